@@ -1,0 +1,107 @@
+/* base/base.h - what every room of the compiler stands on: memory by lifetime, interned strings,
+ * growable arrays, a hash map, text buffers, and the two ways out for what must not happen.
+ * Sees libc only. No function here prints or exits, except bug(), which is our own mistake. */
+#ifndef EIN_BASE_H
+#define EIN_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define EIN_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define EIN_NORETURN     __attribute__((noreturn))
+#else
+#define EIN_PRINTF(f, a)
+#define EIN_NORETURN
+#endif
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- our own mistakes ------------------------------------------------------------------------
+ * bug() says which pass and what, on stderr, and ends the process with code 3. Nothing a user
+ * writes may lead here. `bug_where` is set by the driver's column of passes. */
+EIN_NORETURN void bug(const char *fmt, ...) EIN_PRINTF(1, 2);
+extern _Thread_local const char *bug_where; /* NULL: not in a pass */
+#define BUG_UNLESS(c) ((c) ? (void)0 : bug("%s:%d: %s", __FILE__, __LINE__, #c))
+
+/* ---- arena -----------------------------------------------------------------------------------
+ * Blocks chained until arena_free; memory is zeroed. Out of memory is reported by `arena_oom`,
+ * which the driver may replace to leave with code 4 (default: message and exit 4). */
+typedef struct Arena Arena;
+extern void (*arena_oom)(size_t size); /* may not return; if it does the process leaves with 4 */
+Arena *arena_new(void);
+void arena_free(Arena *a);
+void *arena_alloc(Arena *a, size_t size); /* zeroed, aligned to 16 */
+size_t arena_bytes(const Arena *a);
+#define NEW(a, T)         ((T *)arena_alloc((a), sizeof(T)))
+#define NEW_ARRAY(a, T, n) ((T *)arena_alloc((a), arena_array_size(sizeof(T), (size_t)(n))))
+size_t arena_array_size(size_t size, size_t n); /* size*n, or out of memory if it wraps */
+void *arena_copy(Arena *a, const void *p, size_t size);
+char *arena_printf(Arena *a, const char *fmt, ...) EIN_PRINTF(2, 3);
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap) EIN_PRINTF(2, 0);
+
+/* ---- interned strings ------------------------------------------------------------------------
+ * A Str is one pointer; equal text means equal pointer within one Strings table. */
+typedef struct StrData { uint32_t len, hash; char s[]; } StrData;
+typedef const StrData *Str;
+typedef struct Strings Strings;
+Strings *strings_new(Arena *a);
+Str str_of(Strings *t, const char *s, size_t len);
+Str str_from(Strings *t, const char *zs);
+Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);
+
+/* ---- growable arrays -------------------------------------------------------------------------
+ * VEC(T) v = {0};  vec_push(arena, v, x);  v.at[i], v.len.  Old storage stays in the arena.
+ * v is evaluated several times, and x after room was made: x must not itself push to v. */
+#define VEC(T) struct { T *at; uint32_t len, cap; }
+#define vec_push(a, v, x) (vec_room((a), (v)), (void)((v).at[(v).len++] = (x)))
+#define vec_room(a, v)                                                                         \
+  ((v).len < (v).cap ? (void)0                                                                 \
+                     : (void)((v).at = vec_grow((a), (v).at, sizeof((v).at[0]), (v).len, &(v).cap)))
+#define vec_pop(v)  ((v).at[--(v).len])
+#define vec_last(v) ((v).at[(v).len - 1])
+void *vec_grow(Arena *a, void *at, size_t size, uint32_t len, uint32_t *cap);
+
+/* ---- hash map --------------------------------------------------------------------------------
+ * Pointer (an interned Str, a node) to pointer. Never shrinks; iteration is in insertion order,
+ * so nothing printed ever depends on an address. NULL values mean absent: a loop over at[0..len)
+ * skips them. Up to 8 entries are searched in order and have no index. */
+typedef struct Map {
+  Arena *arena;
+  uint32_t len, cap;      /* entries, and room for them */
+  struct MapEntry { const void *key; void *val; } *at; /* in insertion order */
+  uint32_t *slot, room;   /* index: entry number + 1, or 0 where free; room is a power of two */
+} Map;
+Map map_new(Arena *a);
+void *map_find(const Map *m, const void *key);
+void map_put(Map *m, const void *key, void *val); /* adds or replaces */
+uint32_t hash_bytes(const void *p, size_t n, uint32_t seed);
+uint32_t hash_mix(uint32_t h, uint64_t x);
+
+/* ---- text buffers ---------------------------------------------------------------------------- */
+typedef struct Buf { Arena *arena; char *s; size_t len, cap; } Buf; /* s is always NUL-ended */
+Buf buf_new(Arena *a);
+void buf_add(Buf *b, const char *s, size_t n);
+void buf_str(Buf *b, const char *zs);
+void buf_char(Buf *b, char c);
+void buf_printf(Buf *b, const char *fmt, ...) EIN_PRINTF(2, 3);
+void buf_vprintf(Buf *b, const char *fmt, va_list ap) EIN_PRINTF(2, 0);
+
+/* Numbers as text, whatever the locale. double_print gives the shortest text that reads back to
+ * the same bits ("1.5", "1e-30", "inf", "nan"), always with a '.', an 'e' or a word in it.
+ * double_read knows what double_print writes and "1", "1.", ".5", "+1E3"; no hexadecimal; a number
+ * too large for a double is false, one too small is 0. int64_read takes one sign and digits. */
+void double_print(Buf *b, double x);
+bool double_read(const char *s, size_t len, double *out);  /* exact, whole text must be used */
+bool int64_read(const char *s, size_t len, int64_t *out);  /* false if it does not fit */
+
+/* ---- checked 64-bit arithmetic: false if the true result does not fit ------------------------ */
+bool add_ok(int64_t a, int64_t b, int64_t *out);
+bool sub_ok(int64_t a, int64_t b, int64_t *out);
+bool mul_ok(int64_t a, int64_t b, int64_t *out);
+int64_t floor_div(int64_t a, int64_t b); /* 0 if b is 0, as the language says; never traps */
+int64_t floor_mod(int64_t a, int64_t b); /* sign of b; 0 if b is 0 */
+
+#endif

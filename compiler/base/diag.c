@@ -1,0 +1,80 @@
+/* base/diag.c - collecting complaints. Rendering them is render.c's. */
+#include "diag.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { DIAG_KIND_error = DIAG_ERROR, DIAG_KIND_warning = DIAG_WARNING };
+
+static const DiagInfo infos[] = {
+#define DIAG(code, kind, slug, title, text) {#code, (DiagKind)DIAG_KIND_##kind, slug, title, text},
+#include "diags.def"
+#undef DIAG
+};
+
+const DiagInfo *diag_info(DiagCode code) {
+  BUG_UNLESS((size_t)code < COUNT(infos));
+  return &infos[code];
+}
+
+const DiagInfo *diag_info_find(const char *code) {
+  for (size_t i = 0; i < COUNT(infos); i++)
+    if (strcasecmp(infos[i].code, code) == 0) return &infos[i];
+  return NULL;
+}
+
+Diags *diags_new(Arena *a) {
+  Diags *d = NEW(a, Diags);
+  d->arena = a;
+  d->limit = 50;
+  return d;
+}
+
+static bool said_already(const Diags *d, DiagCode code, Span at) {
+  if (!at.src) return false; /* nowhere is many places */
+  for (uint32_t i = d->all.len; i-- > 0;) {
+    Span s = d->all.at[i]->spans.at[0].span;
+    if (d->all.at[i]->code == code && s.src == at.src && s.at == at.at && s.end == at.end) return true;
+  }
+  return false;
+}
+
+Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) {
+  Diag *g = NEW(d->arena, Diag);
+  g->code = code;
+  g->kind = diag_info(code)->kind;
+  vec_push(d->arena, g->spans, ((DiagSpan){at, NULL}));
+  if (said_already(d, code, at)) return g;
+  uint32_t *count = g->kind == DIAG_ERROR ? &d->errors : &d->warnings;
+  if ((*count)++ >= d->limit) return g;
+  va_list ap;
+  va_start(ap, fmt);
+  g->text = arena_vprintf(d->arena, fmt, ap);
+  va_end(ap);
+  g->order = d->all.len;
+  vec_push(d->arena, d->all, g);
+  return g;
+}
+
+void diag_note(Diags *d, Diag *g, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  g->spans.at[0].note = arena_vprintf(d->arena, fmt, ap);
+  va_end(ap);
+}
+
+void diag_at(Diags *d, Diag *g, Span at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  DiagSpan s = {at, arena_vprintf(d->arena, fmt, ap)};
+  va_end(ap);
+  vec_push(d->arena, g->spans, s);
+}
+
+void diag_hint(Diags *d, Diag *g, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *s = arena_vprintf(d->arena, fmt, ap);
+  va_end(ap);
+  vec_push(d->arena, g->hints, s);
+}

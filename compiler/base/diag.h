@@ -1,0 +1,76 @@
+/* base/diag.h - what the user did wrong, said well.
+ *
+ * A Source is one file's bytes with a name; positions are byte offsets, and lines are computed only
+ * when somebody complains. A Diag is one complaint: a code from diags.def, a sentence, one main span,
+ * further spans that disagree (each with its own short note), and hints. Diags collects them; only the
+ * driver prints. Columns count code points, tabs count as one. */
+#ifndef EIN_DIAG_H
+#define EIN_DIAG_H
+
+#include "base.h"
+
+typedef struct Source {
+  const char *name;  /* as the user gave it: "attention.ein" */
+  const char *bytes; /* NUL after the end; may hold any byte */
+  uint32_t len;
+  uint32_t id;
+  Arena *arena;      /* the one it lives in */
+  uint32_t *line; uint32_t n_lines; /* offsets of line starts, made by source_place on first use */
+} Source;
+
+typedef struct Span { Source *src; uint32_t at, end; } Span; /* half open; src NULL: nowhere */
+
+Source *source_new(Arena *a, const char *name, const char *bytes, size_t len);
+/* Reads a regular file of at most 2^30 bytes. On failure NULL and *why (a static or arena text). */
+Source *source_read(Arena *a, const char *path, const char **why);
+/* a (s->arena will do) must live as long as s: the line table is kept in it. */
+void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */
+Span span_join(Span a, Span b);
+
+typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
+
+/* diags.def: DIAG(E012, error, "extents-disagree", "one line of what it means",
+ *                 "a paragraph or two for `ein explain E012`, with an example") */
+typedef enum {
+#define DIAG(code, kind, slug, short_text, long_text) D_##code,
+#include "diags.def"
+#undef DIAG
+  DIAG_CODES
+} DiagCode;
+
+typedef struct DiagInfo { const char *code; DiagKind kind; const char *slug, *title, *text; } DiagInfo;
+const DiagInfo *diag_info(DiagCode code);
+const DiagInfo *diag_info_find(const char *code); /* "E012", any case; NULL if there is none */
+
+typedef struct DiagSpan { Span span; const char *note; } DiagSpan; /* note may be NULL */
+typedef struct Diag {
+  DiagCode code;
+  DiagKind kind;
+  const char *text;          /* one line, lower case, no full stop */
+  VEC(DiagSpan) spans;       /* [0] is the place of the complaint */
+  VEC(const char *) hints;   /* "write `sum[k] (a * b)`" */
+  uint32_t order;
+} Diag;
+
+typedef struct Diags {
+  Arena *arena;
+  VEC(Diag *) all;
+  uint32_t errors, warnings;
+  uint32_t limit;            /* after so many errors the rest is counted, not kept (default 50);
+                                so too for warnings */
+} Diags;
+
+Diags *diags_new(Arena *a);
+/* Adds a complaint; then diag_at/diag_hint add to it. Same code at the same span is kept once
+ * (the returned Diag may then be a dummy that nobody prints; adding to it is harmless). */
+Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) EIN_PRINTF(4, 5);
+void diag_note(Diags *d, Diag *g, const char *fmt, ...) EIN_PRINTF(3, 4);          /* note on span 0 */
+void diag_at(Diags *d, Diag *g, Span at, const char *fmt, ...) EIN_PRINTF(4, 5);   /* a further span */
+void diag_hint(Diags *d, Diag *g, const char *fmt, ...) EIN_PRINTF(3, 4);
+
+/* Renderings, sorted by source and place. Bytes of the source that are control characters, bidi marks
+ * or invalid UTF-8 are shown escaped; long lines are cut to a window around the spans. */
+void diags_text(Diags *d, Buf *out, bool colour);
+void diags_json(Diags *d, Buf *out);
+
+#endif

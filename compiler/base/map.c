@@ -1,0 +1,60 @@
+/* base/map.c - the hash map: entries in insertion order, and an index of entry numbers over them. */
+#include "base.h"
+
+#include <string.h>
+
+enum { SCAN = 8 }; /* so many entries need no index */
+
+Map map_new(Arena *a) {
+  return (Map){.arena = a};
+}
+
+static uint32_t slot_first(const Map *m, const void *key) {
+  return hash_mix(0, (uint64_t)(uintptr_t)key) & (m->room - 1);
+}
+
+static struct MapEntry *entry_find(const Map *m, const void *key) {
+  if (!m->room) {
+    for (uint32_t i = 0; i < m->len; i++)
+      if (m->at[i].key == key) return &m->at[i];
+    return NULL;
+  }
+  for (uint32_t k = slot_first(m, key); m->slot[k]; k = (k + 1) & (m->room - 1)) {
+    struct MapEntry *e = &m->at[m->slot[k] - 1];
+    if (e->key == key) return e;
+  }
+  return NULL;
+}
+
+static void index_add(Map *m, uint32_t i) {
+  uint32_t k = slot_first(m, m->at[i].key);
+  while (m->slot[k]) k = (k + 1) & (m->room - 1);
+  m->slot[k] = i + 1;
+}
+
+static void index_widen(Map *m) {
+  m->room = m->room ? m->room * 2 : 4 * SCAN;
+  BUG_UNLESS(m->room);
+  m->slot = NEW_ARRAY(m->arena, uint32_t, m->room);
+  for (uint32_t i = 0; i < m->len; i++) index_add(m, i);
+}
+
+void *map_find(const Map *m, const void *key) {
+  const struct MapEntry *e = entry_find(m, key);
+  return e ? e->val : NULL;
+}
+
+void map_put(Map *m, const void *key, void *val) {
+  struct MapEntry *e = entry_find(m, key);
+  if (e) {
+    e->val = val;
+    return;
+  }
+  if (m->len == m->cap) m->at = vec_grow(m->arena, m->at, sizeof m->at[0], m->len, &m->cap);
+  m->at[m->len++] = (struct MapEntry){key, val};
+  if (m->len <= SCAN) return;
+  if (m->len > m->room / 2)
+    index_widen(m);
+  else
+    index_add(m, m->len - 1);
+}

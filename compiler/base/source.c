@@ -1,0 +1,97 @@
+/* base/source.c - source files: bytes, and lines counted only when somebody asks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "utf8.h"
+
+enum { MAX_SOURCE = 1 << 30 };
+
+static Source *source_over(Arena *a, const char *name, const char *bytes, size_t len) {
+  static _Atomic uint32_t ids; /* orders complaints about several files; nothing else reads it */
+  Source *s = NEW(a, Source);
+  s->name = arena_copy(a, name, strlen(name) + 1);
+  s->bytes = bytes;
+  s->arena = a;
+  s->len = (uint32_t)len;
+  s->id = atomic_fetch_add(&ids, 1) + 1;
+  return s;
+}
+
+Source *source_new(Arena *a, const char *name, const char *bytes, size_t len) {
+  BUG_UNLESS(len <= MAX_SOURCE);
+  char *copy = arena_alloc(a, len + 1);
+  if (len) memcpy(copy, bytes, len);
+  return source_over(a, name, copy, len);
+}
+
+static const char *read_all(Arena *a, int fd, char **bytes, size_t *len) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return strerror(errno);
+  if (S_ISDIR(st.st_mode)) return "is a directory";
+  if (!S_ISREG(st.st_mode)) return "is not a regular file";
+  if (st.st_size > MAX_SOURCE) return "is larger than 1 GiB";
+  size_t size = (size_t)st.st_size, n = 0;
+  *bytes = arena_alloc(a, size + 1);
+  while (n < size) {
+    ssize_t k = read(fd, *bytes + n, size - n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k < 0) return strerror(errno);
+    if (k == 0) break;
+    n += (size_t)k;
+  }
+  *len = n;
+  return NULL;
+}
+
+Source *source_read(Arena *a, const char *path, const char **why) {
+  char *bytes = NULL;
+  size_t len = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait */
+  const char *no = fd < 0 ? strerror(errno) : read_all(a, fd, &bytes, &len);
+  if (fd >= 0) close(fd);
+  if (no) {
+    if (why) *why = arena_printf(a, "%s", no);
+    return NULL;
+  }
+  return source_over(a, path, bytes, len);
+}
+
+static void lines_count(Arena *a, Source *s) {
+  const char *end = s->bytes + s->len;
+  uint32_t n = 1;
+  for (const char *p = s->bytes; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++) n++;
+  uint32_t *line = NEW_ARRAY(a, uint32_t, n), i = 1;
+  for (const char *p = s->bytes; (p = memchr(p, '\n', (size_t)(end - p))) != NULL;)
+    line[i++] = (uint32_t)(++p - s->bytes);
+  s->line = line;
+  s->n_lines = n;
+}
+
+void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column) {
+  if (!s->line) lines_count(a, s);
+  if (at > s->len) at = s->len;
+  uint32_t lo = 0, hi = s->n_lines; /* line[lo] <= at, and line[hi] > at */
+  while (hi - lo > 1) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (s->line[mid] <= at)
+      lo = mid;
+    else
+      hi = mid;
+  }
+  *line = lo + 1;
+  *column = 1;
+  for (uint32_t p = s->line[lo], c; p < at; (*column)++) {
+    size_t k = utf8_read(s->bytes + p, s->len - p, &c);
+    p += k ? (uint32_t)k : 1;
+  }
+}
+
+Span span_join(Span a, Span b) {
+  if (!a.src || a.src != b.src) return a.src ? a : b;
+  return (Span){a.src, a.at < b.at ? a.at : b.at, a.end > b.end ? a.end : b.end};
+}

@@ -1,0 +1,83 @@
+/* base/str.c - hashing, and interned strings: an open-addressed table of pointers, at most half full. */
+#include "base.h"
+
+#include <string.h>
+
+struct Strings {
+  Arena *arena;
+  Str *slot;
+  uint32_t len, room; /* room is a power of two */
+};
+
+uint32_t hash_mix(uint32_t h, uint64_t x) {
+  uint64_t z = (x ^ h) + 0x9e3779b97f4a7c15u * ((uint64_t)h + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (uint32_t)(z ^ (z >> 31));
+}
+
+uint32_t hash_bytes(const void *p, size_t n, uint32_t seed) {
+  const unsigned char *s = p;
+  uint32_t h = hash_mix(seed, n);
+  for (; n >= 8; n -= 8, s += 8) {
+    uint64_t x;
+    memcpy(&x, s, 8);
+    h = hash_mix(h, x);
+  }
+  if (n) {
+    uint64_t x = 0;
+    memcpy(&x, s, n);
+    h = hash_mix(h, x);
+  }
+  return h;
+}
+
+Strings *strings_new(Arena *a) {
+  Strings *t = NEW(a, Strings);
+  t->arena = a;
+  t->room = 256;
+  t->slot = NEW_ARRAY(a, Str, t->room);
+  return t;
+}
+
+static void strings_widen(Strings *t) {
+  uint32_t room = t->room * 2;
+  BUG_UNLESS(room);
+  Str *slot = NEW_ARRAY(t->arena, Str, room);
+  for (uint32_t i = 0; i < t->room; i++) {
+    if (!t->slot[i]) continue;
+    uint32_t k = t->slot[i]->hash & (room - 1);
+    while (slot[k]) k = (k + 1) & (room - 1);
+    slot[k] = t->slot[i];
+  }
+  t->slot = slot;
+  t->room = room;
+}
+
+Str str_of(Strings *t, const char *s, size_t len) {
+  BUG_UNLESS(len < UINT32_MAX);
+  uint32_t hash = hash_bytes(s, len, 0), k = hash & (t->room - 1);
+  for (; t->slot[k]; k = (k + 1) & (t->room - 1)) {
+    Str x = t->slot[k];
+    if (x->hash == hash && x->len == len && (len == 0 || memcmp(x->s, s, len) == 0)) return x;
+  }
+  StrData *x = arena_alloc(t->arena, sizeof(StrData) + len + 1);
+  x->len = (uint32_t)len;
+  x->hash = hash;
+  if (len) memcpy(x->s, s, len);
+  t->slot[k] = x;
+  if (++t->len > t->room / 2) strings_widen(t);
+  return x;
+}
+
+Str str_from(Strings *t, const char *zs) {
+  return str_of(t, zs, strlen(zs));
+}
+
+Str strings_printf(Strings *t, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *s = arena_vprintf(t->arena, fmt, ap);
+  va_end(ap);
+  return str_from(t, s);
+}

@@ -1,0 +1,124 @@
+/* front/ast.h - the program as written. What the parser makes, what fmt prints, what the AST evaluator
+ * runs and what elaboration reads. It holds nothing that is not in the text: no extents, no dtypes
+ * inferred, no def expanded. Every node knows its span. */
+#ifndef EIN_AST_H
+#define EIN_AST_H
+
+#include "../base/diag.h"
+#include "../expr/expr.h"
+
+typedef struct Ast Ast;
+typedef struct AstStmt AstStmt;
+typedef struct AstName { Str s; Span span; } AstName; /* s NULL: absent */
+
+/* ---- items: what stands between [ ] ----------------------------------------------------------
+ *   X[i, 2*j+1, (h d), k:K, (h:H d), x = x + r]     sum[i, (h d), r:2 where p]
+ * A bare identifier is ITEM_EXPR of AST_NAME: whether it is a label, a loop variable, a dim or a
+ * rank-0 tensor is for elaboration to say (rule 4). */
+typedef enum { ITEM_EXPR, ITEM_SIZED, ITEM_GROUP, ITEM_BIND } AstItemKind;
+typedef struct AstItem AstItem;
+typedef VEC(AstItem) AstItems;
+struct AstItem {
+  AstItemKind kind;
+  Span span;
+  AstName name;      /* SIZED: the label; BIND: the label substituted */
+  Ast *e;            /* EXPR: the index; SIZED: the size; BIND: what it becomes */
+  AstItems part;     /* GROUP: each ITEM_EXPR of a bare name or ITEM_SIZED */
+};
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+typedef enum {
+  AST_INT,      /* i (u64 overflow is an error of the parser; 2^63 only under `-`: kept as i = INT64_MIN with big set) */
+  AST_REAL,     /* f */
+  AST_BOOL,     /* i */
+  AST_CONST,    /* f, name: inf nan pi */
+  AST_NAME,     /* name: without brackets: a dim, label, rank-0 tensor, parameter, loop variable */
+  AST_INDEX,    /* name[items]: a read; or a substitution if the items are ITEM_BIND */
+  AST_SUBST,    /* (a)[items], all ITEM_BIND: substitution in a parenthesised expression */
+  AST_NEG, AST_NOT,   /* a */
+  AST_BINARY,   /* op, a, b: op of ops.def (ADD SUB MUL DIV IDIV MOD POW EQ NE LT LE GT GE AND OR); op_span */
+  AST_OR_ELSE,  /* a ?? b */
+  AST_IF,       /* a: condition, b: then, c: else */
+  AST_REDUCE,   /* reducer, acc, items, where, a: body (NULL for count); call_form: sum(e) with no brackets */
+  AST_CALL,     /* name[items where p](args): functions, defs, monoids, uniform..., max(a, b); bracketed: [ ] were written */
+  AST_CAST,     /* dtype(a) */
+  AST_SIZE,     /* size(label): name is the label */
+  AST_GRAD,     /* grad(a, name[items]) */
+  AST_PAREN     /* (a): kept, since it decides what a reducer reaches and what fmt prints */
+} AstKind;
+
+struct Ast {
+  AstKind kind;
+  Span span;
+  AstName name;
+  union { int64_t i; double f; };
+  bool big, call_form, bracketed;
+  uint8_t op;               /* Op; for AST_REDUCE the Reducer */
+  int8_t acc;               /* DType of `sum:f64`, or -1 */
+  DType dtype;              /* AST_CAST */
+  Span op_span;             /* the operator, or the reducer's word */
+  Ast *a, *b, *c;
+  AstItems items;
+  Ast *where;               /* predicate of a reducer's or call's brackets, or NULL */
+  VEC(Ast *) args;
+};
+
+/* ---- statements ------------------------------------------------------------------------------ */
+typedef enum {
+  STMT_DIM,       /* dims */
+  STMT_INPUT, STMT_PARAM, /* decls, dtype, e: default */
+  STMT_EQUATION,  /* [output] name[items] [: dtype] = e */
+  STMT_OUTPUT,    /* output Z (names: decls with name only) */
+  STMT_STATE, STMT_NEXT, /* as an equation; inside a repeat */
+  STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
+  STMT_DEF,       /* name[items](params) = e, or { body e } */
+  STMT_MONOID,    /* name(params: two) = e identity until */
+  STMT_USE,       /* name (use nn) or path (use "x.ein") */
+  STMT_ASSERT     /* e, text */
+} StmtKind;
+
+typedef struct AstDecl { /* one of dim N = e; input X[items] */
+  AstName name;
+  bool bracketed;
+  AstItems items;           /* each ITEM_SIZED (label:size) or ITEM_EXPR (a bare size) */
+  Ast *e;                   /* dim: its value, or NULL */
+  Span span;
+} AstDecl;
+
+struct AstStmt {
+  StmtKind kind;
+  Span span;
+  bool output;              /* `output` stood before an equation */
+  bool bracketed;           /* name[...] on the left, rather than a bare name */
+  AstName name;
+  AstItems items;           /* labels on the left; a def's label parameters */
+  int8_t dtype; Span dtype_span; /* written dtype, or -1 */
+  Ast *e, *until;           /* until: condition of a repeat, identity of a monoid */
+  VEC(AstDecl) decls;
+  VEC(AstName) params;      /* of a def or monoid */
+  VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
+  bool block;               /* the def was written with { } */
+  Str text; Span text_span; /* assert's message, use's path */
+};
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+typedef struct AstFile {
+  Source *src;
+  VEC(AstStmt *) stmts;
+  VEC(Span) comments;       /* in order; each from '#' to before the newline */
+  bool broken;              /* the parser complained */
+} AstFile;
+
+/* Never NULL; what could not be parsed is left out and complained about. Identifiers are NFC;
+ * nesting deeper than AST_DEPTH is an error, not a crash. */
+enum { AST_DEPTH = 1000 };
+AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
+
+/* The formatter: the whole file as text, comments kept, ASCII for the papers' signs. Only for files
+ * that parsed. Idempotent, and parse(fmt(x)) is parse(x) up to spans. */
+void fmt_print(Buf *out, const AstFile *f);
+
+/* For tests and bug reports: the tree, one node a line. */
+void ast_print(Buf *out, const AstFile *f);
+
+#endif

@@ -21,6 +21,7 @@
 enum {
   WINDOW = 100,  /* columns of a source line that are shown */
   CLUSTER = 76,  /* spans of one block lie within so many columns */
+  POINTS = 400,  /* code points looked at, since some take no column */
   LINE_DIGITS = 5
 };
 
@@ -72,15 +73,17 @@ static Line line_of(Span s) {
 
 /* Columns that bytes from..to take, or some number above `most`. */
 static int columns(const Line *l, uint32_t from, uint32_t to, int most) {
-  int sum = 0, width;
-  for (uint32_t p = from; p < to && sum <= most; sum += width)
+  int sum = 0, width, points = 0;
+  for (uint32_t p = from; p < to && sum <= most; sum += width) {
+    if (++points > POINTS) return most + 1;
     p += (uint32_t)utf8_show(NULL, l->src->bytes + p, l->end - p, &width);
+  }
   return sum;
 }
 
 /* The place up to `most` columns before `at`; takes them off *most. */
 static uint32_t step_back(const Line *l, uint32_t at, int *most) {
-  while (at > l->at) {
+  for (int points = 0; at > l->at && points < POINTS; points++) {
     int width;
     uint32_t p = (uint32_t)utf8_back(l->src->bytes, l->at, at);
     utf8_show(NULL, l->src->bytes + p, l->end - p, &width);
@@ -92,7 +95,7 @@ static uint32_t step_back(const Line *l, uint32_t at, int *most) {
 }
 
 static uint32_t step_forward(const Line *l, uint32_t at, int *most) {
-  while (at < l->end) {
+  for (int points = 0; at < l->end && points < POINTS; points++) {
     int width;
     uint32_t k = (uint32_t)utf8_show(NULL, l->src->bytes + at, l->end - at, &width);
     if (width > *most) break;
@@ -124,12 +127,15 @@ static int mark_order(const void *a, const void *b) {
   return (int)y->main - (int)x->main;
 }
 
-/* Joins the block where all of it stays within CLUSTER columns. */
+static bool line_fits(const Line *l) {
+  return columns(l, l->at, l->end, WINDOW) <= WINDOW;
+}
+
+/* Joins the block if the window will show both: the whole line, or so much of it. */
 static bool block_takes(Block *b, const Line *l, const Mark *m) {
   if (b->line.src != l->src || b->line.number != l->number) return false;
   uint32_t at = m->at < b->at ? m->at : b->at, end = m->end > b->end ? m->end : b->end;
-  bool within = m->at >= b->at && m->end <= b->end;
-  if (!within && columns(l, at, end, CLUSTER) > CLUSTER) return false;
+  if (!line_fits(l) && columns(l, at, end, CLUSTER) > CLUSTER) return false;
   b->at = at;
   b->end = end;
   return true;
@@ -162,7 +168,7 @@ static void blocks_add(Pen *p, Blocks *blocks, const DiagSpan *s, bool main) {
 static int block_window(Block *b) {
   Line *l = &b->line;
   int room = WINDOW, lead = 0;
-  if (columns(l, l->at, l->end, WINDOW) <= WINDOW) {
+  if (line_fits(l)) {
     b->at = l->at;
     b->end = l->end;
   } else {
@@ -215,31 +221,30 @@ static Ink mark_ink(const Mark *m, DiagKind kind) {
   return !m->main ? INK_OTHER : kind == DIAG_ERROR ? INK_ERROR : INK_WARNING;
 }
 
-/* The row of carets; on it the note of the last mark, if nothing stands right of that mark. Returns
+/* The row of carets; on it the note of the last mark, if no caret stands right of that mark. Returns
  * that mark's number, or marks.len. */
 static uint32_t block_carets(Pen *p, const Block *b, int digits, DiagKind kind) {
+  uint32_t n = b->marks.len;
+  const Mark *last = &b->marks.at[n - 1];
+  int at = 0;
   gutter(p, digits, 0);
   buf_char(p->out, ' ');
-  int at = 0;
-  uint32_t n = b->marks.len, last = n;
   for (uint32_t i = 0; i < n; i++) {
     const Mark *m = &b->marks.at[i];
-    if (m->column + m->width > at) last = m->note || m->column + m->width > at ? i : last;
-    blanks(p, m->column - at);
-    if (at < m->column) at = m->column;
     ink(p, mark_ink(m, kind));
+    for (; at < m->column; at++) buf_char(p->out, ' ');
     for (; at < m->column + m->width; at++) buf_char(p->out, '^');
     ink(p, INK_PLAIN);
   }
-  bool here = last == n - 1 && b->marks.at[last].note;
+  bool here = last->note && at == last->column + last->width;
   if (here) {
-    ink(p, mark_ink(&b->marks.at[last], kind));
+    ink(p, mark_ink(last, kind));
     buf_char(p->out, ' ');
-    text_shown(p, b->marks.at[last].note, digits + 3);
+    text_shown(p, last->note, digits + 4 + at);
     ink(p, INK_PLAIN);
   }
   buf_char(p->out, '\n');
-  return here ? last : n;
+  return here ? n - 1 : n;
 }
 
 /* The note of mark k on a row of its own, with a `|` under each mark to its left that still waits. */

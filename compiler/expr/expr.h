@@ -59,6 +59,9 @@ typedef struct OpInfo {
 } OpInfo;
 extern const OpInfo op_info[OPS];
 bool op_find(const char *name, size_t len, Op *out);
+typedef struct Expr Expr;
+/* The result's dtype, or false where op does not take such arguments (never a cast, whose dtype is free). */
+bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out);
 
 /* ---- reducers -------------------------------------------------------------------------------- */
 typedef enum {
@@ -93,7 +96,6 @@ enum { /* what occurs inside, kept at each expression */
   HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16
 };
 
-typedef struct Expr Expr;
 struct Expr {
   uint8_t kind, dtype, op, has;
   uint32_t hash;
@@ -174,7 +176,7 @@ typedef struct ExprReader {
   bool (*turn)(void *ctx, Str name, int64_t *depth);
   bool (*read)(void *ctx, int64_t node, uint32_t n, const Expr *const *index, DType *dtype, int64_t *slot);
   DType param;            /* of #0 and #1 */
-  int depth;              /* guard against deep nesting */
+  int depth;              /* deepest nesting taken; 0: four million levels (nothing here recurses) */
 } ExprReader;
 const Expr *expr_read_text(ExprReader *r); /* NULL and r->error on failure */
 

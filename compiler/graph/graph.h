@@ -114,7 +114,20 @@ struct EinGraph {
 
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p);
 
-/* ---- building: each appends to the region and gives the node its id -------------------------- */
+enum { /* what the text and the checker allow; elaboration stays below */
+  GRAPH_DEPTH = 200,         /* repeats in one another */
+  GRAPH_LABELS = 255         /* labels of one vertex */
+};
+
+/* ---- building: each appends to the region and gives the node its id --------------------------
+ * Shapes and bounds are put into normal form. An input's fallback, a state's init, a repeat's bound are made
+ * before it: they are operands. A state's index is the number of states in its region, so its EinState is
+ * pushed before the next state is made. */
+/* The slots of a draft, renumbered as the text and the checker want them: by first occurrence, inner reads
+ * before the read that they index, in body, where, domain. Equal reads (one node, one index list) become one
+ * slot and what does not occur is dropped; a slot read with several index lists becomes several. Changes
+ * s->body, where, domain and n_slot; the inputs, one a slot, are returned. To be called before graph_sum. */
+EinNode **graph_canonical_slots(EinGraph *g, EinSum *s, EinNode *const *input);
 const EinSum *graph_sum(EinGraph *g, const EinSum *s);             /* interned; s is copied */
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m);          /* interned by all fields */
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param);

@@ -1,0 +1,170 @@
+/* driver/driver.h - what the command's files share: the session, the command line, and the way of a program
+ * from its file to a checked graph. Only the driver prints, reads the environment and decides exit codes. */
+#ifndef EIN_DRIVER_H
+#define EIN_DRIVER_H
+
+#include <stdio.h>
+
+#include "../base/json.h"
+#include "../front/front.h"
+#include "../graph/eval.h"
+#include "../graph/graph.h"
+
+typedef enum {
+  LEAVE_OK,
+  LEAVE_PROGRAM, /* the program, or the data that it is given, is wrong */
+  LEAVE_USAGE,   /* the command line is wrong */
+  LEAVE_BUG,     /* our mistake */
+  LEAVE_MACHINE  /* files, memory, programs that are not there */
+} Leave;
+
+/* ---- the command line: options.c, from options.def -------------------------------------------- */
+typedef enum {
+#define COMMAND(id, ...) CMD_##id,
+#define OPTION(...)
+#include "options.def"
+  COMMANDS
+} CommandId;
+
+typedef enum {
+#define COMMAND(...)
+#define OPTION(id, ...) OPT_##id,
+#include "options.def"
+  OPTIONS
+} OptionId;
+
+typedef struct Session Session;
+typedef struct Args Args;
+
+typedef struct CommandInfo {
+  const char *name, *operands, *summary, *text;
+  Leave (*run)(Session *s, Args *a);
+} CommandInfo;
+extern const CommandInfo commands[COMMANDS];
+
+typedef struct OptionInfo {
+  char letter;
+  const char *name, *argument, *choices;
+  unsigned in; /* a bit a command, and OPTION_TOP */
+  const char *help;
+} OptionInfo;
+extern const OptionInfo options[OPTIONS];
+enum { OPTION_TOP = 1 << 30 };
+
+typedef VEC(const char *) Words;
+struct Args {
+  CommandId command;          /* COMMANDS: none was said */
+  Words given[OPTIONS];       /* the arguments of each option, in order; "" for one without argument */
+  Words operands;
+};
+/* Reads words for a->command (or to find it); LEAVE_USAGE after a complaint. What is given stands before what
+ * was read earlier counts less: see arg_last. */
+Leave args_read(Session *s, Args *a, uint32_t n, const char *const *word);
+bool arg_has(const Args *a, OptionId o);
+const char *arg_last(const Args *a, OptionId o); /* NULL if not given */
+/* "X=x.npy" into "X" and "x.npy": false if no name stands before a '='. A path may begin with "./". */
+bool word_split(Session *s, const char *word, Str *name, const char **rest);
+
+/* ---- help.c, complete.c ------------------------------------------------------------------------ */
+void help_all(Buf *b);
+void help_command(Buf *b, CommandId c);
+void help_man(Buf *b);
+Leave help_completions(Session *s, const char *shell);
+
+/* ---- nearest.c: the name that was probably meant ----------------------------------------------- */
+typedef struct Nearest { Arena *arena; const char *wanted, *best; uint32_t distance; } Nearest;
+Nearest nearest_to(Arena *a, const char *wanted);
+void nearest_try(Nearest *n, const char *candidate); /* best: NULL unless one is near */
+
+/* ---- the session: session.c -------------------------------------------------------------------- */
+struct Session {
+  Arena *arena;
+  Strings *strings;
+  Exprs *exprs;
+  Diags *diags;
+  Front front;
+  bool colour, verbose;
+  Words captured;             /* messages of failed runs, while `capture` is set: --expect looks at them */
+  bool capture;
+};
+Session *session_new(void);
+Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
+void session_fresh(Session *s);             /* new Diags and front, for the next file */
+/* A message on stderr: "ein: ..." and a newline; control characters in it are shown escaped. */
+void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);
+Leave fail(Session *s, Leave code, const char *fmt, ...) EIN_PRINTF(3, 4); /* "ein: error: ..."; returns code */
+void detail(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);            /* only under --verbose */
+void print(const Buf *b);                                                  /* on stdout */
+/* Prints the complaints collected and their count; LEAVE_PROGRAM if there are errors (LEAVE_MACHINE if a
+ * file that was named on the command line could not be read), else LEAVE_OK. */
+Leave session_report(Session *s);
+Leave diags_leave(const Diags *d);
+void count_text(Buf *b, uint32_t errors, uint32_t warnings);
+
+/* ---- files.c ------------------------------------------------------------------------------------ */
+/* To a temporary name in the same folder, then renamed; "-" is stdout. */
+Leave file_write(Session *s, const char *path, const char *bytes, size_t len);
+bool file_writable(Session *s, const char *path); /* an early look, with a complaint: before a long computation */
+Source *stdin_read(Session *s);                   /* NULL after a complaint */
+const char *program_on_path(Arena *a, const char *name); /* NULL if there is none */
+/* Runs a program without a shell, `in` to its stdin, its stdout to *out; false with *why. */
+bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why);
+
+/* ---- from a file to a graph: compile.c ---------------------------------------------------------- */
+typedef struct Job {
+  const char *path;
+  Program *program;           /* NULL for a graph's text */
+  EinGraph *graph;            /* after job_graph (at once for a graph's text) */
+  DimValues dims;             /* -D, and what the shapes of files say */
+} Job;
+Leave job_read(Session *s, Job *j, const char *path);
+Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
+Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
+Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
+Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
+bool job_dim(const Job *j, Str name, int64_t *out);
+AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */
+
+/* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------------ */
+typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;
+typedef VEC(Given) Givens;
+Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out); /* and binds dims; before job_graph */
+Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);             /* after it */
+Leave status_leave(ein_status st);
+
+typedef struct Target { const char *name, *path, *key; } Target; /* key: in a .safetensors file */
+typedef VEC(Target) Targets;
+Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
+Leave targets_write(Session *s, const Eval *e, const Targets *t);
+bool targets_have(const Targets *t, Str name);
+
+Leave run_job(Session *s, Job *j, const Givens *given, Eval *e); /* computes; complains */
+Leave run_words(Session *s, Job *j, Args *a, const Words *inputs); /* the whole of `ein run` from a Job that is read */
+
+void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
+void report_element(Buf *b, const EvalArray *x, int64_t k);
+
+typedef struct Expectation {
+  enum { EXPECT_VALUE, EXPECT_ELEMENT, EXPECT_SUM, EXPECT_MIN, EXPECT_MAX, EXPECT_MEAN, EXPECT_SHAPE } kind;
+  Str name;
+  bool roughly;               /* ~ rather than = */
+  Span span;
+  const char *text, *end;     /* of the value */
+  VEC(int64_t) index;         /* EXPECT_ELEMENT */
+} Expectation;
+typedef struct Expects {
+  VEC(Expectation) all;
+  const char *error;          /* expect-error: its text; NULL: none */
+  Span error_span;
+  Words run;                  /* words of `# run:` */
+} Expects;
+Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *out);
+Leave expects_check(Session *s, const Expects *x, const EinGraph *g, const EvalArray *output);
+bool element_near(const EvalArray *x, int64_t k, double want, double scale);
+
+/* ---- commands ------------------------------------------------------------------------------------- */
+#define COMMAND(id, name, ...) Leave cmd_##name(Session *s, Args *a);
+#define OPTION(...)
+#include "options.def"
+
+#endif

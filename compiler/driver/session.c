@@ -1,0 +1,170 @@
+/* driver/session.c - what lives as long as the process: memory, names, where the standard library is, and
+ * the only ways to a terminal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "../base/utf8.h"
+
+/* ---- starting ------------------------------------------------------------------------------------- */
+
+/* A closed standard stream must not become the number of a file opened later. */
+static void streams_ready(void) {
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);
+  signal(SIGPIPE, SIG_IGN); /* a reader that leaves is no failure: see session_end */
+#ifdef SIGXFSZ
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
+#endif
+}
+
+static bool colour_wanted(void) {
+  const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+  return !(no && *no) && !(term && strcmp(term, "dumb") == 0) && isatty(STDERR_FILENO);
+}
+
+static bool has_prelude(Arena *a, const char *folder) {
+  struct stat st;
+  return stat(arena_printf(a, "%s/prelude.ein", folder), &st) == 0;
+}
+
+/* $EIN_STDLIB, or beside the program: installed (bin/ein, share/ein/stdlib), or in a build tree (build/ein, stdlib). */
+static const char *stdlib_find(Arena *a) {
+  static const char *const places[] = {"../share/ein/stdlib", "../stdlib"};
+  const char *said = getenv("EIN_STDLIB");
+  if (said && *said) return said;
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+  if (n <= 0 || (size_t)n >= sizeof self) return NULL;
+  while (n > 0 && self[n - 1] != '/') n--;
+  const char *first = NULL;
+  for (size_t i = 0; i < COUNT(places); i++) {
+    const char *at = arena_printf(a, "%.*s%s", (int)n, self, places[i]);
+    if (!first) first = at;
+    if (has_prelude(a, at)) return at;
+  }
+  return first;
+}
+
+Session *session_new(void) {
+  streams_ready();
+  Arena *a = arena_new();
+  Session *s = NEW(a, Session);
+  s->arena = a;
+  s->strings = strings_new(a);
+  s->exprs = exprs_new(a);
+  s->colour = colour_wanted();
+  s->front.stdlib = stdlib_find(a);
+  session_fresh(s);
+  return s;
+}
+
+void session_fresh(Session *s) {
+  s->diags = diags_new(s->arena);
+  s->front = (Front){s->arena, s->strings, s->exprs, s->diags, s->front.stdlib};
+}
+
+/* A reader of our output that went away has what it wanted; any other failure loses what was asked for. */
+Leave session_end(Session *s, Leave code) {
+  errno = 0;
+  bool lost = fflush(stdout) != 0 || ferror(stdout);
+  if (lost && errno != EPIPE && code != LEAVE_BUG)
+    code = fail(s, LEAVE_MACHINE, "cannot write to standard output: %s", errno ? strerror(errno) : "writing failed");
+  arena_free(s->arena);
+  return code;
+}
+
+/* ---- speaking ------------------------------------------------------------------------------------- */
+
+static void shown(Buf *b, const char *text) {
+  int width;
+  for (size_t n = strlen(text); n;) {
+    size_t k = 1;
+    if (*text == '\n')
+      buf_char(b, '\n');
+    else
+      k = utf8_show(b, text, n, &width);
+    text += k;
+    n -= k;
+  }
+}
+
+static void speak(Session *s, const char *kind, const char *ink, const char *text) {
+  Buf b = buf_new(s->arena);
+  buf_str(&b, "ein: ");
+  if (*kind) buf_printf(&b, "%s%s:%s ", s->colour ? ink : "", kind, s->colour ? "\033[0m" : "");
+  shown(&b, text);
+  buf_char(&b, '\n');
+  fflush(stdout);
+  fwrite(b.s, 1, b.len, stderr);
+}
+
+void say(Session *s, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  speak(s, "", "", arena_vprintf(s->arena, fmt, ap));
+  va_end(ap);
+}
+
+Leave fail(Session *s, Leave code, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(s->arena, fmt, ap);
+  va_end(ap);
+  if (s->capture)
+    vec_push(s->arena, s->captured, text);
+  else
+    speak(s, "error", "\033[1;31m", text);
+  return code;
+}
+
+void detail(Session *s, const char *fmt, ...) {
+  if (!s->verbose) return;
+  va_list ap;
+  va_start(ap, fmt);
+  speak(s, "", "", arena_vprintf(s->arena, fmt, ap));
+  va_end(ap);
+}
+
+void print(const Buf *b) {
+  if (!ferror(stdout)) fwrite(b->s, 1, b->len, stdout);
+}
+
+/* ---- complaints ------------------------------------------------------------------------------------ */
+
+void count_text(Buf *b, uint32_t errors, uint32_t warnings) {
+  if (errors) buf_printf(b, "%u error%s", errors, errors == 1 ? "" : "s");
+  if (errors && warnings) buf_str(b, ", ");
+  if (warnings) buf_printf(b, "%u warning%s", warnings, warnings == 1 ? "" : "s");
+}
+
+/* E009 nowhere in the text is about a file of the command line, or about the standard library. */
+Leave diags_leave(const Diags *d) {
+  if (!d->errors) return LEAVE_OK;
+  for (uint32_t i = 0; i < d->all.len; i++)
+    if (d->all.at[i]->code == D_E009 && !d->all.at[i]->spans.at[0].span.src) return LEAVE_MACHINE;
+  return LEAVE_PROGRAM;
+}
+
+Leave session_report(Session *s) {
+  Diags *d = s->diags;
+  Leave l = diags_leave(d);
+  if (s->capture) {
+    for (uint32_t i = 0; i < d->all.len; i++)
+      if (d->all.at[i]->kind == DIAG_ERROR) vec_push(s->arena, s->captured, d->all.at[i]->text);
+    return l;
+  }
+  if (!d->errors && !d->warnings) return l;
+  Buf b = buf_new(s->arena);
+  diags_text(d, &b, s->colour);
+  count_text(&b, d->errors, d->warnings);
+  buf_char(&b, '\n');
+  fflush(stdout);
+  fwrite(b.s, 1, b.len, stderr);
+  return l;
+}

@@ -1,0 +1,70 @@
+/* expr/ops.c - ops.def as two tables, and what an operation asks of its arguments. */
+#include <string.h>
+
+#include "expr.h"
+
+const OpInfo op_info[OPS] = {
+#define OP(id, name, sign, arity, rule, laws, f64, f32, integer, derivative, ulp) \
+  [OP_##id] = {name, sign, arity, rule, laws, f64, f32, integer, derivative, ulp},
+#include "ops.def"
+};
+
+const ReducerInfo reducer_info[REDUCERS] = {
+#define REDUCER(id, name, combine, identity, laws, keeps) \
+  [RED_##id] = {name, combine, identity, laws, keeps},
+#include "ops.def"
+};
+
+static bool same(const char *name, const char *s, size_t len) {
+  return strlen(name) == len && memcmp(name, s, len) == 0;
+}
+
+bool op_find(const char *name, size_t len, Op *out) {
+  for (int i = 0; i < OPS; i++) {
+    if (!same(op_info[i].name, name, len)) continue;
+    *out = (Op)i;
+    return true;
+  }
+  return false;
+}
+
+bool reducer_find(const char *name, size_t len, Reducer *out) {
+  for (int i = 0; i < REDUCERS; i++) {
+    if (!same(reducer_info[i].name, name, len)) continue;
+    *out = (Reducer)i;
+    return true;
+  }
+  return false;
+}
+
+static bool all_of(DType t, uint32_t n, const Expr *const *arg) {
+  for (uint32_t i = 0; i < n; i++)
+    if (arg[i]->dtype != t) return false;
+  return true;
+}
+
+/* One switch over what a rule says; RULE_CAST is not here, since its result is not in its arguments. */
+bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out) {
+  if (op >= OPS || n != (uint32_t)op_info[op].arity) return false;
+  DType t = (DType)arg[0]->dtype;
+  OpRule rule = op_info[op].rule;
+  bool alike = all_of(t, n, arg);
+  *out = rule == RULE_COMPARE || rule == RULE_TEST ? DT_BOOL : t;
+  switch (rule) {
+  case RULE_SAME: return alike && t != DT_BOOL;
+  case RULE_REAL:
+  case RULE_TEST: return alike && dtype_is_float(t);
+  case RULE_COMPARE: return alike;
+  case RULE_LOGIC: return alike && t == DT_BOOL;
+  case RULE_INT: return alike && dtype_is_int(t);
+  case RULE_SELECT:
+    *out = (DType)arg[1]->dtype;
+    return t == DT_BOOL && arg[1]->dtype == arg[2]->dtype;
+  case RULE_RANDOM:
+    *out = DT_F32;
+    return alike && t == DT_I64;
+  case RULE_INDEX: return alike && t == DT_I64;
+  case RULE_CAST: break;
+  }
+  return false;
+}

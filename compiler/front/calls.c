@@ -1,0 +1,412 @@
+/* front/calls.c - calls: built-in functions, random numbers, monoids, and defs expanded over labels (language.md,
+ * "Functions are over labels").
+ *
+ * A def is expanded hygienically: its label parameters are the call's labels, its other labels are new ones, and
+ * each argument is a Bind - an equation of its own whose labels are linked to the call's wherever the body uses
+ * the parameter as it stands. */
+#include "elab.h"
+
+enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 1000000 };
+
+static Core *fail(Elab *x) {
+  x->failed = true;
+  return NULL;
+}
+
+/* ---- binds ------------------------------------------------------------------------------------ */
+
+static bool is_plain(const Core *c) {
+  switch (c->kind) {
+    case CORE_CONST: case CORE_LABEL: case CORE_TURN: case CORE_GROUP: case CORE_SIZE: return true;
+    case CORE_OP:
+      for (uint32_t i = 0; i < c->n; i++)
+        if (c->arg[i]->kind == CORE_OP ? c->arg[i]->n > 1 && !is_plain(c->arg[i]) : !is_plain(c->arg[i])) return false;
+      return true;
+    default: return false;
+  }
+}
+
+/* Put in wherever it is used: a read by plain indices, a use of another bind, a constant. */
+static bool is_in_line(const Core *c) {
+  if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return true;
+  if (c->kind != CORE_READ && c->kind != CORE_USE) return false;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!is_plain(c->arg[i])) return false;
+  return true;
+}
+
+static Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
+  Bind *b = NEW(x->arena, Bind);
+  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = is_in_line(body)};
+  return b;
+}
+
+/* An expression as an equation of its own, its labels linked to those where it stands. */
+static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
+  Labels *own = NEW(x->arena, Labels);
+  own->outer = s->labels;
+  own->link = map_new(x->arena);
+  Scope in = {.labels = own, .frame = s->frame, .depth = s->depth};
+  Core *body = core_from_ast(x, &in, a);
+  if (!body) return NULL;
+  LabelVar **outer = NEW_ARRAY(x->arena, LabelVar *, body->free.n + 1);
+  for (uint32_t k = 0; k < body->free.n; k++)
+    for (uint32_t i = 0; i < own->fresh.len; i++)
+      if (own->fresh.at[i] == body->free.at[k]) outer[k] = own->origin.at[i];
+  return bind_new(x, name, a->span, body, body->free, outer);
+}
+
+static Core *use_new(Elab *x, Bind *b, Span span, Core **arg) {
+  LabelSet free = {0};
+  for (uint32_t k = 0; k < b->labels.n; k++) free = set_union(x, free, arg[k]->free);
+  Core *c = core_new(x, CORE_USE, span, b->body->type, free);
+  b->used = true;
+  c->bind = b;
+  c->n = b->labels.n;
+  c->arg = arg;
+  return c;
+}
+
+static Core *use_label(Elab *x, Scope *s, const Bind *b, uint32_t k, Span span) {
+  LabelVar *v = label_here(x, s->labels, b->outer[k]);
+  label_unify(v, b->labels.at[k], x->arena);
+  return core_label(x, v, span);
+}
+
+Core *core_use(Elab *x, Scope *s, Bind *b, Span span) {
+  Core **arg = NEW_ARRAY(x->arena, Core *, b->labels.n + 1);
+  for (uint32_t k = 0; k < b->labels.n; k++) arg[k] = use_label(x, s, b, k, span);
+  return use_new(x, b, span, arg);
+}
+
+/* ---- substitution: x[j = e, ...] -------------------------------------------------------------- */
+
+static const char *bind_labels_text(Elab *x, const Bind *b) {
+  Buf t = buf_new(x->arena);
+  for (uint32_t k = 0; k < b->labels.n; k++) buf_printf(&t, "%s%s", k ? ", " : "", b->labels.at[k]->name->s);
+  return b->labels.n ? t.s : "none";
+}
+
+static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
+  static const char what[] = "substitution `[j = ...]` works on a def's parameter or a parenthesised expression";
+  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, str_from(x->strings, "part"));
+  Local *l = frame_find(s->frame, a->name.s);
+  if (l) l->used = true;
+  if (l && l->bind) return l->bind;
+  Diag *d = diag_add(x->diags, D_E055, a->span, "%s", what);
+  if (l) diag_at(x->diags, d, l->span, "a number, without labels");
+  else diag_hint(x->diags, d, "a tensor is read by position: `%s[i, j]`", a->name.s->s);
+  return NULL;
+}
+
+static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg) {
+  if (it->kind != ITEM_BIND) {
+    diag_add(x->diags, D_E055, it->span, "a substitution gives each label by name: `j = ...`");
+    return false;
+  }
+  LabelVar *v = label_get(x, s->labels, it->name.s, it->name.span);
+  for (uint32_t k = 0; k < b->labels.n; k++) {
+    if (label_here(x, s->labels, b->outer[k]) != v) continue;
+    if (arg[k]) {
+      diag_add(x->diags, D_E054, it->span, "label %s is substituted twice", it->name.s->s);
+      return false;
+    }
+    Scope in = *s;
+    in.index = true, in.reach = NULL;
+    arg[k] = core_from_ast(x, &in, it->e);
+    if (!arg[k]) return false;
+    if (arg[k]->type.dtype != DT_BOOL && !dtype_is_float(arg[k]->type.dtype)) return true;
+    diag_add(x->diags, D_E085, it->e->span, "an index must be an integer, and this is %s", dtype_name(arg[k]->type.dtype));
+    return false;
+  }
+  Diag *d = diag_add(x->diags, D_E066, it->span, "%s has no label %s to substitute", b->name->s, it->name.s->s);
+  diag_at(x->diags, d, b->span, "its labels: %s", bind_labels_text(x, b));
+  return false;
+}
+
+Core *core_from_subst(Elab *x, Scope *s, const Ast *a) {
+  Bind *b = subst_bind(x, s, a);
+  if (!b) return fail(x);
+  Core **arg = NEW_ARRAY(x->arena, Core *, b->labels.n + 1);
+  for (uint32_t i = 0; i < a->items.len; i++)
+    if (!subst_item(x, s, &a->items.at[i], b, arg)) return fail(x);
+  for (uint32_t k = 0; k < b->labels.n; k++)
+    if (!arg[k]) arg[k] = use_label(x, s, b, k, a->span);
+  return use_new(x, b, a->span, arg);
+}
+
+/* ---- a def's label predicate ------------------------------------------------------------------ */
+
+static bool touches(LabelSet a, LabelSet b) {
+  for (uint32_t i = 0; i < a.n; i++)
+    if (set_has(b, a.at[i])) return true;
+  return false;
+}
+
+Core *core_restrict(Elab *x, Frame *f, Core *c) {
+  if (!c || !f->restricted.pred || !touches(f->restricted.labels, c->free)) return c;
+  Core *r = core_new(x, CORE_RESTRICT, c->span, c->type, set_union(x, c->free, f->restricted.pred->free));
+  r->n = 2;
+  r->arg = NEW_ARRAY(x->arena, Core *, 2);
+  r->arg[0] = c;
+  r->arg[1] = f->restricted.pred;
+  return r;
+}
+
+Core *reduce_restrict(Elab *x, Frame *f, LabelSet labels, Core *where, Span span) {
+  if (!f || !f->restricted.pred || !touches(f->restricted.labels, labels)) return where;
+  if (!where) return f->restricted.pred;
+  Core *arg[2] = {f->restricted.pred, where};
+  return core_op(x, OP_AND, span, 2, arg);
+}
+
+/* ---- expanding a def -------------------------------------------------------------------------- */
+
+static const char *def_form(Elab *x, const AstStmt *d) {
+  Buf b = buf_new(x->arena);
+  buf_str(&b, d->name.s->s);
+  for (uint32_t i = 0; i < d->items.len; i++)
+    if (d->items.at[i].e) buf_printf(&b, "%s%s", i ? "," : "[", d->items.at[i].e->name.s->s);
+  buf_str(&b, d->items.len ? "](" : "(");
+  for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", d->params.at[i].s->s);
+  buf_str(&b, ")");
+  return b.s;
+}
+
+static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
+  uint32_t labels = a->items.len, args = a->args.len;
+  if (labels == d->items.len && args == d->params.len) return true;
+  bool l = labels != d->items.len;
+  Diag *g = diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %u %s given", d->name.s->s, l ? d->items.len : d->params.len,
+                     l ? "label" : "argument", (l ? d->items.len : d->params.len) == 1 ? "" : "s", l ? labels : args,
+                     (l ? labels : args) == 1 ? "is" : "are");
+  diag_at(x->diags, g, d->name.span, "defined here");
+  diag_hint(x->diags, g, "its form is `%s`", def_form(x, d));
+  return false;
+}
+
+static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own) {
+  LabelSet set = {0};
+  if (!labels_from_items(x, s, &a->items, &set, "a call", false) || set.n != a->items.len) return false;
+  for (uint32_t i = 0; i < set.n; i++) map_put(&own->map, f->def->items.at[i].e->name.s, set.at[i]);
+  if (!a->where) return true;
+  Scope in = *s;
+  in.reach = NULL, in.index = false;
+  Core *p = core_from_ast(x, &in, a->where);
+  if (!p) return false;
+  if (p->type.dtype != DT_BOOL) {
+    diag_add(x->diags, D_E080, p->span, "where wants a condition, and this is %s", dtype_name(p->type.dtype));
+    return false;
+  }
+  LabelSet inside = {0};
+  for (uint32_t i = 0; i < set.n; i++)
+    if (set_has(p->free, set.at[i])) inside = set_union(x, inside, set_one(x, set.at[i]));
+  f->restricted.pred = p;
+  f->restricted.labels = inside.n ? inside : set;
+  return true;
+}
+
+/* A literal, a dim expression or a label goes in as it stands, so that an index made with it stays affine. */
+static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
+  const Ast *b = a;
+  while (b->kind == AST_PAREN || b->kind == AST_NEG) b = b->a;
+  bool literal = b->kind == AST_INT || b->kind == AST_REAL || b->kind == AST_BOOL || b->kind == AST_CONST;
+  bool size = literal || item_is_size(x, s, a);
+  if (!size && a->kind != AST_NAME) return false;
+  if (!size) {
+    const Local *l = frame_find(s->frame, a->name.s);
+    if (l && !l->direct) return false;
+    const Symbol *y = symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+    if (!l && y && y->kind != SYM_TURN && !(y->kind == SYM_TENSOR && label_find(s->labels, a->name.s))) return false;
+  }
+  Scope in = *s;
+  in.reach = NULL;
+  *out = core_from_ast(x, &in, a);
+  return true;
+}
+
+static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
+  Local l = {.name = param.s, .span = param.span};
+  if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, param.s);
+  if (!l.direct && !l.bind) return false;
+  vec_push(x->arena, f->locals, l);
+  return true;
+}
+
+static bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
+  Local *old = frame_find(f, e->name.s);
+  if (old) {
+    Diag *d = diag_add(x->diags, D_E050, e->name.span, "%s is defined twice", e->name.s->s);
+    diag_at(x->diags, d, old->span, "first defined here");
+    return false;
+  }
+  Core *c = core_restrict(x, f, core_from_ast(x, s, e->e));
+  if (!c) return false;
+  Str name = strings_printf(x->strings, "%s.%s", f->def->name.s->s, e->name.s->s);
+  Bind *b = bind_new(x, name, e->name.span, c, c->free, c->free.at);
+  vec_push(x->arena, f->locals, ((Local){.name = e->name.s, .span = e->name.span, .bind = b}));
+  return true;
+}
+
+/* Labels made by the expansion itself must not be left free. */
+static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels) {
+  for (uint32_t i = n_labels; i < own->map.len; i++) {
+    const LabelVar *v = own->map.at[i].val;
+    if (!set_has(c->free, v)) continue;
+    Diag *d = diag_add(x->diags, D_E075, v->span, "%s is neither a label parameter of %s nor reduced", v->name->s, f->def->name.s->s);
+    diag_at(x->diags, d, f->call, "called here");
+    const char *near = nearest_name(x, v->name, f);
+    if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+    else diag_hint(x->diags, d, "a def sees its labels, its parameters and what is defined before it");
+    return false;
+  }
+  return true;
+}
+
+static void warn_unused_locals(Elab *x, const Frame *f) {
+  if (f->def->span.src != x->program->file->src) return;
+  for (uint32_t i = 0; i < f->locals.len; i++) {
+    const Local *l = &f->locals.at[i];
+    if (l->used || l->name->s[0] == '_') continue;
+    diag_add(x->diags, D_W001, l->span, "%s is never used in %s", l->name->s, f->def->name.s->s);
+  }
+}
+
+static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
+  uint32_t n_labels = own->map.len;
+  Scope in = {.labels = own, .frame = f, .depth = depth};
+  for (uint32_t i = 0; i < f->def->body.len; i++)
+    if (!frame_equation(x, &in, f->def->body.at[i], f)) return fail(x);
+  Core *c = core_from_ast(x, &in, f->def->e);
+  if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
+  warn_unused_locals(x, f);
+  return core_restrict(x, f, c);
+}
+
+static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
+  const AstStmt *d = y->stmt;
+  Frame *f = NEW(x->arena, Frame);
+  *f = (Frame){.parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
+  if (f->depth > DEF_DEPTH || ++x->expansions > MAX_EXPANSIONS) {
+    if (x->expansions <= MAX_EXPANSIONS + 1)
+      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here", f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS, f->depth > DEF_DEPTH ? "deep" : "times");
+    return fail(x);
+  }
+  Labels *own = NEW(x->arena, Labels);
+  own->map = map_new(x->arena);
+  if (!call_fits(x, d, a) || !frame_labels(x, s, a, f, own)) return fail(x);
+  bool ok = true;
+  for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
+  return ok ? expand_body(x, f, own, s->depth) : fail(x);
+}
+
+/* ---- the other calls -------------------------------------------------------------------------- */
+
+static bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form) {
+  if (a->bracketed == wanted && !(a->where && !wanted)) return true;
+  Diag *d = diag_add(x->diags, D_E092, a->span, wanted ? "%s needs its labels in brackets" : "%s takes no labels", a->name.s->s);
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return false;
+}
+
+static bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
+  if (a->args.len == n) return true;
+  Diag *d = diag_add(x->diags, D_E091, a->span, "%s takes %u argument%s, and %u %s given", a->name.s->s, n, n == 1 ? "" : "s", a->args.len,
+                     a->args.len == 1 ? "is" : "are");
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return false;
+}
+
+static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
+  static const char *const args[] = {"", "x", "a, b", "a, b, c"};
+  const char *form = arena_printf(x->arena, "%s(%s)", a->name.s->s, args[op_info[op].arity]);
+  if (!wants_brackets(x, a, false, form) || !wants_args(x, a, (uint32_t)op_info[op].arity, form)) return fail(x);
+  Scope in = *s;
+  in.reach = NULL;
+  Core *arg[3] = {0};
+  for (uint32_t i = 0; i < a->args.len; i++)
+    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return fail(x);
+  return core_op(x, op, a->span, a->args.len, arg);
+}
+
+static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
+  bool perm = op_info[op].rule == RULE_INDEX;
+  const char *form = arena_printf(x->arena, perm ? "%s[h:H](seed)" : "%s[i,j](seed)", a->name.s->s);
+  LabelSet labels = {0};
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (a->where || (perm && a->items.len != 1)) {
+    Diag *d = diag_add(x->diags, D_E092, a->span, a->where ? "%s takes no predicate" : "%s takes one label", a->name.s->s);
+    diag_hint(x->diags, d, "its form is `%s`", form);
+    return fail(x);
+  }
+  if (!labels_from_items(x, s, &a->items, &labels, "a call", false)) return fail(x);
+  for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
+  Scope in = *s;
+  in.reach = NULL;
+  Core *seed = core_from_ast(x, &in, a->args.at[0]);
+  if (!seed) return fail(x);
+  if (seed->type.dtype == DT_BOOL || dtype_is_float(seed->type.dtype)) {
+    diag_add(x->diags, D_E085, seed->span, "a seed must be an integer, and this is %s", dtype_name(seed->type.dtype));
+    return fail(x);
+  }
+  Core *c = core_new(x, CORE_RANDOM, a->span, type_firm(perm ? DT_I64 : DT_F32), set_union(x, labels, seed->free));
+  c->op = op;
+  c->labels = labels;
+  c->n = 1;
+  c->arg = NEW_ARRAY(x->arena, Core *, 1);
+  c->arg[0] = seed;
+  return c;
+}
+
+static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
+  const char *form = arena_printf(x->arena, "%s[k](x)", a->name.s->s);
+  LabelSet labels = {0};
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (!labels_from_items(x, s, &a->items, &labels, "a reducer", true)) return fail(x);
+  for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
+  Scope in = *s;
+  in.reach = NULL;
+  in.reduced = set_union(x, s->reduced, labels);
+  Core *where = a->where ? core_from_ast(x, &in, a->where) : NULL;
+  Core *body = core_from_ast(x, &in, a->args.at[0]);
+  if (!body || (a->where && !where)) return fail(x);
+  if (where && where->type.dtype != DT_BOOL) {
+    diag_add(x->diags, D_E080, where->span, "where wants a condition, and this is %s", dtype_name(where->type.dtype));
+    return fail(x);
+  }
+  where = reduce_restrict(x, s->frame, labels, where, a->span);
+  LabelSet free = where ? set_union(x, body->free, where->free) : body->free;
+  Core *c = core_new(x, CORE_REDUCE, a->span, type_settle(body->type), set_minus(x, free, labels));
+  c->reducer = RED_MONOID;
+  c->labels = labels;
+  c->op_span = a->name.span;
+  c->n = 2;
+  c->arg = NEW_ARRAY(x->arena, Core *, 2);
+  c->arg[0] = body;
+  c->arg[1] = where;
+  c->monoid = y->monoid;
+  return c;
+}
+
+static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
+  Local *l = frame_find(s->frame, a->name.s);
+  Symbol *y = symbol_find(x, a->name.s, UINT32_MAX);
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, y || l ? "%s is not a function" : "there is no function %s", a->name.s->s);
+  const char *near = nearest_name(x, a->name.s, s->frame);
+  if (l || y) diag_at(x->diags, d, l ? l->span : y->span, y && (y->kind == SYM_DEF || y->kind == SYM_MONOID) ? "defined here, after its use" : "defined here");
+  if (y && y->kind == SYM_TENSOR) diag_hint(x->diags, d, "a tensor is read with brackets: `%s[...]`", a->name.s->s);
+  else if (near && !l && !y) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  return fail(x);
+}
+
+Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
+  Op op;
+  Symbol *y = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (y && (y->kind == SYM_DEF || y->kind == SYM_MONOID)) {
+    y->used = true;
+    return y->kind == SYM_DEF ? expand(x, s, y, a) : call_monoid(x, s, y, a);
+  }
+  if (name_is_builtin(a->name.s) && op_find(a->name.s->s, a->name.s->len, &op))
+    return op_info[op].laws & LAW_FUNCTION ? call_function(x, s, a, op) : call_random(x, s, a, op);
+  return call_unknown(x, s, a);
+}

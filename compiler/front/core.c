@@ -1,0 +1,620 @@
+/* front/core.c - from the AST of one expression to Core: names resolved, types known, labels gathered.
+ *
+ * Every function here returns NULL after a complaint, and sets x->failed. Left-deep chains of operators are
+ * walked by a loop; everything else is as deep as the parser lets it be. */
+#include "elab.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CORE_DEPTH = 3000 };
+
+static Core *fail(Elab *x) {
+  x->failed = true;
+  return NULL;
+}
+
+Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free) {
+  Core *c = NEW(x->arena, Core);
+  c->kind = k;
+  c->span = span;
+  c->type = t;
+  c->free = free;
+  c->acc = -1;
+  return c;
+}
+
+static Core *core_with(Elab *x, CoreKind k, Span span, Type t, uint32_t n, Core **arg) {
+  LabelSet free = {0};
+  Core **own = n ? NEW_ARRAY(x->arena, Core *, n) : NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    own[i] = arg[i];
+    if (arg[i]) free = set_union(x, free, arg[i]->free);
+  }
+  Core *c = core_new(x, k, span, t, free);
+  c->n = n;
+  c->arg = own;
+  return c;
+}
+
+Core *core_const(Elab *x, const Expr *e, Type t, Span span) {
+  Core *c = core_new(x, CORE_CONST, span, t, (LabelSet){0});
+  c->e = e;
+  return c;
+}
+
+Core *core_label(Elab *x, LabelVar *v, Span span) {
+  Core *c = core_new(x, CORE_LABEL, span, (Type){DT_I64, WEAK_INDEX}, set_one(x, v));
+  c->label = v;
+  v->used = true;
+  return c;
+}
+
+Local *frame_find(Frame *f, Str name) {
+  for (uint32_t i = f ? f->locals.len : 0; i-- > 0;)
+    if (f->locals.at[i].name == name) return &f->locals.at[i];
+  return NULL;
+}
+
+static Symbol *scope_symbol(Elab *x, const Scope *s, Str name) {
+  return symbol_find(x, name, s->frame ? s->frame->order : UINT32_MAX);
+}
+
+/* Is the bare name between [ ] a label? (rule 4) */
+static bool name_is_label(Elab *x, Scope *s, Str name) {
+  if (frame_find(s->frame, name)) return false;
+  Symbol *y = scope_symbol(x, s, name);
+  if (!y || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return true;
+  return y->kind == SYM_TENSOR && y->node && y->node->rank > 0;
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+static const char *type_name(Type t) {
+  return t.weak == WEAK_LITERAL ? "an integer" : t.weak == WEAK_INDEX ? "an index" : t.weak == WEAK_REAL ? "a number" : dtype_name(t.dtype);
+}
+
+static bool want_bool(Elab *x, const Core *c, Span op, const char *what) {
+  if (c->type.dtype == DT_BOOL) return true;
+  Diag *d = diag_add(x->diags, D_E080, c->span, "%s wants a condition, and this is %s", what, type_name(c->type));
+  if (op.src && op.at != c->span.at) diag_at(x->diags, d, op, "wants a bool");
+  diag_hint(x->diags, d, "a number is not a condition: compare it, as in `x != 0`");
+  return false;
+}
+
+static bool literal_fits(Elab *x, const Core *c, Type with) {
+  if (c->kind != CORE_CONST || c->type.weak != WEAK_LITERAL || c->e->kind != EX_INT) return true;
+  if (with.weak || !dtype_is_int(with.dtype) || dtype_holds(with.dtype, c->e->i)) return true;
+  Diag *d = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, dtype_name(with.dtype));
+  diag_hint(x->diags, d, "convert the other operand: `i64(...)`");
+  return false;
+}
+
+static bool fold_overflows(Op op, int64_t a, int64_t b) {
+  int64_t r;
+  if (op == OP_ADD) return !add_ok(a, b, &r);
+  if (op == OP_SUB) return !sub_ok(a, b, &r);
+  if (op == OP_MUL) return !mul_ok(a, b, &r);
+  if (op != OP_POW || b < 0) return false;
+  r = 1;
+  for (int64_t k = 0; k < b && (a > 1 || a < -1); k++)
+    if (!mul_ok(r, a, &r)) return true;
+  return false;
+}
+
+/* Constants of the index kind stay one expression, so that 2*N - 1 is a size. */
+static Core *op_fold(Elab *x, Op op, Span span, Type t, uint32_t n, Core **arg) {
+  if (t.weak != WEAK_LITERAL && t.weak != WEAK_INDEX) return NULL;
+  if (op_info[op].rule != RULE_SAME) return NULL;
+  for (uint32_t i = 0; i < n; i++)
+    if (arg[i]->kind != CORE_CONST) return NULL;
+  const Expr *e[3];
+  for (uint32_t i = 0; i < n; i++) e[i] = arg[i]->e;
+  if (n == 2 && e[0]->kind == EX_INT && e[1]->kind == EX_INT && fold_overflows(op, e[0]->i, e[1]->i)) {
+    diag_add(x->diags, D_E083, span, "this does not fit into 64 bits");
+    return fail(x);
+  }
+  return core_const(x, expr_op(x->exprs, op, n, e), t, span);
+}
+
+static bool op_type(Elab *x, Op op, uint32_t n, Core **arg, Type *t) {
+  Type types[3], operand;
+  for (uint32_t i = 0; i < n; i++) {
+    types[i] = arg[i]->type;
+    if (op_info[op].rule == RULE_LOGIC && !want_bool(x, arg[i], arg[i]->span, op_info[op].name)) return false;
+  }
+  *t = type_op(op, n, types, &operand);
+  for (uint32_t i = 0; i < n && n == 2; i++)
+    if (!literal_fits(x, arg[i], arg[1 - i]->type)) return false;
+  if (op == OP_POW && !dtype_is_float(t->dtype) && arg[1]->kind == CORE_CONST && arg[1]->e->kind == EX_INT && arg[1]->e->i < 0) {
+    Diag *d = diag_add(x->diags, D_E084, arg[1]->span, "a negative power of an integer");
+    diag_hint(x->diags, d, "write `1 / x` or convert: `f64(x) ^ -1`");
+    return false;
+  }
+  return true;
+}
+
+Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg) {
+  Type t;
+  if (!op_type(x, op, n, arg, &t)) return fail(x);
+  Core *c = op_fold(x, op, span, t, n, arg);
+  if (c || x->failed) return c;
+  c = core_with(x, CORE_OP, span, t, n, arg);
+  c->op = op;
+  return c;
+}
+
+static Core *core_or_else(Elab *x, Span span, Core *a, Core *b, bool in_def) {
+  Core *arg[2] = {a, b};
+  if ((a->type.dtype == DT_BOOL) != (b->type.dtype == DT_BOOL)) {
+    Diag *d = diag_add(x->diags, D_E081, b->span, "the sides of `?" "?` are %s and %s", type_name(a->type), type_name(b->type));
+    diag_at(x->diags, d, a->span, "%s", type_name(a->type));
+    return fail(x);
+  }
+  if (!literal_fits(x, b, a->type)) return fail(x);
+  Core *c = core_with(x, CORE_OR_ELSE, span, type_join(a->type, b->type), 2, arg);
+  c->in_def = in_def;
+  return c;
+}
+
+static void warn_divided_reach(Elab *x, const Ast *div) {
+  const Ast *r = div->b;
+  if (div->op != OP_DIV || r->kind != AST_REDUCE || r->call_form || !r->a || r->a->kind != AST_BINARY) return;
+  if (r->a->op != OP_MUL && r->a->op != OP_DIV && r->a->op != OP_IDIV && r->a->op != OP_MOD) return;
+  Diag *d = diag_add(x->diags, D_W003, r->op_span, "this reducer right of `/` takes in all of the product after it");
+  diag_at(x->diags, d, r->a->op_span, "inside its reach");
+  diag_hint(x->diags, d, "write parentheses: `a / (sum[k] b * c)` or `a / (sum[k] b) * c`");
+}
+
+static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
+
+/* a + b + c + ... : the left spine by a loop. */
+static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
+  VEC(const Ast *) spine = {0};
+  for (; is_chain(a); a = a->a) vec_push(x->arena, spine, a);
+  Core *c = core_from_ast(x, s, a);
+  bool ok = c != NULL;
+  while (spine.len) {
+    const Ast *up = vec_pop(spine);
+    if (up->kind == AST_BINARY) warn_divided_reach(x, up);
+    Core *b = core_from_ast(x, s, up->b);
+    if (!b) ok = false;
+    if (!ok) continue;
+    Core *arg[2] = {c, b};
+    c = up->kind == AST_OR_ELSE ? core_or_else(x, up->span, c, b, s->frame != NULL) : core_op(x, (Op)up->op, up->span, 2, arg);
+    ok = c != NULL;
+  }
+  return ok ? c : fail(x);
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static Core *core_read(Elab *x, const Symbol *y, Span span, uint32_t n, Core **index) {
+  Core *c = core_with(x, CORE_READ, span, type_firm(y->node->dtype), n, index);
+  c->tensor = y->node;
+  c->name = y->name;
+  return c;
+}
+
+static const char *shape_form(Elab *x, const Symbol *y) {
+  Buf b = buf_new(x->arena);
+  buf_printf(&b, "%s[", y->name->s);
+  for (uint32_t i = 0; i < y->node->rank; i++) buf_printf(&b, "%s%c", i ? ", " : "", "ijklmnopqr"[i % 10]);
+  buf_str(&b, "]");
+  return b.s;
+}
+
+static Core *core_symbol(Elab *x, Symbol *y, Span span) {
+  y->used = true;
+  switch (y->kind) {
+    case SYM_DIM: return y->size ? core_const(x, y->size, (Type){DT_I64, WEAK_INDEX}, span) : fail(x);
+    case SYM_TURN: {
+      Core *c = core_new(x, CORE_TURN, span, (Type){DT_I64, WEAK_INDEX}, (LabelSet){0});
+      c->i = y->depth;
+      return c;
+    }
+    case SYM_TENSOR:
+      if (!y->node) return fail(x); /* its own definition was complained about */
+      if (!y->node->rank) return core_read(x, y, span, 0, NULL);
+      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank, y->node->rank == 1 ? "" : "s");
+      diag_at(x->diags, d, y->span, "defined here");
+      diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
+      return fail(x);
+    case SYM_STACK: {
+      Diag *g = diag_add(x->diags, D_E101, span, "%s is known after its repeat block, not inside it", y->name->s);
+      diag_at(x->diags, g, y->span, "stacked here");
+      return fail(x);
+    }
+    case SYM_DEF: case SYM_MONOID: {
+      Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s, y->kind == SYM_DEF ? "def" : "monoid");
+      diag_hint(x->diags, g, "write `%s[...](...)`", y->name->s);
+      return fail(x);
+    }
+  }
+  return fail(x);
+}
+
+static Core *core_name(Elab *x, Scope *s, const Ast *a) {
+  Local *l = frame_find(s->frame, a->name.s);
+  if (l) {
+    l->used = true;
+    if (l->direct) {
+      Core *c = l->direct;
+      return c->kind == CORE_LABEL ? core_label(x, label_here(x, s->labels, c->label), a->span) : c;
+    }
+    return l->bind ? core_use(x, s, l->bind, a->span) : fail(x);
+  }
+  Symbol *y = scope_symbol(x, s, a->name.s);
+  bool tensor = y && y->kind == SYM_TENSOR && y->node && y->node->rank;
+  if (y && !(tensor && (s->index || label_find(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
+  return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
+}
+
+static void complain_unknown_tensor(Elab *x, Scope *s, const Ast *a) {
+  const Symbol *later = symbol_find(x, a->name.s, UINT32_MAX);
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s is not defined", a->name.s->s);
+  if (later) {
+    diag_at(x->diags, d, later->span, "defined here, after the def that uses it");
+    return;
+  }
+  const char *near = nearest_name(x, a->name.s, s->frame);
+  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+}
+
+/* ---- reads ------------------------------------------------------------------------------------ */
+
+static bool label_clashes(Elab *x, Scope *s, AstName n) {
+  if (name_is_label(x, s, n.s)) return false;
+  Local *l = frame_find(s->frame, n.s);
+  Symbol *y = scope_symbol(x, s, n.s);
+  const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim" : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
+  Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
+  diag_at(x->diags, d, l ? l->span : y->span, "defined here");
+  diag_hint(x->diags, d, "a name in brackets means the %s; choose another label", l ? "parameter" : y->kind == SYM_DIM ? "dim" : "value");
+  return true;
+}
+
+/* One item that binds or names a label, perhaps with a size: into `out`. */
+static bool label_from_item(Elab *x, Scope *s, const AstItem *it, LabelSet *out, const char *who) {
+  AstName n = it->name;
+  if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) n = it->e->name;
+  else if (it->kind != ITEM_SIZED) {
+    Diag *d = diag_add(x->diags, D_E053, it->span, "%s wants a label here", who);
+    diag_hint(x->diags, d, "a label is a name, as `k`, or a name with a size, as `k:64`");
+    return false;
+  }
+  if (label_clashes(x, s, n)) return false;
+  LabelVar *v = label_get(x, s->labels, n.s, n.span);
+  if (set_has(*out, v)) {
+    diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
+    return false;
+  }
+  if (it->kind == ITEM_SIZED) {
+    const Expr *e = size_from_ast(x, s, it->e);
+    if (!e) return false;
+    label_fact(x, v, e, it->span, "its size");
+  }
+  *out = set_union(x, *out, set_one(x, v));
+  return true;
+}
+
+bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups) {
+  bool ok = true;
+  for (uint32_t i = 0; i < items->len; i++) {
+    const AstItem *it = &items->at[i];
+    if (it->kind == ITEM_GROUP && groups) ok &= labels_from_items(x, s, &it->part, out, who, false);
+    else ok &= label_from_item(x, s, it, out, who);
+  }
+  if (!ok) x->failed = true;
+  return ok;
+}
+
+static Core *index_group(Elab *x, Scope *s, const AstItem *it, const Expr *extent, Str tensor) {
+  LabelSet parts = {0};
+  if (!labels_from_items(x, s, &it->part, &parts, "a group", false)) return NULL;
+  group_fact(x, parts, extent, it->span, tensor->s);
+  for (uint32_t i = 0; i < parts.n; i++) parts.at[i]->used = true;
+  Core *c = core_new(x, CORE_GROUP, it->span, (Type){DT_I64, WEAK_INDEX}, parts);
+  c->labels = parts;
+  return c;
+}
+
+static Core *index_checked(Elab *x, Core *c) {
+  if (!c) return NULL;
+  if (c->type.dtype != DT_BOOL && !dtype_is_float(c->type.dtype)) return c;
+  Diag *d = diag_add(x->diags, D_E085, c->span, "an index must be an integer, and this is %s", type_name(c->type));
+  diag_hint(x->diags, d, "`//` divides integers and floors; `i64(x)` truncates a float");
+  return fail(x);
+}
+
+static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *extent, Str tensor) {
+  if (it->kind == ITEM_GROUP) return index_group(x, s, it, extent, tensor);
+  if (it->kind == ITEM_BIND || it->kind == ITEM_SIZED) {
+    Diag *d = diag_add(x->diags, D_E055, it->span, it->kind == ITEM_BIND ? "a tensor is read by position, not by label" : "a size cannot be given where a tensor is read");
+    diag_hint(x->diags, d, it->kind == ITEM_BIND ? "`x[j = ...]` substitutes in a def's parameter or in a parenthesised expression" : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
+    return fail(x);
+  }
+  if (it->e->kind == AST_NAME && name_is_label(x, s, it->e->name.s)) {
+    LabelVar *v = label_get(x, s->labels, it->e->name.s, it->span);
+    label_fact(x, v, extent, it->span, tensor->s);
+    return core_label(x, v, it->span);
+  }
+  Scope in = *s;
+  in.index = true, in.reach = NULL;
+  return index_checked(x, core_from_ast(x, &in, it->e));
+}
+
+static Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
+  Diag *d = diag_add(x->diags, D_E073, a->span, "%s has %u dimension%s but is read with %u", y->name->s, y->node->rank,
+                     y->node->rank == 1 ? "" : "s", a->items.len);
+  diag_at(x->diags, d, y->span, "defined here");
+  diag_hint(x->diags, d, "write `%s`", y->node->rank ? shape_form(x, y) : y->name->s);
+  return fail(x);
+}
+
+static Core *core_index(Elab *x, Scope *s, const Ast *a) {
+  Local *l = frame_find(s->frame, a->name.s);
+  if ((a->items.len && a->items.at[0].kind == ITEM_BIND)) return core_from_subst(x, s, a);
+  if (l) {
+    Diag *d = diag_add(x->diags, D_E056, a->span, "%s is a parameter: it has labels, not positions", a->name.s->s);
+    diag_at(x->diags, d, l->span, "%s", l->bind ? "defined here" : "a number");
+    diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", a->name.s->s);
+    return fail(x);
+  }
+  Symbol *y = scope_symbol(x, s, a->name.s);
+  if (!y) return complain_unknown_tensor(x, s, a), fail(x);
+  y->used = true;
+  if (y->kind != SYM_TENSOR) {
+    if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return core_symbol(x, y, a->name.span);
+    Diag *d = diag_add(x->diags, D_E074, a->span, "%s is %s, not a tensor", y->name->s, y->kind == SYM_DIM ? "a dim" : "a loop variable");
+    diag_at(x->diags, d, y->span, "defined here");
+    return fail(x);
+  }
+  if (!y->node) return fail(x);
+  if (y->node->rank != a->items.len) return complain_rank(x, y, a);
+  Core **index = NEW_ARRAY(x->arena, Core *, a->items.len + 1);
+  bool ok = true;
+  for (uint32_t i = 0; i < a->items.len; i++) {
+    index[i] = index_from_item(x, s, &a->items.at[i], y->node->dim[i], y->name);
+    ok &= index[i] != NULL;
+  }
+  return ok ? core_read(x, y, a->span, a->items.len, index) : fail(x);
+}
+
+/* ---- reducers --------------------------------------------------------------------------------- */
+
+static bool reducer_wants(Elab *x, const Ast *a, const Core *body) {
+  Reducer r = (Reducer)a->op;
+  if (r == RED_ANY || r == RED_ALL) return want_bool(x, body, a->op_span, reducer_info[r].name);
+  bool number = body->type.dtype != DT_BOOL || r == RED_SUM || r == RED_PROD || r == RED_MEAN;
+  if (number) return true;
+  Diag *d = diag_add(x->diags, D_E086, body->span, "%s of a bool", reducer_info[r].name);
+  diag_hint(x->diags, d, "use `any` or `all`, or convert: `i64(...)`");
+  return false;
+}
+
+/* sum(e): every label of e that nothing else binds. */
+static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, LabelSet *out) {
+  if (s->frame) {
+    Diag *d = diag_add(x->diags, D_E057, a->op_span, "a reducer inside a def must name its labels");
+    diag_hint(x->diags, d, "write `%s[k] (...)`", reducer_info[a->op].name);
+    return false;
+  }
+  for (uint32_t i = 0; i < body->free.n; i++) {
+    LabelVar *v = body->free.at[i];
+    const LabelVar *outmost = v;
+    for (Labels *l = s->labels; l->outer; l = l->outer) outmost = label_find(l->outer, v->name);
+    if (!set_has(s->reduced, v) && !(outmost && outmost->left)) *out = set_union(x, *out, set_one(x, v));
+  }
+  if (out->n) return true;
+  Diag *d = diag_add(x->diags, D_E058, a->span, "%s(...) has no label left to reduce", reducer_info[a->op].name);
+  diag_hint(x->diags, d, "every label of it is on the left or reduced outside; name what it reduces: `%s[k] ...`", reducer_info[a->op].name);
+  return false;
+}
+
+static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
+  for (uint32_t i = 0; s->reach && i < labels.n; i++) {
+    if (!set_has(s->reduced, labels.at[i])) continue;
+    Diag *d = diag_add(x->diags, D_E059, a->op_span, "this %s binds %s again inside the reach of another reducer", reducer_info[a->op].name, labels.at[i]->name->s);
+    diag_at(x->diags, d, *s->reach, "this one's reach takes in the whole product after it");
+    diag_hint(x->diags, d, "put the first in parentheses: `(%s[%s] ...) * %s[%s] ...`", reducer_info[a->op].name, labels.at[i]->name->s, reducer_info[a->op].name, labels.at[i]->name->s);
+    return false;
+  }
+  return true;
+}
+
+static void warn_label_absent(Elab *x, Scope *s, const Ast *a, const Core *c) {
+  if (!c->arg[0]) return;
+  for (uint32_t i = 0; i < c->labels.n; i++) {
+    const LabelVar *v = c->labels.at[i];
+    if (set_has(c->arg[0]->free, v) || (c->arg[1] && set_has(c->arg[1]->free, v)) || s->frame) continue;
+    Diag *d = diag_add(x->diags, D_W002, a->op_span, "label %s does not occur in what is reduced", v->name->s);
+    diag_hint(x->diags, d, "the %s repeats the same value; leave %s out if that is not meant", reducer_info[a->op].name, v->name->s);
+  }
+}
+
+static bool reduce_parts(Elab *x, Scope *s, const Ast *a, LabelSet *labels, Core **body, Core **where) {
+  Scope in = *s;
+  if (!a->call_form) {
+    if (!labels_from_items(x, s, &a->items, labels, "a reducer", true) || !check_reach(x, s, a, *labels)) return false;
+    for (uint32_t i = 0; i < labels->n; i++) labels->at[i]->used = true;
+    in.reduced = set_union(x, s->reduced, *labels);
+  }
+  if (a->where) {
+    Scope p = in;
+    p.reach = NULL;
+    *where = core_from_ast(x, &p, a->where);
+    if (!*where || !want_bool(x, *where, a->op_span, "where")) return false;
+  }
+  in.reach = a->call_form ? NULL : &a->op_span;
+  if (a->a && !(*body = core_from_ast(x, &in, a->a))) return false;
+  if (a->call_form && !call_form_labels(x, s, a, *body, labels)) return false;
+  return !*body || reducer_wants(x, a, *body);
+}
+
+static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Core *body, Core *where, int acc) {
+  Core *arg[2] = {body, where};
+  Core *c = core_with(x, CORE_REDUCE, span, type_reduced(r, body ? type_arith(body->type) : type_firm(DT_I64), acc), 2, arg);
+  if (body && body->type.dtype == DT_BOOL && (r == RED_ANY || r == RED_ALL)) c->type = type_firm(DT_BOOL);
+  c->free = set_minus(x, c->free, labels);
+  c->labels = labels;
+  c->reducer = r;
+  c->acc = acc;
+  return c;
+}
+
+static Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
+  Core *body = NULL, *where = NULL;
+  LabelSet labels = {0};
+  if (!reduce_parts(x, s, a, &labels, &body, &where)) return fail(x);
+  Reducer r = (Reducer)a->op;
+  if ((r == RED_ARGMAX || r == RED_ARGMIN) && a->items.len > 1) {
+    Diag *d = diag_add(x->diags, D_E087, a->op_span, "%s takes one label or one group", reducer_info[r].name);
+    diag_hint(x->diags, d, "write a group: `%s[(i j)] ...` counts row by row", reducer_info[r].name);
+    return fail(x);
+  }
+  if (a->acc >= 0 && r != RED_SUM && r != RED_PROD && r != RED_MEAN && r != RED_LSE) {
+    diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
+    return fail(x);
+  }
+  where = reduce_restrict(x, s->frame, labels, where, a->span);
+  Core *c = core_reduce_made(x, r, a->span, labels, body, where, a->acc);
+  c->op_span = a->op_span;
+  warn_label_absent(x, s, a, c);
+  return c;
+}
+
+/* ---- the switch ------------------------------------------------------------------------------- */
+
+static Core *core_neg(Elab *x, Scope *s, const Ast *a) {
+  if (a->a->kind == AST_INT && a->a->big)
+    return core_const(x, expr_int(x->exprs, DT_I64, INT64_MIN), (Type){DT_I64, WEAK_LITERAL}, a->span);
+  Core *c = core_from_ast(x, s, a->a);
+  if (!c) return NULL;
+  if (c->kind == CORE_CONST && c->type.weak == WEAK_REAL)
+    return core_const(x, expr_real(x->exprs, DT_F64, -c->e->f), c->type, a->span);
+  return core_op(x, OP_NEG, a->span, 1, &c);
+}
+
+static Core *core_if(Elab *x, Scope *s, const Ast *a) {
+  Scope in = *s;
+  in.reach = NULL;
+  Core *arg[3] = {core_from_ast(x, &in, a->a), core_from_ast(x, &in, a->b), core_from_ast(x, &in, a->c)};
+  if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return fail(x);
+  if ((arg[1]->type.dtype == DT_BOOL) != (arg[2]->type.dtype == DT_BOOL)) {
+    Diag *d = diag_add(x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
+    diag_at(x->diags, d, arg[1]->span, "%s", type_name(arg[1]->type));
+    return fail(x);
+  }
+  if (!literal_fits(x, arg[1], arg[2]->type) || !literal_fits(x, arg[2], arg[1]->type)) return fail(x);
+  return core_with(x, CORE_SELECT, a->span, type_join(arg[1]->type, arg[2]->type), 3, arg);
+}
+
+static Core *core_cast(Elab *x, Scope *s, const Ast *a) {
+  Scope in = *s;
+  in.reach = NULL;
+  Core *c = core_from_ast(x, &in, a->a);
+  return c ? core_with(x, CORE_CAST, a->span, type_firm(a->dtype), 1, &c) : NULL;
+}
+
+static Core *core_size(Elab *x, Scope *s, const Ast *a) {
+  Local *l = frame_find(s->frame, a->name.s);
+  LabelVar *v = NULL;
+  if (l && l->direct && l->direct->kind == CORE_LABEL) v = label_here(x, s->labels, l->direct->label), l->used = true;
+  else if (label_clashes(x, s, a->name)) return fail(x);
+  else v = label_get(x, s->labels, a->name.s, a->span);
+  v->used = true;
+  Core *c = core_new(x, CORE_SIZE, a->span, (Type){DT_I64, WEAK_INDEX}, (LabelSet){0});
+  c->label = v;
+  return c;
+}
+
+static Core *core_number(Elab *x, const Ast *a) {
+  if (a->kind == AST_BOOL) return core_const(x, expr_bool(x->exprs, a->i != 0), type_firm(DT_BOOL), a->span);
+  if (a->kind != AST_INT) return core_const(x, expr_real(x->exprs, DT_F64, a->f), (Type){DT_F64, WEAK_REAL}, a->span);
+  if (!a->big) return core_const(x, expr_int(x->exprs, DT_I64, a->i), (Type){DT_I64, WEAK_LITERAL}, a->span);
+  diag_add(x->diags, D_E083, a->span, "this does not fit into 64 bits");
+  return fail(x);
+}
+
+static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
+  Scope in = *s;
+  switch (a->kind) {
+    case AST_INT: case AST_REAL: case AST_BOOL: case AST_CONST: return core_number(x, a);
+    case AST_NAME: return core_name(x, s, a);
+    case AST_INDEX: return core_index(x, s, a);
+    case AST_SUBST: return core_from_subst(x, s, a);
+    case AST_NEG: return core_neg(x, s, a);
+    case AST_NOT: {
+      Core *c = core_from_ast(x, s, a->a);
+      return c ? core_op(x, OP_NOT, a->span, 1, &c) : NULL;
+    }
+    case AST_BINARY: case AST_OR_ELSE: return core_chain(x, s, a);
+    case AST_IF: return core_if(x, s, a);
+    case AST_REDUCE: return core_reduce(x, s, a);
+    case AST_CALL: return core_from_call(x, s, a);
+    case AST_CAST: return core_cast(x, s, a);
+    case AST_SIZE: return core_size(x, s, a);
+    case AST_GRAD: {
+      Diag *d = diag_add(x->diags, D_E199, a->span, "grad is not yet built");
+      diag_hint(x->diags, d, "it is parsed so that programs can be written; it comes with a later version");
+      return fail(x);
+    }
+    case AST_PAREN: in.reach = NULL; return core_from_ast(x, &in, a->a);
+  }
+  return fail(x);
+}
+
+Core *core_from_ast(Elab *x, Scope *s, const Ast *a) {
+  if (s->depth > CORE_DEPTH) {
+    diag_add(x->diags, D_E090, a->span, "this expression, with its defs expanded, is nested too deeply");
+    return fail(x);
+  }
+  s->depth++;
+  Core *c = core_inner(x, s, a);
+  s->depth--;
+  if (!c) x->failed = true;
+  return c;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+bool item_is_size(Elab *x, Scope *s, const Ast *a) {
+  switch (a->kind) {
+    case AST_INT: return true;
+    case AST_PAREN: case AST_NEG: return item_is_size(x, s, a->a);
+    case AST_BINARY:
+      for (; a->kind == AST_BINARY; a = a->a)
+        if (a->op > OP_POW || a->op == OP_DIV || !item_is_size(x, s, a->b)) return false;
+      return item_is_size(x, s, a);
+    case AST_NAME: {
+      const Local *l = frame_find(s->frame, a->name.s);
+      if (l) return l->direct && l->direct->kind == CORE_CONST && l->direct->type.dtype == DT_I64;
+      const Symbol *y = scope_symbol(x, s, a->name.s);
+      return y && y->kind == SYM_DIM;
+    }
+    default: return false;
+  }
+}
+
+const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a) {
+  if (!item_is_size(x, s, a)) {
+    Diag *d = diag_add(x->diags, D_E064, a->span, "a size is made of numbers and dims");
+    if (a->kind == AST_NAME && !scope_symbol(x, s, a->name.s)) {
+      const char *near = nearest_name(x, a->name.s, s->frame);
+      diag_hint(x->diags, d, near ? "%s is not a dim; did you mean `%s`?" : "%s is not a dim: declare it, as in `dim %s = 8`", a->name.s->s,
+                near ? near : a->name.s->s);
+    }
+    x->failed = true;
+    return NULL;
+  }
+  Core *c = core_from_ast(x, s, a);
+  if (!c || c->kind != CORE_CONST) return NULL;
+  const Expr *e = expr_normal(x->exprs, c->e);
+  if (e->kind == EX_INT && e->i < 0) {
+    diag_add(x->diags, D_E065, a->span, "a size cannot be negative: this is %lld", (long long)e->i);
+    x->failed = true;
+    return NULL;
+  }
+  return e;
+}

@@ -1,0 +1,361 @@
+/* front/elab.c - the statements of a program, one after the other, and the door from AST to EinGraph. */
+#include "elab.h"
+
+void equation_begin(Elab *x, Str name) {
+  x->vars.len = x->groups.len = 0;
+  x->failed = false;
+  x->equation = name;
+}
+
+/* ---- the left side ---------------------------------------------------------------------------- */
+
+static bool left_turn(Elab *x, const AstItem *it, Left *l, bool stacks, uint32_t axis) {
+  if (!stacks || it->kind != ITEM_EXPR || it->e->kind != AST_NAME) return false;
+  Symbol *y = symbol_find(x, it->e->name.s, UINT32_MAX);
+  if (!y || y->kind != SYM_TURN || !x->block || l->turn || y != x->block->turn) return false;
+  l->turn = y;
+  l->turn_axis = axis;
+  return true;
+}
+
+static bool left_repeated(Elab *x, const LabelVar *v, Span span) {
+  Diag *d = diag_add(x->diags, D_E076, span, "label %s stands twice on the left", v->name->s);
+  diag_at(x->diags, d, v->span, "first here");
+  diag_hint(x->diags, d, "a diagonal is written out: `D[i,j] = if i == j then x[i] else 0`");
+  return false;
+}
+
+static bool left_label(Elab *x, Scope *s, const AstItem *it, Left *l) {
+  LabelSet one = {0};
+  AstItems items = {(AstItem *)it, 1, 1};
+  if (it->kind == ITEM_EXPR && it->e->kind != AST_NAME) {
+    Diag *d = diag_add(x->diags, D_E077, it->span, "the left side takes labels, not expressions");
+    diag_hint(x->diags, d, "put the arithmetic on the right: `Y[i] = X[i + 1]`; a scatter is `sum[i where f[i] == b] ...`");
+    return false;
+  }
+  if (!labels_from_items(x, s, &items, &one, "the left side", false)) return false;
+  if (set_has(l->out, one.at[0])) return left_repeated(x, one.at[0], it->span);
+  one.at[0]->left = true;
+  l->out = set_union(x, l->out, one);
+  return true;
+}
+
+bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
+  *l = (Left){.labels = {.map = map_new(x->arena)}, .merge = NEW_ARRAY(x->arena, uint8_t, items->len + 1)};
+  Scope s = {.labels = &l->labels};
+  bool ok = true;
+  for (uint32_t i = 0; i < items->len && ok; i++) {
+    const AstItem *it = &items->at[i];
+    if (left_turn(x, it, l, stacks, i)) continue;
+    uint32_t before = l->out.n, n = it->kind == ITEM_GROUP ? it->part.len : 1;
+    for (uint32_t k = 0; k < n; k++) ok &= left_label(x, &s, it->kind == ITEM_GROUP ? &it->part.at[k] : it, l);
+    if (l->out.n >= GRAPH_LABELS / 2) {
+      diag_add(x->diags, D_E095, it->span, "more than %d labels in one equation", GRAPH_LABELS / 2);
+      ok = false;
+    }
+    l->merge[l->rank++] = (uint8_t)(l->out.n - before);
+  }
+  if (!ok) x->failed = true;
+  return ok;
+}
+
+/* ---- bodies ----------------------------------------------------------------------------------- */
+
+static void complain_free(Elab *x, const LabelVar *v, const char *name) {
+  bool label = v->facts.len || v->same;
+  Diag *d;
+  if (label) {
+    d = diag_add(x->diags, D_E078, v->span, "label %s is neither on the left of %s nor reduced", v->name->s, name);
+    diag_hint(x->diags, d, "add it on the left, or reduce it: `sum[%s] ...`", v->name->s);
+    return;
+  }
+  d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
+  const char *near = nearest_name(x, v->name, NULL);
+  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  else diag_hint(x->diags, d, "if it is a label, it must stand on the left or in a reducer");
+}
+
+static bool closed(Elab *x, const Core *c, LabelSet out, const char *name) {
+  bool ok = true;
+  for (uint32_t i = 0; i < c->free.n; i++) {
+    if (set_has(out, c->free.at[i])) continue;
+    complain_free(x, c->free.at[i], name);
+    ok = false;
+  }
+  return ok;
+}
+
+static bool type_fits(Elab *x, const Core *c, int dtype) {
+  if (dtype < 0) return true;
+  Type t = c->type;
+  DType to = (DType)dtype;
+  bool ok = t.dtype == to || dtype_is_float(to) || (t.weak && t.weak != WEAK_REAL && to != DT_BOOL);
+  if (t.dtype == DT_BOOL && to != DT_BOOL) ok = false;
+  if (!ok && dtype_is_int(t.dtype) && dtype_is_int(to)) ok = dtype_join(t.dtype, to) == to;
+  if (ok && c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && dtype_is_int(to) && c->e->kind == EX_INT) ok = dtype_holds(to, c->e->i);
+  if (ok) return true;
+  Diag *d = diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", dtype_name(t.dtype), dtype_name(to));
+  diag_hint(x->diags, d, "convert it: `%s(...)`", dtype_name(to));
+  return false;
+}
+
+static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
+  Scope s = {.labels = &l->labels};
+  Core *c = core_from_ast(x, &s, e);
+  if (!c || x->failed || !closed(x, c, l->out, name)) return NULL;
+  return extents_solve(x) ? c : NULL;
+}
+
+EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span) {
+  Core *c = body_core(x, l, e, name ? name->s : "this");
+  if (!c || !type_fits(x, c, dtype)) return NULL;
+  EinNode *n = lower_equation(x, name, c, l->out, l->merge, l->rank, dtype, span);
+  return x->failed ? NULL : n;
+}
+
+/* ---- equations and outputs -------------------------------------------------------------------- */
+
+static void add_output(Elab *x, Symbol *y, Span span) {
+  if (y->output) {
+    diag_add(x->diags, D_E096, span, "%s is an output already", y->name->s);
+    return;
+  }
+  y->output = y->used = true;
+  if (y->node) vec_push(x->arena, x->graph->outputs, ((EinOutput){y->name, y->node}));
+}
+
+static void add_stack(Elab *x, const AstStmt *s, Left *l, EinNode *n) {
+  Symbol *y = symbol_add(x, SYM_STACK, s->name);
+  y->quiet = true;
+  vec_push(x->arena, x->block->stacks, y);
+  EinStack k = {s->name.s, n, l->turn_axis};
+  if (n) vec_push(x->arena, x->block->region->stacks, k);
+  vec_push(x->arena, x->block->stack_nodes, n);
+}
+
+void elab_equation(Elab *x, const AstStmt *s) {
+  equation_begin(x, s->name.s);
+  Left l;
+  EinNode *n = NULL;
+  if (left_from_items(x, &s->items, &l, true)) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
+  if (l.turn) return add_stack(x, s, &l, n);
+  Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
+  y->node = n;
+  if (s->output) add_output(x, y, s->name.span);
+}
+
+static void elab_output(Elab *x, const AstStmt *s) {
+  for (uint32_t i = 0; i < s->decls.len; i++) {
+    AstName n = s->decls.at[i].name;
+    Symbol *y = symbol_find(x, n.s, UINT32_MAX);
+    if (y && y->kind == SYM_TENSOR) {
+      add_output(x, y, n.span);
+      continue;
+    }
+    Diag *d = diag_add(x->diags, D_E070, n.span, y ? "%s is not a tensor" : "%s is not defined", n.s->s);
+    const char *near = y ? NULL : nearest_name(x, n.s, NULL);
+    if (y) diag_at(x->diags, d, y->span, "defined here");
+    if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  }
+}
+
+/* ---- dims, inputs ----------------------------------------------------------------------------- */
+
+static const DimValue *dim_given(const Elab *x, Str name) {
+  for (uint32_t i = x->dims ? x->dims->len : 0; i-- > 0;)
+    if (x->dims->at[i].name == name) return &x->dims->at[i];
+  return NULL;
+}
+
+static void elab_dim(Elab *x, const AstDecl *d) {
+  equation_begin(x, d->name.s);
+  Labels none = {.map = map_new(x->arena)};
+  Scope s = {.labels = &none};
+  const DimValue *given = dim_given(x, d->name.s);
+  const Expr *e = d->e ? size_from_ast(x, &s, d->e) : expr_dim(x->exprs, d->name.s);
+  if (given) e = expr_int(x->exprs, DT_I64, given->value);
+  Symbol *y = symbol_add(x, SYM_DIM, d->name);
+  y->size = e;
+  if (!e || (e->kind != EX_INT && d->e)) return;
+  EinDim dim = {d->name.s, e->kind == EX_INT, e->kind == EX_INT ? e->i : 0};
+  vec_push(x->arena, x->graph->dims, dim);
+}
+
+typedef struct Declared { const Expr **dim; LabelSet labels; uint8_t *merge; bool ok; } Declared;
+
+static void declare_item(Elab *x, Scope *s, const AstItem *it, Declared *r, uint32_t k) {
+  LabelSet one = {0};
+  const Expr *e = NULL;
+  r->merge[k] = 1;
+  if (it->kind == ITEM_SIZED) {
+    AstItems items = {(AstItem *)it, 1, 1};
+    e = size_from_ast(x, s, it->e);
+    if (!e || !labels_from_items(x, s, &items, &one, "a declaration", false)) r->ok = false;
+    else if (set_has(r->labels, one.at[0])) r->ok = left_repeated(x, one.at[0], it->span);
+  } else if (it->kind == ITEM_EXPR) {
+    e = size_from_ast(x, s, it->e);
+    if (!e) r->ok = false;
+    else {
+      LabelVar *v = label_new(x, strings_printf(x->strings, "axis~%u", k + 1), it->span);
+      label_fact(x, v, e, it->span, "its size");
+      one = set_one(x, v);
+    }
+  } else {
+    diag_add(x->diags, D_E053, it->span, "a declaration takes sizes, or labels with sizes: `n:N`");
+    r->ok = false;
+  }
+  r->dim[k] = e;
+  if (!r->ok) return;
+  one.at[0]->left = true;
+  r->labels = set_union(x, r->labels, one);
+}
+
+static EinNode *declare_default(Elab *x, const AstStmt *s, const AstDecl *d, Left *l) {
+  EinNode *n = elab_body(x, d->name.s, l, s->e, s->dtype >= 0 ? s->dtype : DT_F32, d->name.span);
+  return n;
+}
+
+static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
+  equation_begin(x, d->name.s);
+  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1)};
+  Scope sc = {.labels = &l.labels};
+  Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len < 64};
+  if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than 63 dimensions");
+  for (uint32_t i = 0; i < d->items.len && r.ok; i++) declare_item(x, &sc, &d->items.at[i], &r, i);
+  l.out = r.labels;
+  EinNode *fallback = r.ok && s->e ? declare_default(x, s, d, &l) : NULL;
+  EinNode *n = NULL;
+  if (r.ok && (!s->e || fallback)) {
+    n = graph_input(x->graph, d->name.s, s->dtype >= 0 ? (DType)s->dtype : DT_F32, d->items.len, r.dim, s->kind == STMT_PARAM);
+    n->place = place_of(x, d->name.span);
+    n->fallback = fallback;
+  }
+  symbol_add(x, SYM_TENSOR, d->name)->node = n;
+}
+
+/* ---- defs, monoids, asserts ------------------------------------------------------------------- */
+
+static bool twice(Elab *x, AstName a, AstName b) {
+  if (a.s != b.s) return false;
+  Diag *d = diag_add(x->diags, D_E054, b.span, "%s stands twice", b.s->s);
+  diag_at(x->diags, d, a.span, "first here");
+  return true;
+}
+
+static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
+  const AstItem *it = &s->items.at[i];
+  if (it->kind != ITEM_EXPR || it->e->kind != AST_NAME) {
+    Diag *d = diag_add(x->diags, D_E053, it->span, "a def's label parameter is a name");
+    diag_hint(x->diags, d, "sizes are given where it is called: `%s[j:8](...)`", s->name.s->s);
+    return false;
+  }
+  for (uint32_t k = 0; k < i; k++)
+    if (twice(x, s->items.at[k].e->name, it->e->name)) return false;
+  for (uint32_t k = 0; k < s->params.len; k++)
+    if (twice(x, it->e->name, s->params.at[k])) return false;
+  Symbol *y = symbol_find(x, it->e->name.s, UINT32_MAX);
+  if (!y || (y->kind != SYM_DIM && !(y->kind == SYM_TENSOR && y->node && !y->node->rank))) return true;
+  Diag *d = diag_add(x->diags, D_E052, it->span, "%s cannot be a label here: it is a %s", y->name->s, y->kind == SYM_DIM ? "dim" : "tensor without dimensions");
+  diag_at(x->diags, d, y->span, "defined here");
+  return false;
+}
+
+static void elab_def(Elab *x, const AstStmt *s) {
+  bool ok = true;
+  for (uint32_t i = 0; i < s->items.len && ok; i++) ok = def_label(x, s, i);
+  for (uint32_t i = 0; i < s->params.len && ok; i++)
+    for (uint32_t k = 0; k < i && ok; k++) ok = !twice(x, s->params.at[k], s->params.at[i]);
+  Symbol *y = symbol_add(x, SYM_DEF, s->name);
+  y->stmt = s;
+  if (!ok) y->kind = SYM_TENSOR; /* uses of it stay silent */
+}
+
+static void elab_monoid(Elab *x, const AstStmt *s) {
+  MonoidDef *m = NEW(x->arena, MonoidDef);
+  *m = (MonoidDef){s, map_new(x->arena)};
+  Symbol *y = symbol_add(x, SYM_MONOID, s->name);
+  y->stmt = s;
+  y->monoid = m;
+  if (s->params.len == 2 && !twice(x, s->params.at[0], s->params.at[1])) return;
+  if (s->params.len != 2) {
+    Diag *d = diag_add(x->diags, D_E091, s->name.span, "a monoid's function takes two arguments");
+    diag_hint(x->diags, d, "`monoid add(a, b) = a + b identity 0`");
+  }
+  y->kind = SYM_TENSOR;
+}
+
+static void elab_assert(Elab *x, const AstStmt *s) {
+  equation_begin(x, NULL);
+  Left l = {.labels = {.map = map_new(x->arena)}, .merge = NEW_ARRAY(x->arena, uint8_t, 1)};
+  Core *c = body_core(x, &l, s->e, "an assert");
+  if (!c) return;
+  if (c->type.dtype != DT_BOOL) {
+    diag_add(x->diags, D_E080, c->span, "assert wants a condition, and this is %s", dtype_name(c->type.dtype));
+    return;
+  }
+  Str text = s->text ? s->text : str_from(x->strings, "assertion failed");
+  if (c->kind != CORE_REDUCE) { /* over sizes alone: known now, or when sizes are bound */
+    Ex e = lower(x, c, -1);
+    if (!x->failed && !(e.e->has & HAS_READ) && !e.range && !e.pred) {
+      if (e.e->kind == EX_INT && !e.e->i) diag_add(x->diags, D_E113, c->span, "this assert fails: %s", text->s);
+      if (e.e->kind == EX_INT) return;
+      vec_push(x->arena, x->hold, e.e);
+      vec_push(x->arena, x->graph->checks, ((EinCheck){e.e, text, place_of(x, c->span)}));
+      return;
+    }
+  }
+  EinNode *n = lower_equation(x, NULL, c, (LabelSet){0}, l.merge, 0, DT_BOOL, c->span);
+  if (!x->failed) vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, c->span)}));
+}
+
+/* ---- the program ------------------------------------------------------------------------------ */
+
+static void elab_stmt(Elab *x, const AstStmt *s) {
+  switch (s->kind) {
+    case STMT_DIM:
+      for (uint32_t i = 0; i < s->decls.len; i++) elab_dim(x, &s->decls.at[i]);
+      return;
+    case STMT_INPUT: case STMT_PARAM:
+      for (uint32_t i = 0; i < s->decls.len; i++) elab_input(x, s, &s->decls.at[i]);
+      return;
+    case STMT_EQUATION: elab_equation(x, s); return;
+    case STMT_OUTPUT: elab_output(x, s); return;
+    case STMT_REPEAT: elab_repeat(x, s); return;
+    case STMT_DEF: elab_def(x, s); return;
+    case STMT_MONOID: elab_monoid(x, s); return;
+    case STMT_ASSERT: elab_assert(x, s); return;
+    case STMT_USE: return;
+    case STMT_STATE: case STMT_NEXT: {
+      Diag *d = diag_add(x->diags, D_E102, s->span, "`%s` stands only inside a repeat block", s->kind == STMT_STATE ? "state" : "next");
+      diag_hint(x->diags, d, "`repeat t < T { state W[i] = W0[i]; ...; next W[i] = ... }`");
+      return;
+    }
+  }
+}
+
+static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
+  Elab *x = NEW(f->arena, Elab);
+  *x = (Elab){.front = f, .program = p, .arena = f->arena, .strings = f->strings, .exprs = f->exprs, .diags = f->diags, .dims = dims};
+  x->graph = graph_new(f->arena, f->strings, f->exprs);
+  x->region = x->graph->top;
+  x->top.map = map_new(f->arena);
+  x->syms = &x->top;
+  return x;
+}
+
+EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
+  Elab *x = elab_new(f, p, dims);
+  x->module = true;
+  for (uint32_t i = 0; i < p->modules.len; i++)
+    for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
+  x->module = false;
+  for (uint32_t k = 0; k < p->file->stmts.len; k++) elab_stmt(x, p->file->stmts.at[k]);
+  if (f->diags->errors) return NULL;
+  if (!x->graph->outputs.len && !x->graph->asserts.len && p->file->stmts.len) {
+    Span end = p->file->stmts.at[p->file->stmts.len - 1]->span;
+    Diag *d = diag_add(f->diags, D_W005, end, "nothing is an output, so running this shows nothing");
+    diag_hint(f->diags, d, "write `output` before an equation, or `output Z` after it");
+  }
+  warn_unused(x, &x->top);
+  return x->graph;
+}

@@ -1,0 +1,140 @@
+/* front/monoid.c - a user's monoid at the dtype of its use, and a sample of the laws that it promises.
+ *
+ * The optimiser splits and reorders a reduction only because its function is associative and commutative with
+ * that identity. A proof is out of reach; every pair and triple of a dozen telling values is not. */
+#include "elab.h"
+
+#include <math.h>
+
+static const Expr *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
+  Frame f = {.def = m->stmt, .order = UINT32_MAX, .depth = 1};
+  Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
+  if (own) f.order = own->order;
+  for (uint32_t k = 0; params && k < 2; k++) {
+    Core *c = core_const(x, expr_param(x->exprs, t, k), type_firm(t), m->stmt->params.at[k].span);
+    vec_push(x->arena, f.locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
+  }
+  Labels labels = {.map = map_new(x->arena)};
+  Scope s = {.labels = &labels, .frame = &f};
+  Core *c = core_from_ast(x, &s, a);
+  if (!c) return NULL;
+  if (c->free.n || labels.map.len) {
+    const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
+    diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
+    x->failed = true;
+    return NULL;
+  }
+  if ((c->type.dtype == DT_BOOL) != (t == DT_BOOL)) {
+    diag_add(x->diags, D_E081, a->span, "monoid %s is over %s here, and this is %s", m->stmt->name.s->s, dtype_name(t), dtype_name(c->type.dtype));
+    x->failed = true;
+    return NULL;
+  }
+  return ex_convert(x, lower(x, c, -1), t).e;
+}
+
+/* ---- the laws --------------------------------------------------------------------------------- */
+
+static bool combine(const Monoid *m, Value a, Value b, Value *out) {
+  Value p[2] = {a, b};
+  ExprEnv env = {.param = p, .n_param = 2};
+  return expr_value(m->combine, &env, out);
+}
+
+static bool near(Value a, Value b) {
+  if (!dtype_is_float(a.dtype)) return a.i == b.i;
+  if (isnan(a.f) || isnan(b.f)) return isnan(a.f) && isnan(b.f);
+  if (isinf(a.f) || isinf(b.f)) return a.f == b.f;
+  double eps = a.dtype == DT_F64 ? 1e-12 : a.dtype == DT_F32 ? 1e-5 : 2e-2, scale = fmax(1, fmax(fabs(a.f), fabs(b.f)));
+  return fabs(a.f - b.f) <= eps * scale;
+}
+
+enum { MAX_SAMPLES = 12 };
+static uint32_t samples(DType t, Value identity, Value *v) {
+  static const double reals[] = {0, 1, -1, 0.5, 2, -2.5, 3, INFINITY, -INFINITY, NAN};
+  static const int64_t ints[] = {0, 1, -1, 2, 3, -5, 7, 100};
+  uint32_t n = 0;
+  v[n++] = identity;
+  if (t == DT_BOOL) {
+    for (int i = 0; i < 2; i++) v[n++] = (Value){.dtype = t, .i = i};
+  } else if (dtype_is_float(t)) {
+    for (uint32_t i = 0; i < COUNT(reals); i++) v[n++] = (Value){.dtype = t, .f = reals[i]};
+  } else {
+    for (uint32_t i = 0; i < COUNT(ints); i++)
+      if (dtype_holds(t, ints[i])) v[n++] = (Value){.dtype = t, .i = ints[i]};
+  }
+  return n;
+}
+
+static const char *value_text(Elab *x, Value v) {
+  Buf b = buf_new(x->arena);
+  if (dtype_is_float(v.dtype)) double_print(&b, v.f);
+  else buf_printf(&b, "%lld", (long long)v.i);
+  return b.s;
+}
+
+static bool is_nan(Value v) { return dtype_is_float(v.dtype) && isnan(v.f); }
+
+static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value b, Value *c, Value left, Value right) {
+  bool nan = is_nan(a) || is_nan(b) || (c && is_nan(*c));
+  Str name = m->stmt->name.s;
+  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, "monoid %s is not %s%s", name->s, law, nan ? " where NaN is met" : "");
+  if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", name->s, name->s, value_text(x, a), value_text(x, b), value_text(x, *c), value_text(x, left), name->s, value_text(x, a), name->s, value_text(x, b), value_text(x, *c), value_text(x, right));
+  else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", name->s, value_text(x, a), value_text(x, b), value_text(x, left), value_text(x, right));
+  if (!nan) x->failed = true;
+  return false;
+}
+
+static bool pairs_hold(Elab *x, const MonoidDef *def, const Monoid *m, const Value *v, uint32_t n) {
+  Value l, r;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!combine(m, v[i], v[0], &l)) return false;
+    if (!near(l, v[i])) return broken(x, def, "left unchanged by its identity", v[i], v[0], NULL, l, v[i]);
+    for (uint32_t j = 0; j < i; j++) {
+      if (!combine(m, v[i], v[j], &l) || !combine(m, v[j], v[i], &r)) return false;
+      if (!near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
+    }
+  }
+  return true;
+}
+
+static bool triples_hold(Elab *x, const MonoidDef *def, const Monoid *m, Value *v, uint32_t n) {
+  Value l, r;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; j < n; j++)
+      for (uint32_t k = 0; k < n; k++) {
+        if (!combine(m, v[i], v[j], &l) || !combine(m, l, v[k], &l)) return false;
+        if (!combine(m, v[j], v[k], &r) || !combine(m, v[i], r, &r)) return false;
+        if (!near(l, r)) return broken(x, def, "associative", v[i], v[j], &v[k], l, r);
+      }
+  return true;
+}
+
+static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
+  Value v[MAX_SAMPLES + 1], identity;
+  ExprEnv none = {0};
+  if (!expr_value(m->identity, &none, &identity)) return;
+  uint32_t n = samples(m->dtype, identity, v);
+  if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
+}
+
+const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t, Span use) {
+  Str key = str_from(x->strings, dtype_name(t));
+  const Monoid *made = map_find(&m->made, key);
+  if (made) return made;
+  Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
+  const Expr *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+  labels_restore(x, f);
+  Monoid draft = {.name = m->stmt->name.s, .dtype = t, .combine = c ? c : expr_param(x->exprs, t, 0), .identity = id};
+  if (!id) draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
+  if ((draft.combine->has | draft.identity->has) & (HAS_READ | HAS_TURN)) {
+    diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
+    x->failed = true;
+    draft.combine = expr_param(x->exprs, t, 0), draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
+  } else if (c && id) {
+    laws_sample(x, m, &draft);
+  }
+  (void)use;
+  made = graph_monoid(x->graph, &draft);
+  map_put((Map *)&m->made, key, (void *)made);
+  return made;
+}

@@ -1,0 +1,228 @@
+/* graph/graph.c - building an EinGraph: nodes into regions, and the interning of EinSums and monoids, so
+ * that equal operations of one graph are one pointer. Shapes are kept in normal form. */
+#include "inside.h"
+
+#include "../expr/prove.h"
+
+EinGraph *graph_new(Arena *a, Strings *t, Exprs *p) {
+  EinGraph *g = NEW(a, EinGraph);
+  g->arena = a;
+  g->strings = t;
+  g->exprs = p;
+  g->sums = map_new(a);
+  g->top = NEW(a, EinRegion);
+  return g;
+}
+
+uint32_t region_level(const EinRegion *r) {
+  return r->parent ? r->depth + 1 : 0;
+}
+
+/* ---- interning: a map from hash to the chain of what has it ---------------------------------- */
+
+typedef struct SumLink { EinSum sum; struct SumLink *next; } SumLink;
+
+static const void *hash_key(uint32_t h) {
+  return (const void *)((uintptr_t)h + 1);
+}
+
+static uint32_t sum_hash(const EinSum *s) {
+  uint32_t h = hash_mix(s->n_out, s->n_red);
+  h = hash_mix(h, s->n_slot);
+  h = hash_mix(h, (uint64_t)s->reducer << 32 | (uint64_t)s->acc << 16 | (uint64_t)s->dtype);
+  h = hash_mix(h, s->monoid ? s->monoid->name->hash : 0);
+  h = hash_mix(h, s->body ? s->body->hash : 0);
+  h = hash_mix(h, s->where ? s->where->hash : 0);
+  return hash_mix(h, s->domain ? s->domain->hash : 0);
+}
+
+static bool sum_same(const EinSum *a, const EinSum *b) {
+  return a->n_out == b->n_out && a->n_red == b->n_red && a->n_slot == b->n_slot && a->reducer == b->reducer &&
+         a->monoid == b->monoid && a->acc == b->acc && a->dtype == b->dtype && a->body == b->body &&
+         a->where == b->where && a->domain == b->domain;
+}
+
+const EinSum *sum_find(const EinGraph *g, const EinSum *s) {
+  for (const SumLink *l = map_find(&g->sums, hash_key(sum_hash(s))); l; l = l->next)
+    if (sum_same(&l->sum, s)) return &l->sum;
+  return NULL;
+}
+
+const EinSum *graph_sum(EinGraph *g, const EinSum *s) {
+  const EinSum *have = sum_find(g, s);
+  if (have) return have;
+  SumLink *l = NEW(g->arena, SumLink);
+  l->sum = *s;
+  l->sum.hash = sum_hash(s);
+  l->next = map_find(&g->sums, hash_key(l->sum.hash));
+  map_put(&g->sums, hash_key(l->sum.hash), l);
+  return &l->sum;
+}
+
+const Monoid *graph_monoid(EinGraph *g, const Monoid *m) {
+  for (uint32_t i = 0; i < g->monoids.len; i++) {
+    const Monoid *x = g->monoids.at[i];
+    if (x->name == m->name && x->dtype == m->dtype && x->combine == m->combine && x->identity == m->identity) return x;
+  }
+  Monoid *x = arena_copy(g->arena, m, sizeof *m);
+  vec_push(g->arena, g->monoids, x);
+  return x;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+const Expr *extent_normal(Exprs *p, const Expr *e) {
+  return e->kind == EX_INT || e->kind == EX_DIM ? e : expr_normal(p, e);
+}
+
+static const Expr **extents_copy(EinGraph *g, uint32_t n, const Expr *const *e) {
+  const Expr **to = NEW_ARRAY(g->arena, const Expr *, n);
+  for (uint32_t i = 0; i < n; i++) to[i] = extent_normal(g->exprs, e[i]);
+  return to;
+}
+
+static EinNode *node_new(EinGraph *g, EinRegion *r, EinKind kind, Str name, DType t) {
+  EinNode *n = NEW(g->arena, EinNode);
+  n->kind = kind;
+  n->id = g->n_nodes++;
+  n->region = r;
+  n->name = name;
+  n->dtype = t;
+  vec_push(g->arena, r->nodes, n);
+  return n;
+}
+
+EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param) {
+  EinNode *n = node_new(g, g->top, EIN_INPUT, name, t);
+  n->rank = rank;
+  n->dim = extents_copy(g, rank, dim);
+  n->param = param;
+  vec_push(g->arena, g->inputs, n);
+  return n;
+}
+
+/* The shape that bounds and merges make. */
+static const Expr **merged_shape(EinGraph *g, uint32_t rank, const uint8_t *merge, const Expr *const *bound) {
+  const Expr **dim = NEW_ARRAY(g->arena, const Expr *, rank);
+  for (uint32_t k = 0, l = 0; k < rank; l += merge[k], k++) {
+    dim[k] = bound[l];
+    for (uint32_t j = 1; j < merge[k]; j++) dim[k] = expr_op2(g->exprs, OP_MUL, dim[k], bound[l + j]);
+    dim[k] = extent_normal(g->exprs, dim[k]);
+  }
+  return dim;
+}
+
+EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound, const Str *label,
+                      uint32_t rank, const uint8_t *merge, EinNode *const *input) {
+  EinNode *n = node_new(g, r, EIN_VERTEX, NULL, s->dtype);
+  uint32_t labels = s->n_out + s->n_red;
+  n->sum = graph_sum(g, s);
+  n->bound = extents_copy(g, labels, bound);
+  n->label = arena_copy(g->arena, label, labels * sizeof *label);
+  n->rank = merge ? rank : s->n_out;
+  n->merge = NEW_ARRAY(g->arena, uint8_t, n->rank);
+  for (uint32_t k = 0; k < n->rank; k++) n->merge[k] = merge ? merge[k] : 1;
+  n->input = arena_copy(g->arena, input, s->n_slot * sizeof *input);
+  n->dim = merged_shape(g, n->rank, n->merge, n->bound);
+  return n;
+}
+
+EinNode *graph_repeat(EinGraph *g, EinRegion *r, Str turn) {
+  EinNode *n = node_new(g, r, EIN_REPEAT, NULL, DT_I64);
+  n->body = NEW(g->arena, EinRegion);
+  n->body->parent = r;
+  n->body->repeat = n;
+  n->body->depth = region_level(r);
+  n->body->turn = turn;
+  return n;
+}
+
+EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t rank, const Expr *const *dim) {
+  EinNode *n = node_new(g, body, EIN_STATE, name, t);
+  n->rank = rank;
+  n->dim = extents_copy(g, rank, dim);
+  n->repeat = body->repeat;
+  n->index = body->states.len;
+  return n;
+}
+
+/* One turn's shape with the turns put in at the axis. */
+static void stack_shape(EinGraph *g, EinNode *n, const EinStack *s, const Expr *turns) {
+  BUG_UNLESS(turns && s->axis <= s->node->rank);
+  n->rank = s->node->rank + 1;
+  n->dim = NEW_ARRAY(g->arena, const Expr *, n->rank);
+  for (uint32_t k = 0; k < n->rank; k++)
+    n->dim[k] = k == s->axis ? extent_normal(g->exprs, turns) : s->node->dim[k < s->axis ? k : k - 1];
+}
+
+EinNode *graph_result(EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, uint32_t index) {
+  BUG_UNLESS(repeat->kind == EIN_REPEAT);
+  EinRegion *body = repeat->body;
+  EinNode *n = node_new(g, r, kind, body->turn, DT_I64);
+  n->repeat = repeat;
+  n->index = index;
+  if (kind == EIN_FINAL) {
+    BUG_UNLESS(index < body->states.len);
+    const EinNode *of = body->states.at[index].node;
+    n->name = of->name;
+    n->dtype = of->dtype;
+    n->rank = of->rank;
+    n->dim = extents_copy(g, of->rank, of->dim);
+  } else if (kind == EIN_STACK) {
+    BUG_UNLESS(index < body->stacks.len);
+    n->name = body->stacks.at[index].name;
+    n->dtype = body->stacks.at[index].node->dtype;
+    stack_shape(g, n, &body->stacks.at[index], body->turns);
+  } else {
+    BUG_UNLESS(kind == EIN_TURNS);
+  }
+  return n;
+}
+
+/* ---- canonical slots ------------------------------------------------------------------------- */
+
+typedef struct ReadLink { uint32_t slot; const Expr *read; struct ReadLink *next; } ReadLink;
+
+static uint32_t read_hash(const EinNode *node, const Expr *read) {
+  uint32_t h = hash_mix(node->id, read->n);
+  for (uint32_t i = 0; i < read->n; i++) h = hash_mix(h, read->arg[i]->id);
+  return h;
+}
+
+static bool read_same(const Expr *a, const Expr *b) {
+  if (a->n != b->n || a->dtype != b->dtype) return false;
+  for (uint32_t i = 0; i < a->n; i++)
+    if (a->arg[i] != b->arg[i]) return false;
+  return true;
+}
+
+uint32_t read_slot(ReadTable *t, EinNode *node, const Expr *read) {
+  const void *key = hash_key(read_hash(node, read));
+  ReadLink *first = map_find(&t->chains, key);
+  for (ReadLink *l = first; l; l = l->next)
+    if (t->nodes.at[l->slot] == node && read_same(l->read, read)) return l->slot;
+  ReadLink *l = NEW(t->arena, ReadLink);
+  *l = (ReadLink){.slot = t->nodes.len, .read = read, .next = first};
+  map_put(&t->chains, key, l);
+  vec_push(t->arena, t->nodes, node);
+  return l->slot;
+}
+
+typedef struct Renumber { ReadTable reads; EinNode *const *input; } Renumber;
+
+/* expr_map comes here with each distinct read once, arguments first, from left to right. */
+static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
+  Renumber *r = env;
+  if (e->kind != EX_READ) return e;
+  uint32_t slot = read_slot(&r->reads, r->input[e->i], e);
+  return expr_read(p, (DType)e->dtype, (int64_t)slot, e->n, e->arg);
+}
+
+EinNode **graph_canonical_slots(EinGraph *g, EinSum *s, EinNode *const *input) {
+  Renumber r = {.reads = {.arena = g->arena, .chains = map_new(g->arena)}, .input = input};
+  s->body = expr_map(g->exprs, s->body, renumbered, &r);
+  if (s->where) s->where = expr_map(g->exprs, s->where, renumbered, &r);
+  if (s->domain) s->domain = expr_map(g->exprs, s->domain, renumbered, &r);
+  s->n_slot = r.reads.nodes.len;
+  return r.reads.nodes.at;
+}

@@ -1,0 +1,217 @@
+/* graph/json.c - an EinGraph as JSON, complete, for tools. Expressions are strings in the text form.
+ *
+ *   { "eingraph": 1, "ids": 21,
+ *     "dims":     [ { "name", "value": integer or null } ],
+ *     "monoids":  [ { "name", "dtype", "combine", "identity" } ],
+ *     "nodes":    [ NODE ],                                   in an order in which they can be computed
+ *     "outputs":  [ { "name", "node": id } ],
+ *     "asserts":  [ { "node": id, "text", "place" } ],
+ *     "checks":   [ { "cond", "text", "place" } ] }
+ *
+ *   NODE: { "id", "kind", "name", "place", "dtype", "shape": [ expression ], and
+ *     input:  "param", "default": id or null
+ *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels a dimension ],
+ *             "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain"
+ *     repeat: "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
+ *             "stacks": [ { "name", "node", "axis" } ], "nodes": [ NODE ]
+ *     state, final, stack, turns: "repeat": id, "index" }
+ *
+ *   A place is null or { "file", "line", "column" }; a name, text or expression that is not there is null. */
+#include "../base/json.h"
+#include "inside.h"
+
+static void put_str(Json *j, const char *key, Str s) {
+  if (s)
+    json_strn(j, key, s->s, s->len);
+  else
+    json_null(j, key);
+}
+
+static void put_id(Json *j, const char *key, const EinNode *n) {
+  if (n)
+    json_int(j, key, n->id);
+  else
+    json_null(j, key);
+}
+
+static void put_expr(Json *j, const char *key, const Expr *e, const EinNode *n) {
+  if (!e) {
+    json_null(j, key);
+    return;
+  }
+  ExprNames names = node_names(n);
+  Buf b = buf_new(j->out->arena);
+  expr_print(&b, e, &names);
+  json_strn(j, key, b.s, b.len);
+}
+
+static void put_place(Json *j, Place p) {
+  if (!p.file) {
+    json_null(j, "place");
+    return;
+  }
+  json_object(j, "place");
+  put_str(j, "file", p.file);
+  json_int(j, "line", p.line);
+  json_int(j, "column", p.column);
+  json_end(j, '}');
+}
+
+static void put_labels(Json *j, const EinNode *n) {
+  json_array(j, "labels");
+  for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red; k++) {
+    json_object(j, NULL);
+    put_str(j, "name", n->label[k]);
+    put_expr(j, "bound", n->bound[k], n);
+    json_bool(j, "reduced", k >= n->sum->n_out);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "merge");
+  for (uint32_t k = 0; k < n->rank; k++) json_int(j, NULL, n->merge[k]);
+  json_end(j, ']');
+}
+
+static void put_vertex(Json *j, const EinNode *n) {
+  Buf b = buf_new(j->out->arena);
+  graph_equation(&b, n);
+  json_strn(j, "equation", b.s, b.len);
+  put_labels(j, n);
+  json_str(j, "reducer", reducer_info[n->sum->reducer].name);
+  put_str(j, "monoid", n->sum->monoid ? n->sum->monoid->name : NULL);
+  json_str(j, "acc", dtype_name(n->sum->acc));
+  json_array(j, "inputs");
+  for (uint32_t k = 0; k < n->sum->n_slot; k++) put_id(j, NULL, n->input[k]);
+  json_end(j, ']');
+  put_expr(j, "body", n->sum->body, n);
+  put_expr(j, "where", n->sum->where, n);
+  put_expr(j, "domain", n->sum->domain, n);
+}
+
+static void put_nodes(Json *j, const EinRegion *r);
+
+static void put_repeat(Json *j, const EinNode *n) {
+  const EinRegion *r = n->body;
+  put_str(j, "turn", r->turn);
+  put_id(j, "bound", r->bound);
+  put_expr(j, "turns", r->turns, n);
+  put_id(j, "stop", r->stop);
+  json_array(j, "states");
+  for (uint32_t i = 0; i < r->states.len; i++) {
+    json_object(j, NULL);
+    put_id(j, "node", r->states.at[i].node);
+    put_id(j, "init", r->states.at[i].init);
+    put_id(j, "next", r->states.at[i].next);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "stacks");
+  for (uint32_t i = 0; i < r->stacks.len; i++) {
+    json_object(j, NULL);
+    put_str(j, "name", r->stacks.at[i].name);
+    put_id(j, "node", r->stacks.at[i].node);
+    json_int(j, "axis", r->stacks.at[i].axis);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  put_nodes(j, r);
+}
+
+static void put_node(Json *j, const EinNode *n) {
+  static const char *const kind[] = {
+    [EIN_INPUT] = "input", [EIN_VERTEX] = "vertex", [EIN_REPEAT] = "repeat", [EIN_STATE] = "state",
+    [EIN_FINAL] = "final", [EIN_STACK] = "stack",   [EIN_TURNS] = "turns",
+  };
+  json_object(j, NULL);
+  json_int(j, "id", n->id);
+  json_str(j, "kind", kind[n->kind]);
+  put_str(j, "name", n->name);
+  put_place(j, n->place);
+  json_str(j, "dtype", dtype_name(n->dtype));
+  json_array(j, "shape");
+  for (uint32_t k = 0; k < n->rank; k++) put_expr(j, NULL, n->dim[k], n);
+  json_end(j, ']');
+  if (n->kind == EIN_INPUT) {
+    json_bool(j, "param", n->param);
+    put_id(j, "default", n->fallback);
+  } else if (n->kind == EIN_VERTEX) {
+    put_vertex(j, n);
+  } else if (n->kind == EIN_REPEAT) {
+    put_repeat(j, n);
+  } else {
+    put_id(j, "repeat", n->repeat);
+    json_int(j, "index", n->index);
+  }
+  json_end(j, '}');
+}
+
+static void put_nodes(Json *j, const EinRegion *r) {
+  json_array(j, "nodes");
+  for (uint32_t i = 0; i < r->nodes.len; i++) put_node(j, r->nodes.at[i]);
+  json_end(j, ']');
+}
+
+static void put_head(Json *j, const EinGraph *g) {
+  json_int(j, "eingraph", 1);
+  json_int(j, "ids", g->n_nodes);
+  json_array(j, "dims");
+  for (uint32_t i = 0; i < g->dims.len; i++) {
+    json_object(j, NULL);
+    put_str(j, "name", g->dims.at[i].name);
+    if (g->dims.at[i].known)
+      json_int(j, "value", g->dims.at[i].value);
+    else
+      json_null(j, "value");
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "monoids");
+  for (uint32_t i = 0; i < g->monoids.len; i++) {
+    const Monoid *m = g->monoids.at[i];
+    json_object(j, NULL);
+    put_str(j, "name", m->name);
+    json_str(j, "dtype", dtype_name(m->dtype));
+    put_expr(j, "combine", m->combine, NULL);
+    put_expr(j, "identity", m->identity, NULL);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void put_foot(Json *j, const EinGraph *g) {
+  json_array(j, "outputs");
+  for (uint32_t i = 0; i < g->outputs.len; i++) {
+    json_object(j, NULL);
+    put_str(j, "name", g->outputs.at[i].name);
+    put_id(j, "node", g->outputs.at[i].node);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "asserts");
+  for (uint32_t i = 0; i < g->asserts.len; i++) {
+    json_object(j, NULL);
+    put_id(j, "node", g->asserts.at[i].node);
+    put_str(j, "text", g->asserts.at[i].text);
+    put_place(j, g->asserts.at[i].place);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "checks");
+  for (uint32_t i = 0; i < g->checks.len; i++) {
+    json_object(j, NULL);
+    put_expr(j, "cond", g->checks.at[i].cond, NULL);
+    put_str(j, "text", g->checks.at[i].text);
+    put_place(j, g->checks.at[i].place);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+void graph_json(Buf *out, const EinGraph *g) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  put_head(&j, g);
+  put_nodes(&j, g->top);
+  put_foot(&j, g);
+  json_end(&j, '}');
+}

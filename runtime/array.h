@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Arrays in files. Each header reader takes a byte source and says where one array lies and how; no
+ * length in a file is believed before it is checked against the bytes that are there.
+ * ein_array_read then brings the elements in.
+ */
+#ifndef EIN_ARRAY_H
+#define EIN_ARRAY_H
+
+#include "bytes.h"
+
+typedef struct ein_array {
+  ein_dtype dtype;
+  int big_endian;
+  int fortran; /* first axis fastest */
+  int ndim;
+  int64_t shape[EIN_MAX_AXES];
+  int64_t count;
+  int64_t bytes;
+  uint64_t at; /* offset of the first element; at + bytes lies inside the source */
+} ein_array;
+
+/* The whole source is one .npy file: header, elements, nothing after. */
+ein_status ein_npy_header(const ein_bytes *b, ein_array *out, ein_error *err);
+
+/*
+ * The bytes of one member of a zip archive; a NULL name means the only one. The member must be
+ * stored, not compressed. ein_npz_check compares its content with the checksum that was found.
+ */
+typedef struct ein_npz_member {
+  ein_bytes bytes;
+  uint32_t crc;
+} ein_npz_member;
+
+ein_status ein_npz_find(const ein_bytes *zip, const char *name, ein_npz_member *out,
+                        ein_error *err);
+ein_status ein_npz_check(const ein_npz_member *member, ein_error *err);
+
+/* One tensor of a safetensors file; a NULL name means the only one. The whole header is checked. */
+ein_status ein_safetensors_find(const ein_bytes *b, const char *name, ein_array *out,
+                                ein_error *err);
+
+/* A bare file of the dtype and shape given: its size must be theirs. */
+ein_status ein_raw_header(const ein_bytes *b, ein_dtype dtype, int ndim, const int64_t *shape,
+                          ein_array *out, ein_error *err);
+
+/* All elements, converted to `want`, in C order. */
+ein_status ein_array_read(const ein_bytes *b, const ein_array *array, ein_dtype want, void *dst,
+                          ein_error *err);
+
+/* "[2, 3]"; a long one is cut with "...". */
+typedef struct ein_shape_text {
+  char text[160];
+} ein_shape_text;
+
+ein_shape_text ein_shape_print(int ndim, const int64_t *shape);
+
+/* The shape wanted against the one met; the message says the first axis that differs, and both
+ * shapes. */
+ein_status ein_shape_match(const char *who, int want_ndim, const int64_t *want, int met_ndim,
+                           const int64_t *met, ein_error *err);
+
+#endif

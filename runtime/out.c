@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Output files: bytes in, a whole file out or none. See bytes.h.
+ */
+#define _XOPEN_SOURCE     700 /* realpath */
+#define _FILE_OFFSET_BITS 64
+#include "bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static ein_status out_failed(const char *name, const char *what, int code, ein_error *err) {
+  char buffer[32];
+  return ein_error_set(err, code == ENOMEM ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s: %s", name, what,
+                       ein_errno_text(code, buffer));
+}
+
+/* The file that shall be replaced, links resolved: renaming over a link would replace the link. */
+static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
+  struct stat st;
+  if (lstat(path, &st) == 0) {
+    out->path = realpath(path, NULL);
+    if (!out->path || stat(out->path, &st) != 0)
+      return out_failed(out->name, "cannot write it", errno, err);
+    if (!S_ISREG(st.st_mode))
+      return ein_error_set(err, EIN_ERR_IO, "%s: cannot write it: it is there and no regular file",
+                           out->name);
+    return EIN_OK;
+  }
+  if (errno != ENOENT) return out_failed(out->name, "cannot write it", errno, err);
+  out->path = strdup(path);
+  return out->path ? EIN_OK : ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", out->name);
+}
+
+/* A name that other processes, threads and tries do not choose: time, process and place, well
+ * stirred. */
+static void temporary_name(char *to, size_t room, const ein_out *out, uint32_t attempt) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const uint32_t key[2] = {(uint32_t)now.tv_sec, (uint32_t)getpid()};
+  const uint32_t ctr[4] = {(uint32_t)now.tv_nsec, attempt, (uint32_t)(uintptr_t)out,
+                           (uint32_t)((uint64_t)(uintptr_t)out >> 32)};
+  uint32_t word[4];
+  ein_philox4x32_10(ctr, key, word);
+  snprintf(to, room, ".ein-%08lx%08lx.tmp", (unsigned long)word[0], (unsigned long)word[1]);
+}
+
+static ein_status open_temporary(ein_out *out, ein_error *err) {
+  const char *slash = strrchr(out->path, '/');
+  size_t folder = slash ? (size_t)(slash - out->path) + 1 : 0;
+  const size_t room = 40;
+  out->temporary = malloc(folder + room);
+  if (!out->temporary) return ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", out->name);
+  memcpy(out->temporary, out->path, folder);
+  for (uint32_t attempt = 0; attempt < 100; attempt++) {
+    temporary_name(out->temporary + folder, room, out, attempt);
+    out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (out->fd >= 0) return EIN_OK;
+    if (errno != EEXIST && errno != EINTR) break;
+  }
+  return out_failed(out->name, "cannot create a file in its folder", errno, err);
+}
+
+static void out_free(ein_out *out) {
+  free(out->path);
+  free(out->temporary);
+  *out = (ein_out){.fd = -1};
+}
+
+ein_status ein_out_open(ein_out *out, const char *path, ein_error *err) {
+  *out = (ein_out){.name = ein_short_name(path), .fd = -1};
+  ein_status status = find_target(out, path, err);
+  if (status == EIN_OK) status = open_temporary(out, err);
+  if (status != EIN_OK) out_free(out);
+  return status;
+}
+
+ein_status ein_out_write(ein_out *out, const void *data, uint64_t n, ein_error *err) {
+  for (const unsigned char *from = data; n > 0;) {
+    size_t piece = n < (uint64_t)1 << 30 ? (size_t)n : (size_t)1 << 30;
+    ssize_t put = write(out->fd, from, piece);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return out_failed(out->name, "writing failed", errno, err);
+    from += put;
+    n -= (uint64_t)put;
+  }
+  return EIN_OK;
+}
+
+ein_status ein_out_elements(ein_out *out, ein_dtype dtype, const void *data, int64_t count,
+                            ein_error *err) {
+  const size_t size = ein_dtype_size(dtype);
+  if (!EIN_BIG_ENDIAN || size == 1) return ein_out_write(out, data, (uint64_t)count * size, err);
+  unsigned char chunk[8192];
+  const int64_t most = (int64_t)(sizeof chunk / size);
+  const unsigned char *from = data;
+  ein_status status = EIN_OK;
+  for (int64_t k = 0; k < count && status == EIN_OK; k += most) {
+    int64_t n = count - k < most ? count - k : most;
+    memcpy(chunk, from + (size_t)k * size, (size_t)n * size);
+    ein_swap(chunk, size, n);
+    status = ein_out_write(out, chunk, (uint64_t)n * size, err);
+  }
+  return status;
+}
+
+ein_status ein_out_finish(ein_out *out, ein_status status, ein_error *err) {
+  if (out->fd < 0) return status;
+  if (close(out->fd) != 0 && errno != EINTR && status == EIN_OK)
+    status = out_failed(out->name, "writing failed", errno, err);
+  if (status == EIN_OK && rename(out->temporary, out->path) != 0)
+    status = out_failed(out->name, "cannot put the finished file in place", errno, err);
+  if (status != EIN_OK) unlink(out->temporary);
+  out_free(out);
+  return status;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Who may include whom (docs/hacking.md, "Rooms"), and that the build lists every source file.
+
+include-law.py ROOT: exit 1 and one line a violation, "file:line: why". The table below is the law.
+"""
+import os
+import re
+import sys
+
+# Room -> what its headers and sources may include of ours. Its own room always; base and expr never more
+# than base. A prefix that names a file rather than a folder is that file alone.
+LAW = {
+    "compiler/base/": [],
+    "compiler/expr/": ["compiler/base/"],
+    "compiler/front/": ["compiler/base/", "compiler/expr/"],
+    "compiler/graph/": ["compiler/base/", "compiler/expr/"],
+    "compiler/plan/": ["compiler/base/", "compiler/expr/", "compiler/graph/graph.h"],
+    "compiler/algebra/": ["compiler/base/", "compiler/expr/"],
+    "compiler/task/": ["compiler/base/", "compiler/expr/"],
+    "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
+    "compiler/ein.h": ["compiler/"],
+    "codegen/": ["compiler/base/", "compiler/expr/", "compiler/task/task.h"],
+    "codegen/jit/": ["compiler/base/", "codegen/"],
+    "grammar/": ["compiler/base/", "compiler/expr/", "compiler/front/"],
+    "runtime/": [],
+    "tests/": ["compiler/", "codegen/", "runtime/", "grammar/"],
+}
+
+# Passes: each joins two languages, and so includes one header more than its room may. Regular
+# expressions over the including file.
+PASSES = [
+    # front's door out is an EinGraph
+    (r"compiler/front/.*", "compiler/graph/graph.h"),
+    # the small programs' second opinion gives back the evaluator's arrays
+    (r"compiler/front/ast_eval\.[ch]", "compiler/graph/eval.h"),
+    (r"compiler/front/ast_eval\.[ch]", "runtime/ein_rt.h"),
+    # the slow truth uses the runtime's dtypes, conversions and random numbers
+    (r"compiler/graph/eval.*\.[ch]", "runtime/ein_rt.h"),
+    # relations from graph and plan; tasks from relations
+    (r"compiler/algebra/.*\.c", "compiler/graph/graph.h"),
+    (r"compiler/algebra/.*\.c", "compiler/plan/plan.h"),
+    (r"compiler/task/.*\.c", "compiler/algebra/ia.h"),
+]
+
+# System headers that only some files may see.
+SYSTEM = [
+    (r"(llvm-c|llvm|clang|clang-c)/", r"codegen/jit/"),
+    (r"mpi\.h$", r"runtime/[^/]*mpi[^/]*$"),
+    (r"(cuda|nvrtc|cublas)[A-Za-z_0-9]*\.h$", r"runtime/[^/]*cuda[^/]*$"),
+    (r"omp\.h$", r"runtime/"),
+]
+
+GENERATED = {"ein.h", "ein_tokens.h", "tokens.h"}  # by Lemon, beside the scanner
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]', re.M)
+KINDS = (".c", ".h", ".def", ".y", ".re", ".cpp", ".cu")
+SEARCH = ["compiler", "runtime", "tests"]  # as the build's include_directories
+
+
+def room_of(path):
+    best = ""
+    for room in LAW:
+        if path.startswith(room) and len(room) > len(best):
+            best = room
+    return best
+
+
+def resolve(root, path, name):
+    for folder in [os.path.dirname(path)] + SEARCH:
+        full = os.path.normpath(os.path.join(folder, name))
+        if os.path.exists(os.path.join(root, full)):
+            return full
+    return None
+
+
+def allowed(path, target):
+    room = room_of(path)
+    if room_of(target) == room:
+        return True
+    if any(target.startswith(may) for may in LAW[room]):
+        return True
+    return any(target == to and re.fullmatch(who, path) for who, to in PASSES)
+
+
+def check_file(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        text = f.read()
+    for m in INCLUDE.finditer(text):
+        line = text.count("\n", 0, m.start()) + 1
+        quote, name = m.groups()
+        if quote == "<":
+            for what, who in SYSTEM:
+                if re.match(what, name) and not re.match(who, path):
+                    yield f"{path}:{line}: <{name}> belongs in {who} only"
+            continue
+        target = resolve(root, path, name)
+        if target is None:
+            if not (name in GENERATED and path.startswith("grammar/")):
+                yield f'{path}:{line}: "{name}" is not a file of ours'
+        elif not allowed(path, target):
+            yield f"{path}:{line}: {room_of(path)} must not see {target}"
+
+
+def check_listed(root, folder, rooms):
+    """Every .c of a room is in its folder's meson.build."""
+    listed = os.path.join(root, folder, "meson.build")
+    if not os.path.exists(listed):
+        return
+    with open(listed, encoding="utf-8") as f:
+        names = set(re.findall(r"'([^']+\.c)'", f.read()))
+    for room in rooms:
+        where = os.path.join(root, folder, room)
+        for name in sorted(os.listdir(where)) if os.path.isdir(where) else []:
+            if name.endswith(".c") and os.path.join(room, name) not in names:
+                yield f"{folder}/meson.build: {os.path.join(room, name)} is not listed"
+
+
+def check(root):
+    for top in ("compiler", "codegen", "grammar", "runtime", "tests"):
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), root)
+                if name.endswith(KINDS) and room_of(path):
+                    yield from check_file(root, path)
+    rooms = sorted(r.split("/")[1] for r in LAW if r.startswith("compiler/") and r.endswith("/"))
+    yield from check_listed(root, "compiler", rooms)
+    yield from check_listed(root, "runtime", [""])
+
+
+def main():
+    wrong = list(check(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(wrong) if wrong else "every include keeps the law")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -69,12 +69,24 @@ void session_fresh(Session *s) {
   s->front = (Front){s->arena, s->strings, s->exprs, s->diags, s->front.stdlib};
 }
 
+/* Why standard output first failed; 0: it has not. */
+static int stdout_failed;
+
+static void stdout_write(const char *bytes, size_t len) {
+  if (stdout_failed) return;
+  if (fwrite(bytes, 1, len, stdout) != len) stdout_failed = errno ? errno : EIO;
+}
+
+static void stdout_flush(void) {
+  if (!stdout_failed && fflush(stdout) != 0) stdout_failed = errno ? errno : EIO;
+}
+
 /* A reader of our output that went away has what it wanted; any other failure loses what was asked for. */
 Leave session_end(Session *s, Leave code) {
-  errno = 0;
-  bool lost = fflush(stdout) != 0 || ferror(stdout);
-  if (lost && errno != EPIPE && code != LEAVE_BUG)
-    code = fail(s, LEAVE_MACHINE, "cannot write to standard output: %s", errno ? strerror(errno) : "writing failed");
+  stdout_flush();
+  s->capture = false;
+  if (stdout_failed && stdout_failed != EPIPE && code != LEAVE_BUG)
+    code = fail(s, LEAVE_MACHINE, "cannot write to standard output: %s", strerror(stdout_failed));
   arena_free(s->arena);
   return code;
 }
@@ -100,7 +112,7 @@ static void speak(Session *s, const char *kind, const char *ink, const char *tex
   if (*kind) buf_printf(&b, "%s%s:%s ", s->colour ? ink : "", kind, s->colour ? "\033[0m" : "");
   shown(&b, text);
   buf_char(&b, '\n');
-  fflush(stdout);
+  stdout_flush();
   fwrite(b.s, 1, b.len, stderr);
 }
 
@@ -132,7 +144,7 @@ void detail(Session *s, const char *fmt, ...) {
 }
 
 void print(const Buf *b) {
-  if (!ferror(stdout)) fwrite(b->s, 1, b->len, stdout);
+  stdout_write(b->s, b->len);
 }
 
 /* ---- complaints ------------------------------------------------------------------------------------ */
@@ -154,6 +166,7 @@ Leave diags_leave(const Diags *d) {
 Leave session_report(Session *s) {
   Diags *d = s->diags;
   Leave l = diags_leave(d);
+  session_fresh(s); /* what is said is not said again */
   if (s->capture) {
     for (uint32_t i = 0; i < d->all.len; i++)
       if (d->all.at[i]->kind == DIAG_ERROR) vec_push(s->arena, s->captured, d->all.at[i]->text);
@@ -164,7 +177,7 @@ Leave session_report(Session *s) {
   diags_text(d, &b, s->colour);
   count_text(&b, d->errors, d->warnings);
   buf_char(&b, '\n');
-  fflush(stdout);
+  stdout_flush();
   fwrite(b.s, 1, b.len, stderr);
   return l;
 }

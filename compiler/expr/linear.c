@@ -262,6 +262,10 @@ static void know_var(Linear *l, const Expr *e) {
   if (!free_one && (e->kind != EX_OP || (e->has & (HAS_READ | HAS_PARAM)))) l->data = true;
 }
 
+void linear_define(Linear *l, uint32_t v) {
+  if (by_literal(l->var[v]) && is_op(l->var[v], OP_IDIV)) know_quotient(l, l->var[v]);
+}
+
 void linear_close(Linear *l) {
   bool seen[MOST_LABELS] = {false};
   for (uint32_t v = 0; v < l->n; v++) {
@@ -279,23 +283,18 @@ void linear_close(Linear *l) {
 
 /* ---- back to expressions --------------------------------------------------------------------- */
 
-/* The sum over the terms of r whose coefficient has the sign, plus k; the others' and k on the other side. */
+/* The terms of r whose coefficient has the sign, as a positive sum, plus k >= 0. */
 static const Expr *side(const Linear *l, const FmRow *r, int64_t sign, int64_t k) {
   Exprs *p = l->p;
-  const Expr *e = NULL;
+  const Expr *e = expr_int(p, DT_I64, k);
   for (uint32_t v = 0; v < l->n; v++) {
     int64_t c = r->c[v] * sign;
-    if (c <= 0) continue;
-    const Expr *t = expr_op2(p, OP_MUL, expr_int(p, DT_I64, c), l->var[v]);
-    e = e ? expr_op2(p, OP_ADD, e, t) : t;
+    if (c > 0) e = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, expr_int(p, DT_I64, c), l->var[v]), e);
   }
-  const Expr *number = expr_int(p, DT_I64, k);
-  if (e && k < 0 && k != INT64_MIN) return expr_normal(p, expr_op2(p, OP_SUB, e, expr_int(p, DT_I64, -k)));
-  return expr_normal(p, e ? expr_op2(p, OP_ADD, e, number) : number);
+  return expr_normal(p, e);
 }
 
-/* plus + k >= minus, or its contrary plus + k + 1 <= minus; a positive constant goes where no other term is,
- * or where it stays positive. */
+/* plus + k >= minus, or its contrary plus + k + 1 <= minus, the constant on the side where it is positive. */
 const Expr *row_expr(const Linear *l, const FmRow *r, bool not) {
   int64_t k = not ? r->k + 1 : r->k;
   const Expr *plus = side(l, r, 1, k > 0 ? k : 0), *minus = side(l, r, -1, k < 0 ? -k : 0);

@@ -52,6 +52,8 @@ void linear_new(Linear *l, Exprs *p, const Facts *facts);
 void linear_ineq(Linear *l, const Ineq *q);
 /* What is known of the variables, and of the labels that do not occur. */
 void linear_close(Linear *l);
+/* Only what variable v stands for, if it is a quotient by a literal. */
+void linear_define(Linear *l, uint32_t v);
 bool is_dims(const Expr *e); /* no label, turn, read or parameter in it */
 /* The row, or its contrary, as an expression. */
 const Expr *row_expr(const Linear *l, const FmRow *r, bool not);
@@ -84,5 +86,9 @@ bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns);
 bool box_next(Box *b); /* false: all were visited; starts at zeros */
 /* All points of the labels that occur in goal and facts: PROVED, REFUTED (filled in) or OPEN_DATA. */
 Verdict enumerate(Exprs *p, const Facts *f, const Expr *goal, Proof *out);
+/* The same for: is there, for each point of the other labels, a value of those in `inner` so that `where`
+ * holds? The facts do not mention them and have no extent for them; `extents` does. */
+Verdict enumerate_nonempty(Exprs *p, const Facts *f, const Facts *extents, const bool *inner, const Expr *where,
+                           Proof *out);
 
 #endif

@@ -55,6 +55,8 @@ struct Ast {
   bool big, call_form, bracketed;
   uint8_t op;               /* Op; for AST_REDUCE the Reducer */
   int8_t acc;               /* DType of `sum:f64`, or -1 */
+  uint16_t depth;           /* how deep its parts nest, at most AST_DEPTH; a chain of binary operators to the
+                               left (`a + b + c ...`, unparenthesised) counts once: walk it by a loop */
   DType dtype;              /* AST_CAST */
   Span op_span;             /* the operator, or the reducer's word */
   Ast *a, *b, *c;
@@ -118,7 +120,8 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
  * that parsed. Idempotent, and parse(fmt(x)) is parse(x) up to spans. */
 void fmt_print(Buf *out, const AstFile *f);
 
-/* For tests and bug reports: the tree, one node a line. */
+/* For tests and bug reports: every statement on a line of its own, expressions as (op arg ...), all fields
+ * but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
 #endif

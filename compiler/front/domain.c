@@ -10,6 +10,27 @@ const Expr *implies(Elab *x, const Expr *guard, const Expr *cond) {
   return expr_op2(x->exprs, OP_OR, expr_op1(x->exprs, OP_NOT, guard), cond);
 }
 
+static bool is_and(const Expr *e) { return e->kind == EX_OP && e->op == OP_AND; }
+
+static bool says(const Expr *all, const Expr *one) {
+  for (; all; all = is_and(all) ? all->arg[0] : NULL)
+    if (all == one || (is_and(all) && all->arg[1] == one)) return true;
+  return false;
+}
+
+/* a and b, in that order; what a says already is not said again. */
+const Expr *both(Elab *x, const Expr *a, const Expr *b) {
+  if (!a || !b) return a ? a : b;
+  VEC(const Expr *) parts = {0};
+  for (; is_and(b); b = b->arg[0]) vec_push(x->arena, parts, b->arg[1]);
+  vec_push(x->arena, parts, b);
+  while (parts.len) {
+    const Expr *one = vec_pop(parts);
+    if (!says(a, one)) a = expr_and(x->exprs, a, one);
+  }
+  return a;
+}
+
 static bool is_true(const Expr *e) { return !e || (e->kind == EX_INT && e->i); }
 
 Obligation *need(Elab *x, Obligation *rest, const Expr *cond, Need n, Span span) {
@@ -76,7 +97,7 @@ const Expr *domain_of(Elab *x, Ex a) {
   if (!a.range) return d;
   Facts f = facts_here(x, NULL);
   for (const Obligation *o = a.range; o; o = o->next)
-    if (o->need == NEED_NONEMPTY || prove(x->exprs, &f, o->cond).verdict != PROVED) d = expr_and(x->exprs, d, o->cond);
+    if (o->need == NEED_NONEMPTY || prove(x->exprs, &f, o->cond).verdict != PROVED) d = both(x, d, o->cond);
   return d;
 }
 

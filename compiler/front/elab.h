@@ -280,6 +280,7 @@ Obligation *needs_at_labels(Elab *x, const Obligation *o, LabelSet labels);
 
 /* domain.c */
 const Expr *implies(Elab *x, const Expr *guard, const Expr *cond); /* NULL: true, everywhere */
+const Expr *both(Elab *x, const Expr *a, const Expr *b);           /* a and b, without saying anything twice */
 Obligation *need(Elab *x, Obligation *rest, const Expr *cond, Need n, Span span);
 Obligation *need_all(Elab *x, Obligation *a, Obligation *b);       /* a before b */
 Obligation *need_guarded(Elab *x, const Expr *guard, Obligation *list);

@@ -26,13 +26,13 @@ static Ex widened(Elab *x, Ex a, int widen) {
 static Ex ex_new(const Expr *e, Type t) { return (Ex){.e = e, .type = t}; }
 
 static Ex carry(Elab *x, Ex to, const Ex *from) {
-  to.pred = expr_and(x->exprs, to.pred, from->pred);
+  to.pred = both(x, to.pred, from->pred);
   to.range = need_all(x, to.range, from->range);
   return to;
 }
 
 static Ex carry_guarded(Elab *x, Ex to, const Expr *guard, const Ex *from) {
-  to.pred = expr_and(x->exprs, to.pred, implies(x, guard, from->pred));
+  to.pred = both(x, to.pred, implies(x, guard, from->pred));
   to.range = need_all(x, to.range, need_guarded(x, guard, from->range));
   return to;
 }
@@ -94,7 +94,7 @@ Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span) {
 /* ---- binds ------------------------------------------------------------------------------------ */
 
 static const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
-  for (; range; range = range->next) pred = expr_and(x->exprs, pred, range->cond);
+  for (; range; range = range->next) pred = both(x, pred, range->cond);
   return pred;
 }
 
@@ -241,7 +241,7 @@ static Ex lower_restrict(Elab *x, Core *c, int widen) {
   Ex r = ex_new(e.e, e.type);
   r.pred = p.e;
   r = carry(x, r, &e);
-  r.pred = expr_and(x->exprs, r.pred, p.pred);
+  r.pred = both(x, r.pred, p.pred);
   r.range = need_all(x, r.range, p.range);
   return r;
 }

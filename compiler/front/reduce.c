@@ -25,7 +25,7 @@ static Parts parts_lower(Elab *x, Core *c) {
     b = ex_convert(x, lower(x, c->arg[0], widen_for(c, r.acc)), r.acc);
   }
   r.body = b.e;
-  r.where = expr_and(x->exprs, expr_and(x->exprs, p.pred, p.e), b.pred);
+  r.where = both(x, both(x, p.pred, p.e), b.pred);
   Obligation *mine = discharge(x, p.range, facts_here(x, NULL));
   r.carried = need_all(x, mine, discharge(x, b.range, facts_here(x, r.where)));
   return r;
@@ -64,7 +64,7 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
 
 static const Expr *domain_from(Elab *x, const Obligation *o) {
   const Expr *d = NULL;
-  for (; o; o = o->next) d = expr_and(x->exprs, d, o->cond);
+  for (; o; o = o->next) d = both(x, d, o->cond);
   return d;
 }
 

@@ -1,6 +1,7 @@
-/* graph/check.c - every invariant of an EinGraph, as graph.h and docs/languages-inside.md say them. Walks
- * the regions in order, so that what is defined so far is what may be used; each node and each shared part
- * of an expression is looked at once, and long chains are walked, not descended. */
+/* graph/check.c - every invariant of an EinGraph, as graph.h and docs/languages-inside.md say them.
+ * Walks the regions in order, so that what is defined so far is what may be used; each node and
+ * each shared part of an expression is looked at once, and long chains are walked, not descended.
+ */
 #include <string.h>
 
 #include "inside.h"
@@ -10,16 +11,16 @@ typedef struct Check {
   Buf *out;
   Arena *arena;
   bool ok;
-  const EinNode *n;               /* the node at hand; NULL: the graph as a whole */
-  Map nodes;                      /* id + 1 to the node of that id, for those defined so far */
-  Map closed, regions;            /* repeats whose block was walked; regions met */
-  Map dims, monoids, extents;     /* by name; the graph's own; extents found well */
-  VEC(const EinRegion *) open;    /* the region at hand and those around it */
-  uint32_t inputs;                /* met so far */
-  uint32_t *stamp, room, now;     /* by id of an expression: when it was walked */
+  const EinNode *n;            /* the node at hand; NULL: the graph as a whole */
+  Map nodes;                   /* id + 1 to the node of that id, for those defined so far */
+  Map closed, regions;         /* repeats whose block was walked; regions met */
+  Map dims, monoids, extents;  /* by name; the graph's own; extents found well */
+  VEC(const EinRegion *) open; /* the region at hand and those around it */
+  uint32_t inputs;             /* met so far */
+  uint32_t *stamp, room, now;  /* by id of an expression: when it was walked */
   VEC(const Expr *) stack;
-  ReadTable reads;                /* of the vertex at hand, as they come */
-  DType param;                    /* of the monoid at hand */
+  ReadTable reads; /* of the vertex at hand, as they come */
+  DType param;     /* of the monoid at hand */
 } Check;
 
 static void fail(Check *c, const char *fmt, ...) EIN_PRINTF(2, 3);
@@ -27,7 +28,8 @@ static void fail(Check *c, const char *fmt, ...) {
   const EinNode *n = c->n;
   c->ok = false;
   if (n)
-    buf_printf(c->out, "%s %%%u%s%s: ", node_word(n), n->id, n->name ? " " : "", n->name ? n->name->s : "");
+    buf_printf(c->out, "%s %%%u%s%s: ", node_word(n), n->id, n->name ? " " : "",
+               n->name ? n->name->s : "");
   else
     buf_str(c->out, "graph: ");
   va_list ap;
@@ -51,8 +53,8 @@ static bool is_name(Str s) {
 
 /* ---- extents and shapes ---------------------------------------------------------------------- */
 
-/* Calls visit for each part not yet walked since the last fresh stamp, arguments first, left to right;
- * parts without any of `has` inside are passed by. */
+/* Calls visit for each part not yet walked since the last fresh stamp, arguments first, left to
+ * right; parts without any of `has` inside are passed by. */
 static void walk(Check *c, const Expr *top, unsigned has, void (*visit)(Check *, const Expr *)) {
   c->stack.len = 0;
   vec_push(c->arena, c->stack, top);
@@ -114,7 +116,8 @@ static void check_shape(Check *c, const EinNode *n) {
 }
 
 static void check_same_shape(Check *c, const char *what, const EinNode *a, const EinNode *b) {
-  if (a->dtype != b->dtype) fail(c, "%s is %s and not %s", what, dtype_name(b->dtype), dtype_name(a->dtype));
+  if (a->dtype != b->dtype)
+    fail(c, "%s is %s and not %s", what, dtype_name(b->dtype), dtype_name(a->dtype));
   if (a->rank != b->rank) {
     fail(c, "%s has rank %u and not %u", what, b->rank, a->rank);
     return;
@@ -166,21 +169,27 @@ static void check_read(Check *c, const Expr *e) {
   }
   EinNode *x = n->input[e->i];
   if (!x) return;
-  if (e->n != x->rank) fail(c, "%%%u has rank %u and is read with %u indices", x->id, x->rank, e->n);
-  if (e->dtype != x->dtype) fail(c, "%%%u is %s and is read as %s", x->id, dtype_name(x->dtype), dtype_name((DType)e->dtype));
+  if (e->n != x->rank)
+    fail(c, "%%%u has rank %u and is read with %u indices", x->id, x->rank, e->n);
+  if (e->dtype != x->dtype)
+    fail(c, "%%%u is %s and is read as %s", x->id, dtype_name(x->dtype),
+         dtype_name((DType)e->dtype));
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->dtype != DT_I64) fail(c, "an index of %%%u is not i64", x->id);
-  if (read_slot(&c->reads, x, e) != e->i) fail(c, "slot %lld is not in canonical order", (long long)e->i);
+  if (read_slot(&c->reads, x, e) != e->i)
+    fail(c, "slot %lld is not in canonical order", (long long)e->i);
 }
 
 static void check_part(Check *c, const Expr *e) {
   const EinSum *s = c->n->sum;
   switch ((ExprKind)e->kind) {
   case EX_LABEL:
-    if (e->i < 0 || e->i >= (int64_t)s->n_out + s->n_red) fail(c, "label number %lld, of %u", (long long)e->i, s->n_out + s->n_red);
+    if (e->i < 0 || e->i >= (int64_t)s->n_out + s->n_red)
+      fail(c, "label number %lld, of %u", (long long)e->i, s->n_out + s->n_red);
     break;
   case EX_TURN:
-    if (e->i < 0 || e->i >= level(c)) fail(c, "loop variable of depth %lld in %u repeats", (long long)e->i, level(c));
+    if (e->i < 0 || e->i >= level(c))
+      fail(c, "loop variable of depth %lld in %u repeats", (long long)e->i, level(c));
     break;
   case EX_PARAM: fail(c, "#%lld stands outside of a monoid", (long long)e->i); break;
   case EX_DIM: check_dim_name(c, e); break;
@@ -206,8 +215,10 @@ static void check_expressions(Check *c, const EinSum *s) {
   walk(c, s->body, ALL, check_part);
   if (s->where) walk(c, s->where, ALL, check_part);
   if (s->domain) walk(c, s->domain, ALL, check_part);
-  if (c->reads.nodes.len < s->n_slot) fail(c, "%u slots are never read", s->n_slot - c->reads.nodes.len);
-  if (s->body->dtype != s->acc) fail(c, "the body is %s and not %s", dtype_name((DType)s->body->dtype), dtype_name(s->acc));
+  if (c->reads.nodes.len < s->n_slot)
+    fail(c, "%u slots are never read", s->n_slot - c->reads.nodes.len);
+  if (s->body->dtype != s->acc)
+    fail(c, "the body is %s and not %s", dtype_name((DType)s->body->dtype), dtype_name(s->acc));
   if (s->where && s->where->dtype != DT_BOOL) fail(c, "where is not bool");
   if (s->domain) check_domain(c, s);
 }
@@ -239,14 +250,17 @@ static const char *acc_wrong(const EinSum *s) {
 static void check_reducer(Check *c, const EinSum *s) {
   const char *wants = acc_wrong(s), *name = reducer_info[s->reducer].name;
   if (wants) fail(c, "%s is over %s", name, wants);
-  if (s->reducer == RED_NONE && s->n_red) fail(c, "it reduces %u labels without a reducer", s->n_red);
+  if (s->reducer == RED_NONE && s->n_red)
+    fail(c, "it reduces %u labels without a reducer", s->n_red);
   if (s->reducer == RED_NONE && s->where) fail(c, "where stands without a reducer");
-  if ((s->reducer == RED_MONOID) != (s->monoid != NULL)) fail(c, "a monoid stands with the reducer monoid, and only there");
+  if ((s->reducer == RED_MONOID) != (s->monoid != NULL))
+    fail(c, "a monoid stands with the reducer monoid, and only there");
   if (s->monoid && !map_find(&c->monoids, s->monoid)) fail(c, "its monoid is not the graph's");
   bool place = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
   if (place && s->dtype != DT_I64) fail(c, "%s gives i64", name);
   bool rounds = dtype_is_float(s->acc) && dtype_is_float(s->dtype);
-  if (!place && s->dtype != s->acc && !rounds) fail(c, "%s does not round to %s", dtype_name(s->acc), dtype_name(s->dtype));
+  if (!place && s->dtype != s->acc && !rounds)
+    fail(c, "%s does not round to %s", dtype_name(s->acc), dtype_name(s->dtype));
 }
 
 static bool check_labels(Check *c, const EinNode *n, uint32_t labels) {
@@ -275,7 +289,8 @@ static void check_merge(Check *c, const EinNode *n) {
     }
     const Expr *e = n->bound[l];
     for (uint32_t j = 1; j < m; j++) e = expr_op2(c->g->exprs, OP_MUL, e, n->bound[l + j]);
-    if (n->dim && n->dim[k] != extent_normal(c->g->exprs, e)) fail(c, "dimension %u is not as large as its labels", k);
+    if (n->dim && n->dim[k] != extent_normal(c->g->exprs, e))
+      fail(c, "dimension %u is not as large as its labels", k);
     l += m;
   }
   if (l != n->sum->n_out) fail(c, "%u output labels are in no dimension", n->sum->n_out - l);
@@ -283,7 +298,8 @@ static void check_merge(Check *c, const EinNode *n) {
 
 static void check_vertex(Check *c, const EinNode *n) {
   const EinSum *s = n->sum;
-  if (!s || !s->body || (s->n_slot && !n->input) || (unsigned)s->reducer >= REDUCERS || s->acc >= DTYPES) {
+  if (!s || !s->body || (s->n_slot && !n->input) || (unsigned)s->reducer >= REDUCERS ||
+      s->acc >= DTYPES) {
     fail(c, "its operation is not filled in");
     return;
   }
@@ -292,7 +308,8 @@ static void check_vertex(Check *c, const EinNode *n) {
     return;
   }
   if (sum_find(c->g, s) != s) fail(c, "its operation is not interned");
-  if (n->dtype != s->dtype) fail(c, "it is %s and its operation gives %s", dtype_name(n->dtype), dtype_name(s->dtype));
+  if (n->dtype != s->dtype)
+    fail(c, "it is %s and its operation gives %s", dtype_name(n->dtype), dtype_name(s->dtype));
   for (uint32_t k = 0; k < s->n_slot; k++) check_operand(c, "input", n->input[k]);
   check_reducer(c, s);
   if (check_labels(c, n, s->n_out + s->n_red)) check_merge(c, n);
@@ -304,9 +321,11 @@ static void check_vertex(Check *c, const EinNode *n) {
 static void check_input(Check *c, const EinNode *n) {
   if (level(c)) fail(c, "it stands in a repeat");
   if (!is_name(n->name)) fail(c, "it has no name");
-  if (c->inputs >= c->g->inputs.len || c->g->inputs.at[c->inputs] != n) fail(c, "it is not in its place in the list of inputs");
+  if (c->inputs >= c->g->inputs.len || c->g->inputs.at[c->inputs] != n)
+    fail(c, "it is not in its place in the list of inputs");
   c->inputs++;
-  if (n->fallback && check_operand(c, "the default", n->fallback)) check_same_shape(c, "the default", n, n->fallback);
+  if (n->fallback && check_operand(c, "the default", n->fallback))
+    check_same_shape(c, "the default", n, n->fallback);
 }
 
 static void check_state(Check *c, const EinNode *n, const EinRegion *r) {
@@ -330,7 +349,8 @@ static void check_result(Check *c, const EinNode *n) {
   } else if (n->index >= (n->kind == EIN_FINAL ? b->states.len : b->stacks.len)) {
     fail(c, "%%%u has no number %u", of->id, n->index);
   } else if (n->kind == EIN_FINAL) {
-    if (b->states.at[n->index].node) check_same_shape(c, "the state", n, b->states.at[n->index].node);
+    if (b->states.at[n->index].node)
+      check_same_shape(c, "the state", n, b->states.at[n->index].node);
   } else {
     const EinStack *s = &b->stacks.at[n->index];
     if (!s->node || s->axis > s->node->rank) return; /* said already */
@@ -343,10 +363,14 @@ static void check_result(Check *c, const EinNode *n) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const EinNode *n) {
-  bool result = n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS || n->kind == EIN_STATE;
-  if ((n->sum != NULL) != (n->kind == EIN_VERTEX)) fail(c, "an operation is what a vertex has, and only a vertex");
-  if ((n->body != NULL) != (n->kind == EIN_REPEAT)) fail(c, "a block is what a repeat has, and only a repeat");
-  if ((n->param || n->fallback) && n->kind != EIN_INPUT) fail(c, "only inputs are params and have defaults");
+  bool result =
+      n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS || n->kind == EIN_STATE;
+  if ((n->sum != NULL) != (n->kind == EIN_VERTEX))
+    fail(c, "an operation is what a vertex has, and only a vertex");
+  if ((n->body != NULL) != (n->kind == EIN_REPEAT))
+    fail(c, "a block is what a repeat has, and only a repeat");
+  if ((n->param || n->fallback) && n->kind != EIN_INPUT)
+    fail(c, "only inputs are params and have defaults");
   if (n->repeat && !result) fail(c, "it is of a repeat and has no part in it");
   if (n->index && !result) fail(c, "it has an index and is not of a repeat");
   if (n->name && !n->name->len) fail(c, "its name is empty");
@@ -382,7 +406,8 @@ static void check_node(Check *c, EinNode *n, const EinRegion *r) {
 /* Before a block: what it takes from outside. */
 static bool check_block_head(Check *c, const EinRegion *r) {
   const EinNode *n = c->n;
-  if (map_find(&c->regions, r) || r->repeat != n || r->parent != vec_last(c->open) || r->depth != level(c)) {
+  if (map_find(&c->regions, r) || r->repeat != n || r->parent != vec_last(c->open) ||
+      r->depth != level(c)) {
     fail(c, "its block does not stand in it");
     return false;
   }
@@ -409,15 +434,18 @@ static bool check_block_head(Check *c, const EinRegion *r) {
 
 /* After a block: what it hands on. */
 static void check_block_foot(Check *c, const EinRegion *r, uint32_t states) {
-  if (states != r->states.len) fail(c, "%u states stand in its block and %u in its list", states, r->states.len);
+  if (states != r->states.len)
+    fail(c, "%u states stand in its block and %u in its list", states, r->states.len);
   for (uint32_t i = 0; i < r->states.len; i++) {
     const EinState *s = &r->states.at[i];
-    if (check_ref(c, "a state's next", s->next) && s->node) check_same_shape(c, "a state's next", s->node, s->next);
+    if (check_ref(c, "a state's next", s->next) && s->node)
+      check_same_shape(c, "a state's next", s->node, s->next);
   }
   for (uint32_t i = 0; i < r->stacks.len; i++) {
     const EinStack *s = &r->stacks.at[i];
     if (!is_name(s->name)) fail(c, "stack %u has no name", i);
-    if (check_ref(c, "what is stacked,", s->node) && s->axis > s->node->rank) fail(c, "the axis of stack %u is beyond its rank", i);
+    if (check_ref(c, "what is stacked,", s->node) && s->axis > s->node->rank)
+      fail(c, "the axis of stack %u is beyond its rank", i);
     if (!r->turns) fail(c, "it stacks and does not say over how many turns");
   }
   if (!r->stop || !check_ref(c, "the stop", r->stop)) return;
@@ -465,7 +493,8 @@ static void check_dims(Check *c) {
 
 static void check_param(Check *c, const Expr *e) {
   check_dim_name(c, e);
-  if (e->kind == EX_PARAM && e->dtype != c->param) fail(c, "#%lld is not %s", (long long)e->i, dtype_name(c->param));
+  if (e->kind == EX_PARAM && e->dtype != c->param)
+    fail(c, "#%lld is not %s", (long long)e->i, dtype_name(c->param));
 }
 
 static void check_monoid(Check *c, const Monoid *m) {
@@ -473,9 +502,12 @@ static void check_monoid(Check *c, const Monoid *m) {
     fail(c, "a monoid is not filled in");
     return;
   }
-  if (m->combine->dtype != m->dtype || m->identity->dtype != m->dtype) fail(c, "monoid %s is not all %s", m->name->s, dtype_name(m->dtype));
-  if (m->combine->has & (HAS_LABEL | HAS_TURN | HAS_READ)) fail(c, "monoid %s is over more than #0 and #1", m->name->s);
-  if (m->identity->has & ~(unsigned)HAS_DIM) fail(c, "the identity of monoid %s is no constant", m->name->s);
+  if (m->combine->dtype != m->dtype || m->identity->dtype != m->dtype)
+    fail(c, "monoid %s is not all %s", m->name->s, dtype_name(m->dtype));
+  if (m->combine->has & (HAS_LABEL | HAS_TURN | HAS_READ))
+    fail(c, "monoid %s is over more than #0 and #1", m->name->s);
+  if (m->identity->has & ~(unsigned)HAS_DIM)
+    fail(c, "the identity of monoid %s is no constant", m->name->s);
   c->now++;
   c->param = m->dtype;
   walk(c, m->combine, HAS_DIM | HAS_PARAM, check_param);
@@ -496,7 +528,8 @@ static void check_monoids(Check *c) {
 
 static void check_top(Check *c) {
   const EinRegion *r = c->g->top;
-  if (r->parent || r->repeat || r->bound || r->turns || r->stop || r->turn || r->depth || r->states.len || r->stacks.len)
+  if (r->parent || r->repeat || r->bound || r->turns || r->stop || r->turn || r->depth ||
+      r->states.len || r->stacks.len)
     fail(c, "the program itself is no repeat");
   map_put(&c->regions, r, c);
   vec_push(c->arena, c->open, r);
@@ -506,7 +539,8 @@ static void check_top(Check *c) {
 
 static void check_outputs(Check *c) {
   Map names = map_new(c->arena);
-  if (c->inputs != c->g->inputs.len) fail(c, "%u inputs stand in it and %u in its list", c->inputs, c->g->inputs.len);
+  if (c->inputs != c->g->inputs.len)
+    fail(c, "%u inputs stand in it and %u in its list", c->inputs, c->g->inputs.len);
   for (uint32_t i = 0; i < c->g->inputs.len; i++) {
     Str s = c->g->inputs.at[i]->name;
     if (s && map_find(&names, s)) fail(c, "two inputs are called %s", s->s);

@@ -1,10 +1,14 @@
-/* graph/dot.c - an EinGraph as a picture for Graphviz: a box a node with its equation, an arrow an operand
- * with the indices with which it is read, a cluster a repeat. Dashed arrows go from turn to turn. */
+/* graph/dot.c - an EinGraph as a picture for Graphviz: a box a node with its equation, an arrow an
+ * operand with the indices with which it is read, a cluster a repeat. Dashed arrows go from turn to
+ * turn. */
 #include <string.h>
 
 #include "inside.h"
 
-typedef struct Dot { Buf *out; int depth; } Dot;
+typedef struct Dot {
+  Buf *out;
+  int depth;
+} Dot;
 
 /* Inside of a quoted string. */
 static void escape(Buf *out, const char *s, size_t n) {
@@ -23,13 +27,13 @@ static void indent(Dot *d) {
 
 static void box(Dot *d, const EinNode *n) {
   static const char *const style[] = {
-    [EIN_INPUT] = "shape=box, style=\"rounded,filled\", fillcolor=\"#dbe9ff\"",
-    [EIN_VERTEX] = "shape=box",
-    [EIN_REPEAT] = "shape=cds",
-    [EIN_STATE] = "shape=box, style=\"rounded,filled\", fillcolor=\"#fff1cc\"",
-    [EIN_FINAL] = "shape=box, style=rounded",
-    [EIN_STACK] = "shape=box, style=rounded",
-    [EIN_TURNS] = "shape=box, style=rounded",
+      [EIN_INPUT] = "shape=box, style=\"rounded,filled\", fillcolor=\"#dbe9ff\"",
+      [EIN_VERTEX] = "shape=box",
+      [EIN_REPEAT] = "shape=cds",
+      [EIN_STATE] = "shape=box, style=\"rounded,filled\", fillcolor=\"#fff1cc\"",
+      [EIN_FINAL] = "shape=box, style=rounded",
+      [EIN_STACK] = "shape=box, style=rounded",
+      [EIN_TURNS] = "shape=box, style=rounded",
   };
   Buf text = buf_new(d->out->arena);
   graph_equation(&text, n);
@@ -40,7 +44,8 @@ static void box(Dot *d, const EinNode *n) {
   buf_printf(d->out, "\", %s];\n", style[n->kind]);
 }
 
-static void arrow(Dot *d, const EinNode *from, const EinNode *to, const char *label, const char *style) {
+static void arrow(Dot *d, const EinNode *from, const EinNode *to, const char *label,
+                  const char *style) {
   if (!from || !to) return;
   indent(d);
   buf_printf(d->out, "n%u -> n%u [label=\"", from->id, to->id);
@@ -49,7 +54,12 @@ static void arrow(Dot *d, const EinNode *from, const EinNode *to, const char *la
 }
 
 /* The index list of each read, found by a walk over what the vertex computes. */
-typedef struct Edges { Dot *d; const EinNode *n; Map seen; VEC(const Expr *) stack; } Edges;
+typedef struct Edges {
+  Dot *d;
+  const EinNode *n;
+  Map seen;
+  VEC(const Expr *) stack;
+} Edges;
 
 static void read_arrow(Edges *w, const Expr *e) {
   ExprNames names = node_names(w->n);
@@ -81,7 +91,8 @@ static void arrows(Dot *d, const EinNode *n) {
     arrows_of(&w, n->sum->domain);
   }
   if (n->kind == EIN_INPUT) arrow(d, n->fallback, n, "default", "");
-  if (n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS) arrow(d, n->repeat, n, "", "");
+  if (n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS)
+    arrow(d, n->repeat, n, "", "");
 }
 
 static void region(Dot *d, const EinRegion *r);
@@ -104,7 +115,8 @@ static void cluster(Dot *d, const EinNode *n) {
     arrow(d, r->states.at[i].init, r->states.at[i].node, "init", "");
     arrow(d, r->states.at[i].next, r->states.at[i].node, "next", "style=dashed, constraint=false");
   }
-  for (uint32_t i = 0; i < r->stacks.len; i++) arrow(d, r->stacks.at[i].node, n, "stack", "style=dashed, constraint=false");
+  for (uint32_t i = 0; i < r->stacks.len; i++)
+    arrow(d, r->stacks.at[i].node, n, "stack", "style=dashed, constraint=false");
 }
 
 static void region(Dot *d, const EinRegion *r) {
@@ -121,7 +133,8 @@ static void region(Dot *d, const EinRegion *r) {
 
 void graph_dot(Buf *out, const EinGraph *g) {
   Dot d = {.out = out, .depth = 1};
-  buf_str(out, "digraph eingraph {\n  node [fontname=\"monospace\", fontsize=10];\n  edge [fontname=\"monospace\", fontsize=8];\n");
+  buf_str(out, "digraph eingraph {\n  node [fontname=\"monospace\", fontsize=10];\n  edge "
+               "[fontname=\"monospace\", fontsize=8];\n");
   region(&d, g->top);
   for (uint32_t i = 0; i < g->outputs.len; i++) {
     buf_printf(out, "  out%u [label=\"", i);

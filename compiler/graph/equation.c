@@ -1,6 +1,6 @@
-/* graph/equation.c - a node as the equation that a person would write: names in the place of numbers, and no
- * more parentheses than the language asks for. For people: it is not read back, and what is very long or
- * very deep is cut short with dots. */
+/* graph/equation.c - a node as the equation that a person would write: names in the place of
+ * numbers, and no more parentheses than the language asks for. For people: it is not read back, and
+ * what is very long or very deep is cut short with dots. */
 #include <string.h>
 
 #include "inside.h"
@@ -8,13 +8,25 @@
 enum { MOST_TEXT = 4000, MOST_DEPTH = 100 };
 
 /* How tightly things bind, loosest first, as in the language. */
-typedef enum { P_IF, P_OR, P_AND, P_NOT, P_COMPARE, P_ADD, P_REACH, P_MUL, P_NEG, P_POW, P_PRIMARY } Level;
+typedef enum {
+  P_IF,
+  P_OR,
+  P_AND,
+  P_NOT,
+  P_COMPARE,
+  P_ADD,
+  P_REACH,
+  P_MUL,
+  P_NEG,
+  P_POW,
+  P_PRIMARY
+} Level;
 
 typedef struct Writer {
   Buf *out;
-  size_t most;             /* length of out at which to stop */
+  size_t most; /* length of out at which to stop */
   int depth;
-  bool tight;              /* inside of brackets: no blanks */
+  bool tight; /* inside of brackets: no blanks */
   const EinNode *n;
   ExprNames names;
 } Writer;
@@ -178,15 +190,15 @@ static void write_left(Writer *w, const EinNode *n) {
 
 /* Whether the reader would expect another accumulator for this result. */
 static bool acc_is_said(const EinSum *s) {
-  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN || s->reducer == RED_MONOID) return false;
+  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN || s->reducer == RED_MONOID)
+    return false;
   return s->acc != (reducer_info[s->reducer].keeps_dtype ? s->dtype : dtype_sum(s->dtype));
 }
 
 static void write_reducer(Writer *w, const EinNode *n) {
   const EinSum *s = n->sum;
   bool monoid = s->reducer == RED_MONOID && s->monoid;
-  write_str(w, monoid ? s->monoid->name : NULL, reducer_info[s->reducer].name, 0);
-  if (!monoid) w->out->s[--w->out->len] = 0; /* without the number */
+  buf_str(w->out, monoid ? s->monoid->name->s : reducer_info[s->reducer].name);
   if (acc_is_said(s)) buf_printf(w->out, ":%s", dtype_name(s->acc));
   buf_char(w->out, '[');
   for (uint32_t k = 0; k < s->n_red; k++) {
@@ -228,7 +240,9 @@ static void write_repeat(Writer *w, const EinNode *n) {
 
 static void write_result(Writer *w, const EinNode *n) {
   write_shape(w, n);
-  buf_str(w->out, n->kind == EIN_FINAL ? " = final of " : n->kind == EIN_STACK ? " = stack of " : " = turns of ");
+  buf_str(w->out, n->kind == EIN_FINAL   ? " = final of "
+                  : n->kind == EIN_STACK ? " = stack of "
+                                         : " = turns of ");
   write_node(w, n->repeat);
 }
 

@@ -31,7 +31,7 @@ float mod_s(float a, float b), max_s(float a, float b), min_s(float a, float b),
 /* An instruction's code is an Op on a class, or one of these. */
 #define CODE(op, class) ((uint32_t)(op) * CLASSES + (uint32_t)(class))
 enum {
-  I_END = OPS * CLASSES, I_MOVE,   /* dst = a */
+  I_END = (int)OPS * (int)CLASSES, I_MOVE,   /* dst = a */
   I_JUMP, I_JUMP_IF, I_JUMP_UNLESS, /* to dst; on a */
   I_ONCE, I_RETURN,                /* calls part dst, unless it has run at this point */
   I_CAST,                          /* dst = a, from dtype b to c */

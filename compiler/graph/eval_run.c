@@ -127,7 +127,7 @@ bool code_run(Code *c, Frame *f) {
     case CODE(OP_NORMAL, CL_I): R[in->dst].s = ein_normal(R[in->a].i, R[in->b].i); break;
     case CODE(OP_PERMUTE, CL_I): R[in->dst].i = ein_permutation(R[in->a].i, R[in->b].i, R[in->c].i); break;
     case CODE(OP_UNPERMUTE, CL_I): R[in->dst].i = ein_inverse_permutation(R[in->a].i, R[in->b].i, R[in->c].i); break;
-    default: bug("eval: no instruction %u (operation %s)", in->op, in->op < OPS * CLASSES ? op_info[in->op / CLASSES].name : "?");
+    default: bug("eval: no instruction %u (%s)", in->op, in->op < I_END ? op_info[in->op / CLASSES].name : "?");
     }
   }
 }

@@ -1,5 +1,6 @@
-/* graph/graph.c - building an EinGraph: nodes into regions, and the interning of EinSums and monoids, so
- * that equal operations of one graph are one pointer. Shapes are kept in normal form. */
+/* graph/graph.c - building an EinGraph: nodes into regions, and the interning of EinSums and
+ * monoids, so that equal operations of one graph are one pointer. Shapes are kept in normal form.
+ */
 #include "inside.h"
 
 #include "../expr/prove.h"
@@ -20,7 +21,10 @@ uint32_t region_level(const EinRegion *r) {
 
 /* ---- interning: a map from hash to the chain of what has it ---------------------------------- */
 
-typedef struct SumLink { EinSum sum; struct SumLink *next; } SumLink;
+typedef struct SumLink {
+  EinSum sum;
+  struct SumLink *next;
+} SumLink;
 
 static const void *hash_key(uint32_t h) {
   return (const void *)((uintptr_t)h + 1);
@@ -37,9 +41,10 @@ static uint32_t sum_hash(const EinSum *s) {
 }
 
 static bool sum_same(const EinSum *a, const EinSum *b) {
-  return a->n_out == b->n_out && a->n_red == b->n_red && a->n_slot == b->n_slot && a->reducer == b->reducer &&
-         a->monoid == b->monoid && a->acc == b->acc && a->dtype == b->dtype && a->body == b->body &&
-         a->where == b->where && a->domain == b->domain;
+  return a->n_out == b->n_out && a->n_red == b->n_red && a->n_slot == b->n_slot &&
+         a->reducer == b->reducer && a->monoid == b->monoid && a->acc == b->acc &&
+         a->dtype == b->dtype && a->body == b->body && a->where == b->where &&
+         a->domain == b->domain;
 }
 
 const EinSum *sum_find(const EinGraph *g, const EinSum *s) {
@@ -62,7 +67,9 @@ const EinSum *graph_sum(EinGraph *g, const EinSum *s) {
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m) {
   for (uint32_t i = 0; i < g->monoids.len; i++) {
     const Monoid *x = g->monoids.at[i];
-    if (x->name == m->name && x->dtype == m->dtype && x->combine == m->combine && x->identity == m->identity) return x;
+    if (x->name == m->name && x->dtype == m->dtype && x->combine == m->combine &&
+        x->identity == m->identity)
+      return x;
   }
   Monoid *x = arena_copy(g->arena, m, sizeof *m);
   vec_push(g->arena, g->monoids, x);
@@ -92,7 +99,8 @@ static EinNode *node_new(EinGraph *g, EinRegion *r, EinKind kind, Str name, DTyp
   return n;
 }
 
-EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param) {
+EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim,
+                     bool param) {
   EinNode *n = node_new(g, g->top, EIN_INPUT, name, t);
   n->rank = rank;
   n->dim = extents_copy(g, rank, dim);
@@ -102,18 +110,21 @@ EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *
 }
 
 /* The shape that bounds and merges make. */
-static const Expr **merged_shape(EinGraph *g, uint32_t rank, const uint8_t *merge, const Expr *const *bound) {
+static const Expr **merged_shape(EinGraph *g, uint32_t rank, const uint8_t *merge,
+                                 const Expr *const *bound) {
   const Expr **dim = NEW_ARRAY(g->arena, const Expr *, rank);
   for (uint32_t k = 0, l = 0; k < rank; l += merge[k], k++) {
     dim[k] = bound[l];
-    for (uint32_t j = 1; j < merge[k]; j++) dim[k] = expr_op2(g->exprs, OP_MUL, dim[k], bound[l + j]);
+    for (uint32_t j = 1; j < merge[k]; j++)
+      dim[k] = expr_op2(g->exprs, OP_MUL, dim[k], bound[l + j]);
     dim[k] = extent_normal(g->exprs, dim[k]);
   }
   return dim;
 }
 
-EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound, const Str *label,
-                      uint32_t rank, const uint8_t *merge, EinNode *const *input) {
+EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound,
+                      const Str *label, uint32_t rank, const uint8_t *merge,
+                      EinNode *const *input) {
   EinNode *n = node_new(g, r, EIN_VERTEX, NULL, s->dtype);
   uint32_t labels = s->n_out + s->n_red;
   n->sum = graph_sum(g, s);
@@ -137,7 +148,8 @@ EinNode *graph_repeat(EinGraph *g, EinRegion *r, Str turn) {
   return n;
 }
 
-EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t rank, const Expr *const *dim) {
+EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t rank,
+                     const Expr *const *dim) {
   EinNode *n = node_new(g, body, EIN_STATE, name, t);
   n->rank = rank;
   n->dim = extents_copy(g, rank, dim);
@@ -152,7 +164,8 @@ static void stack_shape(EinGraph *g, EinNode *n, const EinStack *s, const Expr *
   n->rank = s->node->rank + 1;
   n->dim = NEW_ARRAY(g->arena, const Expr *, n->rank);
   for (uint32_t k = 0; k < n->rank; k++)
-    n->dim[k] = k == s->axis ? extent_normal(g->exprs, turns) : s->node->dim[k < s->axis ? k : k - 1];
+    n->dim[k] =
+        k == s->axis ? extent_normal(g->exprs, turns) : s->node->dim[k < s->axis ? k : k - 1];
 }
 
 EinNode *graph_result(EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, uint32_t index) {
@@ -181,7 +194,11 @@ EinNode *graph_result(EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, 
 
 /* ---- canonical slots ------------------------------------------------------------------------- */
 
-typedef struct ReadLink { uint32_t slot; const Expr *read; struct ReadLink *next; } ReadLink;
+typedef struct ReadLink {
+  uint32_t slot;
+  const Expr *read;
+  struct ReadLink *next;
+} ReadLink;
 
 static uint32_t read_hash(const EinNode *node, const Expr *read) {
   uint32_t h = hash_mix(node->id, read->n);
@@ -208,7 +225,10 @@ uint32_t read_slot(ReadTable *t, EinNode *node, const Expr *read) {
   return l->slot;
 }
 
-typedef struct Renumber { ReadTable reads; EinNode *const *input; } Renumber;
+typedef struct Renumber {
+  ReadTable reads;
+  EinNode *const *input;
+} Renumber;
 
 /* expr_map comes here with each distinct read once, arguments first, from left to right. */
 static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {

@@ -1,22 +1,23 @@
-/* graph/json.c - an EinGraph as JSON, complete, for tools. Expressions are strings in the text form.
+/* graph/json.c - an EinGraph as JSON, complete, for tools. Expressions are strings in the text
+ * form.
  *
  *   { "eingraph": 1, "ids": 21,
  *     "dims":     [ { "name", "value": integer or null } ],
  *     "monoids":  [ { "name", "dtype", "combine", "identity" } ],
- *     "nodes":    [ NODE ],                                   in an order in which they can be computed
- *     "outputs":  [ { "name", "node": id } ],
- *     "asserts":  [ { "node": id, "text", "place" } ],
+ *     "nodes":    [ NODE ],                                   in an order in which they can be
+ * computed "outputs":  [ { "name", "node": id } ], "asserts":  [ { "node": id, "text", "place" } ],
  *     "checks":   [ { "cond", "text", "place" } ] }
  *
  *   NODE: { "id", "kind", "name", "place", "dtype", "shape": [ expression ], and
  *     input:  "param", "default": id or null
- *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels a dimension ],
- *             "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain"
- *     repeat: "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
+ *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels a
+ * dimension ], "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain" repeat:
+ * "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
  *             "stacks": [ { "name", "node", "axis" } ], "nodes": [ NODE ]
  *     state, final, stack, turns: "repeat": id, "index" }
  *
- *   A place is null or { "file", "line", "column" }; a name, text or expression that is not there is null. */
+ *   A place is null or { "file", "line", "column" }; a name, text or expression that is not there
+ * is null. */
 #include "../base/json.h"
 #include "inside.h"
 
@@ -119,8 +120,9 @@ static void put_repeat(Json *j, const EinNode *n) {
 
 static void put_node(Json *j, const EinNode *n) {
   static const char *const kind[] = {
-    [EIN_INPUT] = "input", [EIN_VERTEX] = "vertex", [EIN_REPEAT] = "repeat", [EIN_STATE] = "state",
-    [EIN_FINAL] = "final", [EIN_STACK] = "stack",   [EIN_TURNS] = "turns",
+      [EIN_INPUT] = "input", [EIN_VERTEX] = "vertex", [EIN_REPEAT] = "repeat",
+      [EIN_STATE] = "state", [EIN_FINAL] = "final",   [EIN_STACK] = "stack",
+      [EIN_TURNS] = "turns",
   };
   json_object(j, NULL);
   json_int(j, "id", n->id);

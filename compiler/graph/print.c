@@ -1,6 +1,6 @@
-/* graph/print.c - an EinGraph as text, a line a node, in the order in which it is computed; regions are
- * indented blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not said again.
- * The grammar is in docs/languages-inside.md. */
+/* graph/print.c - an EinGraph as text, a line a node, in the order in which it is computed; regions
+ * are indented blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not
+ * said again. The grammar is in docs/languages-inside.md. */
 #include <string.h>
 
 #include "inside.h"
@@ -8,13 +8,14 @@
 typedef struct Printer {
   Buf *out;
   const EinGraph *g;
-  Map plain;           /* Str to itself if it can name a label, else to the printer */
-  VEC(Str) turn;       /* what the loop variables of the open regions are called */
-  const EinNode *n;    /* the vertex at hand */
-  VEC(Str) label;      /* what its labels are called */
+  Map plain;        /* Str to itself if it can name a label, else to the printer */
+  VEC(Str) turn;    /* what the loop variables of the open regions are called */
+  const EinNode *n; /* the vertex at hand */
+  VEC(Str) label;   /* what its labels are called */
 } Printer;
 
-/* ---- names in expressions: the user's, or a stand-in where that would not read back ----------- */
+/* ---- names in expressions: the user's, or a stand-in where that would not read back -----------
+ */
 
 static bool plain(Printer *p, Str s) {
   if (!s) return false;
@@ -67,7 +68,8 @@ static Str turn_text(void *ctx, int64_t depth) {
 
 static int64_t read_number(void *ctx, int64_t slot) {
   const Printer *p = ctx;
-  return p->n && slot < p->n->sum->n_slot && p->n->input[slot] ? (int64_t)p->n->input[slot]->id : -1;
+  return p->n && slot < p->n->sum->n_slot && p->n->input[slot] ? (int64_t)p->n->input[slot]->id
+                                                               : -1;
 }
 
 static void print_expr(Printer *p, const Expr *e) {
@@ -131,7 +133,8 @@ static void print_reducer_name(Printer *p, const EinSum *s) {
     buf_str(p->out, reducer_info[s->reducer].name);
   else if (!s->monoid)
     buf_str(p->out, "?");
-  else if (reducer_find(s->monoid->name->s, s->monoid->name->len, &r) || !word_label(s->monoid->name))
+  else if (reducer_find(s->monoid->name->s, s->monoid->name->len, &r) ||
+           !word_label(s->monoid->name))
     string_print(p->out, s->monoid->name->s, s->monoid->name->len);
   else
     word_print(p->out, s->monoid->name);
@@ -249,7 +252,8 @@ static void print_tensor(Printer *p, const EinNode *n) {
   } else if (n->kind == EIN_INPUT || n->kind == EIN_STATE) {
     print_shape(p, n);
     if (n->kind == EIN_STATE)
-      print_ref(p, " = ", n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
+      print_ref(p, " = ",
+                n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
     else if (n->fallback)
       print_ref(p, " default ", n->fallback);
   } else {

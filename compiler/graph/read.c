@@ -1,6 +1,6 @@
-/* graph/read.c - an EinGraph from its text. Every line stands for itself: after a complaint the reader goes
- * on with the next one, and says nothing about lines that hang on one that failed. What is read is a graph
- * that can be walked; whether it is a sound one is for graph_check to say. */
+/* graph/read.c - an EinGraph from its text. Every line stands for itself: after a complaint the
+ * reader goes on with the next one, and says nothing about lines that hang on one that failed. What
+ * is read is a graph that can be walked; whether it is a sound one is for graph_check to say. */
 #include <string.h>
 
 #include "scan.h"
@@ -9,18 +9,18 @@ typedef struct Reader {
   Scan c;
   EinGraph *g;
   EinRegion *region;
-  VEC(Str) turn;            /* what the loop variables of the open regions are called */
-  Map nodes, failed;        /* id + 1 to the node; those whose line failed */
-  Map dims;                 /* names of dims to themselves */
-  uint32_t ids;             /* the value of n_nodes that is due */
-  bool give_up;             /* nothing that follows would make sense */
+  VEC(Str) turn;     /* what the loop variables of the open regions are called */
+  Map nodes, failed; /* id + 1 to the node; those whose line failed */
+  Map dims;          /* names of dims to themselves */
+  uint32_t ids;      /* the value of n_nodes that is due */
+  bool give_up;      /* nothing that follows would make sense */
   /* the vertex at hand */
-  VEC(Str) text;            /* what its labels are called in its expressions */
+  VEC(Str) text; /* what its labels are called in its expressions */
   VEC(Str) label;
   VEC(const Expr *) bound;
   VEC(uint8_t) merge;
-  VEC(EinNode *) input;     /* one a read, as they come */
-  const char *why;          /* what is wrong with a read */
+  VEC(EinNode *) input; /* one a read, as they come */
+  const char *why;      /* what is wrong with a read */
 } Reader;
 
 static void *id_key(uint32_t id) {
@@ -80,13 +80,15 @@ static bool turn_depth(void *ctx, Str name, int64_t *out) {
   return false;
 }
 
-static bool read_of(void *ctx, int64_t id, uint32_t n, const Expr *const *index, DType *dtype, int64_t *slot) {
+static bool read_of(void *ctx, int64_t id, uint32_t n, const Expr *const *index, DType *dtype,
+                    int64_t *slot) {
   Reader *r = ctx;
   (void)n;
   (void)index;
   EinNode *x = id < READ_IDS ? node_of(r, (uint32_t)id) : NULL;
   if (!x || x->kind == EIN_REPEAT) {
-    const char *why = x ? "%%%lld is a repeat, not a tensor" : "%%%lld is not defined above this line";
+    const char *why =
+        x ? "%%%lld is a repeat, not a tensor" : "%%%lld is not defined above this line";
     r->why = arena_printf(r->g->arena, why, (long long)id);
     return false;
   }
@@ -99,8 +101,13 @@ static bool read_of(void *ctx, int64_t id, uint32_t n, const Expr *const *index,
 typedef enum { OVER_DIMS, OVER_PARAMS, OVER_ALL } Over;
 
 static bool want_expr(Reader *r, Over over, DType param, const Expr **out) {
-  ExprReader x = {.pool = r->g->exprs, .strings = r->g->strings, .s = r->c.s, .end = r->c.end, .ctx = r,
-                  .param = param, .depth = over == OVER_DIMS ? READ_EXTENT_NESTING : READ_NESTING};
+  ExprReader x = {.pool = r->g->exprs,
+                  .strings = r->g->strings,
+                  .s = r->c.s,
+                  .end = r->c.end,
+                  .ctx = r,
+                  .param = param,
+                  .depth = over == OVER_DIMS ? READ_EXTENT_NESTING : READ_NESTING};
   if (over == OVER_ALL) {
     x.label = label_number;
     x.turn = turn_depth;
@@ -111,7 +118,8 @@ static bool want_expr(Reader *r, Over over, DType param, const Expr **out) {
   r->c.s = x.s;
   if (!*out && r->why) return scan_fail(&r->c, D_E905, "%s", r->why);
   if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "wanted an expression here");
-  if (over != OVER_PARAMS && ((*out)->has & HAS_PARAM)) return scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
+  if (over != OVER_PARAMS && ((*out)->has & HAS_PARAM))
+    return scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
   return true;
 }
 
@@ -129,7 +137,8 @@ static bool want_shape(Reader *r, DType *t) {
   if (!scan_want(&r->c, '[')) return false;
   while (!scan_take(&r->c, ']')) {
     if (r->bound.len && !scan_want(&r->c, ',')) return false;
-    if (r->bound.len == GRAPH_LABELS) return scan_fail(&r->c, D_E913, "a tensor has at most %d dimensions", GRAPH_LABELS);
+    if (r->bound.len == GRAPH_LABELS)
+      return scan_fail(&r->c, D_E913, "a tensor has at most %d dimensions", GRAPH_LABELS);
     if (!want_extent(r, &e)) return false;
     vec_push(r->g->arena, r->bound, e);
   }
@@ -155,9 +164,11 @@ static bool want_label(Reader *r) {
   Str text, name;
   int64_t k;
   const Expr *e;
-  if (r->label.len == GRAPH_LABELS) return scan_fail(&r->c, D_E913, "a vertex has at most %d labels", GRAPH_LABELS);
+  if (r->label.len == GRAPH_LABELS)
+    return scan_fail(&r->c, D_E913, "a vertex has at most %d labels", GRAPH_LABELS);
   if (!want_alias(r, &text, &name)) return false;
-  if (label_number(r, text, &k)) return scan_fail(&r->c, D_E911, "label %s stands here twice", text->s);
+  if (label_number(r, text, &k))
+    return scan_fail(&r->c, D_E911, "label %s stands here twice", text->s);
   if (!scan_want(&r->c, ':') || !want_extent(r, &e)) return false;
   vec_push(r->g->arena, r->text, text);
   vec_push(r->g->arena, r->label, name);
@@ -184,7 +195,8 @@ static bool want_out_labels(Reader *r) {
 
 static const Monoid *monoid_of(Reader *r, Str name, DType t) {
   for (uint32_t i = 0; i < r->g->monoids.len; i++)
-    if (r->g->monoids.at[i]->name == name && r->g->monoids.at[i]->dtype == t) return r->g->monoids.at[i];
+    if (r->g->monoids.at[i]->name == name && r->g->monoids.at[i]->dtype == t)
+      return r->g->monoids.at[i];
   return NULL;
 }
 
@@ -194,20 +206,24 @@ static bool reducer_follows(Reader *r) {
   const char *at;
   if (scan_is(&look, '"')) return true;
   size_t n = scan_word(&look, true, &at);
-  return n && !(n == 3 && (memcmp(at, "inf", 3) == 0 || memcmp(at, "nan", 3) == 0)) && scan_is(&look, ':');
+  return n && !(n == 3 && (memcmp(at, "inf", 3) == 0 || memcmp(at, "nan", 3) == 0)) &&
+         scan_is(&look, ':');
 }
 
 static bool want_reducer_name(Reader *r, EinSum *s) {
   Str name;
   bool quoted = scan_is(&r->c, '"');
   const char *at = r->c.s;
-  if (!scan_want_name(&r->c, &name) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &s->acc)) return false;
-  if (!quoted && reducer_find(name->s, name->len, &s->reducer) && s->reducer != RED_MONOID) return true;
+  if (!scan_want_name(&r->c, &name) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &s->acc))
+    return false;
+  if (!quoted && reducer_find(name->s, name->len, &s->reducer) && s->reducer != RED_MONOID)
+    return true;
   s->reducer = RED_MONOID;
   s->monoid = monoid_of(r, name, s->acc);
   if (s->monoid) return true;
   r->c.s = at;
-  return scan_fail(&r->c, D_E910, "no reducer and no monoid of %s is called %s", dtype_name(s->acc), name->s);
+  return scan_fail(&r->c, D_E910, "no reducer and no monoid of %s is called %s", dtype_name(s->acc),
+                   name->s);
 }
 
 /* `sum:f32[a:64, b:3 where p]` */
@@ -253,8 +269,12 @@ static bool read_input(Reader *r, bool param) {
   return finish(r, n, name);
 }
 
-static bool line_input(Reader *r) { return read_input(r, false); }
-static bool line_param(Reader *r) { return read_input(r, true); }
+static bool line_input(Reader *r) {
+  return read_input(r, false);
+}
+static bool line_param(Reader *r) {
+  return read_input(r, true);
+}
 
 static bool line_state(Reader *r) {
   uint32_t id;
@@ -274,7 +294,8 @@ static bool want_sum(Reader *r, EinSum *s) {
   r->text.len = r->label.len = r->bound.len = r->merge.len = r->input.len = 0;
   if (!want_out_labels(r)) return false;
   s->n_out = r->label.len;
-  if (!scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &s->dtype) || !scan_want(&r->c, '=')) return false;
+  if (!scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &s->dtype) || !scan_want(&r->c, '='))
+    return false;
   s->acc = s->dtype;
   if (reducer_follows(r) && !want_reducer(r, s)) return false;
   if (!want_expr(r, OVER_ALL, DT_I64, &s->body)) return false;
@@ -289,19 +310,27 @@ static bool line_vertex(Reader *r) {
   if (!want_new_id(r, &id) || !take_name(r, &name)) return false;
   if (!want_sum(r, &s) || !scan_want_end(&r->c, &place)) return false;
   EinNode **input = graph_canonical_slots(r->g, &s, r->input.at);
-  EinNode *n = graph_vertex(r->g, r->region, &s, r->bound.at, r->label.at, r->merge.len, r->merge.at, input);
+  EinNode *n =
+      graph_vertex(r->g, r->region, &s, r->bound.at, r->label.at, r->merge.len, r->merge.at, input);
   n->place = place;
   return finish(r, n, name);
 }
 
-typedef struct RepeatHead { uint32_t id; Str text, turn, name; EinNode *bound; const Expr *turns; Place place; } RepeatHead;
+typedef struct RepeatHead {
+  uint32_t id;
+  Str text, turn, name;
+  EinNode *bound;
+  const Expr *turns;
+  Place place;
+} RepeatHead;
 
 static bool want_repeat(Reader *r, RepeatHead *h) {
   if (!want_new_id(r, &h->id) || !want_alias(r, &h->text, &h->turn)) return false;
   if (!scan_want(&r->c, '<') || !want_ref(r, &h->bound)) return false;
   if (scan_take_word(&r->c, "turns") && !want_extent(r, &h->turns)) return false;
   if (scan_take_word(&r->c, "named") && !scan_want_name(&r->c, &h->name)) return false;
-  if (r->turn.len == GRAPH_DEPTH) return scan_fail(&r->c, D_E913, "repeats are nested at most %d deep", GRAPH_DEPTH);
+  if (r->turn.len == GRAPH_DEPTH)
+    return scan_fail(&r->c, D_E913, "repeats are nested at most %d deep", GRAPH_DEPTH);
   return scan_place(&r->c, &h->place) && scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
 
@@ -344,7 +373,8 @@ static bool want_index(Reader *r, uint32_t n, const char *what, uint32_t *out) {
 static bool want_stackable(Reader *r, const EinRegion *body, uint32_t k) {
   const EinStack *s = &body->stacks.at[k];
   if (!body->turns) return scan_fail(&r->c, D_E909, "a repeat without `turns` cannot stack");
-  return s->axis <= s->node->rank || scan_fail(&r->c, D_E909, "the stack's axis is beyond its rank");
+  return s->axis <= s->node->rank ||
+         scan_fail(&r->c, D_E909, "the stack's axis is beyond its rank");
 }
 
 static bool read_result(Reader *r, EinKind kind) {
@@ -356,16 +386,24 @@ static bool read_result(Reader *r, EinKind kind) {
   if (!scan_want(&r->c, '=') || !want_closed(r, &repeat)) return false;
   const EinRegion *body = repeat->body;
   if (kind == EIN_FINAL && !want_index(r, body->states.len, "states", &k)) return false;
-  if (kind == EIN_STACK && (!want_index(r, body->stacks.len, "stacks", &k) || !want_stackable(r, body, k))) return false;
+  if (kind == EIN_STACK &&
+      (!want_index(r, body->stacks.len, "stacks", &k) || !want_stackable(r, body, k)))
+    return false;
   if (!scan_want_end(&r->c, &place)) return false;
   EinNode *n = graph_result(r->g, r->region, kind, repeat, k);
   n->place = place;
   return finish(r, n, name);
 }
 
-static bool line_final(Reader *r) { return read_result(r, EIN_FINAL); }
-static bool line_stacked(Reader *r) { return read_result(r, EIN_STACK); }
-static bool line_turns(Reader *r) { return read_result(r, EIN_TURNS); }
+static bool line_final(Reader *r) {
+  return read_result(r, EIN_FINAL);
+}
+static bool line_stacked(Reader *r) {
+  return read_result(r, EIN_STACK);
+}
+static bool line_turns(Reader *r) {
+  return read_result(r, EIN_TURNS);
+}
 
 /* ---- lines of a block ------------------------------------------------------------------------ */
 
@@ -376,7 +414,8 @@ static bool line_next(Reader *r) {
   bool own = n->kind == EIN_STATE && n->region == r->region;
   if (!own || r->region->states.at[n->index].next) {
     r->c.s = at;
-    return scan_fail(&r->c, D_E909, own ? "this state has a next already" : "wanted a state of this block");
+    return scan_fail(&r->c, D_E909,
+                     own ? "this state has a next already" : "wanted a state of this block");
   }
   if (!scan_want(&r->c, '=') || !want_ref(r, &next) || !scan_want_end(&r->c, NULL)) return false;
   r->region->states.at[n->index].next = next;
@@ -386,8 +425,10 @@ static bool line_next(Reader *r) {
 static bool line_stack(Reader *r) {
   EinStack s = {0};
   int64_t axis;
-  if (!scan_want_name(&r->c, &s.name) || !scan_want(&r->c, '=') || !want_ref(r, &s.node)) return false;
-  if (!scan_want_word(&r->c, "axis") || !scan_want_int(&r->c, 0, GRAPH_LABELS, "an axis", &axis)) return false;
+  if (!scan_want_name(&r->c, &s.name) || !scan_want(&r->c, '=') || !want_ref(r, &s.node))
+    return false;
+  if (!scan_want_word(&r->c, "axis") || !scan_want_int(&r->c, 0, GRAPH_LABELS, "an axis", &axis))
+    return false;
   if (!scan_want_end(&r->c, NULL)) return false;
   s.axis = (uint32_t)axis;
   vec_push(r->g->arena, r->region->stacks, s);
@@ -409,7 +450,8 @@ static bool line_close(Reader *r) {
   r->turn.len--;
   for (uint32_t i = 0; i < b->states.len; i++)
     if (!b->states.at[i].next)
-      return scan_fail(&r->c, D_E909, "state %%%u of this block has no next", b->states.at[i].node->id);
+      return scan_fail(&r->c, D_E909, "state %%%u of this block has no next",
+                       b->states.at[i].node->id);
   return true;
 }
 
@@ -418,7 +460,8 @@ static bool line_close(Reader *r) {
 static bool line_dim(Reader *r) {
   EinDim d = {0};
   if (!scan_want_name(&r->c, &d.name)) return false;
-  if (map_find(&r->dims, d.name)) return scan_fail(&r->c, D_E911, "dim %s is declared already", d.name->s);
+  if (map_find(&r->dims, d.name))
+    return scan_fail(&r->c, D_E911, "dim %s is declared already", d.name->s);
   d.known = scan_take(&r->c, '=');
   if (d.known && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a size", &d.value)) return false;
   if (!scan_want_end(&r->c, NULL)) return false;
@@ -429,11 +472,16 @@ static bool line_dim(Reader *r) {
 
 static bool line_monoid(Reader *r) {
   Monoid m = {0};
-  if (r->g->monoids.len == READ_MONOIDS) return scan_fail(&r->c, D_E913, "there are at most %d monoids", READ_MONOIDS);
-  if (!scan_want_name(&r->c, &m.name) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &m.dtype)) return false;
-  if (monoid_of(r, m.name, m.dtype)) return scan_fail(&r->c, D_E911, "monoid %s is declared already", m.name->s);
+  if (r->g->monoids.len == READ_MONOIDS)
+    return scan_fail(&r->c, D_E913, "there are at most %d monoids", READ_MONOIDS);
+  if (!scan_want_name(&r->c, &m.name) || !scan_want(&r->c, ':') ||
+      !scan_want_dtype(&r->c, &m.dtype))
+    return false;
+  if (monoid_of(r, m.name, m.dtype))
+    return scan_fail(&r->c, D_E911, "monoid %s is declared already", m.name->s);
   if (!scan_want(&r->c, '=') || !want_expr(r, OVER_PARAMS, m.dtype, &m.combine)) return false;
-  if (!scan_want_word(&r->c, "identity") || !want_expr(r, OVER_PARAMS, m.dtype, &m.identity)) return false;
+  if (!scan_want_word(&r->c, "identity") || !want_expr(r, OVER_PARAMS, m.dtype, &m.identity))
+    return false;
   if (!scan_want_end(&r->c, NULL)) return false;
   graph_monoid(r->g, &m);
   return true;
@@ -441,7 +489,8 @@ static bool line_monoid(Reader *r) {
 
 static bool line_output(Reader *r) {
   EinOutput o;
-  if (!scan_want_name(&r->c, &o.name) || !scan_want(&r->c, '=') || !want_ref(r, &o.node)) return false;
+  if (!scan_want_name(&r->c, &o.name) || !scan_want(&r->c, '=') || !want_ref(r, &o.node))
+    return false;
   if (!scan_want_end(&r->c, NULL)) return false;
   vec_push(r->g->arena, r->g->outputs, o);
   return true;
@@ -467,7 +516,8 @@ static bool line_check(Reader *r) {
 
 static bool line_ids(Reader *r) {
   int64_t n;
-  if (!scan_want_int(&r->c, 0, READ_IDS, "the number of ids", &n) || !scan_want_end(&r->c, NULL)) return false;
+  if (!scan_want_int(&r->c, 0, READ_IDS, "the number of ids", &n) || !scan_want_end(&r->c, NULL))
+    return false;
   if (r->ids < n) r->ids = (uint32_t)n;
   return true;
 }
@@ -476,16 +526,22 @@ static bool line_ids(Reader *r) {
 
 typedef enum { ANYWHERE, PROGRAM, BLOCK } Where;
 
-typedef struct Line { const char *word; Where where; bool (*read)(Reader *); } Line;
+typedef struct Line {
+  const char *word;
+  Where where;
+  bool (*read)(Reader *);
+} Line;
 
 static const Line lines[] = {
-  {"vertex", ANYWHERE, line_vertex}, {"repeat", ANYWHERE, line_repeat}, {"final", ANYWHERE, line_final},
-  {"stacked", ANYWHERE, line_stacked}, {"turns", ANYWHERE, line_turns},
-  {"state", BLOCK, line_state}, {"next", BLOCK, line_next}, {"stack", BLOCK, line_stack},
-  {"until", BLOCK, line_until},
-  {"dim", PROGRAM, line_dim}, {"monoid", PROGRAM, line_monoid}, {"ids", PROGRAM, line_ids},
-  {"input", PROGRAM, line_input}, {"param", PROGRAM, line_param}, {"output", PROGRAM, line_output},
-  {"assert", PROGRAM, line_assert}, {"check", PROGRAM, line_check},
+    {"vertex", ANYWHERE, line_vertex}, {"repeat", ANYWHERE, line_repeat},
+    {"final", ANYWHERE, line_final},   {"stacked", ANYWHERE, line_stacked},
+    {"turns", ANYWHERE, line_turns},   {"state", BLOCK, line_state},
+    {"next", BLOCK, line_next},        {"stack", BLOCK, line_stack},
+    {"until", BLOCK, line_until},      {"dim", PROGRAM, line_dim},
+    {"monoid", PROGRAM, line_monoid},  {"ids", PROGRAM, line_ids},
+    {"input", PROGRAM, line_input},    {"param", PROGRAM, line_param},
+    {"output", PROGRAM, line_output},  {"assert", PROGRAM, line_assert},
+    {"check", PROGRAM, line_check},
 };
 
 static bool read_line(Reader *r) {
@@ -497,9 +553,11 @@ static bool read_line(Reader *r) {
     if (!scan_take_word(&r->c, lines[i].word)) continue;
     if (lines[i].where == ANYWHERE || (lines[i].where == BLOCK) == block) return lines[i].read(r);
     r->c.s = at;
-    return scan_fail(&r->c, D_E909, "`%s` stands %s only", lines[i].word, block ? "outside of repeats" : "in a repeat");
+    return scan_fail(&r->c, D_E909, "`%s` stands %s only", lines[i].word,
+                     block ? "outside of repeats" : "in a repeat");
   }
-  return scan_fail(&r->c, D_E902, "wanted a line that begins with %s, vertex or the like", block ? "state, }" : "input");
+  return scan_fail(&r->c, D_E902, "wanted a line that begins with %s, vertex or the like",
+                   block ? "state, }" : "input");
 }
 
 /* Sets the cursor to the line at `at`; the start of the next one, or NULL. */
@@ -528,7 +586,8 @@ EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
     at = next_line(&r, at);
     ok &= read_line(&r);
   }
-  if (r.region->parent && !r.give_up) ok = scan_fail(&r.c, D_E909, "wanted `}` for repeat %%%u", r.region->repeat->id);
+  if (r.region->parent && !r.give_up)
+    ok = scan_fail(&r.c, D_E909, "wanted `}` for repeat %%%u", r.region->repeat->id);
   g->n_nodes = r.ids;
   return ok ? g : NULL;
 }

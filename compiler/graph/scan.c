@@ -1,4 +1,5 @@
-/* graph/scan.c - the small things on a line of an EinGraph's text: words, strings, numbers, ids, places. */
+/* graph/scan.c - the small things on a line of an EinGraph's text: words, strings, numbers, ids,
+ * places. */
 #include "scan.h"
 
 #include <string.h>
@@ -40,8 +41,8 @@ bool scan_want(Scan *c, char x) {
 }
 
 static bool in_word(char c, bool dots) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '\'' ||
-         c == '~' || (c == '.' && dots) || (unsigned char)c >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '\'' || c == '~' || (c == '.' && dots) || (unsigned char)c >= 0x80;
 }
 
 size_t scan_word(Scan *c, bool dots, const char **at) {
@@ -86,7 +87,8 @@ bool scan_want_string(Scan *c, Str *out) {
   Buf b = buf_new(c->d->arena);
   while (c->s < c->end && *c->s != '"') {
     int x = (unsigned char)*c->s++;
-    if (x == '\\' && (x = escape(c)) < 0) return scan_fail(c, D_E912, "wanted \\\" \\\\ \\n \\t or \\x and two digits");
+    if (x == '\\' && (x = escape(c)) < 0)
+      return scan_fail(c, D_E912, "wanted \\\" \\\\ \\n \\t or \\x and two digits");
     buf_char(&b, (char)x);
   }
   if (c->s == c->end) return scan_fail(c, D_E912, "the string has no closing quote");
@@ -127,7 +129,8 @@ bool scan_want_dtype(Scan *c, DType *out) {
 bool scan_want_id(Scan *c, uint32_t *out) {
   int64_t id;
   if (!scan_take(c, '%')) return scan_fail(c, D_E903, "wanted a node here, like %%7");
-  if (c->s == c->end || *c->s < '0' || *c->s > '9') return scan_fail(c, D_E903, "wanted the node's number here");
+  if (c->s == c->end || *c->s < '0' || *c->s > '9')
+    return scan_fail(c, D_E903, "wanted the node's number here");
   if (!scan_want_int(c, 0, READ_IDS - 1, "a node's number", &id)) return false;
   *out = (uint32_t)id;
   return true;

@@ -1,13 +1,14 @@
-/* graph/scan.h - for the reader alone: a cursor over one line of an EinGraph's text, and the small things
- * that stand on a line. Each function that takes something is silent; each that wants it complains. */
+/* graph/scan.h - for the reader alone: a cursor over one line of an EinGraph's text, and the small
+ * things that stand on a line. Each function that takes something is silent; each that wants it
+ * complains. */
 #ifndef EIN_GRAPH_SCAN_H
 #define EIN_GRAPH_SCAN_H
 
 #include "inside.h"
 
 enum {
-  READ_IDS = 1 << 24,       /* ids are below */
-  READ_NESTING = 100000,    /* brackets in a scalar expression */
+  READ_IDS = 1 << 24,    /* ids are below */
+  READ_NESTING = 100000, /* brackets in a scalar expression */
   READ_EXTENT_NESTING = 200,
   READ_MONOIDS = 1000
 };
@@ -16,25 +17,26 @@ typedef struct Scan {
   Source *src;
   Strings *strings;
   Diags *d;
-  const char *s, *end;      /* what is left of the line */
-  bool quiet;               /* this line hangs on one that was complained about: say nothing */
+  const char *s, *end; /* what is left of the line */
+  bool quiet;          /* this line hangs on one that was complained about: say nothing */
 } Scan;
 
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4); /* false, always */
 void scan_blanks(Scan *c);
-bool scan_done(Scan *c);                      /* nothing is left */
-bool scan_is(Scan *c, char x);                /* after blanks, x is next */
+bool scan_done(Scan *c);       /* nothing is left */
+bool scan_is(Scan *c, char x); /* after blanks, x is next */
 bool scan_take(Scan *c, char x);
 bool scan_want(Scan *c, char x);
 bool scan_take_word(Scan *c, const char *word); /* the whole word, and only it */
 bool scan_want_word(Scan *c, const char *word);
-size_t scan_word(Scan *c, bool dots, const char **at); /* length of the word passed over; 0: there is none */
-bool scan_want_name(Scan *c, Str *out);       /* a word or a "string" */
+size_t scan_word(Scan *c, bool dots,
+                 const char **at);      /* length of the word passed over; 0: there is none */
+bool scan_want_name(Scan *c, Str *out); /* a word or a "string" */
 bool scan_want_string(Scan *c, Str *out);
 bool scan_want_int(Scan *c, int64_t low, int64_t high, const char *what, int64_t *out);
 bool scan_want_dtype(Scan *c, DType *out);
-bool scan_want_id(Scan *c, uint32_t *out);    /* %7 */
-bool scan_want_end(Scan *c, Place *place);    /* an optional place, and the end of the line */
-bool scan_place(Scan *c, Place *place);       /* the optional place */
+bool scan_want_id(Scan *c, uint32_t *out); /* %7 */
+bool scan_want_end(Scan *c, Place *place); /* an optional place, and the end of the line */
+bool scan_place(Scan *c, Place *place);    /* the optional place */
 
 #endif

@@ -1,5 +1,6 @@
-/* graph/word.c - names, strings and places as the text form has them: a name that could be taken for
- * something else is quoted, and a string shows every byte that is not plain text as an escape. */
+/* graph/word.c - names, strings and places as the text form has them: a name that could be taken
+ * for something else is quoted, and a string shows every byte that is not plain text as an escape.
+ */
 #include <string.h>
 
 #include "../base/utf8.h"
@@ -11,8 +12,8 @@ static bool word_shape(Str s, bool dots) {
   for (size_t i = 0; i < s->len;) {
     uint32_t c;
     size_t k = utf8_read(s->s + i, s->len - i, &c);
-    bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                 c == '\'' || c == '~' || (c == '.' && dots);
+    bool ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '_' || c == '\'' || c == '~' || (c == '.' && dots);
     if (!k || (c < 0x80 ? !ascii : utf8_hides(c))) return false;
     i += k;
   }
@@ -24,7 +25,8 @@ bool word_plain(Str s) {
 }
 
 bool word_label(Str s) {
-  static const char *const taken[] = {"true", "false", "inf", "nan", "and", "or", "not", "where", "domain"};
+  static const char *const taken[] = {"true", "false", "inf",   "nan",   "and",
+                                      "or",   "not",   "where", "domain"};
   if (!word_shape(s, false)) return false;
   for (size_t i = 0; i < COUNT(taken); i++)
     if (strcmp(s->s, taken[i]) == 0) return false;
@@ -99,10 +101,15 @@ static Str name_of_turn(void *ctx, int64_t depth) {
 
 static int64_t number_of_read(void *ctx, int64_t slot) {
   const EinNode *n = ctx;
-  if (!n || n->kind != EIN_VERTEX || !n->sum || slot < 0 || slot >= n->sum->n_slot || !n->input[slot]) return -1;
+  if (!n || n->kind != EIN_VERTEX || !n->sum || slot < 0 || slot >= n->sum->n_slot ||
+      !n->input[slot])
+    return -1;
   return (int64_t)n->input[slot]->id;
 }
 
 ExprNames node_names(const EinNode *n) {
-  return (ExprNames){.ctx = (void *)(uintptr_t)n, .label = name_of_label, .turn = name_of_turn, .node = number_of_read};
+  return (ExprNames){.ctx = (void *)(uintptr_t)n,
+                     .label = name_of_label,
+                     .turn = name_of_turn,
+                     .node = number_of_read};
 }

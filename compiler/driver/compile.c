@@ -1,0 +1,173 @@
+/* driver/compile.c - the column: a file, its sizes, its graph; checked after every step, and replaced by its
+ * reread self under --roundtrip. A graph's text joins in where it belongs. */
+#include <string.h>
+
+#include "driver.h"
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+static bool ends_in(const char *s, const char *end) {
+  size_t n = strlen(s), m = strlen(end);
+  return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* A graph's text that was mailed to us may be wrong: that is no bug. */
+static Leave graph_file(Session *s, Job *j) {
+  const char *why;
+  Source *src = source_read(s->arena, j->path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", j->path, why);
+  EinGraph *g = graph_read(s->arena, s->strings, src, s->diags);
+  Leave l = session_report(s);
+  if (l || !g) return l ? l : LEAVE_PROGRAM;
+  Buf b = buf_new(s->arena);
+  if (!graph_check(g, &b)) return fail(s, LEAVE_PROGRAM, "%s is no correct graph:\n%s", j->path, b.s);
+  j->graph = g;
+  return LEAVE_OK;
+}
+
+Leave job_read(Session *s, Job *j, const char *path) {
+  *j = (Job){.path = path};
+  if (ends_in(path, ".graph") || ends_in(path, ".eing")) return graph_file(s, j);
+  if (strcmp(path, "-") == 0) {
+    Source *src = stdin_read(s);
+    if (!src) return LEAVE_MACHINE;
+    j->program = program_from_text(&s->front, src->name, src->bytes, src->len);
+  } else
+    j->program = program_read(&s->front, path);
+  return s->diags->errors ? session_report(s) : LEAVE_OK;
+}
+
+Leave job_from_text(Session *s, Job *j, const char *name, const char *text) {
+  *j = (Job){.path = name};
+  j->program = program_from_text(&s->front, name, text, strlen(text));
+  return s->diags->errors ? session_report(s) : LEAVE_OK;
+}
+
+AstFile *job_file(const Job *j) {
+  return j->program ? j->program->file : NULL;
+}
+
+/* ---- dims ------------------------------------------------------------------------------------------ */
+
+typedef VEC(Str) Names;
+
+static void names_of_file(Session *s, const AstFile *f, Names *out) {
+  for (uint32_t i = 0; i < f->stmts.len; i++) {
+    const AstStmt *st = f->stmts.at[i];
+    for (uint32_t k = 0; st->kind == STMT_DIM && k < st->decls.len; k++)
+      vec_push(s->arena, *out, st->decls.at[k].name.s);
+  }
+}
+
+/* The dims that -D may name. Of a graph only those still open: the others are constants by now. */
+static Names dims_declared(Session *s, const Job *j) {
+  Names n = {0};
+  for (uint32_t i = 0; j->graph && i < j->graph->dims.len; i++)
+    if (!j->graph->dims.at[i].known) vec_push(s->arena, n, j->graph->dims.at[i].name);
+  if (!j->program) return n;
+  names_of_file(s, j->program->file, &n);
+  for (uint32_t i = 0; i < j->program->modules.len; i++)
+    if (!j->program->modules.at[i].prelude) names_of_file(s, j->program->modules.at[i].file, &n);
+  return n;
+}
+
+static Leave dim_unknown(Session *s, const Job *j, Str name, const Names *known) {
+  Nearest near = nearest_to(s->arena, name->s);
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i < known->len; i++) {
+    nearest_try(&near, known->at[i]->s);
+    buf_printf(&b, "%s%s", i ? ", " : "", known->at[i]->s);
+  }
+  for (uint32_t i = 0; !j->program && i < j->graph->dims.len; i++)
+    if (j->graph->dims.at[i].known && j->graph->dims.at[i].name == name)
+      return fail(s, LEAVE_USAGE, "-D %s: the dim is a constant by now, %lld", name->s, (long long)j->graph->dims.at[i].value);
+  if (near.best) return fail(s, LEAVE_USAGE, "%s has no dim %s; did you mean %s?", j->path, name->s, near.best);
+  if (known->len) return fail(s, LEAVE_USAGE, "%s has no dim %s; it has %s", j->path, name->s, b.s);
+  return fail(s, LEAVE_USAGE, "%s has no dim %s, nor any other", j->path, name->s);
+}
+
+static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) {
+  Str name;
+  const char *rest;
+  int64_t value;
+  if (!word_split(s, word, &name, &rest)) return fail(s, LEAVE_USAGE, "-D wants NAME=N, not %s", word);
+  bool found = false;
+  for (uint32_t i = 0; i < known->len; i++) found |= known->at[i] == name;
+  if (!found) return dim_unknown(s, j, name, known);
+  if (!int64_read(rest, strlen(rest), &value)) return fail(s, LEAVE_USAGE, "-D %s: %s is no 64-bit integer", word, rest);
+  if (value < 0) return fail(s, LEAVE_USAGE, "-D %s: a size is not negative", word);
+  DimValue v = {name, value, {0}, arena_printf(s->arena, "-D %s", word)};
+  for (uint32_t i = 0; i < j->dims.len; i++)
+    if (j->dims.at[i].name == name) { /* the last one counts */
+      j->dims.at[i] = v;
+      return LEAVE_OK;
+    }
+  vec_push(s->arena, j->dims, v);
+  return LEAVE_OK;
+}
+
+Leave job_dims(Session *s, Job *j, const Args *a) {
+  const Words *w = &a->given[OPT_DIM];
+  if (!w->len) return LEAVE_OK;
+  Names known = dims_declared(s, j);
+  for (uint32_t i = 0; i < w->len; i++) {
+    Leave l = dim_take(s, j, w->at[i], &known);
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}
+
+bool job_dim(const Job *j, Str name, int64_t *out) {
+  for (uint32_t i = 0; i < j->dims.len; i++)
+    if (j->dims.at[i].name == name) return *out = j->dims.at[i].value, true;
+  for (uint32_t i = 0; j->graph && i < j->graph->dims.len; i++)
+    if (j->graph->dims.at[i].known && j->graph->dims.at[i].name == name)
+      return *out = j->graph->dims.at[i].value, true;
+  return false;
+}
+
+/* ---- the graph -------------------------------------------------------------------------------------- */
+
+static void checked(Session *s, const EinGraph *g) {
+  Buf b = buf_new(s->arena);
+  if (!graph_check(g, &b)) bug("the graph is not as it should be:\n%s", b.s);
+}
+
+/* read(print(g)) must be g, and the compilation goes on with it. */
+static EinGraph *reread(Session *s, EinGraph *g, const char *path) {
+  bug_where = "graph_read(graph_print)";
+  Buf text = buf_new(s->arena), why = buf_new(s->arena);
+  graph_print(&text, g);
+  Source *src = source_new(s->arena, arena_printf(s->arena, "%s.graph", path), text.s, text.len);
+  Diags *d = diags_new(s->arena);
+  EinGraph *again = graph_read(s->arena, s->strings, src, d);
+  if (!again || d->errors) {
+    diags_text(d, &why, false);
+    bug("a graph's text does not read back:\n%s", why.s);
+  }
+  if (!graph_equal(g, again, &why)) bug("a graph's text reads back as another graph: %s", why.s);
+  checked(s, again);
+  return again;
+}
+
+Leave job_graph(Session *s, Job *j, const Args *a) {
+  if (j->program) {
+    bug_where = "graph_from_ast";
+    EinGraph *g = graph_from_ast(&s->front, j->program, &j->dims);
+    bool silent = !g && !s->diags->errors;
+    Leave l = session_report(s);
+    if (l) return l;
+    if (silent) bug("no graph, and no complaint");
+    j->graph = g;
+    checked(s, g);
+  }
+  if (arg_has(a, OPT_ROUNDTRIP)) j->graph = reread(s, j->graph, j->path);
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+Leave job_compile(Session *s, Job *j, const Args *a, const char *path) {
+  Leave l = job_read(s, j, path);
+  if (l == LEAVE_OK) l = job_dims(s, j, a);
+  return l == LEAVE_OK ? job_graph(s, j, a) : l;
+}

@@ -1,0 +1,180 @@
+/* driver/files.c - text files out, standard input in, and other programs run without a shell.
+ * Tensors are written by the runtime. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+extern char **environ;
+enum { STDIN_MOST = 1 << 30 };
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const char *bytes, size_t len) {
+  while (len) {
+    ssize_t n = write(fd, bytes, len);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes += n;
+    len -= (size_t)n;
+  }
+  return true;
+}
+
+static const char *folder_of(Arena *a, const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return ".";
+  return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static Leave no_regular_file(Session *s, const char *path) {
+  return fail(s, LEAVE_MACHINE, "cannot write %s: it is there, and no regular file", path);
+}
+
+/* The file that a link leads to, and the mode of what is there: a replacement keeps it. */
+static Leave target_find(Session *s, const char **path, mode_t *mode) {
+  struct stat st;
+  if (stat(*path, &st) != 0) return LEAVE_OK;
+  if (!S_ISREG(st.st_mode)) return no_regular_file(s, *path);
+  *mode = st.st_mode & 07777;
+  char *real = realpath(*path, NULL);
+  if (!real) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
+  *path = arena_copy(s->arena, real, strlen(real) + 1);
+  free(real);
+  return LEAVE_OK;
+}
+
+Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
+  if (strcmp(path, "-") == 0) {
+    print(&(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
+    return LEAVE_OK;
+  }
+  const char *said = path;
+  mode_t mask = umask(0), mode = 0666 & ~mask;
+  umask(mask);
+  Leave l = target_find(s, &path, &mode);
+  if (l) return l;
+  char *temporary = arena_printf(s->arena, "%s/.ein-XXXXXX", folder_of(s->arena, path));
+  int fd = mkstemp(temporary);
+  bool ok = fd >= 0 && write_all(fd, bytes, len) && fchmod(fd, mode) == 0;
+  int why = errno;
+  if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
+  if (ok && rename(temporary, path) != 0) ok = false, why = errno;
+  if (!ok && fd >= 0) unlink(temporary);
+  return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", said, strerror(why));
+}
+
+bool file_writable(Session *s, const char *path) {
+  struct stat st;
+  const char *folder = folder_of(s->arena, path);
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return no_regular_file(s, path), false;
+  if (access(folder, W_OK | X_OK) == 0) return true;
+  fail(s, LEAVE_MACHINE, "cannot write %s: %s: %s", path, folder, strerror(errno));
+  return false;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+Source *stdin_read(Session *s) {
+  Buf b = buf_new(s->arena);
+  char piece[1 << 16];
+  for (;;) {
+    ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      fail(s, LEAVE_MACHINE, "cannot read standard input: %s", strerror(errno));
+      return NULL;
+    }
+    if (n == 0) return source_new(s->arena, "<stdin>", b.s, b.len);
+    if (b.len + (size_t)n > STDIN_MOST) {
+      fail(s, LEAVE_MACHINE, "standard input is larger than 1 GiB");
+      return NULL;
+    }
+    buf_add(&b, piece, (size_t)n);
+  }
+}
+
+/* ---- programs -------------------------------------------------------------------------------------- */
+
+const char *program_on_path(Arena *a, const char *name) {
+  const char *path = getenv("PATH");
+  if (!path) path = "/usr/local/bin:/usr/bin:/bin";
+  for (const char *at = path; at; at = strchr(at, ':')) {
+    if (at != path) at++;
+    size_t n = strcspn(at, ":");
+    const char *full = n ? arena_printf(a, "%.*s/%s", (int)n, at, name) : arena_printf(a, "./%s", name);
+    struct stat st;
+    if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && access(full, X_OK) == 0) return full;
+  }
+  return NULL;
+}
+
+/* The child's end of each pipe becomes its stdin and stdout; all our ends close when it starts. */
+static int child_start(const char *const *argv, int in, int out, pid_t *pid) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attr;
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawn_file_actions_init(&files);
+  posix_spawnattr_init(&attr);
+  posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+  posix_spawnattr_setsigdefault(&attr, &defaults);
+  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+  int e = posix_spawn(pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv, environ);
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attr);
+  return e;
+}
+
+/* Feeds and drains at once, so that neither side waits for the other. */
+static void converse(int to, int from, const char *in, size_t len, Buf *out) {
+  char piece[1 << 14];
+  fcntl(to, F_SETFL, O_NONBLOCK);
+  for (bool open = true; open;) {
+    struct pollfd p[2] = {{from, POLLIN, 0}, {to, POLLOUT, 0}};
+    if (poll(p, to >= 0 ? 2 : 1, -1) < 0 && errno != EINTR) break;
+    if (to >= 0 && p[1].revents) {
+      ssize_t n = len ? write(to, in, len) : 0;
+      if (n > 0) in += n, len -= (size_t)n;
+      if (!len || (n < 0 && errno != EAGAIN && errno != EINTR)) close(to), to = -1;
+    }
+    if (p[0].revents) {
+      ssize_t n = read(from, piece, sizeof piece);
+      if (n > 0) buf_add(out, piece, (size_t)n);
+      open = n > 0 || (n < 0 && errno == EINTR);
+    }
+  }
+  if (to >= 0) close(to);
+}
+
+bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why) {
+  int to[2], from[2];
+  if (pipe2(to, O_CLOEXEC) != 0) return *why = strerror(errno), false;
+  if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), *why = strerror(errno), false;
+  pid_t pid;
+  int e = child_start(argv, to[0], from[1], &pid), status = 0;
+  close(to[0]);
+  close(from[1]);
+  if (e) {
+    close(to[1]);
+    close(from[0]);
+    return *why = strerror(e), false;
+  }
+  converse(to[1], from[0], in, len, out);
+  close(from[0]);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+  *why = WIFEXITED(status) ? arena_printf(a, "it failed with code %d", WEXITSTATUS(status))
+                           : arena_printf(a, "it was ended by signal %d", WTERMSIG(status));
+  return false;
+}

@@ -1,0 +1,69 @@
+/* ein.h - THE PAGE: the whole house on one sheet. Read this first.
+ *
+ * Ein is a compiler from labelled equations to code. It is made of small languages, each with a type, a text, a
+ * checker, one door in and one door out; every file is a language, a door between two of them, or a tool for all.
+ * Data walks one way:
+ *
+ *     bytes -> Ast -> EinGraph -> (Plan -> Tra -> Ia -> TaskGraph -> Loop -> C, CUDA, MPI text: to come)
+ *          parse  elaborate   |
+ *                             +-> eval, the slow truth: any program, by plain loops
+ *
+ *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
+ *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
+ *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
+ *     graph/    the EinGraph: type, text, checker, pictures, eval
+ *     driver/   one file a command, the table of options, reports
+ *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
+ *     ../runtime/   what generated programs link: tensors, files, random numbers. Never sees the compiler
+ *     ../stdlib/    the prelude and modules, in the language itself
+ *
+ * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/main.c includes
+ * it). Who may include whom is a test: tests/include-law.py. How to add things: docs/hacking.md. */
+#ifndef EIN_H
+#define EIN_H
+
+#include "base/base.h"
+#include "base/diag.h"
+#include "expr/expr.h"
+#include "expr/prove.h"
+#include "front/ast.h"
+#include "front/front.h"
+#include "front/ast_eval.h"
+#include "graph/graph.h"
+#include "graph/eval.h"
+
+/* ---- 1. bytes -> Ast ---------------------------------------------------------------------------
+ * The scanner knows words and newlines, the parser statements. What is wrong is complained about and left out.
+ * text: fmt_print gives the program back, in its one right shape. */
+AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
+void fmt_print(Buf *out, const AstFile *f);
+
+/* a file, the prelude, and all that it uses */
+Program *program_read(Front *f, const char *path);
+bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
+
+/* ---- 2. Ast -> EinGraph ------------------------------------------------------------------------
+ * Elaboration (front/elab.h tells how it is cut): names, defs expanded over labels, extents, dtypes, domains. What
+ * leaves this door is total: every read proved in range, or tested once when sizes are bound, or gathered. */
+EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims);
+
+/* ---- 3. the EinGraph ---------------------------------------------------------------------------
+ * Vertices (bound, EinSum, inputs) in a tree of regions; one reducer a vertex. text: "eingraph 1". */
+void graph_print(Buf *out, const EinGraph *g);
+EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why);
+bool graph_check(const EinGraph *g, Buf *out);
+void graph_dot(Buf *out, const EinGraph *g);
+void graph_json(Buf *out, const EinGraph *g);
+
+/* ---- 4. the slow truth -------------------------------------------------------------------------
+ * Everything that is ever built to be fast is judged against these two. They share no code with it. */
+EvalStatus graph_eval(Eval *e, const char **error, Place *place);
+bool ast_eval(AstEval *e, const char **why, Span *where);
+
+/* ---- tools for all ----------------------------------------------------------------------------- */
+Proof prove(Exprs *p, const Facts *facts, const Expr *goal);
+const Expr *expr_normal(Exprs *p, const Expr *e);
+void diags_text(Diags *d, Buf *out, bool colour);
+
+#endif

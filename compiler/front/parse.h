@@ -1,0 +1,120 @@
+/* front/parse.h - inside parsing: what its files share, and nobody else sees.
+ *
+ *   scan.re (generated)   bytes -> tokens              parse.c     newlines, brackets, resynchronising
+ *   ein.y   (generated)   tokens -> calls to build     build.c     the tree
+ *   mistakes.c            what to say where no token fits
+ *
+ * Lists between brackets are gathered on stacks of the Parse and copied to their exact size when the
+ * bracket closes: a list's value in the grammar is where it begins. */
+#ifndef EIN_PARSE_H
+#define EIN_PARSE_H
+
+#include "ast.h"
+#include "scan.h"
+
+typedef struct Open { uint32_t at; int kind; bool reducer; } Open; /* an open bracket */
+typedef struct Grammar Grammar; /* Lemon's parser, its stack and all */
+
+typedef struct Parse {
+  Arena *arena;
+  Strings *strings;
+  Source *src;
+  Diags *diags;
+  AstFile *file;
+  Scanner scan;
+  Grammar *grammar;
+
+  VEC(Open) open;             /* brackets that wait to be closed */
+  Token last, before;         /* the last two tokens that the grammar took */
+  Token held; bool has_held;  /* read ahead, behind a newline */
+  bool held_newline;          /* a line ended before it */
+  uint32_t stmt_indent;       /* columns before the statement's first token */
+  Token stmt_first;           /* that token */
+  uint32_t stmt_tokens;       /* taken since the statement began */
+  int after_reducer;          /* the last token was a reducer, or its `: dtype`: counts the tokens */
+  uint32_t stuck;             /* where the last unexpected token was, + 1 */
+  bool too_deep, stop;
+
+  VEC(AstItem) items;         /* the stacks */
+  VEC(Ast *) exprs;
+  VEC(AstDecl) decls;
+  VEC(AstName) names;
+  VEC(Ast *) big;             /* literals 2^63 that no `-` has claimed yet */
+} Parse;
+
+typedef struct Brackets { AstItems items; Ast *where; uint32_t end; } Brackets; /* [items where p] */
+typedef struct AstBlock { VEC(AstStmt *) stmts; } AstBlock;
+
+/* ---- ein.y's face ---------------------------------------------------------------------------- */
+Grammar *grammar_new(Parse *p);
+bool grammar_accepts(const Grammar *g, int kind); /* could this token come next? */
+void grammar_take(Grammar *g, Token t);           /* only what it accepts */
+uint32_t grammar_resync(Grammar *g);              /* back to where a statement may begin; how many `{` are open there */
+
+/* ---- build.c: one call an action ------------------------------------------------------------- */
+Span span_at(const Parse *p, uint32_t at, uint32_t end);
+Span span_to_here(const Parse *p, uint32_t at); /* to the end of the last token taken */
+void complain_too_deep(Parse *p, uint32_t at, uint32_t end);
+
+Ast *build_number(Parse *p, Token t);
+Ast *build_constant(Parse *p, Token t);
+Ast *build_name(Parse *p, Token name);
+Ast *build_index(Parse *p, Token name, Brackets *b);
+Ast *build_call(Parse *p, Token name, Brackets *b, uint32_t args);
+Ast *build_paren(Parse *p, Token open, Ast *e);
+Ast *build_subst(Parse *p, Token open, Ast *e, Brackets *b);
+Ast *build_cast(Parse *p, Token dtype, Ast *e);
+Ast *build_reduce(Parse *p, Token word, Token acc, Brackets *b, Ast *body);
+Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args);
+Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *e);
+Ast *build_binary(Parse *p, Ast *a, Token op, Ast *b);
+Ast *build_or_else(Parse *p, Ast *a, Token op, Ast *b);
+Ast *build_if(Parse *p, Token word, Ast *c, Ast *a, Ast *b);
+
+uint32_t args_none(Parse *p);
+uint32_t args_first(Parse *p, Ast *e);
+void args_add(Parse *p, Ast *e);
+uint32_t items_first(Parse *p, AstItem *i);
+void items_add(Parse *p, AstItem *i);
+AstItem *item_expr(Parse *p, Ast *e);
+AstItem *item_sized(Parse *p, Token name, Ast *size);
+AstItem *item_bind(Parse *p, Token name, Ast *e);
+AstItem *item_group(Parse *p, Token open, uint32_t items);
+Brackets *brackets_of(Parse *p, uint32_t items, Ast *where);
+
+uint32_t names_none(Parse *p);
+uint32_t names_first(Parse *p, Token t);
+void names_add(Parse *p, Token t);
+uint32_t decls_first(Parse *p, AstDecl *d);
+void decls_add(Parse *p, AstDecl *d);
+AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e);
+
+typedef struct AstLeft { AstName name; Brackets *b; } AstLeft; /* the left of an equation */
+AstLeft *build_left(Parse *p, Token name, Brackets *b);
+AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *left, Token dtype, Ast *e);
+AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t decls, Token dtype, Ast *e);
+AstStmt *build_repeat(Parse *p, Token first, Token name, Ast *bound, Ast *until, AstBlock *body);
+AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params, AstBlock *body, Ast *e);
+AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
+AstStmt *build_use(Parse *p, Token first, Token what);
+AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
+AstBlock *block_new(Parse *p);
+void block_add(Parse *p, AstBlock *b, AstStmt *s);
+void file_add(Parse *p, AstStmt *s);
+void file_end(Parse *p);
+
+/* ---- mistakes.c ------------------------------------------------------------------------------ */
+/* The token cannot come next: complains, and answers which kind to take in its place (t.kind may be
+ * changed; TOK_COMMA: take a comma first), or TOK_BAD for nothing. */
+int complain_unexpected(Parse *p, Token *t);
+void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
+int complain_slip(Parse *p, Token t); /* the kind meant, or TOK_BAD */
+void complain_bracket(Parse *p, Token t); /* a closing one that closes nothing of its kind */
+void complain_unclosed(Parse *p, const Open *o, Token t);
+void complain_sign_line(Parse *p, Token t);
+
+/* ident.c: where in an identifier's bytes (known to be UTF-8) the first character stands that keeps it
+ * from being in Unicode's normal form C whatever stands around it, and how long it is; false: none. */
+bool ident_flaw(const char *s, uint32_t len, uint32_t *at, uint32_t *size);
+
+#endif

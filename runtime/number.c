@@ -141,8 +141,7 @@ static void decimal_push(decimal *d, char c, int after_point, int *rest) {
   }
 }
 
-/* The digits and the point; gives the place after them, or `length` + 1 where there are no digits.
- */
+/* The digits and the point; gives the place after them, or `length` + 1 if there are no digits. */
 static size_t read_digits(const char *text, size_t at, size_t length, decimal *d) {
   int after_point = 0, any = 0, rest = 0;
   for (; at < length; at++) {

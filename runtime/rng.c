@@ -81,8 +81,10 @@ int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {
 
 #define ONE_OVER(n) (UINT64_MAX / (n)) /* 1/n in Q64 */
 
-/* atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64, s below 0.172: below 2^-61 is
- * dropped. */
+/*
+ * atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64. While s is below 0.172, what is
+ * left out sums to less than 2^-61.
+ */
 static uint64_t atanh_tail(uint64_t s2) {
   uint64_t p = ONE_OVER(25);
   p = ONE_OVER(23) + mul_high(s2, p);
@@ -165,8 +167,7 @@ static uint64_t sin_small(uint64_t x) {
   return (x - mul_high(x, mul_high(x2, p))) >> 1;
 }
 
-/* cos(2 pi turn / 2^64). In the odd eighths of the turn the angle is measured from their far end.
- */
+/* cos(2 pi turn / 2^64). In odd eighths of the turn the angle is measured from their far end. */
 static double cos_of_turn(uint64_t turn) {
   const uint64_t quarter_pi = 0xC90FDAA22168C235u; /* pi/4 in Q64 */
   unsigned eighth = (unsigned)(turn >> 61);

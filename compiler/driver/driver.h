@@ -86,6 +86,7 @@ struct Session {
   bool colour, verbose;
   Words captured;             /* messages of failed runs, while `capture` is set: --expect looks at them */
   bool capture;
+  Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
 };
 Session *session_new(void);
 Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
@@ -138,8 +139,11 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
 Leave targets_write(Session *s, const Eval *e, const Targets *t);
 bool targets_have(const Targets *t, Str name);
 
-Leave run_job(Session *s, Job *j, const Givens *given, Eval *e); /* computes; complains */
-Leave run_words(Session *s, Job *j, Args *a, const Words *inputs); /* the whole of `ein run` from a Job that is read */
+/* `ein run` from a Job that is read: binds, elaborates, computes, writes or prints. */
+Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
+Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e); /* computes, and complains */
+/* opinion.c: the AST evaluator must find the same outputs, where it does such programs. */
+Leave opinion_check(Session *s, const Job *j, const Eval *e);
 
 void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
 void report_element(Buf *b, const EvalArray *x, int64_t k);
@@ -159,7 +163,7 @@ typedef struct Expects {
   Words run;                  /* words of `# run:` */
 } Expects;
 Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *out);
-Leave expects_check(Session *s, const Expects *x, const EinGraph *g, const EvalArray *output);
+Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output);
 bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 
 /* ---- commands ------------------------------------------------------------------------------------- */

@@ -172,7 +172,11 @@ Leave session_report(Session *s) {
       if (d->all.at[i]->kind == DIAG_ERROR) vec_push(s->arena, s->captured, d->all.at[i]->text);
     return l;
   }
-  if (!d->errors && !d->warnings) return l;
+  for (uint32_t i = 0; s->collect && i < d->all.len; i++) {
+    d->all.at[i]->order = s->collect->all.len;
+    vec_push(s->arena, s->collect->all, d->all.at[i]);
+  }
+  if (s->collect || (!d->errors && !d->warnings)) return l;
   Buf b = buf_new(s->arena);
   diags_text(d, &b, s->colour);
   count_text(&b, d->errors, d->warnings);

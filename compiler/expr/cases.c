@@ -41,6 +41,7 @@ static void add_ineq(Exprs *p, Case *s, const Expr *a, int64_t k, const Expr *b,
   int fuel = MEANING_FUEL;
   add_meanings(p, s, a, &fuel);
   add_meanings(p, s, b, &fuel);
+  if (fuel <= 0) s->dropped = true;
 }
 
 static void add_opaque(Exprs *p, Case *s, Literal l) {

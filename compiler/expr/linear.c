@@ -152,15 +152,20 @@ static bool surely_positive(const Linear *l, const Expr *d) {
   return false;
 }
 
-/* 0 <= e < extent; an extent that is a product has no factor 0. */
-static void know_range(Linear *l, const Expr *e, const Expr *extent) {
-  know(l, T_FACT, 0, NULL, 1, e, 0);
-  know(l, T_FACT, 1, extent, -1, e, -1);
+/* The extent of a label that has a value: where it is a product, none of its dims is 0. */
+static void know_factors(Linear *l, uint32_t tag, const Expr *extent) {
   const Expr *rest = extent, *atom[MOST_DEGREE];
   Term t = term_next(&rest);
   uint32_t n = t.m && !rest ? monomial_atoms(t.m, atom) : 0;
   for (uint32_t i = 0; n > 1 && i < n; i++)
-    if (atom[i]->kind == EX_DIM) know(l, T_FACT, 0, NULL, 1, atom[i], -1);
+    if (atom[i]->kind == EX_DIM) know(l, tag, 0, NULL, 1, atom[i], -1);
+}
+
+/* 0 <= e < extent */
+static void know_range(Linear *l, const Expr *e, const Expr *extent) {
+  know(l, T_FACT, 0, NULL, 1, e, 0);
+  know(l, T_FACT, 1, extent, -1, e, -1);
+  know_factors(l, T_FACT, extent);
 }
 
 static void know_quotient(Linear *l, const Expr *q) {
@@ -268,16 +273,19 @@ void linear_define(Linear *l, uint32_t v) {
 
 void linear_close(Linear *l) {
   bool seen[MOST_LABELS] = {false};
-  for (uint32_t v = 0; v < l->n; v++) {
+  uint32_t v = 0;
+  for (; v < l->n; v++) {
     if (l->var[v]->kind == EX_LABEL && l->var[v]->i < MOST_LABELS) seen[l->var[v]->i] = true;
     know_var(l, l->var[v]);
   }
   for (uint32_t k = 0; k < l->facts->n_label && k < MOST_LABELS; k++) {
     const Expr *e = l->facts->label[k];
-    if (e && !seen[k] && (e->has & HAS_DIM)) know(l, T_OUT | T_FACT, 1, expr_normal(l->p, e), 0, NULL, -1);
+    if (!e || seen[k] || !(e->has & HAS_DIM)) continue;
+    e = expr_normal(l->p, e);
+    know(l, T_OUT | T_FACT, 1, e, 0, NULL, -1);
+    know_factors(l, T_OUT | T_FACT, e);
   }
-  for (uint32_t v = 0; v < l->n; v++) /* dims that came in last */
-    if (l->var[v]->kind == EX_DIM) know(l, T_BASE, 0, NULL, 1, l->var[v], 0);
+  for (; v < l->n; v++) know_var(l, l->var[v]);
   if (l->fm.lossy) l->partial = true;
 }
 

@@ -14,6 +14,7 @@ typedef struct Search {
   const bool *inner;
   int cases;
   bool rough;        /* what was found is enough, but perhaps not necessary */
+  Facts outer;       /* about the other labels alone */
   const Expr *goal;  /* `or` of the cases so far; NULL: false */
 } Search;
 
@@ -62,7 +63,10 @@ static const Expr *case_goal(Search *s, const Case *c) {
   if (l.fm.none || l.fm.lossy || l.partial) return NULL;
   if (!l.fm.exact) s->rough = true;
   const Expr *goal = NULL;
-  for (uint32_t i = 0; i < l.fm.n; i++) goal = expr_and(s->p, goal, row_expr(&l, &l.fm.row[i], false));
+  for (uint32_t i = 0; i < l.fm.n; i++) {
+    const Expr *e = row_expr(&l, &l.fm.row[i], false);
+    if (prove(s->p, &s->outer, e).verdict != PROVED) goal = expr_and(s->p, goal, e);
+  }
   for (uint32_t i = 0; i < c->n_opaque; i++) {
     const Expr *e = c->opaque[i].e;
     if (mentions(s, e)) return NULL;
@@ -113,11 +117,11 @@ Proof prove_nonempty(Exprs *p, const Facts *facts, const bool *inner, const Expr
   Case c;
   case_new(&c);
   if (where) case_add(p, &c, (Literal){.e = where, .tag = T_FACT});
+  s.outer = outer_facts(&s);
   search(&s, &c);
-  Facts outer = outer_facts(&s);
-  Proof out = prove(p, &outer, s.goal ? s.goal : expr_bool(p, false));
+  Proof out = prove(p, &s.outer, s.goal ? s.goal : expr_bool(p, false));
   if (out.verdict == PROVED || out.verdict == OPEN_DIMS || !s.rough) return out;
-  Verdict v = enumerate_nonempty(p, &outer, facts, inner, where, &unknown);
+  Verdict v = enumerate_nonempty(p, &s.outer, facts, inner, where, &unknown);
   unknown.verdict = v;
   return unknown;
 }

@@ -66,7 +66,7 @@ static bool vacuous(const Facts *f) {
 
 /* ---- a case that is not empty ---------------------------------------------------------------- */
 
-static bool dims_point(Point *at, const Linear *l, const int64_t *x) {
+static bool set_point(Point *at, const Linear *l, const int64_t *x) {
   for (uint32_t v = 0; v < l->n; v++) {
     const Expr *e = l->var[v];
     if (e->kind == EX_LABEL) {
@@ -83,19 +83,53 @@ static bool dims_point(Point *at, const Linear *l, const int64_t *x) {
   return true;
 }
 
-static bool refute(Job *j, const Linear *l, const bool *gone) {
-  Fm all;
+static bool refute_in(Job *j, const Linear *l, Fm *all, const bool *gone) {
   FmPast past = {.n_row = 0, .n_step = 0};
   Point at = {.n_dim = 0};
   int64_t x[FM_VARS];
-  if (!facts_small(j->f)) return false;
-  fm_copy(&all, &l->fm);
-  fm_eliminate_all(&all, gone, &past);
-  fm_eliminate_all(&all, NULL, &past);
-  if (all.none || !fm_point(&past, l->n, x) || !dims_point(&at, l, x)) return false;
+  fm_eliminate_all(all, gone, &past);
+  fm_eliminate_all(all, NULL, &past);
+  if (all->none || !fm_point(&past, l->n, x) || !set_point(&at, l, x)) return false;
   if (!point_refutes(j->f, &at, j->part)) return false;
   point_give(j->p, j->f, &at, j->out);
   return j->refuted = true;
+}
+
+static bool same_size(void *ctx, Str name, int64_t *out) {
+  (void)name;
+  *out = *(int64_t *)ctx;
+  return true;
+}
+
+/* Fixes what has no labels in it at its value where every dim is `size`: products of dims are no free variables. */
+static void fix_sizes(const Linear *l, Fm *s, int64_t size) {
+  ExprEnv env = {.dim = same_size, .ctx = &size};
+  for (uint32_t v = 0; v < l->n; v++) {
+    Value x;
+    FmRow r;
+    if (!is_dims(l->var[v]) || !expr_value(l->var[v], &env, &x) || x.i < 0 || x.i > INT32_MAX) continue;
+    for (int sign = -1; sign <= 1; sign += 2) {
+      fm_row(&r, s->n_var);
+      r.c[v] = sign;
+      r.k = -sign * x.i;
+      fm_add(s, &r);
+    }
+  }
+}
+
+/* A point of the system at which the part fails, sizes free first, then all alike. */
+static bool refute(Job *j, const Linear *l, const bool *gone) {
+  static const int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12};
+  Fm all;
+  if (!facts_small(j->f)) return false;
+  fm_copy(&all, &l->fm);
+  if (refute_in(j, l, &all, gone)) return true;
+  for (uint32_t i = 0; i < COUNT(sizes); i++) {
+    fm_copy(&all, &l->fm);
+    fix_sizes(l, &all, sizes[i]);
+    if (refute_in(j, l, &all, gone)) return true;
+  }
+  return false;
 }
 
 /* The rows of `from` whose tags have none of `not`. */
@@ -157,25 +191,36 @@ static const Expr *shadow_contrary(const Linear *l, const Fm *shadow) {
 static bool has_dims(const Linear *l) {
   for (uint32_t i = 0; i < l->fm.n; i++) {
     const FmRow *r = &l->fm.row[i];
-    if ((r->tag & T_OUT) || r->tag == T_BASE) continue;
+    bool dims = false, others = false;
     for (uint32_t v = 0; v < l->n; v++)
-      if (r->c[v] && is_dims(l->var[v])) return true;
+      if (r->c[v]) *(is_dims(l->var[v]) ? &dims : &others) = true;
+    if (dims && !(r->tag & T_OUT) && (others || r->tag != T_BASE)) return true;
   }
   return false;
 }
 
+/* Are dims written anywhere, so that what was not understood may hide one? */
+static bool mentions_dims(const Job *j) {
+  const Facts *f = j->f;
+  unsigned has = j->part->has;
+  for (uint32_t i = 0; i < f->n_hold; i++) has |= f->hold[i]->has;
+  for (uint32_t i = 0; i < f->n_label; i++) has |= f->label[i] ? f->label[i]->has : 0;
+  for (uint32_t i = 0; i < f->n_turn; i++) has |= f->turn[i] ? f->turn[i]->has : 0;
+  return (has & HAS_DIM) != 0;
+}
+
 static void open_case(Job *j, const Case *s, const Linear *l) {
-  bool gone[FM_VARS];
+  bool gone[FM_VARS], whole = !l->partial && !s->dropped && !s->n_opaque && !s->n_split;
   Fm shadow;
   for (uint32_t v = 0; v < l->n; v++) gone[v] = !is_dims(l->var[v]);
-  if (!has_dims(l)) {
+  if (!has_dims(l) && (whole || !mentions_dims(j))) {
     if (!refute(j, l, gone)) j->count = true;
     return;
   }
   rows_without(&shadow, &l->fm, T_OUT);
   fm_eliminate_all(&shadow, gone, NULL);
-  bool exact = shadow.exact && !shadow.lossy && !l->partial && !s->dropped && !s->n_opaque && !s->n_split;
   if (shadow_is_all(l, &shadow)) {
+    bool exact = whole && shadow.exact && !shadow.lossy;
     if (!exact || !refute(j, l, gone)) j->data = true;
     return;
   }

@@ -33,6 +33,8 @@ AstScope *ast_scope_new(AstRun *r, AstScope *up) {
   s->preds = up ? up->preds : NULL;
   s->names = map_new(r->arena);
   s->inner = map_new(r->arena);
+  s->checks = map_new(r->arena);
+  s->moves = map_new(r->arena);
   return s;
 }
 

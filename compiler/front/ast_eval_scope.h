@@ -1,4 +1,5 @@
-/* front/ast_eval_scope.h - private to the AST evaluator: what names mean where, and how far labels reach.
+/* front/ast_eval_scope.h - private to the AST evaluator: what names mean where, how far labels reach, and the few
+ * functions that its three files share.
  *
  * Scopes are static: one for each equation, and one for each reducer or call at each place where it is
  * expanded, made when first met and found again by its node. A label is an identity, not a name: a def's label
@@ -58,6 +59,7 @@ struct AstScope {
   uint32_t before; /* globals as young as this are not known here */
   const AstPred *preds;
   Map names, inner; /* Str to AstKnown; node to the scope that it opens */
+  Map checks, moves; /* kept by ast_eval.c: node to the predicates that bear on it; node to its substitution */
   AstLabels labels; /* of a reducer: what it runs over; of a call: its label arguments */
   AstScope *body;   /* of a call: the def's own scope */
 };
@@ -109,6 +111,12 @@ bool ast_label_free(AstRun *r, AstLabel *l, const Ast *e, AstScope *s, int64_t *
 AstLabel *ast_label_behind(const AstScope *edge, const AstLabel *l); /* the edge's own for a label outside, or NULL */
 AstLabel *ast_label_here(const AstScope *s, AstLabel *outer);        /* as it is called in s; NULL: it does not occur */
 
-int64_t ast_size_value(AstRun *r, const Ast *e, AstScope *s); /* in ast_eval.c: a size as written; 0 after a failure */
+/* ---- ast_eval.c ------------------------------------------------------------------------------ */
+
+/* e at a point; typing: no data is looked at, and only dtype and weak are meant. */
+AstVal ast_value(AstRun *r, const Ast *e, AstScope *s, const AstPoint *point, bool typing);
+AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at); /* complains of a literal that does not fit */
+DType ast_typed(AstVal x);                                /* what a weak value is once it is bound to a tensor */
+int64_t ast_size_value(AstRun *r, const Ast *e, AstScope *s); /* a size as written; 0 after a failure */
 
 #endif

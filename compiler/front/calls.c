@@ -26,18 +26,22 @@ static bool is_plain(const Core *c) {
   }
 }
 
-/* Put in wherever it is used: a read by plain indices, a use of another bind, a constant. */
-static bool is_in_line(const Core *c) {
-  if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return true;
-  if (c->kind != CORE_READ && c->kind != CORE_USE) return false;
+/* How many binds deep one is put in wherever it is used: a read by plain indices, a use of such a bind, a constant.
+ * 0: it becomes a vertex. */
+static uint32_t in_line_depth(const Core *c) {
+  enum { MOST = 50 };
+  if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return 1;
+  if (c->kind != CORE_READ && c->kind != CORE_USE) return 0;
   for (uint32_t i = 0; i < c->n; i++)
-    if (!is_plain(c->arg[i])) return false;
-  return true;
+    if (!is_plain(c->arg[i])) return 0;
+  uint32_t below = c->kind == CORE_USE ? c->bind->in_line : 0;
+  return below < MOST ? below + 1 : 0;
 }
 
 static Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
   Bind *b = NEW(x->arena, Bind);
-  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = is_in_line(body)};
+  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = in_line_depth(body)};
+  vec_push(x->arena, x->binds, b);
   return b;
 }
 

@@ -2,7 +2,7 @@
 #include "elab.h"
 
 void equation_begin(Elab *x, Str name) {
-  x->vars.len = x->groups.len = 0;
+  x->vars.len = x->groups.len = x->binds.len = 0;
   x->failed = false;
   x->equation = name;
 }

@@ -105,7 +105,7 @@ struct Bind {
   Core *body;
   LabelSet labels;           /* its own labels, in the order of the vertex's */
   LabelVar **outer;          /* for each, the label of the same name where it is used as it stands */
-  bool in_line;              /* a plain read: put in wherever it is used, no vertex */
+  uint32_t in_line;          /* not 0: a plain read, put in wherever it is used, no vertex */
   bool used;
   EinNode *node;             /* once lowered, with */
   const Expr *pred;          /*   the predicates that travel with it, over its labels by number, */
@@ -204,7 +204,7 @@ struct Elab {
   VEC(const Expr *) turns;   /* extents of the enclosing loops' counters (NULL: unknown) */
   VEC(LabelVar *) vars;      /* of the equation at hand */
   VEC(GroupFact) groups;     /* likewise */
-  VEC(Bind *) binds;
+  VEC(Bind *) binds;         /*   and its binds, each after those it uses */
   VEC(EinNode *) by_id;      /* while lowering, a read's slot is its node's id */
   LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
   uint32_t stamp, order, expansions;

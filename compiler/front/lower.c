@@ -117,6 +117,14 @@ static void bind_lower(Elab *x, Bind *b) {
   labels_restore(x, f);
 }
 
+/* In the order in which they were made, so that a chain of a thousand local equations is not a thousand calls deep. */
+static void binds_lower(Elab *x) {
+  for (uint32_t i = 0; i < x->binds.len; i++) {
+    Bind *b = x->binds.at[i];
+    if (b->used && !b->in_line && !b->node) bind_lower(x, b);
+  }
+}
+
 /* The labels of a bind take the values of a use's arguments; what was substituted must be in its range. */
 static Obligation *use_labels(Elab *x, Core *c, Ex *r, const Expr **value) {
   const Bind *b = c->bind;
@@ -306,6 +314,7 @@ static Obligation *total_needs(Elab *x, Ex e, Span span) { return need(x, e.rang
 EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Span span) {
   DType t = dtype >= 0 ? (DType)dtype : type_settle(body->type).dtype;
   const char *what = name ? name->s : "this";
+  binds_lower(x);
   if (is_reduction(body, out, t)) {
     Ex carried;
     EinNode *v = reduce_vertex(x, body, out, merge, rank, (int)t, name, &carried);

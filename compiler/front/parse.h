@@ -101,7 +101,7 @@ AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
 AstBlock *block_new(Parse *p);
 void block_add(Parse *p, AstBlock *b, AstStmt *s);
 void file_add(Parse *p, AstStmt *s);
-void file_end(Parse *p);
+void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets that bind */
 
 /* ---- mistakes.c ------------------------------------------------------------------------------ */
 /* The token cannot come next: complains, and answers which kind to take in its place (t.kind may be

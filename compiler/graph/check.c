@@ -43,6 +43,10 @@ static void *id_key(uint32_t id) {
   return (void *)((uintptr_t)id + 1);
 }
 
+static const char *type_name(DType t) {
+  return (unsigned)t < DTYPES ? dtype_name(t) : "of no dtype";
+}
+
 static uint32_t level(const Check *c) {
   return c->open.len - 1;
 }
@@ -117,7 +121,7 @@ static void check_shape(Check *c, const EinNode *n) {
 
 static void check_same_shape(Check *c, const char *what, const EinNode *a, const EinNode *b) {
   if (a->dtype != b->dtype)
-    fail(c, "%s is %s and not %s", what, dtype_name(b->dtype), dtype_name(a->dtype));
+    fail(c, "%s is %s and not %s", what, type_name(b->dtype), type_name(a->dtype));
   if (a->rank != b->rank) {
     fail(c, "%s has rank %u and not %u", what, b->rank, a->rank);
     return;
@@ -127,7 +131,7 @@ static void check_same_shape(Check *c, const char *what, const EinNode *a, const
 }
 
 static void check_scalar(Check *c, const char *what, const EinNode *n, DType t) {
-  if (n->rank || n->dtype != t) fail(c, "%s is not one %s", what, dtype_name(t));
+  if (n->rank || n->dtype != t) fail(c, "%s is not one %s", what, type_name(t));
 }
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -172,8 +176,8 @@ static void check_read(Check *c, const Expr *e) {
   if (e->n != x->rank)
     fail(c, "%%%u has rank %u and is read with %u indices", x->id, x->rank, e->n);
   if (e->dtype != x->dtype)
-    fail(c, "%%%u is %s and is read as %s", x->id, dtype_name(x->dtype),
-         dtype_name((DType)e->dtype));
+    fail(c, "%%%u is %s and is read as %s", x->id, type_name(x->dtype),
+         type_name((DType)e->dtype));
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->dtype != DT_I64) fail(c, "an index of %%%u is not i64", x->id);
   if (read_slot(&c->reads, x, e) != e->i)
@@ -218,7 +222,7 @@ static void check_expressions(Check *c, const EinSum *s) {
   if (c->reads.nodes.len < s->n_slot)
     fail(c, "%u slots are never read", s->n_slot - c->reads.nodes.len);
   if (s->body->dtype != s->acc)
-    fail(c, "the body is %s and not %s", dtype_name((DType)s->body->dtype), dtype_name(s->acc));
+    fail(c, "the body is %s and not %s", type_name((DType)s->body->dtype), type_name(s->acc));
   if (s->where && s->where->dtype != DT_BOOL) fail(c, "where is not bool");
   if (s->domain) check_domain(c, s);
 }
@@ -260,7 +264,7 @@ static void check_reducer(Check *c, const EinSum *s) {
   if (place && s->dtype != DT_I64) fail(c, "%s gives i64", name);
   bool rounds = dtype_is_float(s->acc) && dtype_is_float(s->dtype);
   if (!place && s->dtype != s->acc && !rounds)
-    fail(c, "%s does not round to %s", dtype_name(s->acc), dtype_name(s->dtype));
+    fail(c, "%s does not round to %s", type_name(s->acc), type_name(s->dtype));
 }
 
 static bool check_labels(Check *c, const EinNode *n, uint32_t labels) {
@@ -299,7 +303,7 @@ static void check_merge(Check *c, const EinNode *n) {
 static void check_vertex(Check *c, const EinNode *n) {
   const EinSum *s = n->sum;
   if (!s || !s->body || (s->n_slot && !n->input) || (unsigned)s->reducer >= REDUCERS ||
-      s->acc >= DTYPES) {
+      (unsigned)s->acc >= DTYPES) {
     fail(c, "its operation is not filled in");
     return;
   }
@@ -309,7 +313,7 @@ static void check_vertex(Check *c, const EinNode *n) {
   }
   if (sum_find(c->g, s) != s) fail(c, "its operation is not interned");
   if (n->dtype != s->dtype)
-    fail(c, "it is %s and its operation gives %s", dtype_name(n->dtype), dtype_name(s->dtype));
+    fail(c, "it is %s and its operation gives %s", type_name(n->dtype), type_name(s->dtype));
   for (uint32_t k = 0; k < s->n_slot; k++) check_operand(c, "input", n->input[k]);
   check_reducer(c, s);
   if (check_labels(c, n, s->n_out + s->n_red)) check_merge(c, n);
@@ -494,7 +498,7 @@ static void check_dims(Check *c) {
 static void check_param(Check *c, const Expr *e) {
   check_dim_name(c, e);
   if (e->kind == EX_PARAM && e->dtype != c->param)
-    fail(c, "#%lld is not %s", (long long)e->i, dtype_name(c->param));
+    fail(c, "#%lld is not %s", (long long)e->i, type_name(c->param));
 }
 
 static void check_monoid(Check *c, const Monoid *m) {
@@ -503,7 +507,7 @@ static void check_monoid(Check *c, const Monoid *m) {
     return;
   }
   if (m->combine->dtype != m->dtype || m->identity->dtype != m->dtype)
-    fail(c, "monoid %s is not all %s", m->name->s, dtype_name(m->dtype));
+    fail(c, "monoid %s is not all %s", m->name->s, type_name(m->dtype));
   if (m->combine->has & (HAS_LABEL | HAS_TURN | HAS_READ))
     fail(c, "monoid %s is over more than #0 and #1", m->name->s);
   if (m->identity->has & ~(unsigned)HAS_DIM)
@@ -522,7 +526,7 @@ static void check_monoids(Check *c) {
     check_monoid(c, m);
     for (uint32_t j = 0; j < i; j++)
       if (c->g->monoids.at[j]->name == m->name && c->g->monoids.at[j]->dtype == m->dtype)
-        fail(c, "two monoids of %s are called %s", dtype_name(m->dtype), m->name ? m->name->s : "");
+        fail(c, "two monoids of %s are called %s", type_name(m->dtype), m->name ? m->name->s : "");
   }
 }
 

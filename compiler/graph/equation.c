@@ -73,10 +73,13 @@ static Level op_level(const Expr *e) {
   }
 }
 
+static bool is_negative(const Expr *e) {
+  return (e->kind == EX_INT && e->i < 0) || (e->kind == EX_REAL && e->f < 0);
+}
+
 static Level level_of(const Expr *e) {
   if (e->kind == EX_OP) return op_level(e);
-  bool minus = (e->kind == EX_INT && e->i < 0) || (e->kind == EX_REAL && e->f < 0);
-  return minus ? P_NEG : P_PRIMARY;
+  return is_negative(e) ? P_NEG : P_PRIMARY;
 }
 
 static void write_args(Writer *w, const Expr *e, char open, char close) {
@@ -97,10 +100,22 @@ static void write_read(Writer *w, const Expr *e) {
   if (e->n) write_args(w, e, '[', ']');
 }
 
+/* a + -3 is written a - 3. */
+static bool write_minus(Writer *w, const Expr *b) {
+  if (!is_negative(b)) return false;
+  buf_str(w->out, w->tight ? "-" : " - ");
+  if (b->kind == EX_INT)
+    buf_printf(w->out, "%llu", (unsigned long long)(0 - (uint64_t)b->i));
+  else
+    double_print(w->out, -b->f);
+  return true;
+}
+
 static void write_infix(Writer *w, const Expr *e, Level l) {
   bool chains = l != P_COMPARE && l != P_POW; /* a - b - c is (a - b) - c */
-  bool blank = !w->tight || l < P_ADD || e->op == OP_MOD;
+  bool blank = l != P_POW && (!w->tight || l < P_ADD || e->op == OP_MOD);
   write_expr(w, e->arg[0], chains ? l : l + 1);
+  if (e->op == OP_ADD && write_minus(w, e->arg[1])) return;
   buf_printf(w->out, blank ? " %s " : "%s", op_info[e->op].sign);
   write_expr(w, e->arg[1], l + 1);
 }

@@ -215,8 +215,8 @@ static Code *code_finish(Making *m, uint32_t result, const uint32_t *part) {
   Code *c = NEW(a, Code);
   uint32_t n = m->parts.len;
   c->at = arena_copy(a, m->code.at, m->code.len * sizeof m->code.at[0]);
-  c->extra = m->extra.len ? arena_copy(a, m->extra.at, m->extra.len * sizeof(uint32_t)) : NULL;
-  c->part = n ? arena_copy(a, part, n * sizeof(uint32_t)) : NULL;
+  c->extra = arena_copy(a, m->extra.at, m->extra.len * sizeof(uint32_t));
+  c->part = arena_copy(a, part, n * sizeof(uint32_t));
   c->ran = NEW_ARRAY(a, uint64_t, n + 1);
   c->calls = NEW_ARRAY(a, uint32_t, n + 1);
   c->result = result;

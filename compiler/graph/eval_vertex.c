@@ -139,9 +139,9 @@ static bool read_fail(Run *r, const Vertex *v, const Code *c, uint32_t n) {
   if (d == in->c)
     return eval_fail(r, EVAL_RANGE, v->node->place, "%s reads %s%s, which has no value%s", node_name(r, v->node),
                      node_name(r, from), what, point);
-  return eval_fail(r, EVAL_RANGE, v->node->place, "%s reads %s%s: index %lld is outside dimension %u, whose size is %lld%s",
-                   node_name(r, v->node), node_name(r, from), what, (long long)index[d], d,
-                   (long long)v->tensor[in->a].shape[d], point);
+  return eval_fail(r, EVAL_RANGE, v->node->place,
+                   "%s reads %s%s: index %lld is outside dimension %u, whose size is %lld%s", node_name(r, v->node),
+                   node_name(r, from), what, (long long)index[d], d, (long long)v->tensor[in->a].shape[d], point);
 }
 
 /* ---- reducing -------------------------------------------------------------------------------- */

@@ -127,17 +127,20 @@ static void print_out_labels(Printer *p) {
   buf_char(p->out, ']');
 }
 
-static void print_reducer_name(Printer *p, const EinSum *s) {
+/* Quoted where it could be taken for a reducer of the language. */
+static void print_monoid_name(Printer *p, Str s) {
   Reducer r;
-  if (s->reducer != RED_MONOID)
-    buf_str(p->out, reducer_info[s->reducer].name);
-  else if (!s->monoid)
-    buf_str(p->out, "?");
-  else if (reducer_find(s->monoid->name->s, s->monoid->name->len, &r) ||
-           !word_label(s->monoid->name))
-    string_print(p->out, s->monoid->name->s, s->monoid->name->len);
+  if (!s || !word_label(s) || reducer_find(s->s, s->len, &r))
+    string_print(p->out, s ? s->s : "", s ? s->len : 0);
   else
-    word_print(p->out, s->monoid->name);
+    buf_add(p->out, s->s, s->len);
+}
+
+static void print_reducer_name(Printer *p, const EinSum *s) {
+  if (s->reducer == RED_MONOID)
+    print_monoid_name(p, s->monoid ? s->monoid->name : NULL);
+  else
+    buf_str(p->out, reducer_info[s->reducer].name);
   buf_printf(p->out, ":%s", dtype_name(s->acc));
 }
 
@@ -286,7 +289,7 @@ static void print_head(Printer *p) {
   for (uint32_t i = 0; i < p->g->monoids.len; i++) {
     const Monoid *m = p->g->monoids.at[i];
     buf_str(p->out, "monoid ");
-    word_print(p->out, m->name);
+    print_monoid_name(p, m->name);
     buf_printf(p->out, ":%s = ", dtype_name(m->dtype));
     print_expr(p, m->combine);
     buf_str(p->out, " identity ");

@@ -5,6 +5,8 @@
 
 #include "scan.h"
 
+enum { NO_ID = READ_IDS };
+
 typedef struct Reader {
   Scan c;
   EinGraph *g;
@@ -12,6 +14,7 @@ typedef struct Reader {
   VEC(Str) turn;     /* what the loop variables of the open regions are called */
   Map nodes, failed; /* id + 1 to the node; those whose line failed */
   Map dims;          /* names of dims to themselves */
+  uint32_t defining;        /* the id that the line at hand defines, or NO_ID */
   uint32_t ids;      /* the value of n_nodes that is due */
   bool give_up;      /* nothing that follows would make sense */
   /* the vertex at hand */
@@ -53,13 +56,12 @@ static bool want_new_id(Reader *r, uint32_t *id) {
     r->c.s = at;
     return scan_fail(&r->c, D_E906, "%%%u is defined already", *id);
   }
-  map_put(&r->failed, id_key(*id), r); /* until node_made */
+  r->defining = *id;
   r->g->n_nodes = *id;
   return true;
 }
 
 static void node_made(Reader *r, EinNode *n) {
-  map_put(&r->failed, id_key(n->id), NULL);
   map_put(&r->nodes, id_key(n->id), n);
   if (r->ids <= n->id) r->ids = n->id + 1;
 }
@@ -567,6 +569,7 @@ static const char *next_line(Reader *r, const char *at) {
   r->c.s = at;
   r->c.end = nl ? nl : end;
   r->c.quiet = false;
+  r->defining = NO_ID;
   return nl ? nl + 1 : NULL;
 }
 
@@ -584,7 +587,9 @@ EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
   bool ok = true;
   while (at && !r.give_up) {
     at = next_line(&r, at);
-    ok &= read_line(&r);
+    if (read_line(&r)) continue;
+    ok = false;
+    if (r.defining != NO_ID) map_put(&r.failed, id_key(r.defining), &r);
   }
   if (r.region->parent && !r.give_up)
     ok = scan_fail(&r.c, D_E909, "wanted `}` for repeat %%%u", r.region->repeat->id);

@@ -1,0 +1,161 @@
+/* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under --expect compared
+ * with what the program's own comments say. */
+#include <string.h>
+
+#include "driver.h"
+
+/* ---- computing ---------------------------------------------------------------------------------------------- */
+
+static Leave eval_leave(EvalStatus st) {
+  switch (st) {
+  case EVAL_OK: return LEAVE_OK;
+  case EVAL_MISSING: return LEAVE_USAGE;
+  case EVAL_MEMORY:
+  case EVAL_STOPPED: return LEAVE_MACHINE;
+  default: return LEAVE_PROGRAM;
+  }
+}
+
+/* The place stands first, as in every other message. */
+static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at) {
+  if (!at.file) return fail(s, eval_leave(st), "%s", error);
+  const char *tail = arena_printf(s->arena, " (%s:%u:%u)", at.file->s, at.line, at.column);
+  size_t n = strlen(error), m = strlen(tail);
+  if (n > m && strcmp(error + n - m, tail) == 0) n -= m;
+  return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
+}
+
+Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e) {
+  *e = (Eval){.arena = s->arena, .graph = j->graph};
+  Leave l = given_read(s, j, given, e);
+  if (l) return l;
+  const char *error = NULL;
+  Place at = {0};
+  EvalStatus st = graph_eval(e, &error, &at);
+  return st == EVAL_OK ? LEAVE_OK : eval_failed(s, st, error ? error : "the computation failed", at);
+}
+
+static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i < e->graph->outputs.len; i++) {
+    const EinOutput *o = &e->graph->outputs.at[i];
+    if (!targets_have(t, o->name)) report_output(&b, o, &e->output[i]);
+  }
+  print(&b);
+  return LEAVE_OK;
+}
+
+Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
+  Givens given = {0};
+  Targets targets = {0};
+  Eval e;
+  Leave l = job_dims(s, j, a);
+  if (!l) l = given_find(s, j, a, inputs, &given);
+  if (!l) l = job_graph(s, j, a);
+  if (!l) l = targets_find(s, j->graph, a, &targets);
+  if (!l) l = run_eval(s, j, &given, &e);
+  if (!l) l = targets_write(s, &e, &targets);
+  return l ? l : outputs_show(s, &e, &targets);
+}
+
+/* ---- --expect ------------------------------------------------------------------------------------------------ */
+
+/* Words of `# run:` are read first, so that those of the command line come later and win. Files are named from
+ * the program's folder there. */
+static Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said, Args *all, Words *inputs) {
+  *all = (Args){.command = CMD_RUN};
+  Leave l = args_read(s, all, x->run.len, x->run.at);
+  const char *slash = strrchr(path, '/');
+  for (uint32_t i = 0; i < all->operands.len && !l; i++) {
+    const char *word = all->operands.at[i], *spec;
+    Str name;
+    ein_source_info info;
+    if (slash && word_split(s, word, &name, &spec) && *spec != '/') {
+      const char *beside = arena_printf(s->arena, "%.*s%s", (int)(slash - path) + 1, path, spec);
+      if (ein_source_probe(beside, &info, NULL) == EIN_OK) word = arena_printf(s->arena, "%s=%s", name->s, beside);
+    }
+    vec_push(s->arena, *inputs, word);
+  }
+  for (OptionId o = 0; o < OPTIONS; o++)
+    for (uint32_t i = 0; i < said->given[o].len; i++) vec_push(s->arena, all->given[o], said->given[o].at[i]);
+  for (uint32_t i = 1; i < said->operands.len; i++) vec_push(s->arena, *inputs, said->operands.at[i]);
+  return l;
+}
+
+static Leave expected_error(Session *s, const Expects *x, const char *path, Leave l) {
+  s->capture = false;
+  uint32_t line, column;
+  source_place(s->arena, x->error_span.src, x->error_span.at, &line, &column);
+  if (!l) return fail(s, LEAVE_PROGRAM, "%s:%u: the run succeeds, but must fail: %s", path, line, x->error);
+  for (uint32_t i = 0; i < s->captured.len; i++)
+    if (strstr(s->captured.at[i], x->error)) return LEAVE_OK;
+  for (uint32_t i = 0; i < s->captured.len; i++) say(s, "it said: %s", s->captured.at[i]);
+  return fail(s, LEAVE_PROGRAM, "%s:%u: the run fails, but does not say: %s", path, line, x->error);
+}
+
+static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, const Words *inputs) {
+  Givens given = {0};
+  Eval e;
+  Leave l = job_dims(s, j, a);
+  if (!l) l = given_find(s, j, a, inputs, &given);
+  if (!l) l = job_graph(s, j, a);
+  if (!l) l = run_eval(s, j, &given, &e);
+  if (l || x->error) return l;
+  l = expects_check(s, x, j->path, j->graph, e.output);
+  Leave second = j->program ? opinion_check(s, j, &e) : LEAVE_OK;
+  return l ? l : second;
+}
+
+static Leave expect(Session *s, Job *j, const Args *said) {
+  Expects x = {0};
+  Words inputs = {0};
+  Args all;
+  const AstFile *file = job_file(j);
+  if (!file) return fail(s, LEAVE_USAGE, "--expect is about comments, and a graph's text has none");
+  Leave l = expects_read(s, file, j->path, &x);
+  if (!l) l = comment_words(s, &x, j->path, said, &all, &inputs);
+  if (l) return l;
+  s->capture = x.error != NULL;
+  l = expect_run(s, j, &x, &all, &inputs);
+  if (x.error) return expected_error(s, &x, j->path, l);
+  if (!l) detail(s, "%s: %u expectation%s met", j->path, x.all.len, x.all.len == 1 ? "" : "s");
+  return l;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static Leave target_known(Session *s, const char *target) {
+  static const char *const later[] = {"c", "jit", "mpi", "cuda"};
+  if (!target || strcmp(target, "eval") == 0) return LEAVE_OK;
+  for (size_t i = 0; i < COUNT(later); i++)
+    if (strcmp(target, later[i]) == 0)
+      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has --target=eval", target);
+  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval", target);
+}
+
+/* The first word that is no NAME=SOURCE is the program; it is moved to the front. */
+static bool program_first(Session *s, Args *a) {
+  Str name;
+  const char *rest;
+  for (uint32_t i = 0; i < a->operands.len; i++) {
+    const char *word = a->operands.at[i];
+    if (word_split(s, word, &name, &rest)) continue;
+    memmove(a->operands.at + 1, a->operands.at, i * sizeof word);
+    a->operands.at[0] = word;
+    return true;
+  }
+  return false;
+}
+
+Leave cmd_run(Session *s, Args *a) {
+  Leave l = target_known(s, arg_last(a, OPT_TARGET));
+  if (l) return l;
+  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
+  Job j;
+  l = job_read(s, &j, a->operands.at[0]);
+  if (l) return l;
+  if (arg_has(a, OPT_EXPECT)) return expect(s, &j, a);
+  Words inputs = {0};
+  for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);
+  return run_job(s, &j, a, &inputs);
+}

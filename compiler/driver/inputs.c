@@ -1,0 +1,222 @@
+/* driver/inputs.c - NAME=SOURCE: whose input it is, what its header says about sizes, and its values once all
+ * sizes are known. */
+#include <string.h>
+
+#include "driver.h"
+
+_Static_assert((int)DT_F64 == (int)EIN_F64 && (int)DT_BF16 == (int)EIN_BF16 && (int)DT_I64 == (int)EIN_I64 &&
+                   (int)DT_U8 == (int)EIN_U8 && (int)DT_BOOL == (int)EIN_BOOL,
+               "the compiler's dtypes stand in the runtime's order");
+
+Leave status_leave(ein_status st) {
+  switch (st) {
+  case EIN_OK: return LEAVE_OK;
+  case EIN_ERR_IO:
+  case EIN_ERR_MEMORY: return LEAVE_MACHINE;
+  case EIN_ERR_ARG: return LEAVE_USAGE;
+  default: return LEAVE_PROGRAM;
+  }
+}
+
+/* ---- which inputs there are ---------------------------------------------------------------------- */
+
+typedef struct Declared { Str name; bool param; } Declared;
+typedef VEC(Declared) Declareds;
+
+static Declareds inputs_declared(Session *s, const Job *j) {
+  Declareds d = {0};
+  const AstFile *f = job_file(j);
+  for (uint32_t i = 0; !f && i < j->graph->inputs.len; i++) {
+    Declared x = {j->graph->inputs.at[i]->name, j->graph->inputs.at[i]->param};
+    vec_push(s->arena, d, x);
+  }
+  for (uint32_t i = 0; f && i < f->stmts.len; i++) {
+    const AstStmt *st = f->stmts.at[i];
+    if (st->kind != STMT_INPUT && st->kind != STMT_PARAM) continue;
+    for (uint32_t k = 0; k < st->decls.len; k++) {
+      Declared x = {st->decls.at[k].name.s, st->kind == STMT_PARAM};
+      vec_push(s->arena, d, x);
+    }
+  }
+  return d;
+}
+
+static Leave input_unknown(Session *s, const Job *j, Str name, const Declareds *d) {
+  Nearest near = nearest_to(s->arena, name->s);
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i < d->len; i++) {
+    nearest_try(&near, d->at[i].name->s);
+    buf_printf(&b, "%s%s", i ? ", " : "", d->at[i].name->s);
+  }
+  if (near.best) return fail(s, LEAVE_USAGE, "%s has no input %s; did you mean %s?", j->path, name->s, near.best);
+  if (d->len) return fail(s, LEAVE_USAGE, "%s has no input %s; it has %s", j->path, name->s, b.s);
+  return fail(s, LEAVE_USAGE, "%s has no input %s, nor any other", j->path, name->s);
+}
+
+/* ---- what their shapes say ------------------------------------------------------------------------ */
+
+/* A graph's text has shapes rather than declarations; a dim that stands alone in one is bound. */
+static Leave graph_bind(Session *s, Job *j, const Given *g) {
+  const EinNode *n = NULL;
+  for (uint32_t i = 0; i < j->graph->inputs.len; i++)
+    if (j->graph->inputs.at[i]->name == g->name) n = j->graph->inputs.at[i];
+  if (!n || (int)n->rank != g->info.ndim)
+    return fail(s, LEAVE_PROGRAM, "%s has %d axes, but input %s has %u", g->spec, g->info.ndim, g->name->s, n ? n->rank : 0);
+  for (uint32_t k = 0; k < n->rank; k++) {
+    int64_t value;
+    if (n->dim[k]->kind != EX_DIM || job_dim(j, n->dim[k]->name, &value)) continue;
+    DimValue v = {n->dim[k]->name, g->info.shape[k], {0}, g->spec};
+    vec_push(s->arena, j->dims, v);
+  }
+  return LEAVE_OK;
+}
+
+static Leave given_bind(Session *s, Job *j, const Given *g) {
+  if (!g->info.has_shape) return LEAVE_OK;
+  if (!j->program) return graph_bind(s, j, g);
+  if (program_bind(&s->front, j->program, g->name, (uint32_t)g->info.ndim, g->info.shape, g->spec, &j->dims)) return LEAVE_OK;
+  Leave l = session_report(s);
+  return l ? l : LEAVE_PROGRAM;
+}
+
+/* ---- the words -------------------------------------------------------------------------------------- */
+
+static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
+  Given g = {.name = name, .spec = spec};
+  ein_error e = {0};
+  ein_status st = ein_source_probe(spec, &g.info, &e);
+  if (st != EIN_OK) return fail(s, status_leave(st), "%s=%s: %s", name->s, spec, e.text);
+  for (uint32_t i = 0; i < out->len; i++)
+    if (out->at[i].name == name) { /* the last one counts */
+      out->at[i] = g;
+      return LEAVE_OK;
+    }
+  vec_push(s->arena, *out, g);
+  return LEAVE_OK;
+}
+
+static Leave word_take(Session *s, const Job *j, const char *word, const Declareds *d, Givens *out) {
+  Str name;
+  const char *spec;
+  if (!word_split(s, word, &name, &spec))
+    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE", word);
+  for (uint32_t i = 0; i < d->len; i++)
+    if (d->at[i].name == name) return given_add(s, out, name, spec);
+  return input_unknown(s, j, name, d);
+}
+
+/* --params: every param that is not given by itself. */
+static Leave params_take(Session *s, const char *file, const Declareds *d, Givens *out) {
+  size_t n = strlen(file);
+  if (n < 12 || strcmp(file + n - 12, ".safetensors") != 0)
+    return fail(s, LEAVE_USAGE, "--params wants a .safetensors file, not %s", file);
+  for (uint32_t i = 0; i < d->len; i++) {
+    bool have = !d->at[i].param;
+    for (uint32_t k = 0; k < out->len; k++) have |= out->at[k].name == d->at[i].name;
+    Leave l = have ? LEAVE_OK : given_add(s, out, d->at[i].name, arena_printf(s->arena, "%s:%s", file, d->at[i].name->s));
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}
+
+Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out) {
+  Declareds d = inputs_declared(s, j);
+  for (uint32_t i = 0; i < words->len; i++) {
+    Leave l = word_take(s, j, words->at[i], &d, out);
+    if (l) return l;
+  }
+  const char *params = arg_last(a, OPT_PARAMS);
+  Leave l = params ? params_take(s, params, &d, out) : LEAVE_OK;
+  for (uint32_t i = 0; i < out->len && l == LEAVE_OK; i++) l = given_bind(s, j, &out->at[i]);
+  return l;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+static bool dim_of(void *ctx, Str name, int64_t *out) {
+  return job_dim(ctx, name, out);
+}
+
+/* Every open dim has a value now, or the run ends here. */
+static Leave dims_read(Session *s, const Job *j, Eval *e) {
+  const EinGraph *g = j->graph;
+  EvalDim *dim = NEW_ARRAY(s->arena, EvalDim, g->dims.len + 1);
+  Buf missing = buf_new(s->arena);
+  const char *first = NULL;
+  for (uint32_t i = 0; i < g->dims.len; i++) {
+    const EinDim *d = &g->dims.at[i];
+    if (d->known) continue;
+    if (job_dim(j, d->name, &dim[e->n_dim].value)) {
+      dim[e->n_dim++].name = d->name;
+      continue;
+    }
+    buf_printf(&missing, "%s%s", first ? ", " : "", d->name->s);
+    if (!first) first = d->name->s;
+  }
+  e->dim = dim;
+  if (!first) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "no value for dim %s: give -D %s=64, or an input from a file whose shape tells it", missing.s, first);
+}
+
+static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x) {
+  ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
+  x->dtype = n->dtype;
+  x->rank = n->rank;
+  x->shape = NEW_ARRAY(s->arena, int64_t, n->rank + 1);
+  for (uint32_t k = 0; k < n->rank; k++) {
+    Value v;
+    if (!expr_value(n->dim[k], &env, &v)) return false;
+    x->shape[k] = v.i;
+  }
+  return true;
+}
+
+static Leave input_read(Session *s, const Job *j, const EinNode *n, const Given *g, EvalArray *x) {
+  ein_error e = {0};
+  int64_t bytes;
+  if (!shape_read(s, j, n, x)) return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
+  ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count, &bytes, &e);
+  if (st == EIN_OK) {
+    x->data = arena_alloc(s->arena, (size_t)bytes + 1);
+    st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  }
+  if (st == EIN_OK) detail(s, "%s is read from %s", n->name->s, g->spec);
+  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, e.text);
+}
+
+/* "X[n:N, d:D] : f32", as it was declared. */
+static const char *declaration_text(Session *s, const Job *j, const EinNode *n) {
+  Span span;
+  if (j->program && program_input(j->program, n->name, NULL, NULL, &span) && span.src)
+    return arena_printf(s->arena, "%.*s : %s", (int)(span.end - span.at), span.src->bytes + span.at, dtype_name(n->dtype));
+  return arena_printf(s->arena, "%s : %s, with %u axes", n->name->s, dtype_name(n->dtype), n->rank);
+}
+
+static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
+  const char *name = n->name->s, *generator = dtype_is_float(n->dtype) ? "randn" : "iota";
+  Buf b = buf_new(s->arena);
+  if (n->place.file) buf_printf(&b, "%s:%u:%u: ", n->place.file->s, n->place.line, n->place.column);
+  return fail(s, LEAVE_USAGE, "%sinput %s is not given, and has no default\n  it is declared as %s\n  give a file, %s=%s.npy, or a generator, %s=%s",
+              b.s, name, declaration_text(s, j, n), name, name, name, generator);
+}
+
+Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
+  const EinGraph *g = j->graph;
+  Leave l = dims_read(s, j, e);
+  EvalInput *in = NEW_ARRAY(s->arena, EvalInput, g->inputs.len + 1);
+  for (uint32_t i = 0; i < g->inputs.len && l == LEAVE_OK; i++) {
+    const EinNode *n = g->inputs.at[i];
+    const Given *from = NULL;
+    for (uint32_t k = 0; k < given->len; k++)
+      if (given->at[k].name == n->name) from = &given->at[k];
+    if (!from) {
+      if (!n->fallback) return input_missing(s, j, n);
+      detail(s, "%s takes its default", n->name->s);
+      continue;
+    }
+    in[e->n_input].name = n->name;
+    l = input_read(s, j, n, from, &in[e->n_input++].array);
+  }
+  e->input = in;
+  return l;
+}

@@ -57,6 +57,8 @@ line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN e(E).
                                                         { S = build_def(p, F, N, L, P, NULL, E); }
 line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) e(E) NEWLINE RC.
                                                         { S = build_def(p, F, N, L, P, B, E); }
+line(S) ::= DEF ID labels LP params RP LC locals RESYNC RC.
+                                                        { S = NULL; } // its last line was a mistake
 line(S) ::= MONOID(F) ID(N) LP ID(A) COMMA ID(B) RP ASSIGN e(E) IDENTITY e(I).
                                                         { S = build_monoid(p, F, N, A, B, E, I); }
 line(S) ::= USE(F) ID|STRING(W).                        { S = build_use(p, F, W); }
@@ -198,9 +200,9 @@ list(A) ::= e(E).                                       { A = args_first(p, E); 
 list(A) ::= list(A) COMMA e(E).                         { args_add(p, E); }
 
 %code {
-#define TOKEN(id, name, facts) _Static_assert((int)T_##id == (int)TOK_##id, "the order of front/token.h");
-TOKENS(TOKEN)
-#undef TOKEN
+#define SAME(id, name, facts) _Static_assert((int)T_##id == (int)TOK_##id, "the order of front/token.h");
+TOKENS(SAME)
+#undef SAME
 
 struct Grammar { yyParser lemon; };
 

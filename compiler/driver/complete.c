@@ -122,6 +122,15 @@ static void zsh(Buf *b) {
 
 /* ---- fish ----------------------------------------------------------------------------------------- */
 
+static void fish_text(Buf *b, const char *text) {
+  buf_str(b, " -d '");
+  for (const char *c = text; *c; c++) {
+    if (*c == '\'' || *c == '\\') buf_char(b, '\\');
+    buf_char(b, *c);
+  }
+  buf_str(b, "'\n");
+}
+
 static void fish_option(Buf *b, const char *condition, OptionId o) {
   const OptionInfo *i = &options[o];
   buf_printf(b, "complete -c ein -n '%s' -l %s", condition, i->name);
@@ -132,18 +141,15 @@ static void fish_option(Buf *b, const char *condition, OptionId o) {
     buf_char(b, '\'');
   } else if (i->argument)
     buf_str(b, " -r");
-  buf_str(b, " -d '");
-  for (const char *c = i->help; *c; c++) {
-    if (*c == '\'' || *c == '\\') buf_char(b, '\\');
-    buf_char(b, *c);
-  }
-  buf_str(b, "'\n");
+  fish_text(b, i->help);
 }
 
 static void fish(Buf *b) {
   buf_str(b, "# fish completion for ein; made by ein --completions fish\n");
-  for (CommandId c = 0; c < COMMANDS; c++)
-    buf_printf(b, "complete -c ein -f -n __fish_use_subcommand -a %s -d '%s'\n", commands[c].name, commands[c].summary);
+  for (CommandId c = 0; c < COMMANDS; c++) {
+    buf_printf(b, "complete -c ein -f -n __fish_use_subcommand -a %s", commands[c].name);
+    fish_text(b, commands[c].summary);
+  }
   for (OptionId o = 0; o < OPTIONS; o++) {
     if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o);
     for (CommandId c = 0; c < COMMANDS; c++)

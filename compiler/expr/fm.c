@@ -162,8 +162,8 @@ static bool equation_find(const Fm *s, uint32_t var, const Sides *t, uint32_t *l
 
 static void past_add(FmPast *past, uint32_t var, const Sides *t, uint32_t n_var) {
   uint32_t from = past->n_row;
-  for (uint32_t i = 0; i < t->n_low && past->n_row < FM_PAST; i++) row_copy(&past->row[past->n_row++], &t->low[i], n_var);
-  for (uint32_t i = 0; i < t->n_up && past->n_row < FM_PAST; i++) row_copy(&past->row[past->n_row++], &t->up[i], n_var);
+  for (uint32_t i = 0; i < t->n_low + t->n_up && past->n_row < FM_PAST; i++)
+    row_copy(&past->row[past->n_row++], i < t->n_low ? &t->low[i] : &t->up[i - t->n_low], n_var);
   past->step[past->n_step].var = var;
   past->step[past->n_step].from = from;
   past->step[past->n_step++].to = past->n_row;

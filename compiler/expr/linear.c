@@ -6,6 +6,8 @@
 
 #include "pool.h"
 
+enum { SIGN_FUEL = 4000 }; /* so many atoms are looked into for their sign */
+
 bool is_dims(const Expr *e) {
   return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM));
 }
@@ -23,7 +25,8 @@ void linear_new(Linear *l, Exprs *p, const Facts *facts) {
   l->p = p;
   l->facts = facts;
   l->n = 0;
-  l->partial = l->data = false;
+  l->partial = false;
+  l->fuel = SIGN_FUEL;
   fm_new(&l->fm, 0);
 }
 
@@ -119,9 +122,9 @@ static const Expr *extent_of(const Linear *l, const Expr *e) {
   return NULL;
 }
 
-static bool atom_least_zero(const Linear *l, const Expr *e, int depth);
+static bool atom_least_zero(Linear *l, const Expr *e, int depth);
 
-static bool sum_least_zero(const Linear *l, const Expr *e, int depth) {
+static bool sum_least_zero(Linear *l, const Expr *e, int depth) {
   for (const Expr *rest = e; rest;) {
     Term t = term_next(&rest);
     const Expr *atom[MOST_DEGREE];
@@ -134,17 +137,17 @@ static bool sum_least_zero(const Linear *l, const Expr *e, int depth) {
 }
 
 /* Surely >= 0 wherever the facts hold. */
-static bool atom_least_zero(const Linear *l, const Expr *e, int depth) {
+static bool atom_least_zero(Linear *l, const Expr *e, int depth) {
   if (e->kind == EX_DIM || e->kind == EX_TURN) return true;
   if (e->kind == EX_LABEL) return extent_of(l, e) != NULL;
-  if (e->kind != EX_OP || e->dtype != DT_I64 || depth > 8) return false;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || depth > 8 || --l->fuel < 0) return false;
   if (e->op == OP_MOD && is_dims(e->arg[1])) return sum_least_zero(l, e->arg[1], depth + 1);
   if (e->op == OP_IDIV) return sum_least_zero(l, e->arg[0], depth + 1) && sum_least_zero(l, e->arg[1], depth + 1);
   return false;
 }
 
 /* Some label's extent is a multiple of d, so d is not 0 where that label has a value. */
-static bool surely_positive(const Linear *l, const Expr *d) {
+static bool surely_positive(Linear *l, const Expr *d) {
   const Facts *f = l->facts;
   if (!is_dims(d) || !sum_least_zero(l, d, 0)) return false;
   for (uint32_t k = 0; k < f->n_label; k++)
@@ -264,7 +267,6 @@ static void know_var(Linear *l, const Expr *e) {
     know_extreme(l, e);
   bool free_one = e->kind == EX_LABEL || e->kind == EX_TURN || e->kind == EX_DIM || is_op(e, OP_MUL) || by_literal(e);
   if (!free_one) l->partial = true;
-  if (!free_one && (e->kind != EX_OP || (e->has & (HAS_READ | HAS_PARAM)))) l->data = true;
 }
 
 void linear_define(Linear *l, uint32_t v) {

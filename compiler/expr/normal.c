@@ -12,7 +12,7 @@
 #include "expr.h"
 #include "pool.h"
 
-enum { MOST_TERMS = 1024, MOST_POWER = 8 };
+enum { MOST_TERMS = 256, MOST_POWER = 8, PRODUCT_FUEL = 100000 };
 
 /* ---- atoms and monomials --------------------------------------------------------------------- */
 
@@ -246,7 +246,8 @@ static const Expr *sum_normal(Exprs *p, const Expr *e) {
 static const Expr *product_normal(Exprs *p, const Expr *a, const Expr *b) {
   terms_read(p, &p->a, a);
   terms_read(p, &p->b, b);
-  if ((uint64_t)p->a.len * p->b.len > MOST_TERMS) return NULL;
+  if ((uint64_t)p->a.len * p->b.len > MOST_TERMS || p->fuel < 0) return NULL;
+  p->fuel -= (int64_t)p->a.len * p->b.len;
   p->sum.len = 0;
   for (uint32_t i = 0; i < p->a.len; i++)
     for (uint32_t j = 0; j < p->b.len; j++) {
@@ -325,6 +326,7 @@ const Expr *expr_normal(Exprs *p, const Expr *e) {
   const Expr *known = normal_find(p, e);
   if (known || e->n == 0) return known ? known : e;
   Walk *w = walk_take(p);
+  p->fuel = PRODUCT_FUEL;
   vec_push(p->arena, w->stack, e);
   while (w->stack.len) {
     const Expr *x = vec_last(w->stack), *r = x;

@@ -36,12 +36,13 @@ struct Exprs {
   Terms sum, a, b;       /* normal.c's: kept for their room */
   VEC(const Expr *) region;
   VEC(int64_t) weight;
+  int64_t fuel;          /* terms that products may still make in this call */
 };
 
 /* The terms of an expression in normal form, one after the other: start with *rest = e, until it is NULL.
  * (They come last term first.) */
 Term term_next(const Expr **rest);
-enum { MOST_DEGREE = 32 };
+enum { MOST_DEGREE = 16 };
 /* The factors of a monomial, at most MOST_DEGREE; their number, or 0 if there are more. */
 uint32_t monomial_atoms(const Expr *m, const Expr **atom);
 /* The product of two monomials (NULL: 1); NULL too where the degree is too high. */

@@ -44,7 +44,7 @@ typedef struct Linear {
   uint32_t n;
   const Expr *var[FM_VARS]; /* monomials in normal form */
   bool partial;  /* something was left out, or a variable stands for what is not free: shadows are no more exact */
-  bool data;     /* reads and other unknowns occur */
+  int fuel;      /* bounds the search for signs */
   Fm fm;
 } Linear;
 

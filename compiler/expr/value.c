@@ -214,7 +214,7 @@ Value op_value(Op op, DType result, uint32_t n, const Value *arg) {
   switch (op_info[op].rule) {
   case RULE_COMPARE: r.i = op_compare(op, arg[0], b); return r;
   case RULE_LOGIC: r.i = op_logic(op, arg); return r;
-  case RULE_TEST: r.i = op == OP_ISNAN ? isnan(arg[0].f) : isinf(arg[0].f); return r;
+  case RULE_TEST: r.i = op == OP_ISNAN ? isnan(arg[0].f) != 0 : isinf(arg[0].f) != 0; return r;
   case RULE_SELECT: return arg[0].i ? arg[1] : arg[2];
   case RULE_CAST: return value_cast(arg[0], result);
   case RULE_SAME:

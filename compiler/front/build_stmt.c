@@ -189,5 +189,5 @@ void block_add(Parse *p, AstBlock *b, AstStmt *s) {
 }
 
 void file_add(Parse *p, AstStmt *s) {
-  vec_push(p->arena, p->file->stmts, s);
+  if (s) vec_push(p->arena, p->file->stmts, s);
 }

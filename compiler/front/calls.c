@@ -93,7 +93,7 @@ static const char *bind_labels_text(Elab *x, const Bind *b) {
 
 static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
   static const char what[] = "substitution `[j = ...]` works on a def's parameter or a parenthesised expression";
-  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, str_from(x->strings, "part"));
+  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, x->equation);
   Local *l = frame_find(s->frame, a->name.s);
   if (l) l->used = true;
   if (l && l->bind) return l->bind;
@@ -231,7 +231,7 @@ static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
 
 static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
   Local l = {.name = param.s, .span = param.span};
-  if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, param.s);
+  if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
   if (!l.direct && !l.bind) return false;
   vec_push(x->arena, f->locals, l);
   return true;

@@ -118,7 +118,7 @@ static Core *op_fold(Elab *x, Op op, Span span, Type t, uint32_t n, Core **arg) 
 }
 
 static bool op_type(Elab *x, Op op, uint32_t n, Core **arg, Type *t) {
-  Type types[3], operand;
+  Type types[3] = {{DT_F64, FIRM}}, operand;
   for (uint32_t i = 0; i < n; i++) {
     types[i] = arg[i]->type;
     if (op_info[op].rule == RULE_LOGIC && !want_bool(x, arg[i], arg[i]->span, op_info[op].name)) return false;

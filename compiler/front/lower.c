@@ -164,7 +164,7 @@ static Ex lower_use(Elab *x, Core *c, int widen) {
 /* ---- operations ------------------------------------------------------------------------------- */
 
 static Ex apply(Elab *x, Op op, uint32_t n, Ex *arg) {
-  Type types[3], operand;
+  Type types[3] = {{DT_F64, FIRM}}, operand;
   for (uint32_t i = 0; i < n; i++) types[i] = arg[i].type;
   Ex r = ex_new(NULL, type_op(op, n, types, &operand));
   const Expr *e[3];
@@ -318,6 +318,7 @@ EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8
   if (is_reduction(body, out, t)) {
     Ex carried;
     EinNode *v = reduce_vertex(x, body, out, merge, rank, (int)t, name, &carried);
+    v->place = place_of(x, span);
     Frozen f = labels_number(x, out, (LabelSet){0});
     discharge_all(x, total_needs(x, carried, body->span), facts_here(x, NULL), what);
     labels_restore(x, f);

@@ -12,7 +12,8 @@
 #include "ast.h"
 #include "scan.h"
 
-typedef struct Open { uint32_t at; int kind; bool reducer; } Open; /* an open bracket */
+typedef enum { OPEN_PLAIN, OPEN_REDUCER, OPEN_COUNT } OpenKind;
+typedef struct Open { uint32_t at; int kind; OpenKind of; } Open; /* an open bracket: TOK_LP, LB or LC */
 typedef struct Grammar Grammar; /* Lemon's parser, its stack and all */
 
 typedef struct Parse {
@@ -24,18 +25,25 @@ typedef struct Parse {
   Scanner scan;
   Grammar *grammar;
 
-  VEC(Open) open;             /* brackets that wait to be closed */
+  /* where we are */
   Token last, before;         /* the last two tokens that the grammar took */
-  Token held; bool has_held;  /* read ahead, behind a newline */
-  bool held_newline;          /* a line ended before it */
-  uint32_t stmt_indent;       /* columns before the statement's first token */
-  Token stmt_first;           /* that token */
-  uint32_t stmt_tokens;       /* taken since the statement began */
-  int after_reducer;          /* the last token was a reducer, or its `: dtype`: counts the tokens */
+  bool last_ends;             /* a statement could end behind the last one */
+  OpenKind closed;            /* if the last is `]`: whose brackets it closed */
+  bool newline;               /* a line ended before the token at hand */
+  Token held;                 /* read ahead, behind a newline; kind TOK_BAD: none */
+  int reducer;                /* how much of `sum:f64` the last tokens were: 1 word, 2 colon, 3 dtype */
+  Token stmt_first;           /* of the statement at hand, the first token, */
+  uint32_t stmt_indent;       /*   the columns before it, */
+  uint32_t stmt_tokens;       /*   and how many of its tokens were taken */
+  VEC(Open) open;             /* brackets that wait to be closed */
+
+  /* after a mistake */
   uint32_t stuck;             /* where the last unexpected token was, + 1 */
+  uint32_t hurt;              /* the innermost block that lost a statement: how many brackets are open in it */
   bool too_deep, stop;
 
-  VEC(AstItem) items;         /* the stacks */
+  /* lists in the making */
+  VEC(AstItem) items;
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
   VEC(AstName) names;
@@ -103,15 +111,18 @@ void block_add(Parse *p, AstBlock *b, AstStmt *s);
 void file_add(Parse *p, AstStmt *s);
 void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets that bind */
 
-/* ---- mistakes.c ------------------------------------------------------------------------------ */
-/* The token cannot come next: complains, and answers which kind to take in its place (t.kind may be
- * changed; TOK_COMMA: take a comma first), or TOK_BAD for nothing. */
-int complain_unexpected(Parse *p, Token *t);
-void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
-int complain_slip(Parse *p, Token t); /* the kind meant, or TOK_BAD */
-void complain_bracket(Parse *p, Token t); /* a closing one that closes nothing of its kind */
+/* ---- mistakes.c, slips.c ----------------------------------------------------------------------- */
+/* The token cannot come next: complains, and answers what to take in its place. TOK_COMMA: take a comma
+ * first, then the token; TOK_BAD: nothing will do, go on with the next statement. */
+int complain_unexpected(Parse *p, Token t);
 void complain_unclosed(Parse *p, const Open *o, Token t);
-void complain_sign_line(Parse *p, Token t);
+void complain_mismatch(Parse *p, Token t);  /* a closing bracket that closes nothing of its kind */
+void complain_sign_line(Parse *p, Token t); /* a line that begins with + or - */
+
+void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
+void complain_name(Parse *p, Token t, uint32_t at, uint32_t size); /* not in normal form */
+int complain_slip(Parse *p, Token t);       /* the kind that was meant, or TOK_BAD */
+const char *foreign_word(const char *s, size_t len); /* what to write for `for`, `let` ...; NULL: no such word */
 
 /* ident.c: where in an identifier's bytes (known to be UTF-8) the first character stands that keeps it
  * from being in Unicode's normal form C whatever stands around it, and how long it is; false: none. */

@@ -176,8 +176,7 @@ static void check_read(Check *c, const Expr *e) {
   if (e->n != x->rank)
     fail(c, "%%%u has rank %u and is read with %u indices", x->id, x->rank, e->n);
   if (e->dtype != x->dtype)
-    fail(c, "%%%u is %s and is read as %s", x->id, type_name(x->dtype),
-         type_name((DType)e->dtype));
+    fail(c, "%%%u is %s and is read as %s", x->id, type_name(x->dtype), type_name((DType)e->dtype));
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->dtype != DT_I64) fail(c, "an index of %%%u is not i64", x->id);
   if (read_slot(&c->reads, x, e) != e->i)

@@ -154,7 +154,8 @@ EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t r
   n->rank = rank;
   n->dim = extents_copy(g, rank, dim);
   n->repeat = body->repeat;
-  n->index = body->states.len;
+  bool pushed = body->states.len && !vec_last(body->states).node;
+  n->index = body->states.len - pushed;
   return n;
 }
 

@@ -121,8 +121,8 @@ enum { /* what the text and the checker allow; elaboration stays below */
 
 /* ---- building: each appends to the region and gives the node its id --------------------------
  * Shapes and bounds are put into normal form. An input's fallback, a state's init, a repeat's bound are made
- * before it: they are operands. A state's index is the number of states in its region, so its EinState is
- * pushed before the next state is made. */
+ * before it: they are operands. A state's EinState is pushed right before it is made (node still NULL) or
+ * right after: that gives it its index. */
 /* The slots of a draft, renumbered as the text and the checker want them: by first occurrence, inner reads
  * before the read that they index, in body, where, domain. Equal reads (one node, one index list) become one
  * slot and what does not occur is dropped; a slot read with several index lists becomes several. Changes

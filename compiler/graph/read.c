@@ -14,7 +14,7 @@ typedef struct Reader {
   VEC(Str) turn;     /* what the loop variables of the open regions are called */
   Map nodes, failed; /* id + 1 to the node; those whose line failed */
   Map dims;          /* names of dims to themselves */
-  uint32_t defining;        /* the id that the line at hand defines, or NO_ID */
+  uint32_t defining; /* the id that the line at hand defines, or NO_ID */
   uint32_t ids;      /* the value of n_nodes that is due */
   bool give_up;      /* nothing that follows would make sense */
   /* the vertex at hand */

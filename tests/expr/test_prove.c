@@ -233,14 +233,24 @@ static void test_given(void) {
 /* ---- random problems, judged by counting ------------------------------------------------------ */
 
 enum { DIMS = 2, MOST_DIM = 4 };
-typedef struct World { int64_t dim[DIMS], label[3]; } World;
+typedef struct World { int64_t dim[DIMS], label[3], data[8]; } World;
+static bool with_reads;
 
 static bool world_dim(void *ctx, Str name, int64_t *out) {
   *out = ((World *)ctx)->dim[name->s[0] == 'M'];
   return true;
 }
 
+static int64_t at_world(World *w, const Expr *e);
+
+/* %0[x] is data[x], going round. */
+static const Expr *read_world(void *ctx, Exprs *p, const Expr *e) {
+  if (e->kind != EX_READ) return e;
+  return expr_int(p, DT_I64, ((World *)ctx)->data[at_world(ctx, e->arg[0]) & 7]);
+}
+
 static int64_t at_world(World *w, const Expr *e) {
+  if (e->has & HAS_READ) e = expr_map(P, e, read_world, w);
   ExprEnv env = {.label = w->label, .n_label = 3, .dim = world_dim, .ctx = w};
   Value v;
   if (!expr_value(e, &env, &v)) printf("# no value: %s\n", pr(e)), exit(1);
@@ -268,6 +278,10 @@ static const Expr *random_extent(Gen *g, bool dims) {
 
 static const Expr *random_index(Gen *g, bool dims, int depth) {
   const Expr *a, *b;
+  if (depth == 0 && with_reads && gen_int(g, 0, 3) == 0) {
+    a = expr_label(P, gen_int(g, 0, 2));
+    return expr_read(P, DT_I64, 0, 1, &a);
+  }
   if (depth == 0) return gen_int(g, 0, 3) ? expr_label(P, gen_int(g, 0, 2)) : gen_int(g, 0, 1) ? dim(g, dims) : num(gen_int(g, -3, 5));
   a = random_index(g, dims, depth - 1), b = random_index(g, dims, depth - 1 - (depth > 1 && gen_int(g, 0, 1)));
   switch (gen_int(g, 0, 15)) {
@@ -352,15 +366,16 @@ static bool point_is_right(const Facts *f, const Expr *goal, const Proof *r) {
   return facts_hold(&w, f) && !at_world(&w, goal);
 }
 
-static void judge(Count *c, const Facts *f, const Expr *goal, bool dims) {
+static void judge(Count *c, const Facts *f, const Expr *goal, bool dims, Gen *g) {
   Proof r = prove(P, f, goal);
   World w;
+  for (int k = 0; k < 8; k++) w.data[k] = gen_int(g, -2, 6);
   bool wrong = r.verdict == REFUTED && !point_is_right(f, goal, &r), any, needed = true;
   for (w.dim[0] = 0; !wrong && w.dim[0] <= (dims ? MOST_DIM : 0); w.dim[0]++)
     for (w.dim[1] = 0; !wrong && w.dim[1] <= (dims ? MOST_DIM : 0); w.dim[1]++) {
       bool holds = goal_holds(&w, f, goal, &any);
       if (r.verdict == PROVED) wrong = !holds;
-      if (r.verdict == REFUTED) wrong = any && holds;
+      if (r.verdict == REFUTED && !with_reads) wrong = any && holds;
       if (r.verdict == OPEN_DIMS) {
         bool says = at_world(&w, r.condition) != 0;
         wrong = (says && !holds) || (r.condition->has & ~HAS_DIM);
@@ -368,7 +383,7 @@ static void judge(Count *c, const Facts *f, const Expr *goal, bool dims) {
       }
       if (wrong) tell(f, goal, &r, &w);
     }
-  if (!dims && (r.verdict == OPEN_DATA || r.verdict == OPEN_DIMS)) wrong = true, w.dim[0] = 0, tell(f, goal, &r, &w);
+  if (!dims && !with_reads && (r.verdict == OPEN_DATA || r.verdict == OPEN_DIMS)) wrong = true, w.dim[0] = 0, tell(f, goal, &r, &w);
   c->wrong += wrong;
   c->n[r.verdict]++;
   if (r.verdict == OPEN_DIMS) c->tight += needed, c->loose += !needed;
@@ -380,7 +395,8 @@ static void random_problem(Gen *g, bool dims, const Expr **extent, const Expr **
   for (uint32_t k = 0; k < f->n_hold; k++) hold[k] = random_bool(g, dims, (int)gen_int(g, 0, 1));
 }
 
-static void test_random(bool dims, uint64_t seed, int n) {
+static void test_random(bool dims, bool reads, uint64_t seed, int n) {
+  with_reads = reads;
   Gen g = {.state = seed, .p = P, .t = T};
   Count c = {0};
   for (int k = 0; k < n && c.wrong < 5; k++) {
@@ -388,9 +404,10 @@ static void test_random(bool dims, uint64_t seed, int n) {
     Facts f;
     if (k % 5000 == 4999) pool_new(&g);
     random_problem(&g, dims, extent, hold, &f);
-    judge(&c, &f, random_bool(&g, dims, (int)gen_int(&g, 0, 2)), dims);
+    judge(&c, &f, random_bool(&g, dims, (int)gen_int(&g, 0, 2)), dims, &g);
   }
-  OK_INT(c.wrong, 0, "%d problems %s dims", n, dims ? "with" : "without");
+  with_reads = false;
+  OK_INT(c.wrong, 0, "%d problems %s dims%s", n, dims ? "with" : "without", reads ? " and with reads" : "");
   printf("# proved %d, refuted %d, open on dims %d (%d conditions exact), open on data %d\n", c.n[PROVED], c.n[REFUTED],
          c.n[OPEN_DIMS], c.tight, c.n[OPEN_DATA]);
 }
@@ -510,10 +527,12 @@ int main(int argc, char **argv) {
   test_normal_laws();
   test_given();
   test_nonempty();
-  test_random(false, 11, n);
-  test_random(true, 12, n);
-  test_random_nonempty(false, 13, n);
-  test_random_nonempty(true, 14, n / 2);
+  uint64_t seed = argc > 2 ? (uint64_t)atoi(argv[2]) : 0;
+  test_random(false, false, seed + 11, n);
+  test_random(true, false, seed + 12, n);
+  test_random(true, true, seed + 15, n);
+  test_random_nonempty(false, seed + 13, n);
+  test_random_nonempty(true, seed + 14, n / 2);
   clock_one("fast", "i:$N", "", "((0 <= i) and (i < $N))", 100000);
   clock_one("affine", "i:($N - 2);r:3", "", "((i + r) < $N)", 10000);
   clock_one("pooling", "i:((($N - 3) // 2) + 1);r:3", "", "(((2 * i) + r) < $N)", 10000);

@@ -144,6 +144,9 @@ static void test_reals(void) {
   Value a = F(DT_F64, nan), b = F(DT_F64, 1);
   OK(!op_value(OP_LE, DT_BOOL, 2, (Value[]){a, b}).i && op_value(OP_NE, DT_BOOL, 2, (Value[]){a, a}).i &&
          !op_value(OP_EQ, DT_BOOL, 2, (Value[]){a, a}).i && op_value(OP_ISNAN, DT_BOOL, 1, &a).i, "NaN compares with nothing");
+  Value below = F(DT_F32, -inf);
+  OK_INT(op_value(OP_ISINF, DT_BOOL, 1, &below).i, 1, "isinf of -inf is true, which is 1");
+  OK_INT(op_value(OP_ISNAN, DT_BOOL, 1, &below).i, 0, "and isnan is not");
   for (int op = 0; op < OPS; op++) { /* every real operation has a case */
     if (op_info[op].rule != RULE_REAL && op_info[op].rule != RULE_SAME) continue;
     for (DType t = DT_F64; t <= DT_BF16; t++) {

@@ -1,6 +1,6 @@
-/* tests/graph/test_graph.c - building an EinGraph, and its text: graphs by hand, from text and at random go
- * through print and read and come back equal in all fields; malformed texts are refused with their complaint;
- * equations read as a person would write them. */
+/* tests/graph/test_graph.c - building an EinGraph, and its text: graphs by hand, from text and at
+ * random go through print and read and come back equal in all fields; malformed texts are refused
+ * with their complaint; equations read as a person would write them. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -49,55 +49,55 @@ static bool comes_back(const EinGraph *g) {
 /* ---- a text with everything in it ------------------------------------------------------------ */
 
 static const char full[] =
-  "eingraph 1\n"
-  "dim S = 128\n"
-  "dim K\n"
-  "dim Ω\n"
-  "monoid lse:f64 = (#0 + log1p(exp((#1 - #0)))) identity -inf\n"
-  "monoid \"sum\":f32 = (#0 + #1) identity 0.0:f32\n"
-  "ids 40\n"
-  "vertex %0 X.default[i:128, j:$K] : f32 = f32((i + j)) @\"a.ein\":5:20\n"
-  "input %1 X[128, $K] : f32 default %0 @\"dir/a \\\"b\\\".ein\":5:7\n"
-  "param %2 W[4, ($K * $Ω)] : bf16\n"
-  "vertex %3 ν.m~1[s:128, s':$K] : f64 = sum:f64[a:64 where (a <= s)] "
-  "(f64(%1[s, s']) * f64(%1[a, s'])) domain (s < s') @\"a.ein\":12:1\n"
-  "vertex %4 n[] : i64 = 3\n"
-  "vertex %5 [i:4, (h:2 _2=\"weird name\":$K), (d:1 e:1)] : bf16 = map:f32 "
-  "(%1[i, _2] * inf:f32)\n"
-  "vertex %6 l[i:4] : f64 = lse:f64[j:4] f64(%2[i, j])\n"
-  "vertex %7 [] : f32 = \"sum\":f32[where (1 < $K)] nan:f32\n"
-  "vertex %8 m[i:4] : i64 = argmax:bf16[j:4] %2[i, j]\n"
-  "vertex %9 \"a b\\n\\x00\"[i:4] : f32 = %1[%8[i], 0]\n"
-  "vertex %13 W0[i:4, j:4] : f32 = 1.0:f32\n"
-  "repeat %20 t < %4 turns 3 named loop @\"f\":1:1 {\n"
-  "  state %21 W[4, 4] : f32 = %13 @\"f\":2:2\n"
-  "  state %22 [] : f32 = %7\n"
-  "  vertex %23 [i:4, j:4] : f32 = (%21[i, j] + (%21[j, i] * f32(@t)))\n"
-  "  repeat %24 _1=\"t\" < %4 {\n"
-  "    state %25 X[4, 4] : f32 = %21\n"
-  "    vertex %26 [i:4, j:4] : f32 = (%25[i, j] * f32((@t + @_1)))\n"
-  "    next %25 = %26\n"
-  "  }\n"
-  "  final %27 X = %24.0\n"
-  "  vertex %28 stop[] : bool = any:bool[i:4] (%27[i, i] > 1.0:f32)\n"
-  "  next %21 = %27\n"
-  "  next %22 = %22\n"
-  "  stack L = %23 axis 1\n"
-  "  stack \"M N\" = %28 axis 0\n"
-  "  until %28\n"
-  "}\n"
-  "final %30 W = %20.0 @\"f\":9:1\n"
-  "final %31 = %20.1\n"
-  "stacked %32 L = %20.0\n"
-  "stacked %33 \"M N\" = %20.1\n"
-  "turns %34 t = %20\n"
-  "vertex %35 ok[] : bool = (%34[] < 3)\n"
-  "output Y = %30\n"
-  "output \"odd name\" = %32\n"
-  "assert %35 \"it \\\\ holds\" @\"f\":3:4\n"
-  "assert %35\n"
-  "check (3 <= $K) \"K is \\x1b[1mlarge\" @\"f\":4:5\n"
-  "check true\n";
+    "eingraph 1\n"
+    "dim S = 128\n"
+    "dim K\n"
+    "dim Ω\n"
+    "monoid lse:f64 = (#0 + log1p(exp((#1 - #0)))) identity -inf\n"
+    "monoid \"sum\":f32 = (#0 + #1) identity 0.0:f32\n"
+    "ids 40\n"
+    "vertex %0 X.default[i:128, j:$K] : f32 = f32((i + j)) @\"a.ein\":5:20\n"
+    "input %1 X[128, $K] : f32 default %0 @\"dir/a \\\"b\\\".ein\":5:7\n"
+    "param %2 W[4, ($K * $Ω)] : bf16\n"
+    "vertex %3 ν.m~1[s:128, s':$K] : f64 = sum:f64[a:64 where (a <= s)] "
+    "(f64(%1[s, s']) * f64(%1[a, s'])) domain (s < s') @\"a.ein\":12:1\n"
+    "vertex %4 n[] : i64 = 3\n"
+    "vertex %5 [i:4, (h:2 _2=\"weird name\":$K), (d:1 e:1)] : bf16 = map:f32 "
+    "(%1[i, _2] * inf:f32)\n"
+    "vertex %6 l[i:4] : f64 = lse:f64[j:4] f64(%2[i, j])\n"
+    "vertex %7 [] : f32 = \"sum\":f32[where (1 < $K)] nan:f32\n"
+    "vertex %8 m[i:4] : i64 = argmax:bf16[j:4] %2[i, j]\n"
+    "vertex %9 \"a b\\n\\x00\"[i:4] : f32 = %1[%8[i], 0]\n"
+    "vertex %13 W0[i:4, j:4] : f32 = 1.0:f32\n"
+    "repeat %20 t < %4 turns 3 named loop @\"f\":1:1 {\n"
+    "  state %21 W[4, 4] : f32 = %13 @\"f\":2:2\n"
+    "  state %22 [] : f32 = %7\n"
+    "  vertex %23 [i:4, j:4] : f32 = (%21[i, j] + (%21[j, i] * f32(@t)))\n"
+    "  repeat %24 _1=\"t\" < %4 {\n"
+    "    state %25 X[4, 4] : f32 = %21\n"
+    "    vertex %26 [i:4, j:4] : f32 = (%25[i, j] * f32((@t + @_1)))\n"
+    "    next %25 = %26\n"
+    "  }\n"
+    "  final %27 X = %24.0\n"
+    "  vertex %28 stop[] : bool = any:bool[i:4] (%27[i, i] > 1.0:f32)\n"
+    "  next %21 = %27\n"
+    "  next %22 = %22\n"
+    "  stack L = %23 axis 1\n"
+    "  stack \"M N\" = %28 axis 0\n"
+    "  until %28\n"
+    "}\n"
+    "final %30 W = %20.0 @\"f\":9:1\n"
+    "final %31 = %20.1\n"
+    "stacked %32 L = %20.0\n"
+    "stacked %33 \"M N\" = %20.1\n"
+    "turns %34 t = %20\n"
+    "vertex %35 ok[] : bool = (%34[] < 3)\n"
+    "output Y = %30\n"
+    "output \"odd name\" = %32\n"
+    "assert %35 \"it \\\\ holds\" @\"f\":3:4\n"
+    "assert %35\n"
+    "check (3 <= $K) \"K is \\x1b[1mlarge\" @\"f\":4:5\n"
+    "check true\n";
 
 static void check_full(void) {
   Arena *a = arena_new();
@@ -145,83 +145,88 @@ static void check_broken(void) {
 
 /* ---- malformed texts ------------------------------------------------------------------------- */
 
-static const struct { DiagCode code; const char *text, *want; } malformed[] = {
-  {D_E901, "", "wanted the line `eingraph 1` first"},
-  {D_E901, "eingraph 2\n", "wanted the line `eingraph 1` first"},
-  {D_E901, "vertex %0 [] : f32 = 1.0:f32\n", "wanted the line"},
-  {D_E902, "foo\n", "wanted a line that begins with input"},
-  {D_E902, "inputs %0 X[] : f32\n", "wanted a line that begins with"},
-  {D_E902, "}\n", "wanted a line that begins with"},
-  {D_E902, "\xff\xfe\n", "wanted a line that begins with"},
-  {D_E903, "input X[4] : f32\n", "wanted a node here, like %7"},
-  {D_E903, "input %X[4] : f32\n", "wanted the node's number here"},
-  {D_E903, "input %0 X\n", "wanted `[` here"},
-  {D_E903, "input %0 X[4 5] : f32\n", "wanted `,` here"},
-  {D_E903, "input %0 X[4] f32\n", "wanted `:` here"},
-  {D_E903, "input %0 X[4] : f32 5\n", "wanted the end of the line here"},
-  {D_E903, "vertex %0 [i:4] : i64\n", "wanted `=` here"},
-  {D_E903, "vertex %0 [4] : i64 = 1\n", "wanted a name here"},
-  {D_E903, "vertex %0 [(i:4, j:3)] : i64 = 1\n", "wanted a name here"},
-  {D_E903, "vertex %0 [] : i64 = sum:i64 1\n", "wanted `[` here"},
-  {D_E903, "vertex %0 [] : i64 = sum:i64[i:4 j:3] 1\n", "wanted `,` here"},
-  {D_E903, "vertex %0 [] : i64 = 1 2\n", "wanted the end of the line here"},
-  {D_E903, "vertex %0 [] : i64 = 1 @f:1:2\n", "wanted a string in quotes here"},
-  {D_E903, "vertex %0 [] : i64 = 1 @\"f\":1\n", "wanted `:` here"},
-  {D_E903, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0\n}\n", "wanted `{` here"},
-  {D_E903, "dim\n", "wanted a name here"},
-  {D_E903, "dim N = x\n", "wanted a size here"},
-  {D_E903, "monoid m:f32 = #0\n", "wanted `identity` here"},
-  {D_E904, "vertex %0 [] : i64 = (1 + \n", "an expression is missing"},
-  {D_E904, "vertex %0 [] : i64 = (1 + 2.0)\n", "the operation does not take such arguments"},
-  {D_E904, "vertex %0 [] : i64 = j\n", "no such label"},
-  {D_E904, "vertex %0 [] : i64 = @t\n", "no such loop variable"},
-  {D_E904, "vertex %0 [] : i64 = #0\n", "#0 and #1 stand in monoids only"},
-  {D_E904, "vertex %0 [i:4] : i64 = sum:i64[j:i] 1\n", "no such label"},
-  {D_E905, "output Y = %3\n", "%3 is not defined above this line"},
-  {D_E905, "vertex %0 [] : i64 = %0[]\n", "%0 is not defined above this line"},
-  {D_E905, "vertex %0 [] : i64 = (1 + %99999999999[])\n", "is not defined above this line"},
-  {D_E905, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n}\nvertex %2 [] : i64 = %1[]\n",
-   "%1 is a repeat, not a tensor"},
-  {D_E906, "vertex %0 [] : i64 = 1\nvertex %0 [] : i64 = 1\n", "%0 is defined already"},
-  {D_E907, "input %0 X[4] : f31\n", "wanted a dtype here"},
-  {D_E907, "vertex %0 [i:4.5] : i64 = 1\n", "a size is i64"},
-  {D_E907, "vertex %0 [i:true] : i64 = 1\n", "a size is i64"},
-  {D_E908, "vertex %16777216 [] : i64 = 1\n", "a node's number is from 0 to 16777215"},
-  {D_E908, "dim N = 99999999999999999999\n", "a size is from"},
-  {D_E908, "vertex %0 [] : i64 = 1 @\"f\":1:9999999999\n", "a column is from"},
-  {D_E909, "state %0 [] : i64 = %0\n", "`state` stands in a repeat only"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\ninput %2 X[4] : f32\n}\n",
-   "`input` stands outside of repeats only"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n", "wanted `}` for repeat %1"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstate %2 [] : i64 = %0\n}\n",
-   "state %2 of this block has no next"},
-  {D_E909,
-   "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstate %2 [] : i64 = %0\nnext %2 = %0\n"
-   "next %2 = %0\n}\n",
-   "this state has a next already"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nnext %0 = %0\n}\n",
-   "wanted a state of this block"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nuntil %0\nuntil %0\n}\n",
-   "this block has an until already"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nfinal %1 = %0.0\n", "wanted a repeat whose block is closed"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nturns %2 = %1\n}\n",
-   "wanted a repeat whose block is closed"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n}\nfinal %2 = %1.0\n",
-   "this repeat has no states"},
-  {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstack L = %0 axis 0\n}\nstacked %2 = %1.0\n",
-   "a repeat without `turns` cannot stack"},
-  {D_E909,
-   "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 turns 4 {\nstack L = %0 axis 1\n}\n"
-   "stacked %2 = %1.0\n",
-   "the stack's axis is beyond its rank"},
-  {D_E910, "vertex %0 [] : i64 = foo:i64[j:3] j\n", "no reducer and no monoid of i64 is called foo"},
-  {D_E910, "vertex %0 [] : i64 = \"sum\":i64[j:3] j\n", "no reducer and no monoid of i64"},
-  {D_E911, "vertex %0 [i:4, i:4] : i64 = 1\n", "label i stands here twice"},
-  {D_E911, "dim N\ndim N\n", "dim N is declared already"},
-  {D_E911, "monoid m:i64 = #0 identity 0\nmonoid m:i64 = #1 identity 0\n", "declared already"},
-  {D_E912, "output \"Y = %0\n", "the string has no closing quote"},
-  {D_E912, "output \"\\q\" = %0\n", "wanted \\\" \\\\ \\n \\t or \\x and two digits"},
-  {D_E912, "output \"\\x4\" = %0\n", "two digits"},
+static const struct {
+  DiagCode code;
+  const char *text, *want;
+} malformed[] = {
+    {D_E901, "", "wanted the line `eingraph 1` first"},
+    {D_E901, "eingraph 2\n", "wanted the line `eingraph 1` first"},
+    {D_E901, "vertex %0 [] : f32 = 1.0:f32\n", "wanted the line"},
+    {D_E902, "foo\n", "wanted a line that begins with input"},
+    {D_E902, "inputs %0 X[] : f32\n", "wanted a line that begins with"},
+    {D_E902, "}\n", "wanted a line that begins with"},
+    {D_E902, "\xff\xfe\n", "wanted a line that begins with"},
+    {D_E903, "input X[4] : f32\n", "wanted a node here, like %7"},
+    {D_E903, "input %X[4] : f32\n", "wanted the node's number here"},
+    {D_E903, "input %0 X\n", "wanted `[` here"},
+    {D_E903, "input %0 X[4 5] : f32\n", "wanted `,` here"},
+    {D_E903, "input %0 X[4] f32\n", "wanted `:` here"},
+    {D_E903, "input %0 X[4] : f32 5\n", "wanted the end of the line here"},
+    {D_E903, "vertex %0 [i:4] : i64\n", "wanted `=` here"},
+    {D_E903, "vertex %0 [4] : i64 = 1\n", "wanted a name here"},
+    {D_E903, "vertex %0 [(i:4, j:3)] : i64 = 1\n", "wanted a name here"},
+    {D_E903, "vertex %0 [] : i64 = sum:i64 1\n", "wanted `[` here"},
+    {D_E903, "vertex %0 [] : i64 = sum:i64[i:4 j:3] 1\n", "wanted `,` here"},
+    {D_E903, "vertex %0 [] : i64 = 1 2\n", "wanted the end of the line here"},
+    {D_E903, "vertex %0 [] : i64 = 1 @f:1:2\n", "wanted a string in quotes here"},
+    {D_E903, "vertex %0 [] : i64 = 1 @\"f\":1\n", "wanted `:` here"},
+    {D_E903, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0\n}\n", "wanted `{` here"},
+    {D_E903, "dim\n", "wanted a name here"},
+    {D_E903, "dim N = x\n", "wanted a size here"},
+    {D_E903, "monoid m:f32 = #0\n", "wanted `identity` here"},
+    {D_E904, "vertex %0 [] : i64 = (1 + \n", "an expression is missing"},
+    {D_E904, "vertex %0 [] : i64 = (1 + 2.0)\n", "the operation does not take such arguments"},
+    {D_E904, "vertex %0 [] : i64 = j\n", "no such label"},
+    {D_E904, "vertex %0 [] : i64 = @t\n", "no such loop variable"},
+    {D_E904, "vertex %0 [] : i64 = #0\n", "#0 and #1 stand in monoids only"},
+    {D_E904, "vertex %0 [i:4] : i64 = sum:i64[j:i] 1\n", "no such label"},
+    {D_E905, "output Y = %3\n", "%3 is not defined above this line"},
+    {D_E905, "vertex %0 [] : i64 = %0[]\n", "%0 is not defined above this line"},
+    {D_E905, "vertex %0 [] : i64 = (1 + %99999999999[])\n", "is not defined above this line"},
+    {D_E905, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n}\nvertex %2 [] : i64 = %1[]\n",
+     "%1 is a repeat, not a tensor"},
+    {D_E906, "vertex %0 [] : i64 = 1\nvertex %0 [] : i64 = 1\n", "%0 is defined already"},
+    {D_E907, "input %0 X[4] : f31\n", "wanted a dtype here"},
+    {D_E907, "vertex %0 [i:4.5] : i64 = 1\n", "a size is i64"},
+    {D_E907, "vertex %0 [i:true] : i64 = 1\n", "a size is i64"},
+    {D_E908, "vertex %16777216 [] : i64 = 1\n", "a node's number is from 0 to 16777215"},
+    {D_E908, "dim N = 99999999999999999999\n", "a size is from"},
+    {D_E908, "vertex %0 [] : i64 = 1 @\"f\":1:9999999999\n", "a column is from"},
+    {D_E909, "state %0 [] : i64 = %0\n", "`state` stands in a repeat only"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\ninput %2 X[4] : f32\n}\n",
+     "`input` stands outside of repeats only"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n", "wanted `}` for repeat %1"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstate %2 [] : i64 = %0\n}\n",
+     "state %2 of this block has no next"},
+    {D_E909,
+     "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstate %2 [] : i64 = %0\nnext %2 = %0\n"
+     "next %2 = %0\n}\n",
+     "this state has a next already"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nnext %0 = %0\n}\n",
+     "wanted a state of this block"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nuntil %0\nuntil %0\n}\n",
+     "this block has an until already"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nfinal %1 = %0.0\n", "wanted a repeat whose block is closed"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nturns %2 = %1\n}\n",
+     "wanted a repeat whose block is closed"},
+    {D_E909, "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\n}\nfinal %2 = %1.0\n",
+     "this repeat has no states"},
+    {D_E909,
+     "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 {\nstack L = %0 axis 0\n}\nstacked %2 = %1.0\n",
+     "a repeat without `turns` cannot stack"},
+    {D_E909,
+     "vertex %0 n[] : i64 = 1\nrepeat %1 t < %0 turns 4 {\nstack L = %0 axis 1\n}\n"
+     "stacked %2 = %1.0\n",
+     "the stack's axis is beyond its rank"},
+    {D_E910, "vertex %0 [] : i64 = foo:i64[j:3] j\n",
+     "no reducer and no monoid of i64 is called foo"},
+    {D_E910, "vertex %0 [] : i64 = \"sum\":i64[j:3] j\n", "no reducer and no monoid of i64"},
+    {D_E911, "vertex %0 [i:4, i:4] : i64 = 1\n", "label i stands here twice"},
+    {D_E911, "dim N\ndim N\n", "dim N is declared already"},
+    {D_E911, "monoid m:i64 = #0 identity 0\nmonoid m:i64 = #1 identity 0\n", "declared already"},
+    {D_E912, "output \"Y = %0\n", "the string has no closing quote"},
+    {D_E912, "output \"\\q\" = %0\n", "wanted \\\" \\\\ \\n \\t or \\x and two digits"},
+    {D_E912, "output \"\\x4\" = %0\n", "two digits"},
 };
 
 static void check_malformed(void) {
@@ -252,7 +257,8 @@ static void check_limits(void) {
   buf_str(&b, "] : i64 = 1\nvertex %1 [] : i64 = 1\n");
   for (int i = 0; i <= GRAPH_DEPTH; i++) buf_printf(&b, "repeat %%%d t < %%1 {\n", i + 2);
   OK(!read_text(a, b.s, b.len, d) && d->errors == 2, "too many labels, too deep repeats");
-  OK(d->errors == 2 && d->all.at[0]->code == D_E913 && d->all.at[1]->code == D_E913, "both by name");
+  OK(d->errors == 2 && d->all.at[0]->code == D_E913 && d->all.at[1]->code == D_E913,
+     "both by name");
   /* what hangs on a line that failed is not complained about */
   static const char hang[] = "eingraph 1\ninput %0 X[4 : f32\nvertex %1 [i:4] : f32 = %0[i]\n"
                              "output Y = %1\noutput Z = %9\n";
@@ -264,7 +270,12 @@ static void check_limits(void) {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-typedef struct Made { Arena *a; EinGraph *g; Exprs *p; EinNode *x, *v; } Made;
+typedef struct Made {
+  Arena *a;
+  EinGraph *g;
+  Exprs *p;
+  EinNode *x, *v;
+} Made;
 
 static Made make(void) {
   Made m = {.a = arena_new()};
@@ -290,7 +301,8 @@ static void check_building(void) {
   const Expr *at = expr_read(m.p, DT_I64, 2, 1, &i), *zero = expr_int(m.p, DT_I64, 0);
   const Expr *body = expr_op2(m.p, OP_ADD, read2(&m, 3, at, j), read2(&m, 3, zero, i));
   body = expr_op2(m.p, OP_MUL, body, read2(&m, 0, zero, i));
-  EinSum s = {.n_out = 1, .n_red = 1, .n_slot = 4, .reducer = RED_SUM, .acc = DT_F32, .dtype = DT_F32};
+  EinSum s = {
+      .n_out = 1, .n_red = 1, .n_slot = 4, .reducer = RED_SUM, .acc = DT_F32, .dtype = DT_F32};
   s.body = body;
   s.where = expr_op2(m.p, OP_LT, expr_read(m.p, DT_I64, 2, 1, &i), j);
   EinNode *draft[4] = {m.x, m.v, m.v, m.x};
@@ -326,43 +338,46 @@ static void check_building(void) {
 
 /* ---- equality -------------------------------------------------------------------------------- */
 
-static const struct { const char *from, *to, *why; } changes[] = {
-  {"dim N", "dim M", "a dim's name is N and M"},
-  {"dim N", "dim N = 3", "whether a dim is known"},
-  {"i:4", "i:5", "the shape differs"},
-  {"(#0 + #1)", "(#0 * #1)", "the monoid's function differs"},
-  {"input %0", "param %0", "param is 0 and 1"},
-  {" X[", " Y[", "the name is X and Y"},
-  {"@\"f\":1:2", "@\"g\":1:2", "the place's file is f and g"},
-  {"@\"f\":1:2", "@\"f\":1:3", "the place's column"},
-  {"@\"f\":1:2", "", "the place's file is f and (none)"},
-  {"sum:f32", "sum:f64", "the accumulator's dtype"},
-  {"sum:f32", "prod:f32", "the reducer"},
-  {"j:4 where (j < i)", "j:4", "where differs"},
-  {"j:4", "j:5", "a label's bound differs"},
-  {"1.5", "1.25", "the body differs"},
-  {"domain (i < 3)", "", "the domain differs"},
-  {"state %4 W", "state %4 V", "the name is W and V"},
-  {"next %4 = %5", "next %4 = %1", "a state's next is 5 and 1"},
-  {"axis 1", "axis 0", "a stack's axis"},
-  {"until %6", "", "the stop is there in one only"},
-  {"t < %2", "u < %2", "the loop variable is t and u"},
-  {"output Y", "output Z", "an output's name is Y and Z"},
-  {"\"ok\"", "\"oh\"", "an assert's text is ok and oh"},
-  {"(2 < $N)", "(3 < $N)", "a check differs"},
-  {"%9", "%11", "the number of ids"},
+static const struct {
+  const char *from, *to, *why;
+} changes[] = {
+    {"dim N", "dim M", "a dim's name is N and M"},
+    {"dim N", "dim N = 3", "whether a dim is known"},
+    {"i:4", "i:5", "the shape differs"},
+    {"(#0 + #1)", "(#0 * #1)", "the monoid's function differs"},
+    {"input %0", "param %0", "param is 0 and 1"},
+    {" X[", " Y[", "the name is X and Y"},
+    {"@\"f\":1:2", "@\"g\":1:2", "the place's file is f and g"},
+    {"@\"f\":1:2", "@\"f\":1:3", "the place's column"},
+    {"@\"f\":1:2", "", "the place's file is f and (none)"},
+    {"sum:f32", "sum:f64", "the accumulator's dtype"},
+    {"sum:f32", "prod:f32", "the reducer"},
+    {"j:4 where (j < i)", "j:4", "where differs"},
+    {"j:4", "j:5", "a label's bound differs"},
+    {"1.5", "1.25", "the body differs"},
+    {"domain (i < 3)", "", "the domain differs"},
+    {"state %4 W", "state %4 V", "the name is W and V"},
+    {"next %4 = %5", "next %4 = %1", "a state's next is 5 and 1"},
+    {"axis 1", "axis 0", "a stack's axis"},
+    {"until %6", "", "the stop is there in one only"},
+    {"t < %2", "u < %2", "the loop variable is t and u"},
+    {"output Y", "output Z", "an output's name is Y and Z"},
+    {"\"ok\"", "\"oh\"", "an assert's text is ok and oh"},
+    {"(2 < $N)", "(3 < $N)", "a check differs"},
+    {"%9", "%11", "the number of ids"},
 };
 
 static void check_equality(void) {
   Arena *a = arena_new();
-  const char *text = "eingraph 1\ndim N\nmonoid m:f32 = (#0 + #1) identity 0.0:f32\n"
-                     "input %0 X[4, $N] : f32\n"
-                     "vertex %1 [i:4] : f32 = sum:f32[j:4 where (j < i)] (%0[i, j] * 1.5:f32) "
-                     "domain (i < 3) @\"f\":1:2\nvertex %2 n[] : i64 = 2\n"
-                     "repeat %3 t < %2 turns 2 {\n state %4 W[4] : f32 = %1\n"
-                     " vertex %5 [k:4] : f32 = %4[k]\n vertex %6 [] : bool = true\n"
-                     " next %4 = %5\n stack L = %5 axis 1\n until %6\n}\n"
-                     "vertex %9 [] : bool = true\noutput Y = %9\nassert %9 \"ok\"\ncheck (2 < $N)\n";
+  const char *text =
+      "eingraph 1\ndim N\nmonoid m:f32 = (#0 + #1) identity 0.0:f32\n"
+      "input %0 X[4, $N] : f32\n"
+      "vertex %1 [i:4] : f32 = sum:f32[j:4 where (j < i)] (%0[i, j] * 1.5:f32) "
+      "domain (i < 3) @\"f\":1:2\nvertex %2 n[] : i64 = 2\n"
+      "repeat %3 t < %2 turns 2 {\n state %4 W[4] : f32 = %1\n"
+      " vertex %5 [k:4] : f32 = %4[k]\n vertex %6 [] : bool = true\n"
+      " next %4 = %5\n stack L = %5 axis 1\n until %6\n}\n"
+      "vertex %9 [] : bool = true\noutput Y = %9\nassert %9 \"ok\"\ncheck (2 < $N)\n";
   EinGraph *g = read_well(a, text);
   OK(is_sound(g) && graph_equal(g, g, NULL) && comes_back(g), "a graph is equal to itself");
   for (size_t i = 0; i < COUNT(changes); i++) {
@@ -384,25 +399,27 @@ static void check_equality(void) {
 
 /* ---- equations, pictures, data --------------------------------------------------------------- */
 
-static const struct { const char *line, *want; } equations[] = {
-  {"[h:2, s:4, s':4] : f32 = sum:f32[d:4] (%0[s, d] * %1[s', d])",
-   "Z[h,s,s'] = sum[d] Q[s,d] * K[s',d]"},
-  {"[i:4] : f32 = ((%0[i, 0] + %0[i, 1]) * %1[i, 0])", "Z[i] = (Q[i,0] + Q[i,1]) * K[i,0]"},
-  {"[i:4] : f32 = (%0[i, 0] - (%0[i, 1] - %1[i, 0]))", "Z[i] = Q[i,0] - (Q[i,1] - K[i,0])"},
-  {"[i:4] : f32 = ((%0[i, 0] - %0[i, 1]) - %1[i, 0])", "Z[i] = Q[i,0] - Q[i,1] - K[i,0]"},
-  {"[i:4] : f32 = neg((%0[i, 0] ^ 2.0:f32))", "Z[i] = -Q[i,0]^2.0"},
-  {"[i:4] : f32 = (neg(%0[i, 0]) ^ 2.0:f32)", "Z[i] = (-Q[i,0])^2.0"},
-  {"[i:4] : f32 = sum:f32[j:4] (%0[i, j] + %1[i, j])", "Z[i] = sum[j] (Q[i,j] + K[i,j])"},
-  {"[i:4] : f32 = %0[((2 * i) + -1), ((i // 2) % 3)]", "Z[i] = Q[2*i-1,i//2 % 3]"},
-  {"[i:4] : f32 = select(((i < 2) and (not((i == 0)) or false)), exp(%0[i, i]), -1.5:f32)",
-   "Z[i] = if i < 2 and not i == 0 then exp(Q[i,i]) else -1.5"},
-  {"[i:4] : f64 = max:f64[j:4 where (j <= i)] f64(max(%0[i, j], 0.0:f32)) domain (i < $N)",
-   "Z[i] = max[j where j <= i] f64(max(Q[i,j], 0.0)), where i < N"},
-  {"[(i:4 j:2)] : f32 = sum:f64[k:4] f64(%0[i, k])", "Z[(i j)] = sum:f64[k] f64(Q[i,k])"},
-  {"[] : bool = any:bool[i:4, j:4] (%0[i, j] > 0.0:f32)", "Z = any[i,j] (Q[i,j] > 0.0)"},
-  {"[i:4] : i64 = argmax:f32[j:4] %0[i, j]", "Z[i] = argmax[j] Q[i,j]"},
-  {"[i:4] : bf16 = sum:f32[j:4] %0[i, j]", "Z[i] = sum[j] Q[i,j]"},
-  {"[i:4] : f32 = m:f32[j:4] (%0[i, j] * 2.0:f32)", "Z[i] = m[j](Q[i,j] * 2.0)"},
+static const struct {
+  const char *line, *want;
+} equations[] = {
+    {"[h:2, s:4, s':4] : f32 = sum:f32[d:4] (%0[s, d] * %1[s', d])",
+     "Z[h,s,s'] = sum[d] Q[s,d] * K[s',d]"},
+    {"[i:4] : f32 = ((%0[i, 0] + %0[i, 1]) * %1[i, 0])", "Z[i] = (Q[i,0] + Q[i,1]) * K[i,0]"},
+    {"[i:4] : f32 = (%0[i, 0] - (%0[i, 1] - %1[i, 0]))", "Z[i] = Q[i,0] - (Q[i,1] - K[i,0])"},
+    {"[i:4] : f32 = ((%0[i, 0] - %0[i, 1]) - %1[i, 0])", "Z[i] = Q[i,0] - Q[i,1] - K[i,0]"},
+    {"[i:4] : f32 = neg((%0[i, 0] ^ 2.0:f32))", "Z[i] = -Q[i,0]^2.0"},
+    {"[i:4] : f32 = (neg(%0[i, 0]) ^ 2.0:f32)", "Z[i] = (-Q[i,0])^2.0"},
+    {"[i:4] : f32 = sum:f32[j:4] (%0[i, j] + %1[i, j])", "Z[i] = sum[j] (Q[i,j] + K[i,j])"},
+    {"[i:4] : f32 = %0[((2 * i) + -1), ((i // 2) % 3)]", "Z[i] = Q[2*i-1,i//2 % 3]"},
+    {"[i:4] : f32 = select(((i < 2) and (not((i == 0)) or false)), exp(%0[i, i]), -1.5:f32)",
+     "Z[i] = if i < 2 and not i == 0 then exp(Q[i,i]) else -1.5"},
+    {"[i:4] : f64 = max:f64[j:4 where (j <= i)] f64(max(%0[i, j], 0.0:f32)) domain (i < $N)",
+     "Z[i] = max[j where j <= i] f64(max(Q[i,j], 0.0)), where i < N"},
+    {"[(i:4 j:2)] : f32 = sum:f64[k:4] f64(%0[i, k])", "Z[(i j)] = sum:f64[k] f64(Q[i,k])"},
+    {"[] : bool = any:bool[i:4, j:4] (%0[i, j] > 0.0:f32)", "Z = any[i,j] (Q[i,j] > 0.0)"},
+    {"[i:4] : i64 = argmax:f32[j:4] %0[i, j]", "Z[i] = argmax[j] Q[i,j]"},
+    {"[i:4] : bf16 = sum:f32[j:4] %0[i, j]", "Z[i] = sum[j] Q[i,j]"},
+    {"[i:4] : f32 = m:f32[j:4] (%0[i, j] * 2.0:f32)", "Z[i] = m[j](Q[i,j] * 2.0)"},
 };
 
 static void check_equations(void) {
@@ -410,9 +427,10 @@ static void check_equations(void) {
     Arena *a = arena_new();
     Buf b = buf_new(a);
     EinGraph *g = read_well(
-      a, arena_printf(a, "eingraph 1\ndim N\nmonoid m:f32 = #0 identity 0.0:f32\n"
-                         "input %%0 Q[4, 4] : f32\ninput %%1 K[4, 4] : f32\nvertex %%2 Z%s\n",
-                      equations[i].line));
+        a, arena_printf(a,
+                        "eingraph 1\ndim N\nmonoid m:f32 = #0 identity 0.0:f32\n"
+                        "input %%0 Q[4, 4] : f32\ninput %%1 K[4, 4] : f32\nvertex %%2 Z%s\n",
+                        equations[i].line));
     if (g) graph_equation(&b, g->top->nodes.at[2]);
     OK_STR(b.s, equations[i].want, "equation");
     arena_free(a);

@@ -1,5 +1,5 @@
-/* tests/graph/test_random.c - random graphs, with names as odd as names can be, through check, print and
- * read: sound, equal in all fields, and the same text again. */
+/* tests/graph/test_random.c - random graphs, with names as odd as names can be, through check,
+ * print and read: sound, equal in all fields, and the same text again. */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -12,8 +12,8 @@ typedef struct Gen {
   Exprs *p;
   EinRegion *region;
   uint32_t level;
-  VEC(EinNode *) seen;      /* tensors that may be read */
-  uint32_t labels;          /* of the vertex at hand; and its reads, each in a slot of its own */
+  VEC(EinNode *) seen; /* tensors that may be read */
+  uint32_t labels;     /* of the vertex at hand; and its reads, each in a slot of its own */
   VEC(EinNode *) read;
 } Gen;
 
@@ -23,10 +23,10 @@ static uint32_t below(Gen *r, uint32_t n) {
 }
 
 static Str name(Gen *r, bool label) {
-  static const char *const names[] = {"i",    "s'",      "α",     "softmax.m", "x~1",  "a b",  "max",
-                                      "true", "\"\\",    "inf",   "_0",        "_1",   "_2",   "f32",
-                                      "n'\n", "\xff\x01", "where", "sum",      "1st",  "Σ",    "-",
-                                      "vertex", "}",     "%3",    "and",       "nan",  "'",    ".x"};
+  static const char *const names[] = {
+      "i",  "s'",     "α",  "softmax.m", "x~1",  "a b",      "max",   "true", "\"\\", "inf",
+      "_0", "_1",     "_2", "f32",       "n'\n", "\xff\x01", "where", "sum",  "1st",  "Σ",
+      "-",  "vertex", "}",  "%3",        "and",  "nan",      "'",     ".x"};
   const char *s = names[below(r, COUNT(names))];
   if (label) return strings_printf(r->g->strings, "%s%u", s, below(r, 40));
   return below(r, 4) ? str_from(r->g->strings, s) : NULL;
@@ -34,11 +34,14 @@ static Str name(Gen *r, bool label) {
 
 static Place place(Gen *r) {
   Place p = {0};
-  if (below(r, 2)) p = (Place){str_from(r->g->strings, "dir \"x\"/ä.ein"), below(r, 99), below(r, 99)};
+  if (below(r, 2))
+    p = (Place){str_from(r->g->strings, "dir \"x\"/ä.ein"), below(r, 99), below(r, 99)};
   return p;
 }
 
-static DType dtype(Gen *r) { return (DType)below(r, DTYPES); }
+static DType dtype(Gen *r) {
+  return (DType)below(r, DTYPES);
+}
 
 static const Expr *dim(Gen *r) {
   const Expr *n = expr_dim(r->p, str_from(r->g->strings, below(r, 2) ? "N" : "Ω"));
@@ -56,7 +59,8 @@ static const Expr *expr(Gen *r, DType t, int depth);
 static const Expr *literal(Gen *r, DType t) {
   static const double reals[] = {0.0, -0.0, 1.5, -2.25, 1e-30, 3e38, INFINITY, -INFINITY, NAN, 0.1};
   if (dtype_is_float(t)) return expr_real(r->p, t, reals[below(r, COUNT(reals))]);
-  return expr_int(r->p, t, below(r, 3) ? (int64_t)below(r, 7) - 3 : INT64_MIN + (int64_t)below(r, 3));
+  return expr_int(r->p, t,
+                  below(r, 3) ? (int64_t)below(r, 7) - 3 : INT64_MIN + (int64_t)below(r, 3));
 }
 
 static const Expr *leaf(Gen *r, DType t) {
@@ -87,7 +91,10 @@ static const Expr *read(Gen *r, DType t, int depth) {
 static const Expr *operation(Gen *r, DType t, int depth) {
   Op op = (Op)below(r, OPS);
   OpRule rule = op_info[op].rule;
-  DType in = rule == RULE_COMPARE || rule == RULE_TEST ? dtype(r) : rule == RULE_LOGIC ? DT_BOOL : t, out;
+  DType in = rule == RULE_COMPARE || rule == RULE_TEST ? dtype(r)
+             : rule == RULE_LOGIC                      ? DT_BOOL
+                                                       : t,
+        out;
   if (rule == RULE_CAST) return expr_cast(r->p, t, expr(r, dtype(r), depth - 1));
   const Expr *arg[3];
   for (int i = 0; i < op_info[op].arity; i++) {
@@ -114,7 +121,8 @@ static void reducer(Gen *r, EinSum *s) {
   if (s->acc == DT_BOOL) s->reducer = below(r, 2) ? RED_ANY : RED_ALL;
   if (dtype_is_float(s->acc) && !below(r, 5)) s->reducer = RED_LSE;
   if (s->acc != DT_BOOL && !below(r, 5)) s->reducer = RED_ARGMAX, s->dtype = DT_I64;
-  if (s->acc == DT_F32 && !below(r, 3)) s->reducer = RED_MONOID, s->monoid = r->g->monoids.at[0];
+  if (s->acc == DT_F32 && s->dtype != DT_I64 && !below(r, 3))
+    s->reducer = RED_MONOID, s->monoid = r->g->monoids.at[0];
 }
 
 static EinNode *vertex(Gen *r, const EinNode *like) {
@@ -170,7 +178,8 @@ static void repeat(Gen *r) {
   for (uint32_t i = 0; i < r->seen.len; i++)
     if (r->seen.at[i]->dtype == DT_I64 && !r->seen.at[i]->rank) bound = r->seen.at[i];
   if (!bound || r->level == 3) return;
-  EinNode *n = graph_repeat(r->g, r->region, below(r, 2) ? name(r, true) : str_from(r->g->strings, "t"));
+  EinNode *n =
+      graph_repeat(r->g, r->region, below(r, 2) ? name(r, true) : str_from(r->g->strings, "t"));
   uint32_t seen = r->seen.len;
   EinRegion *out = r->region, *b = n->body;
   n->name = name(r, false);
@@ -190,7 +199,8 @@ static void repeat(Gen *r) {
     b->states.at[i].next = below(r, 3) ? vertex(r, b->states.at[i].node) : b->states.at[i].node;
   if (b->turns && below(r, 2)) {
     EinNode *x = vec_last(r->seen);
-    vec_push(r->a, b->stacks, ((EinStack){str_from(r->g->strings, "L 1"), x, below(r, x->rank + 1)}));
+    vec_push(r->a, b->stacks,
+             ((EinStack){str_from(r->g->strings, "L 1"), x, below(r, x->rank + 1)}));
   }
   EinNode stop = {.dtype = DT_BOOL};
   if (below(r, 2)) b->stop = vertex(r, &stop);
@@ -215,8 +225,8 @@ static EinGraph *generate(Arena *a, uint64_t seed) {
   vec_push(a, g->dims, ((EinDim){.name = str_from(g->strings, "N")}));
   vec_push(a, g->dims, ((EinDim){.name = str_from(g->strings, "Ω")}));
   vec_push(a, g->dims, ((EinDim){str_from(g->strings, "K"), true, 7}));
-  Monoid m = {str_from(g->strings, below(&r, 2) ? "sum" : "lse"), DT_F32, expr_param(r.p, DT_F32, 1),
-              expr_real(r.p, DT_F32, -INFINITY)};
+  Monoid m = {str_from(g->strings, below(&r, 2) ? "sum" : "lse"), DT_F32,
+              expr_param(r.p, DT_F32, 1), expr_real(r.p, DT_F32, -INFINITY)};
   graph_monoid(g, &m);
   r.region = g->top;
   for (uint32_t i = 0; i < 4; i++) {
@@ -258,7 +268,8 @@ static bool holds(Arena *a, uint64_t seed) {
   if (h) graph_print(&again, h);
   graph_dot(&pictures, g);
   graph_json(&pictures, g);
-  bool ok = sound && h && graph_equal(g, h, &out) && graph_check(h, &out) && strcmp(text.s, again.s) == 0;
+  bool ok =
+      sound && h && graph_equal(g, h, &out) && graph_check(h, &out) && strcmp(text.s, again.s) == 0;
   if (ok) return true;
   diags_text(d, &out, false);
   tap_text("why", out.s);

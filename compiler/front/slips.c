@@ -1,0 +1,185 @@
+/* front/slips.c - what to say about characters, names and operators that are none of the language's. In
+ * come places, out go complaints, and for an operator of another language which of ours was meant. */
+#include "parse.h"
+
+#include "../base/utf8.h"
+
+#include <string.h>
+
+static bool text_is(const Parse *p, Token t, const char *s) {
+  size_t n = strlen(s);
+  return t.end - t.at == n && memcmp(p->src->bytes + t.at, s, n) == 0;
+}
+
+/* ---- characters ------------------------------------------------------------------------------ */
+
+typedef struct CharHint { const char *c, *hint; } CharHint;
+
+static const char *char_hint(const char *s, size_t n) {
+  static const CharHint known[] = {
+    {"'", "a prime stands directly behind its name: `s'`; strings are in double quotes"},
+    {"\xE2\x80\xB2", "a prime is written `'`: `s'`"},
+    {"\xE2\x80\x9C", "strings are in plain double quotes: \"text\""},
+    {"\xE2\x80\x9D", "strings are in plain double quotes: \"text\""},
+    {"@", "a product of matrices is `sum[k] A[i,k] * B[k,j]`"},
+    {".", "there are no methods or fields; a number has a digit on both sides of its point"},
+    {"?", "a choice is `if c then a else b`; a value for where there is none is `x ?? 0`"},
+    {"$", "a name is letters, digits and `_`, with primes at its end"},
+    {"\\", "a statement goes on over lines inside brackets and behind an operator; no sign is needed"},
+    {"`", "a name is letters, digits and `_`, with primes at its end"},
+    {"~", "`not` negates a condition"},
+    {"\xC2\xA0", "this is a no-break space; use a plain one"},
+    {"\xE2\x88\x8F", "a product is written `prod[k]`"},
+    {"\xE2\x86\x92", "`if c then a else b` chooses; `=` defines"},
+    {"\xE2\x88\x9A", "a square root is `sqrt(x)`"},
+    {"\xC2\xB2", "a square is `x^2`"},
+    {"\xC3\xB7", "division is `/`"},
+  };
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (strlen(known[i].c) == n && memcmp(known[i].c, s, n) == 0) return known[i].hint;
+  return NULL;
+}
+
+static void bad_char(Parse *p, Span at) {
+  const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
+  uint32_t c = 0;
+  utf8_read(s, at.end - at.at, &c);
+  Diag *g = utf8_hides(c) ? diag_add(p->diags, D_E002, at, "no word begins with the character U+%04X", c)
+                          : diag_add(p->diags, D_E002, at, "no word begins with `%.*s`", (int)(at.end - at.at), s);
+  if (hint) diag_hint(p->diags, g, "%s", hint);
+}
+
+static void bad_number(Parse *p, Span at) {
+  const char *s = p->src->bytes + at.at;
+  int n = (int)(at.end - at.at < 40 ? at.end - at.at : 40), digits = 0;
+  while (digits < n && s[digits] >= '0' && s[digits] <= '9') digits++;
+  Diag *g = diag_add(p->diags, D_E004, at, "`%.*s` is not a number", n, s);
+  bool dot = digits < n && s[digits] == '.';
+  if (digits == 1 && *s == '0' && n > 1 && (s[1] == 'x' || s[1] == 'b' || s[1] == 'o'))
+    diag_hint(p->diags, g, "numbers are decimal");
+  else if (digits == 0)
+    diag_hint(p->diags, g, "a digit comes first: `0%.*s`", n, s);
+  else if (dot && digits + 1 == n)
+    diag_hint(p->diags, g, "a digit follows the point: `%.*s0`", n, s);
+  else if (!dot && at.end - at.at < 40)
+    diag_hint(p->diags, g, "a product is written `%.*s * %.*s`", digits, s, n - digits, s + digits);
+}
+
+static const char *bidi_name(const char *s) {
+  uint32_t c = 0;
+  utf8_read(s, 3, &c);
+  switch (c) {
+  case 0x202A: case 0x202B: return "an embedding";
+  case 0x202D: case 0x202E: return "an override";
+  case 0x2066: case 0x2067: case 0x2068: return "an isolate";
+  case 0x202C: case 0x2069: return "the end of an embedding, override or isolate";
+  default: return "a mark";
+  }
+}
+
+void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
+  Span s = span_at(p, at, end);
+  Diag *g;
+  switch (f) {
+  case FAULT_UTF8:
+    g = diag_add(p->diags, D_E003, s, "this is not UTF-8");
+    diag_hint(p->diags, g, "programs are UTF-8; `iconv -f latin1 -t utf-8` converts an older file");
+    break;
+  case FAULT_CHAR: bad_char(p, s); break;
+  case FAULT_NUL: diag_add(p->diags, D_E002, s, "a NUL byte: is this a text file?"); break;
+  case FAULT_CR:
+    g = diag_add(p->diags, D_E002, s, "a carriage return without a line feed");
+    diag_hint(p->diags, g, "lines end with LF or CR LF");
+    break;
+  case FAULT_BOM: diag_add(p->diags, D_E002, s, "a byte order mark (U+FEFF), which may only begin the file"); break;
+  case FAULT_BIDI:
+    g = diag_add(p->diags, D_E014, s, "%s of the direction of writing is hidden here", bidi_name(p->src->bytes + at));
+    diag_hint(p->diags, g, "take it out: with it, the program looks other than it is");
+    break;
+  case FAULT_NUMBER: bad_number(p, s); break;
+  case FAULT_STRING:
+    g = diag_add(p->diags, D_E005, span_at(p, at, at + 1), "this string does not end on its line");
+    diag_hint(p->diags, g, "close it with `\"`; there are no strings of several lines");
+    break;
+  case FAULT_SIGN_PRIME:
+    g = diag_add(p->diags, D_E002, s, "`%.*s`: a sign takes no prime", (int)(end - at), p->src->bytes + at);
+    diag_hint(p->diags, g, "the signs for sum, pi and inf are never labels");
+    break;
+  }
+}
+
+void complain_name(Parse *p, Token t, uint32_t at, uint32_t size) {
+  uint32_t c = 0;
+  utf8_read(p->src->bytes + at, size, &c);
+  Diag *g = diag_add(p->diags, D_E018, span_at(p, t.at, t.end), "this name is not in Unicode's normal form C (U+%04X)", c);
+  diag_hint(p->diags, g, "write accented letters as one character: in an editor by typing them anew, for a file by `uconv -x nfc`");
+}
+
+/* ---- operators of other languages ------------------------------------------------------------ */
+
+typedef struct SlipInfo { const char *text; int meant; const char *hint; } SlipInfo;
+#define NO_ACCUMULATE "`=` defines, once: there is no accumulate; add up with `sum[k] ...`, change over time with `repeat`"
+
+static const SlipInfo *slip_find(const Parse *p, Token t) {
+  static const SlipInfo slips[] = {
+    {"&&", TOK_AND, "write `and`"},
+    {"&", TOK_AND, "write `and`"},
+    {"\xE2\x88\xA7", TOK_AND, "write `and`"},
+    {"||", TOK_OR, "write `or`"},
+    {"|", TOK_OR, "write `or`; an absolute value is `abs(x)`"},
+    {"\xE2\x88\xA8", TOK_OR, "write `or`"},
+    {"!", TOK_NOT, "write `not`"},
+    {"\xC2\xAC", TOK_NOT, "write `not`"},
+    {"**", TOK_CARET, "a power is `x^2`"},
+    {"\xE2\x88\x92", TOK_MINUS, "write `-`"},
+    {"<>", TOK_NE, "write `!=`"},
+    {"!==", TOK_NE, "write `!=`"},
+    {"===", TOK_EQ, "write `==`"},
+    {"=>", TOK_GE, "at least is `>=`"},
+    {":=", TOK_ASSIGN, "`=` defines"},
+    {"->", TOK_BAD, "an equation says it: `Z[i,k] = sum[j] A[i,j] * B[j,k]`"},
+    {"+=", TOK_ASSIGN, NO_ACCUMULATE},
+  };
+  for (size_t i = 0; i < COUNT(slips); i++)
+    if (text_is(p, t, slips[i].text)) return &slips[i];
+  return &slips[COUNT(slips) - 1];
+}
+
+int complain_slip(Parse *p, Token t) {
+  const SlipInfo *s = slip_find(p, t);
+  int n = (int)(t.end - t.at);
+  Diag *g = diag_add(p->diags, D_E016, span_at(p, t.at, t.end), "there is no operator `%.*s`", n, p->src->bytes + t.at);
+  diag_hint(p->diags, g, "%s", s->hint);
+  return s->meant != TOK_BAD && grammar_accepts(p->grammar, s->meant) ? s->meant : TOK_BAD;
+}
+
+/* ---- statements of other languages ----------------------------------------------------------- */
+
+const char *foreign_word(const char *s, size_t len) {
+  static const struct { const char *word, *hint; } words[] = {
+    {"let", "an equation needs no `let`: `x = ...` defines"},
+    {"var", "an equation needs no `var`: `x = ...` defines"},
+    {"const", "a size is `dim N = 8`, anything else an equation: `x = ...`"},
+    {"tensor", "data is declared by `input X[i:8] : f32`, the rest by equations: `x[i] = ...`"},
+    {"for", "`sum[i] ...` runs over a label, `repeat t < T { ... }` over time; an equation is for all its labels already"},
+    {"while", "`repeat t < T until done { ... }` iterates"},
+    {"loop", "`repeat t < T { ... }` iterates"},
+    {"do", "`repeat t < T { ... }` iterates"},
+    {"return", "a def's value is the last line of its block"},
+    {"function", "write `def f[j](x) = ...`"},
+    {"func", "write `def f[j](x) = ...`"},
+    {"fn", "write `def f[j](x) = ...`"},
+    {"fun", "write `def f[j](x) = ...`"},
+    {"lambda", "write `def f[j](x) = ...`"},
+    {"import", "write `use nn` or `use \"file.ein\"`"},
+    {"from", "write `use nn` or `use \"file.ein\"`"},
+    {"include", "write `use nn` or `use \"file.ein\"`"},
+    {"print", "`output x` makes a result of a tensor"},
+    {"elif", "write `else if`"},
+    {"elseif", "write `else if`"},
+    {"in", "`repeat t < T { ... }` iterates; `sum[i] ...` runs over a label"},
+  };
+  for (size_t i = 0; i < COUNT(words); i++)
+    if (strlen(words[i].word) == len && memcmp(words[i].word, s, len) == 0) return words[i].hint;
+  return NULL;
+}

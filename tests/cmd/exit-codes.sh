@@ -1,0 +1,54 @@
+#!/bin/sh
+# 0 ok, 1 the program is wrong, 2 usage, 4 the machine.
+. "$(dirname "$0")/common"
+
+want 0 "$EIN" --version
+shows "ein "
+want 0 "$EIN" --help
+shows "usage: ein"
+want 0 "$EIN" help run
+shows "--target"
+want 0 "$EIN" run --help
+want 0 "$EIN" run sum.ein -D N=4 X=iota
+silent
+want 0 "$EIN" check sum.ein
+silent
+
+echo 'output Z[i] = Q[i]' >bad.ein
+want 1 "$EIN" check bad.ein
+says "bad.ein:1:"
+says "1 error"
+want 1 "$EIN" run bad.ein
+want 1 "$EIN" graph bad.ein
+want 1 "$EIN" check sum.ein bad.ein
+echo 'input X[i:2] : f32 = 1
+assert (sum[i] X[i]) > 5, "too small"
+output Y = sum[i] X[i]' >assert.ein
+want 1 "$EIN" run assert.ein
+says "assert.ein:2:"
+says "too small"
+echo 'input P[i:3] : i64 = i + 2
+input X[i:3] : f32 = i
+output Y[i] = X[P[i]]' >gather.ein
+want 1 "$EIN" run gather.ein
+says "gather.ein:3:"
+
+want 2 "$EIN"
+want 2 "$EIN" run
+want 2 "$EIN" run sum.ein X=iota
+says "-D N="
+want 2 "$EIN" run sum.ein -D N=4
+says "input X is not given"
+says "X[i:N] : f32"
+says "X=randn"
+want 2 "$EIN" run sum.ein -D N=4 X=iota --target=cuda
+says "later step"
+want 2 "$EIN" build sum.ein --stop=tra
+says "later step"
+want 2 "$EIN" build sum.ein
+
+want 4 "$EIN" run nowhere.ein
+says "nowhere.ein"
+want 4 "$EIN" run sum.ein X=nowhere.npy
+says "nowhere.npy"
+finish

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Outputs written are the inputs read again; files that cannot be are refused, and nothing half-written stays.
+. "$(dirname "$0")/common"
+
+leftovers() {
+  for f in .ein-*; do [ ! -e "$f" ] || wrong "left behind: $f"; done
+}
+
+want 0 "$EIN" run mat.ein -o Z=z.npy
+silent
+[ ! -s out ] || wrong "an output with -o is printed as well"
+echo 'dim M, N
+input X[m:M, n:N] : f32
+output Y[n, m] = X[m, n]' >back.ein
+want 0 "$EIN" run back.ein X=z.npy
+shows "Y[n:3, m:4] : f32"
+shows "2.0  12.0  22.0  32.0"
+want 0 "$EIN" run back.ein X=z.npy -o y.npy
+want 0 "$EIN" run back.ein X=y.npy -o all=w.safetensors
+want 0 "$EIN" run back.ein X=w.safetensors:Y -o Y=y.raw
+want 0 "$EIN" run back.ein X=y.raw -D M=3 -D N=4 -o Y=folder.npy
+cmp -s folder.npy z.npy || wrong "raw and safetensors do not give z.npy back"
+want 0 "$EIN" run sum.ein X=iota -D N=5 -o all=dir/
+[ -f dir/Y.npy ] && [ -f dir/S.npy ] || wrong "all=dir/ has not written both"
+want 0 "$EIN" run sum.ein X=dir/Y.npy
+shows "Y[i:5] : f32"
+shows "S : f32 = 20.0"
+want 0 "$EIN" run sum.ein X=iota -D N=5 -o Y=two.safetensors -o S=two.safetensors:s
+want 0 "$EIN" run sum.ein X=two.safetensors:Y
+want 2 "$EIN" run sum.ein X=iota -D N=5 -o Y=same.npy -o S=same.npy
+want 2 "$EIN" run sum.ein X=iota -D N=5 -o y.npy
+says "which output"
+
+# shapes that disagree
+want 1 "$EIN" run sum.ein X=z.npy
+says "z.npy has 2 axes, but X is declared with 1"
+echo 'dim N = 8
+input X[i:N] : f32
+output Y = sum[i] X[i]' >fixed.ein
+want 1 "$EIN" run fixed.ein X=dir/Y.npy
+says "fixed.ein:2:"
+want 0 "$EIN" run fixed.ein X=dir/Y.npy -D N=5
+want 1 "$EIN" run sum.ein X=dir/Y.npy -D N=6
+says "-D N=6"
+echo junk >junk.npy
+want 1 "$EIN" run sum.ein X=junk.npy
+
+# what is no file to read
+mkfifo pipe.npy pipe.ein
+mkdir folder.ein fold.npy
+want 4 timeout 10 "$EIN" run sum.ein X=pipe.npy
+want 4 "$EIN" run sum.ein X=fold.npy
+want 4 timeout 10 "$EIN" run pipe.ein
+says "not a regular file"
+want 4 "$EIN" check folder.ein
+says "directory"
+want 4 "$EIN" run mat.ein -o Z=fold.npy
+want 4 "$EIN" run mat.ein -o Z=pipe.npy
+want 4 "$EIN" run mat.ein -o Z=nowhere/z.npy
+says "nowhere"
+want 4 "$EIN" run mat.ein -o Z=/proc/z.npy
+want 4 "$EIN" graph mat.ein -o /proc/z.txt
+want 4 "$EIN" graph mat.ein -o nowhere/z.txt
+if [ "$(id -u)" != 0 ]; then
+  mkdir closed && chmod 555 closed
+  want 4 "$EIN" run mat.ein -o Z=closed/z.npy
+fi
+
+# a disk that is full, as far as a process may fill it: the old file stays
+cp z.npy old.npy
+echo 'output B[i:100000] = i' >big.ein
+want 4 sh -c "ulimit -f 8; '$EIN' run big.ein -o B=old.npy"
+cmp -s old.npy z.npy || wrong "the old file is not what it was"
+want 4 sh -c "ulimit -f 0; '$EIN' graph mat.ein -o small.txt"
+[ ! -e small.txt ] || wrong "small.txt is there"
+if [ -c /dev/full ]; then
+  want 4 sh -c "'$EIN' --help >/dev/full"
+  says "standard output"
+  want 4 sh -c "'$EIN' run mat.ein >/dev/full"
+fi
+want 4 sh -c "'$EIN' --help >&-"
+leftovers
+finish

@@ -1,0 +1,41 @@
+#!/bin/sh
+# What comes out of the table of options: help, the man page, completions; and explain and doctor.
+. "$(dirname "$0")/common"
+
+for c in run build check fmt graph einsum explain doctor version help; do
+  want 0 "$EIN" help $c
+  shows "usage: ein $c"
+  want 0 "$EIN" $c --help
+done
+want 0 "$EIN" --man
+shows ".TH EIN 1"
+shows "EXIT STATUS"
+cp out ein.1
+if command -v man >/dev/null && man --version >/dev/null 2>&1; then
+  want 0 man --warnings -l ein.1
+  silent
+fi
+want 0 "$EIN" --completions bash
+cp out ein.bash
+if command -v bash >/dev/null; then
+  want 0 bash -c '. ./ein.bash; COMP_WORDS=(ein ru); COMP_CWORD=1; _ein; echo "${COMPREPLY[@]}"'
+  shows run
+  want 0 bash -c '. ./ein.bash; COMP_WORDS=(ein run --tar); COMP_CWORD=2; _ein; echo "${COMPREPLY[@]}"'
+  shows --target
+fi
+want 0 "$EIN" --completions zsh
+cp out _ein
+if command -v zsh >/dev/null; then want 0 zsh -n _ein; fi
+want 0 "$EIN" --completions fish
+shows "program\\'s graph"
+if command -v fish >/dev/null; then want 0 fish --no-execute out; fi
+want 2 "$EIN" --completions tcsh
+
+want 0 "$EIN" explain
+shows E012
+want 0 "$EIN" explain e012
+shows "error E012"
+want 2 "$EIN" explain E99999
+want 0 "$EIN" doctor
+shows "standard library"
+finish

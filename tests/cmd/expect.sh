@@ -18,7 +18,7 @@ output T[i] = X[i] / 3
 # expect: Q[1,1] = 1
 # expect: sum(Q) = 4
 # expect: shape(Q) = [4, 4]
-output Q[i,j:4] = if i == j then 1 else 0
+output Q[i:4,j:4] = if i == j then 1 else 0
 # expect: B = [true, false, false, false]
 output B[i] = X[i] < 1
 # expect: W = [nan, inf]

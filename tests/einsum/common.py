@@ -66,7 +66,8 @@ def shapes_of(text):
 
 
 def brackets(items):
-    return "[%s]" % ",".join(items) if items else ""
+    text = ",".join(items)
+    return "[%s]" % text if text else ""
 
 
 def rows_read(path):

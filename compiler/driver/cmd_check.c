@@ -1,4 +1,5 @@
-/* driver/cmd_check.c - ein check: the complaints about programs, as text on stderr or as JSON on stdout. */
+/* driver/cmd_check.c - ein check: the complaints about programs, as text on stderr or as JSON on
+ * stdout. */
 #include <string.h>
 
 #include "driver.h"

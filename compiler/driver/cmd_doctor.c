@@ -1,4 +1,5 @@
-/* driver/cmd_doctor.c - ein doctor: what was found on this machine, what for, and how to get what is missing. */
+/* driver/cmd_doctor.c - ein doctor: what was found on this machine, what for, and how to get what
+ * is missing. */
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,26 +8,33 @@
 #include "driver.h"
 
 typedef struct Tool {
-  const char *what, *names;    /* names with '|' between: programs on the PATH, or patterns of files where there is a '/' */
+  const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files
+                               where there is a '/' */
   const char *why, *how;
 } Tool;
 
 static const Tool tools[] = {
     {"Graphviz", "dot", "pictures: ein graph --svg", "apt install graphviz"},
     {"C compiler", "cc|gcc|clang", "executables and libraries (a later step)", "apt install gcc"},
-    {"LLVM", "llvm-config-19|llvm-config|/usr/lib/llvm-*/lib/libLLVM*.so*", "compiling in memory (a later step)",
-     "apt install llvm-19-dev libclang-19-dev"},
-    {"BLAS", "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/lib64/lib*blas*.so*",
+    {"LLVM", "llvm-config-19|llvm-config|/usr/lib/llvm-*/lib/libLLVM*.so*",
+     "compiling in memory (a later step)", "apt install llvm-19-dev libclang-19-dev"},
+    {"BLAS",
+     "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/"
+     "lib64/lib*blas*.so*",
      "large matrix products (a later step)", "apt install libopenblas-openmp-dev"},
-    {"MPI", "mpirun|mpiexec", "many processes (a later step)", "apt install openmpi-bin libopenmpi-dev"},
-    {"CUDA", "nvcc|/usr/local/cuda*/bin/nvcc", "compiling for GPUs (a later step)", "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
-    {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*", "running on GPUs (a later step)", "NVIDIA's driver"},
+    {"MPI", "mpirun|mpiexec", "many processes (a later step)",
+     "apt install openmpi-bin libopenmpi-dev"},
+    {"CUDA", "nvcc|/usr/local/cuda*/bin/nvcc", "compiling for GPUs (a later step)",
+     "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
+    {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*",
+     "running on GPUs (a later step)", "NVIDIA's driver"},
 };
 
 static const char *pattern_find(Arena *a, const char *pattern) {
   glob_t g = {0};
   const char *first = NULL;
-  if (glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc) first = arena_copy(a, g.gl_pathv[0], strlen(g.gl_pathv[0]) + 1);
+  if (glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc)
+    first = arena_copy(a, g.gl_pathv[0], strlen(g.gl_pathv[0]) + 1);
   globfree(&g);
   return first;
 }
@@ -46,7 +54,8 @@ static const char *tool_find(Arena *a, const char *names) {
 static const char *version_of(Arena *a, const char *program) {
   const char *const argv[] = {program, "--version", NULL}, *why;
   Buf out = buf_new(a);
-  if (access(program, X_OK) != 0 || strstr(program, ".so") || strstr(program, "dot")) return ""; /* dot speaks on stderr */
+  if (access(program, X_OK) != 0 || strstr(program, ".so") || strstr(program, "dot"))
+    return ""; /* dot speaks on stderr */
   if (!program_run(a, argv, "", 0, &out, &why) || !out.len) return "";
   out.s[strcspn(out.s, "\n")] = 0;
   return arena_printf(a, " (%s)", out.s);
@@ -62,7 +71,9 @@ static bool stdlib_line(Session *s, Buf *b) {
   if (ok)
     line(b, "standard library", at);
   else
-    line(b, "standard library", arena_printf(s->arena, "not found in %s\n%19sset EIN_STDLIB to the folder of prelude.ein", at ? at : "any place known", ""));
+    line(b, "standard library",
+         arena_printf(s->arena, "not found in %s\n%19sset EIN_STDLIB to the folder of prelude.ein",
+                      at ? at : "any place known", ""));
   return ok;
 }
 
@@ -78,7 +89,8 @@ Leave cmd_doctor(Session *s, Args *a) {
     if (found)
       line(&b, t->what, arena_printf(s->arena, "%s%s", found, version_of(s->arena, found)));
     else
-      line(&b, t->what, arena_printf(s->arena, "not found: wanted for %s\n%19sget it: %s", t->why, "", t->how));
+      line(&b, t->what,
+           arena_printf(s->arena, "not found: wanted for %s\n%19sget it: %s", t->why, "", t->how));
   }
   print(&b);
   return ok ? LEAVE_OK : LEAVE_MACHINE;

@@ -1,6 +1,6 @@
-/* driver/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation becomes a small program, which
- * runs like any other. Operands take their sizes and dtypes from the files; a generator's sizes are those of its
- * labels elsewhere, or -D. */
+/* driver/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation becomes a small
+ * program, which runs like any other. Operands take their sizes and dtypes from the files; a
+ * generator's sizes are those of its labels elsewhere, or -D. */
 #include <string.h>
 
 #include "driver.h"
@@ -31,15 +31,18 @@ static bool is_label(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* ---- the equation -------------------------------------------------------------------------------------------- */
+/* ---- the equation --------------------------------------------------------------------------- */
 
 static Leave labels_take(Einsum *e, const char **at, char *label, uint32_t *n) {
   for (;; (*at)++) {
     if (**at == ' ') continue;
     if (**at == '.')
-      return fail(e->s, LEAVE_USAGE, "%s: `...` is not taken: every axis has a label, so write one for each", e->text);
+      return fail(e->s, LEAVE_USAGE,
+                  "%s: `...` is not taken: every axis has a label, so write one for each", e->text);
     if (!is_label(**at)) break;
-    if (*n == LABELS_MOST) return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text, LABELS_MOST);
+    if (*n == LABELS_MOST)
+      return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text,
+                  LABELS_MOST);
     label[(*n)++] = **at;
   }
   return LEAVE_OK;
@@ -47,15 +50,20 @@ static Leave labels_take(Einsum *e, const char **at, char *label, uint32_t *n) {
 
 static Leave equation_broken(Einsum *e, char c) {
   if (c) return fail(e->s, LEAVE_USAGE, "%s: a label is one letter, and `%c` is none", e->text, c);
-  return fail(e->s, LEAVE_USAGE, "%s: there is no `->`. The output's labels are always written, as in \"ij,jk->ik\": nothing is inferred from the alphabet", e->text);
+  return fail(e->s, LEAVE_USAGE,
+              "%s: there is no `->`. The output's labels are always written, as in \"ij,jk->ik\": "
+              "nothing is inferred from the alphabet",
+              e->text);
 }
 
 static Leave out_check(Einsum *e) {
   for (uint32_t k = 0; k < e->n_out; k++) {
     bool found = false;
     for (uint32_t i = 0; i < e->n; i++) found |= strchr(e->in[i].label, e->out[k]) != NULL;
-    if (!found) return fail(e->s, LEAVE_USAGE, "%s: label %c stands right of -> only", e->text, e->out[k]);
-    if (memchr(e->out, e->out[k], k)) return fail(e->s, LEAVE_USAGE, "%s: label %c stands twice right of ->", e->text, e->out[k]);
+    if (!found)
+      return fail(e->s, LEAVE_USAGE, "%s: label %c stands right of -> only", e->text, e->out[k]);
+    if (memchr(e->out, e->out[k], k))
+      return fail(e->s, LEAVE_USAGE, "%s: label %c stands twice right of ->", e->text, e->out[k]);
   }
   return LEAVE_OK;
 }
@@ -63,7 +71,8 @@ static Leave out_check(Einsum *e) {
 static Leave equation_read(Einsum *e) {
   const char *at = e->text;
   for (;;) {
-    if (e->n == OPERANDS_MOST) return fail(e->s, LEAVE_USAGE, "%s: more than %d operands", e->text, OPERANDS_MOST);
+    if (e->n == OPERANDS_MOST)
+      return fail(e->s, LEAVE_USAGE, "%s: more than %d operands", e->text, OPERANDS_MOST);
     Operand *o = &e->in[e->n++];
     Leave l = labels_take(e, &at, o->label, &o->rank);
     if (l) return l;
@@ -74,11 +83,12 @@ static Leave equation_read(Einsum *e) {
   at += 2;
   Leave l = labels_take(e, &at, e->out, &e->n_out);
   if (l) return l;
-  if (*at == ',' || *at == '-') return fail(e->s, LEAVE_USAGE, "%s: one output stands right of ->", e->text);
+  if (*at == ',' || *at == '-')
+    return fail(e->s, LEAVE_USAGE, "%s: one output stands right of ->", e->text);
   return *at ? equation_broken(e, *at) : out_check(e);
 }
 
-/* ---- names: the user's, unless a label is called so ----------------------------------------------------------- */
+/* ---- names: the user's, unless a label is called so ----------------------------------------- */
 
 static bool name_is_label(const Einsum *e, const char *name) {
   if (!name[0] || name[1]) return false;
@@ -101,16 +111,17 @@ static const char *result_name(const Einsum *e) {
   return name_free(e, said);
 }
 
-/* ---- operands --------------------------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 static Leave operand_shape(Einsum *e, Operand *o) {
   if ((uint32_t)o->info.ndim != o->rank)
-    return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, but its labels are `%s`", o->spec, o->info.ndim, o->label);
+    return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, but its labels are `%s`", o->spec,
+                o->info.ndim, o->label);
   for (uint32_t k = 0; k < o->rank; k++) {
     unsigned char c = (unsigned char)o->label[k];
     if (e->size_from[c] && e->size[c] != o->info.shape[k])
-      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by %s", c, (long long)e->size[c], e->size_from[c],
-                  (long long)o->info.shape[k], o->spec);
+      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by %s", c,
+                  (long long)e->size[c], e->size_from[c], (long long)o->info.shape[k], o->spec);
     e->size[c] = o->info.shape[k];
     e->size_from[c] = o->spec;
   }
@@ -122,11 +133,13 @@ static Leave operand_take(Einsum *e, uint32_t k, const char *word) {
   Str name;
   ein_error err = {0};
   o->spec = word;
-  o->name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k)) : arena_printf(e->s->arena, "A%u", k);
+  o->name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k))
+                   : arena_printf(e->s->arena, "A%u", k);
   if (word_split(e->s, word, &name, &o->spec)) o->name = name->s;
   o->name = name_free(e, o->name);
   for (uint32_t i = 0; i < k; i++)
-    if (strcmp(e->in[i].name, o->name) == 0) return fail(e->s, LEAVE_USAGE, "two operands are called %s", o->name);
+    if (strcmp(e->in[i].name, o->name) == 0)
+      return fail(e->s, LEAVE_USAGE, "two operands are called %s", o->name);
   ein_status st = ein_source_probe(o->spec, &o->info, &err);
   if (st != EIN_OK) return fail(e->s, status_leave(st), "%s: %s", word, err.text);
   return o->info.has_shape ? operand_shape(e, o) : LEAVE_OK;
@@ -135,8 +148,8 @@ static Leave operand_take(Einsum *e, uint32_t k, const char *word) {
 static Leave operands_read(Einsum *e) {
   uint32_t have = e->args->operands.len - 1;
   if (have != e->n)
-    return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u source%s given", e->text, e->n, e->n == 1 ? "" : "s", have,
-                have == 1 ? " is" : "s are");
+    return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u source%s given", e->text, e->n,
+                e->n == 1 ? "" : "s", have, have == 1 ? " is" : "s are");
   for (uint32_t k = 0; k < e->n; k++) {
     Leave l = operand_take(e, k, e->args->operands.at[k + 1]);
     if (l) return l;
@@ -151,24 +164,28 @@ static Leave sizes_read(Einsum *e) {
     Str name;
     const char *rest;
     int64_t v;
-    if (!word_split(e->s, w->at[i], &name, &rest) || name->len != 1 || !int64_read(rest, strlen(rest), &v) || v < 0)
+    if (!word_split(e->s, w->at[i], &name, &rest) || name->len != 1 ||
+        !int64_read(rest, strlen(rest), &v) || v < 0)
       return fail(e->s, LEAVE_USAGE, "-D %s: write LABEL=N, with N not negative", w->at[i]);
     unsigned char c = (unsigned char)name->s[0];
-    if (!name_is_label(e, name->s)) return fail(e->s, LEAVE_USAGE, "-D %s: %s has no label %c", w->at[i], e->text, c);
+    if (!name_is_label(e, name->s))
+      return fail(e->s, LEAVE_USAGE, "-D %s: %s has no label %c", w->at[i], e->text, c);
     if (e->size_from[c] && e->size[c] != v)
-      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by -D", c, (long long)e->size[c], e->size_from[c], (long long)v);
+      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by -D", c,
+                  (long long)e->size[c], e->size_from[c], (long long)v);
     e->size[c] = v;
     e->size_from[c] = "-D";
   }
   for (uint32_t i = 0; i < e->n; i++)
     for (uint32_t k = 0; k < e->in[i].rank; k++) {
       char c = e->in[i].label[k];
-      if (!e->size_from[(unsigned char)c]) return fail(e->s, LEAVE_USAGE, "how large is label %c? say -D %c=8", c, c);
+      if (!e->size_from[(unsigned char)c])
+        return fail(e->s, LEAVE_USAGE, "how large is label %c? say -D %c=8", c, c);
     }
   return LEAVE_OK;
 }
 
-/* ---- the program -------------------------------------------------------------------------------------------------- */
+/* ---- the program ---------------------------------------------------------------------------- */
 
 static void label_list(Buf *b, const char *label) {
   if (*label) buf_char(b, '[');
@@ -182,7 +199,10 @@ static void declaration(Einsum *e, Buf *b, const Operand *o) {
   for (uint32_t k = 0; k < o->rank; k++)
     buf_printf(b, "%s%lld", k ? "," : "[", (long long)e->size[(unsigned char)o->label[k]]);
   if (o->rank) buf_char(b, ']');
-  buf_printf(b, " : %s\n", o->info.has_dtype ? ein_dtype_name(o->info.dtype) : dtype ? dtype : "f32");
+  buf_printf(b, " : %s\n",
+             o->info.has_dtype ? ein_dtype_name(o->info.dtype)
+             : dtype           ? dtype
+                               : "f32");
 }
 
 /* Labels of the operands that are not the output's, each once, in order. */
@@ -246,7 +266,8 @@ static Leave einsum_run(Einsum *e) {
 }
 
 Leave cmd_einsum(Session *s, Args *a) {
-  if (!a->operands.len) return fail(s, LEAVE_USAGE, "which equation? ein einsum \"ij,jk->ik\" A=a.npy B=b.npy");
+  if (!a->operands.len)
+    return fail(s, LEAVE_USAGE, "which equation? ein einsum \"ij,jk->ik\" A=a.npy B=b.npy");
   Einsum *e = NEW(s->arena, Einsum);
   e->s = s;
   e->args = a;

@@ -23,7 +23,8 @@ static Leave code_unknown(Session *s, const char *word) {
     nearest_try(&near, diag_info(c)->slug);
     nearest_try(&near, diag_info(c)->code);
   }
-  if (near.best) return fail(s, LEAVE_USAGE, "there is no complaint %s; did you mean %s?", word, near.best);
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "there is no complaint %s; did you mean %s?", word, near.best);
   return fail(s, LEAVE_USAGE, "there is no complaint %s; ein explain lists them all", word);
 }
 
@@ -33,7 +34,8 @@ Leave cmd_explain(Session *s, Args *a) {
   for (uint32_t k = 0; k < a->operands.len; k++) {
     const DiagInfo *i = code_find(a->operands.at[k]);
     if (!i) return code_unknown(s, a->operands.at[k]);
-    buf_printf(&b, "%s%s %s (%s)\n\n%s\n\n%s", k ? "\n" : "", i->kind == DIAG_ERROR ? "error" : "warning", i->code, i->slug, i->title, i->text);
+    buf_printf(&b, "%s%s %s (%s)\n\n%s\n\n%s", k ? "\n" : "",
+               i->kind == DIAG_ERROR ? "error" : "warning", i->code, i->slug, i->title, i->text);
   }
   print(&b);
   return LEAVE_OK;
@@ -54,9 +56,13 @@ Leave cmd_help(Session *s, Args *a) {
   for (uint32_t k = 0; k < a->operands.len; k++) {
     CommandId c = 0;
     near = nearest_to(s->arena, a->operands.at[k]);
-    for (; c < COMMANDS && strcmp(commands[c].name, a->operands.at[k]) != 0; c++) nearest_try(&near, commands[c].name);
-    if (c == COMMANDS && near.best) return fail(s, LEAVE_USAGE, "there is no command %s; did you mean %s?", near.wanted, near.best);
-    if (c == COMMANDS) return fail(s, LEAVE_USAGE, "there is no command %s; ein --help lists them", near.wanted);
+    for (; c < COMMANDS && strcmp(commands[c].name, a->operands.at[k]) != 0; c++)
+      nearest_try(&near, commands[c].name);
+    if (c == COMMANDS && near.best)
+      return fail(s, LEAVE_USAGE, "there is no command %s; did you mean %s?", near.wanted,
+                  near.best);
+    if (c == COMMANDS)
+      return fail(s, LEAVE_USAGE, "there is no command %s; ein --help lists them", near.wanted);
     if (k) buf_char(&b, '\n');
     help_command(&b, c);
   }

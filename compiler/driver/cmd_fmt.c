@@ -26,16 +26,20 @@ static Leave format_one(Session *s, const Args *a, const char *path) {
   Buf text = buf_new(s->arena);
   fmt_print(&text, f);
   if (arg_has(a, OPT_FMT_CHECK)) return format_check(src, &text, s);
-  if (!arg_has(a, OPT_FMT_WRITE)) return file_write(s, to ? to : "-", text.s ? text.s : "", text.len);
-  if (in || same(src, &text)) return in ? fail(s, LEAVE_USAGE, "standard input cannot be written in place") : LEAVE_OK;
+  if (!arg_has(a, OPT_FMT_WRITE))
+    return file_write(s, to ? to : "-", text.s ? text.s : "", text.len);
+  if (in || same(src, &text))
+    return in ? fail(s, LEAVE_USAGE, "standard input cannot be written in place") : LEAVE_OK;
   return file_write(s, path, text.s ? text.s : "", text.len);
 }
 
 Leave cmd_fmt(Session *s, Args *a) {
   bool write = arg_has(a, OPT_FMT_WRITE), to = arg_has(a, OPT_OUTPUT);
-  if (write + to + arg_has(a, OPT_FMT_CHECK) > 1) return fail(s, LEAVE_USAGE, "one of --check, --write and -o at a time");
+  if (write + to + arg_has(a, OPT_FMT_CHECK) > 1)
+    return fail(s, LEAVE_USAGE, "one of --check, --write and -o at a time");
   if (!a->operands.len) vec_push(s->arena, a->operands, "-");
-  if (to && a->operands.len > 1) return fail(s, LEAVE_USAGE, "-o takes one program; --write formats several in place");
+  if (to && a->operands.len > 1)
+    return fail(s, LEAVE_USAGE, "-o takes one program; --write formats several in place");
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < a->operands.len; i++) {
     Leave one = format_one(s, a, a->operands.at[i]);

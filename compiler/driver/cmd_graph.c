@@ -6,11 +6,13 @@
 static Leave svg(Session *s, Buf *text) {
   const char *dot = program_on_path(s->arena, "dot"), *why;
   if (!dot)
-    return fail(s, LEAVE_MACHINE, "--svg needs Graphviz's dot, which is not on the PATH\n"
-                                  "  get it (Debian: apt install graphviz), or write --dot and draw it elsewhere");
+    return fail(s, LEAVE_MACHINE,
+                "--svg needs Graphviz's dot, which is not on the PATH\n"
+                "  get it (Debian: apt install graphviz), or write --dot and draw it elsewhere");
   const char *const argv[] = {dot, "-Tsvg", NULL};
   Buf out = buf_new(s->arena);
-  if (!program_run(s->arena, argv, text->s, text->len, &out, &why)) return fail(s, LEAVE_MACHINE, "%s: %s", dot, why);
+  if (!program_run(s->arena, argv, text->s, text->len, &out, &why))
+    return fail(s, LEAVE_MACHINE, "%s: %s", dot, why);
   *text = out;
   return LEAVE_OK;
 }

@@ -1,10 +1,10 @@
-/* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under --expect compared
- * with what the program's own comments say. */
+/* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
+ * --expect compared with what the program's own comments say. */
 #include <string.h>
 
 #include "driver.h"
 
-/* ---- computing ---------------------------------------------------------------------------------------------- */
+/* ---- computing ------------------------------------------------------------------------------ */
 
 static Leave eval_leave(EvalStatus st) {
   switch (st) {
@@ -32,7 +32,8 @@ Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e) {
   const char *error = NULL;
   Place at = {0};
   EvalStatus st = graph_eval(e, &error, &at);
-  return st == EVAL_OK ? LEAVE_OK : eval_failed(s, st, error ? error : "the computation failed", at);
+  return st == EVAL_OK ? LEAVE_OK
+                       : eval_failed(s, st, error ? error : "the computation failed", at);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -58,11 +59,12 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   return l ? l : outputs_show(s, &e, &targets);
 }
 
-/* ---- --expect ------------------------------------------------------------------------------------------------ */
+/* ---- --expect ------------------------------------------------------------------------------- */
 
-/* Words of `# run:` are read first, so that those of the command line come later and win. Files are named from
- * the program's folder there. */
-static Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said, Args *all, Words *inputs) {
+/* Words of `# run:` are read first, so that those of the command line come later and win. Files are
+ * named from the program's folder there. */
+static Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said,
+                           Args *all, Words *inputs) {
   *all = (Args){.command = CMD_RUN};
   Leave l = args_read(s, all, x->run.len, x->run.at);
   const char *slash = strrchr(path, '/');
@@ -72,13 +74,16 @@ static Leave comment_words(Session *s, const Expects *x, const char *path, const
     ein_source_info info;
     if (slash && word_split(s, word, &name, &spec) && *spec != '/') {
       const char *beside = arena_printf(s->arena, "%.*s%s", (int)(slash - path) + 1, path, spec);
-      if (ein_source_probe(beside, &info, NULL) == EIN_OK) word = arena_printf(s->arena, "%s=%s", name->s, beside);
+      if (ein_source_probe(beside, &info, NULL) == EIN_OK)
+        word = arena_printf(s->arena, "%s=%s", name->s, beside);
     }
     vec_push(s->arena, *inputs, word);
   }
   for (OptionId o = 0; o < OPTIONS; o++)
-    for (uint32_t i = 0; i < said->given[o].len; i++) vec_push(s->arena, all->given[o], said->given[o].at[i]);
-  for (uint32_t i = 1; i < said->operands.len; i++) vec_push(s->arena, *inputs, said->operands.at[i]);
+    for (uint32_t i = 0; i < said->given[o].len; i++)
+      vec_push(s->arena, all->given[o], said->given[o].at[i]);
+  for (uint32_t i = 1; i < said->operands.len; i++)
+    vec_push(s->arena, *inputs, said->operands.at[i]);
   return l;
 }
 
@@ -86,7 +91,9 @@ static Leave expected_error(Session *s, const Expects *x, const char *path, Leav
   s->capture = false;
   uint32_t line, column;
   source_place(s->arena, x->error_span.src, x->error_span.at, &line, &column);
-  if (!l) return fail(s, LEAVE_PROGRAM, "%s:%u: the run succeeds, but must fail: %s", path, line, x->error);
+  if (!l)
+    return fail(s, LEAVE_PROGRAM, "%s:%u: the run succeeds, but must fail: %s", path, line,
+                x->error);
   for (uint32_t i = 0; i < s->captured.len; i++)
     if (strstr(s->captured.at[i], x->error)) return LEAVE_OK;
   for (uint32_t i = 0; i < s->captured.len; i++) say(s, "it said: %s", s->captured.at[i]);
@@ -122,14 +129,15 @@ static Leave expect(Session *s, Job *j, const Args *said) {
   return l;
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static Leave target_known(Session *s, const char *target) {
   static const char *const later[] = {"c", "jit", "mpi", "cuda"};
   if (!target || strcmp(target, "eval") == 0) return LEAVE_OK;
   for (size_t i = 0; i < COUNT(later); i++)
     if (strcmp(target, later[i]) == 0)
-      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has --target=eval", target);
+      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has --target=eval",
+                  target);
   return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval", target);
 }
 

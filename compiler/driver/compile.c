@@ -1,10 +1,10 @@
-/* driver/compile.c - the column: a file, its sizes, its graph; checked after every step, and replaced by its
- * reread self under --roundtrip. A graph's text joins in where it belongs. */
+/* driver/compile.c - the column: a file, its sizes, its graph; checked after every step, and
+ * replaced by its reread self under --roundtrip. A graph's text joins in where it belongs. */
 #include <string.h>
 
 #include "driver.h"
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *s, const char *end) {
   size_t n = strlen(s), m = strlen(end);
@@ -20,7 +20,8 @@ static Leave graph_file(Session *s, Job *j) {
   Leave l = session_report(s);
   if (l || !g) return l ? l : LEAVE_PROGRAM;
   Buf b = buf_new(s->arena);
-  if (!graph_check(g, &b)) return fail(s, LEAVE_PROGRAM, "%s is no correct graph:\n%s", j->path, b.s);
+  if (!graph_check(g, &b))
+    return fail(s, LEAVE_PROGRAM, "%s is no correct graph:\n%s", j->path, b.s);
   j->graph = g;
   return LEAVE_OK;
 }
@@ -47,7 +48,7 @@ AstFile *job_file(const Job *j) {
   return j->program ? j->program->file : NULL;
 }
 
-/* ---- dims ------------------------------------------------------------------------------------------ */
+/* ---- dims ----------------------------------------------------------------------------------- */
 
 typedef VEC(Str) Names;
 
@@ -80,8 +81,10 @@ static Leave dim_unknown(Session *s, const Job *j, Str name, const Names *known)
   }
   for (uint32_t i = 0; !j->program && i < j->graph->dims.len; i++)
     if (j->graph->dims.at[i].known && j->graph->dims.at[i].name == name)
-      return fail(s, LEAVE_USAGE, "-D %s: the dim is a constant by now, %lld", name->s, (long long)j->graph->dims.at[i].value);
-  if (near.best) return fail(s, LEAVE_USAGE, "%s has no dim %s; did you mean %s?", j->path, name->s, near.best);
+      return fail(s, LEAVE_USAGE, "-D %s: the dim is a constant by now, %lld", name->s,
+                  (long long)j->graph->dims.at[i].value);
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "%s has no dim %s; did you mean %s?", j->path, name->s, near.best);
   if (known->len) return fail(s, LEAVE_USAGE, "%s has no dim %s; it has %s", j->path, name->s, b.s);
   return fail(s, LEAVE_USAGE, "%s has no dim %s, nor any other", j->path, name->s);
 }
@@ -90,11 +93,13 @@ static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) 
   Str name;
   const char *rest;
   int64_t value;
-  if (!word_split(s, word, &name, &rest)) return fail(s, LEAVE_USAGE, "-D wants NAME=N, not %s", word);
+  if (!word_split(s, word, &name, &rest))
+    return fail(s, LEAVE_USAGE, "-D wants NAME=N, not %s", word);
   bool found = false;
   for (uint32_t i = 0; i < known->len; i++) found |= known->at[i] == name;
   if (!found) return dim_unknown(s, j, name, known);
-  if (!int64_read(rest, strlen(rest), &value)) return fail(s, LEAVE_USAGE, "-D %s: %s is no 64-bit integer", word, rest);
+  if (!int64_read(rest, strlen(rest), &value))
+    return fail(s, LEAVE_USAGE, "-D %s: %s is no 64-bit integer", word, rest);
   if (value < 0) return fail(s, LEAVE_USAGE, "-D %s: a size is not negative", word);
   DimValue v = {name, value, {0}, arena_printf(s->arena, "-D %s", word)};
   for (uint32_t i = 0; i < j->dims.len; i++)
@@ -126,7 +131,7 @@ bool job_dim(const Job *j, Str name, int64_t *out) {
   return false;
 }
 
-/* ---- the graph -------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------ */
 
 static void checked(Session *s, const EinGraph *g) {
   Buf b = buf_new(s->arena);

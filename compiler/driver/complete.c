@@ -16,7 +16,7 @@ static void quoted(Buf *b, const char *text) {
       buf_char(b, *text);
 }
 
-/* ---- bash ----------------------------------------------------------------------------------------- */
+/* ---- bash ----------------------------------------------------------------------------------- */
 
 static void bash_options(Buf *b, unsigned in) {
   for (OptionId o = 0; o < OPTIONS; o++) {
@@ -52,17 +52,18 @@ static void bash(Buf *b) {
     bash_options(b, 1u << c);
     buf_str(b, "' ;;\n");
   }
-  buf_str(b, "    esac\n  fi\n"
-             "  case $word in\n"
-             "    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n"
-             "    *) [ \"$COMP_CWORD\" = 1 ] && COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ||\n"
-             "         COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
-             "  esac\n"
-             "}\n"
-             "complete -o filenames -F _ein ein\n");
+  buf_str(b,
+          "    esac\n  fi\n"
+          "  case $word in\n"
+          "    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n"
+          "    *) [ \"$COMP_CWORD\" = 1 ] && COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ||\n"
+          "         COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+          "  esac\n"
+          "}\n"
+          "complete -o filenames -F _ein ein\n");
 }
 
-/* ---- zsh ------------------------------------------------------------------------------------------ */
+/* ---- zsh ------------------------------------------------------------------------------------ */
 
 /* Inside single quotes and the brackets of an _arguments spec. */
 static void zsh_help(Buf *b, const char *text) {
@@ -109,18 +110,21 @@ static void zsh(Buf *b) {
   }
   buf_str(b, ")\n  _describe command list\n  _arguments");
   zsh_options(b, OPTION_TOP);
-  buf_str(b, "\n  return\nfi\nlocal command=$words[2]\nshift words\n(( CURRENT-- ))\ncase $command in\n");
+  buf_str(
+      b,
+      "\n  return\nfi\nlocal command=$words[2]\nshift words\n(( CURRENT-- ))\ncase $command in\n");
   for (CommandId c = 0; c < COMMANDS; c++) {
     buf_printf(b, "%s)\n  _arguments", commands[c].name);
     zsh_options(b, 1u << c);
     buf_str(b, c == CMD_HELP ? " \\\n    '1:command:(" : " \\\n    '*:file:_files'");
-    for (CommandId k = 0; c == CMD_HELP && k < COMMANDS; k++) buf_printf(b, "%s%s", k ? " " : "", commands[k].name);
+    for (CommandId k = 0; c == CMD_HELP && k < COMMANDS; k++)
+      buf_printf(b, "%s%s", k ? " " : "", commands[k].name);
     buf_str(b, c == CMD_HELP ? ")' ;;\n" : " ;;\n");
   }
   buf_str(b, "esac\n");
 }
 
-/* ---- fish ----------------------------------------------------------------------------------------- */
+/* ---- fish ----------------------------------------------------------------------------------- */
 
 static void fish_text(Buf *b, const char *text) {
   buf_str(b, " -d '");
@@ -154,7 +158,8 @@ static void fish(Buf *b) {
     if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o);
     for (CommandId c = 0; c < COMMANDS; c++)
       if (options[o].in & 1u << c)
-        fish_option(b, arena_printf(b->arena, "__fish_seen_subcommand_from %s", commands[c].name), o);
+        fish_option(b, arena_printf(b->arena, "__fish_seen_subcommand_from %s", commands[c].name),
+                    o);
   }
 }
 

@@ -18,7 +18,7 @@ typedef enum {
   LEAVE_MACHINE  /* files, memory, programs that are not there */
 } Leave;
 
-/* ---- the command line: options.c, from options.def -------------------------------------------- */
+/* ---- the command line: options.c, from options.def ------------------------------------------ */
 typedef enum {
 #define COMMAND(id, ...) CMD_##id,
 #define OPTION(...)
@@ -57,26 +57,26 @@ struct Args {
   Words given[OPTIONS];       /* the arguments of each option, in order; "" for one without argument */
   Words operands;
 };
-/* Reads words for a->command (or to find it); LEAVE_USAGE after a complaint. What is given stands before what
- * was read earlier counts less: see arg_last. */
+/* Reads words for a->command (or to find it); LEAVE_USAGE after a complaint. Where an option is given
+ * several times all are kept, in order. */
 Leave args_read(Session *s, Args *a, uint32_t n, const char *const *word);
 bool arg_has(const Args *a, OptionId o);
 const char *arg_last(const Args *a, OptionId o); /* NULL if not given */
 /* "X=x.npy" into "X" and "x.npy": false if no name stands before a '='. A path may begin with "./". */
 bool word_split(Session *s, const char *word, Str *name, const char **rest);
 
-/* ---- help.c, complete.c ------------------------------------------------------------------------ */
+/* ---- help.c, complete.c --------------------------------------------------------------------- */
 void help_all(Buf *b);
 void help_command(Buf *b, CommandId c);
 void help_man(Buf *b);
 Leave help_completions(Session *s, const char *shell);
 
-/* ---- nearest.c: the name that was probably meant ----------------------------------------------- */
+/* ---- nearest.c: the name that was probably meant -------------------------------------------- */
 typedef struct Nearest { Arena *arena; const char *wanted, *best; uint32_t distance; } Nearest;
 Nearest nearest_to(Arena *a, const char *wanted);
 void nearest_try(Nearest *n, const char *candidate); /* best: NULL unless one is near */
 
-/* ---- the session: session.c -------------------------------------------------------------------- */
+/* ---- the session: session.c ----------------------------------------------------------------- */
 struct Session {
   Arena *arena;
   Strings *strings;
@@ -102,7 +102,7 @@ Leave session_report(Session *s);
 Leave diags_leave(const Diags *d);
 void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 
-/* ---- files.c ------------------------------------------------------------------------------------ */
+/* ---- files.c -------------------------------------------------------------------------------- */
 /* To a temporary name in the same folder, then renamed; "-" is stdout. */
 Leave file_write(Session *s, const char *path, const char *bytes, size_t len);
 bool file_writable(Session *s, const char *path); /* an early look, with a complaint: before a long computation */
@@ -111,7 +111,7 @@ const char *program_on_path(Arena *a, const char *name); /* NULL if there is non
 /* Runs a program without a shell, `in` to its stdin, its stdout to *out; false with *why. */
 bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why);
 
-/* ---- from a file to a graph: compile.c ---------------------------------------------------------- */
+/* ---- from a file to a graph: compile.c ------------------------------------------------------ */
 typedef struct Job {
   const char *path;
   Program *program;           /* NULL for a graph's text */
@@ -126,7 +126,7 @@ Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all o
 bool job_dim(const Job *j, Str name, int64_t *out);
 AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */
 
-/* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------------ */
+/* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */
 typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;
 typedef VEC(Given) Givens;
 Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out); /* and binds dims; before job_graph */
@@ -148,8 +148,11 @@ Leave opinion_check(Session *s, const Job *j, const Eval *e);
 void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
 void report_element(Buf *b, const EvalArray *x, int64_t k);
 
+typedef enum {
+  EXPECT_VALUE, EXPECT_ELEMENT, EXPECT_SUM, EXPECT_MIN, EXPECT_MAX, EXPECT_MEAN, EXPECT_SHAPE
+} ExpectKind;
 typedef struct Expectation {
-  enum { EXPECT_VALUE, EXPECT_ELEMENT, EXPECT_SUM, EXPECT_MIN, EXPECT_MAX, EXPECT_MEAN, EXPECT_SHAPE } kind;
+  ExpectKind kind;
   Str name;
   bool roughly;               /* ~ rather than = */
   Span span;
@@ -166,7 +169,7 @@ Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *o
 Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output);
 bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 
-/* ---- commands ------------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------- */
 #define COMMAND(id, name, ...) Leave cmd_##name(Session *s, Args *a);
 #define OPTION(...)
 #include "options.def"

@@ -1,11 +1,10 @@
 /* driver/expect.c - what a program says about its own outputs, in comments:
  *
- *   # expect: Z = [[1, 2], [3, 4]]        every element (exactly; floats after rounding to the dtype)
- *   # expect: Z ~ [0.333333, 0.5]         within 1e-10 (f64), 1e-5 (f32), 1e-2 (f16, bf16), relative
- *   # expect: Z[0,1] = 2                  one element
- *   # expect: sum(Z) = 12                 also min, max, mean; shape(Z) = [2, 2]
- *   # expect-error: out of range          the run must fail, and its message hold this text
- *   # run: -D N=4 X=iota                  words for the command line of such a run
+ *   # expect: Z = [[1, 2], [3, 4]]        every element (exactly; floats after rounding to the
+ * dtype) # expect: Z ~ [0.333333, 0.5]         within 1e-10 (f64), 1e-5 (f32), 1e-2 (f16, bf16),
+ * relative # expect: Z[0,1] = 2                  one element # expect: sum(Z) = 12 also min, max,
+ * mean; shape(Z) = [2, 2] # expect-error: out of range          the run must fail, and its message
+ * hold this text # run: -D N=4 X=iota                  words for the command line of such a run
  *
  * A value whose brackets are open goes on in the next comment. */
 #include <math.h>
@@ -17,7 +16,7 @@ typedef struct Reader {
   Session *s;
   const char *path;
   Expects *out;
-  Span span;          /* of the comment at hand */
+  Span span; /* of the comment at hand */
   const char *at;
 } Reader;
 
@@ -28,10 +27,11 @@ static const char *line_text(Session *s, const char *path, Span span) {
   return arena_printf(s->arena, "%s:%u: ", path, line);
 }
 
-/* ---- reading comments --------------------------------------------------------------------------------------- */
+/* ---- reading comments ----------------------------------------------------------------------- */
 
 static Leave wrong(Reader *r, const char *what) {
-  return fail(r->s, LEAVE_PROGRAM, "%sthis expectation cannot be read: %s", line_text(r->s, r->path, r->span), what);
+  return fail(r->s, LEAVE_PROGRAM, "%sthis expectation cannot be read: %s",
+              line_text(r->s, r->path, r->span), what);
 }
 
 static void blanks(Reader *r) {
@@ -71,8 +71,11 @@ static bool index_take(Reader *r, Expectation *x) {
   return take(r, "]");
 }
 
-static const char *const words[] = {
-    [EXPECT_SUM] = "sum", [EXPECT_MIN] = "min", [EXPECT_MAX] = "max", [EXPECT_MEAN] = "mean", [EXPECT_SHAPE] = "shape"};
+static const char *const words[] = {[EXPECT_SUM] = "sum",
+                                    [EXPECT_MIN] = "min",
+                                    [EXPECT_MAX] = "max",
+                                    [EXPECT_MEAN] = "mean",
+                                    [EXPECT_SHAPE] = "shape"};
 
 /* NAME, NAME[1,2] or sum(NAME) */
 static bool subject_take(Reader *r, Expectation *x) {
@@ -84,7 +87,7 @@ static bool subject_take(Reader *r, Expectation *x) {
   if (!take(r, "(")) return true;
   for (size_t k = EXPECT_SUM; k < COUNT(words); k++)
     if (strcmp(words[k], x->name->s) == 0) {
-      x->kind = (int)k;
+      x->kind = (ExpectKind)k;
       return name_take(r, &x->name) && take(r, ")");
     }
   return false;
@@ -153,13 +156,15 @@ Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *o
     if (l) return l;
   }
   if (!out->all.len && !out->error)
-    return fail(s, LEAVE_USAGE, "%s has no `# expect:` line, so there is nothing to compare with", path);
+    return fail(s, LEAVE_USAGE, "%s has no `# expect:` line, so there is nothing to compare with",
+                path);
   if (out->all.len && out->error)
-    return fail(s, LEAVE_PROGRAM, "%sa run that must fail has no outputs to expect", line_text(s, path, out->error_span));
+    return fail(s, LEAVE_PROGRAM, "%sa run that must fail has no outputs to expect",
+                line_text(s, path, out->error_span));
   return LEAVE_OK;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static double tolerance(DType t) {
   switch (t) {
@@ -188,12 +193,12 @@ typedef struct Check {
   const Expectation *e;
   const char *path;
   const EvalArray *x;
-  const char *at;     /* into the value's text */
-  double scale;       /* largest finite number in the value's text */
-  uint32_t differ;    /* elements that do */
-  int64_t next;       /* flat position */
+  const char *at;  /* into the value's text */
+  double scale;    /* largest finite number in the value's text */
+  uint32_t differ; /* elements that do */
+  int64_t next;    /* flat position */
   bool malformed;
-  Buf first;          /* what is said about the first one */
+  Buf first; /* what is said about the first one */
 } Check;
 
 static void space(Check *c) {
@@ -239,7 +244,8 @@ static bool value_agrees(const Check *c, DType t, double got, int64_t got_int, V
 static bool element_agrees(const Check *c, int64_t k, Value want) {
   if (c->x->has && !c->x->has[k]) return false;
   bool real = dtype_is_float(c->x->dtype);
-  return value_agrees(c, c->x->dtype, real ? eval_real(c->x, k) : 0, real ? 0 : eval_int(c->x, k), want);
+  return value_agrees(c, c->x->dtype, real ? eval_real(c->x, k) : 0, real ? 0 : eval_int(c->x, k),
+                      want);
 }
 
 static void position(Buf *b, const EvalArray *x, int64_t k) {
@@ -315,7 +321,8 @@ static Leave compare_value(Check *c) {
   Buf b = buf_new(c->s->arena);
   if (!fits || *c->at || c->malformed) {
     buf_printf(&b, "the value expected for %s is not of its shape, [", c->e->name->s);
-    for (uint32_t d = 0; d < c->x->rank; d++) buf_printf(&b, "%s%lld", d ? ", " : "", (long long)c->x->shape[d]);
+    for (uint32_t d = 0; d < c->x->rank; d++)
+      buf_printf(&b, "%s%lld", d ? ", " : "", (long long)c->x->shape[d]);
     buf_str(&b, c->malformed ? "], or holds what is no number" : "]");
     return report(c, b.s);
   }
@@ -343,14 +350,20 @@ static Leave compare_shape(Check *c) {
   for (const char *t = c->e->text; *t; t++)
     if (*t != ' ') buf_char(&want, *t);
   buf_char(&b, '[');
-  for (uint32_t d = 0; d < c->x->rank; d++) buf_printf(&b, "%s%lld", d ? "," : "", (long long)c->x->shape[d]);
+  for (uint32_t d = 0; d < c->x->rank; d++)
+    buf_printf(&b, "%s%lld", d ? "," : "", (long long)c->x->shape[d]);
   buf_char(&b, ']');
   if (strcmp(b.s, want.s) == 0) return LEAVE_OK;
-  return report(c, arena_printf(c->s->arena, "the shape of %s is %s, expected %s", c->e->name->s, b.s, want.s));
+  return report(c, arena_printf(c->s->arena, "the shape of %s is %s, expected %s", c->e->name->s,
+                                b.s, want.s));
 }
 
 /* sum, min, max, mean: integers exactly (a sum wraps), floats in f64. */
-typedef struct Folded { DType dtype; double f; int64_t i; } Folded;
+typedef struct Folded {
+  DType dtype;
+  double f;
+  int64_t i;
+} Folded;
 
 static Folded fold(const Check *c) {
   const EvalArray *x = c->x;
@@ -380,7 +393,12 @@ static Leave compare_folded(Check *c) {
   Folded got = fold(c);
   if (!number(c->e->text, strlen(c->e->text), &want))
     return report(c, arena_printf(c->s->arena, "%s is no number", c->e->text));
-  if (value_agrees(c, c->e->roughly ? got.dtype : dtype_is_float(got.dtype) ? DT_F64 : DT_I64, got.f, got.i, want)) return LEAVE_OK;
+  if (value_agrees(c,
+                   c->e->roughly               ? got.dtype
+                   : dtype_is_float(got.dtype) ? DT_F64
+                                               : DT_I64,
+                   got.f, got.i, want))
+    return LEAVE_OK;
   Buf b = buf_new(c->s->arena);
   buf_printf(&b, "%s(%s) is ", words[c->e->kind], c->e->name->s);
   if (dtype_is_float(got.dtype))
@@ -401,13 +419,20 @@ static Leave compare(Check *c) {
 }
 
 /* All are looked at; the first failure's code is returned. */
-Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output) {
+Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g,
+                    const EvalArray *output) {
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < x->all.len; i++) {
-    Check c = {.s = s, .e = &x->all.at[i], .path = path, .at = x->all.at[i].text, .first = buf_new(s->arena)};
+    Check c = {.s = s,
+               .e = &x->all.at[i],
+               .path = path,
+               .at = x->all.at[i].text,
+               .first = buf_new(s->arena)};
     for (uint32_t k = 0; k < g->outputs.len; k++)
       if (g->outputs.at[k].name == c.e->name) c.x = &output[k];
-    Leave one = c.x ? compare(&c) : report(&c, arena_printf(s->arena, "%s is expected, but is no output", c.e->name->s));
+    Leave one =
+        c.x ? compare(&c)
+            : report(&c, arena_printf(s->arena, "%s is expected, but is no output", c.e->name->s));
     if (!l) l = one;
   }
   return l;

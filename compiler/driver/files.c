@@ -16,7 +16,7 @@
 extern char **environ;
 enum { STDIN_MOST = 1 << 30 };
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static bool write_all(int fd, const char *bytes, size_t len) {
   while (len) {
@@ -81,7 +81,7 @@ bool file_writable(Session *s, const char *path) {
   return false;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 Source *stdin_read(Session *s) {
   Buf b = buf_new(s->arena);
@@ -102,7 +102,7 @@ Source *stdin_read(Session *s) {
   }
 }
 
-/* ---- programs -------------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 const char *program_on_path(Arena *a, const char *name) {
   const char *path = getenv("PATH");
@@ -110,7 +110,8 @@ const char *program_on_path(Arena *a, const char *name) {
   for (const char *at = path; at; at = strchr(at, ':')) {
     if (at != path) at++;
     size_t n = strcspn(at, ":");
-    const char *full = n ? arena_printf(a, "%.*s/%s", (int)n, at, name) : arena_printf(a, "./%s", name);
+    const char *full =
+        n ? arena_printf(a, "%.*s/%s", (int)n, at, name) : arena_printf(a, "./%s", name);
     struct stat st;
     if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && access(full, X_OK) == 0) return full;
   }
@@ -157,7 +158,8 @@ static void converse(int to, int from, const char *in, size_t len, Buf *out) {
   if (to >= 0) close(to);
 }
 
-bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why) {
+bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out,
+                 const char **why) {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0) return *why = strerror(errno), false;
   if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), *why = strerror(errno), false;

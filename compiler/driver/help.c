@@ -47,19 +47,20 @@ static const char *option_meaning(Arena *a, OptionId o) {
   if (!i->choices) return i->help;
   Buf b = buf_new(a);
   buf_printf(&b, "%s (", i->help);
-  for (const char *c = i->choices; *c; c++)
-    *c == '|' ? buf_str(&b, ", ") : buf_char(&b, *c);
+  for (const char *c = i->choices; *c; c++) *c == '|' ? buf_str(&b, ", ") : buf_char(&b, *c);
   buf_char(&b, ')');
   return b.s;
 }
 
 static void option_lines(Buf *b, unsigned in) {
   for (OptionId o = 0; o < OPTIONS; o++)
-    if (options[o].in & in) two_columns(b, option_spelled(b->arena, o), option_meaning(b->arena, o));
+    if (options[o].in & in)
+      two_columns(b, option_spelled(b->arena, o), option_meaning(b->arena, o));
 }
 
 void help_all(Buf *b) {
-  buf_str(b, "ein, a compiler for extended Einstein notation\n\nusage: ein COMMAND ...\n\ncommands:\n");
+  buf_str(
+      b, "ein, a compiler for extended Einstein notation\n\nusage: ein COMMAND ...\n\ncommands:\n");
   for (CommandId c = 0; c < COMMANDS; c++) two_columns(b, commands[c].name, commands[c].summary);
   buf_str(b, "\noptions:\n");
   option_lines(b, OPTION_TOP);
@@ -81,9 +82,10 @@ void help_command(Buf *b, CommandId c) {
   option_lines(b, 1u << c);
 }
 
-/* ---- the man page -------------------------------------------------------------------------------- */
+/* ---- the man page --------------------------------------------------------------------------- */
 
-/* Text in roff: no line begins with a control character, `-` is a minus, indented lines stand as they are. */
+/* Text in roff: no line begins with a control character, `-` is a minus, indented lines stand as
+ * they are. */
 static void roff(Buf *b, const char *text) {
   bool start = true, verbatim = false;
   for (const char *c = text; *c; c++) {
@@ -125,7 +127,8 @@ static void roff_command(Buf *b, CommandId c) {
   usage_line(&usage, c);
   buf_str(b, ".SS ");
   roff(b, usage.s);
-  roff(b, arena_printf(b->arena, "%c%s.", commands[c].summary[0] - 'a' + 'A', commands[c].summary + 1));
+  roff(b, arena_printf(b->arena, "%c%s.", commands[c].summary[0] - 'a' + 'A',
+                       commands[c].summary + 1));
   if (*commands[c].text) {
     buf_str(b, ".PP\n");
     roff(b, commands[c].text);

@@ -1,11 +1,12 @@
-/* driver/inputs.c - NAME=SOURCE: whose input it is, what its header says about sizes, and its values once all
- * sizes are known. */
+/* driver/inputs.c - NAME=SOURCE: whose input it is, what its header says about sizes, and its
+ * values once all sizes are known. */
 #include <string.h>
 
 #include "driver.h"
 
-_Static_assert((int)DT_F64 == (int)EIN_F64 && (int)DT_BF16 == (int)EIN_BF16 && (int)DT_I64 == (int)EIN_I64 &&
-                   (int)DT_U8 == (int)EIN_U8 && (int)DT_BOOL == (int)EIN_BOOL,
+_Static_assert((int)DT_F64 == (int)EIN_F64 && (int)DT_BF16 == (int)EIN_BF16 &&
+                   (int)DT_I64 == (int)EIN_I64 && (int)DT_U8 == (int)EIN_U8 &&
+                   (int)DT_BOOL == (int)EIN_BOOL,
                "the compiler's dtypes stand in the runtime's order");
 
 Leave status_leave(ein_status st) {
@@ -18,9 +19,12 @@ Leave status_leave(ein_status st) {
   }
 }
 
-/* ---- which inputs there are ---------------------------------------------------------------------- */
+/* ---- which inputs there are ----------------------------------------------------------------- */
 
-typedef struct Declared { Str name; bool param; } Declared;
+typedef struct Declared {
+  Str name;
+  bool param;
+} Declared;
 typedef VEC(Declared) Declareds;
 
 static Declareds inputs_declared(Session *s, const Job *j) {
@@ -48,12 +52,14 @@ static Leave input_unknown(Session *s, const Job *j, Str name, const Declareds *
     nearest_try(&near, d->at[i].name->s);
     buf_printf(&b, "%s%s", i ? ", " : "", d->at[i].name->s);
   }
-  if (near.best) return fail(s, LEAVE_USAGE, "%s has no input %s; did you mean %s?", j->path, name->s, near.best);
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "%s has no input %s; did you mean %s?", j->path, name->s,
+                near.best);
   if (d->len) return fail(s, LEAVE_USAGE, "%s has no input %s; it has %s", j->path, name->s, b.s);
   return fail(s, LEAVE_USAGE, "%s has no input %s, nor any other", j->path, name->s);
 }
 
-/* ---- what their shapes say ------------------------------------------------------------------------ */
+/* ---- what their shapes say ------------------------------------------------------------------ */
 
 /* A graph's text has shapes rather than declarations; a dim that stands alone in one is bound. */
 static Leave graph_bind(Session *s, Job *j, const Given *g) {
@@ -61,7 +67,8 @@ static Leave graph_bind(Session *s, Job *j, const Given *g) {
   for (uint32_t i = 0; i < j->graph->inputs.len; i++)
     if (j->graph->inputs.at[i]->name == g->name) n = j->graph->inputs.at[i];
   if (!n || (int)n->rank != g->info.ndim)
-    return fail(s, LEAVE_PROGRAM, "%s has %d axes, but input %s has %u", g->spec, g->info.ndim, g->name->s, n ? n->rank : 0);
+    return fail(s, LEAVE_PROGRAM, "%s has %d axes, but input %s has %u", g->spec, g->info.ndim,
+                g->name->s, n ? n->rank : 0);
   for (uint32_t k = 0; k < n->rank; k++) {
     int64_t value;
     if (n->dim[k]->kind != EX_DIM || job_dim(j, n->dim[k]->name, &value)) continue;
@@ -74,12 +81,14 @@ static Leave graph_bind(Session *s, Job *j, const Given *g) {
 static Leave given_bind(Session *s, Job *j, const Given *g) {
   if (!g->info.has_shape) return LEAVE_OK;
   if (!j->program) return graph_bind(s, j, g);
-  if (program_bind(&s->front, j->program, g->name, (uint32_t)g->info.ndim, g->info.shape, g->spec, &j->dims)) return LEAVE_OK;
+  if (program_bind(&s->front, j->program, g->name, (uint32_t)g->info.ndim, g->info.shape, g->spec,
+                   &j->dims))
+    return LEAVE_OK;
   Leave l = session_report(s);
   return l ? l : LEAVE_PROGRAM;
 }
 
-/* ---- the words -------------------------------------------------------------------------------------- */
+/* ---- the words ------------------------------------------------------------------------------ */
 
 static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
   Given g = {.name = name, .spec = spec};
@@ -95,11 +104,13 @@ static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
   return LEAVE_OK;
 }
 
-static Leave word_take(Session *s, const Job *j, const char *word, const Declareds *d, Givens *out) {
+static Leave word_take(Session *s, const Job *j, const char *word, const Declareds *d,
+                       Givens *out) {
   Str name;
   const char *spec;
   if (!word_split(s, word, &name, &spec))
-    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE", word);
+    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE",
+                word);
   for (uint32_t i = 0; i < d->len; i++)
     if (d->at[i].name == name) return given_add(s, out, name, spec);
   return input_unknown(s, j, name, d);
@@ -113,7 +124,9 @@ static Leave params_take(Session *s, const char *file, const Declareds *d, Given
   for (uint32_t i = 0; i < d->len; i++) {
     bool have = !d->at[i].param;
     for (uint32_t k = 0; k < out->len; k++) have |= out->at[k].name == d->at[i].name;
-    Leave l = have ? LEAVE_OK : given_add(s, out, d->at[i].name, arena_printf(s->arena, "%s:%s", file, d->at[i].name->s));
+    Leave l = have ? LEAVE_OK
+                   : given_add(s, out, d->at[i].name,
+                               arena_printf(s->arena, "%s:%s", file, d->at[i].name->s));
     if (l) return l;
   }
   return LEAVE_OK;
@@ -131,7 +144,7 @@ Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *
   return l;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
@@ -155,7 +168,9 @@ static Leave dims_read(Session *s, const Job *j, Eval *e) {
   }
   e->dim = dim;
   if (!first) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "no value for dim %s: give -D %s=64, or an input from a file whose shape tells it", missing.s, first);
+  return fail(s, LEAVE_USAGE,
+              "no value for dim %s: give -D %s=64, or an input from a file whose shape tells it",
+              missing.s, first);
 }
 
 static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x) {
@@ -174,8 +189,10 @@ static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x)
 static Leave input_read(Session *s, const Job *j, const EinNode *n, const Given *g, EvalArray *x) {
   ein_error e = {0};
   int64_t bytes;
-  if (!shape_read(s, j, n, x)) return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
-  ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count, &bytes, &e);
+  if (!shape_read(s, j, n, x))
+    return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
+  ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count,
+                                 &bytes, &e);
   if (st == EIN_OK) {
     x->data = arena_alloc(s->arena, (size_t)bytes + 1);
     st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
@@ -188,7 +205,8 @@ static Leave input_read(Session *s, const Job *j, const EinNode *n, const Given 
 static const char *declaration_text(Session *s, const Job *j, const EinNode *n) {
   Span span;
   if (j->program && program_input(j->program, n->name, NULL, NULL, &span) && span.src)
-    return arena_printf(s->arena, "%.*s : %s", (int)(span.end - span.at), span.src->bytes + span.at, dtype_name(n->dtype));
+    return arena_printf(s->arena, "%.*s : %s", (int)(span.end - span.at), span.src->bytes + span.at,
+                        dtype_name(n->dtype));
   return arena_printf(s->arena, "%s : %s, with %u axes", n->name->s, dtype_name(n->dtype), n->rank);
 }
 
@@ -196,7 +214,9 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
   const char *name = n->name->s, *generator = dtype_is_float(n->dtype) ? "randn" : "iota";
   Buf b = buf_new(s->arena);
   if (n->place.file) buf_printf(&b, "%s:%u:%u: ", n->place.file->s, n->place.line, n->place.column);
-  return fail(s, LEAVE_USAGE, "%sinput %s is not given, and has no default\n  it is declared as %s\n  give a file, %s=%s.npy, or a generator, %s=%s",
+  return fail(s, LEAVE_USAGE,
+              "%sinput %s is not given, and has no default\n  it is declared as %s\n  give a file, "
+              "%s=%s.npy, or a generator, %s=%s",
               b.s, name, declaration_text(s, j, n), name, name, name, generator);
 }
 

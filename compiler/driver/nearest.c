@@ -1,5 +1,6 @@
-/* driver/nearest.c - which known name was probably meant: edits of one letter, and neighbours swapped, counted
- * (the optimal string alignment distance). Short names must be nearer than long ones. */
+/* driver/nearest.c - which known name was probably meant: edits of one letter, and neighbours
+ * swapped, counted (the optimal string alignment distance). Short names must be nearer than long
+ * ones. */
 #include <string.h>
 
 #include "driver.h"
@@ -24,7 +25,8 @@ static uint32_t distance(const char *a, size_t n, const char *b, size_t m) {
     for (size_t j = 1; j <= m; j++) {
       uint32_t change = lower(a[i - 1]) != lower(b[j - 1]);
       now[j] = least(least(up[j], now[j - 1]) + 1, up[j - 1] + change);
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1]))
         now[j] = least(now[j], upper[j - 2] + 1);
     }
   }

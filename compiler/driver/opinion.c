@@ -1,12 +1,17 @@
-/* driver/opinion.c - the second opinion: under --expect, small loop-free programs are computed once more from
- * the AST, which shares nothing with elaboration, and every output must come out the same. */
+/* driver/opinion.c - the second opinion: under --expect, small loop-free programs are computed once
+ * more from the AST, which shares nothing with elaboration, and every output must come out the
+ * same. */
 #include <math.h>
 #include <string.h>
 
 #include "../front/ast_eval.h"
 #include "driver.h"
 
-typedef struct Ask { Session *s; const Job *j; const Eval *e; } Ask;
+typedef struct Ask {
+  Session *s;
+  const Job *j;
+  const Eval *e;
+} Ask;
 
 static bool dim_of(void *ctx, Str name, int64_t *out) {
   const Ask *k = ctx;
@@ -17,7 +22,8 @@ static bool input_of(void *ctx, Str name, AstTensor *wanted) {
   const Ask *k = ctx;
   for (uint32_t i = 0; i < k->e->n_input; i++) {
     const EvalArray *x = &k->e->input[i].array;
-    if (k->e->input[i].name != name || x->dtype != wanted->dtype || x->count != wanted->count) continue;
+    if (k->e->input[i].name != name || x->dtype != wanted->dtype || x->count != wanted->count)
+      continue;
     for (int64_t n = 0; n < x->count; n++) {
       wanted->at[n].dtype = x->dtype;
       if (dtype_is_float(x->dtype))
@@ -64,7 +70,8 @@ static Leave compare(Ask *k, Str name, const EvalArray *x, const AstTensor *t) {
     report_element(&b, x, n);
     buf_str(&b, ", and by the AST evaluator ");
     value_text(&b, t->at[n]);
-    return fail(k->s, LEAVE_BUG, "element %lld of %s is %s by the graph", (long long)n, name->s, b.s);
+    return fail(k->s, LEAVE_BUG, "element %lld of %s is %s by the graph", (long long)n, name->s,
+                b.s);
   }
   return LEAVE_OK;
 }
@@ -81,8 +88,14 @@ Leave opinion_check(Session *s, const Job *j, const Eval *e) {
   const Program *p = j->program;
   AstFile **modules = NEW_ARRAY(s->arena, AstFile *, p->modules.len + 1);
   for (uint32_t i = 0; i < p->modules.len; i++) modules[i] = p->modules.at[i].file;
-  AstEval a = {.arena = s->arena, .strings = s->strings, .modules = modules, .n_modules = p->modules.len, .file = p->file,
-               .dim = dim_of, .input = input_of, .ctx = &ask};
+  AstEval a = {.arena = s->arena,
+               .strings = s->strings,
+               .modules = modules,
+               .n_modules = p->modules.len,
+               .file = p->file,
+               .dim = dim_of,
+               .input = input_of,
+               .ctx = &ask};
   const char *why = "";
   Span where = {0};
   if (!ast_eval(&a, &why, &where)) {

@@ -13,7 +13,8 @@ const CommandInfo commands[COMMANDS] = {
 #define EVERY  ((1u << COMMANDS) - 1)
 #define TOP    ((unsigned)OPTION_TOP)
 #define COMMAND(...)
-#define OPTION(id, letter, name, argument, choices, in, help) {letter, name, argument, choices, in, help},
+#define OPTION(id, letter, name, argument, choices, in, help) \
+  {letter, name, argument, choices, in, help},
 const OptionInfo options[OPTIONS] = {
 #include "options.def"
 };
@@ -40,10 +41,11 @@ static bool applies(const Args *a, OptionId o) {
 
 /* Where to read more. */
 static const char *help_words(Session *s, const Args *a) {
-  return a->command == COMMANDS ? "ein --help" : arena_printf(s->arena, "ein help %s", commands[a->command].name);
+  return a->command == COMMANDS ? "ein --help"
+                                : arena_printf(s->arena, "ein help %s", commands[a->command].name);
 }
 
-/* ---- what is unknown ---------------------------------------------------------------------------- */
+/* ---- what is unknown ------------------------------------------------------------------------ */
 
 static Leave option_unknown(Reader *r, const char *word, size_t len) {
   Session *s = r->s;
@@ -51,7 +53,9 @@ static Leave option_unknown(Reader *r, const char *word, size_t len) {
   for (OptionId o = 0; o < OPTIONS; o++)
     if (applies(r->a, o)) nearest_try(&near, arena_printf(s->arena, "--%s", options[o].name));
   const char *cmd = r->a->command == COMMANDS ? "ein" : commands[r->a->command].name;
-  if (near.best) return fail(s, LEAVE_USAGE, "%s has no option %s; did you mean %s?", cmd, near.wanted, near.best);
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "%s has no option %s; did you mean %s?", cmd, near.wanted,
+                near.best);
   return fail(s, LEAVE_USAGE, "%s has no option %s; see %s", cmd, near.wanted, help_words(s, r->a));
 }
 
@@ -61,11 +65,12 @@ static Leave command_unknown(Session *s, const char *word) {
     return fail(s, LEAVE_USAGE, "%s is no command; to run it: ein run %s", word, word);
   Nearest near = nearest_to(s->arena, word);
   for (CommandId c = 0; c < COMMANDS; c++) nearest_try(&near, commands[c].name);
-  if (near.best) return fail(s, LEAVE_USAGE, "there is no command %s; did you mean %s?", word, near.best);
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "there is no command %s; did you mean %s?", word, near.best);
   return fail(s, LEAVE_USAGE, "there is no command %s; ein --help lists them", word);
 }
 
-/* ---- options ------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static bool choice_known(const char *choices, const char *word) {
   size_t n = strlen(word);
@@ -94,9 +99,11 @@ static Leave option_long(Reader *r, const char *word) {
   const char *name = word + 2, *equals = strchr(name, '=');
   size_t len = equals ? (size_t)(equals - name) : strlen(name);
   for (OptionId o = 0; o < OPTIONS; o++) {
-    if (strncmp(options[o].name, name, len) != 0 || options[o].name[len] || !applies(r->a, o)) continue;
+    if (strncmp(options[o].name, name, len) != 0 || options[o].name[len] || !applies(r->a, o))
+      continue;
     if (!options[o].argument)
-      return equals ? fail(r->s, LEAVE_USAGE, "--%s takes nothing after it", options[o].name) : option_take(r, o, "");
+      return equals ? fail(r->s, LEAVE_USAGE, "--%s takes nothing after it", options[o].name)
+                    : option_take(r, o, "");
     return equals ? option_take(r, o, equals + 1) : option_next(r, o, word);
   }
   return option_unknown(r, word, len + 2);
@@ -107,7 +114,8 @@ static Leave option_letters(Reader *r, const char *word) {
   for (const char *c = word + 1; *c; c++) {
     OptionId o = 0;
     while (o < OPTIONS && (options[o].letter != *c || !applies(r->a, o))) o++;
-    if (o == OPTIONS) return option_unknown(r, word, c == word + 1 ? strlen(word) : (size_t)(c - word) + 1);
+    if (o == OPTIONS)
+      return option_unknown(r, word, c == word + 1 ? strlen(word) : (size_t)(c - word) + 1);
     if (options[o].argument) return c[1] ? option_take(r, o, c + 1) : option_next(r, o, word);
     Leave l = option_take(r, o, "");
     if (l) return l;
@@ -151,7 +159,7 @@ Leave args_read(Session *s, Args *a, uint32_t n, const char *const *word) {
   return LEAVE_OK;
 }
 
-/* ---- NAME=... ----------------------------------------------------------------------------------- */
+/* ---- NAME=... ------------------------------------------------------------------------------- */
 
 static bool name_byte(unsigned char c, bool first) {
   if (c >= 0x80 || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;

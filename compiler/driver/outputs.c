@@ -1,5 +1,5 @@
-/* driver/outputs.c - -o: which output goes to which file. Several in one .safetensors file are written together.
- * Everything that can be said before the computation is said before it. */
+/* driver/outputs.c - -o: which output goes to which file. Several in one .safetensors file are
+ * written together. Everything that can be said before the computation is said before it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,8 +20,11 @@ static bool target_path(Session *s, Target *t, const char *path) {
     t->path = arena_printf(s->arena, "%.*s", (int)(member - path) + 12, path);
     t->key = member + 13;
   }
-  if (ends_in(t->path, ".npy") || ends_in(t->path, ".raw") || ends_in(t->path, ".bin") || ends_in(t->path, ".safetensors")) return true;
-  fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors", path);
+  if (ends_in(t->path, ".npy") || ends_in(t->path, ".raw") || ends_in(t->path, ".bin") ||
+      ends_in(t->path, ".safetensors"))
+    return true;
+  fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors",
+       path);
   return false;
 }
 
@@ -38,8 +41,10 @@ static Leave output_unknown(Session *s, const EinGraph *g, const char *name) {
     nearest_try(&near, g->outputs.at[i].name->s);
     buf_printf(&b, "%s%s", i ? ", " : "", g->outputs.at[i].name->s);
   }
-  if (near.best) return fail(s, LEAVE_USAGE, "-o: there is no output %s; did you mean %s?", name, near.best);
-  return fail(s, LEAVE_USAGE, "-o: there is no output %s; there is %s", name, b.len ? b.s : "none at all");
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "-o: there is no output %s; did you mean %s?", name, near.best);
+  return fail(s, LEAVE_USAGE, "-o: there is no output %s; there is %s", name,
+              b.len ? b.s : "none at all");
 }
 
 static Leave target_add(Session *s, Targets *out, const char *name, const char *path) {
@@ -47,8 +52,10 @@ static Leave target_add(Session *s, Targets *out, const char *name, const char *
   if (!target_path(s, &t, path)) return LEAVE_USAGE;
   for (uint32_t i = 0; i < out->len; i++) {
     const Target *o = &out->at[i];
-    if (strcmp(o->path, t.path) == 0 && (!ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
-      return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name, path);
+    if (strcmp(o->path, t.path) == 0 &&
+        (!ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
+      return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name,
+                  path);
   }
   if (!file_writable(s, t.path)) return LEAVE_MACHINE;
   vec_push(s->arena, *out, t);
@@ -65,7 +72,8 @@ static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char
     return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", folder, strerror(errno));
   for (uint32_t i = 0; i < g->outputs.len; i++) {
     const char *name = g->outputs.at[i].name->s;
-    Leave l = target_add(s, out, name, one ? path : arena_printf(s->arena, "%s/%s.npy", folder, name));
+    Leave l =
+        target_add(s, out, name, one ? path : arena_printf(s->arena, "%s/%s.npy", folder, name));
     if (l) return l;
   }
   return LEAVE_OK;
@@ -97,7 +105,7 @@ bool targets_have(const Targets *t, Str name) {
   return false;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static const EvalArray *array_of(const Eval *e, const char *name) {
   for (uint32_t i = 0; i < e->graph->outputs.len; i++)
@@ -105,7 +113,8 @@ static const EvalArray *array_of(const Eval *e, const char *name) {
   bug("no output %s", name);
 }
 
-static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *what, const char *path) {
+static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *what,
+                   const char *path) {
   if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", what, e->text);
   detail(s, "%s is written to %s", what, path);
   return LEAVE_OK;
@@ -114,9 +123,10 @@ static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *wh
 static Leave write_one(Session *s, const Eval *e, const Target *t) {
   const EvalArray *x = array_of(e, t->name);
   ein_error err = {0};
-  ein_status st = ends_in(t->path, ".npy")
-                      ? ein_npy_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err)
-                      : ein_raw_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
+  ein_status st =
+      ends_in(t->path, ".npy")
+          ? ein_npy_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err)
+          : ein_raw_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
   return wrote(s, st, &err, t->name, t->path);
 }
 
@@ -128,10 +138,15 @@ static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_
     if (strcmp(t->at[i].path, t->at[k].path) != 0) continue;
     const EvalArray *x = array_of(e, t->at[i].name);
     list[n].name = t->at[i].key;
-    list[n++].tensor = (ein_tensor){.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape};
+    list[n++].tensor = (ein_tensor){.data = x->data,
+                                    .device_type = 1,
+                                    .ndim = (int32_t)x->rank,
+                                    .dtype = (ein_dtype)x->dtype,
+                                    .shape = x->shape};
   }
   ein_error err = {0};
-  return wrote(s, ein_safetensors_write(t->at[k].path, n, list, &err), &err, t->at[k].name, t->at[k].path);
+  return wrote(s, ein_safetensors_write(t->at[k].path, n, list, &err), &err, t->at[k].name,
+               t->at[k].path);
 }
 
 static bool first_to(const Targets *t, uint32_t k) {

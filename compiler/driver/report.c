@@ -1,5 +1,6 @@
-/* driver/report.c - an output for people: its shape with its labels, then its values. Up to FULL elements all of
- * them are shown; of more, the corners, and what is known about all. Stable: the same text everywhere. */
+/* driver/report.c - an output for people: its shape with its labels, then its values. Up to FULL
+ * elements all of them are shown; of more, the corners, and what is known about all. Stable: the
+ * same text everywhere. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { FULL = 100, EDGE = 3, EDGE_ROW = 6, LINE = 90 };
 
-/* ---- elements -------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------------------- */
 
 /* Six digits, and something that tells it from an integer. */
 static void real_text(Buf *b, double v) {
@@ -31,7 +32,7 @@ void report_element(Buf *b, const EvalArray *x, int64_t k) {
     buf_printf(b, "%lld", (long long)eval_int(x, k));
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 typedef struct Pen {
   Buf *b;
@@ -81,7 +82,7 @@ static void rows(Pen *p, int64_t base, int64_t n, int64_t columns) {
   }
 }
 
-/* ---- axes --------------------------------------------------------------------------------------------------- */
+/* ---- axes ----------------------------------------------------------------------------------- */
 
 /* The labels that make dimension d: "i", "(h d)", or nothing where there are none. */
 static void axis_name(Buf *b, const EinNode *n, uint32_t d) {
@@ -103,7 +104,8 @@ static void slice_head(Pen *p, const int64_t *index, uint32_t n) {
   for (uint32_t d = 0; d < n; d++) {
     Buf name = buf_new(p->b->arena);
     axis_name(&name, p->node, d);
-    buf_printf(p->b, "%s%s=%lld", d ? ", " : "  ", name.len ? name.s : arena_printf(p->b->arena, "axis %u", d + 1),
+    buf_printf(p->b, "%s%s=%lld", d ? ", " : "  ",
+               name.len ? name.s : arena_printf(p->b->arena, "axis %u", d + 1),
                (long long)index[d]);
   }
   buf_str(p->b, ":\n");
@@ -128,7 +130,7 @@ static void slices(Pen *p) {
   }
 }
 
-/* ---- what is known about all ---------------------------------------------------------------------------------- */
+/* ---- what is known about all ---------------------------------------------------------------- */
 
 static void summary_bool(Buf *b, const EvalArray *x) {
   int64_t n = 0;
@@ -166,18 +168,20 @@ static void summary(Buf *b, const EvalArray *x) {
     buf_str(b, "  mean ");
     real_text(b, sum / (double)n);
   }
-  if (nans) buf_printf(b, "%snan: %lld of %lld", n ? "  " : "", (long long)nans, (long long)x->count);
+  if (nans)
+    buf_printf(b, "%snan: %lld of %lld", n ? "  " : "", (long long)nans, (long long)x->count);
   buf_char(b, '\n');
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static void heading(Buf *b, const EinOutput *o, const EvalArray *x) {
   buf_str(b, o->name->s);
   for (uint32_t d = 0; d < x->rank; d++) {
     Buf name = buf_new(b->arena);
     axis_name(&name, o->node, d);
-    buf_printf(b, "%s%s%s%lld", d ? ", " : "[", name.s ? name.s : "", name.len ? ":" : "", (long long)x->shape[d]);
+    buf_printf(b, "%s%s%s%lld", d ? ", " : "[", name.s ? name.s : "", name.len ? ":" : "",
+               (long long)x->shape[d]);
   }
   buf_printf(b, "%s : %s", x->rank ? "]" : "", dtype_name(x->dtype));
 }

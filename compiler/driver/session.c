@@ -1,5 +1,5 @@
-/* driver/session.c - what lives as long as the process: memory, names, where the standard library is, and
- * the only ways to a terminal. */
+/* driver/session.c - what lives as long as the process: memory, names, where the standard library
+ * is, and the only ways to a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,12 +11,13 @@
 #include "driver.h"
 #include "../base/utf8.h"
 
-/* ---- starting ------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 /* A closed standard stream must not become the number of a file opened later. */
 static void streams_ready(void) {
   for (int fd = 0; fd < 3; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);
   signal(SIGPIPE, SIG_IGN); /* a reader that leaves is no failure: see session_end */
 #ifdef SIGXFSZ
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
@@ -33,7 +34,8 @@ static bool has_prelude(Arena *a, const char *folder) {
   return stat(arena_printf(a, "%s/prelude.ein", folder), &st) == 0;
 }
 
-/* $EIN_STDLIB, or beside the program: installed (bin/ein, share/ein/stdlib), or in a build tree (build/ein, stdlib). */
+/* $EIN_STDLIB, or beside the program: installed (bin/ein, share/ein/stdlib), or in a build tree
+ * (build/ein, stdlib). */
 static const char *stdlib_find(Arena *a) {
   static const char *const places[] = {"../share/ein/stdlib", "../stdlib"};
   const char *said = getenv("EIN_STDLIB");
@@ -81,7 +83,8 @@ static void stdout_flush(void) {
   if (!stdout_failed && fflush(stdout) != 0) stdout_failed = errno ? errno : EIO;
 }
 
-/* A reader of our output that went away has what it wanted; any other failure loses what was asked for. */
+/* A reader of our output that went away has what it wanted; any other failure loses what was asked
+ * for. */
 Leave session_end(Session *s, Leave code) {
   stdout_flush();
   s->capture = false;
@@ -91,7 +94,7 @@ Leave session_end(Session *s, Leave code) {
   return code;
 }
 
-/* ---- speaking ------------------------------------------------------------------------------------- */
+/* ---- speaking ------------------------------------------------------------------------------- */
 
 static void shown(Buf *b, const char *text) {
   int width;
@@ -147,7 +150,7 @@ void print(const Buf *b) {
   stdout_write(b->s, b->len);
 }
 
-/* ---- complaints ------------------------------------------------------------------------------------ */
+/* ---- complaints ----------------------------------------------------------------------------- */
 
 void count_text(Buf *b, uint32_t errors, uint32_t warnings) {
   if (errors) buf_printf(b, "%u error%s", errors, errors == 1 ? "" : "s");

@@ -11,6 +11,7 @@
 
 #include "expr.h"
 #include "pool.h"
+#include "prove.h"
 
 enum { MOST_TERMS = 256, MOST_POWER = 8, PRODUCT_FUEL = 100000 };
 
@@ -27,7 +28,10 @@ static int atom_rank(const Expr *e) {
 }
 
 /* Labels, turns, dims by what they are; the rest by when they were made. */
-static int atom_order(const Expr *a, const Expr *b) {
+enum { ORDER_DEPTH = 24 };
+
+/* By structure, so that the order is the same in every pool; deeper than anyone writes, by age. */
+static int atom_order_at(const Expr *a, const Expr *b, int depth) {
   if (a == b) return 0;
   int ra = atom_rank(a), rb = atom_rank(b);
   if (ra != rb) return ra < rb ? -1 : 1;
@@ -37,8 +41,16 @@ static int atom_order(const Expr *a, const Expr *b) {
     return c ? c : a->name->len < b->name->len ? -1 : 1;
   }
   if (a->kind <= EX_TURN) return a->i < b->i ? -1 : 1;
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  if (a->kind == EX_OP && a->op != b->op) return a->op < b->op ? -1 : 1;
+  if (a->kind != EX_OP && a->i != b->i) return a->i < b->i ? -1 : 1;
+  if (a->n != b->n || a->dtype != b->dtype) return a->n * 16u + a->dtype < b->n * 16u + b->dtype ? -1 : 1;
+  for (uint32_t k = 0; k < a->n && depth < ORDER_DEPTH; k++)
+    if (a->arg[k] != b->arg[k]) return atom_order_at(a->arg[k], b->arg[k], depth + 1);
   return a->id < b->id ? -1 : 1;
 }
+
+static int atom_order(const Expr *a, const Expr *b) { return atom_order_at(a, b, 0); }
 
 uint32_t monomial_atoms(const Expr *m, const Expr **atom) {
   uint32_t n = 0;

@@ -88,8 +88,31 @@ static const char *expected(const Scene *s) {
   return b.s;
 }
 
+/* The line above may have lacked its end, so that this one was taken for the rest of it. */
+static void hint_joined(const Scene *s, Diag *g) {
+  const Parse *p = s->p;
+  bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP && s->in != TOK_LB;
+  Token end = begins ? s->last : p->joined;
+  if (end.kind && end.end - end.at < 40)
+    diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`", (int)(end.end - end.at),
+              text_of(p, end));
+}
+
+static Diag *say_unexpected(const Scene *s) {
+  bool file = s->t.kind == TOK_EOF || (s->t.kind == TOK_NEWLINE && s->p->held.kind == TOK_EOF);
+  Diag *g;
+  if (file || (s->t.kind == TOK_NEWLINE && s->t.at == s->t.end))
+    g = say(s, D_E001, "the %s ends too early, expected %s", file ? "file" : "line", expected(s));
+  else
+    g = say(s, D_E001, "unexpected %s, expected %s", shown(s->p, s->t), expected(s));
+  hint_joined(s, g);
+  return g;
+}
+
 static int anything_else(const Scene *s) {
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(s->p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
+  if (s->t.kind == TOK_LB && s->ok[TOK_INT])
+    diag_hint(s->p->diags, g, "there are no lists of values: data is an `input`, or computed from labels");
   if (s->t.kind == TOK_STRING) diag_hint(s->p->diags, g, "strings stand behind `use` and `assert` only");
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");
@@ -175,6 +198,10 @@ static int equals(const Scene *s) {
   }
   if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
     Diag *g = say(s, D_E019, "`=` defines, and cannot compare");
+    if (s->p->joined.kind && s->p->assigned) {
+      hint_joined(s, g);
+      return TOK_BAD;
+    }
     diag_hint(s->p->diags, g, "write `==`");
     return TOK_EQ;
   }
@@ -198,7 +225,8 @@ static int keyword_as_name(const Scene *s) {
   int k = s->t.kind;
   if (!(token_facts(k) & WORD) || !s->ok[TOK_ID] || s->start) return PASS;
   if (s->p->newline && token_facts(k) & HEADS) return PASS;
-  if (is_connective(k) && s->ok[TOK_INT] && s->last.kind != TOK_LB) return PASS;
+  bool listed = s->in == TOK_LB && (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA);
+  if (is_connective(k) && s->ok[TOK_INT] && !listed) return PASS;
   Diag *g = say(s, D_E017, "%s is a word of the language and cannot name anything", shown(s->p, s->t));
   diag_hint(s->p->diags, g, "another name is needed here, such as `%.*s_`", (int)(s->t.end - s->t.at), text_of(s->p, s->t));
   return TOK_ID;
@@ -230,14 +258,14 @@ static int foreign(const Scene *s) {
   if (!hint && p->stmt_tokens == 1 && p->stmt_first.kind == TOK_ID)
     hint = foreign_word(text_of(p, p->stmt_first), p->stmt_first.end - p->stmt_first.at);
   if (!hint) return PASS;
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
   diag_hint(p->diags, g, "%s", hint);
   return TOK_BAD;
 }
 
 static int loop_head(const Scene *s) {
   if (s->p->stmt_first.kind != TOK_REPEAT || s->p->stmt_tokens > 2 || s->start) return PASS;
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(s->p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
   diag_hint(s->p->diags, g, "a loop is written `repeat t < T { ... }`; `t` counts from 0");
   return TOK_BAD;
 }
@@ -250,6 +278,40 @@ static int bare_expression(const Scene *s) {
 }
 
 /* ---- something missing ----------------------------------------------------------------------- */
+
+static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
+  (void)env, (void)f, (void)at, (void)end;
+}
+
+static void no_comment(void *env, uint32_t at, uint32_t end) {
+  (void)env, (void)at, (void)end;
+}
+
+/* Is the innermost bracket closed on this line? Looks no further than some hundred tokens. */
+static bool closed_ahead(const Parse *p) {
+  enum { FAR = 500 };
+  Scanner s = p->scan;
+  s.fault = no_fault;
+  s.comment = no_comment;
+  int depth = 1;
+  for (int i = 0; i < FAR; i++) {
+    Token t = scan(&s);
+    if (t.kind == TOK_EOF || s.newline) return false;
+    if (t.kind == TOK_LP || t.kind == TOK_LB) depth++;
+    if ((t.kind == TOK_RP || t.kind == TOK_RB) && --depth == 0) return true;
+  }
+  return true;
+}
+
+static int missing_bracket(const Scene *s) {
+  Parse *p = s->p;
+  if (s->in != TOK_LB && s->in != TOK_LP) return PASS;
+  if (s->t.kind == TOK_LB || !begins_operand(s->t.kind) || !ends_operand(s) || closed_ahead(p)) return PASS;
+  Open o = vec_last(p->open);
+  Diag *g = diag_add(p->diags, D_E006, span_at(p, o.at, o.at + 1), "this `%s` is not closed", bracket(o.kind));
+  diag_at(p->diags, g, place(s), "perhaps before this");
+  return TOK_BAD;
+}
 
 static int missing_comma(const Scene *s) {
   if (!s->ok[TOK_COMMA] || s->in == TOK_LC || !s->in || !ends_operand(s)) return PASS;
@@ -270,16 +332,18 @@ static int missing_operator(const Scene *s) {
     diag_hint(p->diags, g, "`count[i where p]` is how many `i` there are; `sum[i where p] e` adds up");
     return TOK_BAD;
   }
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
   int n = (int)(s->last.end - s->last.at), m = (int)(s->t.end - s->t.at);
-  if (n < 40 && m < 40 && s->t.kind != TOK_LP && s->t.kind != TOK_IF)
+  if (s->ok[TOK_COMMA] && s->t.kind == TOK_ID)
+    diag_hint(p->diags, g, "declarations are parted by commas: `dim N = 3, M = 4`");
+  else if (n < 40 && m < 40 && s->t.kind != TOK_LP && s->t.kind != TOK_IF)
     diag_hint(p->diags, g, "is an operator missing, as in `%.*s * %.*s`?", n, text_of(p, s->last), m, text_of(p, s->t));
   return TOK_BAD;
 }
 
 static int bare_reducer(const Scene *s) {
   if (s->last.kind != TOK_REDUCER && s->last.kind != TOK_COUNT) return PASS;
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(s->p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
   int n = (int)(s->last.end - s->last.at);
   const char *word = text_of(s->p, s->last);
   if (s->last.kind == TOK_COUNT)
@@ -305,7 +369,7 @@ static int statement_over(const Scene *s) {
     hint = "say what it means when it fails: `assert e, \"text\"`";
   else if (p->stmt_first.kind == TOK_OUTPUT && p->stmt_tokens > 2)
     hint = "`output Z` makes a result of what is defined already; `output Z[i] = e` defines it too";
-  Diag *g = say(s, D_E001, "unexpected %s, expected %s", shown(p, s->t), expected(s));
+  Diag *g = say_unexpected(s);
   if (hint) diag_hint(p->diags, g, "%s", hint);
   return TOK_BAD;
 }
@@ -344,7 +408,7 @@ int complain_unexpected(Parse *p, Token t) {
   typedef int Rule(const Scene *);
   static Rule *const rules[] = {
     unclosed, empty_brackets, second_brackets, equals, where_first, wrong_place, keyword_as_name, foreign,
-    loop_head, bare_expression, bare_reducer, missing_comma, missing_operator, def_without_value,
+    loop_head, bare_expression, bare_reducer, missing_bracket, missing_comma, missing_operator, def_without_value,
     def_goes_on, statement_over, slice, anything_else,
   };
   Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt_tokens == 0};

@@ -1,8 +1,9 @@
 /* front/modules.c - from a file name to a Program: the file, the prelude, and every module used.
  *
- * `use nn` means a file of the standard library, `use "../blocks.ein"` a file beside the using one. A module
- * is known by its real path, so links and detours do not read it twice, and a link that leads out of the
- * project leads nowhere. Also here: what the shape of an input's file says about the sizes. */
+ * `use nn` means a file of the standard library, `use "../blocks.ein"` a file beside the using one.
+ * A module is known by its real path, so links and detours do not read it twice, and a link that
+ * leads out of the project leads nowhere. Also here: what the shape of an input's file says about
+ * the sizes. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +16,9 @@
 
 enum { MODULES_MOST = 1000, MODULES_DEEP = 200, NAMES_SHOWN = 12 };
 
-typedef struct Open { const char *real, *shown; } Open;
+typedef struct Open {
+  const char *real, *shown;
+} Open;
 
 typedef struct Reader {
   Front *f;
@@ -25,7 +28,7 @@ typedef struct Reader {
   VEC(Open) open;            /* the files that are being read, outermost first */
 } Reader;
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths ---------------------------------------------------------------------------------- */
 
 static const char *real_path(Arena *a, const char *path) {
   char *real = realpath(path, NULL);
@@ -68,14 +71,15 @@ static const char *root_find(Arena *a, const char *real) {
   }
 }
 
-/* ---- one module ------------------------------------------------------------------------------ */
+/* ---- one module ----------------------------------------------------------------------------- */
 
 static const char *statement_word(StmtKind k) {
-  static const char *const word[] = {
-      [STMT_DIM] = "a `dim`",       [STMT_INPUT] = "an `input`",   [STMT_PARAM] = "a `param`",
-      [STMT_EQUATION] = "an equation", [STMT_OUTPUT] = "an `output`", [STMT_STATE] = "a `state`",
-      [STMT_NEXT] = "a `next`",     [STMT_REPEAT] = "a `repeat`",  [STMT_DEF] = "a `def`",
-      [STMT_MONOID] = "a `monoid`", [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`"};
+  static const char *const word[] = {[STMT_DIM] = "a `dim`",        [STMT_INPUT] = "an `input`",
+                                     [STMT_PARAM] = "a `param`",    [STMT_EQUATION] = "an equation",
+                                     [STMT_OUTPUT] = "an `output`", [STMT_STATE] = "a `state`",
+                                     [STMT_NEXT] = "a `next`",      [STMT_REPEAT] = "a `repeat`",
+                                     [STMT_DEF] = "a `def`",        [STMT_MONOID] = "a `monoid`",
+                                     [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`"};
   return word[k];
 }
 
@@ -83,7 +87,8 @@ static void module_dims(Reader *r, const AstStmt *s) {
   for (uint32_t i = 0; i < s->decls.len; i++) {
     const AstDecl *d = &s->decls.at[i];
     if (d->e) continue;
-    Diag *g = diag_add(r->f->diags, D_E044, d->span, "dim %s of a module has no value", d->name.s->s);
+    Diag *g =
+        diag_add(r->f->diags, D_E044, d->span, "dim %s of a module has no value", d->name.s->s);
     diag_hint(r->f->diags, g, "give it one here, or declare it in the program");
   }
 }
@@ -94,7 +99,8 @@ static void module_check(Reader *r, const AstFile *file) {
     if (s->kind == STMT_DIM)
       module_dims(r, s);
     else if (s->kind != STMT_DEF && s->kind != STMT_MONOID && s->kind != STMT_USE)
-      diag_add(r->f->diags, D_E043, s->span, "%s cannot stand in a module, which holds def, monoid, dim and use",
+      diag_add(r->f->diags, D_E043, s->span,
+               "%s cannot stand in a module, which holds def, monoid, dim and use",
                statement_word(s->kind));
   }
 }
@@ -114,7 +120,8 @@ static bool circle_found(Reader *r, const char *real, Span use) {
     if (i + 1 == r->open.len)
       diag_add(r->f->diags, D_E042, use, "%s uses itself", r->open.at[i].shown);
     else
-      diag_add(r->f->diags, D_E042, use, "these files use each other in a circle: %s", circle_text(r, i));
+      diag_add(r->f->diags, D_E042, use, "these files use each other in a circle: %s",
+               circle_text(r, i));
     return true;
   }
   return false;
@@ -130,8 +137,8 @@ static bool module_known(const Reader *r, const char *real) {
 static void module_read(Reader *r, const char *real, const char *shown, Span use) {
   if (circle_found(r, real, use) || module_known(r, real)) return;
   if (r->open.len >= MODULES_DEEP || r->program->modules.len >= MODULES_MOST) {
-    diag_add(r->f->diags, D_E047, use, "too many modules: at most %d, in chains of at most %d", MODULES_MOST,
-             MODULES_DEEP);
+    diag_add(r->f->diags, D_E047, use, "too many modules: at most %d, in chains of at most %d",
+             MODULES_MOST, MODULES_DEEP);
     return;
   }
   const char *why;
@@ -150,7 +157,7 @@ static void module_read(Reader *r, const char *real, const char *shown, Span use
   vec_push(r->arena, r->program->modules, m);
 }
 
-/* ---- use ------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------ */
 
 static int is_module_file(const struct dirent *e) {
   size_t n = strlen(e->d_name);
@@ -177,19 +184,22 @@ static const char *stdlib_names(Reader *r) {
 static void use_named(Reader *r, const AstStmt *s) {
   const char *shown = arena_printf(r->arena, "stdlib/%s.ein", s->name.s->s);
   const char *real =
-      r->stdlib ? real_path(r->arena, arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->name.s->s)) : NULL;
+      r->stdlib ? real_path(r->arena, arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->name.s->s))
+                : NULL;
   if (real && inside(r->stdlib, real)) {
     module_read(r, real, shown, s->name.span);
     return;
   }
-  Diag *g = diag_add(r->f->diags, D_E040, s->name.span, "the standard library has no module %s", s->name.s->s);
+  Diag *g = diag_add(r->f->diags, D_E040, s->name.span, "the standard library has no module %s",
+                     s->name.s->s);
   const char *names = stdlib_names(r);
   if (names) diag_hint(r->f->diags, g, "it has %s", names);
   diag_hint(r->f->diags, g, "a file of your own is used by its path: use \"%s.ein\"", s->name.s->s);
 }
 
 static void use_missing(Reader *r, const AstStmt *s, const char *path, const char *why) {
-  Diag *g = diag_add(r->f->diags, D_E040, s->text_span, "cannot read the module %s: %s", s->text->s, why);
+  Diag *g =
+      diag_add(r->f->diags, D_E040, s->text_span, "cannot read the module %s: %s", s->text->s, why);
   if (is_there(arena_printf(r->arena, "%s.ein", path)))
     diag_hint(r->f->diags, g, "write `use \"%s.ein\"`", s->text->s);
 }
@@ -201,7 +211,8 @@ static void use_path(Reader *r, const AstStmt *s, const char *using_real, const 
     return;
   }
   if (!r->root && !inside(r->stdlib, using_real)) {
-    diag_add(r->f->diags, D_E041, s->text_span, "this program is not in a file, so it can use the standard library only");
+    diag_add(r->f->diags, D_E041, s->text_span,
+             "this program is not in a file, so it can use the standard library only");
     return;
   }
   const char *path = path_join(r->arena, folder_of(r->arena, using_real), text);
@@ -212,7 +223,9 @@ static void use_path(Reader *r, const AstStmt *s, const char *using_real, const 
   }
   if (!inside(r->root, real) && !inside(r->stdlib, real)) {
     Diag *g = diag_add(r->f->diags, D_E041, s->text_span, "%s lies outside of the project", text);
-    diag_hint(r->f->diags, g, "the project is %s; a file `ein.root` in a folder above makes that the project", r->root);
+    diag_hint(r->f->diags, g,
+              "the project is %s; a file `ein.root` in a folder above makes that the project",
+              r->root);
     return;
   }
   module_read(r, real, path_join(r->arena, folder_of(r->arena, using_shown), text), s->text_span);
@@ -229,14 +242,16 @@ static void uses_read(Reader *r, const AstFile *file, const char *real, const ch
   }
 }
 
-/* ---- programs -------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static void prelude_read(Reader *r) {
-  const char *real = r->stdlib ? real_path(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
+  const char *real =
+      r->stdlib ? real_path(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
   if (real)
     module_read(r, real, "stdlib/prelude.ein", (Span){0});
   else
-    diag_add(r->f->diags, D_E009, (Span){0}, "the standard library is not where it should be: no prelude.ein in %s",
+    diag_add(r->f->diags, D_E009, (Span){0},
+             "the standard library is not where it should be: no prelude.ein in %s",
              r->f->stdlib ? r->f->stdlib : "any place known");
 }
 
@@ -267,7 +282,7 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
   return program_over(f, source_new(f->arena, name, bytes, len), NULL);
 }
 
-/* ---- inputs and sizes ------------------------------------------------------------------------ */
+/* ---- inputs and sizes ----------------------------------------------------------------------- */
 
 static const AstDecl *input_find(const Program *p, Str name, const AstStmt **stmt) {
   for (uint32_t i = 0; i < p->file->stmts.len; i++) {
@@ -292,8 +307,12 @@ bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *
   return true;
 }
 
-/* Sizes as far as they can be told: Str -> DimValue, or -> &unknown for a declared dim without a value. */
-typedef struct Sizes { Arena *arena; Map known; } Sizes;
+/* Sizes as far as they can be told: Str -> DimValue, or -> &unknown for a declared dim without a
+ * value. */
+typedef struct Sizes {
+  Arena *arena;
+  Map known;
+} Sizes;
 static DimValue unknown;
 
 static bool size_binary(Op op, int64_t a, int64_t b, int64_t *out) {
@@ -313,7 +332,8 @@ static bool size_of(const Sizes *z, const Ast *e, int64_t *out) {
   case AST_INT: *out = e->i; return !e->big;
   case AST_PAREN: return size_of(z, e->a, out);
   case AST_NEG: return size_of(z, e->a, &a) && sub_ok(0, a, out);
-  case AST_BINARY: return size_of(z, e->a, &a) && size_of(z, e->b, &b) && size_binary((Op)e->op, a, b, out);
+  case AST_BINARY:
+    return size_of(z, e->a, &a) && size_of(z, e->b, &b) && size_binary((Op)e->op, a, b, out);
   case AST_NAME: {
     const DimValue *v = map_find(&z->known, e->name.s);
     if (!v || v == &unknown) return false;
@@ -354,8 +374,8 @@ static const Ast *bare(const Ast *e) {
   return e;
 }
 
-static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_t *shape, const char *what,
-                      DimValues *dims) {
+static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_t *shape,
+                      const char *what, DimValues *dims) {
   Sizes z = sizes_now(f->arena, p, dims);
   for (uint32_t k = 0; k < d->items.len; k++) {
     const Ast *e = bare(d->items.at[k].e);
@@ -378,16 +398,16 @@ static void size_reason(Front *f, Diag *g, const Sizes *z, const Ast *e) {
     diag_at(f->diags, g, v->from, "%s is %lld", v->name->s, (long long)v->value);
 }
 
-static bool sizes_agree(Front *f, const Program *p, const AstDecl *d, const int64_t *shape, const char *what,
-                        const DimValues *dims) {
+static bool sizes_agree(Front *f, const Program *p, const AstDecl *d, const int64_t *shape,
+                        const char *what, const DimValues *dims) {
   Sizes z = sizes_now(f->arena, p, dims);
   bool all = true;
   for (uint32_t k = 0; k < d->items.len; k++) {
     const AstItem *item = &d->items.at[k];
     int64_t want;
     if (!item->e || !size_of(&z, item->e, &want) || want == shape[k]) continue;
-    Diag *g = diag_add(f->diags, D_E046, item->span, "axis %u of %s is %lld long, but %s says %lld", (unsigned)k + 1,
-                       what, (long long)shape[k], d->name.s->s, (long long)want);
+    Diag *g = diag_add(f->diags, D_E046, item->span, "axis %u of %s is %lld long, but %s says %lld",
+                       (unsigned)k + 1, what, (long long)shape[k], d->name.s->s, (long long)want);
     diag_note(f->diags, g, "%lld", (long long)want);
     size_reason(f, g, &z, item->e);
     all = false;
@@ -395,13 +415,13 @@ static bool sizes_agree(Front *f, const Program *p, const AstDecl *d, const int6
   return all;
 }
 
-bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what,
-                  DimValues *dims) {
+bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape,
+                  const char *what, DimValues *dims) {
   const AstDecl *d = input_find(p, input, NULL);
   if (!d) return true;
   if (d->items.len != rank) {
-    diag_add(f->diags, D_E045, d->span, "%s has %u %s, but %s is declared with %u", what, rank, rank == 1 ? "axis" : "axes",
-             input->s, d->items.len);
+    diag_add(f->diags, D_E045, d->span, "%s has %u %s, but %s is declared with %u", what, rank,
+             rank == 1 ? "axis" : "axes", input->s, d->items.len);
     return false;
   }
   dims_bind(f, p, d, shape, what, dims);

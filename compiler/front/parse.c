@@ -87,11 +87,16 @@ static int reducer_said(const Parse *p, int kind) {
 }
 
 static void token_take(Parse *p, Token t) {
-  mind_brackets(p, t);
   if (p->stmt_tokens++ == 0) {
     p->stmt_first = t;
     p->stmt_indent = t.at - p->scan.line_start;
+    p->joined.kind = 0;
+    p->assigned = false;
+  } else if (p->newline && t.kind != TOK_NEWLINE && !in_round(p)) {
+    p->joined = p->last;
   }
+  if (t.kind == TOK_ASSIGN && !in_round(p)) p->assigned = true;
+  mind_brackets(p, t);
   grammar_take(p->grammar, t);
   p->reducer = reducer_said(p, t.kind);
   p->before = p->last;
@@ -144,6 +149,7 @@ static void resync(Parse *p, Token t) {
   p->last_ends = false;
   p->reducer = 0;
   p->stmt_tokens = 0;
+  p->joined.kind = 0;
 }
 
 /* A def's block whose last line was broken has no value to end with. */

@@ -35,6 +35,8 @@ typedef struct Parse {
   Token stmt_first;           /* of the statement at hand, the first token, */
   uint32_t stmt_indent;       /*   the columns before it, */
   uint32_t stmt_tokens;       /*   and how many of its tokens were taken */
+  Token joined;               /* outside brackets, the last token of the line above, or kind 0 */
+  bool assigned;              /* its `=` was taken */
   VEC(Open) open;             /* brackets that wait to be closed */
 
   /* after a mistake */

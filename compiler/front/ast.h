@@ -47,17 +47,17 @@ typedef enum {
   AST_PAREN     /* (a): kept, since it decides what a reducer reaches and what fmt prints */
 } AstKind;
 
-struct Ast {
+struct Ast { /* 144 bytes: there are many */
   AstKind kind;
-  Span span;
-  AstName name;
-  union { int64_t i; double f; };
+  DType dtype;              /* AST_CAST */
   bool big, call_form, bracketed;
   uint8_t op;               /* Op; for AST_REDUCE the Reducer */
   int8_t acc;               /* DType of `sum:f64`, or -1 */
   uint16_t depth;           /* how deep its parts nest, at most AST_DEPTH; a chain of binary operators to the
                                left (`a + b + c ...`, unparenthesised) counts once: walk it by a loop */
-  DType dtype;              /* AST_CAST */
+  Span span;
+  AstName name;
+  union { int64_t i; double f; };
   Span op_span;             /* the operator, or the reducer's word */
   Ast *a, *b, *c;
   AstItems items;

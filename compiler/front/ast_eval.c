@@ -270,9 +270,9 @@ typedef VEC(const AstPred *) Preds;
 
 static bool bears_on(AstRun *r, const AstPred *p, const Ast *e, AstScope *s) {
   for (uint32_t i = 0; i < p->labels.len; i++) {
-    AstLabel *l = ast_label_here(s, p->labels.at[i]);
+    AstLabel *l = ast_label_here(r, s, p->labels.at[i]);
     int64_t extent;
-    if (!l || !ast_label_free(r, l, e, s, &extent)) return false;
+    if (!ast_label_free(r, l, e, s, &extent)) return false;
   }
   return true;
 }
@@ -330,7 +330,7 @@ static void move_label(AstRun *r, Move *m, const AstItem *it, AstLabel *l, const
   int64_t extent = -1;
   bool has = false;
   if (c && c->argument) {
-    AstLabel *own = ast_label_behind(c->scope, l);
+    AstLabel *own = ast_label_behind(r, c->scope, l);
     if (own) has = ast_label_free(r, own, c->e, c->scope, &extent), l = own;
   } else {
     has = ast_label_free(r, l, a, s, &extent);
@@ -397,7 +397,7 @@ static AstVal name_value(AstRun *r, const Ast *e, At at) {
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   if (g && g->tensor) return read_tensor(r, g->tensor, e, at);
   if (g && !g->def && !g->monoid) return val_int(DT_I64, g->size, WEAK_SIZE);
-  ast_fail(r, e->span, "nothing that is known here is called %s", e->name.s->s);
+  ast_fail(r, e->span, "%s is neither a label on the left or reduced nor anything else known here", e->name.s->s);
   return val(DT_I64, 0, 0);
 }
 

@@ -42,20 +42,38 @@ void ast_scope_put(AstRun *r, AstScope *s, Str name, AstKnown k) {
   map_put(&s->names, name, arena_copy(r->arena, &k, sizeof k));
 }
 
-/* What an edge calls a label found beyond it. */
-static AstKnown *edge_known(AstRun *r, AstScope *edge, Str name, const AstKnown *beyond) {
-  AstLabel *l = NULL;
-  for (uint32_t i = 0; i < edge->names.len; i++) {
-    const AstKnown *k = edge->names.at[i].val;
-    if (k->label && k->label->outer == beyond->label) l = k->label;
-  }
-  if (!l) {
-    l = NEW(r->arena, AstLabel);
-    *l = (AstLabel){.name = name, .outer = beyond->label, .home = edge->edge, .scope = edge,
-                    .written = -1, .extent = -1};
-  }
-  ast_scope_put(r, edge, name, (AstKnown){.label = l, .param = beyond->param});
-  return map_find(&edge->names, name);
+/* The innermost edge around s. */
+static AstScope *region(AstScope *s) {
+  while (s && !s->edge) s = s->up ? s->up : s->site;
+  return s;
+}
+
+/* The edge's own identity for a label of the region outside. */
+static AstLabel *edge_label(AstRun *r, AstScope *edge, AstLabel *outer) {
+  for (uint32_t i = 0; i < edge->labels.len; i++)
+    if (edge->labels.at[i]->outer == outer) return edge->labels.at[i];
+  AstLabel *l = NEW(r->arena, AstLabel);
+  *l = (AstLabel){.name = outer->name, .outer = outer, .region = edge, .home = edge->edge, .scope = edge,
+                  .written = -1, .extent = -1};
+  vec_push(r->arena, edge->labels, l);
+  return l;
+}
+
+AstLabel *ast_label_behind(AstRun *r, AstScope *edge, AstLabel *l) {
+  AstScope *outside = region(edge->up);
+  while (l && l->region != outside) l = l->outer;
+  return l ? edge_label(r, edge, l) : NULL;
+}
+
+AstLabel *ast_label_here(AstRun *r, AstScope *s, AstLabel *l) {
+  AstScope *edge = region(s);
+  if (!edge || edge == l->region) return l;
+  return edge_label(r, edge, ast_label_here(r, edge->up, l));
+}
+
+bool ast_label_within(const AstLabel *l, const AstLabel *outer) {
+  while (l && l != outer) l = l->outer;
+  return l != NULL;
 }
 
 AstKnown *ast_scope_find(AstRun *r, AstScope *s, Str name) {
@@ -64,7 +82,9 @@ AstKnown *ast_scope_find(AstRun *r, AstScope *s, Str name) {
     if (k) return k;
     if (!s->edge) continue;
     k = ast_scope_find(r, s->up, name);
-    return k && k->label ? edge_known(r, s, name, k) : k;
+    if (!k || !k->label) return k;
+    ast_scope_put(r, s, name, (AstKnown){.label = edge_label(r, s, k->label), .param = k->param});
+    return map_find(&s->names, name);
   }
   return NULL;
 }
@@ -84,7 +104,7 @@ bool ast_item_name(const AstItem *it, AstName *out) {
 
 AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home, AstScope *home_scope) {
   AstLabel *l = NEW(r->arena, AstLabel);
-  *l = (AstLabel){.name = name.s, .home = home, .scope = home_scope, .written = -1, .extent = -1};
+  *l = (AstLabel){.name = name.s, .region = region(s), .home = home, .scope = home_scope, .written = -1, .extent = -1};
   if (!name.s) return l;
   if (ast_global_find(r, s, name.s))
     ast_fail(r, name.span, "%s cannot be a label: it has another meaning", name.s->s);
@@ -193,8 +213,6 @@ static void call_argument(AstRun *r, AstScope *c, Str name, const Ast *e) {
   AstScope *edge = ast_scope_new(r, c);
   edge->edge = e;
   ast_scope_put(r, c->body, name, (AstKnown){.closure = closure_new(r, e, edge, true, -1)});
-  int64_t extent;
-  (void)ast_label_free(r, NULL, e, edge, &extent); /* so that the edge knows all labels of e */
 }
 
 /* The predicate restricts those label arguments that it speaks of, or all of them. */
@@ -225,6 +243,7 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
   c = ast_scope_new(r, s);
   map_put(&s->inner, e, c);
   AstScope *d = c->body = ast_scope_new(r, NULL);
+  d->site = c;
   d->before = g->age;
   d->preds = s->preds;
   if (e->items.len != def->items.len || e->args.len != def->params.len) {
@@ -245,37 +264,11 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
   return c;
 }
 
-/* ---- labels behind edges --------------------------------------------------------------------- */
-
-bool ast_label_within(const AstLabel *l, const AstLabel *outer) {
-  while (l && l != outer) l = l->outer;
-  return l != NULL;
-}
-
-static AstLabel *edge_label(const AstScope *edge, const AstLabel *l, bool inwards) {
-  for (uint32_t i = 0; i < edge->names.len; i++) {
-    const AstKnown *k = edge->names.at[i].val;
-    if (!k->label || !k->label->outer) continue;
-    if (inwards ? ast_label_within(k->label, l) : ast_label_within(l, k->label->outer)) return k->label;
-  }
-  return NULL;
-}
-
-AstLabel *ast_label_behind(const AstScope *edge, const AstLabel *l) {
-  return edge_label(edge, l, false);
-}
-
-AstLabel *ast_label_here(const AstScope *s, AstLabel *outer) {
-  for (; s; s = s->up)
-    if (s->edge) return edge_label(s, outer, true);
-  return outer;
-}
-
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 typedef struct Walk {
   AstRun *r;
-  AstLabel *target; /* NULL: only so that every name is looked up */
+  AstLabel *target;
   int64_t extent;
   bool free;
   Map seen; /* closures walked, those under a reducer over the target apart */
@@ -293,7 +286,7 @@ static void meets(Walk *w, int64_t extent, Span at) {
 }
 
 static bool is_target(const Walk *w, const AstLabel *l) {
-  return l && w->target && ast_label_within(w->target, l);
+  return l && ast_label_within(w->target, l);
 }
 
 static void walk_label(Walk *w, AstName name, AstScope *s, bool bound, int64_t extent) {
@@ -313,7 +306,7 @@ static void walk_group(Walk *w, const AstItem *it, AstScope *s, bool bound, int6
     if (!ast_item_name(p, &name)) continue;
     walk_label(w, name, s, bound, -1);
     AstKnown *k = ast_scope_find(w->r, s, name.s);
-    if (!k || !k->label || !w->target) continue;
+    if (!k || !k->label) continue;
     if (!here && is_target(w, k->label)) {
       here = true;
       continue;
@@ -347,10 +340,10 @@ static void walk_items(Walk *w, const AstItems *items, AstScope *s, bool bound) 
 
 static void walk_closure(Walk *w, const AstClosure *c, bool bound) {
   const char *key = (const char *)c + bound;
-  if (!c->e || !w->target || map_find(&w->seen, key)) return;
+  if (!c->e || map_find(&w->seen, key)) return;
   map_put(&w->seen, key, w);
   AstLabel *target = w->target;
-  if (c->argument) w->target = ast_label_behind(c->scope, target);
+  if (c->argument) w->target = ast_label_behind(w->r, c->scope, target);
   if (w->target) walk(w, c->e, c->scope, bound);
   w->target = target;
 }
@@ -425,7 +418,7 @@ static void walk(Walk *w, const Ast *e, AstScope *s, bool bound) {
     break;
   case AST_REDUCE: walk_reduce(w, e, s, bound); break;
   case AST_CALL: walk_call(w, e, s, bound); break;
-  case AST_SIZE: (void)ast_scope_find(w->r, s, e->name.s); break;
+  case AST_SIZE: break;
   default:
     walk(w, e->a, s, bound);
     walk(w, e->b, s, bound);

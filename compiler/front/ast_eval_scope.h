@@ -24,7 +24,8 @@ typedef struct AstVal {
 
 struct AstLabel {
   Str name;
-  AstLabel *outer;
+  AstLabel *outer;   /* whose value it has; NULL: of its own */
+  AstScope *region;  /* the innermost edge around it, or NULL */
   const Ast *home; /* where bare uses tell its extent, as read in scope */
   AstScope *scope;
   int64_t written, extent; /* -1: not written, not known yet */
@@ -54,13 +55,13 @@ struct AstPred { /* `t where p` of a call's brackets, as it travels through what
 };
 
 struct AstScope {
-  AstScope *up;
-  const Ast *edge; /* the argument that begins here, or NULL */
+  AstScope *up, *site; /* site: of a def's own scope, whose up is NULL: the call's */
+  const Ast *edge;     /* the argument that begins here, or NULL */
   uint32_t before; /* globals as young as this are not known here */
   const AstPred *preds;
   Map names, inner; /* Str to AstKnown; node to the scope that it opens */
   Map checks, moves; /* kept by ast_eval.c: node to the predicates that bear on it; node to its substitution */
-  AstLabels labels; /* of a reducer: what it runs over; of a call: its label arguments */
+  AstLabels labels; /* a reducer: what it runs over; a call: its label arguments; an edge: its own labels */
   AstScope *body;   /* of a call: the def's own scope */
 };
 
@@ -108,8 +109,9 @@ bool ast_label_within(const AstLabel *l, const AstLabel *outer); /* it is outer,
 int64_t ast_label_size(AstRun *r, AstLabel *l, Span at);        /* its extent; complains where nothing says it */
 /* Whether l is free in e (read in s); and in *extent what bare uses inside e say, or -1. */
 bool ast_label_free(AstRun *r, AstLabel *l, const Ast *e, AstScope *s, int64_t *extent);
-AstLabel *ast_label_behind(const AstScope *edge, const AstLabel *l); /* the edge's own for a label outside, or NULL */
-AstLabel *ast_label_here(const AstScope *s, AstLabel *outer);        /* as it is called in s; NULL: it does not occur */
+AstLabel *ast_label_behind(AstRun *r, AstScope *edge, AstLabel *l); /* the edge's own for l where the edge's closure is
+                                                            used; NULL: l is unknown to it */
+AstLabel *ast_label_here(AstRun *r, AstScope *s, AstLabel *l); /* s is inside of what l reaches: its identity there */
 
 /* ---- ast_eval.c ------------------------------------------------------------------------------ */
 

@@ -145,15 +145,6 @@ void args_add(Parse *p, Ast *e) {
   vec_push(p->arena, p->exprs, e);
 }
 
-uint32_t items_first(Parse *p, AstItem *i) {
-  items_add(p, i);
-  return p->items.len - 1;
-}
-
-void items_add(Parse *p, AstItem *i) {
-  vec_push(p->arena, p->items, *i);
-}
-
 static AstItems items_take(Parse *p, uint32_t from) {
   AstItems v = {0};
   v.len = v.cap = p->items.len - from;
@@ -162,34 +153,27 @@ static AstItems items_take(Parse *p, uint32_t from) {
   return v;
 }
 
-static AstItem *item_new(Parse *p, AstItemKind kind, uint32_t at, Ast *e) {
-  AstItem *i = NEW(p->arena, AstItem);
-  i->kind = kind;
-  i->e = e;
-  i->span = e ? span_at(p, at, e->span.end) : span_to_here(p, at);
-  return i;
+static uint32_t item_push(Parse *p, AstItem i, uint32_t at) {
+  i.span = i.e ? span_at(p, at, i.e->span.end) : span_to_here(p, at);
+  vec_push(p->arena, p->items, i);
+  return p->items.len - 1;
 }
 
-AstItem *item_expr(Parse *p, Ast *e) {
-  return item_new(p, ITEM_EXPR, e->span.at, e);
+uint32_t item_expr(Parse *p, Ast *e) {
+  return item_push(p, (AstItem){.kind = ITEM_EXPR, .e = e}, e->span.at);
 }
 
-AstItem *item_sized(Parse *p, Token name, Ast *size) {
-  AstItem *i = item_new(p, ITEM_SIZED, name.at, size);
-  i->name = name_of(p, name);
-  return i;
+uint32_t item_sized(Parse *p, Token name, Ast *size) {
+  return item_push(p, (AstItem){.kind = ITEM_SIZED, .name = name_of(p, name), .e = size}, name.at);
 }
 
-AstItem *item_bind(Parse *p, Token name, Ast *e) {
-  AstItem *i = item_new(p, ITEM_BIND, name.at, e);
-  i->name = name_of(p, name);
-  return i;
+uint32_t item_bind(Parse *p, Token name, Ast *e) {
+  return item_push(p, (AstItem){.kind = ITEM_BIND, .name = name_of(p, name), .e = e}, name.at);
 }
 
-AstItem *item_group(Parse *p, Token open, uint32_t items) {
-  AstItem *i = item_new(p, ITEM_GROUP, open.at, NULL);
-  i->part = items_take(p, items);
-  return i;
+uint32_t item_group(Parse *p, Token open, uint32_t parts) {
+  AstItems v = items_take(p, parts);
+  return item_push(p, (AstItem){.kind = ITEM_GROUP, .part = v}, open.at);
 }
 
 Brackets *brackets_of(Parse *p, uint32_t items, Ast *where) {

@@ -126,8 +126,8 @@ static void stmt_labels(Parse *p, AstStmt *s, uint32_t from) {
   s->items.len = s->items.cap = n;
   for (uint32_t i = 0; i < n; i++) {
     Span at = p->names.at[from + i].span;
-    Token t = {at.at, at.end, TOK_ID};
-    s->items.at[i] = *item_expr(p, build_name(p, t));
+    Ast *e = build_name(p, (Token){at.at, at.end, TOK_ID});
+    s->items.at[i] = (AstItem){.kind = ITEM_EXPR, .span = at, .e = e};
   }
   s->bracketed = n > 0;
   p->names.len = from;

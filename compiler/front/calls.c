@@ -52,6 +52,7 @@ static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   own->link = map_new(x->arena);
   Scope in = {.labels = own, .frame = s->frame, .depth = s->depth};
   Core *body = core_from_ast(x, &in, a);
+  if (body && s->frame) body = core_restrict(x, &in, body);
   if (!body) return NULL;
   LabelVar **outer = NEW_ARRAY(x->arena, LabelVar *, body->free.n + 1);
   for (uint32_t k = 0; k < body->free.n; k++)
@@ -141,27 +142,47 @@ Core *core_from_subst(Elab *x, Scope *s, const Ast *a) {
 
 /* ---- a def's label predicate ------------------------------------------------------------------ */
 
-static bool touches(LabelSet a, LabelSet b) {
-  for (uint32_t i = 0; i < a.n; i++)
-    if (set_has(b, a.at[i])) return true;
+/* f[t where p]: p holds for t throughout f's body, in the defs called there too. Each use of p is at the labels that
+ * stand for its own where it is used. */
+static bool restricts(Elab *x, Scope *s, const Frame *f, LabelSet labels) {
+  if (!f->restricted.pred) return false;
+  for (uint32_t i = 0; i < f->restricted.labels.n; i++)
+    if (set_has(labels, label_here(x, s->labels, f->restricted.labels.at[i]))) return true;
   return false;
 }
 
-Core *core_restrict(Elab *x, Frame *f, Core *c) {
-  if (!c || !f->restricted.pred || !touches(f->restricted.labels, c->free)) return c;
-  Core *r = core_new(x, CORE_RESTRICT, c->span, c->type, set_union(x, c->free, f->restricted.pred->free));
-  r->n = 2;
-  r->arg = NEW_ARRAY(x->arena, Core *, 2);
-  r->arg[0] = c;
-  r->arg[1] = f->restricted.pred;
-  return r;
+Core *core_restrict(Elab *x, Scope *s, Core *c) {
+  if (!c || in_line_depth(c)) return c;
+  for (const Frame *f = s->frame; f; f = f->parent) {
+    if (!restricts(x, s, f, c->free)) continue;
+    Core *p = core_use(x, s, f->restricted.pred, c->span);
+    Core *r = core_new(x, CORE_RESTRICT, c->span, c->type, set_union(x, c->free, p->free));
+    r->n = 2;
+    r->arg = NEW_ARRAY(x->arena, Core *, 2);
+    r->arg[0] = c;
+    r->arg[1] = p;
+    c = r;
+  }
+  return c;
 }
 
-Core *reduce_restrict(Elab *x, Frame *f, LabelSet labels, Core *where, Span span) {
-  if (!f || !f->restricted.pred || !touches(f->restricted.labels, labels)) return where;
-  if (!where) return f->restricted.pred;
-  Core *arg[2] = {f->restricted.pred, where};
-  return core_op(x, OP_AND, span, 2, arg);
+Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span) {
+  for (const Frame *f = s->frame; f; f = f->parent) {
+    if (!restricts(x, s, f, labels)) continue;
+    Core *arg[2] = {core_use(x, s, f->restricted.pred, span), where};
+    where = where ? core_op(x, OP_AND, span, 2, arg) : arg[0];
+  }
+  return where;
+}
+
+static bool has_reducer(const Core *c) {
+  if (c->kind == CORE_REDUCE) return true;
+  for (; c->n; c = c->arg[0]) {
+    if (c->kind == CORE_REDUCE) return true;
+    for (uint32_t i = 1; i < c->n; i++)
+      if (c->arg[i] && has_reducer(c->arg[i])) return true;
+  }
+  return c->kind == CORE_REDUCE;
 }
 
 /* ---- expanding a def -------------------------------------------------------------------------- */
@@ -205,7 +226,8 @@ static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own)
   LabelSet inside = {0};
   for (uint32_t i = 0; i < set.n; i++)
     if (set_has(p->free, set.at[i])) inside = set_union(x, inside, set_one(x, set.at[i]));
-  f->restricted.pred = p;
+  f->restricted.pred = bind_new(x, f->def->name.s, p->span, p, p->free, p->free.at);
+  if (!has_reducer(p)) f->restricted.pred->in_line = 1; /* so that what it says can be proved with */
   f->restricted.labels = inside.n ? inside : set;
   return true;
 }
@@ -244,7 +266,7 @@ static bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
     diag_at(x->diags, d, old->span, "first defined here");
     return false;
   }
-  Core *c = core_restrict(x, f, core_from_ast(x, s, e->e));
+  Core *c = core_restrict(x, s, core_from_ast(x, s, e->e));
   if (!c) return false;
   Str name = strings_printf(x->strings, "%s.%s", f->def->name.s->s, e->name.s->s);
   Bind *b = bind_new(x, name, e->name.span, c, c->free, c->free.at);
@@ -284,7 +306,7 @@ static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   Core *c = core_from_ast(x, &in, f->def->e);
   if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
   warn_unused_locals(x, f);
-  return core_restrict(x, f, c);
+  return core_restrict(x, &in, c);
 }
 
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
@@ -298,6 +320,7 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   }
   Labels *own = NEW(x->arena, Labels);
   own->map = map_new(x->arena);
+  own->level = s->labels->outer ? s->labels : s->labels->level;
   if (!call_fits(x, d, a) || !frame_labels(x, s, a, f, own)) return fail(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
@@ -378,7 +401,7 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
     diag_add(x->diags, D_E080, where->span, "where wants a condition, and this is %s", dtype_name(where->type.dtype));
     return fail(x);
   }
-  where = reduce_restrict(x, s->frame, labels, where, a->span);
+  where = reduce_restrict(x, s, labels, where, a->span);
   LabelSet free = where ? set_union(x, body->free, where->free) : body->free;
   Core *c = core_new(x, CORE_REDUCE, a->span, type_settle(body->type), set_minus(x, free, labels));
   c->reducer = RED_MONOID;

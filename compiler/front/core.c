@@ -477,7 +477,7 @@ static Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
     diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
     return fail(x);
   }
-  where = reduce_restrict(x, s->frame, labels, where, a->span);
+  where = reduce_restrict(x, s, labels, where, a->span);
   Core *c = core_reduce_made(x, r, a->span, labels, body, where, a->acc);
   c->op_span = a->op_span;
   warn_label_absent(x, s, a, c);

@@ -42,6 +42,7 @@ struct LabelVar {
   VEC(ExtentFact) facts;     /* at the root: what says how large it is */
   const Expr *extent;        /* at the root, once solved */
   bool left, used, failed;   /* on an equation's left; occurs in a body; already complained about */
+  Labels *level;             /* the argument whose own label it is; NULL: the equation's */
   const Expr *value;         /* while lowering: what stands for it in the vertex at hand */
   uint32_t seen;             /* stamp of set operations */
 };
@@ -54,6 +55,7 @@ typedef struct LabelSet { LabelVar **at; uint32_t n; } LabelSet; /* immutable; i
  * own: each label that it mentions is a new one, linked to the one of that name where it stands. */
 struct Labels {
   Map map;                   /* Str -> LabelVar (not for an argument's) */
+  Labels *level;             /* a def expansion's: the argument that the call stands in, or NULL */
   Labels *outer;             /* an argument's: the labels where it stands */
   Map link;                  /*   LabelVar there -> LabelVar here */
   VEC(LabelVar *) fresh, origin; /* all made so far, and the label there of each */
@@ -173,7 +175,7 @@ typedef struct Frame {
   const AstStmt *def;
   uint32_t order;            /* symbols later than the def are not visible */
   VEC(Local) locals;
-  struct { LabelSet labels; Core *pred; } restricted; /* f[t where p]: pred NULL if none */
+  struct { LabelSet labels; Bind *pred; } restricted; /* f[t where p]: pred NULL if none */
   Span call;
   uint32_t depth;
 } Frame;
@@ -224,7 +226,7 @@ void warn_unused(Elab *x, const SymTable *t);
 LabelVar *label_new(Elab *x, Str name, Span span);
 LabelVar *label_get(Elab *x, Labels *l, Str name, Span span);   /* made where it is not there */
 LabelVar *label_find(Labels *l, Str name);                       /* NULL where it was not mentioned yet */
-LabelVar *label_here(Elab *x, Labels *l, LabelVar *v);           /* v, of the def or equation around, as seen from an argument */
+LabelVar *label_here(Elab *x, Labels *l, LabelVar *v);           /* v, of the defs or equation around, as seen from here */
 void label_unify(LabelVar *a, LabelVar *b, Arena *arena);
 void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char *from);
 void group_fact(Elab *x, LabelSet parts, const Expr *total, Span span, const char *from);
@@ -249,8 +251,8 @@ Local *frame_find(Frame *f, Str name);
 Core *core_from_call(Elab *x, Scope *s, const Ast *a);
 Core *core_from_subst(Elab *x, Scope *s, const Ast *a);
 Core *core_use(Elab *x, Scope *s, Bind *b, Span span);         /* as it stands */
-Core *core_restrict(Elab *x, Frame *f, Core *c);               /* by the def's label predicate, where it applies */
-Core *reduce_restrict(Elab *x, Frame *f, LabelSet labels, Core *where, Span span);
+Core *core_restrict(Elab *x, Scope *s, Core *c);               /* by the label predicates of the defs around */
+Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span);
 
 /* monoid.c */
 const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t, Span use);

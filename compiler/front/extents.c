@@ -25,6 +25,7 @@ static LabelVar *label_link(Elab *x, Labels *l, LabelVar *there, Span span) {
   LabelVar *here = map_find(&l->link, there);
   if (here) return here;
   here = label_new(x, there->name, span);
+  here->level = l;
   map_put(&l->link, there, here);
   vec_push(x->arena, l->fresh, here);
   vec_push(x->arena, l->origin, there);
@@ -32,7 +33,9 @@ static LabelVar *label_link(Elab *x, Labels *l, LabelVar *there, Span span) {
 }
 
 LabelVar *label_here(Elab *x, Labels *l, LabelVar *v) {
-  return l->outer ? label_link(x, l, label_here(x, l->outer, v), v->span) : v;
+  Labels *level = l->outer ? l : l->level;
+  if (!level || v->level == level) return v;
+  return label_link(x, level, label_here(x, level->outer, v), v->span);
 }
 
 LabelVar *label_find(Labels *l, Str name) {
@@ -46,6 +49,7 @@ LabelVar *label_get(Elab *x, Labels *l, Str name, Span span) {
   LabelVar *v = map_find(&l->map, name);
   if (!v) {
     v = label_new(x, name, span);
+    v->level = l->level;
     map_put(&l->map, name, v);
   }
   return v;

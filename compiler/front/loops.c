@@ -181,7 +181,8 @@ static void block_results(Elab *x, Block *b) {
     y->node->name = y->name;
     y->node->place = place_of(x, y->span);
   }
-  Symbol *t = symbol_add(x, SYM_TENSOR, (AstName){b->turn->name, b->turn->span});
+  Symbol *t = symbol_add(x, SYM_TURN, (AstName){b->turn->name, b->turn->span}); /* may take the name of an earlier loop's */
+  t->kind = SYM_TENSOR;
   t->quiet = t->turns = true;
   t->node = graph_result(x->graph, x->region, EIN_TURNS, b->repeat, 0);
   t->node->name = t->name;

@@ -84,12 +84,11 @@ Ast *build_if(Parse *p, Token word, Ast *c, Ast *a, Ast *b);
 uint32_t args_none(Parse *p);
 uint32_t args_first(Parse *p, Ast *e);
 void args_add(Parse *p, Ast *e);
-uint32_t items_first(Parse *p, AstItem *i);
-void items_add(Parse *p, AstItem *i);
-AstItem *item_expr(Parse *p, Ast *e);
-AstItem *item_sized(Parse *p, Token name, Ast *size);
-AstItem *item_bind(Parse *p, Token name, Ast *e);
-AstItem *item_group(Parse *p, Token open, uint32_t items);
+/* Each pushes its item; the answer is where it lies. A group takes those from `parts` on into itself. */
+uint32_t item_expr(Parse *p, Ast *e);
+uint32_t item_sized(Parse *p, Token name, Ast *size);
+uint32_t item_bind(Parse *p, Token name, Ast *e);
+uint32_t item_group(Parse *p, Token open, uint32_t parts);
 Brackets *brackets_of(Parse *p, uint32_t items, Ast *where);
 
 uint32_t names_none(Parse *p);

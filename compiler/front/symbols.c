@@ -27,7 +27,7 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
   Symbol *s = NEW(x->arena, Symbol);
   *s = (Symbol){.kind = kind, .name = name.s, .span = name.span, .order = x->order++, .state = -1, .quiet = x->module};
   Symbol *old = table_find(x->syms, name.s, UINT32_MAX);
-  if (old && !(old->turns && (kind == SYM_TURN || s->turns))) {
+  if (old && !(old->turns && kind == SYM_TURN)) {
     Diag *d = diag_add(x->diags, D_E050, name.span, "%s is defined twice", name.s->s);
     diag_at(x->diags, d, old->span, "first defined here");
     diag_hint(x->diags, d, "`=` defines a name once; choose another name for the second");

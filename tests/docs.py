@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Runs what the documentation shows. README.md and docs/*.md are read; in them
+
+    ```ein              with `# expect:` lines must run and meet them, else must check; and nothing is warned about
+    ```ein NAME.ein     the same, and the file is there for the console blocks that follow in the document
+    ```ein error E110   is refused by `ein check`, with exactly these codes
+    ```ein warn W003    is accepted, with exactly these warnings
+    ```console          lines with `$ ` in front are run by sh, in one folder a document; the rest is what they print
+
+and tables between `<!-- table: NAME -->` and `<!-- end -->` must be what compiler/expr/ops.def and
+compiler/base/diags.def say; `--bless` writes them anew. `-v` names every block. EIN is the compiler to use.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EIN = pathlib.Path(os.environ.get("EIN", ROOT / "build" / "ein")).resolve()
+FENCE = re.compile(r"^```(.*)$")
+
+
+# ---- blocks --------------------------------------------------------------------------------------------------------
+
+def blocks(path):
+    """(line of the fence, words of its info string, text) of each fenced block."""
+    out, start, info, lines = [], None, [], []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        fence = FENCE.match(line)
+        if fence and start is None:
+            start, info, lines = number, fence.group(1).split(), []
+        elif fence:
+            out.append((start, info, "\n".join(lines) + "\n"))
+            start = None
+        elif start is not None:
+            lines.append(line)
+    if start is not None:
+        raise SystemExit(f"{path}:{start}: this block is never closed")
+    return out
+
+
+def ein(folder, *words):
+    done = subprocess.run([str(EIN), *words], cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + done.stderr
+
+
+def codes(text, kind):
+    return sorted(set(re.findall(kind + r"\[([EW]\d+)\]", text)))
+
+
+def run_ein(folder, words, text, stem):
+    """None, or what is wrong with the block."""
+    name = words[0] if words and words[0].endswith(".ein") else stem + ".ein"
+    (folder / name).write_text(text, encoding="utf-8")
+    if words[:1] in (["error"], ["warn"]):
+        code, said = ein(folder, "check", name)
+        wanted, kind = sorted(words[1:]), {"error": "error", "warn": "warning"}[words[0]]
+        if codes(said, kind) == wanted and code == (words[0] == "error"):
+            return None
+        return f"wanted {kind} {' '.join(wanted)}, but exit code {code} and:\n{said}"
+    if words and name == stem + ".ein":
+        return f"`{' '.join(words)}` is no mark of a block"
+    expects = re.search(r"^\s*.*# expect(-error)?:", text, re.M)
+    code, said = ein(folder, *(["run", "--expect"] if expects else ["check"]), name)
+    return None if code == 0 and not said else f"exit code {code}\n{said}"
+
+
+def run_console(folder, text):
+    commands, wrong = [], []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            commands.append((line[2:], []))
+        elif commands:
+            commands[-1][1].append(line)
+    env = dict(os.environ, PATH=f"{folder}/.bin:{os.environ['PATH']}", NO_COLOR="1")
+    for command, wanted in commands:
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        said = [line.rstrip() for line in done.stdout.splitlines()]
+        if said != [line.rstrip() for line in wanted]:
+            wrong.append(f"$ {command}\n" + "\n".join(said))
+    return "\n".join(wrong) or None
+
+
+def check_blocks(path, verbose):
+    failed, ran = 0, 0
+    with tempfile.TemporaryDirectory(prefix="ein-docs-") as scratch:
+        folder = pathlib.Path(scratch)
+        (folder / "ein.root").touch()
+        (folder / ".bin").mkdir()
+        (folder / ".bin" / "ein").symlink_to(EIN)
+        for line, info, text in blocks(path):
+            if info[:1] == ["ein"]:
+                wrong = run_ein(folder, info[1:], text, f"block_{line}")
+            elif info[:1] == ["console"]:
+                wrong = run_console(folder, text)
+            else:
+                continue
+            ran += 1
+            if verbose or wrong:
+                print(f"{path.relative_to(ROOT)}:{line}: {' '.join(info)}: {'FAILED' if wrong else 'ok'}")
+            if wrong:
+                failed += 1
+                print("    " + wrong.rstrip().replace("\n", "\n    "))
+    return failed, ran
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+def arguments(call):
+    """The arguments of OP(...), split at commas outside of strings and parentheses."""
+    out, depth, quoted, at = [""], 0, False, 0
+    while at < len(call):
+        c = call[at]
+        if c == '"':
+            quoted = not quoted
+        elif not quoted and c in "()":
+            depth += 1 if c == "(" else -1
+        if c == "," and not quoted and depth == 0:
+            out.append("")
+        else:
+            out[-1] += c
+        at += 1
+    return [word.strip() for word in out]
+
+
+def entries(path, word):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for m in re.finditer(rf"^{word}\((.*)\)\s*(?:/\*.*\*/)?$", text, re.M):
+        yield [a[1:-1] if a.startswith('"') else a for a in arguments(m.group(1))]
+
+
+RULES = {
+    "RULE_SAME": ("numbers", "their joint dtype"),
+    "RULE_REAL": ("floats; integers as f64", "their joint dtype"),
+    "RULE_COMPARE": ("numbers, or bools", "bool"),
+    "RULE_TEST": ("floats; integers as f64", "bool"),
+    "RULE_LOGIC": ("bools", "bool"),
+    "RULE_RANDOM": ("labels; an integer seed", "f32"),
+    "RULE_INDEX": ("one label; an integer seed", "i64"),
+}
+
+
+def table_functions():
+    rows = ["| written | takes | gives | error |", "|---|---|---|---|"]
+    for _, name, sign, arity, rule, laws, *rest in entries("compiler/expr/ops.def", "OP"):
+        if rule not in RULES or (sign == "NULL" and "LF" not in laws and rule not in ("RULE_RANDOM", "RULE_INDEX")):
+            continue
+        args = ["a", "b"] if arity == "2" else ["x"]
+        if rule == "RULE_RANDOM":
+            form = f"{name}[i, j](seed)"
+        elif rule == "RULE_INDEX":
+            form = f"{name}[h](seed)"
+        elif sign == "NULL":
+            form = f"{name}({', '.join(args)})"
+        else:
+            form = f"a {sign} b" if arity == "2" else f"{sign}x" if sign == "-" else f"{sign} x"
+        takes, gives = RULES[rule]
+        if sign != "NULL" and rule == "RULE_REAL":
+            gives = "their joint dtype; f64 of integers"
+        ulp = rest[-1]
+        error = "exact" if ulp == "0" else f"{ulp} ULP"
+        rows.append(f"| `{form}` | {takes} | {gives} | {error} |")
+    return rows
+
+
+def table_codes():
+    text = (ROOT / "compiler/base/diags.def").read_text(encoding="utf-8")
+    rows = ["| code | what is wrong |", "|---|---|"]
+    for code, meaning in re.findall(r'^DIAG\(([EW]\d+), \w+, "[^"]*", "([^"]*)"', text, re.M):
+        meaning = meaning.replace('\\"', '"').replace("|", "\\|")
+        rows.append(f"| {code} | {meaning} |")
+    return rows
+
+
+def table_reducers():
+    """Of the reducers' table, the first two columns are checked: `name` and identity."""
+    known = {}
+    for _, name, _, identity, *_ in entries("compiler/expr/ops.def", "REDUCER"):
+        if name not in ("map", "monoid"):
+            known[name] = {"NULL": "none", "count": "0"}.get("count" if name == "count" else identity, identity)
+    return known
+
+
+TABLES = {"functions": table_functions, "codes": table_codes}
+
+
+def check_tables(path, bless):
+    text, failed = path.read_text(encoding="utf-8"), 0
+
+    def write(m):
+        nonlocal failed
+        rows = "\n".join(TABLES[m.group(1)]())
+        if m.group(2).strip() != rows and not bless:
+            failed += 1
+            print(f"{path.relative_to(ROOT)}: the table of {m.group(1)} is not what the .def file says: "
+                  f"tests/docs.py --bless writes it")
+        return f"<!-- table: {m.group(1)} -->\n\n{rows}\n\n<!-- end -->"
+
+    new = re.sub(r"<!-- table: (\w+) -->\n(.*?)<!-- end -->", write, text, flags=re.S)
+    if bless and new != text:
+        path.write_text(new, encoding="utf-8")
+    shown = re.search(r"<!-- reducers -->\n(.*?)<!-- end -->", text, re.S)
+    if shown:
+        rows = dict(re.findall(r"^\| `(\w+)` \| `?([^`|]*?)`? \|", shown.group(1), re.M))
+        for name, identity in table_reducers().items():
+            if rows.get(name) != identity:
+                failed += 1
+                print(f"{path.relative_to(ROOT)}: reducer {name}: identity {identity} in ops.def, {rows.get(name)} here")
+    return failed
+
+
+def main(words):
+    verbose, bless = "-v" in words, "--bless" in words
+    files = [pathlib.Path(w).resolve() for w in words if not w.startswith("-")]
+    files = files or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    failed = ran = 0
+    for path in files:
+        failed += check_tables(path, bless)
+        wrong, some = check_blocks(path, verbose)
+        failed, ran = failed + wrong, ran + some
+    print(f"{ran} blocks, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if not EIN.exists():
+        raise SystemExit(f"{EIN} is not there: build it, or set EIN")
+    sys.exit(main(sys.argv[1:]))

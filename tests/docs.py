@@ -133,8 +133,8 @@ def entries(path, word):
 
 
 RULES = {
-    "RULE_SAME": ("numbers", "their joint dtype"),
-    "RULE_REAL": ("floats; integers as f64", "their joint dtype"),
+    "RULE_SAME": ("numbers", "their dtype"),
+    "RULE_REAL": ("floats; integers as f64", "their dtype"),
     "RULE_COMPARE": ("numbers, or bools", "bool"),
     "RULE_TEST": ("floats; integers as f64", "bool"),
     "RULE_LOGIC": ("bools", "bool"),
@@ -158,8 +158,6 @@ def table_functions():
         else:
             form = f"a {sign} b" if arity == "2" else f"{sign}x" if sign == "-" else f"{sign} x"
         takes, gives = RULES[rule]
-        if sign != "NULL" and rule == "RULE_REAL":
-            gives = "their joint dtype; f64 of integers"
         ulp = rest[-1]
         error = "exact" if ulp == "0" else f"{ulp} ULP"
         rows.append(f"| `{form}` | {takes} | {gives} | {error} |")

@@ -1,6 +1,7 @@
 /* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
  * --expect compared with what the program's own comments say. */
 #include <string.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -25,8 +26,16 @@ static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at)
   return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
 }
 
+/* A tensor may take half of this machine's memory, and 16 GiB at most: refused is better than
+ * swapped. */
+static int64_t bytes_most(void) {
+  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE), most = (int64_t)1 << 34;
+  int64_t half = pages > 0 && size > 0 ? pages / 2 * size : most;
+  return half < most ? half : most;
+}
+
 Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e) {
-  *e = (Eval){.arena = s->arena, .graph = j->graph};
+  *e = (Eval){.arena = s->arena, .graph = j->graph, .max_bytes = bytes_most()};
   Leave l = given_read(s, j, given, e);
   if (l) return l;
   const char *error = NULL;

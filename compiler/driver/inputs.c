@@ -186,19 +186,23 @@ static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x)
   return true;
 }
 
-static Leave input_read(Session *s, const Job *j, const EinNode *n, const Given *g, EvalArray *x) {
-  ein_error e = {0};
+static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *n, const Given *g,
+                        EvalArray *x) {
+  ein_error err = {0};
   int64_t bytes;
   if (!shape_read(s, j, n, x))
     return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
   ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count,
-                                 &bytes, &e);
+                                 &bytes, &err);
+  if (st == EIN_OK && bytes > e->max_bytes)
+    return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; the limit here is %lld",
+                n->name->s, (long long)bytes, (long long)e->max_bytes);
   if (st == EIN_OK) {
     x->data = arena_alloc(s->arena, (size_t)bytes + 1);
-    st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+    st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
   }
   if (st == EIN_OK) detail(s, "%s is read from %s", n->name->s, g->spec);
-  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, e.text);
+  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);
 }
 
 /* "X[n:N, d:D] : f32", as it was declared. */
@@ -235,7 +239,7 @@ Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
       continue;
     }
     in[e->n_input].name = n->name;
-    l = input_read(s, j, n, from, &in[e->n_input++].array);
+    l = input_read(s, j, e, n, from, &in[e->n_input++].array);
   }
   e->input = in;
   return l;

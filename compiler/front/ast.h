@@ -112,8 +112,8 @@ typedef struct AstFile {
 } AstFile;
 
 /* Never NULL; what could not be parsed is left out and complained about. Identifiers are NFC;
- * nesting deeper than AST_DEPTH is an error, not a crash. */
-enum { AST_DEPTH = 1000 };
+ * nesting deeper than AST_DEPTH is an error, not a crash, and so is a file of more than PROGRAM_BYTES. */
+enum { AST_DEPTH = 1000, PROGRAM_BYTES = 16 << 20 };
 AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
 
 /* The formatter: the whole file as text, comments kept, ASCII for the papers' signs. Only for files

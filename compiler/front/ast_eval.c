@@ -1,8 +1,9 @@
-/* front/ast_eval.c - the AST evaluator: the value of each expression at each point, by plain recursion.
+/* front/ast_eval.c - the AST evaluator's expressions: the value of each at each point, by plain
+ * recursion.
  *
- * A value carries its dtype, whether it is weak, and whether there is one (rule 9). The same recursion run with
- * `typing` set looks at no data and gives a value of the right type: that is how the branch not taken and the
- * accumulator of a reducer get their dtypes. */
+ * A value carries its dtype, whether it is weak, and whether there is one (rule 9). The same
+ * recursion run with `typing` set looks at no data and gives a value of the right type: that is how
+ * the branch not taken and the accumulator of a reducer get their dtypes. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +56,8 @@ static DType meet_weak(DType t, AstVal w) {
 /* The dtype of a and b together; weak if both are. Two bools stay bool. */
 static AstVal meet(AstVal a, AstVal b) {
   if (a.weak && b.weak)
-    return val(dtype_is_float(a.v.dtype) || dtype_is_float(b.v.dtype) ? DT_F64 : DT_I64, worse(a.weak, b.weak), 0);
+    return val(dtype_is_float(a.v.dtype) || dtype_is_float(b.v.dtype) ? DT_F64 : DT_I64,
+               worse(a.weak, b.weak), 0);
   if (a.weak) return val(meet_weak(b.v.dtype, a), 0, 0);
   if (b.weak) return val(meet_weak(a.v.dtype, b), 0, 0);
   if (a.v.dtype == b.v.dtype) return val(a.v.dtype, 0, 0);
@@ -138,9 +140,11 @@ static AstVal binary(AstRun *r, const Ast *e, At at) {
   Op op = (Op)e->op;
   if (op == OP_AND || op == OP_OR) return logic(r, e, at);
   if (op_info[op].rule == RULE_COMPARE) at = narrow(at);
-  /* on integers these three mean something else than on floats, so reads stay integers under them */
+  /* on integers these three mean something else than on floats, so reads stay integers under them
+   */
   bool split = op == OP_IDIV || op == OP_MOD || op == OP_POW;
-  if (split && at.wide >= 0 && dtype_is_float((DType)at.wide) && integral(type_only(r, e, at))) at = narrow(at);
+  if (split && at.wide >= 0 && dtype_is_float((DType)at.wide) && integral(type_only(r, e, at)))
+    at = narrow(at);
   AstVal x[2] = {eval(r, e->a, at), eval(r, e->b, at)};
   return apply(r, op, 2, x, e->span);
 }
@@ -152,7 +156,8 @@ static AstVal unary(AstRun *r, const Ast *e, Op op, At at) {
 
 /* One of two, in the dtype of both. */
 static AstVal choose(AstRun *r, AstVal a, AstVal b, bool first, Span at) {
-  AstVal type = meet(a, b), x = ast_coerce(r, a, type.v.dtype, at), y = ast_coerce(r, b, type.v.dtype, at);
+  AstVal type = meet(a, b), x = ast_coerce(r, a, type.v.dtype, at),
+         y = ast_coerce(r, b, type.v.dtype, at);
   AstVal out = first ? x : y;
   out.weak = type.weak ? WEAK_SIZE : WEAK_NOT;
   return out;
@@ -200,13 +205,15 @@ static AstVal label_value(AstRun *r, AstLabel *l, At at, Span span) {
 /* An index or another whole number that must not be weak or wide; typing gives 0. */
 static AstVal eval_index(AstRun *r, const Ast *e, At at) {
   AstVal x = eval(r, e, narrow(at));
-  if (!dtype_is_int(x.v.dtype)) ast_fail(r, e->span, "an index is an integer, not %s", dtype_name(x.v.dtype));
+  if (!dtype_is_int(x.v.dtype))
+    ast_fail(r, e->span, "an index is an integer, not %s", dtype_name(x.v.dtype));
   return x;
 }
 
 static AstLabel *label_find(AstRun *r, AstScope *s, AstName name) {
   AstKnown *k = ast_scope_find(r, s, name.s);
-  if (!k || !k->label) ast_fail(r, name.span, "label %s is neither on the left nor reduced", name.s->s);
+  if (!k || !k->label)
+    ast_fail(r, name.span, "label %s is neither on the left nor reduced", name.s->s);
   return k ? k->label : NULL;
 }
 
@@ -236,7 +243,8 @@ static AstVal item_index(AstRun *r, const AstItem *it, At at, int64_t extent) {
   case ITEM_GROUP:
     x = row_major(r, &it->part, at, &size);
     if (!r->why && size != extent)
-      ast_fail(r, it->span, "the group is %lld but the axis %lld", (long long)size, (long long)extent);
+      ast_fail(r, it->span, "the group is %lld but the axis %lld", (long long)size,
+               (long long)extent);
     return x;
   case ITEM_SIZED:
     (void)ast_item_name(it, &name);
@@ -287,7 +295,8 @@ static const Preds *checks_of(AstRun *r, const Ast *e, AstScope *s) {
   return list;
 }
 
-/* Whether a travelling predicate holds; where one of its labels has no value yet, it says nothing. */
+/* Whether a travelling predicate holds; where one of its labels has no value yet, it says nothing.
+ */
 static uint8_t pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
   int64_t v;
   for (uint32_t i = 0; i < p->labels.len; i++)
@@ -297,13 +306,14 @@ static uint8_t pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
   return x.none ? x.none : x.v.i ? VALUE_HERE : VALUE_EXCLUDED;
 }
 
-/* A def's body, one of its local equations, an argument or a substituted expression as a whole: it has a value only
- * where each predicate over labels that are free in it holds (rule 11). */
+/* A def's body, one of its local equations, an argument or a substituted expression as a whole: it
+ * has a value only where each predicate over labels that are free in it holds (rule 11). */
 static AstVal eval_whole(AstRun *r, const Ast *e, At at) {
   uint8_t none = VALUE_HERE;
   if (!at.typing && at.scope->preds) {
     const Preds *list = checks_of(r, e, at.scope);
-    for (uint32_t i = 0; i < list->len; i++) none = worse(none, pred_holds(r, list->at[i], at.point));
+    for (uint32_t i = 0; i < list->len; i++)
+      none = worse(none, pred_holds(r, list->at[i], at.point));
   }
   at.typing = at.typing || none;
   AstVal x = eval(r, e, at);
@@ -324,9 +334,10 @@ typedef struct Move { /* a substitution: which labels, and how far each may go *
   VEC(int64_t) extent;
 } Move;
 
-/* The argument's own extent bounds the read; a local's or a parenthesised expression's is found in it. */
-static void move_label(AstRun *r, Move *m, const AstItem *it, AstLabel *l, const AstClosure *c, const Ast *a,
-                       AstScope *s) {
+/* The argument's own extent bounds the read; a local's or a parenthesised expression's is found in
+ * it. */
+static void move_label(AstRun *r, Move *m, const AstItem *it, AstLabel *l, const AstClosure *c,
+                       const Ast *a, AstScope *s) {
   int64_t extent = -1;
   bool has = false;
   if (c && c->argument) {
@@ -350,8 +361,10 @@ static const Move *move_of(AstRun *r, const Ast *e, AstClosure *c, AstScope *s) 
   for (uint32_t i = 0; i < e->items.len && !r->why; i++) {
     const AstItem *it = &e->items.at[i];
     AstLabel *l = NULL;
-    if (it->kind == ITEM_BIND) l = label_find(r, s, it->name);
-    else ast_fail(r, it->span, "a parameter has labels to substitute, not axes");
+    if (it->kind == ITEM_BIND)
+      l = label_find(r, s, it->name);
+    else
+      ast_fail(r, it->span, "a parameter has labels to substitute, not axes");
     if (!l || r->why) break;
     move_label(r, m, it, l, c, c ? c->e : e->a, c ? c->scope : s);
   }
@@ -397,7 +410,8 @@ static AstVal name_value(AstRun *r, const Ast *e, At at) {
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   if (g && g->tensor) return read_tensor(r, g->tensor, e, at);
   if (g && !g->def && !g->monoid) return val_int(DT_I64, g->size, WEAK_SIZE);
-  ast_fail(r, e->span, "%s is neither a label on the left or reduced nor anything else known here", e->name.s->s);
+  ast_fail(r, e->span, "%s is neither a label on the left or reduced nor anything else known here",
+           e->name.s->s);
   return val(DT_I64, 0, 0);
 }
 
@@ -417,16 +431,19 @@ typedef struct Fold {
 
 static Value constant(const char *text, DType t) {
   double x = 0;
-  if (strcmp(text, "inf") == 0) x = INFINITY;
-  else if (strcmp(text, "-inf") == 0) x = -INFINITY;
-  else x = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
+  if (strcmp(text, "inf") == 0)
+    x = INFINITY;
+  else if (strcmp(text, "-inf") == 0)
+    x = -INFINITY;
+  else
+    x = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
   return value_cast((Value){.dtype = DT_F64, .f = x}, t);
 }
 
 static Value monoid_combine(AstRun *r, const AstGlobal *g, Value a, Value b, bool typing) {
-  g->operand[0]->val = (AstVal){.v = a};
-  g->operand[1]->val = (AstVal){.v = b};
-  AstVal x = eval(r, g->monoid->e, (At){g->scope, NULL, typing, -1});
+  g->at[a.dtype].operand[0]->val = (AstVal){.v = a};
+  g->at[a.dtype].operand[1]->val = (AstVal){.v = b};
+  AstVal x = eval(r, g->monoid->e, (At){g->at[a.dtype].scope, NULL, typing, -1});
   if (x.none) ast_fail(r, g->monoid->span, "monoid %s has no value", g->monoid->name.s->s);
   if (typing) x.v.dtype = meet(x, (AstVal){.v = a}).v.dtype;
   return typing ? x.v : value_cast(x.v, a.dtype);
@@ -470,9 +487,11 @@ static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
 static void fold_start(AstRun *r, Fold *f) {
   const char *identity = reducer_info[f->kind].identity;
   f->sum = (Value){.dtype = f->acc};
+  At plain = {f->monoid ? f->monoid->at[f->acc].scope : NULL, NULL, false, -1};
   if (f->kind == RED_MONOID)
-    f->sum = value_cast(eval(r, f->monoid->monoid->until, (At){f->monoid->scope, NULL, false, -1}).v, f->acc);
-  else if (identity) f->sum = constant(identity, f->acc);
+    f->sum = value_cast(eval(r, f->monoid->monoid->until, plain).v, f->acc);
+  else if (identity)
+    f->sum = constant(identity, f->acc);
 }
 
 static bool value_isnan(Value v) {
@@ -501,7 +520,8 @@ static void fold_value(AstRun *r, Fold *f, Value v, int64_t flat) {
   f->n++;
 }
 
-/* Whether a point is reduced: travelling predicates over the labels reduced, then the reducer's own. */
+/* Whether a point is reduced: travelling predicates over the labels reduced, then the reducer's
+ * own. */
 static uint8_t fold_here(AstRun *r, const Fold *f, const AstPoint *point) {
   for (const AstPred *p = f->scope->preds; p; p = p->next) {
     bool ours = false;
@@ -538,7 +558,8 @@ static void fold_over(AstRun *r, Fold *f, uint32_t k, const AstPoint *point, int
 
 static AstVal fold_result(const Fold *f) {
   AstVal out = val(f->dtype, 0, f->none);
-  bool empty = f->n == 0 && !reducer_info[f->kind].identity && f->kind != RED_COUNT && f->kind != RED_MONOID;
+  bool empty =
+      f->n == 0 && !reducer_info[f->kind].identity && f->kind != RED_COUNT && f->kind != RED_MONOID;
   if (empty) out.none = worse(out.none, VALUE_OUTSIDE);
   if (out.none) return out;
   Value v = f->sum;
@@ -604,7 +625,8 @@ static AstVal call_random(AstRun *r, const Ast *e, Op op, At at) {
 static AstVal call_function(AstRun *r, const Ast *e, Op op, At at) {
   AstVal x[3];
   if (e->bracketed || e->args.len != (uint32_t)op_info[op].arity || e->args.len > 3) {
-    ast_fail(r, e->span, "%s takes %d arguments and no labels", op_info[op].name, op_info[op].arity);
+    ast_fail(r, e->span, "%s takes %d arguments and no labels", op_info[op].name,
+             op_info[op].arity);
     return val(DT_I64, 0, 0);
   }
   if (op_info[op].rule == RULE_TEST) at = narrow(at);
@@ -618,7 +640,8 @@ static AstVal call(AstRun *r, const Ast *e, At at) {
   if (g && g->def) return call_def(r, e, g, at);
   if (g && g->monoid && e->bracketed && e->args.len == 1) return reduce(r, e, g, at);
   if (!g && op_find(e->name.s->s, e->name.s->len, &op)) {
-    if (op_info[op].rule == RULE_RANDOM || op_info[op].rule == RULE_INDEX) return call_random(r, e, op, at);
+    if (op_info[op].rule == RULE_RANDOM || op_info[op].rule == RULE_INDEX)
+      return call_random(r, e, op, at);
     if (op_info[op].laws & LAW_FUNCTION) return call_function(r, e, op, at);
   }
   ast_fail(r, e->span, "no function or def is called %s like this", e->name.s->s);

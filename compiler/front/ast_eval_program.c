@@ -1,4 +1,5 @@
-/* front/ast_eval_program.c - the AST evaluator's statements: what each defines, and tensors filled point by point. */
+/* front/ast_eval_program.c - the AST evaluator's statements: what each defines, and tensors filled
+ * point by point. */
 #include "ast_eval_scope.h"
 
 enum { MAX_AXES = 64 };
@@ -11,7 +12,8 @@ static AstGlobal *define(AstRun *r, AstName name) {
   return g;
 }
 
-typedef struct Filling { /* a tensor being made: labels in row-major order, axes that may merge several */
+typedef struct Filling { /* a tensor being made: labels in row-major order, axes that may merge
+                            several */
   AstTensor *t;
   const Ast *e;
   AstScope *scope;
@@ -74,7 +76,8 @@ static void equation(AstRun *r, const AstStmt *st) {
   Filling f = {tensor_new(r, st->name.s, st->items.len), st->e, s, {0}, st->span};
   AstLabels axis[MAX_AXES] = {0};
   if (st->items.len > MAX_AXES) ast_fail(r, st->span, "too many axes");
-  for (uint32_t i = 0; i < st->items.len && !r->why; i++) left_labels(r, &f, &st->items.at[i], &axis[i]);
+  for (uint32_t i = 0; i < st->items.len && !r->why; i++)
+    left_labels(r, &f, &st->items.at[i], &axis[i]);
   for (uint32_t i = 0; i < st->items.len && !r->why; i++) fill_axis(r, &f, axis[i]);
   if (r->why) return;
   AstVal type = ast_value(r, st->e, s, NULL, true);
@@ -97,8 +100,10 @@ static void declaration(AstRun *r, const AstStmt *st, const AstDecl *d) {
     const AstItem *it = &d->items.at[i];
     AstLabels one = {0};
     AstLabel *l = ast_label_new(r, s, it->kind == ITEM_SIZED ? it->name : (AstName){0}, st->e, s);
-    if (it->kind != ITEM_SIZED && it->kind != ITEM_EXPR) ast_fail(r, it->span, "a size is wanted here");
-    else l->written = ast_size_value(r, it->e, s);
+    if (it->kind != ITEM_SIZED && it->kind != ITEM_EXPR)
+      ast_fail(r, it->span, "a size is wanted here");
+    else
+      l->written = ast_size_value(r, it->e, s);
     vec_push(r->arena, one, l);
     fill_axis(r, &f, one);
   }
@@ -106,8 +111,10 @@ static void declaration(AstRun *r, const AstStmt *st, const AstDecl *d) {
   f.t->at = NEW_ARRAY(r->arena, Value, f.t->count);
   bool given = e->input && e->input(e->ctx, d->name.s, f.t);
   for (int64_t i = 0; given && i < f.t->count; i++) f.t->at[i] = value_cast(f.t->at[i], f.t->dtype);
-  if (!given && !st->e) ast_fail(r, d->span, "input %s is not given and has no default", d->name.s->s);
-  else if (!given) fill_over(r, &f, 0, NULL, 0);
+  if (!given && !st->e)
+    ast_fail(r, d->span, "input %s is not given and has no default", d->name.s->s);
+  else if (!given)
+    fill_over(r, &f, 0, NULL, 0);
   tensor_done(r, d->name, f.t);
 }
 
@@ -115,34 +122,42 @@ static void dimension(AstRun *r, const AstDecl *d) {
   int64_t v = 0;
   AstScope *s = ast_scope_new(r, NULL);
   bool given = r->e->dim && r->e->dim(r->e->ctx, d->name.s, &v);
-  if (!given && !d->e) ast_fail(r, d->span, "dim %s has no value", d->name.s->s);
-  else if (!given) v = ast_size_value(r, d->e, s);
+  if (!given && !d->e)
+    ast_fail(r, d->span, "dim %s has no value", d->name.s->s);
+  else if (!given)
+    v = ast_size_value(r, d->e, s);
   define(r, d->name)->size = v;
 }
 
 static void monoid(AstRun *r, const AstStmt *st) {
-  AstScope *s = ast_scope_new(r, NULL);
   AstGlobal *g = define(r, st->name);
   g->monoid = st;
-  g->scope = s;
   if (st->params.len != 2) ast_fail(r, st->span, "a monoid has two parameters");
-  for (uint32_t i = 0; i < st->params.len && i < 2; i++) {
-    g->operand[i] = NEW(r->arena, AstClosure);
-    g->operand[i]->dtype = -1;
-    ast_scope_put(r, s, st->params.at[i].s, (AstKnown){.closure = g->operand[i]});
+  for (int t = 0; t < DTYPES && !r->why; t++) {
+    AstScope *s = g->at[t].scope = ast_scope_new(r, NULL);
+    s->before = g->age;
+    for (uint32_t i = 0; i < 2; i++) {
+      AstClosure *c = g->at[t].operand[i] = NEW(r->arena, AstClosure);
+      c->dtype = -1;
+      ast_scope_put(r, s, st->params.at[i].s, (AstKnown){.closure = c});
+    }
   }
 }
 
 static void mark_output(AstRun *r, AstName name) {
   AstGlobal *g = map_find(&r->globals, name.s);
-  if (g && g->tensor) g->tensor->output = true;
-  else ast_fail(r, name.span, "nothing that is known here is called %s", name.s->s);
+  if (g && g->tensor)
+    g->tensor->output = true;
+  else
+    ast_fail(r, name.span, "nothing that is known here is called %s", name.s->s);
 }
 
 static void check(AstRun *r, const AstStmt *st) {
   AstVal x = ast_value(r, st->e, ast_scope_new(r, NULL), NULL, false);
-  if (x.v.dtype != DT_BOOL || x.none) ast_fail(r, st->span, "an assert is a bool that has a value");
-  else if (!x.v.i) ast_fail(r, st->span, "assert: %s", st->text ? st->text->s : "failed");
+  if (x.v.dtype != DT_BOOL || x.none)
+    ast_fail(r, st->span, "an assert is a bool that has a value");
+  else if (!x.v.i)
+    ast_fail(r, st->span, "assert: %s", st->text ? st->text->s : "failed");
 }
 
 static void statement(AstRun *r, const AstStmt *st) {

@@ -1,7 +1,8 @@
 /* front/ast_eval_scope.c - names, labels and extents for the AST evaluator.
  *
- * One walk over the tree as written answers two questions about one label: is it free here, and what do bare
- * uses say about its extent (rule 2). It follows parameters and local equations into what they stand for. */
+ * One walk over the tree as written answers two questions about one label: is it free here, and
+ * what do bare uses say about its extent (rule 2). It follows parameters and local equations into
+ * what they stand for. */
 #include "ast_eval_scope.h"
 
 enum { DEPTH = 2000 };
@@ -53,8 +54,13 @@ static AstLabel *edge_label(AstRun *r, AstScope *edge, AstLabel *outer) {
   for (uint32_t i = 0; i < edge->labels.len; i++)
     if (edge->labels.at[i]->outer == outer) return edge->labels.at[i];
   AstLabel *l = NEW(r->arena, AstLabel);
-  *l = (AstLabel){.name = outer->name, .outer = outer, .region = edge, .home = edge->edge, .scope = edge,
-                  .written = -1, .extent = -1};
+  *l = (AstLabel){.name = outer->name,
+                  .outer = outer,
+                  .region = edge,
+                  .home = edge->edge,
+                  .scope = edge,
+                  .written = -1,
+                  .extent = -1};
   vec_push(r->arena, edge->labels, l);
   return l;
 }
@@ -102,9 +108,15 @@ bool ast_item_name(const AstItem *it, AstName *out) {
 
 /* ---- scopes of reducers ---------------------------------------------------------------------- */
 
-AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home, AstScope *home_scope) {
+AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home,
+                        AstScope *home_scope) {
   AstLabel *l = NEW(r->arena, AstLabel);
-  *l = (AstLabel){.name = name.s, .region = region(s), .home = home, .scope = home_scope, .written = -1, .extent = -1};
+  *l = (AstLabel){.name = name.s,
+                  .region = region(s),
+                  .home = home,
+                  .scope = home_scope,
+                  .written = -1,
+                  .extent = -1};
   if (!name.s) return l;
   if (ast_global_find(r, s, name.s))
     ast_fail(r, name.span, "%s cannot be a label: it has another meaning", name.s->s);
@@ -131,7 +143,7 @@ static void reduce_item(AstRun *r, AstScope *s, AstScope *c, const AstItem *it, 
   vec_push(r->arena, c->labels, l);
 }
 
-/* `sum(e)`: which names in e can only be labels. s: where e's part is read; c: where they are put. */
+/* `sum(e)`: which names in e can only be labels. s: where e's part is read; c: where they go. */
 static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *node);
 
 static void loose_name(AstRun *r, AstName n, AstScope *s, AstScope *c, const Ast *node) {
@@ -140,25 +152,33 @@ static void loose_name(AstRun *r, AstName n, AstScope *s, AstScope *c, const Ast
   vec_push(r->arena, c->labels, l);
 }
 
-static void loose_items(AstRun *r, const AstItems *items, AstScope *s, AstScope *c, const Ast *node) {
+static void loose_items(AstRun *r, const AstItems *items, AstScope *s, AstScope *c,
+                        const Ast *node) {
   for (uint32_t i = 0; i < items->len; i++) {
     const AstItem *it = &items->at[i];
-    if (it->kind == ITEM_SIZED) loose_name(r, it->name, s, c, node);
-    else if (it->kind == ITEM_GROUP) loose_items(r, &it->part, s, c, node);
-    else loose(r, it->e, s, c, node);
+    if (it->kind == ITEM_SIZED)
+      loose_name(r, it->name, s, c, node);
+    else if (it->kind == ITEM_GROUP)
+      loose_items(r, &it->part, s, c, node);
+    else
+      loose(r, it->e, s, c, node);
   }
 }
 
 static bool is_monoid(AstRun *r, AstScope *s, const Ast *e) {
-  AstGlobal *g = ast_global_find(r, s, e->name.s);
-  return e->kind == AST_CALL && g && g->monoid && e->bracketed;
+  if (e->kind != AST_CALL || !e->bracketed) return false;
+  const AstGlobal *g = ast_global_find(r, s, e->name.s);
+  return g && g->monoid;
 }
 
 static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *node) {
   if (!e || !ast_enter(r, e)) return;
-  if ((e->kind == AST_REDUCE && !e->call_form) || is_monoid(r, s, e)) s = ast_scope_of_reduce(r, s, e);
-  else if (e->kind == AST_NAME) loose_name(r, e->name, s, c, node);
-  else if (e->kind != AST_REDUCE) loose_items(r, &e->items, s, c, node);
+  if ((e->kind == AST_REDUCE && !e->call_form) || is_monoid(r, s, e))
+    s = ast_scope_of_reduce(r, s, e);
+  else if (e->kind == AST_NAME)
+    loose_name(r, e->name, s, c, node);
+  else if (e->kind != AST_REDUCE)
+    loose_items(r, &e->items, s, c, node);
   if (e->kind != AST_REDUCE || !e->call_form) {
     loose(r, e->where, s, c, node);
     loose(r, e->a, s, c, node);
@@ -169,7 +189,8 @@ static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *
   r->depth--;
 }
 
-/* Candidates that the expression itself binds (`norm[j](x[i,j])` has no j) stay known, but are not run over. */
+/* Candidates that the expression itself binds (`norm[j](x[i,j])` has no j) stay known, but are not
+ * run over. */
 static void reduce_all(AstRun *r, AstScope *s, AstScope *c, const Ast *e) {
   loose(r, e->a, s, c, e);
   AstLabels all = c->labels;
@@ -221,7 +242,8 @@ static void call_pred(AstRun *r, AstScope *c, const Ast *p) {
   *q = (AstPred){.next = c->preds, .p = p, .scope = c};
   for (uint32_t i = 0; i < c->labels.len; i++) {
     int64_t extent;
-    if (ast_label_free(r, c->labels.at[i], p, c, &extent)) vec_push(r->arena, q->labels, c->labels.at[i]);
+    if (ast_label_free(r, c->labels.at[i], p, c, &extent))
+      vec_push(r->arena, q->labels, c->labels.at[i]);
   }
   if (!q->labels.len) q->labels = c->labels;
   c->body->preds = q;
@@ -231,8 +253,10 @@ static void call_locals(AstRun *r, AstScope *d, const AstStmt *def) {
   for (uint32_t i = 0; i < def->body.len; i++) {
     const AstStmt *eq = def->body.at[i];
     if (eq->bracketed) ast_fail(r, eq->span, "a def's local equation with labels on its left");
-    if (map_find(&d->names, eq->name.s)) ast_fail(r, eq->name.span, "%s is defined twice", eq->name.s->s);
-    ast_scope_put(r, d, eq->name.s, (AstKnown){.closure = closure_new(r, eq->e, d, false, eq->dtype)});
+    if (map_find(&d->names, eq->name.s))
+      ast_fail(r, eq->name.span, "%s is defined twice", eq->name.s->s);
+    ast_scope_put(r, d, eq->name.s,
+                  (AstKnown){.closure = closure_new(r, eq->e, d, false, eq->dtype)});
   }
 }
 
@@ -247,18 +271,21 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
   d->before = g->age;
   d->preds = s->preds;
   if (e->items.len != def->items.len || e->args.len != def->params.len) {
-    ast_fail(r, e->span, "%s takes %u labels and %u arguments", def->name.s->s, def->items.len, def->params.len);
+    ast_fail(r, e->span, "%s takes %u labels and %u arguments", def->name.s->s, def->items.len,
+             def->params.len);
     return c;
   }
   for (uint32_t i = 0; i < e->items.len; i++) {
     AstName name;
     AstLabel *l = call_label(r, s, c, &e->items.at[i], e);
-    if (!ast_item_name(&def->items.at[i], &name)) ast_fail(r, def->span, "a def's labels are bare names");
+    if (!ast_item_name(&def->items.at[i], &name))
+      ast_fail(r, def->span, "a def's labels are bare names");
     if (r->why) return c;
     vec_push(r->arena, c->labels, l);
     ast_scope_put(r, d, name.s, (AstKnown){.label = l, .param = true});
   }
-  for (uint32_t i = 0; i < e->args.len; i++) call_argument(r, c, def->params.at[i].s, e->args.at[i]);
+  for (uint32_t i = 0; i < e->args.len; i++)
+    call_argument(r, c, def->params.at[i].s, e->args.at[i]);
   call_locals(r, d, def);
   if (e->where) call_pred(r, c, e->where);
   return c;
@@ -280,8 +307,8 @@ static void walk(Walk *w, const Ast *e, AstScope *s, bool bound);
 static void meets(Walk *w, int64_t extent, Span at) {
   if (extent < 0 || w->extent == extent) return;
   if (w->extent >= 0)
-    ast_fail(w->r, at, "label %s is %lld here but %lld elsewhere", w->target->name->s, (long long)extent,
-             (long long)w->extent);
+    ast_fail(w->r, at, "label %s is %lld here but %lld elsewhere", w->target->name->s,
+             (long long)extent, (long long)w->extent);
   w->extent = extent;
 }
 
@@ -315,7 +342,8 @@ static void walk_group(Walk *w, const AstItem *it, AstScope *s, bool bound, int6
     if (n < 0 || others < 0 || !mul_ok(others, n, &others)) others = -1;
   }
   if (!here || extent < 0 || others <= 0) return;
-  if (extent % others) ast_fail(w->r, it->span, "%lld does not divide by %lld", (long long)extent, (long long)others);
+  if (extent % others)
+    ast_fail(w->r, it->span, "%lld does not divide by %lld", (long long)extent, (long long)others);
   meets(w, extent / others, it->span);
 }
 
@@ -379,8 +407,10 @@ static void walk_reduce(Walk *w, const Ast *e, AstScope *s, bool bound) {
     if (is_target(w, c->labels.at[i])) bound = true;
   for (uint32_t i = 0; i < e->items.len; i++) {
     const AstItem *it = &e->items.at[i];
-    if (it->kind == ITEM_GROUP) walk_items(w, &it->part, c, bound);
-    else walk_item(w, it, c, bound, -1);
+    if (it->kind == ITEM_GROUP)
+      walk_items(w, &it->part, c, bound);
+    else
+      walk_item(w, it, c, bound, -1);
   }
   walk(w, e->where, c, bound);
   walk(w, e->a, c, bound);
@@ -409,8 +439,10 @@ static void walk(Walk *w, const Ast *e, AstScope *s, bool bound) {
   switch (e->kind) {
   case AST_NAME:
     k = ast_scope_find(w->r, s, e->name.s);
-    if (k && k->closure) walk_closure(w, k->closure, bound);
-    else walk_label(w, e->name, s, bound, -1);
+    if (k && k->closure)
+      walk_closure(w, k->closure, bound);
+    else
+      walk_label(w, e->name, s, bound, -1);
     break;
   case AST_INDEX: walk_index(w, e, s, bound); break;
   case AST_SUBST:

@@ -70,8 +70,7 @@ typedef struct AstGlobal { /* at most one of tensor, def, monoid; none: a dim */
   int64_t size;
   AstTensor *tensor;
   const AstStmt *def, *monoid;
-  AstScope *scope; /* monoid: where its two operands are known */
-  AstClosure *operand[2];
+  struct { AstScope *scope; AstClosure *operand[2]; } at[DTYPES]; /* monoid: its two operands, of each dtype */
 } AstGlobal;
 
 typedef struct AstRun {

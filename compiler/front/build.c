@@ -80,9 +80,8 @@ static Ast *node_end(Parse *p, Ast *e) {
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static void number_too_large(Parse *p, Span s) {
-  Diag *g = diag_add(p->diags, D_E004, s, "%s is too large for %s", quoted(p, s, 40),
-                     memchr(p->src->bytes + s.at, '.', s.end - s.at) ? "f64" : "a number");
+static void number_too_large(Parse *p, Span s, const char *type) {
+  Diag *g = diag_add(p->diags, D_E004, s, "%s is too large for %s", quoted(p, s, 40), type);
   diag_hint(p->diags, g, "integers go up to 9223372036854775807, floats (`1.5`, `1e3`) up to 1.7e308");
 }
 
@@ -95,7 +94,7 @@ static void read_int(Parse *p, Ast *e, const char *s, uint32_t n) {
     e->big = true;
     vec_push(p->arena, p->big, e);
   } else {
-    number_too_large(p, e->span);
+    number_too_large(p, e->span, "a 64-bit integer");
   }
 }
 
@@ -105,7 +104,7 @@ Ast *build_number(Parse *p, Token t) {
   if (t.kind == TOK_INT)
     read_int(p, e, s, t.end - t.at);
   else if (!double_read(s, t.end - t.at, &e->f))
-    number_too_large(p, e->span); /* said once only if the scanner refused it already */
+    number_too_large(p, e->span, "f64"); /* said once only if the scanner refused it already */
   return node_end(p, e);
 }
 

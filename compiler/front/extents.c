@@ -64,7 +64,9 @@ void label_unify(LabelVar *a, LabelVar *b, Arena *arena) {
 }
 
 void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char *from) {
+  enum { SHOWN = 16, KEPT = 64 }; /* a label used a thousand times in one equation: some places will do */
   v = label_root(v);
+  if (v->facts.len >= KEPT || (v->facts.len >= SHOWN && v->facts.at[0].extent == extent)) return;
   for (uint32_t i = 0; i < v->facts.len; i++)
     if (v->facts.at[i].extent == extent && v->facts.at[i].span.at == span.at && v->facts.at[i].span.src == span.src) return;
   vec_push(x->arena, v->facts, ((ExtentFact){extent, span, from}));

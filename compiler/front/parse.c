@@ -109,11 +109,12 @@ static void token_take(Parse *p, Token t) {
 
 /* ---- after a mistake ------------------------------------------------------------------------- */
 
-/* Does the token, first on its line, begin the next statement? Inside open brackets only if the line
- * is indented no further than the broken statement. */
+/* Does the token, first on its line, begin the next statement? Inside open brackets only if it can do
+ * nothing else, or the line is indented no further than the broken statement. */
 static bool statement_at(const Parse *p, Token t, uint32_t round) {
-  return p->newline && token_facts(t.kind) & BEGINS &&
-         (round == 0 || t.at - p->scan.line_start <= p->stmt_indent);
+  unsigned facts = token_facts(t.kind);
+  return p->newline && facts & BEGINS &&
+         (round == 0 || facts & HEADS || t.at - p->scan.line_start <= p->stmt_indent);
 }
 
 /* Passes over tokens from t on until the statement is over. What is held then comes next. */
@@ -192,7 +193,7 @@ static void parse_tokens(Parse *p) {
 
 static void unclaimed_big(Parse *p) {
   for (uint32_t i = 0; i < p->big.len; i++) {
-    Diag *g = diag_add(p->diags, D_E004, p->big.at[i]->span, "%s is too large for a number", "9223372036854775808");
+    Diag *g = diag_add(p->diags, D_E004, p->big.at[i]->span, "9223372036854775808 is too large for a 64-bit integer");
     diag_hint(p->diags, g, "integers go up to 9223372036854775807; only with a `-` directly before it is 2^63 one");
   }
 }
@@ -212,7 +213,9 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   p->scan.fault = on_fault;
   p->scan.comment = on_comment;
   p->grammar = grammar_new(p);
-  parse_tokens(p);
+  if (src->len > PROGRAM_BYTES)
+    diag_add(d, D_E097, (Span){src, 0, 1}, "a program of %u bytes; the most that is read is %d", src->len, PROGRAM_BYTES);
+  else parse_tokens(p);
   unclaimed_big(p);
   p->file->broken = d->errors != errors;
   return p->file;

@@ -45,6 +45,22 @@ says "-D N=6"
 echo junk >junk.npy
 want 1 "$EIN" run sum.ein X=junk.npy
 
+# params from one file; one that is not there is named
+echo 'param W[i:2], V[i:2] : f32
+output S = sum[i] W[i] * V[i]' >net.ein
+echo 'output W[i:2] : f32 = i + 1
+output V[i:2] : f32 = 10' >init.ein
+want 0 "$EIN" run init.ein -o all=w.safetensors
+want 0 "$EIN" run net.ein --params w.safetensors
+shows "S : f32 = 30.0"
+want 0 "$EIN" run net.ein --params w.safetensors V=ones
+shows "S : f32 = 3.0"
+want 0 "$EIN" run init.ein -o W=w.safetensors -o V=v.npy
+want 2 "$EIN" run net.ein --params w.safetensors
+says "no tensor called V"
+want 4 "$EIN" run sum.ein X=iota -D N=1000000000000
+says "the limit here"
+
 # what is no file to read
 mkfifo pipe.npy pipe.ein
 mkdir folder.ein fold.npy

@@ -13,7 +13,6 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 
 NPY = {"i64": "<i8", "i32": "<i4", "i16": "<i2", "i8": "|i1", "u8": "|u1", "bool": "|b1",

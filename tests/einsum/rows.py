@@ -17,6 +17,7 @@ import os
 import re
 import sys
 
+import math
 from common import (Ein, Wrong, brackets, checksums, compare, fill, math, npy_write, program_write, rows_read, run_all,
                     scratch, shapes_of)
 

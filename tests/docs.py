@@ -2,13 +2,14 @@
 """Runs what the documentation shows. README.md and docs/*.md are read; in them
 
     ```ein              with `# expect:` lines must run and meet them, else must check; and nothing is warned about
-    ```ein NAME.ein     the same, and the file is there for the console blocks that follow in the document
     ```ein error E110   is refused by `ein check`, with exactly these codes
     ```ein warn W003    is accepted, with exactly these warnings
-    ```console          lines with `$ ` in front are run by sh, in one folder a document; the rest is what they print
+    ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
+    ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ is too and
+                        ./bootstrap is ein; the other lines are what they print
 
 and tables between `<!-- table: NAME -->` and `<!-- end -->` must be what compiler/expr/ops.def and
-compiler/base/diags.def say; `--bless` writes them anew. `-v` names every block. EIN is the compiler to use.
+compiler/base/diags.def say; `--bless` writes them anew, and what console blocks print. `-v` names every block. EIN is the compiler to use.
 """
 import os
 import pathlib
@@ -52,7 +53,9 @@ def codes(text, kind):
 
 def run_ein(folder, words, text, stem):
     """None, or what is wrong with the block."""
-    name = words[0] if words and words[0].endswith(".ein") else stem + ".ein"
+    name = stem + ".ein"
+    if words and words[0].endswith(".ein"):
+        name, words = words[0], words[1:]
     (folder / name).write_text(text, encoding="utf-8")
     if words[:1] in (["error"], ["warn"]):
         code, said = ein(folder, "check", name)
@@ -60,7 +63,7 @@ def run_ein(folder, words, text, stem):
         if codes(said, kind) == wanted and code == (words[0] == "error"):
             return None
         return f"wanted {kind} {' '.join(wanted)}, but exit code {code} and:\n{said}"
-    if words and name == stem + ".ein":
+    if words:
         return f"`{' '.join(words)}` is no mark of a block"
     expects = re.search(r"^\s*.*# expect(-error)?:", text, re.M)
     code, said = ein(folder, *(["run", "--expect"] if expects else ["check"]), name)
@@ -68,34 +71,32 @@ def run_ein(folder, words, text, stem):
 
 
 def run_console(folder, text):
-    commands, wrong = [], []
-    for line in text.splitlines():
-        if line.startswith("$ "):
-            commands.append((line[2:], []))
-        elif commands:
-            commands[-1][1].append(line)
+    """The block as it should be."""
     env = dict(os.environ, PATH=f"{folder}/.bin:{os.environ['PATH']}", NO_COLOR="1")
-    for command, wanted in commands:
-        done = subprocess.run(["sh", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE,
+    out = []
+    for command in (line for line in text.splitlines() if line.startswith("$ ")):
+        done = subprocess.run(["sh", "-c", command[2:]], cwd=folder, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
-        said = [line.rstrip() for line in done.stdout.splitlines()]
-        if said != [line.rstrip() for line in wanted]:
-            wrong.append(f"$ {command}\n" + "\n".join(said))
-    return "\n".join(wrong) or None
+        out += [command, *(line.rstrip() for line in done.stdout.splitlines())]
+    return "\n".join(out) + "\n"
 
 
-def check_blocks(path, verbose):
-    failed, ran = 0, 0
+def check_blocks(path, verbose, bless):
+    failed, ran, blessed = 0, 0, []
     with tempfile.TemporaryDirectory(prefix="ein-docs-") as scratch:
         folder = pathlib.Path(scratch)
         (folder / "ein.root").touch()
         (folder / ".bin").mkdir()
         (folder / ".bin" / "ein").symlink_to(EIN)
+        (folder / "bootstrap").symlink_to(EIN)
+        (folder / "samples").symlink_to(ROOT / "samples")
         for line, info, text in blocks(path):
             if info[:1] == ["ein"]:
                 wrong = run_ein(folder, info[1:], text, f"block_{line}")
             elif info[:1] == ["console"]:
-                wrong = run_console(folder, text)
+                said = run_console(folder, text)
+                wrong = None if said == text or bless else "this is said now:\n" + said
+                blessed.append((line, text, said))
             else:
                 continue
             ran += 1
@@ -104,6 +105,11 @@ def check_blocks(path, verbose):
             if wrong:
                 failed += 1
                 print("    " + wrong.rstrip().replace("\n", "\n    "))
+    if bless:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for line, text, said in reversed(blessed):
+            lines[line:line + text.count("\n")] = said.splitlines()
+        path.write_text("\n".join(lines), encoding="utf-8")
     return failed, ran
 
 
@@ -217,7 +223,7 @@ def main(words):
     failed = ran = 0
     for path in files:
         failed += check_tables(path, bless)
-        wrong, some = check_blocks(path, verbose)
+        wrong, some = check_blocks(path, verbose, bless)
         failed, ran = failed + wrong, ran + some
     print(f"{ran} blocks, {failed} failed")
     return 1 if failed else 0

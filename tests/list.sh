@@ -41,3 +41,4 @@ for kind in bad warn parse graph run; do
 done
 list run stdlib/examples/*.ein
 list run samples/*.ein
+list cmd tests/cmd/*.sh

@@ -60,9 +60,22 @@ static void value_text(Buf *b, Value v) {
     buf_printf(b, "%lld", (long long)v.i);
 }
 
+static void type_text(Buf *b, DType t, uint32_t rank, const int64_t *shape) {
+  buf_char(b, '[');
+  for (uint32_t d = 0; d < rank; d++) buf_printf(b, "%s%lld", d ? ", " : "", (long long)shape[d]);
+  buf_printf(b, "] : %s", dtype_name(t));
+}
+
+static Leave other_type(Session *s, Str name, const EvalArray *x, const AstTensor *t) {
+  Buf b = buf_new(s->arena);
+  type_text(&b, x->dtype, x->rank, x->shape);
+  buf_str(&b, " by the graph, and ");
+  type_text(&b, t->dtype, t->rank, t->shape);
+  return fail(s, LEAVE_BUG, "%s is %s by the AST evaluator", name->s, b.s);
+}
+
 static Leave compare(Ask *k, Str name, const EvalArray *x, const AstTensor *t) {
-  if (!same_shape(x, t))
-    return fail(k->s, LEAVE_BUG, "the AST evaluator finds another shape or type for %s", name->s);
+  if (!same_shape(x, t)) return other_type(k->s, name, x, t);
   double scale = scale_of(t);
   for (int64_t n = 0; n < x->count; n++) {
     if (same_element(x, t, n, scale)) continue;

@@ -126,7 +126,7 @@ static Leave option_letters(Reader *r, const char *word) {
 static Leave word_take(Reader *r, const char *word) {
   Args *a = r->a;
   if (word[0] == '-' && word[1] == '-') return option_long(r, word);
-  if (word[0] == '-' && word[1]) return option_letters(r, word);
+  if (word[0] == '-' && word[1] && word[1] != '>') return option_letters(r, word);
   if (a->command != COMMANDS) {
     vec_push(r->s->arena, a->operands, word);
     return LEAVE_OK;

@@ -19,8 +19,20 @@ static Span span_of(const Parse *p, Token t) {
   return (Span){p->src, t.at, t.end};
 }
 
-static AstName name_of(Parse *p, Token t) {
-  return (AstName){str_of(p->strings, p->src->bytes + t.at, t.end - t.at), span_of(p, t)};
+/* Short names come again and again: a small cache before the table of strings. */
+static Str name_text(Parse *p, Token t) {
+  const char *s = p->src->bytes + t.at;
+  uint32_t n = t.end - t.at;
+  uint64_t key = 0;
+  if (n > sizeof key) return str_of(p->strings, s, n);
+  memcpy(&key, s, n);
+  NameCache *c = &p->cache[(key * 0x9e3779b97f4a7c15u) >> (64 - NAME_CACHE_BITS)];
+  if (c->key != key) *c = (NameCache){key, str_of(p->strings, s, n)};
+  return c->str;
+}
+
+AstName name_of(Parse *p, Token t) {
+  return (AstName){name_text(p, t), span_of(p, t)};
 }
 
 /* A piece of the program for a message, cut to so many bytes. */

@@ -2,10 +2,6 @@
  * lists, out comes one AstStmt a call, or a place for it in its block or file. */
 #include "parse.h"
 
-static AstName name_of(Parse *p, Token t) {
-  return (AstName){str_of(p->strings, p->src->bytes + t.at, t.end - t.at), span_at(p, t.at, t.end)};
-}
-
 uint32_t names_none(Parse *p) {
   return p->names.len;
 }

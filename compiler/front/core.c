@@ -15,6 +15,10 @@ static Core *fail(Elab *x) {
 }
 
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free) {
+  if (free.n > GRAPH_LABELS / 2 && !x->failed) {
+    diag_add(x->diags, D_E095, span, "more than %d labels in one expression", GRAPH_LABELS / 2);
+    x->failed = true;
+  }
   Core *c = NEW(x->arena, Core);
   c->kind = k;
   c->span = span;

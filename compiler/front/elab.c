@@ -343,15 +343,24 @@ static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
   return x;
 }
 
+/* A file of definitions is a module, whoever looks at it: nothing in it has to be used or output. */
+static bool holds_definitions_only(const AstFile *f) {
+  for (uint32_t i = 0; i < f->stmts.len; i++) {
+    StmtKind k = f->stmts.at[i]->kind;
+    if (k != STMT_DEF && k != STMT_MONOID && k != STMT_DIM && k != STMT_USE) return false;
+  }
+  return true;
+}
+
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = elab_new(f, p, dims);
   x->module = true;
   for (uint32_t i = 0; i < p->modules.len; i++)
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
-  x->module = false;
+  x->module = holds_definitions_only(p->file);
   for (uint32_t k = 0; k < p->file->stmts.len; k++) elab_stmt(x, p->file->stmts.at[k]);
   if (f->diags->errors) return NULL;
-  if (!x->graph->outputs.len && !x->graph->asserts.len && p->file->stmts.len) {
+  if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
     Span end = p->file->stmts.at[p->file->stmts.len - 1]->span;
     Diag *d = diag_add(f->diags, D_W005, end, "nothing is an output, so running this shows nothing");
     diag_hint(f->diags, d, "write `output` before an equation, or `output Z` after it");

@@ -117,7 +117,7 @@ static void elab_next(Elab *x, const AstStmt *s) {
     return;
   }
   Left l;
-  if (next_left(x, s, y, &l)) state->next = elab_body(x, s->name.s, &l, s->e, y->node->dtype, s->name.span);
+  if (next_left(x, s, y, &l)) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
   if (!state->next) y->state = -1;
 }
 

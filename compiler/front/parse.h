@@ -16,6 +16,9 @@ typedef enum { OPEN_PLAIN, OPEN_REDUCER, OPEN_COUNT } OpenKind;
 typedef struct Open { uint32_t at; int kind; OpenKind of; } Open; /* an open bracket: TOK_LP, LB or LC */
 typedef struct Grammar Grammar; /* Lemon's parser, its stack and all */
 
+enum { NAME_CACHE_BITS = 8 };
+typedef struct NameCache { uint64_t key; Str str; } NameCache; /* a name of up to 8 bytes, none of them NUL */
+
 typedef struct Parse {
   Arena *arena;
   Strings *strings;
@@ -49,6 +52,7 @@ typedef struct Parse {
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
   VEC(AstName) names;
+  NameCache cache[1 << NAME_CACHE_BITS];
   VEC(Ast *) big;             /* literals 2^63 that no `-` has claimed yet */
 } Parse;
 
@@ -64,6 +68,7 @@ uint32_t grammar_resync(Grammar *g);              /* back to where a statement m
 /* ---- build.c: one call an action ------------------------------------------------------------- */
 Span span_at(const Parse *p, uint32_t at, uint32_t end);
 Span span_to_here(const Parse *p, uint32_t at); /* to the end of the last token taken */
+AstName name_of(Parse *p, Token t);
 void complain_too_deep(Parse *p, uint32_t at, uint32_t end);
 
 Ast *build_number(Parse *p, Token t);

@@ -13,12 +13,12 @@ Rows with expect = error must be refused for the reason that ERRORS gives for th
 import argparse
 import collections
 import functools
+import math
 import os
 import re
 import sys
 
-import math
-from common import (Ein, Wrong, brackets, checksums, compare, fill, math, npy_write, program_write, rows_read, run_all,
+from common import (Ein, Wrong, brackets, checksums, compare, fill, npy_write, program_write, rows_read, run_all,
                     scratch, shapes_of)
 
 SMALL = 5000      # multiplications up to which a row runs in every way there is

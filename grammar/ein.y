@@ -138,19 +138,19 @@ brackets(B) ::= LB items(I) RB.                         { B = brackets_of(p, I, 
 restricted(B) ::= LB items(I) WHERE e(E) RB.            { B = brackets_of(p, I, E); }
 
 %type items {uint32_t}
-items(A) ::= item(I).                                   { A = items_first(p, I); }
-items(A) ::= items(A) COMMA item(I).                    { items_add(p, I); }
+items(A) ::= item(I).                                   { A = I; }
+items(A) ::= items(A) COMMA item.
 
-%type item {AstItem *}
+%type item {uint32_t}
 item(A) ::= e(E).                                       { A = item_expr(p, E); }
 item(A) ::= ID(N) COLON e(E).                           { A = item_sized(p, N, E); }
 item(A) ::= ID(N) ASSIGN e(E).                          { A = item_bind(p, N, E); }
 item(A) ::= LP(F) group(G) RP.                          { A = item_group(p, F, G); }
 
 %type group {uint32_t}
-%type part {AstItem *}
-group(G) ::= part(A) part(B).                           { G = items_first(p, A); items_add(p, B); }
-group(G) ::= group(G) part(A).                          { items_add(p, A); }
+%type part {uint32_t}
+group(G) ::= part(A) part.                              { G = A; }
+group(G) ::= group(G) part.
 part(A) ::= ID(N).                                      { A = item_expr(p, build_name(p, N)); }
 part(A) ::= ID(N) COLON e(E).                           { A = item_sized(p, N, E); }
 

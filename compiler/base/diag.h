@@ -29,8 +29,8 @@ Span span_join(Span a, Span b);
 
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
 
-/* diags.def: DIAG(E012, error, "extents-disagree", "one line of what it means",
- *                 "a paragraph or two for `ein explain E012`, with an example") */
+/* diags.def: DIAG(E060, error, "extents-disagree", "one line of what it means",
+ *                 "a paragraph or two for `ein explain E060`, with an example") */
 typedef enum {
 #define DIAG(code, kind, slug, short_text, long_text) D_##code,
 #include "diags.def"
@@ -40,7 +40,7 @@ typedef enum {
 
 typedef struct DiagInfo { const char *code; DiagKind kind; const char *slug, *title, *text; } DiagInfo;
 const DiagInfo *diag_info(DiagCode code);
-const DiagInfo *diag_info_find(const char *code); /* "E012", any case; NULL if there is none */
+const DiagInfo *diag_info_find(const char *code); /* "E060", any case; NULL if there is none */
 
 typedef struct DiagSpan { Span span; const char *note; } DiagSpan; /* note may be NULL */
 typedef struct Diag {

@@ -1,6 +1,6 @@
 /* base/render.c - complaints as text for people and as JSON for tools.
  *
- *     attention.ein:12:20: error[E012]: label d is 128 in QH but 64 in KH
+ *     attention.ein:12:20: error[E060]: label d is 128 in QH but 64 in KH
  *        12 | T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]
  *           |                    ^^         ^^ 64, from KH
  *           |                    128, from QH

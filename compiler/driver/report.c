@@ -84,8 +84,26 @@ static void rows(Pen *p, int64_t base, int64_t n, int64_t columns) {
 
 /* ---- axes ----------------------------------------------------------------------------------- */
 
+/* The vertex whose labels name the dimensions of n: a loop's result has those of what it came from. */
+static const EinNode *labelled(const EinNode *n, uint32_t *d) {
+  for (;;) {
+    if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
+    else if (n->kind == EIN_STATE) n = n->region->states.at[n->index].init;
+    else if (n->kind == EIN_INPUT && n->fallback) n = n->fallback;
+    else if (n->kind != EIN_STACK) return n;
+    else {
+      const EinStack *k = &n->repeat->body->stacks.at[n->index];
+      if (*d == k->axis) return n;
+      *d -= *d > k->axis;
+      n = k->node;
+    }
+  }
+}
+
 /* The labels that make dimension d: "i", "(h d)", or nothing where there are none. */
 static void axis_name(Buf *b, const EinNode *n, uint32_t d) {
+  n = labelled(n, &d);
+  if (n->kind == EIN_STACK) buf_str(b, n->repeat->body->turn->s);
   if (n->kind != EIN_VERTEX) return;
   uint32_t at = 0;
   for (uint32_t k = 0; k < d; k++) at += n->merge[k];

@@ -377,7 +377,11 @@ static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, u
                         const AstPoint *point) {
   At there = at;
   there.point = point;
-  if (k == e->items.len) return c ? closure_value(r, c, there) : eval_whole(r, e->a, there);
+  if (k == e->items.len) {
+    if (c) return closure_value(r, c, there);
+    there.scope = ast_scope_of_subst(r, at.scope, e);
+    return eval_whole(r, e->a, there);
+  }
   AstVal i = eval_index(r, e->items.at[k].e, at);
   bool inside = at.typing || (i.v.i >= 0 && i.v.i < m->extent.at[k]);
   uint8_t none = worse(i.none, inside ? VALUE_HERE : VALUE_OUTSIDE);
@@ -389,14 +393,15 @@ static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, u
 }
 
 static AstVal substitute(AstRun *r, const Ast *e, AstClosure *c, At at) {
-  const Move *m = move_of(r, e, c, at.scope);
+  AstScope *s = c ? at.scope : ast_scope_of_subst(r, at.scope, e);
+  const Move *m = move_of(r, e, c, s);
   if (r->why) return val(DT_I64, 0, 0);
   return move_from(r, e, c, m, 0, at, at.point);
 }
 
 static AstVal index_value(AstRun *r, const Ast *e, At at) {
   AstKnown *k = ast_scope_find(r, at.scope, e->name.s);
-  AstGlobal *g = k ? NULL : ast_global_find(r, at.scope, e->name.s);
+  AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   if (k && k->closure) return substitute(r, e, k->closure, at);
   if (g && g->tensor) return read_tensor(r, g->tensor, e, at);
   ast_fail(r, e->span, "%s is no tensor that is known here", e->name.s->s);
@@ -463,7 +468,6 @@ static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
     f->acc = f->dtype = DT_BOOL;
     return;
   case RED_MONOID:
-    t = number(t);
     f->acc = monoid_combine(r, f->monoid, (Value){.dtype = t}, (Value){.dtype = t}, true).dtype;
     f->dtype = f->acc;
     return;

@@ -93,9 +93,8 @@ static void declaration(AstRun *r, const AstStmt *st, const AstDecl *d) {
   AstEval *e = r->e;
   AstScope *s = ast_scope_new(r, NULL);
   Filling f = {tensor_new(r, d->name.s, d->items.len), st->e, s, {0}, d->span};
-  f.t->dtype = (DType)st->dtype;
+  f.t->dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype;
   f.t->input = true;
-  if (st->dtype < 0) ast_fail(r, d->span, "input %s has no dtype", d->name.s->s);
   for (uint32_t i = 0; i < d->items.len && !r->why; i++) {
     const AstItem *it = &d->items.at[i];
     AstLabels one = {0};

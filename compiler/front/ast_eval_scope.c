@@ -100,6 +100,12 @@ AstGlobal *ast_global_find(const AstRun *r, const AstScope *s, Str name) {
   return g && g->age < s->before ? g : NULL;
 }
 
+/* A bare name in brackets that means a number, and so can be no label (rule 4). */
+static bool means_number(const AstRun *r, const AstScope *s, Str name) {
+  const AstGlobal *g = ast_global_find(r, s, name);
+  return g && !g->def && !g->monoid && (!g->tensor || g->tensor->rank == 0);
+}
+
 bool ast_item_name(const AstItem *it, AstName *out) {
   bool bare = it->kind == ITEM_EXPR && it->e->kind == AST_NAME;
   *out = bare ? it->e->name : it->name;
@@ -118,7 +124,7 @@ AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home,
                   .written = -1,
                   .extent = -1};
   if (!name.s) return l;
-  if (ast_global_find(r, s, name.s))
+  if (means_number(r, s, name.s))
     ast_fail(r, name.span, "%s cannot be a label: it has another meaning", name.s->s);
   if (map_find(&s->names, name.s)) ast_fail(r, name.span, "label %s is bound twice", name.s->s);
   ast_scope_put(r, s, name.s, (AstKnown){.label = l});
@@ -143,11 +149,25 @@ static void reduce_item(AstRun *r, AstScope *s, AstScope *c, const AstItem *it, 
   vec_push(r->arena, c->labels, l);
 }
 
+/* Of `(a)[i = e]`: where i is no label outside, the brackets bind it for a. */
+AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e) {
+  AstScope *c = map_find(&s->inner, e);
+  if (c) return c;
+  c = ast_scope_new(r, s);
+  map_put(&s->inner, e, c);
+  for (uint32_t i = 0; i < e->items.len; i++) {
+    const AstItem *it = &e->items.at[i];
+    if (it->kind == ITEM_BIND && !ast_scope_find(r, s, it->name.s))
+      ast_label_new(r, c, it->name, e->a, c);
+  }
+  return c;
+}
+
 /* `sum(e)`: which names in e can only be labels. s: where e's part is read; c: where they go. */
 static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *node);
 
 static void loose_name(AstRun *r, AstName n, AstScope *s, AstScope *c, const Ast *node) {
-  if (ast_scope_find(r, s, n.s) || ast_global_find(r, s, n.s) || map_find(&c->names, n.s)) return;
+  if (ast_scope_find(r, s, n.s) || means_number(r, s, n.s) || map_find(&c->names, n.s)) return;
   AstLabel *l = ast_label_new(r, c, n, node, c->up);
   vec_push(r->arena, c->labels, l);
 }
@@ -180,6 +200,7 @@ static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *
   else if (e->kind != AST_REDUCE)
     loose_items(r, &e->items, s, c, node);
   if (e->kind != AST_REDUCE || !e->call_form) {
+    if (e->kind == AST_SUBST) s = ast_scope_of_subst(r, s, e);
     loose(r, e->where, s, c, node);
     loose(r, e->a, s, c, node);
     loose(r, e->b, s, c, node);
@@ -396,7 +417,7 @@ static void walk_index(Walk *w, const Ast *e, AstScope *s, bool bound) {
     if (!walk_substitution(w, e, s, bound)) walk_closure(w, k->closure, bound);
     return;
   }
-  bool fits = !k && g && g->tensor && g->tensor->rank == e->items.len;
+  bool fits = g && g->tensor && g->tensor->rank == e->items.len;
   for (uint32_t i = 0; i < e->items.len; i++)
     walk_item(w, &e->items.at[i], s, bound, fits ? g->tensor->shape[i] : -1);
 }
@@ -426,6 +447,7 @@ static void walk_call(Walk *w, const Ast *e, AstScope *s, bool bound) {
     if (w->r->why) return;
     for (uint32_t i = 0; i < e->items.len; i++) walk_item(w, &e->items.at[i], c, true, -1);
     walk(w, e->where, c, bound);
+    for (uint32_t i = 0; i < g->def->body.len; i++) walk(w, g->def->body.at[i]->e, c->body, true);
     walk(w, g->def->e, c->body, bound);
   } else {
     walk_items(w, &e->items, s, bound);
@@ -446,7 +468,7 @@ static void walk(Walk *w, const Ast *e, AstScope *s, bool bound) {
     break;
   case AST_INDEX: walk_index(w, e, s, bound); break;
   case AST_SUBST:
-    if (!walk_substitution(w, e, s, bound)) walk(w, e->a, s, bound);
+    if (!walk_substitution(w, e, s, bound)) walk(w, e->a, ast_scope_of_subst(w->r, s, e), bound);
     break;
   case AST_REDUCE: walk_reduce(w, e, s, bound); break;
   case AST_CALL: walk_call(w, e, s, bound); break;

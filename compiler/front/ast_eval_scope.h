@@ -99,6 +99,7 @@ void ast_scope_put(AstRun *r, AstScope *s, Str name, AstKnown k);
 AstKnown *ast_scope_find(AstRun *r, AstScope *s, Str name); /* NULL: no label, parameter or local equation */
 AstGlobal *ast_global_find(const AstRun *r, const AstScope *s, Str name);
 AstScope *ast_scope_of_reduce(AstRun *r, AstScope *s, const Ast *e); /* of a monoid's call too */
+AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e);  /* where its e->a is read */
 AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGlobal *def);
 bool ast_item_name(const AstItem *it, AstName *out); /* a bare name or label:size */
 

@@ -1,7 +1,7 @@
-/* front/ast_print.c - the tree as text, for tests and bug reports. In comes an AstFile, out goes every
- * statement on a line of its own (what a block holds is indented below it), expressions in prefix form.
- * All that is in the tree is said but the spans: equal texts are equal trees. A chain of operators to
- * the left is walked by a loop; everything else is at most AST_DEPTH deep. */
+/* front/ast_print.c - the tree as text, for tests and bug reports. In comes an AstFile, out goes
+ * every statement on a line of its own (what a block holds is indented below it), expressions in
+ * prefix form. All that is in the tree is said but the spans: equal texts are equal trees. A chain
+ * of operators to the left is walked by a loop; everything else is at most AST_DEPTH deep. */
 #include "ast.h"
 
 #include <inttypes.h>
@@ -165,15 +165,17 @@ static void print_decls(Buf *b, const AstStmt *s) {
 
 static void print_params(Buf *b, const AstStmt *s) {
   buf_char(b, '(');
-  for (uint32_t i = 0; i < s->params.len; i++) buf_printf(b, "%s%s", i ? " " : "", s->params.at[i].s->s);
+  for (uint32_t i = 0; i < s->params.len; i++)
+    buf_printf(b, "%s%s", i ? " " : "", s->params.at[i].s->s);
   buf_char(b, ')');
 }
 
 static void print_head(Buf *b, const AstStmt *s) {
   static const char *const word[] = {
-    [STMT_DIM] = "dim",       [STMT_INPUT] = "input",   [STMT_PARAM] = "param", [STMT_EQUATION] = "equation",
-    [STMT_OUTPUT] = "output", [STMT_STATE] = "state",   [STMT_NEXT] = "next",   [STMT_REPEAT] = "repeat",
-    [STMT_DEF] = "def",       [STMT_MONOID] = "monoid", [STMT_USE] = "use",     [STMT_ASSERT] = "assert",
+      [STMT_DIM] = "dim",           [STMT_INPUT] = "input",   [STMT_PARAM] = "param",
+      [STMT_EQUATION] = "equation", [STMT_OUTPUT] = "output", [STMT_STATE] = "state",
+      [STMT_NEXT] = "next",         [STMT_REPEAT] = "repeat", [STMT_DEF] = "def",
+      [STMT_MONOID] = "monoid",     [STMT_USE] = "use",       [STMT_ASSERT] = "assert",
   };
   buf_str(b, word[s->kind]);
   if (s->output) buf_str(b, " output");

@@ -1,7 +1,7 @@
-/* front/build.c - expressions, made as the grammar finds them. In come tokens and smaller trees, out
- * comes one node a call; what a grammar cannot say (comparisons do not chain, `size` takes a label) is
- * complained about here. A rule is applied when the token behind it is looked at, so every span ends
- * with the last token taken. */
+/* front/build.c - expressions, made as the grammar finds them. In come tokens and smaller trees,
+ * out comes one node a call; what a grammar cannot say (comparisons do not chain, `size` takes a
+ * label) is complained about here. A rule is applied when the token behind it is looked at, so
+ * every span ends with the last token taken. */
 #include "parse.h"
 
 #include <math.h>
@@ -45,7 +45,8 @@ static const char *quoted(const Parse *p, Span s, uint32_t most) {
 
 void complain_too_deep(Parse *p, uint32_t at, uint32_t end) {
   p->stop = true;
-  Diag *g = diag_add(p->diags, D_E007, span_at(p, at, end), "this is nested more than %d deep", AST_DEPTH);
+  Diag *g = diag_add(p->diags, D_E007, span_at(p, at, end), "this is nested more than %d deep",
+                     AST_DEPTH);
   diag_hint(p->diags, g, "name parts of it by equations of their own");
 }
 
@@ -94,7 +95,8 @@ static Ast *node_end(Parse *p, Ast *e) {
 
 static void number_too_large(Parse *p, Span s, const char *type) {
   Diag *g = diag_add(p->diags, D_E004, s, "%s is too large for %s", quoted(p, s, 40), type);
-  diag_hint(p->diags, g, "integers go up to 9223372036854775807, floats (`1.5`, `1e3`) up to 1.7e308");
+  diag_hint(p->diags, g,
+            "integers go up to 9223372036854775807, floats (`1.5`, `1e3`) up to 1.7e308");
 }
 
 static void read_int(Parse *p, Ast *e, const char *s, uint32_t n) {
@@ -197,15 +199,18 @@ Brackets *brackets_of(Parse *p, uint32_t items, Ast *where) {
 
 static void args_take(Parse *p, Ast *e, uint32_t from) {
   e->args.len = e->args.cap = p->exprs.len - from;
-  if (e->args.len) e->args.at = arena_copy(p->arena, p->exprs.at + from, sizeof(Ast *) * e->args.len);
+  if (e->args.len)
+    e->args.at = arena_copy(p->arena, p->exprs.at + from, sizeof(Ast *) * e->args.len);
   p->exprs.len = from;
 }
 
 /* ---- what may stand in which brackets -------------------------------------------------------- */
 
 static void binds_misplaced(Parse *p, const AstItem *i, const char *what) {
-  Diag *g = diag_add(p->diags, D_E020, i->span, "`%s = ...` substitutes a label, which %s cannot do", i->name.s->s, what);
-  diag_hint(p->diags, g, "only a read or a parenthesised expression takes it: `x[%s = ...]`", i->name.s->s);
+  Diag *g = diag_add(p->diags, D_E020, i->span,
+                     "`%s = ...` substitutes a label, which %s cannot do", i->name.s->s, what);
+  diag_hint(p->diags, g, "only a read or a parenthesised expression takes it: `x[%s = ...]`",
+            i->name.s->s);
 }
 
 /* Brackets that bind labels: names, name:size, groups. */
@@ -215,9 +220,11 @@ void check_labels(Parse *p, const AstItems *v, const char *what) {
     if (i->kind == ITEM_BIND) {
       binds_misplaced(p, i, what);
     } else if (i->kind == ITEM_EXPR && i->e->kind != AST_NAME) {
-      Diag *g = diag_add(p->diags, D_E020, i->span, "`%s` is not a label, which is what %s takes here",
-                         quoted(p, i->span, 40), what);
-      diag_hint(p->diags, g, "a label is a name, with its size if that is not known otherwise: `i` or `i:8`");
+      Diag *g =
+          diag_add(p->diags, D_E020, i->span, "`%s` is not a label, which is what %s takes here",
+                   quoted(p, i->span, 40), what);
+      diag_hint(p->diags, g,
+                "a label is a name, with its size if that is not known otherwise: `i` or `i:8`");
     }
   }
 }
@@ -233,7 +240,8 @@ static void check_read(Parse *p, const AstItems *v) {
   const AstItem *bind = NULL, *other = NULL;
   for (uint32_t k = 0; k < v->len; k++) *(v->at[k].kind == ITEM_BIND ? &bind : &other) = &v->at[k];
   if (!bind || !other) return;
-  Diag *g = diag_add(p->diags, D_E020, other->span, "indices and substitutions do not mix in one pair of brackets");
+  Diag *g = diag_add(p->diags, D_E020, other->span,
+                     "indices and substitutions do not mix in one pair of brackets");
   diag_note(p->diags, g, "an index");
   diag_at(p->diags, g, bind->span, "a substitution");
   diag_hint(p->diags, g, "labels that are not substituted stay as they are: leave `%s` out",
@@ -275,7 +283,8 @@ static Ast *build_size(Parse *p, Ast *e) {
 static Ast *build_grad(Parse *p, Ast *e) {
   const Ast *by = e->args.len == 2 ? e->args.at[1] : NULL;
   if (!by || (by->kind != AST_INDEX && by->kind != AST_NAME)) {
-    bad_call(p, e, "`grad` takes a scalar and the tensor to differentiate by", "grad(loss, W[d,h])");
+    bad_call(p, e, "`grad` takes a scalar and the tensor to differentiate by",
+             "grad(loss, W[d,h])");
     return e;
   }
   check_labels(p, &by->items, "`grad`");
@@ -319,7 +328,8 @@ Ast *build_subst(Parse *p, Token open, Ast *a, Brackets *b) {
   e->span.end = b->end;
   if (!all_bind(&e->items)) {
     Span s = span_at(p, e->items.at[0].span.at, vec_last(e->items).span.end);
-    Diag *g = diag_add(p->diags, D_E020, s, "brackets behind parentheses substitute labels, they do not index");
+    Diag *g = diag_add(p->diags, D_E020, s,
+                       "brackets behind parentheses substitute labels, they do not index");
     diag_hint(p->diags, g, "write `(...)[j = e]`, or give the expression a name by an equation");
   }
   return node_end(p, e);
@@ -383,7 +393,8 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
   } else {
     const char *w = e->name.s->s;
     Diag *g = diag_add(p->diags, D_E021, e->span, "`%s(...)` takes %s", w,
-                       is_function_too(r) ? "one argument, whose labels it reduces, or two" : "one argument, whose labels it reduces");
+                       is_function_too(r) ? "one argument, whose labels it reduces, or two"
+                                          : "one argument, whose labels it reduces");
     if (is_function_too(r) && e->args.len > 2)
       diag_hint(p->diags, g, "nest them: `%s(a, %s(b, c))`", w, w);
     else
@@ -398,7 +409,8 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
 
 /* `a * not b` reads badly and surprises: `not` reaches over a comparison behind it. */
 static void check_not(Parse *p, Token op, const Ast *right) {
-  if (right->kind != AST_NOT || op.kind == TOK_AND || op.kind == TOK_OR || op.kind == TOK_NOT) return;
+  if (right->kind != AST_NOT || op.kind == TOK_AND || op.kind == TOK_OR || op.kind == TOK_NOT)
+    return;
   Diag *g = diag_add(p->diags, D_E023, right->op_span, "`not` right of `%s` needs parentheses",
                      quoted(p, span_of(p, op), 40));
   diag_at(p->diags, g, span_of(p, op), "binds tighter than `not`");
@@ -411,7 +423,8 @@ Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *a) {
   e->op_span = span_of(p, op);
   e->span.end = a->span.end;
   check_not(p, op, a);
-  if (kind == AST_NEG && a->kind == AST_INT && a->big && p->big.len && vec_last(p->big) == a) p->big.len--;
+  if (kind == AST_NEG && a->kind == AST_INT && a->big && p->big.len && vec_last(p->big) == a)
+    p->big.len--;
   return node_end(p, e);
 }
 
@@ -444,7 +457,8 @@ static void comparisons_chain(Parse *p, const Ast *e) {
   const Ast *a = e->a;
   Diag *g = diag_add(p->diags, D_E008, e->op_span, "comparisons do not chain");
   diag_at(p->diags, g, a->op_span, "the first comparison");
-  const char *x = quoted(p, a->a->span, 40), *o = quoted(p, a->op_span, 4), *y = quoted(p, a->b->span, 40);
+  const char *x = quoted(p, a->a->span, 40), *o = quoted(p, a->op_span, 4),
+             *y = quoted(p, a->b->span, 40);
   diag_hint(p->diags, g, "write `%s %s %s and %s %s %s`", x, o, y, y, quoted(p, e->op_span, 4),
             quoted(p, e->b->span, 40));
 }

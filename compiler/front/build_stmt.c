@@ -29,7 +29,8 @@ static void check_sizes(Parse *p, const AstItems *v) {
   for (uint32_t k = 0; k < v->len; k++) {
     const AstItem *i = &v->at[k];
     if (i->kind != ITEM_BIND && i->kind != ITEM_GROUP) continue;
-    Diag *g = diag_add(p->diags, D_E020, i->span, "a declaration takes sizes, bare or with a label");
+    Diag *g =
+        diag_add(p->diags, D_E020, i->span, "a declaration takes sizes, bare or with a label");
     diag_hint(p->diags, g, "write `X[8,N]` or `X[i:8,j:N]`");
   }
 }
@@ -112,7 +113,8 @@ AstStmt *build_repeat(Parse *p, Token first, Token name, Ast *bound, Ast *until,
 
 static void stmt_params(Parse *p, AstStmt *s, uint32_t from) {
   s->params.len = s->params.cap = p->names.len - from;
-  if (s->params.len) s->params.at = arena_copy(p->arena, p->names.at + from, sizeof(AstName) * s->params.len);
+  if (s->params.len)
+    s->params.at = arena_copy(p->arena, p->names.at + from, sizeof(AstName) * s->params.len);
   p->names.len = from;
 }
 
@@ -129,7 +131,8 @@ static void stmt_labels(Parse *p, AstStmt *s, uint32_t from) {
   p->names.len = from;
 }
 
-AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params, AstBlock *body, Ast *e) {
+AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params,
+                   AstBlock *body, Ast *e) {
   AstStmt *s = stmt_new(p, STMT_DEF, first.at);
   s->name = name_of(p, name);
   stmt_params(p, s, params);

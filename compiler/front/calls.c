@@ -6,6 +6,8 @@
  * the parameter as it stands. */
 #include "elab.h"
 
+#include <string.h>
+
 enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 1000000 };
 
 static Core *fail(Elab *x) {
@@ -92,16 +94,37 @@ static const char *bind_labels_text(Elab *x, const Bind *b) {
   return b->labels.n ? t.s : "none";
 }
 
+static void complain_by_label(Elab *x, const Ast *a, const Symbol *y) {
+  Diag *d = diag_add(x->diags, D_E055, a->span, "a tensor is read by position, not by label");
+  diag_at(x->diags, d, y->span, "defined here");
+  if (a->items.len == 1 && y->node->rank == 1 && a->items.at[0].e)
+    diag_hint(x->diags, d, "write `%s[%s]`", y->name->s, source_text(x, a->items.at[0].e->span));
+  else diag_hint(x->diags, d, "write `%s`, with an index in each place", shape_form(x, y));
+}
+
 static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
   static const char what[] = "substitution `[j = ...]` works on a def's parameter or a parenthesised expression";
   if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, x->equation);
   Local *l = frame_find(s->frame, a->name.s);
   if (l) l->used = true;
   if (l && l->bind) return l->bind;
+  const Symbol *y = l ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (y && y->kind == SYM_TENSOR && y->node) return complain_by_label(x, a, y), NULL;
   Diag *d = diag_add(x->diags, D_E055, a->span, "%s", what);
   if (l) diag_at(x->diags, d, l->span, "a number, without labels");
-  else diag_hint(x->diags, d, "a tensor is read by position: `%s[i, j]`", a->name.s->s);
+  else if (y) diag_at(x->diags, d, y->span, "defined here");
+  else diag_unknown(x, d, a->name, s->frame);
   return NULL;
+}
+
+static void complain_no_label(Elab *x, Scope *s, const AstItem *it, const Bind *b) {
+  const char *label = it->name.s->s, *dot = strrchr(b->name->s, '.');
+  Diag *d = diag_add(x->diags, D_E066, it->span, "%s has no label %s to substitute", dot ? dot + 1 : "this expression", label);
+  diag_at(x->diags, d, b->span, "its labels: %s", bind_labels_text(x, b));
+  if (!s->frame) return;
+  for (uint32_t k = 0; k < b->labels.n; k++)
+    if (b->labels.at[k]->name == it->name.s)
+      diag_hint(x->diags, d, "that %s is the call's: make it a label of the def, `def %s[%s](...)`", label, s->frame->def->name.s->s, label);
 }
 
 static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg) {
@@ -113,19 +136,16 @@ static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg
   for (uint32_t k = 0; k < b->labels.n; k++) {
     if (label_here(x, s->labels, b->outer[k]) != v) continue;
     if (arg[k]) {
-      diag_add(x->diags, D_E054, it->span, "label %s is substituted twice", it->name.s->s);
+      Diag *d = diag_add(x->diags, D_E054, it->span, "label %s is substituted twice", it->name.s->s);
+      diag_at(x->diags, d, arg[k]->span, "first by this");
       return false;
     }
     Scope in = *s;
     in.index = true, in.reach = NULL;
     arg[k] = core_from_ast(x, &in, it->e);
-    if (!arg[k]) return false;
-    if (arg[k]->type.dtype != DT_BOOL && !dtype_is_float(arg[k]->type.dtype)) return true;
-    diag_add(x->diags, D_E085, it->e->span, "an index must be an integer, and this is %s", dtype_name(arg[k]->type.dtype));
-    return false;
+    return arg[k] && want_integer(x, arg[k], "an index");
   }
-  Diag *d = diag_add(x->diags, D_E066, it->span, "%s has no label %s to substitute", b->name->s, it->name.s->s);
-  diag_at(x->diags, d, b->span, "its labels: %s", bind_labels_text(x, b));
+  complain_no_label(x, s, it, b);
   return false;
 }
 
@@ -187,8 +207,9 @@ static bool has_reducer(const Core *c) {
 
 /* ---- expanding a def -------------------------------------------------------------------------- */
 
-static const char *def_form(Elab *x, const AstStmt *d) {
+const char *call_form(Elab *x, const AstStmt *d) {
   Buf b = buf_new(x->arena);
+  if (d->kind == STMT_MONOID) return arena_printf(x->arena, "%s[k](x)", d->name.s->s);
   buf_str(&b, d->name.s->s);
   for (uint32_t i = 0; i < d->items.len; i++)
     if (d->items.at[i].e) buf_printf(&b, "%s%s", i ? "," : "[", d->items.at[i].e->name.s->s);
@@ -198,15 +219,19 @@ static const char *def_form(Elab *x, const AstStmt *d) {
   return b.s;
 }
 
+static Diag *complain_count(Elab *x, const Ast *a, const char *what, uint32_t wanted, uint32_t given) {
+  const char *number = given ? arena_printf(x->arena, "%u", given) : "none";
+  return diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %s %s given", a->name.s->s, wanted, what, wanted == 1 ? "" : "s",
+                  number, given < 2 ? "is" : "are");
+}
+
 static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t labels = a->items.len, args = a->args.len;
   if (labels == d->items.len && args == d->params.len) return true;
   bool l = labels != d->items.len;
-  Diag *g = diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %u %s given", d->name.s->s, l ? d->items.len : d->params.len,
-                     l ? "label" : "argument", (l ? d->items.len : d->params.len) == 1 ? "" : "s", l ? labels : args,
-                     (l ? labels : args) == 1 ? "is" : "are");
+  Diag *g = l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
   diag_at(x->diags, g, d->name.span, "defined here");
-  diag_hint(x->diags, g, "its form is `%s`", def_form(x, d));
+  diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
   return false;
 }
 
@@ -218,11 +243,7 @@ static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own)
   Scope in = *s;
   in.reach = NULL, in.index = false;
   Core *p = core_from_ast(x, &in, a->where);
-  if (!p) return false;
-  if (p->type.dtype != DT_BOOL) {
-    diag_add(x->diags, D_E080, p->span, "where wants a condition, and this is %s", dtype_name(p->type.dtype));
-    return false;
-  }
+  if (!p || !want_bool(x, p, (Span){0}, "where")) return false;
   LabelSet inside = {0};
   for (uint32_t i = 0; i < set.n; i++)
     if (set_has(p->free, set.at[i])) inside = set_union(x, inside, set_one(x, set.at[i]));
@@ -279,11 +300,12 @@ static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *o
   for (uint32_t i = n_labels; i < own->map.len; i++) {
     const LabelVar *v = own->map.at[i].val;
     if (!set_has(c->free, v)) continue;
-    Diag *d = diag_add(x->diags, D_E075, v->span, "%s is neither a label parameter of %s nor reduced", v->name->s, f->def->name.s->s);
-    diag_at(x->diags, d, f->call, "called here");
-    const char *near = nearest_name(x, v->name, f);
-    if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
-    else diag_hint(x->diags, d, "a def sees its labels, its parameters and what is defined before it");
+    const char *def = f->def->name.s->s;
+    bool label = v->facts.len || v->same || v->reduced;
+    Diag *d = label ? diag_add(x->diags, D_E075, free_place(c, v), "%s is neither a label parameter of %s nor reduced", v->name->s, def)
+                    : diag_add(x->diags, D_E075, v->span, "%s is not known in %s", v->name->s, def);
+    if (!diag_unknown(x, d, (AstName){v->name, v->span}, f) || !label)
+      diag_hint(x->diags, d, "a def sees its labels, its parameters and what is defined before it");
     return false;
   }
   return true;
@@ -298,7 +320,7 @@ static void warn_unused_locals(Elab *x, const Frame *f) {
   }
 }
 
-static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
+static Core *expansion(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   uint32_t n_labels = own->map.len;
   Scope in = {.labels = own, .frame = f, .depth = depth};
   for (uint32_t i = 0; i < f->def->body.len; i++)
@@ -306,7 +328,20 @@ static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   Core *c = core_from_ast(x, &in, f->def->e);
   if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
   warn_unused_locals(x, f);
-  return core_restrict(x, &in, c);
+  c = core_restrict(x, &in, c);
+  if (c->kind == CORE_RESTRICT) c->span = f->call;
+  return c;
+}
+
+static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
+  const Frame *around = x->frame;
+  uint32_t before = x->diags->all.len;
+  x->frame = f;
+  Core *c = expansion(x, f, own, depth);
+  x->frame = around;
+  for (uint32_t i = before; !f->parent && i < x->diags->all.len; i++)
+    if (x->diags->all.at[i]->kind == DIAG_ERROR) diag_called(x, x->diags->all.at[i], f);
+  return c;
 }
 
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
@@ -338,8 +373,7 @@ static bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form)
 
 static bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
   if (a->args.len == n) return true;
-  Diag *d = diag_add(x->diags, D_E091, a->span, "%s takes %u argument%s, and %u %s given", a->name.s->s, n, n == 1 ? "" : "s", a->args.len,
-                     a->args.len == 1 ? "is" : "are");
+  Diag *d = complain_count(x, a, "argument", n, a->args.len);
   diag_hint(x->diags, d, "its form is `%s`", form);
   return false;
 }
@@ -371,11 +405,7 @@ static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
   Scope in = *s;
   in.reach = NULL;
   Core *seed = core_from_ast(x, &in, a->args.at[0]);
-  if (!seed) return fail(x);
-  if (seed->type.dtype == DT_BOOL || dtype_is_float(seed->type.dtype)) {
-    diag_add(x->diags, D_E085, seed->span, "a seed must be an integer, and this is %s", dtype_name(seed->type.dtype));
-    return fail(x);
-  }
+  if (!seed || !want_integer(x, seed, "a seed")) return fail(x);
   Core *c = core_new(x, CORE_RANDOM, a->span, type_firm(perm ? DT_I64 : DT_F32), set_union(x, labels, seed->free));
   c->op = op;
   c->labels = labels;
@@ -397,13 +427,12 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
   Core *where = a->where ? core_from_ast(x, &in, a->where) : NULL;
   Core *body = core_from_ast(x, &in, a->args.at[0]);
   if (!body || (a->where && !where)) return fail(x);
-  if (where && where->type.dtype != DT_BOOL) {
-    diag_add(x->diags, D_E080, where->span, "where wants a condition, and this is %s", dtype_name(where->type.dtype));
-    return fail(x);
-  }
+  if (where && !want_bool(x, where, (Span){0}, "where")) return fail(x);
   where = reduce_restrict(x, s, labels, where, a->span);
   LabelSet free = where ? set_union(x, body->free, where->free) : body->free;
-  Core *c = core_new(x, CORE_REDUCE, a->span, type_settle(body->type), set_minus(x, free, labels));
+  DType t;
+  if (!monoid_type(x, y->monoid, body->type, a->span, &t)) return fail(x);
+  Core *c = core_new(x, CORE_REDUCE, a->span, type_firm(t), set_minus(x, free, labels));
   c->reducer = RED_MONOID;
   c->labels = labels;
   c->op_span = a->name.span;
@@ -415,14 +444,49 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
   return c;
 }
 
+/* Functions of other languages, and what they are here. */
+static const char *foreign_function(const char *s) {
+  static const struct { const char *name, *hint; } known[] = {
+    {"pow", "a power is `x^2`"},
+    {"ln", "the natural logarithm is `log(x)`"},
+    {"len", "how large a label is says `size(i)`"},
+    {"shape", "how large a label is says `size(i)`"},
+    {"dot", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
+    {"matmul", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
+    {"mm", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
+    {"einsum", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
+    {"transpose", "a transpose is an equation: `B[j,i] = A[i,j]`"},
+    {"reshape", "a group splits and merges: `Y[s, (h d)] = X[s,h,d]`"},
+    {"zeros", "a tensor of zeros is an equation: `Z[i:8] = 0`"},
+    {"ones", "a tensor of ones is an equation: `Z[i:8] = 1`"},
+    {"eye", "the unit matrix is an equation: `E[i:8,j:8] = if i == j then 1 else 0`"},
+    {"arange", "a label is a number: `N[i:8] = i`"},
+    {"range", "a label is a number: `N[i:8] = i`"},
+    {"where", "a choice is `if c then a else b`"},
+    {"rand", "random numbers are `uniform[i,j](seed)`"},
+    {"randn", "random numbers are `normal[i,j](seed)`"},
+    {"float", "a conversion is named by its dtype: `f32(x)`"},
+    {"int", "a conversion is named by its dtype: `i64(x)`"},
+  };
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (strcmp(known[i].name, s) == 0) return known[i].hint;
+  return NULL;
+}
+
 static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
-  Local *l = frame_find(s->frame, a->name.s);
-  Symbol *y = symbol_find(x, a->name.s, UINT32_MAX);
-  Diag *d = diag_add(x->diags, D_E070, a->name.span, y || l ? "%s is not a function" : "there is no function %s", a->name.s->s);
-  const char *near = nearest_name(x, a->name.s, s->frame);
-  if (l || y) diag_at(x->diags, d, l ? l->span : y->span, y && (y->kind == SYM_DEF || y->kind == SYM_MONOID) ? "defined here, after its use" : "defined here");
-  if (y && y->kind == SYM_TENSOR) diag_hint(x->diags, d, "a tensor is read with brackets: `%s[...]`", a->name.s->s);
-  else if (near && !l && !y) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  const Local *l = frame_find(s->frame, a->name.s);
+  const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
+  if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
+  bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
+  const char *hint = foreign_function(a->name.s->s);
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, known ? "%s is not a function" : later ? "%s is not known here" : "there is no function %s",
+                     a->name.s->s);
+  if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
+  else if (hint) diag_hint(x->diags, d, "%s", hint);
+  else diag_unknown(x, d, a->name, s->frame);
+  if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)
+    diag_hint(x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));
+  else if (known && y && y->kind == SYM_TENSOR) diag_hint(x->diags, d, "a tensor is read with brackets: `%s`", shape_form(x, y));
   return fail(x);
 }
 

@@ -25,6 +25,7 @@ Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free) {
   c->type = t;
   c->free = free;
   c->acc = -1;
+  c->frame = x->frame;
   return c;
 }
 
@@ -54,6 +55,16 @@ Core *core_label(Elab *x, LabelVar *v, Span span) {
   return c;
 }
 
+Span free_place(const Core *c, const LabelVar *v) {
+  for (;;) {
+    const Core *in = NULL;
+    for (uint32_t i = 0; i < c->n && !in; i++)
+      if (c->arg[i] && set_has(c->arg[i]->free, v)) in = c->arg[i];
+    if (!in) return c->span;
+    c = in;
+  }
+}
+
 Local *frame_find(Frame *f, Str name) {
   for (uint32_t i = f ? f->locals.len : 0; i-- > 0;)
     if (f->locals.at[i].name == name) return &f->locals.at[i];
@@ -74,23 +85,48 @@ static bool name_is_label(Elab *x, Scope *s, Str name) {
 
 /* ---- operations ------------------------------------------------------------------------------- */
 
-static const char *type_name(Type t) {
-  return t.weak == WEAK_LITERAL ? "an integer" : t.weak == WEAK_INDEX ? "an index" : t.weak == WEAK_REAL ? "a number" : dtype_name(t.dtype);
+const char *type_name(Type t) {
+  return t.weak == WEAK_REAL ? "a float" : t.weak ? "an integer" : dtype_name(t.dtype);
 }
 
-static bool want_bool(Elab *x, const Core *c, Span op, const char *what) {
+static bool of_conditions(const Core *c) {
+  if (c->kind != CORE_OP) return false;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (c->arg[i]->type.dtype != DT_BOOL) return false;
+  return true;
+}
+
+bool want_bool(Elab *x, const Core *c, Span op, const char *what) {
   if (c->type.dtype == DT_BOOL) return true;
   Diag *d = diag_add(x->diags, D_E080, c->span, "%s wants a condition, and this is %s", what, type_name(c->type));
   if (op.src && op.at != c->span.at) diag_at(x->diags, d, op, "wants a bool");
-  diag_hint(x->diags, d, "a number is not a condition: compare it, as in `x != 0`");
+  if (of_conditions(c)) diag_hint(x->diags, d, "conditions are joined by `and` and `or`");
+  else diag_hint(x->diags, d, "a number is not a condition: compare it, `%s != 0`", source_text(x, c->span));
+  x->failed = true;
   return false;
 }
 
-static bool literal_fits(Elab *x, const Core *c, Type with) {
+bool want_integer(Elab *x, const Core *c, const char *what) {
+  if (c->type.dtype != DT_BOOL && !dtype_is_float(c->type.dtype)) return true;
+  Diag *d = diag_add(x->diags, D_E085, c->span, "%s must be an integer, and this is %s", what, type_name(c->type));
+  if (c->type.dtype == DT_BOOL) diag_hint(x->diags, d, "a condition chooses by `if`, or by `where` in a reducer");
+  else diag_hint(x->diags, d, "`//` divides integers and floors; `i64(%s)` truncates", source_text(x, c->span));
+  x->failed = true;
+  return false;
+}
+
+static DType narrowest(int64_t i) {
+  return dtype_holds(DT_I16, i) ? DT_I16 : dtype_holds(DT_I32, i) ? DT_I32 : DT_I64;
+}
+
+bool literal_fits(Elab *x, const Core *c, Type with, Span beside) {
   if (c->kind != CORE_CONST || c->type.weak != WEAK_LITERAL || c->e->kind != EX_INT) return true;
   if (with.weak || !dtype_is_int(with.dtype) || dtype_holds(with.dtype, c->e->i)) return true;
-  Diag *d = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, dtype_name(with.dtype));
-  diag_hint(x->diags, d, "convert the other operand: `i64(...)`");
+  const char *t = dtype_name(with.dtype);
+  Diag *d = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, t);
+  diag_at(x->diags, d, beside, "%s", t);
+  diag_hint(x->diags, d, "widen what stands beside it: `%s(%s)`", dtype_name(narrowest(c->e->i)), source_text(x, beside));
+  x->failed = true;
   return false;
 }
 
@@ -129,10 +165,11 @@ static bool op_type(Elab *x, Op op, uint32_t n, Core **arg, Type *t) {
   }
   *t = type_op(op, n, types, &operand);
   for (uint32_t i = 0; i < n && n == 2; i++)
-    if (!literal_fits(x, arg[i], arg[1 - i]->type)) return false;
+    if (!literal_fits(x, arg[i], arg[1 - i]->type, arg[1 - i]->span)) return false;
   if (op == OP_POW && !dtype_is_float(t->dtype) && arg[1]->kind == CORE_CONST && arg[1]->e->kind == EX_INT && arg[1]->e->i < 0) {
     Diag *d = diag_add(x->diags, D_E084, arg[1]->span, "a negative power of an integer");
-    diag_hint(x->diags, d, "write `1 / x` or convert: `f64(x) ^ -1`");
+    const char *base = source_text(x, arg[0]->span);
+    diag_hint(x->diags, d, "convert it: `f64(%s) ^ %lld`", base, (long long)arg[1]->e->i);
     return false;
   }
   return true;
@@ -148,14 +185,21 @@ Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg) {
   return c;
 }
 
+static void hint_kinds(Elab *x, Diag *d, const Core *a, const Core *b) {
+  diag_note(x->diags, d, "%s", type_name(b->type));
+  diag_at(x->diags, d, a->span, "%s", type_name(a->type));
+  const Core *p = a->type.dtype == DT_BOOL ? a : b;
+  if (p->kind != CORE_CONST) diag_hint(x->diags, d, "`i64(%s)` makes a number of a condition, 1 or 0", source_text(x, p->span));
+}
+
 static Core *core_or_else(Elab *x, Span span, Core *a, Core *b, bool in_def) {
   Core *arg[2] = {a, b};
   if ((a->type.dtype == DT_BOOL) != (b->type.dtype == DT_BOOL)) {
     Diag *d = diag_add(x->diags, D_E081, b->span, "the sides of `?" "?` are %s and %s", type_name(a->type), type_name(b->type));
-    diag_at(x->diags, d, a->span, "%s", type_name(a->type));
+    hint_kinds(x, d, a, b);
     return fail(x);
   }
-  if (!literal_fits(x, b, a->type)) return fail(x);
+  if (!literal_fits(x, b, a->type, a->span)) return fail(x);
   Core *c = core_with(x, CORE_OR_ELSE, span, type_join(a->type, b->type), 2, arg);
   c->in_def = in_def;
   return c;
@@ -167,7 +211,12 @@ static void warn_divided_reach(Elab *x, const Ast *div) {
   if (r->a->op != OP_MUL && r->a->op != OP_DIV && r->a->op != OP_IDIV && r->a->op != OP_MOD) return;
   Diag *d = diag_add(x->diags, D_W003, r->op_span, "this reducer right of `/` takes in all of the product after it");
   diag_at(x->diags, d, r->a->op_span, "inside its reach");
-  diag_hint(x->diags, d, "write parentheses: `a / (sum[k] b * c)` or `a / (sum[k] b) * c`");
+  const Ast *first = r->a;
+  while (first->kind == AST_BINARY) first = first->a;
+  Span num = div->a->span, all = r->span, head = {all.src, all.at, first->span.end}, rest = {all.src, head.end, all.end};
+  const char *a = source_text(x, num);
+  diag_hint(x->diags, d, "write `%s / (%s)`, which is what it means, or `%s / (%s)%s`", a, source_text(x, all), a, source_text(x, head),
+            source_text(x, rest));
 }
 
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
@@ -200,7 +249,7 @@ static Core *core_read(Elab *x, const Symbol *y, Span span, uint32_t n, Core **i
   return c;
 }
 
-static const char *shape_form(Elab *x, const Symbol *y) {
+const char *shape_form(Elab *x, const Symbol *y) {
   Buf b = buf_new(x->arena);
   buf_printf(&b, "%s[", y->name->s);
   for (uint32_t i = 0; i < y->node->rank; i++) buf_printf(&b, "%s%c", i ? ", " : "", "ijklmnopqr"[i % 10]);
@@ -231,7 +280,8 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
     }
     case SYM_DEF: case SYM_MONOID: {
       Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s, y->kind == SYM_DEF ? "def" : "monoid");
-      diag_hint(x->diags, g, "write `%s[...](...)`", y->name->s);
+      diag_at(x->diags, g, y->span, "defined here");
+      diag_hint(x->diags, g, "its form is `%s`", call_form(x, y->stmt));
       return fail(x);
     }
   }
@@ -255,14 +305,8 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
 }
 
 static void complain_unknown_tensor(Elab *x, Scope *s, const Ast *a) {
-  const Symbol *later = symbol_find(x, a->name.s, UINT32_MAX);
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s is not defined", a->name.s->s);
-  if (later) {
-    diag_at(x->diags, d, later->span, "defined here, after the def that uses it");
-    return;
-  }
-  const char *near = nearest_name(x, a->name.s, s->frame);
-  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  diag_unknown(x, d, a->name, s->frame);
 }
 
 /* ---- reads ------------------------------------------------------------------------------------ */
@@ -274,12 +318,18 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim" : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
   Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
   diag_at(x->diags, d, l ? l->span : y->span, "defined here");
-  diag_hint(x->diags, d, "a name in brackets means the %s; choose another label", l ? "parameter" : y->kind == SYM_DIM ? "dim" : "value");
+  if (y && !l && y->kind == SYM_DIM && n.s->s[0] >= 'A' && n.s->s[0] <= 'Z' && n.s->len == 1)
+    diag_hint(x->diags, d, "in brackets %s means the dim; a label needs a name of its own: `%c:%s`", n.s->s, n.s->s[0] + 'a' - 'A', n.s->s);
+  else diag_hint(x->diags, d, "in brackets the name means the %s; choose another label", l ? "parameter" : y->kind == SYM_DIM ? "dim" : "value");
   return true;
 }
 
+static Str item_label(const AstItem *it) {
+  return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
+}
+
 /* One item that binds or names a label, perhaps with a size: into `out`. */
-static bool label_from_item(Elab *x, Scope *s, const AstItem *it, LabelSet *out, const char *who) {
+static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstItem *it, LabelSet *out, const char *who) {
   AstName n = it->name;
   if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) n = it->e->name;
   else if (it->kind != ITEM_SIZED) {
@@ -290,10 +340,16 @@ static bool label_from_item(Elab *x, Scope *s, const AstItem *it, LabelSet *out,
   if (label_clashes(x, s, n)) return false;
   LabelVar *v = label_get(x, s->labels, n.s, n.span);
   if (set_has(*out, v)) {
-    diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
+    Diag *d = diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
+    for (const AstItem *o = all->at; o < it; o++)
+      if (item_label(o) == n.s) diag_at(x->diags, d, o->span, "first here");
     return false;
   }
-  if (it->kind == ITEM_SIZED) {
+  if (it->kind == ITEM_SIZED && it->e->kind == AST_SIZE) { /* j:size(i) */
+    Core *c = core_from_ast(x, s, it->e);
+    if (!c) return false;
+    label_unify(v, c->label, x->arena);
+  } else if (it->kind == ITEM_SIZED) {
     const Expr *e = size_from_ast(x, s, it->e);
     if (!e) return false;
     label_fact(x, v, e, it->span, "its size");
@@ -307,7 +363,7 @@ bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, 
   for (uint32_t i = 0; i < items->len; i++) {
     const AstItem *it = &items->at[i];
     if (it->kind == ITEM_GROUP && groups) ok &= labels_from_items(x, s, &it->part, out, who, false);
-    else ok &= label_from_item(x, s, it, out, who);
+    else ok &= label_from_item(x, s, items, it, out, who);
   }
   if (!ok) x->failed = true;
   return ok;
@@ -325,10 +381,7 @@ static Core *index_group(Elab *x, Scope *s, const AstItem *it, const Expr *exten
 
 static Core *index_checked(Elab *x, Core *c) {
   if (!c) return NULL;
-  if (c->type.dtype != DT_BOOL && !dtype_is_float(c->type.dtype)) return c;
-  Diag *d = diag_add(x->diags, D_E085, c->span, "an index must be an integer, and this is %s", type_name(c->type));
-  diag_hint(x->diags, d, "`//` divides integers and floors; `i64(x)` truncates a float");
-  return fail(x);
+  return want_integer(x, c, "an index") ? c : fail(x);
 }
 
 static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *extent, Str tensor) {
@@ -362,7 +415,10 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
   if (l) {
     Diag *d = diag_add(x->diags, D_E056, a->span, "%s is a parameter: it has labels, not positions", a->name.s->s);
     diag_at(x->diags, d, l->span, "%s", l->bind ? "defined here" : "a number");
-    diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", a->name.s->s);
+    const AstItems *head = &s->frame->def->items;
+    const char *label = a->items.len == 1 && head->len == 1 && a->items.at[0].kind == ITEM_EXPR ? item_label(&head->at[0])->s : NULL;
+    if (label) diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", a->name.s->s, label, source_text(x, a->items.at[0].span));
+    else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", a->name.s->s);
     return fail(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
@@ -372,6 +428,7 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
     if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return core_symbol(x, y, a->name.span);
     Diag *d = diag_add(x->diags, D_E074, a->span, "%s is %s, not a tensor", y->name->s, y->kind == SYM_DIM ? "a dim" : "a loop variable");
     diag_at(x->diags, d, y->span, "defined here");
+    diag_hint(x->diags, d, "it is one number: write `%s`", y->name->s);
     return fail(x);
   }
   if (!y->node) return fail(x);
@@ -392,8 +449,11 @@ static bool reducer_wants(Elab *x, const Ast *a, const Core *body) {
   if (r == RED_ANY || r == RED_ALL) return want_bool(x, body, a->op_span, reducer_info[r].name);
   bool number = body->type.dtype != DT_BOOL || r == RED_SUM || r == RED_PROD || r == RED_MEAN;
   if (number) return true;
-  Diag *d = diag_add(x->diags, D_E086, body->span, "%s of a bool", reducer_info[r].name);
-  diag_hint(x->diags, d, "use `any` or `all`, or convert: `i64(...)`");
+  Diag *d = diag_add(x->diags, D_E086, body->span, "%s wants numbers, and this is bool", reducer_info[r].name);
+  diag_at(x->diags, d, a->op_span, "wants a number");
+  if (r == RED_MAX || r == RED_FMAX) diag_hint(x->diags, d, "the max of conditions is `any`");
+  else if (r == RED_MIN || r == RED_FMIN) diag_hint(x->diags, d, "the min of conditions is `all`");
+  else diag_hint(x->diags, d, "`i64(%s)` makes a number of it, 1 or 0", source_text(x, body->span));
   return false;
 }
 
@@ -401,7 +461,9 @@ static bool reducer_wants(Elab *x, const Ast *a, const Core *body) {
 static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, LabelSet *out) {
   if (s->frame) {
     Diag *d = diag_add(x->diags, D_E057, a->op_span, "a reducer inside a def must name its labels");
-    diag_hint(x->diags, d, "write `%s[k] (...)`", reducer_info[a->op].name);
+    const char *word = reducer_info[a->op].name, *def = s->frame->def->name.s->s;
+    if (s->frame->def->items.len) diag_hint(x->diags, d, "write `%s[%s] ...`", word, item_label(&s->frame->def->items.at[0])->s);
+    else diag_hint(x->diags, d, "give the def a label, `def %s[k](...)`, and reduce that: `%s[k] ...`", def, word);
     return false;
   }
   for (uint32_t i = 0; i < body->free.n; i++) {
@@ -411,9 +473,18 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
     if (!set_has(s->reduced, v) && !(outmost && outmost->left)) *out = set_union(x, *out, set_one(x, v));
   }
   if (out->n) return true;
-  Diag *d = diag_add(x->diags, D_E058, a->span, "%s(...) has no label left to reduce", reducer_info[a->op].name);
-  diag_hint(x->diags, d, "every label of it is on the left or reduced outside; name what it reduces: `%s[k] ...`", reducer_info[a->op].name);
+  const char *word = reducer_info[a->op].name;
+  Diag *d = diag_add(x->diags, D_E058, a->span, "%s(...) has no label left to reduce", word);
+  if (!body->free.n) diag_hint(x->diags, d, "there are no labels in it");
+  else diag_hint(x->diags, d, "%s is on the left or reduced outside already; `%s[%s] ...` reduces over all of it", body->free.at[0]->name->s,
+                 word, body->free.at[0]->name->s);
   return false;
+}
+
+/* What stands before `at`, without the operator and the spaces. */
+static uint32_t reach_end(const Source *src, uint32_t at) {
+  while (at && strchr(" \t\r\n*/%", src->bytes[at - 1])) at--;
+  return at;
 }
 
 static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
@@ -421,7 +492,8 @@ static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
     if (!set_has(s->reduced, labels.at[i])) continue;
     Diag *d = diag_add(x->diags, D_E059, a->op_span, "this %s binds %s again inside the reach of another reducer", reducer_info[a->op].name, labels.at[i]->name->s);
     diag_at(x->diags, d, *s->reach, "this one's reach takes in the whole product after it");
-    diag_hint(x->diags, d, "put the first in parentheses: `(%s[%s] ...) * %s[%s] ...`", reducer_info[a->op].name, labels.at[i]->name->s, reducer_info[a->op].name, labels.at[i]->name->s);
+    Span first = {s->reach->src, s->reach->at, reach_end(s->reach->src, a->span.at)};
+    diag_hint(x->diags, d, "put the first in parentheses: `(%s)`", source_text(x, first));
     return false;
   }
   return true;
@@ -441,14 +513,14 @@ static bool reduce_parts(Elab *x, Scope *s, const Ast *a, LabelSet *labels, Core
   Scope in = *s;
   if (!a->call_form) {
     if (!labels_from_items(x, s, &a->items, labels, "a reducer", true) || !check_reach(x, s, a, *labels)) return false;
-    for (uint32_t i = 0; i < labels->n; i++) labels->at[i]->used = true;
+    for (uint32_t i = 0; i < labels->n; i++) labels->at[i]->used = true, labels->at[i]->reduced = a;
     in.reduced = set_union(x, s->reduced, *labels);
   }
   if (a->where) {
     Scope p = in;
     p.reach = NULL;
     *where = core_from_ast(x, &p, a->where);
-    if (!*where || !want_bool(x, *where, a->op_span, "where")) return false;
+    if (!*where || !want_bool(x, *where, (Span){0}, "where")) return false;
   }
   in.reach = a->call_form ? NULL : &a->op_span;
   if (a->a && !(*body = core_from_ast(x, &in, a->a))) return false;
@@ -467,6 +539,20 @@ static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Co
   return c;
 }
 
+/* sum:f64 of anything; sum:i32 of integers only: an accumulator must not lose what it is given. */
+static bool accumulator_fits(Elab *x, const Ast *a, const Core *body) {
+  DType acc = (DType)a->acc, t = body->type.dtype;
+  if (acc == DT_BOOL || (a->op == RED_LSE && !dtype_is_float(acc))) {
+    Diag *d = diag_add(x->diags, D_E088, a->op_span, "%s does not accumulate in %s", reducer_info[a->op].name, dtype_name(acc));
+    diag_hint(x->diags, d, "leave `:%s` out", dtype_name(acc));
+    return false;
+  }
+  if (dtype_is_float(acc) || !dtype_is_float(t)) return true;
+  Diag *d = diag_add(x->diags, D_E089, body->span, "this is %s and does not become %s by itself", dtype_name(t), dtype_name(acc));
+  diag_hint(x->diags, d, "convert it: `%s(...)`", dtype_name(acc));
+  return false;
+}
+
 static Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
   Core *body = NULL, *where = NULL;
   LabelSet labels = {0};
@@ -474,11 +560,19 @@ static Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
   Reducer r = (Reducer)a->op;
   if ((r == RED_ARGMAX || r == RED_ARGMIN) && a->items.len > 1) {
     Diag *d = diag_add(x->diags, D_E087, a->op_span, "%s takes one label or one group", reducer_info[r].name);
-    diag_hint(x->diags, d, "write a group: `%s[(i j)] ...` counts row by row", reducer_info[r].name);
+    Buf b = buf_new(x->arena);
+    for (uint32_t i = 0; i < labels.n; i++) buf_printf(&b, "%s%s", i ? " " : "", labels.at[i]->name->s);
+    diag_hint(x->diags, d, "write a group: `%s[(%s)] ...` counts row by row", reducer_info[r].name, b.s);
     return fail(x);
   }
   if (a->acc >= 0 && r != RED_SUM && r != RED_PROD && r != RED_MEAN && r != RED_LSE) {
-    diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
+    Diag *d = diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
+    diag_hint(x->diags, d, "leave `:%s` out, or convert what it reduces", dtype_name((DType)a->acc));
+    return fail(x);
+  }
+  if (a->acc >= 0 && !accumulator_fits(x, a, body)) return fail(x);
+  if (labels.n > GRAPH_LABELS / 2) {
+    diag_add(x->diags, D_E095, a->op_span, "more than %d labels in one reducer", GRAPH_LABELS / 2);
     return fail(x);
   }
   where = reduce_restrict(x, s, labels, where, a->span);
@@ -507,10 +601,10 @@ static Core *core_if(Elab *x, Scope *s, const Ast *a) {
   if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return fail(x);
   if ((arg[1]->type.dtype == DT_BOOL) != (arg[2]->type.dtype == DT_BOOL)) {
     Diag *d = diag_add(x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
-    diag_at(x->diags, d, arg[1]->span, "%s", type_name(arg[1]->type));
+    hint_kinds(x, d, arg[1], arg[2]);
     return fail(x);
   }
-  if (!literal_fits(x, arg[1], arg[2]->type) || !literal_fits(x, arg[2], arg[1]->type)) return fail(x);
+  if (!literal_fits(x, arg[1], arg[2]->type, arg[2]->span) || !literal_fits(x, arg[2], arg[1]->type, arg[1]->span)) return fail(x);
   return core_with(x, CORE_SELECT, a->span, type_join(arg[1]->type, arg[2]->type), 3, arg);
 }
 
@@ -601,14 +695,44 @@ bool item_is_size(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
+/* The first part of it that makes it no size. */
+static const Ast *size_culprit(Elab *x, Scope *s, const Ast *a) {
+  for (;;) {
+    if (a->kind == AST_PAREN || a->kind == AST_NEG) a = a->a;
+    else if (a->kind != AST_BINARY || a->op > OP_POW || a->op == OP_DIV) return a;
+    else a = item_is_size(x, s, a->b) ? a->a : a->b;
+  }
+}
+
+static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
+  const char *name = a->name.s->s;
+  const Local *l = frame_find(s->frame, a->name.s);
+  const Symbol *y = l ? NULL : scope_symbol(x, s, a->name.s);
+  if (y && y->kind == SYM_TENSOR && !y->node) { x->failed = true; return; }
+  Diag *d = diag_add(x->diags, D_E064, a->span, l || y ? "%s is not a dim, so it is no size" : "%s is not defined, so it is no size", name);
+  if (l || y) {
+    diag_at(x->diags, d, l ? l->span : y->span, "defined here");
+    diag_hint(x->diags, d, "declare a `dim` for it; one without a value takes it from the data");
+  } else if (!diag_unknown(x, d, a->name, s->frame)) {
+    diag_hint(x->diags, d, "declare it before: `dim %s`, or with a value `dim %s = 8`", name, name);
+  }
+}
+
+static void complain_size(Elab *x, Scope *s, const Ast *a) {
+  a = size_culprit(x, s, a);
+  if (a->kind == AST_NAME) {
+    complain_size_name(x, s, a);
+  } else if (a->kind == AST_BINARY && a->op == OP_DIV) {
+    Diag *d = diag_add(x->diags, D_E064, a->op_span, "`/` makes a float, and a size is an integer");
+    diag_hint(x->diags, d, "divide by `//`: `%s // %s`", source_text(x, a->a->span), source_text(x, a->b->span));
+  } else {
+    diag_add(x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
+  }
+}
+
 const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a) {
   if (!item_is_size(x, s, a)) {
-    Diag *d = diag_add(x->diags, D_E064, a->span, "a size is made of numbers and dims");
-    if (a->kind == AST_NAME && !scope_symbol(x, s, a->name.s)) {
-      const char *near = nearest_name(x, a->name.s, s->frame);
-      diag_hint(x->diags, d, near ? "%s is not a dim; did you mean `%s`?" : "%s is not a dim: declare it, as in `dim %s = 8`", a->name.s->s,
-                near ? near : a->name.s->s);
-    }
+    complain_size(x, s, a);
     x->failed = true;
     return NULL;
   }

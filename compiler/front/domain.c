@@ -5,6 +5,8 @@
  * and what is left when an equation is whole must be proved. */
 #include "elab.h"
 
+#include <string.h>
+
 const Expr *implies(Elab *x, const Expr *guard, const Expr *cond) {
   if (!guard || !cond) return cond;
   return expr_op2(x->exprs, OP_OR, expr_op1(x->exprs, OP_NOT, guard), cond);
@@ -36,7 +38,7 @@ static bool is_true(const Expr *e) { return !e || (e->kind == EX_INT && e->i); }
 Obligation *need(Elab *x, Obligation *rest, const Expr *cond, Need n, Span span) {
   if (is_true(cond)) return rest;
   Obligation *o = NEW(x->arena, Obligation);
-  *o = (Obligation){.next = rest, .cond = cond, .need = n, .span = span};
+  *o = (Obligation){.next = rest, .cond = cond, .plain = cond, .need = n, .span = span, .frame = x->frame};
   return o;
 }
 
@@ -145,45 +147,80 @@ static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
   return true;
 }
 
-static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
-  Diag *d = diag_add(x->diags, D_E110, o->span, "this index of %s can be out of range", o->name ? o->name->s : "a parameter");
+static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
   int64_t at, size;
-  const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "";
-  if (p->verdict == REFUTED && index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
-    diag_note(x->diags, d, "is %lld at %s, but dimension %u has size %lld", (long long)at, *where ? where : "the only point", o->axis + 1, (long long)size);
-  else if (p->verdict == REFUTED) diag_note(x->diags, d, "out of range at %s", where);
-  else diag_note(x->diags, d, "cannot be proved to lie in dimension %u", o->axis + 1);
-  diag_hint(x->diags, d, "say what stands there instead: `%s[...] ?" "? 0`", o->name ? o->name->s : "x");
-  diag_hint(x->diags, d, "or leave such points out: `sum[k where ...]`");
+  const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "", *of = o->name ? o->name->s : "it";
+  if (*where) where = arena_printf(x->arena, " at %s", where);
+  if (p->verdict != REFUTED)
+    diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "", o->low && o->high ? " and " : "",
+              o->high ? arena_printf(x->arena, "below the size of dimension %u", o->axis + 1) : "");
+  else if (index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
+    diag_note(x->diags, d, "is %lld%s, but dimension %u of %s has size %lld", (long long)at, where, o->axis + 1, of, (long long)size);
+  else diag_note(x->diags, d, "out of range%s", where);
+}
+
+static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
+  Diag *d = diag_add(x->diags, D_E110, o->span, o->name ? "this index of %s can be out of range" : "this index can be out of range", o->name ? o->name->s : "");
+  note_range(x, d, o, p);
+  if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
+    diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it", (long long)o->extent->i - 1);
+  } else {
+    const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
+    diag_hint(x->diags, d, "say what stands there instead: `%s ?" "? %s`", source_text(x, o->read), o->dtype == DT_BOOL ? "false" : "0");
+    if (x->red.n && !(o->extent->has & HAS_LABEL))
+      diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`", o->low ? arena_printf(x->arena, "%s >= 0", e) : "",
+                o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
+  }
+  diag_called(x, d, o->frame);
 }
 
 static void complain_empty(Elab *x, const Obligation *o, const Proof *p) {
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "";
   Diag *d = diag_add(x->diags, D_E111, o->span, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
   if (*where) diag_note(x->diags, d, "nothing to reduce at %s", where);
-  diag_hint(x->diags, d, "say what it is then: `(...) ?" "? 0`");
+  diag_hint(x->diags, d, "say what it is then: `(%s) ?" "? 0`", source_text(x, o->whole));
+  diag_called(x, d, o->frame);
 }
 
 static void complain_value(Elab *x, const Obligation *o, const Proof *p, const char *what) {
   Diag *d = diag_add(x->diags, D_E112, o->span, "%s does not have a value everywhere", what);
   if (p->verdict == REFUTED) diag_note(x->diags, d, "none at %s", point_text(x, p, o->cond));
   else diag_note(x->diags, d, "a predicate leaves some points out");
-  diag_hint(x->diags, d, "say what stands there instead: `(...) ?" "? 0`");
+  const char *e = source_text(x, o->span), *end = e[0] && e[strlen(e) - 1] == ')' ? "" : ")";
+  diag_hint(x->diags, d, "say what stands there instead: `%s%s%s ?" "? 0`", *end ? "(" : "", e, end);
+  diag_called(x, d, o->frame);
+}
+
+static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {
+  Diag *d = diag_add(x->diags, D_E082, o->span, "this does not always fit into %s", dtype_name(o->dtype));
+  int64_t value;
+  if (p->verdict == REFUTED && index_value(x, o->index, p, &value)) diag_note(x->diags, d, "is %lld at %s", (long long)value, point_text(x, p, o->cond));
+  diag_hint(x->diags, d, "`%s(...)` keeps its low bits; a wider type holds all of it", dtype_name(o->dtype));
 }
 
 static void complain(Elab *x, const Obligation *o, const Proof *p, const char *what) {
   x->failed = true;
   if (o->need == NEED_RANGE) complain_range(x, o, p);
   else if (o->need == NEED_NONEMPTY) complain_empty(x, o, p);
+  else if (o->need == NEED_FITS) complain_fits(x, o, p);
   else complain_value(x, o, p, what);
 }
 
+static const char *check_text(Elab *x, const Obligation *o) {
+  switch (o->need) {
+    case NEED_RANGE: return arena_printf(x->arena, "an index of %s is out of range", o->name ? o->name->s : "a parameter");
+    case NEED_NONEMPTY: return "a reduction without identity has nothing to reduce";
+    case NEED_FITS: return arena_printf(x->arena, "a value does not fit into %s", dtype_name(o->dtype));
+    case NEED_VALUE: break;
+  }
+  return "not every element has a value";
+}
+
 static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
-  for (uint32_t i = 0; i < x->graph->checks.len; i++)
+  enum { BACK = 16 }; /* the same condition comes again in the same equation or the next */
+  for (uint32_t i = x->graph->checks.len, k = 0; i-- > 0 && k < BACK; k++)
     if (x->graph->checks.at[i].cond == cond) return;
-  const char *text = o->need == NEED_RANGE ? arena_printf(x->arena, "an index of %s is in range", o->name ? o->name->s : "a parameter")
-                     : o->need == NEED_NONEMPTY ? "a reduction without identity has something to reduce" : "every element has a value";
-  vec_push(x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, text), place_of(x, o->span)}));
+  vec_push(x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
 }
 
 static void discharge_one(Elab *x, const Obligation *o, Facts *f, const char *what) {
@@ -205,11 +242,13 @@ Obligation *discharge(Elab *x, Obligation *list, Facts f) {
   Obligation *left = NULL, **end = &left;
   for (Obligation *o = list; o; o = o->next) {
     if (prove(x->exprs, &f, o->cond).verdict == PROVED) continue;
-    if (mentions(o->cond, x->out.n, x->out.n + x->red.n)) {
+    uint32_t from = x->out.n, to = x->out.n + x->red.n;
+    if (mentions(o->cond, from, to) && mentions(o->plain, from, to)) {
       discharge_one(x, o, &f, "this");
       continue;
     }
     *end = arena_copy(x->arena, o, sizeof *o);
+    if (mentions(o->cond, from, to)) (*end)->cond = o->plain;
     end = &(*end)->next;
     *end = NULL;
   }

@@ -49,7 +49,7 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
     if (left_turn(x, it, l, stacks, i)) continue;
     uint32_t before = l->out.n, n = it->kind == ITEM_GROUP ? it->part.len : 1;
     for (uint32_t k = 0; k < n; k++) ok &= left_label(x, &s, it->kind == ITEM_GROUP ? &it->part.at[k] : it, l);
-    if (l->out.n >= GRAPH_LABELS / 2) {
+    if (l->out.n > GRAPH_LABELS / 2 || l->rank > 63) {
       diag_add(x->diags, D_E095, it->span, "more than %d labels in one equation", GRAPH_LABELS / 2);
       ok = false;
     }
@@ -61,54 +61,93 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
 
 /* ---- bodies ----------------------------------------------------------------------------------- */
 
-static void complain_free(Elab *x, const LabelVar *v, const char *name) {
-  bool label = v->facts.len || v->same;
-  Diag *d;
-  if (label) {
-    d = diag_add(x->diags, D_E078, v->span, "label %s is neither on the left of %s nor reduced", v->name->s, name);
-    diag_hint(x->diags, d, "add it on the left, or reduce it: `sum[%s] ...`", v->name->s);
-    return;
-  }
-  d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
-  const char *near = nearest_name(x, v->name, NULL);
-  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
-  else diag_hint(x->diags, d, "if it is a label, it must stand on the left or in a reducer");
+static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->reduced; }
+
+static void complain_unknown(Elab *x, const LabelVar *v) {
+  Diag *d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
+  if (!diag_unknown(x, d, (AstName){v->name, v->span}, NULL))
+    diag_hint(x->diags, d, "if it is a label, it must stand on the left or in a reducer");
 }
 
-static bool closed(Elab *x, const Core *c, LabelSet out, const char *name) {
-  bool ok = true;
-  for (uint32_t i = 0; i < c->free.n; i++) {
-    if (set_has(out, c->free.at[i])) continue;
-    complain_free(x, c->free.at[i], name);
-    ok = false;
-  }
-  return ok;
+static const Ast *child_with(const Ast *a, Span s) {
+  const Ast *in[3] = {a->a, a->b, a->c};
+  for (int i = 0; i < 3; i++)
+    if (in[i] && in[i]->span.at <= s.at && s.end <= in[i]->span.end) return in[i];
+  for (uint32_t i = 0; i < a->args.len; i++)
+    if (a->args.at[i]->span.at <= s.at && s.end <= a->args.at[i]->span.end) return a->args.at[i];
+  return NULL;
 }
 
-static bool type_fits(Elab *x, const Core *c, int dtype) {
+/* `sum[i] x[i] - y[i]` leaves the second i free: with parentheses around what it may have been meant to reach. */
+static const char *reach_fix(Elab *x, const Ast *e, const Ast *r, Span at) {
+  for (const Ast *in; (in = child_with(e, at)) && in == child_with(e, r->span);) e = in;
+  if (e->kind != AST_BINARY || e->span.at != r->span.at || e->span.src != at.src || !r->a) return NULL;
+  Span head = {at.src, r->span.at, r->a->span.at}, body = {at.src, r->a->span.at, e->span.end};
+  return arena_printf(x->arena, "%s(%s)", source_text(x, head), source_text(x, body));
+}
+
+static void hint_reduce(Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span at, const char *all, bool left, bool is_bool) {
+  const char *fix = v->reduced && !v->reduced->call_form ? reach_fix(x, e, v->reduced, at) : NULL;
+  if (v->reduced) diag_at(x->diags, d, v->reduced->op_span, "the reach of this ends before it");
+  if (!left && is_bool) diag_hint(x->diags, d, "for all of them, write `all[%s] (%s)`", all, source_text(x, e->span));
+  else if (fix) diag_hint(x->diags, d, "a reducer reaches over `*` and `/` only; to take in all, write `%s`", fix);
+  else diag_hint(x->diags, d, left ? "add it on the left, or reduce it: `sum[%s] ...`" : "reduce it: `sum[%s] ...`", all);
+}
+
+/* All that are left over are one mistake. name: of the left side, or NULL where there is none. */
+static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet over, const char *name) {
+  Buf all = buf_new(x->arena), listed = buf_new(x->arena);
+  for (uint32_t i = 0; i < over.n; i++) {
+    buf_printf(&all, "%s%s", i ? "," : "", over.at[i]->name->s);
+    buf_printf(&listed, "%s%s", i == 0 ? "" : i + 1 == over.n ? " and " : ", ", over.at[i]->name->s);
+  }
+  Span at = free_place(c, over.at[0]);
+  const char *left = name ? arena_printf(x->arena, "neither on the left of %s nor ", name) : "not ";
+  Diag *d = diag_add(x->diags, D_E078, at, "label%s %s %s %sreduced", over.n > 1 ? "s" : "", listed.s, over.n > 1 ? "are" : "is", left);
+  for (uint32_t i = 1; i < over.n; i++) diag_at(x->diags, d, free_place(c, over.at[i]), "%s", over.at[i]->name->s);
+  if (over.n > 1) diag_note(x->diags, d, "%s", over.at[0]->name->s);
+  hint_reduce(x, d, e, over.at[0], at, all.s, name != NULL, c->type.dtype == DT_BOOL);
+}
+
+bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char *name) {
+  LabelSet over = set_minus(x, c->free, out), labels = {0};
+  for (uint32_t i = 0; i < over.n; i++)
+    if (is_label(over.at[i])) labels = set_union(x, labels, set_one(x, over.at[i]));
+    else complain_unknown(x, over.at[i]);
+  if (labels.n) complain_free(x, c, e, labels, name);
+  return !over.n;
+}
+
+static bool type_fits(Elab *x, const Core *c, int dtype, Span typed) {
   if (dtype < 0) return true;
   Type t = c->type;
   DType to = (DType)dtype;
   bool ok = t.dtype == to || dtype_is_float(to) || (t.weak && t.weak != WEAK_REAL && to != DT_BOOL);
   if (t.dtype == DT_BOOL && to != DT_BOOL) ok = false;
   if (!ok && dtype_is_int(t.dtype) && dtype_is_int(to)) ok = dtype_join(t.dtype, to) == to;
-  if (ok && c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && dtype_is_int(to) && c->e->kind == EX_INT) ok = dtype_holds(to, c->e->i);
+  if (ok && c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && dtype_is_int(to) && c->e->kind == EX_INT && !dtype_holds(to, c->e->i)) {
+    Diag *g = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, dtype_name(to));
+    if (typed.src) diag_at(x->diags, g, typed, "%s", dtype_name(to));
+    return false;
+  }
   if (ok) return true;
-  Diag *d = diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", dtype_name(t.dtype), dtype_name(to));
-  diag_hint(x->diags, d, "convert it: `%s(...)`", dtype_name(to));
+  Diag *d = diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", type_name(t), dtype_name(to));
+  if (typed.src) diag_at(x->diags, d, typed, "%s", dtype_name(to));
+  if (to == DT_BOOL) diag_hint(x->diags, d, "compare it: `%s != 0`", source_text(x, c->span));
+  else diag_hint(x->diags, d, "convert it: `%s(%s)`", dtype_name(to), source_text(x, c->span));
   return false;
 }
 
 static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
   Scope s = {.labels = &l->labels};
   Core *c = core_from_ast(x, &s, e);
-  if (!c || x->failed || !closed(x, c, l->out, name)) return NULL;
+  if (!c || x->failed || !core_closed(x, c, e, l->out, name)) return NULL;
   return extents_solve(x) ? c : NULL;
 }
 
 EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span) {
-  Core *c = body_core(x, l, e, name ? name->s : "this");
-  if (!c || !type_fits(x, c, dtype)) return NULL;
+  Core *c = body_core(x, l, e, name ? name->s : NULL);
+  if (!c || !type_fits(x, c, dtype, l->typed)) return NULL;
   EinNode *n = lower_equation(x, name, c, l->out, l->merge, l->rank, dtype, span);
   return x->failed ? NULL : n;
 }
@@ -117,10 +156,11 @@ EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span spa
 
 static void add_output(Elab *x, Symbol *y, Span span) {
   if (y->output) {
-    diag_add(x->diags, D_E096, span, "%s is an output already", y->name->s);
+    diag_at(x->diags, diag_add(x->diags, D_E096, span, "%s is an output already", y->name->s), y->outputs, "by this");
     return;
   }
   y->output = y->used = true;
+  y->outputs = span;
   if (y->node) vec_push(x->arena, x->graph->outputs, ((EinOutput){y->name, y->node}));
 }
 
@@ -137,7 +177,9 @@ void elab_equation(Elab *x, const AstStmt *s) {
   equation_begin(x, s->name.s);
   Left l;
   EinNode *n = NULL;
-  if (left_from_items(x, &s->items, &l, true)) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
+  bool ok = left_from_items(x, &s->items, &l, true);
+  l.typed = s->dtype_span;
+  if (ok) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
   if (l.turn) return add_stack(x, s, &l, n);
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
   y->node = n;
@@ -153,9 +195,8 @@ static void elab_output(Elab *x, const AstStmt *s) {
       continue;
     }
     Diag *d = diag_add(x->diags, D_E070, n.span, y ? "%s is not a tensor" : "%s is not defined", n.s->s);
-    const char *near = y ? NULL : nearest_name(x, n.s, NULL);
-    if (y) diag_at(x->diags, d, y->span, "defined here");
-    if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+    diag_unknown(x, d, n, NULL);
+    if (y && y->kind == SYM_DIM) diag_hint(x->diags, d, "an equation makes a tensor of it: `output n = %s`", n.s->s);
   }
 }
 
@@ -217,7 +258,7 @@ static EinNode *declare_default(Elab *x, const AstStmt *s, const AstDecl *d, Lef
 
 static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
   equation_begin(x, d->name.s);
-  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1)};
+  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1), .typed = s->dtype_span};
   Scope sc = {.labels = &l.labels};
   Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len < 64};
   if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than 63 dimensions");
@@ -237,7 +278,7 @@ static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
 
 static bool twice(Elab *x, AstName a, AstName b) {
   if (a.s != b.s) return false;
-  Diag *d = diag_add(x->diags, D_E054, b.span, "%s stands twice", b.s->s);
+  Diag *d = diag_add(x->diags, D_E054, b.span, "%s stands twice among the labels and parameters", b.s->s);
   diag_at(x->diags, d, a.span, "first here");
   return true;
 }
@@ -257,7 +298,37 @@ static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
   if (!y || (y->kind != SYM_DIM && !(y->kind == SYM_TENSOR && y->node && !y->node->rank))) return true;
   Diag *d = diag_add(x->diags, D_E052, it->span, "%s cannot be a label here: it is a %s", y->name->s, y->kind == SYM_DIM ? "dim" : "tensor without dimensions");
   diag_at(x->diags, d, y->span, "defined here");
+  diag_hint(x->diags, d, "choose another label");
   return false;
+}
+
+static bool ast_names(const Ast *a, Str name);
+
+static bool items_name(const AstItems *items, Str name) {
+  for (uint32_t i = 0; i < items->len; i++) {
+    const AstItem *it = &items->at[i];
+    if (it->name.s == name || ast_names(it->e, name) || items_name(&it->part, name)) return true;
+  }
+  return false;
+}
+
+/* Does the name stand in it anywhere? */
+static bool ast_names(const Ast *a, Str name) {
+  for (; a; a = a->a) {
+    if (a->name.s == name || items_name(&a->items, name) || ast_names(a->b, name) || ast_names(a->c, name) || ast_names(a->where, name)) return true;
+    for (uint32_t i = 0; i < a->args.len; i++)
+      if (ast_names(a->args.at[i], name)) return true;
+  }
+  return false;
+}
+
+static void warn_unused_labels(Elab *x, const AstStmt *s) {
+  for (uint32_t i = 0; i < s->items.len; i++) {
+    AstName label = s->items.at[i].e->name;
+    bool used = label.s->s[0] == '_' || ast_names(s->e, label.s);
+    for (uint32_t k = 0; k < s->body.len; k++) used = used || ast_names(s->body.at[k]->e, label.s);
+    if (!used) diag_add(x->diags, D_W001, label.span, "label %s is never used in %s", label.s->s, s->name.s->s);
+  }
 }
 
 static void elab_def(Elab *x, const AstStmt *s) {
@@ -268,6 +339,7 @@ static void elab_def(Elab *x, const AstStmt *s) {
   Symbol *y = symbol_add(x, SYM_DEF, s->name);
   y->stmt = s;
   if (!ok) y->kind = SYM_TENSOR; /* uses of it stay silent */
+  else if (!x->module) warn_unused_labels(x, s);
 }
 
 static void elab_monoid(Elab *x, const AstStmt *s) {
@@ -287,12 +359,8 @@ static void elab_monoid(Elab *x, const AstStmt *s) {
 static void elab_assert(Elab *x, const AstStmt *s) {
   equation_begin(x, NULL);
   Left l = {.labels = {.map = map_new(x->arena)}, .merge = NEW_ARRAY(x->arena, uint8_t, 1)};
-  Core *c = body_core(x, &l, s->e, "an assert");
-  if (!c) return;
-  if (c->type.dtype != DT_BOOL) {
-    diag_add(x->diags, D_E080, c->span, "assert wants a condition, and this is %s", dtype_name(c->type.dtype));
-    return;
-  }
+  Core *c = body_core(x, &l, s->e, NULL);
+  if (!c || !want_bool(x, c, (Span){0}, "assert")) return;
   Str text = s->text ? s->text : str_from(x->strings, "assertion failed");
   if (c->kind != CORE_REDUCE) { /* over sizes alone: known now, or when sizes are bound */
     Ex e = lower(x, c, -1);
@@ -364,6 +432,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     Span end = p->file->stmts.at[p->file->stmts.len - 1]->span;
     Diag *d = diag_add(f->diags, D_W005, end, "nothing is an output, so running this shows nothing");
     diag_hint(f->diags, d, "write `output` before an equation, or `output Z` after it");
+    return x->graph; /* so nothing is used, which need not be said one by one */
   }
   warn_unused(x, &x->top);
   return x->graph;

@@ -42,6 +42,8 @@ struct LabelVar {
   VEC(ExtentFact) facts;     /* at the root: what says how large it is */
   const Expr *extent;        /* at the root, once solved */
   bool left, used, failed;   /* on an equation's left; occurs in a body; already complained about */
+  const Ast *reduced;        /* the last reducer that binds it, for messages */
+  const struct Frame *frame; /* the def that it was made in, for messages */
   Labels *level;             /* the argument whose own label it is; NULL: the equation's */
   const Expr *value;         /* while lowering: what stands for it in the vertex at hand */
   uint32_t seen;             /* stamp of set operations */
@@ -95,7 +97,8 @@ struct Core {
   EinNode *tensor; Str name; /* name: what the user calls it */
   Bind *bind;
   Span op_span;
-  bool in_def, paren, bare;  /* bare: an unparenthesised reducer */
+  const struct Frame *frame; /* the def that it was made in, for messages */
+  bool in_def;
   uint32_t n;
   Core **arg;
 };
@@ -116,14 +119,18 @@ struct Bind {
 };
 
 /* ---- where there is a value ------------------------------------------------------------------- */
-typedef enum { NEED_RANGE, NEED_NONEMPTY, NEED_VALUE } Need;
+typedef enum { NEED_RANGE, NEED_NONEMPTY, NEED_VALUE, NEED_FITS } Need;
 typedef struct Obligation Obligation;
 struct Obligation {          /* a list; each holds or the expression has no value */
   Obligation *next;
   const Expr *cond;
+  const Expr *plain;         /* cond without the conditions under which it is needed */
   Need need;
-  Span span;
-  Str name; uint32_t axis;   /* NEED_RANGE: which tensor, which dimension */
+  Span span, whole;          /* the place; of a reduction, all of it */
+  const struct Frame *frame; /* the def that it stands in, for messages */
+  Str name; uint32_t axis;   /* NEED_RANGE: which tensor, which dimension; what is read there, */
+  Span read; DType dtype;    /*   and its dtype; */
+  bool low, high;            /*   which bounds are not proved */
   const Expr *index, *extent;
   Verdict verdict;           /* NEED_NONEMPTY: what the prover said */
   const Expr *condition;     /*   and the condition over dims */
@@ -144,6 +151,7 @@ typedef struct Symbol {
   Span span;
   uint32_t order;            /* known from its definition on */
   bool used, output, quiet;  /* quiet: no warning if unused */
+  Span outputs, next;        /* where it is said to be an output; a state's next */
   bool turns;                /* TENSOR: the number of turns that a loop made; a later loop may take the name again */
   const Expr *size;          /* DIM */
   EinNode *node;             /* TENSOR */
@@ -211,6 +219,7 @@ struct Elab {
   LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
   uint32_t stamp, order, expansions;
   Str equation;              /* name of the equation at hand: its anonymous vertices are called after it */
+  const Frame *frame;        /* the def being expanded, or NULL */
   bool module;               /* the statements at hand come from a used file */
   bool failed;               /* the equation at hand has an error: do not lower it */
 };
@@ -220,6 +229,9 @@ Symbol *symbol_find(Elab *x, Str name, uint32_t before_order);
 Symbol *symbol_add(Elab *x, SymKind kind, AstName name); /* complains if taken; the symbol is usable anyway */
 bool name_is_builtin(Str name);
 const char *nearest_name(Elab *x, Str name, const Frame *f); /* NULL if nothing is near */
+const char *source_text(Elab *x, Span s);                    /* as written; "..." if that is long */
+bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* what is known about a name that is not known here */
+void diag_called(Elab *x, Diag *d, const Frame *f);          /* where the def is called that the complaint is about */
 void warn_unused(Elab *x, const SymTable *t);
 
 /* labels: extents.c */
@@ -230,6 +242,7 @@ LabelVar *label_here(Elab *x, Labels *l, LabelVar *v);           /* v, of the de
 void label_unify(LabelVar *a, LabelVar *b, Arena *arena);
 void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char *from);
 void group_fact(Elab *x, LabelSet parts, const Expr *total, Span span, const char *from);
+const char *extent_text(Elab *x, const Expr *e);                 /* to a user */
 bool extents_solve(Elab *x);  /* of all labels of the equation at hand; complains */
 LabelSet set_one(Elab *x, LabelVar *v);
 LabelSet set_union(Elab *x, LabelSet a, LabelSet b);
@@ -244,10 +257,17 @@ Core *core_const(Elab *x, const Expr *e, Type t, Span span);
 Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg); /* checks types */
 const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a);    /* a dim expression; NULL after a complaint */
 bool item_is_size(Elab *x, Scope *s, const Ast *a);            /* made of numbers, dims and such parameters only */
+const char *type_name(Type t);                                 /* to a user */
+bool want_bool(Elab *x, const Core *c, Span op, const char *what); /* complains; op: the word that wants it, or nowhere */
+bool want_integer(Elab *x, const Core *c, const char *what);   /* complains */
+bool literal_fits(Elab *x, const Core *c, Type with, Span beside); /* complains */
+const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]" */
+Span free_place(const Core *c, const LabelVar *v);             /* where v is used and not bound */
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups);
 Local *frame_find(Frame *f, Str name);
 
 /* calls.c */
+const char *call_form(Elab *x, const AstStmt *d);              /* "softmax[j](x)", of a def or monoid */
 Core *core_from_call(Elab *x, Scope *s, const Ast *a);
 Core *core_from_subst(Elab *x, Scope *s, const Ast *a);
 Core *core_use(Elab *x, Scope *s, Bind *b, Span span);         /* as it stands */
@@ -255,7 +275,8 @@ Core *core_restrict(Elab *x, Scope *s, Core *c);               /* by the label p
 Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span);
 
 /* monoid.c */
-const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t, Span use);
+bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out); /* the dtype that it is closed over */
+const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t);
 
 /* lower.c */
 Ex lower(Elab *x, Core *c, int widen);                        /* widen: a DType that narrower reads are widened to, or -1 */
@@ -297,9 +318,18 @@ void discharge_all(Elab *x, Obligation *list, Facts f, const char *what);
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);
 void elab_equation(Elab *x, const AstStmt *s);
-typedef struct Left { Labels labels; LabelSet out; uint8_t *merge; uint32_t rank; Symbol *turn; uint32_t turn_axis; } Left;
+typedef struct Left {
+  Labels labels;
+  LabelSet out;
+  uint8_t *merge;
+  uint32_t rank;
+  Symbol *turn;
+  uint32_t turn_axis;
+  Span typed;                /* what says the dtype, for messages */
+} Left;
 bool left_from_items(Elab *x, const AstItems *items, Left *out, bool stacks);
 void equation_begin(Elab *x, Str name);
+bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char *name); /* complains; name: NULL without a left side */
 EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span);
 
 #endif

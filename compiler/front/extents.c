@@ -4,6 +4,8 @@
  * Out: one extent a label, or a complaint that shows every place that disagrees. */
 #include "elab.h"
 
+#include <string.h>
+
 LabelVar *label_root(LabelVar *v) {
   while (v->same) {
     if (v->same->same) v->same = v->same->same;
@@ -16,6 +18,7 @@ LabelVar *label_new(Elab *x, Str name, Span span) {
   LabelVar *v = NEW(x->arena, LabelVar);
   v->name = name;
   v->span = span;
+  v->frame = x->frame;
   vec_push(x->arena, x->vars, v);
   return v;
 }
@@ -60,6 +63,7 @@ void label_unify(LabelVar *a, LabelVar *b, Arena *arena) {
   if (a == b) return;
   for (uint32_t i = 0; i < b->facts.len; i++) vec_push(arena, a->facts, b->facts.at[i]);
   a->used |= b->used;
+  if (!a->reduced) a->reduced = b->reduced;
   b->same = a;
 }
 
@@ -116,7 +120,7 @@ LabelSet set_minus(Elab *x, LabelSet a, LabelSet b) {
 
 /* ---- solving ---------------------------------------------------------------------------------- */
 
-static const char *extent_text(Elab *x, const Expr *e) {
+const char *extent_text(Elab *x, const Expr *e) {
   Buf b = buf_new(x->arena);
   static const ExprNames none = {0};
   if (e->kind == EX_OP && e->n == 2) { /* without the outermost parentheses */
@@ -140,16 +144,33 @@ static bool extents_agree(Elab *x, const Expr *a, const Expr *b) {
   return prove(x->exprs, &f, expr_op2(x->exprs, OP_EQ, a, b)).verdict == PROVED;
 }
 
+static bool is_said(const ExtentFact *f) { return !strcmp(f->from, "its size"); } /* label:size */
+
+/* "4 in A", "said to be 4" */
+static const char *fact_short(Elab *x, const ExtentFact *f) {
+  const char *e = extent_text(x, f->extent);
+  return is_said(f) ? arena_printf(x->arena, "said to be %s", e) : arena_printf(x->arena, "%s in %s", e, f->from);
+}
+
+/* "4, from A (line 3)" */
+static const char *fact_note(Elab *x, const ExtentFact *f) {
+  if (is_said(f)) return fact_short(x, f);
+  const Symbol *y = symbol_find(x, str_from(x->strings, f->from), UINT32_MAX);
+  const char *e = extent_text(x, f->extent);
+  if (!y || y->kind != SYM_TENSOR || y->span.src != f->span.src) return arena_printf(x->arena, "%s, from %s", e, f->from);
+  uint32_t line, column;
+  source_place(x->arena, y->span.src, y->span.at, &line, &column);
+  return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, line);
+}
+
 /* "b is 4 in A but 5 in B": the first fact that differs names the second; every fact gets a mark. */
 static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   const ExtentFact *first = &v->facts.at[0];
-  Diag *d = diag_add(x->diags, D_E060, other->span, "label %s is %s in %s but %s in %s", v->name->s,
-                     extent_text(x, first->extent), first->from, extent_text(x, other->extent), other->from);
-  diag_note(x->diags, d, "%s, from %s", extent_text(x, other->extent), other->from);
-  for (uint32_t i = 0; i < v->facts.len; i++) {
-    const ExtentFact *f = &v->facts.at[i];
-    if (f != other) diag_at(x->diags, d, f->span, "%s, from %s", extent_text(x, f->extent), f->from);
-  }
+  Diag *d = diag_add(x->diags, D_E060, other->span, "label %s is %s but %s%s", v->name->s, fact_short(x, first),
+                     is_said(first) && !is_said(other) ? "is " : "", fact_short(x, other));
+  diag_note(x->diags, d, "%s", fact_note(x, other));
+  for (uint32_t i = 0; i < v->facts.len; i++)
+    if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
   if (first->extent->kind != EX_INT || other->extent->kind != EX_INT)
     diag_hint(x->diags, d, "if they are always equal, say so: `assert %s == %s, \"...\"`", extent_text(x, first->extent),
               extent_text(x, other->extent));
@@ -167,9 +188,18 @@ static bool label_solve(Elab *x, LabelVar *v) {
   return true;
 }
 
+static void mark_parts(Elab *x, Diag *d, const GroupFact *g) {
+  for (uint32_t i = 0; i < g->n; i++) {
+    const LabelVar *v = label_root(g->part[i]);
+    for (uint32_t k = 0; k < v->facts.len && k < 2; k++)
+      diag_at(x->diags, d, v->facts.at[k].span, "%s is %s", v->name->s, extent_text(x, v->facts.at[k].extent));
+  }
+}
+
 static void complain_divide(Elab *x, const GroupFact *g, const Expr *known) {
-  Diag *d = diag_add(x->diags, D_E062, g->span, "the group does not divide: %s is %s, which is not a multiple of %s", g->from,
+  Diag *d = diag_add(x->diags, D_E062, g->span, "the group does not divide: this dimension of %s is %s, which is not a multiple of %s", g->from,
                      extent_text(x, g->total), extent_text(x, known));
+  mark_parts(x, d, g);
   diag_hint(x->diags, d, "the labels of a group multiply to the dimension that they split");
 }
 
@@ -190,7 +220,7 @@ static int group_solve(Elab *x, GroupFact *g) {
   if (!q) {
     if ((g->total->kind == EX_INT && known->kind == EX_INT) || expr_is_int(known, 0)) return complain_divide(x, g, known), -1;
     const Expr *mod = expr_op2(p, OP_MOD, g->total, known);
-    const char *text = arena_printf(x->arena, "%s must divide %s", extent_text(x, known), extent_text(x, g->total));
+    const char *text = arena_printf(x->arena, "%s does not divide %s", extent_text(x, known), extent_text(x, g->total));
     vec_push(x->arena, x->graph->checks, ((EinCheck){expr_op2(p, OP_EQ, mod, expr_int(p, DT_I64, 0)), str_from(x->strings, text),
                                                      place_of(x, g->span)}));
     q = expr_op2(p, OP_IDIV, g->total, known);
@@ -213,13 +243,9 @@ static bool group_check(Elab *x, const GroupFact *g) {
   }
   all = expr_normal(p, all);
   if (extents_agree(x, all, g->total)) return true;
-  Diag *d = diag_add(x->diags, D_E061, g->span, "the group is %s long but %s is %s", extent_text(x, all), g->from,
+  Diag *d = diag_add(x->diags, D_E061, g->span, "the group makes %s but this dimension of %s is %s", extent_text(x, all), g->from,
                      extent_text(x, g->total));
-  for (uint32_t i = 0; i < g->n; i++) {
-    const LabelVar *v = label_root(g->part[i]);
-    for (uint32_t k = 0; k < v->facts.len && k < 2; k++)
-      diag_at(x->diags, d, v->facts.at[k].span, "%s is %s", v->name->s, extent_text(x, v->facts.at[k].extent));
-  }
+  mark_parts(x, d, g);
   return false;
 }
 
@@ -237,12 +263,28 @@ static bool groups_solve(Elab *x) {
   return ok;
 }
 
-static bool extent_missing(Elab *x, LabelVar *v) {
-  Diag *d = diag_add(x->diags, D_E063, v->span, "nothing says how large label %s is", v->name->s);
-  diag_hint(x->diags, d, v->left ? "give it on the left: `%s:SIZE`" : "give it where it is bound: `%s:SIZE`", v->name->s);
-  diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not", v->name->s,
-            v->name->s);
-  return false;
+static GroupFact *group_with(Elab *x, const LabelVar *v) {
+  for (uint32_t i = 0; i < x->groups.len; i++)
+    for (uint32_t k = 0; k < x->groups.at[i].n; k++)
+      if (label_root(x->groups.at[i].part[k]) == v) return &x->groups.at[i];
+  return NULL;
+}
+
+static void extent_missing(Elab *x, LabelVar *v) {
+  const char *name = v->name->s;
+  const Symbol *y = symbol_find(x, v->name, UINT32_MAX);
+  GroupFact *g = group_with(x, v);
+  Diag *d = diag_add(x->diags, D_E063, v->span, "nothing says how large label %s is", name);
+  if (y && y->kind == SYM_TENSOR && !v->left && !v->reduced) {
+    diag_at(x->diags, d, y->span, "a tensor");
+    diag_hint(x->diags, d, "`size` is of a label, not of a tensor");
+  } else {
+    diag_hint(x->diags, d, v->left ? "give it on the left: `%s:SIZE`" : v->reduced ? "give it in the reducer: `%s:SIZE`" : "give it where it is bound: `%s:SIZE`", name);
+    if (g) diag_at(x->diags, d, g->span, "all sizes but one must be known");
+    else diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not", name, name);
+  }
+  for (uint32_t k = 0; g && k < g->n; k++) label_root(g->part[k])->failed = true;
+  diag_called(x, d, v->frame);
 }
 
 bool extents_solve(Elab *x) {
@@ -250,9 +292,9 @@ bool extents_solve(Elab *x) {
   for (uint32_t i = 0; i < x->vars.len; i++)
     if (!x->vars.at[i]->same) ok &= label_solve(x, x->vars.at[i]);
   if (ok) ok = groups_solve(x);
-  for (uint32_t i = 0; i < x->vars.len && ok; i++) {
+  for (uint32_t i = 0, n = ok ? x->vars.len : 0; i < n; i++) {
     LabelVar *v = label_root(x->vars.at[i]);
-    if (!v->extent && !v->failed && (v->used || v->left)) v->failed = true, ok = extent_missing(x, v);
+    if (!v->extent && !v->failed && (v->used || v->left)) v->failed = true, ok = false, extent_missing(x, v);
   }
   return ok;
 }

@@ -1,13 +1,14 @@
-/* front/fmt.c - the formatter: a file that parsed, in canonical layout. It works on the file's words
- * rather than on its tree, so that parentheses, numbers and comments stay as written; the tree says
- * where statements begin. What it does:
+/* front/fmt.c - the formatter: a file that parsed, in canonical layout. It works on the file's
+ * words rather than on its tree, so that parentheses, numbers and comments stay as written; the
+ * tree says where statements begin. What it does:
  *
  *   statements   one level of two blanks a block; at most one empty line kept; `;` kept on one line
  *   blocks       `{ a; b }` stays on its line if it was on one, else every line of it gets its own
  *   long lines   broken where the source broke them, but behind an operator or comma rather than
  *                before it; what follows is indented by four
- *   blanks       around operators, except around `^`, and in indices around + - * / // %; none
- *                behind the comma where brackets hold names and numbers only
+ *   blanks       around operators, except around `^`, and in indices (not in what is substituted, nor
+ *                behind `where`) around + - * / // %; none behind the comma where brackets hold names
+ *                and numbers only
  *   comments     their own lines, or two blanks behind what they follow
  *   signs        in ASCII */
 #include "ast.h"
@@ -21,7 +22,7 @@ typedef struct Word {
   Token t;            /* or a comment: kind COMMENT */
   uint32_t lines;     /* newlines before it */
   bool semi;          /* a `;` stood before it */
-  bool flag;          /* `{`: broken over lines; `[`: only names, numbers, colons and commas in it */
+  bool flag; /* `{`: broken over lines; `[`: only names, numbers, colons and commas in it */
 } Word;
 typedef VEC(Word) Words;
 
@@ -55,7 +56,8 @@ static void on_comment(void *env, uint32_t at, uint32_t end) {
   vec_push(f->arena, f->words, w);
 }
 
-static void on_fault(void *env, Fault fault, uint32_t at, uint32_t end) { /* it parsed: there are none */
+static void on_fault(void *env, Fault fault, uint32_t at,
+                     uint32_t end) { /* it parsed: there are none */
   (void)env, (void)fault, (void)at, (void)end;
 }
 
@@ -76,7 +78,8 @@ static void read_words(Fmt *f, const Source *src) {
     if (t.kind == TOK_EOF) break;
   }
   uint32_t end = 0, lines = 0, n = 0;
-  for (uint32_t i = 0; i < f->words.len; i++) { /* `;` leaves nothing but its mark on the next token */
+  for (uint32_t i = 0; i < f->words.len;
+       i++) { /* `;` leaves nothing but its mark on the next token */
     Word w = f->words.at[i];
     w.lines = lines + newlines(src->bytes, end, w.t.at);
     end = w.t.end;
@@ -87,7 +90,8 @@ static void read_words(Fmt *f, const Source *src) {
 }
 
 static bool is_plain(int kind) {
-  return kind == TOK_ID || kind == TOK_INT || kind == TOK_COLON || kind == TOK_COMMA || kind == COMMENT;
+  return kind == TOK_ID || kind == TOK_INT || kind == TOK_COLON || kind == TOK_COMMA ||
+         kind == COMMENT;
 }
 
 /* Which blocks are broken over lines, which brackets hold only plain words. */
@@ -122,7 +126,8 @@ static void find_starts(Fmt *f, AstStmt *const *s, uint32_t n) {
 /* ---- blanks ---------------------------------------------------------------------------------- */
 
 static bool is_arithmetic(int k) {
-  return k == TOK_PLUS || k == TOK_MINUS || k == TOK_STAR || k == TOK_SLASH || k == TOK_IDIV || k == TOK_PERCENT;
+  return k == TOK_PLUS || k == TOK_MINUS || k == TOK_STAR || k == TOK_SLASH || k == TOK_IDIV ||
+         k == TOK_PERCENT;
 }
 
 static bool space_at_operator(const Fmt *f, int k) {
@@ -204,13 +209,17 @@ static void note_token(Fmt *f, Word w) {
     vec_push(f->arena, f->level, l);
   } else if (k == TOK_RP || k == TOK_RB || k == TOK_RC) {
     f->reducer = vec_pop(f->level).reducer;
-  } else if (k == TOK_WHERE && f->level.len) {
-    vec_last(f->level).tight = false;
+  } else if (f->level.len && vec_last(f->level).kind == TOK_LB) {
+    if (k == TOK_WHERE || k == TOK_ASSIGN) vec_last(f->level).tight = false;
+    if (k == TOK_COMMA) vec_last(f->level).tight = true;
   }
   f->unary = k == TOK_MINUS && !binary;
   f->operand = k == TOK_ID || k == TOK_INT || k == TOK_REAL || k == TOK_CONST || k == TOK_RP ||
                (k == TOK_RB && !f->reducer);
-  f->said = k == TOK_REDUCER ? 1 : k == TOK_COLON && f->said == 1 ? 2 : k == TOK_DTYPE && f->said == 2 ? 3 : 0;
+  f->said = k == TOK_REDUCER                 ? 1
+            : k == TOK_COLON && f->said == 1 ? 2
+            : k == TOK_DTYPE && f->said == 2 ? 3
+                                             : 0;
   f->last = w.t;
 }
 
@@ -258,7 +267,8 @@ static void gap_within(Fmt *f, const Word *c, uint32_t n, Token next) {
 
 /* Better at a line's end than at the beginning of the next. */
 static bool ends_line(const Fmt *f, int k) {
-  return k == TOK_ASSIGN || k == TOK_COLON || k == TOK_COMMA || k == TOK_LC || (is_binary(k) && f->operand);
+  return k == TOK_ASSIGN || k == TOK_COLON || k == TOK_COMMA || k == TOK_LC ||
+         (is_binary(k) && f->operand);
 }
 
 static void hold_comments(Fmt *f, const Word *c, uint32_t n) {

@@ -4,28 +4,21 @@
  * means its last value, a stack's name the stack, the loop variable's name the number of turns made. */
 #include "elab.h"
 
-static Core *scalar_core(Elab *x, const Ast *a, const char *what) {
+static Core *scalar_core(Elab *x, const Ast *a) {
   Labels none = {.map = map_new(x->arena)};
   Scope s = {.labels = &none};
   Core *c = core_from_ast(x, &s, a);
-  if (!c || x->failed || !extents_solve(x)) return NULL;
-  if (!c->free.n) return c;
-  Diag *d = diag_add(x->diags, D_E078, c->free.at[0]->span, "%s is not defined, and %s has no labels", c->free.at[0]->name->s, what);
-  const char *near = nearest_name(x, c->free.at[0]->name, NULL);
-  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
-  return NULL;
+  if (!c || x->failed) return NULL;
+  return core_closed(x, c, a, (LabelSet){0}, NULL) && extents_solve(x) ? c : NULL;
 }
 
 /* ---- the bound -------------------------------------------------------------------------------- */
 
 static EinNode *loop_bound(Elab *x, const AstStmt *s, const Expr **turns) {
   equation_begin(x, s->name.s);
-  Core *c = scalar_core(x, s->e, "a loop's bound");
+  Core *c = scalar_core(x, s->e);
   if (!c) return NULL;
-  if (c->type.dtype == DT_BOOL || dtype_is_float(c->type.dtype)) {
-    diag_add(x->diags, D_E085, c->span, "a loop's bound must be an integer, and this is %s", dtype_name(c->type.dtype));
-    return NULL;
-  }
+  if (!want_integer(x, c, "a loop's bound")) return NULL;
   if (c->kind == CORE_CONST) {
     *turns = expr_normal(x->exprs, c->e);
     if ((*turns)->kind == EX_INT && (*turns)->i < 0) {
@@ -47,7 +40,9 @@ static void states_init(Elab *x, const AstStmt *s, Inits *inits) {
     if (b->kind != STMT_STATE) continue;
     equation_begin(x, b->name.s);
     Left l;
-    EinNode *n = left_from_items(x, &b->items, &l, false) ? elab_body(x, b->name.s, &l, b->e, b->dtype, b->name.span) : NULL;
+    bool ok = left_from_items(x, &b->items, &l, false);
+    l.typed = b->dtype_span;
+    EinNode *n = ok ? elab_body(x, b->name.s, &l, b->e, b->dtype, b->name.span) : NULL;
     vec_push(x->arena, *inits, n);
   }
 }
@@ -68,13 +63,25 @@ static void elab_state(Elab *x, const AstStmt *s, EinNode *init) {
   r->states.at[y->state].node = y->node;
 }
 
+/* The name is known after the block in spite of all. */
+static void state_pretend(Elab *x, const Symbol *y, AstName name) {
+  if (y && map_find(&x->syms->map, name.s) != y) return;
+  for (uint32_t i = 0; i < x->block->states.len; i++)
+    if (x->block->states.at[i]->name == name.s) return;
+  Symbol *p = NEW(x->arena, Symbol);
+  *p = (Symbol){.kind = SYM_TENSOR, .name = name.s, .span = name.span, .state = -1};
+  vec_push(x->arena, x->block->states, p);
+}
+
 static Symbol *next_of(Elab *x, const AstStmt *s) {
   Symbol *y = symbol_find(x, s->name.s, UINT32_MAX);
   Diag *d;
   if (!y || !y->block) {
     d = diag_add(x->diags, D_E103, s->name.span, "%s is not a state", s->name.s->s);
     if (y) diag_at(x->diags, d, y->span, "defined here");
-    diag_hint(x->diags, d, "declare it in this block: `state %s[...] = ...`", s->name.s->s);
+    Span left = {s->span.src, s->name.span.at, s->items.len ? s->items.at[s->items.len - 1].span.end + 1 : s->name.span.end};
+    diag_hint(x->diags, d, "declare it in this block, with its first value: `state %s = ...`", source_text(x, left));
+    state_pretend(x, y, s->name);
     return NULL;
   }
   if (y->block == x->block) return y;
@@ -87,8 +94,10 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
 static bool next_left(Elab *x, const AstStmt *s, const Symbol *y, Left *l) {
   if (!left_from_items(x, &s->items, l, false)) return false;
   if (s->items.len != y->node->rank) {
-    Diag *d = diag_add(x->diags, D_E073, s->name.span, "%s has %u dimensions but next gives %u", y->name->s, y->node->rank, s->items.len);
+    Diag *d = diag_add(x->diags, D_E073, s->name.span, "%s has %u dimension%s but next gives %u", y->name->s, y->node->rank,
+                       y->node->rank == 1 ? "" : "s", s->items.len);
     diag_at(x->diags, d, y->span, "declared here");
+    diag_hint(x->diags, d, "write `next %s = ...`", y->node->rank ? shape_form(x, y) : y->name->s);
     return false;
   }
   for (uint32_t k = 0, at = 0; k < l->rank; at += l->merge[k++]) {
@@ -108,16 +117,20 @@ static void elab_next(Elab *x, const AstStmt *s) {
   if (!y || !y->node || y->state < 0) return;
   EinState *state = &x->block->region->states.at[y->state];
   if (state->next) {
-    diag_add(x->diags, D_E050, s->name.span, "next %s is given twice", s->name.s->s);
+    Diag *d = diag_add(x->diags, D_E050, s->name.span, "next %s is given twice", s->name.s->s);
+    diag_at(x->diags, d, y->next, "first given here");
     return;
   }
+  y->next = s->name.span;
   if (s->dtype >= 0 && (DType)s->dtype != y->node->dtype) {
     Diag *d = diag_add(x->diags, D_E089, s->dtype_span, "state %s is %s", y->name->s, dtype_name(y->node->dtype));
     diag_at(x->diags, d, y->span, "declared here");
     return;
   }
   Left l;
-  if (next_left(x, s, y, &l)) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
+  bool ok = next_left(x, s, y, &l);
+  l.typed = y->span;
+  if (ok) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
   if (!state->next) y->state = -1;
 }
 
@@ -141,12 +154,9 @@ static void block_stmt(Elab *x, const AstStmt *s, const Inits *inits, uint32_t *
 
 static void block_stop(Elab *x, const AstStmt *s) {
   equation_begin(x, s->name.s);
-  Core *c = scalar_core(x, s->until, "`until`");
+  Core *c = scalar_core(x, s->until);
   if (!c) return;
-  if (c->type.dtype != DT_BOOL) {
-    diag_add(x->diags, D_E080, c->span, "until wants a condition, and this is %s", dtype_name(c->type.dtype));
-    return;
-  }
+  if (!want_bool(x, c, (Span){0}, "until")) return;
   x->block->region->stop = lower_equation(x, NULL, c, (LabelSet){0}, NULL, 0, DT_BOOL, c->span);
 }
 

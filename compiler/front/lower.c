@@ -5,6 +5,8 @@
  * come the predicates and obligations that say where it has a value. */
 #include "elab.h"
 
+#include <string.h>
+
 /* ---- conversions ------------------------------------------------------------------------------ */
 
 Ex ex_convert(Elab *x, Ex a, DType t) {
@@ -62,7 +64,7 @@ static Obligation *need_index(Elab *x, Obligation *rest, const Expr *e, const Ex
   const Expr *cond = below && above ? NULL : below ? high : above ? low : expr_and(p, low, high);
   Obligation *o = need(x, rest, cond, NEED_RANGE, span);
   if (o == rest) return rest;
-  o->name = name, o->axis = axis, o->index = e, o->extent = extent;
+  o->name = name, o->axis = axis, o->index = e, o->extent = extent, o->low = !below, o->high = !above;
   o->gather = (e->has & HAS_READ) != 0;
   return o;
 }
@@ -77,7 +79,9 @@ static Ex lower_read(Elab *x, Core *c, int widen) {
     index[k] = i.e;
     r = carry(x, r, &i);
     if (a->kind == CORE_GROUP) continue; /* its parts multiply to the dimension */
+    Obligation *rest = own;
     own = need_index(x, own, i.e, c->tensor->dim[k], a->span, c->name, k);
+    if (own != rest) own->read = c->span, own->dtype = c->type.dtype;
   }
   r.range = need_all(x, r.range, own);
   r.e = read_node(x, c->tensor, c->n, index);
@@ -134,7 +138,10 @@ static Obligation *use_labels(Elab *x, Core *c, Ex *r, const Expr **value) {
     value[k] = i.e;
     *r = carry(x, *r, &i);
     if (c->arg[k]->kind == CORE_LABEL && label_root(c->arg[k]->label) == label_root(b->labels.at[k])) continue;
-    own = need_index(x, own, i.e, label_root(b->labels.at[k])->extent, c->arg[k]->span, b->name, k);
+    const char *dot = strrchr(b->name->s, '.'); /* def.parameter; else an expression in parentheses */
+    Obligation *rest = own;
+    own = need_index(x, own, i.e, label_root(b->labels.at[k])->extent, c->arg[k]->span, dot ? str_from(x->strings, dot + 1) : NULL, k);
+    if (own != rest) own->read = c->span, own->dtype = c->type.dtype;
   }
   return own;
 }
@@ -188,8 +195,17 @@ static Ex lower_select(Elab *x, Core *c, int widen) {
   return r;
 }
 
+/* Over an extent of 0 everything is true. */
+static bool nothing_here(const Elab *x) {
+  for (uint32_t i = 0; i < x->out.n; i++)
+    if (expr_is_int(label_root(x->out.at[i])->extent, 0)) return true;
+  for (uint32_t i = 0; i < x->red.n; i++)
+    if (expr_is_int(label_root(x->red.at[i])->extent, 0)) return true;
+  return false;
+}
+
 static void warn_always(Elab *x, const Core *c) {
-  if (c->in_def) return;
+  if (c->in_def || x->diags->errors || nothing_here(x)) return;
   Diag *d = diag_add(x->diags, D_W004, c->span, "what stands left of `?" "?` always has a value");
   diag_hint(x->diags, d, "the right side is never used; leave it out");
 }
@@ -268,7 +284,7 @@ static Ex lower_random(Elab *x, Core *c, int widen) {
   return widened(x, carry(x, r, &seed), widen);
 }
 
-Ex lower(Elab *x, Core *c, int widen) {
+static Ex lower_kind(Elab *x, Core *c, int widen) {
   switch (c->kind) {
     case CORE_CONST: return ex_new(c->e, c->type);
     case CORE_LABEL: return ex_new(c->label->value, c->type);
@@ -291,6 +307,14 @@ Ex lower(Elab *x, Core *c, int widen) {
   bug("lower: core kind %d", (int)c->kind);
 }
 
+Ex lower(Elab *x, Core *c, int widen) {
+  const Frame *around = x->frame;
+  if (c->frame) x->frame = c->frame;
+  Ex e = lower_kind(x, c, widen);
+  x->frame = around;
+  return e;
+}
+
 /* ---- an equation ------------------------------------------------------------------------------ */
 
 static bool same_labels(LabelSet a, LabelSet b) {
@@ -311,6 +335,18 @@ static bool is_reduction(Core *c, LabelSet out, DType t) {
 
 static Obligation *total_needs(Elab *x, Ex e, Span span) { return need(x, e.range, e.pred, NEED_VALUE, span); }
 
+/* `T[i:9] : i8 = i - 4`: arithmetic on labels and sizes goes into a narrow integer if all of it fits. */
+static void index_fits(Elab *x, const Expr *e, DType t, Span span) {
+  Exprs *p = x->exprs;
+  int bits = 8 * dtype_size(t);
+  const Expr *low = expr_int(p, DT_I64, t == DT_U8 ? 0 : -(INT64_C(1) << (bits - 1)));
+  const Expr *high = expr_int(p, DT_I64, t == DT_U8 ? 255 : (INT64_C(1) << (bits - 1)) - 1);
+  Obligation *o = need(x, NULL, expr_and(p, expr_op2(p, OP_LE, low, e), expr_op2(p, OP_LE, e, high)), NEED_FITS, span);
+  if (!o) return;
+  o->index = e, o->dtype = t;
+  discharge_all(x, o, facts_here(x, NULL), dtype_name(t));
+}
+
 EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Span span) {
   DType t = dtype >= 0 ? (DType)dtype : type_settle(body->type).dtype;
   const char *what = name ? name->s : "this";
@@ -325,7 +361,9 @@ EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8
     return v;
   }
   Frozen f = labels_number(x, out, (LabelSet){0});
-  Ex e = ex_convert(x, lower(x, body, -1), t);
+  Ex e = lower(x, body, -1);
+  if (e.type.weak == WEAK_INDEX && dtype_is_int(t) && t != DT_I64) index_fits(x, e.e, t, body->span);
+  e = ex_convert(x, e, t);
   discharge_all(x, total_needs(x, e, body->span), facts_here(x, NULL), what);
   EinSum s = {.reducer = RED_NONE, .acc = t, .dtype = t, .body = e.e};
   EinNode *v = vertex_new(x, &s, merge, rank, name, span);

@@ -1,7 +1,7 @@
-/* front/mistakes.c - what to say where no token fits. In comes the token that cannot come next, with
- * the grammar in the state before it; out goes one complaint, and what to take in the token's place so
- * that one mistake makes one message. The rules are tried in order, special ones first; the last lists
- * all that could have come. */
+/* front/mistakes.c - what to say where no token fits. In comes the token that cannot come next,
+ * with the grammar in the state before it; out goes one complaint, and what to take in the token's
+ * place so that one mistake makes one message. The rules are tried in order, special ones first;
+ * the last lists all that could have come. */
 #include "parse.h"
 
 #include <string.h>
@@ -22,9 +22,11 @@ static const char *text_of(const Parse *p, Token t) {
 
 static const char *shown(const Parse *p, Token t) {
   uint32_t n = t.end - t.at;
-  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && !n && p->held.kind == TOK_EOF)) return "the end of the file";
+  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && !n && p->held.kind == TOK_EOF))
+    return "the end of the file";
   if (!n) return token_name(t.kind);
-  return arena_printf(p->arena, "`%.*s%s`", (int)(n < 40 ? n : 40), text_of(p, t), n > 40 ? "..." : "");
+  return arena_printf(p->arena, "`%.*s%s`", (int)(n < 40 ? n : 40), text_of(p, t),
+                      n > 40 ? "..." : "");
 }
 
 static Span place(const Scene *s) {
@@ -40,8 +42,9 @@ EIN_PRINTF(3, 4) static Diag *say(const Scene *s, DiagCode code, const char *fmt
 }
 
 static bool begins_operand(int kind) {
-  return kind == TOK_ID || kind == TOK_INT || kind == TOK_REAL || kind == TOK_CONST || kind == TOK_DTYPE ||
-         kind == TOK_REDUCER || kind == TOK_COUNT || kind == TOK_LP || kind == TOK_IF || kind == TOK_NOT;
+  return kind == TOK_ID || kind == TOK_INT || kind == TOK_REAL || kind == TOK_CONST ||
+         kind == TOK_DTYPE || kind == TOK_REDUCER || kind == TOK_COUNT || kind == TOK_LP ||
+         kind == TOK_IF || kind == TOK_NOT;
 }
 
 static bool ends_operand(const Scene *s) {
@@ -62,15 +65,16 @@ static void want(Wanted *w, const char *name) {
 
 /* Takes whole groups of tokens out of ok and puts a word for each into w. */
 static void want_groups(Wanted *w, bool *ok) {
-  bool statement = ok[TOK_DIM], step = ok[TOK_NEXT], expression = ok[TOK_INT], operator = ok[TOK_STAR];
+  bool statement = ok[TOK_DIM], step = ok[TOK_NEXT],
+       expression = ok[TOK_INT], infix = ok[TOK_STAR];
   if (statement) want(w, "a statement");
   if (step) want(w, "an equation");
   if (expression) want(w, ok[TOK_NOT] ? "an expression" : "an operand");
-  if (operator) want(w, "an operator");
+  if (infix) want(w, "an operator");
   for (int k = 0; k < TOKEN_KINDS; k++) {
     bool heads = statement && (token_facts(k) & HEADS || k == TOK_ID);
     bool operand = expression && (begins_operand(k) || k == TOK_MINUS);
-    bool binary = operator && (token_facts(k) & BINARY || k == TOK_MINUS);
+    bool binary = infix && (token_facts(k) & BINARY || k == TOK_MINUS);
     if (heads || operand || binary || (step && k == TOK_ID)) ok[k] = false;
   }
 }
@@ -84,18 +88,20 @@ static const char *expected(const Scene *s) {
     if (ok[k]) want(&w, token_name(k));
   if (ok[TOK_NEWLINE]) want(&w, token_name(TOK_NEWLINE));
   Buf b = buf_new(s->p->arena);
-  for (int i = 0; i < w.n; i++) buf_printf(&b, "%s%s", i == 0 ? "" : i == w.n - 1 ? " or " : ", ", w.at[i]);
+  for (int i = 0; i < w.n; i++)
+    buf_printf(&b, "%s%s", i == 0 ? "" : i == w.n - 1 ? " or " : ", ", w.at[i]);
   return b.s;
 }
 
 /* The line above may have lacked its end, so that this one was taken for the rest of it. */
 static void hint_joined(const Scene *s, Diag *g) {
   const Parse *p = s->p;
-  bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP && s->in != TOK_LB;
+  bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
+                s->in != TOK_LB;
   Token end = begins ? s->last : p->joined;
   if (end.kind && end.end - end.at < 40)
-    diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`", (int)(end.end - end.at),
-              text_of(p, end));
+    diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`",
+              (int)(end.end - end.at), text_of(p, end));
 }
 
 static Diag *say_unexpected(const Scene *s) {
@@ -112,11 +118,14 @@ static Diag *say_unexpected(const Scene *s) {
 static int anything_else(const Scene *s) {
   Diag *g = say_unexpected(s);
   if (s->t.kind == TOK_LB && s->ok[TOK_INT])
-    diag_hint(s->p->diags, g, "there are no lists of values: data is an `input`, or computed from labels");
-  if (s->t.kind == TOK_STRING) diag_hint(s->p->diags, g, "strings stand behind `use` and `assert` only");
+    diag_hint(s->p->diags, g,
+              "there are no lists of values: data is an `input`, or computed from labels");
+  if (s->t.kind == TOK_STRING)
+    diag_hint(s->p->diags, g, "strings stand behind `use` and `assert` only");
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");
-  if (s->t.kind == TOK_DTYPE && s->ok[TOK_COLON]) diag_hint(s->p->diags, g, "a dtype stands behind a colon: `X[i:8] : f32`");
+  if (s->t.kind == TOK_DTYPE && s->ok[TOK_COLON])
+    diag_hint(s->p->diags, g, "a dtype stands behind a colon: `X[i:8] : f32`");
   return TOK_BAD;
 }
 
@@ -127,7 +136,8 @@ static const char *bracket(int kind) {
 }
 
 void complain_unclosed(Parse *p, const Open *o, Token t) {
-  Diag *g = diag_add(p->diags, D_E006, span_at(p, o->at, o->at + 1), "this `%s` is never closed", bracket(o->kind));
+  Diag *g = diag_add(p->diags, D_E006, span_at(p, o->at, o->at + 1), "this `%s` is never closed",
+                     bracket(o->kind));
   if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->held.kind == TOK_EOF))
     diag_at(p->diags, g, span_at(p, t.at, t.end), "the file ends");
   else
@@ -148,7 +158,8 @@ void complain_mismatch(Parse *p, Token t) {
     return;
   }
   Diag *g = o.kind == TOK_LC ? diag_add(p->diags, D_E006, at, "this `%c` closes nothing", *c)
-                             : diag_add(p->diags, D_E006, at, "`%c` where `%s` is to be closed", *c, bracket(o.kind));
+                             : diag_add(p->diags, D_E006, at, "`%c` where `%s` is to be closed", *c,
+                                        bracket(o.kind));
   if (o.kind != TOK_LC) diag_at(p->diags, g, span_at(p, o.at, o.at + 1), "opened here");
 }
 
@@ -173,7 +184,8 @@ static int empty_brackets(const Scene *s) {
   int n = (int)(p->before.end - p->before.at);
   const char *word = text_of(p, p->before);
   if (of == OPEN_REDUCER)
-    diag_hint(p->diags, g, "say which labels to reduce, `%.*s[k] e`, or all of them, `%.*s(e)`", n, word, n, word);
+    diag_hint(p->diags, g, "say which labels to reduce, `%.*s[k] e`, or all of them, `%.*s(e)`", n,
+              word, n, word);
   else if (of == OPEN_COUNT)
     diag_hint(p->diags, g, "say which labels to count over: `count[i where p]`");
   else
@@ -211,7 +223,8 @@ static int equals(const Scene *s) {
 /* ---- words in the wrong place ---------------------------------------------------------------- */
 
 static bool is_connective(int k) {
-  return k == TOK_UNTIL || k == TOK_IDENTITY || k == TOK_WHERE || k == TOK_THEN || k == TOK_ELSE || k == TOK_AND || k == TOK_OR;
+  return k == TOK_UNTIL || k == TOK_IDENTITY || k == TOK_WHERE || k == TOK_THEN || k == TOK_ELSE ||
+         k == TOK_AND || k == TOK_OR;
 }
 
 static int where_first(const Scene *s) {
@@ -227,8 +240,10 @@ static int keyword_as_name(const Scene *s) {
   if (s->p->newline && token_facts(k) & HEADS) return PASS;
   bool listed = s->in == TOK_LB && (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA);
   if (is_connective(k) && s->ok[TOK_INT] && !listed) return PASS;
-  Diag *g = say(s, D_E017, "%s is a word of the language and cannot name anything", shown(s->p, s->t));
-  diag_hint(s->p->diags, g, "another name is needed here, such as `%.*s_`", (int)(s->t.end - s->t.at), text_of(s->p, s->t));
+  Diag *g =
+      say(s, D_E017, "%s is a word of the language and cannot name anything", shown(s->p, s->t));
+  diag_hint(s->p->diags, g, "another name is needed here, such as `%.*s_`",
+            (int)(s->t.end - s->t.at), text_of(s->p, s->t));
   return TOK_ID;
 }
 
@@ -240,10 +255,13 @@ static int wrong_place(const Scene *s) {
     Diag *g = say(s, D_E022, "%s stands outside of any `repeat`", word);
     diag_hint(s->p->diags, g, "`repeat t < T { state x = ...  next x = ... }`");
   } else if (s->ok[TOK_NEXT]) {
-    say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops", word);
+    say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops",
+        word);
   } else if (s->in == TOK_LC && s->ok[TOK_INT]) {
     Diag *g = say(s, D_E022, "%s cannot stand in a def", word);
-    diag_hint(s->p->diags, g, step ? "a def has no loops" : "a def's block holds equations and ends with an expression");
+    diag_hint(s->p->diags, g,
+              step ? "a def has no loops"
+                   : "a def's block holds equations and ends with an expression");
   } else {
     return PASS;
   }
@@ -271,7 +289,8 @@ static int loop_head(const Scene *s) {
 }
 
 static int bare_expression(const Scene *s) {
-  if (!s->start || !s->ok[TOK_DIM] || !(begins_operand(s->t.kind) || s->t.kind == TOK_MINUS)) return PASS;
+  if (!s->start || !s->ok[TOK_DIM] || !(begins_operand(s->t.kind) || s->t.kind == TOK_MINUS))
+    return PASS;
   Diag *g = say(s, D_E001, "unexpected %s, expected a statement", shown(s->p, s->t));
   diag_hint(s->p->diags, g, "give the value a name: `output y = ...`");
   return TOK_BAD;
@@ -306,9 +325,11 @@ static bool closed_ahead(const Parse *p) {
 static int missing_bracket(const Scene *s) {
   Parse *p = s->p;
   if (s->in != TOK_LB && s->in != TOK_LP) return PASS;
-  if (s->t.kind == TOK_LB || !begins_operand(s->t.kind) || !ends_operand(s) || closed_ahead(p)) return PASS;
+  if (s->t.kind == TOK_LB || !begins_operand(s->t.kind) || !ends_operand(s) || closed_ahead(p))
+    return PASS;
   Open o = vec_last(p->open);
-  Diag *g = diag_add(p->diags, D_E006, span_at(p, o.at, o.at + 1), "this `%s` is not closed", bracket(o.kind));
+  Diag *g = diag_add(p->diags, D_E006, span_at(p, o.at, o.at + 1), "this `%s` is not closed",
+                     bracket(o.kind));
   diag_at(p->diags, g, place(s), "perhaps before this");
   return TOK_BAD;
 }
@@ -316,9 +337,11 @@ static int missing_bracket(const Scene *s) {
 static int missing_comma(const Scene *s) {
   if (!s->ok[TOK_COMMA] || s->in == TOK_LC || !s->in || !ends_operand(s)) return PASS;
   if (!begins_operand(s->t.kind) || s->t.kind == TOK_IF || s->t.kind == TOK_NOT) return PASS;
-  Diag *g = say(s, D_E001, "unexpected %s: a comma or an operator is missing before it", shown(s->p, s->t));
+  Diag *g = say(s, D_E001, "unexpected %s: a comma or an operator is missing before it",
+                shown(s->p, s->t));
   if (s->in == TOK_LB)
-    diag_hint(s->p->diags, g, "labels are parted by commas, `[i, j]`; a group is in parentheses, `[(i j)]`");
+    diag_hint(s->p->diags, g,
+              "labels are parted by commas, `[i, j]`; a group is in parentheses, `[(i j)]`");
   else
     diag_hint(s->p->diags, g, "arguments are parted by commas: `f(a, b)`");
   return TOK_COMMA;
@@ -329,7 +352,8 @@ static int missing_operator(const Scene *s) {
   const Parse *p = s->p;
   if (s->last.kind == TOK_RB && p->closed == OPEN_COUNT) {
     Diag *g = say(s, D_E001, "unexpected %s: `count` takes no expression", shown(p, s->t));
-    diag_hint(p->diags, g, "`count[i where p]` is how many `i` there are; `sum[i where p] e` adds up");
+    diag_hint(p->diags, g,
+              "`count[i where p]` is how many `i` there are; `sum[i where p] e` adds up");
     return TOK_BAD;
   }
   Diag *g = say_unexpected(s);
@@ -337,7 +361,8 @@ static int missing_operator(const Scene *s) {
   if (s->ok[TOK_COMMA] && s->t.kind == TOK_ID)
     diag_hint(p->diags, g, "declarations are parted by commas: `dim N = 3, M = 4`");
   else if (n < 40 && m < 40 && s->t.kind != TOK_LP && s->t.kind != TOK_IF)
-    diag_hint(p->diags, g, "is an operator missing, as in `%.*s * %.*s`?", n, text_of(p, s->last), m, text_of(p, s->t));
+    diag_hint(p->diags, g, "is an operator missing, as in `%.*s * %.*s`?", n, text_of(p, s->last),
+              m, text_of(p, s->t));
   return TOK_BAD;
 }
 
@@ -385,20 +410,23 @@ static int def_goes_on(const Scene *s) {
   if (!s->ok[TOK_RC] || s->ok[TOK_ID] || s->last.kind != TOK_NEWLINE) return PASS;
   Diag *g = say(s, D_E001, "unexpected %s behind the value of a def's block", shown(s->p, s->t));
   diag_at(s->p->diags, g, span_at(s->p, s->p->before.at, s->p->before.end), "the value ends");
-  diag_hint(s->p->diags, g, "only the last line is an expression; the lines before it are equations");
+  diag_hint(s->p->diags, g,
+            "only the last line is an expression; the lines before it are equations");
   return TOK_BAD;
 }
 
 static int slice(const Scene *s) {
   if (s->t.kind != TOK_COLON || s->in != TOK_LB) return PASS;
   Diag *g = say(s, D_E001, "unexpected `:` in an index");
-  diag_hint(s->p->diags, g, "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
+  diag_hint(s->p->diags, g,
+            "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
   return TOK_BAD;
 }
 
 void complain_sign_line(Parse *p, Token t) {
   char c = *text_of(p, t);
-  Diag *g = diag_add(p->diags, D_E015, span_at(p, t.at, t.end), "a line begins with `%c` behind a complete expression", c);
+  Diag *g = diag_add(p->diags, D_E015, span_at(p, t.at, t.end),
+                     "a line begins with `%c` behind a complete expression", c);
   diag_at(p->diags, g, span_at(p, p->last.at, p->last.end), "complete here");
   diag_hint(p->diags, g, "to go on with it, put the `%c` at the end of the line above", c);
   diag_hint(p->diags, g, "to begin a new expression, put it in parentheses: `(%cx)`", c);
@@ -407,9 +435,10 @@ void complain_sign_line(Parse *p, Token t) {
 int complain_unexpected(Parse *p, Token t) {
   typedef int Rule(const Scene *);
   static Rule *const rules[] = {
-    unclosed, empty_brackets, second_brackets, equals, where_first, wrong_place, keyword_as_name, foreign,
-    loop_head, bare_expression, bare_reducer, missing_bracket, missing_comma, missing_operator, def_without_value,
-    def_goes_on, statement_over, slice, anything_else,
+      unclosed,     empty_brackets,  second_brackets, equals,           where_first,
+      wrong_place,  keyword_as_name, foreign,         loop_head,        bare_expression,
+      bare_reducer, missing_bracket, missing_comma,   missing_operator, def_without_value,
+      def_goes_on,  statement_over,  slice,           anything_else,
   };
   Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt_tokens == 0};
   s.in = p->open.len ? vec_last(p->open).kind : 0;

@@ -94,14 +94,19 @@ static void module_dims(Reader *r, const AstStmt *s) {
 }
 
 static void module_check(Reader *r, const AstFile *file) {
+  Diag *g = NULL; /* one for all */
   for (uint32_t i = 0; i < file->stmts.len; i++) {
     const AstStmt *s = file->stmts.at[i];
     if (s->kind == STMT_DIM)
       module_dims(r, s);
-    else if (s->kind != STMT_DEF && s->kind != STMT_MONOID && s->kind != STMT_USE)
-      diag_add(r->f->diags, D_E043, s->span,
-               "%s cannot stand in a module, which holds def, monoid, dim and use",
-               statement_word(s->kind));
+    else if (s->kind == STMT_DEF || s->kind == STMT_MONOID || s->kind == STMT_USE)
+      continue;
+    else if (g)
+      diag_at(r->f->diags, g, s->span, "nor %s", statement_word(s->kind));
+    else
+      g = diag_add(r->f->diags, D_E043, s->span,
+                   "%s cannot stand in a module, which holds def, monoid, dim and use",
+                   statement_word(s->kind));
   }
 }
 
@@ -194,7 +199,7 @@ static void use_named(Reader *r, const AstStmt *s) {
                      s->name.s->s);
   const char *names = stdlib_names(r);
   if (names) diag_hint(r->f->diags, g, "it has %s", names);
-  diag_hint(r->f->diags, g, "a file of your own is used by its path: use \"%s.ein\"", s->name.s->s);
+  diag_hint(r->f->diags, g, "a file of your own is used by its path: `use \"%s.ein\"`", s->name.s->s);
 }
 
 static void use_missing(Reader *r, const AstStmt *s, const char *path, const char *why) {
@@ -202,6 +207,14 @@ static void use_missing(Reader *r, const AstStmt *s, const char *path, const cha
       diag_add(r->f->diags, D_E040, s->text_span, "cannot read the module %s: %s", s->text->s, why);
   if (is_there(arena_printf(r->arena, "%s.ein", path)))
     diag_hint(r->f->diags, g, "write `use \"%s.ein\"`", s->text->s);
+}
+
+/* The root as seen from a file inside it: ".", "..", "../.." */
+static const char *folder_upwards(Reader *r, const char *real) {
+  Buf b = buf_new(r->arena);
+  const char *at = folder_of(r->arena, real);
+  for (; inside(r->root, at) && strcmp(at, r->root) != 0; at = folder_of(r->arena, at)) buf_str(&b, b.len ? "/.." : "..");
+  return b.len ? b.s : ".";
 }
 
 static void use_path(Reader *r, const AstStmt *s, const char *using_real, const char *using_shown) {
@@ -224,8 +237,8 @@ static void use_path(Reader *r, const AstStmt *s, const char *using_real, const 
   if (!inside(r->root, real) && !inside(r->stdlib, real)) {
     Diag *g = diag_add(r->f->diags, D_E041, s->text_span, "%s lies outside of the project", text);
     diag_hint(r->f->diags, g,
-              "the project is %s; a file `ein.root` in a folder above makes that the project",
-              r->root);
+              "the project is the folder `%s`, as seen from here; a file `ein.root` in a folder above makes that the project",
+              folder_upwards(r, using_real));
     return;
   }
   module_read(r, real, path_join(r->arena, folder_of(r->arena, using_shown), text), s->text_span);

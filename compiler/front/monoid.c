@@ -6,30 +6,41 @@
 
 #include <math.h>
 
-static const Expr *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
-  Frame f = {.def = m->stmt, .order = UINT32_MAX, .depth = 1};
-  Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
-  if (own) f.order = own->order;
+/* One side of the definition with its arguments of dtype t; NULL after a complaint. */
+static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
+  Frame *f = NEW(x->arena, Frame);
+  *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
+  const Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
+  if (own) f->order = own->order;
   for (uint32_t k = 0; params && k < 2; k++) {
     Core *c = core_const(x, expr_param(x->exprs, t, k), type_firm(t), m->stmt->params.at[k].span);
-    vec_push(x->arena, f.locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
+    vec_push(x->arena, f->locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
   }
   Labels labels = {.map = map_new(x->arena)};
-  Scope s = {.labels = &labels, .frame = &f};
+  Scope s = {.labels = &labels, .frame = f};
   Core *c = core_from_ast(x, &s, a);
-  if (!c) return NULL;
-  if (c->free.n || labels.map.len) {
-    const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
-    diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
-    x->failed = true;
-    return NULL;
+  if (!c || (!c->free.n && !labels.map.len)) return c;
+  const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
+  diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
+  x->failed = true;
+  return NULL;
+}
+
+/* A reduction over t gives t, so the function must: over integers, one that makes floats is taken over f64. */
+bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
+  DType t = type_settle(body).dtype, made = t;
+  for (int k = 0; k < 3; k++) {
+    Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+    if (!c || !id) return false;
+    made = type_settle(c->type).dtype;
+    if (id->type.dtype == DT_BOOL ? made != DT_BOOL : made == DT_BOOL) break;
+    *out = t;
+    if (made == t) return true;
+    t = made;
   }
-  if ((c->type.dtype == DT_BOOL) != (t == DT_BOOL)) {
-    diag_add(x->diags, D_E081, a->span, "monoid %s is over %s here, and this is %s", m->stmt->name.s->s, dtype_name(t), dtype_name(c->type.dtype));
-    x->failed = true;
-    return NULL;
-  }
-  return ex_convert(x, lower(x, c, -1), t).e;
+  Diag *d = diag_add(x->diags, D_E081, use, "monoid %s over %s gives %s", m->stmt->name.s->s, dtype_name(t), dtype_name(made));
+  diag_at(x->diags, d, m->stmt->e->span, "its function must give what it takes");
+  return false;
 }
 
 /* ---- the laws --------------------------------------------------------------------------------- */
@@ -77,9 +88,13 @@ static bool is_nan(Value v) { return dtype_is_float(v.dtype) && isnan(v.f); }
 static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value b, Value *c, Value left, Value right) {
   bool nan = is_nan(a) || is_nan(b) || (c && is_nan(*c));
   Str name = m->stmt->name.s;
-  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, "monoid %s is not %s%s", name->s, law, nan ? " where NaN is met" : "");
+  const char *where = nan ? " where NaN is met" : "";
+  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s",
+                     name->s, law ? law : where, where);
   if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", name->s, name->s, value_text(x, a), value_text(x, b), value_text(x, *c), value_text(x, left), name->s, value_text(x, a), name->s, value_text(x, b), value_text(x, *c), value_text(x, right));
+  else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", name->s, value_text(x, a), value_text(x, b), value_text(x, left), name->s, value_text(x, b), value_text(x, a), value_text(x, right));
   else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", name->s, value_text(x, a), value_text(x, b), value_text(x, left), value_text(x, right));
+  if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
   if (!nan) x->failed = true;
   return false;
 }
@@ -88,7 +103,7 @@ static bool pairs_hold(Elab *x, const MonoidDef *def, const Monoid *m, const Val
   Value l, r;
   for (uint32_t i = 0; i < n; i++) {
     if (!combine(m, v[i], v[0], &l)) return false;
-    if (!near(l, v[i])) return broken(x, def, "left unchanged by its identity", v[i], v[0], NULL, l, v[i]);
+    if (!near(l, v[i])) return broken(x, def, NULL, v[i], v[0], NULL, l, v[i]);
     for (uint32_t j = 0; j < i; j++) {
       if (!combine(m, v[i], v[j], &l) || !combine(m, v[j], v[i], &r)) return false;
       if (!near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
@@ -117,23 +132,26 @@ static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
   if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
 }
 
-const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t, Span use) {
+static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
+  Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
+  Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+  Monoid draft = {.name = m->stmt->name.s, .dtype = t, .combine = expr_param(x->exprs, t, 0)};
+  draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
+  if (c && id) {
+    const Expr *combine = ex_convert(x, lower(x, c, -1), t).e, *identity = ex_convert(x, lower(x, id, -1), t).e;
+    if (!((combine->has | identity->has) & (HAS_READ | HAS_TURN))) draft.combine = combine, draft.identity = identity;
+    else diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors"), x->failed = true;
+  }
+  labels_restore(x, f);
+  return draft;
+}
+
+const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t) {
   Str key = str_from(x->strings, dtype_name(t));
   const Monoid *made = map_find(&m->made, key);
   if (made) return made;
-  Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
-  const Expr *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
-  labels_restore(x, f);
-  Monoid draft = {.name = m->stmt->name.s, .dtype = t, .combine = c ? c : expr_param(x->exprs, t, 0), .identity = id};
-  if (!id) draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
-  if ((draft.combine->has | draft.identity->has) & (HAS_READ | HAS_TURN)) {
-    diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
-    x->failed = true;
-    draft.combine = expr_param(x->exprs, t, 0), draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
-  } else if (c && id) {
-    laws_sample(x, m, &draft);
-  }
-  (void)use;
+  Monoid draft = monoid_draft(x, m, t);
+  if (!x->failed) laws_sample(x, m, &draft);
   made = graph_monoid(x->graph, &draft);
   map_put((Map *)&m->made, key, (void *)made);
   return made;

@@ -1,8 +1,8 @@
-/* front/parse.c - the parser's driver. In comes a source, out goes its AstFile. Between the scanner and
- * the grammar it decides which newlines end a statement (docs/language.md, "Lines"), keeps track of
- * brackets, and after a mistake finds the next statement. One token is read ahead, and only behind a
- * newline; every token is tried on the grammar before the grammar takes it, so a complaint sees all
- * that could have come. */
+/* front/parse.c - the parser's driver. In comes a source, out goes its AstFile. Between the scanner
+ * and the grammar it decides which newlines end a statement (docs/language.md, "Lines"), keeps
+ * track of brackets, and after a mistake finds the next statement. One token is read ahead, and
+ * only behind a newline; every token is tried on the grammar before the grammar takes it, so a
+ * complaint sees all that could have come. */
 #include "parse.h"
 
 #include <string.h>
@@ -109,8 +109,8 @@ static void token_take(Parse *p, Token t) {
 
 /* ---- after a mistake ------------------------------------------------------------------------- */
 
-/* Does the token, first on its line, begin the next statement? Inside open brackets only if it can do
- * nothing else, or the line is indented no further than the broken statement. */
+/* Does the token, first on its line, begin the next statement? Inside open brackets only if it can
+ * do nothing else, or the line is indented no further than the broken statement. */
 static bool statement_at(const Parse *p, Token t, uint32_t round) {
   unsigned facts = token_facts(t.kind);
   return p->newline && facts & BEGINS &&
@@ -193,8 +193,11 @@ static void parse_tokens(Parse *p) {
 
 static void unclaimed_big(Parse *p) {
   for (uint32_t i = 0; i < p->big.len; i++) {
-    Diag *g = diag_add(p->diags, D_E004, p->big.at[i]->span, "9223372036854775808 is too large for a 64-bit integer");
-    diag_hint(p->diags, g, "integers go up to 9223372036854775807; only with a `-` directly before it is 2^63 one");
+    Diag *g = diag_add(p->diags, D_E004, p->big.at[i]->span,
+                       "9223372036854775808 is too large for a 64-bit integer");
+    diag_hint(
+        p->diags, g,
+        "integers go up to 9223372036854775807; only with a `-` directly before it is 2^63 one");
   }
 }
 
@@ -214,7 +217,8 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   p->scan.comment = on_comment;
   p->grammar = grammar_new(p);
   if (src->len > PROGRAM_BYTES)
-    diag_add(d, D_E097, (Span){src, 0, 1}, "a program of %u bytes; the most that is read is %d", src->len, PROGRAM_BYTES);
+    diag_add(d, D_E097, (Span){src, 0, 1}, "a program of %u bytes; the most that is read is %d",
+             src->len, PROGRAM_BYTES);
   else parse_tokens(p);
   unclaimed_big(p);
   p->file->broken = d->errors != errors;

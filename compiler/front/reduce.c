@@ -21,7 +21,7 @@ static Parts parts_lower(Elab *x, Core *c) {
   Ex p = {0}, b = {.e = expr_int(x->exprs, DT_I64, 1), .type = {DT_I64, FIRM}};
   if (c->arg[1]) p = lower(x, c->arg[1], -1);
   if (c->arg[0]) {
-    r.acc = type_acc(c->reducer, type_settle(c->arg[0]->type), c->acc);
+    r.acc = c->reducer == RED_MONOID ? c->type.dtype : type_acc(c->reducer, type_settle(c->arg[0]->type), c->acc);
     b = ex_convert(x, lower(x, c->arg[0], widen_for(c, r.acc)), r.acc);
   }
   r.body = b.e;
@@ -57,6 +57,7 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
   }
   Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);
   if (!o) return NULL;
+  o->whole = c->span;
   o->name = str_from(x->strings, reducer_info[c->reducer].name);
   o->verdict = proof.verdict, o->condition = proof.condition;
   return o;
@@ -77,7 +78,7 @@ EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uin
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
   s.domain = domain_from(x, p.carried);
-  if (c->reducer == RED_MONOID) s.monoid = monoid_at(x, c->monoid, p.acc, c->span);
+  if (c->reducer == RED_MONOID) s.monoid = monoid_at(x, c->monoid, p.acc);
   EinNode *v = vertex_new(x, &s, merge, rank, name, c->span);
   labels_restore(x, f);
   *carried = (Ex){.type = type_firm(s.dtype), .range = p.carried};

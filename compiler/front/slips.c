@@ -1,5 +1,6 @@
-/* front/slips.c - what to say about characters, names and operators that are none of the language's. In
- * come places, out go complaints, and for an operator of another language which of ours was meant. */
+/* front/slips.c - what to say about characters, names and operators that are none of the
+ * language's. In come places, out go complaints, and for an operator of another language which of
+ * ours was meant. */
 #include "parse.h"
 
 #include "../base/utf8.h"
@@ -17,23 +18,24 @@ typedef struct CharHint { const char *c, *hint; } CharHint;
 
 static const char *char_hint(const char *s, size_t n) {
   static const CharHint known[] = {
-    {"'", "a prime stands directly behind its name: `s'`; strings are in double quotes"},
-    {"\xE2\x80\xB2", "a prime is written `'`: `s'`"},
-    {"\xE2\x80\x9C", "strings are in plain double quotes: \"text\""},
-    {"\xE2\x80\x9D", "strings are in plain double quotes: \"text\""},
-    {"@", "a product of matrices is `sum[k] A[i,k] * B[k,j]`"},
-    {".", "there are no methods or fields; a number has a digit on both sides of its point"},
-    {"?", "a choice is `if c then a else b`; a value for where there is none is `x ?? 0`"},
-    {"$", "a name is letters, digits and `_`, with primes at its end"},
-    {"\\", "a statement goes on over lines inside brackets and behind an operator; no sign is needed"},
-    {"`", "a name is letters, digits and `_`, with primes at its end"},
-    {"~", "`not` negates a condition"},
-    {"\xC2\xA0", "this is a no-break space; use a plain one"},
-    {"\xE2\x88\x8F", "a product is written `prod[k]`"},
-    {"\xE2\x86\x92", "`if c then a else b` chooses; `=` defines"},
-    {"\xE2\x88\x9A", "a square root is `sqrt(x)`"},
-    {"\xC2\xB2", "a square is `x^2`"},
-    {"\xC3\xB7", "division is `/`"},
+      {"'", "a prime stands directly behind its name: `s'`; strings are in double quotes"},
+      {"\xE2\x80\xB2", "a prime is written `'`: `s'`"},
+      {"\xE2\x80\x9C", "strings are in plain double quotes: \"text\""},
+      {"\xE2\x80\x9D", "strings are in plain double quotes: \"text\""},
+      {"@", "a product of matrices is `sum[k] A[i,k] * B[k,j]`"},
+      {".", "there are no methods or fields; a number has a digit on both sides of its point"},
+      {"?", "a choice is `if c then a else b`; a value for where there is none is `x ?? 0`"},
+      {"$", "a name is letters, digits and `_`, with primes at its end"},
+      {"\\",
+       "a statement goes on over lines inside brackets and behind an operator; no sign is needed"},
+      {"`", "a name is letters, digits and `_`, with primes at its end"},
+      {"~", "`not` negates a condition"},
+      {"\xC2\xA0", "this is a no-break space; use a plain one"},
+      {"\xE2\x88\x8F", "a product is written `prod[k]`"},
+      {"\xE2\x86\x92", "`if c then a else b` chooses; `=` defines"},
+      {"\xE2\x88\x9A", "a square root is `sqrt(x)`"},
+      {"\xC2\xB2", "a square is `x^2`"},
+      {"\xC3\xB7", "division is `/`"},
   };
   for (size_t i = 0; i < COUNT(known); i++)
     if (strlen(known[i].c) == n && memcmp(known[i].c, s, n) == 0) return known[i].hint;
@@ -44,8 +46,10 @@ static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
   uint32_t c = 0;
   utf8_read(s, at.end - at.at, &c);
-  Diag *g = utf8_hides(c) ? diag_add(p->diags, D_E002, at, "no word begins with the character U+%04X", c)
-                          : diag_add(p->diags, D_E002, at, "no word begins with `%.*s`", (int)(at.end - at.at), s);
+  Diag *g =
+      utf8_hides(c)
+          ? diag_add(p->diags, D_E002, at, "no word begins with the character U+%04X", c)
+          : diag_add(p->diags, D_E002, at, "no word begins with `%.*s`", (int)(at.end - at.at), s);
   if (hint) diag_hint(p->diags, g, "%s", hint);
 }
 
@@ -91,9 +95,12 @@ void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
     g = diag_add(p->diags, D_E002, s, "a carriage return without a line feed");
     diag_hint(p->diags, g, "lines end with LF or CR LF");
     break;
-  case FAULT_BOM: diag_add(p->diags, D_E002, s, "a byte order mark (U+FEFF), which may only begin the file"); break;
+  case FAULT_BOM:
+    diag_add(p->diags, D_E002, s, "a byte order mark (U+FEFF), which may only begin the file");
+    break;
   case FAULT_BIDI:
-    g = diag_add(p->diags, D_E014, s, "%s of the direction of writing is hidden here", bidi_name(p->src->bytes + at));
+    g = diag_add(p->diags, D_E014, s, "%s of the direction of writing is hidden here",
+                 bidi_name(p->src->bytes + at));
     diag_hint(p->diags, g, "take it out: with it, the program looks other than it is");
     break;
   case FAULT_NUMBER: bad_number(p, s); break;
@@ -102,7 +109,8 @@ void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
     diag_hint(p->diags, g, "close it with `\"`; there are no strings of several lines");
     break;
   case FAULT_SIGN_PRIME:
-    g = diag_add(p->diags, D_E002, s, "`%.*s`: a sign takes no prime", (int)(end - at), p->src->bytes + at);
+    g = diag_add(p->diags, D_E002, s, "`%.*s`: a sign takes no prime", (int)(end - at),
+                 p->src->bytes + at);
     diag_hint(p->diags, g, "the signs for sum, pi and inf are never labels");
     break;
   }
@@ -111,14 +119,19 @@ void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size) {
   uint32_t c = 0;
   utf8_read(p->src->bytes + at, size, &c);
-  Diag *g = diag_add(p->diags, D_E018, span_at(p, t.at, t.end), "this name is not in Unicode's normal form C (U+%04X)", c);
-  diag_hint(p->diags, g, "write accented letters as one character: in an editor by typing them anew, for a file by `uconv -x nfc`");
+  Diag *g = diag_add(p->diags, D_E018, span_at(p, t.at, t.end),
+                     "this name is not in Unicode's normal form C (U+%04X)", c);
+  diag_hint(p->diags, g,
+            "write accented letters as one character: in an editor by typing them anew, for a file "
+            "by `uconv -x nfc`");
 }
 
 /* ---- operators of other languages ------------------------------------------------------------ */
 
 typedef struct SlipInfo { const char *text; int meant; const char *hint; } SlipInfo;
-#define NO_ACCUMULATE "`=` defines, once: there is no accumulate; add up with `sum[k] ...`, change over time with `repeat`"
+#define NO_ACCUMULATE                                                                           \
+  "`=` defines, once: there is no accumulate; add up with `sum[k] ...`, change over time with " \
+  "`repeat`"
 
 static const SlipInfo *slip_find(const Parse *p, Token t) {
   static const SlipInfo slips[] = {
@@ -148,7 +161,8 @@ static const SlipInfo *slip_find(const Parse *p, Token t) {
 int complain_slip(Parse *p, Token t) {
   const SlipInfo *s = slip_find(p, t);
   int n = (int)(t.end - t.at);
-  Diag *g = diag_add(p->diags, D_E016, span_at(p, t.at, t.end), "there is no operator `%.*s`", n, p->src->bytes + t.at);
+  Diag *g = diag_add(p->diags, D_E016, span_at(p, t.at, t.end), "there is no operator `%.*s`", n,
+                     p->src->bytes + t.at);
   diag_hint(p->diags, g, "%s", s->hint);
   return s->meant != TOK_BAD && grammar_accepts(p->grammar, s->meant) ? s->meant : TOK_BAD;
 }
@@ -156,28 +170,30 @@ int complain_slip(Parse *p, Token t) {
 /* ---- statements of other languages ----------------------------------------------------------- */
 
 const char *foreign_word(const char *s, size_t len) {
-  static const struct { const char *word, *hint; } words[] = {
-    {"let", "an equation needs no `let`: `x = ...` defines"},
-    {"var", "an equation needs no `var`: `x = ...` defines"},
-    {"const", "a size is `dim N = 8`, anything else an equation: `x = ...`"},
-    {"tensor", "data is declared by `input X[i:8] : f32`, the rest by equations: `x[i] = ...`"},
-    {"for", "`sum[i] ...` runs over a label, `repeat t < T { ... }` over time; an equation is for all its labels already"},
-    {"while", "`repeat t < T until done { ... }` iterates"},
-    {"loop", "`repeat t < T { ... }` iterates"},
-    {"do", "`repeat t < T { ... }` iterates"},
-    {"return", "a def's value is the last line of its block"},
-    {"function", "write `def f[j](x) = ...`"},
-    {"func", "write `def f[j](x) = ...`"},
-    {"fn", "write `def f[j](x) = ...`"},
-    {"fun", "write `def f[j](x) = ...`"},
-    {"lambda", "write `def f[j](x) = ...`"},
-    {"import", "write `use nn` or `use \"file.ein\"`"},
-    {"from", "write `use nn` or `use \"file.ein\"`"},
-    {"include", "write `use nn` or `use \"file.ein\"`"},
-    {"print", "`output x` makes a result of a tensor"},
-    {"elif", "write `else if`"},
-    {"elseif", "write `else if`"},
-    {"in", "`repeat t < T { ... }` iterates; `sum[i] ...` runs over a label"},
+  static const struct { const char *word, *hint;
+  } words[] = {
+      {"let", "an equation needs no `let`: `x = ...` defines"},
+      {"var", "an equation needs no `var`: `x = ...` defines"},
+      {"const", "a size is `dim N = 8`, anything else an equation: `x = ...`"},
+      {"tensor", "data is declared by `input X[i:8] : f32`, the rest by equations: `x[i] = ...`"},
+      {"for", "`sum[i] ...` runs over a label, `repeat t < T { ... }` over time; an equation is "
+              "for all its labels already"},
+      {"while", "`repeat t < T until done { ... }` iterates"},
+      {"loop", "`repeat t < T { ... }` iterates"},
+      {"do", "`repeat t < T { ... }` iterates"},
+      {"return", "a def's value is the last line of its block"},
+      {"function", "write `def f[j](x) = ...`"},
+      {"func", "write `def f[j](x) = ...`"},
+      {"fn", "write `def f[j](x) = ...`"},
+      {"fun", "write `def f[j](x) = ...`"},
+      {"lambda", "write `def f[j](x) = ...`"},
+      {"import", "write `use nn` or `use \"file.ein\"`"},
+      {"from", "write `use nn` or `use \"file.ein\"`"},
+      {"include", "write `use nn` or `use \"file.ein\"`"},
+      {"print", "`output x` makes a result of a tensor"},
+      {"elif", "write `else if`"},
+      {"elseif", "write `else if`"},
+      {"in", "`repeat t < T { ... }` iterates; `sum[i] ...` runs over a label"},
   };
   for (size_t i = 0; i < COUNT(words); i++)
     if (strlen(words[i].word) == len && memcmp(words[i].word, s, len) == 0) return words[i].hint;

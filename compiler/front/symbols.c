@@ -33,7 +33,8 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
     diag_hint(x->diags, d, "`=` defines a name once; choose another name for the second");
     s->quiet = true;
   } else if (name_is_builtin(name.s)) {
-    diag_add(x->diags, D_E051, name.span, "%s is the name of a built-in function", name.s->s);
+    Diag *d = diag_add(x->diags, D_E051, name.span, "%s is the name of a built-in function", name.s->s);
+    diag_hint(x->diags, d, "choose another name, such as `%s_`", name.s->s);
   }
   map_put(&x->syms->map, name.s, s);
   vec_push(x->arena, x->syms->all, s);
@@ -64,7 +65,7 @@ typedef struct Near { Str name; const char *best; uint32_t distance; } Near;
 
 static void near_try(Near *n, const char *s, size_t len) {
   uint32_t d = name_distance(n->name->s, n->name->len, s, (uint32_t)len, n->distance);
-  if (d < n->distance && d < len) n->best = s, n->distance = d;
+  if (d && d < n->distance && d < len) n->best = s, n->distance = d;
 }
 
 const char *nearest_name(Elab *x, Str name, const Frame *f) {
@@ -77,12 +78,94 @@ const char *nearest_name(Elab *x, Str name, const Frame *f) {
   return n.best;
 }
 
+/* ---- what messages say about places ------------------------------------------------------------- */
+
+const char *source_text(Elab *x, Span s) {
+  enum { MOST = 50 };
+  if (!s.src || s.end - s.at > MOST || memchr(s.src->bytes + s.at, '\n', s.end - s.at)) return "...";
+  return arena_printf(x->arena, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
+}
+
+static bool holds(Span all, Span one) { return all.src == one.src && all.at <= one.at && one.end <= all.end; }
+
+typedef struct Found { Span name, stmt, block; } Found; /* block: the innermost repeat around it, or nowhere */
+
+static bool defined_by(const AstStmt *s, Str name, Found *f) {
+  f->stmt = s->span;
+  f->name = s->name.span;
+  for (uint32_t i = 0; i < s->decls.len; i++)
+    if (s->kind != STMT_OUTPUT && s->decls.at[i].name.s == name) {
+      f->name = s->decls.at[i].name.span;
+      f->stmt = s->decls.at[i].span;
+      return true;
+    }
+  return s->name.s == name && s->kind != STMT_USE && s->kind != STMT_NEXT && s->kind != STMT_REPEAT;
+}
+
+/* Where the program defines a name, in or out of sight. Blocks nest no deeper than the parser lets them. */
+static bool defined_in(AstStmt *const *stmt, uint32_t n, Str name, Span block, Found *f) {
+  for (uint32_t i = 0; i < n; i++) {
+    f->block = block;
+    if (defined_by(stmt[i], name, f)) return true;
+    if (stmt[i]->kind == STMT_REPEAT && defined_in(stmt[i]->body.at, stmt[i]->body.len, name, stmt[i]->span, f)) return true;
+  }
+  return false;
+}
+
+static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
+  const AstFile *file = x->program->file;
+  Found f = {0};
+  if (!defined_in(file->stmts.at, file->stmts.len, name.s, (Span){0}, &f)) return false;
+  if (holds(f.stmt, name.span)) {
+    diag_hint(x->diags, d, "%s is what is being defined; what changes over time is a `state` of a `repeat`", name.s->s);
+  } else if (!f.block.src || f.name.at > name.span.at) {
+    diag_at(x->diags, d, f.name, "defined here, after its use");
+  } else if (holds(f.block, name.span)) {
+    diag_at(x->diags, d, f.name, "computed in every turn");
+    diag_hint(x->diags, d, "a state's first value is computed before the block");
+  } else {
+    diag_at(x->diags, d, f.name, "known in its repeat block only");
+    diag_hint(x->diags, d, "what is wanted after the block is a `state`, or stacked: `L[t] = %s`", name.s->s);
+  }
+  return true;
+}
+
+bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f) {
+  const Symbol *y = symbol_find(x, name.s, UINT32_MAX);
+  if (y && f && f->def == y->stmt) {
+    diag_hint(x->diags, d, "a def cannot use itself; `repeat` iterates");
+    return true;
+  }
+  if (y) {
+    diag_at(x->diags, d, y->span, f ? "defined here, after the def that uses it" : "defined here");
+    return true;
+  }
+  if (diag_out_of_sight(x, d, name)) return true;
+  const char *near = nearest_name(x, name.s, f);
+  if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
+  return near != NULL;
+}
+
+/* A mistake that shows inside a def of another file is shown where the program calls it. */
+void diag_called(Elab *x, Diag *d, const Frame *f) {
+  if (!f) return;
+  while (f->parent) f = f->parent;
+  DiagSpan was = d->spans.at[0];
+  const Source *own = x->program->file->src;
+  if (!was.span.src || was.span.src == own || f->call.src != own) {
+    diag_at(x->diags, d, f->call, "called here");
+    return;
+  }
+  d->spans.at[0] = (DiagSpan){f->call, NULL};
+  diag_at(x->diags, d, was.span, "%s", was.note ? was.note : "in this def");
+}
+
 void warn_unused(Elab *x, const SymTable *t) {
   for (uint32_t i = 0; i < t->all.len; i++) {
     const Symbol *s = t->all.at[i];
     if (s->used || s->output || s->quiet || s->name->s[0] == '_' || s->kind == SYM_TURN) continue;
     Diag *d = diag_add(x->diags, D_W001, s->span, "%s is never used", s->name->s);
-    if (s->kind == SYM_TENSOR && s->node && s->node->kind == EIN_VERTEX)
+    if (s->kind == SYM_TENSOR && s->node && s->node->kind == EIN_VERTEX && !t->parent)
       diag_hint(x->diags, d, "write `output %s` if it is a result, or delete it", s->name->s);
   }
 }

@@ -43,6 +43,7 @@ Obligation *needs_at_labels(Elab *x, const Obligation *o, LabelSet labels) {
   for (; o; o = o->next) {
     *end = arena_copy(x->arena, o, sizeof *o);
     (*end)->cond = at_labels(x, o->cond, labels);
+    (*end)->plain = at_labels(x, o->plain, labels);
     (*end)->index = at_labels(x, o->index, labels);
     end = &(*end)->next;
     *end = NULL;

@@ -70,7 +70,7 @@ bool size_of_node(Run *r, const EinNode *n) {
   a->shape = NEW_ARRAY(r->arena, int64_t, n->rank + 1);
   for (uint32_t d = 0; d < n->rank; d++) {
     Cell x;
-    const char *what = arena_printf(r->arena, "the size of dimension %u of %s", d, node_name(r, n));
+    const char *what = arena_printf(r->arena, "the size of dimension %u of %s", d + 1, node_name(r, n));
     if (!size_value(r, n->dim[d], n->place, what, &x)) return false;
     if (x.i < 0) return eval_fail(r, EVAL_SHAPE, n->place, "%s is %lld, less than 0", what, (long long)x.i);
     a->shape[d] = x.i;

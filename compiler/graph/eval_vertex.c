@@ -86,7 +86,7 @@ static bool vertex_merges(Run *r, const Vertex *v) {
     for (uint32_t end = k + (n->merge ? n->merge[d] : 1); k < end; k++)
       fits = fits && k < v->sum->n_out && mul_ok(made, v->extent[k], &made);
     if (fits && made == shape[d]) continue;
-    return eval_fail(r, EVAL_SHAPE, n->place, "dimension %u of %s has size %lld, its labels make %lld", d,
+    return eval_fail(r, EVAL_SHAPE, n->place, "dimension %u of %s has size %lld, its labels make %lld", d + 1,
                      node_name(r, n), (long long)shape[d], (long long)made);
   }
   BUG_UNLESS(k == v->sum->n_out);
@@ -141,7 +141,7 @@ static bool read_fail(Run *r, const Vertex *v, const Code *c, uint32_t n) {
                      node_name(r, from), what, point);
   return eval_fail(r, EVAL_RANGE, v->node->place,
                    "%s reads %s%s: index %lld is outside dimension %u, whose size is %lld%s", node_name(r, v->node),
-                   node_name(r, from), what, (long long)index[d], d, (long long)v->tensor[in->a].shape[d], point);
+                   node_name(r, from), what, (long long)index[d], d + 1, (long long)v->tensor[in->a].shape[d], point);
 }
 
 /* ---- reducing -------------------------------------------------------------------------------- */

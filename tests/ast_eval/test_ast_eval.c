@@ -116,6 +116,9 @@ static void products(void) {
   Z("a given dim and a given input",
     "dim GIVEN, M = 2*GIVEN\ninput given[n:GIVEN] : i32\nZ[n] = given[n] + M", DT_I64, 16, 26, 36);
   Z("bare sizes", "input X[2,2] : i16 = 7\nZ[i] = X[i,0] - X[0,i] + i", DT_I64, 0, 1);
+  Z("f32 where an input says nothing", "input A[i:2] = i\nZ[i] = A[i]", DT_F32, 0, 1);
+  Z("a tensor's name can be a label's, if it has axes",
+    "input A[A:2] : i64 = A + 1\nZ[A] = A[A] * A", DT_I64, 0, 2);
   Z("extent 0", "input X[i:0] : f32 = 1\nZ = sum[i] X[i]", DT_F32, 0);
 }
 
@@ -211,6 +214,8 @@ static void reducers(void) {
     "monoid top(a, b) = if a > b then a else b identity -inf\ninput X[i:3] : f32 = i - 3\n"
     "Z = top[i](X[i])",
     DT_F32, -1);
+  Z("a monoid of bools", "monoid odd(a, b) = a != b identity false\nZ[i:3] = odd[j:3](i * j == 2)",
+    DT_BOOL, 0, 1, 1);
   Z("a monoid over nothing",
     "monoid both(a, b) = a * b identity 1\ninput X[i:3] : i8 = i\nZ = both[i where i > 5](X[i])",
     DT_I8, 1);
@@ -371,6 +376,11 @@ static void substitutions(void) {
     DT_I64, 22, 11, 0);
   Z("its own extent bounds it", "input X[i:3] : i64 = i\nZ[i:4] = (X[i])[i = i - 1] ?? 7", DT_I64,
     7, 0, 1, 2);
+  Z("of a label that is known inside only",
+    "input X[i:3] : i64 = i + 5\nZ[k:2] = (X[i] * i)[i = k + 1]", DT_I64, 6, 14);
+  Z("in the call form",
+    "input X[i:3] : i64 = i + 5\ninput Y[k:2] : i64 = k\nZ = sum((X[i])[i = 2] + Y[k])", DT_I64,
+    15);
   Z("two at once", "input X[i:2,j:2] : i64 = 10*i + j\nZ[i:2,j:2] = (X[i,j])[i = j, j = i]", DT_I64,
     0, 10, 1, 11);
   Z("of a local equation",
@@ -383,7 +393,7 @@ static void substitutions(void) {
     DT_I64, -1, -2, -3);
   Z("a parameter under a predicate, a local too",
     "def f[t](x) { y = x; 10 * (x[t = t - 1] ?? 0) + y[t = t - 1] ?? 0 }\ninput X[t:4] : i64 = "
-    "t\nZ[t:4] = f[t where t > 1](X[t]) ?? -1",
+    "t\nZ[t] = f[t where t > 1](X[t]) ?? -1",
     DT_I64, -1, -1, 10, 22);
   Z("through two defs",
     "def prev[t](x) = x[t = t - 1] ?? 0\ndef prev2[u](y) = prev[u](prev[u](y))\ninput X[i:4] : i64 "

@@ -40,7 +40,7 @@ static void test_places(void) {
 }
 
 static void test_infos(void) {
-  OK(diag_info_find("e012") == diag_info(D_E012) && !diag_info_find("E999"), "diag_info_find");
+  OK(diag_info_find("e060") == diag_info(D_E060) && !diag_info_find("E999"), "diag_info_find");
   bool sorted = true;
   for (DiagCode c = (DiagCode)1; c < DIAG_CODES; c++)
     sorted = sorted && strcmp(diag_info((DiagCode)(c - 1))->code, diag_info(c)->code) < 0;
@@ -54,13 +54,13 @@ static void test_infos(void) {
 static void test_one_line(void) {
   Diags *d = diags_new(arena);
   Source *s = source("attention.ein", "# one\nT[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]\n");
-  Diag *g = diag_add(d, D_E012, span(s, "QH", 0), "label %s is %d in QH but 64 in KH", "d", 128);
+  Diag *g = diag_add(d, D_E060, span(s, "QH", 0), "label %s is %d in QH but 64 in KH", "d", 128);
   diag_note(d, g, "128, from QH");
   diag_at(d, g, span(s, "KH", 0), "64, from KH");
   diag_at(d, g, span(s, "d]", 0), "the label");
   diag_hint(d, g, "first\nsecond");
   OK_STR(text(d),
-         "attention.ein:2:20: error[E012]: label d is 128 in QH but 64 in KH\n"
+         "attention.ein:2:20: error[E060]: label d is 128 in QH but 64 in KH\n"
          "    2 | T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]\n"
          "      |                 ^^ ^^          ^^ 64, from KH\n"
          "      |                 |  128, from QH\n"
@@ -88,7 +88,7 @@ static void test_nested(void) {
 static void test_lines_and_files(void) {
   Diags *d = diags_new(arena);
   Source *s = source("b.ein", "Z = 1\r\n\r\nZ = 2\r\n"), *t = source("lib.ein", "\nZ = 3");
-  Diag *g = diag_add(d, D_E011, span(s, "Z", 1), "Z is defined already");
+  Diag *g = diag_add(d, D_E050, span(s, "Z", 1), "Z is defined already");
   diag_at(d, g, span(s, "Z", 0), "here");
   diag_at(d, g, span(t, "Z", 0), "and here");
   diag_at(d, g, (Span){0}, "and on the command line");
@@ -96,7 +96,7 @@ static void test_lines_and_files(void) {
   diag_add(d, D_E001, (Span){s, s->len, s->len}, "end of file");
   OK_STR(text(d),
          "warning[W001]: nowhere\n"
-         "b.ein:3:1: error[E011]: Z is defined already\n"
+         "b.ein:3:1: error[E050]: Z is defined already\n"
          "    3 | Z = 2\n"
          "      | ^\n"
          "    1 | Z = 1\n"
@@ -172,18 +172,18 @@ static void test_limits(void) {
 static void test_json(void) {
   Diags *d = diags_new(arena);
   Source *s = source("j.ein", "x\ny\n");
-  diag_hint(d, diag_add(d, D_E010, span(s, "x\ny", 0), "what is \"x\"?"), "y");
+  diag_hint(d, diag_add(d, D_E070, span(s, "x\ny", 0), "what is \"x\"?"), "y");
   Buf b = buf_new(arena);
   diags_json(d, &b);
   OK_STR(b.s,
-         "[\n  {\n    \"code\": \"E010\",\n    \"kind\": \"error\",\n    \"slug\": \"unknown-name\",\n"
+         "[\n  {\n    \"code\": \"E070\",\n    \"kind\": \"error\",\n    \"slug\": \"not-defined\",\n"
          "    \"message\": \"what is \\\"x\\\"?\",\n    \"spans\": [\n      {\n        \"file\": \"j.ein\",\n"
          "        \"line\": 1,\n        \"column\": 1,\n        \"end_line\": 2,\n        \"end_column\": 2,\n"
          "        \"note\": null\n      }\n    ],\n    \"hints\": [\n      \"y\"\n    ]\n  }\n]\n",
          "json");
   Buf c = buf_new(arena);
   diags_text(d, &c, true);
-  OK(strstr(c.s, "\033[1;31merror[E010]") != NULL, "colours");
+  OK(strstr(c.s, "\033[1;31merror[E070]") != NULL, "colours");
 }
 
 int main(void) {

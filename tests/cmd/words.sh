@@ -32,9 +32,9 @@ if command -v fish >/dev/null; then want 0 fish --no-execute out; fi
 want 2 "$EIN" --completions tcsh
 
 want 0 "$EIN" explain
-shows E012
-want 0 "$EIN" explain e012
-shows "error E012"
+shows E060
+want 0 "$EIN" explain e060
+shows "error E060"
 want 2 "$EIN" explain E99999
 want 0 "$EIN" doctor
 shows "standard library"

@@ -68,7 +68,7 @@ static void test_range(void) {
   gives(&t, 0, VALUES(4, 0, 2, 9, 5, 7), "a gather");
   ((int64_t *)k->data)[2] = 5;
   try(&t, text);
-  fails(&t, EVAL_RANGE, "Z reads X[0, 5]|index 5|dimension 1|size is 5|s = 0, t = 2|a.ein:3:1", "beyond the end");
+  fails(&t, EVAL_RANGE, "Z reads X[0, 5]|index 5|dimension 2|size is 5|s = 0, t = 2|a.ein:3:1", "beyond the end");
   ((int64_t *)k->data)[1] = -1;
   try(&t, text);
   fails(&t, EVAL_RANGE, "X[0, -1]|index -1|t = 1", "negative indices are out of range");
@@ -94,7 +94,7 @@ static void test_inputs(void) {
   gives(&t, 0, VALUES(3, 6), "an input");
   x->shape[0] = 3;
   try(&t, text);
-  fails(&t, EVAL_SHAPE, "dimension 0 of input X|N = 2|3", "wrong shape");
+  fails(&t, EVAL_SHAPE, "dimension 1 of input X|N = 2|3", "wrong shape");
   x->shape[0] = 2;
   x->dtype = DT_I32;
   try(&t, text);

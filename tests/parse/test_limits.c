@@ -1,6 +1,7 @@
 /* suite: ci */
-/* What is too much: nesting without end, lines without end, bytes without sense. Nothing may crash, and
- * time is bounded by length: the scanner is tried with 100 MB, the parser with what it takes. */
+/* What is too much: nesting without end, lines without end, bytes without sense. Nothing may crash,
+ * and time is bounded by length: the scanner is tried with 100 MB, the parser with what it takes.
+ */
 #include "front/scan.h"
 #include "parsing.h"
 
@@ -14,7 +15,8 @@ static double seconds(void) {
 }
 
 /* head, n times piece, tail */
-static char *repeated(const char *head, const char *piece, size_t n, const char *tail, size_t *len) {
+static char *repeated(const char *head, const char *piece, size_t n, const char *tail,
+                      size_t *len) {
   size_t h = strlen(head), k = strlen(piece), t = strlen(tail);
   char *s = malloc(h + k * n + t + 1);
   if (!s) abort();
@@ -32,15 +34,18 @@ static bool complains(const Parsed *p, const char *code) {
 }
 
 static void deep(void) {
-  static const char *const pieces[] = {"(", "a[", "x[(", "-", "not ", "if ", "if a then b else ", "sum[k] ", "sum[(", "a ^ ",
-                                       "max(1, ", "f32(", "x - (", "a ?? -(", "f[j](", "[", "{"};
+  static const char *const pieces[] = {
+      "(",       "a[",    "x[(",  "-",       "not ", "if ",   "if a then b else ",
+      "sum[k] ", "sum[(", "a ^ ", "max(1, ", "f32(", "x - (", "a ?? -(",
+      "f[j](",   "[",     "{"};
   size_t n;
   for (size_t i = 0; i < COUNT(pieces); i++) {
     size_t times = (PROGRAM_BYTES - 100) / strlen(pieces[i]);
     if (times > 1000000) times = 1000000;
     char *s = repeated("x = ", pieces[i], times, "\ny = 1\n", &n);
     Parsed p = parse_text(s, n);
-    OK(p.file->broken && (complains(&p, "E007") || complains(&p, "E001")), "%zu times %s", times, pieces[i]);
+    OK(p.file->broken && (complains(&p, "E007") || complains(&p, "E001")), "%zu times %s", times,
+       pieces[i]);
     OK(p.diags->all.len <= 2, "one complaint or two");
     complaints_of(&p);
     arena_free(p.arena);
@@ -100,7 +105,8 @@ static void long_line(const char *head, const char *piece, const char *tail, boo
   char *s = repeated(head, piece, 100000000 / strlen(piece), tail, &n);
   double t = seconds();
   bool clean = scans(s, n);
-  OK(seconds() - t < 20, "100 MB of `%c...` in %.2f s", *piece == '\n' ? ' ' : *piece, seconds() - t);
+  OK(seconds() - t < 20, "100 MB of `%c...` in %.2f s", *piece == '\n' ? ' ' : *piece,
+     seconds() - t);
   OK(clean == (good || *piece == '1'), "faults where they are");
   free(s);
   s = repeated(head, piece, (PROGRAM_BYTES - 100) / strlen(piece), tail, &n);
@@ -134,7 +140,8 @@ static void too_long(void) {
 static void speed(void) {
   Arena *a = arena_new();
   Buf b = buf_new(a);
-  for (int i = 0; i < 100000; i++) buf_printf(&b, "Z%d[i,k] = sum[j] A[i,j] * B%d[j,k] + 1.5\n", i, i % 7);
+  for (int i = 0; i < 100000; i++)
+    buf_printf(&b, "Z%d[i,k] = sum[j] A[i,j] * B%d[j,k] + 1.5\n", i, i % 7);
   double best = 1e9;
   for (int i = 0; i < 3; i++) {
     double t = seconds();
@@ -150,10 +157,59 @@ static void speed(void) {
 }
 
 static void noise(void) {
-  static const char *const bits[] = {"x", "[", "]", "(", ")", "{", "}", "=", "==", "+", "-", "*", "\n", "\n  ", ";", ",", ":", "if", "then",
-                                     "else", "sum", "[k]", "count", "def", "repeat", "t < 3", "until", "state", "next", "where", "not",
-                                     "f32", "1", "2.5", "\"s\"", "# c\n", "use", "assert", "output", "dim", "input", "??", "&&", "+=",
-                                     "monoid", "identity", "\xff", "\xE2\x80\xAE", "é", "e\xCC\x81", "\r", "'", "9223372036854775808"};
+  static const char *const bits[] = {"x",
+                                     "[",
+                                     "]",
+                                     "(",
+                                     ")",
+                                     "{",
+                                     "}",
+                                     "=",
+                                     "==",
+                                     "+",
+                                     "-",
+                                     "*",
+                                     "\n",
+                                     "\n  ",
+                                     ";",
+                                     ",",
+                                     ":",
+                                     "if",
+                                     "then",
+                                     "else",
+                                     "sum",
+                                     "[k]",
+                                     "count",
+                                     "def",
+                                     "repeat",
+                                     "t < 3",
+                                     "until",
+                                     "state",
+                                     "next",
+                                     "where",
+                                     "not",
+                                     "f32",
+                                     "1",
+                                     "2.5",
+                                     "\"s\"",
+                                     "# c\n",
+                                     "use",
+                                     "assert",
+                                     "output",
+                                     "dim",
+                                     "input",
+                                     "??",
+                                     "&&",
+                                     "+=",
+                                     "monoid",
+                                     "identity",
+                                     "\xff",
+                                     "\xE2\x80\xAE",
+                                     "é",
+                                     "e\xCC\x81",
+                                     "\r",
+                                     "'",
+                                     "9223372036854775808"};
   uint64_t r = 1;
   for (int round = 0; round < 3000; round++) {
     char s[400];
@@ -170,7 +226,8 @@ static void noise(void) {
     Parsed p = parse_text(s, n);
     complaints_of(&p);
     tree_of(&p);
-    if (p.file->broken != (p.diags->errors > 0)) OK(false, "broken says whether there were complaints");
+    if (p.file->broken != (p.diags->errors > 0))
+      OK(false, "broken says whether there were complaints");
     arena_free(p.arena);
   }
   OK(true, "noise");

@@ -1,7 +1,9 @@
-/* What programs mean: their trees, where newlines end statements, and how the formatter lays them out. */
+/* What programs mean: their trees, where newlines end statements, and how the formatter lays them
+ * out. */
 #include "parsing.h"
 
-/* ---- expressions: the tree of `y = TEXT`, or of the statement ---------------------------------- */
+/* ---- expressions: the tree of `y = TEXT`, or of the statement ----------------------------------
+ */
 
 typedef struct Case { const char *text, *want; } Case;
 
@@ -74,50 +76,56 @@ static const Case expressions[] = {
 };
 
 static const Case statements[] = {
-  {"", ""},
-  {"\n\n# nothing\n", ""},
-  {"\xEF\xBB\xBF" "a = 1\r\nb = 2\r\n", "equation a 1\nequation b 2\n"},
-  {"dim N = 1024, M = 2*N, K", "dim N=1024 M=(* 2 N) K\n"},
-  {"input X[n:N,d:D] : f32 = 0.5", "input X[n:N d:D] : f32 0.5\n"},
-  {"input X[8,8], Y[8,K] : f32", "input X[8 8] Y[8 K] : f32\n"},
-  {"input a : bool", "input a : bool\n"},
-  {"param W[2*N]", "param W[(* 2 N)]\n"},
-  {"Z[i,k] : bf16 = e", "equation Z[i k] : bf16 e\n"},
-  {"Y[s, (h d)] = O[s,h,d]", "equation Y[s (group h d)] O[s h d]\n"},
-  {"output Z[i,k:3] = e", "equation output Z[i k:3] e\n"},
-  {"output Z, Y", "output Z Y\n"},
-  {"x ← 1", "equation x 1\n"},
-  {"use nn", "use nn\n"},
-  {"use \"../a b.ein\"", "use \"../a b.ein\"\n"},
-  {"assert a < b, \"a # is not a comment\"", "assert \"a # is not a comment\" (< a b)\n"},
-  {"monoid lse(a, b) = if a == b then a else max(a,b)\n  identity -inf",
-   "monoid lse(a b) (if (== a b) a (max a b)) identity (neg inf)\n"},
-  {"def f(x) = x", "def f(x) x\n"},
-  {"def eye[i,j]() = if i == j then 1 else 0", "def eye[i j]() (if (== i j) 1 0)\n"},
-  {"def softmax[j](x) { m = max[j] x;  e = exp(x - m);  e / (sum[j] e) }",
-   "def softmax[j](x) {\n  equation m (max[j] x)\n  equation e (exp (- x m))\n  => (/ e (paren (sum[j] e)))\n"},
-  {"def f(x) {\n  y[i] : f64 = x[i]\n\n  (-y[i])\n}", "def f(x) {\n  equation y[i] : f64 x[i]\n  => (paren (neg y[i]))\n"},
-  {"def f(x) { -x }", "def f(x) {\n  => (neg x)\n"},
-  {"repeat t < T until c { state s[i] : f32 = 0; next s[i] = s[i] + 1; L[t] = s[0] }\nz = 1",
-   "repeat t T until c {\n  state s[i] : f32 0\n  next s[i] (+ s[i] 1)\n  equation L[t] s[0]\nequation z 1\n"},
-  {"repeat t < N // 2 { repeat u < 3 {} }", "repeat t (// N 2) {\n  repeat u 3 {\n"},
-  {"a = 1; b = 2;", "equation a 1\nequation b 2\n"},
-  /* newlines */
-  {"a =\n  b +\n  c", "equation a (+ b c)\n"},
-  {"a = b\n  * c\n  and d", "equation a (and (* b c) d)\n"},
-  {"a = f(b\n- c,\nd\n)", "equation a (f (- b c) d)\n"},
-  {"a = sum[k]\n  b", "equation a (sum[k] b)\n"},
-  {"a = sum:f64[k]\n  b", "equation a (sum:f64[k] b)\n"},
-  {"a = count[k]\nb = c", "equation a (count[k])\nequation b c\n"},
-  {"a = x[k]\nb = c", "equation a x[k]\nequation b c\n"},
-  {"a = if b\n then c\n else d", "equation a (if b c d)\n"},
-  {"repeat t < T\n until c\n{\n}", "repeat t T until c {\n"},
-  {"a\n:\nf32\n=\nb # x\n# y\n* c", "equation a : f32 (* b c)\n"},
-  {"input X[3],\n  Y[4]\n  , Z[5] : f32", "input X[3] Y[4] Z[5] : f32\n"},
-  {"a = not\n b", "equation a (not b)\n"},
+    {"", ""},
+    {"\n\n# nothing\n", ""},
+    {"\xEF\xBB\xBF"
+     "a = 1\r\nb = 2\r\n",
+     "equation a 1\nequation b 2\n"},
+    {"dim N = 1024, M = 2*N, K", "dim N=1024 M=(* 2 N) K\n"},
+    {"input X[n:N,d:D] : f32 = 0.5", "input X[n:N d:D] : f32 0.5\n"},
+    {"input X[8,8], Y[8,K] : f32", "input X[8 8] Y[8 K] : f32\n"},
+    {"input a : bool", "input a : bool\n"},
+    {"param W[2*N]", "param W[(* 2 N)]\n"},
+    {"Z[i,k] : bf16 = e", "equation Z[i k] : bf16 e\n"},
+    {"Y[s, (h d)] = O[s,h,d]", "equation Y[s (group h d)] O[s h d]\n"},
+    {"output Z[i,k:3] = e", "equation output Z[i k:3] e\n"},
+    {"output Z, Y", "output Z Y\n"},
+    {"x ← 1", "equation x 1\n"},
+    {"use nn", "use nn\n"},
+    {"use \"../a b.ein\"", "use \"../a b.ein\"\n"},
+    {"assert a < b, \"a # is not a comment\"", "assert \"a # is not a comment\" (< a b)\n"},
+    {"monoid lse(a, b) = if a == b then a else max(a,b)\n  identity -inf",
+     "monoid lse(a b) (if (== a b) a (max a b)) identity (neg inf)\n"},
+    {"def f(x) = x", "def f(x) x\n"},
+    {"def eye[i,j]() = if i == j then 1 else 0", "def eye[i j]() (if (== i j) 1 0)\n"},
+    {"def softmax[j](x) { m = max[j] x;  e = exp(x - m);  e / (sum[j] e) }",
+     "def softmax[j](x) {\n  equation m (max[j] x)\n  equation e (exp (- x m))\n  => (/ e (paren "
+     "(sum[j] e)))\n"},
+    {"def f(x) {\n  y[i] : f64 = x[i]\n\n  (-y[i])\n}",
+     "def f(x) {\n  equation y[i] : f64 x[i]\n  => (paren (neg y[i]))\n"},
+    {"def f(x) { -x }", "def f(x) {\n  => (neg x)\n"},
+    {"repeat t < T until c { state s[i] : f32 = 0; next s[i] = s[i] + 1; L[t] = s[0] }\nz = 1",
+     "repeat t T until c {\n  state s[i] : f32 0\n  next s[i] (+ s[i] 1)\n  equation L[t] "
+     "s[0]\nequation z 1\n"},
+    {"repeat t < N // 2 { repeat u < 3 {} }", "repeat t (// N 2) {\n  repeat u 3 {\n"},
+    {"a = 1; b = 2;", "equation a 1\nequation b 2\n"},
+    /* newlines */
+    {"a =\n  b +\n  c", "equation a (+ b c)\n"},
+    {"a = b\n  * c\n  and d", "equation a (and (* b c) d)\n"},
+    {"a = f(b\n- c,\nd\n)", "equation a (f (- b c) d)\n"},
+    {"a = sum[k]\n  b", "equation a (sum[k] b)\n"},
+    {"a = sum:f64[k]\n  b", "equation a (sum:f64[k] b)\n"},
+    {"a = count[k]\nb = c", "equation a (count[k])\nequation b c\n"},
+    {"a = x[k]\nb = c", "equation a x[k]\nequation b c\n"},
+    {"a = if b\n then c\n else d", "equation a (if b c d)\n"},
+    {"repeat t < T\n until c\n{\n}", "repeat t T until c {\n"},
+    {"a\n:\nf32\n=\nb # x\n# y\n* c", "equation a : f32 (* b c)\n"},
+    {"input X[3],\n  Y[4]\n  , Z[5] : f32", "input X[3] Y[4] Z[5] : f32\n"},
+    {"a = not\n b", "equation a (not b)\n"},
 };
 
-#define HEAD(s) (int)(strcspn((s), "\r\n") < 40 ? strcspn((s), "\r\n") : 40), (s) /* names stay on their line */
+#define HEAD(s) \
+  (int)(strcspn((s), "\r\n") < 40 ? strcspn((s), "\r\n") : 40), (s) /* names stay on their line */
 
 static void check(const char *text, const char *want) {
   Parsed p = parse_text(text, strlen(text));
@@ -135,48 +143,54 @@ static void trees(void) {
   for (size_t i = 0; i < COUNT(expressions); i++) {
     Arena *a = arena_new();
     const char *want = expressions[i].want;
-    check(arena_printf(a, "y = %s", expressions[i].text), want ? arena_printf(a, "equation y %s\n", want) : NULL);
+    check(arena_printf(a, "y = %s", expressions[i].text),
+          want ? arena_printf(a, "equation y %s\n", want) : NULL);
     arena_free(a);
   }
   for (size_t i = 0; i < COUNT(statements); i++) check(statements[i].text, statements[i].want);
 }
 
-/* ---- the formatter ----------------------------------------------------------------------------- */
+/* ---- the formatter -----------------------------------------------------------------------------
+ */
 
 static const Case layouts[] = {
-  {"dim  S=128,A = 64;\n", "dim S = 128, A = 64\n"},
-  {"Z[ i , k ]=sum[ j ]X[i,j]*Y[j,k]", "Z[i,k] = sum[j] X[i,j] * Y[j,k]\n"},
-  {"y[i]=x[2 * i + r - 1 , c]", "y[i] = x[2*i+r-1, c]\n"},
-  {"y=sum [ t where t<=s-1 ] x [t-1]", "y = sum[t where t <= s - 1] x[t-1]\n"},
-  {"y = u[x=x+r-size(r)//2]??0*w", "y = u[x = x+r-size(r)//2] ?? 0 * w\n"},
-  {"y = ( x - mu ) ^ 2 ^ - 3 - - z", "y = (x - mu)^2^-3 - -z\n"},
-  {"input X [ n : N , d : D ]:f32=sum : f64 [ k ]( a )", "input X[n:N,d:D] : f32 = sum:f64[k] (a)\n"},
-  {"y = softmax[ j ] ( f ( x ) , max ( a,b ) )", "y = softmax[j](f(x), max(a, b))\n"},
-  {"y[s,(h   d)] ← Σ[k] π×∞", "y[s, (h d)] = sum[k] pi * inf\n"},
-  {"a = (b)  [j=c]", "a = (b)[j = c]\n"},
-  {"a = f32 ( x ) + not_a", "a = f32(x) + not_a\n"},
-  {"a=not(b)and-c", "a = not (b) and -c\n"},
-  {"a\n  =\n b\n  * c", "a =\n    b *\n    c\n"},
-  {"a = f(\nb,\nc\n)", "a = f(\n    b,\n    c\n)\n"},
-  {"a = if b\nthen c\nelse d", "a = if b\n    then c\n    else d\n"},
-  {"a = 1; b = 2;c=3;\n\n\n\nd = 4\n\n", "a = 1; b = 2; c = 3\n\nd = 4\n"},
-  {"\n\n# one  \n#two\n\n\na = 1# three\n\n # four", "# one\n#two\n\na = 1  # three\n\n# four\n"},
-  {"a = b # why\n  # own\n  * c # end", "a = b *  # why\n    # own\n    c  # end\n"},
-  {"def f( x ){m=x;m+1}", "def f(x) { m = x; m + 1 }\n"},
-  {"def f(x)\n{ m=x\n  m+1 }", "def f(x) {\n  m = x\n  m + 1\n}\n"},
-  {"def f(x) # c\n{ x }", "def f(x) {  # c\n  x\n}\n"},
-  {"def f(x) { y = x;\n -y }", "def f(x) {\n  y = x;\n  -y\n}\n"},
-  {"repeat t<T until c{\n\nstate a=0;next a=a+1\n\n# last\n\n}", "repeat t < T until c {\n  state a = 0; next a = a + 1\n\n  # last\n}\n"},
-  {"repeat t < 3 {}", "repeat t < 3 { }\n"},
-  {"repeat t < 3 {\n}", "repeat t < 3 {\n}\n"},
-  {"repeat t < 3 {\nrepeat u < 2 {a=1}\n}", "repeat t < 3 {\n  repeat u < 2 { a = 1 }\n}\n"},
-  {"\xEF\xBB\xBF" "a=1\r\n# x \r\n", "a = 1\n# x\n"},
-  {"monoid m( a,b )=a+b identity-inf", "monoid m(a, b) = a + b identity -inf\n"},
-  {"assert a<b,\"x  y\"", "assert a < b, \"x  y\"\n"},
-  {"use\"a.ein\"", "use \"a.ein\"\n"},
-  {"a = sum:f64 ( x ) + count[ i where p ]*2", "a = sum:f64(x) + count[i where p] * 2\n"},
-  {"a=x[-i,i--j]", "a = x[-i, i--j]\n"},
-  {"a = 007 + 1E5 + 1.50", "a = 007 + 1E5 + 1.50\n"},
+    {"dim  S=128,A = 64;\n", "dim S = 128, A = 64\n"},
+    {"Z[ i , k ]=sum[ j ]X[i,j]*Y[j,k]", "Z[i,k] = sum[j] X[i,j] * Y[j,k]\n"},
+    {"y[i]=x[2 * i + r - 1 , c]", "y[i] = x[2*i+r-1, c]\n"},
+    {"y=sum [ t where t<=s-1 ] x [t-1]", "y = sum[t where t <= s - 1] x[t-1]\n"},
+    {"y = u[x=x+r-size(r)//2]??0*w", "y = u[x = x + r - size(r) // 2] ?? 0 * w\n"},
+    {"y = ( x - mu ) ^ 2 ^ - 3 - - z", "y = (x - mu)^2^-3 - -z\n"},
+    {"input X [ n : N , d : D ]:f32=sum : f64 [ k ]( a )",
+     "input X[n:N,d:D] : f32 = sum:f64[k] (a)\n"},
+    {"y = softmax[ j ] ( f ( x ) , max ( a,b ) )", "y = softmax[j](f(x), max(a, b))\n"},
+    {"y[s,(h   d)] ← Σ[k] π×∞", "y[s, (h d)] = sum[k] pi * inf\n"},
+    {"a = (b)  [j=c]", "a = (b)[j = c]\n"},
+    {"a = f32 ( x ) + not_a", "a = f32(x) + not_a\n"},
+    {"a=not(b)and-c", "a = not (b) and -c\n"},
+    {"a\n  =\n b\n  * c", "a =\n    b *\n    c\n"},
+    {"a = f(\nb,\nc\n)", "a = f(\n    b,\n    c\n)\n"},
+    {"a = if b\nthen c\nelse d", "a = if b\n    then c\n    else d\n"},
+    {"a = 1; b = 2;c=3;\n\n\n\nd = 4\n\n", "a = 1; b = 2; c = 3\n\nd = 4\n"},
+    {"\n\n# one  \n#two\n\n\na = 1# three\n\n # four", "# one\n#two\n\na = 1  # three\n\n# four\n"},
+    {"a = b # why\n  # own\n  * c # end", "a = b *  # why\n    # own\n    c  # end\n"},
+    {"def f( x ){m=x;m+1}", "def f(x) { m = x; m + 1 }\n"},
+    {"def f(x)\n{ m=x\n  m+1 }", "def f(x) {\n  m = x\n  m + 1\n}\n"},
+    {"def f(x) # c\n{ x }", "def f(x) {  # c\n  x\n}\n"},
+    {"def f(x) { y = x;\n -y }", "def f(x) {\n  y = x;\n  -y\n}\n"},
+    {"repeat t<T until c{\n\nstate a=0;next a=a+1\n\n# last\n\n}",
+     "repeat t < T until c {\n  state a = 0; next a = a + 1\n\n  # last\n}\n"},
+    {"repeat t < 3 {}", "repeat t < 3 { }\n"},
+    {"repeat t < 3 {\n}", "repeat t < 3 {\n}\n"},
+    {"repeat t < 3 {\nrepeat u < 2 {a=1}\n}", "repeat t < 3 {\n  repeat u < 2 { a = 1 }\n}\n"},
+    {"\xEF\xBB\xBF"
+     "a=1\r\n# x \r\n",
+     "a = 1\n# x\n"},
+    {"monoid m( a,b )=a+b identity-inf", "monoid m(a, b) = a + b identity -inf\n"},
+    {"assert a<b,\"x  y\"", "assert a < b, \"x  y\"\n"},
+    {"use\"a.ein\"", "use \"a.ein\"\n"},
+    {"a = sum:f64 ( x ) + count[ i where p ]*2", "a = sum:f64(x) + count[i where p] * 2\n"},
+    {"a=x[-i,i--j]", "a = x[-i, i--j]\n"},
+    {"a = 007 + 1E5 + 1.50", "a = 007 + 1E5 + 1.50\n"},
 };
 
 /* fmt says the same, and says it once. */
@@ -204,12 +218,14 @@ static void formatting(void) {
   for (size_t i = 0; i < COUNT(expressions); i++) {
     Arena *a = arena_new();
     laws(arena_printf(a, "y = %s", expressions[i].text), NULL);
-    laws(arena_printf(a, "def f(x) {\n  # c\n  z = %s # d\n\n\n  (x)\n}", expressions[i].text), NULL);
+    laws(arena_printf(a, "def f(x) {\n  # c\n  z = %s # d\n\n\n  (x)\n}", expressions[i].text),
+         NULL);
     arena_free(a);
   }
 }
 
-/* Every word broken onto a line of its own, with and without comments, where it stays one program. */
+/* Every word broken onto a line of its own, with and without comments, where it stays one program.
+ */
 static void torn(const char *text) {
   static const char *const between[] = {"\n", " # c\n", "\n\n  # c\n\n"};
   for (size_t k = 0; k < COUNT(between); k++) {
@@ -229,14 +245,17 @@ static void torn(const char *text) {
 }
 
 static void tearing(void) {
-  torn("Z[~i~,~(~h~d~)~]~:~f32~=~if~a~<~b~then~-~c~else~sum~:~f64[~k~where~k~<=~i~]~d~*~max~(~a~,~b~)~^~2~?\?~-~1~");
+  torn("Z[~i~,~(~h~d~)~]~:~f32~=~if~a~<~b~then~-~c~else~sum~:~f64[~k~where~k~<=~i~]~d~*~max~(~a~,~"
+       "b~)~^~2~?\?~-~1~");
   torn("def~f[~j~](~x~)~{~m~=~x[~a~=~1~]~;~(~-~m~)[~j~=~k~]~}~");
-  torn("repeat~t~<~T~*~2~until~c~{~state~a~=~0~;~next~a~=~a~*~(~1~)~;~repeat~u~<~2~{~b~=~1~}~}~;~output~c~=~1~");
+  torn("repeat~t~<~T~*~2~until~c~{~state~a~=~0~;~next~a~=~a~*~(~1~)~;~repeat~u~<~2~{~b~=~1~}~}~;~"
+       "output~c~=~1~");
   torn("monoid~m(~a~,~b~)~=~a~*~b~identity~-~inf~;~use~nn~;~use~\"x\"~;~assert~a~,~\"t\"~");
   torn("dim~N~=~1~,~M~;~input~X[~n~:~N~]~,~Y[~8~]~:~f32~=~0~;~output~X~,~Y~");
 }
 
-/* ---- the scanner's words are the tables' -------------------------------------------------------- */
+/* ---- the scanner's words are the tables' --------------------------------------------------------
+ */
 
 static void words(void) {
   Arena *a = arena_new();
@@ -245,14 +264,16 @@ static void words(void) {
     bool count = r == RED_COUNT;
     const char *text = arena_printf(a, count ? "y = %s[k]" : "y = %s[k] x", reducer_info[r].name);
     Parsed q = parse_text(text, strlen(text));
-    OK(!q.file->broken && q.file->stmts.at[0]->e->kind == AST_REDUCE && q.file->stmts.at[0]->e->op == r,
+    OK(!q.file->broken && q.file->stmts.at[0]->e->kind == AST_REDUCE &&
+           q.file->stmts.at[0]->e->op == r,
        "%s is a reducer", reducer_info[r].name);
     arena_free(q.arena);
   }
   for (int t = 0; t < DTYPES; t++) {
     const char *text = arena_printf(a, "y = %s(x)", dtype_name((DType)t));
     Parsed q = parse_text(text, strlen(text));
-    OK(!q.file->broken && q.file->stmts.at[0]->e->kind == AST_CAST && q.file->stmts.at[0]->e->dtype == (DType)t,
+    OK(!q.file->broken && q.file->stmts.at[0]->e->kind == AST_CAST &&
+           q.file->stmts.at[0]->e->dtype == (DType)t,
        "%s is a dtype", dtype_name((DType)t));
     arena_free(q.arena);
   }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 1000000 };
+enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 100000 };
 
 static Core *fail(Elab *x) {
   x->failed = true;

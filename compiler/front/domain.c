@@ -150,12 +150,13 @@ static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
 static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
   int64_t at, size;
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "", *of = o->name ? o->name->s : "it";
+  const char *axis = o->label ? arena_printf(x->arena, "label %s", o->label->s) : arena_printf(x->arena, "dimension %u", o->axis + 1);
   if (*where) where = arena_printf(x->arena, " at %s", where);
   if (p->verdict != REFUTED)
     diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "", o->low && o->high ? " and " : "",
-              o->high ? arena_printf(x->arena, "below the size of dimension %u", o->axis + 1) : "");
+              o->high ? arena_printf(x->arena, "below the size of %s", axis) : "");
   else if (index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
-    diag_note(x->diags, d, "is %lld%s, but dimension %u of %s has size %lld", (long long)at, where, o->axis + 1, of, (long long)size);
+    diag_note(x->diags, d, "is %lld%s, but %s of %s has size %lld", (long long)at, where, axis, of, (long long)size);
   else diag_note(x->diags, d, "out of range%s", where);
 }
 

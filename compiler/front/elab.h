@@ -130,6 +130,7 @@ struct Obligation {          /* a list; each holds or the expression has no valu
   const struct Frame *frame; /* the def that it stands in, for messages */
   Str name; uint32_t axis;   /* NEED_RANGE: which tensor, which dimension; what is read there, */
   Span read; DType dtype;    /*   and its dtype; */
+  Str label;                 /*   for a substitution, what it is put for; else NULL */
   bool low, high;            /*   which bounds are not proved */
   const Expr *index, *extent;
   Verdict verdict;           /* NEED_NONEMPTY: what the prover said */

@@ -9,7 +9,7 @@
  *   blanks       around operators, except around `^`, and in indices (not in what is substituted, nor
  *                behind `where`) around + - * / // %; none behind the comma where brackets hold names
  *                and numbers only
- *   comments     their own lines, or two blanks behind what they follow
+ *   comments     their own lines, or behind what they follow, in one column where lines follow each other
  *   signs        in ASCII */
 #include "ast.h"
 #include "scan.h"
@@ -46,6 +46,7 @@ typedef struct Fmt {
   Words pending;             /* comments on their way behind an operator */
   bool pending_break;
   bool line_empty;
+  VEC(size_t) trails;        /* where the code of a line ends that a comment follows */
 } Fmt;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -171,7 +172,8 @@ static void newline(Fmt *f) {
 
 static void write_comment(Fmt *f, Token t, uint32_t indent) {
   while (t.end > t.at && strchr(" \t\r", f->bytes[t.end - 1])) t.end--;
-  blanks(f, f->line_empty ? indent : 2);
+  if (f->line_empty) blanks(f, indent);
+  else vec_push(f->arena, f->trails, f->out->len);
   buf_add(f->out, f->bytes + t.at, t.end - t.at);
   newline(f);
 }
@@ -309,10 +311,50 @@ static void put(Fmt *f, const Word *c, uint32_t n, Word w) {
   f->indent += w.t.kind == TOK_LC;
 }
 
+/* ---- comments in a column -------------------------------------------------------------------- */
+
+/* Code points from the line's beginning to `end`. */
+static uint32_t column_of(const Buf *b, size_t end) {
+  uint32_t n = 0;
+  for (size_t i = end; i > 0 && b->s[i - 1] != '\n'; i--) n += (b->s[i - 1] & 0xC0) != 0x80;
+  return n;
+}
+
+static bool next_line(const Buf *b, size_t from, size_t to) {
+  uint32_t lines = 0;
+  for (size_t i = from; i < to; i++) lines += b->s[i] == '\n';
+  return lines == 1;
+}
+
+/* Trails i..n-1 stand on lines that follow each other, none too long to share a column. */
+static uint32_t run_end(const Fmt *f, uint32_t i) {
+  enum { FAR = 72 };
+  uint32_t n = i + 1;
+  if (column_of(f->out, f->trails.at[i]) > FAR) return n;
+  while (n < f->trails.len && next_line(f->out, f->trails.at[n - 1], f->trails.at[n]) && column_of(f->out, f->trails.at[n]) <= FAR) n++;
+  return n;
+}
+
+static void align_comments(Fmt *f, Buf *out) {
+  size_t from = 0;
+  for (uint32_t i = 0, n; i < f->trails.len; i = n) {
+    uint32_t column = 0;
+    n = run_end(f, i);
+    for (uint32_t k = i; k < n; k++)
+      if (column_of(f->out, f->trails.at[k]) > column) column = column_of(f->out, f->trails.at[k]);
+    for (uint32_t k = i; k < n; from = f->trails.at[k++]) {
+      buf_add(out, f->out->s + from, f->trails.at[k] - from);
+      for (uint32_t c = column_of(f->out, f->trails.at[k]); c < column + 2; c++) buf_char(out, ' ');
+    }
+  }
+  buf_add(out, f->out->s + from, f->out->len - from);
+}
+
 void fmt_print(Buf *out, const AstFile *file) {
   if (file->broken) return;
   Arena *a = arena_new();
-  Fmt f = {.arena = a, .out = out, .base = out->len, .bytes = file->src->bytes, .line_empty = true};
+  Buf draft = buf_new(a);
+  Fmt f = {.arena = a, .out = &draft, .bytes = file->src->bytes, .line_empty = true};
   f.last.kind = TOK_EOF;
   read_words(&f, file->src);
   match_brackets(&f);
@@ -323,5 +365,6 @@ void fmt_print(Buf *out, const AstFile *file) {
     put(&f, f.words.at + from, i - from, f.words.at[i]);
     from = i + 1;
   }
+  align_comments(&f, out);
   arena_free(a);
 }

@@ -141,7 +141,7 @@ static Obligation *use_labels(Elab *x, Core *c, Ex *r, const Expr **value) {
     const char *dot = strrchr(b->name->s, '.'); /* def.parameter; else an expression in parentheses */
     Obligation *rest = own;
     own = need_index(x, own, i.e, label_root(b->labels.at[k])->extent, c->arg[k]->span, dot ? str_from(x->strings, dot + 1) : NULL, k);
-    if (own != rest) own->read = c->span, own->dtype = c->type.dtype;
+    if (own != rest) own->read = c->span, own->dtype = c->type.dtype, own->label = b->labels.at[k]->name;
   }
   return own;
 }

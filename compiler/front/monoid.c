@@ -21,19 +21,30 @@ static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool param
   Core *c = core_from_ast(x, &s, a);
   if (!c || (!c->free.n && !labels.map.len)) return c;
   const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
-  diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
+  Diag *d = diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
+  if (!diag_unknown(x, d, (AstName){v->name, v->span}, f)) diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
   x->failed = true;
   return NULL;
+}
+
+static bool complain_identity(Elab *x, const MonoidDef *m, DType made, const Core *id) {
+  Diag *d = diag_add(x->diags, D_E081, m->stmt->until->span, "the function of monoid %s gives %s, and its identity is %s", m->stmt->name.s->s,
+                     dtype_name(made), type_name(id->type));
+  diag_at(x->diags, d, m->stmt->e->span, "%s", dtype_name(made));
+  return false;
 }
 
 /* A reduction over t gives t, so the function must: over integers, one that makes floats is taken over f64. */
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
   DType t = type_settle(body).dtype, made = t;
   for (int k = 0; k < 3; k++) {
+    uint32_t before = x->diags->all.len;
     Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+    for (uint32_t i = before; i < x->diags->all.len; i++)
+      diag_at(x->diags, x->diags->all.at[i], use, "used here, over %s", dtype_name(t));
     if (!c || !id) return false;
     made = type_settle(c->type).dtype;
-    if (id->type.dtype == DT_BOOL ? made != DT_BOOL : made == DT_BOOL) break;
+    if ((id->type.dtype == DT_BOOL) != (made == DT_BOOL)) return complain_identity(x, m, made, id);
     *out = t;
     if (made == t) return true;
     t = made;
@@ -132,6 +143,12 @@ static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
   if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
 }
 
+static void complain_reads(Elab *x, const MonoidDef *m) {
+  Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
+  diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`", m->stmt->name.s->s);
+  x->failed = true;
+}
+
 static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
   Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
   Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
@@ -140,7 +157,7 @@ static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
   if (c && id) {
     const Expr *combine = ex_convert(x, lower(x, c, -1), t).e, *identity = ex_convert(x, lower(x, id, -1), t).e;
     if (!((combine->has | identity->has) & (HAS_READ | HAS_TURN))) draft.combine = combine, draft.identity = identity;
-    else diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors"), x->failed = true;
+    else complain_reads(x, m);
   }
   labels_restore(x, f);
   return draft;

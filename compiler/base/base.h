@@ -94,6 +94,7 @@ void buf_vprintf(Buf *b, const char *fmt, va_list ap) EIN_PRINTF(2, 0);
  * double_read knows what double_print writes and "1", "1.", ".5", "+1E3"; no hexadecimal; a number
  * too large for a double is false, one too small is 0. int64_read takes one sign and digits. */
 void double_print(Buf *b, double x);
+void float_print(Buf *b, double x); /* the same for a float's value: shortest that reads back to it once rounded to float */
 bool double_read(const char *s, size_t len, double *out);  /* exact, whole text must be used */
 bool int64_read(const char *s, size_t len, int64_t *out);  /* false if it does not fit */
 

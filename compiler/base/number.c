@@ -17,12 +17,13 @@ typedef struct Decimal {
   int n, exp;                 /* value: digit[0] . digit[1..] * 10^exp */
 } Decimal;
 
-/* x > 0 and finite, to so many digits; does that text read back as x? The C library prints and reads
+/* x > 0 and finite, to so many digits; does that text read back as x (once rounded to a float, if single)? The C library prints and reads
  * here, both under the same locale; only digits are taken from the text. */
-static bool decimal_try(double x, int digits, Decimal *d) {
+static bool decimal_try(double x, int digits, bool single, Decimal *d) {
   char text[64];
   snprintf(text, sizeof text, "%.*e", digits - 1, x);
-  if (strtod(text, NULL) != x) return false;
+  double back = strtod(text, NULL);
+  if ((single ? (double)(float)back : back) != x) return false;
   const char *e = strrchr(text, 'e');
   d->n = 0;
   for (const char *p = text; p < e && d->n < MAX_DIGITS; p++)
@@ -34,10 +35,10 @@ static bool decimal_try(double x, int digits, Decimal *d) {
 
 /* 15 digits survive the way into a normal double and back, so where a shorter text reads back, the
  * one of 15 digits is that text with zeros behind. Below the normal range nothing is promised. */
-static Decimal decimal_of(double x) {
+static Decimal decimal_of(double x, bool single) {
   Decimal d = {.n = 0};
-  for (int digits = fpclassify(x) == FP_NORMAL ? 15 : 1; digits <= MAX_DIGITS; digits++)
-    if (decimal_try(x, digits, &d)) break;
+  for (int digits = fpclassify(x) == FP_NORMAL && !single ? 15 : 1; digits <= MAX_DIGITS; digits++)
+    if (decimal_try(x, digits, single, &d)) break;
   return d;
 }
 
@@ -45,7 +46,7 @@ static void zeros(Buf *b, int n) {
   for (; n > 0; n--) buf_char(b, '0');
 }
 
-void double_print(Buf *b, double x) {
+static void number_print(Buf *b, double x, bool single) {
   if (isnan(x)) {
     buf_str(b, "nan");
     return;
@@ -56,7 +57,7 @@ void double_print(Buf *b, double x) {
     buf_str(b, x == 0 ? "0.0" : "inf");
     return;
   }
-  Decimal d = decimal_of(x);
+  Decimal d = decimal_of(x, single);
   if (d.exp < -4 || d.exp >= 16) {
     buf_char(b, d.digit[0]);
     if (d.n > 1) buf_char(b, '.');
@@ -75,6 +76,10 @@ void double_print(Buf *b, double x) {
     if (d.n == whole) buf_char(b, '0');
   }
 }
+
+void double_print(Buf *b, double x) { number_print(b, x, false); }
+
+void float_print(Buf *b, double x) { number_print(b, x, (double)(float)x == x); }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

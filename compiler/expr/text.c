@@ -29,7 +29,7 @@ static void print_leaf(Buf *out, const Expr *e, const ExprNames *names) {
     print_dtype(out, e, DT_I64);
     break;
   case EX_REAL:
-    double_print(out, e->f);
+    (e->dtype == DT_F64 ? double_print : float_print)(out, e->f);
     print_dtype(out, e, DT_F64);
     break;
   case EX_DIM:

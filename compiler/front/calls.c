@@ -33,6 +33,7 @@ static bool is_plain(const Core *c) {
 static uint32_t in_line_depth(const Core *c) {
   enum { MOST = 50 };
   if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return 1;
+  if (c->kind == CORE_RESTRICT && c->arg[1]->kind == CORE_USE && c->arg[1]->bind->in_line) return in_line_depth(c->arg[0]);
   if (c->kind != CORE_READ && c->kind != CORE_USE) return 0;
   for (uint32_t i = 0; i < c->n; i++)
     if (!is_plain(c->arg[i])) return 0;
@@ -54,7 +55,7 @@ static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   own->link = map_new(x->arena);
   Scope in = {.labels = own, .frame = s->frame, .depth = s->depth};
   Core *body = core_from_ast(x, &in, a);
-  if (body && s->frame) body = core_restrict(x, &in, body);
+  if (body && s->frame && !in_line_depth(body)) body = core_restrict(x, &in, body);
   if (!body) return NULL;
   LabelVar **outer = NEW_ARRAY(x->arena, LabelVar *, body->free.n + 1);
   for (uint32_t k = 0; k < body->free.n; k++)
@@ -124,7 +125,8 @@ static void complain_no_label(Elab *x, Scope *s, const AstItem *it, const Bind *
   if (!s->frame) return;
   for (uint32_t k = 0; k < b->labels.n; k++)
     if (b->labels.at[k]->name == it->name.s)
-      diag_hint(x->diags, d, "that %s is the call's: make it a label of the def, `def %s[%s](...)`", label, s->frame->def->name.s->s, label);
+      diag_hint(x->diags, d, "that %s is the call's: make it a label of the def, `def %s[%s](...)`", label,
+                s->frame->def->name.s->s, label);
 }
 
 static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg) {
@@ -172,7 +174,7 @@ static bool restricts(Elab *x, Scope *s, const Frame *f, LabelSet labels) {
 }
 
 Core *core_restrict(Elab *x, Scope *s, Core *c) {
-  if (!c || in_line_depth(c)) return c;
+  if (!c) return c;
   for (const Frame *f = s->frame; f; f = f->parent) {
     if (!restricts(x, s, f, c->free)) continue;
     Core *p = core_use(x, s, f->restricted.pred, c->span);
@@ -479,8 +481,8 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
   const char *hint = foreign_function(a->name.s->s);
-  Diag *d = diag_add(x->diags, D_E070, a->name.span, known ? "%s is not a function" : later ? "%s is not known here" : "there is no function %s",
-                     a->name.s->s);
+  const char *what = known ? "%s is not a function" : later ? "%s is not known here" : "no function %s is known here";
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, what, a->name.s->s);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
   else if (hint) diag_hint(x->diags, d, "%s", hint);
   else diag_unknown(x, d, a->name, s->frame);

@@ -276,6 +276,7 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
     case SYM_STACK: {
       Diag *g = diag_add(x->diags, D_E101, span, "%s is known after its repeat block, not inside it", y->name->s);
       diag_at(x->diags, g, y->span, "stacked here");
+      diag_hint(x->diags, g, "name the value that is stacked, and read that; what an earlier turn had is a `state`");
       return fail(x);
     }
     case SYM_DEF: case SYM_MONOID: {
@@ -339,6 +340,7 @@ static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstIte
   }
   if (label_clashes(x, s, n)) return false;
   LabelVar *v = label_get(x, s->labels, n.s, n.span);
+  v->listed = true;
   if (set_has(*out, v)) {
     Diag *d = diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
     for (const AstItem *o = all->at; o < it; o++)
@@ -615,11 +617,20 @@ static Core *core_cast(Elab *x, Scope *s, const Ast *a) {
   return c ? core_with(x, CORE_CAST, a->span, type_firm(a->dtype), 1, &c) : NULL;
 }
 
+static bool size_of_dim(Elab *x, Scope *s, const Ast *a) {
+  const Symbol *y = frame_find(s->frame, a->name.s) ? NULL : scope_symbol(x, s, a->name.s);
+  if (!y || y->kind != SYM_DIM) return false;
+  Diag *d = diag_add(x->diags, D_E052, a->name.span, "`size` is of a label, and %s is a dim", y->name->s);
+  diag_at(x->diags, d, y->span, "defined here");
+  diag_hint(x->diags, d, "a dim is a size itself: write `%s`", y->name->s);
+  return true;
+}
+
 static Core *core_size(Elab *x, Scope *s, const Ast *a) {
   Local *l = frame_find(s->frame, a->name.s);
   LabelVar *v = NULL;
   if (l && l->direct && l->direct->kind == CORE_LABEL) v = label_here(x, s->labels, l->direct->label), l->used = true;
-  else if (label_clashes(x, s, a->name)) return fail(x);
+  else if (size_of_dim(x, s, a) || label_clashes(x, s, a->name)) return fail(x);
   else v = label_get(x, s->labels, a->name.s, a->span);
   v->used = true;
   Core *c = core_new(x, CORE_SIZE, a->span, (Type){DT_I64, WEAK_INDEX}, (LabelSet){0});

@@ -147,6 +147,26 @@ static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
   return true;
 }
 
+/* What is wrong inside of a def of another file is said of the program's call of it. */
+static Span shown_at(Elab *x, const Obligation *o) {
+  const Frame *f = o->frame;
+  while (f && f->parent) f = f->parent;
+  const Source *own = x->program->file->src;
+  return f && o->span.src != own && f->call.src == own ? f->call : o->span;
+}
+
+static bool is_outside(Span shown, const Obligation *o) { return shown.src != o->span.src; }
+
+static void note_def(Elab *x, Diag *d, const Obligation *o) {
+  if (!is_outside(d->spans.at[0].span, o)) {
+    diag_called(x, d, o->frame);
+    return;
+  }
+  const char *note = d->spans.at[0].note;
+  d->spans.at[0].note = NULL;
+  diag_at(x->diags, d, o->span, "%s", note ? note : "in this def");
+}
+
 static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
   int64_t at, size;
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "", *of = o->name ? o->name->s : "it";
@@ -161,26 +181,30 @@ static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
 }
 
 static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
-  Diag *d = diag_add(x->diags, D_E110, o->span, o->name ? "this index of %s can be out of range" : "this index can be out of range", o->name ? o->name->s : "");
+  Span at = shown_at(x, o), read = is_outside(at, o) ? at : o->read;
+  const char *of = o->name ? arena_printf(x->arena, " of %s", o->name->s) : "";
+  Diag *d = diag_add(x->diags, D_E110, at, "this index%s can be out of range", of);
   note_range(x, d, o, p);
   if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
     diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it", (long long)o->extent->i - 1);
   } else {
     const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
-    diag_hint(x->diags, d, "say what stands there instead: `%s ?" "? %s`", source_text(x, o->read), o->dtype == DT_BOOL ? "false" : "0");
-    if (x->red.n && !(o->extent->has & HAS_LABEL))
+    diag_hint(x->diags, d, "say what stands there instead: `%s ?" "? %s`", source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
+    if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
       diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`", o->low ? arena_printf(x->arena, "%s >= 0", e) : "",
                 o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
   }
-  diag_called(x, d, o->frame);
+  note_def(x, d, o);
 }
 
 static void complain_empty(Elab *x, const Obligation *o, const Proof *p) {
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "";
-  Diag *d = diag_add(x->diags, D_E111, o->span, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
+  Span at = shown_at(x, o);
+  Diag *d = diag_add(x->diags, D_E111, at, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
   if (*where) diag_note(x->diags, d, "nothing to reduce at %s", where);
-  diag_hint(x->diags, d, "say what it is then: `(%s) ?" "? 0`", source_text(x, o->whole));
-  diag_called(x, d, o->frame);
+  if (is_outside(at, o)) diag_hint(x->diags, d, "say what it is then: `%s ?" "? 0`", source_text(x, at));
+  else diag_hint(x->diags, d, "say what it is then: `(%s) ?" "? 0`", source_text(x, o->whole));
+  note_def(x, d, o);
 }
 
 static void complain_value(Elab *x, const Obligation *o, const Proof *p, const char *what) {
@@ -189,7 +213,7 @@ static void complain_value(Elab *x, const Obligation *o, const Proof *p, const c
   else diag_note(x->diags, d, "a predicate leaves some points out");
   const char *e = source_text(x, o->span), *end = e[0] && e[strlen(e) - 1] == ')' ? "" : ")";
   diag_hint(x->diags, d, "say what stands there instead: `%s%s%s ?" "? 0`", *end ? "(" : "", e, end);
-  diag_called(x, d, o->frame);
+  note_def(x, d, o);
 }
 
 static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {

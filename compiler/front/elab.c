@@ -61,7 +61,7 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
 
 /* ---- bodies ----------------------------------------------------------------------------------- */
 
-static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->reduced; }
+static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->reduced || v->listed; }
 
 static void complain_unknown(Elab *x, const LabelVar *v) {
   Diag *d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
@@ -125,9 +125,11 @@ static bool type_fits(Elab *x, const Core *c, int dtype, Span typed) {
   bool ok = t.dtype == to || dtype_is_float(to) || (t.weak && t.weak != WEAK_REAL && to != DT_BOOL);
   if (t.dtype == DT_BOOL && to != DT_BOOL) ok = false;
   if (!ok && dtype_is_int(t.dtype) && dtype_is_int(to)) ok = dtype_join(t.dtype, to) == to;
-  if (ok && c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && dtype_is_int(to) && c->e->kind == EX_INT && !dtype_holds(to, c->e->i)) {
+  bool literal = c->kind == CORE_CONST && c->type.weak == WEAK_LITERAL && c->e->kind == EX_INT;
+  if (ok && literal && dtype_is_int(to) && !dtype_holds(to, c->e->i)) {
     Diag *g = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, dtype_name(to));
     if (typed.src) diag_at(x->diags, g, typed, "%s", dtype_name(to));
+    diag_hint(x->diags, g, "write a wider dtype, such as `i64`, or a smaller number");
     return false;
   }
   if (ok) return true;

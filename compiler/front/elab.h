@@ -42,6 +42,7 @@ struct LabelVar {
   VEC(ExtentFact) facts;     /* at the root: what says how large it is */
   const Expr *extent;        /* at the root, once solved */
   bool left, used, failed;   /* on an equation's left; occurs in a body; already complained about */
+  bool listed;               /* stands in the brackets of a reducer or a call */
   const Ast *reduced;        /* the last reducer that binds it, for messages */
   const struct Frame *frame; /* the def that it was made in, for messages */
   Labels *level;             /* the argument whose own label it is; NULL: the equation's */

@@ -64,6 +64,7 @@ void label_unify(LabelVar *a, LabelVar *b, Arena *arena) {
   for (uint32_t i = 0; i < b->facts.len; i++) vec_push(arena, a->facts, b->facts.at[i]);
   a->used |= b->used;
   if (!a->reduced) a->reduced = b->reduced;
+  a->listed |= b->listed;
   b->same = a;
 }
 
@@ -197,7 +198,8 @@ static void mark_parts(Elab *x, Diag *d, const GroupFact *g) {
 }
 
 static void complain_divide(Elab *x, const GroupFact *g, const Expr *known) {
-  Diag *d = diag_add(x->diags, D_E062, g->span, "the group does not divide: this dimension of %s is %s, which is not a multiple of %s", g->from,
+  Diag *d = diag_add(x->diags, D_E062, g->span,
+                     "the group does not divide: this dimension of %s is %s, which is not a multiple of %s", g->from,
                      extent_text(x, g->total), extent_text(x, known));
   mark_parts(x, d, g);
   diag_hint(x->diags, d, "the labels of a group multiply to the dimension that they split");
@@ -279,7 +281,8 @@ static void extent_missing(Elab *x, LabelVar *v) {
     diag_at(x->diags, d, y->span, "a tensor");
     diag_hint(x->diags, d, "`size` is of a label, not of a tensor");
   } else {
-    diag_hint(x->diags, d, v->left ? "give it on the left: `%s:SIZE`" : v->reduced ? "give it in the reducer: `%s:SIZE`" : "give it where it is bound: `%s:SIZE`", name);
+    const char *where = v->left ? "on the left" : v->reduced ? "in the reducer" : "where it is bound";
+    diag_hint(x->diags, d, "give it %s: `%s:SIZE`", where, name);
     if (g) diag_at(x->diags, d, g->span, "all sizes but one must be known");
     else diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not", name, name);
   }

@@ -15,10 +15,13 @@ Ex ex_convert(Elab *x, Ex a, DType t) {
   return a;
 }
 
+enum { KEEP_INTS = 64 }; /* beside a DType to widen to: integers stay integers, under // and % and ^ */
+
 /* Reads inside a reduction are widened to its accumulator's type first (rule 8): only to a type that holds all values. */
 static Ex widened(Elab *x, Ex a, int widen) {
   if (widen < 0 || a.type.weak) return a;
-  DType from = a.type.dtype, to = (DType)widen;
+  DType from = a.type.dtype, to = (DType)(widen & ~KEEP_INTS);
+  if ((widen & KEEP_INTS) && !dtype_is_float(from)) return a;
   bool same = dtype_is_float(from) == dtype_is_float(to) || (!dtype_is_float(from) && dtype_is_float(to));
   if (!same || (from != DT_BOOL && dtype_size(from) >= dtype_size(to)) || to == DT_BOOL) return a;
   if (from == DT_BOOL) return a; /* becomes a number by the operation that it stands in */
@@ -228,6 +231,8 @@ static Ex or_else(Elab *x, const Core *c, Ex a, int widen) {
 static bool is_chain(const Core *c) { return (c->kind == CORE_OP && c->n == 2) || c->kind == CORE_OR_ELSE; }
 
 static int widen_under(const Core *c, int widen) {
+  if (widen >= 0 && c->kind == CORE_OP && (c->op == OP_IDIV || c->op == OP_MOD || c->op == OP_POW) && dtype_is_float((DType)(widen & ~KEEP_INTS)))
+    return widen | KEEP_INTS;
   return c->kind == CORE_OP && op_info[c->op].rule == RULE_COMPARE ? -1 : widen;
 }
 

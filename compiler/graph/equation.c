@@ -107,7 +107,7 @@ static bool write_minus(Writer *w, const Expr *b) {
   if (b->kind == EX_INT)
     buf_printf(w->out, "%llu", (unsigned long long)(0 - (uint64_t)b->i));
   else
-    double_print(w->out, -b->f);
+    (b->dtype == DT_F64 ? double_print : float_print)(w->out, -b->f);
   return true;
 }
 
@@ -151,7 +151,7 @@ static void write_part(Writer *w, const Expr *e) {
     else
       buf_printf(w->out, "%lld", (long long)e->i);
     break;
-  case EX_REAL: double_print(w->out, e->f); break;
+  case EX_REAL: (e->dtype == DT_F64 ? double_print : float_print)(w->out, e->f); break;
   case EX_DIM: write_str(w, e->name, "?", 0); break;
   case EX_LABEL: write_str(w, w->names.label(w->names.ctx, e->i), "l", e->i); break;
   case EX_TURN: write_str(w, w->names.turn(w->names.ctx, e->i), "t", e->i); break;

@@ -271,7 +271,7 @@ ERRORS = {
     "singleton_axis_unsupported": Rule(r"error\[E00[16]\]", (2, "a label is one letter, and `\\(` is none")),
     "regroup_unsupported": Rule("Ein has groups", (2, "a label is one letter, and `\\(` is none")),
     "anonymous_axis_unsupported": Rule(r"error\[E110\]", (2, "a label is one letter, and `2` is none")),
-    "missing_arrow": Rule(r"error\[E078\](.|\n)*error\[E078\](.|\n)*error\[E078\]", (2, "there is no `->`")),
+    "missing_arrow": Rule(r"error\[E078\]: labels i, j and k ", (2, "there is no `->`")),
     "too_many_axes_over_52": Rule(r"error\[E073\]", (2, "more than 30 labels in one operand")),
 }
 LABEL = {"numpy_einsum-0018": "j", "numpy_einsum-0020": "i", "numpy_einsum-0021": "i", "numpy_einsum-0022": "b",

@@ -481,8 +481,8 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
   const char *hint = foreign_function(a->name.s->s);
-  const char *what = known ? "%s is not a function" : later ? "%s is not known here" : "no function %s is known here";
-  Diag *d = diag_add(x->diags, D_E070, a->name.span, what, a->name.s->s);
+  const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
   else if (hint) diag_hint(x->diags, d, "%s", hint);
   else diag_unknown(x, d, a->name, s->frame);

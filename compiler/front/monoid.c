@@ -45,6 +45,7 @@ bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
     if (!c || !id) return false;
     made = type_settle(c->type).dtype;
     if ((id->type.dtype == DT_BOOL) != (made == DT_BOOL)) return complain_identity(x, m, made, id);
+    if ((made == DT_BOOL) != (t == DT_BOOL)) break;
     *out = t;
     if (made == t) return true;
     t = made;

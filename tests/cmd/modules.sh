@@ -65,7 +65,7 @@ want 1 "$EIN" check u.ein
 says "things.ein:1:"
 says "dim B"
 says "an \`input\` cannot stand in a module"
-says "an equation cannot stand in a module"
+says "nor an equation"
 
 want 4 env EIN_STDLIB="$work/nowhere" "$EIN" check mat.ein
 says "standard library"

@@ -16,12 +16,13 @@ typedef struct Source {
   uint32_t id;
   Arena *arena;      /* the one it lives in */
   uint32_t *line; uint32_t n_lines; /* offsets of line starts, made by source_place on first use */
+  uint32_t last_at, last_column;    /* the place source_place was last asked for */
 } Source;
 
 typedef struct Span { Source *src; uint32_t at, end; } Span; /* half open; src NULL: nowhere */
 
 Source *source_new(Arena *a, const char *name, const char *bytes, size_t len);
-/* Reads a regular file of at most 2^30 bytes. On failure NULL and *why (a static or arena text). */
+/* Reads a regular file of at most 256 MiB. On failure NULL and *why (a static or arena text). */
 Source *source_read(Arena *a, const char *path, const char **why);
 /* a (s->arena will do) must live as long as s: the line table is kept in it. */
 void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */

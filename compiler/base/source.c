@@ -1,4 +1,5 @@
-/* base/source.c - source files: bytes, and lines counted only when somebody asks. */
+/* base/source.c - source files: bytes, and lines counted only when somebody asks. Columns are counted from the
+ * place asked for last where that lies before on the same line: a line may be megabytes long. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -9,7 +10,7 @@
 #include "diag.h"
 #include "utf8.h"
 
-enum { MAX_SOURCE = 1 << 30 };
+enum { MAX_SOURCE = 256 << 20 };
 
 static Source *source_over(Arena *a, const char *name, const char *bytes, size_t len) {
   static _Atomic uint32_t ids; /* orders complaints about several files; nothing else reads it */
@@ -34,7 +35,7 @@ static const char *read_all(Arena *a, int fd, char **bytes, size_t *len) {
   if (fstat(fd, &st) != 0) return strerror(errno);
   if (S_ISDIR(st.st_mode)) return "is a directory";
   if (!S_ISREG(st.st_mode)) return "is not a regular file";
-  if (st.st_size > MAX_SOURCE) return "is larger than 1 GiB";
+  if (st.st_size > MAX_SOURCE) return "is larger than 256 MiB";
   size_t size = (size_t)st.st_size, n = 0;
   *bytes = arena_alloc(a, size + 1);
   while (n < size) {
@@ -83,12 +84,15 @@ void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *co
     else
       hi = mid;
   }
-  *line = lo + 1;
-  *column = 1;
-  for (uint32_t p = s->line[lo], c; p < at; (*column)++) {
-    size_t k = utf8_read(s->bytes + p, s->len - p, &c);
-    p += k ? (uint32_t)k : 1;
+  uint32_t p = s->line[lo], k = 1;
+  if (s->last_at > p && s->last_at <= at) p = s->last_at, k = s->last_column;
+  for (uint32_t c; p < at; k++) {
+    size_t n = utf8_read(s->bytes + p, s->len - p, &c);
+    p += n ? (uint32_t)n : 1;
   }
+  if (p == at) s->last_at = at, s->last_column = k;
+  *line = lo + 1;
+  *column = k;
 }
 
 Span span_join(Span a, Span b) {

@@ -32,6 +32,7 @@ typedef struct Label {
   bool param;                /* of a def: never with a size */
   bool bare, said;           /* while writing: a read says its size; it was said */
   int64_t first;             /* while writing: not -1: split, this many times the rest */
+  int64_t at;                /* while trying out points */
 } Label;
 
 typedef enum { HELD, LITERAL, INDEX, REAL } Weak; /* a typed value, and three that bend */
@@ -49,7 +50,7 @@ typedef struct Tensor {
   Num num;
 } Tensor;
 
-typedef struct Turn { const char *name; int64_t most; bool known; } Turn; /* known: the bound is a size */
+typedef struct Turn { const char *name; int64_t most, at; bool known; } Turn; /* known: the bound is a size */
 
 typedef struct Node Node;
 
@@ -61,6 +62,8 @@ typedef struct Def {
   const char *name;
   uint32_t n_label, n_param, n_local;
   Label *label[2];
+  bool free[2];              /* the value has that label */
+  bool some;                 /* has no value over nothing */
   Param param[3], local[2];
   Node *e;
   Label **made; uint32_t n_made;
@@ -79,6 +82,7 @@ struct Node {
   bool konst;                /* folded by the compiler, to the integer i */
   bool grouped;              /* a reducer's labels are one group */
   bool where;                /* the last kid is a predicate */
+  bool call;                 /* sum(e): its labels are not written */
   int8_t acc;                /* sum:f64, or -1 */
   Ty ty;
   Num num;

@@ -10,7 +10,7 @@
 #include "diag.h"
 #include "utf8.h"
 
-enum { MAX_SOURCE = 256 << 20 };
+enum { FILE_MOST = 256 << 20, TEXT_MOST = INT32_MAX };
 
 static Source *source_over(Arena *a, const char *name, const char *bytes, size_t len) {
   static _Atomic uint32_t ids; /* orders complaints about several files; nothing else reads it */
@@ -24,7 +24,7 @@ static Source *source_over(Arena *a, const char *name, const char *bytes, size_t
 }
 
 Source *source_new(Arena *a, const char *name, const char *bytes, size_t len) {
-  BUG_UNLESS(len <= MAX_SOURCE);
+  BUG_UNLESS(len <= TEXT_MOST);
   char *copy = arena_alloc(a, len + 1);
   if (len) memcpy(copy, bytes, len);
   return source_over(a, name, copy, len);
@@ -35,7 +35,7 @@ static const char *read_all(Arena *a, int fd, char **bytes, size_t *len) {
   if (fstat(fd, &st) != 0) return strerror(errno);
   if (S_ISDIR(st.st_mode)) return "is a directory";
   if (!S_ISREG(st.st_mode)) return "is not a regular file";
-  if (st.st_size > MAX_SOURCE) return "is larger than 256 MiB";
+  if (st.st_size > FILE_MOST) return "is larger than 256 MiB";
   size_t size = (size_t)st.st_size, n = 0;
   *bytes = arena_alloc(a, size + 1);
   while (n < size) {

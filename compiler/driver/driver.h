@@ -103,9 +103,10 @@ Leave diags_leave(const Diags *d);
 void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 
 /* ---- files.c -------------------------------------------------------------------------------- */
-/* To a temporary name in the same folder, then renamed; "-" is stdout. */
+/* To a temporary name in the same folder, then renamed; "-" is stdout; a character device is written to. */
 Leave file_write(Session *s, const char *path, const char *bytes, size_t len);
 bool file_writable(Session *s, const char *path); /* an early look, with a complaint: before a long computation */
+bool file_is_device(const char *path);            /* a character device, as /dev/null */
 Source *stdin_read(Session *s);                   /* NULL after a complaint */
 const char *program_on_path(Arena *a, const char *name); /* NULL if there is none */
 /* Runs a program without a shell, `in` to its stdin, its stdout to *out; false with *why. */

@@ -14,7 +14,7 @@
 #include "driver.h"
 
 extern char **environ;
-enum { STDIN_MOST = 1 << 30 };
+enum { STDIN_MOST = PROGRAM_BYTES }; /* a program: all that standard input can be */
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
@@ -39,6 +39,19 @@ static Leave no_regular_file(Session *s, const char *path) {
   return fail(s, LEAVE_MACHINE, "cannot write %s: it is there, and no regular file", path);
 }
 
+bool file_is_device(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static Leave device_write(Session *s, const char *path, const char *bytes, size_t len) {
+  int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  bool ok = fd >= 0 && write_all(fd, bytes, len);
+  int why = errno;
+  if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
+  return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(why));
+}
+
 /* The file that a link leads to, and the mode of what is there: a replacement keeps it. */
 static Leave target_find(Session *s, const char **path, mode_t *mode) {
   struct stat st;
@@ -53,10 +66,11 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
 }
 
 Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
-  if (strcmp(path, "-") == 0) {
+  if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
     print(&(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
     return LEAVE_OK;
   }
+  if (file_is_device(path)) return device_write(s, path, bytes, len);
   const char *said = path;
   mode_t mask = umask(0), mode = 0666 & ~mask;
   umask(mask);
@@ -74,10 +88,11 @@ Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
 
 bool file_writable(Session *s, const char *path) {
   struct stat st;
-  const char *folder = folder_of(s->arena, path);
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return no_regular_file(s, path), false;
-  if (access(folder, W_OK | X_OK) == 0) return true;
-  fail(s, LEAVE_MACHINE, "cannot write %s: %s: %s", path, folder, strerror(errno));
+  bool there = stat(path, &st) == 0, device = there && S_ISCHR(st.st_mode);
+  if (there && !device && !S_ISREG(st.st_mode)) return no_regular_file(s, path), false;
+  const char *what = device ? path : folder_of(s->arena, path);
+  if (access(what, device ? W_OK : W_OK | X_OK) == 0) return true;
+  fail(s, LEAVE_MACHINE, "cannot write %s: %s: %s", path, what, strerror(errno));
   return false;
 }
 
@@ -95,7 +110,8 @@ Source *stdin_read(Session *s) {
     }
     if (n == 0) return source_new(s->arena, "<stdin>", b.s, b.len);
     if (b.len + (size_t)n > STDIN_MOST) {
-      fail(s, LEAVE_MACHINE, "standard input is larger than 1 GiB");
+      fail(s, LEAVE_MACHINE, "standard input is larger than %d MiB, the most that is read of a program",
+           STDIN_MOST >> 20);
       return NULL;
     }
     buf_add(&b, piece, (size_t)n);

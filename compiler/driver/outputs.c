@@ -11,7 +11,8 @@ static bool ends_in(const char *s, const char *end) {
   return n > m && strcmp(s + n - m, end) == 0;
 }
 
-/* "w.safetensors:layer0" has a key; otherwise the key is the output's name. */
+/* "w.safetensors:layer0" has a key; otherwise the key is the output's name. A device gets the bare elements, unless
+ * its name says more. */
 static bool target_path(Session *s, Target *t, const char *path) {
   const char *member = strstr(path, ".safetensors:");
   t->path = path;
@@ -21,7 +22,7 @@ static bool target_path(Session *s, Target *t, const char *path) {
     t->key = member + 13;
   }
   if (ends_in(t->path, ".npy") || ends_in(t->path, ".raw") || ends_in(t->path, ".bin") ||
-      ends_in(t->path, ".safetensors"))
+      ends_in(t->path, ".safetensors") || file_is_device(t->path))
     return true;
   fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors",
        path);
@@ -52,7 +53,7 @@ static Leave target_add(Session *s, Targets *out, const char *name, const char *
   if (!target_path(s, &t, path)) return LEAVE_USAGE;
   for (uint32_t i = 0; i < out->len; i++) {
     const Target *o = &out->at[i];
-    if (strcmp(o->path, t.path) == 0 &&
+    if (strcmp(o->path, t.path) == 0 && !file_is_device(t.path) &&
         (!ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
       return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name,
                   path);
@@ -62,9 +63,9 @@ static Leave target_add(Session *s, Targets *out, const char *name, const char *
   return LEAVE_OK;
 }
 
-/* all=DIR/: each as DIR/NAME.npy; all=FILE.safetensors: each under its name. */
+/* all=DIR/: each as DIR/NAME.npy; all=FILE.safetensors: each under its name; all=/dev/null: each there. */
 static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char *path) {
-  bool one = ends_in(path, ".safetensors");
+  bool one = ends_in(path, ".safetensors") || file_is_device(path);
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
   const char *folder = arena_printf(s->arena, "%.*s", (int)n, path);

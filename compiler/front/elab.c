@@ -429,6 +429,8 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
   x->module = holds_definitions_only(p->file);
   for (uint32_t k = 0; k < p->file->stmts.len; k++) elab_stmt(x, p->file->stmts.at[k]);
+  for (uint32_t k = 0; k < x->top.all.len; k++)
+    if (x->top.all.at[k]->kind == SYM_DEF && !x->top.all.at[k]->used) def_names_check(x, x->top.all.at[k]);
   if (f->diags->errors) return NULL;
   if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
     Span end = p->file->stmts.at[p->file->stmts.len - 1]->span;

@@ -8,6 +8,7 @@
  *   symbols.c  names and scopes        types.c    dtype rules        core.c    AST -> Core
  *   calls.c    defs, functions         extents.c  label extents      lower.c   Core -> EinGraph
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
+ *   defs.c     names in a def's body      vertex.c   a vertex in the making
  *   monoid.c   users' monoids          elab.c     statements, and the door graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
@@ -316,6 +317,9 @@ bool mentions(const Expr *e, uint32_t from, uint32_t to);          /* a label wi
  * run, and the rest is complained about. Without: what mentions no reduced label is returned. */
 Obligation *discharge(Elab *x, Obligation *list, Facts f);
 void discharge_all(Elab *x, Obligation *list, Facts f, const char *what);
+
+/* defs.c */
+void def_names_check(Elab *x, const Symbol *y);                /* a def of the main file that nobody calls */
 
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);

@@ -148,8 +148,8 @@ static void module_read(Reader *r, const char *real, const char *shown, Span use
   }
   const char *why;
   Source *src = source_read(r->arena, real, &why);
-  if (!src) {
-    diag_add(r->f->diags, D_E040, use, "cannot read the module %s: %s", shown, why);
+  if (!src) { /* the prelude that cannot be read is the machine's fault, not the program's */
+    diag_add(r->f->diags, use.src ? D_E040 : D_E009, use, "cannot read the module %s: %s", use.src ? shown : real, why);
     return;
   }
   src->name = shown;
@@ -257,9 +257,11 @@ static void uses_read(Reader *r, const AstFile *file, const char *real, const ch
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-static void prelude_read(Reader *r) {
+/* `main`, where the program lies: the prelude itself may be checked as any file. */
+static void prelude_read(Reader *r, const char *main) {
   const char *real =
       r->stdlib ? real_path(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
+  if (real && main && strcmp(real, main) == 0) return;
   if (real)
     module_read(r, real, "stdlib/prelude.ein", (Span){0});
   else
@@ -272,7 +274,7 @@ static Program *program_over(Front *f, Source *src, const char *real) {
   Program *p = NEW(f->arena, Program);
   Reader r = {.f = f, .arena = f->arena, .program = p};
   if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
-  prelude_read(&r);
+  prelude_read(&r, real);
   p->file = parse_file(f->arena, f->strings, src, f->diags);
   if (real) r.root = root_find(f->arena, real);
   vec_push(f->arena, r.open, ((Open){real ? real : "", src->name}));
@@ -339,14 +341,27 @@ static bool size_binary(Op op, int64_t a, int64_t b, int64_t *out) {
   }
 }
 
+static bool size_of(const Sizes *z, const Ast *e, int64_t *out);
+
+/* a + b + c + ...: as long as a file allows, so the way back up from the first operand is a list. */
+static bool size_of_chain(const Sizes *z, const Ast *e, int64_t *out) {
+  VEC(const Ast *) above = {0};
+  for (; e->kind == AST_BINARY; e = e->a) vec_push(z->arena, above, e);
+  bool ok = size_of(z, e, out);
+  while (ok && above.len) {
+    int64_t b;
+    e = vec_pop(above);
+    ok = size_of(z, e->b, &b) && size_binary((Op)e->op, *out, b, out);
+  }
+  return ok;
+}
+
 static bool size_of(const Sizes *z, const Ast *e, int64_t *out) {
-  int64_t a, b;
   switch (e->kind) {
   case AST_INT: *out = e->i; return !e->big;
   case AST_PAREN: return size_of(z, e->a, out);
-  case AST_NEG: return size_of(z, e->a, &a) && sub_ok(0, a, out);
-  case AST_BINARY:
-    return size_of(z, e->a, &a) && size_of(z, e->b, &b) && size_binary((Op)e->op, a, b, out);
+  case AST_NEG: return size_of(z, e->a, out) && sub_ok(0, *out, out);
+  case AST_BINARY: return size_of_chain(z, e, out);
   case AST_NAME: {
     const DimValue *v = map_find(&z->known, e->name.s);
     if (!v || v == &unknown) return false;

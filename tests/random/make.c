@@ -674,11 +674,31 @@ static Label *call_label(Ctx *c, const Def *d, uint32_t k, const Node *n) {
   return NULL;
 }
 
+/* In a def, a parameter that has the label; else with no labels but those around and this one. */
+static Node *argument_labelled(const Ctx *out, Label *l, const Param *p) {
+  Ctx c = *out;
+  if (!l->param) {
+    bool there = false;
+    for (uint32_t i = 0; i < c.n; i++) there |= c.lab[i] == l;
+    if (!there) c.lab[c.n++] = l;
+    return argument_with(&c, l, p->dtype);
+  }
+  for (uint32_t k = 0; k < c.def->n_param; k++) {
+    Param *q = &c.def->param[k];
+    if (q->plain || q->label != l || q->dtype != p->dtype) continue;
+    Node *n = node_new(c.g, E_LOCAL, (Ty){q->dtype, HELD});
+    n->word = q->name;
+    q->stands |= p->stands;
+    return n;
+  }
+  return NULL;
+}
+
 static Node *call_argument(Ctx *c, const Param *p, const Node *call, const Def *d, int depth) {
   Gen *g = c->g;
   if (p->plain) return node_int(g, below(&g->rng, 4));
   for (uint32_t k = 0; k < d->n_label && p->label; k++)
-    if (p->label == d->label[k]) return call->lab[k]->param ? NULL : argument_with(c, call->lab[k], p->dtype);
+    if (p->label == d->label[k]) return argument_labelled(c, call->lab[k], p);
   return make_typed(c, p->dtype, true, depth - 1);
 }
 
@@ -696,7 +716,7 @@ static Node *make_call(Ctx *out, Want w, int depth) {
     n->lab[n->n_lab++] = l;
   }
   for (uint32_t k = 0; k < d->n_param; k++)
-    if (!(n->kid[n->n++] = call_argument(&c, &d->param[k], n, d, depth))) return NULL;
+    if (!(n->kid[n->n++] = call_argument(out, &d->param[k], n, d, depth))) return NULL;
   if (d->n_label && !c.def && chance(&g->rng, 25)) n->where = true, n->kid[n->n++] = make_expr(&c, WANT_BOOL, 0);
   bool zero = false;
   for (uint32_t k = 0; k < n->n_lab; k++) zero |= n->lab[k]->param || n->lab[k]->ext->value == 0;

@@ -1,5 +1,6 @@
 /* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
  * --expect compared with what the program's own comments say. */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,16 +27,30 @@ static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at)
   return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
 }
 
-/* A tensor may take half of this machine's memory, and 16 GiB at most: refused is better than
- * swapped. */
-static int64_t bytes_most(void) {
-  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE), most = (int64_t)1 << 34;
-  int64_t half = pages > 0 && size > 0 ? pages / 2 * size : most;
-  return half < most ? half : most;
+/* What this machine has, or what this container may use of it; 0: not known. */
+static int64_t memory_here(void) {
+  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE), allowed;
+  int64_t all = pages > 0 && size > 0 ? pages * size : 0;
+  char text[32];
+  int fd = open("/sys/fs/cgroup/memory.max", O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
+  if (fd >= 0) close(fd);
+  while (n > 0 && text[n - 1] == '\n') n--;
+  bool limited = n > 0 && int64_read(text, (size_t)n, &allowed) && allowed > 0; /* else it says `max` */
+  return limited && (!all || allowed < all) ? allowed : all;
+}
+
+/* A tensor may take half of that, and 16 GiB at most; all together may take three quarters: refused is better than
+ * swapped, or killed. */
+static void limits_set(Eval *e) {
+  int64_t all = memory_here(), most = (int64_t)1 << 34;
+  e->max_bytes = all && all / 2 < most ? all / 2 : most;
+  e->max_live = all / 4 * 3;
 }
 
 Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e) {
-  *e = (Eval){.arena = s->arena, .graph = j->graph, .max_bytes = bytes_most()};
+  *e = (Eval){.arena = s->arena, .graph = j->graph};
+  limits_set(e);
   Leave l = given_read(s, j, given, e);
   if (l) return l;
   const char *error = NULL;

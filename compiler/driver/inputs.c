@@ -186,8 +186,9 @@ static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x)
   return true;
 }
 
+/* *left: what all inputs may still take; 0: no limit. */
 static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *n, const Given *g,
-                        EvalArray *x) {
+                        EvalArray *x, int64_t *left) {
   ein_error err = {0};
   int64_t bytes;
   if (!shape_read(s, j, n, x))
@@ -197,6 +198,10 @@ static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *
   if (st == EIN_OK && bytes > e->max_bytes)
     return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; the limit here is %lld",
                 n->name->s, (long long)bytes, (long long)e->max_bytes);
+  if (st == EIN_OK && *left > 0 && bytes >= *left)
+    return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; all inputs together may take %lld",
+                n->name->s, (long long)bytes, (long long)e->max_live);
+  if (*left > 0) *left -= bytes;
   if (st == EIN_OK) {
     x->data = arena_alloc(s->arena, (size_t)bytes + 1);
     st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
@@ -227,6 +232,7 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
   const EinGraph *g = j->graph;
   Leave l = dims_read(s, j, e);
+  int64_t left = e->max_live;
   EvalInput *in = NEW_ARRAY(s->arena, EvalInput, g->inputs.len + 1);
   for (uint32_t i = 0; i < g->inputs.len && l == LEAVE_OK; i++) {
     const EinNode *n = g->inputs.at[i];
@@ -239,7 +245,7 @@ Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
       continue;
     }
     in[e->n_input].name = n->name;
-    l = input_read(s, j, e, n, from, &in[e->n_input++].array);
+    l = input_read(s, j, e, n, from, &in[e->n_input++].array, &left);
   }
   e->input = in;
   return l;

@@ -15,27 +15,33 @@ static bool visible(const Body *b, Str name) { return symbol_find(b->x, name, b-
 
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
 
+/* Every node below a; chains of operators by a loop. */
+typedef void Visit(Body *b, const Ast *a);
+static void walk(Body *b, const Ast *a, Visit *visit) {
+  for (; a && is_chain(a); a = a->a) walk(b, a->b, visit);
+  if (!a) return;
+  visit(b, a);
+  walk(b, a->a, visit);
+  walk(b, a->b, visit);
+  walk(b, a->c, visit);
+  walk(b, a->where, visit);
+  for (uint32_t i = 0; i < a->items.len; i++) walk(b, a->items.at[i].e, visit);
+  for (uint32_t i = 0; i < a->args.len; i++) walk(b, a->args.at[i], visit);
+}
+
 /* ---- labels that something in the body binds --------------------------------------------------- */
 
-static void labels_of(Body *b, const AstItems *items) {
+static void know_labels(Body *b, const AstItems *items) {
   for (uint32_t i = 0; i < items->len; i++) {
     const AstItem *it = &items->at[i];
     if (it->name.s) know(b, it->name.s);
     if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) know(b, it->e->name.s);
-    labels_of(b, &it->part);
+    know_labels(b, &it->part);
   }
 }
 
-static void bound_in(Body *b, const Ast *a) {
-  for (; a && is_chain(a); a = a->a) bound_in(b, a->b);
-  if (!a) return;
-  if (a->kind == AST_REDUCE || a->kind == AST_CALL || a->kind == AST_SUBST) labels_of(b, &a->items);
-  bound_in(b, a->a);
-  bound_in(b, a->b);
-  bound_in(b, a->c);
-  bound_in(b, a->where);
-  for (uint32_t i = 0; i < a->items.len; i++) bound_in(b, a->items.at[i].e);
-  for (uint32_t i = 0; i < a->args.len; i++) bound_in(b, a->args.at[i]);
+static void labels_bound(Body *b, const Ast *a) {
+  if (a->kind == AST_REDUCE || a->kind == AST_CALL || a->kind == AST_SUBST) know_labels(b, &a->items);
 }
 
 /* ---- names that nothing explains --------------------------------------------------------------- */
@@ -46,36 +52,24 @@ static void complain(Body *b, const Ast *a, DiagCode code) {
   if (!diag_unknown(b->x, d, a->name, &f)) diag_hint(b->x->diags, d, "a def sees its labels, its parameters and what is defined before it");
 }
 
-static void name_checked(Body *b, const Ast *a) {
+static void name_known(Body *b, const Ast *a) {
   Str s = a->name.s;
   if (!s || map_find(&b->known, s) || visible(b, s)) return;
   if (a->kind == AST_NAME) complain(b, a, D_E075);
   else if (a->kind == AST_INDEX || (a->kind == AST_CALL && !name_is_builtin(s))) complain(b, a, D_E070);
 }
 
-static void names_in(Body *b, const Ast *a) {
-  for (; a && is_chain(a); a = a->a) names_in(b, a->b);
-  if (!a) return;
-  name_checked(b, a);
-  names_in(b, a->a);
-  names_in(b, a->b);
-  names_in(b, a->c);
-  names_in(b, a->where);
-  for (uint32_t i = 0; i < a->items.len; i++) names_in(b, a->items.at[i].e);
-  for (uint32_t i = 0; i < a->args.len; i++) names_in(b, a->args.at[i]);
-}
-
 void def_names_check(Elab *x, const Symbol *y) {
   const AstStmt *s = y->stmt;
   if (s->span.src != x->program->file->src) return;
   Body b = {.x = x, .def = s, .order = y->order, .known = map_new(x->arena)};
-  labels_of(&b, &s->items);
+  know_labels(&b, &s->items);
   for (uint32_t i = 0; i < s->params.len; i++) know(&b, s->params.at[i].s);
-  for (uint32_t i = 0; i < s->body.len; i++) bound_in(&b, s->body.at[i]->e);
-  bound_in(&b, s->e);
+  for (uint32_t i = 0; i < s->body.len; i++) walk(&b, s->body.at[i]->e, labels_bound);
+  walk(&b, s->e, labels_bound);
   for (uint32_t i = 0; i < s->body.len; i++) {
-    names_in(&b, s->body.at[i]->e);
+    walk(&b, s->body.at[i]->e, name_known);
     know(&b, s->body.at[i]->name.s);
   }
-  names_in(&b, s->e);
+  walk(&b, s->e, name_known);
 }

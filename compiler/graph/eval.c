@@ -79,6 +79,7 @@ static bool inputs_check(Run *r) {
     if (!x && !n->fallback)
       return eval_fail(r, EVAL_MISSING, n->place, "input %s is not given and has no default", node_name(r, n));
     if (x && (!size_of_node(r, n) || !input_fits(r, n, x))) return false;
+    if (x) r->live += x->count * (int64_t)cell_size(x->dtype);
   }
   return true;
 }
@@ -121,7 +122,7 @@ static bool nodes_run(Run *r, bool early) {
       h->done = true;
     }
     if (early) continue;
-    for (Held *d = h->drops; d; d = d->drop) held_drop(d);
+    for (Held *d = h->drops; d; d = d->drop) held_drop(r, d);
   }
   return true;
 }
@@ -189,8 +190,10 @@ static void need_all(Run *r) {
   while (s.stack.len) need_operands(&s, vec_pop(s.stack));
   s.early = false;
   for (uint32_t i = 0; i < g->outputs.len; i++) {
+    Held *h = held_of(r, g->outputs.at[i].node);
     need(&s, NULL, g->outputs.at[i].node);
-    held_of(r, g->outputs.at[i].node)->last = UINT32_MAX;
+    h->last = UINT32_MAX;
+    h->lasting = g->outputs.at[i].node->kind == EIN_VERTEX;
   }
   while (s.stack.len) need_operands(&s, vec_pop(s.stack));
   for (uint32_t i = 0; i < g->top->nodes.len; i++) {
@@ -236,16 +239,18 @@ static bool asserts_check(Run *r) {
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
+/* Into the caller's arena, what does not lie there yet: an input given, a state's last value. */
 static void outputs_copy(Run *r) {
   Arena *a = r->eval->arena;
   uint32_t n = r->graph->outputs.len;
   r->eval->output = NEW_ARRAY(a, EvalArray, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     EvalArray *o = &r->eval->output[i];
-    *o = held_of(r, r->graph->outputs.at[i].node)->array;
+    const Held *h = held_of(r, r->graph->outputs.at[i].node);
+    *o = h->array;
     size_t count = (size_t)o->count;
     o->shape = arena_copy(a, o->shape, o->rank * sizeof(int64_t));
-    o->data = arena_copy(a, o->data, count * cell_size(o->dtype));
+    if (!h->lasting) o->data = arena_copy(a, o->data, count * cell_size(o->dtype));
     if (o->has) o->has = arena_copy(a, o->has, count);
   }
 }
@@ -265,8 +270,8 @@ EvalStatus graph_eval(Eval *e, const char **error, Place *place) {
   e->output = NULL;
   eval_all(&r);
   for (uint32_t i = 0; i < r.n_held; i++) {
-    held_drop(&r.held[i]);
-    if (r.held[i].loop) loop_drop(r.held[i].loop);
+    held_drop(&r, &r.held[i]);
+    if (r.held[i].loop) loop_drop(&r, r.held[i].loop);
   }
   arena_free(r.arena);
   if (error) *error = r.error;

@@ -27,6 +27,7 @@ typedef struct Eval {        /* a computation: what it was given and what came o
   const EvalInput *input; uint32_t n_input; /* inputs not given take their default */
   EvalArray *output;         /* one for each of graph->outputs, in that order */
   int64_t max_bytes;         /* refuse a tensor larger than this; 0: 2^34 */
+  int64_t max_live;          /* refuse what takes more than this at one time, inputs and outputs included; 0: no limit */
   bool (*keep_going)(void *ctx); void *ctx; /* polled now and then; may be NULL */
 } Eval;
 

@@ -69,7 +69,9 @@ typedef struct Held {        /* what is kept for a node */
   EvalArray array;           /* data NULL: nothing yet */
   void *data;                /* the buffers that it owns, reused from turn to turn; array may point elsewhere */
   uint8_t *mask;
+  int64_t bytes;             /* of the buffers that it owns */
   bool sized, needed, early, done; /* early: an assert needs it */
+  bool lasting;              /* an output: its buffer lies in the caller's arena */
   uint32_t at, last;         /* in the program's region: its position, and that of its last user */
   struct Held *drop;         /* next one with the same last user; drops: the first whose last user this is */
   struct Held *drops;
@@ -83,6 +85,7 @@ typedef struct Run {
   Arena *arena;              /* dropped at the end */
   Held *held;                /* by node id */
   uint32_t n_held;
+  int64_t live;              /* bytes of all buffers, and of the inputs given */
   int64_t *turn;             /* by depth */
   uint32_t ticks;            /* points until keep_going is asked again */
   EvalStatus status;
@@ -123,14 +126,14 @@ bool size_count(Run *r, const EinNode *n, EvalArray *a); /* count from shape, wi
 bool held_room(Run *r, const EinNode *n, Held *h);     /* its own data buffer, and array on it, without has */
 bool held_mask(Run *r, const EinNode *n, Held *h);     /* its own mask; array.has is left alone */
 bool held_copy(Run *r, const EinNode *n, Held *h, const EvalArray *from); /* shapes are equal already */
-void held_drop(Held *h);
+void held_drop(Run *r, Held *h);
 const char *shape_text(Run *r, uint32_t rank, const int64_t *shape);
 
 /* ---- running --------------------------------------------------------------------------------- */
 bool vertex_run(Run *r, const EinNode *n);             /* eval_vertex.c */
 bool loop_run(Run *r, const EinNode *n);               /* eval_loop.c: a repeat with all its turns */
 bool loop_result(Run *r, const EinNode *n);            /*   FINAL, STACK or TURNS */
-void loop_drop(Loop *l);
+void loop_drop(Run *r, Loop *l);
 bool node_run(Run *r, const EinNode *n);               /* eval.c */
 bool scalar_get(Run *r, const EinNode *n, const EinNode *user, Cell *out); /* element 0 of a rank-0 tensor */
 

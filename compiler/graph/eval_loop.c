@@ -14,9 +14,9 @@ struct Loop {
   Held *stack;               /* one a stack */
 };
 
-void loop_drop(Loop *l) {
-  for (uint32_t i = 0; i < l->region->states.len; i++) held_drop(&l->spare[i]);
-  for (uint32_t i = 0; i < l->region->stacks.len; i++) held_drop(&l->stack[i]);
+void loop_drop(Run *r, Loop *l) {
+  for (uint32_t i = 0; i < l->region->states.len; i++) held_drop(r, &l->spare[i]);
+  for (uint32_t i = 0; i < l->region->stacks.len; i++) held_drop(r, &l->stack[i]);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */

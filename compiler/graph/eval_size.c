@@ -79,15 +79,33 @@ bool size_of_node(Run *r, const EinNode *n) {
   return h->sized;
 }
 
+/* So many more bytes, if that is not more than may be in use at one time. */
+static bool live_more(Run *r, const EinNode *n, Held *h, int64_t bytes) {
+  int64_t most = r->eval->max_live, live;
+  if (!add_ok(r->live, bytes, &live) || (most > 0 && live > most))
+    return eval_fail(r, EVAL_MEMORY, n->place, "%s takes %lld bytes, with %lld in use; the limit is %lld in all",
+                     node_name(r, n), (long long)bytes, (long long)r->live, (long long)most);
+  r->live = live;
+  h->bytes += bytes;
+  return true;
+}
+
 bool held_room(Run *r, const EinNode *n, Held *h) {
-  if (!h->data) h->data = calloc((size_t)h->array.count + 1, cell_size(h->array.dtype));
+  size_t count = (size_t)h->array.count + 1, size = cell_size(h->array.dtype);
+  if (!h->data) {
+    if (!live_more(r, n, h, h->array.count * (int64_t)size)) return false;
+    h->data = h->lasting ? arena_alloc(r->eval->arena, count * size) : calloc(count, size);
+  }
   h->array.data = h->data;
   h->array.has = NULL;
   return h->data || eval_fail(r, EVAL_MEMORY, n->place, "no memory for %s", node_name(r, n));
 }
 
 bool held_mask(Run *r, const EinNode *n, Held *h) {
-  if (!h->mask) h->mask = calloc((size_t)h->array.count + 1, 1);
+  if (!h->mask) {
+    if (!live_more(r, n, h, h->array.count)) return false;
+    h->mask = calloc((size_t)h->array.count + 1, 1);
+  }
   return h->mask || eval_fail(r, EVAL_MEMORY, n->place, "no memory for %s", node_name(r, n));
 }
 
@@ -100,9 +118,11 @@ bool held_copy(Run *r, const EinNode *n, Held *h, const EvalArray *from) {
   return true;
 }
 
-void held_drop(Held *h) {
-  free(h->data);
+void held_drop(Run *r, Held *h) {
+  if (!h->lasting) free(h->data);
   free(h->mask);
+  r->live -= h->bytes;
+  h->bytes = 0;
   h->data = NULL;
   h->mask = NULL;
 }

@@ -41,6 +41,7 @@ static const YYCTYPE *bad_bytes(Scanner *s, const YYCTYPE *p) {
   blank    = [ \t];
   newline  = "\n" | "\r\n";
   plain    = any \ (nul | bom | bidi | [\r\n]);
+  curly    = [\u201C-\u201F];
 
   digit    = [0-9];
   start    = L | Nl | "_";
@@ -158,6 +159,7 @@ static int word(Scanner *s, const YYCTYPE **start) {
       real         { GIVE(REAL); }
       (int | real) ("." | "'" | start) | "." int { cursor = word_end(s, cursor); FAULTY(FAULT_NUMBER, REAL); }
       "\""         { string(s, from); cursor = (const YYCTYPE *)s->at; GIVE(STRING); }
+      curly (plain \ (curly | ["]))* (curly | ["]) { FAULTY(FAULT_QUOTES, BAD); }
 
       "("          { GIVE(LP); }
       ")"          { GIVE(RP); }
@@ -188,7 +190,7 @@ static int word(Scanner *s, const YYCTYPE **start) {
       "**=" | "??=" | ":=" | "<>" | "===" | "!==" | "=>" | "->" | [\u2212\u2227\u2228\xAC] { GIVE(SLIP); }
 
       nul          { FAULTY(FAULT_NUL, BAD); }
-      "\r"         { FAULTY(FAULT_CR, BAD); }
+      "\r"         { fault(s, FAULT_CR, from, cursor); s->newline = true; s->line_start = offset(s, cursor); continue; }
       bom          { FAULTY(FAULT_BOM, BAD); }
       bidi         { FAULTY(FAULT_BIDI, BAD); }
       any          { FAULTY(FAULT_CHAR, BAD); }

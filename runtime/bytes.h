@@ -2,7 +2,7 @@
 /*
  * Where the readers' bytes come from and the writers' bytes go. A byte source is a file or a piece
  * of memory (tests and fuzzers use memory) with a known size; every read is checked against it. An
- * output is a temporary file that becomes the wanted one when it is whole.
+ * output is a temporary file that becomes the wanted one when it is whole, or a character device.
  */
 #ifndef EIN_BYTES_H
 #define EIN_BYTES_H
@@ -39,7 +39,7 @@ const char *ein_errno_text(int code, char buffer[32]);
 typedef struct ein_out {
   const char *name; /* borrowed */
   char *path;       /* the file wanted, links resolved */
-  char *temporary;
+  char *temporary;  /* NULL for a character device */
   int fd;
 } ein_out;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Output files: bytes in, a whole file out or none. See bytes.h.
+ * Output files: bytes in, a whole file out or none. A character device, as /dev/null, is written to
+ * as it stands. See bytes.h.
  */
 #define _XOPEN_SOURCE     700 /* realpath */
 #define _FILE_OFFSET_BITS 64
@@ -21,6 +22,11 @@ static ein_status out_failed(const char *name, const char *what, int code, ein_e
                        ein_errno_text(code, buffer));
 }
 
+static ein_status open_device(ein_out *out, ein_error *err) {
+  out->fd = open(out->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  return out->fd >= 0 ? EIN_OK : out_failed(out->name, "cannot write it", errno, err);
+}
+
 /* The file that shall be replaced, links resolved: renaming over a link would replace the link. */
 static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
   struct stat st;
@@ -28,6 +34,7 @@ static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
     out->path = realpath(path, NULL);
     if (!out->path || stat(out->path, &st) != 0)
       return out_failed(out->name, "cannot write it", errno, err);
+    if (S_ISCHR(st.st_mode)) return open_device(out, err);
     if (!S_ISREG(st.st_mode))
       return ein_error_set(err, EIN_ERR_IO, "%s: cannot write it: it is there and no regular file",
                            out->name);
@@ -76,7 +83,7 @@ static void out_free(ein_out *out) {
 ein_status ein_out_open(ein_out *out, const char *path, ein_error *err) {
   *out = (ein_out){.name = ein_short_name(path), .fd = -1};
   ein_status status = find_target(out, path, err);
-  if (status == EIN_OK) status = open_temporary(out, err);
+  if (status == EIN_OK && out->fd < 0) status = open_temporary(out, err);
   if (status != EIN_OK) out_free(out);
   return status;
 }
@@ -114,9 +121,9 @@ ein_status ein_out_finish(ein_out *out, ein_status status, ein_error *err) {
   if (out->fd < 0) return status;
   if (close(out->fd) != 0 && errno != EINTR && status == EIN_OK)
     status = out_failed(out->name, "writing failed", errno, err);
-  if (status == EIN_OK && rename(out->temporary, out->path) != 0)
+  if (status == EIN_OK && out->temporary && rename(out->temporary, out->path) != 0)
     status = out_failed(out->name, "cannot put the finished file in place", errno, err);
-  if (status != EIN_OK) unlink(out->temporary);
+  if (status != EIN_OK && out->temporary) unlink(out->temporary);
   out_free(out);
   return status;
 }

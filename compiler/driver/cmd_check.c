@@ -8,17 +8,31 @@ static Leave worse(Leave a, Leave b) {
   return a > b ? a : b;
 }
 
+/* In memory of its own, unless its complaints are wanted later: there may be thousands of programs. */
+static Leave check_one(Session *s, const Args *a, const char *path) {
+  Job j;
+  Session own = *s;
+  if (s->collect) {
+    Leave l = job_compile(s, &j, a, path);
+    session_fresh(s);
+    return l;
+  }
+  own.arena = arena_new();
+  own.strings = strings_new(own.arena);
+  own.exprs = exprs_new(own.arena);
+  session_fresh(&own);
+  Leave l = job_compile(&own, &j, a, path);
+  arena_free(own.arena);
+  return l;
+}
+
 Leave cmd_check(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_DIAGNOSTICS);
   if (!a->operands.len) return fail(s, LEAVE_USAGE, "which programs? ein check x.ein");
   Diags *all = diags_new(s->arena);
   if (format && strcmp(format, "json") == 0) s->collect = all;
   Leave l = LEAVE_OK;
-  for (uint32_t i = 0; i < a->operands.len; i++) {
-    Job j;
-    l = worse(l, job_compile(s, &j, a, a->operands.at[i]));
-    session_fresh(s);
-  }
+  for (uint32_t i = 0; i < a->operands.len; i++) l = worse(l, check_one(s, a, a->operands.at[i]));
   if (!s->collect) return l;
   Buf b = buf_new(s->arena);
   diags_json(all, &b);

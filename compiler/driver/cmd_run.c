@@ -27,17 +27,27 @@ static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at)
   return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
 }
 
-/* What this machine has, or what this container may use of it; 0: not known. */
-static int64_t memory_here(void) {
-  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE), allowed;
-  int64_t all = pages > 0 && size > 0 ? pages * size : 0;
+/* The number in a small file; 0 if there is none. */
+static int64_t number_in(const char *path) {
   char text[32];
-  int fd = open("/sys/fs/cgroup/memory.max", O_RDONLY | O_CLOEXEC);
+  int64_t v;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
   if (fd >= 0) close(fd);
   while (n > 0 && text[n - 1] == '\n') n--;
-  bool limited = n > 0 && int64_read(text, (size_t)n, &allowed) && allowed > 0; /* else it says `max` */
-  return limited && (!all || allowed < all) ? allowed : all;
+  return n > 0 && int64_read(text, (size_t)n, &v) && v > 0 ? v : 0;
+}
+
+/* What this machine has, or what this container may use of it; 0: not known. */
+static int64_t memory_here(void) {
+  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  int64_t all = pages > 0 && size > 0 ? pages * size : 0;
+  for (size_t i = 0; i < COUNT(limits); i++) {
+    int64_t most = number_in(limits[i]); /* without a limit it says `max`, or a number past all memory */
+    if (most && (!all || most < all)) all = most;
+  }
+  return all;
 }
 
 /* A tensor may take half of that, and 16 GiB at most; all together may take three quarters: refused is better than
@@ -184,7 +194,7 @@ Leave cmd_run(Session *s, Args *a) {
   if (l) return l;
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
   Job j;
-  l = job_read(s, &j, a->operands.at[0]);
+  l = job_read(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (arg_has(a, OPT_EXPECT)) return expect(s, &j, a);
   Words inputs = {0};

@@ -26,7 +26,15 @@ static Leave graph_file(Session *s, Job *j) {
   return LEAVE_OK;
 }
 
-Leave job_read(Session *s, Job *j, const char *path) {
+/* The complaints about what did parse, where nothing else than the text decides them. */
+static void job_rest(Session *s, Job *j, const Args *a) {
+  if (!s->diags->errors || a->given[OPT_DIM].len || !program_hangs_together(&s->front, j->program)) return;
+  bug_where = "graph_from_ast of a broken program";
+  program_rest(&s->front, j->program);
+  bug_where = NULL;
+}
+
+Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   *j = (Job){.path = path};
   if (ends_in(path, ".graph") || ends_in(path, ".eing")) return graph_file(s, j);
   if (strcmp(path, "-") == 0) {
@@ -35,6 +43,7 @@ Leave job_read(Session *s, Job *j, const char *path) {
     j->program = program_from_text(&s->front, src->name, src->bytes, src->len);
   } else
     j->program = program_read(&s->front, path);
+  job_rest(s, j, a);
   return s->diags->errors ? session_report(s) : LEAVE_OK;
 }
 
@@ -172,7 +181,7 @@ Leave job_graph(Session *s, Job *j, const Args *a) {
 }
 
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path) {
-  Leave l = job_read(s, j, path);
+  Leave l = job_read(s, j, a, path);
   if (l == LEAVE_OK) l = job_dims(s, j, a);
   return l == LEAVE_OK ? job_graph(s, j, a) : l;
 }

@@ -119,7 +119,7 @@ typedef struct Job {
   EinGraph *graph;            /* after job_graph (at once for a graph's text) */
   DimValues dims;             /* -D, and what the shapes of files say */
 } Job;
-Leave job_read(Session *s, Job *j, const char *path);
+Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */

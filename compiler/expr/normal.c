@@ -13,7 +13,7 @@
 #include "pool.h"
 #include "prove.h"
 
-enum { MOST_TERMS = 256, MOST_POWER = 8, PRODUCT_FUEL = 100000 };
+enum { MOST_TERMS = 256, MOST_POWER = 8, PRODUCT_FUEL = 100000, UNFIT_MOST = 1 << 22, UNFIT_SUM = 256 };
 
 /* ---- atoms and monomials --------------------------------------------------------------------- */
 
@@ -189,7 +189,8 @@ static int later_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* p->region becomes e and all below it up to the first of no region, latest first: each before its arguments. */
+/* p->region becomes e and all below it up to the first of no region, latest first: each before its arguments.
+ * Empty where it is large and many before it did not fit: such a sum is looked through again by each that holds it. */
 static void region_collect(Exprs *p, const Expr *e) {
   Walk *w = walk_take(p);
   p->region.len = 0;
@@ -199,6 +200,11 @@ static void region_collect(Exprs *p, const Expr *e) {
     if (walk_find(w, x)) continue;
     walk_put(p, w, x, x);
     vec_push(p->arena, p->region, x);
+    if (p->unfit > UNFIT_MOST && p->region.len > UNFIT_SUM) {
+      p->region.len = 0;
+      w->stack.len = 0;
+      break;
+    }
     for (uint32_t i = 0; in_region(x) && i < x->n; i++) vec_push(p->arena, w->stack, x->arg[i]);
   }
   walk_give(p, w);
@@ -242,14 +248,21 @@ static bool terms_add(Exprs *p, Terms *t, int64_t c, const Expr *normal) {
 }
 
 /* Each node's weight in the whole is known once all above it are done; so shared parts cost nothing. */
-static const Expr *sum_normal(Exprs *p, const Expr *e) {
+static bool region_sum(Exprs *p) {
   p->weight.len = p->sum.len = 0;
   for (uint32_t i = 0; i < p->region.len; i++) vec_push(p->arena, p->weight, i == 0);
   for (uint32_t i = 0; i < p->region.len; i++) {
     const Expr *x = p->region.at[i];
-    if (in_region(x) ? !weigh_args(p, i) : !terms_add(p, &p->sum, p->weight.at[i], normal_find(p, x))) return e;
+    if (in_region(x) ? !weigh_args(p, i) : !terms_add(p, &p->sum, p->weight.at[i], normal_find(p, x))) return false;
   }
-  return terms_join(&p->sum) ? terms_expr(p, &p->sum) : e;
+  return terms_join(&p->sum);
+}
+
+static const Expr *sum_normal(Exprs *p, const Expr *e) {
+  if (!p->region.len) return e;
+  if (region_sum(p)) return terms_expr(p, &p->sum);
+  p->unfit += p->region.len;
+  return e;
 }
 
 /* ---- products, quotients --------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct Exprs {
   Terms sum, a, b;       /* normal.c's: kept for their room */
   VEC(const Expr *) region;
   VEC(int64_t) weight;
+  uint64_t unfit;        /* nodes of sums that had no normal form: a coefficient past 64 bits */
   int64_t fuel;          /* terms that products may still make in this call */
 };
 

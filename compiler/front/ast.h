@@ -100,6 +100,7 @@ struct AstStmt {
   VEC(AstName) params;      /* of a def or monoid */
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
   bool block;               /* the def was written with { } */
+  bool broken;              /* of a file's statements: the parser complained about a part of it */
   Str text; Span text_span; /* assert's message, use's path */
 };
 
@@ -108,7 +109,10 @@ typedef struct AstFile {
   Source *src;
   VEC(AstStmt *) stmts;
   VEC(Span) comments;       /* in order; each from '#' to before the newline */
-  bool broken;              /* the parser complained */
+  bool broken;              /* the parser complained; then */
+  VEC(Str) lost;            /*   names that what it could not read may have defined, */
+  bool lost_head;           /*   perhaps others too, */
+  bool lost_all;            /*   or it could have been anything */
 } AstFile;
 
 /* Never NULL; what could not be parsed is left out and complained about. Identifiers are NFC;

@@ -475,7 +475,7 @@ static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
     if (!real && written < 0) sum = DT_F64;
     f->dtype = written >= 0 || !real ? sum : t;
     break;
-  case RED_MEAN: f->dtype = written >= 0 ? sum : real ? t : DT_F64; break;
+  case RED_MEAN: f->dtype = written >= 0 ? (dtype_is_float(sum) ? sum : DT_F64) : real ? t : DT_F64; break;
   case RED_SUM:
   case RED_PROD: f->dtype = written >= 0 ? sum : real ? t : DT_I64; break;
   default: /* max, min and their kin keep the dtype */

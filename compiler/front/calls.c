@@ -61,6 +61,8 @@ static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   for (uint32_t k = 0; k < body->free.n; k++)
     for (uint32_t i = 0; i < own->fresh.len; i++)
       if (own->fresh.at[i] == body->free.at[k]) outer[k] = own->origin.at[i];
+  for (uint32_t i = 0; i < own->fresh.len; i++) /* size(j), say, and no j: that of the label where it stands */
+    if (!set_has(body->free, own->fresh.at[i])) label_sized_outside(x, own->origin.at[i], own->fresh.at[i]);
   return bind_new(x, name, a->span, body, body->free, outer);
 }
 
@@ -266,7 +268,7 @@ static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
     const Local *l = frame_find(s->frame, a->name.s);
     if (l && !l->direct) return false;
     const Symbol *y = symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
-    if (!l && y && y->kind != SYM_TURN && !(y->kind == SYM_TENSOR && label_find(s->labels, a->name.s))) return false;
+    if (!l && y && y->kind != SYM_TURN && !(y->kind != SYM_DIM && label_known(s->labels, a->name.s))) return false;
   }
   Scope in = *s;
   in.reach = NULL;
@@ -346,6 +348,11 @@ static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   return c;
 }
 
+/* An argument that the body does not use has labels all the same. */
+static void argument_unused(Elab *x, Scope *s, const Bind *b) {
+  for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++) label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
+}
+
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const AstStmt *d = y->stmt;
   Frame *f = NEW(x->arena, Frame);
@@ -361,7 +368,9 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   if (!call_fits(x, d, a) || !frame_labels(x, s, a, f, own)) return fail(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
-  return ok ? expand_body(x, f, own, s->depth) : fail(x);
+  Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);
+  for (uint32_t i = 0; c && i < a->args.len; i++) argument_unused(x, s, f->locals.at[i].bind);
+  return c;
 }
 
 /* ---- the other calls -------------------------------------------------------------------------- */

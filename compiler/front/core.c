@@ -300,8 +300,8 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
     return l->bind ? core_use(x, s, l->bind, a->span) : fail(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
-  bool tensor = y && y->kind == SYM_TENSOR && y->node && y->node->rank;
-  if (y && !(tensor && (s->index || label_find(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
+  bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK);
+  if (y && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
 }
 
@@ -316,6 +316,7 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   if (name_is_label(x, s, n.s)) return false;
   Local *l = frame_find(s->frame, n.s);
   Symbol *y = scope_symbol(x, s, n.s);
+  if (!l && y->kind == SYM_TENSOR && !y->node) return x->failed = true; /* who knows what it is */
   const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim" : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
   Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
   diag_at(x->diags, d, l ? l->span : y->span, "defined here");

@@ -49,11 +49,11 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
     if (left_turn(x, it, l, stacks, i)) continue;
     uint32_t before = l->out.n, n = it->kind == ITEM_GROUP ? it->part.len : 1;
     for (uint32_t k = 0; k < n; k++) ok &= left_label(x, &s, it->kind == ITEM_GROUP ? &it->part.at[k] : it, l);
-    if (l->out.n > GRAPH_LABELS / 2 || l->rank > 63) {
-      diag_add(x->diags, D_E095, it->span, "more than %d labels in one equation", GRAPH_LABELS / 2);
-      ok = false;
-    }
     l->merge[l->rank++] = (uint8_t)(l->out.n - before);
+    if (l->out.n <= GRAPH_LABELS / 2 && l->rank <= GRAPH_RANK) continue;
+    if (l->rank > GRAPH_RANK) diag_add(x->diags, D_E095, it->span, "more than %d dimensions", GRAPH_RANK);
+    else diag_add(x->diags, D_E095, it->span, "more than %d labels in one equation", GRAPH_LABELS / 2);
+    ok = false;
   }
   if (!ok) x->failed = true;
   return ok;
@@ -262,8 +262,8 @@ static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
   equation_begin(x, d->name.s);
   Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1), .typed = s->dtype_span};
   Scope sc = {.labels = &l.labels};
-  Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len < 64};
-  if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than 63 dimensions");
+  Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len <= GRAPH_RANK};
+  if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than %d dimensions", GRAPH_RANK);
   for (uint32_t i = 0; i < d->items.len && r.ok; i++) declare_item(x, &sc, &d->items.at[i], &r, i);
   l.out = r.labels;
   EinNode *fallback = r.ok && s->e ? declare_default(x, s, d, &l) : NULL;
@@ -359,7 +359,7 @@ static void elab_monoid(Elab *x, const AstStmt *s) {
 }
 
 static void elab_assert(Elab *x, const AstStmt *s) {
-  equation_begin(x, NULL);
+  equation_begin(x, str_from(x->strings, "assert"));
   Left l = {.labels = {.map = map_new(x->arena)}, .merge = NEW_ARRAY(x->arena, uint8_t, 1)};
   Core *c = body_core(x, &l, s->e, NULL);
   if (!c || !want_bool(x, c, (Span){0}, "assert")) return;
@@ -381,6 +381,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
 /* ---- the program ------------------------------------------------------------------------------ */
 
 static void elab_stmt(Elab *x, const AstStmt *s) {
+  if (s->broken) return;
   switch (s->kind) {
     case STMT_DIM:
       for (uint32_t i = 0; i < s->decls.len; i++) elab_dim(x, &s->decls.at[i]);
@@ -395,11 +396,7 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
     case STMT_MONOID: elab_monoid(x, s); return;
     case STMT_ASSERT: elab_assert(x, s); return;
     case STMT_USE: return;
-    case STMT_STATE: case STMT_NEXT: {
-      Diag *d = diag_add(x->diags, D_E102, s->span, "`%s` stands only inside a repeat block", s->kind == STMT_STATE ? "state" : "next");
-      diag_hint(x->diags, d, "`repeat t < T { state W[i] = W0[i]; ...; next W[i] = ... }`");
-      return;
-    }
+    case STMT_STATE: case STMT_NEXT: bug("a state outside of a repeat"); /* the grammar has none */
   }
 }
 
@@ -410,7 +407,16 @@ static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
   x->region = x->graph->top;
   x->top.map = map_new(f->arena);
   x->syms = &x->top;
+  x->lost = map_new(f->arena);
   return x;
+}
+
+static void names_lose(Elab *x, const AstFile *f) {
+  for (uint32_t i = 0; i < f->lost.len; i++) {
+    Symbol *y = NEW(x->arena, Symbol);
+    *y = (Symbol){.kind = SYM_TENSOR, .name = f->lost.at[i], .state = -1, .quiet = true};
+    map_put(&x->lost, y->name, y);
+  }
 }
 
 /* A file of definitions is a module, whoever looks at it: nothing in it has to be used or output. */
@@ -422,8 +428,29 @@ static bool holds_definitions_only(const AstFile *f) {
   return true;
 }
 
+bool program_hangs_together(const Front *f, const Program *p) {
+  bool lost = p->file->lost_all;
+  for (uint32_t i = 0; i < p->modules.len; i++) lost = lost || p->modules.at[i].file->lost_all;
+  for (uint32_t i = 0; i < f->diags->all.len; i++) lost = lost || (f->diags->all.at[i]->code >= D_E040 || f->diags->all.at[i]->code == D_E009);
+  return !lost && f->diags->errors < f->diags->limit;
+}
+
+void program_rest(Front *f, const Program *p) {
+  DimValues none = {0};
+  uint32_t before = f->diags->all.len, n = before;
+  (void)graph_from_ast(f, p, &none);
+  for (uint32_t i = before; p->file->lost_head && i < f->diags->all.len; i++) {
+    Diag *g = f->diags->all.at[i];
+    if (g->code == D_E064 || g->code == D_E070 || g->code == D_E075) f->diags->errors--;
+    else f->diags->all.at[n++] = g;
+  }
+  if (p->file->lost_head) f->diags->all.len = n;
+}
+
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = elab_new(f, p, dims);
+  for (uint32_t i = 0; i < p->modules.len; i++) names_lose(x, p->modules.at[i].file);
+  names_lose(x, p->file);
   x->module = true;
   for (uint32_t i = 0; i < p->modules.len; i++)
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);

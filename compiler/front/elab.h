@@ -211,6 +211,7 @@ struct Elab {
   EinGraph *graph;
   const DimValues *dims;
   SymTable top, *syms;       /* syms: the innermost */
+  Map lost;                  /* Str -> Symbol: what statements that did not parse may have defined; silent wherever used */
   Block *block;              /* NULL at top level */
   EinRegion *region;         /* where vertices go now */
   VEC(const Expr *) hold;    /* asserts over dims */
@@ -241,8 +242,10 @@ void warn_unused(Elab *x, const SymTable *t);
 LabelVar *label_new(Elab *x, Str name, Span span);
 LabelVar *label_get(Elab *x, Labels *l, Str name, Span span);   /* made where it is not there */
 LabelVar *label_find(Labels *l, Str name);                       /* NULL where it was not mentioned yet */
+bool label_known(const Labels *l, Str name);                     /* mentioned, here or around an argument */
 LabelVar *label_here(Elab *x, Labels *l, LabelVar *v);           /* v, of the defs or equation around, as seen from here */
 void label_unify(LabelVar *a, LabelVar *b, Arena *arena);
+void label_sized_outside(Elab *x, LabelVar *outside, LabelVar *v); /* v, an argument's own, where nothing in there says its size */
 void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char *from);
 void group_fact(Elab *x, LabelSet parts, const Expr *total, Span span, const char *from);
 const char *extent_text(Elab *x, const Expr *e);                 /* to a user */

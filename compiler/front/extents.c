@@ -47,6 +47,11 @@ LabelVar *label_find(Labels *l, Str name) {
   return there ? map_find(&l->link, there) : NULL;
 }
 
+bool label_known(const Labels *l, Str name) {
+  while (l->outer) l = l->outer;
+  return map_find(&l->map, name) != NULL;
+}
+
 LabelVar *label_get(Elab *x, Labels *l, Str name, Span span) {
   if (l->outer) return label_link(x, l, label_get(x, l->outer, name, span), span);
   LabelVar *v = map_find(&l->map, name);
@@ -270,6 +275,10 @@ static GroupFact *group_with(Elab *x, const LabelVar *v) {
     for (uint32_t k = 0; k < x->groups.at[i].n; k++)
       if (label_root(x->groups.at[i].part[k]) == v) return &x->groups.at[i];
   return NULL;
+}
+
+void label_sized_outside(Elab *x, LabelVar *outside, LabelVar *v) {
+  if (!label_root(v)->facts.len && !group_with(x, label_root(v))) label_unify(outside, v, x->arena);
 }
 
 static void extent_missing(Elab *x, LabelVar *v) {

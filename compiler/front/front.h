@@ -41,6 +41,10 @@ bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const in
 /* The declaration of an input: dtype and rank; false if there is none of that name. */
 bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *span);
 
+/* After complaints of the parser: those about what did parse, without what did not and what hangs on that. It makes sense
+ * only where program_hangs_together. */
+bool program_hangs_together(const Front *f, const Program *p);
+void program_rest(Front *f, const Program *p);
 /* The graph, or NULL where there were errors. Dims given override values written in the program. */
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims);
 

@@ -76,6 +76,7 @@ static void state_pretend(Elab *x, const Symbol *y, AstName name) {
 static Symbol *next_of(Elab *x, const AstStmt *s) {
   Symbol *y = symbol_find(x, s->name.s, UINT32_MAX);
   Diag *d;
+  if (y && y == map_find(&x->lost, s->name.s)) return NULL;
   if (!y || !y->block) {
     d = diag_add(x->diags, D_E103, s->name.span, "%s is not a state", s->name.s->s);
     if (y) diag_at(x->diags, d, y->span, "defined here");
@@ -140,15 +141,9 @@ static void block_stmt(Elab *x, const AstStmt *s, const Inits *inits, uint32_t *
   switch (s->kind) {
     case STMT_STATE: elab_state(x, s, inits->at[(*n_state)++]); return;
     case STMT_NEXT: elab_next(x, s); return;
-    case STMT_EQUATION:
-      if (!s->output) return elab_equation(x, s);
-      diag_at(x->diags, diag_add(x->diags, D_E105, s->span, "an output cannot stand inside a repeat block"), x->block->turn->span, "of this block");
-      return;
+    case STMT_EQUATION: elab_equation(x, s); return;
     case STMT_REPEAT: elab_repeat(x, s); return;
-    default: {
-      Diag *d = diag_add(x->diags, D_E105, s->span, "a repeat block holds equations, states, nexts and blocks only");
-      diag_hint(x->diags, d, "move this out of the block");
-    }
+    default: bug("a statement of kind %d in a repeat", (int)s->kind); /* the grammar has none */
   }
 }
 

@@ -166,6 +166,7 @@ static Ex lower_use(Elab *x, Core *c, int widen) {
     e.range = needs_at_labels(x, b->range, b->labels);
   }
   for (uint32_t k = c->n; k-- > 0;) b->labels.at[k]->value = was[k];
+  e.pred = implies(x, total(x, NULL, own), e.pred); /* what it reads there is there only where the labels are in range */
   r.e = e.e, r.type = e.type;
   r.range = need_all(x, r.range, own);
   return carry(x, r, &e);

@@ -5,6 +5,7 @@
  * complaint sees all that could have come. */
 #include "parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool in_round(const Parse *p) { /* newlines mean nothing there */
@@ -13,8 +14,19 @@ static bool in_round(const Parse *p) { /* newlines mean nothing there */
 
 /* ---- from scanner to tokens ------------------------------------------------------------------ */
 
+/* What belongs to a statement that was complained about gets no complaint of its own, unless it hides something. */
+static bool goes_unsaid(Parse *p, Fault f) {
+  if (f == FAULT_CR && p->said_return) return true;
+  if (f == FAULT_CR) p->said_return = true;
+  bool plain = f == FAULT_CHAR || f == FAULT_NUMBER || f == FAULT_STRING || f == FAULT_QUOTES || f == FAULT_SIGN_PRIME;
+  return plain && p->skipping && !p->scan.newline;
+}
+
 static void on_fault(void *env, Fault f, uint32_t at, uint32_t end) {
-  complain_fault(env, f, at, end);
+  Parse *p = env;
+  if (goes_unsaid(p, f)) return;
+  complain_fault(p, f, at, end);
+  if (f == FAULT_NUMBER) p->patched = true;
 }
 
 static void on_comment(void *env, uint32_t at, uint32_t end) {
@@ -32,7 +44,8 @@ static Token token_raw(Parse *p) {
   t = scan(&p->scan);
   p->newline = p->scan.newline;
   uint32_t at, size;
-  if (t.kind == TOK_ID && ident_flaw(p->src->bytes + t.at, t.end - t.at, &at, &size))
+  if (t.kind == TOK_ID && ident_flaw(p->src->bytes + t.at, t.end - t.at, &at, &size) &&
+      !misnamed(p, t, true))
     complain_name(p, t, t.at + at, size);
   return t;
 }
@@ -55,6 +68,7 @@ static Token token_next(Parse *p) {
   if (!p->newline) return t;
   if (t.kind == TOK_PLUS || t.kind == TOK_MINUS) {
     complain_sign_line(p, t);
+    p->patched = true;
     return t;
   }
   return t.kind == TOK_BAD || token_facts(t.kind) & BEGINS ? newline_before(p, t) : t;
@@ -67,15 +81,46 @@ static bool closes(const Parse *p, int kind) {
   return p->open.len && vec_last(p->open).kind == want;
 }
 
+/* Does a bracket behind such a token belong to it? */
+static bool heads_bracket(const Parse *p) {
+  int k = p->last.kind;
+  return k == TOK_ID || k == TOK_DTYPE || k == TOK_REDUCER || k == TOK_COUNT || k == TOK_RP ||
+         (k == TOK_RB && p->closed != OPEN_REDUCER);
+}
+
+static void bracket_open(Parse *p, Token t) {
+  Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->operand : t,
+            .first = p->stmt_first.kind, .indent = p->stmt_indent};
+  if (t.kind == TOK_LB && (p->reducer == 1 || p->reducer == 3)) o.of = OPEN_REDUCER;
+  if (t.kind == TOK_LB && p->last.kind == TOK_COUNT) o.of = OPEN_COUNT;
+  vec_push(p->arena, p->open, o);
+  if (p->open.len > AST_DEPTH && !p->stop) complain_too_deep(p, t.at, t.end);
+}
+
+static void bracket_close(Parse *p, Token t) {
+  p->shut = vec_pop(p->open);
+  p->closed = p->shut.of;
+  p->operand = p->shut.operand;
+  if (p->closed == OPEN_PLAIN) return;
+  p->reach = span_at(p, p->shut.at, t.end);
+  p->reducer_word = p->shut.operand;
+}
+
 static void mind_brackets(Parse *p, Token t) {
+  bool opens = t.kind == TOK_LP || t.kind == TOK_LB || t.kind == TOK_LC;
+  if (opens) bracket_open(p, t);
   p->closed = OPEN_PLAIN;
-  if (t.kind == TOK_LP || t.kind == TOK_LB || t.kind == TOK_LC) {
-    OpenKind of = t.kind != TOK_LB ? OPEN_PLAIN : p->reducer == 1 || p->reducer == 3 ? OPEN_REDUCER
-                : p->last.kind == TOK_COUNT ? OPEN_COUNT : OPEN_PLAIN;
-    vec_push(p->arena, p->open, ((Open){t.at, t.kind, of}));
-    if (p->open.len > AST_DEPTH && !p->stop) complain_too_deep(p, t.at, t.end);
-  } else if (t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) {
-    p->closed = vec_pop(p->open).of;
+  if (t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) bracket_close(p, t);
+}
+
+/* What a message may want to show of the statement at hand. */
+static void mind_operands(Parse *p, Token t) {
+  switch (t.kind) {
+  case TOK_DTYPE: if (p->reducer == 2) return; /* fallthrough */
+  case TOK_ID: case TOK_INT: case TOK_REAL: case TOK_CONST: case TOK_REDUCER: case TOK_COUNT: p->operand = t; return;
+  case TOK_WHERE: if (p->open.len) vec_last(p->open).where = t.at + 1; return;
+  case TOK_IDIV: p->slashes = t; return;
+  default: return;
   }
 }
 
@@ -90,13 +135,17 @@ static void token_take(Parse *p, Token t) {
   if (p->stmt_tokens++ == 0) {
     p->stmt_first = t;
     p->stmt_indent = t.at - p->scan.line_start;
-    p->joined.kind = 0;
-    p->assigned = false;
+    p->joined.kind = p->slashes.kind = 0;
+    p->reach.src = NULL;
+    p->assigned = p->patched = false;
+    Open *o = p->open.len ? &vec_last(p->open) : NULL;
+    if (o && !o->filled) o->filled = true, o->deeper = p->stmt_indent > o->indent;
   } else if (p->newline && t.kind != TOK_NEWLINE && !in_round(p)) {
     p->joined = p->last;
   }
   if (t.kind == TOK_ASSIGN && !in_round(p)) p->assigned = true;
   mind_brackets(p, t);
+  mind_operands(p, t);
   grammar_take(p->grammar, t);
   p->reducer = reducer_said(p, t.kind);
   p->before = p->last;
@@ -109,20 +158,19 @@ static void token_take(Parse *p, Token t) {
 
 /* ---- after a mistake ------------------------------------------------------------------------- */
 
-/* Does the token, first on its line, begin the next statement? Inside open brackets only if it can
- * do nothing else, or the line is indented no further than the broken statement. */
-static bool statement_at(const Parse *p, Token t, uint32_t round) {
+/* Does the token, first on its line, begin the next statement? Only if it can do nothing else, or the line is
+ * indented no further than the broken statement. */
+static bool statement_at(const Parse *p, Token t) {
   unsigned facts = token_facts(t.kind);
-  return p->newline && facts & BEGINS &&
-         (round == 0 || facts & HEADS || t.at - p->scan.line_start <= p->stmt_indent);
+  return p->newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt_indent);
 }
 
 /* Passes over tokens from t on until the statement is over. What is held then comes next. */
-static void skip_statement(Parse *p, Token t, uint32_t round, uint32_t keep) {
+static void skip_statement(Parse *p, Token t, uint32_t keep) {
   bool must = p->stuck == t.at + 1; /* twice at one token: get past it */
   p->stuck = t.at + 1;
   for (uint32_t braces = 0; t.kind != TOK_NEWLINE; t = token_raw(p), must = false) {
-    bool stop = t.kind == TOK_EOF || (!must && braces == 0 && statement_at(p, t, round));
+    bool stop = t.kind == TOK_EOF || (!must && braces == 0 && statement_at(p, t));
     if (t.kind == TOK_RC) stop = stop || (braces == 0 && keep > 0);
     if (stop) {
       p->held = t;
@@ -132,8 +180,6 @@ static void skip_statement(Parse *p, Token t, uint32_t round, uint32_t keep) {
     case TOK_SEMI: if (braces == 0) return; break;
     case TOK_LC: braces++; break;
     case TOK_RC: if (braces) braces--; break;
-    case TOK_LP: case TOK_LB: round++; break;
-    case TOK_RP: case TOK_RB: if (round) round--; break;
     default: break;
     }
   }
@@ -141,11 +187,13 @@ static void skip_statement(Parse *p, Token t, uint32_t round, uint32_t keep) {
 
 static void resync(Parse *p, Token t) {
   uint32_t keep = grammar_resync(p->grammar);
-  uint32_t round = p->open.len - keep;
   p->open.len = keep;
+  if (!p->stmt_tokens && t.kind != TOK_NEWLINE) p->stmt_indent = t.at - p->scan.line_start;
   p->items.len = p->exprs.len = p->decls.len = 0;
   p->hurt = keep;
-  skip_statement(p, t, round, keep);
+  p->skipping = true;
+  skip_statement(p, t, keep);
+  p->skipping = false;
   p->last = (Token){p->last.end, p->last.end, TOK_NEWLINE};
   p->last_ends = false;
   p->reducer = 0;
@@ -161,24 +209,73 @@ static bool close_hurt_block(Parse *p, Token t) {
   return grammar_accepts(p->grammar, TOK_RC);
 }
 
+/* As if the block ended before the token at hand. */
+static bool block_close(Parse *p) {
+  Token end = {p->last.end, p->last.end, TOK_RC};
+  if (!grammar_accepts(p->grammar, TOK_RC)) {
+    if (!grammar_accepts(p->grammar, TOK_RESYNC)) return false;
+    grammar_take(p->grammar, (Token){end.at, end.at, TOK_RESYNC});
+    if (!grammar_accepts(p->grammar, TOK_RC)) return false;
+  }
+  token_take(p, end);
+  end.kind = TOK_NEWLINE;
+  if (!grammar_accepts(p->grammar, TOK_NEWLINE)) return false;
+  token_take(p, end);
+  return true;
+}
+
+/* What is done about a token that cannot come next. In a statement that was patched, a second mistake that cannot be is
+ * most likely the first one's doing. */
+static int answer_find(Parse *p, Token t) {
+  Diags *all = p->diags;
+  if (p->patched) p->diags = diags_new(p->arena);
+  int answer = complain_unexpected(p, t);
+  bool quiet = p->diags != all;
+  p->diags = all;
+  if (answer == TOK_BAD) return answer;
+  p->patched = true;
+  return quiet ? complain_unexpected(p, t) : answer;
+}
+
+/* Does what the complaint asks for; false if the statement is lost. *taken: the token is done with. */
+static bool answer_follow(Parse *p, Token *t, int answer, bool *taken) {
+  switch (answer) {
+  case TOK_BAD: return false;
+  case ANSWER_LINE: {
+    const char *end = memchr(p->scan.at, '\n', (size_t)(p->scan.end - p->scan.at));
+    p->scan.at = end ? end : p->scan.end;
+    *taken = true;
+    return true;
+  }
+  case ANSWER_DROP: *taken = true; return true;
+  case ANSWER_CLOSE: return block_close(p);
+  default: break;
+  }
+  if (answer >= ANSWER_INSERT) {
+    token_take(p, (Token){t->at, t->at, answer - ANSWER_INSERT});
+    *taken = t->kind == TOK_NEWLINE && answer == ANSWER_INSERT + TOK_LC; /* a block begins with no end of a line */
+    if (*taken) return true;
+  } else
+    t->kind = answer;
+  return grammar_accepts(p->grammar, t->kind);
+}
+
 /* Takes the token, or what was meant by it; false if nothing would do. */
 static bool token_place(Parse *p, Token t) {
-  if (t.kind == TOK_SLIP) t.kind = complain_slip(p, t);
+  if (t.kind == TOK_SLIP) {
+    t.kind = complain_slip(p, t);
+    p->patched = p->patched || p->stmt_tokens;
+  }
   if (t.kind == TOK_BAD) return false;
+  if (token_facts(t.kind) & WORD) t.kind = complain_word(p, t);
   if ((t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) && !closes(p, t.kind)) {
-    complain_mismatch(p, t);
+    if (!p->patched) complain_mismatch(p, t);
     return false;
   }
-  if (!grammar_accepts(p->grammar, t.kind) && !close_hurt_block(p, t)) {
-    int kind = complain_unexpected(p, t);
-    if (kind == TOK_BAD) return false;
-    if (kind == TOK_COMMA)
-      token_take(p, (Token){t.at, t.at, TOK_COMMA});
-    else
-      t.kind = kind;
-    if (!grammar_accepts(p->grammar, t.kind)) return false;
-  }
-  token_take(p, t);
+  bool taken = false;
+  while (!taken && !grammar_accepts(p->grammar, t.kind) && !close_hurt_block(p, t))
+    if (!answer_follow(p, &t, answer_find(p, t), &taken)) return false;
+  if (!taken) token_take(p, t);
   return true;
 }
 
@@ -189,6 +286,83 @@ static void parse_tokens(Parse *p) {
     if (t.kind == TOK_EOF) return;
     if (!placed && !p->stop) resync(p, t);
   }
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+typedef VEC(uint32_t) Places;
+
+static int by_place(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static Places complaints_places(const Parse *p) {
+  Places v = {0};
+  for (uint32_t i = 0; i < p->diags->all.len; i++) {
+    Span s = p->diags->all.at[i]->spans.at[0].span;
+    if (s.src == p->src) vec_push(p->arena, v, s.at);
+  }
+  if (v.len) qsort(v.at, v.len, sizeof v.at[0], by_place);
+  return v;
+}
+
+/* To the end of its line: what stands there and is no statement may have been meant to be a part of it. */
+static uint32_t statement_end(const Parse *p, const AstStmt *s) {
+  const char *at = p->src->bytes + s->span.end;
+  while (*at && !strchr("\n;#", *at)) at++;
+  return (uint32_t)(at - p->src->bytes);
+}
+
+static void statements_mark(Parse *p, Places v) {
+  for (uint32_t i = 0, k = 0; i < p->file->stmts.len; i++) {
+    AstStmt *s = p->file->stmts.at[i];
+    while (k < v.len && v.at[k] < s->span.at) k++;
+    s->broken = k < v.len && v.at[k] < statement_end(p, s);
+    if (!s->broken) continue;
+    if (s->name.s) vec_push(p->arena, p->file->lost, s->name.s);
+    for (uint32_t d = 0; d < s->decls.len; d++) vec_push(p->arena, p->file->lost, s->decls.at[d].name.s);
+  }
+}
+
+/* The names outside of brackets and before a `=`, wherever no sound statement stands. */
+static void names_lost(Parse *p, Places v) {
+  AstFile *f = p->file;
+  Scanner s = scan_quietly(p);
+  scan_start(&s, p->src->bytes, p->src->len);
+  bool head = true, name = false;
+  for (uint32_t k = 0, depth = 0, n = 0;;) {
+    Token t = scan(&s);
+    if (s.newline || t.kind == TOK_EOF) f->lost_head = f->lost_head || (head && name); /* a line without a `=` */
+    if (s.newline) name = false;
+    if (t.kind == TOK_EOF) return;
+    while (n < v.len && v.at[n] < t.at) n++;
+    while (k < f->stmts.len && (f->stmts.at[k]->span.end <= t.at || f->stmts.at[k]->broken)) k++;
+    if (k < f->stmts.len && t.at >= f->stmts.at[k]->span.at) {
+      s.at = p->src->bytes + f->stmts.at[k]->span.end;
+      t.kind = TOK_SEMI;
+    }
+    if (s.newline || t.kind == TOK_SEMI || t.kind == TOK_LC || t.kind == TOK_RC) depth = 0, head = true;
+    if (t.kind == TOK_ID) name = true;
+    f->lost_head = f->lost_head || (depth == 0 && !head && t.kind == TOK_ASSIGN); /* a second name */
+    bool here = n < v.len && v.at[n] < t.end && t.kind != TOK_EQ && t.kind != TOK_SLIP;
+    f->lost_head = f->lost_head || (here && head); /* what is wrong may be the name */
+    if (t.kind == TOK_USE || t.kind == TOK_ASSERT) f->lost_all = true; /* an assert may be what others rely on */
+    if (t.kind == TOK_LP || t.kind == TOK_LB) depth++;
+    if ((t.kind == TOK_RP || t.kind == TOK_RB) && depth) depth--;
+    if (depth == 0 && (t.kind == TOK_ASSIGN || t.kind == TOK_COMMA)) head = t.kind == TOK_COMMA;
+    if (depth == 0 && head && t.kind == TOK_BAD) f->lost_all = true; /* a part of a name, perhaps */
+    if (depth == 0 && head && t.kind == TOK_ID)
+      vec_push(p->arena, f->lost, str_of(p->strings, p->src->bytes + t.at, t.end - t.at));
+  }
+}
+
+static void losses(Parse *p) {
+  p->file->lost_all = p->stop || p->diags->errors >= p->diags->limit;
+  if (p->file->lost_all) return;
+  Places v = complaints_places(p);
+  statements_mark(p, v);
+  names_lost(p, v);
 }
 
 static void unclaimed_big(Parse *p) {
@@ -210,6 +384,7 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   p->diags = d;
   p->file = NEW(a, AstFile);
   p->file->src = src;
+  p->misnamed = map_new(a);
   p->held.kind = TOK_BAD;
   scan_start(&p->scan, src->bytes, src->len);
   p->scan.env = p;
@@ -222,5 +397,6 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   else parse_tokens(p);
   unclaimed_big(p);
   p->file->broken = d->errors != errors;
+  if (p->file->broken) losses(p);
   return p->file;
 }

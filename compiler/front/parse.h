@@ -13,7 +13,16 @@
 #include "scan.h"
 
 typedef enum { OPEN_PLAIN, OPEN_REDUCER, OPEN_COUNT } OpenKind;
-typedef struct Open { uint32_t at; int kind; OpenKind of; } Open; /* an open bracket: TOK_LP, LB or LC */
+typedef struct Open {         /* an open bracket */
+  uint32_t at;
+  int kind;                   /* TOK_LP, LB or LC */
+  OpenKind of;
+  Token operand;              /* where the operand begins that it belongs to, as the `X` of `X[i]` */
+  uint32_t where;             /* its `where`, + 1 */
+  int first;                  /* the first token of the statement that opened it, */
+  uint32_t indent;            /*   and the columns before that; */
+  bool filled, deeper;        /* of a block: a statement has begun, and the first was indented deeper than that */
+} Open;
 typedef struct Grammar Grammar; /* Lemon's parser, its stack and all */
 
 enum { NAME_CACHE_BITS = 8 };
@@ -32,7 +41,12 @@ typedef struct Parse {
   Token last, before;         /* the last two tokens that the grammar took */
   bool last_ends;             /* a statement could end behind the last one */
   OpenKind closed;            /* if the last is `]`: whose brackets it closed */
-  bool newline;               /* a line ended before the token at hand */
+  Open shut;                  /* the bracket that was closed last */
+  Token operand;              /* the first token of the operand at hand */
+  Token reducer_word;         /* the reducer before the brackets that `reach` is about */
+  Span reach;                 /* the last brackets of a reducer in the statement; src NULL: none */
+  Token slashes;              /* the last `//` of the statement, or kind 0 */
+  bool newline;               /* a line ended before the token at hand, or before the one that is held */
   Token held;                 /* read ahead, behind a newline; kind TOK_BAD: none */
   int reducer;                /* how much of `sum:f64` the last tokens were: 1 word, 2 colon, 3 dtype */
   Token stmt_first;           /* of the statement at hand, the first token, */
@@ -46,6 +60,10 @@ typedef struct Parse {
   uint32_t stuck;             /* where the last unexpected token was, + 1 */
   uint32_t hurt;              /* the innermost block that lost a statement: how many brackets are open in it */
   bool too_deep, stop;
+  bool patched;               /* something of the statement at hand was taken for what it is not */
+  bool skipping;              /* passing over the rest of a statement that was complained about */
+  bool said_return;           /* that a carriage return stood alone */
+  Map misnamed;               /* names complained about: keywords, and what is not in normal form */
 
   /* lists in the making */
   VEC(AstItem) items;
@@ -116,17 +134,27 @@ AstBlock *block_new(Parse *p);
 void block_add(Parse *p, AstBlock *b, AstStmt *s);
 void file_add(Parse *p, AstStmt *s);
 void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets that bind */
+void complain_bind(Parse *p, const AstItem *i, const char *what); /* x = e where nothing is substituted */
 
 /* ---- mistakes.c, slips.c ----------------------------------------------------------------------- */
-/* The token cannot come next: complains, and answers what to take in its place. TOK_COMMA: take a comma
- * first, then the token; TOK_BAD: nothing will do, go on with the next statement. */
-int complain_unexpected(Parse *p, Token t);
+/* What helps: a token's kind to take in the token's place, or one of these. TOK_BAD: nothing will do, go on with
+ * the next statement. */
+enum {
+  ANSWER_DROP = 256, /* go on without the token */
+  ANSWER_LINE,       /* go on without it and the rest of its line */
+  ANSWER_CLOSE,      /* close the block, then try again */
+  ANSWER_INSERT      /* + kind: take a token of that kind first */
+};
+int complain_unexpected(Parse *p, Token t); /* the token cannot come next: complains, and answers what helps */
+int complain_word(Parse *p, Token t);       /* its kind, or TOK_ID where a keyword stands for a name: complains */
 void complain_unclosed(Parse *p, const Open *o, Token t);
 void complain_mismatch(Parse *p, Token t);  /* a closing bracket that closes nothing of its kind */
 void complain_sign_line(Parse *p, Token t); /* a line that begins with + or - */
 
 void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size); /* not in normal form */
+bool misnamed(Parse *p, Token t, bool add); /* was this name complained about already? */
+Scanner scan_quietly(const Parse *p);       /* a copy, to look ahead with */
 int complain_slip(Parse *p, Token t);       /* the kind that was meant, or TOK_BAD */
 const char *foreign_word(const char *s, size_t len); /* what to write for `for`, `let` ...; NULL: no such word */
 

@@ -15,6 +15,23 @@ static int widen_for(const Core *c, DType acc) {
   return accumulates || c->acc >= 0 ? (int)acc : -1;
 }
 
+static const Expr *read_own(Elab *x, EinNode *n) {
+  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->out.n + 1);
+  for (uint32_t i = 0; i < x->out.n; i++) index[i] = expr_label(x->exprs, i);
+  return read_node(x, n, x->out.n, index);
+}
+
+/* Does the predicate hold anywhere among what is reduced? */
+static const Expr *any_of(Elab *x, const Expr *where, Span span) {
+  EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
+  return read_own(x, vertex_new(x, &any, NULL, 0, NULL, span));
+}
+
+/* What must hold of the body must hold only then. */
+static const Expr *some_admitted(Elab *x, const Expr *where, Span span) {
+  return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, span) : where;
+}
+
 /* Within the numbering of the vertex to be. */
 static Parts parts_lower(Elab *x, Core *c) {
   Parts r = {.acc = DT_I64};
@@ -27,14 +44,10 @@ static Parts parts_lower(Elab *x, Core *c) {
   r.body = b.e;
   r.where = both(x, both(x, p.pred, p.e), b.pred);
   Obligation *mine = discharge(x, p.range, facts_here(x, NULL));
-  r.carried = need_all(x, mine, discharge(x, b.range, facts_here(x, r.where)));
+  Obligation *left = discharge(x, b.range, facts_here(x, r.where));
+  if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, c->span), left);
+  r.carried = need_all(x, mine, left);
   return r;
-}
-
-static const Expr *read_own(Elab *x, EinNode *n) {
-  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->out.n + 1);
-  for (uint32_t i = 0; i < x->out.n; i++) index[i] = expr_label(x->exprs, i);
-  return read_node(x, n, x->out.n, index);
 }
 
 /* There is something to reduce: an obligation, or none where that is plain. */
@@ -52,8 +65,7 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
     Facts f = facts_here(x, NULL);
     proof = prove_nonempty(p, &f, inner, where);
     if (proof.verdict == PROVED) return NULL;
-    EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(p, true), .where = where};
-    cond = read_own(x, vertex_new(x, &any, NULL, 0, NULL, c->span));
+    cond = any_of(x, where, c->span);
   }
   Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);
   if (!o) return NULL;

@@ -13,6 +13,7 @@ typedef enum {
   FAULT_BIDI,     /* a mark that changes the direction of writing; in comments and strings too */
   FAULT_NUMBER,   /* 12abc, 1., .5 */
   FAULT_STRING,   /* no closing quote on the line */
+  FAULT_QUOTES,   /* a string in a typesetter's quotes */
   FAULT_SIGN_PRIME /* a prime after a sign of the papers */
 } Fault;
 

@@ -42,8 +42,21 @@ static const char *char_hint(const char *s, size_t n) {
   return NULL;
 }
 
+/* `use nn.ein`: the name is the last token. */
+static const char *file_name(const Parse *p, Span at) {
+  const char *s = p->src->bytes;
+  uint32_t end = at.end;
+  if (s[at.at] != '.' || p->stmt_first.kind != TOK_USE || p->last.kind != TOK_ID || p->last.end != at.at) return NULL;
+  while (end < p->src->len && end - p->last.at < 60 && (unsigned char)s[end] > ' ' && s[end] != '#') end++;
+  const char *name = s + p->last.at;
+  int n = (int)(end - p->last.at);
+  return arena_printf(p->arena, "`use %.*s` reads a file of the standard library, `use \"%.*s\"` one beside this",
+                      (int)(at.at - p->last.at), name, n, name);
+}
+
 static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
+  if (file_name(p, at)) hint = file_name(p, at);
   uint32_t c = 0;
   utf8_read(s, at.end - at.at, &c);
   Diag *g =
@@ -108,12 +121,28 @@ void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
     g = diag_add(p->diags, D_E005, span_at(p, at, at + 1), "this string does not end on its line");
     diag_hint(p->diags, g, "close it with `\"`; there are no strings of several lines");
     break;
+  case FAULT_QUOTES: {
+    const char *text = p->src->bytes + at + 3;
+    int n = (int)(end - at - 3), close = text[n - 1] == '"' ? 1 : 3;
+    g = diag_add(p->diags, D_E002, s, "strings are in plain double quotes");
+    if (n < 60) diag_hint(p->diags, g, "write `\"%.*s\"`", n - close, text);
+    break;
+  }
   case FAULT_SIGN_PRIME:
     g = diag_add(p->diags, D_E002, s, "`%.*s`: a sign takes no prime", (int)(end - at),
                  p->src->bytes + at);
     diag_hint(p->diags, g, "the signs for sum, pi and inf are never labels");
     break;
   }
+}
+
+bool misnamed(Parse *p, Token t, bool add) {
+  Str name = str_of(p->strings, p->src->bytes + t.at, t.end - t.at);
+  if (map_find(&p->misnamed, name)) return true;
+  if (!add) return false;
+  map_put(&p->misnamed, name, p);
+  vec_push(p->arena, p->file->lost, name);
+  return false;
 }
 
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size) {

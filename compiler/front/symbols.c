@@ -12,7 +12,8 @@ static Symbol *table_find(const SymTable *t, Str name, uint32_t before) {
 }
 
 Symbol *symbol_find(Elab *x, Str name, uint32_t before_order) {
-  return table_find(x->syms, name, before_order);
+  Symbol *y = table_find(x->syms, name, before_order);
+  return y ? y : map_find(&x->lost, name);
 }
 
 bool name_is_builtin(Str name) {
@@ -68,7 +69,11 @@ static void near_try(Near *n, const char *s, size_t len) {
   if (d && d < n->distance && d < len) n->best = s, n->distance = d;
 }
 
+/* A look at all names for each of a hundred thousand errors is a day's work, and nobody reads so far. */
+static bool too_many(const Elab *x) { return x->diags->errors > 200; }
+
 const char *nearest_name(Elab *x, Str name, const Frame *f) {
+  if (too_many(x)) return NULL;
   Near n = {name, NULL, name->len < 3 ? 2 : name->len / 3 + 1};
   for (uint32_t i = 0; f && i < f->locals.len; i++) near_try(&n, f->locals.at[i].name->s, f->locals.at[i].name->len);
   for (const SymTable *t = x->syms; t; t = t->parent)
@@ -115,7 +120,7 @@ static bool defined_in(AstStmt *const *stmt, uint32_t n, Str name, Span block, F
 static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
   const AstFile *file = x->program->file;
   Found f = {0};
-  if (!defined_in(file->stmts.at, file->stmts.len, name.s, (Span){0}, &f)) return false;
+  if (too_many(x) || !defined_in(file->stmts.at, file->stmts.len, name.s, (Span){0}, &f)) return false;
   if (holds(f.stmt, name.span)) {
     diag_hint(x->diags, d, "%s is what is being defined; what changes over time is a `state` of a `repeat`", name.s->s);
   } else if (!f.block.src || f.name.at > name.span.at) {

@@ -116,7 +116,8 @@ EinGraph *graph_new(Arena *a, Strings *t, Exprs *p);
 
 enum { /* what the text and the checker allow; elaboration stays below */
   GRAPH_DEPTH = 200,         /* repeats in one another */
-  GRAPH_LABELS = 255         /* labels of one vertex */
+  GRAPH_LABELS = 255,        /* labels of one vertex */
+  GRAPH_RANK = 63            /* dimensions of a tensor, as elaboration makes them */
 };
 
 /* ---- building: each appends to the region and gives the node its id --------------------------

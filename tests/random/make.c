@@ -176,6 +176,7 @@ Node *node_binary(Gen *g, Op op, Node *a, Node *b) {
 }
 
 static Node *node_neg(Gen *g, Node *a) {
+  if (a->ty.t == DT_U8) a = node_cast(g, DT_I64, a);
   Node *n = with_kids(node_new(g, E_NEG, ty_arith(a->ty)), 1, &a);
   n->num = a->num, n->konst = a->konst, n->i = -a->i;
   if (a->konst && a->i > 1000000) return a;
@@ -192,6 +193,7 @@ static Node *node_fun(Gen *g, const char *word, Ty t, uint32_t n, Node *const *k
 
 static Node *node_if(Gen *g, Node *c, Node *a, Node *b) {
   a = fit(g, a, b), b = fit(g, b, a);
+  if (a->ty.weak && b->ty.weak) a = node_cast(g, a->ty.weak == REAL ? DT_F64 : DT_I64, a);
   Node *n = with_kids(node_new(g, E_IF, ty_join(a->ty, b->ty)), 3, (Node *[]){c, a, b});
   n->num = num_either(a->num, b->num);
   if (dtype_is_float(n->ty.t)) {
@@ -205,6 +207,7 @@ static Node *node_else(Gen *g, Node *a, Node *b) {
   Node *n = node_if(g, NULL, a, b);
   if (n->kind != E_IF) return n;
   n->kind = E_ELSE;
+  a = n->kid[1];
   n->n = 2, n->kid[0] = a, n->kid[1] = fit(g, b, a);
   if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i)) return b; /* only the right side is looked at */
   return n;
@@ -260,6 +263,13 @@ static bool index_at(const Node *e, int64_t *out) {
 
 typedef struct Range { bool known, any; int64_t low, high; } Range;
 
+static bool mentions(const Node *e, const Label *l) {
+  if (e->kind == E_LABEL && e->lab[0] == l) return true;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (mentions(e->kid[i], l)) return true;
+  return false;
+}
+
 static bool next_point(Ctx *c) {
   for (uint32_t i = 0; i < c->n; i++) {
     if (++c->lab[i]->at < c->lab[i]->ext->value) return true;
@@ -277,7 +287,7 @@ static Range index_range(Ctx *c, const Node *e) {
   Range r = {.known = true, .low = INT64_MAX, .high = INT64_MIN};
   for (uint32_t i = 0; i < c->n; i++) {
     c->lab[i]->at = 0;
-    if (!c->lab[i]->param && c->lab[i]->ext->value == 0) return r;
+    if (!c->lab[i]->param && c->lab[i]->ext->value == 0 && mentions(e, c->lab[i])) return r;
   }
   for (uint32_t i = 0; i < c->g->turns.len; i++) c->g->turns.at[i]->at = 0;
   do {
@@ -456,11 +466,12 @@ static bool has_bare(const Node *e, const Label *l) {
 /* The labels of a reducer: new ones, or sometimes one that is there already. */
 static bool reduce_labels(Ctx *c, Node *n, uint32_t most) {
   Gen *g = c->g;
-  uint32_t want = 1 + (most > 1 && chance(&g->rng, 25));
+  uint32_t want = most > 1 && chance(&g->rng, 25) ? 2 : 1;
   while (n->n_lab < want) {
     Label *l = label_any(c);
     if (l && !n->n_lab && chance(&g->rng, l->param ? 60 : 12) && c->points * (l->param ? 5 : l->ext->value) <= 400) {
       n->lab[n->n_lab++] = l;
+      n->again = true, l->quiet = false;
       c->points *= l->param ? 5 : l->ext->value ? l->ext->value : 1;
       continue;
     }
@@ -554,12 +565,26 @@ static Node *guarded_body(Ctx *c, Want w, Node **where) {
   return r;
 }
 
+/* A read by l that no reducer in between takes. */
+static bool reached(const Node *e, const Label *l) {
+  if (e->kind == E_REDUCE || e->kind == E_MONOID) {
+    for (uint32_t i = 0; i < e->n_lab; i++)
+      if (e->lab[i] == l) return false;
+    if (e->call) return false;
+  }
+  if (e->kind == E_CALL || e->kind == E_SUBST || e->kind == E_LOCAL) return false;
+  if (e->kind == E_READ || e->kind == E_GROUP) return has_bare(e, l);
+  for (uint32_t i = 0; i < e->n; i++)
+    if (reached(e->kid[i], l)) return true;
+  return false;
+}
+
 static bool sum_can_call(const Ctx *c, const Node *n, const Ctx *outside) {
   if (c->def || n->where || n->op == RED_COUNT || n->grouped) return false;
   for (uint32_t i = 0; i < n->n_lab; i++) {
     for (uint32_t k = 0; k < outside->n; k++)
       if (outside->lab[k] == n->lab[i]) return false;
-    if (!has_bare(n->kid[0], n->lab[i])) return false;
+    if (!reached(n->kid[0], n->lab[i])) return false;
   }
   return true;
 }
@@ -580,7 +605,7 @@ static Node *reduce_finish(Ctx *in, const Ctx *out, Node *n, Want w, Node *body,
   if (dtype_is_float(n->ty.t)) reduce_float(n, b, count, some);
   else reduce_int(n, b, count, body->ty.t);
   if (num_bad(n->num, n->ty.t) || (r == RED_LSE && !some)) return node_default(g, n->ty);
-  n->call = chance(&g->rng, 30) && sum_can_call(in, n, out);
+  n->call = chance(&g->rng, 30) && !in->apart && sum_can_call(in, n, out);
   return covered(g, n, some);
 }
 
@@ -649,7 +674,7 @@ static Node *argument_with(Ctx *c, Label *l, DType t) {
   Gen *g = c->g;
   for (int k = 0; k < 8 && g->seen.len; k++) {
     Tensor *x = g->seen.at[below(&g->rng, g->seen.len)];
-    if ((x->dtype == DT_BOOL) != (t == DT_BOOL) || (dtype_is_float(t) && (x->num.noise > 0 || x->num.wild || !x->num.grid || x->num.mag > 16))) continue;
+    if ((x->dtype == DT_BOOL) != (t == DT_BOOL) || (dtype_is_float(x->dtype) && x->num.noise > 0) || (dtype_is_float(t) && (x->num.noise > 0 || x->num.wild || !x->num.grid || x->num.mag > 16))) continue;
     for (uint32_t d = 0; d < x->rank; d++) {
       if (!ext_same(g, x->dim[d], l->ext)) continue;
       bool partial = false;
@@ -688,7 +713,6 @@ static Node *argument_labelled(const Ctx *out, Label *l, const Param *p) {
     if (q->plain || q->label != l || q->dtype != p->dtype) continue;
     Node *n = node_new(c.g, E_LOCAL, (Ty){q->dtype, HELD});
     n->word = q->name;
-    q->stands |= p->stands;
     return n;
   }
   return NULL;
@@ -697,9 +721,21 @@ static Node *argument_labelled(const Ctx *out, Label *l, const Param *p) {
 static Node *call_argument(Ctx *c, const Param *p, const Node *call, const Def *d, int depth) {
   Gen *g = c->g;
   if (p->plain) return node_int(g, below(&g->rng, 4));
-  for (uint32_t k = 0; k < d->n_label && p->label; k++)
+  for (uint32_t k = 0; k < d->n_label && p->label && p->used; k++)
     if (p->label == d->label[k]) return argument_labelled(c, call->lab[k], p);
   return make_typed(c, p->dtype, true, depth - 1);
+}
+
+/* Which of two labels it restricts is said by the labels in it: here, one. */
+static Node *call_where(Ctx *out, const Node *n) {
+  if (n->n_lab < 2) return make_expr(out, WANT_BOOL, 0);
+  Ctx c = *out;
+  uint32_t k = below(&c.g->rng, 2);
+  c.n = 0;
+  for (uint32_t i = 0; i < out->n; i++)
+    if (out->lab[i] != n->lab[1 - k]) c.lab[c.n++] = out->lab[i];
+  Node *at_most = node_binary(c.g, OP_LE, node_label(c.g, n->lab[k]), node_int(c.g, below(&c.g->rng, 3)));
+  return node_binary(c.g, OP_AND, at_most, make_expr(&c, WANT_BOOL, 0));
 }
 
 static Node *make_call(Ctx *out, Want w, int depth) {
@@ -717,7 +753,7 @@ static Node *make_call(Ctx *out, Want w, int depth) {
   }
   for (uint32_t k = 0; k < d->n_param; k++)
     if (!(n->kid[n->n++] = call_argument(out, &d->param[k], n, d, depth))) return NULL;
-  if (d->n_label && !c.def && chance(&g->rng, 25)) n->where = true, n->kid[n->n++] = make_expr(&c, WANT_BOOL, 0);
+  if (d->n_label && !c.def && c.n == out->n && chance(&g->rng, 25)) n->where = true, n->kid[n->n++] = call_where(&c, n);
   bool zero = false;
   for (uint32_t k = 0; k < n->n_lab; k++) zero |= n->lab[k]->param || n->lab[k]->ext->value == 0;
   return n->where || (d->some && zero) ? node_else(g, n, node_default(g, n->ty)) : n;
@@ -758,7 +794,7 @@ static Node *make_local(Ctx *c, Want w) {
   n->word = p->name;
   n->num = p->value ? p->value->num : dtype_is_float(t.t) ? (Num){.mag = 16, .grid = true} : num_int(p->plain ? 4 : int_most(t.t), t.t);
   if (p->plain) return node_binary(g, OP_ADD, node_cast(g, DT_I64, n), node_int(g, 0));
-  if (!p->label || !in_scope(c, p->label) || chance(&g->rng, 50)) return p->stands = true, n;
+  if (!p->label || !in_scope(c, p->label) || chance(&g->rng, 50)) return n;
   bool partial = false;
   n->lab[n->n_lab++] = p->label;
   n->kid[n->n++] = local_index(c, p->label, &partial);
@@ -776,6 +812,7 @@ static Node *make_subst(Ctx *out, Want w, int depth) {
   DType t = w == WANT_INT ? DT_I64 : w == WANT_BOOL ? DT_BOOL : DT_F64;
   Node *e = argument_with(&c, l, t);
   if (!e) return NULL;
+  c.apart = true;
   if (depth > 0 && w != WANT_BOOL) e = node_binary(g, OP_ADD, e, make_expr(&c, w, depth - 1));
   if (!has_bare(e, l)) return NULL;
   bool partial = false;

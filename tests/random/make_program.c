@@ -1,5 +1,6 @@
 /* tests/random/make_program.c - random statements: sizes, inputs, equations, defs, monoids, loops. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "random.h"
@@ -133,7 +134,7 @@ static bool may_be(const Node *e, DType to) {
   if (t == DT_BOOL || to == DT_BOOL) return false;
   if (dtype_is_float(to)) return true;
   if (e->konst && e->ty.weak == LITERAL) return dtype_holds(to, e->i);
-  if (e->ty.weak) return e->ty.weak != REAL;
+  if (e->ty.weak) return e->ty.weak != REAL && to == DT_I64;
   return dtype_is_int(t) && ty_join(e->ty, (Ty){to, HELD}).t == to;
 }
 
@@ -194,6 +195,7 @@ static void make_assert(Gen *g) {
   Ctx c = ctx_of(g, s);
   Node *e = make_expr(&c, WANT_INT, 2);
   s->e = node_binary(g, OP_EQ, e, e);
+  for (uint32_t k = 0; k < s->made.len; k++) s->made.at[k]->quiet = false; /* it stands there twice */
   vec_push(g->arena, g->made->stmts, s);
 }
 
@@ -217,15 +219,16 @@ static bool free_in(const Def *d, const Node *e, const Label *l) {
   if (e->kind == E_LABEL || e->kind == E_GROUP || e->kind == E_RANDOM) return has_label(e, l);
   if (e->kind == E_REDUCE || e->kind == E_MONOID) {
     if (has_label(e, l)) return false;
-  } else if (e->kind == E_LOCAL && !e->n) {
+  } else if (e->kind == E_LOCAL) {
     const Param *p = param_find(d, e->word);
-    return p && (p->value ? free_in(d, p->value, l) : p->label == l);
+    bool own = p && (p->value ? free_in(d, p->value, l) : p->label == l);
+    if (own && !has_label(e, l)) return true;
   } else if (e->kind == E_CALL) {
     for (uint32_t k = 0; k < e->n_lab; k++)
       if (e->lab[k] == l) return e->def->free[k];
   }
   for (uint32_t i = 0; i < e->n; i++)
-    if (free_in(d, e->kid[i], l)) return true;
+    if ((e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) && free_in(d, e->kid[i], l)) return true;
   return false;
 }
 
@@ -253,11 +256,31 @@ static void make_locals(Ctx *c, Def *d) {
   }
 }
 
+static void mark_used(Def *d, const Node *e, bool stands) {
+  for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_param; k++) {
+    if (strcmp(d->param[k].name, e->word) != 0) continue;
+    d->param[k].used = true;
+    d->param[k].stands |= stands && !e->n;
+  }
+  for (uint32_t i = 0; i < e->n; i++) {
+    bool argument = e->kind == E_CALL && i < e->def->n_param;
+    mark_used(d, e->kid[i], argument ? stands && e->def->param[i].stands : stands);
+  }
+}
+
+static void mark_reaches(Def *d, const Node *e) {
+  for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_param; k++) d->param[k].reaches |= strcmp(d->param[k].name, e->word) == 0;
+  for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_local; k++)
+    if (strcmp(d->local[k].name, e->word) == 0) mark_reaches(d, d->local[k].value);
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) mark_reaches(d, e->kid[i]);
+}
+
 static void make_def(Gen *g) {
   Stmt *s = stmt_new(g, S_DEF);
   Ctx c = ctx_of(g, s);
   Def *d = NEW(g->arena, Def);
-  d->name = name_new(g, "f");
+  d->name = name_new(g, "g");
   for (uint32_t want = below(&g->rng, 3); d->n_label < want;) {
     Label *l = label_make(&c, extent_number(g, 1));
     l->param = l->whole = true;
@@ -271,6 +294,9 @@ static void make_def(Gen *g) {
   d->e = make_expr(&c, any_want(g), 1 + (int)below(&g->rng, 3));
   if (d->e->ty.weak) d->e = node_cast(g, dtype_is_float(d->e->ty.t) ? DT_F64 : DT_I64, d->e);
   g->turns.len = loops;
+  mark_used(d, d->e, true);
+  mark_reaches(d, d->e);
+  for (uint32_t k = 0; k < d->n_local; k++) mark_used(d, d->local[k].value, true);
   for (uint32_t k = 0; k < d->n_label; k++) d->free[k] = free_in(d, d->e, d->label[k]);
   for (uint32_t k = 0; k < s->made.len; k++) s->made.at[k]->whole = true;
   s->def = d;
@@ -362,11 +388,13 @@ static void make_bound(Gen *g, Stmt *s, Extent **size) {
 }
 
 /* After a block: its states, its stacks and the number of its turns. */
-static void loop_results(Gen *g, const Stmt *s) {
+static void loop_results(Gen *g, Stmt *s) {
   for (uint32_t i = 0; i < s->body.len; i++)
     if (s->body.at[i]->type == S_STATE || s->body.at[i]->stack) vec_push(g->arena, g->seen, s->body.at[i]->ten);
   Tensor *t = NEW(g->arena, Tensor);
   *t = (Tensor){.name = s->turn->name, .dtype = DT_I64, .num = num_int(8, DT_I64)};
+  s->ten = t;
+  vec_push(g->arena, g->made->tensors, t);
   vec_push(g->arena, g->seen, t);
 }
 

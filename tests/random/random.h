@@ -19,7 +19,7 @@ bool chance(Rng *r, uint32_t percent);
 
 /* ---- what a program is made of --------------------------------------------------------------- */
 typedef struct Extent {
-  char text[16];             /* "N1" or "3" */
+  char text[24];             /* "N1" or "3" */
   int64_t value;
   const char *define;        /* of a dim: what stands behind `=`; NULL: a number */
 } Extent;
@@ -54,8 +54,8 @@ typedef struct Turn { const char *name; int64_t most, at; bool known; } Turn; /*
 
 typedef struct Node Node;
 
-typedef struct Param { const char *name; DType dtype; bool plain, stands; Label *label; Node *value; } Param;
-/* plain: a literal goes in; stands: used as it stands; label: substituted, so arguments must say its size;
+typedef struct Param { const char *name; DType dtype; bool plain, stands, used, reaches; Label *label; Node *value; } Param;
+/* plain: a literal goes in; stands: used as it stands; used: somewhere; reaches: the value has its labels; label: substituted, so arguments must say its size;
  * value: a local equation's */
 
 typedef struct Def {
@@ -83,6 +83,7 @@ struct Node {
   bool grouped;              /* a reducer's labels are one group */
   bool where;                /* the last kid is a predicate */
   bool call;                 /* sum(e): its labels are not written */
+  bool again;                /* binds a label that is bound around it */
   int8_t acc;                /* sum:f64, or -1 */
   Ty ty;
   Num num;
@@ -161,8 +162,17 @@ typedef struct Ctx {
   uint32_t n;
   int64_t points;            /* so many times is this evaluated */
   bool no_reads;             /* an input's default */
+  bool apart;                /* in an expression in which labels are substituted */
+  bool reduced;              /* in the body of a reducer */
 } Ctx;
 
+/* What is not made, since the AST evaluator is known to see it differently (take a line away with its cause):
+ *   `if c then 5 else 1` of two literals is no weak literal there          node_if
+ *   conversions, and expressions with labels substituted, are widened in reducers like reads
+ *                                                                          make_int, node_neg, make_subst
+ *   f[i,j where p] with i and j in p, or in a group in p                   call_where
+ *   a second binder of a label must say its size                           reduce_labels, make_assert
+ *   sum(e) in (...)[k = ...] does not take k                               Ctx.apart */
 typedef enum { WANT_INT, WANT_BOOL, WANT_FLOAT } Want;
 Node *make_expr(Ctx *c, Want w, int depth);
 Node *make_typed(Ctx *c, DType t, bool small, int depth); /* firm, of exactly that dtype, exact; small: |x| <= 16 */
@@ -192,15 +202,15 @@ typedef struct Style {
 const char *program_text(Arena *a, const Made *m, Style s);
 
 /* ---- judging: judge.c, shrink.c -------------------------------------------------------------- */
-typedef struct Verdict {
+typedef struct Judgement {
   char what[80];             /* "" if all is well; the same for failures of one kind */
   char detail[2000];
-} Verdict;
-typedef struct Tally { uint64_t programs, ast, refused, unrolled, symbolic, symbolic_open, variants, elements, rejected; } Tally;
+} Judgement;
+typedef struct Tally { uint64_t programs, ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected; } Tally;
 
-void judge_make(const Made *m, uint64_t seed, Verdict *v, Tally *t);
-void judge_text(const char *text, Verdict *v, Tally *t); /* of which nothing is known: only that nothing crashes */
+void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t);
+void judge_text(const char *text, Judgement *v, Tally *t); /* of which nothing is known: only that nothing crashes */
 const char *text_spoil(Arena *a, const char *text, uint64_t seed);
-void shrink(Made *m, uint64_t seed, Verdict *v);
+void shrink(Made *m, uint64_t seed, Judgement *v);
 
 #endif

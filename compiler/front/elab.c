@@ -118,7 +118,7 @@ bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char 
   return !over.n;
 }
 
-static bool type_fits(Elab *x, const Core *c, int dtype, Span typed) {
+static bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
   if (dtype < 0) return true;
   Type t = c->type;
   DType to = (DType)dtype;
@@ -136,6 +136,7 @@ static bool type_fits(Elab *x, const Core *c, int dtype, Span typed) {
   Diag *d = diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", type_name(t), dtype_name(to));
   if (typed.src) diag_at(x->diags, d, typed, "%s", dtype_name(to));
   if (to == DT_BOOL) diag_hint(x->diags, d, "compare it: `%s != 0`", source_text(x, c->span));
+  else if (state) diag_hint(x->diags, d, "declare the state as %s, or convert this: `%s(%s)`", type_name(t), dtype_name(to), source_text(x, c->span));
   else diag_hint(x->diags, d, "convert it: `%s(%s)`", dtype_name(to), source_text(x, c->span));
   return false;
 }
@@ -149,7 +150,7 @@ static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
 
 EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span) {
   Core *c = body_core(x, l, e, name ? name->s : NULL);
-  if (!c || !type_fits(x, c, dtype, l->typed)) return NULL;
+  if (!c || !type_fits(x, c, dtype, l->typed, l->state)) return NULL;
   EinNode *n = lower_equation(x, name, c, l->out, l->merge, l->rank, dtype, span);
   return x->failed ? NULL : n;
 }

@@ -334,7 +334,8 @@ typedef struct Left {
   uint32_t rank;
   Symbol *turn;
   uint32_t turn_axis;
-  Span typed;                /* what says the dtype, for messages */
+  Span typed;                /* what says the dtype, for messages; */
+  Str state;                 /*   the state whose next it is, or NULL */
 } Left;
 bool left_from_items(Elab *x, const AstItems *items, Left *out, bool stacks);
 void equation_begin(Elab *x, Str name);

@@ -130,7 +130,7 @@ static void elab_next(Elab *x, const AstStmt *s) {
   }
   Left l;
   bool ok = next_left(x, s, y, &l);
-  l.typed = y->span;
+  l.typed = y->span, l.state = y->name;
   if (ok) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
   if (!state->next) y->state = -1;
 }

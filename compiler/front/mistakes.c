@@ -105,7 +105,7 @@ static uint32_t operand_end(const Parse *p, Token t) {
   return 0;
 }
 
-/* Where the statement's part on this line ends, seen from the token at hand. */
+/* Where the statement's part on this line ends, seen from the token at hand; 0: far away. */
 static uint32_t line_rest(const Parse *p, Token t) {
   Scanner s = scan_quietly(p);
   for (int i = 0; i < NEAR; i++) {
@@ -113,7 +113,7 @@ static uint32_t line_rest(const Parse *p, Token t) {
     if (s.newline || n.kind == TOK_EOF || n.kind == TOK_SEMI || n.kind == TOK_RC) return t.end;
     t = n;
   }
-  return t.end + SHOWN;
+  return 0;
 }
 
 /* Does this line go on with the token, outside of brackets? */

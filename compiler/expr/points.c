@@ -3,6 +3,7 @@
  * what elimination over the integers leaves open. */
 #include <string.h>
 
+#include "pool.h"
 #include "proof.h"
 
 static bool dim_at(void *ctx, Str name, int64_t *out) {
@@ -14,12 +15,14 @@ static bool dim_at(void *ctx, Str name, int64_t *out) {
 }
 
 static bool value_at(const Facts *f, const Point *at, const Expr *e, int64_t *out) {
-  Value v;
+  Value v = {0};
   ExprEnv env = {.label = at->label, .turn = at->turn, .n_label = f->n_label, .n_turn = f->n_turn, .dim = dim_at,
                  .ctx = (void *)(uintptr_t)at};
-  if (!expr_value(e, &env, &v)) return false;
+  int64_t left = LOOKED_MOST - at->p->looked, before = left;
+  bool ok = expr_value_within(e, &env, &v, &left);
+  at->p->looked += before - left;
   *out = v.i;
-  return true;
+  return ok;
 }
 
 bool facts_small(const Facts *f) {
@@ -125,7 +128,7 @@ static unsigned uses(const Facts *f, const Expr *goal, bool *use) {
 }
 
 Verdict enumerate(Exprs *p, const Facts *f, const Expr *goal, Proof *out) {
-  Point at = {.n_dim = 0};
+  Point at = {.p = p};
   Box b;
   bool use[MOST_LABELS] = {false}, open = false;
   if (!facts_small(f) || (goal->has & (HAS_READ | HAS_DIM | HAS_PARAM))) return OPEN_DATA;
@@ -157,7 +160,7 @@ static Truth some_inner(const Facts *f, const Point *at, Box *inner, const Expr 
 
 Verdict enumerate_nonempty(Exprs *p, const Facts *f, const Facts *extents, const bool *inner, const Expr *where,
                            Proof *out) {
-  Point at = {.n_dim = 0};
+  Point at = {.p = p};
   Box outside, inside, whole;
   bool use[MOST_LABELS] = {false}, all[MOST_LABELS] = {false}, open = false;
   if (!facts_small(f) || (where && (where->has & (HAS_READ | HAS_DIM | HAS_PARAM)))) return OPEN_DATA;

@@ -37,6 +37,7 @@ struct Exprs {
   VEC(const Expr *) region;
   VEC(int64_t) weight;
   uint64_t unfit;        /* nodes of sums that had no normal form: a coefficient past 64 bits */
+  int64_t looked;        /* operations computed at points, by the prover */
   int64_t fuel;          /* terms that products may still make in this call */
 };
 
@@ -51,5 +52,8 @@ const Expr *monomial_product(Exprs *p, const Expr *a, const Expr *b, bool *ok);
 
 /* e with other arguments (the same number). */
 const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg);
+
+/* expr_value that takes what it does off *work, and fails where nothing is left. */
+bool expr_value_within(const Expr *e, const ExprEnv *env, Value *out, int64_t *work);
 
 #endif

@@ -62,7 +62,10 @@ const Expr *row_expr(const Linear *l, const FmRow *r, bool not);
 
 enum { MOST_LABELS = 64, MOST_TURNS = 16, MOST_DIMS = FM_VARS, MOST_POINTS = 100000 };
 
+enum { LOOKED_MOST = 1 << 28 }; /* operations computed at points, in all: what is open then stays open */
+
 typedef struct Point {
+  Exprs *p;
   int64_t label[MOST_LABELS], turn[MOST_TURNS];
   uint32_t n_dim;
   struct { Str name; int64_t value; } dim[MOST_DIMS]; /* any other dim is 1 */

@@ -85,7 +85,7 @@ static bool set_point(Point *at, const Linear *l, const int64_t *x) {
 
 static bool refute_in(Job *j, const Linear *l, Fm *all, const bool *gone) {
   FmPast past = {.n_row = 0, .n_step = 0};
-  Point at = {.n_dim = 0};
+  Point at = {.p = j->p};
   int64_t x[FM_VARS];
   fm_eliminate_all(all, gone, &past);
   fm_eliminate_all(all, NULL, &past);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "expr.h"
+#include "pool.h"
 
 /* ---- rounding and conversion ----------------------------------------------------------------- */
 
@@ -233,7 +234,7 @@ Value op_value(Op op, DType result, uint32_t n, const Value *arg) {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-enum { VALUE_FUEL = 512 };
+enum { VALUE_FUEL = 512, STEP_WORK = 16 }; /* STEP_WORK: how much slower a step of value_many is */
 
 static bool value_leaf(const Expr *e, const ExprEnv *env, Value *out) {
   uint64_t k = (uint64_t)e->i;
@@ -305,13 +306,13 @@ static bool value_known(const Expr *e, const ExprEnv *env, const Map *seen, Valu
   return v != NULL;
 }
 
-static bool value_many(Arena *a, const Expr *top, const ExprEnv *env, Value *out) {
+static bool value_many(Arena *a, const Expr *top, const ExprEnv *env, Value *out, int64_t *work) {
   Map seen = map_new(a);
   VEC(Frame) stack = {0};
   vec_push(a, stack, ((Frame){.e = top}));
   for (;;) {
     Frame *f = &vec_last(stack);
-    if (!has_value(f->e)) return false;
+    if (--*work < 0 || !has_value(f->e)) return false;
     uint32_t k = wanted(f->e, f->done, f->v);
     bool ok;
     if (k < f->e->n && value_known(f->e->arg[k], env, &seen, &f->v[f->done], &ok)) {
@@ -330,12 +331,21 @@ static bool value_many(Arena *a, const Expr *top, const ExprEnv *env, Value *out
   }
 }
 
-bool expr_value(const Expr *e, const ExprEnv *env, Value *out) {
+bool expr_value_within(const Expr *e, const ExprEnv *env, Value *out, int64_t *work) {
   int fuel = VALUE_FUEL;
+  if (*work <= 0) return false;
   bool ok = value_few(e, env, out, &fuel);
+  *work -= VALUE_FUEL - fuel;
   if (fuel >= 0) return ok;
   Arena *a = arena_new();
-  ok = value_many(a, e, env, out);
+  int64_t steps = *work / STEP_WORK, before = steps;
+  ok = value_many(a, e, env, out, &steps);
+  *work -= (before - steps) * STEP_WORK;
   arena_free(a);
   return ok;
+}
+
+bool expr_value(const Expr *e, const ExprEnv *env, Value *out) {
+  int64_t work = INT64_MAX;
+  return expr_value_within(e, env, out, &work);
 }

@@ -261,13 +261,13 @@ static void call_argument(AstRun *r, AstScope *c, Str name, const Ast *e) {
 static void call_pred(AstRun *r, AstScope *c, const Ast *p) {
   AstPred *q = NEW(r->arena, AstPred);
   *q = (AstPred){.next = c->preds, .p = p, .scope = c};
+  c->body->preds = q; /* first: asking for a label's extent looks into the body, and the scopes made there inherit it */
   for (uint32_t i = 0; i < c->labels.len; i++) {
     int64_t extent;
     if (ast_label_free(r, c->labels.at[i], p, c, &extent))
       vec_push(r->arena, q->labels, c->labels.at[i]);
   }
   if (!q->labels.len) q->labels = c->labels;
-  c->body->preds = q;
 }
 
 static void call_locals(AstRun *r, AstScope *d, const AstStmt *def) {

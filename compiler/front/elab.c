@@ -436,13 +436,14 @@ bool program_hangs_together(const Front *f, const Program *p) {
   return !lost && f->diags->errors < f->diags->limit;
 }
 
+/* Where a name itself is broken, what is not defined may be just that. */
 void program_rest(Front *f, const Program *p) {
   DimValues none = {0};
   uint32_t before = f->diags->all.len, n = before;
   (void)graph_from_ast(f, p, &none);
   for (uint32_t i = before; p->file->lost_head && i < f->diags->all.len; i++) {
     Diag *g = f->diags->all.at[i];
-    if (g->code == D_E064 || g->code == D_E070 || g->code == D_E075) f->diags->errors--;
+    if (g->code == D_E064 || g->code == D_E070 || g->code == D_E075 || g->code == D_E078) f->diags->errors--;
     else f->diags->all.at[n++] = g;
   }
   if (p->file->lost_head) f->diags->all.len = n;

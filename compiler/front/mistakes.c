@@ -605,7 +605,8 @@ static Callee callee(const Parse *p, Token name) {
   enum { FAR = 1000 };
   Op op;
   const char *text = text_of(p, name);
-  if (op_find(text, name.end - name.at, &op) && (op_info[op].laws & LAW_FUNCTION || op_info[op].rule == RULE_RANDOM)) return CALLED;
+  bool known = op_find(text, name.end - name.at, &op);
+  if (known && (op_info[op].laws & LAW_FUNCTION || op_info[op].rule == RULE_RANDOM)) return CALLED;
   Str s = str_of(p->strings, text, name.end - name.at);
   for (uint32_t i = p->file->stmts.len, k = 0; i-- > 0 && k < FAR; k++) {
     const AstStmt *d = p->file->stmts.at[i];
@@ -636,7 +637,7 @@ static int slashes(const Scene *s) {
   bool star = s->t.kind == TOK_STAR && s->last.kind == TOK_SLASH && s->last.end == s->t.at;
   if (star) t = s->last;
   if (!star && (!t.kind || t.at < line)) return PASS;
-  if (!star && s->t.kind != TOK_IDIV && !(ends_operand(s) && (begins_operand(s->t.kind) || s->t.kind == TOK_BAD))) return PASS;
+  if (!star && s->t.kind != TOK_IDIV && !(ends_operand(s) && begins_operand(s->t.kind))) return PASS;
   Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, star ? s->t.end : t.end), "unexpected `%s`, which begins no comment",
                      star ? "/*" : "//");
   diag_hint(p->diags, g, "a comment begins with `#`");
@@ -651,7 +652,8 @@ static int missing_branch(const Scene *s) {
   Diag *g = say_unexpected(s);
   uint32_t end = operand_end(s->p, s->t);
   const char *x = end ? piece(s->p, s->t.at, end) : NULL;
-  diag_hint(s->p->diags, g, "is %s missing before it, as in `%s %s`?", token_name(k), k == TOK_THEN ? "then" : "else", x ? x : "...");
+  const char *word = k == TOK_THEN ? "then" : "else";
+  diag_hint(s->p->diags, g, "is `%s` missing before it, as in `%s %s`?", word, word, x ? x : "...");
   return ANSWER_INSERT + k;
 }
 
@@ -659,7 +661,8 @@ static int missing_branch(const Scene *s) {
 static int missing_in_list(const Scene *s) {
   const Parse *p = s->p;
   int k = p->stmt_first.kind;
-  if ((k != TOK_DIM && k != TOK_INPUT && k != TOK_PARAM && k != TOK_OUTPUT) || p->open.len || !ends_operand(s)) return PASS;
+  bool list = k == TOK_DIM || k == TOK_INPUT || k == TOK_PARAM || k == TOK_OUTPUT;
+  if (!list || p->open.len || !ends_operand(s)) return PASS;
   int n = (int)(s->last.end - s->last.at), m = (int)(s->t.end - s->t.at);
   if (k == TOK_DIM && (s->t.kind == TOK_INT || s->t.kind == TOK_LP) && s->last.kind == TOK_ID && s->ok[TOK_ASSIGN]) {
     Diag *g = say_unexpected(s);
@@ -670,7 +673,8 @@ static int missing_in_list(const Scene *s) {
   if (s->t.kind != TOK_ID || !s->ok[TOK_COMMA]) return PASS;
   Diag *g = say_unexpected(s);
   const char *a = piece(p, s->last.kind == TOK_RB ? p->operand.at : s->last.at, s->last.end);
-  diag_hint(p->diags, g, "the names in a list are parted by commas: `%s, %.*s`", a ? a : "...", m < SHOWN ? m : 0, text_of(p, s->t));
+  diag_hint(p->diags, g, "the names in a list are parted by commas: `%s, %.*s`", a ? a : "...", m < SHOWN ? m : 0,
+            text_of(p, s->t));
   return ANSWER_INSERT + TOK_COMMA;
 }
 
@@ -745,6 +749,13 @@ static int bare_reducer(const Scene *s) {
   return TOK_BAD;
 }
 
+static const char *name_alone(const Scene *s) {
+  const Parse *p = s->p;
+  const char *name = piece(p, p->stmt_first.at, p->stmt_first.end), *left = piece(p, p->stmt_first.at, s->last.end);
+  if (!name || !left) return NULL;
+  return arena_printf(p->arena, "`output %s` makes a result of it; `%s = ...` defines it", name, left);
+}
+
 static int statement_over(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_NEWLINE) return PASS;
@@ -759,10 +770,8 @@ static int statement_over(const Scene *s) {
     hint = "a monoid says what its neutral element is: `identity 0`";
   else if (p->stmt_first.kind == TOK_ASSERT && s->ok[TOK_COMMA])
     hint = "say what it means when it fails: `assert e, \"text\"`";
-  else if (p->stmt_first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->assigned && !p->open.len && p->stmt_first.end - p->stmt_first.at < SHOWN)
-    hint = arena_printf(p->arena, "`output %.*s` makes a result of it; `%.*s = ...` defines it",
-                        (int)(p->stmt_first.end - p->stmt_first.at), text_of(p, p->stmt_first),
-                        (int)(s->last.end - p->stmt_first.at < SHOWN ? s->last.end - p->stmt_first.at : 0), text_of(p, p->stmt_first));
+  else if (p->stmt_first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->assigned && !p->open.len)
+    hint = name_alone(s);
   else if (p->stmt_first.kind == TOK_OUTPUT && p->stmt_tokens > 2 && !p->assigned)
     hint = "`output Z` makes a result of what is defined already; `output Z[i] = e` defines it too";
   bool block = p->stmt_first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->newline &&

@@ -157,8 +157,13 @@ static Num divided(const Node *a, const Node *b, DType t) {
   return n;
 }
 
+/* An integer that may have wrapped, beside a float: a remainder. */
+static Node *tame(Gen *g, Node *a, const Node *beside) {
+  return dtype_is_float(beside->ty.t) && dtype_is_int(a->ty.t) && a->num.mag > 1e15 ? node_binary(g, OP_MOD, a, node_int(g, 7)) : a;
+}
+
 Node *node_binary(Gen *g, Op op, Node *a, Node *b) {
-  a = fit(g, a, b), b = fit(g, b, a);
+  a = tame(g, fit(g, a, b), b), b = tame(g, fit(g, b, a), a);
   int64_t folded = 0;
   bool konst = a->konst && b->konst && !compares(op) && op != OP_DIV && op_info[op].rule == RULE_SAME;
   if (konst && !fold(op, a->i, b->i, &folded)) b = node_int(g, 1), fold(op, a->i, 1, &folded);
@@ -192,7 +197,7 @@ static Node *node_fun(Gen *g, const char *word, Ty t, uint32_t n, Node *const *k
 }
 
 static Node *node_if(Gen *g, Node *c, Node *a, Node *b) {
-  a = fit(g, a, b), b = fit(g, b, a);
+  a = tame(g, fit(g, a, b), b), b = tame(g, fit(g, b, a), a);
   if (a->ty.weak && b->ty.weak) a = node_cast(g, a->ty.weak == REAL ? DT_F64 : DT_I64, a);
   Node *n = with_kids(node_new(g, E_IF, ty_join(a->ty, b->ty)), 3, (Node *[]){c, a, b});
   n->num = num_either(a->num, b->num);
@@ -208,7 +213,7 @@ static Node *node_else(Gen *g, Node *a, Node *b) {
   if (n->kind != E_IF) return n;
   n->kind = E_ELSE;
   a = n->kid[1];
-  n->n = 2, n->kid[0] = a, n->kid[1] = fit(g, b, a);
+  n->n = 2, n->kid[0] = a, n->kid[1] = n->kid[2];
   if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i)) return b; /* only the right side is looked at */
   return n;
 }
@@ -538,6 +543,7 @@ static Reducer reducer_for(Gen *g, Want w) {
 static int accumulator(Gen *g, Reducer r, Want w, const Node *body) {
   static const DType ints[] = {DT_I64, DT_I32, DT_I8};
   if ((r != RED_SUM && r != RED_PROD && r != RED_MEAN) || !chance(&g->rng, 12)) return -1;
+  if (dtype_is_int(body->ty.t) && w == WANT_FLOAT && body->num.mag > 1e15) return -1;
   if (w == WANT_INT && r != RED_MEAN && dtype_is_int(ty_arith(body->ty).t)) return ints[below(&g->rng, 3)];
   return w == WANT_FLOAT ? (chance(&g->rng, 70) ? DT_F64 : DT_F32) : -1;
 }
@@ -612,6 +618,7 @@ static Node *reduce_finish(Ctx *in, const Ctx *out, Node *n, Want w, Node *body,
 static Node *make_reduce(Ctx *out, Want w, int depth) {
   Gen *g = out->g;
   Ctx c = *out;
+  c.reduced = true;
   Reducer r = reducer_for(g, w);
   Node *n = node_new(g, E_REDUCE, (Ty){DT_I64, HELD}), *where = NULL, *body = NULL;
   n->op = (uint8_t)r;
@@ -632,6 +639,7 @@ static Node *make_monoid(Ctx *out, Want w, int depth) {
   UserMonoid *m = g->monoids.at[below(&g->rng, g->monoids.len)];
   if ((w == WANT_BOOL) != (m->dtype == DT_BOOL) || w == WANT_FLOAT) return NULL;
   Ctx c = *out;
+  c.reduced = true;
   Node *n = node_new(g, E_MONOID, (Ty){m->dtype, HELD});
   n->monoid = m;
   if (!reduce_labels(&c, n, 2)) return NULL;
@@ -730,11 +738,8 @@ static Node *call_argument(Ctx *c, const Param *p, const Node *call, const Def *
 static Node *call_where(Ctx *out, const Node *n) {
   if (n->n_lab < 2) return make_expr(out, WANT_BOOL, 0);
   Ctx c = *out;
-  uint32_t k = below(&c.g->rng, 2);
   c.n = 0;
-  for (uint32_t i = 0; i < out->n; i++)
-    if (out->lab[i] != n->lab[1 - k]) c.lab[c.n++] = out->lab[i];
-  Node *at_most = node_binary(c.g, OP_LE, node_label(c.g, n->lab[k]), node_int(c.g, below(&c.g->rng, 3)));
+  Node *at_most = node_binary(c.g, OP_LE, node_label(c.g, n->lab[below(&c.g->rng, 2)]), node_int(c.g, below(&c.g->rng, 3)));
   return node_binary(c.g, OP_AND, at_most, make_expr(&c, WANT_BOOL, 0));
 }
 
@@ -813,7 +818,7 @@ static Node *make_subst(Ctx *out, Want w, int depth) {
   Node *e = argument_with(&c, l, t);
   if (!e) return NULL;
   c.apart = true;
-  if (depth > 0 && w != WANT_BOOL) e = node_binary(g, OP_ADD, e, make_expr(&c, w, depth - 1));
+  if (depth > 0 && w != WANT_BOOL && !c.reduced) e = node_binary(g, OP_ADD, e, make_expr(&c, w, depth - 1));
   if (!has_bare(e, l)) return NULL;
   bool partial = false;
   Ctx at = *out;
@@ -894,7 +899,7 @@ static Node *make_int(Ctx *c, int depth) {
     case 5: n = make_expr(c, WANT_BOOL, depth - 1); return node_if(g, n, make_expr(c, WANT_INT, depth - 1), make_expr(c, WANT_INT, depth - 1));
     case 6: return node_neg(g, make_expr(c, WANT_INT, depth - 1));
     case 7: return int_fun(c, depth);
-    case 8: return node_cast(g, types[below(&g->rng, COUNT(types))], make_expr(c, (Want)below(&g->rng, 3), depth - 1));
+    case 8: return node_cast(g, types[c->reduced ? 0 : below(&g->rng, COUNT(types))], make_expr(c, (Want)below(&g->rng, 3), depth - 1));
     case 9: return int_power(c, depth);
     case 10: case 11: case 12: case 13: n = make_reduce(c, WANT_INT, depth); break;
     case 14: n = make_monoid(c, WANT_INT, depth); break;

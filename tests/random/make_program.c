@@ -215,20 +215,21 @@ static bool has_label(const Node *n, const Label *l) {
   return false;
 }
 
-static bool free_in(const Def *d, const Node *e, const Label *l) {
+/* Is l free in e? may: say so where arguments decide. */
+static bool free_in(const Def *d, const Node *e, const Label *l, bool may) {
   if (e->kind == E_LABEL || e->kind == E_GROUP || e->kind == E_RANDOM) return has_label(e, l);
   if (e->kind == E_REDUCE || e->kind == E_MONOID) {
     if (has_label(e, l)) return false;
   } else if (e->kind == E_LOCAL) {
     const Param *p = param_find(d, e->word);
-    bool own = p && (p->value ? free_in(d, p->value, l) : p->label == l);
+    bool own = p && (p->value ? free_in(d, p->value, l, may) : p->label == l);
     if (own && !has_label(e, l)) return true;
   } else if (e->kind == E_CALL) {
     for (uint32_t k = 0; k < e->n_lab; k++)
-      if (e->lab[k] == l) return e->def->free[k];
+      if (e->lab[k] == l && (!may || e->def->free[k])) return may || e->def->sure[k];
   }
   for (uint32_t i = 0; i < e->n; i++)
-    if ((e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) && free_in(d, e->kid[i], l)) return true;
+    if ((e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) && free_in(d, e->kid[i], l, may)) return true;
   return false;
 }
 
@@ -249,9 +250,10 @@ static void make_locals(Ctx *c, Def *d) {
   Gen *g = c->g;
   for (uint32_t want = below(&g->rng, 3); d->n_local < want;) {
     Node *e = make_expr(c, any_want(g), 2);
+    if (e->ty.weak) e = node_cast(g, e->ty.weak == REAL ? DT_F64 : DT_I64, e);
     Param p = {.name = name_new(g, "v"), .dtype = e->ty.t, .value = e};
     for (uint32_t k = 0; k < d->n_label && !p.label; k++)
-      if (free_in(d, e, d->label[k])) p.label = d->label[k];
+      if (free_in(d, e, d->label[k], false)) p.label = d->label[k];
     d->local[d->n_local++] = p;
   }
 }
@@ -297,7 +299,7 @@ static void make_def(Gen *g) {
   mark_used(d, d->e, true);
   mark_reaches(d, d->e);
   for (uint32_t k = 0; k < d->n_local; k++) mark_used(d, d->local[k].value, true);
-  for (uint32_t k = 0; k < d->n_label; k++) d->free[k] = free_in(d, d->e, d->label[k]);
+  for (uint32_t k = 0; k < d->n_label; k++) d->free[k] = free_in(d, d->e, d->label[k], true), d->sure[k] = free_in(d, d->e, d->label[k], false);
   for (uint32_t k = 0; k < s->made.len; k++) s->made.at[k]->whole = true;
   s->def = d;
   s->block = d->n_local || chance(&g->rng, 30);

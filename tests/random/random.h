@@ -62,7 +62,7 @@ typedef struct Def {
   const char *name;
   uint32_t n_label, n_param, n_local;
   Label *label[2];
-  bool free[2];              /* the value has that label */
+  bool free[2], sure[2];     /* the value may have that label; it has */
   bool some;                 /* has no value over nothing */
   Param param[3], local[2];
   Node *e;
@@ -170,6 +170,8 @@ typedef struct Ctx {
  *   `if c then 5 else 1` of two literals is no weak literal there          node_if
  *   conversions, and expressions with labels substituted, are widened in reducers like reads
  *                                                                          make_int, node_neg, make_subst
+ *   integers that wrap beside floats in a reducer: their reads are widened to f32 there
+ *                                                                          tame, accumulator
  *   f[i,j where p] with i and j in p, or in a group in p                   call_where
  *   a second binder of a label must say its size                           reduce_labels, make_assert
  *   sum(e) in (...)[k = ...] does not take k                               Ctx.apart */

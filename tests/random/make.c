@@ -544,7 +544,7 @@ static int accumulator(Gen *g, Reducer r, Want w, const Node *body) {
   static const DType ints[] = {DT_I64, DT_I32, DT_I8};
   if ((r != RED_SUM && r != RED_PROD && r != RED_MEAN) || !chance(&g->rng, 12)) return -1;
   if (dtype_is_int(body->ty.t) && w == WANT_FLOAT && body->num.mag > 1e15) return -1;
-  if (w == WANT_INT && r != RED_MEAN && dtype_is_int(ty_arith(body->ty).t)) return ints[below(&g->rng, 3)];
+  if (w == WANT_INT && r != RED_MEAN && dtype_is_int(ty_arith(body->ty).t)) return (int)ints[below(&g->rng, 3)];
   return w == WANT_FLOAT ? (chance(&g->rng, 70) ? DT_F64 : DT_F32) : -1;
 }
 
@@ -573,11 +573,8 @@ static Node *guarded_body(Ctx *c, Want w, Node **where) {
 
 /* A read by l that no reducer in between takes. */
 static bool reached(const Node *e, const Label *l) {
-  if (e->kind == E_REDUCE || e->kind == E_MONOID) {
-    for (uint32_t i = 0; i < e->n_lab; i++)
-      if (e->lab[i] == l) return false;
-    if (e->call) return false;
-  }
+  for (uint32_t i = 0; i < e->n_lab && (e->kind == E_REDUCE || e->kind == E_MONOID); i++)
+    if (e->lab[i] == l) return false;
   if (e->kind == E_CALL || e->kind == E_SUBST || e->kind == E_LOCAL) return false;
   if (e->kind == E_READ || e->kind == E_GROUP) return has_bare(e, l);
   for (uint32_t i = 0; i < e->n; i++)
@@ -585,8 +582,15 @@ static bool reached(const Node *e, const Label *l) {
   return false;
 }
 
+static bool has_call(const Node *e) {
+  if (e->kind == E_REDUCE && e->call) return true;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (has_call(e->kid[i])) return true;
+  return false;
+}
+
 static bool sum_can_call(const Ctx *c, const Node *n, const Ctx *outside) {
-  if (c->def || n->where || n->op == RED_COUNT || n->grouped) return false;
+  if (has_call(n->kid[0]) || c->def || n->where || n->op == RED_COUNT || n->grouped) return false;
   for (uint32_t i = 0; i < n->n_lab; i++) {
     for (uint32_t k = 0; k < outside->n; k++)
       if (outside->lab[k] == n->lab[i]) return false;

@@ -42,3 +42,4 @@ done
 list run stdlib/examples/*.ein
 list run samples/*.ein
 list cmd tests/cmd/*.sh
+list cmd tests/hostile/*.sh

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 enum { DIAG_KIND_error = DIAG_ERROR, DIAG_KIND_warning = DIAG_WARNING };
+enum { TEXT_MOST = 2000 }; /* bytes of each text of a complaint: names can be megabytes long */
 
 static const DiagInfo infos[] = {
 #define DIAG(code, kind, slug, title, text) {#code, (DiagKind)DIAG_KIND_##kind, slug, title, text},
@@ -39,6 +40,19 @@ static bool said_already(const Diags *d, DiagCode code, Span at) {
   return false;
 }
 
+void text_clip(char *s, size_t most) {
+  if (strlen(s) <= most) return;
+  size_t n = most - 3;
+  while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
+  memcpy(s + n, "...", 4);
+}
+
+static const char *said(Diags *d, const char *fmt, va_list ap) {
+  char *s = arena_vprintf(d->arena, fmt, ap);
+  text_clip(s, TEXT_MOST);
+  return s;
+}
+
 Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) {
   Diag *g = NEW(d->arena, Diag);
   g->code = code;
@@ -49,7 +63,7 @@ Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) {
   if ((*count)++ >= d->limit) return g;
   va_list ap;
   va_start(ap, fmt);
-  g->text = arena_vprintf(d->arena, fmt, ap);
+  g->text = said(d, fmt, ap);
   va_end(ap);
   g->order = d->all.len;
   vec_push(d->arena, d->all, g);
@@ -59,14 +73,14 @@ Diag *diag_add(Diags *d, DiagCode code, Span at, const char *fmt, ...) {
 void diag_note(Diags *d, Diag *g, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  g->spans.at[0].note = arena_vprintf(d->arena, fmt, ap);
+  g->spans.at[0].note = said(d, fmt, ap);
   va_end(ap);
 }
 
 void diag_at(Diags *d, Diag *g, Span at, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  DiagSpan s = {at, arena_vprintf(d->arena, fmt, ap)};
+  DiagSpan s = {at, said(d, fmt, ap)};
   va_end(ap);
   vec_push(d->arena, g->spans, s);
 }
@@ -74,7 +88,7 @@ void diag_at(Diags *d, Diag *g, Span at, const char *fmt, ...) {
 void diag_hint(Diags *d, Diag *g, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  const char *s = arena_vprintf(d->arena, fmt, ap);
+  const char *s = said(d, fmt, ap);
   va_end(ap);
   vec_push(d->arena, g->hints, s);
 }

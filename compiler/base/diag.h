@@ -69,6 +69,9 @@ void diag_note(Diags *d, Diag *g, const char *fmt, ...) EIN_PRINTF(3, 4);       
 void diag_at(Diags *d, Diag *g, Span at, const char *fmt, ...) EIN_PRINTF(4, 5);   /* a further span */
 void diag_hint(Diags *d, Diag *g, const char *fmt, ...) EIN_PRINTF(3, 4);
 
+/* Cuts s to `most` bytes, the last three of them "...", not within a code point. */
+void text_clip(char *s, size_t most);
+
 /* Renderings, sorted by source and place. Bytes of the source that are control characters, bidi marks
  * or invalid UTF-8 are shown escaped; long lines are cut to a window around the spans. */
 void diags_text(Diags *d, Buf *out, bool colour);

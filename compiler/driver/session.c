@@ -96,6 +96,8 @@ Leave session_end(Session *s, Leave code) {
 
 /* ---- speaking ------------------------------------------------------------------------------- */
 
+enum { TEXT_MOST = 8000 }; /* bytes of one message: words of the command line and names can be long */
+
 static void shown(Buf *b, const char *text) {
   int width;
   for (size_t n = strlen(text); n;) {
@@ -119,17 +121,23 @@ static void speak(Session *s, const char *kind, const char *ink, const char *tex
   fwrite(b.s, 1, b.len, stderr);
 }
 
+static const char *words(Session *s, const char *fmt, va_list ap) {
+  char *text = arena_vprintf(s->arena, fmt, ap);
+  text_clip(text, TEXT_MOST);
+  return text;
+}
+
 void say(Session *s, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  speak(s, "", "", arena_vprintf(s->arena, fmt, ap));
+  speak(s, "", "", words(s, fmt, ap));
   va_end(ap);
 }
 
 Leave fail(Session *s, Leave code, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  const char *text = arena_vprintf(s->arena, fmt, ap);
+  const char *text = words(s, fmt, ap);
   va_end(ap);
   if (s->capture)
     vec_push(s->arena, s->captured, text);
@@ -142,7 +150,7 @@ void detail(Session *s, const char *fmt, ...) {
   if (!s->verbose) return;
   va_list ap;
   va_start(ap, fmt);
-  speak(s, "", "", arena_vprintf(s->arena, fmt, ap));
+  speak(s, "", "", words(s, fmt, ap));
   va_end(ap);
 }
 

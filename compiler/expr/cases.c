@@ -5,7 +5,7 @@
 
 #include "proof.h"
 
-enum { MOST_WORK = 64, MEANING_FUEL = 256 };
+enum { MOST_WORK = 64, MOST_LITERALS = 1000, MEANING_FUEL = 256 };
 
 void case_new(Case *s) {
   s->none = s->dropped = false;
@@ -90,9 +90,13 @@ static Literal in_one_way(Exprs *p, Literal l) {
 
 void case_add(Exprs *p, Case *s, Literal first) {
   Literal work[MOST_WORK];
-  uint32_t n = 0;
+  uint32_t n = 0, steps = 0;
   work[n++] = first;
   while (n && !s->none) {
+    if (++steps > MOST_LITERALS) { /* a case has no room for so many anyway */
+      s->dropped = true;
+      return;
+    }
     Literal l = work[--n];
     const Expr *e = l.e;
     bool op = e->kind == EX_OP;

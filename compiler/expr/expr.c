@@ -76,9 +76,11 @@ static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
     e->name = (Str)(uintptr_t)k->bits;
   else
     memcpy(&e->i, &k->bits, sizeof k->bits);
+  if (k->kind == EX_LABEL) e->labels = (uint64_t)1 << (k->bits < 63 ? k->bits : 63);
   for (uint32_t i = 0; i < k->n; i++) {
     e->arg[i] = k->arg[i];
     e->has |= k->arg[i]->has;
+    e->labels |= k->arg[i]->labels;
   }
   return e;
 }
@@ -336,21 +338,7 @@ const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const 
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-enum { LABELS_FUEL = 512 };
-
-/* Down the tree while fuel lasts, looping along the first argument; false: too big or too shared. */
-static bool labels_few(const Expr *e, uint32_t n, bool *used, int *fuel) {
-  for (;;) {
-    if (!(e->has & HAS_LABEL)) return true;
-    if (--*fuel < 0) return false;
-    if (e->kind == EX_LABEL && e->i < (int64_t)n) used[e->i] = true;
-    if (e->n == 0) return true;
-    for (uint32_t i = 1; i < e->n; i++)
-      if (!labels_few(e->arg[i], n, used, fuel)) return false;
-    e = e->arg[0];
-  }
-}
-
+/* With labels from 63 on, which a mask does not tell apart. */
 static void labels_many(const Expr *top, uint32_t n, bool *used) {
   Arena *a = arena_new();
   Map seen = map_new(a);
@@ -367,6 +355,6 @@ static void labels_many(const Expr *top, uint32_t n, bool *used) {
 }
 
 void expr_labels(const Expr *e, uint32_t n, bool *used) {
-  int fuel = LABELS_FUEL;
-  if (n && !labels_few(e, n, used, &fuel)) labels_many(e, n, used);
+  for (uint32_t k = 0; k < n && k < 63; k++) used[k] |= (e->labels >> k & 1) != 0;
+  if (n > 63 && e->labels >> 63) labels_many(e, n, used);
 }

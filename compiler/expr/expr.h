@@ -101,6 +101,7 @@ struct Expr {
   uint32_t hash;
   uint32_t id;            /* in order of creation in its pool: a stable order for sorting */
   uint32_t n;             /* arguments */
+  uint64_t labels;        /* bit k: label k occurs; bit 63: one from 63 on */
   union { int64_t i; double f; Str name; };
   const Expr *arg[];
 };

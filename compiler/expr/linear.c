@@ -59,30 +59,28 @@ static void build_var(Build *b, int64_t c, const Expr *m) {
   b->ok = b->ok && (m ? var_get(b->l, m, &v) && add_ok(b->r.c[v], c, &b->r.c[v]) : add_ok(b->r.k, c, &b->r.k));
 }
 
-/* Adds c*e, e in normal form; x % c stands as x - c*(x // c). */
-static void build_add(Build *b, int64_t c, const Expr *normal) {
+enum { MOST_NESTED = 32 }; /* remainders in remainders */
+
+/* Adds c*e, e in normal form; x % c stands as x - c*(x // c), and so does every remainder in x. */
+static void build_nested(Build *b, int64_t c, const Expr *normal, int depth) {
   Exprs *p = b->l->p;
   for (const Expr *rest = normal; rest && b->ok;) {
     Term t = term_next(&rest);
+    int64_t minus;
     if (!mul_ok(t.c, c, &t.c)) b->ok = false;
     if (!b->ok || !t.m || !by_literal(t.m) || !is_op(t.m, OP_MOD)) {
       build_var(b, t.c, t.m);
       continue;
     }
-    int64_t minus;
     const Expr *x = t.m->arg[0], *q = expr_normal(p, expr_op2(p, OP_IDIV, x, t.m->arg[1]));
-    b->ok = mul_ok(t.c, -t.m->arg[1]->i, &minus);
-    for (const Expr *in = x; in && b->ok;) {
-      Term y = term_next(&in);
-      b->ok = mul_ok(y.c, t.c, &y.c);
-      build_var(b, y.c, y.m);
-    }
-    for (const Expr *in = q; in && b->ok;) {
-      Term y = term_next(&in);
-      b->ok = mul_ok(y.c, minus, &y.c);
-      build_var(b, y.c, y.m);
-    }
+    b->ok = mul_ok(t.c, -t.m->arg[1]->i, &minus) && depth < MOST_NESTED;
+    build_nested(b, t.c, x, depth + 1);
+    build_nested(b, minus, q, depth + 1);
   }
+}
+
+static void build_add(Build *b, int64_t c, const Expr *normal) {
+  build_nested(b, c, normal, 0);
 }
 
 static void build_end(Build *b) {

@@ -53,7 +53,7 @@ static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   Labels *own = NEW(x->arena, Labels);
   own->outer = s->labels;
   own->link = map_new(x->arena);
-  Scope in = {.labels = own, .frame = s->frame, .depth = s->depth};
+  Scope in = {.labels = own, .frame = s->frame, .depth = s->depth, .outside = s};
   Core *body = core_from_ast(x, &in, a);
   if (body && s->frame && !in_line_depth(body)) body = core_restrict(x, &in, body);
   if (!body) return NULL;

@@ -472,8 +472,12 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
   for (uint32_t i = 0; i < body->free.n; i++) {
     LabelVar *v = body->free.at[i];
     const LabelVar *outmost = v;
-    for (Labels *l = s->labels; l->outer; l = l->outer) outmost = label_find(l->outer, v->name);
-    if (!set_has(s->reduced, v) && !(outmost && outmost->left)) *out = set_union(x, *out, set_one(x, v));
+    bool bound = set_has(s->reduced, v);
+    for (const Scope *o = s->outside; o; o = o->outside) {
+      outmost = label_find(o->labels, v->name);
+      bound |= outmost && set_has(o->reduced, outmost);
+    }
+    if (!bound && !(outmost && outmost->left)) *out = set_union(x, *out, set_one(x, v));
   }
   if (out->n) return true;
   const char *word = reducer_info[a->op].name;

@@ -198,6 +198,7 @@ typedef struct Scope {
   LabelSet reduced;          /* labels bound by reducers around, for sum(e) and the reach rule */
   const Span *reach;         /* the enclosing unparenthesised reducer's word, or NULL */
   bool index;                /* between [ ]: a bare name is a label sooner than a tensor */
+  const struct Scope *outside; /* of an argument: where it stands */
   uint32_t depth;
 } Scope;
 

@@ -26,7 +26,8 @@ static void test_places(void) {
   Source *s = source("a.ein", "ab\n\xCE\xA3x\n\n");
   static const uint32_t want[][3] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2},
                                      {6, 2, 3}, {7, 3, 1}, {8, 4, 1}, {99, 4, 1}};
-  for (size_t i = 0; i < COUNT(want); i++) {
+  for (size_t k = 0; k < 2 * COUNT(want); k++) { /* forwards, then backwards */
+    size_t i = k < COUNT(want) ? k : 2 * COUNT(want) - 1 - k;
     uint32_t line, column;
     source_place(arena, s, want[i][0], &line, &column);
     OK(line == want[i][1] && column == want[i][2], "byte %u is at %u:%u", want[i][0], line, column);
@@ -167,6 +168,14 @@ static void test_limits(void) {
   for (int i = 0; i < 100; i++) diag_add(d, D_E002, (Span){0}, "many");
   OK(d->errors == 102 && d->all.len == 50, "the limit");
   OK_STR(text(diags_new(arena)), "", "none");
+  char cut[] = "abc\303\251def";
+  text_clip(cut, 9);
+  OK_STR(cut, "abc\303\251def", "what fits is not cut");
+  text_clip(cut, 7);
+  OK_STR(cut, "abc...", "no code point is cut in two");
+  const char *name = arena_printf(arena, "%0100000d", 7);
+  Diag *g = diag_add(diags_new(arena), D_E001, span(s, "x", 0), "%s is unknown", name);
+  OK(strlen(g->text) == 2000, "a complaint about a long name: %zu bytes", strlen(g->text));
 }
 
 static void test_json(void) {

@@ -153,6 +153,12 @@ static void test_sizes(void) {
   gives(&t, 0, VALUES(1, 1, 1), "max_bytes fits; nobody wants Z");
   try(&t, "vertex %1 Z[i:4] : f32 = 1.0:f32\noutput Z = %1\n");
   fails(&t, EVAL_MEMORY, "Z|16|12", "max_bytes");
+  t.eval.max_live = 20; /* Y goes when Z is there, so three at a time are too many and two are not */
+  try(&t, "vertex %0 Y[i:2] : f32 = 1.0:f32\nvertex %1 Z[i:2] : f32 = %0[i]\nvertex %2 U[i:2] : f32 = %1[i]\noutput U = %2\n");
+  gives(&t, 0, VALUES(1, 1), "max_live fits");
+  try(&t, "vertex %0 Y[i:2] : f32 = 1.0:f32\nvertex %1 Z[i:2] : f32 = %0[i]\nvertex %2 U[i:2] : f32 = (%0[i] + %1[i])\n"
+          "output U = %2\n");
+  fails(&t, EVAL_MEMORY, "U|8|16|20", "max_live");
   trial_end(&t);
 }
 

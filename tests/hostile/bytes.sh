@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # Bytes that are no program: control characters, broken and hidden Unicode. What is refused is never sent to a
 # terminal as it is.
 . "$(dirname "$0")/common"

@@ -20,8 +20,10 @@ chain 0 check 'output Y = ' 1 ' + ' ''
 chain 1 check 'output Y = ' 2 ' * ' ''
 chain 1 check 'output Y = ' Q '^' ''
 chain 0 check 'output Y = ' Q ' ?? ' ''
+n=20000
 chain 0 check 'output Y[i:4] = ' 'X[i+1]' ' ?? ' ' ?? 0'
 chain 1 check 'output Y[i:4] = ' 'X[i+1]' ' ?? ' ''
+n=200000
 for op in '<' '<=' '>' '>=' == !=; do chain 1 check 'output Y = ' Q " $op " ''; done
 for op in and or; do
   chain 0 run 'output Y = ' B " $op " ''

@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # A machine that does not help: full disks, folders that take nothing, closed streams, readers that leave, a locale
 # with decimal commas.
 . "$(dirname "$0")/common"

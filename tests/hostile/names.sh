@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # Names of files and words of the command line that a shell, a terminal or a parser of options might take otherwise.
 . "$(dirname "$0")/common"
 

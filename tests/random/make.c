@@ -590,7 +590,7 @@ static bool has_call(const Node *e) {
 }
 
 static bool sum_can_call(const Ctx *c, const Node *n, const Ctx *outside) {
-  if (has_call(n->kid[0]) || c->def || n->where || n->op == RED_COUNT || n->grouped) return false;
+  if (c->def || n->where || n->op == RED_COUNT || n->grouped || has_call(n->kid[0])) return false;
   for (uint32_t i = 0; i < n->n_lab; i++) {
     for (uint32_t k = 0; k < outside->n; k++)
       if (outside->lab[k] == n->lab[i]) return false;

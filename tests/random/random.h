@@ -174,7 +174,8 @@ typedef struct Ctx {
  *                                                                          tame, accumulator
  *   f[i,j where p] with i and j in p, or in a group in p                   call_where
  *   a second binder of a label must say its size                           reduce_labels, make_assert
- *   sum(e) in (...)[k = ...] does not take k                               Ctx.apart */
+ *   sum(e) in (...)[k = ...] does not take k                               Ctx.apart
+ *   sum(e + sum(f)): whose are the labels of f?                            has_call */
 typedef enum { WANT_INT, WANT_BOOL, WANT_FLOAT } Want;
 Node *make_expr(Ctx *c, Want w, int depth);
 Node *make_typed(Ctx *c, DType t, bool small, int depth); /* firm, of exactly that dtype, exact; small: |x| <= 16 */

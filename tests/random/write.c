@@ -67,17 +67,23 @@ static void binders(Out *o, Label *const *l, uint32_t n, bool group) {
   if (group) put(o, ")");
 }
 
-static void mark_bare(const Node *e) {
-  if (e->kind == E_SUBST) {
-    mark_bare(e->kid[1]);
-    return;
-  }
+/* inside: an argument, in which what is bound is another label of that name. */
+static void mark(const Node *e, bool inside) {
+  bool was[4];
+  if (e->kind == E_SUBST) return mark(e->kid[1], inside);
   for (uint32_t i = 0; e->kind == E_GROUP && i < e->n_lab; i++) e->lab[i]->bare = true;
+  for (uint32_t i = 0; i < e->n_lab; i++) was[i] = e->lab[i]->bare;
   for (uint32_t i = 0; i < e->n; i++) {
+    bool argument = e->kind == E_CALL && i < e->def->n_param;
     if (e->kind == E_READ && e->kid[i]->kind == E_LABEL) e->kid[i]->lab[0]->bare = true;
-    if (e->kind == E_CALL && i < e->def->n_param && !(e->def->param[i].stands && e->def->param[i].reaches)) continue;
-    mark_bare(e->kid[i]);
+    if (!argument || (e->def->param[i].stands && e->def->param[i].reaches)) mark(e->kid[i], inside || argument);
   }
+  if (!inside || (e->kind != E_CALL && e->kind != E_REDUCE && e->kind != E_MONOID)) return;
+  for (uint32_t i = 0; i < e->n_lab; i++) e->lab[i]->bare = was[i];
+}
+
+static void mark_bare(const Node *e) {
+  mark(e, false);
 }
 
 /* An argument, or what is substituted in, is an equation of its own. */

@@ -294,8 +294,9 @@ Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span); /* n 
 
 /* reduce.c */
 Ex lower_reduce(Elab *x, Core *c, int widen);
-EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name,
-                       Ex *carried);                           /* carried: pred and range of the result, by number of `out` */
+/* carried: pred and range of the result, by number of `out`; total: an equation's, where nothing may be without value */
+EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
+                       Ex *carried);
 bool reduce_is_one_vertex(const Core *c);
 
 /* a vertex under construction (vertex.c) */

@@ -108,7 +108,7 @@ static const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
 static void bind_lower(Elab *x, Bind *b) {
   if (b->body->kind == CORE_REDUCE && reduce_is_one_vertex(b->body)) {
     Ex carried;
-    b->node = reduce_vertex(x, b->body, b->labels, NULL, 0, -1, b->name, &carried);
+    b->node = reduce_vertex(x, b->body, b->labels, NULL, 0, -1, b->name, false, &carried);
     b->pred = carried.pred, b->range = carried.range;
     return;
   }
@@ -359,7 +359,7 @@ EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8
   binds_lower(x);
   if (is_reduction(body, out, t)) {
     Ex carried;
-    EinNode *v = reduce_vertex(x, body, out, merge, rank, (int)t, name, &carried);
+    EinNode *v = reduce_vertex(x, body, out, merge, rank, (int)t, name, true, &carried);
     v->place = place_of(x, span);
     Frozen f = labels_number(x, out, (LabelSet){0});
     discharge_all(x, total_needs(x, carried, body->span), facts_here(x, NULL), what);

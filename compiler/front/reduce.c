@@ -83,13 +83,14 @@ static const Expr *domain_from(Elab *x, const Obligation *o) {
 
 static Reducer vertex_reducer(Reducer r) { return r == RED_COUNT || r == RED_MEAN ? RED_SUM : r; }
 
-EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, Ex *carried) {
+EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
+                       Ex *carried) {
   Frozen f = labels_number(x, out, c->labels);
   Parts p = parts_lower(x, c);
   if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN) p.carried = need_all(x, p.carried, need_some(x, c, p.where));
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
-  s.domain = domain_from(x, p.carried);
+  if (!total) s.domain = domain_from(x, p.carried);
   if (c->reducer == RED_MONOID) s.monoid = monoid_at(x, c->monoid, p.acc);
   EinNode *v = vertex_new(x, &s, merge, rank, name, c->span);
   labels_restore(x, f);
@@ -131,7 +132,7 @@ Ex lower_reduce(Elab *x, Core *c, int widen) {
   if (c->reducer == RED_COUNT && !c->arg[1]) return (Ex){.e = extents_product(x, c->labels), .type = {DT_I64, FIRM}};
   if (c->reducer == RED_MEAN) return lower_mean(x, c);
   Ex carried;
-  EinNode *v = reduce_vertex(x, c, c->free, NULL, 0, -1, NULL, &carried);
+  EinNode *v = reduce_vertex(x, c, c->free, NULL, 0, -1, NULL, false, &carried);
   Ex r = ex_read_of(x, v, c->free, widen, c->span);
   r.range = needs_at_labels(x, carried.range, c->free);
   return r;

@@ -762,7 +762,7 @@ static Node *make_call(Ctx *out, Want w, int depth) {
   }
   for (uint32_t k = 0; k < d->n_param; k++)
     if (!(n->kid[n->n++] = call_argument(out, &d->param[k], n, d, depth))) return NULL;
-  if (d->n_label && !c.def && c.n == out->n && chance(&g->rng, 25)) n->where = true, n->kid[n->n++] = call_where(&c, n);
+  if (d->n_label && !c.def && c.n == out->n && chance(&g->rng, 60)) n->where = true, n->kid[n->n++] = call_where(&c, n);
   bool zero = false;
   for (uint32_t k = 0; k < n->n_lab; k++) zero |= n->lab[k]->param || n->lab[k]->ext->value == 0;
   return n->where || (d->some && zero) ? node_else(g, n, node_default(g, n->ty)) : n;

@@ -34,8 +34,26 @@ static void job_rest(Session *s, Job *j, const Args *a) {
   bug_where = NULL;
 }
 
+/* Words NAME=VALUE of the command line, from the first on: a name that is given two values. */
+static Leave words_agree(Session *s, const Words *w, uint32_t first, const char *option) {
+  Map seen = map_new(s->arena);
+  Str name;
+  const char *rest;
+  for (uint32_t i = first; i < w->len; i++) {
+    if (!word_split(s, w->at[i], &name, &rest)) continue;
+    const char *old = map_find(&seen, name);
+    if (old && strcmp(old, w->at[i]) != 0)
+      return fail(s, LEAVE_USAGE, "%s is given twice: %s%s and %s%s", name->s, option, old, option, w->at[i]);
+    map_put(&seen, name, (void *)(uintptr_t)w->at[i]);
+  }
+  return LEAVE_OK;
+}
+
 Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   *j = (Job){.path = path};
+  Leave twice = words_agree(s, &a->given[OPT_DIM], 0, "-D ");
+  if (!twice && a->command == CMD_RUN) twice = words_agree(s, &a->operands, 1, "");
+  if (twice) return twice;
   if (ends_in(path, ".graph") || ends_in(path, ".eing")) return graph_file(s, j);
   if (strcmp(path, "-") == 0) {
     Source *src = stdin_read(s);

@@ -115,6 +115,20 @@ static void run_words_take(Reader *r) {
   }
 }
 
+/* `# expect y = 3`: meant to be compared, and read by nobody. */
+static void nearly_expectation(Reader *r) {
+  Expectation x = {0};
+  if (!take(r, "expect") && !take(r, "Expect")) return;
+  r->at += strncmp(r->at, "ed", 2) == 0 ? 2 : *r->at == 's';
+  if (*r->at != ' ' && *r->at != '\t' && *r->at != ':') return;
+  (void)take(r, ":");
+  blanks(r);
+  const char *from = r->at;
+  if (subject_take(r, &x) && (take(r, "=") || take(r, "~")))
+    say(r->s, "%swarning: this comment is not read as an expectation: write `# expect: %s`",
+        line_text(r->s, r->path, r->span), from);
+}
+
 static Leave comment(Reader *r, const char *text) {
   r->at = text + strspn(text, "#");
   if (take(r, "expect-error:")) {
@@ -125,6 +139,7 @@ static Leave comment(Reader *r, const char *text) {
   }
   if (take(r, "expect:")) return expectation(r);
   if (take(r, "run:")) run_words_take(r);
+  else nearly_expectation(r);
   return LEAVE_OK;
 }
 

@@ -5,6 +5,7 @@
  * each argument is a Bind - an equation of its own whose labels are linked to the call's wherever the body uses
  * the parameter as it stands. */
 #include "elab.h"
+#include "foreign.h"
 
 #include <string.h>
 
@@ -455,45 +456,17 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
   return c;
 }
 
-/* Functions of other languages, and what they are here. */
-static const char *foreign_function(const char *s) {
-  static const struct { const char *name, *hint; } known[] = {
-    {"pow", "a power is `x^2`"},
-    {"ln", "the natural logarithm is `log(x)`"},
-    {"len", "how large a label is says `size(i)`"},
-    {"shape", "how large a label is says `size(i)`"},
-    {"dot", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
-    {"matmul", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
-    {"mm", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
-    {"einsum", "a product is written out: `sum[k] A[i,k] * B[k,j]`"},
-    {"transpose", "a transpose is an equation: `B[j,i] = A[i,j]`"},
-    {"reshape", "a group splits and merges: `Y[s, (h d)] = X[s,h,d]`"},
-    {"zeros", "a tensor of zeros is an equation: `Z[i:8] = 0`"},
-    {"ones", "a tensor of ones is an equation: `Z[i:8] = 1`"},
-    {"eye", "the unit matrix is an equation: `E[i:8,j:8] = if i == j then 1 else 0`"},
-    {"arange", "a label is a number: `N[i:8] = i`"},
-    {"range", "a label is a number: `N[i:8] = i`"},
-    {"where", "a choice is `if c then a else b`"},
-    {"rand", "random numbers are `uniform[i,j](seed)`"},
-    {"randn", "random numbers are `normal[i,j](seed)`"},
-    {"float", "a conversion is named by its dtype: `f32(x)`"},
-    {"int", "a conversion is named by its dtype: `i64(x)`"},
-  };
-  for (size_t i = 0; i < COUNT(known); i++)
-    if (strcmp(known[i].name, s) == 0) return known[i].hint;
-  return NULL;
-}
-
 static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
   if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
-  const char *hint = foreign_function(a->name.s->s);
+  const char *hint = foreign_function(a->name.s->s, a->name.s->len), *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
-  else if (hint) diag_hint(x->diags, d, "%s", hint);
+  else if (hint && !later) diag_hint(x->diags, d, "%s", hint);
+  else if (dtype && !later) diag_hint(x->diags, d, "a conversion is named by its dtype: %s", dtype);
   else diag_unknown(x, d, a->name, s->frame);
   if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)
     diag_hint(x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));

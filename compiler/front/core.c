@@ -249,10 +249,36 @@ static Core *core_read(Elab *x, const Symbol *y, Span span, uint32_t n, Core **i
   return c;
 }
 
+/* The label that dimension k has where the tensor is defined; NULL: none. */
+static Str axis_label(const Symbol *y, uint32_t k) {
+  const AstItem *it = y->axes && k < y->axes->len ? &y->axes->at[k] : NULL;
+  if (it && it->kind == ITEM_SIZED) return it->name.s;
+  bool equation = it && y->node->kind != EIN_INPUT; /* in a declaration a bare name is a size */
+  return equation && it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
+}
+
+/* The next letter from *from on that no dimension has for a label. */
+static char free_letter(const Symbol *y, uint32_t *from) {
+  static const char letters[] = "ijklmnopqr";
+  for (;;) {
+    char c = letters[(*from)++ % 10];
+    bool taken = false;
+    for (uint32_t k = 0; k < y->node->rank && *from <= 10; k++) {
+      Str s = axis_label(y, k);
+      taken |= s && s->len == 1 && s->s[0] == c;
+    }
+    if (!taken) return c;
+  }
+}
+
 const char *shape_form(Elab *x, const Symbol *y) {
   Buf b = buf_new(x->arena);
   buf_printf(&b, "%s[", y->name->s);
-  for (uint32_t i = 0; i < y->node->rank; i++) buf_printf(&b, "%s%c", i ? ", " : "", "ijklmnopqr"[i % 10]);
+  for (uint32_t i = 0, from = 0; i < y->node->rank; i++) {
+    Str s = axis_label(y, i);
+    if (s) buf_printf(&b, "%s%s", i ? ", " : "", s->s);
+    else buf_printf(&b, "%s%c", i ? ", " : "", free_letter(y, &from));
+  }
   buf_str(&b, "]");
   return b.s;
 }
@@ -412,16 +438,53 @@ static Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
   return fail(x);
 }
 
+/* Are the indices nothing but labels of the def? */
+static bool indexed_by_own(const AstItems *head, const Ast *a) {
+  for (uint32_t i = 0; i < a->items.len; i++) {
+    Str label = item_label(&a->items.at[i]);
+    bool own = false;
+    for (uint32_t k = 0; label && k < head->len; k++) own |= item_label(&head->at[k]) == label;
+    if (!own) return false;
+  }
+  return true;
+}
+
+/* The parameter without its brackets, with the reducer around it if nothing else stands between them. */
+static const char *parameter_bare(Elab *x, const Scope *s, const Ast *a) {
+  if (!s->reach || s->reach->src != a->span.src || s->reach->at >= a->span.at) return a->name.s->s;
+  const char *text = source_text(x, (Span){a->span.src, s->reach->at, a->name.span.end});
+  const char *close = strrchr(text, ']'), *open = strchr(text, '[');
+  bool alone = open && close && !strchr(open + 1, '[') && strspn(close + 1, " ") + a->name.s->len == strlen(close + 1);
+  return alone ? text : a->name.s->s;
+}
+
+static const char *params_text(Elab *x, const AstStmt *def) {
+  Buf b = buf_new(x->arena);
+  for (uint32_t i = 0; i < def->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", def->params.at[i].s->s);
+  return b.s;
+}
+
+static void hint_parameter(Elab *x, Scope *s, const Ast *a, Diag *d) {
+  const AstItems *head = &s->frame->def->items;
+  const char *name = a->name.s->s, *def = s->frame->def->name.s->s;
+  bool one = a->items.len == 1 && a->items.at[0].kind == ITEM_EXPR;
+  if (indexed_by_own(head, a))
+    diag_hint(x->diags, d, "%s is an expression already: write `%s`", name, parameter_bare(x, s, a));
+  else if (one && head->len == 1)
+    diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", name, item_label(&head->at[0])->s, source_text(x, a->items.at[0].span));
+  else if (one && !head->len && item_label(&a->items.at[0]))
+    diag_hint(x->diags, d, "make %s a label of the def, `def %s[%s](%s)`, and write `%s`", item_label(&a->items.at[0])->s, def,
+              item_label(&a->items.at[0])->s, params_text(x, s->frame->def), parameter_bare(x, s, a));
+  else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", name);
+}
+
 static Core *core_index(Elab *x, Scope *s, const Ast *a) {
   Local *l = frame_find(s->frame, a->name.s);
   if ((a->items.len && a->items.at[0].kind == ITEM_BIND)) return core_from_subst(x, s, a);
   if (l) {
     Diag *d = diag_add(x->diags, D_E056, a->span, "%s is a parameter: it has labels, not positions", a->name.s->s);
     diag_at(x->diags, d, l->span, "%s", l->bind ? "defined here" : "a number");
-    const AstItems *head = &s->frame->def->items;
-    const char *label = a->items.len == 1 && head->len == 1 && a->items.at[0].kind == ITEM_EXPR ? item_label(&head->at[0])->s : NULL;
-    if (label) diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", a->name.s->s, label, source_text(x, a->items.at[0].span));
-    else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", a->name.s->s);
+    hint_parameter(x, s, a, d);
     return fail(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);

@@ -25,6 +25,22 @@ static bool left_repeated(Elab *x, const LabelVar *v, Span span) {
   return false;
 }
 
+static bool has_letter(LabelSet s, char c) {
+  for (uint32_t i = 0; i < s.n; i++)
+    if (s.at[i]->name->len == 1 && s.at[i]->name->s[0] == c) return true;
+  return false;
+}
+
+/* `input X[i:3, i:3]` */
+static bool declared_repeated(Elab *x, const LabelVar *v, const AstItem *it, LabelSet taken) {
+  const char *other = "ijklmnopqr", *size = source_text(x, it->e->span);
+  while (other[1] && has_letter(taken, *other)) other++;
+  Diag *d = diag_add(x->diags, D_E076, it->span, "label %s stands twice in a declaration", v->name->s);
+  diag_at(x->diags, d, v->span, "first here");
+  diag_hint(x->diags, d, "give the dimensions different labels, as in `%s:%s, %c:%s`", v->name->s, size, *other, size);
+  return false;
+}
+
 static bool left_label(Elab *x, Scope *s, const AstItem *it, Left *l) {
   LabelSet one = {0};
   AstItems items = {(AstItem *)it, 1, 1};
@@ -186,6 +202,7 @@ void elab_equation(Elab *x, const AstStmt *s) {
   if (l.turn) return add_stack(x, s, &l, n);
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
   y->node = n;
+  y->axes = &s->items;
   if (s->output) add_output(x, y, s->name.span);
 }
 
@@ -235,7 +252,7 @@ static void declare_item(Elab *x, Scope *s, const AstItem *it, Declared *r, uint
     AstItems items = {(AstItem *)it, 1, 1};
     e = size_from_ast(x, s, it->e);
     if (!e || !labels_from_items(x, s, &items, &one, "a declaration", false)) r->ok = false;
-    else if (set_has(r->labels, one.at[0])) r->ok = left_repeated(x, one.at[0], it->span);
+    else if (set_has(r->labels, one.at[0])) r->ok = declared_repeated(x, one.at[0], it, r->labels);
   } else if (it->kind == ITEM_EXPR) {
     e = size_from_ast(x, s, it->e);
     if (!e) r->ok = false;
@@ -274,7 +291,9 @@ static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
     n->place = place_of(x, d->name.span);
     n->fallback = fallback;
   }
-  symbol_add(x, SYM_TENSOR, d->name)->node = n;
+  Symbol *y = symbol_add(x, SYM_TENSOR, d->name);
+  y->node = n;
+  y->axes = &d->items;
 }
 
 /* ---- defs, monoids, asserts ------------------------------------------------------------------- */
@@ -426,7 +445,7 @@ static bool holds_definitions_only(const AstFile *f) {
     StmtKind k = f->stmts.at[i]->kind;
     if (k != STMT_DEF && k != STMT_MONOID && k != STMT_DIM && k != STMT_USE) return false;
   }
-  return true;
+  return f->stmts.len > 0;
 }
 
 bool program_hangs_together(const Front *f, const Program *p) {
@@ -462,7 +481,8 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     if (x->top.all.at[k]->kind == SYM_DEF && !x->top.all.at[k]->used) def_names_check(x, x->top.all.at[k]);
   if (f->diags->errors) return NULL;
   if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
-    Span end = p->file->stmts.at[p->file->stmts.len - 1]->span;
+    uint32_t n = p->file->stmts.len;
+    Span end = n ? p->file->stmts.at[n - 1]->span : (Span){p->file->src, 0, 0};
     Diag *d = diag_add(f->diags, D_W005, end, "nothing is an output, so running this shows nothing");
     diag_hint(f->diags, d, "write `output` before an equation, or `output Z` after it");
     return x->graph; /* so nothing is used, which need not be said one by one */

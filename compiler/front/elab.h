@@ -156,6 +156,8 @@ typedef struct Symbol {
   bool used, output, quiet;  /* quiet: no warning if unused */
   Span outputs, next;        /* where it is said to be an output; a state's next */
   bool turns;                /* TENSOR: the number of turns that a loop made; a later loop may take the name again */
+  const AstItems *axes;      /* TENSOR: as written where it is defined, or NULL */
+  struct Symbol *older;      /* the first of the same name in the same table: what stands between still sees it */
   const Expr *size;          /* DIM */
   EinNode *node;             /* TENSOR */
   int64_t depth;             /* TURN */
@@ -172,6 +174,7 @@ typedef struct Block {       /* a repeat being elaborated */
   struct Block *parent;
   EinNode *repeat;
   EinRegion *region;
+  const AstStmt *stmt;
   SymTable syms;
   Symbol *turn;
   VEC(Symbol *) states;
@@ -268,7 +271,7 @@ const char *type_name(Type t);                                 /* to a user */
 bool want_bool(Elab *x, const Core *c, Span op, const char *what); /* complains; op: the word that wants it, or nowhere */
 bool want_integer(Elab *x, const Core *c, const char *what);   /* complains */
 bool literal_fits(Elab *x, const Core *c, Type with, Span beside); /* complains */
-const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]" */
+const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]", with its labels where it has some */
 Span free_place(const Core *c, const LabelVar *v);             /* where v is used and not bound */
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups);
 Local *frame_find(Frame *f, Str name);

@@ -51,6 +51,7 @@ static void elab_state(Elab *x, const AstStmt *s, EinNode *init) {
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
   y->block = x->block;
   y->stmt = s;
+  y->axes = &s->items;
   y->quiet = true;
   y->state = -1;
   vec_push(x->arena, x->block->states, y);
@@ -73,10 +74,29 @@ static void state_pretend(Elab *x, const Symbol *y, AstName name) {
   vec_push(x->arena, x->block->states, p);
 }
 
+/* The block's own state of that name, if it stands further down. */
+static const AstStmt *state_below(const Elab *x, const AstStmt *next) {
+  const AstStmt *in = x->block->stmt;
+  for (uint32_t i = 0; i < in->body.len; i++) {
+    const AstStmt *b = in->body.at[i];
+    if (b->kind == STMT_STATE && b->name.s == next->name.s && b->span.at > next->span.at) return b;
+  }
+  return NULL;
+}
+
+static Symbol *next_above(Elab *x, const AstStmt *s, const AstStmt *state) {
+  Diag *d = diag_add(x->diags, D_E103, s->name.span, "`next %s` stands above its state", s->name.s->s);
+  diag_at(x->diags, d, state->name.span, "declared here");
+  diag_hint(x->diags, d, "a state must be declared above its next: move `state %s` up", s->name.s->s);
+  return NULL;
+}
+
 static Symbol *next_of(Elab *x, const AstStmt *s) {
   Symbol *y = symbol_find(x, s->name.s, UINT32_MAX);
   Diag *d;
   if (y && y == map_find(&x->lost, s->name.s)) return NULL;
+  const AstStmt *below = state_below(x, s);
+  if (below && !(y && y->block == x->block)) return next_above(x, s, below);
   if (!y || !y->block) {
     d = diag_add(x->diags, D_E103, s->name.span, "%s is not a state", s->name.s->s);
     if (y) diag_at(x->diags, d, y->span, "defined here");
@@ -174,6 +194,7 @@ static void block_results(Elab *x, Block *b) {
     const Symbol *in = b->states.at[i];
     Symbol *y = symbol_add(x, SYM_TENSOR, (AstName){in->name, in->span});
     y->quiet = true;
+    y->axes = in->axes;
     if (in->state < 0) continue;
     y->node = graph_result(x->graph, x->region, EIN_FINAL, b->repeat, (uint32_t)in->state);
     y->node->name = in->name;
@@ -222,6 +243,7 @@ void elab_repeat(Elab *x, const AstStmt *s) {
   EinNode *bound = loop_bound(x, s, &turns);
   states_init(x, s, &inits);
   Block *b = NEW(x->arena, Block);
+  b->stmt = s;
   b->parent = x->block;
   b->repeat = graph_repeat(x->graph, x->region, s->name.s);
   b->repeat->place = place_of(x, s->name.span);

@@ -25,6 +25,7 @@ typedef struct Reader {
   Arena *arena;
   Program *program;
   const char *root, *stdlib; /* real paths; NULL: there is none */
+  bool lost;                 /* the standard library, of which enough was said */
   VEC(Open) open;            /* the files that are being read, outermost first */
 } Reader;
 
@@ -187,6 +188,7 @@ static const char *stdlib_names(Reader *r) {
 }
 
 static void use_named(Reader *r, const AstStmt *s) {
+  if (r->lost) return;
   const char *shown = arena_printf(r->arena, "stdlib/%s.ein", s->name.s->s);
   const char *real =
       r->stdlib ? real_path(r->arena, arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->name.s->s))
@@ -247,7 +249,7 @@ static void use_path(Reader *r, const AstStmt *s, const char *using_real, const 
 static void uses_read(Reader *r, const AstFile *file, const char *real, const char *shown) {
   for (uint32_t i = 0; i < file->stmts.len; i++) {
     const AstStmt *s = file->stmts.at[i];
-    if (s->kind != STMT_USE) continue;
+    if (s->kind != STMT_USE || s->broken) continue;
     if (s->text)
       use_path(r, s, real, shown);
     else if (s->name.s)
@@ -257,6 +259,14 @@ static void uses_read(Reader *r, const AstFile *file, const char *real, const ch
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
+static void prelude_missing(Reader *r) {
+  Diag *g = diag_add(r->f->diags, D_E009, (Span){0},
+                     "the standard library is not where it should be: no prelude.ein in %s",
+                     r->f->stdlib ? r->f->stdlib : "any place known");
+  diag_hint(r->f->diags, g, "set EIN_STDLIB to the folder that holds prelude.ein; where it is installed with ein, unset it");
+  r->lost = true;
+}
+
 /* `main`, where the program lies: the prelude itself may be checked as any file. */
 static void prelude_read(Reader *r, const char *main) {
   const char *real =
@@ -265,9 +275,7 @@ static void prelude_read(Reader *r, const char *main) {
   if (real)
     module_read(r, real, "stdlib/prelude.ein", (Span){0});
   else
-    diag_add(r->f->diags, D_E009, (Span){0},
-             "the standard library is not where it should be: no prelude.ein in %s",
-             r->f->stdlib ? r->f->stdlib : "any place known");
+    prelude_missing(r);
 }
 
 static Program *program_over(Front *f, Source *src, const char *real) {

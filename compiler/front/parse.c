@@ -24,6 +24,7 @@ static bool goes_unsaid(Parse *p, Fault f) {
 
 static void on_fault(void *env, Fault f, uint32_t at, uint32_t end) {
   Parse *p = env;
+  if (f == FAULT_STRING) p->open_string = at + 1;
   if (goes_unsaid(p, f)) return;
   complain_fault(p, f, at, end);
   if (f == FAULT_NUMBER) p->patched = true;
@@ -260,6 +261,19 @@ static bool answer_follow(Parse *p, Token *t, int answer, bool *taken) {
   return grammar_accepts(p->grammar, t->kind);
 }
 
+/* A string that did not end on its line may end with one of the next: then nothing between is read as the program. */
+static void string_pass(Parse *p) {
+  enum { LINES = 3 };
+  const char *at = p->scan.at;
+  for (int i = 0; i < LINES && (at = strchr(at, '\n')); i++) {
+    const char *quote = strpbrk(++at, "\"\n");
+    if (!quote || *quote == '\n') continue;
+    const char *rest = quote + 1 + strspn(quote + 1, " \t\r");
+    if (!*rest || *rest == '\n' || *rest == '#') p->scan.at = quote + 1;
+    return;
+  }
+}
+
 /* Takes the token, or what was meant by it; false if nothing would do. */
 static bool token_place(Parse *p, Token t) {
   if (t.kind == TOK_SLIP) {
@@ -267,6 +281,10 @@ static bool token_place(Parse *p, Token t) {
     p->patched = p->patched || p->stmt_tokens;
   }
   if (t.kind == TOK_BAD) return false;
+  if (t.kind == TOK_STRING && p->open_string == t.at + 1) {
+    string_pass(p);
+    if (!grammar_accepts(p->grammar, t.kind)) return false; /* enough was said */
+  }
   if (token_facts(t.kind) & WORD) t.kind = complain_word(p, t);
   if ((t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) && !closes(p, t.kind)) {
     if (!p->patched) complain_mismatch(p, t);
@@ -394,7 +412,7 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   if (src->len > PROGRAM_BYTES)
     diag_add(d, D_E097, (Span){src, 0, 1}, "a program of %u bytes; the most that is read is %d",
              src->len, PROGRAM_BYTES);
-  else parse_tokens(p);
+  else if (!complain_no_program(p)) parse_tokens(p);
   unclaimed_big(p);
   p->file->broken = d->errors != errors;
   if (p->file->broken) losses(p);

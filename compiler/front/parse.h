@@ -2,7 +2,7 @@
  *
  *   scan.re (generated)   bytes -> tokens              parse.c     newlines, brackets, resynchronising
  *   ein.y   (generated)   tokens -> calls to build     build.c     the tree
- *   mistakes.c            what to say where no token fits
+ *   mistakes*.c           what to say where no token fits
  *
  * Lists between brackets are gathered on stacks of the Parse and copied to their exact size when the
  * bracket closes: a list's value in the grammar is where it begins. */
@@ -62,6 +62,7 @@ typedef struct Parse {
   bool too_deep, stop;
   bool patched;               /* something of the statement at hand was taken for what it is not */
   bool skipping;              /* passing over the rest of a statement that was complained about */
+  uint32_t open_string;       /* where the last string begins that does not end on its line, + 1 */
   bool said_return;           /* that a carriage return stood alone */
   Map misnamed;               /* names complained about: keywords, and what is not in normal form */
 
@@ -136,7 +137,7 @@ void file_add(Parse *p, AstStmt *s);
 void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets that bind */
 void complain_bind(Parse *p, const AstItem *i, const char *what); /* x = e where nothing is substituted */
 
-/* ---- mistakes.c, slips.c ----------------------------------------------------------------------- */
+/* ---- mistakes*.c, slips.c ----------------------------------------------------------------------- */
 /* What helps: a token's kind to take in the token's place, or one of these. TOK_BAD: nothing will do, go on with
  * the next statement. */
 enum {
@@ -151,12 +152,12 @@ void complain_unclosed(Parse *p, const Open *o, Token t);
 void complain_mismatch(Parse *p, Token t);  /* a closing bracket that closes nothing of its kind */
 void complain_sign_line(Parse *p, Token t); /* a line that begins with + or - */
 
+bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; p->stop */
 void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size); /* not in normal form */
 bool misnamed(Parse *p, Token t, bool add); /* was this name complained about already? */
 Scanner scan_quietly(const Parse *p);       /* a copy, to look ahead with */
 int complain_slip(Parse *p, Token t);       /* the kind that was meant, or TOK_BAD */
-const char *foreign_word(const char *s, size_t len); /* what to write for `for`, `let` ...; NULL: no such word */
 
 /* ident.c: where in an identifier's bytes (known to be UTF-8) the first character stands that keeps it
  * from being in Unicode's normal form C whatever stands around it, and how long it is; false: none. */

@@ -12,6 +12,53 @@ static bool text_is(const Parse *p, Token t, const char *s) {
   return t.end - t.at == n && memcmp(p->src->bytes + t.at, s, n) == 0;
 }
 
+/* ---- files that are no programs --------------------------------------------------------------- */
+
+typedef struct Magic { const char *bytes; uint32_t n; const char *what, *hint; } Magic;
+
+static const char data_hint[] = "data are given to a run: `ein run x.ein X=x.npy`";
+
+static const Magic *magic_find(const Source *src) {
+  static const char utf8[] = "programs are UTF-8; `iconv -f utf-16 -t utf-8` converts it";
+  static const char graph[] = "`ein run`, `ein check` and `ein graph` read it if its name ends with .graph";
+  static const Magic known[] = {
+    {"eingraph ", 9, "the text of an EinGraph", graph},
+    {"\x93NUMPY", 6, "an array of NumPy", data_hint},
+    {"PK\3\4", 4, "a zip archive", NULL},
+    {"\x1F\x8B", 2, "compressed by gzip", NULL},
+    {"\x7F" "ELF", 4, "machine code", NULL},
+    {"\xFF\xFE", 2, "a text in UTF-16", utf8},
+    {"\xFE\xFF", 2, "a text in UTF-16", utf8},
+  };
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (src->len >= known[i].n && memcmp(src->bytes, known[i].bytes, known[i].n) == 0) return &known[i];
+  return NULL;
+}
+
+/* .safetensors: the length of a header, eight bytes, and the header, which is JSON. */
+static bool is_tensors(const Source *src) {
+  return src->len > 9 && memcmp(src->bytes + 5, "\0\0\0{", 4) == 0;
+}
+
+/* More than one in ten of the first bytes is a control character: no editor wrote that. */
+static bool is_binary(const Source *src) {
+  enum { LOOK = 1000, FEW = 8 };
+  uint32_t n = src->len < LOOK ? src->len : LOOK, odd = 0;
+  for (uint32_t i = 0; i < n; i++) odd += (unsigned char)src->bytes[i] < ' ' && !strchr("\t\n\f\r", src->bytes[i] ? src->bytes[i] : 1);
+  return odd > FEW && odd > n / 10;
+}
+
+bool complain_no_program(Parse *p) {
+  static const Magic other = {"", 0, "binary data", NULL}, tensors = {"", 0, "a file of tensors", data_hint};
+  const Magic *m = magic_find(p->src);
+  if (!m && is_tensors(p->src)) m = &tensors;
+  if (!m && is_binary(p->src)) m = &other;
+  if (!m) return false;
+  Diag *g = diag_add(p->diags, D_E024, span_at(p, 0, 1), "this file is no program but %s", m->what);
+  if (m->hint) diag_hint(p->diags, g, "%s", m->hint);
+  return p->stop = true;
+}
+
 /* ---- characters ------------------------------------------------------------------------------ */
 
 typedef struct CharHint { const char *c, *hint; } CharHint;
@@ -56,6 +103,7 @@ static const char *file_name(const Parse *p, Span at) {
 
 static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
+  if (strncmp(s, "...", 3) == 0) at.end = at.at + 3, hint = "every label is written, as in `X[i, j]`: none is left out";
   if (file_name(p, at)) hint = file_name(p, at);
   uint32_t c = 0;
   utf8_read(s, at.end - at.at, &c);
@@ -66,6 +114,18 @@ static void bad_char(Parse *p, Span at) {
   if (hint) diag_hint(p->diags, g, "%s", hint);
 }
 
+/* `1_000`, `1_000.5` */
+static bool underscored(const char *s, int n) {
+  return memchr(s, '_', (size_t)n) && s[n - 1] != '_' && strspn(s, "0123456789_.") >= (size_t)n && s[0] != '_' && s[0] != '.';
+}
+
+static const char *without_gaps(const Parse *p, const char *s, int n) {
+  Buf b = buf_new(p->arena);
+  for (int i = 0; i < n; i++)
+    if (s[i] != '_') buf_char(&b, s[i]);
+  return b.s;
+}
+
 static void bad_number(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at;
   int n = (int)(at.end - at.at < 40 ? at.end - at.at : 40), digits = 0;
@@ -74,6 +134,8 @@ static void bad_number(Parse *p, Span at) {
   bool dot = digits < n && s[digits] == '.';
   if (digits == 1 && *s == '0' && n > 1 && (s[1] == 'x' || s[1] == 'b' || s[1] == 'o'))
     diag_hint(p->diags, g, "numbers are decimal");
+  else if (underscored(s, n))
+    diag_hint(p->diags, g, "digits are written without gaps: `%s`", without_gaps(p, s, n));
   else if (digits == 0)
     diag_hint(p->diags, g, "a digit comes first: `0%.*s`", n, s);
   else if (dot && digits + 1 == n)
@@ -194,37 +256,4 @@ int complain_slip(Parse *p, Token t) {
                      p->src->bytes + t.at);
   diag_hint(p->diags, g, "%s", s->hint);
   return s->meant != TOK_BAD && grammar_accepts(p->grammar, s->meant) ? s->meant : TOK_BAD;
-}
-
-/* ---- statements of other languages ----------------------------------------------------------- */
-
-const char *foreign_word(const char *s, size_t len) {
-  static const struct { const char *word, *hint;
-  } words[] = {
-      {"let", "an equation needs no `let`: `x = ...` defines"},
-      {"var", "an equation needs no `var`: `x = ...` defines"},
-      {"const", "a size is `dim N = 8`, anything else an equation: `x = ...`"},
-      {"tensor", "data is declared by `input X[i:8] : f32`, the rest by equations: `x[i] = ...`"},
-      {"for", "`sum[i] ...` runs over a label, `repeat t < T { ... }` over time; an equation is "
-              "for all its labels already"},
-      {"while", "`repeat t < T until done { ... }` iterates"},
-      {"loop", "`repeat t < T { ... }` iterates"},
-      {"do", "`repeat t < T { ... }` iterates"},
-      {"return", "a def's value is the last line of its block"},
-      {"function", "write `def f[j](x) = ...`"},
-      {"func", "write `def f[j](x) = ...`"},
-      {"fn", "write `def f[j](x) = ...`"},
-      {"fun", "write `def f[j](x) = ...`"},
-      {"lambda", "write `def f[j](x) = ...`"},
-      {"import", "write `use nn` or `use \"file.ein\"`"},
-      {"from", "write `use nn` or `use \"file.ein\"`"},
-      {"include", "write `use nn` or `use \"file.ein\"`"},
-      {"print", "`output x` makes a result of a tensor"},
-      {"elif", "write `else if`"},
-      {"elseif", "write `else if`"},
-      {"in", "`repeat t < T { ... }` iterates; `sum[i] ...` runs over a label"},
-  };
-  for (size_t i = 0; i < COUNT(words); i++)
-    if (strlen(words[i].word) == len && memcmp(words[i].word, s, len) == 0) return words[i].hint;
-  return NULL;
 }

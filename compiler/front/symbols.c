@@ -6,7 +6,8 @@
 static Symbol *table_find(const SymTable *t, Str name, uint32_t before) {
   for (; t; t = t->parent) {
     Symbol *s = map_find(&t->map, name);
-    if (s && s->order < before) return s;
+    while (s && s->order >= before) s = s->older;
+    if (s) return s;
   }
   return NULL;
 }
@@ -38,6 +39,8 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
     Diag *d = diag_add(x->diags, D_E051, name.span, "%s is the name of a built-in function", name.s->s);
     diag_hint(x->diags, d, "choose another name, such as `%s_`", name.s->s);
   }
+  Symbol *here = map_find(&x->syms->map, name.s);
+  s->older = here && here->older ? here->older : here; /* the first: what stands between was complained about */
   map_put(&x->syms->map, name.s, s);
   vec_push(x->arena, x->syms->all, s);
   return s;

@@ -60,4 +60,26 @@ says "must fail"
 printf 'assert false, "other"\noutput Y = 1\n# expect-error: too small\n' >fails.ein
 want 1 "$EIN" run --expect fails.ein
 says "does not say"
+
+# What looks like an expectation and is none is said.
+cat >nearly.ein <<'END'
+output y = 3
+# expect: y = 3
+# expect y = 4
+# Expected: sum(y) ~ 4
+# expect little of y
+END
+want 0 "$EIN" run --expect nearly.ein
+says "nearly.ein:3: warning: this comment is not read as an expectation: write \`# expect: y = 4\`"
+says "nearly.ein:4: warning"
+says "\`# expect: sum(y) ~ 4\`"
+[ "$(wc -l <err)" -eq 2 ] || wrong "more is said than two warnings"
+
+# Words of the command line stand over those of the comment, but not over each other.
+printf '# run: -D N=2 X=iota\ndim N\ninput X[i:N] : i64\noutput S = sum[i] X[i]\n# expect: S = 3\n' >over.ein
+want 0 "$EIN" run --expect over.ein -D N=3
+want 2 "$EIN" run --expect over.ein -D N=3 -D N=4
+says "N is given twice: -D N=3 and -D N=4"
+want 2 "$EIN" run over.ein X=iota -D N=3 X=ones
+says "X is given twice: X=iota and X=ones"
 finish

@@ -25,4 +25,14 @@ cp broken.ein before
 want 1 "$EIN" fmt --write broken.ein
 cmp -s broken.ein before || wrong "a broken program is written"
 want 2 "$EIN" fmt --check --write ugly.ein
+
+# What is no program is said once.
+want 0 "$EIN" build pretty.ein --stop=graph -o text.graph
+want 1 "$EIN" fmt text.graph
+says "the text of an EinGraph"
+says "1 error"
+want 0 "$EIN" check text.graph
+want 1 "$EIN" fmt "$EIN"
+says "machine code"
+says "1 error"
 finish

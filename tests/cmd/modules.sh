@@ -69,4 +69,8 @@ says "nor an equation"
 
 want 4 env EIN_STDLIB="$work/nowhere" "$EIN" check mat.ein
 says "standard library"
+says "set EIN_STDLIB"
+printf 'use nn\ninput x[i:3]\noutput y = sum[i] relu(x[i])\n' >lone.ein
+want 4 env EIN_STDLIB="$work/nowhere" "$EIN" check lone.ein
+says "1 error"
 finish

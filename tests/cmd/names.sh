@@ -33,8 +33,10 @@ output TOTAL = sum[h,w] PIXELS[h,w]
 END
 want 0 "$EIN" run dims.ein -D WIDTH=5
 shows "TOTAL : f32 = 10.0"
-want 0 "$EIN" run dims.ein -D WIDTH=5 -DWIDTH=7 --dim HEIGHT=1
+want 0 "$EIN" run dims.ein -D WIDTH=7 -DWIDTH=7 --dim HEIGHT=1
 shows "TOTAL : f32 = 7.0"
+want 2 "$EIN" run dims.ein -D WIDTH=5 -DWIDTH=7 --dim HEIGHT=1
+says "WIDTH is given twice: -D WIDTH=5 and -D WIDTH=7"
 want 2 "$EIN" run dims.ein -D WITDH=5
 says "did you mean WIDTH?"
 want 2 "$EIN" run dims.ein -D Q=5

@@ -3,45 +3,45 @@
  * What every runtime file leans on: the table of element types, the error that keeps its first
  * cause, and the size of a shape. In come enums and shapes, out come sizes, names and statuses.
  */
-#include "ein_rt.h"
+#include "ein_num.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct dtype_facts {
+typedef struct ein_dtype_facts {
   const char *name;
   uint8_t size;
   uint8_t dlpack_code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
-} dtype_facts;
+} ein_dtype_facts;
 
-static const dtype_facts dtype_table[EIN_DTYPE_COUNT] = {
+static const ein_dtype_facts ein_dtype_table[EIN_DTYPE_COUNT] = {
     {"f64", 8, 2}, {"f32", 4, 2}, {"f16", 2, 2}, {"bf16", 2, 4}, {"i64", 8, 0},
     {"i32", 4, 0}, {"i16", 2, 0}, {"i8", 1, 0},  {"u8", 1, 1},   {"bool", 1, 6},
 };
 
-static int dtype_known(ein_dtype dtype) {
+static int ein_dtype_known(ein_dtype dtype) {
   return (unsigned)dtype < EIN_DTYPE_COUNT;
 }
 
-size_t ein_dtype_size(ein_dtype dtype) {
-  return dtype_known(dtype) ? dtype_table[dtype].size : 0;
+EIN_API size_t ein_dtype_size(ein_dtype dtype) {
+  return ein_dtype_known(dtype) ? ein_dtype_table[dtype].size : 0;
 }
 
-const char *ein_dtype_name(ein_dtype dtype) {
-  return dtype_known(dtype) ? dtype_table[dtype].name : "?";
+EIN_API const char *ein_dtype_name(ein_dtype dtype) {
+  return ein_dtype_known(dtype) ? ein_dtype_table[dtype].name : "?";
 }
 
-int ein_dtype_to_dlpack(ein_dtype dtype, uint8_t *code, uint8_t *bits) {
-  if (!dtype_known(dtype)) return 0;
-  *code = dtype_table[dtype].dlpack_code;
-  *bits = (uint8_t)(8 * dtype_table[dtype].size);
+EIN_API int ein_dtype_to_dlpack(ein_dtype dtype, uint8_t *code, uint8_t *bits) {
+  if (!ein_dtype_known(dtype)) return 0;
+  *code = ein_dtype_table[dtype].dlpack_code;
+  *bits = (uint8_t)(8 * ein_dtype_table[dtype].size);
   return 1;
 }
 
-int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype) {
+EIN_API int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype) {
   for (int d = 0; d < EIN_DTYPE_COUNT; d++) {
-    if (dtype_table[d].dlpack_code == code && 8 * dtype_table[d].size == bits) {
+    if (ein_dtype_table[d].dlpack_code == code && 8 * ein_dtype_table[d].size == bits) {
       *dtype = (ein_dtype)d;
       return 1;
     }
@@ -50,7 +50,7 @@ int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype) {
 }
 
 /* Where the text was cut inside a UTF-8 sequence, drop the torn piece. */
-static void drop_torn_utf8(char *text, size_t length) {
+static void ein_drop_torn_utf8(char *text, size_t length) {
   size_t lead = length;
   while (lead > 0 && length - lead < 3 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80) lead--;
   if (lead == 0) return;
@@ -59,7 +59,7 @@ static void drop_torn_utf8(char *text, size_t length) {
   if (need > length - lead + 1) text[lead - 1] = '\0';
 }
 
-ein_status ein_error_set(ein_error *err, ein_status status, const char *format, ...) {
+EIN_API ein_status ein_error_set(ein_error *err, ein_status status, const char *format, ...) {
   if (!err || err->status != EIN_OK) return status;
   err->status = status;
   va_list args;
@@ -67,21 +67,21 @@ ein_status ein_error_set(ein_error *err, ein_status status, const char *format, 
   int length = vsnprintf(err->text, sizeof err->text, format, args);
   va_end(args);
   if (length < 0) err->text[0] = '\0';
-  if (length >= (int)sizeof err->text) drop_torn_utf8(err->text, strlen(err->text));
+  if (length >= (int)sizeof err->text) ein_drop_torn_utf8(err->text, strlen(err->text));
   for (char *c = err->text; *c; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
   }
   return status;
 }
 
-ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int64_t *shape,
+EIN_API ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int64_t *shape,
                           int64_t *count, int64_t *bytes, ein_error *err) {
-  if (!dtype_known(dtype))
+  if (!ein_dtype_known(dtype))
     return ein_error_set(err, EIN_ERR_ARG, "%s: %d is no dtype", who, (int)dtype);
   if (ndim < 0 || ndim > EIN_MAX_AXES)
     return ein_error_set(err, EIN_ERR_SHAPE, "%s: %d axes; at most %d are possible", who, ndim,
                          EIN_MAX_AXES);
-  int64_t room = INT64_MAX / dtype_table[dtype].size;
+  int64_t room = INT64_MAX / ein_dtype_table[dtype].size;
   int64_t product = 1;
   int empty = 0;
   for (int axis = 0; axis < ndim; axis++) {
@@ -98,11 +98,11 @@ ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int6
           err, EIN_ERR_SHAPE,
           "%s: the shape is too large: its extents up to axis %d (%lld) need more than "
           "2^63 bytes of %s",
-          who, axis, (long long)extent, dtype_table[dtype].name);
+          who, axis, (long long)extent, ein_dtype_table[dtype].name);
     product *= extent;
   }
   int64_t elements = empty ? 0 : product;
   if (count) *count = elements;
-  if (bytes) *bytes = elements * dtype_table[dtype].size;
+  if (bytes) *bytes = elements * ein_dtype_table[dtype].size;
   return EIN_OK;
 }

@@ -8,106 +8,13 @@
 #ifndef EIN_RT_H
 #define EIN_RT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "ein_num.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define EIN_MAX_AXES 64
-
-/* ---- element types ---- */
-
-typedef enum ein_dtype {
-  EIN_F64,
-  EIN_F32,
-  EIN_F16,
-  EIN_BF16,
-  EIN_I64,
-  EIN_I32,
-  EIN_I16,
-  EIN_I8,
-  EIN_U8,
-  EIN_BOOL
-} ein_dtype;
-
-#define EIN_DTYPE_COUNT 10
-
-/* Bytes of one element, or 0 for a value outside the enum. */
-size_t ein_dtype_size(ein_dtype dtype);
-/* "f64", "bf16", "bool" ... as the language writes them; "?" for a value outside the enum. */
-const char *ein_dtype_name(ein_dtype dtype);
-/* DLPack's type code and bits of a dtype (lanes are always 1), and back; both give 0 where there is
- * none. */
-int ein_dtype_to_dlpack(ein_dtype dtype, uint8_t *code, uint8_t *bits);
-int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype);
-
-/* ---- what goes wrong ---- */
-
-typedef enum ein_status {
-  EIN_OK = 0,
-  EIN_ERR_IO,     /* the system refused: no such file, no permission, disk full */
-  EIN_ERR_FORMAT, /* a file or a spec is not written as its format demands */
-  EIN_ERR_SHAPE,  /* the shape met is not the shape wanted, or is no shape at all */
-  EIN_ERR_DTYPE,  /* the element type met cannot become the one wanted */
-  EIN_ERR_MEMORY, /* no memory */
-  EIN_ERR_ARG,    /* the caller's argument makes no sense */
-  EIN_ERR_RANGE   /* a number does not fit the type that shall hold it */
-} ein_status;
-
-/* Start it as {0}. The first error stays; later ones are dropped. */
-typedef struct ein_error {
-  ein_status status;
-  char text[512];
-} ein_error;
-
-/*
- * Records an error unless one is there already, and returns `status`. `err` may be NULL. The text
- * is cut to fit, and control characters (a file's name or content may hold them) become '?'. Never
- * give it a floating-point conversion: that would read the locale.
- */
-ein_status ein_error_set(ein_error *err, ein_status status, const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 3, 4)))
-#endif
-    ;
-
-/* ---- tensors ---- */
-
-/*
- * A borrowed view. Each field is DLPack's DLTensor field of the same name (`dtype` through
- * ein_dtype_to_dlpack). `strides` are in elements; NULL means C order. The first element lies at
- * (char *)data + byte_offset. Device type 1 is the CPU.
- */
-typedef struct ein_tensor {
-  void *data;
-  int32_t device_type;
-  int32_t device_id;
-  int32_t ndim;
-  ein_dtype dtype;
-  const int64_t *shape;
-  const int64_t *strides;
-  uint64_t byte_offset;
-} ein_tensor;
-
-/*
- * Elements and bytes of a C-order array, refusing more than EIN_MAX_AXES axes, negative extents and
- * products that do not fit int64 (counting an extent 0 as 1, so strides fit too). `who` opens the
- * message; `count` and `bytes` may be NULL.
- */
-ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int64_t *shape,
-                          int64_t *count, int64_t *bytes, ein_error *err);
-
-/* ---- half precision: one rounding, to nearest even; NaN stays NaN; subnormals as IEEE says ----
- */
-
-float ein_f16_to_f32(uint16_t half);
-uint16_t ein_f32_to_f16(float x);
-uint16_t ein_f64_to_f16(double x);
-float ein_bf16_to_f32(uint16_t half);
-uint16_t ein_f32_to_bf16(float x);
-uint16_t ein_f64_to_bf16(double x);
+/* ---- element types, errors, shapes, half precision, random numbers: ein_num.h ---- */
 
 /*
  * Converts `n` elements. Integers and bool go to any float (rounding to nearest) and to any integer
@@ -117,20 +24,6 @@ uint16_t ein_f64_to_bf16(double x);
  */
 ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dtype to, void *dst,
                        int64_t n, int64_t first, ein_error *err);
-
-/* ---- random numbers: each value depends on its arguments only, with the same bits on every target
- * ---- */
-
-void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
-/* In [0, 1), a multiple of 2^-24. */
-float ein_uniform(int64_t seed, int64_t index);
-/* Standard normal; magnitude below 8.6. */
-float ein_normal(int64_t seed, int64_t index);
-/* In lo..hi, both included; lo when hi < lo. */
-int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi);
-/* Entry h of the seed's permutation of 0..H-1, and of its inverse. -1 unless 0 <= h < H <= 2^62. */
-int64_t ein_permutation(int64_t seed, int64_t h, int64_t H);
-int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H);
 
 /* ---- sources: one door to every kind of input ----
  *

@@ -4,7 +4,7 @@
  * floats themselves is done on the narrowing side, so neither the rounding mode nor flush-to-zero
  * matters.
  */
-#include "ein_rt.h"
+#include "ein_num.h"
 
 #include <string.h>
 
@@ -56,32 +56,32 @@ static uint16_t narrow(uint64_t bits, int mantissa) {
   return (uint16_t)(sign | (uint32_t)kept);
 }
 
-uint16_t ein_f64_to_f16(double x) {
+EIN_API uint16_t ein_f64_to_f16(double x) {
   return narrow(f64_bits(x), 10);
 }
 
-uint16_t ein_f64_to_bf16(double x) {
+EIN_API uint16_t ein_f64_to_bf16(double x) {
   return narrow(f64_bits(x), 7);
 }
 
 /* Every float is a double, so widening first costs no rounding. (A subnormal float is far below
  * f16.) */
-uint16_t ein_f32_to_f16(float x) {
+EIN_API uint16_t ein_f32_to_f16(float x) {
   return narrow(f64_bits((double)x), 10);
 }
 
 /* A float's upper half, rounded: f32 and bf16 share their exponent. */
-uint16_t ein_f32_to_bf16(float x) {
+EIN_API uint16_t ein_f32_to_bf16(float x) {
   uint32_t bits = f32_bits(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return (uint16_t)(bits >> 16 | 0x40u);
   return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
 }
 
-float ein_bf16_to_f32(uint16_t half) {
+EIN_API float ein_bf16_to_f32(uint16_t half) {
   return f32_from_bits((uint32_t)half << 16);
 }
 
-float ein_f16_to_f32(uint16_t half) {
+EIN_API float ein_f16_to_f32(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
   uint32_t exponent = half >> 10 & 0x1Fu;
   uint32_t mantissa = half & 0x3FFu;

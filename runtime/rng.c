@@ -10,14 +10,14 @@
  * exact scalings, a square root, one product, one rounding to float) are correctly rounded
  * everywhere and cannot be contracted. The same text works in CUDA.
  */
-#include "ein_rt.h"
+#include "ein_num.h"
 
 #include <math.h>
 
 /* ctr[3] says what a block is for, so the same seed gives unrelated streams. */
-enum { STREAM_UNIFORM = 0, STREAM_NORMAL = 1, STREAM_INTEGER = 2, STREAM_PERMUTATION = 3 };
+enum { EIN_STREAM_UNIFORM = 0, EIN_STREAM_NORMAL = 1, EIN_STREAM_INTEGER = 2, EIN_STREAM_PERMUTATION = 3 };
 
-void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
+EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
   uint32_t c0 = ctr[0], c1 = ctr[1], c2 = ctr[2], c3 = ctr[3];
   uint32_t k0 = key[0], k1 = key[1];
   for (int round = 0; round < 10; round++) {
@@ -36,20 +36,20 @@ void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t ou
   out[3] = c3;
 }
 
-static void block(int64_t seed, int64_t index, uint32_t stream, uint32_t out[4]) {
+static void ein_rng_block(int64_t seed, int64_t index, uint32_t stream, uint32_t out[4]) {
   const uint64_t s = (uint64_t)seed, i = (uint64_t)index;
   const uint32_t key[2] = {(uint32_t)s, (uint32_t)(s >> 32)};
   const uint32_t ctr[4] = {(uint32_t)i, (uint32_t)(i >> 32), 0, stream};
   ein_philox4x32_10(ctr, key, out);
 }
 
-static uint64_t join(uint32_t high, uint32_t low) {
+static uint64_t ein_rng_join(uint32_t high, uint32_t low) {
   return (uint64_t)high << 32 | low;
 }
 
 /* The upper 64 bits of a * b. In fixed point with 64 bits after the point: the product, rounded
  * down. */
-static uint64_t mul_high(uint64_t a, uint64_t b) {
+static uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
   __extension__ typedef unsigned __int128 u128;
   return (uint64_t)((u128)a * b >> 64);
@@ -61,64 +61,64 @@ static uint64_t mul_high(uint64_t a, uint64_t b) {
 #endif
 }
 
-float ein_uniform(int64_t seed, int64_t index) {
+EIN_API float ein_uniform(int64_t seed, int64_t index) {
   uint32_t word[4];
-  block(seed, index, STREAM_UNIFORM, word);
-  return (float)(word[0] >> 8) * 0x1p-24f;
+  ein_rng_block(seed, index, EIN_STREAM_UNIFORM, word);
+  return (float)(word[0] >> 8) * (1.0f / 16777216);
 }
 
-int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {
+EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {
   if (hi <= lo) return lo;
   uint32_t word[4];
-  block(seed, index, STREAM_INTEGER, word);
+  ein_rng_block(seed, index, EIN_STREAM_INTEGER, word);
   uint64_t span = (uint64_t)hi - (uint64_t)lo + 1; /* 0 stands for 2^64 */
-  uint64_t bits = join(word[0], word[1]);
-  uint64_t value = (uint64_t)lo + (span ? mul_high(bits, span) : bits);
+  uint64_t bits = ein_rng_join(word[0], word[1]);
+  uint64_t value = (uint64_t)lo + (span ? ein_rng_mul_high(bits, span) : bits);
   return value <= INT64_MAX ? (int64_t)value : -(int64_t)~value - 1;
 }
 
 /* ---- log and cosine in fixed point: Qn means n bits after the binary point ---- */
 
-#define ONE_OVER(n) (UINT64_MAX / (n)) /* 1/n in Q64 */
+#define EIN_ONE_OVER(n) (UINT64_MAX / (n)) /* 1/n in Q64 */
 
 /*
  * atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64. While s is below 0.172, what is
  * left out sums to less than 2^-61.
  */
-static uint64_t atanh_tail(uint64_t s2) {
-  uint64_t p = ONE_OVER(25);
-  p = ONE_OVER(23) + mul_high(s2, p);
-  p = ONE_OVER(21) + mul_high(s2, p);
-  p = ONE_OVER(19) + mul_high(s2, p);
-  p = ONE_OVER(17) + mul_high(s2, p);
-  p = ONE_OVER(15) + mul_high(s2, p);
-  p = ONE_OVER(13) + mul_high(s2, p);
-  p = ONE_OVER(11) + mul_high(s2, p);
-  p = ONE_OVER(9) + mul_high(s2, p);
-  p = ONE_OVER(7) + mul_high(s2, p);
-  p = ONE_OVER(5) + mul_high(s2, p);
-  p = ONE_OVER(3) + mul_high(s2, p);
-  return mul_high(s2, p);
+static uint64_t ein_rng_atanh_tail(uint64_t s2) {
+  uint64_t p = EIN_ONE_OVER(25);
+  p = EIN_ONE_OVER(23) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(21) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(19) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(17) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(15) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(13) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(11) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(9) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(7) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(5) + ein_rng_mul_high(s2, p);
+  p = EIN_ONE_OVER(3) + ein_rng_mul_high(s2, p);
+  return ein_rng_mul_high(s2, p);
 }
 
 /*
  * |ln m| in Q64 for m in Q63 between sqrt(1/2) and sqrt(2): ln m = 2 atanh((m - 1)/(m + 1)). The
  * reciprocal of m + 1 comes from one 32-bit division and one Newton step, good to about 60 bits.
  */
-static uint64_t log_near_one(uint64_t m) {
+static uint64_t ein_rng_log_near_one(uint64_t m) {
   const uint64_t one = (uint64_t)1 << 63;
   uint64_t gap = m > one ? m - one : one - m;           /* Q63 */
   uint64_t d = (m >> 2) + (one >> 2);                   /* m + 1 in Q61, 1.7 to 2.42 */
   uint64_t r = (((uint64_t)1 << 62) / (d >> 31)) << 31; /* about 1/d, in Q63 */
-  uint64_t dr = mul_high(d, r);                         /* d * r, about 1, in Q60 */
-  r = mul_high(r, ((uint64_t)2 << 60) - dr) << 3;       /* r * (2 - d r): Q59, then Q62 */
-  uint64_t s = mul_high(gap, r) << 3;                   /* Q61, then Q64; below 0.172 */
-  uint64_t s2 = mul_high(s, s);
-  return 2 * (s + mul_high(s, atanh_tail(s2)));
+  uint64_t dr = ein_rng_mul_high(d, r);                         /* d * r, about 1, in Q60 */
+  r = ein_rng_mul_high(r, ((uint64_t)2 << 60) - dr) << 3;       /* r * (2 - d r): Q59, then Q62 */
+  uint64_t s = ein_rng_mul_high(gap, r) << 3;                   /* Q61, then Q64; below 0.172 */
+  uint64_t s2 = ein_rng_mul_high(s, s);
+  return 2 * (s + ein_rng_mul_high(s, ein_rng_atanh_tail(s2)));
 }
 
 /* -ln(n / 2^53) in Q58, for n in 1 .. 2^53. */
-static uint64_t minus_log(uint64_t n) {
+static uint64_t ein_rng_minus_log(uint64_t n) {
   const uint64_t ln2 = 0x02C5C85FDF473DE7u;   /* Q58 */
   const uint64_t sqrt2 = 0xB504F333F9DE6484u; /* Q63 */
   uint64_t m = n;
@@ -134,58 +134,58 @@ static uint64_t minus_log(uint64_t n) {
     halvings--;
   }
   uint64_t whole = (uint64_t)halvings * ln2;
-  uint64_t part = log_near_one(m) >> 6;
+  uint64_t part = ein_rng_log_near_one(m) >> 6;
   if (m < (uint64_t)1 << 63) return whole + part;
   return whole > part ? whole - part : 0;
 }
 
 /* cos x in Q63 for x in Q64, at most pi/4. */
-static uint64_t cos_small(uint64_t x) {
-  uint64_t x2 = mul_high(x, x);
-  uint64_t p = ONE_OVER(20922789888000u);       /* 1/16! */
-  p = ONE_OVER(87178291200u) - mul_high(x2, p); /* 1/14! */
-  p = ONE_OVER(479001600u) - mul_high(x2, p);   /* 1/12! */
-  p = ONE_OVER(3628800u) - mul_high(x2, p);     /* 1/10! */
-  p = ONE_OVER(40320u) - mul_high(x2, p);       /* 1/8! */
-  p = ONE_OVER(720u) - mul_high(x2, p);         /* 1/6! */
-  p = ONE_OVER(24u) - mul_high(x2, p);          /* 1/4! */
-  p = ONE_OVER(2u) - mul_high(x2, p);           /* 1/2! */
-  return ((uint64_t)1 << 63) - (mul_high(x2, p) >> 1);
+static uint64_t ein_rng_cos_small(uint64_t x) {
+  uint64_t x2 = ein_rng_mul_high(x, x);
+  uint64_t p = EIN_ONE_OVER(20922789888000u);       /* 1/16! */
+  p = EIN_ONE_OVER(87178291200u) - ein_rng_mul_high(x2, p); /* 1/14! */
+  p = EIN_ONE_OVER(479001600u) - ein_rng_mul_high(x2, p);   /* 1/12! */
+  p = EIN_ONE_OVER(3628800u) - ein_rng_mul_high(x2, p);     /* 1/10! */
+  p = EIN_ONE_OVER(40320u) - ein_rng_mul_high(x2, p);       /* 1/8! */
+  p = EIN_ONE_OVER(720u) - ein_rng_mul_high(x2, p);         /* 1/6! */
+  p = EIN_ONE_OVER(24u) - ein_rng_mul_high(x2, p);          /* 1/4! */
+  p = EIN_ONE_OVER(2u) - ein_rng_mul_high(x2, p);           /* 1/2! */
+  return ((uint64_t)1 << 63) - (ein_rng_mul_high(x2, p) >> 1);
 }
 
 /* sin x in Q63 for x in Q64, at most pi/4. */
-static uint64_t sin_small(uint64_t x) {
-  uint64_t x2 = mul_high(x, x);
-  uint64_t p = ONE_OVER(355687428096000u);        /* 1/17! */
-  p = ONE_OVER(1307674368000u) - mul_high(x2, p); /* 1/15! */
-  p = ONE_OVER(6227020800u) - mul_high(x2, p);    /* 1/13! */
-  p = ONE_OVER(39916800u) - mul_high(x2, p);      /* 1/11! */
-  p = ONE_OVER(362880u) - mul_high(x2, p);        /* 1/9! */
-  p = ONE_OVER(5040u) - mul_high(x2, p);          /* 1/7! */
-  p = ONE_OVER(120u) - mul_high(x2, p);           /* 1/5! */
-  p = ONE_OVER(6u) - mul_high(x2, p);             /* 1/3! */
-  return (x - mul_high(x, mul_high(x2, p))) >> 1;
+static uint64_t ein_rng_sin_small(uint64_t x) {
+  uint64_t x2 = ein_rng_mul_high(x, x);
+  uint64_t p = EIN_ONE_OVER(355687428096000u);        /* 1/17! */
+  p = EIN_ONE_OVER(1307674368000u) - ein_rng_mul_high(x2, p); /* 1/15! */
+  p = EIN_ONE_OVER(6227020800u) - ein_rng_mul_high(x2, p);    /* 1/13! */
+  p = EIN_ONE_OVER(39916800u) - ein_rng_mul_high(x2, p);      /* 1/11! */
+  p = EIN_ONE_OVER(362880u) - ein_rng_mul_high(x2, p);        /* 1/9! */
+  p = EIN_ONE_OVER(5040u) - ein_rng_mul_high(x2, p);          /* 1/7! */
+  p = EIN_ONE_OVER(120u) - ein_rng_mul_high(x2, p);           /* 1/5! */
+  p = EIN_ONE_OVER(6u) - ein_rng_mul_high(x2, p);             /* 1/3! */
+  return (x - ein_rng_mul_high(x, ein_rng_mul_high(x2, p))) >> 1;
 }
 
 /* cos(2 pi turn / 2^64). In odd eighths of the turn the angle is measured from their far end. */
-static double cos_of_turn(uint64_t turn) {
+static double ein_rng_cos_of_turn(uint64_t turn) {
   const uint64_t quarter_pi = 0xC90FDAA22168C235u; /* pi/4 in Q64 */
   unsigned eighth = (unsigned)(turn >> 61);
   uint64_t along = turn << 3;
   if (eighth & 1) along = ~along;
-  uint64_t x = mul_high(along, quarter_pi);
-  uint64_t value = (eighth + 1) >> 1 & 1 ? sin_small(x) : cos_small(x);
-  double magnitude = (double)value * 0x1p-63;
+  uint64_t x = ein_rng_mul_high(along, quarter_pi);
+  uint64_t value = (eighth + 1) >> 1 & 1 ? ein_rng_sin_small(x) : ein_rng_cos_small(x);
+  double magnitude = (double)value * (1.0 / 9223372036854775808.0);
   return (eighth + 2) >> 2 & 1 ? -magnitude : magnitude;
 }
 
 /* Box and Muller, one value of the pair: sqrt(-2 ln u) cos(2 pi t), with u in (0, 1] of 53 bits. */
-float ein_normal(int64_t seed, int64_t index) {
+EIN_API float ein_normal(int64_t seed, int64_t index) {
   uint32_t word[4];
-  block(seed, index, STREAM_NORMAL, word);
-  uint64_t n = (join(word[0], word[1]) >> 11) + 1;
-  double square = (double)minus_log(n) * 0x1p-57;
-  return (float)(sqrt(square) * cos_of_turn(join(word[2], word[3])));
+  ein_rng_block(seed, index, EIN_STREAM_NORMAL, word);
+  uint64_t n = (ein_rng_join(word[0], word[1]) >> 11) + 1;
+  double square = (double)ein_rng_minus_log(n) * (1.0 / 144115188075855872.0);
+  return (float)(sqrt(square) * ein_rng_cos_of_turn(ein_rng_join(word[2], word[3])));
 }
 
 /* ---- permutations ----
@@ -196,15 +196,15 @@ float ein_normal(int64_t seed, int64_t index) {
  * the values lie inside, so two passes suffice on average.
  */
 
-enum { FEISTEL_ROUNDS = 12 };
+enum { EIN_FEISTEL_ROUNDS = 12 };
 
-typedef struct feistel {
+typedef struct ein_feistel {
   uint32_t key[2];
   uint64_t H;
   int left, right;
-} feistel;
+} ein_feistel;
 
-static int feistel_start(feistel *f, int64_t seed, int64_t h, int64_t H) {
+static int ein_feistel_start(ein_feistel *f, int64_t seed, int64_t h, int64_t H) {
   if (h < 0 || h >= H || H > (int64_t)1 << 62) return 0;
   int bits = 1;
   while (bits < 62 && (int64_t)1 << bits < H) bits++;
@@ -216,11 +216,11 @@ static int feistel_start(feistel *f, int64_t seed, int64_t h, int64_t H) {
   return 1;
 }
 
-static uint64_t feistel_round(const feistel *f, int round, uint64_t value) {
+static uint64_t ein_feistel_round(const ein_feistel *f, int round, uint64_t value) {
   uint64_t left = value >> f->right, right = value & (((uint64_t)1 << f->right) - 1);
   uint64_t from = round & 1 ? left : right; /* at most 31 bits */
   const uint32_t ctr[4] = {(uint32_t)from, (uint32_t)f->H, (uint32_t)(f->H >> 32),
-                           STREAM_PERMUTATION + ((uint32_t)round << 8)};
+                           EIN_STREAM_PERMUTATION + ((uint32_t)round << 8)};
   uint32_t word[4];
   ein_philox4x32_10(ctr, f->key, word);
   if (round & 1)
@@ -230,23 +230,23 @@ static uint64_t feistel_round(const feistel *f, int round, uint64_t value) {
   return left << f->right | right;
 }
 
-int64_t ein_permutation(int64_t seed, int64_t h, int64_t H) {
-  feistel f;
-  if (!feistel_start(&f, seed, h, H)) return -1;
+EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H) {
+  ein_feistel f;
+  if (!ein_feistel_start(&f, seed, h, H)) return -1;
   uint64_t value = (uint64_t)h;
   do {
-    for (int round = 0; round < FEISTEL_ROUNDS; round++) value = feistel_round(&f, round, value);
+    for (int round = 0; round < EIN_FEISTEL_ROUNDS; round++) value = ein_feistel_round(&f, round, value);
   } while (value >= f.H);
   return (int64_t)value;
 }
 
-int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H) {
-  feistel f;
-  if (!feistel_start(&f, seed, h, H)) return -1;
+EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H) {
+  ein_feistel f;
+  if (!ein_feistel_start(&f, seed, h, H)) return -1;
   uint64_t value = (uint64_t)h;
   do {
-    for (int round = FEISTEL_ROUNDS - 1; round >= 0; round--)
-      value = feistel_round(&f, round, value);
+    for (int round = EIN_FEISTEL_ROUNDS - 1; round >= 0; round--)
+      value = ein_feistel_round(&f, round, value);
   } while (value >= f.H);
   return (int64_t)value;
 }

@@ -43,3 +43,4 @@ list run stdlib/examples/*.ein
 list run samples/*.ein
 list cmd tests/cmd/*.sh
 list cmd tests/hostile/*.sh
+list cmd tests/lib/*.sh

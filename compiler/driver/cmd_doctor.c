@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "native.h"
 
 typedef struct Tool {
   const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files
@@ -15,7 +15,7 @@ typedef struct Tool {
 
 static const Tool tools[] = {
     {"Graphviz", "dot", "pictures: ein graph --svg", "apt install graphviz"},
-    {"C compiler", "cc|gcc|clang", "executables and libraries (a later step)", "apt install gcc"},
+    {"C compiler", "cc|gcc|clang", "ein build, ein run --target=c, ein verify, ein bench", "apt install gcc"},
     {"LLVM", "llvm-config-19|llvm-config|/usr/lib/llvm-*/lib/libLLVM*.so*",
      "compiling in memory (a later step)", "apt install llvm-19-dev libclang-19-dev"},
     {"BLAS",
@@ -82,6 +82,7 @@ Leave cmd_doctor(Session *s, Args *a) {
   if (a->operands.len) return fail(s, LEAVE_USAGE, "ein doctor takes no words after it");
   line(&b, "ein", EIN_VERSION);
   bool ok = stdlib_line(s, &b);
+  line(&b, "C compiler's cache", cache_folder(s, false) ? cache_folder(s, false) : "none yet");
   line(&b, "cores", arena_printf(s->arena, "%ld", sysconf(_SC_NPROCESSORS_ONLN)));
   for (size_t i = 0; i < COUNT(tools); i++) {
     const Tool *t = &tools[i];

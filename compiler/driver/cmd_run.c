@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "native.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
 
@@ -58,16 +58,65 @@ static void limits_set(Eval *e) {
   e->max_live = all / 4 * 3;
 }
 
-Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e) {
+Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
   *e = (Eval){.arena = s->arena, .graph = j->graph};
   limits_set(e);
-  Leave l = given_read(s, j, given, e);
-  if (l) return l;
+  return given_read(s, j, given, e);
+}
+
+Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   const char *error = NULL;
   Place at = {0};
-  EvalStatus st = graph_eval(e, &error, &at);
-  return st == EVAL_OK ? LEAVE_OK
-                       : eval_failed(s, st, error ? error : "the computation failed", at);
+  *status = graph_eval(e, &error, &at);
+  return *status == EVAL_OK ? LEAVE_OK
+                            : eval_failed(s, *status, error ? error : "the computation failed", at);
+}
+
+/* ---- which target --------------------------------------------------------------------------- */
+
+static Leave target_read(Session *s, const Args *a, bool *c) {
+  static const char *const later[] = {"jit", "mpi", "cuda"};
+  const char *target = arg_last(a, OPT_TARGET);
+  *c = target && strcmp(target, "c") == 0;
+  if (!target || *c || strcmp(target, "eval") == 0 || strcmp(target, "auto") == 0) return LEAVE_OK;
+  for (size_t i = 0; i < COUNT(later); i++)
+    if (strcmp(target, later[i]) == 0)
+      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has eval and c",
+                  target);
+  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval and c", target);
+}
+
+Leave threads_wanted(Session *s, const Args *a, int *out) {
+  const char *said = arg_last(a, OPT_THREADS);
+  int64_t n = 0;
+  *out = 0;
+  if (!said) return LEAVE_OK;
+  if (!int64_read(said, strlen(said), &n) || n < 1 || n > THREADS_MOST)
+    return fail(s, LEAVE_USAGE, "--threads %s: wanted is a number from 1 to %d", said, THREADS_MOST);
+  *out = (int)n;
+  return LEAVE_OK;
+}
+
+static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
+  Compiler c;
+  Library lib = {0};
+  int threads;
+  ein_status status;
+  Leave l = threads_wanted(s, a, &threads);
+  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  if (!l) l = job_loops(s, j, a);
+  if (!l) l = library_open(s, j, &c, threads, &lib);
+  if (!l) l = library_plan(s, &lib, j, e, &status);
+  if (!l) l = library_run(s, &lib, e, &status);
+  library_close(&lib);
+  return l;
+}
+
+static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
+  EvalStatus status;
+  Leave l = run_inputs(s, j, given, e);
+  if (l) return l;
+  return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -84,11 +133,13 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Givens given = {0};
   Targets targets = {0};
   Eval e;
-  Leave l = job_dims(s, j, a);
+  bool c;
+  Leave l = target_read(s, a, &c);
+  if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = job_graph(s, j, a);
+  if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l) l = targets_find(s, j->graph, a, &targets);
-  if (!l) l = run_eval(s, j, &given, &e);
+  if (!l) l = compute(s, j, a, &given, c, &e);
   if (!l) l = targets_write(s, &e, &targets);
   return l ? l : outputs_show(s, &e, &targets);
 }
@@ -97,7 +148,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
 
 /* Words of `# run:` are read first, so that those of the command line come later and win. Files are
  * named from the program's folder there. */
-static Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said,
+Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said,
                            Args *all, Words *inputs) {
   *all = (Args){.command = CMD_RUN};
   Leave l = args_read(s, all, x->run.len, x->run.at);
@@ -137,13 +188,15 @@ static Leave expected_error(Session *s, const Expects *x, const char *path, Leav
 static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, const Words *inputs) {
   Givens given = {0};
   Eval e;
-  Leave l = job_dims(s, j, a);
+  bool c;
+  Leave l = target_read(s, a, &c);
+  if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = job_graph(s, j, a);
-  if (!l) l = run_eval(s, j, &given, &e);
+  if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
+  if (!l) l = compute(s, j, a, &given, c, &e);
   if (l || x->error) return l;
   l = expects_check(s, x, j->path, j->graph, e.output);
-  Leave second = j->program ? opinion_check(s, j, &e) : LEAVE_OK;
+  Leave second = j->program && !c ? opinion_check(s, j, &e) : LEAVE_OK;
   return l ? l : second;
 }
 
@@ -154,6 +207,7 @@ static Leave expect(Session *s, Job *j, const Args *said) {
   const AstFile *file = job_file(j);
   if (!file) return fail(s, LEAVE_USAGE, "--expect is about comments, and a graph's text has none");
   Leave l = expects_read(s, file, j->path, &x);
+  if (!l) l = expects_any(s, j->path, &x);
   if (!l) l = comment_words(s, &x, j->path, said, &all, &inputs);
   if (l) return l;
   s->capture = x.error != NULL;
@@ -165,18 +219,8 @@ static Leave expect(Session *s, Job *j, const Args *said) {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static Leave target_known(Session *s, const char *target) {
-  static const char *const later[] = {"c", "jit", "mpi", "cuda"};
-  if (!target || strcmp(target, "eval") == 0) return LEAVE_OK;
-  for (size_t i = 0; i < COUNT(later); i++)
-    if (strcmp(target, later[i]) == 0)
-      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has --target=eval",
-                  target);
-  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval", target);
-}
-
 /* The first word that is no NAME=SOURCE is the program; it is moved to the front. */
-static bool program_first(Session *s, Args *a) {
+bool program_first(Session *s, Args *a) {
   Str name;
   const char *rest;
   for (uint32_t i = 0; i < a->operands.len; i++) {
@@ -190,11 +234,9 @@ static bool program_first(Session *s, Args *a) {
 }
 
 Leave cmd_run(Session *s, Args *a) {
-  Leave l = target_known(s, arg_last(a, OPT_TARGET));
-  if (l) return l;
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
   Job j;
-  l = job_read(s, &j, a, a->operands.at[0]);
+  Leave l = job_read(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (arg_has(a, OPT_EXPECT)) return expect(s, &j, a);
   Words inputs = {0};

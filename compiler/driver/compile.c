@@ -55,6 +55,10 @@ Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   if (!twice && a->command == CMD_RUN) twice = words_agree(s, &a->operands, 1, "");
   if (twice) return twice;
   if (ends_in(path, ".graph") || ends_in(path, ".eing")) return graph_file(s, j);
+  bool task = ends_in(path, ".task"), loop = ends_in(path, ".loop");
+  if ((task || loop) && a->command != CMD_BUILD)
+    return fail(s, LEAVE_USAGE, "%s is past the graph: only ein build goes on from there", path);
+  if (task || loop) return task ? task_file(s, j) : loop_file(s, j);
   if (strcmp(path, "-") == 0) {
     Source *src = stdin_read(s);
     if (!src) return LEAVE_MACHINE;
@@ -141,6 +145,7 @@ static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) 
 Leave job_dims(Session *s, Job *j, const Args *a) {
   const Words *w = &a->given[OPT_DIM];
   if (!w->len) return LEAVE_OK;
+  if (j->tasks) return fail(s, LEAVE_USAGE, "-D %s: %s has the sizes that its text says", w->at[0], j->path);
   Names known = dims_declared(s, j);
   for (uint32_t i = 0; i < w->len; i++) {
     Leave l = dim_take(s, j, w->at[i], &known);
@@ -183,6 +188,7 @@ static EinGraph *reread(Session *s, EinGraph *g, const char *path) {
 }
 
 Leave job_graph(Session *s, Job *j, const Args *a) {
+  if (j->tasks) return LEAVE_OK; /* it begins further down */
   if (j->program) {
     bug_where = "graph_from_ast";
     EinGraph *g = graph_from_ast(&s->front, j->program, &j->dims);
@@ -196,6 +202,45 @@ Leave job_graph(Session *s, Job *j, const Args *a) {
   if (arg_has(a, OPT_ROUNDTRIP)) j->graph = reread(s, j->graph, j->path);
   bug_where = NULL;
   return LEAVE_OK;
+}
+
+/* The dims that `some` leaves out are those that the program gives no value. */
+static DimValues dims_fixed(Session *s, const Job *j, const EinGraph *some) {
+  DimValues fixed = {0};
+  for (uint32_t i = 0; i < j->dims.len; i++) {
+    bool open = false;
+    for (uint32_t k = 0; k < some->dims.len; k++)
+      open |= !some->dims.at[k].known && some->dims.at[k].name == j->dims.at[i].name;
+    if (!open) vec_push(s->arena, fixed, j->dims.at[i]);
+  }
+  return fixed;
+}
+
+/* NULL where the program cannot be compiled with these dims; nothing is complained about. */
+static EinGraph *graph_try(Session *s, const Job *j, const DimValues *dims) {
+  session_fresh(s);
+  EinGraph *g = graph_from_ast(&s->front, j->program, dims);
+  if (s->diags->errors) g = NULL;
+  return g;
+}
+
+Leave job_graph_open(Session *s, Job *j, const Args *a) {
+  const DimValues none = {0};
+  if (!j->program || !j->dims.len) return job_graph(s, j, a);
+  bug_where = "graph_from_ast, sizes open";
+  Diags *said = s->diags; /* of the parser: kept, whatever the tries say */
+  Front front = s->front;
+  EinGraph *g = graph_try(s, j, &none);
+  DimValues fixed = {0}, all = j->dims;
+  if (g) fixed = dims_fixed(s, j, g);
+  if (g && fixed.len) g = graph_try(s, j, &fixed);
+  s->diags = said;
+  s->front = front;
+  if (!g) return job_graph(s, j, a);
+  j->dims = fixed;
+  Leave l = job_graph(s, j, a);
+  j->dims = all;
+  return l;
 }
 
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path) {

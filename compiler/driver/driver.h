@@ -9,6 +9,7 @@
 #include "../front/front.h"
 #include "../graph/eval.h"
 #include "../graph/graph.h"
+#include "../../codegen/loop.h"
 
 typedef enum {
   LEAVE_OK,
@@ -90,6 +91,7 @@ struct Session {
 };
 Session *session_new(void);
 Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
+const char *program_folder(Arena *a);       /* where this program lies, with a '/' at the end; NULL: not known */
 void session_fresh(Session *s);             /* new Diags and front, for the next file */
 /* A message on stderr: "ein: ..." and a newline; control characters in it are shown escaped. */
 void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);
@@ -112,18 +114,36 @@ const char *program_on_path(Arena *a, const char *name); /* NULL if there is non
 /* Runs a program without a shell, `in` to its stdin, its stdout to *out; false with *why. */
 bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why);
 
+/* The same without input, and what it says on stderr is in *out too. */
+bool program_ask(Arena *a, const char *const *argv, Buf *out, const char **why);
+const char *folder_of(Arena *a, const char *path);                    /* of a file */
+const char *folder_new(Session *s, const char *in);                   /* a new, private one; NULL after a complaint */
+Words folder_files(Arena *a, const char *folder);                     /* names, in no order */
+uint32_t folder_empty(Arena *a, const char *folder);                  /* how many files are gone; folders stay */
+void folder_remove(Arena *a, const char *folder);                     /* with the files in it */
+
 /* ---- from a file to a graph: compile.c ------------------------------------------------------ */
 typedef struct Job {
   const char *path;
   Program *program;           /* NULL for a graph's text */
   EinGraph *graph;            /* after job_graph (at once for a graph's text) */
   DimValues dims;             /* -D, and what the shapes of files say */
+  TaskGraph *tasks;           /* after job_tasks, or at once for its text */
+  LoopProgram *loops;         /* after job_loops, or at once for its text */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
+/* The same, but sizes that the program leaves open stay open, where it can be compiled so: one library for all sizes. */
+Leave job_graph_open(Session *s, Job *j, const Args *a);
+/* lower.c: further down, as far as the job is not there yet. */
+Leave job_tasks(Session *s, Job *j, const Args *a);
+Leave job_loops(Session *s, Job *j, const Args *a);
+EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
+Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */
+Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);
 AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */
 
@@ -131,6 +151,7 @@ AstFile *job_file(const Job *j);                        /* what the user wrote; 
 typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;
 typedef VEC(Given) Givens;
 Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out); /* and binds dims; before job_graph */
+void given_fill(Session *s, const Job *j, Givens *given); /* random numbers for what is not given and has no default */
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);             /* after it */
 Leave status_leave(ein_status st);
 
@@ -142,7 +163,11 @@ bool targets_have(const Targets *t, Str name);
 
 /* `ein run` from a Job that is read: binds, elaborates, computes, writes or prints. */
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
-Leave run_eval(Session *s, const Job *j, const Givens *given, Eval *e); /* computes, and complains */
+Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
+Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */
+bool program_first(Session *s, Args *a); /* the first operand that is no NAME=SOURCE is moved to the front */
+enum { THREADS_MOST = 4096 };
+Leave threads_wanted(Session *s, const Args *a, int *out);                /* --threads; 0: not said */
 /* opinion.c: the AST evaluator must find the same outputs, where it does such programs. */
 Leave opinion_check(Session *s, const Job *j, const Eval *e);
 
@@ -165,8 +190,12 @@ typedef struct Expects {
   const char *error;          /* expect-error: its text; NULL: none */
   Span error_span;
   Words run;                  /* words of `# run:` */
+  double bound;               /* of `# verify:`; negative: not said */
 } Expects;
 Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *out);
+Leave expects_any(Session *s, const char *path, const Expects *x); /* a complaint where there is none */
+/* What the comments add to the command line `said`: options to *all, inputs to *inputs. */
+Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said, Args *all, Words *inputs);
 Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output);
 bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 

@@ -1,5 +1,6 @@
 /* driver/files.c - text files out, standard input in, and other programs run without a shell.
  * Tensors are written by the runtime. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,7 +30,7 @@ static bool write_all(int fd, const char *bytes, size_t len) {
   return true;
 }
 
-static const char *folder_of(Arena *a, const char *path) {
+const char *folder_of(Arena *a, const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return ".";
   return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
@@ -135,7 +136,7 @@ const char *program_on_path(Arena *a, const char *name) {
 }
 
 /* The child's end of each pipe becomes its stdin and stdout; all our ends close when it starts. */
-static int child_start(const char *const *argv, int in, int out, pid_t *pid) {
+static int child_start(const char *const *argv, int in, int out, bool stderr_too, pid_t *pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
   sigset_t defaults;
@@ -145,6 +146,7 @@ static int child_start(const char *const *argv, int in, int out, pid_t *pid) {
   posix_spawnattr_init(&attr);
   posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+  if (stderr_too) posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
   posix_spawnattr_setsigdefault(&attr, &defaults);
   posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
   int e = posix_spawn(pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv, environ);
@@ -174,13 +176,13 @@ static void converse(int to, int from, const char *in, size_t len, Buf *out) {
   if (to >= 0) close(to);
 }
 
-bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out,
-                 const char **why) {
+static bool run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, bool stderr_too,
+                const char **why) {
   int to[2], from[2];
   if (pipe2(to, O_CLOEXEC) != 0) return *why = strerror(errno), false;
   if (pipe2(from, O_CLOEXEC) != 0) return close(to[0]), close(to[1]), *why = strerror(errno), false;
   pid_t pid;
-  int e = child_start(argv, to[0], from[1], &pid), status = 0;
+  int e = child_start(argv, to[0], from[1], stderr_too, &pid), status = 0;
   close(to[0]);
   close(from[1]);
   if (e) {
@@ -195,4 +197,43 @@ bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, 
   *why = WIFEXITED(status) ? arena_printf(a, "it failed with code %d", WEXITSTATUS(status))
                            : arena_printf(a, "it was ended by signal %d", WTERMSIG(status));
   return false;
+}
+
+bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why) {
+  return run(a, argv, in, len, out, false, why);
+}
+
+bool program_ask(Arena *a, const char *const *argv, Buf *out, const char **why) {
+  return run(a, argv, "", 0, out, true, why);
+}
+
+/* ---- folders -------------------------------------------------------------------------------- */
+
+const char *folder_new(Session *s, const char *in) {
+  char *path = arena_printf(s->arena, "%s/.ein-XXXXXX", in);
+  if (mkdtemp(path)) return path;
+  fail(s, LEAVE_MACHINE, "cannot make a folder in %s: %s", in, strerror(errno));
+  return NULL;
+}
+
+Words folder_files(Arena *a, const char *folder) {
+  Words w = {0};
+  DIR *d = opendir(folder);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+      vec_push(a, w, arena_copy(a, e->d_name, strlen(e->d_name) + 1));
+  if (d) closedir(d);
+  return w;
+}
+
+uint32_t folder_empty(Arena *a, const char *folder) {
+  Words w = folder_files(a, folder);
+  uint32_t gone = 0;
+  for (uint32_t i = 0; i < w.len; i++) gone += unlink(arena_printf(a, "%s/%s", folder, w.at[i])) == 0;
+  return gone;
+}
+
+void folder_remove(Arena *a, const char *folder) {
+  folder_empty(a, folder);
+  rmdir(folder);
 }

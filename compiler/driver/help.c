@@ -146,11 +146,16 @@ static const char man_tail[] =
     ".TP\n4\nthe machine: a file, memory, or another program\n"
     ".SH ENVIRONMENT\n"
     ".TP\nEIN_STDLIB\nthe folder of the standard library, where it is not beside the program\n"
+    ".TP\nEIN_RUNTIME\nthe folder of the runtime's sources, where it is not beside the program\n"
+    ".TP\nCC, AR\nthe C compiler, with words that belong to it, and the archiver\n"
+    ".TP\nXDG_CACHE_HOME\nwhere compiled programs are kept, in a folder ein; default ~/.cache\n"
     ".TP\nNO_COLOR\nif set and not empty, messages have no colour\n"
     ".SH EXAMPLES\n"
     ".nf\n"
     "ein run attention.ein \\-D S=4096 Q=q.npy K=k.npy V=v.npy \\-o Y=y.npy\n"
     "ein einsum \"ij,jk\\->ik\" A=a.npy B=b.npy\n"
+    "ein build attention.ein \\-o attention\n"
+    "ein build attention.ein \\-\\-lib \\-o lib/\n"
     "ein graph attention.ein \\-\\-svg \\-o attention.svg\n"
     ".fi\n";
 

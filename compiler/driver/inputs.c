@@ -144,6 +144,20 @@ Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *
   return l;
 }
 
+/* Integers may be indices of anything, so they are small. */
+void given_fill(Session *s, const Job *j, Givens *given) {
+  for (uint32_t i = 0; i < j->graph->inputs.len; i++) {
+    const EinNode *n = j->graph->inputs.at[i];
+    bool have = n->fallback != NULL;
+    for (uint32_t k = 0; k < given->len; k++) have |= given->at[k].name == n->name;
+    if (have) continue;
+    const char *spec = dtype_is_float(n->dtype) ? arena_printf(s->arena, "randn:seed=%u", i + 1)
+                       : arena_printf(s->arena, "randint:lo=0:hi=%d:seed=%u", n->dtype == DT_BOOL ? 1 : 3, i + 1);
+    Given g = {.name = n->name, .spec = spec, .info = {.bytes = -1}};
+    vec_push(s->arena, *given, g);
+  }
+}
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 static bool dim_of(void *ctx, Str name, int64_t *out) {

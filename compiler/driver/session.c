@@ -34,19 +34,23 @@ static bool has_prelude(Arena *a, const char *folder) {
   return stat(arena_printf(a, "%s/prelude.ein", folder), &st) == 0;
 }
 
+const char *program_folder(Arena *a) {
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+  if (n <= 0 || (size_t)n >= sizeof self) return NULL;
+  while (n > 0 && self[n - 1] != '/') n--;
+  return arena_printf(a, "%.*s", (int)n, self);
+}
+
 /* $EIN_STDLIB, or beside the program: installed (bin/ein, share/ein/stdlib), or in a build tree
  * (build/ein, stdlib). */
 static const char *stdlib_find(Arena *a) {
   static const char *const places[] = {"../share/ein/stdlib", "../stdlib"};
   const char *said = getenv("EIN_STDLIB");
   if (said && *said) return said;
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self);
-  if (n <= 0 || (size_t)n >= sizeof self) return NULL;
-  while (n > 0 && self[n - 1] != '/') n--;
-  const char *first = NULL;
-  for (size_t i = 0; i < COUNT(places); i++) {
-    const char *at = arena_printf(a, "%.*s%s", (int)n, self, places[i]);
+  const char *self = program_folder(a), *first = NULL;
+  for (size_t i = 0; self && i < COUNT(places); i++) {
+    const char *at = arena_printf(a, "%s%s", self, places[i]);
     if (!first) first = at;
     if (has_prelude(a, at)) return at;
   }

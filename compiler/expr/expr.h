@@ -164,6 +164,7 @@ typedef struct ExprNames {
   Str (*label)(void *ctx, int64_t number);
   Str (*turn)(void *ctx, int64_t depth);
   int64_t (*node)(void *ctx, int64_t slot);   /* the number printed for a read's slot */
+  void (*read)(void *ctx, Buf *out, int64_t slot); /* or, if not NULL: all that stands before the read's `[` */
 } ExprNames;
 void expr_print(Buf *out, const Expr *e, const ExprNames *names);
 
@@ -176,6 +177,9 @@ typedef struct ExprReader {
   bool (*label)(void *ctx, Str name, int64_t *number);
   bool (*turn)(void *ctx, Str name, int64_t *depth);
   bool (*read)(void *ctx, int64_t node, uint32_t n, const Expr *const *index, DType *dtype, int64_t *slot);
+  /* two more ways to write a read, where they are not NULL: &3[i], and by name, X[i] */
+  bool (*kept)(void *ctx, int64_t stage, uint32_t n, const Expr *const *index, DType *dtype, int64_t *slot);
+  bool (*named)(void *ctx, Str name, uint32_t n, const Expr *const *index, DType *dtype, int64_t *slot);
   DType param;            /* of #0 and #1 */
   int depth;              /* deepest nesting taken; 0: four million levels (nothing here recurses) */
 } ExprReader;

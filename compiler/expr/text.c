@@ -52,7 +52,10 @@ static const char *infix_sign(const Expr *e) {
 }
 
 static void print_open(Buf *out, const Expr *e, const ExprNames *names) {
-  if (e->kind == EX_READ) {
+  if (e->kind == EX_READ && names && names->read) {
+    names->read(names->ctx, out, e->i);
+    buf_char(out, '[');
+  } else if (e->kind == EX_READ) {
     int64_t node = names && names->node ? names->node(names->ctx, e->i) : e->i;
     buf_printf(out, "%%%lld[", (long long)node);
   } else if (infix_sign(e)) {
@@ -98,13 +101,14 @@ void expr_print(Buf *out, const Expr *e, const ExprNames *names) {
 
 enum { MOST_NESTING = 4 << 20 };
 
-typedef enum { OPEN_PAREN, OPEN_CALL, OPEN_CAST, OPEN_READ } OpenKind;
+typedef enum { OPEN_PAREN, OPEN_CALL, OPEN_CAST, OPEN_READ, OPEN_KEPT, OPEN_NAMED } OpenKind;
 typedef struct Open { /* something begun whose closing bracket is still to come */
   OpenKind kind;
   Op op;             /* PAREN: OPS until its sign was read */
   DType dtype;       /* CAST */
   uint32_t base;     /* where its arguments begin among the values */
-  int64_t node;      /* READ */
+  int64_t node;      /* READ, KEPT */
+  Str name;          /* NAMED */
 } Open;
 
 typedef struct Reading {
@@ -221,11 +225,20 @@ static bool open_push(Reading *g, Open o) {
   return true;
 }
 
-/* word( opens a call or a cast; any other word is a label. */
+static bool is_read(OpenKind k) {
+  return k == OPEN_READ || k == OPEN_KEPT || k == OPEN_NAMED;
+}
+
+/* word( opens a call or a cast, word[ a read by name if there are such; any other word is a label. */
 static const Expr *read_word(Reading *g) {
   ExprReader *r = g->r;
   const char *w;
   size_t n = take_word(r, &w);
+  if (r->named && r->s < r->end && *r->s == '[') {
+    r->s++;
+    open_push(g, (Open){.kind = OPEN_NAMED, .name = str_of(r->strings, w, n)});
+    return NULL;
+  }
   if (r->s == r->end || *r->s != '(')
     return word_is(w, n, "inf") || word_is(w, n, "nan") ? (r->s = w, read_number(r)) : read_label(r, w, n);
   r->s++;
@@ -247,9 +260,10 @@ static const Expr *read_operand(Reading *g) {
   if (in_word(c)) return read_word(g);
   if (c) r->s++;
   if (c == '$' || c == '@' || c == '#') return read_marked(r, c);
-  Open o = {.kind = c == '%' ? OPEN_READ : OPEN_PAREN, .op = OPS};
-  if (c != '%' && c != '(') return fail(r, "an expression is missing");
-  if (c == '%' && (!take_int(r, &o.node) || !take(r, '['))) return fail(r, "a read is %node[...]");
+  bool kept = c == '&' && r->kept;
+  Open o = {.kind = c == '%' ? OPEN_READ : kept ? OPEN_KEPT : OPEN_PAREN, .op = OPS};
+  if (c != '%' && c != '(' && !kept) return fail(r, "an expression is missing");
+  if (c != '(' && (!take_int(r, &o.node) || !take(r, '['))) return fail(r, kept ? "a read is &stage[...]" : "a read is %node[...]");
   open_push(g, o);
   return NULL;
 }
@@ -268,6 +282,12 @@ static bool read_sign(ExprReader *r, Op *out) {
   return best != 0;
 }
 
+static bool resolve(ExprReader *r, const Open *o, uint32_t n, const Expr *const *arg, DType *t, int64_t *slot) {
+  if (o->kind == OPEN_NAMED) return r->named(r->ctx, o->name, n, arg, t, slot);
+  if (o->kind == OPEN_KEPT) return r->kept(r->ctx, o->node, n, arg, t, slot);
+  return r->read && r->read(r->ctx, o->node, n, arg, t, slot);
+}
+
 static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr *const *arg) {
   ExprReader *r = g->r;
   DType t;
@@ -277,9 +297,11 @@ static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr 
     if (n != 1) return fail(r, "a conversion takes one argument");
     return expr_cast(r->pool, o->dtype, arg[0]);
   case OPEN_READ:
+  case OPEN_KEPT:
+  case OPEN_NAMED:
     for (uint32_t i = 0; i < n; i++)
       if (arg[i]->dtype != DT_I64) return fail(r, "an index is i64");
-    if (!r->read || !r->read(r->ctx, o->node, n, arg, &t, &slot)) return fail(r, "no such node to read");
+    if (!resolve(r, o, n, arg, &t, &slot)) return fail(r, "no such node to read");
     return expr_read(r->pool, t, slot, n, arg);
   case OPEN_PAREN:
   case OPEN_CALL: break;
@@ -296,13 +318,13 @@ static bool read_on(Reading *g, bool have, const Expr **out) {
   uint32_t n = g->value.len - o->base;
   *out = NULL;
   skip_space(r);
-  if (!have && o->kind != OPEN_READ) return true;
+  if (!have && !is_read(o->kind)) return true;
   if (have && o->kind == OPEN_PAREN && o->op == OPS) {
     if (read_sign(r, &o->op)) return true;
     return fail(r, "an operator is missing"), false;
   }
   if (have && o->kind != OPEN_PAREN && take(r, ',')) return true;
-  if (!take(r, o->kind == OPEN_READ ? ']' : ')')) {
+  if (!take(r, is_read(o->kind) ? ']' : ')')) {
     if (!have) return true;
     return fail(r, "a bracket is not closed"), false;
   }

@@ -2,49 +2,34 @@
  * Walks the regions in order, so that what is defined so far is what may be used; each node and
  * each shared part of an expression is looked at once, and long chains are walked, not descended.
  */
-#include <string.h>
-
 #include "inside.h"
 
+_Static_assert((int)SUM_LABELS == (int)GRAPH_LABELS, "one bound on labels");
+
 typedef struct Check {
+  SumCheck c;
   const EinGraph *g;
-  Buf *out;
   Arena *arena;
-  bool ok;
   const EinNode *n;            /* the node at hand; NULL: the graph as a whole */
   Map nodes;                   /* id + 1 to the node of that id, for those defined so far */
   Map closed, regions;         /* repeats whose block was walked; regions met */
-  Map dims, monoids, extents;  /* by name; the graph's own; extents found well */
   VEC(const EinRegion *) open; /* the region at hand and those around it */
   uint32_t inputs;             /* met so far */
-  uint32_t *stamp, room, now;  /* by id of an expression: when it was walked */
-  VEC(const Expr *) stack;
-  ReadTable reads; /* of the vertex at hand, as they come */
-  DType param;     /* of the monoid at hand */
 } Check;
 
-static void fail(Check *c, const char *fmt, ...) EIN_PRINTF(2, 3);
-static void fail(Check *c, const char *fmt, ...) {
-  const EinNode *n = c->n;
-  c->ok = false;
+static void say_where(void *ctx, Buf *out) {
+  const EinNode *n = ((const Check *)ctx)->n;
   if (n)
-    buf_printf(c->out, "%s %%%u%s%s: ", node_word(n), n->id, n->name ? " " : "",
+    buf_printf(out, "%s %%%u%s%s", node_word(n), n->id, n->name ? " " : "",
                n->name ? n->name->s : "");
   else
-    buf_str(c->out, "graph: ");
-  va_list ap;
-  va_start(ap, fmt);
-  buf_vprintf(c->out, fmt, ap);
-  va_end(ap);
-  buf_char(c->out, '\n');
+    buf_str(out, "graph");
 }
+
+#define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
 
 static void *id_key(uint32_t id) {
   return (void *)((uintptr_t)id + 1);
-}
-
-static const char *type_name(DType t) {
-  return (unsigned)t < DTYPES ? dtype_name(t) : "of no dtype";
 }
 
 static uint32_t level(const Check *c) {
@@ -57,71 +42,16 @@ static bool is_name(Str s) {
 
 /* ---- extents and shapes ---------------------------------------------------------------------- */
 
-/* Calls visit for each part not yet walked since the last fresh stamp, arguments first, left to
- * right; parts without any of `has` inside are passed by. */
-static void walk(Check *c, const Expr *top, unsigned has, void (*visit)(Check *, const Expr *)) {
-  c->stack.len = 0;
-  vec_push(c->arena, c->stack, top);
-  while (c->stack.len) {
-    const Expr *e = vec_last(c->stack);
-    if (e->id >= c->room) {
-      uint32_t room = e->id + e->id / 2 + 64, *stamp = NEW_ARRAY(c->arena, uint32_t, room);
-      if (c->room) memcpy(stamp, c->stamp, c->room * sizeof *stamp);
-      c->stamp = stamp;
-      c->room = room;
-    }
-    uint32_t before = c->stack.len;
-    bool fresh = c->stamp[e->id] != c->now && (e->has & has);
-    for (uint32_t i = e->n; fresh && i-- > 0;)
-      if ((e->arg[i]->has & has) && (e->arg[i]->id >= c->room || c->stamp[e->arg[i]->id] != c->now))
-        vec_push(c->arena, c->stack, e->arg[i]);
-    if (c->stack.len > before) continue;
-    if (fresh) visit(c, e);
-    c->stamp[e->id] = c->now;
-    c->stack.len--;
-  }
-}
-
-static void check_dim_name(Check *c, const Expr *e) {
-  if (e->kind != EX_DIM) return;
-  const EinDim *d = map_find(&c->dims, e->name);
-  if (!d)
-    fail(c, "dim %s is not declared", e->name->s);
-  else if (d->known)
-    fail(c, "dim %s has a value and still stands as a name", e->name->s);
-}
-
-static bool check_extent(Check *c, const char *what, const Expr *e) {
-  if (e && map_find(&c->extents, e)) return true;
-  if (!e)
-    fail(c, "%s is missing", what);
-  else if (e->dtype != DT_I64)
-    fail(c, "%s is not i64", what);
-  else if (e->has & ~(unsigned)HAS_DIM)
-    fail(c, "%s is not over dims alone", what);
-  else if (e->kind == EX_INT && e->i < 0)
-    fail(c, "%s is negative", what);
-  else if (extent_normal(c->g->exprs, e) != e)
-    fail(c, "%s is not in normal form", what);
-  else {
-    c->now++;
-    walk(c, e, HAS_DIM, check_dim_name);
-    map_put(&c->extents, e, c);
-    return true;
-  }
-  return false;
-}
-
 static void check_shape(Check *c, const EinNode *n) {
   if (n->rank && !n->dim)
     fail(c, "it has no shape");
   else
-    for (uint32_t k = 0; k < n->rank; k++) check_extent(c, "an extent", n->dim[k]);
+    for (uint32_t k = 0; k < n->rank; k++) check_extent(&c->c, "an extent", n->dim[k]);
 }
 
 static void check_same_shape(Check *c, const char *what, const EinNode *a, const EinNode *b) {
   if (a->dtype != b->dtype)
-    fail(c, "%s is %s and not %s", what, type_name(b->dtype), type_name(a->dtype));
+    fail(c, "%s is %s and not %s", what, check_dtype_name(b->dtype), check_dtype_name(a->dtype));
   if (a->rank != b->rank) {
     fail(c, "%s has rank %u and not %u", what, b->rank, a->rank);
     return;
@@ -131,7 +61,7 @@ static void check_same_shape(Check *c, const char *what, const EinNode *a, const
 }
 
 static void check_scalar(Check *c, const char *what, const EinNode *n, DType t) {
-  if (n->rank || n->dtype != t) fail(c, "%s is not one %s", what, type_name(t));
+  if (n->rank || n->dtype != t) fail(c, "%s is not one %s", what, check_dtype_name(t));
 }
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -165,7 +95,8 @@ static bool check_operand(Check *c, const char *what, const EinNode *x) {
 
 /* ---- vertices -------------------------------------------------------------------------------- */
 
-static void check_read(Check *c, const Expr *e) {
+static void check_read(void *ctx, const Expr *e) {
+  Check *c = ctx;
   const EinNode *n = c->n;
   if (e->i < 0 || e->i >= n->sum->n_slot) {
     fail(c, "slot %lld is read, of %u", (long long)e->i, n->sum->n_slot);
@@ -176,94 +107,10 @@ static void check_read(Check *c, const Expr *e) {
   if (e->n != x->rank)
     fail(c, "%%%u has rank %u and is read with %u indices", x->id, x->rank, e->n);
   if (e->dtype != x->dtype)
-    fail(c, "%%%u is %s and is read as %s", x->id, type_name(x->dtype), type_name((DType)e->dtype));
+    fail(c, "%%%u is %s and is read as %s", x->id, check_dtype_name(x->dtype), check_dtype_name((DType)e->dtype));
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->dtype != DT_I64) fail(c, "an index of %%%u is not i64", x->id);
-  if (read_slot(&c->reads, x, e) != e->i)
-    fail(c, "slot %lld is not in canonical order", (long long)e->i);
-}
-
-static void check_part(Check *c, const Expr *e) {
-  const EinSum *s = c->n->sum;
-  switch ((ExprKind)e->kind) {
-  case EX_LABEL:
-    if (e->i < 0 || e->i >= (int64_t)s->n_out + s->n_red)
-      fail(c, "label number %lld, of %u", (long long)e->i, s->n_out + s->n_red);
-    break;
-  case EX_TURN:
-    if (e->i < 0 || e->i >= level(c))
-      fail(c, "loop variable of depth %lld in %u repeats", (long long)e->i, level(c));
-    break;
-  case EX_PARAM: fail(c, "#%lld stands outside of a monoid", (long long)e->i); break;
-  case EX_DIM: check_dim_name(c, e); break;
-  case EX_READ: check_read(c, e); break;
-  case EX_INT:
-  case EX_REAL:
-  case EX_OP: break;
-  }
-}
-
-static void check_domain(Check *c, const EinSum *s) {
-  bool used[GRAPH_LABELS] = {false};
-  if (s->domain->dtype != DT_BOOL) fail(c, "the domain is not bool");
-  expr_labels(s->domain, s->n_out + s->n_red, used);
-  for (uint32_t k = s->n_out; k < s->n_out + s->n_red; k++)
-    if (used[k]) fail(c, "the domain is over a reduced label, %u", k);
-}
-
-static void check_expressions(Check *c, const EinSum *s) {
-  enum { ALL = HAS_DIM | HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM };
-  c->now++;
-  c->reads = (ReadTable){.arena = c->arena, .chains = map_new(c->arena)};
-  walk(c, s->body, ALL, check_part);
-  if (s->where) walk(c, s->where, ALL, check_part);
-  if (s->domain) walk(c, s->domain, ALL, check_part);
-  if (c->reads.nodes.len < s->n_slot)
-    fail(c, "%u slots are never read", s->n_slot - c->reads.nodes.len);
-  if (s->body->dtype != s->acc)
-    fail(c, "the body is %s and not %s", type_name((DType)s->body->dtype), type_name(s->acc));
-  if (s->where && s->where->dtype != DT_BOOL) fail(c, "where is not bool");
-  if (s->domain) check_domain(c, s);
-}
-
-/* What the reducer asks of the dtype in which it accumulates, or NULL if that is well. */
-static const char *acc_wrong(const EinSum *s) {
-  bool number = s->acc != DT_BOOL;
-  switch (s->reducer) {
-  case RED_SUM:
-  case RED_PROD:
-  case RED_MAX:
-  case RED_MIN:
-  case RED_FMAX:
-  case RED_FMIN:
-  case RED_ARGMAX:
-  case RED_ARGMIN: return number ? NULL : "numbers";
-  case RED_ANY:
-  case RED_ALL: return number ? "bools" : NULL;
-  case RED_LSE: return dtype_is_float(s->acc) ? NULL : "floats";
-  case RED_MONOID: return s->monoid && s->monoid->dtype == s->acc ? NULL : "its monoid's dtype";
-  case RED_COUNT:
-  case RED_MEAN: return "nothing: it is elaborated away";
-  case RED_NONE:
-  case REDUCERS: break;
-  }
-  return NULL;
-}
-
-static void check_reducer(Check *c, const EinSum *s) {
-  const char *wants = acc_wrong(s), *name = reducer_info[s->reducer].name;
-  if (wants) fail(c, "%s is over %s", name, wants);
-  if (s->reducer == RED_NONE && s->n_red)
-    fail(c, "it reduces %u labels without a reducer", s->n_red);
-  if (s->reducer == RED_NONE && s->where) fail(c, "where stands without a reducer");
-  if ((s->reducer == RED_MONOID) != (s->monoid != NULL))
-    fail(c, "a monoid stands with the reducer monoid, and only there");
-  if (s->monoid && !map_find(&c->monoids, s->monoid)) fail(c, "its monoid is not the graph's");
-  bool place = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
-  if (place && s->dtype != DT_I64) fail(c, "%s gives i64", name);
-  bool rounds = dtype_is_float(s->acc) && dtype_is_float(s->dtype);
-  if (!place && s->dtype != s->acc && !rounds)
-    fail(c, "%s does not round to %s", type_name(s->acc), type_name(s->dtype));
+  check_read_slot(&c->c, x->id, e);
 }
 
 static bool check_labels(Check *c, const EinNode *n, uint32_t labels) {
@@ -273,7 +120,7 @@ static bool check_labels(Check *c, const EinNode *n, uint32_t labels) {
     return false;
   }
   for (uint32_t k = 0; k < labels; k++) {
-    well &= check_extent(c, "a label's bound", n->bound[k]);
+    well &= check_extent(&c->c, "a label's bound", n->bound[k]);
     if (!is_name(n->label[k])) fail(c, "label %u has no name", k);
     for (uint32_t j = 0; j < k; j++)
       if (n->label[j] == n->label[k]) fail(c, "labels %u and %u have one name", j, k);
@@ -312,11 +159,13 @@ static void check_vertex(Check *c, const EinNode *n) {
   }
   if (sum_find(c->g, s) != s) fail(c, "its operation is not interned");
   if (n->dtype != s->dtype)
-    fail(c, "it is %s and its operation gives %s", type_name(n->dtype), type_name(s->dtype));
+    fail(c, "it is %s and its operation gives %s", check_dtype_name(n->dtype), check_dtype_name(s->dtype));
   for (uint32_t k = 0; k < s->n_slot; k++) check_operand(c, "input", n->input[k]);
-  check_reducer(c, s);
+  check_reducer(&c->c, s);
   if (check_labels(c, n, s->n_out + s->n_red)) check_merge(c, n);
-  check_expressions(c, s);
+  c->c.labels = s->n_out + s->n_red;
+  c->c.level = level(c);
+  check_expressions(&c->c, s);
 }
 
 /* ---- the other kinds of node ----------------------------------------------------------------- */
@@ -421,7 +270,7 @@ static bool check_block_head(Check *c, const EinRegion *r) {
   map_put(&c->regions, r, c);
   if (!is_name(r->turn)) fail(c, "its loop variable has no name");
   if (check_operand(c, "the bound", r->bound)) check_scalar(c, "the bound", r->bound, DT_I64);
-  if (r->turns) check_extent(c, "the number of turns", r->turns);
+  if (r->turns) check_extent(&c->c, "the number of turns", r->turns);
   for (uint32_t i = 0; i < r->states.len; i++) {
     const EinState *s = &r->states.at[i];
     if (!s->node || s->node->kind != EIN_STATE || s->node->region != r) {
@@ -483,52 +332,6 @@ static void check_region(Check *c, const EinRegion *r) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static void check_dims(Check *c) {
-  for (uint32_t i = 0; i < c->g->dims.len; i++) {
-    EinDim *d = &c->g->dims.at[i];
-    if (!word_label(d->name)) fail(c, "dim %u has a name that is none", i);
-    if (!d->name) continue;
-    if (map_find(&c->dims, d->name)) fail(c, "dim %s is declared twice", d->name->s);
-    if (d->known && d->value < 0) fail(c, "dim %s is negative", d->name->s);
-    map_put(&c->dims, d->name, d);
-  }
-}
-
-static void check_param(Check *c, const Expr *e) {
-  check_dim_name(c, e);
-  if (e->kind == EX_PARAM && e->dtype != c->param)
-    fail(c, "#%lld is not %s", (long long)e->i, type_name(c->param));
-}
-
-static void check_monoid(Check *c, const Monoid *m) {
-  if (!is_name(m->name) || !m->combine || !m->identity || (unsigned)m->dtype >= DTYPES) {
-    fail(c, "a monoid is not filled in");
-    return;
-  }
-  if (m->combine->dtype != m->dtype || m->identity->dtype != m->dtype)
-    fail(c, "monoid %s is not all %s", m->name->s, type_name(m->dtype));
-  if (m->combine->has & (HAS_LABEL | HAS_TURN | HAS_READ))
-    fail(c, "monoid %s is over more than #0 and #1", m->name->s);
-  if (m->identity->has & ~(unsigned)HAS_DIM)
-    fail(c, "the identity of monoid %s is no constant", m->name->s);
-  c->now++;
-  c->param = m->dtype;
-  walk(c, m->combine, HAS_DIM | HAS_PARAM, check_param);
-  walk(c, m->identity, HAS_DIM, check_param);
-  if (map_find(&c->monoids, m)) fail(c, "monoid %s is in the list twice", m->name->s);
-  map_put(&c->monoids, m, c);
-}
-
-static void check_monoids(Check *c) {
-  for (uint32_t i = 0; i < c->g->monoids.len; i++) {
-    const Monoid *m = c->g->monoids.at[i];
-    check_monoid(c, m);
-    for (uint32_t j = 0; j < i; j++)
-      if (c->g->monoids.at[j]->name == m->name && c->g->monoids.at[j]->dtype == m->dtype)
-        fail(c, "two monoids of %s are called %s", type_name(m->dtype), m->name ? m->name->s : "");
-  }
-}
-
 static void check_top(Check *c) {
   const EinRegion *r = c->g->top;
   if (r->parent || r->repeat || r->bound || r->turns || r->stop || r->turn || r->depth ||
@@ -567,25 +370,22 @@ static void check_tests(Check *c) {
     const EinNode *n = c->g->asserts.at[i].node;
     if (check_ref(c, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
   }
-  for (uint32_t i = 0; i < c->g->checks.len; i++) {
-    const Expr *e = c->g->checks.at[i].cond;
-    if (!e || e->dtype != DT_BOOL || (e->has & ~(unsigned)HAS_DIM)) {
-      fail(c, "check %u is not a bool over dims alone", i);
-    } else {
-      c->now++;
-      walk(c, e, HAS_DIM, check_dim_name);
-    }
-  }
+  for (uint32_t i = 0; i < c->g->checks.len; i++)
+    check_condition(&c->c, i, c->g->checks.at[i].cond);
 }
 
 bool graph_check(const EinGraph *g, Buf *out) {
-  Check c = {.g = g, .out = out, .arena = arena_new(), .ok = true};
-  c.nodes = c.closed = c.regions = c.dims = c.monoids = c.extents = map_new(c.arena);
-  check_dims(&c);
-  check_monoids(&c);
+  Arena *a = arena_new();
+  Check c = {.g = g, .arena = a};
+  c.c = sum_check_new(out, a, g->exprs, &c, say_where);
+  c.c.read = check_read;
+  c.nodes = c.closed = c.regions = map_new(a);
+  for (uint32_t i = 0; i < g->dims.len; i++)
+    check_dim(&c.c, i, g->dims.at[i].name, g->dims.at[i].known, g->dims.at[i].value);
+  for (uint32_t i = 0; i < g->monoids.len; i++) check_monoid(&c.c, g->monoids.at[i]);
   check_top(&c);
   check_outputs(&c);
   check_tests(&c);
-  arena_free(c.arena);
-  return c.ok;
+  arena_free(a);
+  return c.c.ok;
 }

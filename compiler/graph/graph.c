@@ -3,8 +3,6 @@
  */
 #include "inside.h"
 
-#include "../expr/prove.h"
-
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p) {
   EinGraph *g = NEW(a, EinGraph);
   g->arena = a;
@@ -28,23 +26,6 @@ typedef struct SumLink {
 
 static const void *hash_key(uint32_t h) {
   return (const void *)((uintptr_t)h + 1);
-}
-
-static uint32_t sum_hash(const EinSum *s) {
-  uint32_t h = hash_mix(s->n_out, s->n_red);
-  h = hash_mix(h, s->n_slot);
-  h = hash_mix(h, (uint64_t)s->reducer << 32 | (uint64_t)s->acc << 16 | (uint64_t)s->dtype);
-  h = hash_mix(h, s->monoid ? s->monoid->name->hash : 0);
-  h = hash_mix(h, s->body ? s->body->hash : 0);
-  h = hash_mix(h, s->where ? s->where->hash : 0);
-  return hash_mix(h, s->domain ? s->domain->hash : 0);
-}
-
-static bool sum_same(const EinSum *a, const EinSum *b) {
-  return a->n_out == b->n_out && a->n_red == b->n_red && a->n_slot == b->n_slot &&
-         a->reducer == b->reducer && a->monoid == b->monoid && a->acc == b->acc &&
-         a->dtype == b->dtype && a->body == b->body && a->where == b->where &&
-         a->domain == b->domain;
 }
 
 const EinSum *sum_find(const EinGraph *g, const EinSum *s) {
@@ -77,10 +58,6 @@ const Monoid *graph_monoid(EinGraph *g, const Monoid *m) {
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-
-const Expr *extent_normal(Exprs *p, const Expr *e) {
-  return e->kind == EX_INT || e->kind == EX_DIM ? e : expr_normal(p, e);
-}
 
 static const Expr **extents_copy(EinGraph *g, uint32_t n, const Expr *const *e) {
   const Expr **to = NEW_ARRAY(g->arena, const Expr *, n);
@@ -195,55 +172,15 @@ EinNode *graph_result(EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, 
 
 /* ---- canonical slots ------------------------------------------------------------------------- */
 
-typedef struct ReadLink {
-  uint32_t slot;
-  const Expr *read;
-  struct ReadLink *next;
-} ReadLink;
-
-static uint32_t read_hash(const EinNode *node, const Expr *read) {
-  uint32_t h = hash_mix(node->id, read->n);
-  for (uint32_t i = 0; i < read->n; i++) h = hash_mix(h, read->arg[i]->id);
-  return h;
-}
-
-static bool read_same(const Expr *a, const Expr *b) {
-  if (a->n != b->n || a->dtype != b->dtype) return false;
-  for (uint32_t i = 0; i < a->n; i++)
-    if (a->arg[i] != b->arg[i]) return false;
-  return true;
-}
-
-uint32_t read_slot(ReadTable *t, EinNode *node, const Expr *read) {
-  const void *key = hash_key(read_hash(node, read));
-  ReadLink *first = map_find(&t->chains, key);
-  for (ReadLink *l = first; l; l = l->next)
-    if (t->nodes.at[l->slot] == node && read_same(l->read, read)) return l->slot;
-  ReadLink *l = NEW(t->arena, ReadLink);
-  *l = (ReadLink){.slot = t->nodes.len, .read = read, .next = first};
-  map_put(&t->chains, key, l);
-  vec_push(t->arena, t->nodes, node);
-  return l->slot;
-}
-
-typedef struct Renumber {
-  ReadTable reads;
-  EinNode *const *input;
-} Renumber;
-
-/* expr_map comes here with each distinct read once, arguments first, from left to right. */
-static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
-  Renumber *r = env;
-  if (e->kind != EX_READ) return e;
-  uint32_t slot = read_slot(&r->reads, r->input[e->i], e);
-  return expr_read(p, (DType)e->dtype, (int64_t)slot, e->n, e->arg);
+static uint64_t id_of_input(void *ctx, uint32_t slot) {
+  EinNode *const *input = ctx;
+  return input[slot]->id;
 }
 
 EinNode **graph_canonical_slots(EinGraph *g, EinSum *s, EinNode *const *input) {
-  Renumber r = {.reads = {.arena = g->arena, .chains = map_new(g->arena)}, .input = input};
-  s->body = expr_map(g->exprs, s->body, renumbered, &r);
-  if (s->where) s->where = expr_map(g->exprs, s->where, renumbered, &r);
-  if (s->domain) s->domain = expr_map(g->exprs, s->domain, renumbered, &r);
-  s->n_slot = r.reads.nodes.len;
-  return r.reads.nodes.at;
+  const uint32_t *from =
+      sum_canonical_slots(g->arena, g->exprs, s, id_of_input, (void *)(uintptr_t)input);
+  EinNode **to = NEW_ARRAY(g->arena, EinNode *, s->n_slot);
+  for (uint32_t i = 0; i < s->n_slot; i++) to[i] = input[from[i]];
+  return to;
 }

@@ -9,36 +9,11 @@
 
 #include "../base/base.h"
 #include "../base/diag.h"
-#include "../expr/expr.h"
+#include "../expr/einsum.h"
 
 typedef struct EinNode EinNode;
 typedef struct EinRegion EinRegion;
 typedef struct EinGraph EinGraph;
-
-/* Where in the user's text something comes from; file NULL: nowhere. */
-typedef struct Place { Str file; uint32_t line, column; } Place;
-
-/* A user's monoid at one dtype. combine is over #0 and #1, identity over nothing. */
-typedef struct Monoid {
-  Str name;
-  DType dtype;
-  const Expr *combine, *identity;
-} Monoid;
-
-/* Z[out] = reduce over red, where `where`, of body; defined where `domain`.
- * Labels are numbered: 0..n_out-1 are the output's, then n_red reduced ones. Reads stand in body, where and
- * domain as EX_READ of a slot 0..n_slot-1; each slot is one read (one input with one index map), and occurs. */
-typedef struct EinSum {
-  uint32_t n_out, n_red, n_slot;
-  Reducer reducer;           /* RED_NONE exactly if n_red is 0, apart from a reducer over no labels: n_red 0 allowed */
-  const Monoid *monoid;      /* RED_MONOID */
-  DType acc;                 /* dtype of body, and of the accumulation; argmax: of the values compared */
-  DType dtype;               /* of the result: acc rounded once, i64 for argmax */
-  const Expr *body;
-  const Expr *where;         /* over all labels: which points are reduced (skips); NULL: all. NULL for a map */
-  const Expr *domain;        /* over output labels: where there is a value; NULL: everywhere */
-  uint32_t hash;
-} EinSum;
 
 typedef enum {
   EIN_INPUT,   /* an input or param; fallback: the value where no file is given */

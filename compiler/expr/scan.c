@@ -1,8 +1,16 @@
-/* graph/scan.c - the small things on a line of an EinGraph's text: words, strings, numbers, ids,
- * places. */
+/* expr/scan.c - the small things on a line of a text: words, strings, numbers, ids, places. */
 #include "scan.h"
 
 #include <string.h>
+
+const char *scan_line(Scan *c, const char *at) {
+  const char *end = c->src->bytes + c->src->len;
+  const char *nl = memchr(at, '\n', (size_t)(end - at));
+  c->s = at;
+  c->end = nl ? nl : end;
+  c->quiet = false;
+  return nl ? nl + 1 : NULL;
+}
 
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) {
   if (c->quiet) return false;
@@ -126,14 +134,18 @@ bool scan_want_dtype(Scan *c, DType *out) {
   return scan_fail(c, D_E907, "wanted a dtype here, like f32");
 }
 
-bool scan_want_id(Scan *c, uint32_t *out) {
-  int64_t id;
-  if (!scan_take(c, '%')) return scan_fail(c, D_E903, "wanted a node here, like %%7");
-  if (c->s == c->end || *c->s < '0' || *c->s > '9')
-    return scan_fail(c, D_E903, "wanted the node's number here");
-  if (!scan_want_int(c, 0, READ_IDS - 1, "a node's number", &id)) return false;
-  *out = (uint32_t)id;
+bool scan_want_number(Scan *c, const char *what, uint32_t *out) {
+  int64_t k;
+  if (!scan_want_int(c, 0, READ_IDS - 1, what, &k)) return false;
+  *out = (uint32_t)k;
   return true;
+}
+
+bool scan_want_id(Scan *c, uint32_t *out) {
+  if (!scan_take(c, '%')) return scan_fail(c, D_E903, "wanted a %s here, like %%7", c->noun);
+  if (c->s == c->end || *c->s < '0' || *c->s > '9')
+    return scan_fail(c, D_E903, "wanted the %s's number here", c->noun);
+  return scan_want_number(c, arena_printf(c->d->arena, "a %s's number", c->noun), out);
 }
 
 bool scan_place(Scan *c, Place *place) {

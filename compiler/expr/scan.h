@@ -1,10 +1,10 @@
-/* graph/scan.h - for the reader alone: a cursor over one line of an EinGraph's text, and the small
- * things that stand on a line. Each function that takes something is silent; each that wants it
- * complains. */
-#ifndef EIN_GRAPH_SCAN_H
-#define EIN_GRAPH_SCAN_H
+/* expr/scan.h - for the readers alone: a cursor over one line of a text, and the small things that
+ * stand on a line. Each function that takes something is silent; each that wants it complains. */
+#ifndef EIN_EXPR_SCAN_H
+#define EIN_EXPR_SCAN_H
 
-#include "inside.h"
+#include "../base/diag.h"
+#include "einsum.h"
 
 enum {
   READ_IDS = 1 << 24,    /* ids are below */
@@ -19,8 +19,11 @@ typedef struct Scan {
   Diags *d;
   const char *s, *end; /* what is left of the line */
   bool quiet;          /* this line hangs on one that was complained about: say nothing */
+  const char *noun;    /* what has a number with a %: "node" */
 } Scan;
 
+/* Sets the cursor to the line at `at`; the start of the next one, or NULL. */
+const char *scan_line(Scan *c, const char *at);
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4); /* false, always */
 void scan_blanks(Scan *c);
 bool scan_done(Scan *c);       /* nothing is left */
@@ -35,7 +38,8 @@ bool scan_want_name(Scan *c, Str *out); /* a word or a "string" */
 bool scan_want_string(Scan *c, Str *out);
 bool scan_want_int(Scan *c, int64_t low, int64_t high, const char *what, int64_t *out);
 bool scan_want_dtype(Scan *c, DType *out);
-bool scan_want_id(Scan *c, uint32_t *out); /* %7 */
+bool scan_want_number(Scan *c, const char *what, uint32_t *out); /* 7 */
+bool scan_want_id(Scan *c, uint32_t *out);                       /* %7 */
 bool scan_want_end(Scan *c, Place *place); /* an optional place, and the end of the line */
 bool scan_place(Scan *c, Place *place);    /* the optional place */
 

@@ -1,0 +1,320 @@
+/* codegen/c_kernel.c - one kernel as C: a function for each of its parts that threads share, or one for the whole. A
+ * kernel that touches the caller's views has its body compiled twice: for rows without gaps, where the strides are
+ * known, and for any strides. */
+#include "c_inside.h"
+
+static void indent(CPrinter *p, int depth) {
+  for (int i = 0; i < depth; i++) buf_str(p->out, "  ");
+}
+
+static void body_print(CPrinter *p, const LoopBody *b, int depth);
+
+/* ---- statements ---------------------------------------------------------------------------------------- */
+
+/* A loop that runs once is a name for its variable. */
+static bool runs_once(const CPrinter *p, const LoopStmt *s) {
+  Exprs *x = p->p->tasks->exprs;
+  return s->step == 1 && s->hi == expr_op2(x, OP_ADD, s->lo, expr_int(x, DT_I64, 1));
+}
+
+static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
+  const char *v = p->k->var.at[s->var]->s;
+  if (s->bind == BIND_VECTOR) {
+    indent(p, depth);
+    buf_str(p->out, "EIN_VECTOR\n");
+  }
+  indent(p, depth);
+  buf_printf(p->out, "for (int64_t %s = ", v);
+  c_expr(p, s->lo, true);
+  buf_printf(p->out, "; %s < ", v);
+  c_expr(p, s->hi, true);
+  if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
+  else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
+}
+
+static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
+  if (runs_once(p, s)) {
+    indent(p, depth);
+    buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
+    c_expr(p, s->lo, true);
+    buf_str(p->out, ";\n");
+    body_print(p, &s->body, depth);
+    return;
+  }
+  for_head(p, s, depth);
+  body_print(p, &s->body, depth + 1);
+  indent(p, depth);
+  buf_str(p->out, "}\n");
+}
+
+static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_str(p->out, "if (");
+  c_expr(p, s->cond, false);
+  buf_str(p->out, ") {\n");
+  body_print(p, &s->body, depth + 1);
+  if (s->other.len) {
+    indent(p, depth);
+    buf_str(p->out, "} else {\n");
+    body_print(p, &s->other, depth + 1);
+  }
+  indent(p, depth);
+  buf_str(p->out, "}\n");
+}
+
+static int64_t place_count(const LoopPlace *x) {
+  int64_t n = 1;
+  for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
+  return n;
+}
+
+static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  if (x->space == SPACE_SCRATCH) return; /* declared with the kernel's pointers */
+  int64_t n = place_count(x);
+  indent(p, depth);
+  buf_printf(p->out, "%s %s[%lld];\n", c_array_type(x->dtype), x->name->s, (long long)(n ? n : 1));
+  if (!s->value) return;
+  indent(p, depth);
+  buf_printf(p->out, "for (int at = 0; at < %lld; at++) %s[at] = ", (long long)n, x->name->s);
+  if (c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_array_type(x->dtype));
+  c_expr(p, s->value, false);
+  buf_str(p->out, ";\n");
+}
+
+static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  if (x->rank) {
+    array_print(p, s, depth);
+    return;
+  }
+  indent(p, depth);
+  buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), x->name->s);
+  if (s->value) {
+    buf_str(p->out, " = ");
+    c_expr(p, s->value, false);
+  }
+  buf_str(p->out, ";\n");
+}
+
+static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  indent(p, depth);
+  if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, x->name->s);
+  else c_element(p, s->place, s->n_at, s->at);
+  buf_str(p->out, " = ");
+  bool half = x->space == SPACE_BUFFER && (x->dtype == DT_F16 || x->dtype == DT_BF16);
+  const char *type = c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype) ? c_array_type(x->dtype) : NULL;
+  if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
+  if (type) buf_printf(p->out, "(%s)(", type);
+  if (x->dtype == DT_BOOL && x->space == SPACE_BUFFER) buf_str(p->out, "(uint8_t)(");
+  c_expr(p, s->value, false);
+  if (half || type || (x->dtype == DT_BOOL && x->space == SPACE_BUFFER)) buf_char(p->out, ')');
+  buf_str(p->out, ";\n");
+}
+
+static void body_print(CPrinter *p, const LoopBody *b, int depth) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    switch (s->kind) {
+    case LOOP_FOR: for_print(p, s, depth); break;
+    case LOOP_IF: if_print(p, s, depth); break;
+    case LOOP_LET: case LOOP_VAR: var_print(p, s, depth); break;
+    case LOOP_STORE: store_print(p, s, depth); break;
+    }
+  }
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------ */
+
+static bool is_threaded(const LoopKernel *k) {
+  for (uint32_t i = 0; i < k->body.len; i++)
+    if (k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_THREAD) return true;
+  return false;
+}
+
+static bool is_argument(const CPrinter *p, const LoopPlace *x) {
+  return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
+}
+
+static void pointer_print(CPrinter *p, const LoopPlace *x) {
+  const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
+  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%u];\n", constant, type, x->name->s, constant, type,
+             x->buffer);
+  p->uses_ctx = true;
+}
+
+static void strides_print(CPrinter *p, uint32_t place) {
+  const LoopPlace *x = &p->k->places.at[place];
+  Exprs *e = p->p->tasks->exprs;
+  for (uint32_t axis = 0; axis < x->rank; axis++) {
+    if (!p->stride_used[place * 64 + axis]) continue;
+    const Expr *dense = expr_int(e, DT_I64, 1);
+    for (uint32_t k = x->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, x->dim[k], dense);
+    buf_printf(p->out, "  const int64_t %s_%u = dense ? ", x->name->s, axis);
+    c_expr(p, dense, true);
+    buf_printf(p->out, " : ctx->stride[%u];\n", p->axes[x->buffer] + axis);
+    p->uses_dense = p->uses_ctx = true;
+  }
+}
+
+/* Bytes of a worker's array, rounded up to a cache line. */
+static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
+  Exprs *e = p->p->tasks->exprs;
+  int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : x->dtype == DT_BOOL ? 4 : dtype_size(x->dtype);
+  const Expr *n = expr_int(e, DT_I64, size);
+  for (uint32_t k = 0; k < x->rank; k++) n = expr_op2(e, OP_MUL, n, x->dim[k]);
+  n = expr_op2(e, OP_IDIV, expr_op2(e, OP_ADD, n, expr_int(e, DT_I64, 63)), expr_int(e, DT_I64, 64));
+  return expr_op2(e, OP_MUL, n, expr_int(e, DT_I64, 64));
+}
+
+const Expr *c_scratch(CPrinter *p, const LoopKernel *k) {
+  const Expr *all = expr_int(p->p->tasks->exprs, DT_I64, 0);
+  for (uint32_t i = 0; i < k->places.len; i++)
+    if (k->places.at[i].space == SPACE_SCRATCH) all = expr_op2(p->p->tasks->exprs, OP_ADD, all, scratch_bytes(p, &k->places.at[i]));
+  return all;
+}
+
+static void scratch_print(CPrinter *p) {
+  const Expr *at = expr_int(p->p->tasks->exprs, DT_I64, 0);
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (x->space != SPACE_SCRATCH) continue;
+    if (p->place_used[i]) {
+      const char *type = c_array_type(x->dtype);
+      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, x->name->s, type);
+      c_expr(p, at, true);
+      buf_str(p->out, ");\n");
+      p->uses_ctx = p->uses_worker = true;
+    }
+    at = expr_op2(p->p->tasks->exprs, OP_ADD, at, scratch_bytes(p, x));
+  }
+}
+
+/* Pointers, strides and sizes that the statements printed into `body` use. */
+static void head_print(CPrinter *p) {
+  Buf *out = p->out, head = buf_new(p->arena);
+  p->out = &head;
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, &p->k->places.at[i]);
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (is_argument(p, &p->k->places.at[i])) strides_print(p, i);
+  scratch_print(p);
+  p->out = out;
+  for (uint32_t i = 0; i < p->here.len; i++) {
+    const CSize *s = &p->sizes.at[p->here.at[i]];
+    buf_printf(out, "  const int64_t %s = ctx->size[%u];\n", s->name->s, p->here.at[i]);
+    p->uses_ctx = true;
+  }
+  buf_add(out, head.s, head.len);
+}
+
+static const char *function_name(CPrinter *p, uint32_t part) {
+  return part ? arena_printf(p->arena, "%s_k_%s_%u", p->o->prefix, p->k->name->s, part + 1)
+              : arena_printf(p->arena, "%s_k_%s", p->o->prefix, p->k->name->s);
+}
+
+static bool touches_arguments(CPrinter *p) {
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (is_argument(p, &p->k->places.at[i]) && p->place_used[i] && p->k->places.at[i].rank) return true;
+  return false;
+}
+
+static void door_print(CPrinter *p, const char *name) {
+  buf_printf(p->out, "static void %s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name);
+  if (!touches_arguments(p)) {
+    buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
+    return;
+  }
+  buf_str(p->out, "  if (");
+  bool any = false;
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (!is_argument(p, x) || !p->place_used[i] || !x->rank) continue;
+    buf_printf(p->out, "%sein_dense(ctx, %u)", any ? " && " : "", x->buffer);
+    any = true;
+  }
+  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_at(ctx, chunk, worker, 0);\n}\n\n", name, name);
+}
+
+/* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
+static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t from, uint32_t to) {
+  const char *name = function_name(p, part), *chunk = "chunk";
+  Buf *out = p->out, body = buf_new(p->arena);
+  const LoopStmt *first = from < to ? all->at[from] : NULL;
+  bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
+  LoopBody some = {.at = all->at + from, .len = to - from};
+  c_kernel_begin(p, p->k);
+  p->uses_ctx = p->uses_worker = p->uses_dense = false;
+  p->out = &body;
+  body_print(p, thread ? &first->body : &some, 1);
+  p->out = out;
+  Buf head = buf_new(p->arena);
+  p->out = &head;
+  head_print(p);
+  p->out = out;
+  if (thread) chunk = p->k->var.at[first->var]->s;
+  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense) {\n", name, chunk);
+  if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
+  if (!thread) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
+  if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
+  buf_add(out, head.s, head.len);
+  buf_add(out, body.s, body.len);
+  buf_str(out, "}\n\n");
+  door_print(p, name);
+}
+
+/* A comment cannot end early, whatever a name holds. */
+static void comment_text(Buf *b, Str s) {
+  for (uint32_t i = 0; i < s->len; i++) {
+    char c = s->s[i];
+    bool ends = i && s->s[i - 1] == '*' && c == '/';
+    bool opens = i && s->s[i - 1] == '/' && c == '*';
+    if (ends || opens) buf_char(b, ' ');
+    buf_char(b, (unsigned char)c < ' ' ? ' ' : c);
+  }
+}
+
+void c_kernel(CPrinter *p, const LoopKernel *k) {
+  p->k = k;
+  buf_str(p->out, "/* ");
+  for (uint32_t i = 0; i < k->note.len; i++) {
+    if (i) buf_str(p->out, "\n   ");
+    comment_text(p->out, k->note.at[i]);
+  }
+  if (k->from.file) {
+    buf_str(p->out, "  (");
+    comment_text(p->out, k->from.file);
+    buf_printf(p->out, ":%u)", k->from.line);
+  }
+  buf_str(p->out, " */\n");
+  if (!is_threaded(k)) {
+    part_print(p, 0, &k->body, 0, k->body.len);
+    return;
+  }
+  for (uint32_t i = 0; i < k->body.len; i++) part_print(p, i, &k->body, i, i + 1);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------ */
+
+/* About how much there is to do, as a double: it decides nothing but the number of threads. */
+static void work_text(CPrinter *p, const Expr *e) {
+  if (e->kind == EX_INT) buf_printf(p->out, "%lld.0", (long long)e->i);
+  else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));
+}
+
+void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
+  bool threaded = is_threaded(k);
+  p->k = k;
+  for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
+    const LoopStmt *s = threaded ? k->body.at[i] : NULL;
+    bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
+    buf_printf(p->out, "%sif (ein_parallel(ctx, %s, ", before, function_name(p, i));
+    if (!thread) buf_str(p->out, "1, 0.0");
+    else if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
+    else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
+    if (thread) work_text(p, k->work);
+    buf_str(p->out, ")) return ein_state(ctx);\n");
+  }
+}

@@ -1,0 +1,108 @@
+/* codegen/loop.h - Loop: how each kernel runs.
+ *
+ * A kernel is a tree of statements over *places*: the buffers that it is given, and registers and arrays of its own.
+ * Expressions are expr/'s: EX_LABEL k is loop variable k, EX_READ p is place p at its indices, a scalar register
+ * being a place of rank 0. Everything about speed is decided here by the schedule (schedule*.c): order, tiles, what is
+ * unrolled, what runs in vector lanes and on which threads. The printers decide nothing. text: "loop 1". */
+#ifndef EIN_LOOP_H
+#define EIN_LOOP_H
+
+#include "../compiler/task/task.h"
+
+typedef enum {
+  BIND_SEQ,
+  BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
+  BIND_VECTOR,               /* iterations are independent and stride in lanes; a constant trip count where it is short */
+  BIND_UNROLL                /* written out */
+} LoopBind;
+
+typedef enum {
+  SPACE_BUFFER,              /* one of the TaskGraph's, with its strides */
+  SPACE_REGISTER,            /* a scalar, or a short array of constant size that lives in registers */
+  SPACE_STACK,               /* an array of constant size, at most LOOP_STACK bytes */
+  SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
+} LoopSpace;
+enum { LOOP_STACK = 16384 };
+
+typedef struct LoopPlace {
+  LoopSpace space;
+  Str name;                  /* unique in the kernel, fit for C */
+  DType dtype;
+  uint32_t rank;
+  const Expr **dim;          /* dims-only */
+  uint32_t buffer;           /* SPACE_BUFFER */
+  bool written;              /* SPACE_BUFFER: stored to; others are read only */
+} LoopPlace;
+
+typedef enum {
+  LOOP_FOR,                  /* var from lo while below hi, by step */
+  LOOP_IF,
+  LOOP_LET,                  /* a register that keeps this one value */
+  LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
+  LOOP_STORE
+} LoopKind;
+
+typedef struct LoopStmt LoopStmt;
+typedef VEC(LoopStmt *) LoopBody;
+
+struct LoopStmt {
+  LoopKind kind;
+  LoopBind bind;             /* FOR */
+  uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
+  const Expr *lo, *hi;       /*   i64, over what is in scope */
+  int64_t step;
+  const Expr *cond;          /* IF */
+  LoopBody body, other;      /* FOR, IF; other: the else */
+  uint32_t place;            /* LET, VAR, STORE */
+  uint32_t n_at;             /* STORE: the place's rank, and */
+  const Expr **at;           /*   where */
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype */
+};
+
+typedef struct LoopKernel {
+  Str name;                  /* unique in the program, fit for C */
+  VEC(Str) note;             /* its equations, a line each */
+  Place from;                /* where they stand */
+  VEC(Str) var;              /* names of the loop variables, by number; unique in the kernel with those of the places */
+  VEC(LoopPlace) places;
+  LoopBody body;             /* in order; only here may a loop be bound to threads */
+  const Expr *work;          /* about how many scalar operations; dims-only */
+  uint32_t task;             /* the step of its task */
+} LoopKernel;
+
+/* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
+ * the run fails, and says this. */
+typedef struct LoopSite { Str text; Place place; } LoopSite; /* text: "index 2 of E, label tok" */
+
+typedef struct LoopProgram {
+  Arena *arena;
+  TaskGraph *tasks;          /* kernels are found by the step of their task */
+  VEC(LoopKernel *) kernels;
+  VEC(LoopSite) sites;
+} LoopProgram;
+
+/* ---- the door: each kernel of the TaskGraph to loops ------------------------------------------- */
+typedef struct LoopTarget {
+  int lanes_bytes;           /* what a vector register is taken to hold */
+  int registers;             /* and how many there are */
+} LoopTarget;
+LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
+
+/* ---- text, check -------------------------------------------------------------------------------- */
+void loop_print(Buf *out, const LoopProgram *p); /* the TaskGraph's text comes first */
+LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
+bool loop_check(const LoopProgram *p, Buf *out);
+
+/* ---- target text -------------------------------------------------------------------------------- */
+typedef struct EmitOptions {
+  const char *prefix;        /* every symbol begins with it: a C identifier */
+  const char *source;        /* the program's file name, for comments; no folder */
+  const char *version;
+  uint64_t hash;             /* of the program's text */
+} EmitOptions;
+void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
+void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
+void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
+
+#endif

@@ -1,0 +1,155 @@
+/* codegen/manifest.c - PREFIX.json: what a library is, for programs that build, bind or measure it. Extents and amounts
+ * of work are formulas over the symbolic sizes, as text. */
+#include <string.h>
+
+#include "../compiler/base/json.h"
+#include "../compiler/expr/prove.h"
+#include "c_tables.h"
+
+/* ---- how much is computed ----------------------------------------------------------------------- */
+
+/* The kernel that gives a rank-0 buffer its value outside of any data: a bound that is known when sizes are. */
+static const Expr *value_of(const Tasks *list, uint32_t buffer) {
+  for (uint32_t i = 0; i < list->len; i++)
+    for (uint32_t s = 0; s < list->at[i]->stages.len; s++) {
+      const TaskStage *x = &list->at[i]->stages.at[s];
+      if (x->buffer != (int32_t)buffer) continue;
+      bool plain = x->sum->reducer == RED_NONE && !(x->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL));
+      return plain ? x->sum->body : NULL;
+    }
+  return NULL;
+}
+
+/* times[step]: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. A repeat that
+ * may stop early counts as if it did not. */
+static void times_of(const TaskGraph *t, const Tasks *list, const Expr *outer, const Expr **times) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) times[k->step] = outer;
+    if (k->kind != TASK_REPEAT) continue;
+    const Expr *n = outer ? value_of(list, k->buffer) : NULL;
+    if (!n && outer) n = value_of(&t->tasks, k->buffer);
+    times_of(t, &k->body, n ? expr_op2(t->exprs, OP_MUL, outer, n) : NULL, times);
+  }
+}
+
+static const Expr **times_all(Arena *a, const LoopProgram *p) {
+  const Expr **times = NEW_ARRAY(a, const Expr *, p->tasks->n_steps + 1);
+  times_of(p->tasks, &p->tasks->tasks, expr_int(p->tasks->exprs, DT_I64, 1), times);
+  return times;
+}
+
+const Expr *loop_work(const LoopProgram *p) {
+  const Expr **times = times_all(p->arena, p), *sum = expr_int(p->tasks->exprs, DT_I64, 0);
+  for (uint32_t i = 0; i < p->kernels.len; i++) {
+    const LoopKernel *k = p->kernels.at[i];
+    if (!times[k->task] || !k->work) return NULL;
+    sum = expr_op2(p->tasks->exprs, OP_ADD, sum, expr_op2(p->tasks->exprs, OP_MUL, times[k->task], k->work));
+  }
+  return sum;
+}
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+static void json_extent(Json *j, const char *key, const Expr *e) {
+  if (!e) {
+    json_null(j, key);
+    return;
+  }
+  Buf b = buf_new(j->out->arena);
+  c_extent_text(&b, e);
+  json_strn(j, key, b.s, b.len);
+}
+
+/* All that is over sizes may be large: one that does not fit 64 bits cannot be planned either. */
+static const Expr *bytes_of(const TaskGraph *t, const TaskBuffer *b) {
+  const Expr *e = expr_int(t->exprs, DT_I64, dtype_size(b->dtype));
+  for (uint32_t k = 0; k < b->rank; k++) e = expr_op2(t->exprs, OP_MUL, e, b->dim[k]);
+  return expr_normal(t->exprs, e);
+}
+
+static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str member, Str *const label, bool input) {
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  json_object(j, NULL);
+  json_str(j, "name", x->name->s);
+  json_str(j, "member", member->s);
+  json_str(j, "dtype", dtype_name(b->dtype));
+  json_array(j, "labels");
+  for (uint32_t k = 0; k < b->rank; k++) {
+    if (label && label[k]) json_str(j, NULL, label[k]->s);
+    else json_null(j, NULL);
+  }
+  json_end(j, ']');
+  json_array(j, "extents");
+  for (uint32_t k = 0; k < b->rank; k++) json_extent(j, NULL, b->dim[k]);
+  json_end(j, ']');
+  json_extent(j, "bytes", bytes_of(t, b));
+  if (input) json_bool(j, "param", x->param);
+  if (input) json_bool(j, "default", x->optional);
+  json_end(j, '}');
+}
+
+static void arguments(Json *j, const TaskGraph *t) {
+  CMembers m = c_members(j->out->arena, t);
+  CLabels l = c_labels(j->out->arena, t);
+  json_array(j, "sizes");
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].known) continue;
+    json_object(j, NULL);
+    json_str(j, "name", t->dims.at[i].name->s);
+    json_str(j, "member", m.size[i]->s);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "inputs");
+  for (uint32_t i = 0; i < t->inputs.len; i++)
+    argument(j, t, &t->inputs.at[i], m.input[i], l.of[t->inputs.at[i].buffer], true);
+  json_end(j, ']');
+  json_array(j, "outputs");
+  for (uint32_t i = 0; i < t->outputs.len; i++)
+    argument(j, t, &t->outputs.at[i], m.output[i], l.of[t->outputs.at[i].buffer], false);
+  json_end(j, ']');
+}
+
+static void entry_points(Json *j, const char *prefix) {
+  static const char *const name[] = {"create", "destroy", "plan", "workspace_bytes", "run", "last_error", "cancel", "model"};
+  json_object(j, "entry_points");
+  for (size_t i = 0; i < COUNT(name); i++) json_str(j, name[i], arena_printf(j->out->arena, "%s_%s", prefix, name[i]));
+  json_end(j, '}');
+}
+
+static void kernels(Json *j, const LoopProgram *p) {
+  const Expr **times = times_all(j->out->arena, p);
+  json_array(j, "kernels");
+  for (uint32_t i = 0; i < p->kernels.len; i++) {
+    const LoopKernel *k = p->kernels.at[i];
+    json_object(j, NULL);
+    json_str(j, "name", k->name->s);
+    json_array(j, "equations");
+    for (uint32_t n = 0; n < k->note.len; n++) json_str(j, NULL, k->note.at[n]->s);
+    json_end(j, ']');
+    json_extent(j, "operations", k->work);
+    json_extent(j, "times", times[k->task]);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+/* ---- the file ----------------------------------------------------------------------------------- */
+
+void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
+  Json j = json_new(json);
+  json_object(&j, NULL);
+  json_str(&j, "format", "ein manifest 1");
+  json_str(&j, "name", o->prefix);
+  json_str(&j, "source", o->source);
+  json_str(&j, "hash", arena_printf(json->arena, "%016llx", (unsigned long long)o->hash));
+  json_str(&j, "compiler", arena_printf(json->arena, "ein %s", o->version));
+  json_str(&j, "target", "c");
+  entry_points(&j, o->prefix);
+  arguments(&j, p->tasks);
+  json_extent(&j, "operations", loop_work(p));
+  kernels(&j, p);
+  json_end(&j, '}');
+  if (json->len && json->s[json->len - 1] != '\n') buf_char(json, '\n');
+}

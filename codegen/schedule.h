@@ -1,0 +1,117 @@
+/* codegen/schedule.h - inside of the door from tasks to loops: what schedule*.c share. */
+#ifndef EIN_SCHEDULE_H
+#define EIN_SCHEDULE_H
+
+#include "loop.h"
+#include "names.h"
+
+enum { NOWHERE = UINT32_MAX };
+
+/* A kernel under construction. */
+typedef struct Sched {
+  Arena *arena;
+  Exprs *x;
+  TaskGraph *t;
+  LoopProgram *p;
+  const LoopTarget *target;
+  const Task *task;
+  LoopKernel *k;
+  CScope names;
+  LoopBody *body;            /* where statements go */
+  uint32_t *of_buffer;       /* place of each buffer in this kernel, or NOWHERE; `touched` says which to reset */
+  VEC(uint32_t) touched;
+  uint32_t *of_stage;        /* place of each kept stage, */
+  const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
+  uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
+  bool goes_on;              /* all stages have the first one's labels: they go on from its value */
+} Sched;
+
+/* ---- schedule_build.c: places, variables, statements ------------------------------------------- */
+uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);
+/* A register (rank 0 or a short constant array), or an array wherever it fits. */
+uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim);
+uint32_t var_new(Sched *s, Str name, const char *otherwise);
+const Expr *var_read(Sched *s, uint32_t var);
+const Expr *place_read(Sched *s, uint32_t place, uint32_t n, const Expr *const *at);
+const Expr *scalar_read(Sched *s, uint32_t place); /* of rank 0 */
+
+LoopStmt *for_add(Sched *s, uint32_t var, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind);
+LoopStmt *if_add(Sched *s, const Expr *cond);
+LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
+LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
+LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
+/* Statements go into `to` until the returned body is put back. */
+LoopBody *into(Sched *s, LoopBody *to);
+
+/* i64 arithmetic, folded. */
+const Expr *ex_int(Sched *s, int64_t v);
+const Expr *ex_add(Sched *s, const Expr *a, const Expr *b);
+const Expr *ex_sub(Sched *s, const Expr *a, const Expr *b);
+const Expr *ex_mul(Sched *s, const Expr *a, const Expr *b);
+const Expr *ex_div_up(Sched *s, const Expr *a, const Expr *b);
+const Expr *ex_min(Sched *s, const Expr *a, const Expr *b);
+const Expr *ex_max(Sched *s, const Expr *a, const Expr *b);
+
+/* ---- schedule_expr.c: from a stage's expressions to the kernel's -------------------------------- */
+typedef struct Env {         /* what a stage's labels and reads are here */
+  Sched *s;
+  const TaskStage *stage;
+  const Expr **label;        /* by number: the expression that stands for it */
+} Env;
+const Expr *ex_of(Env *e, const Expr *of);
+/* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
+ * of bounded size. */
+const Expr *ex_shared(Sched *s, const Expr *e);
+/* How e changes with label k: true, and by how much a step, if that is a constant. */
+bool ex_slope(const Expr *e, int64_t label, int64_t *slope);
+bool ex_has_label(const Expr *e, int64_t label);
+
+/* ---- schedule_plan.c: what is known of a stage before its loops are made ------------------------- */
+typedef enum { MOVE_NONE, MOVE_UNIT, MOVE_FAR } Move; /* how an access moves along a label: not, to the next element, elsewhere */
+typedef struct StagePlan {
+  const TaskStage *stage;
+  uint32_t n_label;
+  int64_t *size;             /* of each label: its extent, or a guess where that is symbolic */
+  bool *exact;               /* whether it is the extent */
+  uint32_t n_access;         /* the reads by slot (several slots may be one tensor), then the store */
+  Move *move;                /* n_access times n_label */
+  double ops;                /* scalar operations at one point */
+  uint32_t n_order;          /* output labels that are not the kernel's outer ones, outermost first; */
+  uint32_t *order;           /*   the last is the one whose steps are most often to the next element */
+  uint32_t n_red;
+  uint32_t *red;             /* reduced labels, outermost first */
+} StagePlan;
+StagePlan stage_plan(Sched *s, const TaskStage *stage);
+static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) { return p->move[access * p->n_label + label]; }
+int64_t size_guess(const TaskGraph *t, const Expr *e); /* a dims-only extent, or a guess */
+double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the innermost loop */
+
+/* ---- schedule_stage.c ---------------------------------------------------------------------------- */
+/* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */
+void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
+
+void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
+
+/* Loops to be made, outermost first, and what their variables are once they are. */
+enum { WALK_MOST = 256 };
+typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_MOST], *index[WALK_MOST]; } Walk;
+/* A name for an index: a loop that runs once. What is a name already, or a number, stays. */
+const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value);
+void walk_add(Sched *s, Walk *w, Str name, const Expr *extent);
+void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost);
+/* The outermost together are cut into chunks for threads; `work`: scalar operations inside the innermost. */
+void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
+
+/* ---- schedule_tile.c ------------------------------------------------------------------------------ */
+/* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */
+bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
+/* ---- schedule_reduce.c --------------------------------------------------------------------------- */
+/* One value of a reducing stage at the output point that `e` says: statements, and the result of the stage's dtype. */
+const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
+const Expr *red_identity(Sched *s, const EinSum *sum);
+const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
+/* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */
+double red_score(const StagePlan *p);
+
+#endif

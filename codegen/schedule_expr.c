@@ -1,0 +1,220 @@
+/* codegen/schedule_expr.c - expressions: a stage's, in terms of the kernel's variables and places; and expressions cut
+ * into pieces, so that what occurs several times is computed once and only where it is wanted. */
+#include "schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a stage's expression here ------------------------------------------------------------------- */
+
+/* An index that data or chance decides is looked at as it runs; all others were proved. */
+static bool is_checked(const Expr *e) {
+  if (e->has & HAS_READ) return true;
+  if (e->kind != EX_OP) return false;
+  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->kind == EX_OP && is_checked(e->arg[k])) return true;
+  return false;
+}
+
+static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
+  LoopSite site = {.place = stage->place};
+  const char *of = b->name ? b->name->s : "a tensor without name", *in = stage->name ? stage->name->s : "a result";
+  site.text = strings_printf(s->t->strings, "index %u of %s, read for %s", dim + 1, of, in);
+  for (uint32_t i = s->p->sites.len; i-- > 0 && s->p->sites.len - i < 16;) /* one that was made just now? */
+    if (s->p->sites.at[i].text == site.text && s->p->sites.at[i].place.line == site.place.line &&
+        s->p->sites.at[i].place.column == site.place.column)
+      return i;
+  vec_push(s->arena, s->p->sites, site);
+  return s->p->sites.len - 1;
+}
+
+static const Expr *read_of(Env *e, const Expr *leaf) {
+  Sched *s = e->s;
+  TaskSlot slot = e->stage->slot[leaf->i];
+  if (slot.kept) {
+    if (s->value[slot.index]) return s->value[slot.index];
+    uint32_t place = s->of_stage[slot.index], skip = s->outer;
+    return place_read(s, place, leaf->n - skip, leaf->arg + skip);
+  }
+  const TaskBuffer *b = &s->t->buffers.at[slot.index];
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
+  for (uint32_t k = 0; k < leaf->n; k++) {
+    at[k] = leaf->arg[k];
+    if (!is_checked(at[k])) continue;
+    const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, k))};
+    at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
+  }
+  return place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);
+}
+
+static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
+  Env *e = env;
+  (void)x;
+  if (leaf->kind == EX_LABEL) return e->label[leaf->i];
+  return leaf->kind == EX_READ ? read_of(e, leaf) : leaf;
+}
+
+const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }
+
+/* ---- slopes --------------------------------------------------------------------------------------- */
+
+bool ex_has_label(const Expr *e, int64_t label) {
+  if (!(e->labels >> (label < 63 ? label : 63) & 1)) return false;
+  if (label < 63 || e->kind == EX_LABEL) return e->kind != EX_LABEL || e->i == label;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (ex_has_label(e->arg[k], label)) return true;
+  return false;
+}
+
+bool ex_slope(const Expr *e, int64_t label, int64_t *slope) {
+  int64_t a, b;
+  *slope = 0;
+  if (!ex_has_label(e, label)) return true;
+  if (e->kind == EX_LABEL) return *slope = 1, true;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  switch ((Op)e->op) {
+  case OP_NEG: return ex_slope(e->arg[0], label, &a) && sub_ok(0, a, slope);
+  case OP_ADD: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && add_ok(a, b, slope);
+  case OP_SUB: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && sub_ok(a, b, slope);
+  case OP_MUL:
+    if (e->arg[1]->kind == EX_INT) return ex_slope(e->arg[0], label, &a) && mul_ok(a, e->arg[1]->i, slope);
+    if (e->arg[0]->kind == EX_INT) return ex_slope(e->arg[1], label, &a) && mul_ok(a, e->arg[0]->i, slope);
+    return false;
+  default: return false;
+  }
+}
+
+/* ---- sharing --------------------------------------------------------------------------------------- */
+
+typedef struct Part {        /* what is known of one subexpression */
+  const Expr *e, *made;      /* made: what stands for it once it is rewritten */
+  uint32_t strict, lazy;     /* edges that lead to it from what is always computed, and from what may not be */
+  double size;               /* of the tree below, as it is printed */
+} Part;
+
+typedef struct Sharing {
+  Sched *s;
+  Arena *arena;
+  Map parts;
+  VEC(Part *) all;
+} Sharing;
+
+enum { TREE_MOST = 400 };    /* a tree larger than this is cut at its conditions */
+
+static bool is_lazy(const Expr *e) {
+  return e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY);
+}
+
+static bool is_dims_only(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)); }
+
+static Part *part_of(Sharing *h, const Expr *e) {
+  Part *p = map_find(&h->parts, e);
+  if (p) return p;
+  p = NEW(h->arena, Part);
+  p->e = e;
+  map_put(&h->parts, e, p);
+  vec_push(h->arena, h->all, p);
+  return p;
+}
+
+/* Counts each edge once, and strict ones first in the sense that a part met strictly is looked into strictly. */
+static void count_edges(Sharing *h, const Expr *e, bool strict) {
+  Part *p = part_of(h, e);
+  bool first = strict ? p->strict == 0 : p->strict + p->lazy == 0;
+  if (strict) p->strict++;
+  else p->lazy++;
+  if (!first) return;
+  for (uint32_t k = 0; k < e->n; k++) count_edges(h, e->arg[k], strict && (k == 0 || !is_lazy(e)));
+  if (e->kind == EX_OP && e->op == OP_WITHIN) count_edges(h, e->arg[0], strict); /* it is printed more than once */
+}
+
+/* Worth a name: something is computed or fetched. */
+static bool is_work(const Sharing *h, const Expr *e) {
+  if (e->kind == EX_READ) return h->s->k->places.at[e->i].space == SPACE_BUFFER || e->n;
+  if (e->kind != EX_OP || is_dims_only(e) || e->op == OP_CAST) return false;
+  return e->has & HAS_READ || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL);
+}
+
+static const Expr *rebuild(Sharing *h, const Expr *e) {
+  if (!e->n) return e;
+  Part *p = part_of(h, e);
+  if (p->made) return p->made;
+  const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = rebuild(h, e->arg[k]);
+  if (e->kind == EX_READ) p->made = expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg);
+  else if (e->op == OP_CAST) p->made = expr_cast(h->s->x, (DType)e->dtype, arg[0]);
+  else p->made = expr_op(h->s->x, (Op)e->op, e->n, arg);
+  return p->made;
+}
+
+static int by_id(const void *a, const void *b) {
+  uint32_t x = (*(Part *const *)a)->e->id, y = (*(Part *const *)b)->e->id;
+  return x < y ? -1 : x > y;
+}
+
+static void name_shared(Sharing *h) {
+  Sched *s = h->s;
+  if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
+  for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* what is inside is older, so it has its name already */
+    Part *p = h->all.at[k];
+    if (!p->strict || p->strict + p->lazy < 2 || !is_work(h, p->e)) continue;
+    const Expr *value = rebuild(h, p->e);
+    uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
+    let_add(s, place, value);
+    p->made = scalar_read(s, place);
+  }
+}
+
+static double tree_size(Sharing *h, const Expr *e) {
+  Part *p = part_of(h, e);
+  if (p->size > 0) return p->size;
+  double n = 1;
+  for (uint32_t k = 0; k < e->n; k++) n += tree_size(h, e->arg[k]);
+  return p->size = n;
+}
+
+static const Expr *cut(Sharing *h, const Expr *e);
+
+/* A condition as a statement: each branch has its own names. */
+static const Expr *cut_lazy(Sharing *h, const Expr *e) {
+  Sched *s = h->s;
+  const Expr *first = cut(h, e->arg[0]);
+  bool select = e->op == OP_SELECT;
+  uint32_t place = place_own(s, NULL, "v", (DType)e->dtype, 0, NULL);
+  var_add(s, place, select ? NULL : first);
+  const Expr *read = scalar_read(s, place);
+  LoopStmt *st = if_add(s, select ? first : e->op == OP_AND ? read : expr_op1(s->x, OP_NOT, read));
+  LoopBody *was = into(s, &st->body);
+  store_add(s, place, 0, NULL, ex_shared(s, e->arg[1]));
+  if (select) {
+    into(s, &st->other);
+    store_add(s, place, 0, NULL, ex_shared(s, e->arg[2]));
+  }
+  into(s, was);
+  return read;
+}
+
+static const Expr *cut(Sharing *h, const Expr *e) {
+  if (!e->n || tree_size(h, e) <= TREE_MOST / 4) return e;
+  Part *p = part_of(h, e);
+  if (p->made) return p->made;
+  if (is_lazy(e)) return p->made = cut_lazy(h, e);
+  const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = cut(h, e->arg[k]);
+  if (e->kind == EX_READ) return p->made = expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg);
+  if (e->op == OP_CAST) return p->made = expr_cast(h->s->x, (DType)e->dtype, arg[0]);
+  return p->made = expr_op(h->s->x, (Op)e->op, e->n, arg);
+}
+
+const Expr *ex_shared(Sched *s, const Expr *e) {
+  Arena *a = arena_new();
+  Sharing h = {.s = s, .arena = a, .parts = map_new(a)};
+  count_edges(&h, e, true);
+  name_shared(&h);
+  const Expr *made = rebuild(&h, e);
+  h.parts = map_new(a);
+  if (tree_size(&h, made) > TREE_MOST) made = cut(&h, made);
+  arena_free(a);
+  return made;
+}

@@ -1,0 +1,142 @@
+/* codegen/schedule_stage.c - the loops of one stage: the outermost cut into chunks for threads, the innermost in
+ * lanes. What a chunk computes depends on sizes alone, so the bits do not depend on the threads. */
+#include "schedule.h"
+
+enum {
+  CHUNK_OPS = 32768,         /* about so many scalar operations make a chunk */
+  CHUNKS_WANTED = 64         /* loops are taken together until they have so many steps */
+};
+
+const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value) {
+  if (value->kind == EX_INT || value->kind == EX_LABEL) return value;
+  uint32_t v = var_new(s, name, otherwise);
+  into(s, &for_add(s, v, value, ex_add(s, value, ex_int(s, 1)), 1, BIND_SEQ)->body);
+  return var_read(s, v);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------------- */
+
+static const Expr *extents_product(Sched *s, const Walk *w, uint32_t n) {
+  const Expr *e = ex_int(s, 1);
+  for (uint32_t k = 0; k < n; k++) e = ex_mul(s, e, w->extent[k]);
+  return e;
+}
+
+void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost) {
+  for (uint32_t k = from; k < w->n; k++) {
+    w->index[k] = ex_int(s, 0);
+    if (expr_is_int(w->extent[k], 1)) continue;
+    uint32_t v = var_new(s, w->name[k], "i");
+    w->index[k] = var_read(s, v);
+    LoopBind bind = k + 1 == w->n ? innermost : BIND_SEQ;
+    into(s, &for_add(s, v, ex_int(s, 0), w->extent[k], 1, bind)->body);
+  }
+}
+
+/* f counts through the first n of them, the last fastest. */
+static void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
+  for (uint32_t k = n; k-- > 0;) {
+    w->index[k] = ex_int(s, 0);
+    if (expr_is_int(w->extent[k], 1)) continue;
+    w->index[k] = named(s, w->name[k], "i", k ? expr_op2(s->x, OP_MOD, f, w->extent[k]) : f);
+    if (k) f = named(s, NULL, "f", expr_op2(s->x, OP_IDIV, f, w->extent[k]));
+  }
+}
+
+void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
+  uint32_t n = 0, most = innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
+  for (double values = 1; n < most && values < CHUNKS_WANTED; n++) values *= (double)size_guess(s->t, w->extent[n]);
+  const Expr *all = extents_product(s, w, n), *inner = work;
+  for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
+  const Expr *total = ex_mul(s, all, inner);
+  if (!n || (total->kind == EX_INT && total->i < 2 * CHUNK_OPS)) {
+    walk_plain(s, w, 0, innermost);
+    return;
+  }
+  const Expr *size = ex_max(s, ex_int(s, 1), expr_op2(s->x, OP_IDIV, ex_int(s, CHUNK_OPS), ex_max(s, inner, ex_int(s, 1))));
+  bool each = expr_is_int(size, 1);
+  uint32_t c = var_new(s, each && n == 1 ? w->name[0] : NULL, each ? "i" : "chunk");
+  into(s, &for_add(s, c, ex_int(s, 0), ex_div_up(s, all, size), 1, BIND_THREAD)->body);
+  const Expr *f = var_read(s, c);
+  if (!each) {
+    const Expr *lo = ex_mul(s, f, size);
+    uint32_t v = var_new(s, n == 1 ? w->name[0] : NULL, "f");
+    LoopBind bind = n == w->n ? innermost : BIND_SEQ;
+    into(s, &for_add(s, v, lo, ex_min(s, all, ex_add(s, lo, size)), 1, n == 1 ? bind : BIND_SEQ)->body);
+    f = var_read(s, v);
+  }
+  if (n == 1) w->index[0] = f;
+  else walk_count(s, w, n, f);
+  walk_plain(s, w, n, innermost);
+}
+
+void walk_add(Sched *s, Walk *w, Str name, const Expr *extent) {
+  BUG_UNLESS(w->n < WALK_MOST);
+  (void)s;
+  w->name[w->n] = name;
+  w->extent[w->n++] = extent;
+}
+
+/* ---- at a point -------------------------------------------------------------------------------------- */
+
+static void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
+  uint32_t number = (uint32_t)(st - s->task->stages.at), skip = s->outer, place = s->of_stage[number];
+  if (place != NOWHERE) {
+    store_add(s, place, st->sum->n_out - skip, e->label + skip, value);
+    if (st->buffer >= 0) value = place_read(s, place, st->sum->n_out - skip, e->label + skip);
+  }
+  if (st->buffer < 0) return;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
+  store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, value);
+}
+
+/* Where the stages go on from the first one's value, that is not stored, but the last one's. */
+void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
+  if (!s->goes_on) {
+    value_store(s, st, e, value);
+    return;
+  }
+  s->value[0] = value;
+  for (uint32_t i = 1; i < s->task->stages.len; i++) {
+    const TaskStage *next = &s->task->stages.at[i];
+    Env f = {s, next, e->label};
+    s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));
+    if (next->buffer >= 0) value_store(s, next, &f, s->value[i]);
+  }
+}
+
+static void point(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  LoopBody *was = s->body;
+  if (sum->domain) {
+    const Expr *cond = ex_shared(s, ex_of(e, sum->domain));
+    into(s, &if_add(s, cond)->body);
+  }
+  if (sum->reducer == RED_NONE) {
+    const Expr *v = expr_cast(s->x, sum->dtype, ex_of(e, sum->body));
+    result_store(s, p->stage, e, ex_shared(s, v));
+  } else {
+    result_store(s, p->stage, e, reduce_point(s, p, e));
+  }
+  into(s, was);
+}
+
+void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
+  StagePlan p = stage_plan(s, st);
+  LoopBody *was = s->body;
+  if (tile_loops(s, &p, e, threads)) {
+    into(s, was);
+    return;
+  }
+  Walk *w = NEW(s->arena, Walk);
+  for (uint32_t k = 0; k < p.n_order; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
+  const Expr *work = ex_int(s, (int64_t)p.ops);
+  for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
+  LoopBind innermost = st->sum->reducer == RED_NONE ? BIND_VECTOR : BIND_SEQ;
+  if (threads) walk_chunks(s, w, work, innermost);
+  else walk_plain(s, w, 0, innermost);
+  for (uint32_t k = 0; k < p.n_order; k++) e->label[p.order[k]] = w->index[k];
+  point(s, &p, e);
+  into(s, was);
+}

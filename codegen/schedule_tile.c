@@ -1,0 +1,273 @@
+/* codegen/schedule_tile.c - contractions. A tile of outputs is held in registers while the reduced labels go by: `rows`
+ * values of one label u, times lanes of another, v, along which the reads (or the store) step to the next element. What
+ * an operand does not have of u or v is fetched once for all of them. Long float sums go in blocks of BLOCK points. */
+#include "schedule.h"
+
+enum {
+  BLOCK = 256,               /* points that go into a tile before it is added to the total */
+  ROWS_MOST = 8,
+  NO_LABEL = -1
+};
+
+typedef struct Tile {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
+  int64_t u, v;              /* labels; u may be NO_LABEL */
+  int64_t rows, lanes;
+  bool blocked;              /* the sum is long enough to go in blocks */
+} Tile;
+
+/* ---- whether, and which -------------------------------------------------------------------------------- */
+
+static bool fits(const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
+  return p->n_red && p->n_order && !sum->domain;
+}
+
+static bool decides(const StagePlan *p, uint32_t label) { /* whether the predicate looks at it */
+  return p->stage->sum->where && ex_has_label(p->stage->sum->where, label);
+}
+
+/* Taking several of u pays if something that moves along v stays where it is along u. */
+static double reuse(const StagePlan *p, uint32_t u, uint32_t v) {
+  double n = 0;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    n += plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, u) == MOVE_NONE ? 1 : 0;
+  return p->size[u] < 2 || decides(p, u) ? 0 : n;
+}
+
+static int64_t best_u(const StagePlan *p, uint32_t v) {
+  int64_t best = NO_LABEL;
+  double score = 0;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t u = p->order[k];
+    double r = u == v ? 0 : reuse(p, u, v) + (p->size[u] >= 4 ? 0.5 : 0);
+    if (u == v || reuse(p, u, v) == 0 || r < score) continue;
+    score = r;
+    best = u;
+  }
+  return best;
+}
+
+/* ---- how large -------------------------------------------------------------------------------------------- */
+
+static int64_t vector_of(const Sched *s, DType t) {
+  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : t == DT_BOOL ? 4 : dtype_size(t);
+  return s->target->lanes_bytes / size;
+}
+
+/* A count that divides the extent where that is known, near to what is wanted. */
+static int64_t lanes_of(const Sched *s, const StagePlan *p, uint32_t v, bool rows) {
+  int64_t one = vector_of(s, p->stage->sum->acc), want = (rows ? 2 : 4) * one, n = p->size[v];
+  if (!p->exact[v]) return want;
+  if (n <= want) return n;
+  for (int64_t d = want + want / 2; d >= one; d -= one)
+    if (n % d == 0) return d;
+  for (int64_t d = want; d >= one; d -= one / 4 ? one / 4 : 1)
+    if (n % d == 0) return d;
+  return want;
+}
+
+static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
+  static const int64_t good[] = {6, 8, 7, 5, 4};
+  if (u == NO_LABEL) return 1;
+  int64_t n = p->size[u], one = vector_of(s, p->stage->sum->acc), most = (s->target->registers - 6) * one / lanes;
+  if (most > ROWS_MOST) most = ROWS_MOST;
+  if (most < 1) most = 1;
+  if (p->exact[u] && n <= most) return n;
+  for (size_t i = 0; p->exact[u] && i < COUNT(good); i++)
+    if (good[i] <= most && n % good[i] == 0) return good[i];
+  return most < 6 ? most : 6;
+}
+
+static bool is_long(const StagePlan *p) {
+  double points = 1;
+  for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
+  return dtype_is_float(p->stage->sum->acc) && p->stage->sum->reducer == RED_SUM && points > 2 * BLOCK;
+}
+
+/* ---- one tile ------------------------------------------------------------------------------------------- */
+
+typedef struct Cells { uint32_t at[ROWS_MOST]; } Cells; /* a place for each row, an array of lanes */
+
+static Cells cells_new(Tile *t, const char *name) {
+  Sched *s = t->s;
+  Cells c = {{0}};
+  const Expr *dim = ex_int(s, t->lanes);
+  for (int64_t r = 0; r < t->rows; r++) {
+    c.at[r] = place_own(s, NULL, name, t->p->stage->sum->acc, 1, &dim);
+    var_add(s, c.at[r], red_identity(s, t->p->stage->sum));
+  }
+  return c;
+}
+
+static LoopBody *lanes_open(Tile *t, const Expr *count, const Expr **l) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, NULL, "l");
+  *l = var_read(s, v);
+  return into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+}
+
+static const Expr *cell(Tile *t, uint32_t place, const Expr *l) { return place_read(t->s, place, 1, &l); }
+
+static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, const Expr *l) {
+  Sched *s = t->s;
+  if (t->u != NO_LABEL) t->e->label[t->u] = ex_add(s, u0, ex_int(s, row));
+  t->e->label[t->v] = ex_add(s, v0, l);
+}
+
+/* into[r][l] = into[r][l] with value(r, l). */
+static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *count) {
+  Sched *s = t->s;
+  const EinSum *sum = t->p->stage->sum;
+  const Expr *l;
+  LoopBody *was = lanes_open(t, count, &l);
+  for (int64_t r = 0; r < t->rows; r++) {
+    point_set(t, u0, r, v0, l);
+    const Expr *value = ex_shared(s, ex_of(t->e, sum->body));
+    store_add(s, c.at[r], 1, &l, red_combine(s, sum, cell(t, c.at[r], l), value));
+  }
+  into(s, was);
+}
+
+static void total_step(Tile *t, Cells tot, Cells acc, const Expr *count) {
+  Sched *s = t->s;
+  const Expr *l;
+  LoopBody *was = lanes_open(t, count, &l);
+  for (int64_t r = 0; r < t->rows; r++)
+    store_add(s, tot.at[r], 1, &l, red_combine(s, t->p->stage->sum, cell(t, tot.at[r], l), cell(t, acc.at[r], l)));
+  into(s, was);
+}
+
+static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[label], "r");
+  t->e->label[label] = var_read(s, v);
+  into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+}
+
+/* The predicate does not look at u or v, so it holds for the whole tile or for nothing of it. */
+static void where_open(Tile *t, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  if (!t->p->stage->sum->where) return;
+  point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
+  const Expr *cond = ex_shared(s, ex_of(t->e, t->p->stage->sum->where));
+  into(s, &if_add(s, cond)->body);
+}
+
+static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+  Sched *s = t->s;
+  const StagePlan *p = t->p;
+  uint32_t last = p->red[p->n_red - 1];
+  LoopBody *was = s->body;
+  Cells tot = cells_new(t, "acc"), acc = tot;
+  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
+  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
+  LoopBody *block = s->body;
+  if (t->blocked) {
+    uint32_t b = var_new(s, NULL, "block");
+    into(s, &for_add(s, b, lo, hi, BLOCK, BIND_SEQ)->body);
+    block = s->body;
+    lo = var_read(s, b);
+    hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, BLOCK)));
+    acc = cells_new(t, "part");
+  }
+  red_open(t, last, lo, hi);
+  where_open(t, u0, v0);
+  step(t, acc, u0, v0, count);
+  into(s, block);
+  if (t->blocked) total_step(t, tot, acc, count);
+  into(s, was);
+  return tot;
+}
+
+static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0, const Expr *count) {
+  Sched *s = t->s;
+  int64_t was_rows = t->rows;
+  t->rows = rows;
+  Cells acc = reduce(t, u0, v0, count);
+  for (int64_t r = 0; r < rows; r++) {
+    const Expr *l;
+    LoopBody *was = lanes_open(t, count, &l);
+    point_set(t, u0, r, v0, l);
+    result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, cell(t, acc.at[r], l)));
+    into(s, was);
+  }
+  t->rows = was_rows;
+}
+
+/* ---- all tiles ------------------------------------------------------------------------------------------- */
+
+/* All rows from u0 on, in one tile or, where fewer are left, one by one. */
+static void rows_do(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+  Sched *s = t->s;
+  if (t->u == NO_LABEL) {
+    tile(t, 1, NULL, v0, count);
+    return;
+  }
+  const Expr *size = t->p->stage->bound[t->u], *end = ex_add(s, u0, ex_int(s, t->rows));
+  if (size->kind == EX_INT && size->i % t->rows == 0) {
+    tile(t, t->rows, u0, v0, count);
+    return;
+  }
+  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, end, size));
+  LoopBody *was = into(s, &whole->body);
+  tile(t, t->rows, u0, v0, count);
+  into(s, &whole->other);
+  uint32_t v = var_new(s, t->p->stage->label[t->u], "u");
+  into(s, &for_add(s, v, u0, size, 1, BIND_SEQ)->body);
+  tile(t, 1, var_read(s, v), v0, count);
+  into(s, was);
+}
+
+static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[t->v], *lanes = ex_int(s, t->lanes);
+  if (size->kind == EX_INT && size->i % t->lanes == 0) {
+    rows_do(t, u0, v0, lanes);
+    return;
+  }
+  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, v0, lanes), size));
+  LoopBody *was = into(s, &whole->body);
+  rows_do(t, u0, v0, lanes);
+  into(s, &whole->other);
+  rows_do(t, u0, v0, ex_sub(s, size, v0));
+  into(s, was);
+}
+
+/* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. */
+static void tiles_walk(Tile *t, bool threads) {
+  Sched *s = t->s;
+  const StagePlan *p = t->p;
+  Walk *w = NEW(s->arena, Walk);
+  const Expr *work = ex_int(s, (int64_t)p->ops * t->rows * t->lanes);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
+  uint32_t others = w->n;
+  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes)));
+  if (t->u != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u], ex_int(s, t->rows)));
+  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
+  if (threads) walk_chunks(s, w, work, BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0, i = 0; k < p->n_order; k++)
+    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) t->e->label[p->order[k]] = w->index[i++];
+  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others], ex_int(s, t->lanes)));
+  const Expr *u0 = NULL;
+  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + 1], ex_int(s, t->rows)));
+  lanes_do(t, u0, v0);
+}
+
+bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  if (!fits(p)) return false;
+  uint32_t v = p->order[p->n_order - 1];
+  if (plan_score(p, v) <= red_score(p) || p->size[v] < 4 || decides(p, v)) return false;
+  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v)};
+  t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
+  t.rows = rows_of(s, p, t.u, t.lanes);
+  t.blocked = is_long(p);
+  tiles_walk(&t, threads);
+  return true;
+}

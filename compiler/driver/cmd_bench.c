@@ -1,0 +1,292 @@
+/* driver/cmd_bench.c - ein bench: how long a compiled program runs, told so that it can be believed: every sample, their
+ * spread, and the time of compiling apart. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../codegen/c_tables.h"
+#include "native.h"
+
+enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
+static const double sample_least = 0.020; /* seconds of one sample: far above what a clock or a thread's start costs */
+
+typedef struct Bench {
+  Session *s;
+  const Args *args;
+  Job *j;
+  Compiler c;
+  Library lib;
+  Eval e;
+  int threads;
+  int64_t reps, runs;         /* samples, and runs in each */
+  double *sample;             /* seconds of one run, in the order in which they were taken */
+  double median, least, most, mad;
+  double lowered;             /* seconds from the file to loops */
+  double operations;          /* of one run; 0: not known */
+  const char *old;            /* --compare: its file, */
+  double old_median;          /*   and what stands there */
+} Bench;
+
+/* ---- results of before ---------------------------------------------------------------------- */
+
+/* The end of the string that begins at s; NULL if it has none. */
+static const char *string_end(const char *s) {
+  for (s++; *s && *s != '"'; s++)
+    if (*s == '\\' && s[1]) s++;
+  return *s ? s + 1 : NULL;
+}
+
+/* A member of the outermost object that is a number. */
+static bool number_member(const char *json, const char *name, double *out) {
+  int depth = 0;
+  size_t n = strlen(name);
+  for (const char *at = json; at && *at;) {
+    depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+    if (*at != '"') {
+      at++;
+      continue;
+    }
+    const char *key = at + 1;
+    at = string_end(at);
+    if (!at || depth != 1 || (size_t)(at - 1 - key) != n || memcmp(key, name, n) != 0) continue;
+    const char *value = at + strspn(at, " \t\r\n");
+    if (*value != ':') continue;
+    value += 1 + strspn(value + 1, " \t\r\n");
+    return double_read(value, strspn(value, "+-0123456789.eE"), out);
+  }
+  return false;
+}
+
+static Leave old_read(Bench *b) {
+  Session *s = b->s;
+  const char *why;
+  b->old = arg_last(b->args, OPT_COMPARE);
+  if (!b->old) return LEAVE_OK;
+  Source *src = source_read(s->arena, b->old, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", b->old, why);
+  if (strstr(src->bytes, "\"ein bench 1\"") && number_member(src->bytes, "median", &b->old_median) && b->old_median > 0)
+    return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%s holds no results of ein bench --format=json", b->old);
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static Leave run_many(Bench *b, int64_t n, double *seconds) {
+  double before = seconds_now();
+  ein_status status;
+  for (int64_t i = 0; i < n; i++) {
+    Leave l = library_run(b->s, &b->lib, &b->e, &status);
+    if (l) return l;
+  }
+  *seconds = seconds_now() - before;
+  return LEAVE_OK;
+}
+
+/* The shorter of two: a pause of the machine's makes one long, seldom both. */
+static Leave run_twice(Bench *b, double *seconds) {
+  double second = 0;
+  Leave l = run_many(b, b->runs, seconds);
+  if (!l) l = run_many(b, b->runs, &second);
+  *seconds = fmin(*seconds, second);
+  return l;
+}
+
+/* So many runs that they take long enough; finding that out warms up. */
+static Leave runs_find(Bench *b) {
+  double t = 0;
+  b->runs = 1;
+  Leave l = run_twice(b, &t);
+  while (!l && t < sample_least && b->runs < RUNS_MOST) {
+    double factor = t > sample_least / 100 ? 1.2 * sample_least / t : 10;
+    b->runs = (int64_t)ceil((double)b->runs * fmax(factor, 1.1));
+    l = run_twice(b, &t);
+  }
+  return l;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(Arena *a, const double *x, int64_t n) {
+  double *sorted = arena_copy(a, x, (size_t)n * sizeof *x);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static void summarise(Bench *b) {
+  double *away = NEW_ARRAY(b->s->arena, double, b->reps);
+  b->median = median_of(b->s->arena, b->sample, b->reps);
+  b->least = b->most = b->sample[0];
+  for (int64_t i = 0; i < b->reps; i++) {
+    b->least = fmin(b->least, b->sample[i]);
+    b->most = fmax(b->most, b->sample[i]);
+    away[i] = fabs(b->sample[i] - b->median);
+  }
+  b->mad = median_of(b->s->arena, away, b->reps);
+}
+
+static Leave measure(Bench *b) {
+  Leave l = runs_find(b);
+  b->sample = NEW_ARRAY(b->s->arena, double, b->reps);
+  for (int64_t i = 0; i < b->reps && !l; i++) {
+    l = run_many(b, b->runs, &b->sample[i]);
+    b->sample[i] /= (double)b->runs;
+  }
+  if (!l) summarise(b);
+  return l;
+}
+
+/* ---- what is measured ----------------------------------------------------------------------- */
+
+static bool dim_of(void *ctx, Str name, int64_t *out) {
+  return job_dim(ctx, name, out);
+}
+
+static void operations_count(Bench *b) {
+  const Expr *work = loop_work(b->j->loops);
+  ExprEnv env = {.dim = dim_of, .ctx = b->j};
+  Value v;
+  if (work && expr_value(work, &env, &v)) b->operations = (double)v.i;
+}
+
+static Leave reps_read(Bench *b) {
+  const char *said = arg_last(b->args, OPT_REPS);
+  b->reps = REPS_USUAL;
+  if (!said || (int64_read(said, strlen(said), &b->reps) && b->reps >= 1 && b->reps <= REPS_MOST)) return LEAVE_OK;
+  return fail(b->s, LEAVE_USAGE, "--reps %s: wanted is a number from 1 to %d", said, REPS_MOST);
+}
+
+static Leave prepare(Bench *b, const Words *inputs) {
+  Session *s = b->s;
+  Givens given = {0};
+  ein_status status;
+  double before = seconds_now();
+  Leave l = job_read(s, b->j, b->args, b->args->operands.at[0]);
+  if (!l) l = job_dims(s, b->j, b->args);
+  if (!l) l = given_find(s, b->j, b->args, inputs, &given);
+  if (!l) l = job_graph_open(s, b->j, b->args);
+  if (!l) l = job_loops(s, b->j, b->args);
+  b->lowered = seconds_now() - before;
+  if (l) return l;
+  given_fill(s, b->j, &given);
+  l = run_inputs(s, b->j, &given, &b->e);
+  if (!l) l = library_open(s, b->j, &b->c, b->threads, &b->lib);
+  if (!l) l = library_plan(s, &b->lib, b->j, &b->e, &status);
+  operations_count(b);
+  return l;
+}
+
+/* ---- saying it ------------------------------------------------------------------------------ */
+
+static void time_text(Buf *b, double t) {
+  if (t >= 1) buf_printf(b, "%.4g s", t);
+  else if (t >= 1e-3) buf_printf(b, "%.4g ms", t * 1e3);
+  else buf_printf(b, "%.4g us", t * 1e6);
+}
+
+static void text_line(Buf *b, const char *what, double t) {
+  buf_printf(b, "  %-10s ", what);
+  time_text(b, t);
+}
+
+static void say_text(const Bench *b, Buf *out) {
+  buf_printf(out, "%s: %s", b->j->path, compiler_words(out->arena, &b->c));
+  if (b->threads) buf_printf(out, ", %d thread%s", b->threads, b->threads == 1 ? "" : "s");
+  buf_char(out, '\n');
+  text_line(out, "median", b->median);
+  buf_printf(out, "   of %lld samples, %lld run%s each\n", (long long)b->reps, (long long)b->runs, b->runs == 1 ? "" : "s");
+  text_line(out, "least", b->least);
+  text_line(out, " most", b->most);
+  text_line(out, " MAD", b->mad);
+  buf_char(out, '\n');
+  if (b->operations > 0)
+    buf_printf(out, "  operations %.4g   %.4g GFLOP/s\n", b->operations, b->operations / b->median * 1e-9);
+  buf_printf(out, "  workspace  %zu bytes\n", b->lib.model->workspace(b->lib.ctx));
+  text_line(out, "compiling", b->lowered);
+  buf_str(out, " by ein, ");
+  if (b->lib.made.old) buf_str(out, "and C that was compiled before");
+  else time_text(out, b->lib.made.seconds);
+  if (!b->lib.made.old) buf_str(out, " by the C compiler");
+  buf_char(out, '\n');
+  if (!b->old) return;
+  text_line(out, "before", b->old_median);
+  buf_printf(out, "   now %.3g times that time\n", b->median / b->old_median);
+}
+
+static void dims_json(const Bench *b, Json *j) {
+  json_object(j, "dims");
+  for (uint32_t i = 0; i < b->j->graph->dims.len; i++) {
+    int64_t v;
+    if (job_dim(b->j, b->j->graph->dims.at[i].name, &v)) json_int(j, b->j->graph->dims.at[i].name->s, v);
+  }
+  json_end(j, '}');
+}
+
+static void rates_json(const Bench *b, Json *j) {
+  if (b->operations > 0) {
+    json_num(j, "operations", b->operations);
+    json_num(j, "gflops", b->operations / b->median * 1e-9);
+  } else {
+    json_null(j, "operations");
+    json_null(j, "gflops");
+  }
+}
+
+static void say_json(const Bench *b, Buf *out) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  json_str(&j, "format", "ein bench 1");
+  json_str(&j, "version", EIN_VERSION);
+  json_str(&j, "program", b->j->path);
+  json_str(&j, "target", "c");
+  json_str(&j, "compiler", compiler_words(out->arena, &b->c));
+  if (b->threads) json_int(&j, "threads", b->threads);
+  else json_null(&j, "threads");
+  dims_json(b, &j);
+  json_int(&j, "runs", b->runs);
+  json_array(&j, "seconds");
+  for (int64_t i = 0; i < b->reps; i++) json_num(&j, NULL, b->sample[i]);
+  json_end(&j, ']');
+  json_num(&j, "median", b->median);
+  json_num(&j, "least", b->least);
+  json_num(&j, "most", b->most);
+  json_num(&j, "mad", b->mad);
+  rates_json(b, &j);
+  json_int(&j, "workspace_bytes", (int64_t)b->lib.model->workspace(b->lib.ctx));
+  json_num(&j, "lower_seconds", b->lowered);
+  if (b->lib.made.old) json_null(&j, "cc_seconds");
+  else json_num(&j, "cc_seconds", b->lib.made.seconds);
+  if (b->old) {
+    json_num(&j, "old_median", b->old_median);
+    json_num(&j, "ratio", b->median / b->old_median);
+  }
+  json_end(&j, '}');
+  if (out->s[out->len - 1] != '\n') buf_char(out, '\n');
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+Leave cmd_bench(Session *s, Args *a) {
+  Job j = {0};
+  Words inputs = {0};
+  Bench b = {.s = s, .args = a, .j = &j};
+  const char *to = arg_last(a, OPT_OUTPUT), *format = arg_last(a, OPT_FORMAT);
+  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein bench x.ein");
+  for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);
+  Leave l = reps_read(&b);
+  if (!l) l = threads_wanted(s, a, &b.threads);
+  if (!l) l = old_read(&b);
+  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &b.c);
+  if (!l) l = prepare(&b, &inputs);
+  if (!l) l = measure(&b);
+  if (!l) {
+    Buf out = buf_new(s->arena);
+    if (format && strcmp(format, "json") == 0) say_json(&b, &out);
+    else say_text(&b, &out);
+    l = file_write(s, to ? to : "-", out.s, out.len);
+  }
+  library_close(&b.lib);
+  return l;
+}

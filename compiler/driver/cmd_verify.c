@@ -1,0 +1,212 @@
+/* driver/cmd_verify.c - ein verify: the same program and inputs by eval and by compiled C, with each compiler and each
+ * set of flags that is asked for. What fails must fail in the same way. */
+#include <string.h>
+
+#include "native.h"
+
+typedef struct Verify {
+  Session *s;
+  const Args *args;           /* with the words of `# run:` */
+  Job *eval, *open;           /* with the sizes given, and with those open that may be */
+  Expects expects;
+  EvalStatus status;          /* of eval */
+  const char *said;           /* why it failed */
+  Eval e;                     /* of eval, with its outputs */
+  Buf out;
+  bool differ;
+} Verify;
+
+/* ---- how a run ended ------------------------------------------------------------------------ */
+
+static EvalStatus status_class(ein_status st) {
+  switch (st) {
+  case EIN_OK: return EVAL_OK;
+  case EIN_ERR_INDEX: return EVAL_RANGE;
+  case EIN_ERR_ASSERT: return EVAL_ASSERT;
+  case EIN_ERR_MEMORY: return EVAL_MEMORY;
+  case EIN_ERR_CANCEL: return EVAL_STOPPED;
+  default: return EVAL_SHAPE;
+  }
+}
+
+static const char *class_text(EvalStatus st) {
+  static const char *const text[] = {
+      [EVAL_OK] = "succeeds",           [EVAL_MISSING] = "misses an input",   [EVAL_SHAPE] = "finds sizes wrong",
+      [EVAL_RANGE] = "finds an index out of range", [EVAL_ASSERT] = "finds an assert broken",
+      [EVAL_MEMORY] = "runs out of memory", [EVAL_STOPPED] = "is stopped"};
+  return text[st];
+}
+
+/* Complaints since `from` are taken back: they are printed where they tell something. */
+static const char *complaint_take(Session *s, uint32_t from) {
+  const char *text = s->captured.len > from ? s->captured.at[from] : "";
+  s->captured.len = from;
+  return text;
+}
+
+/* ---- one output ----------------------------------------------------------------------------- */
+
+static void element_text(Buf *b, const EvalArray *x, int64_t k) {
+  if (dtype_is_float(x->dtype)) double_print(b, eval_real(x, k));
+  else report_element(b, x, k);
+}
+
+static void place_text(Buf *b, const EvalArray *x, int64_t k) {
+  int64_t *at = NEW_ARRAY(b->arena, int64_t, x->rank + 1);
+  for (uint32_t d = x->rank; d-- > 0; k /= x->shape[d]) at[d] = k % x->shape[d];
+  for (uint32_t d = 0; d < x->rank; d++) buf_printf(b, "%s%lld", d ? "," : "[", (long long)at[d]);
+  if (x->rank) buf_char(b, ']');
+}
+
+static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got, const EvalArray *want) {
+  buf_printf(b, "      WRONG at %lld of %lld: %s", (long long)d->wrong, (long long)want->count, name->s);
+  place_text(b, want, d->first);
+  buf_str(b, " is ");
+  element_text(b, got, d->first);
+  buf_str(b, ", by eval ");
+  element_text(b, want, d->first);
+  buf_char(b, '\n');
+}
+
+static bool same_shape(const EvalArray *a, const EvalArray *b) {
+  return a->dtype == b->dtype && a->rank == b->rank && a->count == b->count &&
+         (!a->rank || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
+}
+
+static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
+  Str name = v->eval->graph->outputs.at[k].name;
+  const EvalArray *want = &v->e.output[k];
+  buf_printf(&v->out, "    %-12s %-4s ", name->s, dtype_name(want->dtype));
+  if (!same_shape(got, want)) {
+    buf_str(&v->out, "WRONG: another shape\n");
+    v->differ = true;
+    return;
+  }
+  bool said = v->expects.bound >= 0 && dtype_is_float(want->dtype);
+  Distance d = distance(got, want, said ? v->expects.bound : distance_bound(want->dtype));
+  if (!dtype_is_float(want->dtype)) buf_str(&v->out, d.wrong ? "not equal\n" : "equal\n");
+  else buf_printf(&v->out, "abs %-9.3g rel %-9.3g ulp %.4g\n", d.abs, d.rel, d.ulp);
+  if (d.wrong) wrong_text(&v->out, name, &d, got, want);
+  v->differ |= d.wrong != 0;
+}
+
+/* ---- one compiler --------------------------------------------------------------------------- */
+
+/* Whatever is wrong when sizes are bound is wrong with the sizes. */
+static Leave run_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
+  Session *s = v->s;
+  Library lib;
+  int threads;
+  ein_status planned = EIN_OK, ran = EIN_OK;
+  Leave l = threads_wanted(s, v->args, &threads);
+  if (!l) l = library_open(s, v->open, c, threads, &lib);
+  if (l) return l;
+  l = library_plan(s, &lib, v->open, e, &planned);
+  if (!l) l = library_run(s, &lib, e, &ran);
+  library_close(&lib);
+  *how = planned != EIN_OK && planned != EIN_ERR_MEMORY ? EVAL_SHAPE : status_class(planned ? planned : ran);
+  return planned || ran ? LEAVE_OK : l;
+}
+
+static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
+  Session *s = v->s;
+  Compiler c;
+  EvalStatus how = EVAL_OK;
+  Eval e = v->e;
+  uint32_t from = s->captured.len;
+  Leave l = compiler_find(s, name, flags, &c);
+  if (!l) l = run_compiled(v, &c, &e, &how);
+  const char *why = complaint_take(s, from);
+  if (l) {
+    s->capture = false;
+    return fail(s, l, "%s", why);
+  }
+  buf_printf(&v->out, "  %s\n", compiler_words(s->arena, &c));
+  if (how != v->status) {
+    buf_printf(&v->out, "    WRONG: eval %s, but C %s\n", class_text(v->status), class_text(how));
+    if (*v->said) buf_printf(&v->out, "      eval: %s\n", v->said);
+    if (*why) buf_printf(&v->out, "      C: %s\n", why);
+    v->differ = true;
+  } else if (how != EVAL_OK)
+    buf_printf(&v->out, "    both fail: %s\n", why);
+  else
+    for (uint32_t k = 0; k < v->eval->graph->outputs.len; k++) output_compare(v, k, &e.output[k]);
+  return LEAVE_OK;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static Words names_split(Session *s, const char *names) {
+  Words w = {0};
+  while (names && *names) {
+    size_t n = strcspn(names, ",");
+    if (n) vec_push(s->arena, w, arena_printf(s->arena, "%.*s", (int)n, names));
+    names += n + (names[n] == ',');
+  }
+  if (!w.len) vec_push(s->arena, w, NULL);
+  return w;
+}
+
+static Leave compilers_verify(Verify *v) {
+  Words names = names_split(v->s, arg_last(v->args, OPT_CC)), flags = v->args->given[OPT_FLAGS];
+  if (!flags.len) vec_push(v->s->arena, flags, NULL);
+  for (uint32_t i = 0; i < names.len; i++)
+    for (uint32_t k = 0; k < flags.len; k++) {
+      Leave l = compiler_verify(v, names.at[i], flags.at[k]);
+      if (l) return l;
+    }
+  return LEAVE_OK;
+}
+
+/* Eval's answer, or why there is none: a program that is refused with these sizes has sizes that are wrong. */
+static Leave eval_answer(Verify *v, const Words *inputs) {
+  Session *s = v->s;
+  Givens given = {0};
+  uint32_t from = s->captured.len;
+  Leave l = job_dims(s, v->eval, v->args);
+  if (!l) l = given_find(s, v->eval, v->args, inputs, &given);
+  *v->open = *v->eval;
+  if (!l) l = job_graph_open(s, v->open, v->args);
+  if (!l) l = job_loops(s, v->open, v->args);
+  if (l) return l;
+  l = job_graph(s, v->eval, v->args);
+  v->status = EVAL_SHAPE;
+  const Job *typed = l ? v->open : v->eval;
+  given_fill(s, typed, &given);
+  Leave in = run_inputs(s, typed, &given, &v->e);
+  if (in) return in;
+  if (!l) run_eval(s, &v->e, &v->status);
+  v->said = complaint_take(s, from);
+  return LEAVE_OK;
+}
+
+static Leave verify(Verify *v, const Words *inputs) {
+  Session *s = v->s;
+  s->capture = true;
+  Leave l = eval_answer(v, inputs);
+  if (!l) l = compilers_verify(v);
+  s->capture = false;
+  if (l && v->expects.error) {
+    buf_printf(&v->out, "  refused: %s\n", s->captured.len ? s->captured.at[0] : "");
+    l = LEAVE_OK;
+  }
+  for (uint32_t i = 0; l && i < s->captured.len; i++) fail(s, l, "%s", s->captured.at[i]);
+  print(&v->out);
+  return !l && v->differ ? LEAVE_PROGRAM : l;
+}
+
+Leave cmd_verify(Session *s, Args *a) {
+  if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein verify x.ein");
+  Job eval, open;
+  Args all = *a;
+  Words inputs = {0};
+  Verify v = {.s = s, .eval = &eval, .open = &open, .args = &all, .out = buf_new(s->arena), .expects = {.bound = -1}};
+  const char *path = a->operands.at[0];
+  Leave l = job_read(s, &eval, a, path);
+  const AstFile *file = l ? NULL : job_file(&eval);
+  if (!l && file) l = expects_read(s, file, path, &v.expects);
+  if (!l) l = comment_words(s, &v.expects, path, a, &all, &inputs);
+  if (l) return l;
+  buf_printf(&v.out, "%s\n", path);
+  return verify(&v, &inputs);
+}

@@ -1,0 +1,113 @@
+/* driver/compiler.c - the C compiler: found by name, run without a shell. A failure is the machine's or ours, never the
+ * user's, and what the compiler said is shown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+/* About the language; the usual flags about speed stand in compiler_find. Nothing that is computed looks at errno or
+ * at floating-point flags. */
+static const char *const always[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math"};
+static const char usual[] = "-O3 -march=native";
+
+/* ---- finding it ----------------------------------------------------------------------------- */
+
+static Words words_of(Arena *a, const char *text) {
+  Words w = {0};
+  for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
+    size_t n = strcspn(text, " \t");
+    vec_push(a, w, arena_printf(a, "%.*s", (int)n, text));
+    text += n;
+  }
+  return w;
+}
+
+static bool command_take(Session *s, const char *said, Compiler *out) {
+  out->said = said;
+  out->command = words_of(s->arena, said);
+  if (!out->command.len) return false;
+  const char *first = out->command.at[0];
+  if (!strchr(first, '/')) first = program_on_path(s->arena, first);
+  out->command.at[0] = first;
+  return first != NULL;
+}
+
+Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out) {
+  static const char *const names[] = {"cc", "gcc", "clang"};
+  const char *env = getenv("CC"), *asked = said ? said : env && *env ? env : NULL;
+  *out = (Compiler){.flags = words_of(s->arena, flags ? flags : usual), .openmp = true};
+  if (asked)
+    return command_take(s, asked, out) ? LEAVE_OK : fail(s, LEAVE_MACHINE, "there is no C compiler %s", asked);
+  for (size_t i = 0; i < COUNT(names); i++)
+    if (command_take(s, names[i], out)) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE, "no C compiler was found (cc, gcc, clang); set CC, or see ein doctor");
+}
+
+const char *compiler_words(Arena *a, const Compiler *c) {
+  Buf b = buf_new(a);
+  buf_str(&b, c->said);
+  for (uint32_t i = 0; i < c->flags.len; i++) buf_printf(&b, " %s", c->flags.at[i]);
+  return b.s;
+}
+
+/* ---- running it ----------------------------------------------------------------------------- */
+
+static void words_add(Arena *a, Words *to, const Words *w) {
+  for (uint32_t i = 0; w && i < w->len; i++) vec_push(a, *to, w->at[i]);
+}
+
+static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Words *sources, const Words *more,
+                          const char *to) {
+  Words w = {0};
+  words_add(s->arena, &w, &c->command);
+  for (size_t i = 0; i < COUNT(always); i++) vec_push(s->arena, w, always[i]);
+  words_add(s->arena, &w, &c->flags);
+  if (c->openmp) vec_push(s->arena, w, "-fopenmp");
+  if (kind == MAKE_SHARED) vec_push(s->arena, w, "-shared");
+  if (kind != MAKE_PROGRAM) vec_push(s->arena, w, "-fPIC");
+  if (kind == MAKE_OBJECT) vec_push(s->arena, w, "-c");
+  words_add(s->arena, &w, more);
+  vec_push(s->arena, w, "-o");
+  vec_push(s->arena, w, to);
+  words_add(s->arena, &w, sources);
+  if (kind != MAKE_OBJECT) vec_push(s->arena, w, "-lm");
+  vec_push(s->arena, w, NULL);
+  return w;
+}
+
+static Leave failed(Session *s, const Words *w, const char *why, const Buf *said) {
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i + 1 < w->len; i++) buf_printf(&b, "%s%s", i ? " " : "", w->at[i]);
+  return fail(s, LEAVE_MACHINE, "the C compiler did not take what ein wrote: %s\n  %s%s%s", why, b.s,
+              said->len ? "\n" : "", said->s ? said->s : "");
+}
+
+/* A clang without its OpenMP library does without; if that is not what was wrong, the first failure is shown. */
+Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to) {
+  const char *why, *again;
+  Buf said = buf_new(s->arena), other = buf_new(s->arena);
+  Words w = command_line(s, c, kind, sources, more, to);
+  if (program_ask(s->arena, w.at, &said, &why)) {
+    if (said.len) detail(s, "%s says:\n%s", c->said, said.s);
+    return LEAVE_OK;
+  }
+  if (!c->openmp) return failed(s, &w, why, &said);
+  c->openmp = false;
+  Words plain = command_line(s, c, kind, sources, more, to);
+  if (program_ask(s->arena, plain.at, &other, &again)) {
+    detail(s, "%s has no OpenMP: one thread", c->said);
+    return LEAVE_OK;
+  }
+  c->openmp = true;
+  return failed(s, &w, why, &said);
+}
+
+Leave archive_make(Session *s, const char *object, const char *to, bool *made) {
+  const char *env = getenv("AR"), *ar = program_on_path(s->arena, env && *env ? env : "ar"), *why;
+  *made = ar != NULL;
+  if (!ar) return LEAVE_OK;
+  const char *const argv[] = {ar, "rcsD", to, object, NULL};
+  Buf said = buf_new(s->arena);
+  if (program_ask(s->arena, argv, &said, &why)) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE, "%s could not make %s: %s\n%s", ar, to, why, said.s);
+}

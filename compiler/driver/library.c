@@ -1,0 +1,118 @@
+/* driver/library.c - an emitted program as functions of this process: opened, planned, run through its ein_model, with
+ * the arrays of an Eval as its arguments. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "native.h"
+
+static const char prefix[] = "program";
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static Leave no_object(Session *s) {
+  const char *why = dlerror();
+  return fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why ? why : "no model in it");
+}
+
+static bool object_open(Library *l, const char *path) {
+  l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  l->model = l->handle ? dlsym(l->handle, "program_model") : NULL;
+  return l->model != NULL;
+}
+
+/* A file of the cache that cannot be loaded is made again. */
+static Leave object_get(Session *s, Compiler *c, const Buf *text, Library *l) {
+  Leave x = shared_get(s, c, prefix, text, false, &l->made);
+  if (x) return x;
+  bool ok = object_open(l, l->made.path);
+  if (!ok && l->made.old) {
+    if (l->handle) dlclose(l->handle); /* nothing of it has run */
+    x = shared_get(s, c, prefix, text, true, &l->made);
+    ok = !x && object_open(l, l->made.path);
+  }
+  if (l->made.temporary) folder_remove(s->arena, l->made.temporary);
+  if (!x && !ok) x = no_object(s);
+  return x;
+}
+
+Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out) {
+  Buf text = buf_new(s->arena);
+  EmitOptions o = job_emit(s, j, prefix);
+  *out = (Library){0};
+  emit_c(&text, j->loops, &o);
+  Leave l = object_get(s, c, &text, out);
+  if (l) return l;
+  ein_config config = {.size = sizeof config, .threads = threads};
+  ein_status st = out->model->create(&config, &out->ctx);
+  if (st == EIN_OK) return LEAVE_OK;
+  return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
+}
+
+/* The object stays: threads of an OpenMP that came in with it may still be waiting in its code. */
+void library_close(Library *l) {
+  if (l->ctx) l->model->destroy(l->ctx);
+  *l = (Library){0};
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static Leave library_failed(Session *s, const Library *l, ein_status st) {
+  const char *why = l->model->last_error(l->ctx);
+  if (st == EIN_ERR_PLAN || st == EIN_ERR_ARG) bug("the emitted C: %s", why);
+  return fail(s, status_leave(st), "%s", *why ? why : "the computation failed");
+}
+
+static Leave dims_take(Session *s, const Library *l, const Job *j, int64_t *dim) {
+  for (int i = 0; i < l->model->n_dims; i++) {
+    const char *name = l->model->dim[i];
+    if (!job_dim(j, str_from(s->strings, name), &dim[i]))
+      return fail(s, LEAVE_USAGE, "no value for dim %s: give -D %s=64, or an input from a file whose shape tells it",
+                  name, name);
+  }
+  return LEAVE_OK;
+}
+
+static Leave output_new(Session *s, const Library *l, const Eval *e, int k, EvalArray *x, ein_status *status) {
+  const ein_argument *a = &l->model->output[k];
+  ein_error err = {0};
+  int64_t bytes = 0;
+  *x = (EvalArray){.dtype = (DType)a->dtype, .rank = (uint32_t)a->ndim};
+  x->shape = NEW_ARRAY(s->arena, int64_t, a->ndim + 1);
+  *status = l->model->shape(l->ctx, 1, k, x->shape);
+  if (*status == EIN_OK) *status = ein_shape_size(a->name, a->dtype, a->ndim, x->shape, &x->count, &bytes, &err);
+  if (*status != EIN_OK) return fail(s, status_leave(*status), "output %s: %s", a->name, err.text);
+  if (e->max_bytes && bytes > e->max_bytes) {
+    *status = EIN_ERR_MEMORY;
+    return fail(s, LEAVE_MACHINE, "output %s would take %lld bytes; the limit here is %lld", a->name, (long long)bytes,
+                (long long)e->max_bytes);
+  }
+  x->data = arena_alloc(s->arena, (size_t)bytes + 1);
+  return LEAVE_OK;
+}
+
+Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status) {
+  int64_t *dim = NEW_ARRAY(s->arena, int64_t, l->model->n_dims + 1);
+  Leave x = dims_take(s, l, j, dim);
+  if (x) return *status = EIN_ERR_SHAPE, x;
+  *status = l->model->plan(l->ctx, dim);
+  if (*status != EIN_OK) return library_failed(s, l, *status);
+  e->output = NEW_ARRAY(s->arena, EvalArray, l->model->n_outputs + 1);
+  for (int k = 0; k < l->model->n_outputs && !x; k++) x = output_new(s, l, e, k, &e->output[k], status);
+  return x;
+}
+
+static ein_tensor view_of(const EvalArray *x) {
+  return (ein_tensor){
+      .data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape};
+}
+
+Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status) {
+  ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, l->model->n_inputs + 1);
+  ein_tensor *out = NEW_ARRAY(s->arena, ein_tensor, l->model->n_outputs + 1);
+  for (int k = 0; k < l->model->n_inputs; k++)
+    for (uint32_t i = 0; i < e->n_input; i++)
+      if (strcmp(e->input[i].name->s, l->model->input[k].name) == 0) in[k] = view_of(&e->input[i].array);
+  for (int k = 0; k < l->model->n_outputs; k++) out[k] = view_of(&e->output[k]);
+  *status = l->model->run(l->ctx, in, out);
+  return *status == EIN_OK ? LEAVE_OK : library_failed(s, l, *status);
+}

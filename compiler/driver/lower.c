@@ -1,0 +1,154 @@
+/* driver/lower.c - the rest of the column: graph to tasks to loops, checked after every step, and replaced by its
+ * reread self under --roundtrip; and the texts of these languages, where a compilation may begin. */
+#include <string.h>
+
+#include "../task/from_graph.h"
+#include "driver.h"
+
+/* What a vector register holds, and how many there are, where code is made for this machine. */
+static LoopTarget target_here(void) {
+#if defined(__AVX512F__)
+  return (LoopTarget){64, 32};
+#elif defined(__aarch64__)
+  return (LoopTarget){16, 32};
+#else
+  return (LoopTarget){32, 16};
+#endif
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+static void tasks_sound(Session *s, const TaskGraph *t) {
+  Buf b = buf_new(s->arena);
+  if (!task_check(t, &b)) bug("the tasks are not as they should be:\n%s", b.s);
+}
+
+static Source *text_source(Session *s, const Job *j, const char *ending, const Buf *text) {
+  return source_new(s->arena, arena_printf(s->arena, "%s.%s", j->path, ending), text->s, text->len);
+}
+
+static void unread(Session *s, const char *what, Diags *d) {
+  Buf why = buf_new(s->arena);
+  diags_text(d, &why, false);
+  bug("the text of %s does not read back:\n%s", what, why.s);
+}
+
+static TaskGraph *tasks_reread(Session *s, const Job *j) {
+  Buf text = buf_new(s->arena), why = buf_new(s->arena);
+  Diags *d = diags_new(s->arena);
+  task_print(&text, j->tasks);
+  TaskGraph *again = task_read(s->arena, s->strings, text_source(s, j, "task", &text), d);
+  if (!again || d->errors) unread(s, "the tasks", d);
+  if (!task_equal(j->tasks, again, &why)) bug("the tasks' text reads back as other tasks: %s", why.s);
+  tasks_sound(s, again);
+  return again;
+}
+
+Leave job_tasks(Session *s, Job *j, const Args *a) {
+  if (j->tasks) return LEAVE_OK;
+  bug_where = "task_from_graph";
+  j->tasks = task_from_graph(s->arena, j->graph);
+  tasks_sound(s, j->tasks);
+  bug_where = "task_read(task_print)";
+  if (arg_has(a, OPT_ROUNDTRIP)) j->tasks = tasks_reread(s, j);
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+/* ---- loops ---------------------------------------------------------------------------------- */
+
+static void loops_sound(Session *s, const LoopProgram *p) {
+  Buf b = buf_new(s->arena);
+  if (!loop_check(p, &b)) bug("the loops are not as they should be:\n%s", b.s);
+}
+
+static LoopProgram *loops_reread(Session *s, const Job *j) {
+  Buf text = buf_new(s->arena), why = buf_new(s->arena);
+  Diags *d = diags_new(s->arena);
+  loop_print(&text, j->loops);
+  LoopProgram *again = loop_read(s->arena, s->strings, text_source(s, j, "loop", &text), d);
+  if (!again || d->errors) unread(s, "the loops", d);
+  if (!loop_equal(j->loops, again, &why)) bug("the loops' text reads back as other loops: %s", why.s);
+  loops_sound(s, again);
+  return again;
+}
+
+Leave job_loops(Session *s, Job *j, const Args *a) {
+  if (j->loops) return LEAVE_OK;
+  LoopTarget target = target_here();
+  Leave l = job_tasks(s, j, a);
+  if (l) return l;
+  bug_where = "loop_from_task";
+  j->loops = loop_from_task(j->tasks, &target);
+  loops_sound(s, j->loops);
+  bug_where = "loop_read(loop_print)";
+  if (arg_has(a, OPT_ROUNDTRIP)) j->loops = loops_reread(s, j);
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static Source *text_read(Session *s, const Job *j) {
+  const char *why;
+  Source *src = source_read(s->arena, j->path, &why);
+  if (!src) fail(s, LEAVE_MACHINE, "cannot read %s: %s", j->path, why);
+  return src;
+}
+
+/* What was mailed to us may be wrong: that is no bug. */
+static Leave text_sound(Session *s, const Job *j, const char *what, bool sound, const Buf *why) {
+  return sound ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s is no correct text of %s:\n%s", j->path, what, why->s);
+}
+
+Leave task_file(Session *s, Job *j) {
+  Source *src = text_read(s, j);
+  if (!src) return LEAVE_MACHINE;
+  j->tasks = task_read(s->arena, s->strings, src, s->diags);
+  Leave l = session_report(s);
+  if (l || !j->tasks) return l ? l : LEAVE_PROGRAM;
+  Buf why = buf_new(s->arena);
+  return text_sound(s, j, "tasks", task_check(j->tasks, &why), &why);
+}
+
+Leave loop_file(Session *s, Job *j) {
+  Source *src = text_read(s, j);
+  if (!src) return LEAVE_MACHINE;
+  j->loops = loop_read(s->arena, s->strings, src, s->diags);
+  Leave l = session_report(s);
+  if (l || !j->loops) return l ? l : LEAVE_PROGRAM;
+  Buf why = buf_new(s->arena);
+  j->tasks = j->loops->tasks;
+  return text_sound(s, j, "loops", loop_check(j->loops, &why), &why);
+}
+
+/* ---- what emitted text says about its origin ------------------------------------------------ */
+
+static uint64_t hash_text(uint64_t h, const char *s, size_t n) { /* FNV-1a */
+  for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
+  return h;
+}
+
+/* The program's bytes and its modules'; of a text, what it means. */
+static uint64_t hash_of(Session *s, const Job *j) {
+  uint64_t h = 0xCBF29CE484222325u;
+  if (j->program) {
+    for (uint32_t i = 0; i < j->program->modules.len; i++) {
+      const Module *m = &j->program->modules.at[i];
+      if (!m->prelude) h = hash_text(h, m->file->src->bytes, m->file->src->len);
+    }
+    return hash_text(h, j->program->file->src->bytes, j->program->file->src->len);
+  }
+  Buf b = buf_new(s->arena);
+  if (j->graph) graph_print(&b, j->graph);
+  else task_print(&b, j->tasks);
+  return hash_text(h, b.s, b.len);
+}
+
+EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
+  const char *slash = strrchr(j->path, '/');
+  return (EmitOptions){.prefix = prefix,
+                       .source = slash ? slash + 1 : j->path,
+                       .version = EIN_VERSION,
+                       .hash = hash_of(s, j)};
+}

@@ -1,0 +1,64 @@
+/* driver/native.h - what becomes of emitted C: the compiler that is found, the files it makes, the cache, and a library
+ * in memory, driven through its ein_model. Only what is a person's business is in driver.h. */
+#ifndef EIN_NATIVE_H
+#define EIN_NATIVE_H
+
+#include "driver.h"
+
+/* ---- compiler.c: the C compiler -------------------------------------------------------------- */
+typedef struct Compiler {
+  const char *said;          /* as it was named */
+  Words command;             /* its path, and words that belong to it: "ccache gcc" */
+  Words flags;               /* about speed: --flags, or the usual ones */
+  bool openmp;               /* it has OpenMP: found out when something is first compiled */
+} Compiler;
+/* said: --cc; NULL: $CC, else the first of cc, gcc and clang that is there. flags NULL: the usual ones. */
+Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);
+
+typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_PROGRAM } MakeKind;
+/* Compiles sources into `to`; what the compiler says is shown if it fails. Sources of the runtime may be among them. */
+Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to);
+/* An archive of one object; *made false where there is no `ar`. */
+Leave archive_make(Session *s, const char *object, const char *to, bool *made);
+const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
+
+/* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */
+const char *runtime_find(Session *s);                   /* their folder; NULL after a complaint */
+/* The files of that folder that a text includes, and those that they include, in order of their names. */
+Leave runtime_needed(Session *s, const char *folder, const char *text, Words *out);
+Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len);
+extern const char *const runtime_program[];             /* what a program needs beside the model; NULL at the end */
+
+/* ---- cache.c ---------------------------------------------------------------------------------- */
+/* $XDG_CACHE_HOME/ein or ~/.cache/ein, made if need be; NULL if there is none that is ours alone. */
+const char *cache_folder(Session *s, bool make);
+/* The shared object of an emitted text: an old one, or compiled now (*seconds: how long that took). `temporary` is
+ * set where there is no cache: a folder to be removed once the object is open. */
+typedef struct Shared { const char *path, *temporary; double seconds; bool old; } Shared;
+Leave shared_get(Session *s, Compiler *c, const char *name, const Buf *text, bool again, Shared *out);
+
+/* ---- library.c: an emitted text as functions in this process ---------------------------------- */
+typedef struct Library {
+  const ein_model *model;
+  void *handle, *ctx;
+  Shared made;
+} Library;
+/* Emits, compiles or finds, opens, and makes a context. */
+Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
+void library_close(Library *l);
+/* Binds the sizes and takes memory for the outputs in e->output. */
+Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);
+/* From e->input into e->output. */
+Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status);
+double seconds_now(void);
+
+/* ---- distance.c ------------------------------------------------------------------------------- */
+typedef struct Distance {
+  double abs, rel, ulp;      /* the most, over all elements; rel: of the largest magnitude of what is wanted */
+  double most, bound;
+  int64_t wrong, first;      /* elements further apart than bound; the first of them */
+} Distance;
+Distance distance(const EvalArray *got, const EvalArray *want, double bound); /* of one dtype and shape */
+double distance_bound(DType t);
+
+#endif

@@ -1,0 +1,68 @@
+/* driver/runtime_files.c - the runtime's sources, which emitted C includes: where they lie, and which of them a text
+ * needs. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "native.h"
+
+const char *const runtime_program[] = {"program.c", "array.c", "base.c",   "bytes.c",       "convert.c", "half.c", "npy.c",
+                                       "npz.c",     "number.c", "out.c",   "raw.c",         "rng.c",     "safetensors.c",
+                                       "source.c",  NULL};
+
+/* $EIN_RUNTIME, or beside the program: installed (bin/ein, share/ein/runtime), or in a build tree. */
+const char *runtime_find(Session *s) {
+  static const char *const places[] = {"../share/ein/runtime", "../runtime"};
+  const char *said = getenv("EIN_RUNTIME"), *self = program_folder(s->arena);
+  if (said && *said) return said;
+  for (size_t i = 0; self && i < COUNT(places); i++) {
+    const char *at = arena_printf(s->arena, "%s%s", self, places[i]);
+    if (access(arena_printf(s->arena, "%s/ein_run.h", at), R_OK) == 0) return at;
+  }
+  fail(s, LEAVE_MACHINE, "the runtime's sources are not found; set EIN_RUNTIME to the folder of ein_run.h");
+  return NULL;
+}
+
+Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len) {
+  const char *why, *path = arena_printf(s->arena, "%s/%s", folder, name);
+  Source *src = source_read(s->arena, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  *text = src->bytes;
+  *len = src->len;
+  return LEAVE_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void include_found(Session *s, Words *all, const char *name, size_t len) {
+  const char *one = arena_printf(s->arena, "%.*s", (int)len, name);
+  for (uint32_t i = 0; i < all->len; i++)
+    if (strcmp(all->at[i], one) == 0) return;
+  vec_push(s->arena, *all, one);
+}
+
+/* Lines `#include "NAME"`, wherever they stand. */
+static void includes_of(Session *s, Words *all, const char *text) {
+  for (const char *at = strstr(text, "#include \""); at; at = strstr(at, "#include \"")) {
+    at += 10;
+    size_t n = strcspn(at, "\"\n");
+    if (at[n] == '"') include_found(s, all, at, n);
+  }
+}
+
+Leave runtime_needed(Session *s, const char *folder, const char *text, Words *out) {
+  *out = (Words){0};
+  includes_of(s, out, text);
+  for (uint32_t i = 0; i < out->len; i++) { /* the list grows as it is walked */
+    const char *more;
+    size_t len;
+    Leave l = runtime_read(s, folder, out->at[i], &more, &len);
+    if (l) return l;
+    includes_of(s, out, more);
+  }
+  if (out->len) qsort(out->at, out->len, sizeof *out->at, by_name);
+  return LEAVE_OK;
+}

@@ -1,0 +1,112 @@
+/* expr/same.c - are two things of two texts the same? See sum_law.h. */
+#include <string.h>
+
+#include "sum_law.h"
+
+bool differ(Same *q, const char *fmt, ...) {
+  if (!q->why) return false;
+  if (q->where) q->where(q->ctx, q->why);
+  va_list ap;
+  va_start(ap, fmt);
+  buf_vprintf(q->why, fmt, ap);
+  va_end(ap);
+  return false;
+}
+
+/* ---- small things ---------------------------------------------------------------------------- */
+
+bool same_text(Str a, Str b) {
+  return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0);
+}
+
+static const char *text(Str s) {
+  return s ? s->s : "(none)";
+}
+
+bool eq_str(Same *q, const char *what, Str a, Str b) {
+  return same_text(a, b) || differ(q, "%s is %s and %s", what, text(a), text(b));
+}
+
+bool eq_int(Same *q, const char *what, int64_t a, int64_t b) {
+  return a == b || differ(q, "%s is %lld and %lld", what, (long long)a, (long long)b);
+}
+
+bool eq_place(Same *q, Place a, Place b) {
+  return eq_str(q, "the place's file", a.file, b.file) &&
+         eq_int(q, "the place's line", a.line, b.line) &&
+         eq_int(q, "the place's column", a.column, b.column);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static const Expr **partner(Same *q, const Expr *a) {
+  if (a->id >= q->room) {
+    uint32_t room = a->id + a->id / 2 + 64;
+    const Expr **to = NEW_ARRAY(q->arena, const Expr *, room);
+    if (q->room) memcpy(to, q->to, q->room * sizeof to[0]);
+    q->to = to;
+    q->room = room;
+  }
+  return &q->to[a->id];
+}
+
+static bool same_top(const Expr *a, const Expr *b) {
+  if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n != b->n) return false;
+  if (a->kind == EX_DIM) return same_text(a->name, b->name);
+  if (a->kind == EX_REAL)
+    return memcmp(&a->f, &b->f, sizeof a->f) == 0 || (a->f != a->f && b->f != b->f);
+  return a->kind == EX_OP || a->i == b->i;
+}
+
+static void push(Same *q, const Expr *a, const Expr *b) {
+  vec_push(q->arena, q->stack, ((ExprPair){a, b}));
+}
+
+static bool same_expr(Same *q, const Expr *a, const Expr *b) {
+  q->stack.len = 0;
+  push(q, a, b);
+  while (q->stack.len) {
+    ExprPair p = vec_pop(q->stack);
+    const Expr **to = partner(q, p.a);
+    if (*to == p.b) continue;
+    if (*to || !same_top(p.a, p.b)) return false; /* in its pool nothing else is equal to *to */
+    *to = p.b;
+    for (uint32_t i = 0; i < p.a->n; i++)
+      push(q, p.a->arg[i], p.b->arg[i]);
+  }
+  return true;
+}
+
+bool eq_expr(Same *q, const char *what, const Expr *a, const Expr *b) {
+  if (q->same_pool ? a == b : (!a && !b)) return true;
+  if (!q->same_pool && a && b && same_expr(q, a, b)) return true;
+  return differ(q, "%s differs", what);
+}
+
+bool eq_exprs(Same *q, const char *what, uint32_t n, const Expr *const *a,
+                     const Expr *const *b) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!eq_expr(q, what, a[i], b[i])) return false;
+  return true;
+}
+
+/* ---- EinSums --------------------------------------------------------------------------------- */
+
+bool eq_monoid(Same *q, const Monoid *a, const Monoid *b) {
+  if (!a || !b) return a == b || differ(q, "the monoid is there in one only");
+  return eq_str(q, "the monoid's name", a->name, b->name) &&
+         eq_int(q, "the monoid's dtype", a->dtype, b->dtype) &&
+         eq_expr(q, "the monoid's function", a->combine, b->combine) &&
+         eq_expr(q, "the monoid's identity", a->identity, b->identity);
+}
+
+bool eq_sum(Same *q, const EinSum *a, const EinSum *b) {
+  return eq_int(q, "the number of output labels", a->n_out, b->n_out) &&
+         eq_int(q, "the number of reduced labels", a->n_red, b->n_red) &&
+         eq_int(q, "the number of slots", a->n_slot, b->n_slot) &&
+         eq_int(q, "the reducer", a->reducer, b->reducer) && eq_monoid(q, a->monoid, b->monoid) &&
+         eq_int(q, "the accumulator's dtype", a->acc, b->acc) &&
+         eq_int(q, "the result's dtype", a->dtype, b->dtype) &&
+         eq_expr(q, "the body", a->body, b->body) && eq_expr(q, "where", a->where, b->where) &&
+         eq_expr(q, "the domain", a->domain, b->domain);
+}

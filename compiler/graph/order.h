@@ -1,0 +1,40 @@
+/* graph/order.h - inside of the passes: in which order a product under a reducer is contracted.
+ *
+ * In come operands as sets of labels (bit k: label k) and the labels' sizes; out comes a binary tree, with the operations
+ * that it takes. Up to ORDER_EXACT operands it is the best of all trees, found by dynamic programming over subsets (first
+ * fewest operations, then the smallest largest intermediate); above, or where the budget is spent, the best of some greedy
+ * ones, always the same ones. */
+#ifndef EIN_ORDER_H
+#define EIN_ORDER_H
+
+#include "../base/base.h"
+
+enum { ORDER_EXACT = 12, ORDER_OPERANDS = 64, ORDER_LABELS = 63 };
+
+typedef struct OrderProblem {
+  uint32_t n;                /* operands, 2 to ORDER_OPERANDS */
+  uint64_t operand[ORDER_OPERANDS];
+  uint64_t keep;             /* labels that must live until the last step: the output's, a predicate's */
+  uint64_t last;             /* labels of the last step that no operand needs to have */
+  uint64_t out;              /* labels of the result; keep has them */
+  double size[ORDER_LABELS];
+} OrderProblem;
+
+typedef struct OrderNode {   /* 0..n-1 are the operands, then each step after its two parts; the root is last */
+  uint32_t left, right;
+  uint64_t space;            /* labels over which the step runs; an operand: its labels */
+  uint64_t labels;           /* of what comes out: space without what is reduced here */
+} OrderNode;
+
+typedef struct OrderTree {
+  uint32_t n;                /* nodes: 2 * operands - 1 */
+  OrderNode node[2 * ORDER_OPERANDS];
+  double ops;                /* all operations; a step that reduces takes two a point, another one, as does an operand alone */
+  double largest;            /* elements of the largest intermediate */
+} OrderTree;
+
+/* budget: in steps looked at, lessened by what was used; it is never exceeded by much. */
+void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out);
+double order_points(const OrderProblem *p, uint64_t labels); /* the product of their sizes */
+
+#endif

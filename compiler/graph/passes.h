@@ -1,0 +1,53 @@
+/* graph/passes.h - what is done to an EinGraph before it is planned: each pass takes a graph and makes another one.
+ *
+ * The new graph lies in the arena given, shares the old one's strings and expressions, and the old one is left as it
+ * was. Names and places are kept; inputs, outputs, asserts, checks and dims are the same, in the same order. What comes
+ * out is sound (graph_check) and means the same: integers and bools to the bit, floats but for the rounding of
+ * graph_contract, which alone changes the order of float operations. An answer may be found where the old graph would have
+ * stopped with an error in something that no answer needs; never the other way round.
+ *
+ * Each pass is linear in the vertices, but for logarithms; what is spent on one vertex, on proofs and on orders of contraction,
+ * is bounded. docs/languages-inside.md tells what each does. */
+#ifndef EIN_PASSES_H
+#define EIN_PASSES_H
+
+#include "graph.h"
+
+typedef struct PassNote {
+  const char *pass;          /* its name, as in pass_info */
+  const char *what;          /* what was done, in words: "states dropped" */
+  uint32_t count;            /* so often, there */
+  Place place;               /* of the vertex; several of one kind at one place are one note */
+} PassNote;
+typedef struct PassNotes { Arena *arena; VEC(PassNote) all; } PassNotes;
+
+PassNotes pass_notes(Arena *a);
+/* How often was this done: by one pass (NULL: any), of one kind (NULL: any). */
+uint32_t pass_count(const PassNotes *n, const char *pass, const char *what);
+
+/* ---- the passes; notes may be NULL ----------------------------------------------------------- */
+/* Without what no output, assert or needed state needs: vertices, states, stacks, whole repeats. Inputs stay. */
+EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Equal vertices (EinSum, inputs, bounds, merges) of a region and those around it become one: the first. */
+EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Constants folded, laws applied, conditions that the extents decide decided, labels that an equation pins replaced. */
+EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Products under a reducer that distributes over them cut into steps of two operands, in the order that costs least. */
+EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
+
+/* ---- the column ------------------------------------------------------------------------------ */
+typedef struct PassInfo {
+  const char *name;
+  EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
+} PassInfo;
+enum { GRAPH_PASSES = 6 };
+extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
+
+typedef struct Optimise {
+  PassNotes *notes;          /* or NULL */
+  void (*after)(void *ctx, const char *pass, const EinGraph *g); /* called with each graph made; may be NULL */
+  void *ctx;
+} Optimise;
+EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how); /* how NULL: silently */
+
+#endif

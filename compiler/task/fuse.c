@@ -1,0 +1,439 @@
+/* task/fuse.c - which operations share a kernel. Within one list of tasks, in order:
+ *
+ *   a map that one kernel alone reads is computed there, unless it would be computed again and again;
+ *   a map behind a reduction, at the reduction's own labels, becomes a second stage: bias, scale, activation;
+ *   operations over the same rows (softmax, layernorm) become stages that share the rows' labels.
+ *
+ * The order of what reads and writes is kept: a kernel moves down to the place of the one that it joins, past tasks
+ * that do not want what it makes. */
+#include "inside.h"
+
+enum {
+  GUESS = 256,               /* what a dim without value is taken to be */
+  INLINE_NODES = 300,        /* an expression does not grow beyond this by taking in another */
+  LIGHT = 6,                 /* so many plain operations are cheaper than a tensor in memory */
+  AGAIN_MOST = 4,            /* and may be done so many times over */
+  ROW_MOST = 16384,          /* elements of a row that is kept in a kernel */
+  ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
+  STAGES_MOST = 16
+};
+
+typedef struct Facts2 {      /* of a buffer */
+  Task *maker;               /* the kernel that writes it; NULL: none, or several tasks do */
+  uint32_t makers, readers;  /* tasks */
+  bool pinned;               /* a repeat, an assert, a default or a zero has to do with it */
+  uint32_t last_reader;      /* scratch: 1 + number of the task counted last */
+} Facts2;
+
+typedef struct Fuse {
+  TaskGraph *t;
+  Facts2 *of;                /* by buffer */
+  uint32_t task;             /* scratch: tasks counted so far */
+  Tasks *list;
+  uint32_t *position;        /* by step: where in its list a task stands; step is used as its number here */
+} Fuse;
+
+/* ---- facts ------------------------------------------------------------------------------------------ */
+
+static void pin(Fuse *f, int32_t buffer) {
+  if (buffer >= 0) f->of[buffer].pinned = true;
+}
+
+static void fact_kernel(Fuse *f, Task *k) {
+  f->task++;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+      if (s->slot[j].kept) continue;
+      Facts2 *b = &f->of[s->slot[j].index];
+      if (b->last_reader != f->task) b->readers++;
+      b->last_reader = f->task;
+    }
+    if (s->buffer < 0) continue;
+    Facts2 *b = &f->of[s->buffer];
+    b->maker = b->makers++ ? NULL : k;
+  }
+}
+
+static void facts_list(Fuse *f, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) {
+      fact_kernel(f, k);
+      continue;
+    }
+    pin(f, (int32_t)k->buffer);
+    pin(f, k->stop);
+    pin(f, k->turns);
+    for (uint32_t j = 0; j < k->exchange.len; j++) {
+      pin(f, (int32_t)k->exchange.at[j].now);
+      pin(f, (int32_t)k->exchange.at[j].next);
+    }
+    facts_list(f, &k->body);
+  }
+}
+
+/* ---- sizes and costs --------------------------------------------------------------------------------- */
+
+static bool dim_guess(void *ctx, Str name, int64_t *out) {
+  const TaskGraph *t = ctx;
+  *out = GUESS;
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
+  return true;
+}
+
+static double size_of(TaskGraph *t, const Expr *e) {
+  ExprEnv env = {.dim = dim_guess, .ctx = t};
+  Value v;
+  return e->kind == EX_INT ? (double)e->i : expr_value(e, &env, &v) && v.i > 0 ? (double)v.i : 1;
+}
+
+static double points(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
+  double n = 1;
+  for (uint32_t k = from; k < to; k++) n *= size_of(t, s->bound[k]);
+  return n;
+}
+
+static double all_points(TaskGraph *t, const TaskStage *s) { return points(t, s, 0, s->sum->n_out + s->sum->n_red); }
+
+typedef struct Cost { uint32_t nodes, ops; bool heavy; } Cost;
+
+static void cost_add(Map *seen, const Expr *e, Cost *c) {
+  if (c->nodes > INLINE_NODES || map_find(seen, e)) return;
+  map_put(seen, e, (void *)(uintptr_t)e);
+  c->nodes++;
+  for (uint32_t k = 0; k < e->n; k++) cost_add(seen, e->arg[k], c);
+  if (e->kind != EX_OP || !(e->has & ~(unsigned)HAS_DIM)) return;
+  c->ops++;
+  const OpInfo *o = &op_info[e->op];
+  c->heavy |= !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || e->op == OP_DIV || e->op == OP_SQRT ||
+              e->op == OP_IDIV || e->op == OP_MOD;
+}
+
+static Cost cost_of(TaskGraph *t, const TaskStage *s) {
+  Cost c = {0};
+  Map seen = map_new(t->arena);
+  cost_add(&seen, s->sum->body, &c);
+  if (s->sum->where) cost_add(&seen, s->sum->where, &c);
+  return c;
+}
+
+/* ---- maps into their readers ---------------------------------------------------------------------------- */
+
+static bool reads(const TaskStage *s, uint32_t buffer) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++)
+    if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
+  return false;
+}
+
+static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
+  const Facts2 *b = &f->of[buffer];
+  const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
+  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless) return false;
+  if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
+  if (from->sum->reducer != RED_NONE || !stage_is_plain(from)) return false;
+  if (stage_gathers(f->t, s, buffer)) return false;
+  Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
+  if (c.nodes + d.nodes > INLINE_NODES) return false;
+  if (!from->sum->n_slot && !c.heavy && c.ops <= LIGHT) return true; /* nothing is read at all */
+  double again = all_points(f->t, s) / all_points(f->t, from);
+  return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= AGAIN_MOST;
+}
+
+static void inline_into(Fuse *f, Task *q) {
+  for (bool more = true; more;) {
+    more = false;
+    const TaskStage *s = &q->stages.at[0];
+    for (uint32_t j = 0; j < s->sum->n_slot && !more; j++) {
+      uint32_t buffer = s->slot[j].index;
+      Task *p = s->slot[j].kept ? NULL : f->of[buffer].maker;
+      if (!p || p->kind != TASK_KERNEL || f->position[p->step] == UINT32_MAX || !may_inline(f, p, q, buffer)) continue;
+      const TaskStage *from = &p->stages.at[0];
+      for (uint32_t i = 0; i < from->sum->n_slot; i++) { /* read here now; here too if it was already */
+        bool before = false;
+        for (uint32_t k = 0; k < i; k++) before |= from->slot[k].index == from->slot[i].index;
+        if (!before && reads(s, from->slot[i].index)) f->of[from->slot[i].index].readers--;
+      }
+      stage_inline(f->t, &q->stages.at[0], buffer, from);
+      f->of[buffer] = (Facts2){0};
+      f->position[p->step] = UINT32_MAX;
+      more = true;
+    }
+  }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------ */
+
+/* Two reads that each have an output label which the other has not: a product of matrices, which has loops of its own. */
+static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
+  uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
+  (void)t;
+  if (s->sum->reducer == RED_NONE) return false;
+  if (s->sum->n_slot > 64) return true;
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(t->arena);
+  vec_push(t->arena, stack, s->sum->body);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, t);
+    if (e->kind == EX_READ) of[e->i] |= e->labels & out;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(t->arena, stack, e->arg[k]);
+  }
+  for (uint32_t a = 0; a < s->sum->n_slot; a++)
+    for (uint32_t b = 0; b < a; b++)
+      if ((of[a] & ~of[b]) && (of[b] & ~of[a])) return true;
+  return false;
+}
+
+/* The labels of q's only stage that stand for the first labels of what p makes and q reads: how many, at most. */
+static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *label) {
+  const TaskStage *s = &q->stages.at[0];
+  uint32_t n = UINT32_MAX, got[64];
+  for (uint32_t i = 0; i < p->stages.len; i++) {
+    const TaskStage *from = &p->stages.at[i];
+    if (from->buffer < 0 || !reads(s, (uint32_t)from->buffer)) continue;
+    if (!stage_is_plain(from) || from->sum->n_out > 63) return 0;
+    uint32_t most = from->sum->n_out < n ? from->sum->n_out : n;
+    while (most && !stage_reads_at_labels(f->t, s, (uint32_t)from->buffer, most, got)) most--;
+    for (uint32_t k = 0; k < most; k++) {
+      if (n != UINT32_MAX && label[k] != got[k]) most = k;
+      else label[k] = got[k];
+    }
+    for (uint32_t k = 0; k < most; k++)
+      if (s->bound[label[k]] != from->bound[k]) most = k;
+    n = most;
+  }
+  return n == UINT32_MAX ? 0 : n;
+}
+
+/* Whether nobody between them wants what p makes: p may then stand where q does. */
+static bool may_move(Fuse *f, const Task *p, const Task *q) {
+  uint32_t from = f->position[p->step], to = f->position[q->step];
+  if (to - from > 64) return false;
+  for (uint32_t i = from + 1; i < to; i++) {
+    const Task *k = f->list->at[i];
+    if (f->position[k->step] == UINT32_MAX) continue;
+    for (uint32_t j = 0; j < p->stages.len; j++) {
+      int32_t b = p->stages.at[j].buffer;
+      if (b < 0) continue;
+      if (f->of[b].pinned) return false;
+      if (k->kind != TASK_KERNEL) {
+        if (k->kind == TASK_REPEAT && f->of[b].readers > 1) return false;
+        continue;
+      }
+      for (uint32_t m = 0; m < k->stages.len; m++)
+        if (reads(&k->stages.at[m], (uint32_t)b)) return false;
+    }
+  }
+  return true;
+}
+
+static void order_first(const TaskStage *s, uint32_t n, const uint32_t *label, uint32_t *order) {
+  uint32_t at = 0;
+  for (; at < n; at++) order[at] = label[at];
+  for (uint32_t k = 0; k < s->sum->n_out; k++) {
+    bool taken = false;
+    for (uint32_t j = 0; j < n; j++) taken |= label[j] == k;
+    if (!taken) order[at++] = k;
+  }
+}
+
+/* p's stages come before q's, in q. */
+static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+  TaskStage own = q->stages.at[0];
+  uint32_t *order = NEW_ARRAY(f->t->arena, uint32_t, own.sum->n_out + 1);
+  order_first(&own, n, label, order);
+  stage_reorder(f->t, &own, order);
+  for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* read by both: one reader now */
+    bool both = false, before = false;
+    for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && reads(&p->stages.at[i], own.slot[j].index);
+    for (uint32_t i = 0; i < j; i++) before |= own.slot[i].index == own.slot[j].index;
+    if (both && !before) f->of[own.slot[j].index].readers--;
+  }
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    if (p->stages.at[i].buffer >= 0) f->of[p->stages.at[i].buffer].maker = q;
+  q->stages = p->stages;
+  vec_push(f->t->arena, q->stages, own);
+  q->n_outer = n;
+  f->position[p->step] = UINT32_MAX;
+}
+
+static bool is_epilogue(const Task *p, const Task *q, uint32_t n) {
+  const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
+  return p->stages.len == 1 && a->sum->reducer != RED_NONE && b->sum->reducer == RED_NONE && !b->sum->domain &&
+         !a->sum->domain && n == a->sum->n_out && n == b->sum->n_out && n > 0;
+}
+
+static bool has_epilogue(const Task *k) {
+  return k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out && k->n_outer == vec_last(k->stages).sum->n_out;
+}
+
+/* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
+static bool are_rows(Fuse *f, const Task *p, const Task *q, uint32_t n) {
+  const TaskStage *s = &q->stages.at[0];
+  if (!n || points(f->t, &p->stages.at[0], 0, n) < ROWS_LEAST) return false;
+  if (is_matrix_like(f->t, s)) return false;
+  for (uint32_t i = 0; i < p->stages.len; i++) {
+    const TaskStage *from = &p->stages.at[i];
+    if (is_matrix_like(f->t, from)) return false;
+    if (points(f->t, from, n, from->sum->n_out) > ROW_MOST) return false;
+  }
+  return true;
+}
+
+/* A map's last label stays inside, to be gone along. */
+static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
+  if (p->stages.len > 1) return n >= p->n_outer ? p->n_outer : 0;
+  const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
+  if ((a->sum->reducer == RED_NONE && n == a->sum->n_out) || (b->sum->reducer == RED_NONE && n == b->sum->n_out)) return n ? n - 1 : 0;
+  return n;
+}
+
+static bool try_join(Fuse *f, Task *p, Task *q) {
+  uint32_t label[64];
+  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST) return false;
+  uint32_t n = shared_labels(f, p, q, label);
+  if (!n || !may_move(f, p, q) || has_epilogue(p)) return false;
+  if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
+    join(f, p, q, n, label);
+    return true;
+  }
+  n = rows_of(p, q, n);
+  if (!are_rows(f, p, q, n)) return false;
+  join(f, p, q, n, label);
+  return true;
+}
+
+static void join_into(Fuse *f, Task *q) {
+  const TaskStage *s = &q->stages.at[0];
+  Task *latest = NULL; /* the one that stands last is the one that can move here */
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+    Task *p = s->slot[j].kept ? NULL : f->of[s->slot[j].index].maker;
+    if (!p || p == q || f->position[p->step] == UINT32_MAX || f->t->buffers.at[s->slot[j].index].space != BUF_WORK) continue;
+    if (f->list->at[f->position[p->step]] != p) continue; /* of another list */
+    if (!latest || f->position[p->step] > f->position[latest->step]) latest = p;
+  }
+  if (latest) try_join(f, latest, q);
+}
+
+/* Later stages take what earlier ones made from the kernel itself; what nobody else reads needs no buffer. */
+static void keep_inside(Fuse *f, Task *k) {
+  for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
+    TaskStage *s = &k->stages.at[i];
+    uint32_t buffer = (uint32_t)s->buffer;
+    if (s->buffer < 0 || !stage_is_plain(s)) continue;
+    bool here = false;
+    for (uint32_t j = i + 1; j < k->stages.len; j++)
+      for (uint32_t m = 0; m < k->stages.at[j].sum->n_slot; m++) {
+        TaskSlot *slot = &k->stages.at[j].slot[m];
+        if (slot->kept || slot->index != buffer) continue;
+        *slot = (TaskSlot){true, i};
+        here = true;
+      }
+    if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) continue;
+    s->buffer = -1;
+    s->n_at = 0;
+  }
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------------- */
+
+static void list_fuse(Fuse *f, Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_REPEAT) list_fuse(f, &list->at[i]->body);
+  f->list = list;
+  for (uint32_t i = 0; i < list->len; i++) f->position[list->at[i]->step] = i;
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_KERNEL) inline_into(f, list->at[i]);
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_KERNEL && f->position[list->at[i]->step] != UINT32_MAX) join_into(f, list->at[i]);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    bool stays = f->position[k->step] != UINT32_MAX;
+    f->position[k->step] = UINT32_MAX; /* for other lists it is not there */
+    if (!stays) continue;
+    if (k->kind == TASK_KERNEL) keep_inside(f, k);
+    list->at[n++] = k;
+  }
+  list->len = n;
+}
+
+static uint32_t number(Tasks *list, uint32_t n) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    list->at[i]->step = n++;
+    n = number(&list->at[i]->body, n);
+  }
+  return n;
+}
+
+/* Buffers that nothing uses any more go; the others are numbered anew. */
+static void buffer_to(const uint32_t *to, int32_t *b) {
+  if (*b >= 0) *b = (int32_t)to[*b];
+}
+
+static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    if (k->kind != TASK_KERNEL) k->buffer = to[k->buffer];
+    buffer_to(to, &k->stop);
+    buffer_to(to, &k->turns);
+    for (uint32_t j = 0; j < k->exchange.len; j++)
+      k->exchange.at[j] = (TaskExchange){to[k->exchange.at[j].now], to[k->exchange.at[j].next]};
+    for (uint32_t j = 0; j < k->stages.len; j++) {
+      TaskStage *s = &k->stages.at[j];
+      TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, s->sum->n_slot + 1); /* it may be shared with a graph's node */
+      for (uint32_t m = 0; m < s->sum->n_slot; m++)
+        slot[m] = s->slot[m].kept ? s->slot[m] : (TaskSlot){false, to[s->slot[m].index]};
+      s->slot = slot;
+      buffer_to(to, &s->buffer);
+    }
+    buffers_rename(t, &k->body, to);
+  }
+}
+
+static void mark_used(const Tasks *list, bool *used) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind != TASK_KERNEL) used[k->buffer] = true;
+    if (k->stop >= 0) used[k->stop] = true;
+    if (k->turns >= 0) used[k->turns] = true;
+    for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;
+    for (uint32_t j = 0; j < k->stages.len; j++) {
+      const TaskStage *s = &k->stages.at[j];
+      if (s->buffer >= 0) used[s->buffer] = true;
+      for (uint32_t m = 0; m < s->sum->n_slot; m++)
+        if (!s->slot[m].kept) used[s->slot[m].index] = true;
+    }
+    mark_used(&k->body, used);
+  }
+}
+
+static void buffers_drop(TaskGraph *t) {
+  bool *used = NEW_ARRAY(t->arena, bool, t->buffers.len + 1);
+  uint32_t *to = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1), n = 0;
+  mark_used(&t->tasks, used);
+  for (uint32_t b = 0; b < t->buffers.len; b++) {
+    if (!used[b] && t->buffers.at[b].space == BUF_WORK) continue;
+    to[b] = n;
+    t->buffers.at[n] = t->buffers.at[b];
+    t->buffers.at[n].id = n;
+    n++;
+  }
+  t->buffers.len = n;
+  buffers_rename(t, &t->tasks, to);
+  for (uint32_t i = 0; i < t->inputs.len; i++) t->inputs.at[i].buffer = to[t->inputs.at[i].buffer];
+  for (uint32_t i = 0; i < t->outputs.len; i++) t->outputs.at[i].buffer = to[t->outputs.at[i].buffer];
+}
+
+void task_fuse(TaskGraph *t) {
+  Fuse f = {.t = t, .of = NEW_ARRAY(t->arena, Facts2, t->buffers.len + 1)};
+  uint32_t n = number(&t->tasks, 0);
+  f.position = NEW_ARRAY(t->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i <= n; i++) f.position[i] = UINT32_MAX;
+  facts_list(&f, &t->tasks);
+  list_fuse(&f, &t->tasks);
+  buffers_drop(t);
+}

@@ -1,0 +1,29 @@
+/* task/inside.h - inside of the door to the TaskGraph. */
+#ifndef EIN_TASK_INSIDE_H
+#define EIN_TASK_INSIDE_H
+
+#include "task.h"
+
+/* Joins kernels where nothing is lost by it (fuse.c): maps into their readers, maps behind reductions, and operations
+ * that go row by row over the same rows. Before lifetimes. */
+void task_fuse(TaskGraph *t);
+/* Numbers the steps and finds between which of them each work buffer's content is wanted. */
+void task_lifetimes(TaskGraph *t);
+
+/* ---- stage.c: stages taken apart and put together ------------------------------------------------ */
+/* A draft's slots renumbered as the law wants them; several equal reads become one slot. */
+void stage_canonical(TaskGraph *t, TaskStage *s, EinSum *sum, const TaskSlot *slot, uint32_t n_slot);
+/* Output label k of the result is label order[k] of s. */
+void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order);
+/* The map `from`, whose value is read by s in place of the slots that read `buffer`, is computed there instead. */
+void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *from);
+/* Whether the stage stores value k of its labels at k: the buffer's axes are its output labels. */
+bool stage_is_plain(const TaskStage *s);
+/* Whether every read of `buffer` by s has output label k of s (order[k] given: any) as its index k, for all its axes; the
+ * labels are put into `label`. */
+bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, uint32_t *label);
+/* Whether buffer is read at an index that data decide, or its values are such an index: then its extents are looked at
+ * as it runs, and it must be there as a tensor. */
+bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);
+
+#endif

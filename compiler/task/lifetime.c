@@ -1,0 +1,115 @@
+/* task/lifetime.c - steps are numbered in the order of the text; a buffer lives from its first step to its last. What
+ * is made before a repeat and wanted in it lives to the repeat's end; the two buffers of a state live as one. */
+#include "inside.h"
+
+typedef struct Span2 { uint32_t first, last; bool seen; } Span2;
+
+typedef struct Walk {
+  TaskGraph *t;
+  Span2 *span;               /* by buffer */
+  VEC(const Task *) around;  /* the repeats that are open */
+} Walk;
+
+static uint32_t number(Tasks *list, uint32_t step) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    k->step = k->end = step++;
+    if (k->kind == TASK_REPEAT) {
+      step = number(&k->body, step);
+      k->end = step++;
+    }
+  }
+  return step;
+}
+
+static void touch(Walk *w, uint32_t buffer, uint32_t step) {
+  Span2 *s = &w->span[buffer];
+  if (!s->seen) *s = (Span2){step, step, true};
+  if (step < s->first) s->first = step;
+  if (step > s->last) s->last = step;
+  for (uint32_t i = 0; i < w->around.len; i++) {
+    const Task *k = w->around.at[i];
+    if (s->first >= k->step) continue;
+    if (k->end > s->last) s->last = k->end;
+    break;
+  }
+}
+
+static void touch_kernel(Walk *w, const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    for (uint32_t j = 0; j < s->sum->n_slot; j++)
+      if (!s->slot[j].kept) touch(w, s->slot[j].index, k->step);
+    if (s->buffer >= 0) touch(w, (uint32_t)s->buffer, k->step);
+  }
+}
+
+static void touch_list(Walk *w, const Tasks *list);
+
+static void touch_repeat(Walk *w, const Task *k) {
+  touch(w, k->buffer, k->step);
+  for (uint32_t i = 0; i < k->exchange.len; i++) {
+    touch(w, k->exchange.at[i].now, k->step);
+    touch(w, k->exchange.at[i].next, k->step);
+    touch(w, k->exchange.at[i].now, k->end);
+    touch(w, k->exchange.at[i].next, k->end);
+  }
+  vec_push(w->t->arena, w->around, k);
+  touch_list(w, &k->body);
+  if (k->stop >= 0) touch(w, (uint32_t)k->stop, k->end);
+  w->around.len--;
+  if (k->turns >= 0) touch(w, (uint32_t)k->turns, k->end);
+}
+
+static void touch_list(Walk *w, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    switch (k->kind) {
+    case TASK_KERNEL: touch_kernel(w, k); break;
+    case TASK_REPEAT: touch_repeat(w, k); break;
+    case TASK_DEFAULT:
+      touch(w, w->t->inputs.at[k->argument].buffer, k->step);
+      touch(w, k->buffer, k->step);
+      break;
+    case TASK_ZERO:
+    case TASK_ASSERT: touch(w, k->buffer, k->step); break;
+    }
+  }
+}
+
+/* Two buffers that stand for each other live as long as either. */
+static bool unite(Walk *w, uint32_t a, uint32_t b) {
+  Span2 *x = &w->span[a], *y = &w->span[b], both = {0, 0, true};
+  both.first = x->first < y->first ? x->first : y->first;
+  both.last = x->last > y->last ? x->last : y->last;
+  bool changed = x->first != both.first || x->last != both.last || y->first != both.first || y->last != both.last;
+  *x = *y = both;
+  return changed;
+}
+
+static bool unite_list(Walk *w, const Tasks *list) {
+  bool changed = false;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (uint32_t j = 0; j < k->exchange.len; j++)
+      changed |= unite(w, k->exchange.at[j].now, k->exchange.at[j].next);
+    if (k->kind == TASK_REPEAT) changed |= unite_list(w, &k->body);
+    if (k->kind == TASK_DEFAULT) { /* the default's buffer serves as long as the input does */
+      Span2 *from = &w->span[w->t->inputs.at[k->argument].buffer], *to = &w->span[k->buffer];
+      if (from->last > to->last) to->last = from->last, changed = true;
+    }
+  }
+  return changed;
+}
+
+void task_lifetimes(TaskGraph *t) {
+  Walk w = {.t = t, .span = NEW_ARRAY(t->arena, Span2, t->buffers.len + 1)};
+  t->n_steps = number(&t->tasks, 0);
+  touch_list(&w, &t->tasks);
+  while (unite_list(&w, &t->tasks)) continue;
+  for (uint32_t b = 0; b < t->buffers.len; b++) {
+    if (t->buffers.at[b].space != BUF_WORK) continue;
+    t->buffers.at[b].first = w.span[b].first;
+    t->buffers.at[b].last = w.span[b].last;
+  }
+}

@@ -1,0 +1,45 @@
+/* task/task.c - an empty TaskGraph, and what its texts ask of one. */
+#include "task.h"
+
+#include "../expr/sum_law.h"
+#include "text.h"
+
+TaskGraph *task_new(Arena *a, Strings *t, Exprs *p) {
+  TaskGraph *g = NEW(a, TaskGraph);
+  g->arena = a;
+  g->strings = t;
+  g->exprs = p;
+  return g;
+}
+
+const char *task_word(const Task *k) {
+  switch (k->kind) {
+  case TASK_KERNEL: return "kernel";
+  case TASK_REPEAT: return "repeat";
+  case TASK_ZERO: return "zero";
+  case TASK_DEFAULT: return "default";
+  case TASK_ASSERT: return "assert";
+  }
+  return "task";
+}
+
+uint32_t task_steps(const Tasks *list) {
+  if (!list->len) return 0;
+  const Task *k = vec_last(*list);
+  return (k->kind == TASK_REPEAT ? k->end : k->step) + 1;
+}
+
+uint64_t task_operand(const TaskSlot *s) {
+  return (uint64_t)s->kept << 32 | s->index;
+}
+
+static uint64_t operand_of(void *ctx, uint32_t slot) {
+  return task_operand(&((const TaskSlot *)ctx)[slot]);
+}
+
+TaskSlot *task_canonical_slots(Arena *a, Exprs *p, EinSum *s, const TaskSlot *slot) {
+  const uint32_t *from = sum_canonical_slots(a, p, s, operand_of, (void *)(uintptr_t)slot);
+  TaskSlot *to = NEW_ARRAY(a, TaskSlot, s->n_slot);
+  for (uint32_t i = 0; i < s->n_slot; i++) to[i] = slot[from[i]];
+  return to;
+}

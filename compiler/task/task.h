@@ -1,0 +1,115 @@
+/* task/task.h - the TaskGraph: what is done, in which order, in which memory.
+ *
+ * One list of tasks over buffers. A kernel is a small DAG of EinSums, its *stages*, that share their outer labels:
+ * at each point of these, all stages are computed in turn, and what only later stages read is kept in the kernel.
+ * Which operations share a kernel, which buffer each result goes to, and how long a buffer lives are decided
+ * here (fuse.c, place.c, lifetime.c); how a kernel runs is Loop's business. This is the list of one site; sites,
+ * moves and collectives come with Plan, Tra and Ia. text: "taskgraph 1". */
+#ifndef EIN_TASK_H
+#define EIN_TASK_H
+
+#include "../base/base.h"
+#include "../base/diag.h"
+#include "../expr/einsum.h"
+
+typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WORK } TaskSpace;
+
+/* A tensor in memory. Inputs and outputs are the caller's views, with any strides; work is dense and row-major. */
+typedef struct TaskBuffer {
+  uint32_t id;               /* its place in `buffers` */
+  TaskSpace space;
+  Str name;                  /* for people; NULL: none */
+  Place place;
+  DType dtype;
+  uint32_t rank;
+  const Expr **dim;          /* dims-only i64 expressions in normal form */
+  uint32_t argument;         /* INPUT, OUTPUT: its number in inputs or outputs */
+  uint32_t first, last;      /* WORK: the steps between which its content is wanted, both included */
+} TaskBuffer;
+
+/* What stands in a slot of a stage: a buffer, read at its dimensions, or (`kept`) the value that an earlier stage of the
+ * same kernel has just made, read at its output labels, of which the outer ones are the reader's own. */
+typedef struct TaskSlot { bool kept; uint32_t index; } TaskSlot;
+
+typedef struct TaskStage {
+  const EinSum *sum;         /* its first n_outer output labels are the kernel's outer labels */
+  Str name;
+  Place place;
+  const Expr **bound;        /* extent of each label */
+  Str *label;                /* names, for people */
+  TaskSlot *slot;            /* one a slot */
+  int32_t buffer;            /* where the result is stored; -1: nowhere, only later stages want it */
+  uint32_t n_at;             /* the buffer's rank, and */
+  const Expr **at;           /*   where in it: i64, over output labels, turns and dims */
+} TaskStage;
+
+typedef enum {
+  TASK_KERNEL,
+  TASK_REPEAT,
+  TASK_ZERO,                 /* buffer becomes 0 */
+  TASK_DEFAULT,              /* input `argument`, where it is not given, is what is in buffer */
+  TASK_ASSERT                /* buffer, a rank-0 bool, holds; else the run ends */
+} TaskKind;
+
+typedef struct TaskExchange { uint32_t now, next; } TaskExchange; /* the two buffers of a state that change places */
+
+typedef struct Task Task;
+typedef VEC(Task *) Tasks;
+
+struct Task {
+  TaskKind kind;
+  uint32_t step;             /* 0, 1, ... in the order of the text: a repeat's is that of its beginning, and */
+  uint32_t end;              /*   REPEAT: that of its end, which is a step of its own */
+  int32_t unless;            /* done only if this input is not given; -1: always */
+  Place place;
+  Str name;                  /* KERNEL: of the tensor that it is for; ASSERT: the text to be said; NULL: none */
+
+  uint32_t n_outer;          /* KERNEL: labels that all its stages share */
+  VEC(TaskStage) stages;     /*   at least one; the last is stored */
+
+  uint32_t buffer;           /* ZERO, DEFAULT, ASSERT; REPEAT: rank-0 i64, how many turns at most */
+  uint32_t argument;         /* DEFAULT: the input */
+
+  Str turn;                  /* REPEAT: its counter's name, */
+  uint32_t depth;            /*   number */
+  Tasks body;
+  int32_t stop;              /*   rank-0 bool, looked at after each turn; -1: none */
+  VEC(TaskExchange) exchange; /*  after each turn, the last too */
+  int32_t turns;             /*   rank-0 i64 that gets the number of turns made; -1: none */
+};
+
+typedef struct TaskArgument { Str name; uint32_t buffer; bool param, optional; } TaskArgument; /* optional: has a default */
+typedef struct TaskDim { Str name; bool known; int64_t value; } TaskDim;
+typedef struct TaskCheck { const Expr *cond; Str text; Place place; } TaskCheck;
+
+typedef struct TaskGraph {
+  Arena *arena;
+  Strings *strings;
+  Exprs *exprs;
+  VEC(TaskDim) dims;         /* in order of declaration; those without value are bound when a run is planned */
+  VEC(TaskArgument) inputs, outputs;
+  VEC(TaskBuffer) buffers;
+  VEC(const Monoid *) monoids;
+  VEC(TaskCheck) checks;     /* over dims; tested once sizes are bound */
+  Tasks tasks;
+  uint32_t n_steps;
+} TaskGraph;
+
+TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
+
+/* ---- text, as for the EinGraph: read(print(x)) equals x in all fields -------------------------- */
+void task_print(Buf *out, const TaskGraph *t);
+/* NULL with complaints in d (code E9xx, line and what was wanted). The result is not yet checked. */
+TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
+/* The same for one that stands inside of another text: from the line at *at up to the `}` that ends it. *at then is the
+ * line behind that; NULL: there is none. */
+TaskGraph *task_read_part(Arena *a, Strings *t, Source *src, Diags *d, const char **at);
+bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
+
+/* ---- the checker: changes nothing; a line for each invariant broken ---------------------------- */
+bool task_check(const TaskGraph *t, Buf *out);
+
+/* One stage as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
+void task_equation(Buf *out, const TaskGraph *t, const Task *kernel, uint32_t stage);
+
+#endif

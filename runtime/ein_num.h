@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * What the runtime and generated code both lean on: the facts about element types, the error that
+ * keeps its first cause, sizes of shapes, half precision and random numbers.
+ *
+ * A file that defines EIN_STATIC before it includes any header of the runtime has all of this for
+ * itself, without a symbol that another file could see. Elsewhere it is in the runtime's library. C99
+ * and C++ clean.
+ */
+#ifndef EIN_NUM_H
+#define EIN_NUM_H
+
+#include "ein_tensor.h"
+
+#if defined(__GNUC__)
+#define EIN_UNUSED __attribute__((unused))
+#else
+#define EIN_UNUSED
+#endif
+#if defined(EIN_STATIC) && !defined(EIN_API)
+#define EIN_API static EIN_UNUSED
+#elif !defined(EIN_API)
+#define EIN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- element types ---- */
+
+/* Bytes of one element, or 0 for a value outside the enum. */
+EIN_API size_t ein_dtype_size(ein_dtype dtype);
+/* "f64", "bf16", "bool" ... as the language writes them; "?" for a value outside the enum. */
+EIN_API const char *ein_dtype_name(ein_dtype dtype);
+/* DLPack's type code and bits of a dtype (lanes are always 1), and back; both give 0 where there is
+ * none. */
+EIN_API int ein_dtype_to_dlpack(ein_dtype dtype, uint8_t *code, uint8_t *bits);
+EIN_API int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype);
+
+/* ---- what goes wrong ---- */
+
+/*
+ * Records an error unless one is there already, and returns `status`. `err` may be NULL. The text
+ * is cut to fit, and control characters (a file's name or content may hold them) become '?'. Never
+ * give it a floating-point conversion: that would read the locale.
+ */
+EIN_API ein_status ein_error_set(ein_error *err, ein_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* ---- shapes ---- */
+
+/*
+ * Elements and bytes of a C-order array, refusing more than EIN_MAX_AXES axes, negative extents and
+ * products that do not fit int64 (counting an extent 0 as 1, so strides fit too). `who` opens the
+ * message; `count` and `bytes` may be NULL.
+ */
+EIN_API ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int64_t *shape,
+                                  int64_t *count, int64_t *bytes, ein_error *err);
+
+/* ---- half precision: one rounding, to nearest even; NaN stays NaN; subnormals as IEEE says ----
+ * With EIN_STATIC they are those of ein_ops.h. */
+
+#ifndef EIN_STATIC
+EIN_API float ein_f16_to_f32(uint16_t half);
+EIN_API uint16_t ein_f32_to_f16(float x);
+EIN_API uint16_t ein_f64_to_f16(double x);
+EIN_API float ein_bf16_to_f32(uint16_t half);
+EIN_API uint16_t ein_f32_to_bf16(float x);
+EIN_API uint16_t ein_f64_to_bf16(double x);
+#endif
+
+/* ---- random numbers: each value depends on its arguments only, with the same bits on every target
+ * ---- */
+
+EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
+/* In [0, 1), a multiple of 2^-24. */
+EIN_API float ein_uniform(int64_t seed, int64_t index);
+/* Standard normal; magnitude below 8.6. */
+EIN_API float ein_normal(int64_t seed, int64_t index);
+/* In lo..hi, both included; lo when hi < lo. */
+EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi);
+/* Entry h of the seed's permutation of 0..H-1, and of its inverse. -1 unless 0 <= h < H <= 2^62. */
+EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H);
+EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

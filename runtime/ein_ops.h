@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * The language's scalar operations, as emitted C calls them: what compiler/expr/ops.def names, and the
+ * conversions between dtypes. All inline, without a branch where a compiler can then use vectors, and
+ * without undefined behaviour for any argument. f16 and bf16 are computed in float, and rounded.
+ */
+#ifndef EIN_OPS_H
+#define EIN_OPS_H
+
+#include "ein_num.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define EIN_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define EIN_INLINE static inline
+#endif
+
+/* ---- integers: two's complement; // floors, % has the divisor's sign; by 0 gives 0 ----
+ *
+ * W is a signed type that the operation is done in, U its unsigned one, which wraps. W may be wider
+ * than T: the lower bits are the same. */
+
+#define EIN_INTEGER(n, T, W, U)                                                                    \
+  EIN_INLINE T ein_add_##n(T a, T b) { return (T)((U)a + (U)b); }                                  \
+  EIN_INLINE T ein_sub_##n(T a, T b) { return (T)((U)a - (U)b); }                                  \
+  EIN_INLINE T ein_mul_##n(T a, T b) { return (T)((U)a * (U)b); }                                  \
+  EIN_INLINE T ein_neg_##n(T a) { return (T)((U)0 - (U)a); }                                       \
+  EIN_INLINE T ein_max_##n(T a, T b) { return a > b ? a : b; }                                     \
+  EIN_INLINE T ein_min_##n(T a, T b) { return a < b ? a : b; }                                     \
+  EIN_INLINE T ein_abs_##n(T a) {                                                                  \
+    W x = a;                                                                                       \
+    return (T)(x < 0 ? (U)0 - (U)x : (U)x);                                                        \
+  }                                                                                                \
+  EIN_INLINE T ein_sign_##n(T a) {                                                                 \
+    W x = a;                                                                                       \
+    return (T)((x > 0) - (x < 0));                                                                 \
+  }                                                                                                \
+  EIN_INLINE T ein_idiv_##n(T a, T b) {                                                            \
+    W x = a, y = b, d = ((y == 0) | (y == -1)) ? 1 : y;                                            \
+    W q = x / d, m = x % d;                                                                        \
+    q -= (m != 0) & ((m ^ d) < 0);                                                                 \
+    return (T)(y == 0 ? 0 : y == -1 ? (U)0 - (U)x : (U)q);                                         \
+  }                                                                                                \
+  EIN_INLINE T ein_mod_##n(T a, T b) {                                                             \
+    W x = a, y = b, d = ((y == 0) | (y == -1)) ? 1 : y;                                            \
+    W m = x % d;                                                                                   \
+    return (T)(m + (((m != 0) & ((m ^ d) < 0)) ? d : 0));                                          \
+  }                                                                                                \
+  EIN_INLINE T ein_pow_##n(T a, T b) {                                                             \
+    W e = b;                                                                                       \
+    U base = (U)a, power = 1;                                                                      \
+    if (e < 0) return 0;                                                                           \
+    for (; e != 0; e >>= 1, base *= base) power *= e & 1 ? base : 1;                               \
+    return (T)power;                                                                               \
+  }
+
+EIN_INTEGER(i64, int64_t, int64_t, uint64_t)
+EIN_INTEGER(i32, int32_t, int32_t, uint32_t)
+EIN_INTEGER(i16, int16_t, int32_t, uint32_t)
+EIN_INTEGER(i8, int8_t, int32_t, uint32_t)
+EIN_INTEGER(u8, uint8_t, int32_t, uint32_t)
+#undef EIN_INTEGER
+
+/* ---- reals ---- */
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+double lgamma_r(double x, int *sign); /* which <math.h> then does not say; lgamma writes a global */
+float lgammaf_r(float x, int *sign);
+#endif
+
+/*
+ * max and min give NaN where an argument is NaN, fmax and fmin the other argument; of 0 and -0, the
+ * second. log(exp a + exp b): equal infinities have no difference, so equal arguments are a case.
+ */
+#define EIN_REAL(n, T, f, ln2)                                                                     \
+  EIN_INLINE T ein_max_##n(T a, T b) { return ((a > b) | (a != a)) ? a : b; }                      \
+  EIN_INLINE T ein_min_##n(T a, T b) { return ((a < b) | (a != a)) ? a : b; }                      \
+  EIN_INLINE T ein_fmax_##n(T a, T b) { return ((a > b) | (b != b)) ? a : b; }                     \
+  EIN_INLINE T ein_fmin_##n(T a, T b) { return ((a < b) | (b != b)) ? a : b; }                     \
+  EIN_INLINE T ein_sign_##n(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                            \
+  EIN_INLINE T ein_mod_##n(T a, T b) {                                                             \
+    T m = fmod##f(a, b);                                                                           \
+    return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;                                          \
+  }                                                                                                \
+  EIN_INLINE T ein_lse_##n(T a, T b) {                                                             \
+    return a == b ? a + ln2 : ein_max_##n(a, b) + log1p##f(exp##f(-fabs##f(a - b)));               \
+  }                                                                                                \
+  EIN_INLINE T ein_lgamma_##n(T a) {                                                               \
+    int sign;                                                                                      \
+    return lgamma##f##_r(a, &sign);                                                                \
+  }
+
+EIN_REAL(f64, double, , 0.69314718055994530942)
+EIN_REAL(f32, float, f, 0.69314718055994530942f)
+#undef EIN_REAL
+
+/* ---- reals to integers: towards 0; what is too large becomes the largest, NaN becomes 0 ---- */
+
+/* V: what the machine converts to. Inside is low <= x < end. */
+#define EIN_SATURATE(from, F, n, T, V, low, end, least, most)                                      \
+  EIN_INLINE T ein_##from##_to_##n(F x) {                                                          \
+    T inside = (T)(V)(((x >= (F)(low)) & (x < (F)(end))) ? x : 0);                                 \
+    return x >= (F)(end) ? most : x < (F)(low) ? least : inside;                                   \
+  }
+#define EIN_SATURATE_ALL(from, F)                                                                  \
+  EIN_SATURATE(from, F, i64, int64_t, int64_t, -9223372036854775808.0, 9223372036854775808.0,      \
+               INT64_MIN, INT64_MAX)                                                               \
+  EIN_SATURATE(from, F, i32, int32_t, int32_t, -2147483648.0, 2147483648.0, INT32_MIN, INT32_MAX)  \
+  EIN_SATURATE(from, F, i16, int16_t, int32_t, -32768, 32768, INT16_MIN, INT16_MAX)                \
+  EIN_SATURATE(from, F, i8, int8_t, int32_t, -128, 128, INT8_MIN, INT8_MAX)                        \
+  EIN_SATURATE(from, F, u8, uint8_t, int32_t, 0, 256, 0, UINT8_MAX)
+
+EIN_SATURATE_ALL(f64, double)
+EIN_SATURATE_ALL(f32, float)
+#undef EIN_SATURATE_ALL
+#undef EIN_SATURATE
+
+/* ---- half precision: the bits of half.c, without its branches ---- */
+
+EIN_INLINE uint32_t ein_bits_f32(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* c is 0 or 1. Not `c ? a : b`, since gcc makes that a branch around the arithmetic in a. */
+EIN_INLINE uint32_t ein_pick(int c, uint32_t a, uint32_t b) {
+  const uint32_t mask = 0u - (uint32_t)c;
+  return (a & mask) | (b & ~mask);
+}
+
+/* A subnormal is 2^-14 + x - 2^-14, which is exact. */
+EIN_INLINE float ein_widen_f16(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, o = (uint32_t)(half & 0x7FFFu) << 13;
+  const uint32_t small = ein_bits_f32(ein_f32_of_bits(o + (113u << 23)) - (1.0f / 16384));
+  const uint32_t usual = o + (112u << 23);
+  const uint32_t large = (o + (224u << 23)) | (uint32_t)(o > 0x0F800000u) << 22; /* NaN becomes quiet */
+  return ein_f32_of_bits(sign | ein_pick(o < 0x00800000u, small, ein_pick(o < 0x0F800000u, usual, large)));
+}
+
+/* The last place of 0.5 is that of f16's subnormals, so adding 0.5 rounds to these. */
+EIN_INLINE uint16_t ein_narrow_f16(float x) {
+  const uint32_t bits = ein_bits_f32(x), sign = bits >> 16 & 0x8000u, m = bits & 0x7FFFFFFFu;
+  const uint32_t small = ein_bits_f32(ein_f32_of_bits(m) + 0.5f) - 0x3F000000u;
+  const uint32_t usual = (m + 0xFFFu + (m >> 13 & 1) - (112u << 23)) >> 13;
+  const uint32_t large = 0x7C00u | (uint32_t)(m > 0x7F800000u) << 9;
+  return (uint16_t)(sign | ein_pick(m < 0x38800000u, small, ein_pick(m < 0x47800000u, usual, large)));
+}
+
+EIN_INLINE float ein_widen_bf16(uint16_t half) {
+  return ein_f32_of_bits((uint32_t)half << 16);
+}
+
+EIN_INLINE uint16_t ein_narrow_bf16(float x) {
+  const uint32_t bits = ein_bits_f32(x);
+  const uint32_t nan = bits >> 16 | 0x40u, usual = (bits + 0x7FFFu + (bits >> 16 & 1)) >> 16;
+  return (uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? nan : usual);
+}
+
+/*
+ * A double as a float, rounded to odd: cut off, and the last bit set where something was lost. The
+ * narrower formats then round it as they would the double. What is too large is infinite in both. A NaN
+ * loses its payload.
+ */
+EIN_INLINE float ein_f64_to_odd(double x) {
+  uint64_t bits, m, part, lost;
+  memcpy(&bits, &x, sizeof bits);
+  m = bits & 0x7FFFFFFFFFFFFFFFu;
+  const int64_t exponent = (int64_t)(m >> 52) - 896;
+  const int64_t down = exponent > 0 ? 29 : exponent < -32 ? 62 : 30 - exponent;
+  part = exponent > 0 ? m - ((uint64_t)896 << 52) : (m & 0xFFFFFFFFFFFFFu) | (uint64_t)1 << 52;
+  lost = (part & (((uint64_t)1 << down) - 1)) != 0;
+  part = part >> down | lost;
+  part = m > 0x7FF0000000000000u ? 0x7FC00000u : m >= 0x47F0000000000000u ? 0x7F800000u : part;
+  return ein_f32_of_bits((uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)part);
+}
+
+/* A large integer as a double, what a double would lose being kept as one bit. */
+EIN_INLINE double ein_i64_to_odd(int64_t x) {
+  uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+  u = u >> 53 ? (u >> 11 | ((u & 2047) != 0)) << 11 : u;
+  return x < 0 ? -(double)u : (double)u;
+}
+
+/* The names of half.c mean these from here on. */
+#define ein_f16_to_f32(x)  ein_widen_f16(x)
+#define ein_bf16_to_f32(x) ein_widen_bf16(x)
+#define ein_f32_to_f16(x)  ein_narrow_f16(x)
+#define ein_f32_to_bf16(x) ein_narrow_bf16(x)
+#define ein_f64_to_f16(x)  ein_narrow_f16(ein_f64_to_odd(x))
+#define ein_f64_to_bf16(x) ein_narrow_bf16(ein_f64_to_odd(x))
+#define ein_i64_to_f16(x)  ein_f64_to_f16(ein_i64_to_odd(x))
+#define ein_i64_to_bf16(x) ein_f64_to_bf16(ein_i64_to_odd(x))
+
+/* The value that is left after a conversion to the type: of a float, a double, an integer. */
+EIN_INLINE float ein_round_f16(float x) { return ein_widen_f16(ein_narrow_f16(x)); }
+EIN_INLINE float ein_round_bf16(float x) { return ein_widen_bf16(ein_narrow_bf16(x)); }
+EIN_INLINE float ein_f64_round_f16(double x) { return ein_round_f16(ein_f64_to_odd(x)); }
+EIN_INLINE float ein_f64_round_bf16(double x) { return ein_round_bf16(ein_f64_to_odd(x)); }
+EIN_INLINE float ein_i64_round_f16(int64_t x) { return ein_f64_round_f16(ein_i64_to_odd(x)); }
+EIN_INLINE float ein_i64_round_bf16(int64_t x) { return ein_f64_round_bf16(ein_i64_to_odd(x)); }
+
+#endif

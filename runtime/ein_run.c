@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Contexts of generated code: made, planned for sizes, run. In come a model's tables and the caller's
+ * settings, sizes and tensors; out go statuses and one message, the first of each call. A context is one
+ * block of memory, a plan one more; a run takes none. Nothing is printed, and nothing is global.
+ */
+#include "run_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+EIN_API ein_where ein_where_of(const char *file, int line) {
+  ein_where w;
+  size_t length = file ? strlen(file) : 0;
+  w.text[0] = '\0';
+  if (length > 120) file += length - 120;
+  if (file) snprintf(w.text, sizeof w.text, " (%s%s:%d)", length > 120 ? "..." : "", file, line);
+  return w;
+}
+
+/* ---- checked arithmetic ---- */
+
+EIN_API int ein_add_wraps(int64_t a, int64_t b, int64_t *sum) {
+  int wraps = b < 0 ? a < INT64_MIN - b : a > INT64_MAX - b;
+  *sum = (int64_t)((uint64_t)a + (uint64_t)b);
+  return wraps;
+}
+
+EIN_API int ein_mul_wraps(int64_t a, int64_t b, int64_t *product) {
+  *product = (int64_t)((uint64_t)a * (uint64_t)b);
+  if (a == 0 || b == 0) return 0;
+  if (a == -1 || b == -1) return a == INT64_MIN || b == INT64_MIN;
+  return *product / b != a;
+}
+
+EIN_API void ein_row_major(int ndim, const int64_t *shape, int64_t *stride) {
+  int64_t step = 1;
+  for (int k = ndim - 1; k >= 0; k--) {
+    stride[k] = step;
+    step *= shape[k] ? shape[k] : 1;
+  }
+}
+
+EIN_API int64_t ein_plan_add(ein_plan *p, int64_t a, int64_t b) {
+  p->wrapped |= ein_add_wraps(a, b, &a);
+  return a;
+}
+
+EIN_API int64_t ein_plan_sub(ein_plan *p, int64_t a, int64_t b) {
+  p->wrapped |= b == INT64_MIN ? a >= 0 : ein_add_wraps(a, -b, &a);
+  return b == INT64_MIN ? (int64_t)((uint64_t)a - (uint64_t)b) : a;
+}
+
+EIN_API int64_t ein_plan_mul(ein_plan *p, int64_t a, int64_t b) {
+  p->wrapped |= ein_mul_wraps(a, b, &a);
+  return a;
+}
+
+EIN_API int64_t ein_plan_neg(ein_plan *p, int64_t a) {
+  return ein_plan_sub(p, 0, a);
+}
+
+EIN_API void ein_plan_size(ein_plan *p, int64_t size, const char *what, const char *file, int line) {
+  ein_where where = ein_where_of(file, line);
+  if (p->wrapped)
+    ein_error_set(p->error, EIN_ERR_SHAPE, "%s does not fit 64 bits%s", what, where.text);
+  else if (size < 0)
+    ein_error_set(p->error, EIN_ERR_SHAPE, "%s is %lld, which is less than 0%s", what, (long long)size, where.text);
+}
+
+EIN_API void ein_plan_check(ein_plan *p, int holds, const char *text, const char *file, int line) {
+  ein_where where = ein_where_of(file, line);
+  if (p->wrapped)
+    ein_error_set(p->error, EIN_ERR_SHAPE, "a size does not fit 64 bits%s", where.text);
+  else if (!holds)
+    ein_error_set(p->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "a check of the sizes does not hold", where.text);
+}
+
+/* ---- memory ---- */
+
+/* The C library's, aligned by hand: what malloc gave lies before the block. */
+static void *ein_memory_get(const ein_config *config, size_t bytes) {
+  if (config->alloc) return config->alloc(config->user, bytes, EIN_ALIGN);
+  if (bytes > SIZE_MAX - 2 * EIN_ALIGN) return NULL;
+  char *block = (char *)malloc(bytes + EIN_ALIGN + sizeof(void *));
+  if (!block) return NULL;
+  char *p = block + sizeof(void *);
+  p += (EIN_ALIGN - (uintptr_t)p % EIN_ALIGN) % EIN_ALIGN;
+  memcpy(p - sizeof(void *), &block, sizeof(void *));
+  return p;
+}
+
+static void ein_memory_drop(const ein_config *config, void *p, size_t bytes) {
+  void *block;
+  if (!p) return;
+  if (config->release) {
+    config->release(config->user, p, bytes);
+    return;
+  }
+  memcpy(&block, (char *)p - sizeof(void *), sizeof(void *));
+  free(block);
+}
+
+/* A piece of a block that is being cut up, or, with base NULL, measured. */
+static void *ein_cut(char *base, size_t *used, int64_t n, size_t size) {
+  void *piece = base ? base + *used : NULL;
+  *used += ((size_t)n * size + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN;
+  return piece;
+}
+
+/* All that a context needs, in one block. Gives its size; with base NULL that is all it does. */
+static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_ctx *ctx, ein_inside *in, void **team) {
+  size_t used = 0;
+  int n = t->n_buffers, n_args = t->n_inputs + t->n_outputs;
+  ein_cut(base, &used, 1, sizeof(ein_ctx));
+  ein_cut(base, &used, 1, sizeof(ein_inside));
+  in->plan.size = (int64_t *)ein_cut(base, &used, t->n_sizes, sizeof(int64_t));
+  in->plan.shape = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
+  ctx->stride = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
+  ctx->data = (void **)ein_cut(base, &used, n, sizeof(void *));
+  ctx->turn = (int64_t *)ein_cut(base, &used, t->n_turns, sizeof(int64_t));
+  in->count = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
+  in->offset = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
+  in->bytes = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
+  in->first = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->last = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->order = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->work = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->input = (int *)ein_cut(base, &used, t->n_inputs, sizeof(int));
+  in->output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
+  in->span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
+  in->given = (unsigned char *)ein_cut(base, &used, n, 1);
+  in->dense = (unsigned char *)ein_cut(base, &used, n, 1);
+  in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
+  *team = ein_cut(base, &used, 1, ein_team_bytes(threads));
+  return used;
+}
+
+/* ---- making ---- */
+
+static int ein_config_read(ein_config *to, const ein_config *from) {
+  memset(to, 0, sizeof *to);
+  if (!from) return 1;
+  if (from->size < sizeof from->size) return 0;
+  memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+  return to->threads >= 0 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
+}
+
+/* Which buffers are whose. 0: the tables make no sense. */
+static int ein_buffers_sort(ein_inside *in) {
+  const ein_tables *t = in->tables;
+  for (int k = 0; k < t->n_inputs; k++) in->input[k] = -1;
+  for (int k = 0; k < t->n_outputs; k++) in->output[k] = -1;
+  for (int b = 0; b < t->n_buffers; b++) {
+    const ein_buffer *x = &t->buffer[b];
+    int limit = x->space == 0 ? t->n_inputs : x->space == 1 ? t->n_outputs : 1;
+    if (x->at < 0 || x->ndim < 0 || x->ndim > t->n_axes - x->at) return 0;
+    if (x->space < 2 && (x->argument < 0 || x->argument >= limit)) return 0;
+    if (x->space == 0) in->input[x->argument] = b;
+    if (x->space == 1) in->output[x->argument] = b;
+    if (x->space != 2) continue;
+    in->first[in->n_work] = x->first;
+    in->last[in->n_work] = x->last;
+    in->work[in->n_work++] = b;
+  }
+  for (int k = 0; k < t->n_inputs; k++)
+    if (in->input[k] < 0) return 0;
+  for (int k = 0; k < t->n_outputs; k++)
+    if (in->output[k] < 0) return 0;
+  return 1;
+}
+
+EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, void **ctx) {
+  ein_config own;
+  ein_ctx first;
+  ein_inside in;
+  void *team;
+  if (!ctx) return EIN_ERR_ARG;
+  *ctx = NULL;
+  if (!ein_config_read(&own, config)) return EIN_ERR_ARG;
+  memset(&first, 0, sizeof first);
+  memset(&in, 0, sizeof in);
+  in.threads = ein_team_size(&own);
+  in.tables = t;
+  in.config = own;
+  in.size = ein_context_cut(NULL, t, in.threads, &first, &in, &team);
+  char *block = (char *)ein_memory_get(&own, in.size);
+  if (!block) return EIN_ERR_MEMORY;
+  memset(block, 0, in.size);
+  ein_context_cut(block, t, in.threads, &first, &in, &team);
+  first.size = in.plan.size;
+  first.shape = in.plan.shape;
+  first.scratch = (char *)in.nothing;
+  first.inside = (ein_inside *)(void *)(block + (sizeof first + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN);
+  *first.inside = in;
+  memcpy(block, &first, sizeof first);
+  ein_ctx *made = (ein_ctx *)(void *)block;
+  made->inside->plan.error = &made->inside->error;
+  if (!ein_buffers_sort(made->inside)) {
+    ein_memory_drop(&own, block, in.size);
+    return EIN_ERR_ARG;
+  }
+  ein_team_start(made, team);
+  *ctx = made;
+  return EIN_OK;
+}
+
+static void ein_workspace_drop(ein_inside *in) {
+  if (!in->config.workspace) ein_memory_drop(&in->config, in->workspace, in->held);
+  in->workspace = NULL;
+  in->held = 0;
+}
+
+EIN_API void ein_destroy(void *context) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return;
+  ein_team_end(ctx);
+  ein_workspace_drop(ctx->inside);
+  ein_config own = ctx->inside->config;
+  ein_memory_drop(&own, ctx, ctx->inside->size);
+}
+
+/* ---- planning ---- */
+
+static void ein_error_clear(ein_inside *in) {
+  in->error.status = EIN_OK;
+  in->error.text[0] = '\0';
+}
+
+static ein_status ein_plan_sizes(ein_inside *in, const int64_t *dims) {
+  const ein_tables *t = in->tables;
+  if (t->n_dims && !dims) return ein_error_set(&in->error, EIN_ERR_ARG, "the sizes are NULL");
+  for (int k = 0; k < t->n_dims; k++)
+    if (dims[k] < 0)
+      ein_error_set(&in->error, EIN_ERR_SHAPE, "the size %s is %lld, which is less than 0", t->dim[k], (long long)dims[k]);
+  in->plan.scratch = 0;
+  in->plan.wrapped = 0;
+  if (in->error.status == EIN_OK && t->sizes) t->sizes(&in->plan, dims);
+  if (in->plan.wrapped || in->plan.scratch < 0) ein_error_set(&in->error, EIN_ERR_SHAPE, "a size does not fit 64 bits");
+  return in->error.status;
+}
+
+/* Counts and strides of all buffers, and the bytes of work. */
+static ein_status ein_plan_buffers(ein_ctx *ctx) {
+  ein_inside *in = ctx->inside;
+  for (int b = 0, w = 0; b < in->tables->n_buffers; b++) {
+    const ein_buffer *x = ein_buffer_of(ctx, b);
+    ein_where where = ein_where_of(x->file, x->line);
+    int64_t bytes = 0;
+    char who[256];
+    snprintf(who, sizeof who, "%.90s%s", x->name ? x->name : "a tensor", where.text);
+    if (ein_shape_size(who, x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, &in->error) != EIN_OK)
+      return in->error.status;
+    ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
+    if (x->space == 2) in->bytes[w++] = bytes;
+  }
+  return EIN_OK;
+}
+
+/* The workspace: work, then the threads' scratch. */
+static ein_status ein_plan_memory(ein_ctx *ctx, size_t *scratch_at) {
+  ein_inside *in = ctx->inside;
+  int64_t scratch = in->plan.scratch, all, total;
+  int64_t work = ein_layout(in->n_work, in->bytes, in->first, in->last, in->offset, in->order);
+  if (work < 0 || ein_add_wraps(scratch, EIN_ALIGN - 1, &scratch) ||
+      ein_mul_wraps(scratch / EIN_ALIGN * EIN_ALIGN, in->threads, &all) || ein_add_wraps(work, all, &total) ||
+      (uint64_t)total > SIZE_MAX / 2)
+    return ein_error_set(&in->error, EIN_ERR_SHAPE, "the work memory does not fit 64 bits");
+  *scratch_at = (size_t)work;
+  ctx->scratch_bytes = (size_t)(scratch / EIN_ALIGN * EIN_ALIGN);
+  in->wanted = (size_t)total;
+  return EIN_OK;
+}
+
+static ein_status ein_plan_take(ein_inside *in) {
+  const ein_config *c = &in->config;
+  if (c->workspace) {
+    in->workspace = c->workspace;
+    if (in->wanted > c->workspace_bytes)
+      return ein_error_set(&in->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted",
+                           (unsigned long long)c->workspace_bytes, (unsigned long long)in->wanted);
+    return EIN_OK;
+  }
+  if (in->held == in->wanted) return EIN_OK;
+  ein_workspace_drop(in);
+  if (in->wanted) in->workspace = ein_memory_get(c, in->wanted);
+  if (in->wanted && !in->workspace)
+    return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: the run works in %llu bytes",
+                         (unsigned long long)in->wanted);
+  in->held = in->wanted;
+  return EIN_OK;
+}
+
+EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  size_t scratch_at = 0;
+  if (!ctx) return EIN_ERR_ARG;
+  ein_inside *in = ctx->inside;
+  ein_error_clear(in);
+  in->planned = 0;
+  in->wanted = 0;
+  if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
+      ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
+    return in->error.status;
+  ctx->scratch = ctx->scratch_bytes ? (char *)in->workspace + scratch_at : (char *)in->nothing;
+  in->planned = 1;
+  return EIN_OK;
+}
+
+EIN_API size_t ein_workspace_bytes(const void *context) {
+  return context ? ((const ein_ctx *)context)->inside->wanted : 0;
+}
+
+EIN_API ein_status ein_argument_shape(const void *context, int output, int argument, int64_t *shape) {
+  const ein_ctx *ctx = (const ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  const ein_inside *in = ctx->inside;
+  int n = output ? in->tables->n_outputs : in->tables->n_inputs;
+  if (argument < 0 || argument >= n) return EIN_ERR_ARG;
+  if (!in->planned) return EIN_ERR_PLAN;
+  const ein_buffer *b = ein_buffer_of(ctx, output ? in->output[argument] : in->input[argument]);
+  for (int k = 0; k < b->ndim; k++) shape[k] = ctx->shape[b->at + k];
+  return EIN_OK;
+}
+
+/* ---- running ---- */
+
+EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  ein_inside *in = ctx->inside;
+  ein_error_clear(in);
+  EIN_PUT(&in->cancel, 0);
+  EIN_PUT(&in->faults, 0);
+  if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
+  for (int w = 0; w < in->n_work; w++) {
+    int b = in->work[w];
+    in->dense[b] = 1;
+    ctx->data[b] = in->count[b] ? (char *)in->workspace + in->offset[w] : in->nothing;
+  }
+  for (int k = 0; k < in->tables->n_turns; k++) ctx->turn[k] = 0;
+  ein_status status = in->tables->body(ctx);
+  if (EIN_GET(&in->faults)) ein_settle(ctx);
+  if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
+  return in->error.status;
+}
+
+EIN_API const char *ein_last_error(const void *context) {
+  return context ? ((const ein_ctx *)context)->inside->error.text : "there is no context";
+}
+
+EIN_API void ein_cancel(void *context) {
+  if (context) EIN_PUT(&((ein_ctx *)context)->inside->cancel, 1);
+}
+
+EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
+  return ein_settle(ctx);
+}
+
+EIN_API ein_status ein_state(const ein_ctx *ctx) {
+  ein_status status = ctx->inside->error.status;
+  return status == EIN_OK && EIN_GET(&ctx->inside->faults) ? EIN_ERR_INDEX : status;
+}
+
+EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line) {
+  ein_where where = ein_where_of(file, line);
+  if (EIN_GET(&ctx->inside->faults)) return ein_settle(ctx);
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "an assert does not hold", where.text);
+}
+
+/* ---- what a body calls ---- */
+
+EIN_API int ein_dense(const ein_ctx *ctx, int buffer) {
+  return ctx->inside->dense[buffer];
+}
+
+EIN_API int ein_given(const ein_ctx *ctx, int buffer) {
+  return ctx->inside->given[buffer];
+}
+
+EIN_API void ein_default(ein_ctx *ctx, int input, int work) {
+  ctx->data[input] = ctx->data[work];
+}
+
+EIN_API void ein_zero(ein_ctx *ctx, int buffer) {
+  const ein_buffer *b = ein_buffer_of(ctx, buffer);
+  const int64_t *shape = ctx->shape + b->at, *stride = ctx->stride + b->at;
+  size_t size = ein_dtype_size(b->dtype);
+  int64_t index[EIN_MAX_AXES] = {0}, count = ctx->inside->count[buffer];
+  char *data = (char *)ctx->data[buffer];
+  if (ctx->inside->dense[buffer]) {
+    memset(data, 0, (size_t)count * size);
+    return;
+  }
+  for (int64_t at = 0; count > 0; count--) {
+    memset(data + at * (int64_t)size, 0, size);
+    for (int k = b->ndim - 1; k >= 0; k--) { /* on to the next element */
+      at += stride[k];
+      if (++index[k] < shape[k]) break;
+      at -= stride[k] * shape[k];
+      index[k] = 0;
+    }
+  }
+}
+
+EIN_API void ein_exchange(ein_ctx *ctx, int a, int b) {
+  void *data = ctx->data[a];
+  ctx->data[a] = ctx->data[b];
+  ctx->data[b] = data;
+}
+
+EIN_API int64_t ein_i64(const ein_ctx *ctx, int buffer) {
+  return *(const int64_t *)ctx->data[buffer];
+}
+
+EIN_API int ein_true(const ein_ctx *ctx, int buffer) {
+  return *(const unsigned char *)ctx->data[buffer] != 0;
+}
+
+EIN_API void ein_set_i64(ein_ctx *ctx, int buffer, int64_t value) {
+  *(int64_t *)ctx->data[buffer] = value;
+}

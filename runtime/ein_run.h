@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * What stands under emitted C: the context, its plan and its checks, threads, and the few calls that
+ * an emitted run is made of. A generated file defines EIN_STATIC before it includes this, which then
+ * brings the sources in with it: all symbols are the file's own, so two models link into one program.
+ *
+ * A generated file is: one function a kernel; `sizes`, which computes every size from the dims, with
+ * checks; `body`, the run, as a list of calls; and the tables below, which say the rest as data.
+ *
+ * Threads are OpenMP's where the file is compiled with it; with EIN_PTHREADS a pool of the context's own;
+ * else there is one. C99 and C++ clean; wants -lm, and what the threads want.
+ */
+#ifndef EIN_RUN_H
+#define EIN_RUN_H
+
+#include "ein_ops.h"
+#include "ein_tensor.h"
+
+#if defined(__GNUC__)
+#define EIN_RESTRICT __restrict__
+#else
+#define EIN_RESTRICT
+#endif
+/* In front of a loop whose iterations do not depend on each other. */
+#if defined(EIN_VECTOR)
+#elif defined(__clang__)
+#ifdef EIN_STATIC /* a loop that stays scalar is no cause for a warning */
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+#define EIN_VECTOR _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EIN_VECTOR _Pragma("GCC ivdep")
+#else
+#define EIN_VECTOR
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tables, emitted as static const ---- */
+
+typedef struct ein_buffer {
+  int space;             /* 0 input, 1 output, 2 work */
+  int argument;          /* its number among the inputs or outputs */
+  ein_dtype dtype;
+  int ndim, at;          /* its shape and strides begin at shape[at], stride[at] of the context */
+  int first, last;       /* work: between these steps its content is wanted */
+  const char *name;
+  const char *labels;    /* "s, a": names of its axes, for messages; NULL: none */
+  const char *file;      /* where it is defined; NULL: nowhere */
+  int line;
+} ein_buffer;
+
+typedef struct ein_site { /* a gathered index that is checked as it runs */
+  const char *text, *file;
+  int line;
+} ein_site;
+
+typedef struct ein_ctx ein_ctx;
+typedef struct ein_plan ein_plan;
+
+typedef struct ein_tables {
+  const char *name, *source;
+  int n_dims, n_inputs, n_outputs, n_buffers, n_axes, n_sizes, n_turns, n_sites, n_steps;
+  const char *const *dim;
+  const ein_argument *input, *output;
+  const ein_buffer *buffer;  /* inputs and outputs are buffers too; an argument's buffer has its number in `argument` */
+  const ein_site *site;
+  void (*sizes)(ein_plan *p, const int64_t *dim);
+  ein_status (*body)(ein_ctx *ctx);
+} ein_tables;
+
+/* ---- planning: what `sizes` is given ---- */
+
+struct ein_plan {
+  int64_t *size;         /* n_sizes: sizes that kernels use, by number */
+  int64_t *shape;        /* n_axes: of all buffers, one after the other */
+  int64_t scratch;       /* bytes of a worker's own memory; `sizes` raises it to what the largest kernel wants */
+  int wrapped;           /* an operation below did not fit 64 bits */
+  ein_error *error;
+};
+/* Checked arithmetic; // and % are ein_idiv_i64 and ein_mod_i64. */
+EIN_API int64_t ein_plan_add(ein_plan *p, int64_t a, int64_t b);
+EIN_API int64_t ein_plan_sub(ein_plan *p, int64_t a, int64_t b);
+EIN_API int64_t ein_plan_mul(ein_plan *p, int64_t a, int64_t b);
+EIN_API int64_t ein_plan_neg(ein_plan *p, int64_t a);
+/* `what` ("the size of dimension 2 of X") is not less than 0; a check of the program's, with its text and line. */
+EIN_API void ein_plan_size(ein_plan *p, int64_t size, const char *what, const char *file, int line);
+EIN_API void ein_plan_check(ein_plan *p, int holds, const char *text, const char *file, int line);
+
+/* ---- running: what kernels and `body` see ---- */
+
+struct ein_ctx {
+  const int64_t *size;         /* by number */
+  const int64_t *shape;        /* of buffer b from buffer[b].at on */
+  int64_t *stride;             /* in elements; work buffers, and inputs that take their default, are row-major */
+  void **data;                 /* of each buffer: its first element */
+  int64_t *turn;               /* by depth */
+  char *scratch;               /* worker w's begins at scratch + w * scratch_bytes, 64-byte aligned */
+  size_t scratch_bytes;
+  struct ein_inside *inside;   /* the runtime's own */
+};
+
+/*
+ * task(ctx, i, worker) for i in 0..n-1, by several threads where `work` (scalar operations, about) is
+ * worth it. Each i is done once and i alone decides what it computes, so the bits do not depend on the
+ * threads. Between calls the caller's wish to cancel is looked at. Gives the context's status.
+ */
+EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work);
+/* EIN_OK, or the first error's code. */
+EIN_API ein_status ein_state(const ein_ctx *ctx);
+/* Whether an argument's strides are those of row-major order; always so for work. */
+EIN_API int ein_dense(const ein_ctx *ctx, int buffer);
+/* A gathered index that is out of range: the first one met is kept; gives 0. */
+EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent);
+/* The index, if it is in range; in a kernel, where the context is `ctx`. */
+#define ein_within(index, extent, site) ein_within_of(ctx, index, extent, (int)(site))
+EIN_INLINE int64_t ein_within_of(ein_ctx *ctx, int64_t index, int64_t extent, int site) {
+  return (uint64_t)index < (uint64_t)extent ? index : ein_fault(ctx, site, index, extent);
+}
+
+/* `buffer`, `input`, `work`: numbers of buffers. */
+EIN_API int ein_given(const ein_ctx *ctx, int buffer);           /* an input: by the caller */
+EIN_API void ein_default(ein_ctx *ctx, int input, int work);     /* the input's buffer is the work buffer from now on */
+EIN_API void ein_zero(ein_ctx *ctx, int buffer);
+EIN_API void ein_exchange(ein_ctx *ctx, int a, int b);           /* two work buffers of one shape */
+EIN_API int64_t ein_i64(const ein_ctx *ctx, int buffer);         /* rank 0 */
+EIN_API int ein_true(const ein_ctx *ctx, int buffer);            /* rank 0, bool */
+EIN_API void ein_set_i64(ein_ctx *ctx, int buffer, int64_t value);
+EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line);
+EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
+
+/* ---- the public functions of a generated library are these, with its tables ---- */
+
+EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, void **ctx);
+EIN_API void ein_destroy(void *ctx);
+EIN_API ein_status ein_plan_run(void *ctx, const int64_t *dims);
+EIN_API size_t ein_workspace_bytes(const void *ctx);
+EIN_API ein_status ein_argument_shape(const void *ctx, int output, int argument, int64_t *shape);
+EIN_API ein_status ein_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+EIN_API const char *ein_last_error(const void *ctx);
+EIN_API void ein_cancel(void *ctx);
+
+/*
+ * Where buffers go so that no two whose lifetimes overlap share bytes: n of them, each `bytes[k]` from
+ * first[k] to last[k] (both included), 64-byte aligned; offset[k] is filled. The result is the bytes in
+ * all, or -1 where they do not fit 64 bits. `order` is room for n numbers. Each buffer is compared with
+ * those alive beside it (where n is small, with all). `ein plan` calls it too, so what it says is what a
+ * run takes.
+ */
+EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef EIN_STATIC
+#include "base.c"
+#include "ein_run.c"
+#include "layout.c"
+#include "rng.c"
+#include "team.c"
+#include "views.c"
+#endif
+
+#endif

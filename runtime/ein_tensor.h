@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * What a caller of a generated library sees of tensors: element types, status codes, borrowed
+ * views, and the settings of a context. Types only, and inline helpers: nothing to link. C99 and
+ * C++ clean.
+ */
+#ifndef EIN_TENSOR_H
+#define EIN_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EIN_MAX_AXES 64
+
+/* ---- element types ---- */
+
+typedef enum ein_dtype {
+  EIN_F64,
+  EIN_F32,
+  EIN_F16,
+  EIN_BF16,
+  EIN_I64,
+  EIN_I32,
+  EIN_I16,
+  EIN_I8,
+  EIN_U8,
+  EIN_BOOL
+} ein_dtype;
+
+#define EIN_DTYPE_COUNT 10
+
+/* ---- what goes wrong ---- */
+
+typedef enum ein_status {
+  EIN_OK = 0,
+  EIN_ERR_IO,     /* the system refused: no such file, no permission, disk full */
+  EIN_ERR_FORMAT, /* a file or a spec is not written as its format demands */
+  EIN_ERR_SHAPE,  /* the shape met is not the shape wanted, or is no shape at all */
+  EIN_ERR_DTYPE,  /* the element type met cannot become the one wanted */
+  EIN_ERR_MEMORY, /* no memory */
+  EIN_ERR_ARG,    /* the caller's argument makes no sense */
+  EIN_ERR_RANGE,  /* a number does not fit the type that shall hold it */
+  EIN_ERR_INDEX,  /* a gathered index is out of range */
+  EIN_ERR_ASSERT, /* the program's own assert does not hold */
+  EIN_ERR_PLAN,   /* run before plan, or a workspace that is too small */
+  EIN_ERR_CANCEL  /* the caller cancelled */
+} ein_status;
+
+/* Start it as {0}. The first error stays; later ones are dropped. */
+typedef struct ein_error {
+  ein_status status;
+  char text[512];
+} ein_error;
+
+/* ---- tensors ---- */
+
+/*
+ * A borrowed view. Each field is DLPack's DLTensor field of the same name (`dtype` through
+ * ein_dtype_to_dlpack). `strides` are in elements; NULL means C order. The first element lies at
+ * (char *)data + byte_offset. Device type 1 is the CPU.
+ */
+typedef struct ein_tensor {
+  void *data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  ein_dtype dtype;
+  const int64_t *shape;
+  const int64_t *strides;
+  uint64_t byte_offset;
+} ein_tensor;
+
+/* ---- a context's settings ---- */
+
+/* Called once for each i in 0..n-1, by any thread; worker is below the context's `threads`, and no
+ * two calls that run at the same time have the same one. */
+typedef void ein_task(void *env, int64_t i, int worker);
+
+/* All zero, apart from `size`, means: the usual. Fields are only ever added at the end. */
+typedef struct ein_config {
+  size_t size;         /* sizeof(ein_config), so that a later library knows which fields are there */
+  int threads;         /* at most so many; 0: as many as OpenMP would take (or the machine has) */
+  /* Memory, for a caller who has his own; NULL: malloc and free. */
+  void *(*alloc)(void *user, size_t bytes, size_t alignment);
+  void (*release)(void *user, void *p, size_t bytes);
+  /* Threads, for a caller who has his own; it may run the calls in any order. NULL: the runtime's. */
+  void (*parallel)(void *user, int threads, ein_task *task, void *env, int64_t n);
+  void *user;
+  void *workspace;     /* borrowed, 64-byte aligned; NULL: allocated when a run is planned */
+  size_t workspace_bytes;
+} ein_config;
+
+/* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */
+
+typedef struct ein_argument {
+  const char *name;
+  ein_dtype dtype;
+  int ndim;
+  int optional; /* has a default: its view's data may be NULL */
+  int param;
+} ein_argument;
+
+/* The axes of an argument, each one pointer NULL or one entry an axis. */
+typedef struct ein_axes {
+  const char *const *label; /* NULL where none is known */
+  const int *dim;           /* the symbolic size that the axis has, by number; -1: another one */
+} ein_axes;
+
+typedef struct ein_model {
+  uint32_t version;          /* of this struct: 1 */
+  const char *name, *source; /* the prefix; the program's file name */
+  int n_dims, n_inputs, n_outputs;
+  const char *const *dim;    /* the symbolic sizes, in the order of plan's argument */
+  const ein_argument *input, *output;
+  ein_status (*create)(const ein_config *config, void **ctx);
+  void (*destroy)(void *ctx);
+  ein_status (*plan)(void *ctx, const int64_t *dims);
+  size_t (*workspace)(const void *ctx);                                 /* bytes; after plan */
+  ein_status (*shape)(const void *ctx, int output, int argument, int64_t *shape); /* after plan */
+  ein_status (*run)(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+  const char *(*last_error)(const void *ctx);
+  void (*cancel)(void *ctx);
+  const ein_axes *input_axes, *output_axes; /* one an argument */
+} ein_model;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Places in memory for buffers whose lifetimes are known: sizes and lifetimes in, offsets out. That is
+ * NP-hard, so several greedy orders are tried and the best result is taken; none is better than the most
+ * that is alive at one time, and the search ends where that is reached.
+ */
+#include "ein_run.h"
+
+enum { EIN_LAYOUT_ALIGN = 64, EIN_LAYOUT_FEW = 2048 };
+
+/* Orders in which buffers find their place. By time: only what is alive beside is looked at. The others
+ * look at all that is placed already. */
+typedef enum {
+  EIN_BY_FIRST,
+  EIN_BY_LAST,                 /* from the end of time backwards */
+  EIN_BY_SIZE,
+  EIN_BY_AREA,                 /* size times lifetime */
+  EIN_BY_LIFE,
+  EIN_ORDERS
+} ein_order;
+
+typedef struct ein_layout_job {
+  int n;
+  const int64_t *bytes;
+  const int *first, *last;
+  int64_t *offset;
+  int *at;                     /* those in place, by rising offset, then those still to come */
+  ein_order order;
+  int64_t most;                /* bytes alive at one time; BY_FIRST finds it */
+} ein_layout_job;
+
+static int64_t ein_layout_size(const ein_layout_job *j, int k) {
+  return (int64_t)(((uint64_t)j->bytes[k] + EIN_LAYOUT_ALIGN - 1) / EIN_LAYOUT_ALIGN * EIN_LAYOUT_ALIGN);
+}
+
+static double ein_layout_life(const ein_layout_job *j, int k) {
+  return (double)j->last[k] - (double)j->first[k] + 1;
+}
+
+/* What is placed earlier has the smaller key. */
+static double ein_layout_key(const ein_layout_job *j, int k) {
+  switch (j->order) {
+  case EIN_BY_FIRST: return j->first[k];
+  case EIN_BY_LAST: return -(double)j->last[k];
+  case EIN_BY_AREA: return -(double)j->bytes[k] * ein_layout_life(j, k);
+  case EIN_BY_LIFE: return -ein_layout_life(j, k);
+  default: return 0;
+  }
+}
+
+static int ein_layout_before(const ein_layout_job *j, int a, int b) {
+  double x = ein_layout_key(j, a), y = ein_layout_key(j, b);
+  if (x != y) return x < y;
+  if (j->bytes[a] != j->bytes[b]) return j->bytes[a] > j->bytes[b];
+  return a < b;
+}
+
+/* Heap sort: the order in which they come, with no memory of its own. */
+static void ein_layout_sink(ein_layout_job *j, int root, int n) {
+  for (int child; (child = 2 * root + 1) < n; root = child) {
+    if (child + 1 < n && ein_layout_before(j, j->at[child], j->at[child + 1])) child++;
+    if (!ein_layout_before(j, j->at[root], j->at[child])) return;
+    int swap = j->at[root];
+    j->at[root] = j->at[child];
+    j->at[child] = swap;
+  }
+}
+
+static void ein_layout_sort(ein_layout_job *j) {
+  for (int k = 0; k < j->n; k++) j->at[k] = k;
+  for (int k = j->n / 2 - 1; k >= 0; k--) ein_layout_sink(j, k, j->n);
+  for (int k = j->n - 1; k > 0; k--) {
+    int swap = j->at[0];
+    j->at[0] = j->at[k];
+    j->at[k] = swap;
+    ein_layout_sink(j, 0, k);
+  }
+}
+
+/* Whether, in an order of time, nothing that comes after k can meet m any more. */
+static int ein_layout_over(const ein_layout_job *j, int m, int k) {
+  if (j->order == EIN_BY_FIRST) return j->last[m] < j->first[k];
+  return j->order == EIN_BY_LAST && j->first[m] > j->last[k];
+}
+
+/* The smallest gap that holds `size`, else the end of what lies there. Drops what is over; *n is how many stay. */
+static int64_t ein_layout_find(const ein_layout_job *j, int k, int64_t size, int *n, int64_t *alive) {
+  int64_t end = 0, best = -1, best_gap = INT64_MAX;
+  int kept = 0;
+  for (int i = 0; i < *n; i++) {
+    int m = j->at[i];
+    if (ein_layout_over(j, m, k)) continue;
+    j->at[kept++] = m;
+    if (j->last[m] < j->first[k] || j->last[k] < j->first[m]) continue;
+    int64_t gap = j->offset[m] - end, m_size = ein_layout_size(j, m);
+    if (gap >= size && gap < best_gap) best = end, best_gap = gap;
+    if (j->offset[m] + m_size > end) end = j->offset[m] + m_size;
+    *alive += m_size;
+  }
+  *n = kept;
+  return best >= 0 ? best : end;
+}
+
+/* One order, all buffers; the bytes in all, or -1. */
+static int64_t ein_layout_try(ein_layout_job *j) {
+  int64_t total = 0;
+  int placed = 0;
+  ein_layout_sort(j);
+  for (int i = 0; i < j->n; i++) {
+    int k = j->at[i];
+    int64_t size = ein_layout_size(j, k), alive = size;
+    j->offset[k] = 0;
+    if (size == 0) continue;
+    int64_t at = ein_layout_find(j, k, size, &placed, &alive);
+    if (at > INT64_MAX - size) return -1;
+    j->offset[k] = at;
+    if (at + size > total) total = at + size;
+    if (j->order == EIN_BY_FIRST && alive > j->most) j->most = alive;
+    int slot = placed++;
+    for (; slot > 0 && j->offset[j->at[slot - 1]] > at; slot--) j->at[slot] = j->at[slot - 1];
+    j->at[slot] = k;
+  }
+  return total;
+}
+
+EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
+  ein_layout_job j = {n, bytes, first, last, offset, order, EIN_BY_FIRST, 0};
+  int64_t sum = 0;
+  for (int k = 0; k < n; k++) { /* even side by side they fit, so nothing below wraps */
+    if (bytes[k] < 0 || bytes[k] > INT64_MAX - EIN_LAYOUT_ALIGN - sum) return -1;
+    sum += ein_layout_size(&j, k);
+  }
+  int64_t total = ein_layout_try(&j);
+  ein_order best = EIN_BY_FIRST;
+  for (int o = EIN_BY_LAST; o < (n <= EIN_LAYOUT_FEW ? EIN_ORDERS : EIN_BY_SIZE) && total > j.most; o++) {
+    j.order = (ein_order)o;
+    int64_t other = ein_layout_try(&j);
+    if (other < total) total = other, best = j.order;
+  }
+  if (best == j.order) return total;
+  j.order = best;
+  return ein_layout_try(&j);
+}

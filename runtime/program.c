@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * The program that `ein build x.ein -o prog` makes, around a model that it knows nothing about: words
+ * of a command line in, as `ein run` takes them; files, or outputs as text, out. EIN_MODEL is the
+ * model's name. Exit codes: 0 all is well, 1 the data are wrong, 2 the command line is wrong, 4 the
+ * machine failed.
+ */
+#include "number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifndef EIN_VERSION
+#define EIN_VERSION "?"
+#endif
+
+extern const ein_model EIN_MODEL;
+
+enum { LEAVE_OK = 0, LEAVE_DATA = 1, LEAVE_USAGE = 2, LEAVE_MACHINE = 4 };
+
+typedef struct argument {
+  const ein_argument *about;
+  const ein_axes *axes;
+  const char *spec; /* an input's source, an output's file; NULL: none */
+  const char *key;  /* an output's name in a .safetensors file */
+  ein_source_info info;
+  int64_t shape[EIN_MAX_AXES];
+  int64_t count, bytes;
+  void *data;
+} argument;
+
+typedef struct program {
+  const ein_model *model;
+  const char *name; /* as it was called */
+  argument *input, *output;
+  int64_t *dim;
+  const char **dim_from; /* NULL: not known yet */
+  const char *params;
+  int threads;
+  void *ctx;
+} program;
+
+/* ---- complaints ---- */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static int
+fail(const program *p, int code, const char *format, ...) {
+  char text[2048];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  for (char *c = text; *c; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
+  fflush(stdout);
+  fprintf(stderr, "%s: error: %s\n", p->name, text);
+  return code;
+}
+
+static int leave_of(ein_status status) {
+  switch (status) {
+  case EIN_OK: return LEAVE_OK;
+  case EIN_ERR_IO:
+  case EIN_ERR_MEMORY: return LEAVE_MACHINE;
+  case EIN_ERR_ARG: return LEAVE_USAGE;
+  default: return LEAVE_DATA;
+  }
+}
+
+static int fail_status(const program *p, ein_status status, const char *what, const char *name,
+                       const char *why) {
+  return fail(p, leave_of(status), "%s%s%s%s", what, name, *what ? ": " : "", why);
+}
+
+/* ---- help ---- */
+
+static void axis_text(const program *p, const argument *a, int k) {
+  const char *label = a->axes && a->axes->label ? a->axes->label[k] : NULL;
+  int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
+  printf("%s%s%s%s", k ? ", " : " [", label ? label : "", label && dim >= 0 ? ":" : "",
+         dim >= 0 ? p->model->dim[dim]
+         : label  ? ""
+                  : "_");
+}
+
+static void argument_help(const program *p, const argument *a) {
+  printf("  %-14s %s", a->about->name, ein_dtype_name(a->about->dtype));
+  for (int k = 0; k < a->about->ndim; k++) axis_text(p, a, k);
+  printf("%s%s%s\n", a->about->ndim ? "]" : "", a->about->param ? ", a param" : "",
+         a->about->optional ? ", may be left out" : "");
+}
+
+static int help(const program *p) {
+  const ein_model *m = p->model;
+  printf("usage: %s [OPTION ...] [NAME=SOURCE ...]\n\nfrom %s, by ein %s\n", p->name, m->source,
+         EIN_VERSION);
+  if (m->n_inputs) printf("\ninputs:\n");
+  for (int i = 0; i < m->n_inputs; i++) argument_help(p, &p->input[i]);
+  if (m->n_outputs) printf("\noutputs:\n");
+  for (int i = 0; i < m->n_outputs; i++) argument_help(p, &p->output[i]);
+  if (m->n_dims) printf("\nsizes:");
+  for (int i = 0; i < m->n_dims; i++) printf(" %s", m->dim[i]);
+  printf("%s\noptions:\n"
+         "  -D, --dim NAME=N        the size NAME is N; files tell sizes too\n"
+         "  -o, --output NAME=FILE  an output goes to a .npy, .raw or .safetensors file; all=DIR/ writes\n"
+         "                          each as DIR/NAME.npy; others are printed\n"
+         "      --params FILE       params that are not given are read from this .safetensors file\n"
+         "      --threads N         at most N threads\n"
+         "  -h, --help              this text\n"
+         "      --version           the version\n"
+         "\n"
+         "A SOURCE is a file (a.npy, a.npz:name, a.safetensors:name, a.raw) or a generator: zeros, ones, iota,\n"
+         "const:2.5, uniform:seed=7, randn:seed=7, randint:lo=0:hi=9:seed=7, fill:t=3.\n",
+         m->n_dims ? "\n" : "");
+  return LEAVE_OK;
+}
+
+/* ---- words ---- */
+
+/* "X=x.npy": the length of the name, and what follows the '='; 0 where there is no name. */
+static size_t name_length(const char *word, const char **rest) {
+  size_t n = strcspn(word, "=/.: ");
+  if (word[n] != '=') return 0;
+  *rest = word + n + 1;
+  return n;
+}
+
+static int is_name(const char *name, const char *word, size_t n) {
+  return strlen(name) == n && memcmp(name, word, n) == 0;
+}
+
+static argument *argument_find(argument *list, int n, const char *word, size_t length) {
+  for (int i = 0; i < n; i++)
+    if (is_name(list[i].about->name, word, length)) return &list[i];
+  return NULL;
+}
+
+static int ends_in(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static void *memory(const program *p, size_t bytes) {
+  void *at = calloc(bytes ? bytes : 1, 1);
+  if (!at) exit(fail(p, LEAVE_MACHINE, "out of memory"));
+  return at;
+}
+
+static char *text_join(const program *p, const char *a, size_t n, const char *b, const char *c) {
+  char *out = memory(p, n + strlen(b) + strlen(c) + 1);
+  memcpy(out, a, n);
+  memcpy(out + n, b, strlen(b));
+  memcpy(out + n + strlen(b), c, strlen(c));
+  return out;
+}
+
+static int take_input(program *p, const char *word) {
+  const char *spec;
+  size_t n = name_length(word, &spec);
+  argument *a = n ? argument_find(p->input, p->model->n_inputs, word, n) : NULL;
+  if (!n) return fail(p, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE; see --help", word);
+  if (!a) return fail(p, LEAVE_USAGE, "there is no input %.*s; see --help", (int)n, word);
+  a->spec = spec;
+  return LEAVE_OK;
+}
+
+static int take_dim(program *p, const char *word) {
+  const char *rest;
+  size_t n = name_length(word, &rest);
+  int64_t value;
+  if (!n) return fail(p, LEAVE_USAGE, "-D wants NAME=N, not %s", word);
+  if (ein_read_i64(rest, strlen(rest), &value) != EIN_OK || value < 0)
+    return fail(p, LEAVE_USAGE, "-D %s: %s is no size", word, rest);
+  for (int i = 0; i < p->model->n_dims; i++)
+    if (is_name(p->model->dim[i], word, n)) {
+      p->dim[i] = value;
+      p->dim_from[i] = "-D";
+      return LEAVE_OK;
+    }
+  return fail(p, LEAVE_USAGE, "there is no size %.*s that is open; see --help", (int)n, word);
+}
+
+static int take_file(program *p, argument *a, const char *path) {
+  const char *member = strstr(path, ".safetensors:");
+  struct stat st;
+  a->spec = member ? text_join(p, path, (size_t)(member - path) + 12, "", "") : path;
+  a->key = member ? member + 13 : a->about->name;
+  if (stat(a->spec, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* bare elements */
+  if (ends_in(a->spec, ".npy") || ends_in(a->spec, ".raw") || ends_in(a->spec, ".bin") ||
+      ends_in(a->spec, ".safetensors"))
+    return LEAVE_OK;
+  return fail(p, LEAVE_USAGE, "-o %s: outputs go to .npy, .raw or .safetensors", path);
+}
+
+static int take_all(program *p, const char *path) {
+  size_t n = strlen(path);
+  struct stat st;
+  int device = stat(path, &st) == 0 && S_ISCHR(st.st_mode);
+  int one = device || ends_in(path, ".safetensors"), code = LEAVE_OK;
+  while (n > 1 && path[n - 1] == '/') n--;
+  const char *folder = text_join(p, path, n, "", "");
+  if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
+    return fail(p, LEAVE_MACHINE, "cannot make the folder %s", folder);
+  for (int i = 0; i < p->model->n_outputs && !code; i++) {
+    const char *name = p->output[i].about->name;
+    const char *file = text_join(p, folder, n, "/", name);
+    code = take_file(p, &p->output[i], one ? path : text_join(p, file, strlen(file), ".npy", ""));
+  }
+  return code;
+}
+
+static int take_output(program *p, const char *word) {
+  const char *path = word;
+  size_t n = name_length(word, &path);
+  argument *a = n ? argument_find(p->output, p->model->n_outputs, word, n) : NULL;
+  if (!n && p->model->n_outputs == 1) return take_file(p, &p->output[0], word);
+  if (!n) return fail(p, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s", word, word);
+  if (a) return take_file(p, a, path);
+  if (is_name("all", word, n)) return take_all(p, path);
+  return fail(p, LEAVE_USAGE, "there is no output %.*s; see --help", (int)n, word);
+}
+
+static int take_threads(program *p, const char *word) {
+  int64_t n;
+  if (ein_read_i64(word, strlen(word), &n) != EIN_OK || n < 1 || n > 4096)
+    return fail(p, LEAVE_USAGE, "--threads %s: wanted is a number from 1 to 4096", word);
+  p->threads = (int)n;
+  return LEAVE_OK;
+}
+
+static int take_params(program *p, const char *word) {
+  if (!ends_in(word, ".safetensors"))
+    return fail(p, LEAVE_USAGE, "--params wants a .safetensors file, not %s", word);
+  p->params = word;
+  return LEAVE_OK;
+}
+
+static const struct {
+  const char *name;
+  char letter;
+  int (*take)(program *p, const char *word);
+} options[] = {
+    {"--dim", 'D', take_dim},
+    {"--output", 'o', take_output},
+    {"--threads", 0, take_threads},
+    {"--params", 0, take_params},
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* The option that a word begins, and its argument, which may be the next word; -1: none. */
+static int option_find(char **word, int *at, const char **rest) {
+  const char *w = word[*at];
+  for (int i = 0; i < OPTIONS; i++) {
+    size_t n = strlen(options[i].name);
+    int letter = options[i].letter && w[0] == '-' && w[1] == options[i].letter;
+    if (!letter && (strncmp(w, options[i].name, n) != 0 || (w[n] && w[n] != '='))) continue;
+    const char *here = letter ? w + 2 : w[n] ? w + n + 1 : "";
+    *rest = *here ? here : word[*at + 1];
+    if (!*here && *rest) ++*at;
+    return i;
+  }
+  return -1;
+}
+
+static int take_words(program *p, char **word) {
+  int code = LEAVE_OK;
+  for (int at = 1; word[at] && !code; at++) {
+    const char *w = word[at], *rest = NULL;
+    int k = *w == '-' ? option_find(word, &at, &rest) : -1;
+    if (*w != '-') code = take_input(p, w);
+    else if (k < 0) code = fail(p, LEAVE_USAGE, "there is no option %s; see --help", w);
+    else if (!rest) code = fail(p, LEAVE_USAGE, "%s wants an argument; see --help", w);
+    else code = options[k].take(p, rest);
+  }
+  return code;
+}
+
+/* ---- sizes ---- */
+
+static int bind_axis(program *p, const argument *a, int k) {
+  int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
+  if (dim < 0) return LEAVE_OK;
+  if (p->dim_from[dim] && p->dim[dim] != a->info.shape[k])
+    return fail(p, LEAVE_DATA, "%s is %lld by %s, but %lld by axis %d of %s", p->model->dim[dim],
+                (long long)p->dim[dim], p->dim_from[dim], (long long)a->info.shape[k], k + 1, a->spec);
+  p->dim[dim] = a->info.shape[k];
+  p->dim_from[dim] = a->spec;
+  return LEAVE_OK;
+}
+
+static int bind_input(program *p, argument *a) {
+  ein_error err = {EIN_OK, ""};
+  ein_status status = ein_source_probe(a->spec, &a->info, &err);
+  int code = LEAVE_OK;
+  if (status != EIN_OK) return fail_status(p, status, "input ", a->about->name, err.text);
+  if (!a->info.has_shape) return LEAVE_OK;
+  if (a->info.ndim != a->about->ndim)
+    return fail(p, LEAVE_DATA, "%s has %d axes, but input %s has %d", a->spec, a->info.ndim,
+                a->about->name, a->about->ndim);
+  for (int k = 0; k < a->info.ndim && !code; k++) code = bind_axis(p, a, k);
+  return code;
+}
+
+/* Every input has its source now, and the sizes that files tell are known. */
+static int bind_inputs(program *p) {
+  int code = LEAVE_OK;
+  for (int i = 0; i < p->model->n_inputs && !code; i++) {
+    argument *a = &p->input[i];
+    if (!a->spec && a->about->param && p->params)
+      a->spec = text_join(p, p->params, strlen(p->params), ":", a->about->name);
+    if (a->spec) code = bind_input(p, a);
+    else if (!a->about->optional)
+      code = fail(p, LEAVE_USAGE, "input %s is not given, and has no default; see --help", a->about->name);
+  }
+  for (int i = 0; i < p->model->n_dims && !code; i++)
+    if (!p->dim_from[i])
+      code = fail(p, LEAVE_USAGE, "no value for size %s: give -D %s=64, or an input from a file whose shape tells it",
+                  p->model->dim[i], p->model->dim[i]);
+  return code;
+}
+
+/* ---- running ---- */
+
+static int plan(program *p) {
+  ein_config config = {0};
+  config.size = sizeof config;
+  config.threads = p->threads;
+  ein_status status = p->model->create(&config, &p->ctx);
+  if (status == EIN_OK) status = p->model->plan(p->ctx, p->dim);
+  if (status == EIN_OK) return LEAVE_OK;
+  return fail_status(p, status, "", "", p->ctx ? p->model->last_error(p->ctx) : "out of memory");
+}
+
+static int argument_memory(program *p, argument *a, int output, int number) {
+  ein_error err = {EIN_OK, ""};
+  ein_status status = p->model->shape(p->ctx, output, number, a->shape);
+  if (status == EIN_OK)
+    status = ein_shape_size(a->about->name, a->about->dtype, a->about->ndim, a->shape, &a->count, &a->bytes, &err);
+  if (status != EIN_OK) return fail_status(p, status, "", "", err.text);
+  a->data = calloc(a->bytes ? (size_t)a->bytes : 1, 1);
+  if (a->data) return LEAVE_OK;
+  return fail(p, LEAVE_MACHINE, "no memory for %s, of %lld bytes", a->about->name, (long long)a->bytes);
+}
+
+static int read_inputs(program *p) {
+  for (int i = 0; i < p->model->n_inputs; i++) {
+    argument *a = &p->input[i];
+    ein_error err = {EIN_OK, ""};
+    int code = a->spec ? argument_memory(p, a, 0, i) : LEAVE_OK;
+    if (code) return code;
+    ein_status status =
+        a->spec ? ein_source_read(a->spec, a->about->dtype, a->about->ndim, a->shape, a->data, &err) : EIN_OK;
+    if (status != EIN_OK) return fail_status(p, status, "input ", a->about->name, err.text);
+  }
+  return LEAVE_OK;
+}
+
+static ein_tensor *views(const program *p, const argument *list, int n) {
+  ein_tensor *v = memory(p, (size_t)n * sizeof *v);
+  for (int i = 0; i < n; i++) {
+    v[i].data = list[i].data;
+    v[i].device_type = 1;
+    v[i].ndim = list[i].about->ndim;
+    v[i].dtype = list[i].about->dtype;
+    v[i].shape = list[i].shape;
+  }
+  return v;
+}
+
+static int run(program *p) {
+  const ein_model *m = p->model;
+  int code = plan(p);
+  if (!code) code = read_inputs(p);
+  for (int i = 0; i < m->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
+  if (code) return code;
+  ein_status status = m->run(p->ctx, views(p, p->input, m->n_inputs), views(p, p->output, m->n_outputs));
+  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "", "", m->last_error(p->ctx));
+}
+
+/* ---- files ---- */
+
+static int write_together(program *p, int first) {
+  int n = p->model->n_outputs;
+  ein_tensor *view = views(p, p->output, n);
+  ein_named_tensor *list = memory(p, (size_t)n * sizeof *list);
+  size_t count = 0;
+  ein_error err = {EIN_OK, ""};
+  for (int i = first; i < n; i++) {
+    if (!p->output[i].spec || strcmp(p->output[i].spec, p->output[first].spec) != 0) continue;
+    list[count].name = p->output[i].key;
+    list[count++].tensor = view[i];
+  }
+  ein_status status = ein_safetensors_write(p->output[first].spec, count, list, &err);
+  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", p->output[first].about->name, err.text);
+}
+
+static int write_one(program *p, int k) {
+  const argument *a = &p->output[k];
+  ein_error err = {EIN_OK, ""};
+  for (int i = 0; i < k && ends_in(a->spec, ".safetensors"); i++)
+    if (p->output[i].spec && strcmp(p->output[i].spec, a->spec) == 0) return LEAVE_OK; /* with that one */
+  if (ends_in(a->spec, ".safetensors")) return write_together(p, k);
+  ein_status status = ends_in(a->spec, ".npy")
+                          ? ein_npy_write(a->spec, a->about->dtype, a->about->ndim, a->shape, a->data, &err)
+                          : ein_raw_write(a->spec, a->about->dtype, a->about->ndim, a->shape, a->data, &err);
+  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
+}
+
+/* Two outputs in one place would be one output. */
+static int files_apart(program *p) {
+  for (int i = 0; i < p->model->n_outputs; i++)
+    for (int k = 0; k < i; k++) {
+      const argument *a = &p->output[i], *b = &p->output[k];
+      struct stat st;
+      if (a->spec && b->spec && strcmp(a->spec, b->spec) == 0 &&
+          (stat(a->spec, &st) != 0 || !S_ISCHR(st.st_mode)) &&
+          (!ends_in(a->spec, ".safetensors") || strcmp(a->key, b->key) == 0))
+        return fail(p, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", b->about->name,
+                    a->about->name, a->spec);
+    }
+  return LEAVE_OK;
+}
+
+/* ---- outputs as text, as `ein run` shows them ---- */
+
+enum { FULL = 100, EDGE = 3, EDGE_ROW = 6, LINE = 90 };
+
+static int is_float(ein_dtype t) {
+  return t == EIN_F64 || t == EIN_F32 || t == EIN_F16 || t == EIN_BF16;
+}
+
+static double real_at(const argument *a, int64_t k) {
+  switch (a->about->dtype) {
+  case EIN_F64: return ((const double *)a->data)[k];
+  case EIN_F32: return ((const float *)a->data)[k];
+  case EIN_F16: return ein_f16_to_f32(((const uint16_t *)a->data)[k]);
+  default: return ein_bf16_to_f32(((const uint16_t *)a->data)[k]);
+  }
+}
+
+static int64_t int_at(const argument *a, int64_t k) {
+  switch (a->about->dtype) {
+  case EIN_I64: return ((const int64_t *)a->data)[k];
+  case EIN_I32: return ((const int32_t *)a->data)[k];
+  case EIN_I16: return ((const int16_t *)a->data)[k];
+  case EIN_I8: return ((const int8_t *)a->data)[k];
+  default: return ((const uint8_t *)a->data)[k];
+  }
+}
+
+typedef struct text {
+  char s[40];
+} text;
+
+static text real_text(double v) {
+  text t = {""};
+  if (isnan(v)) snprintf(t.s, sizeof t.s, "nan");
+  else if (isinf(v)) snprintf(t.s, sizeof t.s, v < 0 ? "-inf" : "inf");
+  else snprintf(t.s, sizeof t.s - 3, "%.6g", v == 0 ? 0.0 : v);
+  if (isfinite(v) && !strpbrk(t.s, ".e")) strcat(t.s, ".0");
+  return t;
+}
+
+static text element_text(const argument *a, int64_t k) {
+  text t = {""};
+  if (is_float(a->about->dtype)) return real_text(real_at(a, k));
+  if (a->about->dtype == EIN_BOOL) snprintf(t.s, sizeof t.s, "%s", int_at(a, k) ? "true" : "false");
+  else snprintf(t.s, sizeof t.s, "%lld", (long long)int_at(a, k));
+  return t;
+}
+
+typedef struct pen {
+  const argument *a;
+  int width, measuring;
+  int64_t edge; /* so many at each end of the last two axes; 0: all */
+} pen;
+
+static void cell(pen *p, int64_t k, int *column) {
+  text t = element_text(p->a, k);
+  int n = (int)strlen(t.s);
+  if (p->measuring) {
+    if (n > p->width) p->width = n;
+    return;
+  }
+  if (*column + 2 + p->width > LINE && *column > 2) {
+    printf("\n    ");
+    *column = 4;
+  }
+  printf("  %*s", p->width, t.s);
+  *column += 2 + p->width;
+}
+
+static void row(pen *p, int64_t base, int64_t n) {
+  int column = 0, cut = p->edge && n > 2 * p->edge + 1;
+  for (int64_t i = 0; i < n; i++) {
+    if (cut && i == p->edge) {
+      if (!p->measuring) printf("  ...");
+      i = n - p->edge;
+    }
+    cell(p, base + i, &column);
+  }
+  if (!p->measuring) printf("\n");
+}
+
+static void rows(pen *p, int64_t base, int64_t n, int64_t columns) {
+  int cut = p->edge && n > 2 * p->edge + 1;
+  for (int64_t i = 0; i < n; i++) {
+    if (cut && i == p->edge) {
+      if (!p->measuring) printf("  ...\n");
+      i = n - p->edge;
+    }
+    row(p, base + i * columns, columns);
+  }
+}
+
+static const char *label_of(const argument *a, int k) {
+  return a->axes && a->axes->label && a->axes->label[k] ? a->axes->label[k] : "";
+}
+
+/* "i=0, j=2:" over the rows of a slice. */
+static void slice_head(const pen *p, int64_t k, int lead) {
+  int64_t index[EIN_MAX_AXES];
+  if (p->measuring) return;
+  for (int d = lead; d-- > 0; k /= p->a->shape[d]) index[d] = k % p->a->shape[d];
+  for (int d = 0; d < lead; d++) {
+    printf("%s", d ? ", " : "  ");
+    if (*label_of(p->a, d)) printf("%s=%lld", label_of(p->a, d), (long long)index[d]);
+    else printf("axis %d=%lld", d + 1, (long long)index[d]);
+  }
+  printf(":\n");
+}
+
+static void slices(pen *p) {
+  const argument *a = p->a;
+  int rank = a->about->ndim, lead = rank > 2 ? rank - 2 : 0;
+  int64_t n = rank >= 2 ? a->shape[rank - 2] : 1, columns = a->shape[rank - 1], many = 1;
+  for (int d = 0; d < lead; d++) many *= a->shape[d];
+  for (int64_t k = 0; k < many; k++) {
+    if (p->edge && k == 1 && many > 2) {
+      if (!p->measuring) printf("  ...\n");
+      k = many - 1;
+    }
+    if (lead) slice_head(p, k, lead);
+    rows(p, k * n * columns, n, columns);
+  }
+}
+
+static void summary_bool(const argument *a) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < a->count; k++) n += int_at(a, k) != 0;
+  printf("  true: %lld of %lld\n", (long long)n, (long long)a->count);
+}
+
+static double as_real(const argument *a, int64_t k) {
+  return is_float(a->about->dtype) ? real_at(a, k) : (double)int_at(a, k);
+}
+
+/* Over all but NaNs, which are counted. */
+static void summary(const argument *a) {
+  int64_t low = -1, high = -1, nans = 0, n = 0;
+  double sum = 0, lost = 0;
+  for (int64_t k = 0; k < a->count; k++) {
+    double v = as_real(a, k);
+    if (isnan(v)) {
+      nans++;
+      continue;
+    }
+    if (low < 0 || v < as_real(a, low)) low = k;
+    if (high < 0 || v > as_real(a, high)) high = k;
+    double y = v - lost, t = sum + y; /* Kahan's sum */
+    lost = isinf(t) ? 0 : (t - sum) - y;
+    sum = t;
+    n++;
+  }
+  printf("  ");
+  if (n)
+    printf("min %s  max %s  mean %s", element_text(a, low).s, element_text(a, high).s,
+           real_text(sum / (double)n).s);
+  if (nans) printf("%snan: %lld of %lld", n ? "  " : "", (long long)nans, (long long)a->count);
+  printf("\n");
+}
+
+static void show(const argument *a) {
+  pen p = {a, 0, 1, 0};
+  printf("%s", a->about->name);
+  for (int d = 0; d < a->about->ndim; d++)
+    printf("%s%s%s%lld", d ? ", " : "[", label_of(a, d), *label_of(a, d) ? ":" : "", (long long)a->shape[d]);
+  printf("%s : %s", a->about->ndim ? "]" : "", ein_dtype_name(a->about->dtype));
+  if (a->about->ndim == 0) {
+    printf(" = %s\n", element_text(a, 0).s);
+    return;
+  }
+  printf("\n");
+  if (!a->count) return;
+  if (a->count > FULL) p.edge = a->about->ndim == 1 ? EDGE_ROW : EDGE;
+  slices(&p);
+  p.measuring = 0;
+  slices(&p);
+  if (a->count > FULL && a->about->dtype == EIN_BOOL) summary_bool(a);
+  else if (a->count > FULL) summary(a);
+}
+
+/* ---- the whole ---- */
+
+static argument *arguments(const program *p, const ein_argument *about, const ein_axes *axes, int n) {
+  argument *list = memory(p, (size_t)n * sizeof *list);
+  for (int i = 0; i < n; i++) {
+    list[i].about = &about[i];
+    list[i].axes = axes ? &axes[i] : NULL;
+  }
+  return list;
+}
+
+static int leave_outputs(program *p) {
+  int code = LEAVE_OK;
+  for (int i = 0; i < p->model->n_outputs && !code; i++)
+    if (p->output[i].spec) code = write_one(p, i);
+  for (int i = 0; i < p->model->n_outputs && !code; i++)
+    if (!p->output[i].spec) show(&p->output[i]);
+  return code;
+}
+
+static int has_word(char **word, const char *a, const char *b) {
+  for (int i = 1; word[i]; i++)
+    if (strcmp(word[i], a) == 0 || strcmp(word[i], b) == 0) return 1;
+  return 0;
+}
+
+static int work(program *p, char **word) {
+  if (has_word(word, "--help", "-h")) return help(p);
+  if (has_word(word, "--version", "--version")) {
+    printf("%s, by ein %s\n", p->model->source, EIN_VERSION);
+    return LEAVE_OK;
+  }
+  int code = take_words(p, word);
+  if (!code) code = files_apart(p);
+  if (!code) code = bind_inputs(p);
+  if (!code) code = run(p);
+  return code ? code : leave_outputs(p);
+}
+
+int main(int argc, char **word) {
+  program p = {.model = &EIN_MODEL, .name = "program"};
+  const char *slash = argc > 0 && word[0] ? strrchr(word[0], '/') : NULL;
+  if (argc > 0 && word[0]) p.name = slash ? slash + 1 : word[0];
+  p.input = arguments(&p, p.model->input, p.model->input_axes, p.model->n_inputs);
+  p.output = arguments(&p, p.model->output, p.model->output_axes, p.model->n_outputs);
+  p.dim = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim);
+  p.dim_from = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim_from);
+  int code = argc > 0 ? work(&p, word) : LEAVE_USAGE;
+  if (p.ctx) p.model->destroy(p.ctx);
+  if (fflush(stdout) != 0 || ferror(stdout)) code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
+  return code;
+}

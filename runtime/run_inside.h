@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Inside of the runtime under emitted C: what ein_run.c (contexts, plans, runs), views.c (the caller's
+ * tensors) and team.c (threads) share.
+ */
+#ifndef EIN_RUN_INSIDE_H
+#define EIN_RUN_INSIDE_H
+
+#include "ein_run.h"
+
+/* Flags and counters that several threads see. What they guard is read after the threads have met. */
+#if defined(__GNUC__)
+#define EIN_GET(p)      __atomic_load_n(p, __ATOMIC_RELAXED)
+#define EIN_PUT(p, x)   __atomic_store_n(p, x, __ATOMIC_RELAXED)
+#define EIN_TAKE(p, x)  __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
+#else /* there is one thread, and perhaps one that cancels */
+#define EIN_GET(p)      (*(p))
+#define EIN_PUT(p, x)   ((void)(*(p) = (x)))
+#define EIN_TAKE(p, x)  ((*(p) += (x)) - (x))
+#undef EIN_PTHREADS
+#define EIN_ALONE
+#endif
+
+enum { EIN_ALIGN = 64, EIN_MOST_THREADS = 1024 };
+
+/* One ein_parallel: numbers are taken from `next` in portions of `grab`. */
+typedef struct ein_job {
+  ein_ctx *ctx;
+  ein_task *task;
+  uint64_t n, next, grab;
+} ein_job;
+
+typedef struct ein_team ein_team; /* the pool of EIN_PTHREADS */
+
+/* The bytes between the first and the last element of an argument; low == high: none. */
+typedef struct ein_span { uintptr_t low, high; } ein_span;
+
+typedef struct ein_inside {
+  const ein_tables *tables;
+  ein_config config;
+  ein_error error;             /* of the last call */
+  ein_plan plan;
+  int threads, planned;
+  volatile int cancel;         /* set by any thread */
+  volatile int faults;         /* how many; the first one says which: */
+  int fault_site;
+  int64_t fault_index, fault_extent;
+  int64_t *count;              /* of each buffer */
+  int64_t *offset;             /* of each work buffer in the workspace, by its number among them; */
+  int64_t *bytes;              /*   so these */
+  int *first, *last, *order;
+  int *work;                   /*   and its buffer */
+  int n_work;
+  int *input, *output;         /* the buffers of arguments */
+  ein_span *span;              /* of inputs, then outputs */
+  unsigned char *given, *dense; /* by buffer */
+  void *workspace;             /* its own or the caller's; NULL: none */
+  size_t wanted, held;         /* bytes: of the plan, of `workspace` */
+  void *nothing;               /* where tensors without elements lie */
+  size_t size;                 /* of the context's own block */
+  ein_team *team;
+} ein_inside;
+
+static inline const ein_buffer *ein_buffer_of(const ein_ctx *ctx, int buffer) {
+  return &ctx->inside->tables->buffer[buffer];
+}
+
+/* " (attention.ein:5)", or "" where nothing is known. */
+typedef struct ein_where { char text[160]; } ein_where;
+EIN_API ein_where ein_where_of(const char *file, int line);
+
+EIN_API int ein_add_wraps(int64_t a, int64_t b, int64_t *sum);
+EIN_API int ein_mul_wraps(int64_t a, int64_t b, int64_t *product);
+EIN_API void ein_row_major(int ndim, const int64_t *shape, int64_t *stride);
+
+/* views.c: checks the caller's tensors and makes data and strides of their buffers. */
+EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+
+/* team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
+EIN_API ein_status ein_settle(ein_ctx *ctx);
+EIN_API int ein_team_size(const ein_config *config);      /* as many threads as are wanted */
+EIN_API size_t ein_team_bytes(int threads);               /* of a pool */
+EIN_API void ein_team_start(ein_ctx *ctx, void *memory);  /* may leave fewer threads */
+EIN_API void ein_team_end(ein_ctx *ctx);
+
+#endif

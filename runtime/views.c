@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * The caller's tensors, before a run: each is looked at against the plan, and then none may lie on
+ * another that is written. In come borrowed views; the context's data and strides go out, or the first
+ * complaint, which names the argument, its label, and the line of the program.
+ */
+#include "run_inside.h"
+
+#include <stdio.h>
+
+/* One argument in hand. */
+typedef struct ein_view {
+  ein_ctx *ctx;
+  const ein_tensor *tensor;
+  const ein_argument *argument;
+  const ein_buffer *buffer;
+  int number;                  /* the buffer's */
+  const int64_t *shape;        /* as planned */
+  int64_t *stride;
+  ein_where where;
+} ein_view;
+
+static const char *ein_view_kind(const ein_view *v) {
+  return v->buffer->space == 0 ? "input" : "output";
+}
+
+static ein_view ein_view_of(ein_ctx *ctx, int buffer, const ein_tensor *tensor) {
+  const ein_tables *t = ctx->inside->tables;
+  ein_view v;
+  v.ctx = ctx;
+  v.number = buffer;
+  v.buffer = &t->buffer[buffer];
+  v.argument = v.buffer->space == 0 ? &t->input[v.buffer->argument] : &t->output[v.buffer->argument];
+  v.tensor = tensor;
+  v.shape = ctx->shape + v.buffer->at;
+  v.stride = ctx->stride + v.buffer->at;
+  v.where = ein_where_of(v.buffer->file, v.buffer->line);
+  return v;
+}
+
+/* ---- what is said ---- */
+
+/* "label s", or "dimension 2" where labels have no names. */
+typedef struct ein_axis { char text[64]; } ein_axis;
+
+static ein_axis ein_axis_of(const ein_view *v, int axis) {
+  ein_axis a;
+  const char *s = v->buffer->labels;
+  int depth = 0, skip = axis, length = 0;
+  for (; s && *s && skip; s++) {
+    depth += (*s == '(') - (*s == ')');
+    skip -= *s == ',' && depth == 0;
+  }
+  while (s && *s == ' ') s++;
+  for (; s && s[length] && (depth || s[length] != ','); length++) depth += (s[length] == '(') - (s[length] == ')');
+  if (length > 0 && length < 50 && !(length == 1 && *s == '_')) /* which stands for none */
+    snprintf(a.text, sizeof a.text, "label %.*s", length, s);
+  else
+    snprintf(a.text, sizeof a.text, "dimension %d", axis + 1);
+  return a;
+}
+
+#define EIN_REFUSE(v, status, format, ...)                                                         \
+  ein_error_set(&(v)->ctx->inside->error, status, "%s %s: " format "%s", ein_view_kind(v),         \
+                (v)->argument->name, __VA_ARGS__, (v)->where.text)
+
+/* ---- one view ---- */
+
+static ein_status ein_view_shape(const ein_view *v) {
+  const ein_tensor *x = v->tensor;
+  int ndim = v->buffer->ndim;
+  if (x->dtype != v->buffer->dtype)
+    return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %s, but %s is wanted", ein_dtype_name(x->dtype),
+                      ein_dtype_name(v->buffer->dtype));
+  if (x->ndim != ndim)
+    return EIN_REFUSE(v, EIN_ERR_SHAPE, "it has %d dimension%s, but %d %s wanted", (int)x->ndim,
+                      x->ndim == 1 ? "" : "s", ndim, ndim == 1 ? "is" : "are");
+  if (ndim > 0 && !x->shape) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its shape is NULL");
+  for (int k = 0; k < ndim; k++) {
+    if (x->shape[k] == v->shape[k]) continue;
+    ein_axis axis = ein_axis_of(v, k);
+    return EIN_REFUSE(v, EIN_ERR_SHAPE, "%s has the extent %lld, but %lld is wanted", axis.text, (long long)x->shape[k],
+                      (long long)v->shape[k]);
+  }
+  return EIN_OK;
+}
+
+/* The caller's strides, those of row-major order where they are not looked at; in bytes their reach to
+ * both sides. 0: it does not fit the address space. */
+static int ein_view_reach(const ein_view *v, int64_t *low, int64_t *high) {
+  int64_t size = (int64_t)ein_dtype_size(v->buffer->dtype);
+  *low = *high = 0;
+  for (int k = 0; k < v->buffer->ndim; k++) {
+    int64_t reach;
+    if (v->shape[k] > 1 && v->tensor->strides) v->stride[k] = v->tensor->strides[k];
+    if (v->shape[k] <= 1) continue;
+    if (ein_mul_wraps(v->stride[k], v->shape[k] - 1, &reach) || ein_mul_wraps(reach, size, &reach)) return 0;
+    if (reach < 0 ? ein_add_wraps(*low, reach, low) : ein_add_wraps(*high, reach, high)) return 0;
+  }
+  return !ein_add_wraps(*high, size, high);
+}
+
+/* An output's elements are apart if each stride, the smallest first, steps over what those before it reach. */
+static ein_status ein_view_apart(const ein_view *v) {
+  int64_t reach = 0, below = -1; /* strides up to `below` are done */
+  if (v->buffer->space == 0) return EIN_OK;
+  for (;;) {
+    int next = -1;
+    int64_t least = 0;
+    for (int k = 0; k < v->buffer->ndim; k++) {
+      int64_t stride = v->stride[k] < 0 ? -v->stride[k] : v->stride[k];
+      if (v->shape[k] > 1 && stride > below && (next < 0 || stride < least)) next = k, least = stride;
+    }
+    if (next < 0) return EIN_OK;
+    for (int k = 0; k < v->buffer->ndim; k++) { /* all of that stride */
+      if (v->shape[k] <= 1 || (v->stride[k] < 0 ? -v->stride[k] : v->stride[k]) != least) continue;
+      if (least <= reach) {
+        ein_axis axis = ein_axis_of(v, k);
+        return EIN_REFUSE(v, EIN_ERR_ARG, "its elements overlap each other: %s has the stride %lld", axis.text,
+                          (long long)v->stride[k]);
+      }
+      reach += least * (v->shape[k] - 1);
+    }
+    below = least;
+  }
+}
+
+static ein_status ein_view_place(const ein_view *v, ein_span *span) {
+  int64_t low, high;
+  const ein_tensor *x = v->tensor;
+  uintptr_t at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
+  size_t size = ein_dtype_size(v->buffer->dtype);
+  if (!ein_view_reach(v, &low, &high) || x->byte_offset > UINTPTR_MAX || at < (uintptr_t)x->data ||
+      (uint64_t)high > UINTPTR_MAX - at || 0 - (uint64_t)low > at)
+    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides reach out of the address space");
+  if (at % size)
+    return EIN_REFUSE(v, EIN_ERR_ARG, "its data is not aligned to the %d bytes of %s", (int)size,
+                      ein_dtype_name(v->buffer->dtype));
+  v->ctx->data[v->number] = (char *)x->data + x->byte_offset;
+  span->low = at - (uintptr_t)(0 - (uint64_t)low);
+  span->high = at + (uintptr_t)high;
+  return ein_view_apart(v);
+}
+
+static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
+  ein_inside *in = v->ctx->inside;
+  const ein_tensor *x = v->tensor;
+  int k = v->number;
+  span->low = span->high = 0;
+  in->dense[k] = 1;
+  in->given[k] = 1;
+  v->ctx->data[k] = in->nothing;
+  ein_row_major(v->buffer->ndim, v->shape, v->stride);
+  if (!x->data && v->buffer->space == 0 && v->argument->optional) {
+    in->given[k] = 0;
+    return EIN_OK;
+  }
+  if (!x->data && in->count[k] > 0) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its data is NULL");
+  if (x->device_type != 1)
+    return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
+  if (ein_view_shape(v) != EIN_OK) return in->error.status;
+  if (in->count[k] == 0) return EIN_OK;
+  int64_t row_major = 1;
+  for (int axis = v->buffer->ndim - 1; axis >= 0; axis--) {
+    if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) in->dense[k] = 0;
+    row_major *= v->shape[axis];
+  }
+  return ein_view_place(v, span);
+}
+
+/* ---- two views ---- */
+
+/* Runs of bytes at regular distances: a view whose innermost elements touch, taken together. */
+typedef struct ein_runs {
+  uintptr_t low;
+  uint64_t run;                /* bytes */
+  uint64_t step;               /* all runs begin at multiples of it from low; 0: there is one run */
+} ein_runs;
+
+static uint64_t ein_gcd(uint64_t a, uint64_t b) {
+  while (b) {
+    uint64_t c = a % b;
+    a = b;
+    b = c;
+  }
+  return a;
+}
+
+static ein_runs ein_runs_of(const ein_ctx *ctx, int buffer, ein_span span) {
+  const ein_buffer *b = ein_buffer_of(ctx, buffer);
+  uint64_t size = ein_dtype_size(b->dtype);
+  ein_runs r = {span.low, size, 0};
+  unsigned char joined[EIN_MAX_AXES] = {0};
+  for (int again = 1; again;) {
+    again = 0;
+    for (int k = 0; k < b->ndim; k++) {
+      int64_t stride = ctx->stride[b->at + k], extent = ctx->shape[b->at + k];
+      uint64_t bytes = (stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride) * size;
+      if (joined[k] || extent <= 1 || bytes > r.run) continue;
+      r.run += bytes * (uint64_t)(extent - 1); /* where elements overlap, all between them is taken too */
+      joined[k] = 1;
+      again = 1;
+    }
+  }
+  for (int k = 0; k < b->ndim; k++) {
+    int64_t stride = ctx->stride[b->at + k];
+    if (!joined[k] && ctx->shape[b->at + k] > 1)
+      r.step = ein_gcd(r.step, (stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride) * size);
+  }
+  return r;
+}
+
+/* Whether two views may share a byte. Between two runs of `a`, if all distances are multiples of one step, lies
+ * always the same piece of `b`, or none. */
+static int ein_overlap(const ein_ctx *ctx, int buffer_a, ein_span a, int buffer_b, ein_span b) {
+  if (a.low >= b.high || b.low >= a.high) return 0;
+  ein_runs x = ein_runs_of(ctx, buffer_a, a), y = ein_runs_of(ctx, buffer_b, b);
+  if (x.low < y.low) {
+    ein_runs swap = x;
+    x = y;
+    y = swap;
+  }
+  uint64_t step = ein_gcd(x.step, y.step);
+  if (step == 0) return 1;
+  uint64_t between = (x.low - y.low) % step;
+  return !(between >= y.run && x.run <= step - between);
+}
+
+static ein_status ein_view_clash(ein_ctx *ctx, int output, const char *kind, const char *name) {
+  ein_view v = ein_view_of(ctx, output, NULL);
+  return EIN_REFUSE(&v, EIN_ERR_ARG, "it shares memory with %s%s%s", kind, *name ? " " : "", name);
+}
+
+static ein_status ein_views_apart(ein_ctx *ctx) {
+  const ein_inside *in = ctx->inside;
+  const ein_tables *t = in->tables;
+  uintptr_t work = in->config.workspace ? (uintptr_t)in->workspace : 0;
+  for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
+    ein_span a = in->span[k];
+    int buffer = k < t->n_inputs ? in->input[k] : in->output[k - t->n_inputs];
+    if (a.low == a.high) continue;
+    if (work && a.low < work + in->wanted && work < a.high) return ein_view_clash(ctx, buffer, "the workspace", "");
+    if (k < t->n_inputs) continue;
+    for (int i = 0; i < k; i++) {
+      int is_input = i < t->n_inputs;
+      int other = is_input ? in->input[i] : in->output[i - t->n_inputs];
+      if (in->span[i].low != in->span[i].high && ein_overlap(ctx, buffer, a, other, in->span[i]))
+        return ein_view_clash(ctx, buffer, is_input ? "input" : "output",
+                              is_input ? t->input[i].name : t->output[i - t->n_inputs].name);
+    }
+  }
+  return EIN_OK;
+}
+
+EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_inside *in = ctx->inside;
+  const ein_tables *t = in->tables;
+  if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs))
+    return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", inputs || !t->n_inputs ? "outputs" : "inputs");
+  for (int k = 0; k < t->n_inputs; k++) {
+    ein_view v = ein_view_of(ctx, in->input[k], &inputs[k]);
+    if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
+  }
+  for (int k = 0; k < t->n_outputs; k++) {
+    ein_view v = ein_view_of(ctx, in->output[k], &outputs[k]);
+    if (ein_view_bind(&v, &in->span[t->n_inputs + k]) != EIN_OK) return in->error.status;
+  }
+  return ein_views_apart(ctx);
+}

@@ -1,0 +1,137 @@
+#!/bin/sh
+# suite: ci
+# ein build: programs, C, the texts on the way, and what is refused.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+O=--flags=-O0
+
+# ---- a program
+want 0 "$EIN" build sum.ein -o sum $O
+silent
+want 0 ./sum -D N=4 X=iota
+cp out program
+want 0 "$EIN" run sum.ein -D N=4 X=iota
+cmp -s out program || wrong "the program shows its outputs otherwise than ein run"
+want 0 ./sum --help
+shows "X              f32 [i:N]"
+shows "sizes: N"
+want 0 ./sum --version
+shows "sum.ein"
+want 0 ./sum -DN=3 X=ones -o Y=y.npy -o S=s.safetensors:total
+silent
+want 0 "$EIN" einsum "i->i" y.npy
+shows "2.0  2.0  2.0"
+want 0 ./sum X=y.npy -o all=outs/ --threads 2
+want 0 cmp outs/Y.npy outs/Y.npy
+want 0 ./sum X=y.npy --threads=1 -o Y=/dev/null
+shows "S : f32 = 6.0"
+want 2 ./sum X=iota
+says "no value for size N"
+want 2 ./sum -D N=4
+says "input X is not given"
+want 2 ./sum -D M=4 X=iota
+want 2 ./sum -D N=-4 X=iota
+want 2 ./sum -D N=4 Z=iota
+want 2 ./sum -D N=4 X=iota -o Y=y.txt
+want 2 ./sum -D N=4 X=iota -o all=one.npy/ -o Y=one.npy/S.npy
+want 2 ./sum --threads 0 -D N=4 X=iota
+want 2 ./sum --nothing
+want 4 ./sum X=nowhere.npy
+want 1 ./sum -D N=4 X=y.npy
+says "N is 4 by -D, but 3 by axis 1 of y.npy"
+want 4 sh -c './sum -D N=4 X=iota >/dev/full'
+want 0 "$EIN" build mat.ein -o mat $O
+want 0 ./mat
+cp out program
+want 0 "$EIN" run mat.ein
+cmp -s out program || wrong "a default is another in the program"
+want 0 "$EIN" build sum.ein -o sum4 -D N=4 $O
+want 0 ./sum4 X=iota
+shows "S : f32 = 6.0"
+echo 'input P[i:3] : i64 = i + 2
+input X[i:3] : f32 = i
+output Y[i] = X[P[i]]
+assert all[i] (Y[i] < 10), "all is small"' >gather.ein
+want 0 "$EIN" build gather.ein -o gather $O
+want 1 ./gather
+says "gather.ein:3"
+want 0 ./gather P=iota
+want 1 ./gather P=iota X=const:20
+says "all is small"
+
+# ---- C
+want 0 "$EIN" build sum.ein --emit=c -o -
+cp out one.c
+want 0 "$EIN" build sum.ein --emit=c -o again.c
+cmp -s one.c again.c || wrong "the same program gives other bytes"
+grep -q "$work" one.c && wrong "the C names a folder of this machine"
+want 0 "$EIN" build sum.ein --emit=c -o text/ --prefix other
+[ -f text/other.c ] && [ -f text/other.h ] || wrong "--emit=c into a folder writes .c and .h"
+grep -q other_run text/other.h || wrong "--prefix is not heard"
+want 2 "$EIN" build sum.ein --emit=c --prefix 1x
+want 2 "$EIN" build sum.ein --emit=c --prefix while
+want 2 "$EIN" build sum.ein --emit=fortran
+
+# ---- texts
+for stop in graph task loop; do
+  want 0 "$EIN" build sum.ein --stop=$stop -o sum.$stop
+  want 0 "$EIN" build sum.$stop --stop=$stop -o -
+  cmp -s out sum.$stop || wrong "the text of a reread $stop is another"
+  want 0 "$EIN" build sum.ein --stop=$stop --roundtrip -o -
+  cmp -s out sum.$stop || wrong "--roundtrip changes the $stop"
+  want 0 "$EIN" build sum.$stop --emit=c -o $stop.c
+  sed "s/sum\.$stop/sum.ein/" $stop.c | grep -v 'source .*hash' >got.c
+  grep -v 'source .*hash' one.c >want.c
+  cmp -s got.c want.c || wrong "from sum.$stop comes other C than from sum.ein"
+done
+want 2 "$EIN" build sum.task --stop=graph
+want 2 "$EIN" build sum.task --stop=task -D N=4
+want 2 "$EIN" run sum.task
+echo 'taskgraph 1
+nonsense' >junk.task
+want 1 "$EIN" build junk.task --stop=loop
+echo 'no loop' >junk.loop
+want 1 "$EIN" build junk.loop --stop=loop
+want 4 "$EIN" build nowhere.task --stop=task
+
+# ---- what is refused
+want 2 "$EIN" build sum.ein
+says "-o"
+want 2 "$EIN" build sum.ein --lib
+want 2 "$EIN" build sum.ein -o .
+want 2 "$EIN" build sum.ein --lib --emit=c -o x
+want 4 "$EIN" build sum.ein -o nowhere/sum
+want 4 "$EIN" build sum.ein -o sum --cc=no-such-compiler
+says "no-such-compiler"
+want 4 "$EIN" build sum.ein -o other $O --flags=-no-such-flag
+says "the C compiler"
+[ -e other ] && wrong "a failed build left something"
+ls -a | grep -q '^\.ein-' && wrong "a folder for the build is left"
+
+# ---- running at once
+want 0 "$EIN" run sum.ein -D N=4 X=iota --target=c $O --threads 2
+cp out c
+want 0 "$EIN" run sum.ein -D N=4 X=iota --target=eval
+cmp -s out c || wrong "--target=c shows other outputs"
+want 0 "$EIN" run sum.ein -D N=5 X=iota --target=c $O -v
+says "compiled before"
+[ "$(ls cache/ein | wc -l)" = 1 ] || wrong "one program, one file in the cache"
+for f in cache/ein/*; do echo junk >"$f"; done
+want 0 "$EIN" run sum.ein -D N=5 X=iota --target=c $O
+want 0 "$EIN" run sum.ein -D N=6 X=iota --target=c $O --flags=-O1
+[ "$(ls cache/ein | wc -l)" = 2 ] || wrong "other flags are another file in the cache"
+want 0 "$EIN" cache clear
+[ "$(ls cache/ein | wc -l)" = 0 ] || wrong "the cache is not empty"
+want 2 "$EIN" cache
+chmod 777 cache/ein
+want 0 "$EIN" run sum.ein -D N=4 X=iota --target=c $O
+[ "$(ls cache/ein | wc -l)" = 0 ] || wrong "a folder that others may write is used"
+want 1 "$EIN" run gather.ein --target=c $O
+says "gather.ein:3"
+want 2 "$EIN" run sum.ein X=iota --target=c $O
+says "-D N="
+want 0 "$EIN" run sum.ein X=y.npy --target=c $O -o Y=z.npy
+want 0 "$EIN" einsum "i->i" z.npy
+shows "4.0"
+finish

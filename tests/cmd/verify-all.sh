@@ -1,0 +1,23 @@
+#!/bin/sh
+# suite: ci
+# Every program that is run as a test, compiled and compared with the evaluator, from the folder it lies in. VERIFY_FLAGS
+# are words for ein verify (default --flags=-O1); VERIFY_ONLY a pattern of files.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+checked=0
+for file in "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/samples/*.ein; do
+  case $file in *${VERIFY_ONLY:-}*) ;; *) continue ;; esac
+  cd "${file%/*}" || exit 1
+  args=$(sed -n '1,3s/^# args: //p' "$file")
+  # shellcheck disable=SC2086
+  "$EIN" verify ${VERIFY_FLAGS:---flags=-O1} $args "${file##*/}" >"$work/out" 2>&1 || {
+    wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+  }
+  checked=$((checked + 1))
+done
+cd "$work" || exit 1
+[ -n "${VERIFY_ONLY:-}" ] || [ $checked -ge 240 ] || wrong "only $checked programs"
+finish

@@ -1,0 +1,55 @@
+#!/bin/sh
+# suite: ci
+# ein verify: agreement, disagreement, and failures that must be the same.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+O=--flags=-O0
+
+want 0 "$EIN" verify sum.ein -D N=5 X=iota $O
+shows "abs 0"
+want 0 "$EIN" verify sum.ein -D N=5 $O
+want 2 "$EIN" verify sum.ein $O
+want 0 "$EIN" verify mat.ein $O --flags=-O2 --threads 2
+[ "$(grep -c 'cc -O' out)" = 2 ] || wrong "two sets of flags are two runs"
+second=
+for c in clang clang-19 gcc; do command -v $c >/dev/null && second=$c; done
+[ -z "$second" ] || want 0 "$EIN" verify mat.ein $O --cc=cc,$second
+want 4 "$EIN" verify mat.ein $O --cc=no-such-compiler
+want 2 "$EIN" verify
+
+# Numbers that any other order of adding changes: a bound of 0 is too strict, one of 1 is not.
+echo 'input X[i:1000] : f32
+output S = sum[i] X[i] * X[i] / 3
+# verify: 1
+# run: X=randn:seed=3' >near.ein
+want 0 "$EIN" verify near.ein $O
+echo '# verify: often' >>near.ein
+want 1 "$EIN" verify near.ein $O
+says "near.ein:5"
+
+echo 'input P[i:3] : i64 = i + 2
+input X[i:3] : f32 = i
+output Y[i] = X[P[i]]
+# expect-error: out of range' >gather.ein
+want 0 "$EIN" verify gather.ein $O
+shows "both fail"
+want 0 "$EIN" verify gather.ein P=iota $O
+echo 'input X[i:3] : f32 = i
+assert all[i] (X[i] < 2), "small"
+output Y[i] = X[i]' >claim.ein
+want 0 "$EIN" verify claim.ein $O
+shows "both fail"
+echo 'output' >broken.ein
+want 1 "$EIN" verify broken.ein $O
+
+# Arithmetic that is wrong is found out: the runtime's own, with one number of its generator spoiled.
+: "${EIN_RUNTIME:=$(dirname "$EIN")/../runtime}"
+[ -d "$EIN_RUNTIME" ] || EIN_RUNTIME=$(dirname "$EIN")/../share/ein/runtime
+mkdir spoiled
+for f in "$EIN_RUNTIME"/*.[ch]; do sed 's/0xD2511F53u/0xD2511F55u/' "$f" >"spoiled/${f##*/}"; done
+echo 'output U[i:9] = uniform[i](7)' >random.ein
+want 0 "$EIN" verify random.ein $O
+want 1 env EIN_RUNTIME="$work/spoiled" "$EIN" verify random.ein $O
+shows "WRONG at 9 of 9: U[0]"
+finish

@@ -1,0 +1,404 @@
+/* tests/loop/test_loop.c - Loop: its text comes back equal in all fields, each invariant that is broken is reported,
+ * malformed texts are refused with their complaint, and any bytes are read or refused in peace. */
+#include <stdlib.h>
+
+#include "../../codegen/loop.h"
+#include "tap.h"
+
+static LoopProgram *read_text(Arena *a, const char *text, size_t len, Diags *d) {
+  return loop_read(a, strings_new(a), source_new(a, "x.loop", text, len), d);
+}
+
+static LoopProgram *read_well(Arena *a, const char *text) {
+  Diags *d = diags_new(a);
+  LoopProgram *p = read_text(a, text, strlen(text), d);
+  Buf b = buf_new(a);
+  diags_text(d, &b, false);
+  if (!p || d->errors) tap_text("complaints", b.s);
+  return d->errors ? NULL : p;
+}
+
+/* The law, over another pool of strings and expressions. */
+static bool comes_back(const LoopProgram *p) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
+  loop_print(&text, p);
+  LoopProgram *q = read_text(a, text.s, text.len, d);
+  bool ok = q && loop_equal(p, q, &why) && loop_equal(q, p, &why) && loop_check(q, &why);
+  if (q) loop_print(&again, q);
+  ok = ok && strcmp(text.s, again.s) == 0;
+  if (!ok) {
+    diags_text(d, &why, false);
+    tap_text("why", why.s);
+    tap_text("text", text.s);
+  }
+  arena_free(a);
+  return ok;
+}
+
+/* ---- a text with everything in it --------------------------------------------------------------- */
+
+static const char full[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  dim N\n"
+    "  buffer %0 input 0 X[$N, 64] : f32\n"
+    "  buffer %1 input 1 tok[$N] : i64\n"
+    "  buffer %2 output 0 Y[$N] : f32\n"
+    "  buffer %3 work n[] : i64 alive 0..4\n"
+    "  buffer %4 work y[$N] : f32 alive 1..5\n"
+    "  input X = %0\n"
+    "  input tok = %1\n"
+    "  output Y = %2\n"
+    "  kernel 0 n outer 0 {\n"
+    "    stage n[] : i64 = 3 to %3[]\n"
+    "  }\n"
+    "  zero 1 %4\n"
+    "  repeat 2..4 t < %3 {\n"
+    "    kernel 3 y outer 1 {\n"
+    "      stage y[i:$N] : f32 = sum:f32[j:64] (%0[%1[i], j] * f32(@t)) to %4[i]\n"
+    "    }\n"
+    "  }\n"
+    "  kernel 5 Y outer 0 {\n"
+    "    stage Y[i:$N] : f32 = %4[i] to %2[i]\n"
+    "  }\n"
+    "}\n"
+    "site 0 \"index 1 of X, read for y\" @\"x.ein\":3:4\n"
+    "site 1 \"never\"\n"
+    "kernel n step 0 work 1 {\n"
+    "  buffer n = %3 : i64 [] written\n"
+    "  n[] = 3\n"
+    "}\n"
+    "kernel y step 3 work ($N * 64) @\"x.ein\":2:1 {\n"
+    "  note \"y[i] = sum[j] X[tok[i],j] * f32(t)\"\n"
+    "  note \"\"\n"
+    "  buffer X = %0 : f32 [$N, 64]\n"
+    "  buffer tok = %1 : i64 [$N]\n"
+    "  buffer y = %4 : f32 [$N] written\n"
+    "  register acc : f32 [8]\n"
+    "  register v : i64 []\n"
+    "  register s : f32 []\n"
+    "  stack row : f32 [64]\n"
+    "  scratch far : f64 [$N]\n"
+    "  loops i j l k u\n"
+    "  for i < $N thread {\n"
+    "    let v = within(tok[i], $N, 0)\n"
+    "    var acc = 0.0:f32\n"
+    "    var row\n"
+    "    var far\n"
+    "    for j < 64 step 8 {\n"
+    "      for l < (j + 8) from j vector {\n"
+    "        row[l] = (X[v[], l] * f32(@t0))\n"
+    "      }\n"
+    "      for k < 8 unroll {\n"
+    "        acc[k] = (acc[k] + row[(j + k)])\n"
+    "      }\n"
+    "    }\n"
+    "    far[i] = f64(acc[0])\n"
+    "    if (v[] < 2) {\n"
+    "      var s = acc[1]\n"
+    "      for u < 4 from 2 unroll {\n"
+    "        s[] = (s[] + acc[u])\n"
+    "      }\n"
+    "      y[i] = s[]\n"
+    "    } else {\n"
+    "      y[i] = f32(far[i])\n"
+    "    }\n"
+    "  }\n"
+    "}\n"
+    "kernel Y step 5 work $N {\n"
+    "  buffer w = %4 : f32 [$N]\n"
+    "  buffer Y = %2 : f32 [$N] written\n"
+    "  loops i\n"
+    "  for i < $N vector {\n"
+    "    Y[i] = w[i]\n"
+    "  }\n"
+    "}\n";
+
+static void check_full(void) {
+  Arena *a = arena_new();
+  LoopProgram *p = read_well(a, full);
+  Buf text = buf_new(a), out = buf_new(a);
+  if (!OK(p, "a text with everything in it reads")) return;
+  loop_print(&text, p);
+  OK_STR(text.s, full, "and prints as it was");
+  if (!OK(loop_check(p, &out), "and is sound")) tap_text("check", out.s);
+  OK(comes_back(p), "and comes back");
+  arena_free(a);
+}
+
+/* ---- what the checker reports ------------------------------------------------------------------- */
+
+/* `text` with the first `from` replaced; NULL where it does not stand in it. */
+static char *replaced(Arena *a, const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  return at ? arena_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
+}
+
+typedef struct Break { const char *from, *to, *say; } Break;
+
+static const Break breaks[] = {
+    {"buffer %3 work n[] : i64 alive 0..4", "buffer %3 work n[] : i64 alive 0..1", "buffer %3 is used at step 2"},
+    {"kernel y step 3", "kernel y step 2", "kernel y: there is no kernel in the tasks at step 2"},
+    {"kernel y step 3", "kernel y step 0", "kernel y: there is another kernel for step 0"},
+    {"kernel n step 0 work 1 {", "kernel n step 0 work 1.5 {", "kernel n: its work is no i64 over dims alone"},
+    {"kernel n step 0 work 1 {", "kernel n step 0 {", "kernel n: its work is no i64 over dims alone"},
+    {"kernel n step 0 work 1 {", "kernel n step 0 work $M {", "kernel n: dim M is not declared"},
+    {"kernel n step 0", "kernel int step 0", "loops: a kernel has a name that is none in C: int"},
+    {"kernel n step 0", "kernel n' step 0", "loops: a kernel has a name that is none in C: n'"},
+    {"kernel n step 0", "kernel Y step 0", "loops: two things are called Y"},
+    {"  loops i\n  for i < $N vector {\n    Y[i] = w[i]", "  loops for\n  for for < $N vector {\n    Y[for] = w[for]",
+     "kernel Y: a loop variable has a name that is none in C: for"},
+    {"register s : f32 []", "register 9s : f32 []", NULL},
+    {"buffer w = %4", "buffer w = %9", "kernel Y: w is buffer %9, of 5"},
+    {"buffer w = %4 : f32 [$N]", "buffer w = %4 : f32 [3]", "kernel Y: w is not like buffer %4"},
+    {"buffer w = %4 : f32 [$N]", "buffer w = %4 : f32 [$N]\n  buffer z = %4 : f32 [$N]", "kernel Y: two places are buffer %4"},
+    {"buffer X = %0 : f32 [$N, 64]", "buffer X = %0 : f32 [$N, 64] written", "kernel y: X is written and an input"},
+    {"buffer Y = %2 : f32 [$N] written", "buffer Y = %2 : f32 [$N]", "kernel Y: Y is stored to and not written"},
+    {"register acc : f32 [8]", "register acc : f32 [$N]", "kernel y: acc is not of a constant size up to 16384 bytes"},
+    {"stack row : f32 [64]", "stack row : f32 [4097]", "kernel y: row is not of a constant size up to 16384 bytes"},
+    {"stack row : f32 [64]", "stack row : f32 [4096, 9223372036854775807]", "kernel y: row is not of a constant size"},
+    {"register acc : f32 [8]", "register acc : f32 [8, 1]", "kernel y: acc has rank 2 and is a register"},
+    {"scratch far : f64 [$N]", "scratch far : f64 [$M]", "kernel y: dim M is not declared"},
+    {"for j < 64 step 8", "for j < 64 step 0", "kernel y: a loop's step is 0"},
+    {"for j < 64 step 8", "for j < 64 step 8 thread", "kernel y: a thread loop stands in a thread loop"},
+    {"  for i < $N vector {\n    Y[i] = w[i]\n  }\n", "  if true {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
+     "kernel Y: a loop inside of a block is bound to threads"},
+    {"for j < 64 step 8", "for j < 64.0 step 8", "kernel y: where a loop ends is f64 and not i64"},
+    {"for j < 64 step 8", "for j < k step 8", "kernel y: loop variable k stands outside of its loop"},
+    {"for j < 64 step 8", "for i < 64 step 8", "kernel y: two loops have the variable i"},
+    {"for k < 8 unroll", "for k < $N unroll", "kernel y: a loop is unrolled and its length is no constant"},
+    {"for k < 8 unroll", "for k < 8 from j unroll", "kernel y: a loop is unrolled and its length is no constant"},
+    {"acc[u])", "acc[k])", "kernel y: loop variable k stands outside of its loop"},
+    {"acc[u])", "acc[u, 0])", "kernel y: acc has rank 1 and is read with 2 indices"},
+    {"y[i] = f32(far[i])", "y[i] = s[]", "kernel y: s is read where it is not there"},
+    {"y[i] = f32(far[i])", "y[i] = far[i]", "kernel y: what is stored is f64 and not f32"},
+    {"y[i] = f32(far[i])", "y[] = f32(far[i])", "kernel y: y has rank 1 and is stored to with 0 indices"},
+    {"y[i] = f32(far[i])", "y[1.5] = f32(far[i])", "kernel y: an index of a store is f64 and not i64"},
+    {"y[i] = f32(far[i])", "s[] = f32(far[i])", "kernel y: s is stored to where it is not there"},
+    {"y[i] = f32(far[i])", "v[] = 3", "kernel y: v is stored to and keeps one value"},
+    {"    var row\n", "", "kernel y: row is stored to where it is not there"},
+    {"    var row\n", "    var row\n    var row\n", "kernel y: row comes to be twice"},
+    {"    var row\n", "    var X\n", "kernel y: X is a buffer and does not come to be"},
+    {"    var row\n", "    var row = 1\n", "kernel y: row is i64 and not f32"},
+    {"    var row\n", "    let row = 1.0:f32\n", "kernel y: row is no scalar register"},
+    {"  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    var acc = 0.0:f32\n",
+     "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n", "kernel y: acc is stored to by many threads"},
+    {"within(tok[i], $N, 0)", "within(tok[i], $N, 2)", "kernel y: `within` says what no site says"},
+    {"within(tok[i], $N, 0)", "within(tok[i], $N, i)", "kernel y: `within` says what no site says"},
+    {"@t0", "@t1", "kernel y: loop variable of depth 1 in 1 repeats"},
+    {"if (v[] < 2)", "if v[]", "kernel y: a condition is i64 and not bool"},
+    {"kernel Y step 5 work $N {", "kernel y step 5 work $N {", "loops: two things are called y"},
+};
+
+static bool reports(const LoopProgram *p, const char *say) {
+  Buf out = buf_new(p->arena);
+  bool sound = loop_check(p, &out);
+  bool ok = !sound && out.s && strstr(out.s, say);
+  if (!ok) tap_text(say, out.s);
+  return ok;
+}
+
+static void check_breaks(void) {
+  for (size_t i = 0; i < COUNT(breaks); i++) {
+    Arena *a = arena_new();
+    const Break *b = &breaks[i];
+    char *text = replaced(a, full, b->from, b->to);
+    if (b->say) {
+      LoopProgram *p = text ? read_well(a, text) : NULL;
+      OK(p && reports(p, b->say), "reported: %s", b->say);
+    } else {
+      OK(!read_text(a, text, strlen(text), diags_new(a)), "refused already: %s", b->to);
+    }
+    arena_free(a);
+  }
+}
+
+/* What no text can say. */
+typedef void Spoil(LoopProgram *p);
+static LoopKernel *kernel_y(LoopProgram *p) { return p->kernels.at[1]; }
+static LoopStmt *threads(LoopProgram *p) { return kernel_y(p)->body.at[0]; }
+static void spoil_missing(LoopProgram *p) { p->kernels.len--; }
+static void spoil_site(LoopProgram *p) { p->sites.at[0].text = NULL; }
+static void spoil_note(LoopProgram *p) { kernel_y(p)->note.at[0] = NULL; }
+static void spoil_name(LoopProgram *p) { kernel_y(p)->places.at[0].name = NULL; }
+static void spoil_same(LoopProgram *p) { kernel_y(p)->places.at[0].name = kernel_y(p)->var.at[0]; }
+static void spoil_space(LoopProgram *p) { kernel_y(p)->places.at[0].space = (LoopSpace)9; }
+static void spoil_buffer(LoopProgram *p) { kernel_y(p)->places.at[3].buffer = 1; }
+static void spoil_var(LoopProgram *p) { threads(p)->var = 77; }
+static void spoil_vars(LoopProgram *p) { kernel_y(p)->var.len = 1; }
+static void spoil_bind(LoopProgram *p) { threads(p)->bind = (LoopBind)9; }
+static void spoil_cond(LoopProgram *p) { threads(p)->cond = expr_bool(p->tasks->exprs, true); }
+static void spoil_value(LoopProgram *p) { threads(p)->value = threads(p)->hi; }
+static void spoil_let(LoopProgram *p) { threads(p)->body.at[0]->value = NULL; }
+static void spoil_step(LoopProgram *p) { threads(p)->body.at[0]->step = 1; }
+static void spoil_at(LoopProgram *p) { threads(p)->body.at[0]->n_at = 1; }
+static void spoil_place(LoopProgram *p) { threads(p)->body.at[0]->place = 99; }
+static void spoil_kind(LoopProgram *p) { threads(p)->body.at[0]->kind = (LoopKind)9; }
+static void spoil_hi(LoopProgram *p) { threads(p)->hi = NULL; }
+static void spoil_read(LoopProgram *p) {
+  threads(p)->hi = expr_read(p->tasks->exprs, DT_I64, 99, 0, NULL);
+}
+static void spoil_dtype(LoopProgram *p) {
+  const Expr *i = expr_label(p->tasks->exprs, 0);
+  threads(p)->body.at[0]->value = expr_read(p->tasks->exprs, DT_I64, 2, 1, &i);
+}
+
+static const struct { Spoil *spoil; const char *say; } spoils[] = {
+    {spoil_missing, "loops: there are 3 kernels in the tasks and 2 in loops"},
+    {spoil_site, "loops: site 0 says nothing"},
+    {spoil_note, "kernel y: note 0 is missing"},
+    {spoil_name, "kernel y: a place has a name that is none in C: (none)"},
+    {spoil_same, "kernel y: two things are called i"},
+    {spoil_space, "kernel y: X has no space, no dtype or no shape"},
+    {spoil_buffer, "kernel y: acc is no buffer and has the number of one"},
+    {spoil_var, "kernel y: a loop has variable 77, of 5"},
+    {spoil_vars, "kernel y: a loop has variable 1, of 1"},
+    {spoil_bind, "kernel y: a loop is bound to nothing"},
+    {spoil_cond, "kernel y: a statement has what only an if has"},
+    {spoil_value, "kernel y: a loop or an if has a place or a value"},
+    {spoil_let, "kernel y: v is missing"},
+    {spoil_step, "kernel y: a statement has what only a loop has"},
+    {spoil_at, "kernel y: a statement has indices and is no store"},
+    {spoil_place, "kernel y: place 99, of 8"},
+    {spoil_kind, "kernel y: a statement is of no kind"},
+    {spoil_hi, "kernel y: where a loop ends is missing"},
+    {spoil_read, "kernel y: place 99 is read, of 8"},
+    {spoil_dtype, "kernel y: y is f32 and is read as i64"},
+};
+
+static void check_spoils(void) {
+  for (size_t i = 0; i < COUNT(spoils); i++) {
+    Arena *a = arena_new();
+    LoopProgram *p = read_well(a, full), *q = read_well(a, full);
+    Buf why = buf_new(a);
+    if (p) spoils[i].spoil(p);
+    OK(p && reports(p, spoils[i].say), "reported: %s", spoils[i].say);
+    bool compare = p && spoils[i].spoil != spoil_at; /* of what is not there */
+    OK(!compare || !loop_equal(q, p, &why), "and not equal to what it was: %s", why.s ? why.s : "");
+    arena_free(a);
+  }
+}
+
+/* ---- what the reader refuses -------------------------------------------------------------------- */
+
+typedef struct Refused { const char *from, *to, *code, *say; } Refused;
+
+static const Refused refused[] = {
+    {"loop 1", "loop 2", "E901", "wanted the line `loop 1` first"},
+    {"tasks {", "task {", "E903", "wanted `tasks` here"},
+    {"  taskgraph 1", "  taskgraph 2", "E901", "wanted the line `taskgraph 1` here"},
+    {"  }\n}\nsite 0", "  }\nsite 0", "E902", "wanted a line that begins with"},
+    {"site 1 ", "site 2 ", "E908", "the next site's number is from 1 to 1"},
+    {"site 1 \"never\"", "site 1 never", "E903", "wanted a string in quotes here"},
+    {"kernel n step 0", "kernel n 0", "E903", "wanted `step` here"},
+    {"  n[] = 3", "  n[] 3", "E903", "wanted `=` here"},
+    {"  n[] = 3", "  m[] = 3", "E905", "m is none of this kernel's places"},
+    {"  n[] = 3", "  let m = 3", "E905", "m is none of this kernel's places"},
+    {"  n[] = 3", "  site 3", "E909", "`site` does not stand in a kernel"},
+    {"  n[] = 3", "  nothing", "E902", "wanted a line that begins with for, let"},
+    {"  n[] = 3", "  n[] = (m[] + 3)", "E904", "no such node to read"},
+    {"  n[] = 3", "  n[] = %3[]", "E904", "no such node to read"},
+    {"  n[] = 3", "  n[] = #0", "E904", "#0 and #1 stand in monoids only"},
+    {"  n[] = 3", "  n[] = @t", "E904", "no such loop variable"},
+    {"  n[] = 3", "  } else {", "E903", "wanted the end of the line here"},
+    {"      }\n    }\n    far", "      } else {\n      }\n    }\n    far", "E909", "there is no `if` for this `else`"},
+    {"for j < 64", "for q < 64", "E905", "q is none of this kernel's loop variables"},
+    {"for j < 64 step 8", "for j < 64 step 99999999999999999999", "E908", "a step is from"},
+    {"loops i j l", "loops i j i", "E911", "i stands for something in this kernel already"},
+    {"register s : f32 []", "register acc : f32 []", "E911", "acc stands for something in this kernel already"},
+    {"register s : f32 []", "register s : f33 []", "E907", "wanted a dtype here"},
+    {"register s : f32 []", "register s : f32 [1.5]", "E907", "a size is i64"},
+    {"for i < $N thread {", "for i < $N threads {", "E903", "wanted `{` here"},
+    {"    Y[i] = w[i]\n  }\n}\n", "    Y[i] = w[i]\n", "E909", "wanted `}` for kernel Y"},
+};
+
+static void check_refused(void) {
+  for (size_t i = 0; i < COUNT(refused); i++) {
+    Arena *a = arena_new();
+    const Refused *r = &refused[i];
+    char *text = replaced(a, full, r->from, r->to);
+    Diags *d = diags_new(a);
+    LoopProgram *p = text ? read_text(a, text, strlen(text), d) : NULL;
+    Buf b = buf_new(a);
+    diags_text(d, &b, false);
+    bool ok = text && !p && d->all.len && strcmp(diag_info(d->all.at[0]->code)->code, r->code) == 0 &&
+              strstr(d->all.at[0]->text, r->say);
+    if (!OK(ok, "refused with %s: %s", r->code, r->say)) tap_text("complaints", b.s);
+    arena_free(a);
+  }
+}
+
+/* What hangs on a line that failed is passed over in silence. */
+static void check_silence(void) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  char *text = replaced(a, full, "register acc : f32", "register acc : f33");
+  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about");
+  arena_free(a);
+}
+
+/* ---- any bytes ---------------------------------------------------------------------------------- */
+
+static const char small[] =
+    "loop 1\ntasks {\ntaskgraph 1\ndim N\nbuffer %0 output 0 Y[$N] : f32\noutput Y = %0\nkernel 0 Y outer 0 {\n"
+    "stage Y[i:$N] : f32 = 0.0:f32 to %0[i]\n}\n}\nsite 0 \"a\" @\"f\":1:2\nkernel Y step 0 work $N {\nnote \"b\"\n"
+    "buffer Y = %0 : f32 [$N] written\nregister r : f32 [4]\nloops i k\nfor i < $N step 4 thread {\nvar r = 0.0:f32\n"
+    "for k < (i + 4) from i unroll {\nif (within(k, $N, 0) < 3) {\nY[k] = r[0]\n} else {\nY[i] = r[(k - i)]\n}\n}\n}\n}\n";
+
+static void check_broken(void) {
+  static const char with[] = "\0\n\"%[&(:= 9$@{}\\\xff-.";
+  size_t len = strlen(small);
+  uint32_t well = 0, tried = 0, back = 0;
+  Arena *all = arena_new();
+  LoopProgram *p = read_well(all, small);
+  OK(p && comes_back(p), "a small text comes back");
+  for (size_t i = 0; i < len; i++)
+    for (size_t k = 0; k <= sizeof with; k++) {
+      Arena *a = arena_new();
+      char *s = arena_copy(a, small, len + 1);
+      if (k < sizeof with) s[i] = with[k];
+      Diags *d = diags_new(a);
+      LoopProgram *q = read_text(a, s, k == sizeof with ? i : len, d);
+      Buf out = buf_new(a);
+      bool sound = q && loop_check(q, &out);
+      well += (q != NULL) == (d->errors == 0);
+      back += !sound || comes_back(q);
+      tried++;
+      arena_free(a);
+    }
+  OK_INT(well, tried, "any one byte changed, and any prefix: read or complained about");
+  OK_INT(back, tried, "and what is sound comes back");
+  arena_free(all);
+}
+
+/* Nesting that no kernel has. */
+static void check_depth(void) {
+  Arena *a = arena_new();
+  for (uint32_t deep = 1000; deep <= 1001; deep++) {
+    Buf b = buf_new(a);
+    buf_str(&b, "loop 1\ntasks {\ntaskgraph 1\n}\nkernel k step 0 {\n");
+    for (uint32_t i = 0; i < deep; i++) buf_str(&b, "if true {\n");
+    for (uint32_t i = 0; i < deep; i++) buf_str(&b, "}\n");
+    buf_str(&b, "}\n");
+    Diags *d = diags_new(a);
+    LoopProgram *p = read_text(a, b.s, b.len, d);
+    OK((p != NULL) == (deep == 1000), "%u blocks in one another are %s", deep, deep == 1000 ? "read" : "refused");
+    Buf out = buf_new(a);
+    if (p) OK(!loop_check(p, &out) && strstr(out.s, "there is no kernel in the tasks at step 0"), "and checked");
+  }
+  arena_free(a);
+}
+
+int main(void) {
+  check_full();
+  check_breaks();
+  check_spoils();
+  check_refused();
+  check_silence();
+  check_broken();
+  check_depth();
+  return DONE();
+}

@@ -1,0 +1,449 @@
+/* tests/task/test_task.c - the TaskGraph: its text comes back equal in all fields, each invariant that is broken is
+ * reported, malformed texts are refused with their complaint, and any bytes are read or refused in peace. */
+#include <stdlib.h>
+
+#include "task/task.h"
+#include "tap.h"
+
+static TaskGraph *read_text(Arena *a, const char *text, size_t len, Diags *d) {
+  return task_read(a, strings_new(a), source_new(a, "x.task", text, len), d);
+}
+
+static TaskGraph *read_well(Arena *a, const char *text) {
+  Diags *d = diags_new(a);
+  TaskGraph *t = read_text(a, text, strlen(text), d);
+  Buf b = buf_new(a);
+  diags_text(d, &b, false);
+  if (!t || d->errors) tap_text("complaints", b.s);
+  return d->errors ? NULL : t;
+}
+
+/* The law, over another pool of strings and expressions. */
+static bool comes_back(const TaskGraph *t) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
+  task_print(&text, t);
+  TaskGraph *u = read_text(a, text.s, text.len, d);
+  bool ok = u && task_equal(t, u, &why) && task_equal(u, t, &why) && task_check(u, &why);
+  if (u) task_print(&again, u);
+  ok = ok && strcmp(text.s, again.s) == 0;
+  if (!ok) {
+    diags_text(d, &why, false);
+    tap_text("why", why.s);
+    tap_text("text", text.s);
+  }
+  arena_free(a);
+  return ok;
+}
+
+/* ---- a text with everything in it --------------------------------------------------------------- */
+
+static const char full[] =
+    "taskgraph 1\n"
+    "dim S = 128\n"
+    "dim N\n"
+    "dim Ω\n"
+    "monoid lse:f32 = (#0 + log1p(exp((#1 - #0)))) identity -inf:f32\n"
+    "buffer %0 input 0 Q[128, $N] : f32 @\"a.ein\":1:2\n"
+    "buffer %1 input 1 W[$N] : f32\n"
+    "buffer %2 output 0 Y[128] : f32\n"
+    "buffer %3 work W.default[$N] : f32 alive 0..9\n"
+    "buffer %4 work n[] : i64 alive 2..5\n"
+    "buffer %5 work \"odd name\"[3, 128] : f32 alive 3..10\n"
+    "buffer %6 work y[128] : f32 alive 4..10\n"
+    "buffer %7 work y[128] : f32 alive 4..10\n"
+    "buffer %8 work stop[] : bool alive 8..9\n"
+    "buffer %9 work [] : i64 alive 9..11\n"
+    "buffer %10 work ok[] : bool alive 11..12\n"
+    "input Q = %0 param\n"
+    "input W = %1 optional\n"
+    "output Y = %2\n"
+    "check (3 <= $N) \"N is \\x1b[1msmall\" @\"a.ein\":4:5\n"
+    "check true\n"
+    "kernel 0 W.default outer 1 unless 1 @\"a.ein\":5:1 {\n"
+    "  stage W.default[i:$N] : f32 = f32(i) to %3[i] @\"a.ein\":5:9\n"
+    "}\n"
+    "default 1 input 1 = %3 unless 1 named W @\"a.ein\":5:1\n"
+    "kernel 2 \"outer\" outer 0 {\n"
+    "  stage n[] : i64 = 3 to %4[]\n"
+    "}\n"
+    "zero 3 %5 named \"odd name\"\n"
+    "kernel 4 outer 1 {\n"
+    "  stage [i:128] : f32 = 0.0:f32 to %6[i]\n"
+    "}\n"
+    "repeat 5..9 t < %4 until %8 turns %9 named loop @\"a.ein\":7:1 {\n"
+    "  kernel 6 y outer 1 {\n"
+    "    stage m[i:128, j:$N] : f32 = (%0[i, j] * %1[j])\n"
+    "    stage s[i:128] : f32 = max:f32[j:$N where (j <= i)] &0[i, j] domain (i < 127)\n"
+    "    stage y[i:128] : f32 = exp((%6[i] - (&1[i] * f32(@t)))) to %7[i]\n"
+    "  }\n"
+    "  kernel 7 L outer 0 {\n"
+    "    stage L[i:128] : f32 = %7[i] to %5[@t, i]\n"
+    "  }\n"
+    "  kernel 8 stop outer 0 {\n"
+    "    stage stop[] : bool = any:bool[i:128] (%7[i] > 1.0:f32) to %8[]\n"
+    "  }\n"
+    "  exchange %6 %7\n"
+    "}\n"
+    "kernel 10 Y outer 0 {\n"
+    "  stage Y[_0=\"i j\":128] : f32 = lse:f32[_1=\"true\":3] (%5[_1, _0] * %6[_0]) to %2[_0]\n"
+    "}\n"
+    "kernel 11 ok outer 0 {\n"
+    "  stage ok[] : bool = (%9[] < 9) to %10[]\n"
+    "}\n"
+    "assert 12 %10 \"it \\\\ holds\" @\"f\":3:4\n";
+
+static void check_full(void) {
+  Arena *a = arena_new();
+  TaskGraph *t = read_well(a, full);
+  Buf text = buf_new(a), out = buf_new(a);
+  if (!OK(t, "a text with everything in it reads")) return;
+  task_print(&text, t);
+  OK_STR(text.s, full, "and prints as it was");
+  if (!OK(task_check(t, &out), "and is sound")) tap_text("check", out.s);
+  OK(comes_back(t), "and comes back");
+  OK_INT(t->n_steps, 13, "it has 13 steps");
+  const Task *r = t->tasks.at[5];
+  OK(r->kind == TASK_REPEAT && r->end == 9 && r->stop == 8 && r->turns == 9, "the repeat has its scalars");
+  Buf b = buf_new(a);
+  for (uint32_t i = 0; i < 3; i++) {
+    task_equation(&b, t, r->body.at[0], i);
+    buf_char(&b, '\n');
+  }
+  OK_STR(b.s,
+         "m[i,j] = Q[i,j] * W[j]\n"
+         "s[i] = max[j where j <= i] m[i,j], where i < 127\n"
+         "y[i] = exp(y[i] - s[i] * f32(t))\n",
+         "stages as equations");
+  arena_free(a);
+}
+
+/* ---- what the checker reports ------------------------------------------------------------------- */
+
+/* `text` with the first `from` replaced; NULL where it does not stand in it. */
+static char *replaced(Arena *a, const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  return at ? arena_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
+}
+
+/* A stage may be stored and read by later stages of its kernel too. */
+static void check_stored(void) {
+  Arena *a = arena_new();
+  char *text = replaced(a, full, "(%0[i, j] * %1[j])\n", "(%0[i, j] * %1[j]) to %5[0, i]\n");
+  TaskGraph *t = read_well(a, text);
+  Buf out = buf_new(a);
+  if (!OK(t && task_check(t, &out), "a stage that is stored may be read as a stage")) tap_text("check", out.s);
+  OK(t && comes_back(t), "and comes back");
+  arena_free(a);
+}
+
+typedef struct Break { const char *from, *to, *say; } Break;
+
+static const Break breaks[] = {
+    {"steps", "steps", NULL}, /* not in it: must be noticed by the test itself */
+    {"dim Ω\n", "dim N2 = -3\n", "taskgraph: dim N2 is negative"},
+    {"128, $N] : f32 @", "128, $M] : f32 @", "buffer %0 Q: dim M is not declared"},
+    {"128, $N] : f32 @", "128, $S] : f32 @", "buffer %0 Q: dim S has a value and still stands as a name"},
+    {"Q[128, $N]", "Q[-1, $N]", "buffer %0 Q: an extent is negative"},
+    {"output 0 Y[128]", "output 1 Y[128]", "buffer %2 Y: it is argument 1, of 1"},
+    {"output 0 Y[128]", "input 0 Y[128]", "taskgraph: output 0 is not in buffer %2"},
+    {"output Y = %2", "output Y = %2\noutput Z = %2", "taskgraph: output 1 is not in buffer %2"},
+    {"output Y = %2", "output Y = %2 optional", "taskgraph: output 0 is a param or optional"},
+    {"input W = %1", "input Q = %1", "taskgraph: two inputs are called Q"},
+    {"input W = %1", "input \"\" = %1", "taskgraph: input 1 has no name"},
+    {"check true", "check 3", "taskgraph: check 1 is not a bool over dims alone"},
+    {"check true", "check (within(1, 2, 3) < 4)", "taskgraph: `within` stands outside of loops"},
+    {"(#0 + log1p", "(f32(within(1, 2, 3)) + log1p", "taskgraph: `within` stands outside of loops"},
+    {"check true", "check true\nsteps 14", "taskgraph: it has 13 steps and says 14"},
+    {"kernel 2 ", "kernel 3 ", "kernel 3 outer: its step is not 2"},
+    {"repeat 5..9", "repeat 5..8", "repeat 5 loop: it ends at step 8 and not 9"},
+    {"%4 work n[] : i64 alive 2..5", "%4 work n[] : i64 alive 6..5", "buffer %4 n: it is alive from 6 to 5, of 13 steps"},
+    {"alive 11..12", "alive 11..13", "buffer %10 ok: it is alive from 11 to 13, of 13 steps"},
+    {"%4 work n[] : i64 alive 2..5", "%4 work n[] : i64 alive 2..4",
+     "repeat 5 loop: buffer %4 is used at step 5 and alive from 2 to 4"},
+    {"%3 work W.default[$N] : f32 alive 0..9", "%3 work W.default[$N] : f32 alive 0..6",
+     "kernel 6 y, stage 0 m: buffer %3 is used at step 6 and alive from 0 to 6"},
+    {"%5 work \"odd name\"[3, 128] : f32 alive 3..10", "%5 work \"odd name\"[3, 128] : f32 alive 3..8",
+     "buffer %5 is used at step 7 and alive from 3 to 8"},
+    {"stop[] : bool alive 8..9", "stop[] : bool alive 8..10",
+     "kernel 8 stop, stage 0 stop: buffer %8 is used at step 8 and alive from 8 to 10"},
+    {"%7 work y[128] : f32 alive 4..10", "%7 work y[128] : f32 alive 5..10",
+     "repeat 5 loop: %6 and %7 do not live as one"},
+    {"%7 work y[128] : f32", "%7 work y[127] : f32", "repeat 5 loop: %6 and %7 are not alike and cannot be exchanged"},
+    {"exchange %6 %7", "exchange %6 %6", "repeat 5 loop: %6 and %6 are not alike and cannot be exchanged"},
+    {"exchange %6 %7", "exchange %6 %7\nexchange %7 %6", "repeat 5 loop: %7 or %6 is exchanged twice"},
+    {"exchange %6 %7", "exchange %2 %7", "repeat 5 loop: %2 and %7 are not both work"},
+    {"to %7[i]\n  }\n  kernel 7", "to %5[0, i]\n  }\n  kernel 7", "buffer %7 is read before it is written"},
+    {"  stage [i:128] : f32 = 0.0:f32 to %6[i]", "  stage [i:128] : f32 = 0.0:f32 to %2[i]",
+     "repeat 5 loop: buffer %6 is read before it is written"},
+    {"to %6[i]", "to %0[i, i]", "kernel 4, stage 0: input %0 is written"},
+    {"to %6[i]", "to %3[i]", "kernel 4, stage 0: buffer %3 is written and stands for input 1"},
+    {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 1 {",
+     "repeat 5 loop: buffer %4 is read always and written unless input 1 is given"},
+    {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 0 {", "kernel 2: input 0 is always given"},
+    {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 7 {", "kernel 2: it is done unless input 7 is given, of 2"},
+    {"default 1 input 1 = %3", "default 1 input 0 = %3", "default 1 W: input 0 is not optional"},
+    {"default 1 input 1 = %3", "default 1 input 5 = %3", "default 1 W: it is for input 5, of 2"},
+    {"default 1 input 1 = %3", "zero 1 %3", "taskgraph: input 1 is optional and has no default"},
+    {"default 1 input 1 = %3", "zero 1 %3", "kernel 6 y, stage 0 m: input %1 is read before its default"},
+    {"zero 3 %5 named \"odd name\"", "default 3 input 1 = %3", "default 3: input 1 has two defaults"},
+    {"%3 work W.default[$N]", "%3 work W.default[3]", "default 1 W: %3 is not like input 1"},
+    {"to %2[_0]", "to %5[0, _0]", "taskgraph: output 0 is not written"},
+    {"to %2[_0]", "", "kernel 10 Y, stage 0 Y: it is the last and not stored"},
+    {"to %2[_0]", "to %2[_0, _0]", "buffer %2 has rank 1 and is stored to with 2 indices"},
+    {"to %2[_0]", "to %2[_1]", "kernel 10 Y, stage 0 Y: label number 1, of 1"},
+    {"to %2[_0]", "to %2[1.5]", "kernel 10 Y, stage 0 Y: index 0 of where it is put is not i64"},
+    {"%2 output 0 Y[128] : f32", "%2 output 0 Y[128] : f64", "kernel 10 Y, stage 0 Y: it is f32 and buffer %2 f64"},
+    {"  stage n[] : i64 = 3 to %4[]\n", "", "kernel 2 outer: it has no stages"},
+    {"(%9[] < 9)", "(%9[0] < 9)", "kernel 11 ok, stage 0 ok: buffer %9 has rank 0 and is read with 1 indices"},
+    {"(%9[] < 9)", "(%10[] == true)", "kernel 11 ok, stage 0 ok: buffer %10 is read and stored to in one kernel"},
+    {"(%9[] < 9)", "(within(%9[], 3, 0) < 9)", "kernel 11 ok, stage 0 ok: `within` stands outside of loops"},
+    {"(%9[] < 9)", "(%9[] + 9)", "kernel 11 ok, stage 0 ok: the body is i64 and not bool"},
+    {"domain (i < 127)", "domain (j < 127)", "stage 1 s: the domain is over a reduced label, 1"},
+    {"&0[i, j]", "&0[j, j]", "kernel 6 y, stage 1 s: &0 is not read at the reader's own label 0"},
+    {"&0[i, j]", "&0[i]", "kernel 6 y, stage 1 s: &0 has 2 labels and is read with 1 indices"},
+    {"stage s[i:128]", "stage s[i:127]", "kernel 6 y, stage 1 s: outer label 0 has another bound than in stage 0"},
+    {"kernel 6 y outer 1", "kernel 6 y outer 2", "kernel 6 y, stage 1 s: it has 1 output labels, and 2 are outer ones"},
+    {"max:f32[j:$N", "any:f32[j:$N", "kernel 6 y, stage 1 s: any is over bools"},
+    {"stop[] : bool alive", "stop[1] : bool alive", "repeat 5 loop: the stop is not one bool"},
+    {"%9 work [] : i64", "%9 work [1] : i64", "repeat 5 loop: the number of turns is not one i64"},
+    {"%4 work n[] : i64", "%4 work n[] : i32", "repeat 5 loop: the bound is not one i64"},
+    {"assert 12 %10", "assert 12 %9", "assert 12 it \\ holds: it is not one bool"},
+};
+
+static bool reports(const TaskGraph *t, const char *say) {
+  Buf out = buf_new(t->arena);
+  bool sound = task_check(t, &out);
+  bool ok = !sound && out.s && strstr(out.s, say);
+  if (!ok) tap_text(say, out.s);
+  return ok;
+}
+
+static void check_breaks(void) {
+  for (size_t i = 0; i < COUNT(breaks); i++) {
+    Arena *a = arena_new();
+    const Break *b = &breaks[i];
+    char *text = replaced(a, full, b->from, b->to);
+    if (b->say) {
+      TaskGraph *t = text ? read_well(a, text) : NULL;
+      OK(t && reports(t, b->say), "reported: %s", b->say);
+    } else {
+      OK(!text, "a text without %s", b->from);
+    }
+    arena_free(a);
+  }
+}
+
+/* What no text can say. */
+typedef void Spoil(TaskGraph *t);
+static void spoil_id(TaskGraph *t) { t->buffers.at[4].id = 9; }
+static void spoil_space(TaskGraph *t) { t->buffers.at[4].space = (TaskSpace)7; }
+static void spoil_dtype(TaskGraph *t) { t->buffers.at[4].dtype = (DType)77; }
+static void spoil_life(TaskGraph *t) { t->buffers.at[0].last = 3; }
+static void spoil_argument(TaskGraph *t) { t->buffers.at[4].argument = 3; }
+static void spoil_normal(TaskGraph *t) {
+  const Expr **dim = (const Expr **)(uintptr_t)t->buffers.at[0].dim;
+  dim[1] = expr_op2(t->exprs, OP_ADD, expr_int(t->exprs, DT_I64, 1), dim[1]);
+}
+static void spoil_end(TaskGraph *t) { t->tasks.at[3]->end = 4; }
+static void spoil_kind(TaskGraph *t) { t->tasks.at[3]->kind = (TaskKind)9; }
+static void spoil_depth(TaskGraph *t) { t->tasks.at[5]->depth = 1; }
+static void spoil_turn(TaskGraph *t) { t->tasks.at[5]->turn = NULL; }
+static void spoil_stop(TaskGraph *t) { t->tasks.at[3]->stop = 3; }
+static void spoil_outer(TaskGraph *t) { t->tasks.at[3]->n_outer = 1; }
+static void spoil_buffer(TaskGraph *t) { t->tasks.at[3]->buffer = 99; }
+static void spoil_kernel(TaskGraph *t) { t->tasks.at[2]->buffer = 1; }
+static void spoil_number(TaskGraph *t) { t->tasks.at[2]->argument = 1; }
+static void spoil_stored(TaskGraph *t) { t->tasks.at[2]->stages.at[0].buffer = 99; }
+static void spoil_sum(TaskGraph *t) { t->tasks.at[2]->stages.at[0].sum = NULL; }
+static void spoil_label(TaskGraph *t) { t->tasks.at[4]->stages.at[0].label[0] = NULL; }
+static void spoil_slot(TaskGraph *t) { t->tasks.at[6]->stages.at[0].slot[0].index = 99; }
+static void spoil_order(TaskGraph *t) { t->tasks.at[6]->stages.at[0].slot[0] = (TaskSlot){true, 3}; }
+static void spoil_slots(TaskGraph *t) {
+  TaskSlot *s = t->tasks.at[6]->stages.at[0].slot;
+  s[1] = s[0];
+}
+static void spoil_unread(TaskGraph *t) {
+  TaskStage *s = &t->tasks.at[6]->stages.at[0];
+  EinSum *sum = arena_copy(t->arena, s->sum, sizeof *sum);
+  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum->n_slot + 1);
+  for (uint32_t i = 0; i < sum->n_slot; i++) slot[i] = s->slot[i];
+  sum->n_slot++;
+  s->sum = sum;
+  s->slot = slot;
+}
+static void spoil_number_read(TaskGraph *t) {
+  TaskStage *s = &t->tasks.at[7]->stages.at[0];
+  EinSum *sum = arena_copy(t->arena, s->sum, sizeof *sum);
+  sum->n_slot = 0;
+  s->sum = sum;
+}
+static void spoil_exchange(TaskGraph *t) { t->tasks.at[5]->exchange.at[0].now = 99; }
+static void spoil_monoid(TaskGraph *t) { t->monoids.len = 0; }
+
+static const struct { Spoil *spoil; const char *say; } spoils[] = {
+    {spoil_id, "buffer %9 n: it stands in place 4"},
+    {spoil_space, "buffer %4 n: it has no space or no dtype"},
+    {spoil_dtype, "buffer %4 n: it has no space or no dtype"},
+    {spoil_life, "buffer %0 Q: it is the caller's and has a life of its own"},
+    {spoil_argument, "buffer %4 n: it is no argument and has the number of one"},
+    {spoil_normal, "buffer %0 Q: an extent is not in normal form"},
+    {spoil_end, "zero 3 odd name: it ends at step 4 and not 3"},
+    {spoil_kind, "it has no kind"},
+    {spoil_depth, "repeat 5 loop: its depth is 1 and not 0"},
+    {spoil_turn, "repeat 5 loop: its loop variable has no name"},
+    {spoil_stop, "zero 3 odd name: it has what only a repeat has"},
+    {spoil_outer, "zero 3 odd name: it has stages and is no kernel"},
+    {spoil_buffer, "zero 3 odd name: it is buffer 99, of 11"},
+    {spoil_kernel, "kernel 2 outer: a kernel's buffers are its stages'"},
+    {spoil_number, "kernel 2 outer: it has an argument and is no default"},
+    {spoil_stored, "kernel 2 outer, stage 0 n: where it is stored is buffer 99, of 11"},
+    {spoil_sum, "kernel 2 outer, stage 0 n: its operation is not filled in"},
+    {spoil_label, "kernel 4, stage 0: label 0 has no name"},
+    {spoil_slot, "kernel 10 Y, stage 0 Y: a slot is buffer 99, of 11"},
+    {spoil_order, "kernel 10 Y, stage 0 Y: a slot is &3, no stage before it"},
+    {spoil_slots, "kernel 10 Y, stage 0 Y: buffer %5 has rank 2 and is read with 1 indices"},
+    {spoil_unread, "kernel 10 Y, stage 0 Y: 1 slots are never read"},
+    {spoil_number_read, "kernel 11 ok, stage 0 ok: slot 0 is read, of 0"},
+    {spoil_exchange, "repeat 5 loop: what is exchanged is buffer 99, of 11"},
+    {spoil_monoid, "kernel 10 Y, stage 0 Y: its monoid is not the graph's"},
+};
+
+static void check_spoils(void) {
+  for (size_t i = 0; i < COUNT(spoils); i++) {
+    Arena *a = arena_new();
+    TaskGraph *t = read_well(a, full), *u = read_well(a, full);
+    Buf why = buf_new(a);
+    if (t) spoils[i].spoil(t);
+    OK(t && reports(t, spoils[i].say), "reported: %s", spoils[i].say);
+    bool compare = t && spoils[i].spoil != spoil_sum && spoils[i].spoil != spoil_number_read;
+    OK(!compare || !task_equal(t, u, &why), "and not equal to what it was: %s", why.s ? why.s : "");
+    arena_free(a);
+  }
+}
+
+/* ---- what the reader refuses -------------------------------------------------------------------- */
+
+typedef struct Refused { const char *from, *to, *code, *say; } Refused;
+
+static const Refused refused[] = {
+    {"taskgraph 1", "taskgraph 2", "E901", "wanted the line `taskgraph 1` first"},
+    {"dim N\n", "dimension N\n", "E902", "wanted a line that begins with"},
+    {"buffer %4", "buffer %5", "E906", "buffers are numbered in order: wanted %4"},
+    {"buffer %4", "buffer 4", "E903", "wanted a buffer here, like %7"},
+    {"buffer %4 work", "buffer %4 mine", "E903", "wanted `input`, `output` or `work` here"},
+    {"alive 2..5", "alive 2.5", "E903", "wanted `.` here"},
+    {"alive 2..5", "alive 2..99999999999999999999", "E908", "a step is from 0 to 16777215"},
+    {"alive 2..5", "", "E903", "wanted `alive` here"},
+    {"default 1 input 1 = %3", "default 1 input 1 = %33", "E905", "buffer %33 is not defined above this line"},
+    {"(%9[] < 9)", "(%99[] < 9)", "E905", "buffer %99 is not defined above this line"},
+    {"&1[i]", "&2[i]", "E905", "&2 is no stage above this line"},
+    {"&1[i]", "&[i]", "E904", "a read is &stage[...]"},
+    {"to %2[_0]", "to %2[%6[_0]]", "E904", "no such node to read"},
+    {"to %2[_0]", "to %2[_0", "E903", "wanted `,` here"},
+    {"kernel 4 outer 1 {", "kernel 4 outer 1", "E903", "wanted `{` here"},
+    {"kernel 4 outer 1 {", "kernel 4 outer x {", "E903", "wanted the number of outer labels here"},
+    {"  exchange", "  stage", "E909", "`stage` does not stand in a repeat"},
+    {"  stage n[]", "  zero n[]", "E909", "`zero` does not stand in a kernel"},
+    {"zero 3", "exchange 3", "E909", "`exchange` does not stand outside of blocks"},
+    {"dim Ω", "dim N", "E911", "dim N is declared already"},
+    {"stage m[i:128, j:$N]", "stage m[i:128, i:$N]", "E911", "label i stands here twice"},
+    {"lse:f32[_1", "lse:f64[_1", "E910", "no reducer and no monoid of f64 is called lse"},
+    {"\"it \\\\ holds\"", "\"it \\ holds\"", "E912", "wanted \\\""},
+    {"check true", "check #0", "E904", "#0 and #1 stand in monoids only"},
+    {"[] : i64 = 3 to", "[] : i64 = 3 fro", "E903", "wanted the end of the line here"},
+};
+
+static void check_refused(void) {
+  for (size_t i = 0; i < COUNT(refused); i++) {
+    Arena *a = arena_new();
+    const Refused *r = &refused[i];
+    char *text = replaced(a, full, r->from, r->to);
+    Diags *d = diags_new(a);
+    TaskGraph *t = text ? read_text(a, text, strlen(text), d) : NULL;
+    Buf b = buf_new(a);
+    diags_text(d, &b, false);
+    bool ok = text && !t && d->all.len && strcmp(diag_info(d->all.at[0]->code)->code, r->code) == 0 &&
+              strstr(d->all.at[0]->text, r->say);
+    if (!OK(ok, "refused with %s: %s", r->code, r->say)) tap_text("complaints", b.s);
+    arena_free(a);
+  }
+}
+
+/* What hangs on a line that failed is passed over in silence. */
+static void check_silence(void) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  char *text = replaced(a, full, "buffer %6 work y[128] : f32", "buffer %6 work y[128] : f33");
+  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about");
+  d = diags_new(a);
+  text = replaced(a, full, "stage m[i:128, j:$N]", "stage m[i:128, j:$N");
+  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "so too a stage");
+  arena_free(a);
+}
+
+/* ---- any bytes ---------------------------------------------------------------------------------- */
+
+static const char small[] =
+    "taskgraph 1\ndim K\nmonoid g:f32 = #1 identity 0.0:f32\nbuffer %0 input 0 X[4, $K] : f32\n"
+    "buffer %1 output 0 Y[4] : f32\nbuffer %2 work n[] : i64 alive 0..3\ninput X = %0 param\noutput Y = %1\n"
+    "kernel 0 n outer 0 {\n  stage n[] : i64 = 2 to %2[]\n}\nrepeat 1..3 t < %2 {\n"
+    "  kernel 2 Y outer 1 @\"f\":1:2 {\n    stage m[i:4] : f32 = g:f32[j:$K where (j < i)] %0[i, j]\n"
+    "    stage Y[i:4] : f32 = (&0[i] * 1.5:f32) to %1[((i + @t) - @t)]\n  }\n}\nassert 4 %2\n";
+
+static void check_broken(void) {
+  static const char with[] = "\0\n\"%[&(:= 9$@{}\\\xff-.";
+  size_t len = strlen(small);
+  uint32_t well = 0, tried = 0, back = 0;
+  for (size_t i = 0; i < len; i++)
+    for (size_t k = 0; k <= sizeof with; k++) {
+      Arena *a = arena_new();
+      char *s = arena_copy(a, small, len + 1);
+      if (k < sizeof with) s[i] = with[k];
+      Diags *d = diags_new(a);
+      TaskGraph *t = read_text(a, s, k == sizeof with ? i : len, d);
+      Buf out = buf_new(a);
+      bool sound = t && task_check(t, &out);
+      well += (t != NULL) == (d->errors == 0);
+      back += !sound || comes_back(t);
+      tried++;
+      arena_free(a);
+    }
+  OK_INT(well, tried, "any one byte changed, and any prefix: read or complained about");
+  OK_INT(back, tried, "and what is sound comes back");
+}
+
+/* Nesting and length that no program has. */
+static void check_depth(void) {
+  Arena *a = arena_new();
+  for (uint32_t deep = 200; deep <= 201; deep++) {
+    Buf b = buf_new(a);
+    buf_str(&b, "taskgraph 1\nbuffer %0 work n[] : i64 alive 0..402\n");
+    for (uint32_t i = 0; i < deep; i++) buf_printf(&b, "repeat %u..%u t < %%0 {\n", i, 2 * deep - 1 - i);
+    for (uint32_t i = 0; i < deep; i++) buf_str(&b, "}\n");
+    Diags *d = diags_new(a);
+    TaskGraph *t = read_text(a, b.s, b.len, d);
+    OK((t != NULL) == (deep == 200), "%u repeats in one another are %s", deep, deep == 200 ? "read" : "refused");
+    Buf out = buf_new(a);
+    if (t) OK(!task_check(t, &out) && strstr(out.s, "is read before it is written"), "and checked");
+  }
+  Buf b = buf_new(a);
+  buf_str(&b, "taskgraph 1\nbuffer %0 work n[] : i64 alive 0..0\nkernel 0 outer 0 {\n  stage [] : i64 = ");
+  for (uint32_t i = 0; i < 300000; i++) buf_char(&b, '(');
+  Diags *d = diags_new(a);
+  OK(!read_text(a, b.s, b.len, d) && d->errors, "brackets without end are refused");
+  arena_free(a);
+}
+
+int main(void) {
+  check_full();
+  check_stored();
+  check_breaks();
+  check_spoils();
+  check_refused();
+  check_silence();
+  check_broken();
+  check_depth();
+  return DONE();
+}

@@ -22,7 +22,7 @@ typedef struct Bench {
   double *sample;             /* seconds of one run, in the order in which they were taken */
   double median, least, most, mad;
   double lowered;             /* seconds from the file to loops */
-  double operations;          /* of one run; 0: not known */
+  double flops;               /* of one run; 0: none, or not known */
   const char *old;            /* --compare: its file, */
   double old_median;          /*   and what stands there */
 } Bench;
@@ -144,11 +144,11 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
 }
 
-static void operations_count(Bench *b) {
-  const Expr *work = loop_work(b->j->loops);
+static void flops_count(Bench *b) {
+  const Expr *all = loop_flops(b->j->loops);
   ExprEnv env = {.dim = dim_of, .ctx = b->j};
   Value v;
-  if (work && expr_value(work, &env, &v)) b->operations = (double)v.i;
+  if (all && expr_value(all, &env, &v)) b->flops = (double)v.i;
 }
 
 static Leave reps_read(Bench *b) {
@@ -174,7 +174,7 @@ static Leave prepare(Bench *b, const Words *inputs) {
   l = run_inputs(s, b->j, &given, &b->e);
   if (!l) l = library_open(s, b->j, &b->c, b->threads, &b->lib);
   if (!l) l = library_plan(s, &b->lib, b->j, &b->e, &status);
-  operations_count(b);
+  flops_count(b);
   return l;
 }
 
@@ -201,8 +201,8 @@ static void say_text(const Bench *b, Buf *out) {
   text_line(out, " most", b->most);
   text_line(out, " MAD", b->mad);
   buf_char(out, '\n');
-  if (b->operations > 0)
-    buf_printf(out, "  operations %.4g   %.4g GFLOP/s\n", b->operations, b->operations / b->median * 1e-9);
+  if (b->flops > 0)
+    buf_printf(out, "  flops      %.4g   %.4g GFLOP/s\n", b->flops, b->flops / b->median * 1e-9);
   buf_printf(out, "  workspace  %zu bytes\n", b->lib.model->workspace(b->lib.ctx));
   text_line(out, "compiling", b->lowered);
   buf_str(out, " by ein, ");
@@ -225,11 +225,11 @@ static void dims_json(const Bench *b, Json *j) {
 }
 
 static void rates_json(const Bench *b, Json *j) {
-  if (b->operations > 0) {
-    json_num(j, "operations", b->operations);
-    json_num(j, "gflops", b->operations / b->median * 1e-9);
+  if (b->flops > 0) {
+    json_num(j, "flops", b->flops);
+    json_num(j, "gflops", b->flops / b->median * 1e-9);
   } else {
-    json_null(j, "operations");
+    json_null(j, "flops");
     json_null(j, "gflops");
   }
 }

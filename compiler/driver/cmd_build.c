@@ -93,6 +93,16 @@ static void pc_text(Buf *b, const EmitOptions *o, bool openmp) {
              o->prefix, o->source, o->version, o->version, o->prefix, openmp ? " -fopenmp" : "");
 }
 
+/* A string of Meson's. */
+static void meson_string(Buf *b, const char *s) {
+  buf_char(b, '\'');
+  for (; *s; s++) {
+    if (*s == '\'' || *s == '\\') buf_char(b, '\\');
+    buf_char(b, *s);
+  }
+  buf_char(b, '\'');
+}
+
 static void meson_text(Buf *b, const EmitOptions *o, const Compiler *c) {
   const char *x = o->prefix;
   buf_printf(b, "project('%s', 'c', version: '%s', meson_version: '>=1.0.0',\n", x, o->version);
@@ -100,7 +110,10 @@ static void meson_text(Buf *b, const EmitOptions *o, const Compiler *c) {
              "cc = meson.get_compiler('c')\n"
              "needs = [dependency('openmp', required: false), cc.find_library('m', required: false)]\n"
              "flags = cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
-  for (uint32_t i = 0; i < c->flags.len; i++) buf_printf(b, ", '%s'", c->flags.at[i]);
+  for (uint32_t i = 0; i < c->flags.len; i++) {
+    buf_str(b, ", ");
+    meson_string(b, c->flags.at[i]);
+  }
   buf_printf(b,
              ")\n\n"
              "%s = static_library('%s', '%s.c', c_args: flags, dependencies: needs, install: true)\n"

@@ -145,10 +145,18 @@ static uint64_t hash_of(Session *s, const Job *j) {
   return hash_text(h, b.s, b.len);
 }
 
+/* The file's name alone, fit for a line of any text. */
+static const char *source_name(Session *s, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *name = arena_printf(s->arena, "%s", slash ? slash + 1 : path);
+  for (char *c = name; *c; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
+  return name;
+}
+
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
-  const char *slash = strrchr(j->path, '/');
   return (EmitOptions){.prefix = prefix,
-                       .source = slash ? slash + 1 : j->path,
+                       .source = source_name(s, j->path),
                        .version = EIN_VERSION,
                        .hash = hash_of(s, j)};
 }

@@ -11,7 +11,7 @@ if command -v python3 >/dev/null; then
 import json
 b = json.load(open("old.json"))
 assert b["format"] == "ein bench 1" and len(b["seconds"]) == 3 and b["dims"] == {"N": 1000} and b["threads"] == 1, b
-assert b["least"] <= b["median"] <= b["most"] and b["mad"] >= 0 and b["operations"] > 0 and b["cc_seconds"] > 0, b'
+assert b["least"] <= b["median"] <= b["most"] and b["mad"] >= 0 and b["flops"] == 2000 and b["cc_seconds"] > 0, b'
 fi
 want 0 "$EIN" bench sum.ein -D N=1000 --reps 2 --flags=-O1 X=iota --compare old.json
 shows "median"

@@ -137,7 +137,7 @@ static void count_users(Greedy *g, uint64_t labels, int by) {
 /* What comes out if x and y are put together. */
 static uint64_t pair_out(const Greedy *g, uint32_t x, uint32_t y) {
   uint64_t a = g->live[x].labels, b = g->live[y].labels, others = 0;
-  for (uint32_t k = 0; k < ORDER_LABELS; k++)
+  for (uint32_t k = 0; (a | b) >> k; k++)
     if (g->users[k] > (a >> k & 1) + (b >> k & 1)) others |= (uint64_t)1 << k;
   return kept(g->p, a | b, others);
 }
@@ -276,7 +276,7 @@ static void order_greedy(const OrderProblem *p, int64_t *budget, OrderTree *out)
   for (; g.try < TRIES && (g.try < 2 || *budget > 0); g.try++) {
     OrderTree t = {0};
     greedy_tree(&g, &t);
-    *budget -= (int64_t)p->n * p->n * p->n;
+    *budget -= 4 * (int64_t)p->n * p->n * p->n;
     if (g.try < TRIES / 3) mend(p, budget, &t);
     if (g.try && (t.ops > out->ops || (t.ops == out->ops && t.largest >= out->largest))) continue;
     *out = t;
@@ -287,7 +287,7 @@ void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out) {
   int64_t work = 1;
   BUG_UNLESS(p->n >= 2 && p->n <= ORDER_OPERANDS);
   for (uint32_t i = 0; i < p->n && i < 20; i++) work *= 3;
-  if (p->n <= ORDER_EXACT && work <= *budget) {
+  if (p->n <= ORDER_SMALL || (p->n <= ORDER_EXACT && work <= *budget)) {
     *budget -= work;
     order_exact(p, out);
   } else {

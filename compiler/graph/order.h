@@ -3,13 +3,13 @@
  * In come operands as sets of labels (bit k: label k) and the labels' sizes; out comes a binary tree, with the operations
  * that it takes. Up to ORDER_EXACT operands it is the best of all trees, found by dynamic programming over subsets (first
  * fewest operations, then the smallest largest intermediate); above, or where the budget is spent, the best of some greedy
- * ones, always the same ones. */
+ * ones, mended in parts, always the same ones. */
 #ifndef EIN_ORDER_H
 #define EIN_ORDER_H
 
 #include "../base/base.h"
 
-enum { ORDER_EXACT = 12, ORDER_OPERANDS = 64, ORDER_LABELS = 63 };
+enum { ORDER_SMALL = 6, ORDER_EXACT = 12, ORDER_OPERANDS = 64, ORDER_LABELS = 63 };
 
 typedef struct OrderProblem {
   uint32_t n;                /* operands, 2 to ORDER_OPERANDS */
@@ -33,7 +33,8 @@ typedef struct OrderTree {
   double largest;            /* elements of the largest intermediate */
 } OrderTree;
 
-/* budget: in steps looked at, lessened by what was used; it is never exceeded by much. */
+/* budget: in steps looked at, lessened by what was used. Up to ORDER_SMALL operands it is not asked; greedy orders are found
+ * without it too, but not mended. */
 void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out);
 double order_points(const OrderProblem *p, uint64_t labels); /* the product of their sizes */
 

@@ -56,7 +56,7 @@ static double saved(const Plan *p, double *of) {
 /* Alone, or with what only it uses if that saves a good part more: what the user named is not taken apart for nothing. */
 static Plan *best_plan(Contract *c, const EinNode *n) {
   double of, all;
-  Plan *alone = plan_so(c, n, false), *joined = plan_so(c, n, true);
+  Plan *alone = plan_so(c, n, false), *joined = c->budget > 0 ? plan_so(c, n, true) : NULL;
   double by_alone = saved(alone, &of), by_joined = saved(joined, &all);
   return joined && by_joined > by_alone + all / 8 ? joined : alone;
 }
@@ -92,7 +92,7 @@ EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
   c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
   c.plans = map_new(a);
-  c.budget = 20000000 + 100 * (int64_t)g->n_nodes;
+  c.budget = 10000000 + 1000 * (int64_t)g->n_nodes;
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
   uses_of_region(&c, g->top, &all);
   for (uint32_t i = 0; i < g->outputs.len; i++) use(&c, g->outputs.at[i].node);

@@ -81,11 +81,11 @@ static Parts parts_of(Arena *a, const Expr *e) {
 
 /* What stands before the equation and knows l can only be asked once e is known to be in range; if e reads, that
  * may be what guards it. And over nothing e was never computed. */
-static bool may_pin(Exprs *p, const Draft *d, const Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
+static bool may_pin(const Draft *d, const Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
   const Expr *n = d->bound[l];
   for (uint32_t i = 0; i < at; i++)
     if (has_label(parts->at[i], l) && (e->has & HAS_READ)) return false;
-  return !expr_can_fail(p, e) || (n->kind == EX_INT && n->i > 0);
+  return !expr_can_fail(e) || (n->kind == EX_INT && n->i > 0);
 }
 
 static void drop_label(Arena *a, Draft *d, uint32_t l) {
@@ -131,7 +131,7 @@ static bool pin_one(Simplify *s, Draft *d) {
   for (uint32_t i = 0; i < parts.len; i++)
     for (uint32_t l = d->sum.n_out + d->sum.n_red; l-- > d->sum.n_out;) {
       const Expr *e = pinned(p, parts.at[i], l);
-      if (!e || !may_pin(p, d, &parts, i, l, e)) continue;
+      if (!e || !may_pin(d, &parts, i, l, e)) continue;
       put_label(s, d, &parts, i, l, e);
       return true;
     }

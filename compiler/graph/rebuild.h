@@ -51,7 +51,7 @@ typedef struct Rules Rules;
 Rules *rules_new(Arena *a, Exprs *p);
 const Expr *rules_apply(Rules *r, const Expr *e, uint32_t *count); /* *count grows by the laws used */
 /* May computing e stop the program (a gathered index), so that it must not be dropped, nor done where it was not? */
-bool expr_can_fail(Exprs *p, const Expr *e);
+bool expr_can_fail(const Expr *e);
 /* e with other arguments, folded as the constructors do. */
 const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg);
 /* The element that changes nothing, in a vertex's accumulator; NULL where there is none (argmax). */

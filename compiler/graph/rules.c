@@ -10,7 +10,8 @@
 
 #include "rebuild.h"
 
-typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES } Side; /* of the first argument's dtype; HALVES: c is a power of two whose inverse is exact */
+/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact. */
+typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES } Side;
 
 /* In patterns x y z stand for anything, c d for literals, 0 1 2 -1 inf true false for themselves, in any dtype; arguments
  * of commutative operations in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
@@ -101,7 +102,12 @@ typedef struct Pat {
 } Pat;
 
 enum { VARS = 26, FUEL = 64 };
-typedef struct Law { const Pat *from, *to; Side side; unsigned dropped; struct Law *next; } Law; /* dropped: variables lost */
+typedef struct Law {
+  const Pat *from, *to;
+  Side side;
+  unsigned dropped;          /* bits of the variables that the result has not got */
+  struct Law *next;
+} Law;
 
 struct Rules {
   Arena *arena;
@@ -260,7 +266,7 @@ static const Expr *pat_build(Rules *r, const Pat *p, const Expr *const *bound, D
 
 static bool may_drop(Rules *r, unsigned vars) {
   for (int v = 0; v < VARS; v++)
-    if ((vars >> v & 1) && expr_can_fail(r->p, r->bound[v])) return false;
+    if ((vars >> v & 1) && expr_can_fail(r->bound[v])) return false;
   return true;
 }
 
@@ -359,8 +365,7 @@ static bool index_hard(const Expr *e) {
   return false;
 }
 
-bool expr_can_fail(Exprs *p, const Expr *top) {
-  (void)p;
+bool expr_can_fail(const Expr *top) {
   if (!(top->has & HAS_READ)) return false;
   Arena *a = arena_new();
   Map seen = map_new(a);

@@ -313,16 +313,16 @@ static OrderProblem random_problem(uint32_t n, uint32_t labels) {
 static void try_orders(void) {
   uint32_t wrong = 0, far = 0;
   for (uint32_t i = 0; i < 400; i++) {
-    OrderProblem p = random_problem(2 + i % 5, 3 + dice(5));
+    OrderProblem p = random_problem(2 + i % 6, 3 + dice(5));
     OrderTree t, greedy;
     int64_t much = 1 << 30, none = 0;
     order_best(&p, &much, &t);
     order_best(&p, &none, &greedy);
     double best = brute_best(&p);
-    wrong += fabs(t.ops - best) > 1e-9 * best || greedy.ops < best * (1 - 1e-9);
+    wrong += fabs(t.ops - best) > 1e-9 * best || greedy.ops < best * (1 - 1e-9); /* greedy from 7 on */
     far += greedy.ops > 2 * best;
   }
-  OK_INT(wrong, 0, "400 products of 2 to 6 operands: as few operations as in the best of all trees");
+  OK_INT(wrong, 0, "400 products of 2 to 7 operands: as few operations as in the best of all trees");
   OK(far < 40, "greedy orders are within twice of that, but for %u", far);
 }
 
@@ -375,7 +375,10 @@ static const char *many(Arena *a, uint32_t n, int kind) {
     switch (kind) {
     case 0: buf_printf(&b, "X%u[i,j] = X%u[i,j] * 1.0 + X%u[j,i]\n", i, i - 1, k); break;
     case 1: buf_printf(&b, "X%u[i,j] = sum[k,l] X%u[i,k] * X%u[k,l] * X%u[l,j] * 0.5\n", i, i - 1, k, k); break;
-    case 2: buf_printf(&b, "X%u[i:8,j:8] = sum[k where k <= i + %u] (if k + 1 < 8 then X%u[i,k+1] else X%u[k,j])\n", i, i % 9, i - 1, k); break;
+    case 2:
+      buf_printf(&b, "X%u[i:8,j:8] = sum[k where k <= i + %u] (if k + 1 < 8 then X%u[i,k+1] else X%u[k,j])\n", i, i % 9,
+                 i - 1, k);
+      break;
     default: buf_printf(&b, "X%u[i:8,j] = sum[k,l where k == i] X%u[k,l] * X%u[l,j]\n", i, i - 1, k); break;
     }
   }

@@ -20,7 +20,7 @@ typedef struct Calls { CPrinter *p; uint32_t next; } Calls; /* next: the kernel 
 static void list_print(Calls *c, const Tasks *list, int depth);
 
 static void place_arguments(Buf *b, Place p) {
-  if (p.file) c_string(b, p.file->s, p.file->len);
+  if (p.file) c_file(b, p.file);
   else buf_str(b, "NULL");
   buf_printf(b, ", %u", p.file ? p.line : 0);
 }
@@ -88,19 +88,6 @@ static void run_print(CPrinter *p) {
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
 
-static void dims_print(CPrinter *p, Buf *out) {
-  const TaskGraph *t = p->p->tasks;
-  uint32_t k = 0;
-  for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known) continue;
-    const char *name = c_name(p->strings, t->dims.at[i].name->s, t->dims.at[i].name->len)->s;
-    buf_printf(out, "  const int64_t %s = dim[%u];\n", name, k++);
-  }
-  if (!k) buf_str(out, "  (void)dim;\n");
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    if (!t->dims.at[i].known) buf_printf(out, "  (void)%s;\n", c_name(p->strings, t->dims.at[i].name->s, t->dims.at[i].name->len)->s);
-}
-
 static void shapes_print(CPrinter *p, Buf *out) {
   const TaskGraph *t = p->p->tasks;
   for (uint32_t b = 0; b < t->buffers.len; b++) {
@@ -151,7 +138,7 @@ static void sizes_print(CPrinter *p) {
   buf_printf(out, "/* ---- sizes ------------------------------------------------------------------------------ */\n\n"
                   "enum { %s_n_sizes = %u };\n\nstatic void %s_sizes_of(ein_plan *p, const int64_t *dim) {\n",
              p->o->prefix, p->sizes.len, p->o->prefix);
-  dims_print(p, out);
+  buf_str(out, "  (void)dim;\n");
   checks_print(p, out);
   shapes_print(p, out);
   for (uint32_t i = 0; i < p->sizes.len; i++) {

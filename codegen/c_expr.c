@@ -58,7 +58,7 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k) {
   for (size_t i = 0; i < COUNT(own); i++) c_scope_take(&p->names, str_from(p->strings, own[i]));
   for (uint32_t i = 0; i < p->here.len; i++) p->sizes.at[p->here.at[i]].used = false;
   p->here.len = 0;
-  p->stride_used = NEW_ARRAY(p->arena, bool, (size_t)k->places.len * 64 + 1);
+  p->stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1);
   p->place_used = NEW_ARRAY(p->arena, bool, k->places.len + 1);
 }
 
@@ -71,6 +71,12 @@ Str c_size(CPrinter *p, const Expr *e) {
     vec_push(p->arena, p->here, number);
   }
   return s->name;
+}
+
+void c_file(Buf *b, Str file) {
+  uint32_t at = file->len;
+  while (at && file->s[at - 1] != '/') at--;
+  c_string(b, file->s + at, file->len - at);
 }
 
 /* ---- literals -------------------------------------------------------------------------------------- */
@@ -100,6 +106,19 @@ static void literal(CPrinter *p, const Expr *e, bool paren) {
 
 /* ---- the text of an operation ---------------------------------------------------------------------- */
 
+static bool reads_memory(const CPrinter *p, const Expr *e) {
+  if (e->kind == EX_READ) return e->n || p->k->places.at[e->i].space == SPACE_BUFFER;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (reads_memory(p, e->arg[k])) return true;
+  return false;
+}
+
+/* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. */
+static const char *logic_text(const CPrinter *p, const Expr *e) {
+  if (!p->k || reads_memory(p, e->arg[1])) return NULL;
+  return e->op == OP_AND ? "$0 & $1" : e->op == OP_OR ? "$0 | $1" : NULL;
+}
+
 static const char *op_text(const Expr *e) {
   const OpInfo *o = &op_info[e->op];
   DType t = (DType)(o->rule == RULE_COMPARE || o->rule == RULE_TEST ? e->arg[0]->dtype : e->dtype);
@@ -113,6 +132,12 @@ static bool is_call(const char *text) {
   const char *end = strchr(text, '(');
   return end && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@") == (size_t)(end - text) &&
          text[strlen(text) - 1] == ')';
+}
+
+/* Behind "$" in the text of a call: a whole argument, as in "f($0, $1)", and not a part of one, as in "floor($0 / $1)". */
+static bool stands_alone(const char *at) {
+  bool first = at[-2] == '(', later = at[-2] == ' ' && at[-3] == ',';
+  return (first || later) && (at[1] == ',' || at[1] == ')');
 }
 
 /* Never negative for any point at which it is computed: loops begin at 0 or above. */
@@ -162,11 +187,11 @@ static void argument(CPrinter *p, const Expr *e, bool index, bool call) {
 }
 
 static void template_print(CPrinter *p, const Expr *e, bool index) {
-  const char *text = op_text(e);
+  const char *logic = e->op == OP_AND || e->op == OP_OR ? logic_text(p, e) : NULL, *text = logic ? logic : op_text(e);
   bool call = is_call(text);
   DType of = (DType)(e->n ? e->arg[0]->dtype : e->dtype);
   for (const char *s = text; *s; s++) {
-    if (*s == '$') argument(p, e->arg[*++s - '0'], index, call);
+    if (*s == '$') s++, argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
     else if (*s == '@') buf_str(p->out, dtype_name(of));
     else buf_char(p->out, *s);
   }
@@ -234,8 +259,9 @@ static void stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
   if (x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK) {
-    p->stride_used[place * 64 + axis] = true;
-    buf_printf(p->out, "%s_%u", x->name->s, axis);
+    Str *name = &p->stride_name[place * 64 + axis];
+    if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", x->name->s, axis), "stride");
+    buf_str(p->out, (*name)->s);
     return;
   }
   for (uint32_t k = x->rank; k-- > axis + 1;) e = expr_op2(p->p->tasks->exprs, OP_MUL, x->dim[k], e);
@@ -284,7 +310,6 @@ static void element_value(CPrinter *p, const Expr *e) {
 /* Gathered indices are looked at before they are used. */
 static void read(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
-  uint32_t checks = 0;
   p->place_used[e->i] = true;
   if (x->space != SPACE_BUFFER && !e->n) {
     buf_str(p->out, x->name->s);
@@ -293,7 +318,6 @@ static void read(CPrinter *p, const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++) {
     const Expr *w = e->arg[k];
     if (index_inside(w) == w) continue;
-    checks++;
     buf_str(p->out, "((uint64_t)");
     argument(p, w->arg[0], false, false);
     buf_str(p->out, " < (uint64_t)");
@@ -380,11 +404,21 @@ static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
   buf_char(out, ')');
 }
 
+/* The number of a dim among those without value. */
+static uint32_t open_dim(const TaskGraph *t, Str name) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].name == name) return n;
+    n += !t->dims.at[i].known;
+  }
+  bug("a dim that is none of the program's");
+}
+
 void c_checked(CPrinter *p, Buf *out, const Expr *e) {
   const char *name = e->kind == EX_OP && e->dtype == DT_I64 ? checked_name((Op)e->op) : NULL;
   if (e->kind == EX_INT) c_int(out, (DType)e->dtype, e->i);
   else if (e->kind == EX_REAL) c_real(out, (DType)e->dtype, e->f);
-  else if (e->kind == EX_DIM) buf_str(out, c_name(p->strings, e->name->s, e->name->len)->s);
+  else if (e->kind == EX_DIM) buf_printf(out, "dim[%u]", open_dim(p->p->tasks, e->name));
   else if (name) checked_arguments(p, out, e, name);
   else checked_template(p, out, e);
 }

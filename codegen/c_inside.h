@@ -20,7 +20,7 @@ typedef struct CPrinter {
   const LoopKernel *k;       /* the kernel at hand, */
   CScope names;              /*   and its names */
   VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
-  bool *stride_used;         /*   by place and axis: place * 64 + axis */
+  Str *stride_name;          /* by place and axis, place * 64 + axis: of those that are used */
   bool *place_used;
   bool uses_ctx, uses_worker, uses_dense;
 } CPrinter;
@@ -35,6 +35,7 @@ void c_expr(CPrinter *p, const Expr *e, bool index);
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at); /* "X[i*X_0 + j]" */
 /* A dims-only expression with checked arithmetic, for sizes_of; dims by name. */
 void c_checked(CPrinter *p, Buf *out, const Expr *e);
+void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes wherever it lies */
 Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in this kernel */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k);
 

@@ -148,10 +148,11 @@ static void strides_print(CPrinter *p, uint32_t place) {
   const LoopPlace *x = &p->k->places.at[place];
   Exprs *e = p->p->tasks->exprs;
   for (uint32_t axis = 0; axis < x->rank; axis++) {
-    if (!p->stride_used[place * 64 + axis]) continue;
+    Str name = p->stride_name[place * 64 + axis];
+    if (!name) continue;
     const Expr *dense = expr_int(e, DT_I64, 1);
     for (uint32_t k = x->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, x->dim[k], dense);
-    buf_printf(p->out, "  const int64_t %s_%u = dense ? ", x->name->s, axis);
+    buf_printf(p->out, "  const int64_t %s = dense ? ", name->s);
     c_expr(p, dense, true);
     buf_printf(p->out, " : ctx->stride[%u];\n", p->axes[x->buffer] + axis);
     p->uses_dense = p->uses_ctx = true;
@@ -285,7 +286,9 @@ void c_kernel(CPrinter *p, const LoopKernel *k) {
   }
   if (k->from.file) {
     buf_str(p->out, "  (");
-    comment_text(p->out, k->from.file);
+    Buf file = buf_new(p->arena);
+    c_file(&file, k->from.file);
+    comment_text(p->out, str_of(p->strings, file.s + 1, file.len - 2));
     buf_printf(p->out, ":%u)", k->from.line);
   }
   buf_str(p->out, " */\n");

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "c_inside.h"
 #include "names.h"
 
 static const char *const dtype_c[DTYPES] = {
@@ -33,7 +34,8 @@ static void text_or_null(Buf *c, Str s) {
 }
 
 static void place_fields(Buf *c, Place p) {
-  text_or_null(c, p.file);
+  if (p.file) c_file(c, p.file);
+  else buf_str(c, "NULL");
   buf_printf(c, ", %u", p.file ? p.line : 0);
 }
 

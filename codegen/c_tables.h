@@ -31,7 +31,8 @@ void c_extent_text(Buf *b, const Expr *e);
 /* The types and functions of PREFIX.h; with comments for people or without. */
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
 
-/* How often the scalar operations of all kernels are done, dims-only; NULL where that hangs on data. */
-const Expr *loop_work(const LoopProgram *p);
+/* How many operations on floats a run makes, as the program is written: dims-only; NULL where that hangs on data. What a
+ * predicate leaves out counts too, and a loop that may stop early as if it did not. */
+const Expr *loop_flops(const LoopProgram *p);
 
 #endif

@@ -39,14 +39,54 @@ static const Expr **times_all(Arena *a, const LoopProgram *p) {
   return times;
 }
 
-const Expr *loop_work(const LoopProgram *p) {
-  const Expr **times = times_all(p->arena, p), *sum = expr_int(p->tasks->exprs, DT_I64, 0);
-  for (uint32_t i = 0; i < p->kernels.len; i++) {
-    const LoopKernel *k = p->kernels.at[i];
-    if (!times[k->task] || !k->work) return NULL;
-    sum = expr_op2(p->tasks->exprs, OP_ADD, sum, expr_op2(p->tasks->exprs, OP_MUL, times[k->task], k->work));
+/* Operations on floats in an expression, each once however often its value is used. Casts and choices are none. */
+static uint32_t float_operations(Arena *a, const Expr *e) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(a);
+  uint32_t n = 0;
+  if (e) vec_push(a, todo, e);
+  while (todo.len) {
+    const Expr *x = vec_pop(todo);
+    if (map_find(&seen, x)) continue;
+    map_put(&seen, x, (void *)(uintptr_t)1);
+    bool of_floats = x->kind == EX_OP && x->n && dtype_is_float((DType)x->arg[x->n - 1]->dtype);
+    n += of_floats && x->op != OP_CAST && x->op != OP_SELECT;
+    for (uint32_t k = 0; k < x->n; k++) vec_push(a, todo, x->arg[k]);
+  }
+  return n;
+}
+
+/* At every point of a stage: its body's operations, and one that takes the value into the reducer. */
+static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
+  uint32_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
+  if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
+  const Expr *e = expr_int(p, DT_I64, n);
+  for (uint32_t k = 0; n && k < s->sum->n_out + s->sum->n_red; k++) e = expr_op2(p, OP_MUL, e, s->bound[k]);
+  return e;
+}
+
+/* NULL where a loop's turns are not known. */
+static const Expr *list_flops(Arena *a, const TaskGraph *t, const Tasks *list, const Expr *const *times) {
+  const Expr *sum = expr_int(t->exprs, DT_I64, 0), *inner;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (uint32_t s = 0; s < k->stages.len; s++) {
+      const Expr *one = stage_flops(a, t->exprs, &k->stages.at[s]);
+      if (!times[k->step] && !expr_is_int(one, 0)) return NULL;
+      if (times[k->step]) sum = expr_op2(t->exprs, OP_ADD, sum, expr_op2(t->exprs, OP_MUL, times[k->step], one));
+    }
+    if (k->kind != TASK_REPEAT) continue;
+    inner = list_flops(a, t, &k->body, times);
+    if (!inner) return NULL;
+    sum = expr_op2(t->exprs, OP_ADD, sum, inner);
   }
   return sum;
+}
+
+const Expr *loop_flops(const LoopProgram *p) {
+  const TaskGraph *t = p->tasks;
+  const Expr *all = list_flops(p->arena, t, &t->tasks, times_all(p->arena, p));
+  return all ? expr_normal(t->exprs, all) : NULL;
 }
 
 /* ---- parts -------------------------------------------------------------------------------------- */
@@ -112,7 +152,8 @@ static void arguments(Json *j, const TaskGraph *t) {
 }
 
 static void entry_points(Json *j, const char *prefix) {
-  static const char *const name[] = {"create", "destroy", "plan", "workspace_bytes", "run", "last_error", "cancel", "model"};
+  static const char *const name[] = {"create", "destroy",    "plan",   "workspace_bytes",
+                                     "run",    "last_error", "cancel", "model"};
   json_object(j, "entry_points");
   for (size_t i = 0; i < COUNT(name); i++) json_str(j, name[i], arena_printf(j->out->arena, "%s_%s", prefix, name[i]));
   json_end(j, '}');
@@ -148,7 +189,7 @@ void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   json_str(&j, "target", "c");
   entry_points(&j, o->prefix);
   arguments(&j, p->tasks);
-  json_extent(&j, "operations", loop_work(p));
+  json_extent(&j, "flops", loop_flops(p));
   kernels(&j, p);
   json_end(&j, '}');
   if (json->len && json->s[json->len - 1] != '\n') buf_char(json, '\n');

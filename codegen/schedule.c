@@ -67,7 +67,7 @@ static void stages(Sched *s) {
   if (n > 1 && !s->goes_on) rows(s, outer);
   for (uint32_t i = 0; i < (s->goes_on ? 1 : n); i++) {
     const TaskStage *st = &s->task->stages.at[i];
-    Env e = {s, st, NEW_ARRAY(s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
+    Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
     for (uint32_t l = 0; l < s->outer; l++) e.label[l] = outer[l];
     stage_loops(s, st, &e, n == 1 || s->goes_on);
   }
@@ -81,6 +81,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->k->from = task->place;
   s->k->task = task->step;
   s->k->name = c_scope_name(kernels, task->name ? task->name : last->name, "step");
+  s->safe = map_new(s->arena);
   s->names = c_scope(s->arena, s->t->strings);
   s->body = &s->k->body;
   s->of_stage = NEW_ARRAY(s->arena, uint32_t, task->stages.len + 1);

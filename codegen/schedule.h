@@ -23,6 +23,7 @@ typedef struct Sched {
   uint32_t *of_stage;        /* place of each kept stage, */
   const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
   uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
+  Map safe;                  /* reads that are in range wherever the kernel is: they may be done without being asked for */
   bool goes_on;              /* all stages have the first one's labels: they go on from its value */
 } Sched;
 
@@ -57,6 +58,7 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   Sched *s;
   const TaskStage *stage;
   const Expr **label;        /* by number: the expression that stands for it */
+  bool *safe;                /* by slot, once it is asked for: every index is a label that goes no further than the axis */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree

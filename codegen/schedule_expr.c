@@ -29,6 +29,30 @@ static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, 
   return s->p->sites.len - 1;
 }
 
+/* Each index is a label whose extent is the axis' own. */
+static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
+  const Env *e = env;
+  (void)x;
+  if (leaf->kind != EX_READ || e->stage->slot[leaf->i].kept) return leaf;
+  const TaskBuffer *b = &e->s->t->buffers.at[e->stage->slot[leaf->i].index];
+  bool safe = true;
+  for (uint32_t k = 0; k < leaf->n; k++)
+    safe &= leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == b->dim[k];
+  e->safe[leaf->i] = safe;
+  return leaf;
+}
+
+static bool leaf_is_safe(Env *e, uint32_t slot) {
+  if (!e->safe) {
+    const EinSum *sum = e->stage->sum;
+    e->safe = NEW_ARRAY(e->s->arena, bool, sum->n_slot + 1);
+    expr_map(e->s->x, sum->body, leaf_safe, e);
+    if (sum->where) expr_map(e->s->x, sum->where, leaf_safe, e);
+    if (sum->domain) expr_map(e->s->x, sum->domain, leaf_safe, e);
+  }
+  return e->safe[slot];
+}
+
 static const Expr *read_of(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   TaskSlot slot = e->stage->slot[leaf->i];
@@ -38,6 +62,7 @@ static const Expr *read_of(Env *e, const Expr *leaf) {
     return place_read(s, place, leaf->n - skip, leaf->arg + skip);
   }
   const TaskBuffer *b = &s->t->buffers.at[slot.index];
+  bool safe = leaf_is_safe(e, (uint32_t)leaf->i);
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
@@ -45,7 +70,9 @@ static const Expr *read_of(Env *e, const Expr *leaf) {
     const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, k))};
     at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
   }
-  return place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);
+  const Expr *read = place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);
+  if (safe) map_put(&s->safe, read, s);
+  return read;
 }
 
 static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
@@ -158,7 +185,9 @@ static void name_shared(Sharing *h) {
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
   for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* what is inside is older, so it has its name already */
     Part *p = h->all.at[k];
-    if (!p->strict || p->strict + p->lazy < 2 || !is_work(h, p->e)) continue;
+    bool safe = p->e->kind == EX_READ && map_find(&s->safe, p->e);
+    if (safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
+    if (!is_work(h, p->e)) continue;
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
     let_add(s, place, value);
@@ -196,7 +225,7 @@ static const Expr *cut_lazy(Sharing *h, const Expr *e) {
 }
 
 static const Expr *cut(Sharing *h, const Expr *e) {
-  if (!e->n || tree_size(h, e) <= TREE_MOST / 4) return e;
+  if (!e->n || tree_size(h, e) <= (double)TREE_MOST / 4) return e;
   Part *p = part_of(h, e);
   if (p->made) return p->made;
   if (is_lazy(e)) return p->made = cut_lazy(h, e);
@@ -214,7 +243,7 @@ const Expr *ex_shared(Sched *s, const Expr *e) {
   name_shared(&h);
   const Expr *made = rebuild(&h, e);
   h.parts = map_new(a);
-  if (tree_size(&h, made) > TREE_MOST) made = cut(&h, made);
+  if (tree_size(&h, made) > (double)TREE_MOST) made = cut(&h, made);
   arena_free(a);
   return made;
 }

@@ -45,7 +45,7 @@ static void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
 
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   uint32_t n = 0, most = innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
-  for (double values = 1; n < most && values < CHUNKS_WANTED; n++) values *= (double)size_guess(s->t, w->extent[n]);
+  for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++) values *= (double)size_guess(s->t, w->extent[n]);
   const Expr *all = extents_product(s, w, n), *inner = work;
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
   const Expr *total = ex_mul(s, all, inner);
@@ -100,7 +100,7 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   s->value[0] = value;
   for (uint32_t i = 1; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
-    Env f = {s, next, e->label};
+    Env f = {s, next, e->label, NULL};
     s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));
     if (next->buffer >= 0) value_store(s, next, &f, s->value[i]);
   }

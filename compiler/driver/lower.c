@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../task/from_graph.h"
+#include "../graph/passes.h"
 #include "driver.h"
 
 /* What a vector register holds, and how many there are, where code is made for this machine. */
@@ -44,10 +45,22 @@ static TaskGraph *tasks_reread(Session *s, const Job *j) {
   return again;
 }
 
+/* After each pass on the graph. */
+static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
+  Session *s = ctx;
+  Buf b = buf_new(s->arena);
+  if (!graph_check(g, &b)) bug("after the pass %s the graph is not as it should be:\n%s", pass, b.s);
+}
+
 Leave job_tasks(Session *s, Job *j, const Args *a) {
   if (j->tasks) return LEAVE_OK;
+  bug_where = "graph_optimise";
+  j->notes = NEW(s->arena, PassNotes);
+  *j->notes = pass_notes(s->arena);
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s};
+  EinGraph *best = graph_optimise(s->arena, j->graph, &how);
   bug_where = "task_from_graph";
-  j->tasks = task_from_graph(s->arena, j->graph);
+  j->tasks = task_from_graph(s->arena, best);
   tasks_sound(s, j->tasks);
   bug_where = "task_read(task_print)";
   if (arg_has(a, OPT_ROUNDTRIP)) j->tasks = tasks_reread(s, j);

@@ -73,6 +73,30 @@ static void facts_list(Fuse *f, const Tasks *list) {
   }
 }
 
+/* A state that is changed in place has several makers. What reads it must not come to stand behind one of them: p may
+ * be done where q stands if nothing from there to here, q included, changes what p reads. */
+static bool may_follow(const Fuse *f, const Task *p, const Task *q) {
+  uint32_t from = f->position[p->step], to = f->position[q->step];
+  bool careful = false;
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    for (uint32_t j = 0; j < p->stages.at[i].sum->n_slot; j++)
+      careful |= !p->stages.at[i].slot[j].kept && f->of[p->stages.at[i].slot[j].index].makers > 1;
+  if (!careful) return true;
+  if (to - from > 64) return false;
+  for (uint32_t i = from + 1; i <= to; i++)
+    for (uint32_t j = 0; j < f->list->at[i]->stages.len; j++) {
+      int32_t b = f->list->at[i]->stages.at[j].buffer;
+      if (b >= 0 && f->of[b].makers > 1) return false;
+    }
+  return true;
+}
+
+static bool changes(const Fuse *f, const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].buffer >= 0 && f->of[k->stages.at[i].buffer].makers > 1) return true;
+  return false;
+}
+
 /* ---- sizes and costs --------------------------------------------------------------------------------- */
 
 static bool dim_guess(void *ctx, Str name, int64_t *out) {
@@ -133,12 +157,12 @@ static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from)) return false;
-  if (stage_gathers(f->t, s, buffer)) return false;
+  if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
   Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
   if (c.nodes + d.nodes > INLINE_NODES) return false;
   if (!from->sum->n_slot && !c.heavy && c.ops <= LIGHT) return true; /* nothing is read at all */
   double again = all_points(f->t, s) / all_points(f->t, from);
-  return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= AGAIN_MOST;
+  return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= (double)AGAIN_MOST;
 }
 
 static void inline_into(Fuse *f, Task *q) {
@@ -273,12 +297,12 @@ static bool has_epilogue(const Task *k) {
 /* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
 static bool are_rows(Fuse *f, const Task *p, const Task *q, uint32_t n) {
   const TaskStage *s = &q->stages.at[0];
-  if (!n || points(f->t, &p->stages.at[0], 0, n) < ROWS_LEAST) return false;
+  if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
   if (is_matrix_like(f->t, s)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
     if (is_matrix_like(f->t, from)) return false;
-    if (points(f->t, from, n, from->sum->n_out) > ROW_MOST) return false;
+    if (points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
   }
   return true;
 }
@@ -294,6 +318,7 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
 static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t label[64];
   if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST) return false;
+  if (!may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q) || has_epilogue(p)) return false;
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {

@@ -186,13 +186,37 @@ static void check_slot_read(void *ctx, const Expr *e) {
   check_read_slot(&c->c, task_operand(slot), e);
 }
 
+/* Each element is made of itself: the only stage, which reads the buffer just where it stores. */
+typedef struct Itself { const TaskStage *s; uint32_t buffer; bool only; } Itself;
+
+static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
+  Itself *i = env;
+  (void)x;
+  if (leaf->kind != EX_READ || leaf->i >= i->s->sum->n_slot || i->s->slot[leaf->i].kept ||
+      i->s->slot[leaf->i].index != i->buffer)
+    return leaf;
+  i->only &= leaf->n == i->s->n_at;
+  for (uint32_t k = 0; i->only && k < leaf->n; k++) i->only = leaf->arg[k] == i->s->at[k];
+  return leaf;
+}
+
+static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
+  Itself i = {s, buffer, k->stages.len == 1 && s->sum->reducer == RED_NONE};
+  const EinSum *sum = s->sum;
+  const Expr *all[] = {sum->body, sum->where, sum->domain};
+  for (size_t e = 0; i.only && e < COUNT(all); e++)
+    if (all[e]) expr_map(c->t->exprs, all[e], leaf_itself, &i);
+  return i.only;
+}
+
 static void check_slots(Check *c, const Task *k, const TaskStage *s) {
   for (uint32_t i = 0; i < s->sum->n_slot; i++) {
     const TaskSlot *slot = &s->slot[i];
     if (!slot->kept) {
       if (!check_number(c, "a slot", slot->index)) continue;
       check_read(c, slot->index, k->step);
-      if (c->held[slot->index].kernel == k->step + 1) fail(c, "buffer %%%u is read and stored to in one kernel", slot->index);
+      if (c->held[slot->index].kernel == k->step + 1 && !is_in_place(c, k, s, slot->index))
+        fail(c, "buffer %%%u is read and stored to in one kernel", slot->index);
     } else if (slot->index >= (uint32_t)(s - k->stages.at)) {
       fail(c, "a slot is &%u, no stage before it", slot->index);
     }

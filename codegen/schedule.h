@@ -108,6 +108,10 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
 /* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule_dot.c ------------------------------------------------------------------------------- */
+/* A contraction with its lanes along a reduced label; false if the stage is not such a one. */
+bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
 /* ---- schedule_reduce.c --------------------------------------------------------------------------- */
 /* One value of a reducing stage at the output point that `e` says: statements, and the result of the stage's dtype. */
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);

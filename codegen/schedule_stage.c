@@ -125,7 +125,7 @@ static void point(Sched *s, const StagePlan *p, Env *e) {
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (tile_loops(s, &p, e, threads)) {
+  if (tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads)) {
     into(s, was);
     return;
   }

@@ -4,7 +4,7 @@
 #include "schedule.h"
 
 enum {
-  BLOCK = 256,               /* points that go into a tile before it is added to the total */
+  BLOCK = 1024,              /* points that go into a tile before it is added to the total */
   ROWS_MOST = 8,
   NO_LABEL = -1
 };

@@ -88,6 +88,12 @@ static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label
 int64_t size_guess(const TaskGraph *t, const Expr *e); /* a dims-only extent, or a guess */
 double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the innermost loop */
 
+/* ---- schedule_where.c ---------------------------------------------------------------------------- */
+/* The conjuncts of `cond` that bound `label` by labels which have a value go into lo and hi; gives what is left of it, NULL
+ * for nothing. */
+const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                         const Expr **hi);
+
 /* ---- schedule_stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */
 void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
@@ -115,6 +121,8 @@ bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* ---- schedule_reduce.c --------------------------------------------------------------------------- */
 /* One value of a reducing stage at the output point that `e` says: statements, and the result of the stage's dtype. */
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
+/* Loops over all reduced labels, as far as the predicate lets them go; then what is left of it is asked. */
+void red_loops_where(Sched *s, const StagePlan *p, Env *e);
 const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */

@@ -53,11 +53,21 @@ static void red_loop(Sched *s, const StagePlan *p, Env *e, uint32_t l) {
   into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[l], 1, BIND_SEQ)->body);
 }
 
-static void where_open(Sched *s, const StagePlan *p, Env *e) {
-  const EinSum *sum = p->stage->sum;
-  if (!sum->where) return;
-  const Expr *cond = ex_shared(s, ex_of(e, sum->where));
-  into(s, &if_add(s, cond)->body);
+/* All reduced labels, as far as the predicate lets them go; then what is left of it is asked. */
+void red_loops_where(Sched *s, const StagePlan *p, Env *e) {
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  const Expr *rest = p->stage->sum->where;
+  for (uint32_t l = 0; l < p->stage->sum->n_out; l++) bound[l] = true;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    uint32_t l = p->red[k];
+    const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
+    rest = where_narrow(e, rest, p->n_label, l, bound, &lo, &hi);
+    uint32_t v = var_new(s, p->stage->label[l], "r");
+    e->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    bound[l] = true;
+  }
+  if (rest) into(s, &if_add(s, ex_shared(s, ex_of(e, rest)))->body);
 }
 
 static void acc_step(Sched *s, const EinSum *sum, uint32_t acc, const Expr *value) {
@@ -81,8 +91,7 @@ static const Expr *reduce_plain(Sched *s, const StagePlan *p, Env *e) {
   const EinSum *sum = p->stage->sum;
   uint32_t acc = acc_new(s, sum, "acc");
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k < p->n_red; k++) red_loop(s, p, e, p->red[k]);
-  where_open(s, p, e);
+  red_loops_where(s, p, e);
   acc_step(s, sum, acc, ex_shared(s, ex_of(e, sum->body)));
   into(s, was);
   return scalar_read(s, acc);
@@ -112,8 +121,7 @@ static const Expr *reduce_arg(Sched *s, const StagePlan *p, Env *e) {
   uint32_t best = acc_new(s, sum, "best"), at = place_own(s, NULL, "at", DT_I64, 0, NULL);
   var_add(s, at, ex_int(s, -1));
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k < p->n_red; k++) red_loop(s, p, e, p->red[k]);
-  where_open(s, p, e);
+  red_loops_where(s, p, e);
   uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
   let_add(s, v, ex_shared(s, ex_of(e, sum->body)));
   const Expr *value = scalar_read(s, v);

@@ -106,11 +106,12 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   }
 }
 
-static void point(Sched *s, const StagePlan *p, Env *e) {
+/* domain: what is still to be asked; NULL: nothing. */
+static void point(Sched *s, const StagePlan *p, Env *e, const Expr *domain) {
   const EinSum *sum = p->stage->sum;
   LoopBody *was = s->body;
-  if (sum->domain) {
-    const Expr *cond = ex_shared(s, ex_of(e, sum->domain));
+  if (domain) {
+    const Expr *cond = ex_shared(s, ex_of(e, domain));
     into(s, &if_add(s, cond)->body);
   }
   if (sum->reducer == RED_NONE) {
@@ -122,6 +123,20 @@ static void point(Sched *s, const StagePlan *p, Env *e) {
   into(s, was);
 }
 
+/* The innermost label, as far as the domain lets it go; gives what is left of the domain. */
+static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, LoopBind bind) {
+  const TaskStage *st = p->stage;
+  uint32_t l = p->order[p->n_order - 1];
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t k = 0; k < st->sum->n_out; k++) bound[k] = k != l;
+  const Expr *lo = ex_int(s, 0), *hi = st->bound[l];
+  const Expr *rest = where_narrow(e, st->sum->domain, p->n_label, l, bound, &lo, &hi);
+  uint32_t v = var_new(s, st->label[l], "i");
+  e->label[l] = var_read(s, v);
+  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
+  return rest;
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
@@ -130,13 +145,16 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
     return;
   }
   Walk *w = NEW(s->arena, Walk);
-  for (uint32_t k = 0; k < p.n_order; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
+  uint32_t n = p.n_order - (st->sum->domain && p.n_order > 1); /* a domain may bound the innermost loop */
+  for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
   const Expr *work = ex_int(s, (int64_t)p.ops);
   for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
+  for (uint32_t k = n; k < p.n_order; k++) work = ex_mul(s, work, st->bound[p.order[k]]);
   LoopBind innermost = st->sum->reducer == RED_NONE ? BIND_VECTOR : BIND_SEQ;
-  if (threads) walk_chunks(s, w, work, innermost);
-  else walk_plain(s, w, 0, innermost);
-  for (uint32_t k = 0; k < p.n_order; k++) e->label[p.order[k]] = w->index[k];
-  point(s, &p, e);
+  LoopBind outer = n < p.n_order ? BIND_SEQ : innermost;
+  if (threads) walk_chunks(s, w, work, outer);
+  else walk_plain(s, w, 0, outer);
+  for (uint32_t k = 0; k < n; k++) e->label[p.order[k]] = w->index[k];
+  point(s, &p, e, n < p.n_order ? last_loop(s, &p, e, innermost) : st->sum->domain);
   into(s, was);
 }

@@ -149,21 +149,19 @@ static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
   into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
 }
 
-/* The predicate does not look at u or v, so it holds for the whole tile or for nothing of it. */
-static void where_open(Tile *t, const Expr *u0, const Expr *v0) {
-  Sched *s = t->s;
-  if (!t->p->stage->sum->where) return;
-  point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
-  const Expr *cond = ex_shared(s, ex_of(t->e, t->p->stage->sum->where));
-  into(s, &if_add(s, cond)->body);
-}
-
 static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
   uint32_t last = p->red[p->n_red - 1];
   LoopBody *was = s->body;
   Cells tot = cells_new(t, "acc"), acc = tot;
+  if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
+    point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
+    red_loops_where(s, p, t->e);
+    step(t, acc, u0, v0, count);
+    into(s, was);
+    return tot;
+  }
   for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   LoopBody *block = s->body;
@@ -176,7 +174,6 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) 
     acc = cells_new(t, "part");
   }
   red_open(t, last, lo, hi);
-  where_open(t, u0, v0);
   step(t, acc, u0, v0, count);
   into(s, block);
   if (t->blocked) total_step(t, tot, acc, count);

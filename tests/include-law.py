@@ -40,6 +40,8 @@ PASSES = [
     (r"compiler/algebra/.*\.c", "compiler/graph/graph.h"),
     (r"compiler/algebra/.*\.c", "compiler/plan/plan.h"),
     (r"compiler/task/.*\.c", "compiler/algebra/ia.h"),
+    # what `ein plan` says of memory is what the runtime's own layout finds
+    (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

@@ -36,7 +36,7 @@ $file
 
 list unit tests/*/test_*.c
 list fuzz tests/fuzz/*.c
-for kind in bad warn parse graph run; do
+for kind in bad warn parse graph plan run; do
   list $kind tests/$kind/*.ein
 done
 list run stdlib/examples/*.ein

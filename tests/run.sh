@@ -6,6 +6,7 @@
 #   warn    x.ein     x.err      the same, but exits with 0
 #   parse   x.ein     x.want     `ein fmt` gives x.want, and x.want again from x.want
 #   graph   x.ein     x.want     `ein build --stop=graph` gives x.want
+#   plan    x.ein     x.want     `ein plan` gives x.want
 #   run     x.ein                `ein run --expect` finds every `# expect:` comment true
 #
 # A line `# args: -D N=4` among the first three of FILE adds arguments. Commands run in the file's folder.
@@ -76,6 +77,7 @@ parse)
   same "$stem.want" 0 "$(out fmt - <"$stem.want")"
   ;;
 graph) same "$stem.want" 0 "$(out build "$file" $args $trip --stop=graph -o -)" ;;
+plan) same "$stem.want" 0 "$(out plan "$file" $args $trip)" ;;
 run)
   ok run --expect $args $trip "$file"
   [ -n "$trip" ] || ok run --expect --roundtrip $args "$file"

@@ -93,7 +93,7 @@ static void pc_text(Buf *b, const EmitOptions *o, bool openmp) {
              o->prefix, o->source, o->version, o->version, o->prefix, openmp ? " -fopenmp" : "");
 }
 
-/* A string of Meson's. */
+/* A string of Meson's. No prefix begins with ein_, so those are names that are free there. */
 static void meson_string(Buf *b, const char *s) {
   buf_char(b, '\'');
   for (; *s; s++) {
@@ -107,19 +107,20 @@ static void meson_text(Buf *b, const EmitOptions *o, const Compiler *c) {
   const char *x = o->prefix;
   buf_printf(b, "project('%s', 'c', version: '%s', meson_version: '>=1.0.0',\n", x, o->version);
   buf_str(b, "  default_options: ['c_std=gnu99', 'buildtype=plain', 'warning_level=0'])\n\n"
-             "cc = meson.get_compiler('c')\n"
-             "needs = [dependency('openmp', required: false), cc.find_library('m', required: false)]\n"
-             "flags = cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
+             "ein_cc = meson.get_compiler('c')\n"
+             "ein_needs = [dependency('openmp', required: false), ein_cc.find_library('m', required: false)]\n"
+             "ein_flags = ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
   for (uint32_t i = 0; i < c->flags.len; i++) {
     buf_str(b, ", ");
     meson_string(b, c->flags.at[i]);
   }
   buf_printf(b,
              ")\n\n"
-             "%s = static_library('%s', '%s.c', c_args: flags, dependencies: needs, install: true)\n"
-             "%s_dep = declare_dependency(link_with: %s, include_directories: '.', dependencies: needs)\n"
+             "ein_lib = static_library('lib%s', '%s.c', name_prefix: '', c_args: ein_flags, dependencies: ein_needs,\n"
+             "  install: true)\n"
+             "%s_dep = declare_dependency(link_with: ein_lib, include_directories: '.', dependencies: ein_needs)\n"
              "install_headers('%s.h', 'ein_tensor.h')\n",
-             x, x, x, x, x, x);
+             x, x, x, x);
 }
 
 static Leave runtime_copy(Session *s, const char *folder, const char *text) {
@@ -196,7 +197,9 @@ static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, const c
 
 static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
   Compiler c;
-  if (!to) return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build", j->path, o->prefix);
+  if (!to)
+    return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build", j->path,
+                o->prefix);
   if (is_folder(to)) return fail(s, LEAVE_USAGE, "-o %s is a folder: a program is one file; --lib writes a folder", to);
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;

@@ -129,6 +129,7 @@ typedef struct Job {
   EinGraph *graph;            /* after job_graph (at once for a graph's text) */
   DimValues dims;             /* -D, and what the shapes of files say */
   TaskGraph *tasks;           /* after job_tasks, or at once for its text */
+  struct PassNotes *notes;    /* what job_tasks' passes did to the graph; NULL for the text of tasks */
   LoopProgram *loops;         /* after job_loops, or at once for its text */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);

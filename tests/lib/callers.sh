@@ -3,6 +3,8 @@
 # A library as its users see it: built by pkg-config or Meson from its folder alone, called from C and from C++, with
 # strided views, with wrong ones, two in one program.
 . "$(dirname "$0")/../cmd/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
 : "${CC:=cc}"
 : "${CXX:=c++}"
 O=--flags=-O1

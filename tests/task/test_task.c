@@ -197,7 +197,7 @@ static const Break breaks[] = {
     {"%2 output 0 Y[128] : f32", "%2 output 0 Y[128] : f64", "kernel 10 Y, stage 0 Y: it is f32 and buffer %2 f64"},
     {"  stage n[] : i64 = 3 to %4[]\n", "", "kernel 2 outer: it has no stages"},
     {"(%9[] < 9)", "(%9[0] < 9)", "kernel 11 ok, stage 0 ok: buffer %9 has rank 0 and is read with 1 indices"},
-    {"(%9[] < 9)", "(%10[] == true)", "kernel 11 ok, stage 0 ok: buffer %10 is read and stored to in one kernel"},
+    {"(%9[] < 9)", "(%10[] == true)", "kernel 11 ok, stage 0 ok: buffer %10 is read before it is written"},
     {"(%9[] < 9)", "(within(%9[], 3, 0) < 9)", "kernel 11 ok, stage 0 ok: `within` stands outside of loops"},
     {"(%9[] < 9)", "(%9[] + 9)", "kernel 11 ok, stage 0 ok: the body is i64 and not bool"},
     {"domain (i < 127)", "domain (j < 127)", "stage 1 s: the domain is over a reduced label, 1"},

@@ -1,0 +1,69 @@
+/* codegen/schedule_where.c - predicates as bounds of loops. A conjunct that compares a label with what is already known
+ * outside of its loop (t <= s) is no question at each point: the loop begins or ends there. */
+#include "schedule.h"
+
+/* Affine in every label, with constant steps and nothing read: no value of it leaves 64 bits for labels that are indices. */
+static bool is_affine(const Expr *e, uint32_t n_label) {
+  int64_t slope;
+  if (e->dtype != DT_I64 || e->has & HAS_READ) return false;
+  for (uint32_t l = 0; l < n_label; l++)
+    if (!ex_slope(e, l, &slope) || slope > INT32_MAX || slope < INT32_MIN) return false;
+  return true;
+}
+
+typedef struct Narrow {
+  Env *e;
+  uint32_t label, n_label;
+  const bool *bound;         /* labels that have a value already */
+  const Expr *lo, *hi;
+} Narrow;
+
+/* a < b, or a <= b: true if it went into the bounds. */
+static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
+  Sched *s = n->e->s;
+  int64_t x, y;
+  if (!is_affine(a, n->n_label) || !is_affine(b, n->n_label)) return false;
+  for (uint32_t l = 0; l < n->n_label; l++)
+    if (l != n->label && !n->bound[l] && (ex_has_label(a, l) || ex_has_label(b, l))) return false;
+  if (!ex_slope(a, n->label, &x) || !ex_slope(b, n->label, &y) || (x - y != 1 && x - y != -1)) return false;
+  const Expr *was = n->e->label[n->label];
+  n->e->label[n->label] = ex_int(s, 0);
+  const Expr *left = ex_of(n->e, a), *right = ex_of(n->e, b);
+  n->e->label[n->label] = was;
+  if (x - y == 1) { /* label < right - left */
+    const Expr *end = ex_sub(s, right, left);
+    n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
+  } else { /* label > left - right */
+    const Expr *from = ex_sub(s, left, right);
+    n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
+  }
+  return true;
+}
+
+static bool take(Narrow *n, const Expr *c) {
+  switch ((Op)c->op) {
+  case OP_LT: return less(n, c->arg[0], c->arg[1], true);
+  case OP_LE: return less(n, c->arg[0], c->arg[1], false);
+  case OP_GT: return less(n, c->arg[1], c->arg[0], true);
+  case OP_GE: return less(n, c->arg[1], c->arg[0], false);
+  default: return false;
+  }
+}
+
+static const Expr *narrow(Narrow *n, const Expr *cond) {
+  if (cond->kind == EX_OP && cond->op == OP_AND) {
+    const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
+    return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
+  }
+  return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
+}
+
+const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                         const Expr **hi) {
+  Narrow n = {e, label, n_label, bound, *lo, *hi};
+  if (!cond) return NULL;
+  const Expr *rest = narrow(&n, cond);
+  *lo = n.lo;
+  *hi = n.hi;
+  return rest;
+}

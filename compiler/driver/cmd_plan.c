@@ -1,0 +1,562 @@
+/* driver/cmd_plan.c - ein plan: what a run will do and take, told before it: the kernels, their operations and bytes, and
+ * the memory. For one site.
+ *
+ * With --format=json:
+ *
+ *   { "schema": "ein plan 1", "program", "sites": 1,
+ *     "dims":    { NAME: value },
+ *     "totals":  { "flops", "integer_operations", "bytes_read", "bytes_written", "bytes_moved",
+ *                  "one_turn": true if a repeat's turns are not known, and one of each such is counted,
+ *                  "largest_intermediate": null or { "buffer", "name", "bytes" },
+ *                  "workspace_bytes": what the library's workspace_bytes() says; of this
+ *                  "buffers_bytes", and "scratch_bytes" for each of
+ *                  "threads",
+ *                  "input_bytes", "output_bytes" },
+ *     "buffers": [ { "id", "space": "input", "output" or "work", "name", "dtype", "shape": [ int ], "bytes",
+ *                    "first", "last": steps between which it is alive, "offset": in the workspace; null where it is not work,
+ *                    "place" } ],
+ *     "tasks":   [ TASK ],                                        in their order, a repeat before what stands in it
+ *     "notes":   [ { "pass", "what", "count", "place" } ] }       what optimisation did to the program before
+ *
+ *   TASK: { "step", "kind", "name", "place", "depth": repeats around it,
+ *           "times": how often a run does it; null: that hangs on data,
+ *           "unless": null, or the input without which it is done,
+ *           "flops", "integer_operations", "bytes_read", "bytes_written": of once; of a repeat, of all its turns, and
+ *     kernel: "equations": [ string ], "uses": [ { "buffer", "read", "written" } ] in bytes
+ *     zero:   "uses"
+ *     repeat: "end": its last step, "turn", "turns": at most; null: that hangs on data, and one is counted,
+ *             "may_stop": it has an `until` }                     others are: default, assert
+ *
+ *   All numbers are exact integers; an amount past 64 bits is null. A name that is not there is null, and so is a place; else
+ *   it is { "file", "line", "column" }. "step" and buffers have the numbers of ein build --stop=task. */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../../codegen/c_inside.h"
+#include "../../runtime/ein_run.h"
+#include "../base/utf8.h"
+#include "../graph/passes.h"
+#include "../task/cost.h"
+#include "driver.h"
+
+enum { WIDTH_USUAL = 120, WIDTH_LEAST = 60, EQUATION_LEAST = 16 };
+
+typedef struct Plan {
+  Session *s;
+  const Job *j;
+  const TaskGraph *t;
+  GraphCost cost;
+  int threads;
+  int64_t work, scratch, workspace; /* bytes: of buffers, of a thread's own memory, in all */
+  int64_t *offset;           /* of each buffer that is work */
+} Plan;
+
+/* ---- sizes -------------------------------------------------------------------------------------- */
+
+static bool dim_of(void *ctx, Str name, int64_t *out) {
+  return job_dim(ctx, name, out);
+}
+
+static CostDims dims_of(const Plan *p) {
+  return (CostDims){dim_of, (void *)(uintptr_t)p->j};
+}
+
+static Leave dims_said(const Plan *p) {
+  Buf missing = buf_new(p->s->arena), words = buf_new(p->s->arena);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->t->dims.len; i++) {
+    const TaskDim *d = &p->t->dims.at[i];
+    int64_t v;
+    if (d->known || job_dim(p->j, d->name, &v)) continue;
+    buf_printf(&missing, "%s%s", n++ ? ", " : "", d->name->s);
+    buf_printf(&words, " -D %s=64", d->name->s);
+  }
+  if (!n) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "no value for dim%s %s: a plan is of one size, as with%s", n > 1 ? "s" : "", missing.s, words.s);
+}
+
+static const char *where(const Plan *p, Place at) {
+  return at.file ? arena_printf(p->s->arena, " (%s:%u)", at.file->s, at.line) : "";
+}
+
+/* The same as the run would say when it is planned. */
+static Leave cost_failed(const Plan *p, const CostError *e) {
+  Session *s = p->s;
+  const TaskBuffer *b = e->buffer;
+  switch (e->kind) {
+  case COST_NO_VALUE: return fail(s, LEAVE_USAGE, "no value for dim %s", e->dim->s);
+  case COST_CHECK:
+    return fail(s, LEAVE_PROGRAM, "%s%s", e->check->text && e->check->text->len ? e->check->text->s : "a check of the sizes does not hold",
+                where(p, e->check->place));
+  case COST_NEGATIVE:
+    if (!b) return fail(s, LEAVE_PROGRAM, "the size %s is %lld, which is less than 0", e->dim->s, (long long)e->size);
+    return fail(s, LEAVE_PROGRAM, "the size of dimension %u of %s is %lld, which is less than 0%s", e->axis + 1,
+                b->name ? b->name->s : "a tensor", (long long)e->size, where(p, b->place));
+  case COST_TOO_LARGE: break;
+  }
+  return fail(s, LEAVE_PROGRAM, "the size of %s does not fit 64 bits%s", b->name ? b->name->s : "a tensor", where(p, b->place));
+}
+
+/* ---- memory: as the runtime takes it -------------------------------------------------------------- */
+
+static bool work_layout(Plan *p) {
+  Arena *a = p->s->arena;
+  uint32_t n = 0, all = p->t->buffers.len, *id = NEW_ARRAY(a, uint32_t, all + 1);
+  int64_t *bytes = NEW_ARRAY(a, int64_t, all + 1), *offset = NEW_ARRAY(a, int64_t, all + 1);
+  int *first = NEW_ARRAY(a, int, all + 1), *last = NEW_ARRAY(a, int, all + 1), *order = NEW_ARRAY(a, int, all + 1);
+  for (uint32_t i = 0; i < all; i++) {
+    const TaskBuffer *b = &p->t->buffers.at[i];
+    if (b->space != BUF_WORK) continue;
+    id[n] = i;
+    bytes[n] = p->cost.bytes[i];
+    first[n] = (int)b->first;
+    last[n++] = (int)b->last;
+  }
+  p->work = ein_layout((int)n, bytes, first, last, offset, order);
+  p->offset = NEW_ARRAY(a, int64_t, all + 1);
+  for (uint32_t k = 0; k < n; k++) p->offset[id[k]] = offset[k];
+  return p->work >= 0;
+}
+
+/* What the kernel that wants most of it wants of a thread's own memory, as emitted C says it. */
+static bool scratch_most(Plan *p) {
+  CPrinter c = {.p = p->j->loops, .arena = p->s->arena, .strings = p->s->strings};
+  CostDims dims = dims_of(p);
+  for (uint32_t i = 0; i < p->j->loops->kernels.len; i++) {
+    int64_t bytes;
+    if (!cost_size(p->s->arena, &dims, c_scratch(&c, p->j->loops->kernels.at[i]), &bytes)) return false;
+    if (bytes > p->scratch) p->scratch = bytes;
+  }
+  return true;
+}
+
+static Leave memory_find(Plan *p) {
+  int64_t all;
+  if (work_layout(p) && scratch_most(p) && mul_ok(p->scratch, p->threads, &all) && add_ok(p->work, all, &p->workspace))
+    return LEAVE_OK;
+  return fail(p->s, LEAVE_PROGRAM, "the work memory does not fit 64 bits");
+}
+
+/* ---- texts and numbers for people --------------------------------------------------------------------------- */
+
+/* Columns on a terminal; of a text that may hold anything. */
+static size_t text_columns(const char *s) {
+  size_t columns = 0;
+  for (size_t n = strlen(s); n;) {
+    int width;
+    size_t k = utf8_show(NULL, s, n, &width);
+    columns += (size_t)width;
+    s += k;
+    n -= k;
+  }
+  return columns;
+}
+
+/* At most so many columns of it, the last three dots if there is more. The columns it took. */
+static size_t text_clipped(Buf *b, const char *s, size_t most) {
+  bool whole = text_columns(s) <= most;
+  size_t columns = 0, room = whole ? most : most - 3;
+  for (size_t n = strlen(s); n;) {
+    int width;
+    size_t k = utf8_show(NULL, s, n, &width);
+    if (columns + (size_t)width > room) break;
+    utf8_show(b, s, n, &width);
+    columns += (size_t)width;
+    s += k;
+    n -= k;
+  }
+  if (!whole) buf_str(b, "...");
+  return whole ? columns : columns + 3;
+}
+
+/* As it is fit to be shown, whatever is in it. */
+static const char *shown(Arena *a, const char *s) {
+  Buf b = buf_new(a);
+  text_clipped(&b, s, SIZE_MAX);
+  return b.s ? b.s : "";
+}
+
+/* "999", "1.2 k", "34.5 M": four digits at most. */
+static const char *amount(Arena *a, int64_t n, const char *unit) {
+  static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t k = 0;
+  double x = (double)n;
+  const char *more = n == COST_MOST ? "> " : "";
+  for (; k + 1 < COUNT(prefix) && (k ? x >= 999.95 : x >= 1000); k++) x /= 1000;
+  const char *blank = *prefix[k] || *unit ? " " : "";
+  if (!k) return arena_printf(a, "%lld%s%s", (long long)n, blank, unit);
+  return arena_printf(a, "%s%.1f%s%s%s", more, x, blank, prefix[k], unit);
+}
+
+static const char *flops_text(Arena *a, const CostSum *x) {
+  if (x->flops || !x->integer) return amount(a, x->flops, "");
+  return arena_printf(a, "%s int", amount(a, x->integer, ""));
+}
+
+static const char *buffer_name(const Plan *p, uint32_t buffer) {
+  const TaskBuffer *b = &p->t->buffers.at[buffer];
+  return b->name ? shown(p->s->arena, b->name->s) : arena_printf(p->s->arena, "%%%u", buffer);
+}
+
+/* ---- the head ------------------------------------------------------------------------------------- */
+
+static void head_dims(const Plan *p, Buf *b) {
+  buf_str(b, shown(b->arena, p->j->path));
+  for (uint32_t i = 0, n = 0; i < p->t->dims.len; i++) {
+    const TaskDim *d = &p->t->dims.at[i];
+    int64_t v = d->value;
+    if (d->known || job_dim(p->j, d->name, &v)) buf_printf(b, "%s%s = %lld", n++ ? ", " : ": ", shown(b->arena, d->name->s), (long long)v);
+  }
+  buf_char(b, '\n');
+}
+
+static void head_line(Buf *b, const char *what, const char *value) {
+  buf_printf(b, "  %-22s%s", what, value);
+}
+
+static void head_print(const Plan *p, Buf *b) {
+  Arena *a = b->arena;
+  const GraphCost *g = &p->cost;
+  head_dims(p, b);
+  head_line(b, "flops", amount(a, g->all.flops, ""));
+  if (g->all.integer) buf_printf(b, ", and %s operations on integers", amount(a, g->all.integer, ""));
+  buf_char(b, '\n');
+  int64_t moved;
+  if (!add_ok(g->all.read, g->all.written, &moved)) moved = COST_MOST;
+  head_line(b, "bytes moved", amount(a, moved, "B"));
+  buf_printf(b, ": %s read, %s written\n", amount(a, g->all.read, "B"), amount(a, g->all.written, "B"));
+  head_line(b, "largest intermediate", g->largest < 0 ? "none" : buffer_name(p, (uint32_t)g->largest));
+  if (g->largest >= 0) buf_printf(b, ", %s", amount(a, g->bytes[g->largest], "B"));
+  buf_char(b, '\n');
+  head_line(b, "peak memory", amount(a, p->workspace, "B"));
+  if (p->scratch) buf_printf(b, " with %d thread%s, %s of it for each", p->threads, p->threads > 1 ? "s" : "", amount(a, p->scratch, "B"));
+  buf_printf(b, "; beside inputs of %s, outputs of %s\n", amount(a, g->inputs, "B"), amount(a, g->outputs, "B"));
+  if (g->a_turn) buf_str(b, "  Where data decide how many turns a repeat makes, one turn is counted.\n");
+}
+
+/* ---- a line a kernel ------------------------------------------------------------------------------ */
+
+enum { COL_STEP, COL_WHAT, COL_FLOPS, COL_IN, COL_OUT, COL_LINE, COLUMNS };
+
+typedef struct Row {
+  const char *cell[COLUMNS];
+  const char *tail;          /* what is not clipped with the equation */
+} Row;
+typedef VEC(Row) Rows;
+
+static const char *line_text(const Plan *p, Place at) {
+  if (!at.file) return "";
+  if (strcmp(at.file->s, p->j->path) == 0) return arena_printf(p->s->arena, "%u", at.line);
+  const char *slash = strrchr(at.file->s, '/');
+  return arena_printf(p->s->arena, "%s:%u", shown(p->s->arena, slash ? slash + 1 : at.file->s), at.line);
+}
+
+static Row row_new(const Plan *p, const TaskCost *x, const char *what) {
+  Arena *a = p->s->arena;
+  Row r = {.tail = ""};
+  r.cell[COL_STEP] = arena_printf(a, "%u", x->task->step);
+  r.cell[COL_WHAT] = arena_printf(a, "%*s%s", (int)(2 * x->depth), "", what);
+  r.cell[COL_FLOPS] = flops_text(a, &x->once);
+  r.cell[COL_IN] = amount(a, x->once.read, "B");
+  r.cell[COL_OUT] = amount(a, x->once.written, "B");
+  r.cell[COL_LINE] = line_text(p, x->task->place);
+  if (x->task->unless >= 0)
+    r.tail = arena_printf(a, "  (%s not given)", shown(a, p->t->inputs.at[x->task->unless].name->s));
+  return r;
+}
+
+static void kernel_rows(const Plan *p, const TaskCost *x, Rows *rows) {
+  Arena *a = p->s->arena;
+  for (uint32_t i = 0; i < x->task->stages.len; i++) {
+    Buf b = buf_new(a);
+    task_equation(&b, p->t, x->task, i);
+    Row r = row_new(p, x, b.s);
+    if (i) r = (Row){.cell = {"", r.cell[COL_WHAT], "", "", "", ""}, .tail = ""};
+    vec_push(a, *rows, r);
+  }
+}
+
+static const char *repeat_text(const Plan *p, const TaskCost *x) {
+  const Task *k = x->task;
+  const char *most = k->stop >= 0 ? "at most " : "";
+  if (x->turns < 0) return arena_printf(p->s->arena, "repeat %s, a turn:", k->turn->s);
+  return arena_printf(p->s->arena, "repeat %s, %s%lld turn%s:", k->turn->s, most, (long long)x->turns, x->turns == 1 ? "" : "s");
+}
+
+static Rows rows_all(const Plan *p) {
+  Arena *a = p->s->arena;
+  Rows rows = {0};
+  vec_push(a, rows, ((Row){.cell = {"step", "equation", "flops", "in", "out", "line"}, .tail = ""}));
+  for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
+    const TaskCost *x = &p->cost.tasks.at[i];
+    const char *what = NULL;
+    if (x->task->kind == TASK_KERNEL) kernel_rows(p, x, &rows);
+    if (x->task->kind == TASK_ZERO) what = arena_printf(a, "%s = 0", buffer_name(p, x->task->buffer));
+    if (x->task->kind == TASK_REPEAT) what = repeat_text(p, x);
+    if (what) vec_push(a, rows, row_new(p, x, what));
+  }
+  return rows;
+}
+
+static size_t width_of_page(void) {
+  struct winsize w;
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_col) return WIDTH_USUAL;
+  return w.ws_col < WIDTH_LEAST ? WIDTH_LEAST : w.ws_col;
+}
+
+static void row_print(Buf *b, const Row *r, const size_t *width) {
+  for (int c = 0; c < COLUMNS; c++) {
+    size_t n = text_columns(r->cell[c]), tail = text_columns(r->tail);
+    if (c) buf_str(b, "  ");
+    if (c == COL_WHAT) {
+      n = text_clipped(b, r->cell[c], width[c] - tail);
+      buf_str(b, r->tail);
+      buf_printf(b, "%*s", (int)(width[c] - n - tail), "");
+    } else if (c == COL_LINE) buf_str(b, r->cell[c]);
+    else buf_printf(b, "%*s%s", (int)(width[c] - n), "", r->cell[c]);
+  }
+  while (b->len && b->s[b->len - 1] == ' ') b->s[--b->len] = 0;
+  buf_char(b, '\n');
+}
+
+static void rows_print(Buf *b, const Rows *rows) {
+  size_t width[COLUMNS] = {0}, others = 2 * (COLUMNS - 1), page = width_of_page(), tail = 0;
+  for (uint32_t i = 0; i < rows->len; i++)
+    for (int c = 0; c < COLUMNS; c++) {
+      size_t n = text_columns(rows->at[i].cell[c]), t = text_columns(rows->at[i].tail);
+      if (c == COL_WHAT) n += t;
+      if (t > tail) tail = t;
+      if (n > width[c]) width[c] = n;
+    }
+  for (int c = 0; c < COLUMNS; c++) others += c == COL_WHAT ? 0 : width[c];
+  size_t room = page > others + tail + EQUATION_LEAST ? page - others : tail + EQUATION_LEAST;
+  if (width[COL_WHAT] > room) width[COL_WHAT] = room;
+  for (uint32_t i = 0; i < rows->len; i++) row_print(b, &rows->at[i], width);
+}
+
+/* What optimisation made of the equations: "simplify: constants folded, 3 times (x.ein:4)". */
+static void notes_print(const Plan *p, Buf *b) {
+  const PassNotes *all = p->j->notes;
+  buf_str(b, all && all->all.len ? "\n" : "");
+  for (uint32_t i = 0; all && i < all->all.len; i++) {
+    const PassNote *n = &all->all.at[i];
+    const char *line = line_text(p, n->place);
+    buf_printf(b, "%s: %s", n->pass, n->what);
+    if (n->count > 1) buf_printf(b, ", %u times", n->count);
+    if (*line) buf_printf(b, " (%s%s)", n->place.file && strchr(line, ':') ? "" : "line ", line);
+    buf_char(b, '\n');
+  }
+}
+
+static void plan_text(const Plan *p, Buf *b) {
+  Rows rows = rows_all(p);
+  head_print(p, b);
+  buf_char(b, '\n');
+  rows_print(b, &rows);
+  if (p->s->verbose) notes_print(p, b);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------- */
+
+static void put_name(Json *j, const char *key, Str s) {
+  if (s) json_strn(j, key, s->s, s->len);
+  else json_null(j, key);
+}
+
+static void put_amount(Json *j, const char *key, int64_t n) {
+  if (n < 0 || n == COST_MOST) json_null(j, key);
+  else json_int(j, key, n);
+}
+
+static void put_place(Json *j, Place at) {
+  if (!at.file) {
+    json_null(j, "place");
+    return;
+  }
+  json_object(j, "place");
+  put_name(j, "file", at.file);
+  json_int(j, "line", at.line);
+  json_int(j, "column", at.column);
+  json_end(j, '}');
+}
+
+static void put_sum(Json *j, const CostSum *x) {
+  put_amount(j, "flops", x->flops);
+  put_amount(j, "integer_operations", x->integer);
+  put_amount(j, "bytes_read", x->read);
+  put_amount(j, "bytes_written", x->written);
+}
+
+static void put_totals(Json *j, const Plan *p) {
+  const GraphCost *g = &p->cost;
+  int64_t moved;
+  json_object(j, "totals");
+  put_sum(j, &g->all);
+  put_amount(j, "bytes_moved", add_ok(g->all.read, g->all.written, &moved) ? moved : COST_MOST);
+  json_bool(j, "one_turn", g->a_turn);
+  if (g->largest < 0) json_null(j, "largest_intermediate");
+  else {
+    json_object(j, "largest_intermediate");
+    json_int(j, "buffer", g->largest);
+    put_name(j, "name", p->t->buffers.at[g->largest].name);
+    json_int(j, "bytes", g->bytes[g->largest]);
+    json_end(j, '}');
+  }
+  json_int(j, "workspace_bytes", p->workspace);
+  json_int(j, "buffers_bytes", p->work);
+  json_int(j, "scratch_bytes", p->scratch);
+  json_int(j, "threads", p->threads);
+  put_amount(j, "input_bytes", g->inputs);
+  put_amount(j, "output_bytes", g->outputs);
+  json_end(j, '}');
+}
+
+static void put_buffer(Json *j, const Plan *p, uint32_t k) {
+  static const char *const space[] = {"input", "output", "work"};
+  const TaskBuffer *b = &p->t->buffers.at[k];
+  bool work = b->space == BUF_WORK;
+  json_object(j, NULL);
+  json_int(j, "id", k);
+  json_str(j, "space", space[b->space]);
+  put_name(j, "name", b->name);
+  json_str(j, "dtype", dtype_name(b->dtype));
+  json_array(j, "shape");
+  for (uint32_t d = 0; d < b->rank; d++) json_int(j, NULL, p->cost.shape[k][d]);
+  json_end(j, ']');
+  json_int(j, "bytes", p->cost.bytes[k]);
+  put_amount(j, "first", work ? (int64_t)b->first : -1);
+  put_amount(j, "last", work ? (int64_t)b->last : -1);
+  put_amount(j, "offset", work ? p->offset[k] : -1);
+  put_place(j, b->place);
+  json_end(j, '}');
+}
+
+static void put_uses(Json *j, const TaskCost *x) {
+  json_array(j, "uses");
+  for (uint32_t i = 0; i < x->uses.len; i++) {
+    json_object(j, NULL);
+    json_int(j, "buffer", x->uses.at[i].buffer);
+    put_amount(j, "read", x->uses.at[i].read);
+    put_amount(j, "written", x->uses.at[i].written);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void put_equations(Json *j, const Plan *p, const Task *k) {
+  json_array(j, "equations");
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    Buf b = buf_new(p->s->arena);
+    task_equation(&b, p->t, k, i);
+    json_strn(j, NULL, b.s, b.len);
+  }
+  json_end(j, ']');
+}
+
+static void put_repeat(Json *j, const TaskCost *x) {
+  json_int(j, "end", x->task->end);
+  put_name(j, "turn", x->task->turn);
+  put_amount(j, "turns", x->turns);
+  json_bool(j, "may_stop", x->task->stop >= 0);
+}
+
+static void put_task(Json *j, const Plan *p, const TaskCost *x) {
+  static const char *const kind[] = {"kernel", "repeat", "zero", "default", "assert"};
+  const Task *k = x->task;
+  json_object(j, NULL);
+  json_int(j, "step", k->step);
+  json_str(j, "kind", kind[k->kind]);
+  put_name(j, "name", k->name);
+  put_place(j, k->place);
+  json_int(j, "depth", x->depth);
+  put_amount(j, "times", x->times);
+  put_name(j, "unless", k->unless < 0 ? NULL : p->t->inputs.at[k->unless].name);
+  put_sum(j, &x->once);
+  if (k->kind == TASK_KERNEL) put_equations(j, p, k);
+  if (k->kind == TASK_KERNEL || k->kind == TASK_ZERO) put_uses(j, x);
+  if (k->kind == TASK_REPEAT) put_repeat(j, x);
+  json_end(j, '}');
+}
+
+static void put_notes(Json *j, const Plan *p) {
+  const PassNotes *all = p->j->notes;
+  json_array(j, "notes");
+  for (uint32_t i = 0; all && i < all->all.len; i++) {
+    const PassNote *n = &all->all.at[i];
+    json_object(j, NULL);
+    json_str(j, "pass", n->pass);
+    json_str(j, "what", n->what);
+    json_int(j, "count", n->count);
+    put_place(j, n->place);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void plan_json(const Plan *p, Buf *out) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  json_str(&j, "schema", "ein plan 1");
+  json_str(&j, "program", p->j->path);
+  json_int(&j, "sites", 1);
+  json_object(&j, "dims");
+  for (uint32_t i = 0; i < p->t->dims.len; i++) {
+    int64_t v = p->t->dims.at[i].value;
+    if (p->t->dims.at[i].known || job_dim(p->j, p->t->dims.at[i].name, &v)) json_int(&j, p->t->dims.at[i].name->s, v);
+  }
+  json_end(&j, '}');
+  put_totals(&j, p);
+  json_array(&j, "buffers");
+  for (uint32_t i = 0; i < p->t->buffers.len; i++) put_buffer(&j, p, i);
+  json_end(&j, ']');
+  json_array(&j, "tasks");
+  for (uint32_t i = 0; i < p->cost.tasks.len; i++) put_task(&j, p, &p->cost.tasks.at[i]);
+  json_end(&j, ']');
+  put_notes(&j, p);
+  json_end(&j, '}');
+}
+
+/* ---- the command ---------------------------------------------------------------------------------- */
+
+static Leave sites_one(Session *s, const Args *a) {
+  const char *said = arg_last(a, OPT_SITES);
+  int64_t n = 1;
+  if (said && (!int64_read(said, strlen(said), &n) || n < 1))
+    return fail(s, LEAVE_USAGE, "-n %s: wanted is a number of sites, from 1 on", said);
+  return n == 1 ? LEAVE_OK : fail(s, LEAVE_USAGE, "-n %s: this ein plans for one site; more come with a later step", said);
+}
+
+/* As for a library: sizes that the program leaves open do not shape its kernels. */
+static Leave lowered(Plan *p, Job *j, const Args *a) {
+  Session *s = p->s;
+  Leave l = job_read(s, j, a, a->operands.at[0]);
+  if (!l) l = job_dims(s, j, a);
+  if (!l) l = job_graph_open(s, j, a);
+  if (!l) l = job_loops(s, j, a);
+  p->j = j;
+  p->t = j->tasks;
+  return l;
+}
+
+Leave cmd_plan(Session *s, Args *a) {
+  Job j;
+  Plan p = {.s = s, .threads = 1};
+  CostError error;
+  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  Leave l = sites_one(s, a);
+  if (!l && a->operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  if (!l) l = threads_wanted(s, a, &p.threads);
+  if (!p.threads) p.threads = 1;
+  if (!l) l = lowered(&p, &j, a);
+  if (!l) l = dims_said(&p);
+  if (l) return l;
+  CostDims dims = dims_of(&p);
+  if (!task_cost(s->arena, p.t, &dims, &p.cost, &error)) return cost_failed(&p, &error);
+  l = memory_find(&p);
+  if (l) return l;
+  Buf out = buf_new(s->arena);
+  if (format && strcmp(format, "json") == 0) plan_json(&p, &out);
+  else plan_text(&p, &out);
+  return file_write(s, to ? to : "-", out.s, out.len);
+}

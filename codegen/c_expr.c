@@ -207,6 +207,10 @@ static void rounded(CPrinter *p, const Expr *e, bool index) {
     buf_char(p->out, '(');
     template_print(p, e, bound);
     buf_char(p->out, ')');
+  } else if (e->kind == EX_OP && op_info[e->op].rule == RULE_TEST) { /* C says not 0; here a bool is 1 */
+    buf_char(p->out, '(');
+    template_print(p, e, bound);
+    buf_str(p->out, " != 0)");
   } else {
     template_print(p, e, bound);
   }
@@ -235,14 +239,8 @@ static void cast(CPrinter *p, const Expr *e) {
     argument(p, x, false, false);
     buf_str(p->out, " != 0)");
   } else if (is_half(to)) {
-    snprintf(name, sizeof name, "ein_%sround_%s", from == DT_F64 || !real ? "f64_" : "", dtype_name(to));
-    if (real) {
-      convert_call(p, name, x);
-    } else { /* as the language does: through a double, which holds what matters here */
-      buf_printf(p->out, "%s((double)", name);
-      argument(p, x, false, false);
-      buf_char(p->out, ')');
-    }
+    snprintf(name, sizeof name, "ein_%sround_%s", from == DT_F64 ? "f64_" : real ? "" : "i64_", dtype_name(to));
+    convert_call(p, name, x);
   } else if (real && !dtype_is_float(to)) {
     snprintf(name, sizeof name, "ein_%s_to_%s", from == DT_F64 ? "f64" : "f32", dtype_name(to));
     convert_call(p, name, x);
@@ -401,7 +399,7 @@ static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
     else if (*s == '@') buf_str(out, dtype_name((DType)e->arg[0]->dtype));
     else buf_char(out, *s);
   }
-  buf_char(out, ')');
+  buf_str(out, op_info[e->op].rule == RULE_TEST ? " != 0)" : ")");
 }
 
 /* The number of a dim among those without value. */

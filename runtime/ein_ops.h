@@ -97,6 +97,76 @@ EIN_REAL(f64, double, , 0.69314718055994530942)
 EIN_REAL(f32, float, f, 0.69314718055994530942f)
 #undef EIN_REAL
 
+/*
+ * exp and log of floats, without a branch or a table, so that loops over them use vectors whatever the
+ * compiler's library has. exp: x = n ln 2 + r, a polynomial in r, and 2^n in two steps, so that what is
+ * too large becomes infinite and what is too small loses its last bits only. log: x = m 2^e with m near 1, a
+ * polynomial in m - 1. The polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f +
+ * f^2 / 2) / f^3. Below one unit in the last place (tanh: below two): tests/runtime/test_ops.c.
+ */
+EIN_INLINE float ein_float_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+EIN_INLINE uint32_t ein_bits_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+EIN_INLINE float ein_exp_f32(float x) {
+  const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, in the low bits */
+  float low = x > 89.0f ? 89.0f : x, at = low < -104.0f ? -104.0f : low;
+  float k = at * 1.44269504088896341f + shift, n = k - shift;
+  float r = at - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  float p = 0.0001989198131397769f;
+  p = p * r + 0.0013934541928270264f;
+  p = p * r + 0.008333310024225292f;
+  p = p * r + 0.04166645680967788f;
+  p = p * r + 0.16666666682534356f;
+  p = p * r + 0.5000000014286223f;
+  p = p * r * r + r + 1.0f;
+  uint32_t e = ein_bits_of(k) - 0x4B400000u + 254u; /* n + 254 >= 104: halves are natural numbers */
+  uint32_t half = e >> 1, rest = e - half;
+  return p * ein_float_of(half << 23) * ein_float_of(rest << 23);
+}
+
+EIN_INLINE float ein_log_f32(float x) {
+  int tiny = x < 1.17549435e-38f; /* subnormal, zero or negative */
+  float big = tiny ? x * 8388608.0f : x;
+  uint32_t bits = ein_bits_of(big) - 0x3F3504F3u; /* from the root of a half on */
+  float e = (float)((int32_t)bits >> 23) - (tiny ? 23.0f : 0.0f);
+  float f = ein_float_of((bits & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
+  float p = 0.06971611471451178f;
+  p = p * f - 0.11479733846637635f;
+  p = p * f + 0.1168541992348674f;
+  p = p * f - 0.12425687331451106f;
+  p = p * f + 0.1424905764569748f;
+  p = p * f - 0.16667802319501254f;
+  p = p * f + 0.200007157488921f;
+  p = p * f - 0.24999996957950882f;
+  p = p * f + 0.33333331180030046f;
+  float square = f * f;
+  float y = p * f * square + e * 1.42860682030941723e-6f - 0.5f * square + f + e * 0.693145751953125f;
+  y = x == 0 ? -ein_float_of(0x7F800000u) : x < 0 ? ein_float_of(0x7FC00000u) : y;
+  return ((x > 3.40282347e+38f) | (x != x)) ? x : y;
+}
+
+/* Near 0 a polynomial in its square, elsewhere 1 - 2 / (exp 2x + 1). */
+EIN_INLINE float ein_tanh_f32(float x) {
+  float a = x < 0 ? -x : x, z = x * x;
+  float p = -0.006094554966359008f;
+  p = p * z + 0.02099569449454424f;
+  p = p * z - 0.0538505965790701f;
+  p = p * z + 0.13332767677823823f;
+  p = p * z - 0.33333328923706584f;
+  float near = p * z * a + a, far = 1.0f - 2.0f / (ein_exp_f32(a + a) + 1.0f);
+  float y = a < 0.625f ? near : far;
+  return x < 0 ? -y : y;
+}
+
 /* ---- reals to integers: towards 0; what is too large becomes the largest, NaN becomes 0 ---- */
 
 /* V: what the machine converts to. Inside is low <= x < end. */

@@ -186,7 +186,7 @@ static void check_slot_read(void *ctx, const Expr *e) {
   check_read_slot(&c->c, task_operand(slot), e);
 }
 
-/* Each element is made of itself: the only stage, which reads the buffer just where it stores. */
+/* Each element is made of itself: by the last stage, which reads the buffer just where it stores; no other has to do with it. */
 typedef struct Itself { const TaskStage *s; uint32_t buffer; bool only; } Itself;
 
 static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
@@ -201,7 +201,9 @@ static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
 }
 
 static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
-  Itself i = {s, buffer, k->stages.len == 1 && s->sum->reducer == RED_NONE};
+  bool last = s == &vec_last(k->stages) && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE;
+  Itself i = {s, buffer, last};
+  for (uint32_t m = 0; m + 1 < k->stages.len; m++) i.only &= k->stages.at[m].buffer != (int32_t)buffer;
   const EinSum *sum = s->sum;
   const Expr *all[] = {sum->body, sum->where, sum->domain};
   for (size_t e = 0; i.only && e < COUNT(all); e++)

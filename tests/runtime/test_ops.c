@@ -218,7 +218,41 @@ static void test_integers_to_half(void) {
   OK_INT(wrong, 0, "integers become halves with one rounding");
 }
 
+/* ---- functions of the runtime's own ---- */
+
+static double units_off(float got, double want) {
+  int exponent;
+  if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : 1e9;
+  if (isinf((float)want) || isinf(got)) return (float)want == got ? 0 : 1e9;
+  frexp(want, &exponent);
+  double unit = ldexp(1, exponent - 24);
+  return fabs((double)got - want) / (unit < 0x1p-149 ? 0x1p-149 : unit);
+}
+
+static float exp_of(float x) { return ein_exp_f32(x); }
+static float log_of(float x) { return ein_log_f32(x); }
+static float tanh_of(float x) { return ein_tanh_f32(x); }
+
+/* Each 997th of all floats, both zeros, infinities and NaN among them. */
+static void within_units(const char *name, float (*f)(float), double (*truth)(double), double most) {
+  double worst = 0;
+  float at = 0;
+  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += bits % 0x800000 ? 997 : 1) {
+    float x = ein_float_of((uint32_t)bits);
+    double off = units_off(f(x), truth((double)x));
+    if (off > worst) worst = off, at = x;
+  }
+  OK(worst <= most, "%s is at most %g units off: %.3f, at %a", name, most, worst, (double)at);
+}
+
+static void test_functions(void) {
+  within_units("exp", exp_of, exp, 1);
+  within_units("log", log_of, log, 1);
+  within_units("tanh", tanh_of, tanh, 2);
+}
+
 int main(void) {
+  test_functions();
   test_integers();
   test_reals();
   test_saturating();

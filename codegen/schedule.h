@@ -23,6 +23,7 @@ typedef struct Sched {
   uint32_t *of_stage;        /* place of each kept stage, */
   const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
   uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
+  LoopBody *after;           /* red_loops_where: behind the innermost loop */
   Map safe;                  /* reads that are in range wherever the kernel is: they may be done without being asked for */
   bool goes_on;              /* all stages have the first one's labels: they go on from its value */
 } Sched;
@@ -121,8 +122,9 @@ bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* ---- schedule_reduce.c --------------------------------------------------------------------------- */
 /* One value of a reducing stage at the output point that `e` says: statements, and the result of the stage's dtype. */
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
-/* Loops over all reduced labels, as far as the predicate lets them go; then what is left of it is asked. */
-void red_loops_where(Sched *s, const StagePlan *p, Env *e);
+/* Loops over all reduced labels, as far as the predicate lets them go; then what is left of it is asked. part: the innermost
+ * goes in blocks, each of which has an accumulator of its own, *part, that is to be added up in s->after. */
+void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part);
 const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */

@@ -47,14 +47,28 @@ const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *
 
 /* ---- one accumulator ---------------------------------------------------------------------------------- */
 
+static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
+  uint32_t acc = place_own(s, NULL, name, sum->acc, 0, NULL);
+  var_add(s, acc, red_identity(s, sum));
+  return acc;
+}
+
 static void red_loop(Sched *s, const StagePlan *p, Env *e, uint32_t l) {
   uint32_t v = var_new(s, p->stage->label[l], "r");
   e->label[l] = var_read(s, v);
   into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[l], 1, BIND_SEQ)->body);
 }
 
-/* All reduced labels, as far as the predicate lets them go; then what is left of it is asked. */
-void red_loops_where(Sched *s, const StagePlan *p, Env *e) {
+/* The innermost label in blocks, where it may be long. */
+static void block_loop(Sched *s, const StagePlan *p, uint32_t l, const Expr **lo, const Expr **hi) {
+  if (p->exact[l] && p->size[l] <= 2 * BLOCK) return;
+  uint32_t b = var_new(s, NULL, "block");
+  into(s, &for_add(s, b, *lo, *hi, BLOCK, BIND_SEQ)->body);
+  *lo = var_read(s, b);
+  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, BLOCK))));
+}
+
+void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   const Expr *rest = p->stage->sum->where;
   for (uint32_t l = 0; l < p->stage->sum->n_out; l++) bound[l] = true;
@@ -62,6 +76,11 @@ void red_loops_where(Sched *s, const StagePlan *p, Env *e) {
     uint32_t l = p->red[k];
     const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
     rest = where_narrow(e, rest, p->n_label, l, bound, &lo, &hi);
+    if (part && k + 1 == p->n_red) {
+      block_loop(s, p, l, &lo, &hi);
+      *part = acc_new(s, p->stage->sum, "part");
+      s->after = s->body;
+    }
     uint32_t v = var_new(s, p->stage->label[l], "r");
     e->label[l] = var_read(s, v);
     into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
@@ -81,18 +100,20 @@ static void acc_step(Sched *s, const EinSum *sum, uint32_t acc, const Expr *valu
   store_add(s, acc, 0, NULL, twice ? ex_shared(s, next) : next);
 }
 
-static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
-  uint32_t acc = place_own(s, NULL, name, sum->acc, 0, NULL);
-  var_add(s, acc, red_identity(s, sum));
-  return acc;
-}
-
 static const Expr *reduce_plain(Sched *s, const StagePlan *p, Env *e) {
   const EinSum *sum = p->stage->sum;
-  uint32_t acc = acc_new(s, sum, "acc");
+  bool parts = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && p->n_red > 0;
+  double points = 1;
+  for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
+  uint32_t acc = acc_new(s, sum, "acc"), part = acc;
   LoopBody *was = s->body;
-  red_loops_where(s, p, e);
-  acc_step(s, sum, acc, ex_shared(s, ex_of(e, sum->body)));
+  parts &= points > 2.0 * (double)BLOCK;
+  red_loops_where(s, p, e, parts ? &part : NULL);
+  acc_step(s, sum, part, ex_shared(s, ex_of(e, sum->body)));
+  if (parts) {
+    into(s, s->after);
+    store_add(s, acc, 0, NULL, red_combine(s, sum, scalar_read(s, acc), scalar_read(s, part)));
+  }
   into(s, was);
   return scalar_read(s, acc);
 }
@@ -121,7 +142,7 @@ static const Expr *reduce_arg(Sched *s, const StagePlan *p, Env *e) {
   uint32_t best = acc_new(s, sum, "best"), at = place_own(s, NULL, "at", DT_I64, 0, NULL);
   var_add(s, at, ex_int(s, -1));
   LoopBody *was = s->body;
-  red_loops_where(s, p, e);
+  red_loops_where(s, p, e, NULL);
   uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
   let_add(s, v, ex_shared(s, ex_of(e, sum->body)));
   const Expr *value = scalar_read(s, v);

@@ -137,10 +137,57 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, LoopBind bind
   return rest;
 }
 
+/* ---- transposes --------------------------------------------------------------------------------------- */
+
+enum { SQUARE = 32 };        /* elements along each side of a square: its rows and columns stay in the nearest cache */
+
+/* A label along which something steps to the next element that goes far along the innermost one; NOWHERE if none. */
+static uint32_t crossing(const StagePlan *p) {
+  uint32_t last = p->order[p->n_order - 1];
+  for (uint32_t k = p->n_order - 1; k-- > 0;)
+    for (uint32_t a = 0; a < p->n_access; a++)
+      if (plan_move(p, a, last) == MOVE_FAR && plan_move(p, a, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] >= 8 &&
+          p->size[last] >= 8)
+        return p->order[k];
+  return NOWHERE;
+}
+
+static void side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *tile, LoopBind bind) {
+  const Expr *lo = ex_mul(s, tile, ex_int(s, SQUARE)), *hi = ex_min(s, st->bound[label], ex_add(s, lo, ex_int(s, SQUARE)));
+  uint32_t v = var_new(s, st->label[label], "i");
+  if (st->bound[label]->kind == EX_INT && st->bound[label]->i % SQUARE == 0) hi = ex_add(s, lo, ex_int(s, SQUARE));
+  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
+  e->label[label] = var_read(s, v);
+}
+
+/* A map in squares over the innermost label and the one that crosses it. */
+static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  const TaskStage *st = p->stage;
+  uint32_t cross = st->sum->reducer == RED_NONE && !st->sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
+  if (cross == NOWHERE) return false;
+  uint32_t last = p->order[p->n_order - 1], n = 0;
+  Walk *w = NEW(s->arena, Walk);
+  for (uint32_t k = 0; k + 1 < p->n_order; k++)
+    if (p->order[k] != cross) walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+  n = w->n;
+  walk_add(s, w, NULL, ex_div_up(s, st->bound[cross], ex_int(s, SQUARE)));
+  walk_add(s, w, NULL, ex_div_up(s, st->bound[last], ex_int(s, SQUARE)));
+  if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * SQUARE * SQUARE), BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0, i = 0; k + 1 < p->n_order; k++)
+    if (p->order[k] != cross) e->label[p->order[k]] = w->index[i++];
+  side_loop(s, st, e, cross, w->index[n], BIND_SEQ);
+  side_loop(s, st, e, last, w->index[n + 1], BIND_VECTOR);
+  point(s, p, e, NULL);
+  return true;
+}
+
+/* ---- a stage ----------------------------------------------------------------------------------------- */
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads)) {
+  if (tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
     into(s, was);
     return;
   }

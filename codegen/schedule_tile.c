@@ -157,7 +157,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) 
   Cells tot = cells_new(t, "acc"), acc = tot;
   if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
     point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
-    red_loops_where(s, p, t->e);
+    red_loops_where(s, p, t->e, NULL);
     step(t, acc, u0, v0, count);
     into(s, was);
     return tot;

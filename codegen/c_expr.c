@@ -116,7 +116,7 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
 /* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. */
 static const char *logic_text(const CPrinter *p, const Expr *e) {
   if (!p->k || reads_memory(p, e->arg[1])) return NULL;
-  return e->op == OP_AND ? "$0 & $1" : e->op == OP_OR ? "$0 | $1" : NULL;
+  return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
 }
 
 static const char *op_text(const Expr *e) {

@@ -21,7 +21,8 @@ static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
   const char *v = p->k->var.at[s->var]->s;
   if (s->bind == BIND_VECTOR) {
     indent(p, depth);
-    buf_str(p->out, "EIN_VECTOR\n");
+    bool short_one = s->lo->kind == EX_INT && s->hi->kind == EX_INT && s->hi->i - s->lo->i <= 16;
+    buf_str(p->out, short_one ? "EIN_SHORT\n" : "EIN_VECTOR\n");
   }
   indent(p, depth);
   buf_printf(p->out, "for (int64_t %s = ", v);

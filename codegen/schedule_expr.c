@@ -163,16 +163,24 @@ static bool is_work(const Sharing *h, const Expr *e) {
   return e->has & HAS_READ || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL);
 }
 
+/* What a label's value has decided is not asked: i == i. */
+static const Expr *op_make(Sched *s, const Expr *e, const Expr *const *arg) {
+  bool same = e->n == 2 && arg[0] == arg[1] && !dtype_is_float((DType)arg[0]->dtype) && arg[0]->dtype != DT_BOOL;
+  if (e->op == OP_CAST) return expr_cast(s->x, (DType)e->dtype, arg[0]);
+  if (same && (e->op == OP_EQ || e->op == OP_LE || e->op == OP_GE)) return expr_bool(s->x, true);
+  if (same && (e->op == OP_NE || e->op == OP_LT || e->op == OP_GT)) return expr_bool(s->x, false);
+  if (e->op == OP_SELECT && arg[0]->kind == EX_INT) return arg[0]->i ? arg[1] : arg[2];
+  if ((e->op == OP_AND || e->op == OP_OR) && arg[0]->kind == EX_INT) return (e->op == OP_AND) == (arg[0]->i != 0) ? arg[1] : arg[0];
+  return expr_op(s->x, (Op)e->op, e->n, arg);
+}
+
 static const Expr *rebuild(Sharing *h, const Expr *e) {
-  if (!e->n) return e;
   Part *p = part_of(h, e);
   if (p->made) return p->made;
+  if (!e->n) return e;
   const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = rebuild(h, e->arg[k]);
-  if (e->kind == EX_READ) p->made = expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg);
-  else if (e->op == OP_CAST) p->made = expr_cast(h->s->x, (DType)e->dtype, arg[0]);
-  else p->made = expr_op(h->s->x, (Op)e->op, e->n, arg);
-  return p->made;
+  return p->made = e->kind == EX_READ ? expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(h->s, e, arg);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -231,9 +239,7 @@ static const Expr *cut(Sharing *h, const Expr *e) {
   if (is_lazy(e)) return p->made = cut_lazy(h, e);
   const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = cut(h, e->arg[k]);
-  if (e->kind == EX_READ) return p->made = expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg);
-  if (e->op == OP_CAST) return p->made = expr_cast(h->s->x, (DType)e->dtype, arg[0]);
-  return p->made = expr_op(h->s->x, (Op)e->op, e->n, arg);
+  return p->made = e->kind == EX_READ ? expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(h->s, e, arg);
 }
 
 const Expr *ex_shared(Sched *s, const Expr *e) {

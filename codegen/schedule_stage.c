@@ -3,7 +3,7 @@
 #include "schedule.h"
 
 enum {
-  CHUNK_OPS = 32768,         /* about so many scalar operations make a chunk */
+  CHUNK_OPS = 131072,        /* about so many scalar operations make a chunk */
   CHUNKS_WANTED = 64         /* loops are taken together until they have so many steps */
 };
 
@@ -54,6 +54,8 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
     return;
   }
   const Expr *size = ex_max(s, ex_int(s, 1), expr_op2(s->x, OP_IDIV, ex_int(s, CHUNK_OPS), ex_max(s, inner, ex_int(s, 1))));
+  if (n == w->n && innermost == BIND_VECTOR) /* whole lanes */
+    size = ex_mul(s, ex_div_up(s, size, ex_int(s, 64)), ex_int(s, 64));
   bool each = expr_is_int(size, 1);
   uint32_t c = var_new(s, each && n == 1 ? w->name[0] : NULL, each ? "i" : "chunk");
   into(s, &for_add(s, c, ex_int(s, 0), ex_div_up(s, all, size), 1, BIND_THREAD)->body);
@@ -139,7 +141,7 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, LoopBind bind
 
 /* ---- transposes --------------------------------------------------------------------------------------- */
 
-enum { SQUARE = 32 };        /* elements along each side of a square: its rows and columns stay in the nearest cache */
+enum { SQUARE = 16 };        /* elements along each side of a square */
 
 /* A label along which something steps to the next element that goes far along the innermost one; NOWHERE if none. */
 static uint32_t crossing(const StagePlan *p) {
@@ -152,15 +154,22 @@ static uint32_t crossing(const StagePlan *p) {
   return NOWHERE;
 }
 
-static void side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *tile, LoopBind bind) {
-  const Expr *lo = ex_mul(s, tile, ex_int(s, SQUARE)), *hi = ex_min(s, st->bound[label], ex_add(s, lo, ex_int(s, SQUARE)));
+/* One side of a square as a loop; gives how far into the square it is. */
+static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
   uint32_t v = var_new(s, st->label[label], "i");
-  if (st->bound[label]->kind == EX_INT && st->bound[label]->i % SQUARE == 0) hi = ex_add(s, lo, ex_int(s, SQUARE));
-  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
-  e->label[label] = var_read(s, v);
+  into(s, &for_add(s, v, ex_int(s, 0), count, 1, bind)->body);
+  e->label[label] = ex_add(s, lo, var_read(s, v));
+  return var_read(s, v);
 }
 
-/* A map in squares over the innermost label and the one that crosses it. */
+/* What is left of a side from lo on, a square's side at most. */
+static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo) {
+  if (size->kind == EX_INT && size->i % SQUARE == 0) return ex_int(s, SQUARE);
+  return named(s, NULL, "n", ex_min(s, ex_int(s, SQUARE), ex_sub(s, size, lo)));
+}
+
+/* A map in squares over the innermost label and the one that crosses it: computed along the one, stored along the
+ * other, and between the two kept in a small array. */
 static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const TaskStage *st = p->stage;
   uint32_t cross = st->sum->reducer == RED_NONE && !st->sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
@@ -176,9 +185,20 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0, i = 0; k + 1 < p->n_order; k++)
     if (p->order[k] != cross) e->label[p->order[k]] = w->index[i++];
-  side_loop(s, st, e, cross, w->index[n], BIND_SEQ);
-  side_loop(s, st, e, last, w->index[n + 1], BIND_VECTOR);
-  point(s, p, e, NULL);
+  const Expr *c0 = named(s, st->label[cross], "i", ex_mul(s, w->index[n], ex_int(s, SQUARE)));
+  const Expr *l0 = named(s, st->label[last], "i", ex_mul(s, w->index[n + 1], ex_int(s, SQUARE)));
+  const Expr *nc = side_count(s, st->bound[cross], c0), *nl = side_count(s, st->bound[last], l0);
+  const Expr *dim[2] = {ex_int(s, SQUARE), ex_int(s, SQUARE)}, *at[2];
+  uint32_t square = place_own(s, NULL, "square", st->sum->dtype, 2, dim);
+  var_add(s, square, NULL);
+  LoopBody *was = s->body;
+  at[0] = side_loop(s, st, e, last, l0, nl, BIND_SEQ);
+  at[1] = side_loop(s, st, e, cross, c0, nc, BIND_VECTOR);
+  store_add(s, square, 2, at, ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, st->sum->body))));
+  into(s, was);
+  at[1] = side_loop(s, st, e, cross, c0, nc, BIND_SEQ);
+  at[0] = side_loop(s, st, e, last, l0, nl, BIND_VECTOR);
+  result_store(s, st, e, place_read(s, square, 2, at));
   return true;
 }
 

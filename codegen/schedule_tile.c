@@ -260,7 +260,9 @@ static void tiles_walk(Tile *t, bool threads) {
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!fits(p)) return false;
   uint32_t v = p->order[p->n_order - 1];
-  if (plan_score(p, v) <= red_score(p) || p->size[v] < 4 || decides(p, v)) return false;
+  bool along = false;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
+  if (!along || plan_score(p, v) <= red_score(p) || p->size[v] < 4 || decides(p, v)) return false;
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v)};
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);

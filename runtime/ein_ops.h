@@ -76,8 +76,14 @@ float lgammaf_r(float x, int *sign);
  * second. log(exp a + exp b): equal infinities have no difference, so equal arguments are a case.
  */
 #define EIN_REAL(n, T, f, ln2)                                                                     \
-  EIN_INLINE T ein_max_##n(T a, T b) { return ((a > b) | (a != a)) ? a : b; }                      \
-  EIN_INLINE T ein_min_##n(T a, T b) { return ((a < b) | (a != a)) ? a : b; }                      \
+  EIN_INLINE T ein_max_##n(T a, T b) {                                                             \
+    T m = b > a ? b : a; /* a where it is NaN; so only b is asked, and a chain of these is short */ \
+    return b != b ? b : m;                                                                         \
+  }                                                                                                \
+  EIN_INLINE T ein_min_##n(T a, T b) {                                                             \
+    T m = b < a ? b : a;                                                                           \
+    return b != b ? b : m;                                                                         \
+  }                                                                                                \
   EIN_INLINE T ein_fmax_##n(T a, T b) { return ((a > b) | (b != b)) ? a : b; }                     \
   EIN_INLINE T ein_fmin_##n(T a, T b) { return ((a < b) | (b != b)) ? a : b; }                     \
   EIN_INLINE T ein_sign_##n(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                            \

@@ -30,8 +30,12 @@
 #define EIN_VECTOR _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define EIN_VECTOR _Pragma("GCC ivdep")
+#define EIN_SHORT _Pragma("GCC unroll 1") _Pragma("GCC ivdep") /* 16 turns or fewer: gcc would write them out one by one */
 #else
 #define EIN_VECTOR
+#endif
+#ifndef EIN_SHORT
+#define EIN_SHORT EIN_VECTOR
 #endif
 
 #ifdef __cplusplus

@@ -291,7 +291,9 @@ static bool is_epilogue(const Task *p, const Task *q, uint32_t n) {
 }
 
 static bool has_epilogue(const Task *k) {
-  return k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out && k->n_outer == vec_last(k->stages).sum->n_out;
+  for (uint32_t i = 1; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->reducer != RED_NONE) return false;
+  return k->stages.at[0].sum->reducer != RED_NONE && k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out && k->n_outer == vec_last(k->stages).sum->n_out;
 }
 
 /* Rows are worth sharing: there are enough of them, and what is kept of one is small. */

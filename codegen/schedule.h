@@ -119,6 +119,10 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* A contraction with its lanes along a reduced label; false if the stage is not such a one. */
 bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule_scatter.c --------------------------------------------------------------------------- */
+/* A reduction over the points that belong to an output; false if the stage is not such a one. */
+bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
 /* ---- schedule_reduce.c --------------------------------------------------------------------------- */
 /* One value of a reducing stage at the output point that `e` says: statements, and the result of the stage's dtype. */
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);

@@ -207,7 +207,7 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
+  if (scatter_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
     into(s, was);
     return;
   }

@@ -24,6 +24,8 @@ typedef struct Sched {
   const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
   uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
   LoopBody *after;           /* red_loops_where: behind the innermost loop */
+  LoopBody *outside;         /* where the innermost loop of a map stands, last so far; NULL: there is none */
+  uint32_t inner;            /*   and its variable */
   Map safe;                  /* reads that are in range wherever the kernel is: they may be done without being asked for */
   bool goes_on;              /* all stages have the first one's labels: they go on from its value */
 } Sched;
@@ -94,6 +96,8 @@ double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the 
  * for nothing. */
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi);
+/* Whether the whole predicate says no more than from where to where `label` goes, all other labels given. */
+bool where_is_range(const StagePlan *p, uint32_t label);
 
 /* ---- schedule_stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */

@@ -188,17 +188,30 @@ static int by_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* Once before the innermost loop, not at each of its points. */
+static void let_before_last(Sched *s, LoopBody *body, uint32_t place, const Expr *value) {
+  LoopBody *was = into(s, body);
+  LoopStmt *loop = vec_last(*body);
+  LoopStmt *let = let_add(s, place, value);
+  body->at[body->len - 2] = let;
+  body->at[body->len - 1] = loop;
+  into(s, was);
+}
+
 static void name_shared(Sharing *h) {
   Sched *s = h->s;
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
   for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* what is inside is older, so it has its name already */
     Part *p = h->all.at[k];
     bool safe = p->e->kind == EX_READ && map_find(&s->safe, p->e);
-    if (safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
+    bool steady = safe && s->outside && !ex_has_label(p->e, s->inner);
+    if (steady ? false : safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
     if (!is_work(h, p->e)) continue;
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
-    let_add(s, place, value);
+    bool ahead = safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner);
+    if (ahead) let_before_last(s, s->outside, place, value);
+    else let_add(s, place, value);
     p->made = scalar_read(s, place);
   }
 }

@@ -204,13 +204,27 @@ static void lanes_span(Sched *s, const StagePlan *p, Env *e, uint32_t r, uint32_
   into(s, was);
 }
 
+/* How far the innermost reduced label goes. */
+static void lanes_bounds(Sched *s, const StagePlan *p, Env *e, const Expr **lo, const Expr **hi) {
+  uint32_t r = p->red[p->n_red - 1];
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != r;
+  *lo = ex_int(s, 0), *hi = p->stage->bound[r];
+  where_narrow(e, p->stage->sum->where, p->n_label, r, bound, lo, hi);
+}
+
 static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e, int64_t width) {
   const EinSum *sum = p->stage->sum;
   uint32_t r = p->red[p->n_red - 1];
   uint32_t tot = acc_new(s, sum, "tot");
   LoopBody *was = s->body;
   for (uint32_t k = 0; k + 1 < p->n_red; k++) red_loop(s, p, e, p->red[k]);
-  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[r];
+  const Expr *lo, *hi;
+  lanes_bounds(s, p, e, &lo, &hi);
+  if (sum->where) {
+    lo = named(s, NULL, "from", lo);
+    hi = named(s, NULL, "to", ex_max(s, lo, hi)); /* never before it, so that what is left over is counted right */
+  }
   if (!p->exact[r] || p->size[r] > BLOCK) {
     uint32_t b = var_new(s, NULL, "block");
     into(s, &for_add(s, b, lo, hi, BLOCK, BIND_SEQ)->body);
@@ -233,8 +247,9 @@ static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e, int64_t wi
 /* Lanes are worth it where the reduced label is long and steps to the next element. */
 static int64_t lanes_width(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
-  if (!p->n_red || sum->where || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
+  if (!p->n_red || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
+  if (sum->where && !where_is_range(p, r)) return 0;
   int64_t width = 4 * s->target->lanes_bytes / (dtype_size(sum->acc) < 4 && dtype_is_float(sum->acc) ? 4 : dtype_size(sum->acc));
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;

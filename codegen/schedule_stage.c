@@ -29,6 +29,7 @@ void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost) {
     uint32_t v = var_new(s, w->name[k], "i");
     w->index[k] = var_read(s, v);
     LoopBind bind = k + 1 == w->n ? innermost : BIND_SEQ;
+    if (bind == BIND_VECTOR) s->outside = s->body, s->inner = v;
     into(s, &for_add(s, v, ex_int(s, 0), w->extent[k], 1, bind)->body);
   }
 }
@@ -212,7 +213,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
     return;
   }
   Walk *w = NEW(s->arena, Walk);
-  uint32_t n = p.n_order - (st->sum->domain && p.n_order > 1); /* a domain may bound the innermost loop */
+  uint32_t n = p.n_order - (st->sum->domain && p.n_order > (threads ? 1 : 0)); /* a domain may bound the innermost loop */
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
   const Expr *work = ex_int(s, (int64_t)p.ops);
   for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
@@ -223,5 +224,6 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   else walk_plain(s, w, 0, outer);
   for (uint32_t k = 0; k < n; k++) e->label[p.order[k]] = w->index[k];
   point(s, &p, e, n < p.n_order ? last_loop(s, &p, e, innermost) : st->sum->domain);
+  s->outside = NULL;
   into(s, was);
 }

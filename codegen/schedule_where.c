@@ -58,6 +58,19 @@ static const Expr *narrow(Narrow *n, const Expr *cond) {
   return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
 }
 
+static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
+  int64_t x, y;
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_bound(p, c->arg[0], label) && is_bound(p, c->arg[1], label);
+  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
+  if (!is_affine(c->arg[0], p->n_label) || !is_affine(c->arg[1], p->n_label)) return false;
+  ex_slope(c->arg[0], label, &x);
+  ex_slope(c->arg[1], label, &y);
+  return x - y == 1 || x - y == -1;
+}
+
+bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }
+
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi) {
   Narrow n = {e, label, n_label, bound, *lo, *hi};

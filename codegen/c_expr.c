@@ -388,7 +388,9 @@ static const char *checked_name(Op op) {
 /* What a check of the program's may hold beside sizes: comparisons, logic, and whatever else is over dims. */
 static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
   if (e->op == OP_CAST) {
-    buf_printf(out, "((%s)", c_value_type((DType)e->dtype));
+    bool whole = dtype_is_float((DType)e->arg[0]->dtype) && !dtype_is_float((DType)e->dtype) && e->dtype != DT_BOOL;
+    if (whole) buf_printf(out, "ein_f64_to_%s(", dtype_name((DType)e->dtype));
+    else buf_printf(out, "((%s)", c_value_type((DType)e->dtype));
     c_checked(p, out, e->arg[0]);
     buf_char(out, ')');
     return;

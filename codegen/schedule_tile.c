@@ -257,6 +257,105 @@ static void tiles_walk(Tile *t, bool threads) {
   lanes_do(t, u0, v0);
 }
 
+/* ---- strips ------------------------------------------------------------------------------------------------ */
+
+enum {
+  STRIP = 1024,              /* outputs of a strip: their sums stay in the nearest cache */
+  DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often */
+  STRIP_BLOCK = 4096         /* rows that go into a strip before it is added to the total */
+};
+
+typedef struct Strip { Tile *t; const Expr *v0, *count; uint32_t acc; } Strip;
+
+/* sums[l] = sums[l] with f(l), for the whole strip. */
+static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
+  Tile *t = x->t;
+  Sched *s = t->s;
+  const EinSum *sum = t->p->stage->sum;
+  const Expr *l, *value[DEEP];
+  LoopBody *was = lanes_open(t, x->count, &l);
+  t->e->label[t->v] = ex_add(s, x->v0, l);
+  for (int64_t k = 0; k < deep; k++) {
+    t->e->label[label] = ex_add(s, at, ex_int(s, k));
+    value[k] = ex_shared(s, ex_of(t->e, sum->body));
+  }
+  for (int64_t n = deep; n > 1; n /= 2)
+    for (int64_t k = 0; k < n / 2; k++) value[k] = red_combine(s, sum, value[2 * k], value[2 * k + 1]);
+  store_add(s, x->acc, 1, &l, red_combine(s, sum, cell(t, x->acc, l), value[0]));
+  into(s, was);
+}
+
+static uint32_t strip_new(Strip *x, const char *name) {
+  Sched *s = x->t->s;
+  const Expr *dim = ex_int(s, x->t->lanes), *l;
+  uint32_t place = place_own(s, NULL, name, x->t->p->stage->sum->acc, 1, &dim);
+  var_add(s, place, NULL);
+  LoopBody *was = lanes_open(x->t, x->count, &l);
+  store_add(s, place, 1, &l, red_identity(s, x->t->p->stage->sum));
+  into(s, was);
+  return place;
+}
+
+static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
+  Sched *s = x->t->s;
+  uint32_t v = var_new(s, x->t->p->stage->label[label], "r"), w = var_new(s, x->t->p->stage->label[label], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, DEEP - 1)), DEEP, BIND_SEQ)->body);
+  strip_step(x, label, var_read(s, v), DEEP);
+  into(s, was);
+  if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % DEEP == 0) return;
+  const Expr *rest = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, DEEP)));
+  into(s, &for_add(s, w, rest, hi, 1, BIND_SEQ)->body);
+  strip_step(x, label, var_read(s, w), 1);
+  into(s, was);
+}
+
+/* Nothing is used twice: rows go by, and each is added to a strip of sums. */
+static void strips(Tile *t, bool threads) {
+  Sched *s = t->s;
+  const StagePlan *p = t->p;
+  Walk *w = NEW(s->arena, Walk);
+  uint32_t last = p->red[p->n_red - 1];
+  const Expr *work = ex_int(s, (int64_t)p->ops * STRIP), *l;
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != t->v) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
+  uint32_t others = w->n;
+  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes)));
+  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
+  if (threads) walk_chunks(s, w, work, BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0, i = 0; k < p->n_order; k++)
+    if (p->order[k] != t->v) t->e->label[p->order[k]] = w->index[i++];
+  Strip x = {.t = t, .v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others], ex_int(s, t->lanes)))};
+  const Expr *size = p->stage->bound[t->v], *whole = ex_int(s, t->lanes);
+  bool even = size->kind == EX_INT && size->i % t->lanes == 0;
+  x.count = even ? whole : named(s, NULL, "n", ex_min(s, whole, ex_sub(s, size, x.v0)));
+  uint32_t tot = x.acc = strip_new(&x, "sums");
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
+  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
+  LoopBody *block = s->body;
+  if (t->blocked) {
+    uint32_t b = var_new(s, NULL, "block");
+    into(s, &for_add(s, b, lo, hi, STRIP_BLOCK, BIND_SEQ)->body);
+    block = s->body;
+    lo = var_read(s, b);
+    hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, STRIP_BLOCK))));
+    block = s->body;
+    x.acc = strip_new(&x, "part");
+  }
+  strip_rows(&x, last, lo, hi);
+  into(s, block);
+  if (t->blocked) {
+    lanes_open(t, x.count, &l);
+    store_add(s, tot, 1, &l, red_combine(s, p->stage->sum, cell(t, tot, l), cell(t, x.acc, l)));
+  }
+  into(s, was);
+  lanes_open(t, x.count, &l);
+  t->e->label[t->v] = ex_add(s, x.v0, l);
+  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, cell(t, tot, l)));
+  into(s, was);
+}
+
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!fits(p)) return false;
   uint32_t v = p->order[p->n_order - 1];
@@ -267,6 +366,12 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
-  tiles_walk(&t, threads);
+  if (t.u == NO_LABEL && !p->stage->sum->where && p->size[v] >= 4 * vector_of(s, p->stage->sum->acc)) {
+    t.lanes = p->exact[v] && p->size[v] < STRIP ? p->size[v] : STRIP;
+    t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
+    strips(&t, threads);
+  } else {
+    tiles_walk(&t, threads);
+  }
   return true;
 }

@@ -8,7 +8,7 @@ bool reduce_is_one_vertex(const Core *c) {
   return c->reducer != RED_MEAN && !(c->reducer == RED_COUNT && !c->arg[1]);
 }
 
-typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried; } Parts;
+typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts; /* own: of the predicate */
 
 static int widen_for(const Core *c, DType acc) {
   bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;
@@ -21,15 +21,22 @@ static const Expr *read_own(Elab *x, EinNode *n) {
   return read_node(x, n, x->out.n, index);
 }
 
-/* Does the predicate hold anywhere among what is reduced? */
-static const Expr *any_of(Elab *x, const Expr *where, Span span) {
+static const Expr *domain_from(Elab *x, const Obligation *o) {
+  const Expr *d = NULL;
+  for (; o; o = o->next) d = both(x, d, o->cond);
+  return d;
+}
+
+/* Does the predicate hold anywhere among what is reduced? Asked only where the predicate itself has a value (own). */
+static const Expr *any_of(Elab *x, const Expr *where, const Obligation *own, Span span) {
   EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
+  any.domain = domain_from(x, own);
   return read_own(x, vertex_new(x, &any, NULL, 0, NULL, span));
 }
 
 /* What must hold of the body must hold only then. */
-static const Expr *some_admitted(Elab *x, const Expr *where, Span span) {
-  return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, span) : where;
+static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *own, Span span) {
+  return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, own, span) : where;
 }
 
 /* Within the numbering of the vertex to be. */
@@ -45,13 +52,14 @@ static Parts parts_lower(Elab *x, Core *c) {
   r.where = both(x, both(x, p.pred, p.e), b.pred);
   Obligation *mine = discharge(x, p.range, facts_here(x, NULL));
   Obligation *left = discharge(x, b.range, facts_here(x, r.where));
-  if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, c->span), left);
+  if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, mine, c->span), left);
+  r.own = mine;
   r.carried = need_all(x, mine, left);
   return r;
 }
 
 /* There is something to reduce: an obligation, or none where that is plain. */
-static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
+static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Obligation *own) {
   Exprs *p = x->exprs;
   uint32_t n = x->out.n + x->red.n;
   const Expr *cond = NULL;
@@ -65,7 +73,7 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
     Facts f = facts_here(x, NULL);
     proof = prove_nonempty(p, &f, inner, where);
     if (proof.verdict == PROVED) return NULL;
-    cond = any_of(x, where, c->span);
+    cond = any_of(x, where, own, c->span);
   }
   Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);
   if (!o) return NULL;
@@ -75,19 +83,13 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where) {
   return o;
 }
 
-static const Expr *domain_from(Elab *x, const Obligation *o) {
-  const Expr *d = NULL;
-  for (; o; o = o->next) d = both(x, d, o->cond);
-  return d;
-}
-
 static Reducer vertex_reducer(Reducer r) { return r == RED_COUNT || r == RED_MEAN ? RED_SUM : r; }
 
 EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
                        Ex *carried) {
   Frozen f = labels_number(x, out, c->labels);
   Parts p = parts_lower(x, c);
-  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN) p.carried = need_all(x, p.carried, need_some(x, c, p.where));
+  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN) p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
   if (!total) s.domain = domain_from(x, p.carried);
@@ -117,7 +119,7 @@ static Ex lower_mean(Elab *x, Core *c) {
   EinSum s = {.reducer = RED_SUM, .acc = p.acc, .dtype = p.acc, .body = p.body, .where = p.where, .domain = domain_from(x, p.carried)};
   EinNode *sum = vertex_new(x, &s, NULL, 0, NULL, c->span);
   EinNode *count = p.where ? count_vertex(x, p.where, p.carried, c->span) : NULL;
-  p.carried = need_all(x, p.carried, need_some(x, c, p.where));
+  p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
   labels_restore(x, f);
 
   DType t = dtype_is_float(p.acc) ? p.acc : DT_F64;

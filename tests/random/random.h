@@ -4,6 +4,7 @@
  *   write.c    a program as text, in several ways that must mean the same
  *   judge.c    compiles and runs a text, and compares        shrink.c   makes a failing program small
  *   programs.c the command
+ *   emitted.h  a second judge and command: the same programs by the C that is emitted for them
  *
  * A program is a tree of its own, not the compiler's: it knows of each expression its dtype, whether it can be
  * written where it stands, and how far two right evaluations of it may differ. */
@@ -126,6 +127,7 @@ typedef struct Made {        /* a program */
   VEC(Stmt *) stmts;
   bool loops;                /* there is a repeat */
   bool strict;               /* labels meet only where their sizes are written alike */
+  const void *how;           /* whatever else the judge was told; its own */
 } Made;
 
 Made *program_make(Arena *a, uint64_t seed);

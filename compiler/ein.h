@@ -4,17 +4,23 @@
  * checker, one door in and one door out; every file is a language, a door between two of them, or a tool for all.
  * Data walks one way:
  *
- *     bytes -> Ast -> EinGraph -> (Plan -> Tra -> Ia -> TaskGraph -> Loop -> C, CUDA, MPI text: to come)
- *          parse  elaborate   |
- *                             +-> eval, the slow truth: any program, by plain loops
+ *     bytes -> Ast -> EinGraph -> TaskGraph -> Loop -> C
+ *          parse  elaborate |   from_graph  schedule  emit
+ *                           |
+ *                           +-> eval, the slow truth: any program, by plain loops
+ *
+ * For one site, that is. For many, Plan, Tra and Ia come between EinGraph and TaskGraph, and CUDA and MPI text beside C:
+ * to come.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
  *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
- *     graph/    the EinGraph: type, text, checker, pictures, eval
- *     driver/   one file a command, the table of options, reports
+ *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
+ *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
+ *     driver/   one file a command, the table of options, reports; runs the C compiler, keeps its results
+ *     ../codegen/   Loop: how kernels run; the schedule that decides it; C, its header and manifest
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
- *     ../runtime/   what generated programs link: tensors, files, random numbers. Never sees the compiler
+ *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
  *
  * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/main.c includes
@@ -31,6 +37,10 @@
 #include "front/ast_eval.h"
 #include "graph/graph.h"
 #include "graph/eval.h"
+#include "graph/passes.h"
+#include "task/task.h"
+#include "task/from_graph.h"
+#include "../codegen/loop.h"
 
 /* ---- 1. bytes -> Ast ---------------------------------------------------------------------------
  * The scanner knows words and newlines, the parser statements. What is wrong is complained about and left out.
@@ -56,10 +66,35 @@ bool graph_check(const EinGraph *g, Buf *out);
 void graph_dot(Buf *out, const EinGraph *g);
 void graph_json(Buf *out, const EinGraph *g);
 
+/* What is done to it before it goes on: dead code, laws, equal vertices, orders of contraction. The answers stay. */
+EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how);
+
 /* ---- 4. the slow truth -------------------------------------------------------------------------
  * Everything that is ever built to be fast is judged against these two. They share no code with it. */
 EvalStatus graph_eval(Eval *e, const char **error, Place *place);
 bool ast_eval(AstEval *e, const char **why, Span *where);
+
+/* ---- 5. EinGraph -> TaskGraph ------------------------------------------------------------------
+ * What is done, in which order, in which memory: kernels of stages, repeats, buffers with their lives. text: "taskgraph 1". */
+TaskGraph *task_from_graph(Arena *a, EinGraph *g);
+void task_print(Buf *out, const TaskGraph *t);
+TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
+bool task_check(const TaskGraph *t, Buf *out);
+
+/* ---- 6. TaskGraph -> Loop ----------------------------------------------------------------------
+ * How each kernel runs: loops, tiles, lanes, threads. All that is decided about speed stands in the text: "loop 1". */
+LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
+void loop_print(Buf *out, const LoopProgram *p);
+LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
+bool loop_check(const LoopProgram *p, Buf *out);
+
+/* ---- 7. Loop -> C ------------------------------------------------------------------------------
+ * Printers, which decide nothing. What they write stands on runtime/ein_run.h; docs/library.md is what its callers read. */
+void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
+void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);
+void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 
 /* ---- tools for all ----------------------------------------------------------------------------- */
 Proof prove(Exprs *p, const Facts *facts, const Expr *goal);

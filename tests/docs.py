@@ -7,6 +7,11 @@
     ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
     ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ is too and
                         ./bootstrap is ein; the other lines are what they print
+    ```console numbers  the same, but any number may be another one, with its unit: `2.1 ms`
+    ```c NAME.c         the file is there for what follows, and must be compiled by a console block before the document
+                        ends; so libraries are built, linked and run as they are shown
+
+C is compiled by `cc` (CC, or gcc, where there is none), threads sleep while they wait, the cache is the document's own.
 
 and tables between `<!-- table: NAME -->` and `<!-- end -->` must be what compiler/expr/ops.def and
 compiler/base/diags.def say; `--bless` writes them anew, and what console blocks print. `-v` names every block. EIN is the compiler to use.
@@ -14,6 +19,7 @@ compiler/base/diags.def say; `--bless` writes them anew, and what console blocks
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,9 +76,16 @@ def run_ein(folder, words, text, stem):
     return None if code == 0 and not said else f"exit code {code}\n{said}"
 
 
+def console_env(folder):
+    """The machine's own: no cache, no compiler, no colour that the user has chosen."""
+    env = {k: v for k, v in os.environ.items() if k != "CC"}
+    return dict(env, PATH=f"{folder}/.bin:{os.environ['PATH']}", NO_COLOR="1", XDG_CACHE_HOME=f"{folder}/.cache",
+                OMP_WAIT_POLICY="passive")
+
+
 def run_console(folder, text):
     """The block as it should be."""
-    env = dict(os.environ, PATH=f"{folder}/.bin:{os.environ['PATH']}", NO_COLOR="1")
+    env = console_env(folder)
     out = []
     for command in (line for line in text.splitlines() if line.startswith("$ ")):
         done = subprocess.run(["sh", "-c", command[2:]], cwd=folder, env=env, stdout=subprocess.PIPE,
@@ -81,8 +94,25 @@ def run_console(folder, text):
     return "\n".join(out) + "\n"
 
 
+NUMBER = re.compile(r"\d\S*(?: +(?:ns|us|ms|s)\b)?")
+
+
+def same(said, text, words):
+    """Whether a console block says what it should, or, with the word `numbers`, the same but for those."""
+    if words == ["numbers"]:
+        said, text = (re.sub(r" +", " ", NUMBER.sub("N", x)).replace("N runs ", "N run ") for x in (said, text))
+    elif words:
+        return False
+    return said == text
+
+
+def uncompiled(sources):
+    """What is wrong with .c blocks that no command has named."""
+    return [f"{name} is shown, but no console block that follows compiles it" for name, used in sources.items() if not used]
+
+
 def check_blocks(path, verbose, bless):
-    failed, ran, blessed = 0, 0, []
+    failed, ran, blessed, sources = 0, 0, [], {}
     with tempfile.TemporaryDirectory(prefix="ein-docs-") as scratch:
         folder = pathlib.Path(scratch)
         (folder / "ein.root").touch()
@@ -90,13 +120,23 @@ def check_blocks(path, verbose, bless):
         (folder / ".bin" / "ein").symlink_to(EIN)
         (folder / "bootstrap").symlink_to(EIN)
         (folder / "samples").symlink_to(ROOT / "samples")
+        if not shutil.which("cc"):
+            (folder / ".bin" / "cc").symlink_to(shutil.which(os.environ.get("CC", "gcc")) or "gcc")
         for line, info, text in blocks(path):
             if info[:1] == ["ein"]:
                 wrong = run_ein(folder, info[1:], text, f"block_{line}")
             elif info[:1] == ["console"]:
                 said = run_console(folder, text)
-                wrong = None if said == text or bless else "this is said now:\n" + said
-                blessed.append((line, text, said))
+                fits = same(said, text, info[1:])
+                wrong = None if fits or bless else "this is said now:\n" + said
+                blessed.append((line, text, text if fits else said))
+                for name in sources:
+                    sources[name] |= any(word == name for word in text.split())
+            elif info[:1] == ["c"]:
+                wrong = None if len(info) == 2 and info[1].endswith(".c") else "a block of C has a name: ```c NAME.c"
+                if not wrong:
+                    (folder / info[1]).write_text(text, encoding="utf-8")
+                    sources[info[1]] = False
             else:
                 continue
             ran += 1
@@ -105,6 +145,9 @@ def check_blocks(path, verbose, bless):
             if wrong:
                 failed += 1
                 print("    " + wrong.rstrip().replace("\n", "\n    "))
+    for wrong in uncompiled(sources):
+        failed += 1
+        print(f"{path.relative_to(ROOT)}: {wrong}")
     if bless:
         lines = path.read_text(encoding="utf-8").split("\n")
         for line, text, said in reversed(blessed):

@@ -18,7 +18,7 @@ LAW = {
     "compiler/algebra/": ["compiler/base/", "compiler/expr/"],
     "compiler/task/": ["compiler/base/", "compiler/expr/"],
     "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
-    "compiler/ein.h": ["compiler/"],
+    "compiler/ein.h": ["compiler/", "codegen/loop.h"],
     "codegen/": ["compiler/base/", "compiler/expr/", "compiler/task/task.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
     "grammar/": ["compiler/base/", "compiler/expr/", "compiler/front/"],

@@ -334,6 +334,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   outputs_make(&m);
   list_make(&m, g->top);
   outputs_copy(&m);
+  task_logsumexp(m.t);
   task_in_place(m.t);
   task_fuse(m.t);
   task_lifetimes(m.t);

@@ -7,6 +7,8 @@
 /* Joins kernels where nothing is lost by it (fuse.c): maps into their readers, maps behind reductions, and operations
  * that go row by row over the same rows. Before lifetimes. */
 void task_fuse(TaskGraph *t);
+/* Kernels that reduce by logsumexp become a maximum, a sum and a logarithm (lse.c). Before task_in_place. */
+void task_logsumexp(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
 /* Numbers the steps and finds between which of them each work buffer's content is wanted. */

@@ -123,6 +123,10 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* A contraction with its lanes along a reduced label; false if the stage is not such a one. */
 bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule_scan.c ------------------------------------------------------------------------------ */
+/* A reduction over more and more points as one output label goes on, in one pass; false if the stage is not such a one. */
+bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
 /* ---- schedule_scatter.c --------------------------------------------------------------------------- */
 /* A reduction over the points that belong to an output; false if the stage is not such a one. */
 bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads);

@@ -208,7 +208,8 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (scatter_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) || dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
+  if (scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) ||
+      dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
     into(s, was);
     return;
   }

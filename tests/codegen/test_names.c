@@ -5,7 +5,7 @@
 static Strings *strings;
 
 static void one(const char *name, const char *want) {
-  OK_STR(c_name(strings, name, strlen(name))->s, want, "c_name of %s", name);
+  OK_STR(c_name(strings, name, strlen(name))->s, want, "a name becomes %s", want);
 }
 
 static void test_names(void) {

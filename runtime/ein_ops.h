@@ -103,6 +103,18 @@ EIN_REAL(f64, double, , 0.69314718055994530942)
 EIN_REAL(f32, float, f, 0.69314718055994530942f)
 #undef EIN_REAL
 
+EIN_INLINE uint32_t ein_bits_f32(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 /*
  * exp and log of floats, without a branch or a table, so that loops over them use vectors whatever the
  * compiler's library has. exp: x = n ln 2 + r, a polynomial in r, and 2^n in two steps, so that what is
@@ -110,18 +122,6 @@ EIN_REAL(f32, float, f, 0.69314718055994530942f)
  * polynomial in m - 1. The polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f +
  * f^2 / 2) / f^3. Below one unit in the last place (tanh: below two): tests/runtime/test_ops.c.
  */
-EIN_INLINE float ein_float_of(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-EIN_INLINE uint32_t ein_bits_of(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 EIN_INLINE float ein_exp_f32(float x) {
   const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, in the low bits */
   float low = x > 89.0f ? 89.0f : x, at = low < -104.0f ? -104.0f : low;
@@ -134,17 +134,17 @@ EIN_INLINE float ein_exp_f32(float x) {
   p = p * r + 0.16666666682534356f;
   p = p * r + 0.5000000014286223f;
   p = p * r * r + r + 1.0f;
-  uint32_t e = ein_bits_of(k) - 0x4B400000u + 254u; /* n + 254 >= 104: halves are natural numbers */
+  uint32_t e = ein_bits_f32(k) - 0x4B400000u + 254u; /* n + 254 >= 104: halves are natural numbers */
   uint32_t half = e >> 1, rest = e - half;
-  return p * ein_float_of(half << 23) * ein_float_of(rest << 23);
+  return p * ein_f32_of_bits(half << 23) * ein_f32_of_bits(rest << 23);
 }
 
 EIN_INLINE float ein_log_f32(float x) {
   int tiny = x < 1.17549435e-38f; /* subnormal, zero or negative */
   float big = tiny ? x * 8388608.0f : x;
-  uint32_t bits = ein_bits_of(big) - 0x3F3504F3u; /* from the root of a half on */
+  uint32_t bits = ein_bits_f32(big) - 0x3F3504F3u; /* from the root of a half on */
   float e = (float)((int32_t)bits >> 23) - (tiny ? 23.0f : 0.0f);
-  float f = ein_float_of((bits & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
+  float f = ein_f32_of_bits((bits & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
   float p = 0.06971611471451178f;
   p = p * f - 0.11479733846637635f;
   p = p * f + 0.1168541992348674f;
@@ -156,7 +156,7 @@ EIN_INLINE float ein_log_f32(float x) {
   p = p * f + 0.33333331180030046f;
   float square = f * f;
   float y = p * f * square + e * 1.42860682030941723e-6f - 0.5f * square + f + e * 0.693145751953125f;
-  y = x == 0 ? -ein_float_of(0x7F800000u) : x < 0 ? ein_float_of(0x7FC00000u) : y;
+  y = x == 0 ? -ein_f32_of_bits(0x7F800000u) : x < 0 ? ein_f32_of_bits(0x7FC00000u) : y;
   return ((x > 3.40282347e+38f) | (x != x)) ? x : y;
 }
 
@@ -195,18 +195,6 @@ EIN_SATURATE_ALL(f32, float)
 #undef EIN_SATURATE
 
 /* ---- half precision: the bits of half.c, without its branches ---- */
-
-EIN_INLINE uint32_t ein_bits_f32(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
 
 /* c is 0 or 1. Not `c ? a : b`, since gcc makes that a branch around the arithmetic in a. */
 EIN_INLINE uint32_t ein_pick(int c, uint32_t a, uint32_t b) {

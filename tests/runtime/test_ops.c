@@ -240,7 +240,7 @@ static void within_units(const char *name, float (*f)(float), double (*truth)(do
   double worst = 0;
   float at = 0;
   for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += bits % 0x800000 ? 997 : 1) {
-    float x = ein_float_of((uint32_t)bits);
+    float x = ein_f32_of_bits((uint32_t)bits);
     double off = units_off(f(x), truth((double)x));
     if (off > worst) worst = off, at = x;
   }

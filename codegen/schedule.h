@@ -88,7 +88,6 @@ typedef struct StagePlan {
 } StagePlan;
 StagePlan stage_plan(Sched *s, const TaskStage *stage);
 static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) { return p->move[access * p->n_label + label]; }
-int64_t size_guess(const TaskGraph *t, const Expr *e); /* a dims-only extent, or a guess */
 double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the innermost loop */
 
 /* ---- schedule_where.c ---------------------------------------------------------------------------- */

@@ -4,23 +4,6 @@
 
 #include <string.h>
 
-enum { GUESS = 256 };        /* what a dim without value is taken to be */
-
-static bool dim_guess(void *ctx, Str name, int64_t *out) {
-  const TaskGraph *t = ctx;
-  *out = GUESS;
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
-  return true;
-}
-
-int64_t size_guess(const TaskGraph *t, const Expr *e) {
-  ExprEnv env = {.dim = dim_guess, .ctx = (void *)(uintptr_t)t};
-  Value v;
-  if (e->kind == EX_INT) return e->i;
-  return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
-}
-
 /* ---- accesses -------------------------------------------------------------------------------------- */
 
 typedef struct Leaves { const Expr **read; } Leaves;
@@ -115,7 +98,7 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage) {
   p.size = NEW_ARRAY(s->arena, int64_t, p.n_label + 1);
   p.exact = NEW_ARRAY(s->arena, bool, p.n_label + 1);
   for (uint32_t l = 0; l < p.n_label; l++) {
-    p.size[l] = size_guess(s->t, stage->bound[l]);
+    p.size[l] = task_size_guess(s->t, stage->bound[l]);
     p.exact[l] = stage->bound[l]->kind == EX_INT;
   }
   moves_find(s, &p);

@@ -46,7 +46,7 @@ static void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
 
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   uint32_t n = 0, most = innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
-  for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++) values *= (double)size_guess(s->t, w->extent[n]);
+  for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++) values *= (double)task_size_guess(s->t, w->extent[n]);
   const Expr *all = extents_product(s, w, n), *inner = work;
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
   const Expr *total = ex_mul(s, all, inner);

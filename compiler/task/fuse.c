@@ -9,7 +9,6 @@
 #include "inside.h"
 
 enum {
-  GUESS = 256,               /* what a dim without value is taken to be */
   INLINE_NODES = 300,        /* an expression does not grow beyond this by taking in another */
   LIGHT = 6,                 /* so many plain operations are cheaper than a tensor in memory */
   AGAIN_MOST = 4,            /* and may be done so many times over */
@@ -18,16 +17,16 @@ enum {
   STAGES_MOST = 16
 };
 
-typedef struct Facts2 {      /* of a buffer */
+typedef struct BufferUse {      /* of a buffer */
   Task *maker;               /* the kernel that writes it; NULL: none, or several tasks do */
   uint32_t makers, readers;  /* tasks */
   bool pinned;               /* a repeat, an assert, a default or a zero has to do with it */
   uint32_t last_reader;      /* scratch: 1 + number of the task counted last */
-} Facts2;
+} BufferUse;
 
 typedef struct Fuse {
   TaskGraph *t;
-  Facts2 *of;                /* by buffer */
+  BufferUse *of;                /* by buffer */
   uint32_t task;             /* scratch: tasks counted so far */
   Tasks *list;
   uint32_t *position;        /* by step: where in its list a task stands; step is used as its number here */
@@ -45,12 +44,12 @@ static void fact_kernel(Fuse *f, Task *k) {
     const TaskStage *s = &k->stages.at[i];
     for (uint32_t j = 0; j < s->sum->n_slot; j++) {
       if (s->slot[j].kept) continue;
-      Facts2 *b = &f->of[s->slot[j].index];
+      BufferUse *b = &f->of[s->slot[j].index];
       if (b->last_reader != f->task) b->readers++;
       b->last_reader = f->task;
     }
     if (s->buffer < 0) continue;
-    Facts2 *b = &f->of[s->buffer];
+    BufferUse *b = &f->of[s->buffer];
     b->maker = b->makers++ ? NULL : k;
   }
 }
@@ -99,19 +98,7 @@ static bool changes(const Fuse *f, const Task *k) {
 
 /* ---- sizes and costs --------------------------------------------------------------------------------- */
 
-static bool dim_guess(void *ctx, Str name, int64_t *out) {
-  const TaskGraph *t = ctx;
-  *out = GUESS;
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
-  return true;
-}
-
-static double size_of(TaskGraph *t, const Expr *e) {
-  ExprEnv env = {.dim = dim_guess, .ctx = t};
-  Value v;
-  return e->kind == EX_INT ? (double)e->i : expr_value(e, &env, &v) && v.i > 0 ? (double)v.i : 1;
-}
+static double size_of(TaskGraph *t, const Expr *e) { return (double)task_size_guess(t, e); }
 
 static double points(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
   double n = 1;
@@ -145,14 +132,8 @@ static Cost cost_of(TaskGraph *t, const TaskStage *s) {
 
 /* ---- maps into their readers ---------------------------------------------------------------------------- */
 
-static bool reads(const TaskStage *s, uint32_t buffer) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++)
-    if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
-  return false;
-}
-
 static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
-  const Facts2 *b = &f->of[buffer];
+  const BufferUse *b = &f->of[buffer];
   const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
   if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
@@ -177,10 +158,10 @@ static void inline_into(Fuse *f, Task *q) {
       for (uint32_t i = 0; i < from->sum->n_slot; i++) { /* read here now; here too if it was already */
         bool before = false;
         for (uint32_t k = 0; k < i; k++) before |= from->slot[k].index == from->slot[i].index;
-        if (!before && reads(s, from->slot[i].index)) f->of[from->slot[i].index].readers--;
+        if (!before && stage_reads(s, from->slot[i].index)) f->of[from->slot[i].index].readers--;
       }
       stage_inline(f->t, &q->stages.at[0], buffer, from);
-      f->of[buffer] = (Facts2){0};
+      f->of[buffer] = (BufferUse){0};
       f->position[p->step] = UINT32_MAX;
       more = true;
     }
@@ -217,7 +198,7 @@ static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *l
   uint32_t n = UINT32_MAX, got[64];
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
-    if (from->buffer < 0 || !reads(s, (uint32_t)from->buffer)) continue;
+    if (from->buffer < 0 || !stage_reads(s, (uint32_t)from->buffer)) continue;
     if (!stage_is_plain(from) || from->sum->n_out > 63) return 0;
     uint32_t most = from->sum->n_out < n ? from->sum->n_out : n;
     while (most && !stage_reads_at_labels(f->t, s, (uint32_t)from->buffer, most, got)) most--;
@@ -248,7 +229,7 @@ static bool may_move(Fuse *f, const Task *p, const Task *q) {
         continue;
       }
       for (uint32_t m = 0; m < k->stages.len; m++)
-        if (reads(&k->stages.at[m], (uint32_t)b)) return false;
+        if (stage_reads(&k->stages.at[m], (uint32_t)b)) return false;
     }
   }
   return true;
@@ -272,7 +253,7 @@ static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   stage_reorder(f->t, &own, order);
   for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* read by both: one reader now */
     bool both = false, before = false;
-    for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && reads(&p->stages.at[i], own.slot[j].index);
+    for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
     for (uint32_t i = 0; i < j; i++) before |= own.slot[i].index == own.slot[j].index;
     if (both && !before) f->of[own.slot[j].index].readers--;
   }
@@ -456,7 +437,7 @@ static void buffers_drop(TaskGraph *t) {
 }
 
 void task_fuse(TaskGraph *t) {
-  Fuse f = {.t = t, .of = NEW_ARRAY(t->arena, Facts2, t->buffers.len + 1)};
+  Fuse f = {.t = t, .of = NEW_ARRAY(t->arena, BufferUse, t->buffers.len + 1)};
   uint32_t n = number(&t->tasks, 0);
   f.position = NEW_ARRAY(t->arena, uint32_t, n + 1);
   for (uint32_t i = 0; i <= n; i++) f.position[i] = UINT32_MAX;

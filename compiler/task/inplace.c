@@ -17,12 +17,6 @@ typedef struct InPlace {
 
 /* ---- who has to do with a buffer ------------------------------------------------------------------- */
 
-static bool stage_reads(const TaskStage *s, uint32_t buffer) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++)
-    if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
-  return false;
-}
-
 /* How many tasks of the list, from `from` on and inside of these, have to do with the buffer. */
 static uint32_t touches(const Tasks *list, uint32_t from, uint32_t buffer) {
   uint32_t n = 0;

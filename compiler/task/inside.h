@@ -23,6 +23,7 @@ void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order);
 void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *from);
 /* Whether the stage stores value k of its labels at k: the buffer's axes are its output labels. */
 bool stage_is_plain(const TaskStage *s);
+bool stage_reads(const TaskStage *s, uint32_t buffer);
 /* Whether every read of `buffer` by s has output label k of s (order[k] given: any) as its index k, for all its axes; the
  * labels are put into `label`. */
 bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, uint32_t *label);

@@ -2,11 +2,11 @@
  * is made before a repeat and wanted in it lives to the repeat's end; the two buffers of a state live as one. */
 #include "inside.h"
 
-typedef struct Span2 { uint32_t first, last; bool seen; } Span2;
+typedef struct Life { uint32_t first, last; bool seen; } Life;
 
 typedef struct Walk {
   TaskGraph *t;
-  Span2 *span;               /* by buffer */
+  Life *span;               /* by buffer */
   VEC(const Task *) around;  /* the repeats that are open */
 } Walk;
 
@@ -23,8 +23,8 @@ static uint32_t number(Tasks *list, uint32_t step) {
 }
 
 static void touch(Walk *w, uint32_t buffer, uint32_t step) {
-  Span2 *s = &w->span[buffer];
-  if (!s->seen) *s = (Span2){step, step, true};
+  Life *s = &w->span[buffer];
+  if (!s->seen) *s = (Life){step, step, true};
   if (step < s->first) s->first = step;
   if (step > s->last) s->last = step;
   for (uint32_t i = 0; i < w->around.len; i++) {
@@ -79,7 +79,7 @@ static void touch_list(Walk *w, const Tasks *list) {
 
 /* Two buffers that stand for each other live as long as either. */
 static bool unite(Walk *w, uint32_t a, uint32_t b) {
-  Span2 *x = &w->span[a], *y = &w->span[b], both = {0, 0, true};
+  Life *x = &w->span[a], *y = &w->span[b], both = {0, 0, true};
   both.first = x->first < y->first ? x->first : y->first;
   both.last = x->last > y->last ? x->last : y->last;
   bool changed = x->first != both.first || x->last != both.last || y->first != both.first || y->last != both.last;
@@ -95,7 +95,7 @@ static bool unite_list(Walk *w, const Tasks *list) {
       changed |= unite(w, k->exchange.at[j].now, k->exchange.at[j].next);
     if (k->kind == TASK_REPEAT) changed |= unite_list(w, &k->body);
     if (k->kind == TASK_DEFAULT) { /* the default's buffer serves as long as the input does */
-      Span2 *from = &w->span[w->t->inputs.at[k->argument].buffer], *to = &w->span[k->buffer];
+      Life *from = &w->span[w->t->inputs.at[k->argument].buffer], *to = &w->span[k->buffer];
       if (from->last > to->last) to->last = from->last, changed = true;
     }
   }
@@ -103,7 +103,7 @@ static bool unite_list(Walk *w, const Tasks *list) {
 }
 
 void task_lifetimes(TaskGraph *t) {
-  Walk w = {.t = t, .span = NEW_ARRAY(t->arena, Span2, t->buffers.len + 1)};
+  Walk w = {.t = t, .span = NEW_ARRAY(t->arena, Life, t->buffers.len + 1)};
   t->n_steps = number(&t->tasks, 0);
   touch_list(&w, &t->tasks);
   while (unite_list(&w, &t->tasks)) continue;

@@ -2,20 +2,13 @@
  * read. Every change ends with slots in their one order (expr/sum_law.h). */
 #include "../expr/sum_law.h"
 #include "inside.h"
-
-static uint64_t operand_of(void *ctx, uint32_t slot) {
-  const TaskSlot *s = (const TaskSlot *)ctx + slot;
-  return (uint64_t)s->kept << 32 | s->index;
-}
+#include "text.h"
 
 void stage_canonical(TaskGraph *t, TaskStage *s, EinSum *sum, const TaskSlot *slot, uint32_t n_slot) {
   sum->n_slot = n_slot;
-  const uint32_t *from = sum_canonical_slots(t->arena, t->exprs, sum, operand_of, (void *)(uintptr_t)slot);
-  TaskSlot *to = NEW_ARRAY(t->arena, TaskSlot, sum->n_slot + 1);
-  for (uint32_t k = 0; k < sum->n_slot; k++) to[k] = slot[from[k]];
+  s->slot = task_canonical_slots(t->arena, t->exprs, sum, slot);
   sum->hash = sum_hash(sum);
   s->sum = arena_copy(t->arena, sum, sizeof *sum);
-  s->slot = to;
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */
@@ -51,6 +44,12 @@ bool stage_is_plain(const TaskStage *s) {
   for (uint32_t k = 0; k < s->n_at; k++)
     if (s->at[k]->kind != EX_LABEL || s->at[k]->i != k) return false;
   return true;
+}
+
+bool stage_reads(const TaskStage *s, uint32_t buffer) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++)
+    if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
+  return false;
 }
 
 /* ---- reads ----------------------------------------------------------------------------------------- */

@@ -43,3 +43,22 @@ TaskSlot *task_canonical_slots(Arena *a, Exprs *p, EinSum *s, const TaskSlot *sl
   for (uint32_t i = 0; i < s->n_slot; i++) to[i] = slot[from[i]];
   return to;
 }
+
+/* ---- sizes that are not known yet ---------------------------------------------------------------- */
+
+enum { GUESS = 256 };        /* what a dim without value is taken to be */
+
+static bool dim_guess(void *ctx, Str name, int64_t *out) {
+  const TaskGraph *t = ctx;
+  *out = GUESS;
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
+  return true;
+}
+
+int64_t task_size_guess(const TaskGraph *t, const Expr *e) {
+  ExprEnv env = {.dim = dim_guess, .ctx = (void *)(uintptr_t)t};
+  Value v;
+  if (e->kind == EX_INT) return e->i;
+  return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
+}

@@ -95,6 +95,9 @@ typedef struct TaskGraph {
   uint32_t n_steps;
 } TaskGraph;
 
+/* A dims-only extent; where dims have no value, what it is with a middling size for each: for choices, never for answers. */
+int64_t task_size_guess(const TaskGraph *t, const Expr *e);
+
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
 
 /* ---- text, as for the EinGraph: read(print(x)) equals x in all fields -------------------------- */

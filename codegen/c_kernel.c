@@ -114,6 +114,16 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ";\n");
 }
 
+static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 || t == DT_BOOL ? 32 : 8 * dtype_size(t); }
+
+static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  int bits = array_bits(x->dtype);
+  p->place_used[s->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, x->name->s, (long long)x->dim[0]->i);
+}
+
 static void body_print(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -122,6 +132,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_IF: if_print(p, s, depth); break;
     case LOOP_LET: case LOOP_VAR: var_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
+    case LOOP_TURN: turn_print(p, s, depth); break;
     }
   }
 }
@@ -184,7 +195,7 @@ static void scratch_print(CPrinter *p) {
     if (x->space != SPACE_SCRATCH) continue;
     if (p->place_used[i]) {
       const char *type = c_array_type(x->dtype);
-      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, x->name->s, type);
+      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, x->name->s, type);
       c_expr(p, at, true);
       buf_str(p->out, ");\n");
       p->uses_ctx = p->uses_worker = true;

@@ -39,7 +39,8 @@ typedef enum {
   LOOP_IF,
   LOOP_LET,                  /* a register that keeps this one value */
   LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
-  LOOP_STORE
+  LOOP_STORE,
+  LOOP_TURN                  /* a small square array is transposed where it is */
 } LoopKind;
 
 typedef struct LoopStmt LoopStmt;
@@ -53,7 +54,7 @@ struct LoopStmt {
   int64_t step;
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, VAR, STORE */
+  uint32_t place;            /* LET, VAR, STORE, TURN */
   uint32_t n_at;             /* STORE: the place's rank, and */
   const Expr **at;           /*   where */
   const Expr *value;         /* LET, VAR, STORE: of the place's dtype */

@@ -251,6 +251,16 @@ static void check_store(Check *c, const LoopStmt *s) {
   if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
 }
 
+static void check_turn(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  const PlaceHeld *h = &c->place[s->place];
+  bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
+  if (!square || x->dim[0]->i % 16) fail(c, "%s is no square array with a multiple of 16 rows, and is turned", name_of(x));
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is turned where it is not there", name_of(x));
+  if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
@@ -275,6 +285,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_LET:
     case LOOP_VAR: check_made(c, s); break;
     case LOOP_STORE: check_store(c, s); break;
+    case LOOP_TURN: check_turn(c, s); break;
     default: fail(c, "a statement is of no kind");
     }
   }

@@ -104,6 +104,12 @@ static void print_simple(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
+static void print_turn(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "turn ");
+  print_place(p, s->place);
+  buf_char(p->out, '\n');
+}
+
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
@@ -112,6 +118,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_for(p, s, level);
     else if (s->kind == LOOP_IF)
       print_if(p, s, level);
+    else if (s->kind == LOOP_TURN)
+      print_turn(p, s);
     else
       print_simple(p, s);
   }

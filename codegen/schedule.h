@@ -44,6 +44,7 @@ LoopStmt *if_add(Sched *s, const Expr *cond);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
+LoopStmt *turn_add(Sched *s, uint32_t place);
 /* Statements go into `to` until the returned body is put back. */
 LoopBody *into(Sched *s, LoopBody *to);
 
@@ -62,6 +63,7 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   const TaskStage *stage;
   const Expr **label;        /* by number: the expression that stands for it */
   bool *safe;                /* by slot, once it is asked for: every index is a label that goes no further than the axis */
+  const Expr **packed;       /* what stands for reads of slots behind the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
@@ -90,6 +92,8 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage);
 static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) { return p->move[access * p->n_label + label]; }
 double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the innermost loop */
 
+int64_t vector_lanes(const Sched *s, DType t); /* elements of an accumulator in a vector register */
+
 /* ---- schedule_where.c ---------------------------------------------------------------------------- */
 /* The conjuncts of `cond` that bound `label` by labels which have a value go into lo and hi; gives what is left of it, NULL
  * for nothing. */
@@ -117,6 +121,10 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
 /* ---- schedule_tile.c ------------------------------------------------------------------------------ */
 /* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
+/* ---- schedule_pack.c ------------------------------------------------------------------------------ */
+/* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */
+bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
 /* ---- schedule_dot.c ------------------------------------------------------------------------------- */
 /* A contraction with its lanes along a reduced label; false if the stage is not such a one. */

@@ -87,6 +87,12 @@ LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *
   return st;
 }
 
+LoopStmt *turn_add(Sched *s, uint32_t place) {
+  LoopStmt *st = stmt_add(s, LOOP_TURN);
+  st->place = place;
+  return st;
+}
+
 LoopBody *into(Sched *s, LoopBody *to) {
   LoopBody *was = s->body;
   s->body = to;

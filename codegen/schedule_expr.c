@@ -55,6 +55,7 @@ static bool leaf_is_safe(Env *e, uint32_t slot) {
 
 static const Expr *read_of(Env *e, const Expr *leaf) {
   Sched *s = e->s;
+  if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
   TaskSlot slot = e->stage->slot[leaf->i];
   if (slot.kept) {
     if (s->value[slot.index]) return s->value[slot.index];

@@ -79,6 +79,11 @@ double red_score(const StagePlan *p) {
   return p->n_red ? plan_score(p, p->red[p->n_red - 1]) : -10; /* the store does not move along it */
 }
 
+int64_t vector_lanes(const Sched *s, DType t) {
+  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : t == DT_BOOL ? 4 : dtype_size(t);
+  return s->target->lanes_bytes / size;
+}
+
 /* ---- orders ---------------------------------------------------------------------------------------- */
 
 /* The best label goes last; the others keep their order, which is that of the store or of the text. */

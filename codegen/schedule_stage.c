@@ -103,7 +103,7 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   s->value[0] = value;
   for (uint32_t i = 1; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
-    Env f = {s, next, e->label, NULL};
+    Env f = {.s = s, .stage = next, .label = e->label};
     s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));
     if (next->buffer >= 0) value_store(s, next, &f, s->value[i]);
   }
@@ -197,8 +197,9 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   at[1] = side_loop(s, st, e, cross, c0, nc, BIND_VECTOR);
   store_add(s, square, 2, at, ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, st->sum->body))));
   into(s, was);
-  at[1] = side_loop(s, st, e, cross, c0, nc, BIND_SEQ);
-  at[0] = side_loop(s, st, e, last, l0, nl, BIND_VECTOR);
+  turn_add(s, square);
+  at[0] = side_loop(s, st, e, cross, c0, nc, BIND_SEQ);
+  at[1] = side_loop(s, st, e, last, l0, nl, BIND_VECTOR);
   result_store(s, st, e, place_read(s, square, 2, at));
   return true;
 }
@@ -208,7 +209,7 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) ||
+  if (scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads) || pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) ||
       dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
     into(s, was);
     return;

@@ -54,14 +54,9 @@ static int64_t best_u(const StagePlan *p, uint32_t v) {
 
 /* ---- how large -------------------------------------------------------------------------------------------- */
 
-static int64_t vector_of(const Sched *s, DType t) {
-  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : t == DT_BOOL ? 4 : dtype_size(t);
-  return s->target->lanes_bytes / size;
-}
-
 /* A count that divides the extent where that is known, near to what is wanted. */
 static int64_t lanes_of(const Sched *s, const StagePlan *p, uint32_t v, bool rows) {
-  int64_t one = vector_of(s, p->stage->sum->acc), want = (rows ? 2 : 4) * one, n = p->size[v];
+  int64_t one = vector_lanes(s, p->stage->sum->acc), want = (rows ? 2 : 4) * one, n = p->size[v];
   if (!p->exact[v]) return want;
   if (n <= want) return n;
   for (int64_t d = want + want / 2; d >= one; d -= one)
@@ -74,7 +69,7 @@ static int64_t lanes_of(const Sched *s, const StagePlan *p, uint32_t v, bool row
 static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
   static const int64_t good[] = {6, 8, 7, 5, 4};
   if (u == NO_LABEL) return 1;
-  int64_t n = p->size[u], one = vector_of(s, p->stage->sum->acc), most = (s->target->registers - 6) * one / lanes;
+  int64_t n = p->size[u], one = vector_lanes(s, p->stage->sum->acc), most = (s->target->registers - 6) * one / lanes;
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;
@@ -366,7 +361,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
-  if (t.u == NO_LABEL && !p->stage->sum->where && p->size[v] >= 4 * vector_of(s, p->stage->sum->acc)) {
+  if (t.u == NO_LABEL && !p->stage->sum->where && p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)) {
     t.lanes = p->exact[v] && p->size[v] < STRIP ? p->size[v] : STRIP;
     t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
     strips(&t, threads);

@@ -13,8 +13,14 @@
 #ifndef EIN_RUN_H
 #define EIN_RUN_H
 
+#if defined(EIN_STATIC) && defined(__GNUC__) && !defined(__clang__)
+/* They would take a tile's sums out of registers (seen with 12.2). */
+#pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
+#endif
+
 #include "ein_ops.h"
 #include "ein_tensor.h"
+#include "ein_turn.h"
 
 #if defined(__GNUC__)
 #define EIN_RESTRICT __restrict__
@@ -116,6 +122,13 @@ EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double 
 EIN_API ein_status ein_state(const ein_ctx *ctx);
 /* Whether an argument's strides are those of row-major order; always so for work. */
 EIN_API int ein_dense(const ein_ctx *ctx, int buffer);
+/* A worker's array. What the compiler does not see through stays a pointer of its own, that nothing else aliases. */
+EIN_INLINE void *ein_own(char *at) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(at));
+#endif
+  return at;
+}
 /* A gathered index that is out of range: the first one met is kept; gives 0. */
 EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent);
 /* The index, if it is in range; in a kernel, where the context is `ctx`. */

@@ -99,6 +99,15 @@ int64_t vector_lanes(const Sched *s, DType t); /* elements of an accumulator in 
  * for nothing. */
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi);
+/* Labels from first to last, both included; the others have a value. */
+enum { REACHES_MOST = 3 };
+typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
+/* Without it no point of the box is in `cond`; NULL: nothing is known. With it all are. */
+const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span);
+const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span);
+/* Where stages go on from a reduction and look at its value under a condition only (if t <= s then .. else 0): what
+ * follows is done if some point of the box is wanted. */
+void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *span);
 /* Whether the whole predicate says no more than from where to where `label` goes, all other labels given. */
 bool where_is_range(const StagePlan *p, uint32_t label);
 

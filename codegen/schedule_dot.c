@@ -138,11 +138,20 @@ static void span(Dot *d, const Cells *c, const Expr *lo, const Expr *hi) {
   cells_step(d, c, ex_sub(s, hi, rest), rest);
 }
 
+static void block_wanted(Dot *d, const Cells *c) {
+  Reach span[2];
+  uint32_t n = 0;
+  for (int k = 0; k < 2; k++)
+    if (d->u[k] != NO_LABEL) span[n++] = (Reach){(uint32_t)d->u[k], c->u0[k], ex_add(d->s, c->u0[k], ex_int(d->s, c->rows[k] - 1))};
+  wanted_open(d->e, d->p->n_label, n, span);
+}
+
 static void block(Dot *d, Cells *tot) {
   Sched *s = d->s;
   const StagePlan *p = d->p;
   LoopBody *was = s->body;
   cells_new(d, tot, "tot", 0);
+  block_wanted(d, tot);
   for (uint32_t k = 0; k + 1 < p->n_red; k++) {
     uint32_t v = var_new(s, p->stage->label[p->red[k]], "r");
     d->e->label[p->red[k]] = var_read(s, v);

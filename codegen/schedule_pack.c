@@ -617,6 +617,13 @@ static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
   }
 }
 
+static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  Reach span[2] = {{(uint32_t)t->u.tile, u0, ex_add(s, u0, ex_int(s, t->u.unit - 1))},
+                  {(uint32_t)t->v.tile, v0, ex_add(s, v0, ex_int(s, t->v.unit - 1))}};
+  wanted_open(t->e, t->p->n_label, 2, span);
+}
+
 static void tiles(Panel *t) {
   Sched *s = t->s;
   uint32_t acc[ROWS_MOST];
@@ -625,6 +632,7 @@ static void tiles(Panel *t) {
   tiles_open(t, &u0, &v0);
   accs_new(t, acc, red_identity(s, t->p->stage->sum));
   LoopBody *inside = s->body;
+  tile_wanted(t, u0, v0);
   loop_red(t, (uint32_t)t->cut, BIND_SEQ);
   for (uint32_t k = 0; k < t->n_inner; k++) loop_red(t, t->inner[k], BIND_SEQ);
   step(t, acc, u0);

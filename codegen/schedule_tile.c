@@ -144,12 +144,21 @@ static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
   into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
 }
 
+static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+  Sched *s = t->s;
+  Reach span[2] = {{(uint32_t)t->v, v0, ex_sub(s, ex_add(s, v0, count), ex_int(s, 1))}};
+  uint32_t n = 1;
+  if (t->u != NO_LABEL) span[n++] = (Reach){(uint32_t)t->u, u0, ex_add(s, u0, ex_int(s, t->rows - 1))};
+  wanted_open(t->e, t->p->n_label, n, span);
+}
+
 static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
   uint32_t last = p->red[p->n_red - 1];
   LoopBody *was = s->body;
   Cells tot = cells_new(t, "acc"), acc = tot;
+  tile_wanted(t, u0, v0, count);
   if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
     point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
     red_loops_where(s, p, t->e, NULL);
@@ -298,10 +307,21 @@ static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi)
   strip_step(x, label, var_read(s, v), DEEP);
   into(s, was);
   if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % DEEP == 0) return;
-  const Expr *rest = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, DEEP)));
+  const Expr *n = x->t->p->stage->sum->where ? ex_max(s, ex_sub(s, hi, lo), ex_int(s, 0)) : ex_sub(s, hi, lo);
+  const Expr *rest = ex_sub(s, ex_add(s, lo, n), expr_op2(s->x, OP_MOD, n, ex_int(s, DEEP)));
   into(s, &for_add(s, w, rest, hi, 1, BIND_SEQ)->body);
   strip_step(x, label, var_read(s, w), 1);
   into(s, was);
+}
+
+static void strip_bounds(Tile *t, uint32_t last, const Expr **lo, const Expr **hi) {
+  const StagePlan *p = t->p;
+  if (!p->stage->sum->where) return;
+  bool *bound = NEW_ARRAY(t->s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
+  where_narrow(t->e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
+  *lo = named(t->s, NULL, "from", *lo);
+  *hi = named(t->s, NULL, "to", *hi);
 }
 
 /* Nothing is used twice: rows go by, and each is added to a strip of sums. */
@@ -328,6 +348,7 @@ static void strips(Tile *t, bool threads) {
   LoopBody *was = s->body;
   for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
+  strip_bounds(t, last, &lo, &hi);
   LoopBody *block = s->body;
   if (t->blocked) {
     uint32_t b = var_new(s, NULL, "block");
@@ -361,7 +382,8 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
-  if (t.u == NO_LABEL && !p->stage->sum->where && p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)) {
+  bool steady = !p->stage->sum->where || where_is_range(p, p->red[p->n_red - 1]);
+  if (t.u == NO_LABEL && steady && p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)) {
     t.lanes = p->exact[v] && p->size[v] < STRIP ? p->size[v] : STRIP;
     t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
     strips(&t, threads);

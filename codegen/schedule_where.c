@@ -69,6 +69,73 @@ static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
   return x - y == 1 || x - y == -1;
 }
 
+/* ---- what is wanted ------------------------------------------------------------------------------- */
+
+static bool looks(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ) return st->slot[e->i].kept;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (looks(st, e->arg[k])) return true;
+  return false;
+}
+
+static const Expr *peel_casts(const Expr *e) {
+  while (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
+  return e;
+}
+
+/* Where the stages go on from a reduction: the points whose value they look at; NULL: at all. */
+static const Expr *wanted(const Sched *s) {
+  if (!s->goes_on || s->task->stages.len != 2 || s->task->stages.at[0].buffer >= 0) return NULL;
+  const TaskStage *next = &s->task->stages.at[1];
+  const Expr *e = peel_casts(next->sum->body);
+  if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || looks(next, e->arg[2])) return NULL;
+  return e->arg[0];
+}
+
+/* ---- boxes ---------------------------------------------------------------------------------------- */
+
+typedef struct Box { Env *e; uint32_t n_label, n; const Reach *span; bool all; } Box;
+
+/* a < b (or a <= b) at the corner where it holds first, or for `all` last; NULL: that is not known. */
+static const Expr *corner(Box *x, const Expr *a, const Expr *b, Op op) {
+  Sched *s = x->e->s;
+  const Expr *was[REACHES_MOST];
+  if (!is_affine(a, x->n_label) || !is_affine(b, x->n_label)) return NULL;
+  for (uint32_t k = 0; k < x->n; k++) {
+    int64_t left, right;
+    ex_slope(a, x->span[k].label, &left);
+    ex_slope(b, x->span[k].label, &right);
+    was[k] = x->e->label[x->span[k].label];
+    x->e->label[x->span[k].label] = (left > right) == x->all ? x->span[k].last : x->span[k].first;
+  }
+  const Expr *made = expr_op2(s->x, op, ex_of(x->e, a), ex_of(x->e, b));
+  for (uint32_t k = 0; k < x->n; k++) x->e->label[x->span[k].label] = was[k];
+  return made;
+}
+
+static const Expr *box(Box *x, const Expr *cond) {
+  Exprs *p = x->e->s->x;
+  const Expr *made = NULL;
+  if (cond->kind == EX_OP && cond->op == OP_AND) return expr_and(p, box(x, cond->arg[0]), box(x, cond->arg[1]));
+  if (cond->kind == EX_OP && (cond->op == OP_LT || cond->op == OP_LE)) made = corner(x, cond->arg[0], cond->arg[1], (Op)cond->op);
+  if (cond->kind == EX_OP && cond->op == OP_GT) made = corner(x, cond->arg[1], cond->arg[0], OP_LT);
+  if (cond->kind == EX_OP && cond->op == OP_GE) made = corner(x, cond->arg[1], cond->arg[0], OP_LE);
+  return made ? made : x->all ? expr_bool(p, false) : NULL;
+}
+
+const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span) {
+  return box(&(Box){e, n_label, n, span, false}, cond);
+}
+
+const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span) {
+  return box(&(Box){e, n_label, n, span, true}, cond);
+}
+
+void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *span) {
+  const Expr *cond = wanted(e->s), *some = cond ? where_some(e, cond, n_label, n, span) : NULL;
+  if (some) into(e->s, &if_add(e->s, some)->body);
+}
+
 bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }
 
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,

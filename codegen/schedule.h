@@ -66,6 +66,8 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   const Expr **packed;       /* what stands for reads of slots behind the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
+/* Whether all that the stage reads is there for any values of its labels, predicates or not. */
+bool ex_safe(Env *e);
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
  * of bounded size. */
 const Expr *ex_shared(Sched *s, const Expr *e);
@@ -103,11 +105,16 @@ const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t la
 enum { REACHES_MOST = 3 };
 typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
 /* Without it no point of the box is in `cond`; NULL: nothing is known. With it all are. */
-const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span);
-const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span);
+const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
+const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach);
+/* Of a predicate that is_range for `label`: from where to where it goes at some point of the box, or (all) at every one. */
+void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uint32_t n, const Reach *reach, bool all,
+                 const Expr **lo, const Expr **hi);
 /* Where stages go on from a reduction and look at its value under a condition only (if t <= s then .. else 0): what
  * follows is done if some point of the box is wanted. */
-void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *span);
+void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach);
+/* Whether `cond` is made of comparisons of what is affine in the labels. */
+bool where_is_affine(const StagePlan *p, const Expr *cond);
 /* Whether the whole predicate says no more than from where to where `label` goes, all other labels given. */
 bool where_is_range(const StagePlan *p, uint32_t label);
 

@@ -53,6 +53,12 @@ static bool leaf_is_safe(Env *e, uint32_t slot) {
   return e->safe[slot];
 }
 
+bool ex_safe(Env *e) {
+  for (uint32_t k = 0; k < e->stage->sum->n_slot; k++)
+    if (!e->stage->slot[k].kept && !leaf_is_safe(e, k)) return false;
+  return true;
+}
+
 static const Expr *read_of(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];

@@ -94,22 +94,30 @@ static const Expr *wanted(const Sched *s) {
 
 /* ---- boxes ---------------------------------------------------------------------------------------- */
 
-typedef struct Box { Env *e; uint32_t n_label, n; const Reach *span; bool all; } Box;
+typedef struct Box { Env *e; uint32_t n_label, n; const Reach *reach; bool all; } Box;
+
+/* The labels stand at the corner where a < b holds first, or for `all` last; what they were is kept in `was`. */
+static void corner_take(Box *x, const Expr *a, const Expr *b, const Expr **was) {
+  for (uint32_t k = 0; k < x->n; k++) {
+    int64_t left, right;
+    ex_slope(a, x->reach[k].label, &left);
+    ex_slope(b, x->reach[k].label, &right);
+    was[k] = x->e->label[x->reach[k].label];
+    x->e->label[x->reach[k].label] = (left > right) == x->all ? x->reach[k].last : x->reach[k].first;
+  }
+}
+
+static void corner_leave(Box *x, const Expr *const *was) {
+  for (uint32_t k = 0; k < x->n; k++) x->e->label[x->reach[k].label] = was[k];
+}
 
 /* a < b (or a <= b) at the corner where it holds first, or for `all` last; NULL: that is not known. */
 static const Expr *corner(Box *x, const Expr *a, const Expr *b, Op op) {
-  Sched *s = x->e->s;
   const Expr *was[REACHES_MOST];
   if (!is_affine(a, x->n_label) || !is_affine(b, x->n_label)) return NULL;
-  for (uint32_t k = 0; k < x->n; k++) {
-    int64_t left, right;
-    ex_slope(a, x->span[k].label, &left);
-    ex_slope(b, x->span[k].label, &right);
-    was[k] = x->e->label[x->span[k].label];
-    x->e->label[x->span[k].label] = (left > right) == x->all ? x->span[k].last : x->span[k].first;
-  }
-  const Expr *made = expr_op2(s->x, op, ex_of(x->e, a), ex_of(x->e, b));
-  for (uint32_t k = 0; k < x->n; k++) x->e->label[x->span[k].label] = was[k];
+  corner_take(x, a, b, was);
+  const Expr *made = expr_op2(x->e->s->x, op, ex_of(x->e, a), ex_of(x->e, b));
+  corner_leave(x, was);
   return made;
 }
 
@@ -123,17 +131,47 @@ static const Expr *box(Box *x, const Expr *cond) {
   return made ? made : x->all ? expr_bool(p, false) : NULL;
 }
 
-const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span) {
-  return box(&(Box){e, n_label, n, span, false}, cond);
+static void range(Box *x, const Expr *cond, Narrow *n) {
+  if (cond->op == OP_AND) {
+    range(x, cond->arg[0], n);
+    range(x, cond->arg[1], n);
+    return;
+  }
+  bool less_than = cond->op == OP_LT || cond->op == OP_LE;
+  const Expr *was[REACHES_MOST];
+  corner_take(x, cond->arg[less_than ? 0 : 1], cond->arg[less_than ? 1 : 0], was);
+  take(n, cond);
+  corner_leave(x, was);
 }
 
-const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *span) {
-  return box(&(Box){e, n_label, n, span, true}, cond);
+void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uint32_t n, const Reach *reach, bool all,
+                 const Expr **lo, const Expr **hi) {
+  bool *bound = NEW_ARRAY(e->s->arena, bool, n_label + 1);
+  for (uint32_t l = 0; l < n_label; l++) bound[l] = l != label;
+  Narrow to = {e, label, n_label, bound, *lo, *hi};
+  range(&(Box){e, n_label, n, reach, all}, cond, &to);
+  *lo = to.lo;
+  *hi = to.hi;
 }
 
-void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *span) {
-  const Expr *cond = wanted(e->s), *some = cond ? where_some(e, cond, n_label, n, span) : NULL;
+const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach) {
+  return box(&(Box){e, n_label, n, reach, false}, cond);
+}
+
+const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach) {
+  return box(&(Box){e, n_label, n, reach, true}, cond);
+}
+
+void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach) {
+  const Expr *cond = wanted(e->s), *some = cond ? where_some(e, cond, n_label, n, reach) : NULL;
   if (some) into(e->s, &if_add(e->s, some)->body);
+}
+
+bool where_is_affine(const StagePlan *p, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return where_is_affine(p, c->arg[0]) && where_is_affine(p, c->arg[1]);
+  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
+  return is_affine(c->arg[0], p->n_label) && is_affine(c->arg[1], p->n_label);
 }
 
 bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }

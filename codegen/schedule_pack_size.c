@@ -1,0 +1,294 @@
+/* codegen/schedule_pack_size.c - the two sides of a contraction: which labels and which parts of the body belong to
+ * each, and how large tiles and blocks are. */
+#include "schedule_pack.h"
+
+enum {
+  DEEP_BYTES = 2048,         /* of a panel's row: so many reduced points make a block */
+  WIDE = 512,                /* rows or lanes of a block, at most, */
+  NARROW = 64,               /*   and at least, where there are so many */
+  BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
+  NO_LABEL = -1
+};
+
+/* ---- whose label is it ------------------------------------------------------------------------------ */
+
+static bool has(const StagePlan *p, uint32_t access, uint32_t label) { return plan_move(p, access, label) != MOVE_NONE; }
+
+/* Some read has both. */
+static bool together(const StagePlan *p, uint32_t x, uint32_t y) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (has(p, a, x) && has(p, a, y)) return true;
+  return false;
+}
+
+static bool reduces_with(const StagePlan *p, uint32_t label) {
+  for (uint32_t k = 0; k < p->n_red; k++)
+    if (together(p, label, p->red[k])) return true;
+  return false;
+}
+
+/* Read without `other`. */
+static bool apart(const StagePlan *p, uint32_t label, uint32_t other) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (has(p, a, label) && !has(p, a, other)) return true;
+  return false;
+}
+
+/* The lanes go along the label by whose steps the result is stored most often to the next element. */
+static int64_t lanes_label(const StagePlan *p) {
+  uint32_t store = p->n_access - 1;
+  for (uint32_t k = p->n_order; k-- > 0;)
+    if (plan_move(p, store, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] > 1) return p->order[k];
+  return p->n_order ? (int64_t)p->order[p->n_order - 1] : NO_LABEL;
+}
+
+static int64_t rows_label(const StagePlan *p, uint32_t v) {
+  int64_t best = NO_LABEL;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
+    if (best == NO_LABEL || p->size[l] > p->size[best]) best = l;
+  }
+  return best;
+}
+
+/* Output labels by side. */
+static void labels_sort(Panel *t) {
+  const StagePlan *p = t->p;
+  Arena *a = t->s->arena;
+  uint32_t u = (uint32_t)t->u.tile, v = (uint32_t)t->v.tile;
+  t->u.far = NEW_ARRAY(a, uint32_t, p->n_order + 1), t->u.near = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  t->v.far = NEW_ARRAY(a, uint32_t, p->n_order + 1), t->v.near = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  t->common = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    if (l == u || l == v) continue;
+    bool with_u = together(p, l, u) || !apart(p, l, v), with_v = together(p, l, v);
+    if (with_u && !with_v && reduces_with(p, l)) t->u.far[t->u.n_far++] = l;
+    else if (with_v && !together(p, l, u) && reduces_with(p, l)) t->v.far[t->v.n_far++] = l;
+    else t->common[t->n_common++] = l;
+  }
+}
+
+/* ---- parts of the body --------------------------------------------------------------------------------- */
+
+typedef enum { PART_PLAIN, PART_ROWS, PART_LANES, PART_BOTH } PartSide;
+
+static bool side_has(const Side *x, const Expr *e) {
+  if (ex_has_label(e, x->tile)) return true;
+  for (uint32_t k = 0; k < x->n_near; k++)
+    if (ex_has_label(e, x->near[k])) return true;
+  for (uint32_t k = 0; k < x->n_far; k++)
+    if (ex_has_label(e, x->far[k])) return true;
+  return false;
+}
+
+static PartSide side_of(const Panel *t, const Expr *e) {
+  bool u = side_has(&t->u, e), v = side_has(&t->v, e);
+  return u && v ? PART_BOTH : u ? PART_ROWS : v ? PART_LANES : PART_PLAIN;
+}
+
+static bool is_reduced(const Panel *t, const Expr *e) {
+  for (uint32_t k = 0; k < t->p->n_red; k++)
+    if (ex_has_label(e, t->p->red[k])) return true;
+  return false;
+}
+
+/* Rows that no reduced label moves are fetched once a tile: they need no panel. */
+static bool wants_pack(const Panel *t, const Expr *e, PartSide side) {
+  return e->kind == EX_OP || e->kind == EX_READ ? side == PART_LANES || is_reduced(t, e) : false;
+}
+
+static bool pack_add(Panel *t, const Expr *e, bool lanes) {
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].of == e) return true;
+  if (t->n_pack == PACKS_MOST) return false;
+  t->pack[t->n_pack++] = (Pack){.of = e, .lanes = lanes};
+  return true;
+}
+
+/* The largest parts that belong to one side. false: something looks at both at once, or is computed only where a
+ * condition on both holds. */
+static bool parts_find(Panel *t, const Expr *e) {
+  PartSide side = side_of(t, e);
+  if (side == PART_PLAIN) return true;
+  if (side != PART_BOTH) return !wants_pack(t, e, side) || pack_add(t, e, side == PART_LANES);
+  if (e->kind != EX_OP || (op_info[e->op].laws & LAW_LAZY)) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!parts_find(t, e->arg[k])) return false;
+  return true;
+}
+
+static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
+  const Expr *made = map_find(done, e);
+  if (made) return made;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].of == e && t->pack[k].place != NOWHERE)
+      return expr_read(t->s->x, (DType)e->dtype, t->p->stage->sum->n_slot + k, 0, NULL);
+  if (e->kind != EX_OP) return e;
+  const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = body_swap(t, done, e->arg[k]);
+  made = e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
+  map_put(done, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+/* How the reads inside e move along a label: steps to the next element less steps elsewhere. */
+static int moves(const Expr *e, int64_t label) {
+  int n = 0;
+  if (!ex_has_label(e, label)) return 0;
+  if (e->kind == EX_READ) {
+    for (uint32_t k = 0; k < e->n; k++) {
+      int64_t slope;
+      if (!ex_has_label(e->arg[k], label)) continue;
+      n += k + 1 == e->n && ex_slope(e->arg[k], label, &slope) && slope == 1 ? 1 : -2;
+    }
+    return n;
+  }
+  for (uint32_t k = 0; k < e->n; k++) n += moves(e->arg[k], label);
+  return n;
+}
+
+/* An index that two labels move: neighbouring rows share what they read, and a panel would hold it many times. */
+static bool overlaps(const StagePlan *p, const Expr *e) {
+  uint32_t n = 0;
+  if (e->kind != EX_READ) return false;
+  for (uint32_t k = 0; k < e->n; k++, n = 0)
+    for (uint32_t l = 0; l < p->n_label; l++)
+      if ((n += ex_has_label(e->arg[k], l)) > 1) return true;
+  return false;
+}
+
+/* ---- how large ------------------------------------------------------------------------------------------- */
+
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
+  double x = 1;
+  for (uint32_t k = 0; k < n; k++) x *= (double)p->size[label[k]];
+  return x;
+}
+
+/* Lanes and rows that fit the registers, and waste least of what is cut off at the end. */
+static void tile_size(Panel *t) {
+  static const struct { int64_t vectors, rows; double worth; } shape[] = {{2, 8, 1}, {3, 6, 0.96}, {1, 12, 0.88}};
+  const StagePlan *p = t->p;
+  int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  double best = 0;
+  for (size_t k = 0; k < COUNT(shape); k++) {
+    int64_t lanes = shape[k].vectors * one, rows = shape[k].rows;
+    if (p->exact[t->u.tile] && nu < rows) rows = nu;
+    double worth = shape[k].worth * (double)rows / (double)shape[k].rows;
+    if (p->exact[t->v.tile]) worth *= (double)nv / (double)(up(nv, lanes) * lanes);
+    if (p->exact[t->u.tile]) rows = up(nu, up(nu, rows)), worth *= (double)nu / (double)(up(nu, rows) * rows);
+    if (worth <= best) continue;
+    best = worth;
+    t->v.unit = lanes, t->u.unit = rows;
+  }
+}
+
+/* Whether a predicate looks at it. */
+static bool decides(const StagePlan *p, uint32_t label) {
+  const EinSum *sum = p->stage->sum;
+  return (sum->where && ex_has_label(sum->where, label)) || (sum->domain && ex_has_label(sum->domain, label));
+}
+
+/* Labels of constant size go whole into the block while there is room. */
+static double near_take(Panel *t, Side *x, double room) {
+  const StagePlan *p = t->p;
+  uint32_t kept = 0;
+  double taken = 1;
+  for (uint32_t k = 0; k < x->n_far; k++) {
+    uint32_t l = x->far[k];
+    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room) taken *= (double)p->size[l], x->near[x->n_near++] = l;
+    else x->far[kept++] = l;
+  }
+  x->n_far = kept;
+  return taken;
+}
+
+static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
+  return up(up(size, up(size, most)), unit);
+}
+
+static void block_size(Panel *t) {
+  const StagePlan *p = t->p;
+  int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  double near_u = near_take(t, &t->u, nu < WIDE / 2 ? (double)WIDE / 2 / (double)nu : 1);
+  double near_v = near_take(t, &t->v, nv < WIDE / 2 ? (double)WIDE / 2 / (double)nv : 1);
+  double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
+  int64_t wide_u = WIDE, wide_v = WIDE;
+  while (wide_u > nu) wide_u /= 2;
+  while (wide_v > nv) wide_v /= 2;
+  for (;;) {
+    double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
+    double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
+    if (blocks * blocks * BLOCK_OPS >= work || (u <= NARROW && v <= NARROW)) break;
+    if (u > v && wide_u > t->u.unit) wide_u /= 2;
+    else if (wide_v > t->v.unit) wide_v /= 2;
+    else break;
+  }
+  t->u.units = p->exact[t->u.tile] ? balanced(nu, wide_u, t->u.unit) : up(wide_u, t->u.unit);
+  t->v.units = p->exact[t->v.tile] ? balanced(nv, wide_v, t->v.unit) : up(wide_v, t->v.unit);
+}
+
+/* Reduced labels: from the last on, whole while there is room; the first that has none is cut. */
+static void depth_size(Panel *t) {
+  const StagePlan *p = t->p;
+  int64_t bytes = dtype_size(p->stage->sum->acc), room = DEEP_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
+  t->inner = p->red + p->n_red;
+  t->outer = p->red;
+  while (k-- > 0 && p->exact[p->red[k]] && p->size[p->red[k]] <= room && k > 0) {
+    t->inner--, t->n_inner++;
+    room /= p->size[p->red[k]] ? p->size[p->red[k]] : 1;
+  }
+  t->cut = p->red[k];
+  t->n_outer = (uint32_t)k;
+  int64_t n = p->size[t->cut];
+  bool whole = p->exact[t->cut] && n <= 2 * room;
+  t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
+  t->sums = !whole || t->n_outer;
+}
+
+/* What a part's panel looks like, or that it is fetched where it lies. */
+static void packs_choose(Panel *t) {
+  const StagePlan *p = t->p;
+  double panels = (double)t->v.units * pack_product(p, t->v.n_near, t->v.near);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    Pack *k = &t->pack[i];
+    const Side *x = k->lanes ? &t->v : &t->u;
+    k->red = NEW_ARRAY(t->s->arena, uint32_t, p->n_red + 1);
+    for (uint32_t r = t->n_outer; r < p->n_red; r++)
+      if (ex_has_label(k->of, p->red[r])) k->red[k->n_red++] = p->red[r];
+    int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
+    k->across = k->lanes ? along > tile && p->size[k->red[k->n_red - 1]] >= (int64_t)SQUARE : tile > along;
+    bool plain = k->of->kind == EX_READ;
+    if (!k->lanes && (plain ? panels < 4 || overlaps(p, k->of) : panels < 2)) k->place = NOWHERE;
+  }
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+bool pack_labels(Panel *t) {
+  t->v.tile = lanes_label(t->p);
+  t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
+  if (t->u.tile == NO_LABEL) return false;
+  labels_sort(t);
+  return true;
+}
+
+bool pack_parts(Panel *t) {
+  if (!parts_find(t, t->p->stage->sum->body)) return false;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].lanes) return true;
+  return false;
+}
+
+void pack_sizes(Panel *t) {
+  tile_size(t);
+  block_size(t);
+  depth_size(t);
+  packs_choose(t);
+  Map done = map_new(t->s->arena);
+  t->body = body_swap(t, &done, t->p->stage->sum->body);
+}

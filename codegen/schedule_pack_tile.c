@@ -1,0 +1,264 @@
+/* codegen/schedule_pack_tile.c - tiles: rows and lanes of outputs that are held in registers while the reduced labels go by. */
+#include "schedule_pack.h"
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+static LoopBody *lanes_open(Panel *t, const Expr *count, const Expr **l) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, NULL, "l");
+  *l = var_read(s, v);
+  return into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+}
+
+static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
+  Sched *s = t->s;
+  const Expr *u = ex_add(s, u0, ex_int(s, r));
+  return inside || pack_even(t, &t->u) ? u : ex_min(s, u, ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1)));
+}
+
+/* acc = acc with the body in row r, lane l. */
+static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l) {
+  Sched *s = t->s;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *packed[PACKS_MOST];
+  t->e->label[t->u.tile] = row_of(t, u0, r, false);
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    if (x->place == NOWHERE) continue;
+    uint32_t n = pack_at(t, x, (x->lanes ? &t->v : &t->u)->at, x->lanes ? l : ex_int(s, r), at);
+    packed[k] = place_read(s, x->place, n, at);
+  }
+  t->e->packed = packed;
+  const Expr *value = ex_shared(s, ex_of(t->e, t->body));
+  t->e->packed = NULL;
+  return red_combine(s, t->p->stage->sum, place_read(s, acc, 1, &l), value);
+}
+
+/* All rows and lanes take in the point at hand of the reduced labels. */
+static void step(Panel *t, const uint32_t *acc, const Expr *u0) {
+  const Expr *l;
+  LoopBody *was = lanes_open(t, ex_int(t->s, t->v.unit), &l);
+  for (int64_t r = 0; r < t->u.unit; r++) store_add(t->s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, l));
+  into(t->s, was);
+}
+
+/* Those rows and lanes whose own the point is. */
+static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  const Expr *where = t->p->stage->sum->where, *l;
+  bool by_lane = ex_has_label(where, t->v.tile);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = s->body;
+    t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
+    if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
+    lanes_open(t, ex_int(s, t->v.unit), &l);
+    t->e->label[t->v.tile] = ex_add(s, v0, l);
+    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, l);
+    if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
+    store_add(s, acc[r], 1, &l, next);
+    into(s, was);
+  }
+}
+
+static Reach reach_of(Panel *t, const Side *x, const Expr *first, int64_t n) {
+  return (Reach){(uint32_t)x->tile, first, ex_add(t->s, first, ex_int(t->s, n - 1))};
+}
+
+/* A tile; where it is cut off at the end, what would be there too. */
+static Corners corners_of(Panel *t, const Expr *u0, const Expr *v0) {
+  return (Corners){{reach_of(t, &t->u, u0, t->u.unit), reach_of(t, &t->v, v0, t->v.unit)}};
+}
+
+/* f for each row of the tile that is there, and the lanes that are there. */
+typedef void RowDo(Panel *t, uint32_t acc, int64_t r, const Expr *l);
+
+/* Nothing outside of the domain is stored where others may see it. */
+static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, RowDo *f) {
+  Sched *s = t->s;
+  const Expr *l;
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = s->body;
+    const Expr *u = row_of(t, u0, r, true);
+    if (r && !pack_even(t, &t->u)) into(s, &if_add(s, expr_op2(s->x, OP_LT, u, t->p->stage->bound[t->u.tile]))->body);
+    lanes_open(t, count, &l);
+    t->e->label[t->u.tile] = u;
+    t->e->label[t->v.tile] = ex_add(s, v0, l);
+    if (masked) into(s, &if_add(s, ex_of(t->e, t->p->stage->sum->domain))->body);
+    f(t, acc[r], r, l);
+    into(s, was);
+  }
+}
+
+static void rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, RowDo *f) {
+  Sched *s = t->s;
+  const Expr *lanes = ex_int(s, t->v.unit), *size = t->p->stage->bound[t->v.tile], *whole = NULL;
+  bool masked = t->p->stage->sum->domain && t->p->stage->buffer >= 0;
+  Corners c = corners_of(t, u0, v0);
+  if (!pack_even(t, &t->v)) whole = expr_op2(s->x, OP_LE, ex_add(s, v0, lanes), size);
+  if (masked) whole = expr_and(s->x, whole, where_all(t->e, t->p->stage->sum->domain, t->p->n_label, 2, c.of));
+  LoopBody *around = s->body;
+  LoopStmt *st = whole ? if_add(s, whole) : NULL;
+  if (st) into(s, &st->body);
+  rows_part(t, acc, u0, v0, lanes, false, f);
+  if (st) {
+    into(s, &st->other);
+    rows_part(t, acc, u0, v0, pack_even(t, &t->v) ? lanes : named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, size, v0))), masked, f);
+  }
+  into(s, around);
+}
+
+static void row_store(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
+  Sched *s = t->s;
+  (void)r;
+  result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, place_read(s, acc, 1, &l)));
+}
+
+/* Where a tile's sums are kept between blocks: [tiles of rows, tiles of lanes, near labels.., rows, lanes]. */
+static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < t->u.n_near; k++) at[n++] = t->in_block[t->u.near[k]];
+  for (uint32_t k = 0; k < t->v.n_near; k++) at[n++] = t->in_block[t->v.near[k]];
+  at[n++] = t->v.at;
+  at[n++] = t->u.at;
+  at[n++] = ex_int(t->s, r);
+  at[n++] = l;
+  return n;
+}
+
+static void sums_place(Panel *t) {
+  Sched *s = t->s;
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < t->u.n_near; k++) dim[n++] = ex_int(s, t->p->size[t->u.near[k]]);
+  for (uint32_t k = 0; k < t->v.n_near; k++) dim[n++] = ex_int(s, t->p->size[t->v.near[k]]);
+  dim[n++] = ex_int(s, t->v.units);
+  dim[n++] = ex_int(s, t->u.units);
+  dim[n++] = ex_int(s, t->u.unit);
+  dim[n++] = ex_int(s, t->v.unit);
+  t->sum_place = place_own(s, NULL, "sums", t->p->stage->sum->acc, n, dim);
+  var_add(s, t->sum_place, NULL);
+}
+
+/* For each tile of the block; gives where it begins. */
+static void tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
+  pack_loops_near(t, &t->v);
+  *v0 = pack_loop_tiles(t, &t->v, "v");
+  pack_loops_near(t, &t->u);
+  *u0 = pack_loop_tiles(t, &t->u, "u");
+}
+
+/* sums = f(sums, acc); acc NULL: the identity. */
+static void sums_step(Panel *t, const uint32_t *acc) {
+  Sched *s = t->s;
+  const EinSum *sum = t->p->stage->sum;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = lanes_open(t, ex_int(s, t->v.unit), &l);
+    uint32_t n = sum_at(t, r, l, at);
+    const Expr *have = place_read(s, t->sum_place, n, at);
+    store_add(s, t->sum_place, n, at, acc ? red_combine(s, sum, have, place_read(s, acc[r], 1, &l)) : red_identity(s, sum));
+    into(s, was);
+  }
+}
+
+static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
+  Sched *s = t->s;
+  const Expr *dim = ex_int(s, t->v.unit);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    acc[r] = place_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim);
+    var_add(s, acc[r], value);
+  }
+}
+
+/* What follows is done if something in the tile is asked for. */
+static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
+  Corners c = corners_of(t, u0, v0);
+  const Expr *domain = t->p->stage->sum->domain, *some = domain ? where_some(t->e, domain, t->p->n_label, 2, c.of) : NULL;
+  if (some) into(t->s, &if_add(t->s, some)->body);
+  wanted_open(t->e, t->p->n_label, 2, c.of);
+}
+
+/* The points of the label that is cut from lo on, up to hi; masked: each row asks whether the point is its own. */
+static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
+  Sched *s = t->s;
+  uint32_t label = (uint32_t)t->cut;
+  if (lo == hi) return;
+  uint32_t v = var_new(s, t->p->stage->label[label], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  t->in_block[label] = var_read(s, v);
+  t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
+  for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
+  if (masked) step_masked(t, acc, u0, v0);
+  else step(t, acc, u0);
+  into(s, was);
+}
+
+/* Bounds of the cut label in the block, for some point of the tile or for all. */
+static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  *lo = t->deep_lo, *hi = ex_add(s, t->deep_lo, t->deep_n);
+  where_range(t->e, t->p->stage->sum->where, t->p->n_label, (uint32_t)t->cut, 2, c->of, all, lo, hi);
+  *lo = ex_sub(s, *lo, t->deep_lo);
+  *hi = ex_sub(s, *hi, t->deep_lo);
+}
+
+/* Where a predicate bounds the label: what some rows have, what all have, what some have. */
+static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  if (!t->p->stage->sum->where) {
+    span_step(t, acc, u0, v0, ex_int(s, 0), t->deep_n, false);
+    return;
+  }
+  Corners c = corners_of(t, u0, v0);
+  const Expr *lo, *hi, *from, *to;
+  tile_range(t, &c, false, &lo, &hi);
+  tile_range(t, &c, true, &from, &to);
+  bool low = from != lo, high = to != hi;
+  lo = named(s, NULL, "from", lo);
+  hi = named(s, NULL, "to", ex_max(s, lo, hi));
+  from = low ? named(s, NULL, "all_from", ex_min(s, hi, ex_max(s, from, lo))) : lo;
+  to = high ? named(s, NULL, "all_to", ex_max(s, from, ex_min(s, to, hi))) : hi;
+  if (low) span_step(t, acc, u0, v0, lo, from, true);
+  span_step(t, acc, u0, v0, from, to, false);
+  if (high) span_step(t, acc, u0, v0, to, hi, true);
+}
+
+void pack_tiles(Panel *t) {
+  Sched *s = t->s;
+  uint32_t acc[ROWS_MOST];
+  const Expr *u0, *v0;
+  LoopBody *was = s->body;
+  tiles_open(t, &u0, &v0);
+  accs_new(t, acc, red_identity(s, t->p->stage->sum));
+  LoopBody *inside = s->body;
+  tile_wanted(t, u0, v0);
+  spans(t, acc, u0, v0);
+  into(s, inside);
+  if (t->sums) sums_step(t, acc);
+  else rows_do(t, acc, u0, v0, row_store);
+  into(s, was);
+}
+
+static void sum_load(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
+  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
+  uint32_t n = sum_at(t, r, l, at);
+  (void)acc;
+  result_store(t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->sum_place, n, at)));
+}
+
+void pack_sums_new(Panel *t) {
+  const Expr *u0, *v0;
+  sums_place(t);
+  LoopBody *was = t->s->body;
+  tiles_open(t, &u0, &v0);
+  sums_step(t, NULL);
+  into(t->s, was);
+}
+
+void pack_sums_store(Panel *t) {
+  uint32_t none[ROWS_MOST] = {0};
+  const Expr *u0, *v0;
+  LoopBody *was = t->s->body;
+  tiles_open(t, &u0, &v0);
+  rows_do(t, none, u0, v0, sum_load);
+  into(t->s, was);
+}

@@ -8,6 +8,43 @@ static void note_add(Sched *s, uint32_t stage) {
   vec_push(s->arena, s->k->note, str_of(s->t->strings, b.s, b.len));
 }
 
+typedef struct Reads { const TaskStage *st; uint32_t stage; bool some, others; } Reads;
+
+static const Expr *leaf_reads(void *env, Exprs *x, const Expr *leaf) {
+  Reads *r = env;
+  (void)x;
+  if (leaf->kind != EX_READ || !r->st->slot[leaf->i].kept || r->st->slot[leaf->i].index != r->stage) return leaf;
+  r->some = true;
+  for (uint32_t k = 0; k < leaf->n; k++) r->others |= leaf->arg[k]->kind != EX_LABEL || leaf->arg[k]->i != k;
+  return leaf;
+}
+
+/* Whether `st` reads what stage `number` keeps; at_labels: it does, and only at its own labels. */
+static bool reads_kept(Sched *s, const TaskStage *st, uint32_t number, bool at_labels) {
+  Reads r = {.st = st, .stage = number};
+  expr_map(s->x, st->sum->body, leaf_reads, &r);
+  if (st->sum->where) expr_map(s->x, st->sum->where, leaf_reads, &r);
+  return r.some && !(at_labels && r.others);
+}
+
+/* A map may put its result where what it is made of lies, if nobody looks at that later. */
+static bool keep_in_place(Sched *s, uint32_t number) {
+  const TaskStage *st = &s->task->stages.at[number];
+  if (st->sum->reducer != RED_NONE) return false;
+  for (uint32_t i = 0; i < number; i++) {
+    const TaskStage *from = &s->task->stages.at[i];
+    bool later = false;
+    if (s->of_stage[i] == NOWHERE || from->sum->dtype != st->sum->dtype || from->sum->n_out != st->sum->n_out) continue;
+    if (!reads_kept(s, st, i, true)) continue;
+    for (uint32_t j = number + 1; j < s->task->stages.len; j++) later |= reads_kept(s, &s->task->stages.at[j], i, false);
+    for (uint32_t j = i + 1; j < number; j++) later |= s->of_stage[j] == s->of_stage[i]; /* it is another's already */
+    if (later) continue;
+    s->of_stage[number] = s->of_stage[i];
+    return true;
+  }
+  return false;
+}
+
 /* Where a stage that later ones read keeps its result. */
 static void keep(Sched *s, uint32_t number) {
   const TaskStage *st = &s->task->stages.at[number];
@@ -17,7 +54,7 @@ static void keep(Sched *s, uint32_t number) {
     const TaskStage *later = &s->task->stages.at[i];
     for (uint32_t j = 0; j < later->sum->n_slot; j++) read |= later->slot[j].kept && later->slot[j].index == number;
   }
-  if (!read) return;
+  if (!read || keep_in_place(s, number)) return;
   uint32_t place = place_own(s, st->name, "t", st->sum->dtype, st->sum->n_out - skip, st->bound + skip);
   s->of_stage[number] = place;
   var_add(s, place, NULL);
@@ -49,6 +86,7 @@ static void rows(Sched *s, const Expr **outer) {
   for (uint32_t l = 0; l < n; l++) outer[l] = w->index[l];
   s->outer = n;
   for (uint32_t i = 0; i < s->task->stages.len; i++) keep(s, i);
+  if (s->block) block_bound(s, outer[n - 1]);
 }
 
 /* All stages are maps behind the first, at its labels. */
@@ -64,7 +102,10 @@ static void stages(Sched *s) {
   LoopBody *was = s->body;
   s->goes_on = goes_on(s->task);
   s->outer = 0;
-  if (n > 1 && !s->goes_on) rows(s, outer);
+  if (n > 1 && !s->goes_on) {
+    s->task = block_task(s, s->task);
+    rows(s, outer);
+  }
   for (uint32_t i = 0; i < (s->goes_on ? 1 : n); i++) {
     const TaskStage *st = &s->task->stages.at[i];
     Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
@@ -88,8 +129,9 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   for (uint32_t i = 0; i < task->stages.len; i++) s->of_stage[i] = NOWHERE;
   s->value = NEW_ARRAY(s->arena, const Expr *, task->stages.len + 1);
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
-  stages(s);
   s->k->work = work_of(s);
+  s->block = 0;
+  stages(s);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;
   vec_push(s->arena, s->p->kernels, s->k);

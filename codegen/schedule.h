@@ -27,8 +27,17 @@ typedef struct Sched {
   LoopBody *outside;         /* where the innermost loop of a map stands, last so far; NULL: there is none */
   uint32_t inner;            /*   and its variable */
   Map safe;                  /* reads that are in range wherever the kernel is: they may be done without being asked for */
+  int64_t block;             /* so many rows are taken together, their label being each stage's last of the output; 0: none */
+  const Expr *block_of;      /*   of so many in all */
   bool goes_on;              /* all stages have the first one's labels: they go on from its value */
 } Sched;
+
+/* ---- schedule_block.c --------------------------------------------------------------------------- */
+/* The kernel with the label of its rows cut into blocks, where it is one that wants that; else the kernel itself. */
+const Task *block_task(Sched *s, const Task *k);
+/* Whether an index is the row's own, of all rows. */
+bool block_is_index(const Sched *s, const TaskStage *st, const Expr *index);
+void block_bound(Sched *s, const Expr *block);
 
 /* ---- schedule_build.c: places, variables, statements ------------------------------------------- */
 uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);

@@ -37,7 +37,8 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const TaskBuffer *b = &e->s->t->buffers.at[e->stage->slot[leaf->i].index];
   bool safe = true;
   for (uint32_t k = 0; k < leaf->n; k++)
-    safe &= leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == b->dim[k];
+    safe &= (leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == b->dim[k]) ||
+            (block_is_index(e->s, e->stage, leaf->arg[k]) && e->s->block_of == b->dim[k]);
   e->safe[leaf->i] = safe;
   return leaf;
 }

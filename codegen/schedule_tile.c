@@ -300,8 +300,32 @@ static uint32_t strip_new(Strip *x, const char *name) {
   return place;
 }
 
+/* Row by row, each as far along the strip as the predicate lets it go. */
+static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
+  Tile *t = x->t;
+  Sched *s = t->s;
+  const StagePlan *p = t->p;
+  uint32_t r = var_new(s, p->stage->label[label], "r"), v = var_new(s, NULL, "l");
+  LoopBody *was = into(s, &for_add(s, r, lo, hi, 1, BIND_SEQ)->body);
+  t->e->label[label] = var_read(s, r);
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != (uint32_t)t->v;
+  const Expr *first = x->v0, *last = ex_add(s, x->v0, x->count);
+  where_narrow(t->e, p->stage->sum->where, p->n_label, (uint32_t)t->v, bound, &first, &last);
+  into(s, &for_add(s, v, ex_sub(s, first, x->v0), ex_sub(s, last, x->v0), 1, BIND_VECTOR)->body);
+  const Expr *l = var_read(s, v);
+  t->e->label[t->v] = ex_add(s, x->v0, l);
+  const Expr *value = ex_shared(s, ex_of(t->e, p->stage->sum->body));
+  store_add(s, x->acc, 1, &l, red_combine(s, p->stage->sum, cell(t, x->acc, l), value));
+  into(s, was);
+}
+
 static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
   Sched *s = x->t->s;
+  if (decides(x->t->p, (uint32_t)x->t->v)) {
+    strip_rows_cut(x, label, lo, hi);
+    return;
+  }
   uint32_t v = var_new(s, x->t->p->stage->label[label], "r"), w = var_new(s, x->t->p->stage->label[label], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, DEEP - 1)), DEEP, BIND_SEQ)->body);
   strip_step(x, label, var_read(s, v), DEEP);
@@ -314,9 +338,17 @@ static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi)
   into(s, was);
 }
 
-static void strip_bounds(Tile *t, uint32_t last, const Expr **lo, const Expr **hi) {
+static void strip_bounds(Tile *t, const Strip *x, uint32_t last, const Expr **lo, const Expr **hi) {
   const StagePlan *p = t->p;
+  Reach reach = {(uint32_t)t->v, x->v0, ex_sub(t->s, ex_add(t->s, x->v0, x->count), ex_int(t->s, 1))};
   if (!p->stage->sum->where) return;
+  if (decides(p, (uint32_t)t->v)) {
+    if (!where_is_range(p, last)) return;
+    where_range(t->e, p->stage->sum->where, p->n_label, last, 1, &reach, false, lo, hi);
+    *lo = named(t->s, NULL, "from", *lo);
+    *hi = named(t->s, NULL, "to", *hi);
+    return;
+  }
   bool *bound = NEW_ARRAY(t->s->arena, bool, p->n_label + 1);
   for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
   where_narrow(t->e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
@@ -348,7 +380,7 @@ static void strips(Tile *t, bool threads) {
   LoopBody *was = s->body;
   for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
-  strip_bounds(t, last, &lo, &hi);
+  strip_bounds(t, &x, last, &lo, &hi);
   LoopBody *block = s->body;
   if (t->blocked) {
     uint32_t b = var_new(s, NULL, "block");
@@ -377,14 +409,17 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   uint32_t v = p->order[p->n_order - 1];
   bool along = false;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
-  if (!along || plan_score(p, v) <= red_score(p) || p->size[v] < 4 || decides(p, v)) return false;
+  if (!along || plan_score(p, v) <= red_score(p) || p->size[v] < 4) return false;
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v)};
+  if (decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
-  bool steady = !p->stage->sum->where || where_is_range(p, p->red[p->n_red - 1]);
-  if (t.u == NO_LABEL && steady && p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)) {
-    t.lanes = p->exact[v] && p->size[v] < STRIP ? p->size[v] : STRIP;
+  bool steady = !p->stage->sum->where || decides(p, v) || where_is_range(p, p->red[p->n_red - 1]);
+  bool cut = decides(p, v);
+  if (t.u == NO_LABEL && steady && (cut || p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc))) {
+    bool row = s->block && v + 1 == p->stage->sum->n_out; /* there are never more of them than in a block */
+    t.lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
     t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
     strips(&t, threads);
   } else {

@@ -14,6 +14,8 @@ enum {
   AGAIN_MOST = 4,            /* and may be done so many times over */
   ROW_MOST = 16384,          /* elements of a row that is kept in a kernel */
   ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
+  BLOCK_LEAST = 32,          /* rows of which a product can be made block by block, */
+  THIN = 256,                /*   where at most so many points go into an element of it, or come out of one */
   STAGES_MOST = 16
 };
 
@@ -195,13 +197,13 @@ static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
 /* The labels of q's only stage that stand for the first labels of what p makes and q reads: how many, at most. */
 static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *label) {
   const TaskStage *s = &q->stages.at[0];
-  uint32_t n = UINT32_MAX, got[64];
+  uint32_t n = UINT32_MAX, got[64], axis[64];
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
     if (from->buffer < 0 || !stage_reads(s, (uint32_t)from->buffer)) continue;
-    if (!stage_is_plain(from) || from->sum->n_out > 63) return 0;
+    if (!stage_axes(from, axis)) return 0;
     uint32_t most = from->sum->n_out < n ? from->sum->n_out : n;
-    while (most && !stage_reads_at_labels(f->t, s, (uint32_t)from->buffer, most, got)) most--;
+    while (most && !stage_reads_at_labels(f->t, s, (uint32_t)from->buffer, most, axis, got)) most--;
     for (uint32_t k = 0; k < most; k++) {
       if (n != UINT32_MAX && label[k] != got[k]) most = k;
       else label[k] = got[k];
@@ -245,12 +247,18 @@ static void order_first(const TaskStage *s, uint32_t n, const uint32_t *label, u
   }
 }
 
-/* p's stages come before q's, in q. */
-static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+/* q's only stage, with the n labels first. */
+static TaskStage ordered(Fuse *f, const Task *q, uint32_t n, const uint32_t *label) {
   TaskStage own = q->stages.at[0];
   uint32_t *order = NEW_ARRAY(f->t->arena, uint32_t, own.sum->n_out + 1);
   order_first(&own, n, label, order);
   stage_reorder(f->t, &own, order);
+  return own;
+}
+
+/* p's stages come before q's, in q. */
+static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+  TaskStage own = ordered(f, q, n, label);
   for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* read by both: one reader now */
     bool both = false, before = false;
     for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
@@ -277,14 +285,43 @@ static bool has_epilogue(const Task *k) {
   return k->stages.at[0].sum->reducer != RED_NONE && k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out && k->n_outer == vec_last(k->stages).sum->n_out;
 }
 
+typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; bool some; } Shared;
+
+/* A read that the rows share: it lacks some of the first n labels, and goes along a label of its own and a reduced one. */
+static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
+  Shared *k = env;
+  const EinSum *sum = k->s->sum;
+  uint64_t outer = ((uint64_t)1 << k->n) - 1, out = ((uint64_t)1 << sum->n_out) - 1;
+  (void)x;
+  if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels)) return leaf;
+  k->lacks &= outer & ~leaf->labels;
+  k->some = true;
+  return leaf;
+}
+
+/* A product of matrices may go with its rows, a block of them at a time, where little work is done for each element that
+ * need not go through memory then: scores of attention, and what is made of them. n labels are shared. */
+static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
+  const EinSum *sum = s->sum;
+  Shared k = {s, n, ~(uint64_t)0, false};
+  if (!n || sum->n_out + sum->n_red > 60) return false;
+  expr_map(f->t->exprs, sum->body, leaf_shared, &k);
+  if (!k.some) return false;
+  double each = makes ? points(f->t, s, sum->n_out, sum->n_out + sum->n_red) : points(f->t, s, n, sum->n_out);
+  if (each > (double)THIN) return false;
+  for (uint32_t l = 0; l < n; l++)
+    if (k.lacks >> l & 1 && size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST) return true;
+  return false;
+}
+
 /* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
-static bool are_rows(Fuse *f, const Task *p, const Task *q, uint32_t n) {
-  const TaskStage *s = &q->stages.at[0];
+static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
-  if (is_matrix_like(f->t, s)) return false;
+  bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
+  if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
+  if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
-    if (is_matrix_like(f->t, from)) return false;
     if (points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
   }
   return true;
@@ -309,7 +346,8 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
     return true;
   }
   n = rows_of(p, q, n);
-  if (!are_rows(f, p, q, n)) return false;
+  TaskStage own = ordered(f, q, n, label);
+  if (!are_rows(f, p, &own, n)) return false;
   join(f, p, q, n, label);
   return true;
 }
@@ -326,24 +364,61 @@ static void join_into(Fuse *f, Task *q) {
   if (latest) try_join(f, latest, q);
 }
 
+typedef struct Asked { const TaskStage *st; uint32_t stage; bool some, others; } Asked;
+
+static const Expr *leaf_asked(void *env, Exprs *x, const Expr *leaf) {
+  Asked *a = env;
+  (void)x;
+  if (leaf->kind != EX_READ || !a->st->slot[leaf->i].kept || a->st->slot[leaf->i].index != a->stage) return leaf;
+  a->some = true;
+  for (uint32_t k = 0; k < leaf->n; k++) a->others |= leaf->arg[k]->kind != EX_LABEL || leaf->arg[k]->i != k;
+  return leaf;
+}
+
+/* What is kept of a stage is made where it is asked for, if that is one domain: the scores that a mask lets through. */
+static void keep_domain(Fuse *f, Task *k, uint32_t number) {
+  TaskStage *s = &k->stages.at[number];
+  const Expr *domain = NULL;
+  if (s->buffer >= 0 || s->sum->domain) return;
+  for (uint32_t j = number + 1; j < k->stages.len; j++) {
+    Asked a = {&k->stages.at[j], number, false, false};
+    expr_map(f->t->exprs, a.st->sum->body, leaf_asked, &a);
+    if (a.st->sum->where) expr_map(f->t->exprs, a.st->sum->where, leaf_asked, &a);
+    if (!a.some) continue;
+    bool like = !a.others && a.st->sum->domain && !(a.st->sum->domain->has & HAS_READ) && a.st->sum->n_out == s->sum->n_out;
+    if (!like || (domain && a.st->sum->domain != domain)) return;
+    domain = a.st->sum->domain;
+  }
+  if (!domain) return;
+  EinSum sum = *s->sum;
+  sum.domain = domain;
+  stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
+}
+
+static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
+  bool any = false;
+  for (uint32_t m = 0; m < s->sum->n_slot; m++) {
+    if (s->slot[m].kept || s->slot[m].index != buffer) continue;
+    stage_read_kept(f->t, s, m, stage, axis);
+    any = true;
+    m = UINT32_MAX; /* the slots have other numbers now */
+  }
+  return any;
+}
+
 /* Later stages take what earlier ones made from the kernel itself; what nobody else reads needs no buffer. */
 static void keep_inside(Fuse *f, Task *k) {
   for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
     TaskStage *s = &k->stages.at[i];
-    uint32_t buffer = (uint32_t)s->buffer;
-    if (s->buffer < 0 || !stage_is_plain(s)) continue;
+    uint32_t buffer = (uint32_t)s->buffer, axis[64];
+    if (!stage_axes(s, axis)) continue;
     bool here = false;
-    for (uint32_t j = i + 1; j < k->stages.len; j++)
-      for (uint32_t m = 0; m < k->stages.at[j].sum->n_slot; m++) {
-        TaskSlot *slot = &k->stages.at[j].slot[m];
-        if (slot->kept || slot->index != buffer) continue;
-        *slot = (TaskSlot){true, i};
-        here = true;
-      }
+    for (uint32_t j = i + 1; j < k->stages.len; j++) here |= read_kept(f, &k->stages.at[j], buffer, i, axis);
     if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) continue;
     s->buffer = -1;
     s->n_at = 0;
   }
+  for (uint32_t i = k->stages.len; i-- > 0;) keep_domain(f, k, i);
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------------- */

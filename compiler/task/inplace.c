@@ -117,7 +117,7 @@ static void copies_drop(TaskGraph *t, Task *repeat) {
 static bool reads_itself_only(InPlace *p, const TaskStage *s) {
   uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(p->t->arena, uint32_t, rank + 1);
   if (!stage_reads(s, p->now)) return true;
-  if (!stage_reads_at_labels(p->t, s, p->now, rank, label)) return false;
+  if (!stage_reads_at_labels(p->t, s, p->now, rank, NULL, label)) return false;
   for (uint32_t k = 0; k < rank; k++)
     if (label[k] != k) return false;
   return true;

@@ -23,10 +23,14 @@ void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order);
 void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *from);
 /* Whether the stage stores value k of its labels at k: the buffer's axes are its output labels. */
 bool stage_is_plain(const TaskStage *s);
+/* The same in another order: axis[k] is then the buffer's axis of output label k. At most 63 labels. */
+bool stage_axes(const TaskStage *s, uint32_t *axis);
 bool stage_reads(const TaskStage *s, uint32_t buffer);
-/* Whether every read of `buffer` by s has output label k of s (order[k] given: any) as its index k, for all its axes; the
- * labels are put into `label`. */
-bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, uint32_t *label);
+/* Whether all reads of `buffer` by s have one output label of s as their index axis[k] (axis NULL: k), for each k < rank:
+ * label[k]. */
+bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label);
+/* What `slot` reads is what an earlier stage of the kernel keeps, which stores label k along axis[k]. */
+void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis);
 /* Whether buffer is read at an index that data decide, or its values are such an index: then its extents are looked at
  * as it runs, and it must be there as a tensor. */
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);

@@ -46,6 +46,18 @@ bool stage_is_plain(const TaskStage *s) {
   return true;
 }
 
+bool stage_axes(const TaskStage *s, uint32_t *axis) {
+  if (s->buffer < 0 || s->n_at != s->sum->n_out || s->n_at > 63) return false;
+  uint64_t seen = 0;
+  for (uint32_t k = 0; k < s->n_at; k++) {
+    const Expr *e = s->at[k];
+    if (e->kind != EX_LABEL || seen >> e->i & 1) return false;
+    seen |= (uint64_t)1 << e->i;
+    axis[e->i] = k;
+  }
+  return true;
+}
+
 bool stage_reads(const TaskStage *s, uint32_t buffer) {
   for (uint32_t j = 0; j < s->sum->n_slot; j++)
     if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
@@ -57,6 +69,7 @@ bool stage_reads(const TaskStage *s, uint32_t buffer) {
 typedef struct Seek {
   const TaskStage *s;
   uint32_t buffer, rank;
+  const uint32_t *axis;
   uint32_t *label;
   bool any, ok;
 } Seek;
@@ -66,7 +79,7 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
   if (leaf->kind != EX_READ || k->s->slot[leaf->i].kept || k->s->slot[leaf->i].index != k->buffer) return leaf;
   for (uint32_t d = 0; d < k->rank; d++) {
-    const Expr *e = leaf->arg[d];
+    const Expr *e = leaf->arg[k->axis ? k->axis[d] : d];
     bool good = e->kind == EX_LABEL && e->i < k->s->sum->n_out && (!k->any || k->label[d] == (uint32_t)e->i);
     for (uint32_t j = 0; good && j < d; j++) good = k->label[j] != (uint32_t)e->i;
     k->ok &= good;
@@ -76,12 +89,33 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, uint32_t *label) {
-  Seek k = {.s = s, .buffer = buffer, .rank = rank, .label = label, .ok = true};
+bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
+  Seek k = {.s = s, .buffer = buffer, .rank = rank, .axis = axis, .label = label, .ok = true};
   expr_map(t->exprs, s->sum->body, leaf_seek, &k);
   if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_seek, &k);
   if (s->sum->domain) expr_map(t->exprs, s->sum->domain, leaf_seek, &k);
   return k.any && k.ok;
+}
+
+typedef struct Turned { uint32_t slot; const uint32_t *axis; } Turned;
+
+static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+  const Turned *k = env;
+  const Expr *arg[64];
+  if (leaf->kind != EX_READ || leaf->i != k->slot) return leaf;
+  for (uint32_t d = 0; d < leaf->n; d++) arg[d] = leaf->arg[k->axis[d]];
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
+}
+
+void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis) {
+  Turned k = {slot, axis};
+  EinSum sum = *s->sum;
+  TaskSlot *slots = arena_copy(t->arena, s->slot, sum.n_slot * sizeof *slots);
+  slots[slot] = (TaskSlot){true, stage};
+  sum.body = expr_map(t->exprs, sum.body, leaf_turned, &k);
+  if (sum.where) sum.where = expr_map(t->exprs, sum.where, leaf_turned, &k);
+  if (sum.domain) sum.domain = expr_map(t->exprs, sum.domain, leaf_turned, &k);
+  stage_canonical(t, s, &sum, slots, sum.n_slot);
 }
 
 typedef struct Gather { const TaskStage *s; uint32_t buffer; bool found; } Gather;

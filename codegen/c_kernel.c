@@ -234,7 +234,7 @@ static bool touches_arguments(CPrinter *p) {
 }
 
 static void door_print(CPrinter *p, const char *name) {
-  buf_printf(p->out, "static void %s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name);
+  buf_printf(p->out, "static EIN_KERNEL void %s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name);
   if (!touches_arguments(p)) {
     buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
     return;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # Every program that is run as a test, compiled and compared with the evaluator, from the folder it lies in. VERIFY_FLAGS
-# are words for ein verify (default --flags=-O1); VERIFY_ONLY a pattern of files.
+# are words for ein verify (default -O1, one version of each kernel); VERIFY_ONLY a pattern of files.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 XDG_CACHE_HOME=$work/cache
@@ -13,7 +13,7 @@ for file in "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/sample
   cd "${file%/*}" || exit 1
   args=$(sed -n '1,3s/^# args: //p' "$file")
   # shellcheck disable=SC2086
-  "$EIN" verify ${VERIFY_FLAGS:---flags=-O1} $args "${file##*/}" >"$work/out" 2>&1 || {
+  "$EIN" verify ${VERIFY_FLAGS:-"--flags=-O1 -DEIN_ONE_VERSION"} $args "${file##*/}" >"$work/out" 2>&1 || {
     wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
   }
   checked=$((checked + 1))

@@ -256,7 +256,7 @@ static void check_turn(Check *c, const LoopStmt *s) {
   if (!x) return;
   const PlaceHeld *h = &c->place[s->place];
   bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
-  if (!square || x->dim[0]->i % 16) fail(c, "%s is no square array with a multiple of 16 rows, and is turned", name_of(x));
+  if (!square || x->dim[0]->i % 8) fail(c, "%s is no square array with a multiple of 8 rows, and is turned", name_of(x));
   if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is turned where it is not there", name_of(x));
   if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
 }

@@ -7,7 +7,7 @@
 enum {
   PACKS_MOST = 8,
   ROWS_MOST = 16,
-  SQUARE = 16                /* side of the squares by which a panel is turned */
+  SQUARE = 16                /* side of the squares by which a panel is turned, at most */
 };
 
 /* The labels that one side has alone: one is in the tile, some are whole in a block, the rest is walked over. */

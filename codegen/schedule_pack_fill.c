@@ -97,32 +97,33 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
 /* The same, whole, where the last reduced label is the one that steps to the next element: by squares, which are turned. */
 static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first) {
   Sched *s = t->s;
+  int64_t wide = x->unit % SQUARE ? SQUARE / 2 : SQUARE;
   LoopBody *was = s->body;
   uint32_t r = k->red[k->n_red - 1];
   for (uint32_t i = 0; i + 1 < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
   bool is_cut = r == t->cut;
-  const Expr *n = is_cut ? t->deep_n : t->p->stage->bound[r], *lo = is_cut ? t->deep_lo : ex_int(s, 0), *side = ex_int(s, SQUARE);
+  const Expr *n = is_cut ? t->deep_n : t->p->stage->bound[r], *lo = is_cut ? t->deep_lo : ex_int(s, 0), *side = ex_int(s, wide);
   LoopBody *around = s->body;
   uint32_t v = var_new(s, t->p->stage->label[r], "r"), w = var_new(s, NULL, "l");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_sub(s, n, ex_int(s, SQUARE - 1)), SQUARE, BIND_SEQ)->body);
-  into(s, &for_add(s, w, ex_int(s, 0), ex_int(s, x->unit), SQUARE, BIND_SEQ)->body);
+  into(s, &for_add(s, v, ex_int(s, 0), ex_sub(s, n, ex_int(s, wide - 1)), wide, BIND_SEQ)->body);
+  into(s, &for_add(s, w, ex_int(s, 0), ex_int(s, x->unit), wide, BIND_SEQ)->body);
   const Expr *dim[2] = {side, side}, *at[2];
   uint32_t square = place_own(s, NULL, "square", (DType)k->of->dtype, 2, dim);
   var_add(s, square, NULL);
   LoopBody *inside = s->body;
-  at[0] = span(s, "a", SQUARE, BIND_SEQ);
-  at[1] = span(s, "b", SQUARE, BIND_VECTOR);
+  at[0] = span(s, "a", wide, BIND_SEQ);
+  at[1] = span(s, "b", wide, BIND_VECTOR);
   t->e->label[x->tile] = ex_add(s, first, ex_add(s, var_read(s, w), at[0]));
   t->e->label[r] = ex_add(s, lo, ex_add(s, var_read(s, v), at[1]));
   store_add(s, square, 2, at, pack_value(t, k));
   into(s, inside);
   turn_add(s, square);
-  at[0] = span(s, "b", SQUARE, BIND_SEQ);
-  at[1] = span(s, "a", SQUARE, BIND_VECTOR);
+  at[0] = span(s, "b", wide, BIND_SEQ);
+  at[1] = span(s, "a", wide, BIND_VECTOR);
   t->in_block[r] = ex_add(s, var_read(s, v), at[0]);
   pack_store(t, k, ex_add(s, var_read(s, w), at[1]), place_read(s, square, 2, at));
   into(s, around);
-  if (n->kind != EX_INT || n->i % SQUARE) { /* what is left over, point by point */
+  if (n->kind != EX_INT || n->i % wide) { /* what is left over, point by point */
     uint32_t rest = var_new(s, t->p->stage->label[r], "r");
     into(s, &for_add(s, rest, ex_sub(s, n, expr_op2(s->x, OP_MOD, n, side)), n, 1, BIND_SEQ)->body);
     t->in_block[r] = var_read(s, rest);

@@ -261,7 +261,8 @@ static void packs_choose(Panel *t) {
     for (uint32_t r = t->n_outer; r < p->n_red; r++)
       if (ex_has_label(k->of, p->red[r])) k->red[k->n_red++] = p->red[r];
     int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
-    k->across = k->lanes ? along > tile && p->size[k->red[k->n_red - 1]] >= (int64_t)SQUARE : tile > along;
+    bool turns = k->n_red && p->size[k->red[k->n_red - 1]] >= (int64_t)SQUARE && x->unit % (SQUARE / 2) == 0;
+    k->across = k->lanes ? turns && along > tile : tile > along;
     bool plain = k->of->kind == EX_READ;
     if (!k->lanes && (plain ? panels < 4 || overlaps(p, k->of) : panels < 2)) k->place = NOWHERE;
   }

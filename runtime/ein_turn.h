@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * Small squares transposed where they are, in registers: what stands between a fetch along one index and
- * a store along another. The square's rows lie next to each other. Done by vectors as wide as the machine
+ * a store along another. The square's rows lie next to each other; 8 divides their number. Done by vectors as wide as the machine
  * has them; a compiler without shuffles takes the plain loop, with the same result.
  */
 #ifndef EIN_TURN_H
@@ -100,7 +100,12 @@
   }
 
 #if defined(__AVX512F__)
-EIN_TURN_BLOCKS(ein_turn_32, uint32_t, 16)
+EIN_TURN_BLOCKS(ein_turn_32_by_16, uint32_t, 16)
+EIN_TURN_BLOCKS(ein_turn_32_by_8, uint32_t, 8)
+EIN_TURN_INLINE void ein_turn_32(uint32_t *a, int n) {
+  if (n % 16 == 0) ein_turn_32_by_16(a, n);
+  else ein_turn_32_by_8(a, n);
+}
 EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 8)
 #elif defined(__AVX2__)
 EIN_TURN_BLOCKS(ein_turn_32, uint32_t, 8)

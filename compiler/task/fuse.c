@@ -299,18 +299,28 @@ static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
+/* Outer labels, of n, that all reads lack which the rows share; all, where there is none such. */
+static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
+  Shared k = {s, n, ~(uint64_t)0, false};
+  if (s->sum->reducer != RED_NONE) expr_map(f->t->exprs, s->sum->body, leaf_shared, &k);
+  return k.lacks;
+}
+
 /* A product of matrices may go with its rows, a block of them at a time, where little work is done for each element that
  * need not go through memory then: scores of attention, and what is made of them. n labels are shared. */
 static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
   const EinSum *sum = s->sum;
-  Shared k = {s, n, ~(uint64_t)0, false};
-  if (!n || sum->n_out + sum->n_red > 60) return false;
-  expr_map(f->t->exprs, sum->body, leaf_shared, &k);
-  if (!k.some) return false;
   double each = makes ? points(f->t, s, sum->n_out, sum->n_out + sum->n_red) : points(f->t, s, n, sum->n_out);
-  if (each > (double)THIN) return false;
+  return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0;
+}
+
+/* There is a label whose values are the rows of every product in p and s: blocks are taken of it. */
+static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
+  uint64_t lacks = lacking(f, s, n);
+  for (uint32_t i = 0; i < p->stages.len; i++) lacks &= lacking(f, &p->stages.at[i], n);
+  if (lacks == ~(uint64_t)0) return true;
   for (uint32_t l = 0; l < n; l++)
-    if (k.lacks >> l & 1 && size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST) return true;
+    if (lacks >> l & 1 && size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST) return true;
   return false;
 }
 
@@ -320,6 +330,7 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
   if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
+  if (!have_rows(f, p, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
     if (points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;

@@ -12,6 +12,8 @@
  */
 #include "schedule_pack.h"
 
+enum { NEAREST = 24 * 1024 }; /* bytes that stay in the nearest cache */
+
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
 
 /* The block at hand, of rows and lanes. */
@@ -107,12 +109,23 @@ static bool fits(const StagePlan *p) {
   return p->n_red && p->n_order > 1;
 }
 
+/* Whether tiles may as well be made of both sides where they lie: the lanes' side stays in the nearest cache, and its lanes
+ * and the rows' points are next to each other. */
+static bool lies_well(const Panel *t, double lanes, double deep) {
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    if (x->of->kind != EX_READ || x->across) return false;
+    if (x->lanes && lanes * deep * (double)dtype_size((DType)x->of->dtype) > (double)NEAREST) return false;
+  }
+  return true;
+}
+
 /* Copying is paid back by what is used again and again. */
 static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
   double rows = (double)p->size[t->u.tile] * pack_product(p, t->u.n_near, t->u.near);
   double lanes = (double)p->size[t->v.tile] * pack_product(p, t->v.n_near, t->v.near), deep = pack_product(p, p->n_red, p->red);
-  return rows >= 32 && lanes >= 16 && deep >= 16;
+  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, lanes, deep);
 }
 
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {

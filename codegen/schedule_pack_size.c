@@ -44,10 +44,15 @@ static int64_t lanes_label(const StagePlan *p) {
 
 static int64_t rows_label(const StagePlan *p, uint32_t v) {
   int64_t best = NO_LABEL;
+  double most = 0;
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
-    if (best == NO_LABEL || p->size[l] > p->size[best]) best = l;
+    double worth = p->size[l] < WIDE / 2 ? (double)p->size[l] : WIDE / 2;
+    for (uint32_t a = 0; a + 1 < p->n_access; a++)
+      if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* rows next to each other are fetched together */
+    if (worth <= most) continue;
+    best = l, most = worth;
   }
   return best;
 }
@@ -213,8 +218,8 @@ static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
 static void block_size(Panel *t) {
   const StagePlan *p = t->p;
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
-  double near_u = near_take(t, &t->u, nu < WIDE / 2 ? (double)WIDE / 2 / (double)nu : 1);
-  double near_v = near_take(t, &t->v, nv < WIDE / 2 ? (double)WIDE / 2 / (double)nv : 1);
+  double near_u = near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
+  double near_v = near_take(t, &t->v, nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1);
   double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
   int64_t wide_u = WIDE, wide_v = WIDE;
@@ -263,8 +268,9 @@ static void packs_choose(Panel *t) {
     int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
     bool turns = k->n_red && p->size[k->red[k->n_red - 1]] >= (int64_t)SQUARE && x->unit % (SQUARE / 2) == 0;
     k->across = k->lanes ? turns && along > tile : tile > along;
-    bool plain = k->of->kind == EX_READ;
-    if (!k->lanes && (plain ? panels < 4 || overlaps(p, k->of) : panels < 2)) k->place = NOWHERE;
+    bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
+    if (k->lanes) continue;
+    if (plain ? overlaps(p, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
   }
 }
 

@@ -252,6 +252,7 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
     if (ein_shape_size(who, x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, &in->error) != EIN_OK)
       return in->error.status;
     ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
+    in->dense[b] = 1;
     if (x->space == 2) in->bytes[w++] = bytes;
   }
   return EIN_OK;

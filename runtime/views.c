@@ -17,7 +17,6 @@ typedef struct ein_view {
   int number;                  /* the buffer's */
   const int64_t *shape;        /* as planned */
   int64_t *stride;
-  ein_where where;
 } ein_view;
 
 static const char *ein_view_kind(const ein_view *v) {
@@ -34,7 +33,6 @@ static ein_view ein_view_of(ein_ctx *ctx, int buffer, const ein_tensor *tensor) 
   v.tensor = tensor;
   v.shape = ctx->shape + v.buffer->at;
   v.stride = ctx->stride + v.buffer->at;
-  v.where = ein_where_of(v.buffer->file, v.buffer->line);
   return v;
 }
 
@@ -62,7 +60,7 @@ static ein_axis ein_axis_of(const ein_view *v, int axis) {
 
 #define EIN_REFUSE(v, status, format, ...)                                                         \
   ein_error_set(&(v)->ctx->inside->error, status, "%s %s: " format "%s", ein_view_kind(v),         \
-                (v)->argument->name, __VA_ARGS__, (v)->where.text)
+                (v)->argument->name, __VA_ARGS__, ein_where_of((v)->buffer->file, (v)->buffer->line).text)
 
 /* ---- one view ---- */
 
@@ -140,6 +138,26 @@ static ein_status ein_view_place(const ein_view *v, ein_span *span) {
   span->low = at - (uintptr_t)(0 - (uint64_t)low);
   span->high = at + (uintptr_t)high;
   return ein_view_apart(v);
+}
+
+/* A row-major view of the planned shape, as most are: looked at quickly. 0: it is not such a one, or not in order. */
+static int ein_view_usual(ein_ctx *ctx, int buffer, const ein_tensor *x, ein_span *span) {
+  ein_inside *in = ctx->inside;
+  const ein_buffer *b = &in->tables->buffer[buffer];
+  const int64_t *shape = ctx->shape + b->at, count = in->count[buffer];
+  uintptr_t at = (uintptr_t)x->data;
+  size_t size = ein_dtype_size(b->dtype);
+  if (!in->dense[buffer] || !x->data || count == 0 || x->device_type != 1 || x->byte_offset != 0 || x->dtype != b->dtype ||
+      x->ndim != b->ndim || x->strides || (b->ndim && !x->shape) || (at & (size - 1)) != 0)
+    return 0;
+  for (int k = 0; k < b->ndim; k++)
+    if (x->shape[k] != shape[k]) return 0;
+  if ((uint64_t)count * size > UINTPTR_MAX - at) return 0;
+  in->given[buffer] = 1;
+  ctx->data[buffer] = x->data;
+  span->low = at;
+  span->high = at + (uintptr_t)count * size;
+  return 1;
 }
 
 static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
@@ -258,10 +276,12 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
   if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs))
     return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", inputs || !t->n_inputs ? "outputs" : "inputs");
   for (int k = 0; k < t->n_inputs; k++) {
+    if (ein_view_usual(ctx, in->input[k], &inputs[k], &in->span[k])) continue;
     ein_view v = ein_view_of(ctx, in->input[k], &inputs[k]);
     if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
   }
   for (int k = 0; k < t->n_outputs; k++) {
+    if (ein_view_usual(ctx, in->output[k], &outputs[k], &in->span[t->n_inputs + k])) continue;
     ein_view v = ein_view_of(ctx, in->output[k], &outputs[k]);
     if (ein_view_bind(&v, &in->span[t->n_inputs + k]) != EIN_OK) return in->error.status;
   }

@@ -43,6 +43,29 @@ static void deep_open(Panel *t) {
   t->deep_n = named(s, NULL, "n", ex_min(s, ex_int(s, t->deep), ex_sub(s, hi, t->deep_lo)));
 }
 
+/* The NaN rule of max and min costs as much as the rest: what the panels hold is looked at while they are filled. */
+static void fill_and_tile(Panel *t) {
+  Sched *s = t->s;
+  bool tame = pack_is_tame(t);
+  t->odd = NOWHERE;
+  if (tame) {
+    t->odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
+    var_add(s, t->odd, expr_bool(s->x, false));
+  }
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].place != NOWHERE) pack_fill(t, &t->pack[k]);
+  LoopStmt *st = tame ? if_add(s, scalar_read(s, t->odd)) : NULL;
+  LoopBody *was = st ? into(s, &st->body) : s->body;
+  pack_tiles(t);
+  if (st) {
+    into(s, &st->other);
+    t->plain = true;
+    pack_tiles(t);
+    t->plain = false;
+  }
+  into(s, was);
+}
+
 static void block(Panel *t) {
   Sched *s = t->s;
   const Expr *domain = t->p->stage->sum->domain;
@@ -58,9 +81,7 @@ static void block(Panel *t) {
   LoopBody *around = s->body;
   for (uint32_t k = 0; k < t->n_outer; k++) pack_loop_whole(t, t->outer[k]);
   deep_open(t);
-  for (uint32_t k = 0; k < t->n_pack; k++)
-    if (t->pack[k].place != NOWHERE) pack_fill(t, &t->pack[k]);
-  pack_tiles(t);
+  fill_and_tile(t);
   into(s, around);
   if (t->sums) pack_sums_store(t);
   into(s, was);

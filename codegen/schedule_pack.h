@@ -43,6 +43,8 @@ typedef struct Panel {
   uint32_t n_pack;
   Pack pack[PACKS_MOST];
   const Expr *body;          /* with reads of slots behind the last for the packs */
+  uint32_t odd;              /* a bool that is true if some element of the panels is infinite or NaN; NOWHERE: nobody asks */
+  bool plain;                /* there is none, so a comparison is all of max and min */
   bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
   uint32_t sum_place;
 } Panel;
@@ -51,6 +53,7 @@ typedef struct Panel {
 bool pack_labels(Panel *t);         /* false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be taken apart */
 void pack_sizes(Panel *t);
+bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 
 /* ---- schedule_pack_fill.c ---- */

@@ -71,8 +71,17 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
 
 static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 3);
+  Sched *s = t->s;
   uint32_t n = pack_at(t, k, (k->lanes ? &t->v : &t->u)->at, in, at);
-  store_add(t->s, k->place, n, at, value);
+  if (t->odd != NOWHERE) {
+    uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
+    let_add(s, v, value);
+    value = scalar_read(s, v);
+    const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->odd);
+    const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
+    store_add(s, t->odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+  }
+  store_add(s, k->place, n, at, value);
 }
 
 static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }

@@ -1,5 +1,7 @@
 /* codegen/schedule_pack_size.c - the two sides of a contraction: which labels and which parts of the body belong to
  * each, and how large tiles and blocks are. */
+#include <math.h>
+
 #include "schedule_pack.h"
 
 enum {
@@ -136,6 +138,29 @@ static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
   made = e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
   map_put(done, e, (void *)(uintptr_t)made);
   return made;
+}
+
+/* Whether e is no NaN where all that is packed is finite: at most one sum or product on the way, which may be infinite at
+ * worst. */
+static bool is_tame(const Expr *e, uint32_t n_slot, bool summed) {
+  if (e->kind == EX_READ) return e->i >= n_slot;
+  if (e->kind == EX_INT) return true;
+  if (e->kind == EX_REAL) return isfinite(e->f);
+  if (e->kind != EX_OP) return false;
+  bool sums = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL;
+  if (sums && summed) return false;
+  if (!sums && e->op != OP_MAX && e->op != OP_MIN && e->op != OP_NEG && e->op != OP_ABS) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_tame(e->arg[k], n_slot, summed || sums)) return false;
+  return true;
+}
+
+bool pack_is_tame(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
+  if ((sum->reducer != RED_MAX && sum->reducer != RED_MIN) || !dtype_is_float(sum->acc)) return false;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (!dtype_is_float((DType)t->pack[k].of->dtype)) return false;
+  return is_tame(t->body, sum->n_slot, false);
 }
 
 /* How the reads inside e move along a label: steps to the next element less steps elsewhere. */

@@ -16,6 +16,19 @@ static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
   return inside || pack_even(t, &t->u) ? u : ex_min(s, u, ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1)));
 }
 
+/* max(a, b), where neither is NaN: b > a ? b : a. */
+static const Expr *compared(Exprs *x, Op op, const Expr *a, const Expr *b) {
+  return expr_select(x, expr_op2(x, op == OP_MAX ? OP_GT : OP_LT, b, a), b, a);
+}
+
+static const Expr *plain(Exprs *x, const Expr *e) {
+  if (e->kind != EX_OP) return e;
+  const Expr **arg = NEW_ARRAY(exprs_arena(x), const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = plain(x, e->arg[k]);
+  if (e->op == OP_MAX || e->op == OP_MIN) return compared(x, (Op)e->op, arg[0], arg[1]);
+  return expr_op(x, (Op)e->op, e->n, arg);
+}
+
 /* acc = acc with the body in row r, lane l. */
 static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l) {
   Sched *s = t->s;
@@ -28,9 +41,12 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
     packed[k] = place_read(s, x->place, n, at);
   }
   t->e->packed = packed;
-  const Expr *value = ex_shared(s, ex_of(t->e, t->body));
+  const EinSum *sum = t->p->stage->sum;
+  const Expr *value = ex_of(t->e, t->body), *have = place_read(s, acc, 1, &l);
   t->e->packed = NULL;
-  return red_combine(s, t->p->stage->sum, place_read(s, acc, 1, &l), value);
+  if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
+  value = ex_shared(s, value);
+  return red_combine(s, sum, have, value);
 }
 
 /* All rows and lanes take in the point at hand of the reduced labels. */

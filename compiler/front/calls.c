@@ -258,12 +258,29 @@ static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own)
   return true;
 }
 
-/* A literal, a dim expression or a label goes in as it stands, so that an index made with it stays affine. */
+/* Made of literals and dims alone. */
+static bool is_constant(Elab *x, Scope *s, const Ast *a) {
+  switch (a->kind) {
+  case AST_INT: case AST_REAL: case AST_BOOL: case AST_CONST: return true;
+  case AST_PAREN: case AST_NEG: return is_constant(x, s, a->a);
+  case AST_BINARY:
+    for (; a->kind == AST_BINARY; a = a->a)
+      if (!is_constant(x, s, a->b)) return false;
+    return is_constant(x, s, a);
+  case AST_CALL: {
+    Op op;
+    if (!name_is_builtin(a->name.s) || !op_find(a->name.s->s, a->name.s->len, &op) || !(op_info[op].laws & LAW_FUNCTION)) return false;
+    for (uint32_t i = 0; i < a->args.len; i++)
+      if (!is_constant(x, s, a->args.at[i])) return false;
+    return a->args.len == (uint32_t)op_info[op].arity && !a->items.len;
+  }
+  default: return item_is_size(x, s, a);
+  }
+}
+
+/* A constant or a label goes in as it stands: it bends to what it meets, and an index made with it stays affine. */
 static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
-  const Ast *b = a;
-  while (b->kind == AST_PAREN || b->kind == AST_NEG) b = b->a;
-  bool literal = b->kind == AST_INT || b->kind == AST_REAL || b->kind == AST_BOOL || b->kind == AST_CONST;
-  bool size = literal || item_is_size(x, s, a);
+  bool size = is_constant(x, s, a);
   if (!size && a->kind != AST_NAME) return false;
   if (!size) {
     const Local *l = frame_find(s->frame, a->name.s);

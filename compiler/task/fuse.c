@@ -346,12 +346,24 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   return n;
 }
 
+/* A product with something behind it (scores, scaled) goes with its rows as one without would. */
+static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+  const TaskStage *s = &p->stages.at[0];
+  if (n >= s->sum->n_out) n = s->sum->n_out - 1;
+  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true)) return false;
+  TaskStage own = ordered(f, q, n, label);
+  if (!are_rows(f, p, &own, n)) return false;
+  join(f, p, q, n, label);
+  return true;
+}
+
 static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t label[64];
   if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST) return false;
   if (!may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
-  if (!n || !may_move(f, p, q) || has_epilogue(p)) return false;
+  if (!n || !may_move(f, p, q)) return false;
+  if (has_epilogue(p)) return join_scaled(f, p, q, n, label);
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
     join(f, p, q, n, label);
     return true;

@@ -350,7 +350,7 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
 static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   const TaskStage *s = &p->stages.at[0];
   if (n >= s->sum->n_out) n = s->sum->n_out - 1;
-  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true)) return false;
+  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true) || is_matrix_like(f->t, &q->stages.at[0])) return false;
   TaskStage own = ordered(f, q, n, label);
   if (!are_rows(f, p, &own, n)) return false;
   join(f, p, q, n, label);

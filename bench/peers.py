@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""Times compiled programs against what else could compute the same: NumPy, SciPy, opt_einsum, PyTorch (as it is and
+compiled), JAX, OpenBLAS, plain C.
+
+    bench/peers.py build/ein [--group NAME ...] [--only ROW ...] [--peers NAME ...] [--threads 1] [--rounds 7] [--json FILE]
+                   [--markdown] [--list] [--small]
+
+Each row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Results must
+agree before anything is timed. Then ours and all peers are timed in turn: a sample is the mean of as many runs as take
+20 ms (or what the group says), a round is one sample of each, and medians of all rounds are compared. Who takes long
+gets fewer rounds. A peer that is not installed is left out. --only takes names as the shell does, `square_*`; --small
+makes all sizes tiny, and judges nothing but the answers.
+
+Told is, for each row, the best peer's time over ours, and for each part of a group the geometric mean of that, the least,
+and whether the part's target is met: by the mean, and by each row to the half. The exit code is 1 if a target is missed, 2
+if a program does not build or a result disagrees.
+
+On a machine with other work, keep the whole to one core: `taskset -c 1 bench/peers.py build/ein`.
+"""
+import argparse
+import ctypes
+import faulthandler
+import fnmatch
+import gc
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from einlib import CLOSE, DTYPES, Failure, duration, ours_make, runs_find, seconds, shared_make, support_make
+from peers.groups import GROUPS
+from peers.libraries import PEERS, Repeating, environment_set
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LONG = 3.0  # seconds: so much, about, is spent on the samples of one program or peer in one row
+
+
+class Work:
+    """What all rows share: the command line's choices, a folder, the peers that are there, and helpers in C."""
+
+    def __init__(self, options, folder):
+        self.ein, self.cc = os.path.abspath(options.ein), options.cc
+        self.threads, self.rounds, self.small = options.threads, options.rounds, options.small
+        self.folder = folder
+        self.support = support_make(self.cc, folder)
+        self.calls = shared_make(self.cc, os.path.join(HERE, "peers", "calls.c"), ["-O2"], folder)
+        self.peers, self.versions, self.left_out = {}, {}, {}
+        said = subprocess.run([self.ein, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+        self.versions["ein"] = said.stdout.split()[-1]
+
+    def peers_load(self, names):
+        for kind in PEERS:
+            if kind.name in names:
+                peer = kind(self)
+                try:
+                    self.versions[kind.name] = peer.load()
+                    self.peers[kind.name] = peer
+                except (ImportError, OSError) as e:
+                    self.left_out[kind.name] = str(e).splitlines()[0]
+
+
+class Case:
+    """A row with its data: the inputs, and outputs for one peer or ours."""
+
+    def __init__(self, row, inputs, outputs):
+        self.row, self.inputs, self.outputs = row, inputs, outputs
+
+
+# ---- one row ------------------------------------------------------------------------------------------
+
+def inputs_fill(work, row, inputs):
+    for k, d in enumerate(inputs):
+        work.support.fill(d.at, d.dtype, d.elements, row.below.get(d.name, 16), k + 1)
+        if d.name in row.scale:
+            by, plus = row.scale[d.name]
+            getattr(work.calls, "scale_" + DTYPES[d.dtype])(
+                ctypes.c_void_p(d.at), ctypes.c_int64(d.elements), ctypes.c_double(by), ctypes.c_double(plus))
+
+
+def ours_bind(work, row, ours, case):
+    """What is timed of ours; it has run once."""
+    run, views = ours.bind(case.inputs, case.outputs)
+    ours.check(run())
+    if not row.from_c:
+        return run
+    function = ctypes.cast(getattr(ours.library, row.name + "_run"), ctypes.c_void_p)
+    loop = work.calls.calls_ours
+    loop.restype = None
+    return Repeating(lambda times: loop(ctypes.c_int64(times), function, ours.context, *views))
+
+
+def difference(work, a, b):
+    """The greatest between two lists of outputs, as a multiple of what is allowed."""
+    return max(work.support.differ(x.at, y.at, x.dtype, x.count) / max(CLOSE[x.dtype], 1e-300) for x, y in zip(a, b))
+
+
+def peers_bind(work, row, case, notes):
+    """Of each peer that has the row and agrees with ours, what is timed, and the data, which must stay."""
+    bound = {}
+    for name, f in row.peers.items():
+        if name not in work.peers:
+            continue
+        own = Case(row, case.inputs, [d.another() for d in case.outputs])
+        try:
+            run, first = work.peers[name].bind(f, own)
+            work.peers[name].give(first, own)
+        except (Exception, Failure) as e:  # a peer may refuse in any way it likes
+            notes.append(" ".join(f"{name} fails: {type(e).__name__} {e}".split())[:200])
+            continue
+        far = difference(work, case.outputs, own.outputs)
+        if far > 1:
+            notes.append(f"**disagrees** with {name}, {far:.3g} times what is allowed")
+        else:
+            bound[name] = run, own
+    return bound
+
+
+def samples_take(work, runs, sample):
+    """Lists of seconds by name. Each takes its turn in each round, but for those that are through with their time."""
+    samples, times, turns = {}, {}, {}
+    for name, run in runs.items():
+        one = seconds(run, 1)
+        samples[name] = [one] if one > LONG else []
+        times[name] = 1 if one >= sample else runs_find(run, sample)
+        turns[name] = 0 if one > LONG else max(1, min(work.rounds, int(LONG / (one * times[name]))))
+    for turn in range(work.rounds):
+        for name, run in runs.items():
+            if turn < turns[name]:
+                samples[name].append(seconds(run, times[name]))
+    return samples
+
+
+def measure(work, row, sample):
+    """A dict; `ours` is None where there is no library."""
+    notes, result = [], {"row": row.name, "sizes": row.sizes, "ours": None, "peers": {}, "rate": "", "samples": {}}
+    source = os.path.join(work.folder, row.name + ".ein")
+    with open(source, "w") as f:
+        f.write(row.program())
+    try:
+        ours = ours_make(work.ein, work.cc, source, work.folder, work.threads, ["--flags=-O1"] if work.small else [])
+        case = Case(row, list(ours.arguments(0, row.strides)), list(ours.arguments(1)))
+        inputs_fill(work, row, case.inputs)
+        runs = {"ours": ours_bind(work, row, ours, case)}
+    except Failure as e:
+        print(e, file=sys.stderr)
+        return {**result, "notes": ["**does not build or run**"], "broken": True}
+    bound = peers_bind(work, row, case, notes)
+    runs.update((name, run) for name, (run, _) in bound.items())
+    samples = samples_take(work, runs, sample)
+    medians = {name: statistics.median(s) for name, s in samples.items()}
+    result.update(ours=medians.pop("ours"), samples=samples, peers=medians, notes=notes,
+                  broken=any("disagrees" in n for n in notes))
+    result["rate"] = rate(row, case, result["ours"])
+    ours.close()
+    return result
+
+
+def rate(row, case, t):
+    if row.flops:
+        return f"{row.flops / t / 1e9:.1f} GFLOP/s"
+    return f"{sum(d.bytes for d in case.inputs + case.outputs) / t / 1e9:.1f} GB/s"
+
+
+# ---- what is printed --------------------------------------------------------------------------------
+
+class Table:
+    HEAD = ("row", "ours", "ours reaches", "best peer", "its time", "theirs / ours", "all others")
+    WIDTH = (24, 10, 15, 10, 10, 13, 0)
+
+    def __init__(self, markdown):
+        self.markdown = markdown
+
+    def line(self, cells):
+        if self.markdown:
+            print("| " + " | ".join(cells) + " |", flush=True)
+        else:
+            print("  ".join(c.ljust(w) for c, w in zip(cells, self.WIDTH)).rstrip().replace("**", ""), flush=True)
+
+    def part_begin(self, title, target):
+        aim = f"target {target:g}" if target is not None else "no target"
+        print(f"\n{'### ' if self.markdown else ''}{title}, {aim}\n")
+        self.line(self.HEAD)
+        if self.markdown:
+            self.line(["---"] * len(self.HEAD))
+
+    def row(self, r, part):
+        best = best_of(r, part)
+        others = [f"{n} {duration(t)}" for n, t in sorted(r["peers"].items(), key=lambda p: p[1]) if n != best] + r["notes"]
+        cells = [r["row"], duration(r["ours"]) if r["ours"] else "", r["rate"]]
+        cells += [best, duration(r["peers"][best]), f"{r['peers'][best] / r['ours']:.2f}"] if best else ["", "", ""]
+        self.line(cells + [", ".join(others)])
+
+    def part_end(self, p):
+        if p["mean"] is None:
+            said = "nothing to compare with"
+        else:
+            said = f"geometric mean {p['mean']:.2f}, least {p['least']:.2f}"
+            if p["met"] is not None:
+                said += ": target met" if p["met"] else ": target **missed**"
+        print("\n" + (said if self.markdown else said.replace("**", "")), flush=True)
+
+
+def best_of(r, part):
+    """The fastest peer of those that count, or None."""
+    counted = [n for n in r["peers"] if not part.against or n in part.against]
+    return min(counted, key=r["peers"].get, default=None) if r["ours"] else None
+
+
+def summary(group, part, results, small):
+    ratios = [r["peers"][best_of(r, part)] / r["ours"] for r in results if best_of(r, part)]
+    mean = math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
+    least = min(ratios, default=None)
+    met = None
+    if ratios and part.target is not None and not small:
+        met = mean >= part.target and least >= part.target / 2
+    return {"group": group.name, "part": part.name, "target": part.target, "against": list(part.against),
+            "mean": mean, "least": least, "met": met, "rows": [r["row"] for r in results]}
+
+
+# ---- all of it ---------------------------------------------------------------------------------------
+
+def chosen(parser, options):
+    """The groups, with the rows that are wanted."""
+    for name in options.group or []:
+        if name not in [g.name for g in GROUPS]:
+            parser.error(f"there is no group {name}; there are {' '.join(g.name for g in GROUPS)}")
+    wanted = options.only or ["*"]
+    for group in GROUPS:
+        if options.group and group.name not in options.group:
+            continue
+        parts = [(p, [r for r in p.rows if any(fnmatch.fnmatchcase(r.name, w) for w in wanted)]) for p in group.parts]
+        if any(rows for _, rows in parts):
+            yield group, [(p, rows) for p, rows in parts if rows]
+
+
+def listing(groups):
+    for group, parts in groups:
+        for part, rows in parts:
+            print(f"{group.name}: {part.name}" + (f", target {part.target:g}" if part.target is not None else ""))
+            for row in rows:
+                print(f"  {row.name}  {' '.join(sorted(' '.join(row.peers).split()))}")
+
+
+def run(work, groups, table):
+    results, parts_done = {}, []
+    for group, parts in groups:
+        for part, rows in parts:
+            table.part_begin(f"{group.name}: {part.name}" if part.name != group.name else group.name, part.target)
+            for row in rows:
+                if row.name not in results:
+                    results[row.name] = measure(work, row.at(work.small), 0.0005 if work.small else group.sample)
+                    gc.collect()
+                table.row(results[row.name], part)
+            parts_done.append(summary(group, part, [results[r.name] for r in rows], work.small))
+            table.part_end(parts_done[-1])
+    return list(results.values()), parts_done
+
+
+def peers_wanted(parser, options, groups):
+    known = [k.name for k in PEERS]
+    for name in options.peers or []:
+        if name not in known:
+            parser.error(f"there is no peer {name}; there are {' '.join(known)}")
+    used = {n for _, parts in groups for _, rows in parts for r in rows for names in r.peers for n in names.split()}
+    return used & set(options.peers or known)
+
+
+def options_parse():
+    parser = argparse.ArgumentParser(description="Times compiled programs against other libraries.")
+    parser.add_argument("ein")
+    parser.add_argument("--group", action="extend", nargs="+", metavar="NAME")
+    parser.add_argument("--only", action="extend", nargs="+", metavar="ROW")
+    parser.add_argument("--peers", action="extend", nargs="+", metavar="NAME")
+    parser.add_argument("--threads", type=int, default=1, help="of ours, and of each peer")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--cc", default="gcc", help="the compiler of plain C")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
+    parser.add_argument("--list", action="store_true", help="the rows and their peers, and nothing else")
+    parser.add_argument("--small", action="store_true", help="tiny sizes: only whether answers agree")
+    parser.add_argument("--keep", metavar="FOLDER", help="where everything is built (default: a temporary one)")
+    options = parser.parse_args()
+    groups = list(chosen(parser, options))
+    if not groups:
+        parser.error("there is no such row; --list tells all")
+    return options, groups, peers_wanted(parser, options, groups)
+
+
+def main():
+    options, groups, names = options_parse()
+    if options.list:
+        listing(groups)
+        return 0
+    faulthandler.enable()
+    dropped = environment_set(options.threads)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = os.path.abspath(options.keep or temporary)
+        os.makedirs(folder, exist_ok=True)
+        work = Work(options, folder)
+        work.peers_load(names)
+        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}; "
+              + ", ".join(f"{n} {v}" for n, v in work.versions.items()))
+        for name, why in work.left_out.items():
+            print(f"left out: {name} ({why})")
+        if dropped:
+            print(f"set in the environment, but not here: {' '.join(dropped)}")
+        gc.disable()
+        results, parts = run(work, groups, Table(options.markdown))
+    if options.json:
+        said = {"format": "ein peers 1", "threads": options.threads, "rounds": options.rounds, "small": options.small,
+                "versions": work.versions, "left_out": work.left_out, "dropped": dropped, "parts": parts, "rows": results}
+        with open(options.json, "w") as f:
+            json.dump(said, f, indent=1)
+            f.write("\n")
+    if any(r["broken"] for r in results):
+        return 2
+    return 1 if any(p["met"] is False for p in parts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

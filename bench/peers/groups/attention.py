@@ -1,0 +1,30 @@
+"""Attention of eight heads, to all places and to the past."""
+from peers.row import Group, Part, Row
+
+INPUTS = "use attention\ninput Q[h:H,s:S,d:D], K[h:H,t:S,d:D], V[h:H,t:S,e:D] : f32\n"
+
+
+def torch_attention(causal):
+    def f(torch, Q, K, V):
+        return torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None], is_causal=causal)[0]
+    return f
+
+
+def jax_attention(causal):
+    def f(jnp, Q, K, V):
+        import jax
+        q, k, v = (x.transpose(1, 0, 2) for x in (Q, K, V))  # it wants places before heads
+        return jax.nn.dot_product_attention(q, k, v, is_causal=causal).transpose(1, 0, 2)
+    return f
+
+
+def attention(s, causal):
+    call = "causal[s,t,d]" if causal else "attention[t,d]"
+    return Row(f"{'causal' if causal else 'full'}_{s}",
+               INPUTS + f"output O[h,s,e] = {call}(Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))\n", {"H": 8, "S": s, "D": 64},
+               {"torch": torch_attention(causal), "jax": jax_attention(causal)}, {"H": 2, "S": 21, "D": 8},
+               "2 * H * S * (S + 1) * D" if causal else "4 * H * S * S * D")
+
+
+GROUP = Group("attention", [Part("attention", 1.0, [
+    attention(s, causal) for causal in (False, True) for s in (512, 1024, 2048, 4096)])])

@@ -1,0 +1,25 @@
+"""Products so small that the call matters: ours and OpenBLAS are both called by a loop in C."""
+from peers.row import Group, Part, Row
+
+PEERS = {"openblas": lambda blas, A, B, C: blas.products(A, B, C)}
+
+
+def square(n, name=None):
+    return Row(name or f"tiny_{n}", """
+input A[i:N,k:N], B[k:N,j:N] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+""", {"N": n}, PEERS, flops="2 * N**3", from_c=True)
+
+
+def batch(count):
+    return Row(f"batch4_{count}", """
+input A[b:P,i:4,k:4], B[b:P,k:4,j:4] : f32
+output C[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]
+""", {"P": count}, PEERS, {"P": 3}, "2 * P * 64", from_c=True)
+
+
+GROUP = Group("tiny", [
+    Part("up to 16", 1.2, [square(8), square(16)]),
+    Part("up to 64", 1.0, [square(32), square(64)]),
+    Part("many of 4", 2, [batch(64), batch(4096)]),
+    Part("the call alone", None, [square(1, "call")])])

@@ -1,0 +1,81 @@
+"""What is measured: a Row is one program at one size and what each peer does for it; a Part is some rows with one target;
+a Group is what is run together."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Row:
+    """name: an identifier, also of the library that is made. text: the program, without its dims, which are made of sizes.
+
+    peers: for names of peers, parted by blanks, a function of the peer and the inputs, as its own arrays, that returns
+    the output (several: a tuple) as what that peer makes. If it has a parameter `out`, it is given arrays for the
+    outputs and may return None. If it returns a function, what it did until then was preparation, and that function,
+    without arguments, is what is timed. For C it is the text of `void peer(inputs, outputs)`, for which the sizes are
+    constants.
+
+    Formulas below are texts over the sizes, since --small runs the same at other sizes."""
+    name: str
+    text: str
+    sizes: dict
+    peers: dict
+    small: dict = dataclasses.field(default_factory=dict)    # the sizes of --small, where they differ
+    flops: str = ""                                          # a formula; without it the row's rate is that of its arguments
+    strides: dict = dataclasses.field(default_factory=dict)  # input: formula of a tuple, in elements
+    below: dict = dataclasses.field(default_factory=dict)    # input of integers: formula of its least number not taken
+    scale: dict = dataclasses.field(default_factory=dict)    # input of floats, from -1 to 1: a factor, and what is added
+    from_c: bool = False                                     # ours is called by a loop in C, as the peer's must be
+
+    def at(self, small):
+        """This row at its own sizes or the small ones, formulas computed and peers by name."""
+        sizes = {**self.sizes, **(self.small if small else {})}
+
+        def value(formula):
+            return eval(formula, {"__builtins__": {}}, sizes)  # our own tables
+
+        return dataclasses.replace(
+            self, sizes=sizes, flops=value(self.flops) if self.flops else 0,
+            strides={k: value(v) for k, v in self.strides.items()}, below={k: value(v) for k, v in self.below.items()},
+            peers={name: f for names, f in self.peers.items() for name in names.split()})
+
+    def program(self):
+        uses = [line for line in self.text.strip().splitlines() if line.startswith("use ")]
+        rest = [line for line in self.text.strip().splitlines() if not line.startswith("use ")]
+        dims = "dim " + ", ".join(f"{k} = {v}" for k, v in self.sizes.items())
+        return "\n".join(uses + [dims] + rest) + "\n"
+
+    def c(self):
+        sizes = "\n".join(f"enum {{ {k} = {v} }};" for k, v in self.sizes.items())
+        return f"#include <math.h>\n#include <stdint.h>\n#include <string.h>\n{sizes}\n{self.peers['c']}\n"
+
+
+@dataclasses.dataclass
+class Part:
+    """target: what the geometric mean of the best peer's time over ours is to reach, no row under half of it; None: only
+    shown. against: the peers that count, all if empty; the others are timed and shown."""
+    name: str
+    target: float | None
+    rows: list
+    against: tuple = ()
+
+
+@dataclasses.dataclass
+class Group:
+    """sample: seconds that a sample takes at least."""
+    name: str
+    parts: list
+    sample: float = 0.020
+
+
+def einsum(equation, *order):
+    """The peers of a contraction that is one einsum; order: pairs of operands, as np.einsum_path says it."""
+    path = ["einsum_path", *order] if order else True
+
+    def numpy(np, *x, out):
+        return np.einsum(equation, *x, out=out, optimize=path)
+
+    def opt(oe, *x, out):
+        ready = oe.contract_expression(equation, *[a.shape for a in x], optimize=list(order) or "optimal")
+        return lambda: ready(*x, out=out)
+
+    return {"numpy": numpy, "opt_einsum": opt, "torch": lambda torch, *x: torch.einsum(equation, *x),
+            "jax": lambda jnp, *x: jnp.einsum(equation, *x)}

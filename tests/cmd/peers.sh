@@ -1,0 +1,53 @@
+#!/bin/sh
+# suite: ci
+# bench/peers.py: all rows build and agree at tiny sizes with what peers there are, and some where there is none.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+TORCHINDUCTOR_CACHE_DIR=$work/cache/inductor
+PYTHONDONTWRITEBYTECODE=1
+export XDG_CACHE_HOME TORCHINDUCTOR_CACHE_DIR PYTHONDONTWRITEBYTECODE
+cc=${CC:-cc}
+peers=$here/../../bench/peers.py
+command -v python3 >/dev/null || finish
+
+want 0 python3 "$peers" "$EIN" --list --group gemm
+shows "square_f32_256  jax numpy torch"
+want 2 python3 "$peers" "$EIN" --group nothing
+says "there is no group nothing; there are gemm"
+want 2 python3 "$peers" "$EIN" --only 'nothing*'
+want 2 python3 "$peers" "$EIN" --peers nobody
+
+# Nothing installed: C is still there.
+mkdir none
+for name in numpy scipy opt_einsum torch jax; do echo 'raise ImportError("hidden")' >none/$name.py; done
+want 0 env PYTHONPATH="$work/none" python3 "$peers" "$EIN" --cc "$cc" --small --rounds 1 --group gemm semiring rows --json j.json \
+  --only square_f32_256 max_plus_512 softmax
+shows "left out: numpy (hidden)"
+shows "nothing to compare with"
+python3 -c '
+import json
+b = json.load(open("j.json"))
+assert b["format"] == "ein peers 1" and [r["row"] for r in b["rows"]] == ["square_f32_256", "max_plus_512", "softmax"], b
+assert all(r["ours"] > 0 and not r["broken"] for r in b["rows"]) and list(b["rows"][1]["peers"]) == ["c"], b
+assert [(p["part"], p["met"]) for p in b["parts"]] == [(n, None) for n in ("gemm", "beside C", "beside PyTorch", "rows")], b' ||
+  wrong "the numbers in JSON"
+
+# An answer that is wrong, and a program that is refused.
+cat >liar <<END
+#!/bin/sh
+for word; do case \$word in */max_plus_512.ein) sed 's/max\[k\]/min[k]/' "\$word" >new && mv new "\$word" ;; esac; done
+case "\$*" in *min_plus_512.ein*) echo "not today"; exit 1 ;; esac
+exec "$EIN" "\$@"
+END
+chmod +x liar
+want 2 python3 "$peers" ./liar --cc "$cc" --small --rounds 1 --peers c --only max_plus_512 --markdown
+shows "**disagrees** with c"
+want 2 python3 "$peers" ./liar --cc "$cc" --small --rounds 1 --peers c --only min_plus_512
+shows "does not build"
+says "not today"
+
+# All of it; torch.compile takes long.
+want 0 python3 "$peers" "$EIN" --cc "$cc" --small --rounds 1 --peers numpy scipy opt_einsum torch jax c openblas
+[ "$code" = "$got" ] || grep -E "disagrees|does not build" out
+grep -E " fails: " out && wrong "a peer that is there cannot do its row"
+finish

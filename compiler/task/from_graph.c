@@ -1,6 +1,6 @@
 /* task/from_graph.c - EinGraph to TaskGraph: every vertex a kernel of one stage, every tensor a buffer, every repeat a
  * task with a body. Results go where they are wanted at once: an output's buffer, a state's next, a stack's slice.
- * fuse.c then joins kernels, and lifetime.c numbers the steps. */
+ * fuse.c then joins kernels, split.c cuts some, and lifetime.c numbers the steps. */
 #include "from_graph.h"
 
 #include <string.h>
@@ -337,6 +337,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_logsumexp(m.t);
   task_in_place(m.t);
   task_fuse(m.t);
+  task_split(m.t);
   task_lifetimes(m.t);
   return m.t;
 }

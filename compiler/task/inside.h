@@ -11,6 +11,8 @@ void task_fuse(TaskGraph *t);
 void task_logsumexp(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
+/* Long reductions to few outputs go in parts that threads can share (split.c). After task_fuse, before lifetimes. */
+void task_split(TaskGraph *t);
 /* Numbers the steps and finds between which of them each work buffer's content is wanted. */
 void task_lifetimes(TaskGraph *t);
 

@@ -171,7 +171,46 @@ const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e);
 void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part);
 const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
+/* The combining operation; of argmax and argmin, that of the values. */
+Op red_op(const EinSum *sum);
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */
 double red_score(const StagePlan *p);
+
+/* ---- schedule_lanes.c ----------------------------------------------------------------------------- */
+/* Stages that go over the same points in one sweep: reductions over them, and maps at them. */
+typedef struct SweepPart {
+  const StagePlan *p;
+  Env *e;
+  const Expr *result;        /* of a reduction, in the stage's dtype: once the sweep is made */
+  uint32_t acc, at, tot;     /*   its lanes; those of the places (argmax, argmin); what its blocks come to */
+  bool blocked;              /*   it has lanes for each block */
+} SweepPart;
+
+typedef struct Sweep Sweep;
+struct Sweep {
+  Sched *s;
+  uint32_t n;
+  SweepPart *part;           /* in order: each may read what those before it have at the point */
+  uint32_t n_loop;
+  const uint32_t *loop;      /* the labels that it goes along, outermost first, in each part */
+  const Expr **label;        /* the parts' labels, by number: all environments have this array */
+  void (*before)(Sweep *w, uint32_t part); /* at each point, ahead of a reduction; NULL: nothing */
+  void (*map)(Sweep *w, uint32_t part);    /*   makes a map's value and puts it where it belongs */
+  void (*after)(Sweep *w);                 /*   behind all parts; NULL: nothing */
+  void *env;                 /* theirs */
+  int64_t width;             /* lanes */
+};
+
+/* How many lanes a reduction wants along its innermost label; 0: none. */
+int64_t lanes_width(Sched *s, const StagePlan *p);
+/* The loops of all parts; results of reductions are there behind them. A predicate is allowed to one that is alone, and
+ * says no more than how far the innermost label goes. */
+void sweep_loops(Sweep *w);
+
+/* ---- schedule_rows.c ------------------------------------------------------------------------------ */
+/* A kernel of several stages: loops over the labels that they share, and in them sweeps over what is left. */
+void rows_loops(Sched *s);
+/* About how many scalar operations a stage is, over its labels from `from` on. */
+const Expr *stage_work(Sched *s, const TaskStage *st, uint32_t from);
 
 #endif

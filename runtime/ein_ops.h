@@ -120,13 +120,23 @@ EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
  * compiler's library has. exp: x = n ln 2 + r, a polynomial in r, and 2^n in two steps, so that what is
  * too large becomes infinite and what is too small loses its last bits only. log: x = m 2^e with m near 1, a
  * polynomial in m - 1. The polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f +
- * f^2 / 2) / f^3. Below one unit in the last place (tanh: below two): tests/runtime/test_ops.c.
+ * f^2 / 2) / f^3; where products are added without being rounded, exp has one with a term less, of the least
+ * relative error. Below one unit in the last place (tanh: below two): tests/runtime/test_ops.c.
  */
 EIN_INLINE float ein_exp_f32(float x) {
-  const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer, in the low bits */
-  float low = x > 89.0f ? 89.0f : x, at = low < -104.0f ? -104.0f : low;
-  float k = at * 1.44269504088896341f + shift, n = k - shift;
-  float r = at - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  const float shift = 12583166.0f; /* 1.5 * 2^23 + 254: adding it rounds to an integer, in the low bits */
+  uint32_t bits = ein_bits_f32(x * 1.44269504088896341f + shift); /* n + 254 >= 104: halves are natural */
+  bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* beyond, r goes on, and so does the polynomial */
+  float n = ein_f32_of_bits(bits) - shift;
+  float r = x - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  float p = 0.0013814540105360484f;
+  p = fmaf(p, r, 0.00836874519559647f);
+  p = fmaf(p, r, 0.04166839079137147f);
+  p = fmaf(p, r, 0.16666520398318727f);
+  p = fmaf(p, r, 0.4999999343207683f);
+  p = fmaf(fmaf(p, r, 1.0f), r, 1.0f);
+#else /* within one unit whether products are rounded or, in what a compiler makes for another machine, not */
   float p = 0.0001989198131397769f;
   p = p * r + 0.0013934541928270264f;
   p = p * r + 0.008333310024225292f;
@@ -134,9 +144,10 @@ EIN_INLINE float ein_exp_f32(float x) {
   p = p * r + 0.16666666682534356f;
   p = p * r + 0.5000000014286223f;
   p = p * r * r + r + 1.0f;
-  uint32_t e = ein_bits_f32(k) - 0x4B400000u + 254u; /* n + 254 >= 104: halves are natural numbers */
-  uint32_t half = e >> 1, rest = e - half;
-  return p * ein_f32_of_bits(half << 23) * ein_f32_of_bits(rest << 23);
+#endif
+  uint32_t half = bits >> 1, rest = bits - half; /* 2^(n / 2) and what is left, as exponents with their 127 */
+  float y = p * ein_f32_of_bits(half << 23) * ein_f32_of_bits(rest << 23);
+  return x < -104.0f ? 0.0f : y; /* at the end: compilers would follow what is constant here through all of it */
 }
 
 EIN_INLINE float ein_log_f32(float x) {

@@ -72,7 +72,11 @@ echo 'output Z[i] = Q[i]' >bad.ein
 want 1 "$EIN" plan bad.ein
 says "bad.ein:1:"
 want 0 "$EIN" build loop.ein --stop=task -o loop.task
-want 2 "$EIN" plan loop.task
+want 0 "$EIN" plan loop.ein
+sed -n 2,5p out >wanted
+want 0 "$EIN" plan loop.task
+sed -n 2,5p out | cmp -s - wanted || wrong "the plan of tasks that are read is another"
+shows "loop.ein:5"
 
 # sizes that no run can have
 echo 'dim N

@@ -1,0 +1,364 @@
+/* codegen/schedule_lanes.c - sweeps: stages that go over the same points in one go, lanes along the innermost label.
+ * In: reductions of the points that one output has, and maps between them. Each lane reduces what it meets; at the end the
+ * lanes are taken together by halves, those of all reductions side by side, so that none waits for another. Long float sums
+ * do so for each block, and never run in one long chain; how long a block is, depends on sizes alone. */
+#include "schedule.h"
+
+enum {
+  BLOCK = 2048,              /* points of a float sum that go into the lanes before these are folded */
+  VECTORS = 4,               /* registers that hold one reduction's lanes: as many chains as additions are deep */
+  VECTORS_MOST = 16          /*   and those of all reductions of a sweep */
+};
+
+/* ---- what a part wants ------------------------------------------------------------------------------------ */
+
+static const EinSum *sum_of(const SweepPart *q) { return q->p->stage->sum; }
+static bool reduces(const SweepPart *q) { return sum_of(q)->reducer != RED_NONE; }
+static bool is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
+
+/* What lanes hold. Halves that are only compared are as good as floats, and need no rounding. */
+static DType lane_dtype(const EinSum *sum) {
+  return sum->acc == DT_F16 || sum->acc == DT_BF16 ? DT_F32 : sum->acc;
+}
+
+static const Expr *lane_identity(Sched *s, const EinSum *sum) {
+  return expr_cast(s->x, lane_dtype(sum), red_identity(s, sum));
+}
+
+int64_t lanes_width(Sched *s, const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
+  uint32_t r = p->red[p->n_red - 1];
+  if (sum->where && (is_arg(sum) || !where_is_range(p, r))) return 0;
+  int64_t width = VECTORS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
+  while (width > 8 && p->size[r] < 2 * width) width /= 2;
+  return p->size[r] >= 2 * width ? width : 0;
+}
+
+/* Places fit into 32 bits, and lanes of these are as many as those of the values. */
+static DType place_dtype(const Sweep *w, const SweepPart *q) {
+  int64_t all = 1;
+  bool small = dtype_size(lane_dtype(sum_of(q))) <= 4;
+  for (uint32_t k = 0; small && k < w->n_loop; k++) {
+    const Expr *n = q->p->stage->bound[w->loop[k]];
+    small = n->kind == EX_INT && mul_ok(all, n->i, &all) && all < INT32_MAX / 2;
+  }
+  return small ? DT_I32 : DT_I64;
+}
+
+static int64_t vectors(const Sweep *w, const SweepPart *q, int64_t width) {
+  int64_t n = width / vector_lanes(w->s, lane_dtype(sum_of(q)));
+  if (is_arg(sum_of(q))) n += width / vector_lanes(w->s, place_dtype(w, q));
+  return n ? n : 1;
+}
+
+static int64_t width_of(const Sweep *w) {
+  int64_t width = 0, all;
+  for (uint32_t i = 0; i < w->n; i++) {
+    int64_t mine = reduces(&w->part[i]) ? lanes_width(w->s, w->part[i].p) : 0;
+    if (mine && (!width || mine < width)) width = mine;
+  }
+  for (;; width /= 2) {
+    all = 0;
+    for (uint32_t i = 0; i < w->n; i++) all += reduces(&w->part[i]) ? vectors(w, &w->part[i], width) : 0;
+    if (all <= VECTORS_MOST || width <= 8) return width;
+  }
+}
+
+/* ---- lanes -------------------------------------------------------------------------------------------------- */
+
+static const Expr *lane(Sched *s, uint32_t place, const Expr *l) { return place_read(s, place, 1, &l); }
+static void lane_store(Sched *s, uint32_t place, const Expr *l, const Expr *value) { store_add(s, place, 1, &l, value); }
+
+static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, const Expr *value) {
+  const Expr *dim = ex_int(s, width);
+  uint32_t place = place_own(s, NULL, name, t, 1, &dim);
+  var_add(s, place, value);
+  return place;
+}
+
+static const Expr *let(Sched *s, const char *name, const Expr *value) {
+  uint32_t v = place_own(s, NULL, name, (DType)value->dtype, 0, NULL);
+  let_add(s, v, value);
+  return scalar_read(s, v);
+}
+
+/* A loop over lanes; gives their number. */
+static const Expr *lanes_open(Sched *s, const Expr *count) {
+  uint32_t l = var_new(s, NULL, "l");
+  into(s, &for_add(s, l, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+  return var_read(s, l);
+}
+
+static void accs_open(Sweep *w, bool blocked) {
+  Sched *s = w->s;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (!reduces(q) || q->blocked != blocked) continue;
+    q->acc = lanes_new(s, "acc", lane_dtype(sum_of(q)), w->width, lane_identity(s, sum_of(q)));
+    if (is_arg(sum_of(q))) { /* a place less the number of its lane: that of the lane's first point, to begin with */
+      DType t = place_dtype(w, q);
+      q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, 0));
+    }
+  }
+}
+
+/* ---- at a point ---------------------------------------------------------------------------------------------- */
+
+/* The place of the point that is `base` along the innermost label. */
+static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
+  Sched *s = w->s;
+  const Expr *at = ex_int(s, 0);
+  for (uint32_t k = 0; k < w->n_loop; k++)
+    at = ex_add(s, ex_mul(s, at, q->p->stage->bound[w->loop[k]]), k + 1 < w->n_loop ? w->label[w->loop[k]] : base);
+  return expr_cast(s->x, place_dtype(w, q), at);
+}
+
+/* The first NaN of a lane stays, and the first of equals. */
+static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  bool most = sum->reducer == RED_ARGMAX;
+  const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
+  if (dtype_is_float(lane_dtype(sum))) {
+    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
+    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
+  }
+  const Expr *better[3] = {let(s, "hot", hot), v, best};
+  lane_store(s, q->acc, l, expr_op(s->x, OP_SELECT, 3, better));
+  better[1] = place_of(w, q, base), better[2] = at;
+  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, better));
+}
+
+static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  const Expr *value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, ex_of(q->e, sum->body)));
+  if (is_arg(sum)) {
+    arg_step(w, q, base, l, value);
+    return;
+  }
+  if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both sides are there, so `and` and `or` are no branches */
+  lane_store(s, q->acc, l, red_combine(s, sum, lane(s, q->acc, l), value));
+}
+
+/* All parts at base + l of the innermost label. */
+static void point(Sweep *w, const Expr *base, const Expr *l) {
+  w->label[w->loop[w->n_loop - 1]] = ex_add(w->s, base, l);
+  for (uint32_t i = 0; i < w->n; i++) {
+    if (!reduces(&w->part[i])) {
+      w->map(w, i);
+      continue;
+    }
+    if (w->before) w->before(w, i);
+    lane_step(w, &w->part[i], base, l);
+  }
+  if (w->after) w->after(w);
+}
+
+/* From lo to hi of the innermost label: whole widths, then what is left in as many lanes. */
+static void span(Sweep *w, const Expr *lo, const Expr *hi) {
+  Sched *s = w->s;
+  const Expr *width = ex_int(s, w->width);
+  uint32_t v = var_new(s, w->part[0].p->stage->label[w->loop[w->n_loop - 1]], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, w->width - 1)), w->width, BIND_SEQ)->body);
+  point(w, var_read(s, v), lanes_open(s, width));
+  into(s, was);
+  if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % w->width == 0) return;
+  const Expr *rest = named(s, NULL, "rest", expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), width));
+  const Expr *from = named(s, NULL, "from", ex_sub(s, hi, rest));
+  point(w, from, lanes_open(s, rest));
+  into(s, was);
+}
+
+/* ---- folding -------------------------------------------------------------------------------------------------- */
+
+/* The best of all lanes was found; now the first place of those that have it, and NaN is best of all. */
+static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
+  Sched *s = w->s;
+  DType t = place_dtype(w, q);
+  const Expr *best = let(s, "best", lane(s, top, ex_int(s, 0)));
+  const Expr *none = expr_int(s->x, t, t == DT_I32 ? INT32_MAX : INT64_MAX);
+  LoopBody *was = s->body;
+  const Expr *l = lanes_open(s, ex_int(s, w->width));
+  const Expr *v = let(s, "v", lane(s, q->acc, l)), *has = expr_op2(s->x, OP_EQ, v, best);
+  if (dtype_is_float((DType)v->dtype)) has = expr_op2(s->x, OP_OR, has, expr_op1(s->x, OP_ISNAN, v));
+  const Expr *flag = let(s, "has", has), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *place[3] = {flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none};
+  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, place));
+  into(s, was);
+  for (int64_t half = w->width / 2; half >= 1; half /= 2) {
+    l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0);
+    const Expr *other = lane(s, q->at, ex_add(s, l, ex_int(s, half)));
+    lane_store(s, q->at, l, expr_op2(s->x, OP_MIN, lane(s, q->at, l), other));
+    into(s, was);
+  }
+}
+
+/* Lane 0 of each becomes its lanes taken together, in a fixed tree. */
+static void fold(Sweep *w, bool blocked) {
+  Sched *s = w->s;
+  bool any = false;
+  for (uint32_t i = 0; i < w->n; i++) any |= reduces(&w->part[i]) && w->part[i].blocked == blocked;
+  if (!any) return;
+  uint32_t *to = NEW_ARRAY(s->arena, uint32_t, w->n + 1); /* argmax keeps its lanes, and goes on elsewhere */
+  for (uint32_t i = 0; i < w->n; i++) {
+    const SweepPart *q = &w->part[i];
+    to[i] = q->acc;
+    if (reduces(q) && is_arg(sum_of(q)) && !blocked) to[i] = lanes_new(s, "top", lane_dtype(sum_of(q)), w->width / 2, NULL);
+  }
+  LoopBody *was = s->body;
+  for (int64_t half = w->width / 2; half >= 1; half /= 2) {
+    const Expr *l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0), *far = ex_add(s, l, ex_int(s, half));
+    for (uint32_t i = 0; i < w->n; i++) {
+      const SweepPart *q = &w->part[i];
+      if (!reduces(q) || q->blocked != blocked) continue;
+      uint32_t from = half == w->width / 2 ? q->acc : to[i];
+      lane_store(s, to[i], l, red_combine(s, sum_of(q), lane(s, from, l), lane(s, from, far)));
+    }
+    into(s, was);
+  }
+  for (uint32_t i = 0; i < w->n; i++)
+    if (reduces(&w->part[i]) && is_arg(sum_of(&w->part[i])) && !blocked) places_fold(w, &w->part[i], to[i]);
+}
+
+/* ---- the loops -------------------------------------------------------------------------------------------------- */
+
+/* Which loop is cut into blocks for long float sums, and after how many steps; n_loop: none is. */
+static uint32_t cut_find(const Sweep *w, int64_t *step) {
+  bool any = false;
+  int64_t inside = 1;
+  uint32_t k = w->n_loop;
+  for (uint32_t i = 0; i < w->n; i++) any |= sum_of(&w->part[i])->reducer == RED_SUM && dtype_is_float(sum_of(&w->part[i])->acc);
+  if (!any) return w->n_loop;
+  for (; k > 0; k--) {
+    const StagePlan *p = w->part[0].p;
+    uint32_t l = w->loop[k - 1];
+    *step = BLOCK / inside;
+    if (!p->exact[l] || p->size[l] > *step) return k - 1;
+    inside *= p->size[l] ? p->size[l] : 1;
+  }
+  return w->n_loop;
+}
+
+/* How far the innermost label goes. */
+static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  const StagePlan *p = w->part[0].p;
+  uint32_t last = w->loop[w->n_loop - 1];
+  *lo = ex_int(s, 0), *hi = p->stage->bound[last];
+  if (!p->stage->sum->where) return;
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
+  where_narrow(w->part[0].e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
+  *lo = named(s, NULL, "from", *lo);
+  *hi = named(s, NULL, "to", ex_max(s, *lo, *hi)); /* never before it, so that what is left over is counted right */
+}
+
+static void block_open(Sweep *w, int64_t step, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  uint32_t b = var_new(s, NULL, "block");
+  into(s, &for_add(s, b, *lo, *hi, step, BIND_SEQ)->body);
+  *lo = var_read(s, b);
+  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, step))));
+  accs_open(w, true);
+}
+
+/* Gives the body of a block, NULL where there are none. */
+static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  LoopBody *block = NULL;
+  for (uint32_t k = 0; k < w->n_loop; k++) {
+    uint32_t l = w->loop[k];
+    bool last = k + 1 == w->n_loop;
+    *lo = ex_int(s, 0), *hi = w->part[0].p->stage->bound[l];
+    if (last) bounds_of(w, lo, hi);
+    if (k == cut) {
+      block_open(w, step, lo, hi);
+      block = s->body;
+    }
+    if (last) continue;
+    uint32_t v = var_new(s, w->part[0].p->stage->label[l], "r");
+    w->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, *lo, *hi, 1, BIND_SEQ)->body);
+  }
+  return block;
+}
+
+/* -1 where there is no point. */
+static const Expr *place_result(Sweep *w, const SweepPart *q) {
+  Sched *s = w->s;
+  const Expr *at = expr_cast(s->x, DT_I64, lane(s, q->at, ex_int(s, 0))), *some = NULL;
+  for (uint32_t k = 0; k < w->n_loop; k++) {
+    const Expr *n = q->p->stage->bound[w->loop[k]];
+    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
+  }
+  const Expr *choice[3] = {some, at, ex_int(s, -1)};
+  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
+}
+
+static void results(Sweep *w) {
+  Sched *s = w->s;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (!reduces(q)) continue;
+    const Expr *value = q->blocked ? scalar_read(s, q->tot) : lane(s, q->acc, ex_int(s, 0));
+    q->result = is_arg(sum_of(q)) ? place_result(w, q) : expr_cast(s->x, sum_of(q)->dtype, value);
+  }
+}
+
+static void reductions(Sweep *w) {
+  Sched *s = w->s;
+  const Expr *lo, *hi;
+  int64_t step = 0;
+  uint32_t cut = cut_find(w, &step);
+  LoopBody *was = s->body, *block;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    q->blocked = cut < w->n_loop && sum_of(q)->reducer == RED_SUM && dtype_is_float(sum_of(q)->acc);
+    if (!q->blocked) continue;
+    q->tot = place_own(s, NULL, "tot", sum_of(q)->acc, 0, NULL);
+    var_add(s, q->tot, lane_identity(s, sum_of(q)));
+  }
+  accs_open(w, false);
+  block = loops_open(w, cut, step, &lo, &hi);
+  span(w, lo, hi);
+  if (block) {
+    into(s, block);
+    fold(w, true);
+    for (uint32_t i = 0; i < w->n; i++) {
+      const SweepPart *q = &w->part[i];
+      if (!q->blocked) continue;
+      store_add(s, q->tot, 0, NULL, red_combine(s, sum_of(q), scalar_read(s, q->tot), lane(s, q->acc, ex_int(s, 0))));
+    }
+  }
+  into(s, was);
+  fold(w, false);
+  results(w);
+}
+
+/* Maps alone. */
+static void maps(Sweep *w) {
+  Sched *s = w->s;
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k < w->n_loop; k++) {
+    const TaskStage *st = w->part[0].p->stage;
+    uint32_t l = w->loop[k], v = var_new(s, st->label[l], "i");
+    bool last = k + 1 == w->n_loop;
+    w->label[l] = var_read(s, v);
+    if (last) s->outside = s->body, s->inner = v;
+    into(s, &for_add(s, v, ex_int(s, 0), st->bound[l], 1, last ? BIND_VECTOR : BIND_SEQ)->body);
+  }
+  point(w, w->label[w->loop[w->n_loop - 1]], ex_int(s, 0));
+  s->outside = NULL;
+  into(s, was);
+}
+
+void sweep_loops(Sweep *w) {
+  bool any = false;
+  for (uint32_t i = 0; i < w->n; i++) any |= reduces(&w->part[i]);
+  w->width = any ? width_of(w) : 0;
+  if (any) reductions(w);
+  else maps(w);
+}

@@ -9,6 +9,60 @@ static void indent(CPrinter *p, int depth) {
 
 static void body_print(CPrinter *p, const LoopBody *b, int depth);
 
+/* ---- what nobody reads: a `let`, the variable of a loop that runs once. Compilers warn of them ------------ */
+
+/* Whether it looks at an index, and so may fail the run. */
+static bool may_fail(Arena *a, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(a);
+  vec_push(a, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, a);
+    if (e->kind == EX_OP && e->op == OP_WITHIN) return true;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
+  }
+  return false;
+}
+
+static void expr_reads(CPrinter *p, Map *seen, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  if (top) vec_push(p->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & (HAS_READ | HAS_LABEL)) || map_find(seen, e)) continue;
+    map_put(seen, e, p);
+    if (e->kind == EX_READ) p->place_read[e->i] = true;
+    if (e->kind == EX_LABEL) p->var_read[e->i] = true;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(p->arena, todo, e->arg[k]);
+  }
+}
+
+static bool runs_once(const CPrinter *p, const LoopStmt *s);
+
+/* From the last statement to the first: what reads stands behind what is read. */
+static void body_reads(CPrinter *p, Map *seen, const LoopBody *b) {
+  for (uint32_t i = b->len; i-- > 0;) {
+    const LoopStmt *s = b->at[i];
+    body_reads(p, seen, &s->body);
+    body_reads(p, seen, &s->other);
+    if (s->kind == LOOP_LET && !p->place_read[s->place] && !may_fail(p->arena, s->value)) continue;
+    if (s->kind == LOOP_LET) p->place_read[s->place] = true;
+    if (s->kind == LOOP_FOR && runs_once(p, s) && !p->var_read[s->var]) continue;
+    const Expr *const parts[] = {s->lo, s->hi, s->cond, s->value};
+    for (size_t k = 0; k < COUNT(parts); k++) expr_reads(p, seen, parts[k]);
+    for (uint32_t k = 0; k < s->n_at; k++) expr_reads(p, seen, s->at[k]);
+  }
+}
+
+static void reads_find(CPrinter *p, const LoopBody *b) {
+  Map seen = map_new(p->arena);
+  p->place_read = NEW_ARRAY(p->arena, bool, p->k->places.len + 1);
+  p->var_read = NEW_ARRAY(p->arena, bool, p->k->var.len + 1);
+  body_reads(p, &seen, b);
+}
+
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
 /* A loop that runs once is a name for its variable. */
@@ -35,10 +89,12 @@ static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
 
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (runs_once(p, s)) {
-    indent(p, depth);
-    buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
-    c_expr(p, s->lo, true);
-    buf_str(p->out, ";\n");
+    if (p->var_read[s->var]) {
+      indent(p, depth);
+      buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
+      c_expr(p, s->lo, true);
+      buf_str(p->out, ";\n");
+    }
     body_print(p, &s->body, depth);
     return;
   }
@@ -130,7 +186,10 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     switch (s->kind) {
     case LOOP_FOR: for_print(p, s, depth); break;
     case LOOP_IF: if_print(p, s, depth); break;
-    case LOOP_LET: case LOOP_VAR: var_print(p, s, depth); break;
+    case LOOP_LET:
+      if (p->place_read[s->place]) var_print(p, s, depth);
+      break;
+    case LOOP_VAR: var_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
     case LOOP_TURN: turn_print(p, s, depth); break;
     }
@@ -260,6 +319,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   c_kernel_begin(p, p->k);
   p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
+  reads_find(p, thread ? &first->body : &some);
   body_print(p, thread ? &first->body : &some, 1);
   p->out = out;
   Buf head = buf_new(p->arena);
@@ -269,7 +329,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (thread) chunk = p->k->var.at[first->var]->s;
   buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense) {\n", name, chunk);
   if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
-  if (!thread) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!thread || !p->var_read[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
   if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
   if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);

@@ -208,9 +208,8 @@ static void create_text(Buf *c, const char *x) {
              "}\n\n"
              "ein_status %s_create(const ein_config *config, %s_ctx **ctx) {\n"
              "  void *made = NULL;\n"
-             "  ein_status status = %s_make(config, &made);\n"
+             "  ein_status status = %s_make(config, ctx ? &made : NULL);\n"
              "  if (ctx) *ctx = (%s_ctx *)made;\n"
-             "  else ein_destroy(made);\n"
              "  return status;\n"
              "}\n\n"
              "void %s_destroy(%s_ctx *ctx) {\n"
@@ -285,8 +284,9 @@ void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   buf_str(c, "/* ---- tables ------------------------------------------------------------------------- */\n\n");
   tables(c, p, o);
   buf_str(c, "/* ---- what the header declares -------------------------------------------------------- */\n\n");
+  buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   c_declarations(c, p, o, false);
-  buf_char(c, '\n');
+  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");
   create_text(c, o->prefix);
   plan_text(c, p->tasks, &m, o->prefix);
   run_text(c, p->tasks, o->prefix);

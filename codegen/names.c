@@ -127,16 +127,34 @@ Str c_scope_name(CScope *s, Str name, const char *otherwise) {
 
 /* ---- prefixes ------------------------------------------------------------------------------- */
 
+/* In the order of bytes. Headers of C and POSIX, which the model's own would hide; and beginnings of functions of theirs
+ * that it would have too: sem_destroy, timer_create. */
+static const char *const taken_prefix[] = {
+  "aio", "alloca", "assert", "byteswap", "cnd", "complex", "ctype", "dirent", "dlfcn", "elf", "endian", "errno", "fcntl",
+  "features", "fenv", "float", "fnmatch", "getopt", "glob", "grp", "iconv", "inttypes", "iso646", "langinfo", "libgen",
+  "limits", "locale", "malloc", "math", "memory", "mqueue", "mtx", "netdb", "omp", "poll", "pthread", "pwd", "regex",
+  "resolv", "sched", "sem", "semaphore", "setjmp", "signal", "spawn", "stdalign", "stdarg", "stdatomic", "stdbit",
+  "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "strings", "syslog", "termios",
+  "tgmath", "thrd", "threads", "time", "timer", "tss", "uchar", "ucontext", "unistd", "utime", "wchar", "wctype",
+};
+
+static bool prefix_is_taken(const char *s) {
+  for (size_t i = 0; i < COUNT(taken_prefix); i++)
+    if (strcmp(taken_prefix[i], s) == 0) return true;
+  return false;
+}
+
 Str c_prefix(Strings *t, const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
   size_t n = dot && dot != name ? (size_t)(dot - name) : strlen(name);
-  return c_name(t, name, n);
+  Str out = c_name(t, name, n);
+  return prefix_is_taken(out->s) ? strings_printf(t, "%s_", out->s) : out;
 }
 
 bool c_identifier(const char *s) {
   for (const char *c = s; *c; c++)
     if (!plain((unsigned char)*c)) return false;
-  return *s && *s != '_' && !(*s >= '0' && *s <= '9') && !is_taken(s);
+  return *s && *s != '_' && !(*s >= '0' && *s <= '9') && !is_taken(s) && !prefix_is_taken(s);
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */

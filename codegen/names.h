@@ -16,7 +16,8 @@ void c_scope_take(CScope *s, Str used);       /* stands already: given to nobody
 /* c_name(name), or with _2, _3, ... behind it. name NULL or of length 0: `otherwise` is taken in its stead. */
 Str c_scope_name(CScope *s, Str name, const char *otherwise);
 
-/* A file's name without its folder and ending, as a prefix for symbols: "my-net.ein" gives my_net. */
+/* A file's name without its folder and ending, as a prefix for symbols: "my-net.ein" gives my_net.
+ * What a header of the system is called gets a _: "math.ein" gives math_. */
 Str c_prefix(Strings *t, const char *path);
 /* Whether a prefix that a person chose can be taken as it is. */
 bool c_identifier(const char *s);

@@ -4,7 +4,7 @@
  * settings, sizes and tensors; out go statuses and one message, the first of each call. A context is one
  * block of memory, a plan one more; a run takes none. Nothing is printed, and nothing is global.
  */
-#include "run_inside.h"
+#include "ein_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,8 +236,28 @@ static ein_status ein_plan_sizes(ein_inside *in, const int64_t *dims) {
   in->plan.scratch = 0;
   in->plan.wrapped = 0;
   if (in->error.status == EIN_OK && t->sizes) t->sizes(&in->plan, dims);
-  if (in->plan.wrapped || in->plan.scratch < 0) ein_error_set(&in->error, EIN_ERR_SHAPE, "a size does not fit 64 bits");
   return in->error.status;
+}
+
+/* What wrapped without being the size of a tensor, which is said first: how much there is to do. */
+static ein_status ein_plan_counted(ein_inside *in, const int64_t *dims) {
+  const ein_tables *t = in->tables;
+  char with[256] = "";
+  if (!in->plan.wrapped && in->plan.scratch >= 0) return EIN_OK;
+  for (int k = 0, at = 0; k < t->n_dims && at < (int)sizeof with; k++)
+    at += snprintf(with + at, sizeof with - (size_t)at, "%s%.40s = %lld", k ? ", " : " with ", t->dim[k], (long long)dims[k]);
+  return ein_error_set(&in->error, EIN_ERR_SHAPE, "there is more to compute than 64 bits can count%s", with);
+}
+
+static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
+  const int64_t *shape = ctx->shape + b->at;
+  int most = 0;
+  for (int k = 1; k < b->ndim; k++)
+    if (shape[k] > shape[most]) most = k;
+  ein_axis axis = ein_axis_of(b, most);
+  ein_where where = ein_where_of(b->file, b->line);
+  return ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE, "%.90s would take more than 2^63 bytes: %s has the extent %lld%s",
+                       b->name ? b->name : "a tensor", axis.text, (long long)shape[most], where.text);
 }
 
 /* Counts and strides of all buffers, and the bytes of work. */
@@ -245,12 +265,9 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   for (int b = 0, w = 0; b < in->tables->n_buffers; b++) {
     const ein_buffer *x = ein_buffer_of(ctx, b);
-    ein_where where = ein_where_of(x->file, x->line);
     int64_t bytes = 0;
-    char who[256];
-    snprintf(who, sizeof who, "%.90s%s", x->name ? x->name : "a tensor", where.text);
-    if (ein_shape_size(who, x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, &in->error) != EIN_OK)
-      return in->error.status;
+    if (ein_shape_size("", x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, NULL) != EIN_OK)
+      return ein_plan_too_large(ctx, x);
     ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
     in->dense[b] = 1;
     if (x->space == 2) in->bytes[w++] = bytes;
@@ -301,7 +318,7 @@ EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   in->planned = 0;
   in->wanted = 0;
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
-      ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
+      ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
     return in->error.status;
   ctx->scratch = ctx->scratch_bytes ? (char *)in->workspace + scratch_at : (char *)in->nothing;
   in->planned = 1;
@@ -320,6 +337,7 @@ EIN_API ein_status ein_argument_shape(const void *context, int output, int argum
   if (argument < 0 || argument >= n) return EIN_ERR_ARG;
   if (!in->planned) return EIN_ERR_PLAN;
   const ein_buffer *b = ein_buffer_of(ctx, output ? in->output[argument] : in->input[argument]);
+  if (b->ndim && !shape) return EIN_ERR_ARG;
   for (int k = 0; k < b->ndim; k++) shape[k] = ctx->shape[b->at + k];
   return EIN_OK;
 }

@@ -35,6 +35,10 @@
 #endif
 #define EIN_VECTOR _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
+#ifdef EIN_STATIC /* nor is a comparison whose answer the types tell: u8 >= 0 */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wbool-compare"
+#endif
 #define EIN_VECTOR _Pragma("GCC ivdep")
 #define EIN_SHORT _Pragma("GCC unroll 1") _Pragma("GCC ivdep") /* 16 turns or fewer: gcc would write them out one by one */
 #else
@@ -190,12 +194,12 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #endif
 
 #ifdef EIN_STATIC
-#include "base.c"
+#include "ein_base.c"
 #include "ein_run.c"
-#include "layout.c"
-#include "rng.c"
-#include "team.c"
-#include "views.c"
+#include "ein_layout.c"
+#include "ein_rng.c"
+#include "ein_team.c"
+#include "ein_views.c"
 #endif
 
 #endif

@@ -26,18 +26,32 @@ enum { LEAVE_OK = 0, LEAVE_DATA = 1, LEAVE_USAGE = 2, LEAVE_MACHINE = 4 };
 typedef struct argument {
   const ein_argument *about;
   const ein_axes *axes;
-  const char *spec; /* an input's source, an output's file; NULL: none */
-  const char *key;  /* an output's name in a .safetensors file */
+  const char *spec; /* an input's source; NULL: none */
+  int written;      /* an output that goes to a file */
   ein_source_info info;
   int64_t shape[EIN_MAX_AXES];
   int64_t count, bytes;
   void *data;
 } argument;
 
+/* Where an output goes. */
+typedef struct target {
+  argument *output;
+  const char *file, *key; /* key: its name in a .safetensors file */
+  struct target *next;
+} target;
+
+typedef struct piece { /* of memory, freed at the end */
+  struct piece *next;
+  double data[]; /* aligned for anything that is kept here */
+} piece;
+
 typedef struct program {
   const ein_model *model;
   const char *name; /* as it was called */
   argument *input, *output;
+  target *first, **last;
+  piece *pieces;
   int64_t *dim;
   const char **dim_from; /* NULL: not known yet */
   const char *params;
@@ -112,7 +126,7 @@ static int help(const program *p) {
          "  -o, --output NAME=FILE  an output goes to a .npy, .raw or .safetensors file; all=DIR/ writes\n"
          "                          each as DIR/NAME.npy; others are printed\n"
          "      --params FILE       params that are not given are read from this .safetensors file\n"
-         "      --threads N         at most N threads\n"
+         "      --threads N         at most N threads (default $OMP_NUM_THREADS, or one for each processor)\n"
          "  -h, --help              this text\n"
          "      --version           the version\n"
          "\n"
@@ -147,13 +161,15 @@ static int ends_in(const char *text, const char *end) {
   return n > m && strcmp(text + n - m, end) == 0;
 }
 
-static void *memory(const program *p, size_t bytes) {
-  void *at = calloc(bytes ? bytes : 1, 1);
-  if (!at) exit(fail(p, LEAVE_MACHINE, "out of memory"));
-  return at;
+static void *memory(program *p, size_t bytes) {
+  piece *one = calloc(1, sizeof *one + bytes);
+  if (!one) exit(fail(p, LEAVE_MACHINE, "out of memory"));
+  one->next = p->pieces;
+  p->pieces = one;
+  return one->data;
 }
 
-static char *text_join(const program *p, const char *a, size_t n, const char *b, const char *c) {
+static char *text_join(program *p, const char *a, size_t n, const char *b, const char *c) {
   char *out = memory(p, n + strlen(b) + strlen(c) + 1);
   memcpy(out, a, n);
   memcpy(out + n, b, strlen(b));
@@ -167,6 +183,8 @@ static int take_input(program *p, const char *word) {
   argument *a = n ? argument_find(p->input, p->model->n_inputs, word, n) : NULL;
   if (!n) return fail(p, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE; see --help", word);
   if (!a) return fail(p, LEAVE_USAGE, "there is no input %.*s; see --help", (int)n, word);
+  if (a->spec && strcmp(a->spec, spec) != 0)
+    return fail(p, LEAVE_USAGE, "%s is given twice: %s and %s", a->about->name, a->spec, spec);
   a->spec = spec;
   return LEAVE_OK;
 }
@@ -180,6 +198,8 @@ static int take_dim(program *p, const char *word) {
     return fail(p, LEAVE_USAGE, "-D %s: %s is no size", word, rest);
   for (int i = 0; i < p->model->n_dims; i++)
     if (is_name(p->model->dim[i], word, n)) {
+      if (p->dim_from[i] && p->dim[i] != value)
+        return fail(p, LEAVE_USAGE, "%s is given twice: %lld and %lld", p->model->dim[i], (long long)p->dim[i], (long long)value);
       p->dim[i] = value;
       p->dim_from[i] = "-D";
       return LEAVE_OK;
@@ -189,12 +209,16 @@ static int take_dim(program *p, const char *word) {
 
 static int take_file(program *p, argument *a, const char *path) {
   const char *member = strstr(path, ".safetensors:");
+  target *t = memory(p, sizeof *t);
   struct stat st;
-  a->spec = member ? text_join(p, path, (size_t)(member - path) + 12, "", "") : path;
-  a->key = member ? member + 13 : a->about->name;
-  if (stat(a->spec, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* bare elements */
-  if (ends_in(a->spec, ".npy") || ends_in(a->spec, ".raw") || ends_in(a->spec, ".bin") ||
-      ends_in(a->spec, ".safetensors"))
+  t->output = a;
+  t->file = member ? text_join(p, path, (size_t)(member - path) + 12, "", "") : path;
+  t->key = member ? member + 13 : a->about->name;
+  *p->last = t;
+  p->last = &t->next;
+  a->written = 1;
+  if (stat(t->file, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* bare elements */
+  if (ends_in(t->file, ".npy") || ends_in(t->file, ".raw") || ends_in(t->file, ".bin") || ends_in(t->file, ".safetensors"))
     return LEAVE_OK;
   return fail(p, LEAVE_USAGE, "-o %s: outputs go to .npy, .raw or .safetensors", path);
 }
@@ -328,10 +352,18 @@ static int bind_inputs(program *p) {
 
 /* ---- running ---- */
 
+/* As OpenMP's programs take it: the first of its numbers. */
+static int threads_wanted(const program *p) {
+  const char *said = getenv("OMP_NUM_THREADS");
+  int64_t n;
+  if (p->threads || !said) return p->threads;
+  return ein_read_i64(said, strcspn(said, ", "), &n) == EIN_OK && n > 0 && n <= 4096 ? (int)n : 0;
+}
+
 static int plan(program *p) {
   ein_config config = {0};
   config.size = sizeof config;
-  config.threads = p->threads;
+  config.threads = threads_wanted(p);
   ein_status status = p->model->create(&config, &p->ctx);
   if (status == EIN_OK) status = p->model->plan(p->ctx, p->dim);
   if (status == EIN_OK) return LEAVE_OK;
@@ -362,7 +394,7 @@ static int read_inputs(program *p) {
   return LEAVE_OK;
 }
 
-static ein_tensor *views(const program *p, const argument *list, int n) {
+static ein_tensor *views(program *p, const argument *list, int n) {
   ein_tensor *v = memory(p, (size_t)n * sizeof *v);
   for (int i = 0; i < n; i++) {
     v[i].data = list[i].data;
@@ -386,44 +418,44 @@ static int run(program *p) {
 
 /* ---- files ---- */
 
-static int write_together(program *p, int first) {
-  int n = p->model->n_outputs;
-  ein_tensor *view = views(p, p->output, n);
-  ein_named_tensor *list = memory(p, (size_t)n * sizeof *list);
-  size_t count = 0;
+/* All that go to the same .safetensors file as this, which is the first of them. */
+static int write_together(program *p, const target *first) {
+  ein_tensor *view = views(p, p->output, p->model->n_outputs);
+  size_t n = 0;
   ein_error err = {EIN_OK, ""};
-  for (int i = first; i < n; i++) {
-    if (!p->output[i].spec || strcmp(p->output[i].spec, p->output[first].spec) != 0) continue;
-    list[count].name = p->output[i].key;
-    list[count++].tensor = view[i];
+  for (const target *t = first; t; t = t->next) n++;
+  ein_named_tensor *list = memory(p, n * sizeof *list);
+  n = 0;
+  for (const target *t = first; t; t = t->next) {
+    if (strcmp(t->file, first->file) != 0) continue;
+    list[n].name = t->key;
+    list[n++].tensor = view[t->output - p->output];
   }
-  ein_status status = ein_safetensors_write(p->output[first].spec, count, list, &err);
-  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", p->output[first].about->name, err.text);
+  ein_status status = ein_safetensors_write(first->file, n, list, &err);
+  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", first->output->about->name, err.text);
 }
 
-static int write_one(program *p, int k) {
-  const argument *a = &p->output[k];
+static int write_one(program *p, const target *t) {
+  const argument *a = t->output;
   ein_error err = {EIN_OK, ""};
-  for (int i = 0; i < k && ends_in(a->spec, ".safetensors"); i++)
-    if (p->output[i].spec && strcmp(p->output[i].spec, a->spec) == 0) return LEAVE_OK; /* with that one */
-  if (ends_in(a->spec, ".safetensors")) return write_together(p, k);
-  ein_status status = ends_in(a->spec, ".npy")
-                          ? ein_npy_write(a->spec, a->about->dtype, a->about->ndim, a->shape, a->data, &err)
-                          : ein_raw_write(a->spec, a->about->dtype, a->about->ndim, a->shape, a->data, &err);
+  for (const target *x = p->first; x != t && ends_in(t->file, ".safetensors"); x = x->next)
+    if (strcmp(x->file, t->file) == 0) return LEAVE_OK; /* with that one */
+  if (ends_in(t->file, ".safetensors")) return write_together(p, t);
+  ein_status status = ends_in(t->file, ".npy")
+                          ? ein_npy_write(t->file, a->about->dtype, a->about->ndim, a->shape, a->data, &err)
+                          : ein_raw_write(t->file, a->about->dtype, a->about->ndim, a->shape, a->data, &err);
   return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
 }
 
 /* Two outputs in one place would be one output. */
 static int files_apart(program *p) {
-  for (int i = 0; i < p->model->n_outputs; i++)
-    for (int k = 0; k < i; k++) {
-      const argument *a = &p->output[i], *b = &p->output[k];
+  for (const target *a = p->first; a; a = a->next)
+    for (const target *b = p->first; b != a; b = b->next) {
       struct stat st;
-      if (a->spec && b->spec && strcmp(a->spec, b->spec) == 0 &&
-          (stat(a->spec, &st) != 0 || !S_ISCHR(st.st_mode)) &&
-          (!ends_in(a->spec, ".safetensors") || strcmp(a->key, b->key) == 0))
-        return fail(p, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", b->about->name,
-                    a->about->name, a->spec);
+      if (strcmp(a->file, b->file) == 0 && (stat(a->file, &st) != 0 || !S_ISCHR(st.st_mode)) &&
+          (!ends_in(a->file, ".safetensors") || strcmp(a->key, b->key) == 0))
+        return fail(p, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", b->output->about->name,
+                    a->output->about->name, a->file);
     }
   return LEAVE_OK;
 }
@@ -609,7 +641,7 @@ static void show(const argument *a) {
 
 /* ---- the whole ---- */
 
-static argument *arguments(const program *p, const ein_argument *about, const ein_axes *axes, int n) {
+static argument *arguments(program *p, const ein_argument *about, const ein_axes *axes, int n) {
   argument *list = memory(p, (size_t)n * sizeof *list);
   for (int i = 0; i < n; i++) {
     list[i].about = &about[i];
@@ -620,10 +652,9 @@ static argument *arguments(const program *p, const ein_argument *about, const ei
 
 static int leave_outputs(program *p) {
   int code = LEAVE_OK;
+  for (const target *t = p->first; t && !code; t = t->next) code = write_one(p, t);
   for (int i = 0; i < p->model->n_outputs && !code; i++)
-    if (p->output[i].spec) code = write_one(p, i);
-  for (int i = 0; i < p->model->n_outputs && !code; i++)
-    if (!p->output[i].spec) show(&p->output[i]);
+    if (!p->output[i].written) show(&p->output[i]);
   return code;
 }
 
@@ -646,8 +677,19 @@ static int work(program *p, char **word) {
   return code ? code : leave_outputs(p);
 }
 
+static void leave_memory(program *p) {
+  if (p->ctx) p->model->destroy(p->ctx);
+  for (int i = 0; i < p->model->n_inputs; i++) free(p->input[i].data);
+  for (int i = 0; i < p->model->n_outputs; i++) free(p->output[i].data);
+  for (piece *one = p->pieces, *next; one; one = next) {
+    next = one->next;
+    free(one);
+  }
+}
+
 int main(int argc, char **word) {
   program p = {.model = &EIN_MODEL, .name = "program"};
+  p.last = &p.first;
   const char *slash = argc > 0 && word[0] ? strrchr(word[0], '/') : NULL;
   if (argc > 0 && word[0]) p.name = slash ? slash + 1 : word[0];
   p.input = arguments(&p, p.model->input, p.model->input_axes, p.model->n_inputs);
@@ -655,7 +697,7 @@ int main(int argc, char **word) {
   p.dim = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim);
   p.dim_from = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim_from);
   int code = argc > 0 ? work(&p, word) : LEAVE_USAGE;
-  if (p.ctx) p.model->destroy(p.ctx);
   if (fflush(stdout) != 0 || ferror(stdout)) code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
+  leave_memory(&p);
   return code;
 }

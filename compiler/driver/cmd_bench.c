@@ -24,7 +24,8 @@ typedef struct Bench {
   double lowered;             /* seconds from the file to loops */
   double flops;               /* of one run; 0: none, or not known */
   const char *old;            /* --compare: its file, */
-  double old_median;          /*   and what stands there */
+  const char *old_text;       /*   what stands there, */
+  double old_median;          /*   and this above all */
 } Bench;
 
 /* ---- results of before ---------------------------------------------------------------------- */
@@ -36,25 +37,32 @@ static const char *string_end(const char *s) {
   return *s ? s + 1 : NULL;
 }
 
-/* A member of the outermost object that is a number. */
-static bool number_member(const char *json, const char *name, double *out) {
+/* The value of a member of the outermost object, as it is written; NULL: there is none. */
+static const char *member_find(const char *json, const char *name, size_t *len) {
   int depth = 0;
   size_t n = strlen(name);
+  const char *value = NULL;
   for (const char *at = json; at && *at;) {
-    depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-    if (*at != '"') {
-      at++;
-      continue;
+    bool ends = depth == 1 && (*at == ',' || *at == '}');
+    if (value && ends) {
+      while (strchr(" \t\r\n", at[-1])) at--;
+      return *len = (size_t)(at - value), value;
     }
+    depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
     const char *key = at + 1;
-    at = string_end(at);
-    if (!at || depth != 1 || (size_t)(at - 1 - key) != n || memcmp(key, name, n) != 0) continue;
-    const char *value = at + strspn(at, " \t\r\n");
-    if (*value != ':') continue;
-    value += 1 + strspn(value + 1, " \t\r\n");
-    return double_read(value, strspn(value, "+-0123456789.eE"), out);
+    if (*at++ != '"') continue;
+    at = string_end(key - 1);
+    if (!at || value || depth != 1 || (size_t)(at - 1 - key) != n || memcmp(key, name, n) != 0) continue;
+    at += strspn(at, " \t\r\n");
+    if (*at == ':') at++, at += strspn(at, " \t\r\n"), value = at;
   }
-  return false;
+  return NULL;
+}
+
+static bool number_member(const char *json, const char *name, double *out) {
+  size_t n;
+  const char *value = member_find(json, name, &n);
+  return value && double_read(value, n, out);
 }
 
 static Leave old_read(Bench *b) {
@@ -64,6 +72,7 @@ static Leave old_read(Bench *b) {
   if (!b->old) return LEAVE_OK;
   Source *src = source_read(s->arena, b->old, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", b->old, why);
+  b->old_text = src->bytes;
   if (strstr(src->bytes, "\"ein bench 1\"") && number_member(src->bytes, "median", &b->old_median) && b->old_median > 0)
     return LEAVE_OK;
   return fail(s, LEAVE_PROGRAM, "%s holds no results of ein bench --format=json", b->old);
@@ -191,6 +200,50 @@ static void text_line(Buf *b, const char *what, double t) {
   time_text(b, t);
 }
 
+static void dims_json(const Bench *b, Json *j) {
+  json_object(j, "dims");
+  for (uint32_t i = 0; i < b->j->graph->dims.len; i++) {
+    int64_t v;
+    if (job_dim(b->j, b->j->graph->dims.at[i].name, &v)) json_int(j, b->j->graph->dims.at[i].name->s, v);
+  }
+  json_end(j, '}');
+}
+
+/* Times are compared whatever they are times of; but it is said where that is not the same. */
+static const char *const told[] = {"program", "target", "compiler", "threads", "dims"};
+
+static void what_json(const Bench *b, Json *j) {
+  json_str(j, "program", b->j->path);
+  json_str(j, "target", "c");
+  json_str(j, "compiler", compiler_words(j->out->arena, &b->c));
+  if (b->threads) json_int(j, "threads", b->threads);
+  else json_null(j, "threads");
+  dims_json(b, j);
+}
+
+/* On one line. */
+static void was_text(Buf *out, const char *what, const char *was, size_t n) {
+  buf_printf(out, "  but before %s was ", what);
+  for (size_t i = 0; i < n; i++)
+    if (was[i] != ' ' || !i || !strchr(" \n", was[i - 1])) buf_char(out, was[i] == '\n' ? ' ' : was[i]);
+  buf_char(out, '\n');
+}
+
+static void old_differs(const Bench *b, Buf *out, Json *list) {
+  Buf now = buf_new(b->s->arena);
+  Json j = json_new(&now);
+  json_object(&j, NULL);
+  what_json(b, &j);
+  json_end(&j, '}');
+  for (size_t i = 0; i < COUNT(told); i++) {
+    size_t n, m;
+    const char *was = member_find(b->old_text, told[i], &n), *is = member_find(now.s, told[i], &m);
+    if (was && is && n == m && memcmp(was, is, n) == 0) continue;
+    if (list) json_str(list, NULL, told[i]);
+    else was_text(out, told[i], was ? was : "not told", was ? n : 8);
+  }
+}
+
 static void say_text(const Bench *b, Buf *out) {
   buf_printf(out, "%s: %s", b->j->path, compiler_words(out->arena, &b->c));
   if (b->threads) buf_printf(out, ", %d thread%s", b->threads, b->threads == 1 ? "" : "s");
@@ -213,15 +266,7 @@ static void say_text(const Bench *b, Buf *out) {
   if (!b->old) return;
   text_line(out, "before", b->old_median);
   buf_printf(out, "   now %.3g times that time\n", b->median / b->old_median);
-}
-
-static void dims_json(const Bench *b, Json *j) {
-  json_object(j, "dims");
-  for (uint32_t i = 0; i < b->j->graph->dims.len; i++) {
-    int64_t v;
-    if (job_dim(b->j, b->j->graph->dims.at[i].name, &v)) json_int(j, b->j->graph->dims.at[i].name->s, v);
-  }
-  json_end(j, '}');
+  old_differs(b, out, NULL);
 }
 
 static void rates_json(const Bench *b, Json *j) {
@@ -239,12 +284,7 @@ static void say_json(const Bench *b, Buf *out) {
   json_object(&j, NULL);
   json_str(&j, "format", "ein bench 1");
   json_str(&j, "version", EIN_VERSION);
-  json_str(&j, "program", b->j->path);
-  json_str(&j, "target", "c");
-  json_str(&j, "compiler", compiler_words(out->arena, &b->c));
-  if (b->threads) json_int(&j, "threads", b->threads);
-  else json_null(&j, "threads");
-  dims_json(b, &j);
+  what_json(b, &j);
   json_int(&j, "runs", b->runs);
   json_array(&j, "seconds");
   for (int64_t i = 0; i < b->reps; i++) json_num(&j, NULL, b->sample[i]);
@@ -261,6 +301,9 @@ static void say_json(const Bench *b, Buf *out) {
   if (b->old) {
     json_num(&j, "old_median", b->old_median);
     json_num(&j, "ratio", b->median / b->old_median);
+    json_array(&j, "differs");
+    old_differs(b, out, &j);
+    json_end(&j, ']');
   }
   json_end(&j, '}');
   if (out->s[out->len - 1] != '\n') buf_char(out, '\n');

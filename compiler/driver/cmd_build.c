@@ -10,21 +10,21 @@
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 static Leave stop_known(Session *s, const char *stop) {
-  static const char *const here[] = {"graph", "task", "loop"}, *const later[] = {"plan", "tra", "ia"};
+  static const char *const here[] = {"graph", "optimised", "task", "loop"}, *const later[] = {"plan", "tra", "ia"};
+  static const char have[] = "this ein has graph, optimised, task and loop";
   for (size_t i = 0; i < COUNT(here); i++)
     if (strcmp(stop, here[i]) == 0) return LEAVE_OK;
   for (size_t i = 0; i < COUNT(later); i++)
-    if (strcmp(stop, later[i]) == 0)
-      return fail(s, LEAVE_USAGE, "--stop=%s comes with a later step; this ein has graph, task and loop", stop);
-  return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; this ein has graph, task and loop", stop);
+    if (strcmp(stop, later[i]) == 0) return fail(s, LEAVE_USAGE, "--stop=%s comes with a later step; %s", stop, have);
+  return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; %s", stop, have);
 }
 
 static Leave build_text(Session *s, Job *j, const Args *a, const char *stop, const char *to) {
   Buf b = buf_new(s->arena);
   Leave l = LEAVE_OK;
-  if (*stop == 'g' && !j->graph)
-    return fail(s, LEAVE_USAGE, "%s is past the graph", j->path);
+  if ((*stop == 'g' || *stop == 'o') && j->past) return fail(s, LEAVE_USAGE, "%s is past the graph", j->path);
   if (*stop == 'g') graph_print(&b, j->graph);
+  if (*stop == 'o' && !(l = job_optimised(s, j, a))) graph_print(&b, j->best);
   if (*stop == 't' && !(l = job_tasks(s, j, a))) task_print(&b, j->tasks);
   if (*stop == 'l' && !(l = job_loops(s, j, a))) loop_print(&b, j->loops);
   return l ? l : file_write(s, to ? to : "-", b.s, b.len);
@@ -36,7 +36,7 @@ static Leave prefix_choose(Session *s, const Args *a, const char *path, const ch
   *out = arg_last(a, OPT_PREFIX);
   if (!*out) *out = strcmp(path, "-") == 0 ? "model" : c_prefix(s->strings, path)->s;
   else if (!c_identifier(*out))
-    return fail(s, LEAVE_USAGE, "--prefix %s: wanted are letters, digits and _, a letter first, and no word of C's", *out);
+    return fail(s, LEAVE_USAGE, "--prefix %s: wanted are letters, digits and _, a letter first, and no name that C or its library has", *out);
   return LEAVE_OK;
 }
 
@@ -53,20 +53,26 @@ static const char *folder_path(Arena *a, const char *path) {
 }
 
 static Leave folder_ready(Session *s, const char *path) {
-  if (mkdir(path, 0777) == 0 || errno == EEXIST) return LEAVE_OK;
-  return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", path, strerror(errno));
+  int made = mkdir(path, 0777), why = errno;
+  if (made == 0 || (why == EEXIST && is_folder(path))) return LEAVE_OK;
+  if (why == EEXIST) return fail(s, LEAVE_MACHINE, "%s is there, and no folder", path);
+  return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", path, strerror(why));
 }
 
-static Leave write_in(Session *s, const char *folder, const char *name, const Buf *b) {
-  return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
+/* What a person wrote is not written over because it happens to have the model's name. */
+static Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b) {
+  const char *path = arena_printf(s->arena, "%s/%s", folder, name);
+  if (!file_begins_ours(s->arena, path))
+    return fail(s, LEAVE_USAGE, "%s is there, and ein did not write it: take another folder, or another --prefix", path);
+  return file_write(s, path, b->s, b->len);
 }
 
 static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const char *folder) {
   Buf c = buf_new(s->arena), h = buf_new(s->arena);
   emit_c(&c, j->loops, o);
   emit_header(&h, j->loops, o);
-  Leave l = write_in(s, folder, arena_printf(s->arena, "%s.c", o->prefix), &c);
-  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
+  Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), &c);
+  return l ? l : write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
 }
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *to) {
@@ -82,97 +88,14 @@ static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *to
 
 /* ---- a library ------------------------------------------------------------------------------ */
 
-static void pc_text(Buf *b, const EmitOptions *o, bool openmp) {
-  buf_printf(b,
-             "prefix=${pcfiledir}\n\n"
-             "Name: %s\n"
-             "Description: %s, compiled by ein %s\n"
-             "Version: %s\n"
-             "Cflags: \"-I${prefix}\"\n"
-             "Libs: \"-L${prefix}\" -l%s%s -lm\n",
-             o->prefix, o->source, o->version, o->version, o->prefix, openmp ? " -fopenmp" : "");
-}
-
-/* A string of Meson's. No prefix begins with ein_, so those are names that are free there. */
-static void meson_string(Buf *b, const char *s) {
-  buf_char(b, '\'');
-  for (; *s; s++) {
-    if (*s == '\'' || *s == '\\') buf_char(b, '\\');
-    buf_char(b, *s);
-  }
-  buf_char(b, '\'');
-}
-
-static void meson_text(Buf *b, const EmitOptions *o, const Compiler *c) {
-  const char *x = o->prefix;
-  buf_printf(b, "project('%s', 'c', version: '%s', meson_version: '>=1.0.0',\n", x, o->version);
-  buf_str(b, "  default_options: ['c_std=gnu99', 'buildtype=plain', 'warning_level=0'])\n\n"
-             "ein_cc = meson.get_compiler('c')\n"
-             "ein_needs = [dependency('openmp', required: false), ein_cc.find_library('m', required: false)]\n"
-             "ein_flags = ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
-  for (uint32_t i = 0; i < c->flags.len; i++) {
-    buf_str(b, ", ");
-    meson_string(b, c->flags.at[i]);
-  }
-  buf_printf(b,
-             ")\n\n"
-             "ein_lib = static_library('lib%s', '%s.c', name_prefix: '', c_args: ein_flags, dependencies: ein_needs,\n"
-             "  install: true)\n"
-             "%s_dep = declare_dependency(link_with: ein_lib, include_directories: '.', dependencies: ein_needs)\n"
-             "install_headers('%s.h', 'ein_tensor.h')\n",
-             x, x, x, x);
-}
-
-static Leave runtime_copy(Session *s, const char *folder, const char *text) {
-  const char *from = runtime_find(s);
-  Words needed;
-  Leave l = from ? runtime_needed(s, from, text, &needed) : LEAVE_MACHINE;
-  for (uint32_t i = 0; !l && i < needed.len; i++) {
-    const char *bytes;
-    size_t len;
-    l = runtime_read(s, from, needed.at[i], &bytes, &len);
-    if (!l) l = file_write(s, arena_printf(s->arena, "%s/%s", folder, needed.at[i]), bytes, len);
-  }
-  return l;
-}
-
-/* Compiled where it stands, from what was written there: nothing else is needed later. */
-static Leave archive_in(Session *s, Compiler *c, const char *folder, const char *prefix) {
-  Words sources = {0};
-  bool made;
-  const char *work = folder_new(s, folder);
-  if (!work) return LEAVE_MACHINE;
-  const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix);
-  const char *archive = arena_printf(s->arena, "%s/lib%s.a", work, prefix);
-  const char *source = arena_printf(s->arena, "%s/%s.c", folder, prefix);
-  vec_push(s->arena, sources, source);
-  Leave l = compiler_run(s, c, MAKE_OBJECT, &sources, NULL, object);
-  if (!l) l = archive_make(s, object, archive, &made);
-  if (!l && !made) say(s, "there is no `ar`: lib%s.a is not made; Meson can build it from what was written", prefix);
-  else if (!l && rename(archive, arena_printf(s->arena, "%s/lib%s.a", folder, prefix)) != 0)
-    l = fail(s, LEAVE_MACHINE, "cannot write %s/lib%s.a: %s", folder, prefix, strerror(errno));
-  folder_remove(s->arena, work);
-  return l;
-}
-
 static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
   if (!to) return fail(s, LEAVE_USAGE, "into which folder? ein build %s --lib -o dir/", j->path);
   Compiler c;
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
-  if (l) return l;
   const char *folder = folder_path(s->arena, to);
-  Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena), meson = buf_new(s->arena);
-  emit_c(&text, j->loops, o);
-  emit_manifest(&json, j->loops, o);
-  meson_text(&meson, o, &c);
-  l = folder_ready(s, folder);
+  if (!l) l = folder_ready(s, folder);
   if (!l) l = emit_into(s, j, o, folder);
-  if (!l) l = runtime_copy(s, folder, text.s);
-  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
-  if (!l) l = write_in(s, folder, "meson.build", &meson);
-  if (!l) l = archive_in(s, &c, folder, o->prefix);
-  pc_text(&pc, o, c.openmp);
-  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);
+  return l ? l : package_write(s, j->loops, o, &c, folder);
 }
 
 /* ---- a program ------------------------------------------------------------------------------ */

@@ -74,11 +74,14 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 
 /* ---- which target --------------------------------------------------------------------------- */
 
-static Leave target_read(Session *s, const Args *a, bool *c) {
+static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
   static const char *const later[] = {"jit", "mpi", "cuda"};
   const char *target = arg_last(a, OPT_TARGET);
-  *c = target && strcmp(target, "c") == 0;
-  if (!target || *c || strcmp(target, "eval") == 0 || strcmp(target, "auto") == 0) return LEAVE_OK;
+  bool any = !target || strcmp(target, "auto") == 0;
+  *c = (any && j->past) || (target && strcmp(target, "c") == 0);
+  if (!any && !*c && strcmp(target, "eval") == 0 && j->past)
+    return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
+  if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
   for (size_t i = 0; i < COUNT(later); i++)
     if (strcmp(target, later[i]) == 0)
       return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has eval and c",
@@ -105,6 +108,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   Leave l = threads_wanted(s, a, &threads);
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
+  threads_sleep();
   if (!l) l = library_open(s, j, &c, threads, &lib);
   if (!l) l = library_plan(s, &lib, j, e, &status);
   if (!l) l = library_run(s, &lib, e, &status);
@@ -134,7 +138,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Targets targets = {0};
   Eval e;
   bool c;
-  Leave l = target_read(s, a, &c);
+  Leave l = target_read(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
@@ -189,7 +193,7 @@ static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, con
   Givens given = {0};
   Eval e;
   bool c;
-  Leave l = target_read(s, a, &c);
+  Leave l = target_read(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
@@ -205,7 +209,7 @@ static Leave expect(Session *s, Job *j, const Args *said) {
   Words inputs = {0};
   Args all;
   const AstFile *file = job_file(j);
-  if (!file) return fail(s, LEAVE_USAGE, "--expect is about comments, and a graph's text has none");
+  if (!file) return fail(s, LEAVE_USAGE, "--expect is about comments of a program, and %s is none", j->path);
   Leave l = expects_read(s, file, j->path, &x);
   if (!l) l = expects_any(s, j->path, &x);
   if (!l) l = comment_words(s, &x, j->path, said, &all, &inputs);

@@ -65,6 +65,7 @@ static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got
   element_text(b, got, d->first);
   buf_str(b, ", by eval ");
   element_text(b, want, d->first);
+  if (d->bound > 0) buf_printf(b, "; the bound is %g of the largest magnitude, %.4g", d->bound, d->most > 0 ? d->most : 1);
   buf_char(b, '\n');
 }
 
@@ -82,9 +83,11 @@ static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
     v->differ = true;
     return;
   }
-  bool said = v->expects.bound >= 0 && dtype_is_float(want->dtype);
-  Distance d = distance(got, want, said ? v->expects.bound : distance_bound(want->dtype));
-  if (!dtype_is_float(want->dtype)) buf_str(&v->out, d.wrong ? "not equal\n" : "equal\n");
+  bool real = dtype_is_float(want->dtype), said = v->expects.bound >= 0;
+  const EinGraph *g = v->eval->graph;
+  double bound = !real ? 0 : said ? v->expects.bound : distance_bound(v->s->arena, g, g->outputs.at[k].node);
+  Distance d = distance(got, want, bound);
+  if (!real) buf_str(&v->out, d.wrong ? "not equal\n" : "equal\n");
   else buf_printf(&v->out, "abs %-9.3g rel %-9.3g ulp %.4g\n", d.abs, d.rel, d.ulp);
   if (d.wrong) wrong_text(&v->out, name, &d, got, want);
   v->differ |= d.wrong != 0;
@@ -99,6 +102,7 @@ static Leave run_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
   int threads;
   ein_status planned = EIN_OK, ran = EIN_OK;
   Leave l = threads_wanted(s, v->args, &threads);
+  threads_sleep();
   if (!l) l = library_open(s, v->open, c, threads, &lib);
   if (l) return l;
   l = library_plan(s, &lib, v->open, e, &planned);

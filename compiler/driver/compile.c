@@ -1,6 +1,7 @@
 /* driver/compile.c - the column: a file, its sizes, its graph; checked after every step, and
  * replaced by its reread self under --roundtrip. A graph's text joins in where it belongs. */
 #include <string.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -52,18 +53,20 @@ static Leave words_agree(Session *s, const Words *w, uint32_t first, const char 
 Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   *j = (Job){.path = path};
   Leave twice = words_agree(s, &a->given[OPT_DIM], 0, "-D ");
-  if (!twice && a->command == CMD_RUN) twice = words_agree(s, &a->operands, 1, "");
+  if (!twice && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH)) twice = words_agree(s, &a->operands, 1, "");
   if (twice) return twice;
   if (ends_in(path, ".graph") || ends_in(path, ".eing")) return graph_file(s, j);
   bool task = ends_in(path, ".task"), loop = ends_in(path, ".loop");
-  if ((task || loop) && a->command != CMD_BUILD)
-    return fail(s, LEAVE_USAGE, "%s is past the graph: only ein build goes on from there", path);
+  if ((task || loop) && (a->command == CMD_VERIFY || a->command == CMD_GRAPH))
+    return fail(s, LEAVE_USAGE, "%s is past the graph, which is what ein %s wants", path, commands[a->command].name);
   if (task || loop) return task ? task_file(s, j) : loop_file(s, j);
   if (strcmp(path, "-") == 0) {
     Source *src = stdin_read(s);
     if (!src) return LEAVE_MACHINE;
     j->program = program_from_text(&s->front, src->name, src->bytes, src->len);
-  } else
+  } else if (access(path, F_OK) != 0 && access(arena_printf(s->arena, "%s.ein", path), F_OK) == 0)
+    return fail(s, LEAVE_USAGE, "there is no %s; did you mean %s.ein?", path, path);
+  else
     j->program = program_read(&s->front, path);
   job_rest(s, j, a);
   return s->diags->errors ? session_report(s) : LEAVE_OK;
@@ -134,7 +137,7 @@ static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) 
   if (value < 0) return fail(s, LEAVE_USAGE, "-D %s: a size is not negative", word);
   DimValue v = {name, value, {0}, arena_printf(s->arena, "-D %s", word)};
   for (uint32_t i = 0; i < j->dims.len; i++)
-    if (j->dims.at[i].name == name) { /* the last one counts */
+    if (j->dims.at[i].name == name) { /* of `# run:` and the command line, which comes later; words_agree saw to each */
       j->dims.at[i] = v;
       return LEAVE_OK;
     }
@@ -145,7 +148,9 @@ static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) 
 Leave job_dims(Session *s, Job *j, const Args *a) {
   const Words *w = &a->given[OPT_DIM];
   if (!w->len) return LEAVE_OK;
-  if (j->tasks) return fail(s, LEAVE_USAGE, "-D %s: %s has the sizes that its text says", w->at[0], j->path);
+  if (!j->program && a->command == CMD_BUILD)
+    return fail(s, LEAVE_USAGE, "-D %s: %s has the sizes that its text says; those that are open are given when it is run",
+                w->at[0], j->path);
   Names known = dims_declared(s, j);
   for (uint32_t i = 0; i < w->len; i++) {
     Leave l = dim_take(s, j, w->at[i], &known);
@@ -170,8 +175,7 @@ static void checked(Session *s, const EinGraph *g) {
   if (!graph_check(g, &b)) bug("the graph is not as it should be:\n%s", b.s);
 }
 
-/* read(print(g)) must be g, and the compilation goes on with it. */
-static EinGraph *reread(Session *s, EinGraph *g, const char *path) {
+EinGraph *graph_reread(Session *s, EinGraph *g, const char *path) {
   bug_where = "graph_read(graph_print)";
   Buf text = buf_new(s->arena), why = buf_new(s->arena);
   graph_print(&text, g);
@@ -188,7 +192,7 @@ static EinGraph *reread(Session *s, EinGraph *g, const char *path) {
 }
 
 Leave job_graph(Session *s, Job *j, const Args *a) {
-  if (j->tasks) return LEAVE_OK; /* it begins further down */
+  if (j->past) return LEAVE_OK;
   if (j->program) {
     bug_where = "graph_from_ast";
     EinGraph *g = graph_from_ast(&s->front, j->program, &j->dims);
@@ -199,7 +203,7 @@ Leave job_graph(Session *s, Job *j, const Args *a) {
     j->graph = g;
     checked(s, g);
   }
-  if (arg_has(a, OPT_ROUNDTRIP)) j->graph = reread(s, j->graph, j->path);
+  if (arg_has(a, OPT_ROUNDTRIP)) j->graph = graph_reread(s, j->graph, j->path);
   bug_where = NULL;
   return LEAVE_OK;
 }

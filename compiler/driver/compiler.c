@@ -56,13 +56,25 @@ static void words_add(Arena *a, Words *to, const Words *w) {
   for (uint32_t i = 0; w && i < w->len; i++) vec_push(a, *to, w->at[i]);
 }
 
+/* A library has the threads that its caller would take for his own. A program is a process of its own and knows nothing of
+ * who else wants its processors: its threads go to sleep where those of OpenMP hold on to them. */
+static void threads_words(Arena *a, const Compiler *c, MakeKind kind, Words *w) {
+  bool said = false;
+  for (uint32_t i = 0; i < c->flags.len; i++) said |= strncmp(c->flags.at[i], "-fopenmp", 8) == 0;
+  if (kind == MAKE_PROGRAM && !said) {
+    vec_push(a, *w, "-DEIN_PTHREADS");
+    vec_push(a, *w, "-pthread");
+  } else if (c->openmp)
+    vec_push(a, *w, "-fopenmp");
+}
+
 static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Words *sources, const Words *more,
                           const char *to) {
   Words w = {0};
   words_add(s->arena, &w, &c->command);
   for (size_t i = 0; i < COUNT(always); i++) vec_push(s->arena, w, always[i]);
   words_add(s->arena, &w, &c->flags);
-  if (c->openmp) vec_push(s->arena, w, "-fopenmp");
+  threads_words(s->arena, c, kind, &w);
   if (kind == MAKE_SHARED) vec_push(s->arena, w, "-shared");
   if (kind != MAKE_PROGRAM) vec_push(s->arena, w, "-fPIC");
   if (kind == MAKE_OBJECT) vec_push(s->arena, w, "-c");

@@ -73,8 +73,7 @@ static void zsh_help(Buf *b, const char *text) {
   }
 }
 
-static void zsh_option(Buf *b, const char *spelled, OptionId o) {
-  const OptionInfo *i = &options[o];
+static void zsh_option(Buf *b, const char *spelled, const OptionInfo *i) {
   buf_printf(b, " \\\n    '*%s%s[", spelled, i->argument && spelled[1] == '-' ? "=" : "");
   zsh_help(b, i->help);
   buf_char(b, ']');
@@ -94,9 +93,10 @@ static void zsh_option(Buf *b, const char *spelled, OptionId o) {
 
 static void zsh_options(Buf *b, unsigned in) {
   for (OptionId o = 0; o < OPTIONS; o++) {
-    if (!(options[o].in & in)) continue;
-    zsh_option(b, arena_printf(b->arena, "--%s", options[o].name), o);
-    if (options[o].letter) zsh_option(b, (char[]){'-', options[o].letter, 0}, o);
+    OptionInfo i = option_there(o, in);
+    if (!(i.in & in)) continue;
+    zsh_option(b, arena_printf(b->arena, "--%s", i.name), &i);
+    if (i.letter) zsh_option(b, (char[]){'-', i.letter, 0}, &i);
   }
 }
 
@@ -135,8 +135,8 @@ static void fish_text(Buf *b, const char *text) {
   buf_str(b, "'\n");
 }
 
-static void fish_option(Buf *b, const char *condition, OptionId o) {
-  const OptionInfo *i = &options[o];
+static void fish_option(Buf *b, const char *condition, OptionId o, unsigned in) {
+  OptionInfo there = option_there(o, in), *i = &there;
   buf_printf(b, "complete -c ein -n '%s' -l %s", condition, i->name);
   if (i->letter) buf_printf(b, " -s %c", i->letter);
   if (i->choices) {
@@ -155,11 +155,10 @@ static void fish(Buf *b) {
     fish_text(b, commands[c].summary);
   }
   for (OptionId o = 0; o < OPTIONS; o++) {
-    if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o);
+    if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o, OPTION_TOP);
     for (CommandId c = 0; c < COMMANDS; c++)
       if (options[o].in & 1u << c)
-        fish_option(b, arena_printf(b->arena, "__fish_seen_subcommand_from %s", commands[c].name),
-                    o);
+        fish_option(b, arena_printf(b->arena, "__fish_seen_subcommand_from %s", commands[c].name), o, 1u << c);
   }
 }
 

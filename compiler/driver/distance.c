@@ -20,8 +20,10 @@ static int64_t place_in_order(const EvalArray *x, int64_t k) {
   return d >> (8 * size - 1) ? -(int64_t)low : (int64_t)low;
 }
 
+/* In integers: as doubles, neighbours of that size are the same. */
 static double ulps(const EvalArray *a, const EvalArray *b, int64_t k) {
-  return fabs((double)place_in_order(a, k) - (double)place_in_order(b, k));
+  int64_t x = place_in_order(a, k), y = place_in_order(b, k);
+  return (double)(x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x);
 }
 
 static void differs(Distance *d, int64_t k) {
@@ -53,7 +55,9 @@ static double most_of(const EvalArray *x) {
   return most;
 }
 
-double distance_bound(DType t) {
+/* ---- how far is too far ---------------------------------------------------------------------- */
+
+static double bound_of(DType t) {
   switch (t) {
   case DT_F64: return 1e-10;
   case DT_F32: return 1e-4;
@@ -62,6 +66,60 @@ double distance_bound(DType t) {
   default: return 0;
   }
 }
+
+typedef struct Way {         /* from an output back to the inputs */
+  Arena *arena;
+  bool *seen;                /* by node */
+  VEC(const EinNode *) todo;
+  double bound;
+} Way;
+
+static void way_to(Way *w, const EinNode *n) {
+  if (!n || w->seen[n->id]) return;
+  w->seen[n->id] = true;
+  vec_push(w->arena, w->todo, n);
+}
+
+static void way_expr(Way *w, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(w->arena);
+  if (top) vec_push(w->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, w);
+    if (e->kind == EX_OP) w->bound = fmax(w->bound, bound_of((DType)e->dtype));
+    for (uint32_t k = 0; k < e->n; k++) vec_push(w->arena, todo, e->arg[k]);
+  }
+}
+
+static void way_vertex(Way *w, const EinNode *n) {
+  const EinSum *sum = n->sum;
+  w->bound = fmax(w->bound, fmax(bound_of(n->dtype), bound_of(sum->acc)));
+  way_expr(w, sum->body);
+  way_expr(w, sum->where);
+  for (uint32_t k = 0; k < sum->n_slot; k++) way_to(w, n->input[k]);
+}
+
+static void way_node(Way *w, const EinNode *n) {
+  const EinState *state = n->kind == EIN_STATE   ? &n->region->states.at[n->index]
+                          : n->kind == EIN_FINAL ? &n->repeat->body->states.at[n->index]
+                                                 : NULL;
+  if (state) way_to(w, state->init), way_to(w, state->next);
+  if (n->kind == EIN_STACK) way_to(w, n->repeat->body->stacks.at[n->index].node);
+  if (n->kind == EIN_INPUT) way_to(w, n->fallback);
+  if (n->kind == EIN_VERTEX) way_vertex(w, n);
+}
+
+/* What is computed of it is as good as the coarsest dtype that something was computed in before. */
+double distance_bound(Arena *a, const EinGraph *g, const EinNode *output) {
+  Way w = {.arena = a, .seen = NEW_ARRAY(a, bool, g->n_nodes + 1), .bound = bound_of(output->dtype)};
+  way_to(&w, output);
+  while (w.todo.len) way_node(&w, vec_pop(w.todo));
+  return w.bound;
+}
+
+/* ---- the distance ---------------------------------------------------------------------------- */
 
 Distance distance(const EvalArray *got, const EvalArray *want, double bound) {
   Distance d = {.bound = bound, .first = -1};

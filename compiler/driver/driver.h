@@ -50,6 +50,7 @@ typedef struct OptionInfo {
   const char *help;
 } OptionInfo;
 extern const OptionInfo options[OPTIONS];
+OptionInfo option_there(OptionId o, unsigned in); /* with the words that it has for one of these commands */
 enum { OPTION_TOP = 1 << 30 };
 
 typedef VEC(const char *) Words;
@@ -108,6 +109,7 @@ void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 /* To a temporary name in the same folder, then renamed; "-" is stdout; a character device is written to. */
 Leave file_write(Session *s, const char *path, const char *bytes, size_t len);
 bool file_writable(Session *s, const char *path); /* an early look, with a complaint: before a long computation */
+bool file_begins_ours(Arena *a, const char *path); /* there is none, or its first line says that ein wrote it */
 bool file_is_device(const char *path);            /* a character device, as /dev/null */
 Source *stdin_read(Session *s);                   /* NULL after a complaint */
 const char *program_on_path(Arena *a, const char *name); /* NULL if there is none */
@@ -127,9 +129,11 @@ typedef struct Job {
   const char *path;
   Program *program;           /* NULL for a graph's text */
   EinGraph *graph;            /* after job_graph (at once for a graph's text) */
+  bool past;                  /* it began behind the graph, as a text of tasks or loops: `graph` has dims, inputs and outputs */
   DimValues dims;             /* -D, and what the shapes of files say */
+  EinGraph *best;             /* after job_optimised */
+  struct PassNotes *notes;    /*   what its passes did; NULL for a text of tasks or loops */
   TaskGraph *tasks;           /* after job_tasks, or at once for its text */
-  struct PassNotes *notes;    /* what job_tasks' passes did to the graph; NULL for the text of tasks */
   LoopProgram *loops;         /* after job_loops, or at once for its text */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
@@ -139,7 +143,9 @@ Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; 
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
 /* The same, but sizes that the program leaves open stay open, where it can be compiled so: one library for all sizes. */
 Leave job_graph_open(Session *s, Job *j, const Args *a);
+EinGraph *graph_reread(Session *s, EinGraph *g, const char *path);      /* read(print(g)), which must be g */
 /* lower.c: further down, as far as the job is not there yet. */
+Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */

@@ -97,6 +97,14 @@ bool file_writable(Session *s, const char *path) {
   return false;
 }
 
+bool file_begins_ours(Arena *a, const char *path) {
+  const char *why;
+  Source *src = source_read(a, path, &why);
+  if (!src) return access(path, F_OK) != 0;
+  const char *line = arena_printf(a, "%.*s", (int)strcspn(src->bytes, "\n"), src->bytes);
+  return !*src->bytes || strstr(line, " by ein ");
+}
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 Source *stdin_read(Session *s) {

@@ -35,15 +35,13 @@ static void two_columns(Buf *b, const char *left, const char *right) {
 }
 
 /* "-D, --dim NAME=N" */
-static const char *option_spelled(Arena *a, OptionId o) {
-  const OptionInfo *i = &options[o];
+static const char *option_spelled(Arena *a, const OptionInfo *i) {
   const char *letter = i->letter ? arena_printf(a, "-%c, ", i->letter) : "    ";
   if (!i->argument) return arena_printf(a, "%s--%s", letter, i->name);
   return arena_printf(a, "%s--%s %s", letter, i->name, i->argument);
 }
 
-static const char *option_meaning(Arena *a, OptionId o) {
-  const OptionInfo *i = &options[o];
+static const char *option_meaning(Arena *a, const OptionInfo *i) {
   if (!i->choices) return i->help;
   Buf b = buf_new(a);
   buf_printf(&b, "%s (", i->help);
@@ -53,9 +51,10 @@ static const char *option_meaning(Arena *a, OptionId o) {
 }
 
 static void option_lines(Buf *b, unsigned in) {
-  for (OptionId o = 0; o < OPTIONS; o++)
-    if (options[o].in & in)
-      two_columns(b, option_spelled(b->arena, o), option_meaning(b->arena, o));
+  for (OptionId o = 0; o < OPTIONS; o++) {
+    OptionInfo i = option_there(o, in);
+    if (i.in & in) two_columns(b, option_spelled(b->arena, &i), option_meaning(b->arena, &i));
+  }
 }
 
 void help_all(Buf *b) {
@@ -114,11 +113,12 @@ static bool for_every_command(OptionId o) {
   return (options[o].in & all) == all;
 }
 
-static void roff_option(Buf *b, OptionId o) {
-  const char *spelled = option_spelled(b->arena, o);
+static void roff_option(Buf *b, OptionId o, unsigned in) {
+  OptionInfo i = option_there(o, in);
+  const char *spelled = option_spelled(b->arena, &i);
   buf_str(b, ".TP\n");
   roff(b, spelled + strspn(spelled, " "));
-  roff(b, option_meaning(b->arena, o));
+  roff(b, option_meaning(b->arena, &i));
 }
 
 /* Options of every command are said once, further below. */
@@ -134,7 +134,7 @@ static void roff_command(Buf *b, CommandId c) {
     roff(b, commands[c].text);
   }
   for (OptionId o = 0; o < OPTIONS; o++)
-    if ((options[o].in & 1u << c) && !for_every_command(o)) roff_option(b, o);
+    if ((options[o].in & 1u << c) && !for_every_command(o)) roff_option(b, o, 1u << c);
 }
 
 static const char man_tail[] =
@@ -149,6 +149,8 @@ static const char man_tail[] =
     ".TP\nEIN_RUNTIME\nthe folder of the runtime's sources, where it is not beside the program\n"
     ".TP\nCC, AR\nthe C compiler, with words that belong to it, and the archiver\n"
     ".TP\nXDG_CACHE_HOME\nwhere compiled programs are kept, in a folder ein; default ~/.cache\n"
+    ".TP\nOMP_NUM_THREADS, OMP_WAIT_POLICY\nhow many threads compiled code has, and how they wait; ein run and ein verify let them\n"
+    "sleep (passive) where nothing is said\n"
     ".TP\nNO_COLOR\nif set and not empty, messages have no colour\n"
     ".SH EXAMPLES\n"
     ".nf\n"
@@ -167,9 +169,9 @@ void help_man(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) roff_command(b, c);
   buf_str(b, ".SH OPTIONS OF EVERY COMMAND\n");
   for (OptionId o = 0; o < OPTIONS; o++)
-    if (for_every_command(o)) roff_option(b, o);
+    if (for_every_command(o)) roff_option(b, o, OPTION_TOP);
   buf_str(b, ".SH OPTIONS WITHOUT A COMMAND\n");
   for (OptionId o = 0; o < OPTIONS; o++)
-    if (options[o].in & OPTION_TOP && !for_every_command(o)) roff_option(b, o);
+    if (options[o].in & OPTION_TOP && !for_every_command(o)) roff_option(b, o, OPTION_TOP);
   buf_str(b, man_tail);
 }

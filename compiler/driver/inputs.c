@@ -96,7 +96,7 @@ static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
   ein_status st = ein_source_probe(spec, &g.info, &e);
   if (st != EIN_OK) return fail(s, status_leave(st), "%s=%s: %s", name->s, spec, e.text);
   for (uint32_t i = 0; i < out->len; i++)
-    if (out->at[i].name == name) { /* the last one counts */
+    if (out->at[i].name == name) { /* what the command line says comes after what `# run:` does, and wins */
       out->at[i] = g;
       return LEAVE_OK;
     }
@@ -109,8 +109,8 @@ static Leave word_take(Session *s, const Job *j, const char *word, const Declare
   Str name;
   const char *spec;
   if (!word_split(s, word, &name, &spec))
-    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE",
-                word);
+    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE%s%s%s%s", word,
+                d->len ? ", as in " : "", d->len ? d->at[0].name->s : "", d->len ? "=" : "", d->len ? word : "");
   for (uint32_t i = 0; i < d->len; i++)
     if (d->at[i].name == name) return given_add(s, out, name, spec);
   return input_unknown(s, j, name, d);

@@ -1,11 +1,48 @@
 /* driver/library.c - an emitted program as functions of this process: opened, planned, run through its ein_model, with
  * the arrays of an Eval as its arguments. */
 #include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "native.h"
 
 static const char prefix[] = "program";
+
+/* ---- where it crashes ------------------------------------------------------------------------ */
+
+/* What happens here happens to the whole process. So it is said before the end, in the only way that is left to a signal's
+ * handler; one that is there already (a sanitizer's) is better, and stays. */
+static const struct { int signal; const char *name; } deadly[] = {
+  {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic exception"}, {SIGILL, "illegal instruction"}};
+static const char *crash_tail;
+
+static void crash_say(const char *text) {
+  (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void crashed(int signal) {
+  crash_say("ein: internal error in what was compiled: ");
+  for (size_t i = 0; i < COUNT(deadly); i++)
+    if (deadly[i].signal == signal) crash_say(deadly[i].name);
+  crash_say(crash_tail);
+  _exit(LEAVE_BUG);
+}
+
+static void crashes_handle(void (*from)(int), void (*to)(int)) {
+  for (size_t i = 0; i < COUNT(deadly); i++) {
+    void (*old)(int) = signal(deadly[i].signal, to);
+    if (old != from && old != SIG_ERR) signal(deadly[i].signal, old);
+  }
+}
+
+/* Until library_close. A text that begins behind the graph is done as it stands, whoever wrote it. */
+static void crashes_watch(Session *s, const Job *j) {
+  crash_tail = j->past ? arena_printf(s->arena, "\nWhat %s says was done as it stands. If it was edited, look there first.\n", j->path)
+                       : "\nThis is a mistake in ein, not in your program. ein run --target=eval does without it.\n";
+  crashes_handle(SIG_DFL, crashed);
+}
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -35,6 +72,10 @@ static Leave object_get(Session *s, Compiler *c, const Buf *text, Library *l) {
   return x;
 }
 
+void threads_sleep(void) {
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out) {
   Buf text = buf_new(s->arena);
   EmitOptions o = job_emit(s, j, prefix);
@@ -42,6 +83,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   emit_c(&text, j->loops, &o);
   Leave l = object_get(s, c, &text, out);
   if (l) return l;
+  crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads};
   ein_status st = out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
@@ -51,6 +93,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
 /* The object stays: threads of an OpenMP that came in with it may still be waiting in its code. */
 void library_close(Library *l) {
   if (l->ctx) l->model->destroy(l->ctx);
+  crashes_handle(crashed, SIG_DFL);
   *l = (Library){0};
 }
 

@@ -4,13 +4,14 @@
 
 #include "../task/from_graph.h"
 #include "../graph/passes.h"
+#include "../../codegen/c_tables.h"
 #include "driver.h"
 
 /* The same on every machine, so that the same program gives the same text: as AVX-512 has it. Where registers are narrower
  * or fewer, the C compiler takes several for one. */
 static LoopTarget target_here(void) { return (LoopTarget){64, 32}; }
 
-/* ---- tasks ---------------------------------------------------------------------------------- */
+/* ---- graph to graph, tasks ------------------------------------------------------------------ */
 
 static void tasks_sound(Session *s, const TaskGraph *t) {
   Buf b = buf_new(s->arena);
@@ -45,15 +46,24 @@ static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
   if (!graph_check(g, &b)) bug("after the pass %s the graph is not as it should be:\n%s", pass, b.s);
 }
 
-Leave job_tasks(Session *s, Job *j, const Args *a) {
-  if (j->tasks) return LEAVE_OK;
+Leave job_optimised(Session *s, Job *j, const Args *a) {
+  if (j->best) return LEAVE_OK;
   bug_where = "graph_optimise";
   j->notes = NEW(s->arena, PassNotes);
   *j->notes = pass_notes(s->arena);
   Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s};
-  EinGraph *best = graph_optimise(s->arena, j->graph, &how);
+  j->best = graph_optimise(s->arena, j->graph, &how);
+  if (arg_has(a, OPT_ROUNDTRIP)) j->best = graph_reread(s, j->best, j->path);
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+Leave job_tasks(Session *s, Job *j, const Args *a) {
+  if (j->tasks) return LEAVE_OK;
+  Leave l = job_optimised(s, j, a);
+  if (l) return l;
   bug_where = "task_from_graph";
-  j->tasks = task_from_graph(s->arena, best);
+  j->tasks = task_from_graph(s->arena, j->best);
   tasks_sound(s, j->tasks);
   bug_where = "task_read(task_print)";
   if (arg_has(a, OPT_ROUNDTRIP)) j->tasks = tasks_reread(s, j);
@@ -93,7 +103,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   return LEAVE_OK;
 }
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+/* ---- texts of tasks and loops ---------------------------------------------------------------- */
 
 static Source *text_read(Session *s, const Job *j) {
   const char *why;
@@ -107,6 +117,44 @@ static Leave text_sound(Session *s, const Job *j, const char *what, bool sound, 
   return sound ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s is no correct text of %s:\n%s", j->path, what, why->s);
 }
 
+/* A tensor as far as its name, type and shape go; labels are NULL where none are known. */
+static EinNode *argument_vertex(EinGraph *g, const TaskBuffer *b, Str *label) {
+  Exprs *x = g->exprs;
+  if (!label) label = NEW_ARRAY(g->arena, Str, b->rank + 1);
+  const Expr *zero = dtype_is_float(b->dtype) ? expr_real(x, b->dtype, 0) : expr_int(x, b->dtype, 0);
+  EinSum sum = {.n_out = b->rank, .acc = b->dtype, .dtype = b->dtype, .body = zero};
+  EinNode *n = graph_vertex(g, g->top, &sum, b->dim, label, b->rank, NULL, NULL);
+  n->place = b->place;
+  return n;
+}
+
+/* What asks for the names, types and shapes of inputs and outputs asks a graph: here is one, with nothing in between. */
+static EinGraph *graph_of_arguments(Session *s, const TaskGraph *t) {
+  EinGraph *g = graph_new(s->arena, s->strings, t->exprs);
+  CLabels labels = c_labels(s->arena, t);
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    vec_push(s->arena, g->dims, ((EinDim){t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value}));
+  for (uint32_t i = 0; i < t->inputs.len; i++) {
+    const TaskArgument *x = &t->inputs.at[i];
+    const TaskBuffer *b = &t->buffers.at[x->buffer];
+    EinNode *fallback = x->optional ? argument_vertex(g, b, labels.of[b->id]) : NULL;
+    EinNode *n = graph_input(g, x->name, b->dtype, b->rank, b->dim, x->param);
+    n->fallback = fallback;
+    n->place = b->place;
+  }
+  for (uint32_t i = 0; i < t->outputs.len; i++) {
+    const TaskBuffer *b = &t->buffers.at[t->outputs.at[i].buffer];
+    EinNode *n = argument_vertex(g, b, labels.of[b->id]);
+    vec_push(s->arena, g->outputs, ((EinOutput){t->outputs.at[i].name, n}));
+  }
+  return g;
+}
+
+static void tasks_begin(Session *s, Job *j) {
+  j->past = true;
+  j->graph = graph_of_arguments(s, j->tasks);
+}
+
 Leave task_file(Session *s, Job *j) {
   Source *src = text_read(s, j);
   if (!src) return LEAVE_MACHINE;
@@ -114,7 +162,9 @@ Leave task_file(Session *s, Job *j) {
   Leave l = session_report(s);
   if (l || !j->tasks) return l ? l : LEAVE_PROGRAM;
   Buf why = buf_new(s->arena);
-  return text_sound(s, j, "tasks", task_check(j->tasks, &why), &why);
+  l = text_sound(s, j, "tasks", task_check(j->tasks, &why), &why);
+  if (!l) tasks_begin(s, j);
+  return l;
 }
 
 Leave loop_file(Session *s, Job *j) {
@@ -125,7 +175,9 @@ Leave loop_file(Session *s, Job *j) {
   if (l || !j->loops) return l ? l : LEAVE_PROGRAM;
   Buf why = buf_new(s->arena);
   j->tasks = j->loops->tasks;
-  return text_sound(s, j, "loops", loop_check(j->loops, &why), &why);
+  l = text_sound(s, j, "loops", loop_check(j->loops, &why), &why);
+  if (!l) tasks_begin(s, j);
+  return l;
 }
 
 /* ---- what emitted text says about its origin ------------------------------------------------ */
@@ -146,8 +198,8 @@ static uint64_t hash_of(Session *s, const Job *j) {
     return hash_text(h, j->program->file->src->bytes, j->program->file->src->len);
   }
   Buf b = buf_new(s->arena);
-  if (j->graph) graph_print(&b, j->graph);
-  else task_print(&b, j->tasks);
+  if (j->past) task_print(&b, j->tasks);
+  else graph_print(&b, j->graph);
   return hash_text(h, b.s, b.len);
 }
 

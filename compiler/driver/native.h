@@ -43,6 +43,9 @@ typedef struct Library {
   void *handle, *ctx;
   Shared made;
 } Library;
+/* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says
+ * something else. We are a program, so that is ours to say; on a busy machine it is hundreds of times faster. */
+void threads_sleep(void);
 /* Emits, compiles or finds, opens, and makes a context. */
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
 void library_close(Library *l);
@@ -52,6 +55,10 @@ Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *st
 Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status);
 double seconds_now(void);
 
+/* ---- package.c: a library as a folder ----------------------------------------------------------- */
+/* All that stands beside PREFIX.c and PREFIX.h, which are written there already. */
+Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder);
+
 /* ---- distance.c ------------------------------------------------------------------------------- */
 typedef struct Distance {
   double abs, rel, ulp;      /* the most, over all elements; rel: of the largest magnitude of what is wanted */
@@ -59,6 +66,7 @@ typedef struct Distance {
   int64_t wrong, first;      /* elements further apart than bound; the first of them */
 } Distance;
 Distance distance(const EvalArray *got, const EvalArray *want, double bound); /* of one dtype and shape */
-double distance_bound(DType t);
+/* The bound for an output that is a float, where the program says none. */
+double distance_bound(Arena *a, const EinGraph *g, const EinNode *output);
 
 #endif

@@ -19,6 +19,24 @@ const OptionInfo options[OPTIONS] = {
 #include "options.def"
 };
 
+static const struct {
+  OptionId option;
+  unsigned in;
+  const char *argument, *help;
+} words_there[] = {
+#define COMMAND(...)
+#define OPTION(...)
+#define WORDS(id, in, argument, help) {OPT_##id, in, argument, help},
+#include "options.def"
+};
+
+OptionInfo option_there(OptionId o, unsigned in) {
+  OptionInfo i = options[o];
+  for (size_t k = 0; k < COUNT(words_there); k++)
+    if (words_there[k].option == o && words_there[k].in & in) i.argument = words_there[k].argument, i.help = words_there[k].help;
+  return i;
+}
+
 typedef struct Reader {
   Session *s;
   Args *a;
@@ -34,9 +52,13 @@ const char *arg_last(const Args *a, OptionId o) {
   return arg_has(a, o) ? vec_last(a->given[o]) : NULL;
 }
 
+/* The bit of what stands before: a command, or nothing yet. */
+static unsigned place_of(const Args *a) {
+  return a->command == COMMANDS ? TOP : 1u << a->command;
+}
+
 static bool applies(const Args *a, OptionId o) {
-  unsigned bit = a->command == COMMANDS ? TOP : 1u << a->command;
-  return (options[o].in & bit) != 0;
+  return (options[o].in & place_of(a)) != 0;
 }
 
 /* Where to read more. */
@@ -91,7 +113,7 @@ static Leave option_take(Reader *r, OptionId o, const char *argument) {
 
 static Leave option_next(Reader *r, OptionId o, const char *spelled) {
   if (r->at < r->n) return option_take(r, o, r->word[r->at++]);
-  return fail(r->s, LEAVE_USAGE, "%s wants %s after it", spelled, options[o].argument);
+  return fail(r->s, LEAVE_USAGE, "%s wants %s after it", spelled, option_there(o, place_of(r->a)).argument);
 }
 
 /* --name, --name=argument, --name argument */

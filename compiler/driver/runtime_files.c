@@ -7,8 +7,8 @@
 
 #include "native.h"
 
-const char *const runtime_program[] = {"program.c", "array.c", "base.c",   "bytes.c",       "convert.c", "half.c", "npy.c",
-                                       "npz.c",     "number.c", "out.c",   "raw.c",         "rng.c",     "safetensors.c",
+const char *const runtime_program[] = {"program.c", "array.c", "bytes.c", "convert.c",  "ein_base.c",    "ein_rng.c", "half.c",
+                                       "npy.c",     "npz.c",   "number.c", "out.c",     "raw.c",         "safetensors.c",
                                        "source.c",  NULL};
 
 /* $EIN_RUNTIME, or beside the program: installed (bin/ein, share/ein/runtime), or in a build tree. */

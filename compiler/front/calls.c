@@ -324,6 +324,7 @@ static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *o
     if (!set_has(c->free, v)) continue;
     const char *def = f->def->name.s->s;
     bool label = v->facts.len || v->same || v->reduced;
+    if (!label && complain_function(x, (AstName){v->name, v->span})) return false;
     Diag *d = label ? diag_add(x->diags, D_E075, free_place(c, v), "%s is neither a label parameter of %s nor reduced", v->name->s, def)
                     : diag_add(x->diags, D_E075, v->span, "%s is not known in %s", v->name->s, def);
     if (!diag_unknown(x, d, (AstName){v->name, v->span}, f) || !label)
@@ -407,9 +408,25 @@ static bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
   return false;
 }
 
-static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
+/* "exp(x)"; NULL: no function of the language's */
+static const char *function_form(Elab *x, Str name) {
   static const char *const args[] = {"", "x", "a, b", "a, b, c"};
-  const char *form = arena_printf(x->arena, "%s(%s)", a->name.s->s, args[op_info[op].arity]);
+  Op op;
+  if (!name_is_builtin(name) || !op_find(name->s, name->len, &op)) return NULL;
+  if (op_info[op].laws & LAW_FUNCTION) return arena_printf(x->arena, "%s(%s)", name->s, args[op_info[op].arity]);
+  return arena_printf(x->arena, op_info[op].rule == RULE_INDEX ? "%s[h:H](seed)" : "%s[i,j](seed)", name->s);
+}
+
+bool complain_function(Elab *x, AstName n) {
+  const char *form = function_form(x, n.s);
+  if (!form) return false;
+  Diag *d = diag_add(x->diags, D_E072, n.span, "%s is a function and must be called", n.s->s);
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return true;
+}
+
+static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
+  const char *form = function_form(x, a->name.s);
   if (!wants_brackets(x, a, false, form) || !wants_args(x, a, (uint32_t)op_info[op].arity, form)) return fail(x);
   Scope in = *s;
   in.reach = NULL;
@@ -421,7 +438,7 @@ static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
 
 static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
   bool perm = op_info[op].rule == RULE_INDEX;
-  const char *form = arena_printf(x->arena, perm ? "%s[h:H](seed)" : "%s[i,j](seed)", a->name.s->s);
+  const char *form = function_form(x, a->name.s);
   LabelSet labels = {0};
   if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
   if (a->where || (perm && a->items.len != 1)) {

@@ -80,6 +80,7 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
 static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->reduced || v->listed; }
 
 static void complain_unknown(Elab *x, const LabelVar *v) {
+  if (complain_function(x, (AstName){v->name, v->span})) return;
   Diag *d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
   if (!diag_unknown(x, d, (AstName){v->name, v->span}, NULL))
     diag_hint(x->diags, d, "if it is a label, it must stand on the left or in a reducer");

@@ -261,6 +261,7 @@ bool set_has(LabelSet s, const LabelVar *v);
 
 /* core.c */
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free);
+Core *core_with(Elab *x, CoreKind k, Span span, Type t, uint32_t n, Core **arg); /* the labels of its arguments */
 Core *core_from_ast(Elab *x, Scope *s, const Ast *a);          /* NULL after a complaint */
 Core *core_label(Elab *x, LabelVar *v, Span span);
 Core *core_const(Elab *x, const Expr *e, Type t, Span span);
@@ -273,11 +274,16 @@ bool want_integer(Elab *x, const Core *c, const char *what);   /* complains */
 bool literal_fits(Elab *x, const Core *c, Type with, Span beside); /* complains */
 const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]", with its labels where it has some */
 Span free_place(const Core *c, const LabelVar *v);             /* where v is used and not bound */
+Str item_label(const AstItem *it);                             /* NULL: it is none */
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups);
 Local *frame_find(Frame *f, Str name);
 
+/* core_reduce.c */
+Core *core_reduce(Elab *x, Scope *s, const Ast *a);
+
 /* calls.c */
 const char *call_form(Elab *x, const AstStmt *d);              /* "softmax[j](x)", of a def or monoid */
+bool complain_function(Elab *x, AstName n);                    /* where it stands without its arguments; false: it is no function */
 Core *core_from_call(Elab *x, Scope *s, const Ast *a);
 Core *core_from_subst(Elab *x, Scope *s, const Ast *a);
 Core *core_use(Elab *x, Scope *s, Bind *b, Span span);         /* as it stands */

@@ -360,7 +360,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_where_first,      rule_where_behind,     rule_where_in_read,    rule_keyword_defined,
       rule_dtype_first,      rule_keyword_as_name,  rule_wrong_place,      rule_foreign,
       rule_loop_head,        rule_round_left,       rule_bare_expression,  rule_unary_plus,
-      rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,    rule_def_parameters,
+      rule_assert,           rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,    rule_def_parameters,
       rule_missing_in_list,  rule_missing_equals,   rule_missing_branch,   rule_round_reducer,
       rule_missing_operator, rule_def_without_value, rule_def_goes_on,     rule_statement_over,
       rule_slice,            anything_else,

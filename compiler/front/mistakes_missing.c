@@ -90,6 +90,31 @@ int rule_missing_branch(const Scene *s) {
   return ANSWER_INSERT + k;
 }
 
+/* The string that comes next, perhaps the token at hand; NULL: something else does. */
+static const char *text_next(const Scene *s) {
+  Scanner ahead = scan_quietly(s->p);
+  Token t = s->t.kind == TOK_STRING ? s->t : scan(&ahead);
+  if (t.kind != TOK_STRING || ahead.newline) return NULL;
+  const char *text = source_piece(s->p, t.at, t.end);
+  return text ? text : "\"...\"";
+}
+
+/* `assert N >= 2 "too small"`, `assert N >= 2: "too small"`, `assert(N >= 2, "too small")`, `assert "too small", N >= 2` */
+int rule_assert(const Scene *s) {
+  const Parse *p = s->p;
+  if (p->stmt_first.kind != TOK_ASSERT || s->start) return PASS;
+  const char *text = text_next(s);
+  bool first = s->t.kind == TOK_STRING && p->stmt_tokens == 1, behind = s->ok[TOK_COMMA] && !p->open.len && ends_operand(s);
+  bool called = s->t.kind == TOK_COMMA && p->open.len == 1 && vec_last(p->open).at == p->stmt_first.end;
+  if (!text || !(first || called || (behind && (s->t.kind == TOK_STRING || s->t.kind == TOK_COLON)))) return PASS;
+  Diag *g = scene_unexpected(s);
+  uint32_t at = called ? vec_last(p->open).at + 1 : p->stmt_first.end;
+  const char *claim = first ? NULL : source_piece(p, at, s->last.end);
+  const char *why = first ? "the condition comes first" : called ? "assert is no function" : "a comma stands before the text";
+  diag_hint(p->diags, g, "%s: `assert %s, %s`", why, claim ? claim : "e", text);
+  return !first && s->t.kind == TOK_STRING ? ANSWER_INSERT + TOK_COMMA : TOK_BAD;
+}
+
 /* `dim N 4`, `dim N = 3 M = 4`, `input X[3] Y[4]` */
 int rule_missing_in_list(const Scene *s) {
   const Parse *p = s->p;
@@ -189,6 +214,11 @@ static const char *name_alone(const Scene *s) {
   return arena_printf(p->arena, "`output %s` makes a result of it; `%s = ...` defines it", name, left);
 }
 
+static const char *assert_alone(const Scene *s) {
+  const char *claim = source_piece(s->p, s->p->stmt_first.at, s->last.end);
+  return arena_printf(s->p->arena, "say what it means when it fails: `%s, \"...\"`", claim ? claim : "assert e");
+}
+
 int rule_statement_over(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_NEWLINE) return PASS;
@@ -202,7 +232,7 @@ int rule_statement_over(const Scene *s) {
   else if (s->ok[TOK_IDENTITY])
     hint = "a monoid says what its neutral element is: `identity 0`";
   else if (p->stmt_first.kind == TOK_ASSERT && s->ok[TOK_COMMA])
-    hint = "say what it means when it fails: `assert e, \"text\"`";
+    hint = assert_alone(s);
   else if (p->stmt_first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->assigned && !p->open.len)
     hint = name_alone(s);
   else if (p->stmt_first.kind == TOK_OUTPUT && p->stmt_tokens > 2 && !p->assigned)

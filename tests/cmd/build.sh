@@ -4,6 +4,7 @@
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
+: "${CC:=cc}"
 O=--flags=-O0
 
 # ---- a program
@@ -37,6 +38,21 @@ want 2 ./sum -D N=4 X=iota -o Y=y.txt
 want 2 ./sum -D N=4 X=iota -o all=one.npy/ -o Y=one.npy/S.npy
 want 2 ./sum --threads 0 -D N=4 X=iota
 want 2 ./sum --nothing
+want 2 ./sum X=iota X=ones -D N=4
+says "X is given twice: iota and ones"
+want 2 ./sum -D N=4 -D N=5 X=iota
+want 0 ./sum -D N=4 X=iota -o Y=first.npy -o Y=second.npy -o all=third/
+silent
+cmp first.npy second.npy && cmp second.npy third/Y.npy || wrong "an output goes to one place only"
+want 0 env OMP_NUM_THREADS=1,2 ./sum -D N=4 X=iota
+if $CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>err; then
+  want 0 "$EIN" build sum.ein -o clean "--flags=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+  want 0 ./clean -D N=100000 X=iota -o Y=clean.npy -o S=s.safetensors:total --threads 2
+  silent
+  want 0 ./clean X=ones -D N=3
+  want 0 ./clean --help
+  want 2 ./clean X=iota
+fi
 want 4 ./sum X=nowhere.npy
 want 1 ./sum -D N=4 X=y.npy
 says "N is 4 by -D, but 3 by axis 1 of y.npy"
@@ -72,6 +88,17 @@ grep -q other_run text/other.h || wrong "--prefix is not heard"
 want 2 "$EIN" build sum.ein --emit=c --prefix 1x
 want 2 "$EIN" build sum.ein --emit=c --prefix while
 want 2 "$EIN" build sum.ein --emit=fortran
+want 2 "$EIN" build sum.ein --emit=c --prefix math
+echo 'int mine;' >text/sum.c
+want 2 "$EIN" build sum.ein --emit=c -o text/
+says "text/sum.c is there, and ein did not write it"
+want 2 "$EIN" build sum.ein --lib -o text/ $O
+[ "$(cat text/sum.c)" = 'int mine;' ] || wrong "a file of the user's is written over"
+want 4 "$EIN" build sum.ein --lib -o sum.ein $O
+says "sum.ein is there, and no folder"
+cp sum.ein alone.ein
+want 2 "$EIN" build alone
+says "did you mean alone.ein?"
 
 # ---- texts
 for stop in graph task loop; do
@@ -87,7 +114,7 @@ for stop in graph task loop; do
 done
 want 2 "$EIN" build sum.task --stop=graph
 want 2 "$EIN" build sum.task --stop=task -D N=4
-want 2 "$EIN" run sum.task
+want 2 "$EIN" build sum.graph --stop=graph -D N=4
 echo 'taskgraph 1
 nonsense' >junk.task
 want 1 "$EIN" build junk.task --stop=loop

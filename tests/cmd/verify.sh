@@ -24,6 +24,17 @@ output S = sum[i] X[i] * X[i] / 3
 # verify: 1
 # run: X=randn:seed=3' >near.ein
 want 0 "$EIN" verify near.ein $O
+# An f64 that comes from an f32 is as good as an f32.
+echo 'input X[i:100000] : f32
+S = sum[i] X[i] * X[i] / 3
+output A = f64(S) / 7
+repeat t < 3 {
+  state w = 1.0
+  next w = w + f64(S)
+}
+output w
+# run: X=randn:seed=3' >wide.ein
+want 0 "$EIN" verify wide.ein --flags=-O2
 echo '# verify: often' >>near.ein
 want 1 "$EIN" verify near.ein $O
 says "near.ein:5"
@@ -52,4 +63,5 @@ echo 'output U[i:9] = uniform[i](7)' >random.ein
 want 0 "$EIN" verify random.ein $O
 want 1 env EIN_RUNTIME="$work/spoiled" "$EIN" verify random.ein $O
 shows "WRONG at 9 of 9: U[0]"
+shows "the bound is 0.0001 of the largest magnitude"
 finish

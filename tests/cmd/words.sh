@@ -7,6 +7,16 @@ for c in run build verify bench cache check fmt graph einsum explain doctor vers
   shows "usage: ein $c"
   want 0 "$EIN" $c --help
 done
+# An option says what it does in each command.
+want 0 "$EIN" help build
+shows "-o, --output FILE "
+grep -q "ein verify\|\.npy" out && wrong "ein help build explains other commands"
+want 0 "$EIN" help run
+shows "-o, --output [NAME=]FILE"
+want 0 "$EIN" help verify
+shows "--cc NAMES"
+want 2 "$EIN" build -o
+says "-o wants FILE after it"
 want 0 "$EIN" --man
 shows ".TH EIN 1"
 shows "EXIT STATUS"

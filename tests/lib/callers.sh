@@ -118,10 +118,166 @@ END_OF_CPP
 if command -v "$CXX" >/dev/null; then
   want 0 sh -c "$CXX -Wall -Wextra -Wpedantic -Werror prog.cpp $flags -o prog2"
   want 0 ./prog2
+  want 0 sh -c "$CXX -Wall -Wextra -Werror -x c++ -I../lib prog.cpp ../lib/att.c -lm -o prog3" # the library as C++, too
+  want 0 ./prog3
 fi
 
-# ---- two models in one program; both from their C
+# ---- all that can be wrong, in words that name the label and the line
 cd ..
+cat >m.ein <<'END_OF_PROGRAM'
+dim N, M
+assert N >= 1, "N must be at least 1"
+input x[s:N, d:M] : f32
+input pick[k:M] : i64
+param scale : f32 = 0.5
+T[s,s'] = scale * sum[d] x[s,d] * x[s',d]
+output y[s,d] = sum[s'] T[s,s'] * x[s',d]
+output big[s,(d d')] = x[s,d] * x[s,d']
+output z[s,k] = x[s,pick[k]]
+END_OF_PROGRAM
+want 0 "$EIN" build m.ein --lib -o wrong/ $O
+cat >wrong.c <<'END_OF_C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "m.h"
+static int failed;
+static void want(m_ctx *c, ein_status got, ein_status st, const char *text) {
+  if (got == st && strcmp(m_last_error(c), text) == 0) return;
+  printf("%d, wanted %d: %s\n  wanted %s\n", (int)got, (int)st, m_last_error(c), text);
+  failed = 1;
+}
+static void *none(void *user, size_t bytes, size_t alignment) {
+  if (bytes > (size_t)1 << 40 || (*(int *)user)-- == 0) return NULL;
+  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+static void give(void *user, void *p, size_t bytes) { (void)user, (void)bytes, free(p); }
+int main(void) {
+  m_ctx *c = NULL;
+  ein_config config = {0};
+  if (m_create(NULL, NULL) != EIN_ERR_ARG || m_create(&config, &c) != EIN_ERR_ARG || c) return puts("create"), 1;
+  int left = 100;
+  config.size = sizeof config, config.alloc = none;
+  if (m_create(&config, &c) != EIN_ERR_ARG) return puts("alloc alone"), 1;
+  config.release = give, config.user = &left, config.threads = -1;
+  if (m_create(&config, &c) != EIN_ERR_ARG) return puts("threads"), 1;
+  config.threads = 2;
+  want(NULL, m_plan(NULL, NULL), EIN_ERR_ARG, "there is no context");
+  want(NULL, m_run(NULL, NULL, NULL), EIN_ERR_ARG, "there is no context");
+  m_cancel(NULL);
+  for (int k = 0; k < 8; k++) { /* the k-th piece of memory is not to be had */
+    left = k;
+    ein_status st = m_create(&config, &c);
+    if (st == EIN_OK) st = m_plan(c, &(m_sizes){3, 4});
+    if (st != (k < 2 ? EIN_ERR_MEMORY : EIN_OK)) return puts("memory"), 1;
+    m_destroy(c);
+  }
+  left = 100;
+  if (m_create(&config, &c)) return 1;
+  want(c, m_plan(c, NULL), EIN_ERR_ARG, "the sizes are NULL");
+  want(c, m_run(c, NULL, NULL), EIN_ERR_PLAN, "a run comes after a plan");
+  want(c, m_plan(c, &(m_sizes){0, 1}), EIN_ERR_ASSERT, "N must be at least 1 (m.ein:2)");
+  want(c, m_plan(c, &(m_sizes){-3, 1}), EIN_ERR_SHAPE, "the size N is -3, which is less than 0");
+  want(c, m_plan(c, &(m_sizes){INT64_MAX, 2}), EIN_ERR_SHAPE,
+       "x would take more than 2^63 bytes: label s has the extent 9223372036854775807 (m.ein:3)");
+  want(c, m_plan(c, &(m_sizes){(int64_t)1 << 31, 1}), EIN_ERR_SHAPE,
+       "T would take more than 2^63 bytes: label s has the extent 2147483648 (m.ein:6)");
+  want(c, m_plan(c, &(m_sizes){1, (int64_t)1 << 40}), EIN_ERR_SHAPE,
+       "the size of dimension 2 of big does not fit 64 bits (m.ein:8)");
+  want(c, m_plan(c, &(m_sizes){(int64_t)1 << 30, 1}), EIN_ERR_SHAPE,
+       "there is more to compute than 64 bits can count with N = 1073741824, M = 1");
+  if (m_plan(c, &(m_sizes){(int64_t)1 << 22, 1}) != EIN_ERR_MEMORY) return puts("no memory"), 1;
+  want(c, m_plan(c, &(m_sizes){3, 4}), EIN_OK, "");
+  float x[12], y[12], big[48], z[12];
+  int64_t pick[4] = {0, 3, 1, 2}, nm[] = {3, 4}, mm[] = {4}, nmm[] = {3, 16}, bad[2];
+  for (int i = 0; i < 12; i++) x[i] = (float)i;
+  const m_inputs in = {.x = {x, 1, 0, 2, EIN_F32, nm, NULL, 0}, .pick = {pick, 1, 0, 1, EIN_I64, mm, NULL, 0}};
+  const m_outputs out = {{y, 1, 0, 2, EIN_F32, nm, NULL, 0}, {big, 1, 0, 2, EIN_F32, nmm, NULL, 0}, {z, 1, 0, 2, EIN_F32, nm, NULL, 0}};
+  want(c, m_run(c, &in, &out), EIN_OK, "");
+  want(c, m_run(c, NULL, &out), EIN_ERR_ARG, "the inputs are NULL");
+  want(c, m_run(c, &in, NULL), EIN_ERR_ARG, "the outputs are NULL");
+  if (m_model.shape(c, 1, 1, NULL) != EIN_ERR_ARG || m_model.shape(c, 1, 1, bad) || bad[1] != 16) return puts("shape"), 1;
+  m_inputs i;
+  m_outputs o;
+#define TRY(change, st, text) i = in, o = out, (void)(change), want(c, m_run(c, &i, &o), st, text)
+  TRY(i.x.data = NULL, EIN_ERR_ARG, "input x: its data is NULL (m.ein:3)");
+  TRY(o.y.data = NULL, EIN_ERR_ARG, "output y: its data is NULL (m.ein:7)");
+  TRY(o.y.shape = NULL, EIN_ERR_ARG, "output y: its shape is NULL (m.ein:7)");
+  TRY(i.x.dtype = EIN_F64, EIN_ERR_DTYPE, "input x: its dtype is f64, but f32 is wanted (m.ein:3)");
+  TRY(i.x.dtype = (ein_dtype)77, EIN_ERR_DTYPE, "input x: its dtype is 77, which is none; f32 is wanted (m.ein:3)");
+  TRY(i.x.ndim = 1 << 30, EIN_ERR_SHAPE, "input x: it has 1073741824 dimensions, but 2 are wanted (m.ein:3)");
+  TRY(i.x.shape = nmm, EIN_ERR_SHAPE, "input x: label d has the extent 16, but 4 is wanted (m.ein:3)");
+  TRY(o.big.shape = nm, EIN_ERR_SHAPE, "output big: label (d d') has the extent 4, but 16 is wanted (m.ein:8)");
+  TRY(i.x.device_type = 2, EIN_ERR_ARG, "input x: it is on a device of type 2, but 1, the CPU, is wanted (m.ein:3)");
+  TRY(i.x.data = (char *)x + 1, EIN_ERR_ARG, "input x: its data is not aligned to the 4 bytes of f32 (m.ein:3)");
+  TRY(i.x.byte_offset = UINT64_MAX - 3, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
+  TRY(o.y.data = x + 11, EIN_ERR_ARG, "output y: it shares memory with input x (m.ein:7)");
+  TRY(o.z.data = y, EIN_ERR_ARG, "output z: it shares memory with output y (m.ein:9)");
+  int64_t over[] = {3, 1}, apart[] = {1, 3}, wide[] = {INT64_MAX / 2, 1};
+  TRY(o.y.strides = over, EIN_ERR_ARG, "output y: its elements overlap each other: label s has the stride 3 (m.ein:7)");
+  TRY(o.y.strides = apart, EIN_OK, "");
+  TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
+  TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");
+  TRY(pick[2] = INT64_MIN, EIN_ERR_INDEX,
+      "index 2 of x, read for z: -9223372036854775808 is out of range, its size is 4 (m.ein:9)");
+  TRY(pick[2] = 1, EIN_OK, "");
+  m_destroy(c);
+  static double memory[8];
+  config.workspace = (void *)(((uintptr_t)memory + 63) / 64 * 64 + 8);
+  if (m_create(&config, &c) != EIN_ERR_ARG) return puts("a workspace that is not aligned"), 1;
+  config.workspace = (void *)(((uintptr_t)memory + 63) / 64 * 64), config.workspace_bytes = 1;
+  if (m_create(&config, &c)) return 1;
+  if (m_plan(c, &(m_sizes){3, 4}) != EIN_ERR_PLAN || !strstr(m_last_error(c), "the workspace has 1 bytes, but"))
+    failed = 1, puts(m_last_error(c));
+  want(c, m_run(c, &in, &out), EIN_ERR_PLAN, "a run comes after a plan");
+  m_destroy(c);
+  return failed;
+}
+END_OF_C
+lone=
+$CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>/dev/null && lone="-fsanitize=address,undefined -fno-sanitize-recover=all"
+want 0 $CC -g -Wall -Wextra -Werror $lone -Iwrong wrong.c wrong/m.c -lm -o wrong/prog
+want 0 env ASAN_OPTIONS=allocator_may_return_null=1 wrong/prog
+
+# ---- a name that the C library has; libm.a, which -lm would mean
+for n in math base m; do
+  printf 'input x[i:3] : f32 = i\noutput y[i] = exp(x[i])\n' >$n.ein
+  want 0 "$EIN" build $n.ein --lib -o shared/ $O
+done
+cat >three.c <<'END_OF_C'
+#include <math.h>
+#include <stdio.h>
+#include "base.h"
+#include "m.h"
+#include "math_.h"
+static float one(const ein_model *m) {
+  float y[3] = {0};
+  int64_t n[] = {3};
+  void *ctx = NULL;
+  ein_tensor in = {0}, out = {y, 1, 0, 1, EIN_F32, n, NULL, 0};
+  if (m->create(NULL, &ctx) || m->plan(ctx, NULL) || m->run(ctx, &in, &out)) return puts(m->last_error(ctx)), 0;
+  m->destroy(ctx);
+  return y[2];
+}
+int main(void) {
+  printf("%.4f %.4f %.4f %.4f\n", one(&base_model), one(&m_model), one(&math__model), exp(2.0));
+  return 0;
+}
+END_OF_C
+flags=$(PKG_CONFIG_PATH=$work/shared pkg-config --cflags --libs base m math_)
+want 0 sh -c "$CC -Wall -Wextra -Werror three.c $flags -o three"
+want 0 ./three
+shows "7.3891 7.3891 7.3891 7.3891"
+cp shared/meson.build before
+want 0 "$EIN" build base.ein --lib -o shared/ $O
+cmp -s before shared/meson.build || wrong "the same three libraries give another meson.build"
+mkdir theirs
+echo "project('theirs')" >theirs/meson.build
+want 0 "$EIN" build m.ein --lib -o theirs/ $O
+says "meson.build is left as it is"
+[ "$(cat theirs/meson.build)" = "project('theirs')" ] || wrong "a meson.build that is not ein's is written over"
+
+# ---- two models in one program; both from their C
 want 0 "$EIN" build sum.ein --emit=c -o two/
 want 0 "$EIN" build sum.ein --emit=c -o two/ --prefix other
 cat >two/main.c <<'END_OF_C'
@@ -173,5 +329,8 @@ if command -v meson >/dev/null && command -v ninja >/dev/null; then
   want 0 meson setup lib-build lib
   want 0 ninja -C lib-build
   [ -f lib-build/libatt.a ] || wrong "Meson made no library"
+  want 0 meson setup shared-build shared
+  want 0 ninja -C shared-build
+  for n in base m math_; do [ -f shared-build/lib$n.a ] || wrong "Meson made no lib$n.a"; done
 fi
 finish

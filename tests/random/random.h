@@ -1,6 +1,6 @@
 /* tests/random/random.h - random programs: what they are made of, and what is done with them.
  *
- *   make.c     expressions     make_program.c   statements, defs, loops     num.c   types and errors of values
+ *   make*.c    expressions     make_program.c   statements, defs, loops     num.c   types and errors of values
  *   write.c    a program as text, in several ways that must mean the same
  *   judge.c    compiles and runs a text, and compares        shrink.c   makes a failing program small
  *   programs.c the command
@@ -144,7 +144,7 @@ Num num_either(Num a, Num b);
 bool num_bad(Num n, DType t); /* too large or too noisy to be of use */
 bool is_exact(const Node *n); /* may decide something */
 
-/* ---- expressions: make.c --------------------------------------------------------------------- */
+/* ---- expressions: make*.c -------------------------------------------------------------------- */
 typedef struct Gen {
   Rng rng;
   Arena *arena;

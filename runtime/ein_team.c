@@ -3,7 +3,7 @@
  * Threads for a run: a task for each of 0..n-1, by OpenMP, a pool, the caller's own threads, or one after
  * the other. Which thread does what is decided as it goes; what is computed does not depend on it.
  */
-#include "run_inside.h"
+#include "ein_inside.h"
 
 #if defined(EIN_PTHREADS)
 #include <pthread.h>
@@ -13,6 +13,9 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
 #endif
+#if defined(__linux__) && defined(_GNU_SOURCE)
+#include <sched.h>
+#endif
 
 /*
  * Less work than this (scalar operations, about) is done by the calling thread alone. Measured with two threads: a
@@ -20,6 +23,19 @@
  * operations or 100,000 in vectors on; waking threads that sleep costs 5 to 50.
  */
 #define EIN_WORTH_THREADS 50000.0
+
+/* Processors that this process may use, as far as that can be found out; 0: not known. */
+EIN_API int ein_processors(void) {
+#if defined(__linux__) && defined(_GNU_SOURCE)
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) == 0) return CPU_COUNT(&mine);
+#endif
+#if defined(_SC_NPROCESSORS_ONLN)
+  return (int)sysconf(_SC_NPROCESSORS_ONLN);
+#else
+  return 0;
+#endif
+}
 
 static int ein_stopped(const ein_ctx *ctx) {
   return EIN_GET(&ctx->inside->cancel) | EIN_GET(&ctx->inside->faults);
@@ -78,28 +94,60 @@ struct ein_team {
   pthread_mutex_t lock;
   pthread_cond_t start, done;
   ein_job *job;
-  uint64_t round;              /* how many jobs there were */
-  int busy, ending, n;         /* members at work; members */
+  uint64_t round;              /* how many jobs there were; shows `job` */
+  int busy, n;                 /* members at work; members */
+  int patience;                /* so many looks before a thread goes to sleep */
   ein_member *member;
 };
+
+/*
+ * Waking a thread takes 5 to 50 microseconds, so one that waits looks on for about as long before it sleeps. No longer: who
+ * holds on to a processor keeps others from it, perhaps the thread that is waited for. With more threads than processors
+ * none is held.
+ */
+enum { EIN_PATIENCE = 1000 };
+
+static void ein_look_away(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+/* Sees the next job, and all that it stands on; NULL: there will be none. */
+static ein_job *ein_member_wait(ein_team *t, uint64_t seen) {
+  for (int k = 0; k < t->patience && EIN_SEE(&t->round) == seen; k++) ein_look_away();
+  if (EIN_SEE(&t->round) == seen) {
+    pthread_mutex_lock(&t->lock);
+    while (EIN_SEE(&t->round) == seen) pthread_cond_wait(&t->start, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+  }
+  return t->job;
+}
 
 static void *ein_member_run(void *arg) {
   ein_member *m = (ein_member *)arg;
   ein_team *t = m->team;
-  uint64_t seen = 0;
-  pthread_mutex_lock(&t->lock);
-  for (;;) {
-    while (t->round == seen && !t->ending) pthread_cond_wait(&t->start, &t->lock);
-    if (t->ending) break;
-    seen = t->round;
-    ein_job *job = t->job;
-    pthread_mutex_unlock(&t->lock);
+  ein_job *job;
+  for (uint64_t seen = 0; (job = ein_member_wait(t, seen)) != NULL; seen++) {
     ein_job_share(job, m->worker);
+    if (EIN_LEAVE(&t->busy) > 0) continue;
     pthread_mutex_lock(&t->lock);
-    if (--t->busy == 0) pthread_cond_signal(&t->done);
+    pthread_cond_signal(&t->done);
+    pthread_mutex_unlock(&t->lock);
   }
-  pthread_mutex_unlock(&t->lock);
   return NULL;
+}
+
+/* All members are done with the last one. */
+static void ein_team_next(ein_team *t, ein_job *job) {
+  t->job = job;
+  EIN_PUT(&t->busy, t->n);
+  pthread_mutex_lock(&t->lock);
+  EIN_SHOW(&t->round, t->round + 1);
+  pthread_cond_broadcast(&t->start);
+  pthread_mutex_unlock(&t->lock);
 }
 
 EIN_API size_t ein_team_bytes(int threads) {
@@ -112,6 +160,7 @@ EIN_API void ein_team_start(ein_ctx *ctx, void *memory) {
   if (in->threads < 2 || in->config.parallel) return;
   memset(t, 0, sizeof *t);
   t->member = (ein_member *)(void *)(t + 1);
+  t->patience = in->threads <= ein_processors() ? EIN_PATIENCE : 0;
   pthread_mutex_init(&t->lock, NULL);
   pthread_cond_init(&t->start, NULL);
   pthread_cond_init(&t->done, NULL);
@@ -129,10 +178,7 @@ EIN_API void ein_team_start(ein_ctx *ctx, void *memory) {
 EIN_API void ein_team_end(ein_ctx *ctx) {
   ein_team *t = ctx->inside->team;
   if (!t) return;
-  pthread_mutex_lock(&t->lock);
-  t->ending = 1;
-  pthread_cond_broadcast(&t->start);
-  pthread_mutex_unlock(&t->lock);
+  ein_team_next(t, NULL);
   for (int k = 0; k < t->n; k++) pthread_join(t->member[k].thread, NULL);
   pthread_cond_destroy(&t->done);
   pthread_cond_destroy(&t->start);
@@ -141,15 +187,12 @@ EIN_API void ein_team_end(ein_ctx *ctx) {
 
 static void ein_job_do(ein_job *job, ein_inside *in) {
   ein_team *t = in->team;
-  pthread_mutex_lock(&t->lock);
-  t->job = job;
-  t->round++;
-  t->busy = t->n;
-  pthread_cond_broadcast(&t->start);
-  pthread_mutex_unlock(&t->lock);
+  ein_team_next(t, job);
   ein_job_share(job, 0);
+  for (int k = 0; k < t->patience && EIN_SEE(&t->busy); k++) ein_look_away();
+  if (!EIN_SEE(&t->busy)) return;
   pthread_mutex_lock(&t->lock);
-  while (t->busy) pthread_cond_wait(&t->done, &t->lock);
+  while (EIN_SEE(&t->busy)) pthread_cond_wait(&t->done, &t->lock);
   pthread_mutex_unlock(&t->lock);
 }
 
@@ -189,8 +232,8 @@ EIN_API int ein_team_size(const ein_config *config) {
   long n = config->threads;
 #if defined(_OPENMP) && !defined(EIN_PTHREADS)
   if (n == 0) n = omp_get_max_threads();
-#elif defined(_SC_NPROCESSORS_ONLN)
-  if (n == 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+#else
+  if (n == 0) n = ein_processors();
 #endif
 #if !defined(EIN_PTHREADS) && (!defined(_OPENMP) || defined(EIN_ALONE))
   if (!config->parallel) n = 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Inside of the runtime under emitted C: what ein_run.c (contexts, plans, runs), views.c (the caller's
- * tensors) and team.c (threads) share.
+ * Inside of the runtime under emitted C: what ein_run.c (contexts, plans, runs), ein_views.c (the caller's
+ * tensors) and ein_team.c (threads) share.
  */
-#ifndef EIN_RUN_INSIDE_H
-#define EIN_RUN_INSIDE_H
+#ifndef EIN_INSIDE_H
+#define EIN_INSIDE_H
 
 #include "ein_run.h"
 
@@ -13,6 +13,10 @@
 #define EIN_GET(p)      __atomic_load_n(p, __ATOMIC_RELAXED)
 #define EIN_PUT(p, x)   __atomic_store_n(p, x, __ATOMIC_RELAXED)
 #define EIN_TAKE(p, x)  __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
+/* The same, with all that was written before. */
+#define EIN_SEE(p)      __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define EIN_SHOW(p, x)  __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define EIN_LEAVE(p)    __atomic_sub_fetch(p, 1, __ATOMIC_ACQ_REL)
 #else /* there is one thread, and perhaps one that cancels */
 #define EIN_GET(p)      (*(p))
 #define EIN_PUT(p, x)   ((void)(*(p) = (x)))
@@ -69,15 +73,20 @@ static inline const ein_buffer *ein_buffer_of(const ein_ctx *ctx, int buffer) {
 typedef struct ein_where { char text[160]; } ein_where;
 EIN_API ein_where ein_where_of(const char *file, int line);
 
+/* "label s", or "dimension 2" where labels have no names. */
+typedef struct ein_axis { char text[64]; } ein_axis;
+EIN_API ein_axis ein_axis_of(const ein_buffer *b, int axis);
+
 EIN_API int ein_add_wraps(int64_t a, int64_t b, int64_t *sum);
 EIN_API int ein_mul_wraps(int64_t a, int64_t b, int64_t *product);
 EIN_API void ein_row_major(int ndim, const int64_t *shape, int64_t *stride);
 
-/* views.c: checks the caller's tensors and makes data and strides of their buffers. */
+/* ein_views.c: checks the caller's tensors and makes data and strides of their buffers. */
 EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
 
-/* team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
+/* ein_team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
 EIN_API ein_status ein_settle(ein_ctx *ctx);
+EIN_API int ein_processors(void);
 EIN_API int ein_team_size(const ein_config *config);      /* as many threads as are wanted */
 EIN_API size_t ein_team_bytes(int threads);               /* of a pool */
 EIN_API void ein_team_start(ein_ctx *ctx, void *memory);  /* may leave fewer threads */

@@ -4,7 +4,7 @@
  * another that is written. In come borrowed views; the context's data and strides go out, or the first
  * complaint, which names the argument, its label, and the line of the program.
  */
-#include "run_inside.h"
+#include "ein_inside.h"
 
 #include <stdio.h>
 
@@ -38,12 +38,9 @@ static ein_view ein_view_of(ein_ctx *ctx, int buffer, const ein_tensor *tensor) 
 
 /* ---- what is said ---- */
 
-/* "label s", or "dimension 2" where labels have no names. */
-typedef struct ein_axis { char text[64]; } ein_axis;
-
-static ein_axis ein_axis_of(const ein_view *v, int axis) {
+EIN_API ein_axis ein_axis_of(const ein_buffer *b, int axis) {
   ein_axis a;
-  const char *s = v->buffer->labels;
+  const char *s = b->labels;
   int depth = 0, skip = axis, length = 0;
   for (; s && *s && skip; s++) {
     depth += (*s == '(') - (*s == ')');
@@ -67,6 +64,9 @@ static ein_axis ein_axis_of(const ein_view *v, int axis) {
 static ein_status ein_view_shape(const ein_view *v) {
   const ein_tensor *x = v->tensor;
   int ndim = v->buffer->ndim;
+  if (ein_dtype_size(x->dtype) == 0)
+    return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %d, which is none; %s is wanted", (int)x->dtype,
+                      ein_dtype_name(v->buffer->dtype));
   if (x->dtype != v->buffer->dtype)
     return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %s, but %s is wanted", ein_dtype_name(x->dtype),
                       ein_dtype_name(v->buffer->dtype));
@@ -76,7 +76,7 @@ static ein_status ein_view_shape(const ein_view *v) {
   if (ndim > 0 && !x->shape) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its shape is NULL");
   for (int k = 0; k < ndim; k++) {
     if (x->shape[k] == v->shape[k]) continue;
-    ein_axis axis = ein_axis_of(v, k);
+    ein_axis axis = ein_axis_of(v->buffer, k);
     return EIN_REFUSE(v, EIN_ERR_SHAPE, "%s has the extent %lld, but %lld is wanted", axis.text, (long long)x->shape[k],
                       (long long)v->shape[k]);
   }
@@ -113,7 +113,7 @@ static ein_status ein_view_apart(const ein_view *v) {
     for (int k = 0; k < v->buffer->ndim; k++) { /* all of that stride */
       if (v->shape[k] <= 1 || (v->stride[k] < 0 ? -v->stride[k] : v->stride[k]) != least) continue;
       if (least <= reach) {
-        ein_axis axis = ein_axis_of(v, k);
+        ein_axis axis = ein_axis_of(v->buffer, k);
         return EIN_REFUSE(v, EIN_ERR_ARG, "its elements overlap each other: %s has the stride %lld", axis.text,
                           (long long)v->stride[k]);
       }

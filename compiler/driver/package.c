@@ -1,0 +1,157 @@
+/* driver/package.c - a library as a folder: beside the C and its header the runtime's sources, the archive, the manifest,
+ * and what pkg-config and Meson want. Several libraries may share a folder. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+static Leave write_in(Session *s, const char *folder, const char *name, const Buf *b) {
+  return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
+}
+
+/* ---- pkg-config ----------------------------------------------------------------------------- */
+
+/* The archive by its path: -l would find one of the system's first, or hide one (libm.a). pkgconf escapes blanks itself. */
+static void pc_text(Buf *b, const EmitOptions *o, bool openmp) {
+  buf_printf(b,
+             "prefix=${pcfiledir}\n\n"
+             "Name: %s\n"
+             "Description: %s, compiled by ein %s\n"
+             "Version: %s\n"
+             "Cflags: -I${prefix}\n"
+             "Libs: ${prefix}/lib%s.a%s -lm\n",
+             o->prefix, o->source, o->version, o->version, o->prefix, openmp ? " -fopenmp" : "");
+}
+
+/* ---- Meson: a block for each library of the folder ------------------------------------------- */
+
+static const char meson_first[] = "# meson.build of what was compiled by ein";
+static const char meson_block[] = "\n# ---- ";
+
+typedef struct Block { const char *name, *text; } Block;
+typedef VEC(Block) Blocks;
+
+static void meson_string(Buf *b, const char *s) {
+  buf_char(b, '\'');
+  for (; *s; s++) {
+    if (*s == '\'' || *s == '\\') buf_char(b, '\\');
+    buf_char(b, *s);
+  }
+  buf_char(b, '\'');
+}
+
+static const char *block_text(Session *s, const EmitOptions *o, const Compiler *c) {
+  const char *x = o->prefix;
+  Buf b = buf_new(s->arena);
+  buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', '%s.c', name_prefix: '', dependencies: ein_needs, install: true,\n",
+             meson_block, x, x, x, x);
+  buf_str(&b, "  c_args: ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
+  for (uint32_t i = 0; i < c->flags.len; i++) {
+    buf_str(&b, ", ");
+    meson_string(&b, c->flags.at[i]);
+  }
+  buf_printf(&b,
+             "))\n"
+             "%s_dep = declare_dependency(link_with: %s_lib, include_directories: '.', dependencies: ein_needs)\n"
+             "install_headers('%s.h')\n",
+             x, x, x);
+  return b.s;
+}
+
+/* The blocks that stand there already, but for that of this library, and of those that are gone. */
+static void blocks_read(Session *s, const char *folder, const char *text, const char *but, Blocks *out) {
+  Words files = folder_files(s->arena, folder);
+  for (const char *at = strstr(text, meson_block), *next; at; at = next) {
+    const char *name = at + strlen(meson_block);
+    size_t n = strcspn(name, "\n");
+    next = strstr(name, meson_block);
+    Block one = {arena_printf(s->arena, "%.*s", (int)n, name),
+                 next ? arena_printf(s->arena, "%.*s", (int)(next - at), at) : at};
+    const char *source = arena_printf(s->arena, "%s.c", one.name);
+    bool there = false;
+    for (uint32_t i = 0; i < files.len; i++) there |= strcmp(files.at[i], source) == 0;
+    if (there && strcmp(one.name, but) != 0) vec_push(s->arena, *out, one);
+  }
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const Block *)a)->name, ((const Block *)b)->name);
+}
+
+static void meson_text(Buf *b, const EmitOptions *o, const Blocks *all) {
+  buf_printf(b,
+             "%s %s\n"
+             "project('%s', 'c', version: '%s', meson_version: '>=1.0.0',\n"
+             "  default_options: ['c_std=gnu99', 'buildtype=plain', 'warning_level=0'])\n\n"
+             "ein_cc = meson.get_compiler('c')\n"
+             "ein_needs = [dependency('openmp', required: false), ein_cc.find_library('m', required: false)]\n"
+             "install_headers('ein_tensor.h')\n",
+             meson_first, o->version, all->at[0].name, o->version);
+  for (uint32_t i = 0; i < all->len; i++) buf_str(b, all->at[i].text);
+}
+
+static Leave meson_write(Session *s, const EmitOptions *o, const Compiler *c, const char *folder) {
+  const char *path = arena_printf(s->arena, "%s/meson.build", folder), *why;
+  Source *old = source_read(s->arena, path, &why);
+  Blocks all = {0};
+  Buf b = buf_new(s->arena);
+  if (old && strncmp(old->bytes, meson_first, strlen(meson_first)) != 0) {
+    say(s, "%s is left as it is, for ein did not write it: Meson will not find %s there", path, o->prefix);
+    return LEAVE_OK;
+  }
+  vec_push(s->arena, all, ((Block){o->prefix, block_text(s, o, c)}));
+  if (old) blocks_read(s, folder, old->bytes, o->prefix, &all);
+  qsort(all.at, all.len, sizeof *all.at, by_name);
+  meson_text(&b, o, &all);
+  return file_write(s, path, b.s, b.len);
+}
+
+/* ---- what is compiled ------------------------------------------------------------------------ */
+
+static Leave runtime_copy(Session *s, const char *folder, const char *text) {
+  const char *from = runtime_find(s);
+  Words needed;
+  Leave l = from ? runtime_needed(s, from, text, &needed) : LEAVE_MACHINE;
+  for (uint32_t i = 0; !l && i < needed.len; i++) {
+    const char *bytes;
+    size_t len;
+    l = runtime_read(s, from, needed.at[i], &bytes, &len);
+    if (!l) l = file_write(s, arena_printf(s->arena, "%s/%s", folder, needed.at[i]), bytes, len);
+  }
+  return l;
+}
+
+/* Compiled where it stands, from what was written there: nothing else is needed later. */
+static Leave archive_in(Session *s, Compiler *c, const char *folder, const char *prefix) {
+  Words sources = {0};
+  bool made;
+  const char *work = folder_new(s, folder);
+  if (!work) return LEAVE_MACHINE;
+  const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix);
+  const char *archive = arena_printf(s->arena, "%s/lib%s.a", work, prefix);
+  const char *source = arena_printf(s->arena, "%s/%s.c", folder, prefix);
+  vec_push(s->arena, sources, source);
+  Leave l = compiler_run(s, c, MAKE_OBJECT, &sources, NULL, object);
+  if (!l) l = archive_make(s, object, archive, &made);
+  if (!l && !made) say(s, "there is no `ar`: lib%s.a is not made; Meson can build it from what was written", prefix);
+  else if (!l && rename(archive, arena_printf(s->arena, "%s/lib%s.a", folder, prefix)) != 0)
+    l = fail(s, LEAVE_MACHINE, "cannot write %s/lib%s.a: %s", folder, prefix, strerror(errno));
+  folder_remove(s->arena, work);
+  return l;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder) {
+  Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena);
+  emit_c(&text, p, o);
+  emit_manifest(&json, p, o);
+  Leave l = runtime_copy(s, folder, text.s);
+  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
+  if (!l) l = meson_write(s, o, c, folder);
+  if (!l) l = archive_in(s, c, folder, o->prefix);
+  pc_text(&pc, o, c->openmp); /* which is known by now */
+  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# suite: ci
+# The texts of the languages inside, as programs: what is printed runs, and shows the same; what is edited may be wrong.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+O=--flags=-O0
+
+cat >turns.ein <<'END_OF_PROGRAM'
+dim N
+input x[i:N] : f64 = i + 1
+param scale : f64 = 2
+repeat t < 6 until m > 20 {
+  state a[i] = x[i]
+  m = max[i] a[i]
+  h[t,i] = a[i]
+  g[i,t] = m * x[i]
+  next a[i] = scale * a[i]
+}
+output h, g
+output pairs[(i j)] = x[i] * x[j]
+output n = t
+END_OF_PROGRAM
+want 0 "$EIN" run turns.ein -D N=3
+cp out wanted
+shows "h[t:6, i:3] : f64"
+shows "pairs[(i j):9] : f64"
+shows "0.0   0.0   0.0" # places of turns that were not made, everywhere
+want 0 "$EIN" run turns.ein -D N=3 --target=c $O
+cmp -s out wanted || wrong "--target=c shows other outputs"
+want 0 "$EIN" build turns.ein -o turns $O
+want 0 ./turns -D N=3
+cmp -s out wanted || wrong "the program shows other outputs"
+for stop in optimised task loop; do
+  text=turns.$stop
+  [ $stop = optimised ] && text=best.graph
+  want 0 "$EIN" build turns.ein --stop=$stop -o $text
+  want 0 "$EIN" build turns.ein --stop=$stop --roundtrip -o -
+  cmp -s out $text || wrong "--roundtrip changes the $stop"
+  want 0 "$EIN" run $text -D N=3 $O
+  cmp -s out wanted || wrong "$text shows other outputs"
+  want 0 "$EIN" run $text -D N=3 $O x=ones -o all=outs/ -o h=h.npy
+  want 0 "$EIN" bench $text -D N=3 $O --reps 1 --threads 1
+  want 0 "$EIN" plan $text -D N=3
+  want 0 "$EIN" check $text
+  want 2 "$EIN" run $text $O
+  says "no value for dim N"
+  want 2 "$EIN" run $text -D N=3 $O X=ones
+  says "has no input X"
+  want 2 "$EIN" run $text -D N=3 $O -o H=h.npy
+  want 2 "$EIN" build $text -D N=3 -o sized
+  says "has the sizes that its text says"
+done
+want 0 "$EIN" verify best.graph -D N=3 $O
+for text in turns.task turns.loop; do
+  want 2 "$EIN" run $text -D N=3 --target=eval
+  says "past the graph"
+  want 2 "$EIN" verify $text -D N=3
+  says "past the graph"
+  want 2 "$EIN" graph $text
+  want 2 "$EIN" build $text --stop=optimised
+  want 2 "$EIN" run $text -D N=3 --expect
+done
+want 0 "$EIN" build sum.ein --stop=loop -o sum.loop
+want 0 "$EIN" run sum.ein -D N=4 X=iota
+cp out wanted
+want 0 "$EIN" run sum.loop X=iota -D N=4 $O
+cmp -s out wanted || wrong "sum.loop shows other outputs"
+want 2 "$EIN" run sum.loop -D N=4 $O
+says "input X is not given"
+
+# Loops that go wrong take the process with them, but not without a word.
+sed 's/X\[i\])$/X[(i + 100000000000)])/' sum.loop >astray.loop
+cmp -s sum.loop astray.loop && wrong "the text of a loop is not as it was"
+if ! grep -q __asan_init "$EIN"; then # which says more, in its own way
+  want 3 "$EIN" run astray.loop X=iota -D N=4 $O
+  says "internal error in what was compiled: segmentation fault"
+  says "What astray.loop says was done as it stands"
+fi
+finish

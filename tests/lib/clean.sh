@@ -1,0 +1,58 @@
+#!/bin/sh
+# suite: ci
+# What is emitted for every program that is run as a test: the same bytes twice, no word of this machine's folders, and
+# nothing that a compiler warns of, as C and (some) as C++, by each compiler that is here.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+
+cat >told.ein <<'END_OF_PROGRAM'
+# Comparisons whose answers the types tell, values that are no use, names that C has.
+input x[i:8] : u8 = i
+input w[i:8] : i8 = i
+input b[i:8] : bool = i > 3
+input f[i:8] : f32 = i
+input one[k:1] : f64 = 1
+output a[i] = x[i] >= 0
+output e[i] = i64(b[i]) < 2
+output k[i] = u8(w[i]) < 0
+output l[i] = i32(x[i]) >= 0 and i64(x[i]) <= 255
+output o[i:3] = if i >= 0 then 1 else 2
+output p[i] = f[i] / 0
+output q[i] = i64(x[i]) % 0
+output r[i:8] = f[x[i]]
+output s = sum[k] one[k] * one[k]
+output u[k, j:3] = one[k]
+output errno[main:2, int:3] = main - int
+END_OF_PROGRAM
+
+warnings="-Wall -Wextra -Werror -fsyntax-only -I$root/runtime"
+c=
+cxx=
+for one in gcc clang; do command -v $one >/dev/null && c="$c $one"; done
+for one in g++ clang++; do command -v $one >/dev/null && cxx="$cxx $one"; done
+command -v clang >/dev/null || { command -v clang-19 >/dev/null && c="$c clang-19" && cxx="$cxx clang++-19"; }
+checked=0
+
+takes() { # FILE COMMAND...
+  file=$1
+  shift
+  "$@" $warnings "$file" >said 2>&1 || {
+    wrong "$1 warns of $file"
+    head -5 said
+  }
+}
+
+for file in "$work/told.ein" "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/samples/*.ein; do
+  args=$(sed -n '1,3s/^# args: //p' "$file")
+  # shellcheck disable=SC2086
+  "$EIN" build "$file" $args --emit=c -o one.c >said 2>&1 || continue # those that are refused
+  # shellcheck disable=SC2086
+  "$EIN" build "$file" $args --emit=c -o again.c
+  cmp -s one.c again.c || wrong "$file: other bytes the second time"
+  grep -qF "$root" one.c && wrong "$file: a folder of this machine's is in it"
+  for one in $c; do takes one.c $one -std=c99 -Wpedantic; done
+  [ $((checked % 10)) = 0 ] && for one in $cxx; do takes one.c $one -x c++; done
+  checked=$((checked + 1))
+done
+[ $checked -ge 240 ] || wrong "only $checked programs"
+finish

@@ -73,7 +73,7 @@ typedef struct LoopKernel {
 
 /* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
  * the run fails, and says this. */
-typedef struct LoopSite { Str text; Place place; } LoopSite; /* text: "index 2 of E, label tok" */
+typedef struct LoopSite { Str text; Place place; } LoopSite; /* text: "index 2 (label tok) of E, read for Y" */
 
 typedef struct LoopProgram {
   Arena *arena;

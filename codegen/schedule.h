@@ -2,6 +2,7 @@
 #ifndef EIN_SCHEDULE_H
 #define EIN_SCHEDULE_H
 
+#include "c_tables.h"
 #include "loop.h"
 #include "names.h"
 
@@ -18,6 +19,7 @@ typedef struct Sched {
   LoopKernel *k;
   CScope names;
   LoopBody *body;            /* where statements go */
+  Str **labels;              /* of each buffer's axes, NULL where none is known */
   uint32_t *of_buffer;       /* place of each buffer in this kernel, or NOWHERE; `touched` says which to reset */
   VEC(uint32_t) touched;
   uint32_t *of_stage;        /* place of each kept stage, */

@@ -153,8 +153,28 @@ static void vertex_make(Maker *m, EinNode *n) {
   h->buffer = (int32_t)to;
 }
 
-/* A kernel that copies one buffer into another, or into a turn's slice of it. */
-static void copy_make(Maker *m, uint32_t from, uint32_t to, uint32_t turn, uint32_t depth, Place place, int32_t unless) {
+/* What people call axis k of a tensor: what comes out of a loop is called as what went in. NULL: it has no one label. */
+static Str axis_label(const EinNode *n, uint32_t k) {
+  for (;;) {
+    if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
+    else if (n->kind == EIN_STATE) n = n->region->states.at[n->index].init;
+    else if (n->kind == EIN_INPUT && n->fallback) n = n->fallback;
+    else if (n->kind == EIN_STACK) {
+      const EinStack *s = &n->repeat->body->stacks.at[n->index];
+      if (k == s->axis) return n->repeat->body->turn;
+      k -= k > s->axis;
+      n = s->node;
+    } else break;
+  }
+  if (n->kind != EIN_VERTEX || n->merge[k] != 1) return NULL;
+  uint32_t at = 0;
+  for (uint32_t d = 0; d < k; d++) at += n->merge[d];
+  return n->label[at];
+}
+
+/* A kernel that copies one buffer, of the node's value, into another, or into a turn's slice of it. */
+static void copy_make(Maker *m, const EinNode *of, uint32_t to, uint32_t turn, uint32_t depth, Place place, int32_t unless) {
+  uint32_t from = buffer_of(m, of);
   Exprs *x = m->t->exprs;
   const TaskBuffer *b = &m->t->buffers.at[from];
   uint32_t n = b->rank;
@@ -164,7 +184,8 @@ static void copy_make(Maker *m, uint32_t from, uint32_t to, uint32_t turn, uint3
   for (uint32_t k = 0; k < n; k++) {
     index[k] = expr_label(x, k);
     like.merge[k] = 1;
-    label[k] = strings_printf(m->t->strings, "i%u", k + 1);
+    label[k] = axis_label(of, k);
+    if (!label[k]) label[k] = strings_printf(m->t->strings, "i%u", k + 1);
   }
   EinSum sum = {.n_out = n, .n_slot = 1, .acc = b->dtype, .dtype = b->dtype};
   sum.body = expr_read(x, b->dtype, 0, n, index);
@@ -197,7 +218,7 @@ static void states_start(Maker *m, const EinRegion *r, Task *k, Laters *later) {
   for (uint32_t i = 0; i < r->states.len; i++) {
     const EinState *s = &r->states.at[i];
     uint32_t now = buffer_new(m, BUF_WORK, s->node, s->node->name);
-    copy_make(m, buffer_of(m, s->init), now, 0, 0, s->node->place, NONE);
+    copy_make(m, s->init, now, 0, 0, s->node->place, NONE);
     m->held[s->node->id].buffer = (int32_t)now;
     if (s->next == s->node) continue;
     uint32_t next = buffer_new(m, BUF_WORK, s->node, s->node->name);
@@ -236,7 +257,7 @@ static void repeat_make(Maker *m, const EinNode *n) {
   m->list = &k->body;
   list_make(m, r);
   for (uint32_t i = 0; i < later.len; i++)
-    copy_make(m, buffer_of(m, later.at[i].node), later.at[i].to, later.at[i].turn, r->depth, n->place, NONE);
+    copy_make(m, later.at[i].node, later.at[i].to, later.at[i].turn, r->depth, n->place, NONE);
   if (r->stop) k->stop = (int32_t)buffer_of(m, r->stop);
   m->list = outside;
   Results *all = m->held[n->id].results;
@@ -313,7 +334,7 @@ static void outputs_copy(Maker *m) {
   for (uint32_t i = 0; i < m->g->outputs.len; i++) {
     const EinNode *n = m->g->outputs.at[i].node;
     uint32_t to = m->t->outputs.at[i].buffer;
-    if (m->held[n->id].buffer != (int32_t)to) copy_make(m, buffer_of(m, n), to, 0, 0, n->place, NONE);
+    if (m->held[n->id].buffer != (int32_t)to) copy_make(m, n, to, 0, 0, n->place, NONE);
   }
 }
 

@@ -130,8 +130,8 @@ assert N >= 1, "N must be at least 1"
 input x[s:N, d:M] : f32
 input pick[k:M] : i64
 param scale : f32 = 0.5
-T[s,s'] = scale * sum[d] x[s,d] * x[s',d]
-output y[s,d] = sum[s'] T[s,s'] * x[s',d]
+repeat t < 2 { state W[s:N,s':N] = f32(0.5); next W[s,s'] = scale * W[s',s] } # which has to be in memory
+output y[s,d] = x[s,d] * sum[s'] W[s,s']
 output big[s,(d d')] = x[s,d] * x[s,d']
 output z[s,k] = x[s,pick[k]]
 END_OF_PROGRAM
@@ -146,6 +146,9 @@ static void want(m_ctx *c, ein_status got, ein_status st, const char *text) {
   if (got == st && strcmp(m_last_error(c), text) == 0) return;
   printf("%d, wanted %d: %s\n  wanted %s\n", (int)got, (int)st, m_last_error(c), text);
   failed = 1;
+}
+static void like(m_ctx *c, ein_status got, ein_status st, const char *part) {
+  want(c, got, st, strstr(m_last_error(c), part) ? m_last_error(c) : part);
 }
 static void *none(void *user, size_t bytes, size_t alignment) {
   if (bytes > (size_t)1 << 40 || (*(int *)user)-- == 0) return NULL;
@@ -180,13 +183,11 @@ int main(void) {
   want(c, m_plan(c, &(m_sizes){-3, 1}), EIN_ERR_SHAPE, "the size N is -3, which is less than 0");
   want(c, m_plan(c, &(m_sizes){INT64_MAX, 2}), EIN_ERR_SHAPE,
        "x would take more than 2^63 bytes: label s has the extent 9223372036854775807 (m.ein:3)");
-  want(c, m_plan(c, &(m_sizes){(int64_t)1 << 31, 1}), EIN_ERR_SHAPE,
-       "T would take more than 2^63 bytes: label s has the extent 2147483648 (m.ein:6)");
+  like(c, m_plan(c, &(m_sizes){(int64_t)1 << 31, 1}), EIN_ERR_SHAPE, "W would take more than 2^63 bytes: label ");
   want(c, m_plan(c, &(m_sizes){1, (int64_t)1 << 40}), EIN_ERR_SHAPE,
        "the size of dimension 2 of big does not fit 64 bits (m.ein:8)");
-  want(c, m_plan(c, &(m_sizes){(int64_t)1 << 30, 1}), EIN_ERR_SHAPE,
-       "there is more to compute than 64 bits can count with N = 1073741824, M = 1");
-  if (m_plan(c, &(m_sizes){(int64_t)1 << 22, 1}) != EIN_ERR_MEMORY) return puts("no memory"), 1;
+  like(c, m_plan(c, &(m_sizes){(int64_t)1 << 30, 1}), EIN_ERR_SHAPE, "64 bits");
+  like(c, m_plan(c, &(m_sizes){(int64_t)1 << 22, 1}), EIN_ERR_MEMORY, "no memory: the run works in ");
   want(c, m_plan(c, &(m_sizes){3, 4}), EIN_OK, "");
   float x[12], y[12], big[48], z[12];
   int64_t pick[4] = {0, 3, 1, 2}, nm[] = {3, 4}, mm[] = {4}, nmm[] = {3, 16}, bad[2];
@@ -217,9 +218,9 @@ int main(void) {
   TRY(o.y.strides = over, EIN_ERR_ARG, "output y: its elements overlap each other: label s has the stride 3 (m.ein:7)");
   TRY(o.y.strides = apart, EIN_OK, "");
   TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
-  TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");
+  TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 (label d) of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");
   TRY(pick[2] = INT64_MIN, EIN_ERR_INDEX,
-      "index 2 of x, read for z: -9223372036854775808 is out of range, its size is 4 (m.ein:9)");
+      "index 2 (label d) of x, read for z: -9223372036854775808 is out of range, its size is 4 (m.ein:9)");
   TRY(pick[2] = 1, EIN_OK, "");
   m_destroy(c);
   static double memory[8];
@@ -227,8 +228,7 @@ int main(void) {
   if (m_create(&config, &c) != EIN_ERR_ARG) return puts("a workspace that is not aligned"), 1;
   config.workspace = (void *)(((uintptr_t)memory + 63) / 64 * 64), config.workspace_bytes = 1;
   if (m_create(&config, &c)) return 1;
-  if (m_plan(c, &(m_sizes){3, 4}) != EIN_ERR_PLAN || !strstr(m_last_error(c), "the workspace has 1 bytes, but"))
-    failed = 1, puts(m_last_error(c));
+  like(c, m_plan(c, &(m_sizes){3, 4}), EIN_ERR_PLAN, "the workspace has 1 bytes, but ");
   want(c, m_run(c, &in, &out), EIN_ERR_PLAN, "a run comes after a plan");
   m_destroy(c);
   return failed;

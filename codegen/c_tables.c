@@ -243,8 +243,11 @@ static void run_text(Buf *c, const TaskGraph *t, const char *x) {
   buf_printf(c,
              "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
              "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+             "}\n\n"
+             "ein_status %s_again(%s_ctx *ctx) {\n"
+             "  return ein_again(ctx);\n"
              "}\n\n",
-             x, x, x, x);
+             x, x, x, x, x, x);
 }
 
 static void other_text(Buf *c, const char *x) {

@@ -209,6 +209,9 @@ static const struct { const char *note, *text; } functions[] = {
   {"Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
    " * The data of an input that has a default may be NULL. No memory is taken.",
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+  {"The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
+   " * counts. They must still be there.",
+   "ein_status $_again($_ctx *ctx);\n"},
   {"What went wrong in the last call; \"\" if nothing. It stands until the next call.",
    "const char *$_last_error(const $_ctx *ctx);\n"},
   {"From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},

@@ -44,7 +44,7 @@ typedef struct ein_inside {
   ein_config config;
   ein_error error;             /* of the last call */
   ein_plan plan;
-  int threads, planned;
+  int threads, planned, bound; /* bound: the views of the last run, which were in order */
   volatile int cancel;         /* set by any thread */
   volatile int faults;         /* how many; the first one says which: */
   int fault_site;

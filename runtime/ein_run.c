@@ -315,7 +315,7 @@ EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   if (!ctx) return EIN_ERR_ARG;
   ein_inside *in = ctx->inside;
   ein_error_clear(in);
-  in->planned = 0;
+  in->planned = in->bound = 0;
   in->wanted = 0;
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
       ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
@@ -344,15 +344,15 @@ EIN_API ein_status ein_argument_shape(const void *context, int output, int argum
 
 /* ---- running ---- */
 
-EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
-  ein_ctx *ctx = (ein_ctx *)context;
-  if (!ctx) return EIN_ERR_ARG;
-  ein_inside *in = ctx->inside;
+static void ein_run_clear(ein_inside *in) {
   ein_error_clear(in);
   EIN_PUT(&in->cancel, 0);
   EIN_PUT(&in->faults, 0);
-  if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
-  if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
+}
+
+/* With the views that are bound. */
+static ein_status ein_run_bound(ein_ctx *ctx) {
+  ein_inside *in = ctx->inside;
   for (int w = 0; w < in->n_work; w++) {
     int b = in->work[w];
     in->dense[b] = 1;
@@ -363,6 +363,27 @@ EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_te
   if (EIN_GET(&in->faults)) ein_settle(ctx);
   if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
   return in->error.status;
+}
+
+EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  ein_inside *in = ctx->inside;
+  ein_run_clear(in);
+  in->bound = 0;
+  if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
+  in->bound = 1;
+  return ein_run_bound(ctx);
+}
+
+EIN_API ein_status ein_again(void *context) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  ein_inside *in = ctx->inside;
+  ein_run_clear(in);
+  if (!in->bound) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run with views comes first");
+  return ein_run_bound(ctx);
 }
 
 EIN_API const char *ein_last_error(const void *context) {

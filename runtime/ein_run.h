@@ -177,6 +177,7 @@ EIN_API ein_status ein_plan_run(void *ctx, const int64_t *dims);
 EIN_API size_t ein_workspace_bytes(const void *ctx);
 EIN_API ein_status ein_argument_shape(const void *ctx, int output, int argument, int64_t *shape);
 EIN_API ein_status ein_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+EIN_API ein_status ein_again(void *ctx);                         /* with the views of the last run */
 EIN_API const char *ein_last_error(const void *ctx);
 EIN_API void ein_cancel(void *ctx);
 

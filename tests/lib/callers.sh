@@ -83,6 +83,7 @@ int main() {
   config.threads = 2;
   want(c, att_create(&config, &c), EIN_OK, "create");
   want(c, att_run(c, &i, &o), EIN_ERR_PLAN, "run before plan");
+  want(c, att_again(c), EIN_ERR_PLAN, "again before plan");
   n.N = -1;
   want(c, att_plan(c, &n), EIN_ERR_SHAPE, "a negative size");
   n.N = INT64_MAX / 2;
@@ -97,8 +98,12 @@ int main() {
   want(c, att_run(c, &i, &o), EIN_OK, "strided");
   if (far_[0] != 140 || far_[4] != 348 || far_[1] != 60 || far_[5] != 140 || l[3] != 2)
     wrong = 1, std::printf("strided: %g %g %g %g\n", far_[0], far_[4], far_[1], far_[5]);
+  far_[0] = far_[5] = 0;
+  want(c, att_again(c), EIN_OK, "again");
+  if (far_[0] != 140 || far_[5] != 140) wrong = 1, std::printf("again: %g %g\n", far_[0], far_[5]);
   i.K.shape = square;
   want(c, att_run(c, &i, &o), EIN_ERR_SHAPE, "a wrong shape");
+  want(c, att_again(c), EIN_ERR_PLAN, "again, after views were refused");
   i.K.shape = two;
   i.K.dtype = EIN_F64;
   want(c, att_run(c, &i, &o), EIN_ERR_DTYPE, "a wrong dtype");

@@ -434,12 +434,13 @@ void kv_cache(IN(float, x0), IN(float, G), OUT(float, K), OUT(float, x)) {
   memset(K, 0, sizeof(float) * T * D);
   memcpy(x, x0, sizeof(float) * D);
   for (int t = 0; t < T; t++) {
-    float o[D] = {0};
+    float s[T], o[D] = {0};
     for (int u = 0; u < t; u++) {
-      float s = 0;
-      for (int h = 0; h < D; h++) s += K[u * D + h] * x[h];
-      for (int h = 0; h < D; h++) o[h] += s * K[u * D + h];
+      s[u] = 0;
+      for (int h = 0; h < D; h++) s[u] += K[u * D + h] * x[h];
     }
+    for (int u = 0; u < t; u++)
+      for (int h = 0; h < D; h++) o[h] += s[u] * K[u * D + h];
     for (int h = 0; h < D; h++) {
       K[t * D + h] = x[h];
       x[h] = 0.1f * G[t * D + h] + 0.01f * o[h];

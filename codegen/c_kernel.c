@@ -180,6 +180,13 @@ static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, x->name->s, (long long)x->dim[0]->i);
 }
 
+static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_str(p->out, "EIN_FETCH(&");
+  c_element(p, s->place, s->n_at, s->at);
+  buf_str(p->out, ");\n");
+}
+
 static void body_print(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -192,6 +199,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_VAR: var_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
     case LOOP_TURN: turn_print(p, s, depth); break;
+    case LOOP_FETCH: fetch_print(p, s, depth); break;
     }
   }
 }

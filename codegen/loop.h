@@ -40,7 +40,8 @@ typedef enum {
   LOOP_LET,                  /* a register that keeps this one value */
   LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
   LOOP_STORE,
-  LOOP_TURN                  /* a small square array is transposed where it is */
+  LOOP_TURN,                 /* a small square array is transposed where it is */
+  LOOP_FETCH                 /* a buffer's element is wanted soon: the machine may bring it near */
 } LoopKind;
 
 typedef struct LoopStmt LoopStmt;
@@ -54,8 +55,8 @@ struct LoopStmt {
   int64_t step;
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, VAR, STORE, TURN */
-  uint32_t n_at;             /* STORE: the place's rank, and */
+  uint32_t place;            /* LET, VAR, STORE, TURN, FETCH */
+  uint32_t n_at;             /* STORE, FETCH: the place's rank, and */
   const Expr **at;           /*   where */
   const Expr *value;         /* LET, VAR, STORE: of the place's dtype */
 };

@@ -261,6 +261,16 @@ static void check_turn(Check *c, const LoopStmt *s) {
   if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
 }
 
+static void check_fetch(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is fetched", name_of(x));
+  if (s->n_at != x->rank || (s->n_at && !s->at))
+    fail(c, "%s has rank %u and is fetched with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is fetched", s->at[i], DT_I64);
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
@@ -268,7 +278,7 @@ static void check_fields(Check *c, const LoopStmt *s) {
   if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
   if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -286,6 +296,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_VAR: check_made(c, s); break;
     case LOOP_STORE: check_store(c, s); break;
     case LOOP_TURN: check_turn(c, s); break;
+    case LOOP_FETCH: check_fetch(c, s); break;
     default: fail(c, "a statement is of no kind");
     }
   }

@@ -110,6 +110,13 @@ static void print_turn(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
+static void print_fetch(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "fetch ");
+  print_place(p, s->place);
+  print_exprs(p, s->n_at, s->at);
+  buf_char(p->out, '\n');
+}
+
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
@@ -120,6 +127,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_if(p, s, level);
     else if (s->kind == LOOP_TURN)
       print_turn(p, s);
+    else if (s->kind == LOOP_FETCH)
+      print_fetch(p, s);
     else
       print_simple(p, s);
   }

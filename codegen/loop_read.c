@@ -252,6 +252,13 @@ static bool line_turn(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
+static bool line_fetch(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_FETCH);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
 static bool read_store(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STORE);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
@@ -320,7 +327,7 @@ typedef struct Line {
 static const Line lines[] = {
     {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
     {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
-    {"turn", KERNEL | BLOCK, line_turn},
+    {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
     {"note", KERNEL, line_note},       {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
     {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},

@@ -56,6 +56,7 @@ LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *turn_add(Sched *s, uint32_t place);
+LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
 /* Statements go into `to` until the returned body is put back. */
 LoopBody *into(Sched *s, LoopBody *to);
 
@@ -188,6 +189,8 @@ typedef struct SweepPart {
   bool blocked;              /*   it has lanes for each block */
 } SweepPart;
 
+typedef struct SweepFetch { Env *e; const Expr *read; } SweepFetch; /* of a stage, over its labels */
+
 typedef struct Sweep Sweep;
 struct Sweep {
   Sched *s;
@@ -200,9 +203,14 @@ struct Sweep {
   void (*map)(Sweep *w, uint32_t part);    /*   makes a map's value and puts it where it belongs */
   void (*after)(Sweep *w);                 /*   behind all parts; NULL: nothing */
   void *env;                 /* theirs */
+  uint32_t row;              /* label whose next value is the next row, of which something is fetched; NOWHERE: none */
+  uint32_t n_fetch;
+  SweepFetch *fetch;
   int64_t width;             /* lanes */
 };
 
+/* Reads of a stage whose next row is worth fetching while this one is at hand, if `row` is the label of rows. */
+void sweep_fetches(Sweep *w, const StagePlan *p, Env *e);
 /* How many lanes a reduction wants along its innermost label; 0: none. */
 int64_t lanes_width(Sched *s, const StagePlan *p);
 /* The loops of all parts; results of reductions are there behind them. A predicate is allowed to one that is alone, and

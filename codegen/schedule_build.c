@@ -93,6 +93,14 @@ LoopStmt *turn_add(Sched *s, uint32_t place) {
   return st;
 }
 
+LoopStmt *fetch_add(Sched *s, const Expr *read) {
+  LoopStmt *st = stmt_add(s, LOOP_FETCH);
+  st->place = (uint32_t)read->i;
+  st->n_at = read->n;
+  st->at = arena_copy(s->arena, read->arg, read->n * sizeof *read->arg);
+  return st;
+}
+
 LoopBody *into(Sched *s, LoopBody *to) {
   LoopBody *was = s->body;
   s->body = to;

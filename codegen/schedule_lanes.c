@@ -4,10 +4,16 @@
  * do so for each block, and never run in one long chain; how long a block is, depends on sizes alone. */
 #include "schedule.h"
 
+#include <math.h>
+
 enum {
   BLOCK = 2048,              /* points of a float sum that go into the lanes before these are folded */
   VECTORS = 4,               /* registers that hold one reduction's lanes: as many chains as additions are deep */
-  VECTORS_MOST = 16          /*   and those of all reductions of a sweep */
+  VECTORS_MOST = 16,         /*   and those of all reductions of a sweep */
+  LINE = 64,                 /* bytes that come near together */
+  ROW_LEAST = 2048,          /* bytes of a row that is fetched ahead */
+  ROW_MOST = 32768,
+  ROWS_BYTES = 1 << 20       /* and of all of them */
 };
 
 /* ---- what a part wants ------------------------------------------------------------------------------------ */
@@ -15,6 +21,14 @@ enum {
 static const EinSum *sum_of(const SweepPart *q) { return q->p->stage->sum; }
 static bool reduces(const SweepPart *q) { return sum_of(q)->reducer != RED_NONE; }
 static bool is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
+
+static bool red_is_extreme(const EinSum *sum) {
+  Op op = red_op(sum);
+  return op == OP_MAX || op == OP_MIN || op == OP_FMAX || op == OP_FMIN;
+}
+
+/* Of an extreme: the most, not the least. */
+static bool red_most(const EinSum *sum) { return red_op(sum) == OP_MAX || red_op(sum) == OP_FMAX; }
 
 /* What lanes hold. Halves that are only compared are as good as floats, and need no rounding. */
 static DType lane_dtype(const EinSum *sum) {
@@ -103,6 +117,17 @@ static void accs_open(Sweep *w, bool blocked) {
   }
 }
 
+/* Lanes never hold NaN. */
+static bool passes_nan(const EinSum *sum) {
+  return dtype_is_float(sum->acc) && (sum->reducer == RED_FMAX || sum->reducer == RED_FMIN);
+}
+
+/* The better of two; where b is NaN, a. */
+static const Expr *extreme_of(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  const Expr *pick[3] = {expr_op2(s->x, red_most(sum) ? OP_GT : OP_LT, b, a), b, a};
+  return expr_op(s->x, OP_SELECT, 3, pick);
+}
+
 /* ---- at a point ---------------------------------------------------------------------------------------------- */
 
 /* The place of the point that is `base` along the innermost label. */
@@ -118,10 +143,10 @@ static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
 static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
-  bool most = sum->reducer == RED_ARGMAX;
+  bool most = red_most(sum);
   const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)), *at = let(s, "was", lane(s, q->at, l));
   const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
-  if (dtype_is_float(lane_dtype(sum))) {
+  if (dtype_is_float(sum->acc)) {
     const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
     hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
   }
@@ -140,7 +165,9 @@ static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr
     return;
   }
   if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both sides are there, so `and` and `or` are no branches */
-  lane_store(s, q->acc, l, red_combine(s, sum, lane(s, q->acc, l), value));
+  const Expr *acc = lane(s, q->acc, l);
+  if (passes_nan(sum)) lane_store(s, q->acc, l, extreme_of(s, sum, acc, let(s, "v", value)));
+  else lane_store(s, q->acc, l, red_combine(s, sum, acc, value));
 }
 
 /* All parts at base + l of the innermost label. */
@@ -157,12 +184,67 @@ static void point(Sweep *w, const Expr *base, const Expr *l) {
   if (w->after) w->after(w);
 }
 
+/* ---- the row after this one ------------------------------------------------------------------------------------ */
+
+static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
+  return leaf;
+}
+
+/* A row is not so short that it lies where the last one's neighbours were fetched, nor so long that the first of it is
+ * gone when it is wanted; and there are more of them than a cache holds anyway. */
+static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
+  double row = (double)dtype_size(b->dtype), all = row;
+  for (uint32_t k = 0; k < w->n_loop; k++) row *= (double)p->size[w->loop[k]];
+  for (uint32_t k = 0; k < b->rank; k++) all *= b->dim[k]->kind == EX_INT ? (double)b->dim[k]->i : 1e6;
+  return row >= (double)ROW_LEAST && row <= (double)ROW_MOST && all >= (double)ROWS_BYTES;
+}
+
+void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
+  Sched *s = w->s;
+  const EinSum *sum = p->stage->sum;
+  if (w->row == NOWHERE || sum->where || sum->domain) return;
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  expr_map(s->x, sum->body, leaf_fetch, (void *)read);
+  SweepFetch *was = w->fetch;
+  w->fetch = NEW_ARRAY(s->arena, SweepFetch, w->n_fetch + sum->n_slot + 1);
+  for (uint32_t k = 0; k < w->n_fetch; k++) w->fetch[k] = was[k];
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    TaskSlot slot = p->stage->slot[a];
+    if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT) continue;
+    if (row_fits(w, p, &s->t->buffers.at[slot.index])) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
+  }
+}
+
+/* What the next row has here, a line of the cache after the other. */
+static void row_fetch(Sweep *w, const Expr *base) {
+  Sched *s = w->s;
+  uint32_t last = w->loop[w->n_loop - 1];
+  if (!w->n_fetch) return;
+  const Expr *row = w->label[w->row], *end = ex_sub(s, w->part[0].p->stage->bound[w->row], ex_int(s, 1));
+  VEC(const Expr *) met = {0};
+  w->label[w->row] = ex_min(s, ex_add(s, row, ex_int(s, 1)), end);
+  for (uint32_t k = 0; k < w->n_fetch; k++)
+    for (int64_t l = 0; l < w->width; l += LINE / dtype_size((DType)w->fetch[k].read->dtype)) {
+      w->label[last] = ex_add(s, base, ex_int(s, l));
+      const Expr *read = ex_of(w->fetch[k].e, w->fetch[k].read);
+      bool known = !map_find(&s->safe, read);
+      for (uint32_t i = 0; i < met.len; i++) known |= met.at[i] == read;
+      if (known) continue;
+      vec_push(s->arena, met, read);
+      fetch_add(s, read);
+    }
+  w->label[w->row] = row;
+}
+
 /* From lo to hi of the innermost label: whole widths, then what is left in as many lanes. */
 static void span(Sweep *w, const Expr *lo, const Expr *hi) {
   Sched *s = w->s;
   const Expr *width = ex_int(s, w->width);
   uint32_t v = var_new(s, w->part[0].p->stage->label[w->loop[w->n_loop - 1]], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, w->width - 1)), w->width, BIND_SEQ)->body);
+  row_fetch(w, var_read(s, v));
   point(w, var_read(s, v), lanes_open(s, width));
   into(s, was);
   if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % w->width == 0) return;
@@ -196,31 +278,63 @@ static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   }
 }
 
+typedef struct Fold { uint32_t from, to, bad; } Fold; /* lanes to begin with, where they go on, and where NaN is noted */
+
+/* One part's lanes l and far become one. NaN is asked for once, and then handed on as a number: that is short, and the lanes
+ * of each half wait for those of the one before. */
+static void half_fold(Sched *s, const SweepPart *q, const Fold *f, bool first, const Expr *l, const Expr *far) {
+  uint32_t from = first ? f->from : f->to;
+  const Expr *a = lane(s, from, l), *b = lane(s, from, far);
+  if (f->bad != NOWHERE) {
+    const Expr *x = first ? expr_cast(s->x, DT_I32, expr_op1(s->x, OP_ISNAN, a)) : lane(s, f->bad, l);
+    const Expr *y = first ? expr_cast(s->x, DT_I32, expr_op1(s->x, OP_ISNAN, b)) : lane(s, f->bad, far);
+    lane_store(s, f->bad, l, expr_op2(s->x, OP_MAX, x, y));
+  }
+  bool extreme = dtype_is_float(sum_of(q)->acc) && red_is_extreme(sum_of(q));
+  lane_store(s, f->to, l, extreme ? extreme_of(s, sum_of(q), a, b) : red_combine(s, sum_of(q), a, b));
+}
+
+static Fold fold_begin(Sweep *w, const SweepPart *q) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  Fold f = {q->acc, q->acc, NOWHERE};
+  if (is_arg(sum)) f.to = lanes_new(s, "top", lane_dtype(sum), w->width / 2, NULL);
+  if (red_is_extreme(sum) && dtype_is_float(sum->acc) && !passes_nan(sum)) f.bad = lanes_new(s, "bad", DT_I32, w->width / 2, NULL);
+  return f;
+}
+
+static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
+  Sched *s = w->s;
+  const Expr *zero = ex_int(s, 0);
+  if (f->bad != NOWHERE) {
+    const Expr *any = expr_op2(s->x, OP_NE, lane(s, f->bad, zero), expr_int(s->x, DT_I32, 0)), *value = lane(s, f->to, zero);
+    const Expr *pick[3] = {any, expr_real(s->x, (DType)value->dtype, NAN), value};
+    lane_store(s, f->to, zero, expr_op(s->x, OP_SELECT, 3, pick));
+  }
+  if (is_arg(sum_of(q))) places_fold(w, q, f->to);
+}
+
 /* Lane 0 of each becomes its lanes taken together, in a fixed tree. */
 static void fold(Sweep *w, bool blocked) {
   Sched *s = w->s;
+  Fold *f = NEW_ARRAY(s->arena, Fold, w->n);
   bool any = false;
-  for (uint32_t i = 0; i < w->n; i++) any |= reduces(&w->part[i]) && w->part[i].blocked == blocked;
-  if (!any) return;
-  uint32_t *to = NEW_ARRAY(s->arena, uint32_t, w->n + 1); /* argmax keeps its lanes, and goes on elsewhere */
   for (uint32_t i = 0; i < w->n; i++) {
-    const SweepPart *q = &w->part[i];
-    to[i] = q->acc;
-    if (reduces(q) && is_arg(sum_of(q)) && !blocked) to[i] = lanes_new(s, "top", lane_dtype(sum_of(q)), w->width / 2, NULL);
+    if (!reduces(&w->part[i]) || w->part[i].blocked != blocked) continue;
+    f[i] = fold_begin(w, &w->part[i]);
+    any = true;
   }
+  if (!any) return;
   LoopBody *was = s->body;
   for (int64_t half = w->width / 2; half >= 1; half /= 2) {
     const Expr *l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0), *far = ex_add(s, l, ex_int(s, half));
-    for (uint32_t i = 0; i < w->n; i++) {
-      const SweepPart *q = &w->part[i];
-      if (!reduces(q) || q->blocked != blocked) continue;
-      uint32_t from = half == w->width / 2 ? q->acc : to[i];
-      lane_store(s, to[i], l, red_combine(s, sum_of(q), lane(s, from, l), lane(s, from, far)));
-    }
+    for (uint32_t i = 0; i < w->n; i++)
+      if (reduces(&w->part[i]) && w->part[i].blocked == blocked)
+        half_fold(s, &w->part[i], &f[i], half == w->width / 2, l, far);
     into(s, was);
   }
   for (uint32_t i = 0; i < w->n; i++)
-    if (reduces(&w->part[i]) && is_arg(sum_of(&w->part[i])) && !blocked) places_fold(w, &w->part[i], to[i]);
+    if (reduces(&w->part[i]) && w->part[i].blocked == blocked) fold_end(w, &w->part[i], &f[i]);
 }
 
 /* ---- the loops -------------------------------------------------------------------------------------------------- */

@@ -158,7 +158,9 @@ static const Expr *reduce_arg(Sched *s, const StagePlan *p, Env *e) {
 /* Lanes along the innermost reduced label. */
 static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e) {
   SweepPart part = {.p = p, .e = e};
-  Sweep w = {.s = s, .n = 1, .part = &part, .n_loop = p->n_red, .loop = p->red, .label = e->label};
+  Sweep w = {.s = s, .n = 1, .part = &part, .n_loop = p->n_red, .loop = p->red, .label = e->label, .row = NOWHERE};
+  if (p->n_order) w.row = p->order[p->n_order - 1];
+  sweep_fetches(&w, p, e);
   sweep_loops(&w);
   return part.result;
 }

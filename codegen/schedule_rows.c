@@ -342,6 +342,17 @@ static void point_after(Sweep *w) {
   for (uint32_t k = 0; k < g->r->n; k++) w->s->value[k] = NULL;
 }
 
+/* No reduction over these points comes later than stage i's sweep, and there is one in it. */
+static bool is_last(const Rows *r, uint32_t i) {
+  bool some = false;
+  for (uint32_t k = 0; k < r->n; k++) {
+    if (is_map(&r->at[k]) || !same_points(r, i, k)) continue;
+    if (r->at[k].level > r->at[i].level) return false;
+    some |= r->at[k].level == r->at[i].level;
+  }
+  return some;
+}
+
 /* All stages of this level that go over the points of stage i, with it. */
 static void sweep_make(Rows *r, uint32_t i, bool *done) {
   Sched *s = r->s;
@@ -358,6 +369,12 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
   w.n_loop = is_map(&r->at[i]) ? p->n_order : p->n_red;
   w.loop = is_map(&r->at[i]) ? p->order : p->red;
   w.before = part_before, w.map = part_map, w.after = point_after, w.env = &g;
+  w.row = NOWHERE;
+  if (s->outer && is_last(r, i)) {
+    w.row = s->outer - 1;
+    for (uint32_t k = 0; k < r->n; k++)
+      if (same_points(r, i, k)) sweep_fetches(&w, &r->at[k].p, &r->at[k].e);
+  }
   sweep_loops(&w);
   for (uint32_t k = 0; k < w.n; k++)
     if (w.part[k].result) result_store(s, w.part[k].p->stage, w.part[k].e, w.part[k].result);

@@ -18,6 +18,13 @@
 #define EIN_INLINE static inline
 #endif
 
+/* What lies there is wanted soon. */
+#if defined(__GNUC__)
+#define EIN_FETCH(at) __builtin_prefetch(at)
+#else
+#define EIN_FETCH(at) ((void)(at))
+#endif
+
 /* ---- integers: two's complement; // floors, % has the divisor's sign; by 0 gives 0 ----
  *
  * W is a signed type that the operation is done in, U its unsigned one, which wraps. W may be wider
@@ -78,11 +85,11 @@ float lgammaf_r(float x, int *sign);
 #define EIN_REAL(n, T, f, ln2)                                                                     \
   EIN_INLINE T ein_max_##n(T a, T b) {                                                             \
     T m = b > a ? b : a; /* a where it is NaN; so only b is asked, and a chain of these is short */ \
-    return b != b ? b : m;                                                                         \
+    return b == b ? m : b;                                                                         \
   }                                                                                                \
   EIN_INLINE T ein_min_##n(T a, T b) {                                                             \
     T m = b < a ? b : a;                                                                           \
-    return b != b ? b : m;                                                                         \
+    return b == b ? m : b;                                                                         \
   }                                                                                                \
   EIN_INLINE T ein_fmax_##n(T a, T b) { return ((a > b) | (b != b)) ? a : b; }                     \
   EIN_INLINE T ein_fmin_##n(T a, T b) { return ((a < b) | (b != b)) ? a : b; }                     \

@@ -85,6 +85,7 @@ static const char full[] =
     "  loops i j l k u\n"
     "  for i < $N thread {\n"
     "    let v = within(tok[i], $N, 0)\n"
+    "    fetch X[v[], 63]\n"
     "    var acc = 0.0:f32\n"
     "    var row\n"
     "    var far\n"
@@ -177,6 +178,9 @@ static const Break breaks[] = {
     {"y[i] = f32(far[i])", "y[i] = far[i]", "kernel y: what is stored is f64 and not f32"},
     {"y[i] = f32(far[i])", "y[] = f32(far[i])", "kernel y: y has rank 1 and is stored to with 0 indices"},
     {"y[i] = f32(far[i])", "y[1.5] = f32(far[i])", "kernel y: an index of a store is f64 and not i64"},
+    {"fetch X[v[], 63]", "fetch X[v[]]", "kernel y: X has rank 2 and is fetched with 1 indices"},
+    {"fetch X[v[], 63]", "fetch X[v[], 1.5]", "kernel y: an index of what is fetched is f64 and not i64"},
+    {"fetch X[v[], 63]", "fetch acc[3]", "kernel y: acc is no buffer and is fetched"},
     {"y[i] = f32(far[i])", "s[] = f32(far[i])", "kernel y: s is stored to where it is not there"},
     {"y[i] = f32(far[i])", "v[] = 3", "kernel y: v is stored to and keeps one value"},
     {"    var row\n", "", "kernel y: row is stored to where it is not there"},
@@ -184,8 +188,8 @@ static const Break breaks[] = {
     {"    var row\n", "    var X\n", "kernel y: X is a buffer and does not come to be"},
     {"    var row\n", "    var row = 1\n", "kernel y: row is i64 and not f32"},
     {"    var row\n", "    let row = 1.0:f32\n", "kernel y: row is no scalar register"},
-    {"  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    var acc = 0.0:f32\n",
-     "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n", "kernel y: acc is stored to by many threads"},
+    {"  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n    var acc = 0.0:f32\n",
+     "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n", "kernel y: acc is stored to by many threads"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, 2)", "kernel y: `within` says what no site says"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, i)", "kernel y: `within` says what no site says"},
     {"@t0", "@t1", "kernel y: loop variable of depth 1 in 1 repeats"},

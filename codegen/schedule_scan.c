@@ -1,11 +1,20 @@
 /* codegen/schedule_scan.c - reductions that go a little further at each point than at the one before it:
  * C[s] = sum[t where t <= s] X[t]. One label, q, moves one bound of the reduced label r, always the same way, and what is
  * reduced does not look at q: so q goes step by step, only the points that are new are taken, and the loops are as long
- * as Q + R, not Q times R. */
+ * as Q + R, not Q times R.
+ *
+ * Where the bound moves by one with q, it is known in advance between which steps there is one point more at each: there
+ * the loop has no other one inside. Float sums take points in groups then, each of which has its own running sums, so
+ * that only one addition of a group waits for the group before. */
+#include "../compiler/expr/prove.h"
 #include "schedule.h"
 
 enum {
   BLOCK = 1024,              /* long float sums: so many points go into `part` before it is added to `tot` */
+  GROUP = 8,                 /* points whose own sums are known before what came before them is added, */
+  CHAIN = 4,                 /*   each of them after at most so many others */
+  FILL = 64,                 /* points that are computed in lanes before they are added up, */
+  FILL_OPS = 6,              /*   where one is more than so many operations */
   NO_LABEL = -1
 };
 
@@ -130,24 +139,29 @@ static void cell_set(Scan *c, uint32_t place, const Expr *l, const Expr *value) 
 
 /* ---- a point --------------------------------------------------------------------------------------------- */
 
-/* What part has goes to tot where a block begins. */
-static void part_end(Scan *c) {
+/* What part has goes to tot. */
+static void part_flush(Scan *c) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
-  const Expr *l, *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->r], ex_int(s, BLOCK));
-  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
-  lanes_open(c, &l);
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
   cell_set(c, c->tot, l, red_combine(s, sum, cell(c, c->tot, l), cell(c, c->part, l)));
   cell_set(c, c->part, l, red_identity(s, sum));
   into(s, was);
 }
 
-static void point_take(Scan *c) {
+static void part_end(Scan *c) { /* where a block begins */
+  Sched *s = c->s;
+  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->r], ex_int(s, BLOCK));
+  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
+  part_flush(c);
+  into(s, was);
+}
+
+/* One more value for lane l. */
+static void value_take(Scan *c, const Expr *l, const Expr *value) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
-  const Expr *l;
-  LoopBody *was = lanes_open(c, &l);
-  const Expr *value = ex_shared(s, ex_of(c->e, sum->body));
   bool twice = sum->reducer == RED_MONOID; /* its function may use an argument twice */
   if (twice) {
     uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
@@ -156,36 +170,259 @@ static void point_take(Scan *c) {
   }
   const Expr *next = red_combine(s, sum, cell(c, c->part, l), value);
   cell_set(c, c->part, l, twice ? ex_shared(s, next) : next);
+}
+
+/* What lane l has so far. */
+static const Expr *lane_sum(Scan *c, const Expr *l) {
+  const Expr *part = cell(c, c->part, l);
+  return c->blocked ? red_combine(c->s, c->p->stage->sum, cell(c, c->tot, l), part) : part;
+}
+
+static void value_give(Scan *c) {
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  result_store(c->s, c->p->stage, c->e, expr_cast(c->s->x, c->p->stage->sum->dtype, lane_sum(c, l)));
+  into(c->s, was);
+}
+
+static void point_take(Scan *c) {
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body)));
+  into(c->s, was);
+}
+
+/* The points from lo to hi. */
+static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
+  Sched *s = c->s;
+  uint32_t v = var_new(s, c->p->stage->label[c->r], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  c->e->label[c->r] = var_read(s, v);
+  if (c->blocked) part_end(c);
+  point_take(c);
   into(s, was);
 }
 
 /* The points that this q has and the one before it had not. */
 static void points_take(Scan *c) {
   Sched *s = c->s;
-  const TaskStage *st = c->p->stage;
   const Expr *at = scalar_read(s, c->at), *to = ex_of(c->e, c->end_moves ? c->hi : c->lo);
   uint32_t end = place_own(s, NULL, "end", DT_I64, 0, NULL);
   let_add(s, end, c->end_moves ? ex_max(s, at, to) : ex_min(s, at, to));
   to = scalar_read(s, end);
-  uint32_t v = var_new(s, st->label[c->r], "r");
-  LoopBody *was = s->body;
-  into(s, &for_add(s, v, c->end_moves ? at : to, c->end_moves ? to : at, 1, BIND_SEQ)->body);
-  c->e->label[c->r] = var_read(s, v);
-  if (c->blocked) part_end(c);
-  point_take(c);
-  into(s, was);
+  points_loop(c, c->end_moves ? at : to, c->end_moves ? to : at);
   store_add(s, c->at, 0, NULL, to);
 }
 
-static void value_give(Scan *c) {
+/* ---- one point more at each step ---------------------------------------------------------------------------- */
+
+typedef struct Run {
+  Scan *c;
+  const Expr *first;         /* the point at step 0, were there one; the next ones follow, upwards or downwards */
+  const Expr *from, *to;     /* steps at which there is one */
+  uint32_t fill;             /* the points of a block, computed; NOWHERE: each where it is taken */
+} Run;
+
+/* What of the moving bound stays (NULL: nothing), and what goes by one with each step; false if it is not so. */
+static bool bound_split(const Scan *c, const Expr *e, const Expr **still, const Expr **moves) {
+  int64_t slope;
+  Op op = c->end_moves ? OP_MIN : OP_MAX;
+  if (e->kind == EX_OP && e->op == op)
+    return bound_split(c, e->arg[0], still, moves) && bound_split(c, e->arg[1], still, moves);
+  if (!ex_slope(e, c->q, &slope) || slope > 1 || slope < -1) return false;
+  const Expr **to = slope ? moves : still;
+  *to = *to ? expr_op2(c->s->x, op, *to, e) : e;
+  return true;
+}
+
+static bool at_most(Sched *s, const Expr *a, const Expr *b) { /* false where that is not known */
+  const Expr *d = expr_normal(s->x, ex_sub(s, b, a));
+  return d->kind == EX_INT && d->i >= 0;
+}
+
+/* e, or lo or hi where it is outside of these: lo <= hi. */
+static const Expr *between(Sched *s, const Expr *lo, const Expr *e, const Expr *hi) {
+  e = expr_normal(s->x, e);
+  if (at_most(s, e, lo)) return lo;
+  if (at_most(s, hi, e)) return hi;
+  return ex_min(s, hi, at_most(s, lo, e) ? e : ex_max(s, lo, e));
+}
+
+static const Expr *limit(Sched *s, const char *name, const Expr *e) {
+  return e->kind == EX_DIM ? e : named(s, NULL, name, e);
+}
+
+static void step_set(Scan *c, const Expr *i) {
   Sched *s = c->s;
-  const EinSum *sum = c->p->stage->sum;
+  const Expr *last = ex_sub(s, c->p->stage->bound[c->q], ex_int(s, 1));
+  c->e->label[c->q] = c->backwards ? ex_sub(s, last, i) : i;
+}
+
+static void point_set(const Run *r, const Expr *i) {
+  Scan *c = r->c;
+  step_set(c, i);
+  c->e->label[c->r] = c->end_moves ? ex_add(c->s, r->first, i) : ex_sub(c->s, r->first, i);
+}
+
+static LoopBody *steps_open(Scan *c, const Expr *lo, const Expr *hi, int64_t by, const Expr **i) {
+  uint32_t v = var_new(c->s, c->backwards ? NULL : c->p->stage->label[c->q], "i");
+  *i = var_read(c->s, v);
+  return into(c->s, &for_add(c->s, v, lo, hi, by, BIND_SEQ)->body);
+}
+
+/* Steps without a new point. */
+static void steps_give(Scan *c, const Expr *lo, const Expr *hi) {
+  const Expr *i;
+  if (at_most(c->s, hi, lo)) return;
+  LoopBody *was = steps_open(c, lo, hi, 1, &i);
+  step_set(c, i);
+  value_give(c);
+  into(c->s, was);
+}
+
+static const Expr *run_value(const Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
+  const Expr *at = ex_sub(c->s, i, block);
+  point_set(r, i);
+  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body));
+}
+
+/* What step i comes to; the value of the accumulator's dtype. */
+static void run_give(const Run *r, const Expr *i, const Expr *block, const Expr *value) {
+  Scan *c = r->c;
+  const Expr *at = ex_sub(c->s, i, block);
+  point_set(r, i);
+  if (r->fill != NOWHERE) store_add(c->s, r->fill, 1, &at, value);
+  else result_store(c->s, c->p->stage, c->e, expr_cast(c->s->x, c->p->stage->sum->dtype, value));
+}
+
+static void run_step(Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
   const Expr *l;
   LoopBody *was = lanes_open(c, &l);
-  const Expr *value = cell(c, c->part, l);
-  if (c->blocked) value = red_combine(s, sum, cell(c, c->tot, l), value);
-  result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, value));
+  value_take(c, l, run_value(r, i, block));
+  run_give(r, i, block, lane_sum(c, l));
+  into(c->s, was);
+}
+
+static const Expr *letted(Scan *c, const char *name, const Expr *value) {
+  uint32_t place = place_own(c->s, NULL, name, c->p->stage->sum->acc, 0, NULL);
+  let_add(c->s, place, value);
+  return scalar_read(c->s, place);
+}
+
+/* GROUP steps from i on: running sums of CHAIN points each, then what each of those stands on. */
+static void group_step(Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *own[GROUP], *before = scalar_read(s, c->part), *whole = NULL;
+  for (int64_t k = 0; k < GROUP; k++) {
+    const Expr *value = run_value(r, ex_add(s, i, ex_int(s, k)), block);
+    own[k] = letted(c, "p", k % CHAIN ? red_combine(s, sum, own[k - 1], value) : value);
+  }
+  if (c->blocked) before = red_combine(s, sum, scalar_read(s, c->tot), before);
+  for (int64_t k = 0; k < GROUP; k++) {
+    if (k % CHAIN == 0) {
+      const Expr *chain = own[k + CHAIN - 1];
+      before = letted(c, "before", k ? red_combine(s, sum, before, own[k - 1]) : before);
+      whole = whole ? red_combine(s, sum, whole, chain) : chain;
+    }
+    run_give(r, ex_add(s, i, ex_int(s, k)), block, red_combine(s, sum, before, own[k]));
+  }
+  store_add(s, c->part, 0, NULL, red_combine(s, sum, scalar_read(s, c->part), whole));
+}
+
+/* Steps from lo to hi, in groups where sums are the better for it: an addition of floats takes as long as several others. */
+static void run_span(Run *r, const Expr *lo, const Expr *hi, const Expr *block) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *i;
+  LoopBody *was = s->body;
+  if (c->v == NO_LABEL && dtype_is_float(sum->acc) && (sum->reducer == RED_SUM || sum->reducer == RED_PROD)) {
+    const Expr *n = ex_sub(s, hi, lo);
+    steps_open(c, lo, ex_sub(s, hi, ex_int(s, GROUP - 1)), GROUP, &i);
+    group_step(r, i, block);
+    into(s, was);
+    n = expr_normal(s->x, n);
+    if (n->kind == EX_INT && n->i % GROUP == 0) return;
+    lo = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, GROUP)));
+  }
+  steps_open(c, lo, hi, 1, &i);
+  run_step(r, i, block);
   into(s, was);
+}
+
+/* One side of a block that is filled, in lanes: the points go in, or what they come to goes out. */
+static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  uint32_t v = var_new(s, NULL, "l");
+  const Expr *l = var_read(s, v);
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR)->body);
+  point_set(r, ex_add(s, lo, l));
+  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, sum->body)));
+  else result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, place_read(s, r->fill, 1, &l)));
+  into(s, was);
+}
+
+static bool is_half(DType t) { return dtype_is_float(t) && dtype_size(t) < 4; }
+
+/* Whether lanes save more than it costs to put points into an array and to fetch them again. */
+static bool fills(const Scan *c) {
+  const TaskStage *st = c->p->stage;
+  bool pays = c->p->ops > FILL_OPS || c->s->goes_on || is_half(st->sum->dtype);
+  for (uint32_t k = 0; k < st->sum->n_slot; k++)
+    pays |= !st->slot[k].kept && is_half(c->s->t->buffers.at[st->slot[k].index].dtype);
+  return pays && c->v == NO_LABEL;
+}
+
+static void run_steps(Run *r) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  bool fill = fills(c);
+  const Expr *block = r->from, *end = r->to, *dim = ex_int(s, fill ? FILL : BLOCK);
+  LoopBody *was = s->body;
+  if (c->blocked || fill) {
+    const Expr *n = expr_normal(s->x, ex_sub(s, r->to, r->from));
+    steps_open(c, r->from, r->to, dim->i, &block);
+    end = ex_add(s, block, dim);
+    if (n->kind != EX_INT || n->i % dim->i) end = named(s, NULL, "end", ex_min(s, r->to, end));
+  }
+  if (fill) {
+    r->fill = place_own(s, NULL, "points", c->p->stage->sum->acc, 1, &dim);
+    var_add(s, r->fill, NULL);
+    run_lanes(r, block, end, true);
+  }
+  run_span(r, block, end, block);
+  if (fill) run_lanes(r, block, end, false);
+  if (c->blocked) part_flush(c);
+  into(s, was);
+}
+
+/* All steps, if the bound goes by one at each. */
+static bool run(Scan *c) {
+  Sched *s = c->s;
+  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->q];
+  if (!bound_split(c, c->end_moves ? c->hi : c->lo, &still, &moves) || !still || !moves) return false;
+  step_set(c, none);
+  still = ex_of(c->e, still);
+  moves = ex_of(c->e, moves);
+  const Expr *other = ex_of(c->e, c->end_moves ? c->lo : c->hi);
+  Run r = {.c = c, .first = c->end_moves ? ex_sub(s, moves, one) : moves, .fill = NOWHERE};
+  const Expr *from = c->end_moves ? ex_sub(s, other, r.first) : ex_sub(s, ex_add(s, moves, one), other);
+  const Expr *to = c->end_moves ? ex_sub(s, still, r.first) : ex_sub(s, ex_add(s, moves, one), still);
+  r.from = limit(s, "from", between(s, none, from, size));
+  r.to = limit(s, "to", between(s, r.from, to, size));
+  const Expr *lo = c->end_moves ? other : ex_max(s, still, ex_add(s, moves, one));
+  const Expr *hi = c->end_moves ? ex_min(s, still, r.first) : other;
+  if (!at_most(s, c->end_moves ? r.first : other, c->end_moves ? other : ex_add(s, moves, one))) points_loop(c, lo, hi);
+  steps_give(c, none, r.from);
+  run_steps(&r);
+  steps_give(c, r.to, size);
+  return true;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */
@@ -196,6 +433,10 @@ static void scan(Scan *c) {
   LoopBody *was = s->body;
   if (c->blocked) c->tot = cells_new(c, "tot");
   c->part = cells_new(c, c->blocked ? "part" : "acc");
+  if (run(c)) {
+    into(s, was);
+    return;
+  }
   c->at = place_own(s, NULL, "at", DT_I64, 0, NULL);
   var_add(s, c->at, ex_of(c->e, c->end_moves ? c->lo : c->hi));
   uint32_t i = var_new(s, c->backwards ? NULL : st->label[c->q], "i");

@@ -304,7 +304,7 @@ static void packs_choose(Panel *t) {
 bool pack_labels(Panel *t) {
   t->v.tile = lanes_label(t->p);
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
-  if (t->u.tile == NO_LABEL) return false;
+  if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
   return true;
 }

@@ -65,7 +65,7 @@ static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   for (uint32_t l = 0; l < k->n_outer; l++)
     if (l != label) others *= (double)task_size_guess(s->t, k->stages.at[0].bound[l]);
   int64_t size = task_size_guess(s->t, k->stages.at[0].bound[label]), n = BLOCK_MOST;
-  while (n > BLOCK_LEAST && (kept * (double)n > (double)BLOCK_BYTES || others * (double)size / (double)n < BLOCKS_WANTED)) n /= 2;
+  while (n > BLOCK_LEAST && (kept * (double)n > (double)BLOCK_BYTES || others * (double)size / (double)n < (double)BLOCKS_WANTED)) n /= 2;
   return k->stages.at[0].bound[label]->kind == EX_INT && size < n ? size : n;
 }
 

@@ -50,7 +50,7 @@ static int64_t rows_label(const StagePlan *p, uint32_t v) {
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
-    double worth = p->size[l] < WIDE / 2 ? (double)p->size[l] : WIDE / 2;
+    double worth = p->size[l] < WIDE / 2 ? (double)p->size[l] : (double)(WIDE / 2);
     for (uint32_t a = 0; a + 1 < p->n_access; a++)
       if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* rows next to each other are fetched together */
     if (worth <= most) continue;
@@ -253,7 +253,7 @@ static void block_size(Panel *t) {
   for (;;) {
     double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
-    if (blocks * blocks * BLOCK_OPS >= work || (u <= NARROW && v <= NARROW)) break;
+    if (blocks * blocks * (double)BLOCK_OPS >= work || (u <= (double)NARROW && v <= (double)NARROW)) break;
     if (u > v && wide_u > t->u.unit) wide_u /= 2;
     else if (wide_v > t->v.unit) wide_v /= 2;
     else break;

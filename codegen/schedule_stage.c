@@ -169,13 +169,64 @@ static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo) {
   return named(s, NULL, "n", ex_min(s, ex_int(s, SQUARE), ex_sub(s, size, lo)));
 }
 
-/* A map in squares over the innermost label and the one that crosses it: computed along the one, stored along the
- * other, and between the two kept in a small array. */
+enum { TURNED_MOST = 4 };
+
+/* The reads that step to the next element along one side of the squares and far along the other: they are fetched along
+ * the one and looked at along the other. */
+typedef struct Turned {
+  uint32_t n, slot[TURNED_MOST], place[TURNED_MOST];
+  const Expr *of[TURNED_MOST];
+  uint32_t n_slot;           /* the stage's own */
+} Turned;
+
+static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+  Turned *t = env;
+  if (leaf->kind != EX_READ) return leaf;
+  for (uint32_t k = 0; k < t->n; k++)
+    if (t->slot[k] == (uint32_t)leaf->i) {
+      t->of[k] = leaf;
+      return expr_read(x, (DType)leaf->dtype, t->n_slot + k, 0, NULL);
+    }
+  return leaf;
+}
+
+/* false: there are too many, or one may not be done without being asked for. */
+static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t other, Turned *t) {
+  *t = (Turned){.n_slot = p->stage->sum->n_slot};
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    if (plan_move(p, a, other) != MOVE_UNIT || plan_move(p, a, lanes) != MOVE_FAR) continue;
+    if (t->n == TURNED_MOST) return false;
+    t->slot[t->n++] = a;
+  }
+  return t->n > 0 && ex_safe(e);
+}
+
+/* One square of each such read: [lanes, other] as it is fetched, and then turned. */
+static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other, const Expr *const *lo,
+                         const Expr *const *count) {
+  const Expr *dim[2] = {ex_int(s, SQUARE), ex_int(s, SQUARE)}, *at[2];
+  for (uint32_t k = 0; k < t->n; k++) {
+    t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
+    var_add(s, t->place[k], NULL);
+    LoopBody *was = s->body;
+    at[0] = side_loop(s, st, e, lanes, lo[0], count[0], BIND_SEQ);
+    at[1] = side_loop(s, st, e, other, lo[1], count[1], BIND_VECTOR);
+    store_add(s, t->place[k], 2, at, ex_shared(s, ex_of(e, t->of[k])));
+    into(s, was);
+    turn_add(s, t->place[k]);
+  }
+}
+
+/* A map in squares over the label along which the result steps to the next element and the one that crosses it. */
 static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const TaskStage *st = p->stage;
   uint32_t cross = st->sum->reducer == RED_NONE && !st->sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
   if (cross == NOWHERE) return false;
-  uint32_t last = p->order[p->n_order - 1], n = 0;
+  uint32_t last = p->order[p->n_order - 1], lanes = last, other = cross, n = 0;
+  if (plan_move(p, p->n_access - 1, cross) == MOVE_UNIT) lanes = cross, other = last;
+  Turned t;
+  if (!turned_find(p, e, lanes, other, &t)) return false;
+  const Expr *body = expr_map(s->x, st->sum->body, leaf_turned, &t);
   Walk *w = NEW(s->arena, Walk);
   for (uint32_t k = 0; k + 1 < p->n_order; k++)
     if (p->order[k] != cross) walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
@@ -189,18 +240,16 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const Expr *c0 = named(s, st->label[cross], "i", ex_mul(s, w->index[n], ex_int(s, SQUARE)));
   const Expr *l0 = named(s, st->label[last], "i", ex_mul(s, w->index[n + 1], ex_int(s, SQUARE)));
   const Expr *nc = side_count(s, st->bound[cross], c0), *nl = side_count(s, st->bound[last], l0);
-  const Expr *dim[2] = {ex_int(s, SQUARE), ex_int(s, SQUARE)}, *at[2];
-  uint32_t square = place_own(s, NULL, "square", st->sum->dtype, 2, dim);
-  var_add(s, square, NULL);
-  LoopBody *was = s->body;
-  at[0] = side_loop(s, st, e, last, l0, nl, BIND_SEQ);
-  at[1] = side_loop(s, st, e, cross, c0, nc, BIND_VECTOR);
-  store_add(s, square, 2, at, ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, st->sum->body))));
-  into(s, was);
-  turn_add(s, square);
-  at[0] = side_loop(s, st, e, cross, c0, nc, BIND_SEQ);
-  at[1] = side_loop(s, st, e, last, l0, nl, BIND_VECTOR);
-  result_store(s, st, e, place_read(s, square, 2, at));
+  bool same = lanes == last;
+  const Expr *lo[2] = {same ? l0 : c0, same ? c0 : l0}, *count[2] = {same ? nl : nc, same ? nc : nl}, *at[2], *packed[TURNED_MOST];
+  turned_fetch(s, st, e, &t, lanes, other, lo, count);
+  at[0] = side_loop(s, st, e, other, lo[1], count[1], BIND_SEQ);
+  at[1] = side_loop(s, st, e, lanes, lo[0], count[0], BIND_VECTOR);
+  for (uint32_t k = 0; k < t.n; k++) packed[k] = place_read(s, t.place[k], 2, at);
+  e->packed = packed;
+  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, body)));
+  e->packed = NULL;
+  result_store(s, st, e, value);
   return true;
 }
 

@@ -1,0 +1,221 @@
+/* tests/kernel/kernels.h - programs of one or a few equations, aimed at what codegen/schedule_*.c make of them, by the C that
+ * is emitted against graph_eval.
+ *
+ *   kernels.c   the command: programs go in batches, one C file and one shared object each
+ *   parts.c     sizes, labels, tensors, expressions with what is known of their values
+ *   operands.c  what a body is made of: reads in any order of axes, with affine and gathered indices, computed with
+ *   aims.c      contractions, reductions     aims_more.c  scans, scatters, transposes, rows: one function a kind of kernel
+ *   aims_blocks.c  products that share rows, packed contractions under predicates
+ *   text.c      a program as text
+ *   build.c     text, graph, tasks, loops, C; the shared object of several
+ *   views.c     arrays between pages that cannot be touched: dense, transposed, backwards, with gaps
+ *   judge.c     one program: its inputs, its runs, what must be the same
+ *   shrink.c    makes a failing program small
+ *
+ * Inputs are small integers whatever their dtype, so that sums are exact in any order and answers must be equal bit for bit;
+ * where functions are rounded, as close as `ein verify` asks for. */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include "../../compiler/ein.h"
+
+typedef struct Rng { uint64_t state; } Rng;
+uint32_t below(Rng *r, uint32_t n); /* 0 to n-1; n 0: 0 */
+bool chance(Rng *r, uint32_t percent);
+
+/* ---- a program ------------------------------------------------------------------------------------ */
+typedef struct Size {
+  const char *name;
+  int64_t value, other;      /* open: two values that are tried */
+  bool open;                 /* without value in the program */
+} Size;
+
+typedef struct Lab { const char *name; Size *size; } Lab;
+
+/* a * times // by + b * more + plus; each at least 1, but plus. */
+typedef struct Axis { const Size *a, *b; int64_t times, by, more, plus; } Axis;
+
+typedef enum { SMALL, SIGNS, POINTERS, WIDE, ODD } Values; /* ODD: with infinities and NaN */
+
+enum { AXES_MOST = 12, ARGS_MOST = 3, LABELS_MOST = 14 };
+
+typedef struct Tensor {
+  const char *name;
+  DType dtype;
+  uint32_t rank;
+  Axis axis[AXES_MOST];
+  Values values;
+  Axis range;                /* of pointers */
+  double most;               /* |value| */
+  bool exact;                /* integers (and infinities), the same however they are computed */
+  bool input, read;
+} Tensor;
+
+typedef enum { TERM_TEXT, TERM_LABEL, TERM_READ, TERM_FORM, TERM_REDUCE } TermKind;
+
+typedef struct Term Term;
+struct Term {
+  TermKind kind;
+  DType t;
+  enum { HELD, LITERAL, INDEX } weak; /* the last two bend to what they meet */
+  double most;
+  bool exact;
+  bool once;                 /* rounded once, from what is exact: so is a tensor that holds it */
+  bool index;                /* part of an index: not made smaller */
+  const char *text;          /* TEXT; FORM: $0 $1 $2 for the arguments; REDUCE: the reducer */
+  Lab *lab[LABELS_MOST];     /* LABEL: the first; REDUCE: those reduced, the predicate is arg[1] or NULL */
+  uint32_t n_lab, n;
+  Tensor *tensor;
+  Term *arg[AXES_MOST];
+};
+
+typedef struct Equation {
+  Tensor *to;
+  uint32_t n_left;
+  Lab *left[LABELS_MOST];
+  Term *value;
+  bool output, typed;        /* typed: the dtype is written */
+} Equation;
+
+typedef struct Case {
+  Arena *arena;
+  Rng rng;
+  uint64_t seed;
+  const char *aim;
+  double points;             /* so many in an equation, at most */
+  bool opens;                /* sizes may be open */
+  double grain;              /* how far apart floats may be, of the coarsest that is rounded: a part of the largest */
+  bool whole;                /* no floats: any integers will do as inputs */
+  bool loose;                /* being made smaller: dtypes are no longer followed, floats may differ as `ein verify` lets them */
+  VEC(Size *) sizes;
+  VEC(Lab *) labs;
+  VEC(Tensor *) tensors;
+  VEC(Equation *) equations;
+  VEC(const char *) lines;   /* monoids and defs */
+  uint32_t names;
+} Case;
+
+Case *case_make(Arena *a, uint64_t seed, double points, const char *aim); /* aim NULL: any; NULL if there is no such aim */
+const char *case_text(Arena *a, const Case *c);
+
+/* ---- parts.c ---------------------------------------------------------------------------------------- */
+Size *size_new(Case *c, int64_t value);
+Size *size_any(Case *c);                /* mostly from 1 to 130 */
+Size *size_deep(Case *c);               /* around what blocks hold: 1023 to 9000 */
+int64_t size_most(const Size *s);
+Lab *lab_new(Case *c, Size *s);
+/* Sizes shrink until all labels together have at most `points` points; none below its `least` (may be NULL). */
+void labs_fit(Case *c, uint32_t n, Lab *const *lab, double points);
+double labs_points(uint32_t n, Lab *const *lab);
+void labs_mix(Case *c, uint32_t n, Lab **lab);
+bool any_empty(uint32_t n, Lab *const *lab);
+int64_t axis_value(const Axis *x, bool other);
+const char *axis_text(Arena *a, const Axis *x);
+static inline Axis axis_of(const Size *s) { return (Axis){.a = s, .times = 1, .by = 1}; }
+double dtype_grain(DType t);            /* as `ein verify` has it */
+double dtype_most(DType t);             /* integers up to there are exact; of an integer dtype the largest */
+
+Tensor *input_new(Case *c, DType t, Values v);
+Term *term_text(Case *c, const char *text, DType t, double most);
+Term *term_int(Case *c, int64_t i);
+Term *term_label(Case *c, Lab *l);
+Term *term_read(Case *c, Tensor *t, Term *const *at);
+Term *term_form(Case *c, const char *text, DType t, double most, bool exact, uint32_t n, Term *const *arg);
+Term *term_op(Case *c, Op op, Term *a, Term *b); /* + - * min max // %, comparisons, and, or */
+Term *term_neg(Case *c, Term *a);
+Term *term_abs(Case *c, Term *a);
+Term *term_not(Case *c, Term *a);
+Term *term_cast(Case *c, DType t, Term *a);
+Term *term_number(Case *c, Term *a);    /* a bool as a number */
+Term *term_truth(Case *c, Term *a);     /* a number as a bool */
+Term *term_if(Case *c, Term *cond, Term *a, Term *b);
+Term *term_else(Case *c, Term *a);      /* ?? 0 */
+Term *term_real(Case *c, const char *form, double most, Term *a);
+/* Any reducer by name, also "sum:f64" and a monoid's; `where` may be NULL. Wrapped in ?? 0 where it may have no value. */
+Term *term_reduce(Case *c, const char *name, uint32_t n, Lab *const *lab, Term *where, Term *body);
+Term *tensor_at(Case *c, Tensor *t, Lab *const *lab); /* read at plain labels */
+Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool output);
+
+/* ---- operands.c -------------------------------------------------------------------------------------- */
+DType dtype_any(Case *c);
+/* A new input over these labels (all of them), its axes in any order. plain: indices are labels. */
+Term *operand(Case *c, DType t, Values v, uint32_t n, Lab *const *lab, bool plain);
+Term *operand_some(Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t percent); /* over some of the labels, plain */
+Term *computed(Case *c, Term *x, uint32_t n, Lab *const *lab, bool rounded);
+Term *condition(Case *c, uint32_t n, Lab *const *lab); /* over labels, and over data */
+/* A predicate of a reducer that has the labels `red`, over those and `out`. */
+Term *predicate(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_red, Lab *const *red);
+const char *sum_name(const Case *c, const Term *body, uint32_t n, Lab *const *lab); /* of an accumulator that is wide enough */
+const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab);
+Term *epilogue(Case *c, Term *x, uint32_t n, Lab *const *lab);
+
+/* ---- aims_more.c -------------------------------------------------------------------------------------- */
+void aim_scan(Case *c);
+void aim_scatter(Case *c);
+void aim_map(Case *c);
+void aim_rows(Case *c);
+void aim_convolution(Case *c);
+
+/* ---- aims_blocks.c ------------------------------------------------------------------------------------- */
+void aim_blocks(Case *c);
+void aim_masked(Case *c);
+
+/* ---- judging ------------------------------------------------------------------------------------------ */
+typedef struct Judgement {
+  char what[80];             /* "" if all is well; the same for failures of one kind */
+  char detail[2000];
+} Judgement;
+bool say(Judgement *v, const char *what, const char *detail); /* false */
+
+typedef struct How {
+  const char *runtime;       /* the folder of ein_run.h */
+  const char *cc, *flags;    /* words with blanks between; flags: of speed, and sanitizers */
+  const char *folder;        /* where files go; removed in the end by who made it */
+  const char *aim;           /* one alone; NULL: all, by their weights */
+  double points;
+} How;
+
+typedef struct Count { uint64_t runs, elements, exact, refused, open; } Count;
+
+typedef struct Subject {     /* a program on its way */
+  Arena *arena;
+  const Case *c;
+  const char *text, *prefix;
+  Front f;
+  Program p;
+  EinGraph *g;
+  Buf source;
+  Judgement v;
+} Subject;
+
+bool subject_make(Subject *s, Arena *a, const Case *c);    /* text, graph, .., C; false: v says what is wrong */
+/* One C file and one shared object. NULL: why says what the compiler said. It stays open. */
+void *library_make(Subject *const *s, uint32_t n, const How *how, Buf *why);
+const ein_model *library_model(void *library, const Subject *s);
+bool subject_judge(Subject *s, const ein_model *m, Count *n);
+void judge_alone(const Case *c, const How *how, Judgement *v, Count *n);
+void shrink(Case *c, const How *how, unsigned seconds, Judgement *v);
+
+/* ---- views.c -------------------------------------------------------------------------------------------- */
+typedef struct Pages { char *base; size_t all; char *at; size_t bytes; } Pages; /* `bytes` at `at`, at an end of what can be touched */
+void pages_make(Pages *p, size_t bytes, size_t alignment, bool low);
+bool pages_kept(const Pages *p);        /* what lies beside is as it was */
+void pages_drop(Pages *p);
+
+typedef struct View {
+  ein_tensor t;
+  int64_t shape[EIN_MAX_AXES], stride[EIN_MAX_AXES];
+  DType dtype;
+  Pages memory;
+  size_t first;              /* of the first element */
+  int64_t count;
+} View;
+
+extern const ein_dtype ein_of_dtype[DTYPES];
+/* flat: an axis along which all elements are one; -1: none. */
+void view_make(View *v, DType t, uint32_t rank, const int64_t *shape, bool dense, int flat, Rng *r);
+void view_put(View *v, const EvalArray *x);
+EvalArray view_get(const View *v, Arena *a);
+bool view_kept(const View *v, Arena *a); /* bytes that are no elements are as they were */
+
+#endif

@@ -1,5 +1,6 @@
 /* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule_pack.c), reductions of any kind
  * (schedule_tile.c, _dot.c, _reduce.c, _lanes.c), long ones (task/split.c); and chains of them. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -10,7 +11,7 @@ typedef struct Contraction {
   Case *c;
   uint32_t n_rows, n_lanes, n_common, n_red, n_out;
   Lab *rows[4], *lanes[4], *common[3], *red[3], *out[11], *all[14];
-  bool rounded, plain;
+  bool rounded, plain, odd;  /* odd: floats with infinities and NaN, of which an extreme is taken */
 } Contraction;
 
 static uint32_t some(Case *c, uint32_t from, uint32_t most) { /* mostly few */
@@ -63,6 +64,17 @@ static Term *side(Contraction *t, DType type, Values v, uint32_t n_own, Lab *con
   return chance(&c->rng, 45) ? computed(c, x, n, lab, t->rounded) : x;
 }
 
+static Term *odd_side(Contraction *t, DType type, Values v, uint32_t n_own, Lab *const *own) {
+  Case *c = t->c;
+  Lab *lab[LABELS_MOST];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < t->n_common; k++) lab[n++] = t->common[k];
+  for (uint32_t k = 0; k < n_own; k++) lab[n++] = own[k];
+  for (uint32_t k = 0; k < t->n_red; k++) lab[n++] = t->red[k];
+  Term *x = operand(c, type, v, n, lab, t->plain);
+  return chance(&c->rng, 20) ? term_neg(c, x) : x;
+}
+
 static Term *distance(Case *c, Term *a, Term *b) {
   Term *d = term_op(c, OP_SUB, a, b);
   return chance(&c->rng, 50) ? term_abs(c, d) : term_op(c, OP_MUL, d, d);
@@ -104,7 +116,7 @@ static void types(Case *c, DType *a, DType *b) {
 }
 
 static bool has_odd(const Term *x) {
-  if (x->kind == TERM_READ && x->tensor->values == ODD) return true;
+  if (x->kind == TERM_READ && (x->tensor->values == ODD || x->tensor->values == VAST)) return true;
   for (uint32_t k = 0; k < x->n; k++)
     if (x->arg[k] && has_odd(x->arg[k])) return true;
   return false;
@@ -112,9 +124,23 @@ static bool has_odd(const Term *x) {
 
 /* Infinities go through what only chooses. */
 static const char *reducer_odd(Case *c, const Term *x) {
-  static const char *const names[] = {"max", "min", "max", "min", "fmax", "fmin", "argmax", "argmin"};
-  return names[below(&c->rng, x->exact ? COUNT(names) : 6)];
+  static const char *const names[] = {"max", "min", "max", "min", "max", "min", "fmax", "fmin", "argmax", "argmin"};
+  return names[below(&c->rng, x->exact ? COUNT(names) : 8)];
 }
+
+/* Nothing that a C compiler may fuse: what overflows in one way must do so in the other. */
+static Term *combine_odd(Contraction *t, Term *a, Term *b) {
+  Case *c = t->c;
+  switch (below(&c->rng, 6)) {
+    case 0: return term_op(c, OP_ADD, a, b);
+    case 1: return term_op(c, OP_SUB, a, b);
+    case 2: return term_abs(c, term_op(c, OP_SUB, a, b));
+    case 3: return term_op(c, OP_MUL, term_op(c, OP_ADD, a, b), operand_some(c, a->t, t->n_red, t->red, 70));
+    default: return term_op(c, OP_MUL, a, b);
+  }
+}
+
+static Values values_odd(Case *c, DType t) { return chance(&c->rng, 50) && (t == DT_F32 || t == DT_F64) ? VAST : ODD; }
 
 static Values values_for(Case *c) { return chance(&c->rng, 6) ? SIGNS : SMALL; }
 
@@ -123,11 +149,17 @@ static Term *contraction(Contraction *t) {
   DType ta, tb;
   types(c, &ta, &tb);
   uint32_t lacks = chance(&c->rng, 15) ? 30 : 0;
-  bool odd = t->plain && chance(&c->rng, 8);
-  Values va = odd && dtype_is_float(ta) ? ODD : values_for(c), vb = odd && dtype_is_float(tb) && chance(&c->rng, 60) ? ODD : values_for(c);
-  Term *a = side(t, ta, va, t->n_rows, t->rows, lacks), *b = side(t, tb, vb, t->n_lanes, t->lanes, lacks);
-  Term *body = chance(&c->rng, 50) ? combine(t, a, b) : combine(t, b, a);
-  Term *where = chance(&c->rng, 12) ? predicate(c, t->n_out, t->out, t->n_red, t->red) : NULL;
+  bool odd = t->odd;
+  if (odd) tb = ta = dtype_is_float(ta) ? ta : DT_F32;
+  Values va = odd ? values_odd(c, ta) : values_for(c), vb = odd && chance(&c->rng, 60) ? values_odd(c, tb) : values_for(c);
+  Term *a = odd ? odd_side(t, ta, va, t->n_rows, t->rows) : side(t, ta, va, t->n_rows, t->rows, lacks);
+  Term *b = odd ? odd_side(t, tb, vb, t->n_lanes, t->lanes) : side(t, tb, vb, t->n_lanes, t->lanes, lacks);
+  if (chance(&c->rng, 50)) {
+    Term *was = a;
+    a = b, b = was;
+  }
+  Term *body = odd ? combine_odd(t, a, b) : combine(t, a, b);
+  Term *where = chance(&c->rng, odd ? 4 : 12) ? predicate(c, t->n_out, t->out, t->n_red, t->red) : NULL;
   bool chosen = has_odd(body) && dtype_is_float(body->t);
   const char *name = chosen ? reducer_odd(c, body) : reducer_for(c, &body, t->n_red, t->red);
   return term_reduce(c, name, t->n_red, t->red, where, body);
@@ -141,8 +173,9 @@ static void transposed(Case *c, Tensor *y, uint32_t n, Lab *const *left) {
 }
 
 static void aim_contract(Case *c) {
-  Contraction t = {.c = c, .rounded = chance(&c->rng, 15), .plain = chance(&c->rng, 60)};
-  labels_make(&t, chance(&c->rng, 80));
+  Contraction t = {.c = c, .rounded = chance(&c->rng, 15), .plain = chance(&c->rng, 60), .odd = chance(&c->rng, 20)};
+  if (t.odd) c->points = fmax(c->points, 60000);
+  labels_make(&t, t.odd || chance(&c->rng, 80));
   Term *value = contraction(&t);
   bool odd = has_odd(value);
   if (!odd && chance(&c->rng, 40)) value = epilogue(c, value, t.n_out, t.out);

@@ -62,8 +62,8 @@ typedef struct Blocks {
   Lab *batch[2], *s, *t, *d, *e;
   Lab *rows[3], *points[4];  /* batch, s; and t */
   Mask mask;
-  Tensor *last;              /* over points as in `order` */
-  Lab *order[4];
+  Tensor *last, *before;     /* over points as in `order`, `order_before` */
+  Lab *order[4], *order_before[4];
 } Blocks;
 
 static void fit(Case *c, Blocks *b, Lab *inner, double most) {
@@ -117,14 +117,10 @@ static const char *reducer(Case *c, Term **body, uint32_t n, Lab *const *lab) {
   return (*body)->t == DT_BOOL || chance(&c->rng, 20) ? reducer_for(c, body, n, lab) : sum_name(c, *body, n, lab);
 }
 
-/* Small enough that a sum of many, times something small, is exact still. */
-static Term *clipped(Case *c, Term *x) {
-  if (x->t == DT_BOOL || !dtype_is_float(x->t) || !x->exact || x->most * 600 <= dtype_most(dtype_sum(x->t))) return x;
-  return term_op(c, OP_MAX, term_op(c, OP_MIN, x, term_int(c, 5)), term_int(c, -5));
-}
-
 static Term *points_store(Blocks *b, Term *x, bool output) {
   Case *c = b->c;
+  b->before = b->last;
+  memcpy(b->order_before, b->order, sizeof b->order);
   memcpy(b->order, b->points, sizeof b->points);
   mix_some(c, b->n_points, b->order, 20);
   b->last = equation_add(c, b->n_points, b->order, x, output);
@@ -170,11 +166,15 @@ static Term *combined(Case *c, Term *x, Term *y) {
   return term_op(c, op, x, y);
 }
 
+/* What it was some steps ago. */
+static Term *earlier(Blocks *b, Term *x) { return b->before ? tensor_at(b->c, b->before, b->order_before) : x; }
+
 static Term *step_exact(Blocks *b, Term *x) {
   Case *c = b->c;
   Term *mask = mask_of(b);
   if (mask && chance(&c->rng, 20)) return term_if(c, mask, x, chance(&c->rng, 60) ? term_int(c, 0) : operand_some(c, x->t, b->n_points, b->points, 50));
-  switch (below(&c->rng, 7)) {
+  switch (below(&c->rng, 9)) {
+    case 7: case 8: return b->before ? combined(c, x, earlier(b, x)) : x;
     case 0: case 1: return combined(c, x, along_row(b, x, chance(&c->rng, 50) ? "max" : NULL));
     case 2: return combined(c, x, operand_some(c, x->t, b->n_points, b->points, 50));
     case 3: return b->last ? combined(c, x, beside(b)) : x;
@@ -269,14 +269,14 @@ void aim_blocks(Case *c) {
   b.mask = mask_new(c, b.s, b.t);
   Term *x = points_store(&b, scores(&b), chance(&c->rng, 15));
   bool rounded = chance(&c->rng, 35);
-  for (uint32_t steps = 1 + below(&c->rng, 3); steps-- > 0;) {
+  for (uint32_t steps = 1 + below(&c->rng, 4); steps-- > 0;) {
     x = clipped(c, x);
     if (x->most > 1e6 && dtype_is_float(x->t)) break;
     x = rounded && x->exact && x->t != DT_BOOL ? step_rounded(&b, x) : step_exact(&b, x);
     if (chance(&c->rng, 65)) x = points_store(&b, x, chance(&c->rng, 15));
   }
   Tensor *y = times(&b, x, b.t, left);
-  if (chance(&c->rng, 15)) times(&b, x, b.t, other);
+  if (chance(&c->rng, 15)) times(&b, chance(&c->rng, 50) ? x : earlier(&b, x), b.t, other);
   if (chance(&c->rng, 10)) times(&b, x, b.s, other);
   if (chance(&c->rng, 15)) again(&b, y, left);
 }

@@ -175,6 +175,23 @@ static Term *row_exact(Rows *r, Term *x) {
   }
 }
 
+/* Values that are kept, made of each other and of what they come to along the row: which may take whose place? */
+static Term *row_chain(Rows *r, Term *x) {
+  static const char *const names[] = {"max", "min", "sum", "max", "argmin"};
+  static const Op ops[] = {OP_SUB, OP_ADD, OP_MAX, OP_MIN, OP_SUB};
+  enum { KEPT = 5 };
+  Case *c = r->c;
+  Term *v[KEPT] = {x};
+  uint32_t n = 1, most = 3 + below(&c->rng, KEPT - 2);
+  while (n < most) {
+    Term *a = clipped(c, v[below(&c->rng, n)]), *b = v[below(&c->rng, n)];
+    uint32_t name = below(&c->rng, r->odd ? 2 : COUNT(names));
+    if (chance(&c->rng, 60)) b = row(r, names[name], b);
+    v[n++] = held(r, term_op(c, ops[below(&c->rng, COUNT(ops))], a, b));
+  }
+  return term_op(c, OP_SUB, v[n - 1], clipped(c, v[below(&c->rng, n - 1)]));
+}
+
 static Term *row_rounded(Rows *r, Term *x) {
   Case *c = r->c;
   Term *d;
@@ -236,7 +253,7 @@ void aim_rows(Case *c) {
   Term *x = operand(c, type, r.odd ? ODD : SMALL, r.n, r.all, chance(&c->rng, 85));
   x = term_number(c, x);
   if (chance(&c->rng, 40)) x = held(&r, term_op(c, OP_ADD, x, operand_some(c, x->t, r.n, r.all, 50)));
-  Term *value = rounded ? row_rounded(&r, x) : row_exact(&r, x);
+  Term *value = rounded ? row_rounded(&r, x) : chance(&c->rng, 40) ? row_chain(&r, x) : row_exact(&r, x);
   bool more = !r.odd && chance(&c->rng, 30);
   Lab *order[5];
   memcpy(order, r.all, sizeof order);

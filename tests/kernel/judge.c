@@ -88,7 +88,9 @@ static int64_t any_integer(Judge *j, const Tensor *t) {
 
 static double any_real(Judge *j, const Tensor *t) {
   double x = (double)any_integer(j, t);
-  if (t->values == ODD && chance(&j->rng, 10)) return chance(&j->rng, 30) ? NAN : x > 0 ? INFINITY : -INFINITY;
+  bool odd = t->values == ODD || t->values == VAST;
+  if (t->values == VAST && chance(&j->rng, 8)) return (t->dtype == DT_F64 ? 1.5e308 : 3e38) * (chance(&j->rng, 50) ? 1 : -1);
+  if (odd && chance(&j->rng, t->values == ODD ? 10 : 1)) return chance(&j->rng, 30) ? NAN : x > 0 ? INFINITY : -INFINITY;
   return x;
 }
 

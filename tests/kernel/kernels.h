@@ -35,7 +35,7 @@ typedef struct Lab { const char *name; Size *size; } Lab;
 /* a * times // by + b * more + plus; each at least 1, but plus. */
 typedef struct Axis { const Size *a, *b; int64_t times, by, more, plus; } Axis;
 
-typedef enum { SMALL, SIGNS, POINTERS, WIDE, ODD } Values; /* ODD: with infinities and NaN */
+typedef enum { SMALL, SIGNS, POINTERS, WIDE, ODD, VAST } Values; /* ODD: with infinities and NaN; VAST: and near the largest */
 
 enum { AXES_MOST = 12, ARGS_MOST = 3, LABELS_MOST = 14 };
 
@@ -147,6 +147,7 @@ Term *condition(Case *c, uint32_t n, Lab *const *lab); /* over labels, and over 
 Term *predicate(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_red, Lab *const *red);
 const char *sum_name(const Case *c, const Term *body, uint32_t n, Lab *const *lab); /* of an accumulator that is wide enough */
 const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab);
+Term *clipped(Case *c, Term *x);
 Term *epilogue(Case *c, Term *x, uint32_t n, Lab *const *lab);
 
 /* ---- aims_more.c -------------------------------------------------------------------------------------- */

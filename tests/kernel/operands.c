@@ -173,7 +173,7 @@ static Term *computed_once(Case *c, Term *x, uint32_t n, Lab *const *lab, bool r
   static const DType casts[] = {DT_F32, DT_F64, DT_I32, DT_I64, DT_I8, DT_I16, DT_U8, DT_F16, DT_BF16};
   if (x->t == DT_BOOL) return computed_bool(c, x, n, lab);
   if (rounded && chance(&c->rng, 40)) return computed_real(c, x);
-  switch (below(&c->rng, 16)) {
+  switch (below(&c->rng, x->exact ? 16 : 14)) { /* what is rounded is asked nothing: it may be on either side */
     case 0: return term_abs(c, x);
     case 1: return term_neg(c, x);
     case 2: case 3: return term_cast(c, casts[below(&c->rng, COUNT(casts))], x);
@@ -185,9 +185,9 @@ static Term *computed_once(Case *c, Term *x, uint32_t n, Lab *const *lab, bool r
     case 10: return term_if(c, condition(c, n, lab), x, operand_some(c, x->t, n, lab, 60));
     case 11: return term_if(c, condition(c, n, lab), x, term_int(c, 0));
     case 12: return term_op(c, OP_MUL, x, x);
-    case 13: return term_op(c, OP_MOD, x, term_int(c, 3));
-    case 14: return term_op(c, OP_IDIV, x, term_int(c, 2));
-    default: return term_op(c, OP_ADD, x, term_cast(c, x->t, term_label(c, n ? lab[0] : lab_new(c, size_fixed(c, 1)))));
+    case 13: return term_op(c, OP_ADD, x, term_cast(c, x->t, term_label(c, n ? lab[0] : lab_new(c, size_fixed(c, 1)))));
+    case 14: return term_op(c, OP_MOD, x, term_int(c, 3));
+    default: return term_op(c, OP_IDIV, x, term_int(c, 2));
   }
 }
 
@@ -260,7 +260,7 @@ const char *sum_name(const Case *c, const Term *body, uint32_t n, Lab *const *la
 
 static Term *signs_of(Case *c, Term *x) {
   if (!dtype_is_float(x->t) || x->most <= 1) return x;
-  return term_form(c, "sign($0)", x->t, 1, x->exact, 1, &x);
+  return term_form(c, x->exact ? "sign($0)" : "max(min($0, 1), -1)", x->t, 1, x->exact, 1, &x);
 }
 
 const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab) {
@@ -282,6 +282,12 @@ const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab) {
   return "logsumexp";
 }
 
+/* Small enough that a sum of many, times something small, is exact still. */
+Term *clipped(Case *c, Term *x) {
+  if (x->t == DT_BOOL || !dtype_is_float(x->t) || !x->exact || x->most * 600 <= dtype_most(dtype_sum(x->t))) return x;
+  return term_op(c, OP_MAX, term_op(c, OP_MIN, x, term_int(c, 5)), term_int(c, -5));
+}
+
 /* ---- what is done before a value is stored -------------------------------------------------------------------------- */
 
 static Term *epilogue_once(Case *c, Term *x, uint32_t n, Lab *const *lab) {
@@ -294,7 +300,9 @@ static Term *epilogue_once(Case *c, Term *x, uint32_t n, Lab *const *lab) {
     case 3: return term_if(c, condition(c, n, lab), x, term_int(c, 0));
     case 4: return term_cast(c, casts[below(&c->rng, COUNT(casts))], x);
     case 5: return term_op(c, OP_SUB, operand_some(c, x->t, n, lab, 90), x);
-    case 6: return term_if(c, term_op(c, OP_GT, x, term_int(c, 1)), operand_some(c, x->t, n, lab, 70), x);
+    case 6:
+      if (!x->exact) return term_real(c, "tanh($0)", 1, x);
+      return term_if(c, term_op(c, OP_GT, x, term_int(c, 1)), operand_some(c, x->t, n, lab, 70), x);
     case 7: return term_op(c, OP_ADD, x, term_cast(c, x->t, n ? term_label(c, lab[below(&c->rng, n)]) : term_int(c, 1)));
     default: return x->exact ? term_abs(c, x) : term_real(c, "tanh($0)", 1, x);
   }

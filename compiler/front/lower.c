@@ -266,10 +266,27 @@ static Ex lower_op(Elab *x, Core *c, int widen) {
   return apply(x, c->op, c->n, arg);
 }
 
+/* The predicate, which reads only where its own indices are in range; that they are is demanded beside it. */
+static const Expr *restriction(Elab *x, Ex p) {
+  const Expr *own = NULL, *all = NULL;
+  VEC(const Expr *) parts = {0};
+  Facts facts = facts_here(x, NULL);
+  for (const Obligation *o = p.range; o; o = o->next)
+    if (prove(x->exprs, &facts, o->cond).verdict != PROVED) own = both(x, own, o->cond);
+  if (!own) return p.e;
+  for (; p.e->kind == EX_OP && p.e->op == OP_AND; p.e = p.e->arg[0]) vec_push(x->arena, parts, p.e->arg[1]);
+  vec_push(x->arena, parts, p.e);
+  while (parts.len) {
+    const Expr *one = vec_pop(parts);
+    all = both(x, all, one->has & HAS_READ ? implies(x, own, one) : one);
+  }
+  return all;
+}
+
 static Ex lower_restrict(Elab *x, Core *c, int widen) {
   Ex p = lower(x, c->arg[1], -1), e = lower(x, c->arg[0], widen);
   Ex r = ex_new(e.e, e.type);
-  r.pred = p.e;
+  r.pred = restriction(x, p);
   r = carry(x, r, &e);
   r.pred = both(x, r.pred, p.pred);
   r.range = need_all(x, r.range, p.range);

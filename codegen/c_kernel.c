@@ -3,6 +3,8 @@
  * known, and for any strides. */
 #include "c_inside.h"
 
+enum { IN_REGISTERS = 2048 }; /* bytes of an array, at most, which may come to lie in registers */
+
 static void indent(CPrinter *p, int depth) {
   for (int i = 0; i < depth; i++) buf_str(p->out, "  ");
 }
@@ -119,6 +121,8 @@ static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, "}\n");
 }
 
+static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 || t == DT_BOOL ? 32 : 8 * dtype_size(t); }
+
 static int64_t place_count(const LoopPlace *x) {
   int64_t n = 1;
   for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
@@ -129,8 +133,9 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   if (x->space == SPACE_SCRATCH) return; /* declared with the kernel's pointers */
   int64_t n = place_count(x);
+  const char *type = c_array_type(x->dtype), *form = n * array_bits(x->dtype) > 8 * IN_REGISTERS ? "EIN_ARRAY(%s, %s, %lld);\n" : "%s %s[%lld];\n";
   indent(p, depth);
-  buf_printf(p->out, "%s %s[%lld];\n", c_array_type(x->dtype), x->name->s, (long long)(n ? n : 1));
+  buf_printf(p->out, form, type, x->name->s, (long long)(n ? n : 1));
   if (!s->value) return;
   indent(p, depth);
   buf_printf(p->out, "for (int at = 0; at < %lld; at++) %s[at] = ", (long long)n, x->name->s);
@@ -169,8 +174,6 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (half || type || (x->dtype == DT_BOOL && x->space == SPACE_BUFFER)) buf_char(p->out, ')');
   buf_str(p->out, ";\n");
 }
-
-static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 || t == DT_BOOL ? 32 : 8 * dtype_size(t); }
 
 static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];

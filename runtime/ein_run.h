@@ -24,8 +24,10 @@
 
 #if defined(__GNUC__)
 #define EIN_RESTRICT __restrict__
+#define EIN_ALIGNED __attribute__((aligned(64)))
 #else
 #define EIN_RESTRICT
+#define EIN_ALIGNED
 #endif
 /* In front of a loop whose iterations do not depend on each other. */
 #if defined(EIN_VECTOR)
@@ -150,6 +152,11 @@ EIN_INLINE void *ein_own(char *at) {
 #endif
   return at;
 }
+/* An array of a kernel's own: too large for registers, and all its elements are reached by one pointer. Beside arrays that
+ * stay in registers gcc would think that a pointer to this one may reach them too, and write them out at each turn. */
+#define EIN_ARRAY(type, name, n)         \
+  EIN_ALIGNED type ein_##name[n];        \
+  type *const EIN_RESTRICT name = (type *)ein_own((char *)ein_##name)
 /* A gathered index that is out of range: the first one met is kept; gives 0. */
 EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent);
 /* The index, if it is in range; in a kernel, where the context is `ctx`. */

@@ -419,8 +419,14 @@ EIN_API int ein_given(const ein_ctx *ctx, int buffer) {
   return ctx->inside->given[buffer];
 }
 
-EIN_API void ein_default(ein_ctx *ctx, int input, int work) {
-  ctx->data[input] = ctx->data[work];
+/* The values may stand in an output, as the caller laid it out. */
+EIN_API void ein_default(ein_ctx *ctx, int input, int from) {
+  ein_inside *in = ctx->inside;
+  const ein_buffer *b = ein_buffer_of(ctx, input), *a = ein_buffer_of(ctx, from);
+  ctx->data[input] = ctx->data[from];
+  in->dense[input] = in->dense[from];
+  if (in->dense[from]) ein_row_major(b->ndim, ctx->shape + b->at, ctx->stride + b->at);
+  else memcpy(ctx->stride + b->at, ctx->stride + a->at, (size_t)b->ndim * sizeof *ctx->stride);
 }
 
 EIN_API void ein_zero(ein_ctx *ctx, int buffer) {

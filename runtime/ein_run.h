@@ -165,9 +165,9 @@ EIN_INLINE int64_t ein_within_of(ein_ctx *ctx, int64_t index, int64_t extent, in
   return (uint64_t)index < (uint64_t)extent ? index : ein_fault(ctx, site, index, extent);
 }
 
-/* `buffer`, `input`, `work`: numbers of buffers. */
+/* `buffer`, `input`, `from`: numbers of buffers. */
 EIN_API int ein_given(const ein_ctx *ctx, int buffer);           /* an input: by the caller */
-EIN_API void ein_default(ein_ctx *ctx, int input, int work);     /* the input's buffer is the work buffer from now on */
+EIN_API void ein_default(ein_ctx *ctx, int input, int from);     /* the input is what stands in that buffer, for this run */
 EIN_API void ein_zero(ein_ctx *ctx, int buffer);
 EIN_API void ein_exchange(ein_ctx *ctx, int a, int b);           /* two work buffers of one shape */
 EIN_API int64_t ein_i64(const ein_ctx *ctx, int buffer);         /* rank 0 */

@@ -28,6 +28,8 @@ uint32_t pass_count(const PassNotes *n, const char *pass, const char *what);
 /* ---- the passes; notes may be NULL ----------------------------------------------------------- */
 /* Without what no output, assert or needed state needs: vertices, states, stacks, whole repeats. Inputs stay. */
 EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Reads of elements that data leave without a value ask first, so that from here on only an index can fail. */
+EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Equal vertices (EinSum, inputs, bounds, merges) of a region and those around it become one: the first. */
 EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Constants folded, laws applied, conditions that the extents decide decided, labels that an equation pins replaced. */
@@ -40,7 +42,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 6 };
+enum { GRAPH_PASSES = 7 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
 
 typedef struct Optimise {

@@ -156,6 +156,15 @@ want 0 "$EIN" run sum.ein -D N=4 X=iota --target=c $O
 [ "$(ls cache/ein | wc -l)" = 0 ] || wrong "a folder that others may write is used"
 want 1 "$EIN" run gather.ein --target=c $O
 says "gather.ein:3"
+
+# ---- an index that makes only a part of an equation fails all the same
+printf '%s\n' 'input A[i:3, k:4] : f32' 'input idx[j:2] : i64' 'output Y[j] = if idx[j] >= 0 then 1 + sum[i] A[i, idx[j]] else -1' \
+  'output Z[j] = (1 + sum[i] A[i, idx[j]]) ?? 5' >inner.ein
+want 1 "$EIN" run inner.ein --target=c $O A=ones idx=const:4
+says "index 2 of A, read for Y: 4 is out of range, its size is 4 (inner.ein:3)"
+want 0 "$EIN" run inner.ein --target=c $O A=ones idx=const:-1
+shows "-1.0  -1.0"
+shows "5.0  5.0"
 want 2 "$EIN" run sum.ein X=iota --target=c $O
 says "-D N="
 want 0 "$EIN" run sum.ein X=y.npy --target=c $O -o Y=z.npy

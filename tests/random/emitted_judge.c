@@ -197,7 +197,10 @@ static double largest(const EvalArray *x) {
 static double allowed(const Judge *j, const EvalArray *x, const char *name) {
   static const double step[DTYPES] = {[DT_F64] = 1e-10, [DT_F32] = 1e-4, [DT_F16] = 1.0 / 1024, [DT_BF16] = 1.0 / 128};
   const Tensor *t = tensor_named(j->s->made, name);
-  return fmax(step[x->dtype] * largest(x), t ? t->num.noise * (j->t->resized || j->t->large || j->s->large ? 64 : 16) : 0);
+  bool other = j->t->resized || j->t->large || j->s->large; /* sizes for which the noise is not known: what was exact may be rounded, */
+  double most = largest(x), noise = t ? t->num.noise : 0;
+  if (other && noise > 0) noise = fmax(noise, noise / t->num.mag * most);
+  return fmax(fmax(step[x->dtype], other ? step[DT_F32] : 0) * most, noise * (other ? 64 : 16)); /* in f32 on the way */
 }
 
 static bool near(double x, double y, double most) {

@@ -8,16 +8,32 @@ enum {
   BLOCK_MOST = 128,          /* rows */
   BLOCK_LEAST = 32,
   BLOCK_BYTES = 1 << 20,     /* about so much may be kept */
-  BLOCKS_WANTED = 8
+  BLOCKS_WANTED = 8,
+  ROW_ENOUGH = 16,           /* times that a row uses what it reads, and needs no others */
+  WORTH = 8                  /* so many times the work of stages that want blocks may be that of those that don't */
 };
 
 /* ---- which label ------------------------------------------------------------------------------------- */
 
-typedef struct Look { const TaskStage *st; uint32_t n_outer; uint64_t outer; bool shares; } Look;
+typedef struct Look {
+  Sched *s;
+  const TaskStage *st;
+  uint32_t n_outer;
+  uint64_t outer;            /* labels that all such reads lack */
+  bool shares, alone;        /* the stage has a read that wants rows; one that a row uses often enough by itself */
+  double wanted, others;     /* points of stages that want rows, and of those that have enough in one */
+} Look;
 
 static bool has_some(const Expr *e, uint32_t from, uint32_t to) {
   for (uint32_t l = from; l < to; l++)
     if (ex_has_label(e, l)) return true;
+  return false;
+}
+
+/* The row uses what is read again along another label of its own. */
+static bool used_in_row(const Look *k, const Expr *read) {
+  for (uint32_t l = k->n_outer; l < k->st->sum->n_out; l++)
+    if (!ex_has_label(read, l) && task_size_guess(k->s->t, k->st->bound[l]) >= ROW_ENOUGH) return true;
   return false;
 }
 
@@ -32,20 +48,28 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
     if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
   if (!lacks || !has_some(leaf, k->n_outer, sum->n_out)) return leaf;
   k->outer &= lacks;
-  k->shares = true;
+  if (used_in_row(k, leaf)) k->alone = true;
+  else k->shares = true;
   return leaf;
 }
 
-/* The outer label of the rows, or NOWHERE. */
+static void stage_look(Look *k, const TaskStage *st) {
+  double points = 1;
+  k->st = st;
+  k->shares = k->alone = false;
+  if (st->sum->reducer != RED_NONE) expr_map(k->s->x, st->sum->body, leaf_look, k);
+  for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++) points *= (double)task_size_guess(k->s->t, st->bound[l]);
+  if (k->shares) k->wanted += points;
+  else if (k->alone) k->others += points;
+}
+
+/* The outer label of the rows, or NOWHERE, where most of the work is in products that have tiles enough in each row. */
 static uint32_t rows_label(Sched *s, const Task *k) {
-  Look look = {.n_outer = k->n_outer, .outer = ~(uint64_t)0};
+  Look look = {.s = s, .n_outer = k->n_outer, .outer = ~(uint64_t)0};
   uint32_t best = NOWHERE;
   if (k->n_outer > 60) return NOWHERE;
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    look.st = &k->stages.at[i];
-    if (look.st->sum->reducer != RED_NONE) expr_map(s->x, look.st->sum->body, leaf_look, &look);
-  }
-  if (!look.shares) return NOWHERE;
+  for (uint32_t i = 0; i < k->stages.len; i++) stage_look(&look, &k->stages.at[i]);
+  if (look.wanted * WORTH <= look.others) return NOWHERE;
   for (uint32_t l = 0; l < k->n_outer; l++) {
     int64_t size = task_size_guess(s->t, k->stages.at[0].bound[l]);
     if (!(look.outer >> l & 1) || size < BLOCK_LEAST / 2) continue;

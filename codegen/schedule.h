@@ -150,6 +150,12 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
 /* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule_fetch.c ----------------------------------------------------------------------------- */
+/* Tiles of `rows` values of label u, of lanes along v, one after the other: the one that begins at u0 is at hand. */
+typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when; } FetchRows;
+/* What later ones read by rows is fetched ahead, where it is worth it; `when`, if that is not NULL. */
+void rows_fetch(Sched *s, const FetchRows *f, Env *e);
+
 /* ---- schedule_pack.c ------------------------------------------------------------------------------ */
 /* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);

@@ -6,6 +6,7 @@
 enum {
   BLOCK = 1024,              /* points that go into a tile before it is added to the total */
   ROWS_MOST = 8,
+  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache */
   NO_LABEL = -1
 };
 
@@ -239,7 +240,20 @@ static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
   into(s, was);
 }
 
-/* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. */
+/* What moves along the lanes and not along the rows, all of it, stays in the nearest cache, */
+static bool lanes_are_near(const Tile *t) {
+  const StagePlan *p = t->p;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    double bytes = (double)dtype_size(p->stage->sum->acc);
+    if (plan_move(p, a, (uint32_t)t->v) == MOVE_NONE || plan_move(p, a, (uint32_t)t->u) != MOVE_NONE) continue;
+    for (uint32_t l = 0; l < p->n_label; l++) bytes *= plan_move(p, a, l) == MOVE_NONE ? 1 : (double)p->size[l];
+    if (bytes > (double)NEAREST) return false;
+  }
+  return true;
+}
+
+/* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. Where that is
+ * near all the time, the rows' tiles come first: what they alone have is fetched once. */
 static void tiles_walk(Tile *t, bool threads) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
@@ -248,16 +262,23 @@ static void tiles_walk(Tile *t, bool threads) {
   for (uint32_t k = 0; k < p->n_order; k++)
     if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
   uint32_t others = w->n;
-  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes)));
+  const Expr *tiles = ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes));
+  bool rows_first = t->u != NO_LABEL && lanes_are_near(t);
+  if (!rows_first) walk_add(s, w, NULL, tiles);
   if (t->u != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u], ex_int(s, t->rows)));
+  if (rows_first) walk_add(s, w, NULL, tiles);
   for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
   if (threads) walk_chunks(s, w, work, BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0, i = 0; k < p->n_order; k++)
     if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) t->e->label[p->order[k]] = w->index[i++];
-  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others], ex_int(s, t->lanes)));
+  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others + rows_first], ex_int(s, t->lanes)));
   const Expr *u0 = NULL;
-  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + 1], ex_int(s, t->rows)));
+  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + !rows_first], ex_int(s, t->rows)));
+  if (rows_first) {
+    const Expr *first = expr_is_int(v0, 0) ? NULL : expr_op2(s->x, OP_EQ, v0, ex_int(s, 0));
+    rows_fetch(s, &(FetchRows){p, (uint32_t)t->u, (uint32_t)t->v, t->rows, u0, first}, t->e);
+  }
   lanes_do(t, u0, v0);
 }
 

@@ -38,12 +38,40 @@ static bool has_end(const Plan *p) {
   return p->free.len || p->product->divisor.len;
 }
 
-static void pose(Plan *p) {
+/* The labels of a mask in the order in which the body has them, then the others. */
+static uint32_t order_labels(Arena *scratch, const Expr *body, uint64_t mask, uint32_t *order) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(scratch);
+  uint32_t n = 0;
+  vec_push(scratch, stack, body);
+  while (stack.len && mask) {
+    const Expr *x = vec_pop(stack);
+    if (!(x->labels & mask) || map_find(&seen, x)) continue;
+    map_put(&seen, x, stack.at);
+    if (x->kind == EX_LABEL) {
+      order[n++] = (uint32_t)x->i;
+      mask &= ~((uint64_t)1 << x->i);
+    }
+    for (uint32_t i = x->n; i-- > 0;) vec_push(scratch, stack, x->arg[i]);
+  }
+  for (uint32_t k = 0; k < ORDER_LABELS; k++)
+    if (mask >> k & 1) order[n++] = k;
+  return n;
+}
+
+enum { STORE = 8, COPY = 8 };  /* operations that take as long as it takes an element to be stored and read again, or copied */
+
+static void pose(Arena *scratch, Plan *p) {
   const Product *x = p->product;
   OrderProblem *o = &p->problem;
   uint64_t somewhere = x->where_labels;
   o->n = p->n;
-  for (uint32_t i = 0; i < p->n; i++) somewhere |= o->operand[i] = p->core[i]->labels;
+  for (uint32_t i = 0; i < p->n; i++) {
+    uint32_t order[ORDER_LABELS], n = order_labels(scratch, p->core[i], p->core[i]->labels, order);
+    for (uint32_t k = 0; k < n; k++) o->axis[i][k] = (uint8_t)order[k];
+    somewhere |= o->operand[i] = p->core[i]->labels;
+  }
+  o->store = STORE, o->copy = COPY;
   o->out = has_end(p) ? x->out & somewhere : x->out;
   o->keep = o->out | x->where_labels;
   o->last = o->keep | (all_labels(x) & ~somewhere & ~x->out);
@@ -85,7 +113,7 @@ Plan *plan_of(Contract *c, Product *x) {
   share_out(c, p);
   p->whole = p->n < 2 || !x->reads_anywhere;
   if (!p->n || (p->whole && !has_end(p)) || (p->whole && x->joined.len)) return NULL;
-  pose(p);
+  pose(c->scratch, p);
   if (!p->whole) order_best(&p->problem, &c->budget, &p->tree);
   cost(p);
   return p->ops < x->ops && p->ops + p->held < x->ops + x->held ? p : NULL;
@@ -102,25 +130,9 @@ typedef struct Emit {
   uint32_t made;
 } Emit;
 
-/* The labels of a mask in the order in which the body has them, then the others: an intermediate lies as its operands do. */
-static uint32_t order_labels(const Emit *e, const Expr *body, uint64_t mask, uint32_t *order) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(e->c->scratch);
-  uint32_t n = 0;
-  vec_push(e->c->scratch, stack, body);
-  while (stack.len && mask) {
-    const Expr *x = vec_pop(stack);
-    if (!(x->labels & mask) || map_find(&seen, x)) continue;
-    map_put(&seen, x, stack.at);
-    if (x->kind == EX_LABEL) {
-      order[n++] = (uint32_t)x->i;
-      mask &= ~((uint64_t)1 << x->i);
-    }
-    for (uint32_t i = x->n; i-- > 0;) vec_push(e->c->scratch, stack, x->arg[i]);
-  }
-  for (uint32_t k = 0; k < ORDER_LABELS; k++)
-    if (mask >> k & 1) order[n++] = k;
-  return n;
+static void labels_of(uint64_t mask, uint32_t *order) {
+  for (uint32_t k = 0; mask; k++, mask >>= 1)
+    if (mask & 1) *order++ = k;
 }
 
 static uint32_t count_bits(uint64_t x) {
@@ -137,8 +149,9 @@ static const Expr *read_made(Emit *e, EinNode *n, uint32_t rank, const uint32_t 
   return expr_read(e->c->b.g->exprs, n->dtype, e->slot.len - 1, rank, index);
 }
 
-/* One vertex, and the read of it; the last one has the root's shape, dtype and name. */
-static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64_t out, uint64_t red, const Expr **read) {
+/* One vertex, and the read of it; the last one has the root's shape, dtype and name. axis: of its output labels, NULL: as they
+ * are numbered. */
+static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64_t out, uint64_t red, const uint8_t *axis, const Expr **read) {
   EinGraph *g = e->c->b.g;
   const Product *x = e->product;
   const EinNode *root = x->root;
@@ -146,9 +159,11 @@ static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64
   Str label[ORDER_LABELS];
   uint32_t order[ORDER_LABELS];
   EinSum s = {.n_out = count_bits(out), .n_red = count_bits(red), .acc = root->sum->acc};
-  if (read) order_labels(e, body, out, order);
-  for (uint32_t k = 0; k < s.n_out && !read; k++) order[k] = k;
-  order_labels(e, body, red, order + s.n_out);
+  if (axis)
+    for (uint32_t k = 0; k < s.n_out; k++) order[k] = axis[k];
+  else
+    labels_of(out, order);
+  order_labels(e->c->scratch, body, red, order + s.n_out);
   for (uint32_t k = 0; k < s.n_out + s.n_red; k++) {
     to[order[k]] = expr_label(g->exprs, k);
     bound[k] = x->bound.at[order[k]];
@@ -186,7 +201,7 @@ static const Expr *where_within(const Emit *e, uint64_t space) {
 
 static const Expr *apart(Emit *e, const Expr *body, const OrderNode *s) {
   uint64_t red = s->space & ~s->labels;
-  make_vertex(e, body, red ? where_within(e, s->space) : NULL, s->labels, red, &body);
+  make_vertex(e, body, red ? where_within(e, s->space) : NULL, s->labels, red, s->axis, &body);
   return body;
 }
 
@@ -221,9 +236,9 @@ EinNode *plan_emit(Contract *c, EinRegion *r, const Plan *p) {
   const Expr *body = core_body(&e);
   uint64_t out = p->problem.out, red = all_labels(x) & ~x->out;
   if (!p->whole) red = p->tree.node[p->tree.n - 1].space & ~out;
-  if (!has_end(p)) return make_vertex(&e, body, x->where, out, red, NULL);
-  make_vertex(&e, body, x->where, out, red, &body);
+  if (!has_end(p)) return make_vertex(&e, body, x->where, out, red, NULL, NULL);
+  make_vertex(&e, body, x->where, out, red, NULL, &body);
   for (uint32_t i = 0; i < p->free.len; i++) body = expr_op2(pool, x->op, body, p->free.at[i]);
   for (uint32_t i = 0; i < x->divisor.len; i++) body = expr_op2(pool, OP_DIV, body, x->divisor.at[i]);
-  return make_vertex(&e, body, NULL, x->out, 0, NULL);
+  return make_vertex(&e, body, NULL, x->out, 0, NULL, NULL);
 }

@@ -326,6 +326,39 @@ static void try_orders(void) {
   OK(far < 40, "greedy orders are within twice of that, but for %u", far);
 }
 
+/* Each label of a node once among its axes. */
+static bool axes_are_sound(const OrderNode *x) {
+  uint64_t met = 0;
+  for (uint32_t k = 0; met != x->labels; k++) {
+    uint64_t bit = (uint64_t)1 << x->axis[k];
+    if (k == ORDER_LABELS || !(x->labels & bit) || met & bit) return false;
+    met |= bit;
+  }
+  return true;
+}
+
+static void try_weights(void) {
+  uint32_t wrong = 0, dearer = 0, other = 0;
+  for (uint32_t i = 0; i < 400; i++) {
+    OrderProblem p = random_problem(2 + i % 8, 3 + dice(8));
+    OrderTree t, plain;
+    int64_t much = i % 3 ? 1 << 30 : 0;
+    for (uint32_t k = 0; k < p.n; k++)
+      for (uint32_t l = 0, n = 0; l < ORDER_LABELS; l++)
+        if (p.operand[k] >> l & 1) p.axis[k][n++] = (uint8_t)l;
+    order_best(&p, &much, &plain);
+    p.store = p.copy = 8;
+    order_best(&p, &much, &t);
+    for (uint32_t k = 0; k < t.n; k++) wrong += !axes_are_sound(&t.node[k]);
+    wrong += t.cost < t.ops || fabs(plain.cost - plain.ops) > 1e-9 * plain.ops;
+    dearer += i % 3 && t.ops < plain.ops * (1 - 1e-9);
+    other += t.ops > plain.ops;
+  }
+  OK_INT(wrong, 0, "400 products with weights: axes are their labels, and memory adds to the cost");
+  OK_INT(dearer, 0, "no order that minds memory takes fewer operations than the one that does not");
+  OK(other > 20, "%u take more", other);
+}
+
 /* Matrix chains have an order of their own, found by the textbook's O(n^3). */
 static double chain_best(const double *size, uint32_t n) {
   double best[ORDER_OPERANDS][ORDER_OPERANDS] = {{0}};
@@ -410,6 +443,7 @@ static void try_time(const char *what, uint32_t n, int kind) {
 int main(void) {
   try_all();
   try_orders();
+  try_weights();
   try_chains();
   try_time("sums of maps", 10000, 0);
   try_time("chains of products", 10000, 1);

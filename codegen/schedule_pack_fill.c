@@ -86,14 +86,30 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
 
 static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }
 
-/* The tile's own label innermost, for one point of the reduced labels. whole: none is cut off. */
-static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+/* From lo to hi of the tile: what is at `at` of its own label, NULL: at its own. */
+static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *hi, const Expr *at) {
   Sched *s = t->s;
   uint32_t v = var_new(s, NULL, "l");
-  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, x->unit), 1, whole ? BIND_VECTOR : BIND_SEQ)->body);
-  const Expr *l = var_read(s, v), *at = ex_add(s, first, l);
-  t->e->label[x->tile] = whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
+  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
+  const Expr *l = var_read(s, v);
+  t->e->label[x->tile] = at ? at : ex_add(s, first, l);
   pack_store(t, k, l, pack_value(t, k));
+  into(s, was);
+}
+
+/* The tile's own label innermost, for one point of the reduced labels. whole: none is cut off; else the last one that is
+ * there stands for those that are not. */
+static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+  Sched *s = t->s;
+  const Expr *unit = ex_int(s, x->unit), *size = t->p->stage->bound[x->tile];
+  if (whole) {
+    fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
+    return;
+  }
+  LoopBody *was = s->body;
+  const Expr *n = t->p->exact[x->tile] ? ex_int(s, t->p->size[x->tile] % x->unit) : named(s, NULL, "n", ex_sub(s, size, first));
+  fill_lanes(t, k, x, first, ex_int(s, 0), n, NULL);
+  fill_lanes(t, k, x, first, n, unit, ex_sub(s, size, ex_int(s, 1)));
   into(s, was);
 }
 

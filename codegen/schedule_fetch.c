@@ -3,11 +3,13 @@
  * where they go on. */
 #include "schedule.h"
 
+#include <string.h>
+
 enum {
   LINE = 64,                 /* bytes that come near together */
   AHEAD = 4096,              /* so many bytes are on their way, where a tile has fewer */
   TILE_LEAST = 2048,         /* bytes of a tile's rows: less lies where the last one's neighbours were fetched, */
-  TILE_MOST = 16384,         /*   of more, the first would be gone when they are wanted */
+  TILE_MOST = 32768,         /*   of more, the first would be gone when they are wanted */
   ALL_LEAST = 1 << 20        /* and of the tensor: less is near anyway */
 };
 
@@ -23,43 +25,64 @@ static double bytes_of(const TaskBuffer *b) {
   return all;
 }
 
-/* A read by rows: they lie apart, each goes along the reduced label to the next element, and the lanes share it. */
-static bool is_of_rows(const FetchRows *f, uint32_t access) {
+/* A read by rows, which the lanes share: they lie apart, and each goes to the next element along the last of the reduced labels.
+ * Where two labels move an index, rows have points in common, and most of them are near. */
+static bool is_of_rows(const FetchRows *f, uint32_t access, const Expr *read) {
   const StagePlan *p = f->p;
-  return plan_move(p, access, f->u) == MOVE_FAR && plan_move(p, access, f->v) == MOVE_NONE && plan_move(p, access, p->red[0]) == MOVE_UNIT;
+  if (plan_move(p, access, f->u) != MOVE_FAR || plan_move(p, access, f->v) != MOVE_NONE) return false;
+  if (plan_move(p, access, p->red[p->n_red - 1]) != MOVE_UNIT) return false;
+  for (uint32_t k = 0; k < read->n; k++)
+    if (read->arg[k]->kind != EX_LABEL) return false;
+  return true;
+}
+
+/* Bytes of a tile's rows. */
+static int64_t tile_bytes(const FetchRows *f, uint32_t access, DType t) {
+  const StagePlan *p = f->p;
+  int64_t bytes = f->rows * dtype_size(t);
+  for (uint32_t k = 0; k < p->n_red && bytes <= TILE_MOST; k++)
+    if (plan_move(p, access, p->red[k]) != MOVE_NONE) bytes *= p->size[p->red[k]];
+  return bytes;
+}
+
+static void loop_open(Sched *s, const FetchRows *f, Env *e, uint32_t label, int64_t step) {
+  uint32_t v = var_new(s, f->p->stage->label[label], "r");
+  into(s, &for_add(s, v, ex_int(s, 0), f->p->stage->bound[label], step, BIND_SEQ)->body);
+  e->label[label] = var_read(s, v);
 }
 
 /* What the tile has that is `ahead` tiles further on, a line after the other. */
 static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, int64_t ahead) {
   const StagePlan *p = f->p;
-  uint32_t r = p->red[0], v = var_new(s, p->stage->label[r], "r");
-  const Expr *last = ex_sub(s, p->stage->bound[f->u], ex_int(s, 1));
-  const Expr *was_u = e->label[f->u], *was_r = e->label[r];
-  LoopBody *was = s->body;
+  const Expr *end = ex_sub(s, p->stage->bound[f->u], ex_int(s, 1)), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  LoopBody *around = s->body;
+  memcpy(was, e->label, p->n_label * sizeof *was);
   if (f->when) into(s, &if_add(s, f->when)->body);
-  into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[r], LINE / dtype_size((DType)read->dtype), BIND_SEQ)->body);
-  e->label[r] = var_read(s, v);
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    bool last = k + 1 == p->n_red;
+    if (ex_has_label(read, p->red[k])) loop_open(s, f, e, p->red[k], last ? LINE / dtype_size((DType)read->dtype) : 1);
+  }
   for (int64_t k = 0; k < f->rows; k++) {
-    e->label[f->u] = ex_min(s, ex_add(s, f->u0, ex_int(s, ahead * f->rows + k)), last);
+    e->label[f->u] = ex_min(s, ex_add(s, f->u0, ex_int(s, ahead * f->rows + k)), end);
     const Expr *at = ex_of(e, read);
     if (map_find(&s->safe, at)) fetch_add(s, at);
   }
-  e->label[f->u] = was_u, e->label[r] = was_r;
-  into(s, was);
+  memcpy(e->label, was, p->n_label * sizeof *was);
+  into(s, around);
 }
 
 void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   const StagePlan *p = f->p;
   const EinSum *sum = p->stage->sum;
-  if (p->n_red != 1 || sum->where || sum->domain) return;
+  if (sum->where || sum->domain) return;
   const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
   expr_map(s->x, sum->body, leaf_note, (void *)read);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     TaskSlot slot = p->stage->slot[a];
-    if (!read[a] || slot.kept || !is_of_rows(f, a)) continue;
+    if (!read[a] || slot.kept || !is_of_rows(f, a, read[a])) continue;
     const TaskBuffer *b = &s->t->buffers.at[slot.index];
-    int64_t tile = f->rows * p->size[p->red[0]] * dtype_size(b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
-    if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || p->size[f->u] < 4 * ahead * f->rows) continue;
+    int64_t tile = tile_bytes(f, a, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
+    if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || p->size[f->u] < 3 * ahead * f->rows) continue;
     fetch_tile(s, f, e, read[a], ahead);
   }
 }

@@ -53,7 +53,7 @@ static int64_t rows_label(const StagePlan *p, uint32_t v) {
     double worth = p->size[l] < WIDE / 2 ? (double)p->size[l] : (double)(WIDE / 2);
     for (uint32_t a = 0; a + 1 < p->n_access; a++)
       if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* rows next to each other are fetched together */
-    if (worth <= most) continue;
+    if (worth < most) continue; /* of equals the last one: its rows lie closest together */
     best = l, most = worth;
   }
   return best;

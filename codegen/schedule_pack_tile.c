@@ -238,12 +238,22 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
   if (high) span_step(t, acc, u0, v0, to, hi, true);
 }
 
+/* Rows that are read where they lie, and all of a row at once. */
+static void tile_fetch(Panel *t, const Expr *u0) {
+  bool some = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
+  if (!some || t->sums || t->v.n_near) return;
+  const Expr *first = expr_is_int(t->v.tiles, 1) ? NULL : expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
+  rows_fetch(t->s, &(FetchRows){t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, first}, t->e);
+}
+
 void pack_tiles(Panel *t) {
   Sched *s = t->s;
   uint32_t acc[ROWS_MOST];
   const Expr *u0, *v0;
   LoopBody *was = s->body;
   tiles_open(t, &u0, &v0);
+  tile_fetch(t, u0);
   accs_new(t, acc, red_identity(s, t->p->stage->sum));
   LoopBody *inside = s->body;
   tile_wanted(t, u0, v0);

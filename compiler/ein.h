@@ -16,6 +16,7 @@
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
  *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
  *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
+ *     plan/     what a plan is made for: a machine
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   one file a command, the table of options, reports; runs the C compiler, keeps its results
  *     ../codegen/   Loop: how kernels run; the schedule that decides it; C, its header and manifest
@@ -38,6 +39,7 @@
 #include "graph/graph.h"
 #include "graph/eval.h"
 #include "graph/passes.h"
+#include "plan/machine.h"
 #include "task/task.h"
 #include "task/from_graph.h"
 #include "../codegen/loop.h"
@@ -95,6 +97,13 @@ bool loop_check(const LoopProgram *p, Buf *out);
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
+
+/* ---- a machine ---------------------------------------------------------------------------------
+ * What it computes and moves a second, from the inside out: JSON, "ein machine 1". `ein machine` measures this one. */
+void machine_print(Buf *out, const Machine *m);
+Machine *machine_read(Arena *a, Source *src, Diags *d);
+bool machine_equal(const Machine *a, const Machine *b, Buf *why);
+bool machine_check(const Machine *m, Diags *d);
 
 /* ---- tools for all ----------------------------------------------------------------------------- */
 Proof prove(Exprs *p, const Facts *facts, const Expr *goal);

@@ -1,8 +1,8 @@
-/* base/json.h - a small JSON writer (valid by construction) over a Buf, and no more. */
+/* base/json.h - a small JSON writer (valid by construction) over a Buf, and a strict reader whose values know their place. */
 #ifndef EIN_JSON_H
 #define EIN_JSON_H
 
-#include "base.h"
+#include "diag.h"
 
 typedef struct Json { Buf *out; int depth; bool first; bool compact; } Json;
 Json json_new(Buf *out);
@@ -15,5 +15,25 @@ void json_int(Json *j, const char *key, int64_t x);
 void json_num(Json *j, const char *key, double x);                 /* inf and nan as strings */
 void json_bool(Json *j, const char *key, bool x);
 void json_null(Json *j, const char *key);
+
+/* ---- reading: json_read.c ---------------------------------------------------------------------- */
+typedef enum { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
+
+typedef struct JsonValue JsonValue;
+typedef struct JsonMember { const char *name; Span span; JsonValue *value; } JsonMember; /* span: the name's */
+struct JsonValue {
+  JsonKind kind;
+  Span span;
+  double number;             /* NUMBER, */
+  bool whole;                /*   written without point and exponent, and it fits: */
+  int64_t integer;
+  const char *text;          /* STRING: decoded, NUL-ended; a NUL inside is refused */
+  VEC(JsonMember) members;   /* OBJECT: all names differ */
+  VEC(JsonValue *) items;    /* ARRAY */
+};
+/* One value and blanks around it (RFC 8259), nested at most 100 deep; NULL after a complaint (E920). */
+JsonValue *json_read(Arena *a, Source *src, Diags *d);
+const JsonValue *json_member(const JsonValue *object, const char *name); /* NULL: there is none, or it is no object */
+const char *json_kind_name(JsonKind k);                                  /* "a number" */
 
 #endif

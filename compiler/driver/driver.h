@@ -138,6 +138,7 @@ typedef struct Job {
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
+Leave job_from_loops(Session *s, Job *j, const char *name, const char *text); /* a text of loops; lower.c */
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */

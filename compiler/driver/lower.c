@@ -167,9 +167,7 @@ Leave task_file(Session *s, Job *j) {
   return l;
 }
 
-Leave loop_file(Session *s, Job *j) {
-  Source *src = text_read(s, j);
-  if (!src) return LEAVE_MACHINE;
+static Leave loop_source(Session *s, Job *j, Source *src) {
   j->loops = loop_read(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l || !j->loops) return l ? l : LEAVE_PROGRAM;
@@ -178,6 +176,16 @@ Leave loop_file(Session *s, Job *j) {
   l = text_sound(s, j, "loops", loop_check(j->loops, &why), &why);
   if (!l) tasks_begin(s, j);
   return l;
+}
+
+Leave loop_file(Session *s, Job *j) {
+  Source *src = text_read(s, j);
+  return src ? loop_source(s, j, src) : LEAVE_MACHINE;
+}
+
+Leave job_from_loops(Session *s, Job *j, const char *name, const char *text) {
+  *j = (Job){.path = name};
+  return loop_source(s, j, source_new(s->arena, name, text, strlen(text)));
 }
 
 /* ---- what emitted text says about its origin ------------------------------------------------ */

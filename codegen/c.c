@@ -156,7 +156,13 @@ static void file_head(Buf *c, const EmitOptions *o) {
   buf_printf(c, "/* %s, from ", o->prefix);
   for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
   buf_printf(c, " by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n", o->version);
-  buf_str(c, "#define EIN_STATIC\n#include \"ein_run.h\"\n\n"
+  buf_str(c, "#define EIN_STATIC\n");
+  if (o->worth_threads > 0) {
+    buf_str(c, "#define EIN_WORTH_THREADS ");
+    double_print(c, o->worth_threads);
+    buf_char(c, '\n');
+  }
+  buf_str(c, "#include \"ein_run.h\"\n\n"
              "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
 }
 

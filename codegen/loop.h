@@ -87,6 +87,9 @@ typedef struct LoopProgram {
 typedef struct LoopTarget {
   int lanes_bytes;           /* what a vector register is taken to hold */
   int registers;             /* and how many there are */
+  /* These change no bit of any answer; 0: the usual. */
+  int64_t chunk;             /* scalar operations of a chunk for threads, about */
+  int64_t wide;              /* rows and lanes of a block of packed panels, at most: a power of two */
 } LoopTarget;
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 
@@ -102,6 +105,7 @@ typedef struct EmitOptions {
   const char *source;        /* the program's file name, for comments; no folder */
   const char *version;
   uint64_t hash;             /* of the program's text */
+  double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
 } EmitOptions;
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */

@@ -223,7 +223,7 @@ static bool decides(const StagePlan *p, uint32_t label) {
 }
 
 /* Labels of constant size go whole into the block while there is room. */
-static double near_take(Panel *t, Side *x, double room) {
+static void near_take(Panel *t, Side *x, double room) {
   const StagePlan *p = t->p;
   uint32_t kept = 0;
   double taken = 1;
@@ -233,21 +233,26 @@ static double near_take(Panel *t, Side *x, double room) {
     else x->far[kept++] = l;
   }
   x->n_far = kept;
-  return taken;
 }
 
 static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
   return up(up(size, up(size, most)), unit);
 }
 
-static void block_size(Panel *t) {
+static void block_near(Panel *t) {
+  int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
+  near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
+  near_take(t, &t->v, nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1);
+}
+
+/* So many rows and lanes at most. */
+static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
-  double near_u = near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
-  double near_v = near_take(t, &t->v, nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1);
+  double near_u = pack_product(p, t->u.n_near, t->u.near), near_v = pack_product(p, t->v.n_near, t->v.near);
   double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
-  int64_t wide_u = WIDE, wide_v = WIDE;
+  int64_t wide_u = most, wide_v = most;
   while (wide_u > nu) wide_u /= 2;
   while (wide_v > nv) wide_v /= 2;
   for (;;) {
@@ -316,11 +321,20 @@ bool pack_parts(Panel *t) {
   return false;
 }
 
+/* Blocks of another size do not change in which order sums are made, unless a predicate says where a block's begin; and what a
+ * block holds that is not finite decides which zero a max is. */
+static bool blocks_are_free(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
+  return !sum->where && sum->reducer != RED_MAX && sum->reducer != RED_MIN;
+}
+
 void pack_sizes(Panel *t) {
   tile_size(t);
-  block_size(t);
+  block_near(t);
+  block_size(t, WIDE);
   depth_size(t);
   packs_choose(t);
+  if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
   Map done = map_new(t->s->arena);
   t->body = body_swap(t, &done, t->p->stage->sum->body);
 }

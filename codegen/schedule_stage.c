@@ -50,11 +50,12 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   const Expr *all = extents_product(s, w, n), *inner = work;
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
   const Expr *total = ex_mul(s, all, inner);
-  if (!n || (total->kind == EX_INT && total->i < 2 * CHUNK_OPS)) {
+  int64_t chunk = s->target->chunk ? s->target->chunk : CHUNK_OPS;
+  if (!n || (total->kind == EX_INT && total->i < 2 * chunk)) {
     walk_plain(s, w, 0, innermost);
     return;
   }
-  const Expr *size = ex_max(s, ex_int(s, 1), expr_op2(s->x, OP_IDIV, ex_int(s, CHUNK_OPS), ex_max(s, inner, ex_int(s, 1))));
+  const Expr *size = ex_max(s, ex_int(s, 1), expr_op2(s->x, OP_IDIV, ex_int(s, chunk), ex_max(s, inner, ex_int(s, 1))));
   if (n == w->n && innermost == BIND_VECTOR) /* whole lanes */
     size = ex_mul(s, ex_div_up(s, size, ex_int(s, 64)), ex_int(s, 64));
   bool each = expr_is_int(size, 1);

@@ -20,9 +20,11 @@
 /*
  * Less work than this (scalar operations, about) is done by the calling thread alone. Measured with two threads: a
  * region of OpenMP's costs 0.4 to 1 microseconds while its threads still spin, and pays from 4,000 dependent scalar
- * operations or 100,000 in vectors on; waking threads that sleep costs 5 to 50.
+ * operations or 100,000 in vectors on; waking threads that sleep costs 5 to 50. A text that was made for a known machine says its own bound.
  */
+#ifndef EIN_WORTH_THREADS
 #define EIN_WORTH_THREADS 50000.0
+#endif
 
 /* Processors that this process may use, as far as that can be found out; 0: not known. */
 EIN_API int ein_processors(void) {

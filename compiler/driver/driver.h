@@ -135,6 +135,7 @@ typedef struct Job {
   struct PassNotes *notes;    /*   what its passes did; NULL for a text of tasks or loops */
   TaskGraph *tasks;           /* after job_tasks, or at once for its text */
   LoopProgram *loops;         /* after job_loops, or at once for its text */
+  double worth_threads;       /*   of the machine file; 0: the usual */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
@@ -150,6 +151,8 @@ Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
+/* tuning.c: what a machine file says for loops, and for threads; without one all stays as it is. It changes no answer. */
+Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */
 Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);

@@ -7,10 +7,6 @@
 #include "../../codegen/c_tables.h"
 #include "driver.h"
 
-/* The same on every machine, so that the same program gives the same text: as AVX-512 has it. Where registers are narrower
- * or fewer, the C compiler takes several for one. */
-static LoopTarget target_here(void) { return (LoopTarget){64, 32}; }
-
 /* ---- graph to graph, tasks ------------------------------------------------------------------ */
 
 static void tasks_sound(Session *s, const TaskGraph *t) {
@@ -89,10 +85,14 @@ static LoopProgram *loops_reread(Session *s, const Job *j) {
   return again;
 }
 
+/* The same on every machine, so that the same program gives the same text: as AVX-512 has it. Where registers are narrower
+ * or fewer, the C compiler takes several for one. A machine file may say
+ * more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
-  if (j->loops) return LEAVE_OK;
-  LoopTarget target = target_here();
-  Leave l = job_tasks(s, j, a);
+  LoopTarget target = {.lanes_bytes = 64, .registers = 32};
+  Leave l = tuning_find(s, a, &target, &j->worth_threads);
+  if (l || j->loops) return l;
+  l = job_tasks(s, j, a);
   if (l) return l;
   bug_where = "loop_from_task";
   j->loops = loop_from_task(j->tasks, &target);
@@ -224,5 +224,6 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
   return (EmitOptions){.prefix = prefix,
                        .source = source_name(s, j->path),
                        .version = EIN_VERSION,
-                       .hash = hash_of(s, j)};
+                       .hash = hash_of(s, j),
+                       .worth_threads = j->worth_threads};
 }

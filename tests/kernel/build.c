@@ -43,7 +43,7 @@ static bool text_holds(Subject *s, LoopProgram *l) {
 
 /* Mostly as `ein build` does it. */
 static bool lower(Subject *s) {
-  static const LoopTarget targets[] = {{64, 32}, {64, 32}, {64, 32}, {32, 16}, {16, 32}};
+  static const LoopTarget targets[] = {{64, 32, 0, 0}, {64, 32, 0, 0}, {64, 32, 4096, 128}, {32, 16, 0, 0}, {16, 32, 0, 1024}};
   Buf why = buf_new(s->arena);
   EinGraph *low = s->c->seed % 5 ? graph_optimise(s->arena, s->g, NULL) : s->g;
   if (!graph_check(low, &why)) return say(&s->v, "graph_check of what is optimised", why.s);
@@ -52,7 +52,7 @@ static bool lower(Subject *s) {
   LoopProgram *l = loop_from_task(t, &targets[s->c->seed / 5 % COUNT(targets)]);
   if (!loop_check(l, &why)) return say(&s->v, "loop_check", why.s);
   if (s->c->seed % 8 == 1 && !text_holds(s, l)) return false;
-  emit_c(&s->source, l, &(EmitOptions){s->prefix, "kernel.ein", "0", s->c->seed});
+  emit_c(&s->source, l, &(EmitOptions){s->prefix, "kernel.ein", "0", s->c->seed, s->c->seed % 3 ? 0 : 1000});
   return true;
 }
 

@@ -87,7 +87,7 @@ static bool text_holds(Subject *s, LoopProgram *l) {
 }
 
 static bool lower(Subject *s, const How *how) {
-  static const LoopTarget targets[] = {{32, 16}, {64, 32}, {16, 32}};
+  static const LoopTarget targets[] = {{32, 16, 0, 0}, {64, 32, 4096, 128}, {16, 32, 0, 1024}};
   Buf why = buf_new(s->arena);
   bool optimise = how->optimise < 0 ? s->seed % 4 < 2 : how->optimise > 0;
   s->low = optimise ? graph_optimise(s->arena, s->g, NULL) : s->g;
@@ -97,7 +97,7 @@ static bool lower(Subject *s, const How *how) {
   LoopProgram *l = loop_from_task(t, &targets[s->seed / 4 % COUNT(targets)]);
   if (!loop_check(l, &why)) return say(&s->v, "loop_check", why.s);
   if (s->seed % 8 == 1 && !text_holds(s, l)) return false;
-  emit_c(&s->c, l, &(EmitOptions){s->prefix, "random.ein", "0", s->seed});
+  emit_c(&s->c, l, &(EmitOptions){s->prefix, "random.ein", "0", s->seed, s->seed % 3 ? 0 : 1000});
   return true;
 }
 

@@ -16,7 +16,7 @@
 #include "measure.h"
 
 enum {
-  ROUNDS = 9,
+  ROUNDS = 7,
   PROBES_MOST = 128,
   SIDE = 384,                /* of the products */
   TEXT_READ = 0, TEXT_COPY, TEXT_CHASE, TEXT_TURNS, TEXT_ONE, TEXT_PRODUCTS
@@ -90,26 +90,29 @@ static const char copy_text[] =
   "  }\n"
   "}\n";
 
-/* Each element says which is next: R reads, one after the other. */
+/* Each element says which is next: R reads, one after the other, from where the run before ended. */
 static const char chase_text[] =
   "loop 1\n"
   "tasks {\n"
   "  taskgraph 1\n"
   "  dim N\n  dim R\n"
   "  buffer %0 input 0 X[$N] : i64\n"
-  "  buffer %1 output 0 Y[] : i64\n"
+  "  buffer %1 input 1 S[] : i64\n"
+  "  buffer %2 output 0 Y[] : i64\n"
   "  input X = %0\n"
-  "  output Y = %1\n"
+  "  input S = %1\n"
+  "  output Y = %2\n"
   "  kernel 0 Y outer 0 {\n"
-  "    stage Y[] : i64 = sum:i64[r:$R] %0[0] to %1[]\n"
+  "    stage Y[] : i64 = sum:i64[r:$R] %0[%1[]] to %2[]\n"
   "  }\n"
   "}\n"
   "kernel Y step 0 work $R {\n"
   "  buffer X = %0 : i64 [$N]\n"
-  "  buffer Y = %1 : i64 [] written\n"
+  "  buffer S = %1 : i64 []\n"
+  "  buffer Y = %2 : i64 [] written\n"
   "  register at : i64 []\n"
   "  loops r\n"
-  "  var at = 0\n"
+  "  var at = S[]\n"
   "  for r < $R {\n"
   "    at[] = X[at[]]\n"
   "  }\n"
@@ -170,6 +173,8 @@ typedef struct Probe {
   ein_tensor *in, *out;
   bool rate;                 /* amount a second; else seconds of one of them */
   bool sleeps;               /* one run at a time, and a pause before each */
+  bool far;                  /* what it reads is in no cache */
+  int64_t *from;             /* where a walk begins; NULL: it is none */
   double amount;             /* of a run: operations, bytes, turns */
   int64_t runs;              /* of a sample */
   double sample[ROUNDS];     /* seconds of a run */
@@ -278,19 +283,26 @@ static void pause_briefly(void) {
   nanosleep(&t, NULL);
 }
 
+static ein_status run_once(Probe *p) {
+  ein_status st = p->model->run(p->ctx, p->in, p->out);
+  if (p->from) *p->from = *(const int64_t *)p->out[0].data;
+  return st;
+}
+
 static Leave sample_take(Measuring *m, Probe *p, double *seconds) {
   ein_status st = EIN_OK;
   if (p->sleeps) pause_briefly();
+  else if (!p->far) st = run_once(p); /* the others' data are out of the caches, ours are there */
   double before = seconds_now();
-  for (int64_t i = 0; i < p->runs && st == EIN_OK; i++) st = p->model->run(p->ctx, p->in, p->out);
+  for (int64_t i = 0; i < p->runs && st == EIN_OK; i++) st = run_once(p);
   *seconds = (seconds_now() - before) / (double)p->runs;
   return st == EIN_OK ? LEAVE_OK : probe_failed(m, p, st);
 }
 
-/* So many runs that the clock is no part of it; the first run warms up. */
+/* So many runs that the clock is no part of it. */
 static Leave runs_find(Measuring *m, Probe *p) {
   double t = 0;
-  Leave l = sample_take(m, p, &t);
+  Leave l = LEAVE_OK;
   while (!l && !p->sleeps) {
     l = sample_take(m, p, &t);
     if (t * (double)p->runs >= sample_least || p->runs >= 1 << 24) break;
@@ -313,17 +325,23 @@ static double figure(const Measuring *m, const Probe *p, double seconds) {
   return x;
 }
 
-static Leave probes_run(Measuring *m, uint32_t first) {
+static Leave probes_run(Measuring *m) {
   Leave l = LEAVE_OK;
-  for (uint32_t k = first; k < m->n && !l; k++) l = runs_find(m, &m->probe[k]);
+  for (uint32_t k = 0; k < m->n && !l; k++) l = runs_find(m, &m->probe[k]);
   for (int i = 0; i < ROUNDS; i++)
-    for (uint32_t k = first; k < m->n && !l; k++) l = sample_take(m, &m->probe[k], &m->probe[k].sample[i]);
-  for (uint32_t k = first; k < m->n && !l; k++) {
+    for (uint32_t k = 0; k < m->n && !l; k++) l = sample_take(m, &m->probe[k], &m->probe[k].sample[i]);
+  for (uint32_t k = 0; k < m->n && !l; k++) {
     Probe *p = &m->probe[k];
     qsort(p->sample, ROUNDS, sizeof *p->sample, by_size);
     *p->to = (Measure){figure(m, p, p->sample[0]), figure(m, p, p->sample[ROUNDS / 2]), figure(m, p, p->sample[ROUNDS - 1])};
   }
   return l;
+}
+
+static void probes_end(Measuring *m) {
+  for (uint32_t k = 0; k < m->n; k++)
+    if (m->probe[k].ctx) m->probe[k].model->destroy(m->probe[k].ctx);
+  m->n = 0;
 }
 
 /* ---- caches and memory ---------------------------------------------------------------------- */
@@ -342,16 +360,29 @@ static void ring_make(int64_t *x, int64_t n) {
   }
 }
 
-/* Latencies one after the other, for each wants the ring to itself. */
-static Leave latency_measure(Measuring *m, int64_t bytes, int64_t reads, Measure *to) {
-  int64_t n = bytes / 8;
-  uint32_t first = m->n;
-  ring_make((int64_t *)(void *)m->pool, n);
-  Leave l = probe_add(m, to, TEXT_CHASE, (Sizes){1, n, reads}, (double)reads, false, NULL);
-  if (!l) l = probes_run(m, first);
-  if (m->probe[first].ctx) m->probe[first].model->destroy(m->probe[first].ctx);
-  m->n = first;
-  return l;
+/* A ring of its own: through one in a cache once and again, through one that is far from here piece by piece. */
+static Leave latency_probe(Measuring *m, int64_t bytes, bool far, Measure *to) {
+  enum { READS_FAR = 50000 };
+  int64_t n = bytes / 8, lines = bytes / 64;
+  char *ring = arena_alloc(m->s->arena, (size_t)bytes + 64);
+  ring += 64 - (uintptr_t)ring % 64;
+  ring_make((int64_t *)(void *)ring, n);
+  Sizes z = {1, n, far && lines > READS_FAR ? READS_FAR : lines};
+  Probe *p;
+  Leave l = probe_add(m, to, TEXT_CHASE, z, (double)z.r, false, &p);
+  if (l) return l;
+  p->in[0].data = ring;
+  p->in[1].data = p->from = NEW(m->s->arena, int64_t);
+  p->far = far;
+  return LEAVE_OK;
+}
+
+/* Half of cache k or less, and more than the one before it holds. */
+static int64_t ring_size(const Measuring *m, uint32_t k) {
+  enum { LARGE = 8 << 20 };
+  if (k == m->n_cache) return m->far;
+  int64_t half = m->cache[k].bytes / 2, least = k ? 2 * m->cache[k - 1].bytes : half;
+  return half < LARGE || half < least ? half : least > LARGE ? least : LARGE;
 }
 
 /* Where nobody tells, the time of a read does. */
@@ -360,13 +391,14 @@ static Leave caches_feel(Measuring *m) {
   int64_t bytes[SIZES], found[CACHES_MOST];
   double seconds[SIZES];
   uint32_t n = 0;
-  for (int64_t size = 8192; n + 1 < SIZES && size * 3 / 2 <= m->pool_bytes / 2; size *= 2) bytes[n++] = size, bytes[n++] = size * 3 / 2;
-  for (uint32_t k = 0; k < n; k++) {
-    Measure x = {0};
-    Leave l = latency_measure(m, bytes[k], 20000, &x);
-    if (l) return l;
-    seconds[k] = x.value;
-  }
+  for (int64_t size = 8192; n + 1 < SIZES && size * 3 / 2 <= m->far; size *= 2) bytes[n++] = size, bytes[n++] = size * 3 / 2;
+  Measure *x = NEW_ARRAY(m->s->arena, Measure, SIZES);
+  Leave l = LEAVE_OK;
+  for (uint32_t k = 0; k < n && !l; k++) l = latency_probe(m, bytes[k], bytes[k] > 8 << 20, &x[k]);
+  if (!l) l = probes_run(m);
+  probes_end(m);
+  if (l) return l;
+  for (uint32_t k = 0; k < n; k++) seconds[k] = x[k].value;
   m->n_cache = machine_caches_guess(n, bytes, seconds, CACHES_MOST, found);
   for (uint32_t k = 0; k < m->n_cache; k++) m->cache[k] = (CacheHere){found[k], 0, k && k + 1 == m->n_cache ? m->cores : 1};
   return LEAVE_OK;
@@ -404,8 +436,12 @@ static Leave memory_probes(Measuring *m, MachineLevel *l, uint32_t k, int64_t t)
   if (k < m->n_cache) block = c->bytes / (t < c->shared ? t : c->shared) / 2;
   int64_t n = block / 256 * 64, half = n / 128 * 64, total = 64 << 20;
   int64_t r = total / (n * 4) > 0 ? total / (n * 4) : 1;
-  Leave l1 = probe_add(m, &x->read, TEXT_READ, (Sizes){t, n, r}, (double)t * (double)n * 4 * (double)r, true, NULL);
-  return l1 ? l1 : probe_add(m, &x->copy, TEXT_COPY, (Sizes){t, half, r}, (double)t * (double)half * 16 * (double)r, true, NULL);
+  Probe *p;
+  Leave e = probe_add(m, &x->read, TEXT_READ, (Sizes){t, n, r}, (double)t * (double)n * 4 * (double)r, true, &p);
+  p->far = k == m->n_cache;
+  if (!e) e = probe_add(m, &x->copy, TEXT_COPY, (Sizes){t, half, r}, (double)t * (double)half * 16 * (double)r, true, &p);
+  p->far = k == m->n_cache;
+  return e;
 }
 
 static Leave level_memories(Measuring *m, MachineLevel *l, int64_t t) {
@@ -460,7 +496,7 @@ static Leave measure_all(Measuring *m, Machine *x) {
   m->n_cache = caches_here(s, m->cores, m->cache);
   if (l) return l;
   pool_make(m);
-  if (!m->n_cache && !(l = caches_feel(m))) memset(m->pool, 0x3C, (size_t)m->pool_bytes);
+  if (!m->n_cache) l = caches_feel(m);
   vec_push(s->arena, x->levels, ((MachineLevel){.name = "core", .parts = 1}));
   vec_push(s->arena, x->levels, ((MachineLevel){.name = "node", .parts = m->cores}));
   MachineLevel *core = &x->levels.at[0], *node = &x->levels.at[1];
@@ -469,9 +505,9 @@ static Leave measure_all(Measuring *m, Machine *x) {
   if (!l && many) l = level_memories(m, node, m->cores);
   if (!l && many) l = rates_probes(m, node, m->cores);
   if (!l) l = price_probes(m, x);
-  if (!l) l = probes_run(m, 0);
   for (uint32_t k = 0; k <= m->n_cache && !l; k++)
-    l = latency_measure(m, k < m->n_cache ? m->cache[k].bytes / 2 : m->far, 100000, &core->memories.at[k].latency);
+    l = latency_probe(m, ring_size(m, k), k == m->n_cache, &core->memories.at[k].latency);
+  if (!l) l = probes_run(m);
   if (!many) { /* the core is all there is */
     node->memories = core->memories;
     memcpy(node->rate, core->rate, sizeof node->rate);
@@ -495,8 +531,7 @@ Leave machine_measure(Session *s, const Args *a, Compiler *c, int cores, Machine
   x->made = arena_printf(s->arena, "ein machine %s, %s; the best of %d samples", EIN_VERSION, compiler_words(s->arena, c), ROUNDS);
   own_threads(s, c);
   Leave l = measure_all(m, x);
-  for (uint32_t k = 0; k < m->n; k++)
-    if (m->probe[k].ctx) m->probe[k].model->destroy(m->probe[k].ctx);
+  probes_end(m);
   x->site = 1;
   x->site_bytes = memory_bytes();
   if (m->n_cache) x->line_bytes = m->cache[0].line;

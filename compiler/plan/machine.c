@@ -13,15 +13,23 @@ const MachineMemory *machine_memory_find(const MachineLevel *l, const char *name
   return NULL;
 }
 
+/* What more than i reaches in less time was noise at i. */
+static double least_from(uint32_t n, const double *seconds, uint32_t i) {
+  double x = seconds[i];
+  for (; i < n; i++)
+    if (seconds[i] < x) x = seconds[i];
+  return x;
+}
+
 /* A rise by half is the end of a cache; what still climbs behind it is the way to the next one. */
 uint32_t machine_caches_guess(uint32_t n, const int64_t *bytes, const double *seconds, uint32_t most, int64_t *out) {
   uint32_t found = 0;
-  double flat = n ? seconds[0] : 0;
+  double flat = n ? least_from(n, seconds, 0) : 0;
   for (uint32_t i = 1; i < n && found < most; i++) {
-    if (seconds[i] < 1.5 * flat) continue;
+    if (least_from(n, seconds, i) < 1.5 * flat) continue;
     out[found++] = bytes[i - 1];
-    while (i + 1 < n && seconds[i + 1] > 1.2 * seconds[i]) i++;
-    flat = seconds[i];
+    while (i + 1 < n && least_from(n, seconds, i + 1) > 1.2 * least_from(n, seconds, i)) i++;
+    flat = least_from(n, seconds, i);
   }
   return found;
 }

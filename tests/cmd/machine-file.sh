@@ -22,6 +22,11 @@ input b[j:611] : f32
 output C[i,j] = tanh(sum[k] A[i,k] * B[k,j] + b[j])
 output D[j,i] = sum[k] exp(A[i,k]) * (B[k,j] + 0.1 * b[j])
 END
+cat >flat.ein <<'END'
+input A[i:1500, k:40] : f32
+input B[k:40, j:1300] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+END
 cat >double.ein <<'END'
 dim M
 input A[b:3, i:M, k:300] : f64
@@ -65,7 +70,7 @@ output Y[n,o,h:60,w:60] = sum[c,p,q] (X[n,c,h+p-1,w+q-1] ?? 0) * W[o,c,p,q]
 END
 
 differ=0
-for p in product double semiring masked attention rows image; do
+for p in product flat double semiring masked attention rows image; do
   d=
   in=
   [ $p = double ] && d="-D M=333"
@@ -85,7 +90,8 @@ for p in product double semiring masked attention rows image; do
   done
   cmp -s $p.small.loop $p.large.loop || differ=$((differ + 1))
 done
-[ $differ -ge 5 ] || wrong "two very different machines make the same loops of all but $differ programs"
+[ $differ -ge 6 ] || wrong "two very different machines make the same loops of all but $differ programs"
+grep -q "min(128" flat.small.loop || wrong "a small cache makes no small blocks"
 [ "$(ls product.small.3 rows.large.1 | grep -c npy)" = 9 ] || wrong "outputs are missing"
 
 # Where it is said, what is written, and what is refused.

@@ -135,9 +135,12 @@ static void senses(void) {
 
 static void caches(void) {
   static const int64_t bytes[] = {8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
-  static const double three[] = {1, 1, 1.1, 1, 4, 4.1, 4, 4.2, 12, 14, 14, 60, 90, 100, 100}, none[] = {5, 5, 5.1, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
+  static const double three[] = {1, 1, 1.1, 1, 4, 4.1, 4, 4.2, 12, 14, 14, 60, 90, 100, 100}, noisy[] = {3, 1, 1.1, 1, 9, 4.1, 4, 4.2, 12, 90, 14, 60, 90, 100, 100},
+                      none[] = {5, 5, 5.1, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
   int64_t out[4];
   OK_INT(machine_caches_guess(COUNT(bytes), bytes, three, 4, out), 3, "three caches");
+  OK(out[0] == 24 && out[1] == 96 && out[2] == 256, "as large as they are");
+  OK_INT(machine_caches_guess(COUNT(bytes), bytes, noisy, 4, out), 3, "three caches in noise");
   OK(out[0] == 24 && out[1] == 96 && out[2] == 256, "as large as they are");
   OK_INT(machine_caches_guess(COUNT(bytes), bytes, three, 2, out), 2, "no more than there is room for");
   OK_INT(machine_caches_guess(COUNT(bytes), bytes, none, 4, out), 0, "none");

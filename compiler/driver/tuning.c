@@ -24,7 +24,7 @@ static void machine_apply(const Machine *m, LoopTarget *target, double *worth_th
   const MachineMemory *second = machine_memory_find(&m->levels.at[0], "L2");
   *worth_threads = m->worth_threads;
   if (m->worth_threads > 0) target->chunk = power_below(m->worth_threads, CHUNK_LEAST, CHUNK_MOST);
-  if (second && second->bytes) target->wide = power_below((double)second->bytes / PANEL_BYTES, WIDE_LEAST, WIDE_MOST);
+  if (second && second->bytes) target->wide = power_below((double)(second->bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST);
 }
 
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {

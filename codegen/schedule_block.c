@@ -69,7 +69,7 @@ static uint32_t rows_label(Sched *s, const Task *k) {
   uint32_t best = NOWHERE;
   if (k->n_outer > 60) return NOWHERE;
   for (uint32_t i = 0; i < k->stages.len; i++) stage_look(&look, &k->stages.at[i]);
-  if (look.wanted * WORTH <= look.others) return NOWHERE;
+  if (look.wanted * (double)WORTH <= look.others) return NOWHERE;
   for (uint32_t l = 0; l < k->n_outer; l++) {
     int64_t size = task_size_guess(s->t, k->stages.at[0].bound[l]);
     if (!(look.outer >> l & 1) || size < BLOCK_LEAST / 2) continue;

@@ -194,7 +194,8 @@ static Leave verify(Verify *v, const Words *inputs) {
     buf_printf(&v->out, "  refused: %s\n", s->captured.len ? s->captured.at[0] : "");
     l = LEAVE_OK;
   }
-  for (uint32_t i = 0; l && i < s->captured.len; i++) fail(s, l, "%s", s->captured.at[i]);
+  if (l && s->refused) diags_show(s, s->refused);
+  for (uint32_t i = 0; l && !s->refused && i < s->captured.len; i++) fail(s, l, "%s", s->captured.at[i]);
   print(&v->out);
   return !l && v->differ ? LEAVE_PROGRAM : l;
 }

@@ -88,6 +88,7 @@ struct Session {
   bool colour, verbose;
   Words captured;             /* messages of failed runs, while `capture` is set: --expect looks at them */
   bool capture;
+  Diags *refused;             /* the last complaints that were captured, NULL: none */
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
 };
 Session *session_new(void);
@@ -102,6 +103,7 @@ void print(const Buf *b);                                                  /* on
 /* Prints the complaints collected and their count; LEAVE_PROGRAM if there are errors (LEAVE_MACHINE if a
  * file that was named on the command line could not be read), else LEAVE_OK. */
 Leave session_report(Session *s);
+void diags_show(Session *s, Diags *d); /* complaints and their count, on stderr */
 Leave diags_leave(const Diags *d);
 void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 

@@ -178,6 +178,15 @@ Leave diags_leave(const Diags *d) {
   return LEAVE_PROGRAM;
 }
 
+void diags_show(Session *s, Diags *d) {
+  Buf b = buf_new(s->arena);
+  diags_text(d, &b, s->colour);
+  count_text(&b, d->errors, d->warnings);
+  buf_char(&b, '\n');
+  stdout_flush();
+  fwrite(b.s, 1, b.len, stderr);
+}
+
 Leave session_report(Session *s) {
   Diags *d = s->diags;
   Leave l = diags_leave(d);
@@ -185,18 +194,13 @@ Leave session_report(Session *s) {
   if (s->capture) {
     for (uint32_t i = 0; i < d->all.len; i++)
       if (d->all.at[i]->kind == DIAG_ERROR) vec_push(s->arena, s->captured, d->all.at[i]->text);
+    if (d->errors) s->refused = d;
     return l;
   }
   for (uint32_t i = 0; s->collect && i < d->all.len; i++) {
     d->all.at[i]->order = s->collect->all.len;
     vec_push(s->arena, s->collect->all, d->all.at[i]);
   }
-  if (s->collect || (!d->errors && !d->warnings)) return l;
-  Buf b = buf_new(s->arena);
-  diags_text(d, &b, s->colour);
-  count_text(&b, d->errors, d->warnings);
-  buf_char(&b, '\n');
-  stdout_flush();
-  fwrite(b.s, 1, b.len, stderr);
+  if (!s->collect && (d->errors || d->warnings)) diags_show(s, d);
   return l;
 }

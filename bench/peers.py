@@ -3,13 +3,14 @@
 compiled), JAX, OpenBLAS, plain C.
 
     bench/peers.py build/ein [--group NAME ...] [--only ROW ...] [--peers NAME ...] [--threads 1] [--rounds 7] [--json FILE]
-                   [--markdown] [--list] [--small]
+                   [--machine FILE] [--markdown] [--list] [--small]
 
 Each row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Results must
 agree before anything is timed. Then ours and all peers are timed in turn: a sample is the mean of as many runs as take
 20 ms (or what the group says), a round is one sample of each, and medians of all rounds are compared. Who takes long
 gets fewer rounds. A peer that is not installed is left out. --only takes names as the shell does, `square_*`; --small
-makes all sizes tiny, and judges nothing but the answers.
+makes all sizes tiny, and judges nothing but the answers. --machine, with what `ein machine -o FILE` wrote, also tells how much of the
+roofline is reached (bench/peers/roof.py): by operations, or by bytes.
 
 Told is, for each row, the best peer's time over ours, and for each part of a group the geometric mean of that, the least,
 and whether the part's target is met: by the mean, and by each row to the half. The exit code is 1 if a target is missed, 2
@@ -33,6 +34,7 @@ import tempfile
 from einlib import CLOSE, DTYPES, Failure, duration, ours_make, runs_find, seconds, shared_make, support_make
 from peers.groups import GROUPS
 from peers.libraries import PEERS, Repeating, environment_set
+from peers.roof import Roof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = 3.0  # seconds: so much, about, is spent on the samples of one program or peer in one row
@@ -44,6 +46,7 @@ class Work:
     def __init__(self, options, folder):
         self.ein, self.cc = os.path.abspath(options.ein), options.cc
         self.threads, self.rounds, self.small = options.threads, options.rounds, options.small
+        self.roof = Roof(options.machine, options.threads) if options.machine else None
         self.folder = folder
         self.support = support_make(self.cc, folder)
         self.calls = shared_make(self.cc, os.path.join(HERE, "peers", "calls.c"), ["-O2"], folder)
@@ -154,6 +157,10 @@ def measure(work, row, sample):
     result.update(ours=medians.pop("ours"), samples=samples, peers=medians, notes=notes,
                   broken=any("disagrees" in n for n in notes))
     result["rate"] = rate(row, case, result["ours"])
+    if work.roof:
+        roof = work.roof.seconds(row, DTYPES[case.outputs[0].dtype], bytes_of(case))
+        if roof:
+            result["roof"] = {"seconds": roof[0], "by": roof[1], "reached": roof[0] / result["ours"]}
     ours.close()
     return result
 
@@ -161,14 +168,18 @@ def measure(work, row, sample):
 def rate(row, case, t):
     if row.flops:
         return f"{row.flops / t / 1e9:.1f} GFLOP/s"
-    return f"{sum(d.bytes for d in case.inputs + case.outputs) / t / 1e9:.1f} GB/s"
+    return f"{bytes_of(case) / t / 1e9:.1f} GB/s"
+
+
+def bytes_of(case):
+    return sum(d.bytes for d in case.inputs + case.outputs)
 
 
 # ---- what is printed --------------------------------------------------------------------------------
 
 class Table:
-    HEAD = ("row", "ours", "ours reaches", "best peer", "its time", "theirs / ours", "all others")
-    WIDTH = (24, 10, 15, 10, 10, 13, 0)
+    HEAD = ("row", "ours", "ours reaches", "of the roof", "best peer", "its time", "theirs / ours", "all others")
+    WIDTH = (24, 10, 15, 14, 10, 10, 13, 0)
 
     def __init__(self, markdown):
         self.markdown = markdown
@@ -189,7 +200,9 @@ class Table:
     def row(self, r, part):
         best = best_of(r, part)
         others = [f"{n} {duration(t)}" for n, t in sorted(r["peers"].items(), key=lambda p: p[1]) if n != best] + r["notes"]
+        roof = r.get("roof")
         cells = [r["row"], duration(r["ours"]) if r["ours"] else "", r["rate"]]
+        cells.append(f"{roof['reached']:.0%} {roof['by']}" if roof else "")
         cells += [best, duration(r["peers"][best]), f"{r['peers'][best] / r['ours']:.2f}"] if best else ["", "", ""]
         self.line(cells + [", ".join(others)])
 
@@ -278,6 +291,7 @@ def options_parse():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cc", default="gcc", help="the compiler of plain C")
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--machine", metavar="FILE", help="a machine file: how much of the roofline is reached")
     parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
     parser.add_argument("--list", action="store_true", help="the rows and their peers, and nothing else")
     parser.add_argument("--small", action="store_true", help="tiny sizes: only whether answers agree")

@@ -20,6 +20,7 @@ class Row:
     peers: dict
     small: dict = dataclasses.field(default_factory=dict)    # the sizes of --small, where they differ
     flops: str = ""                                          # a formula; without it the row's rate is that of its arguments
+    kind: str = "multiply_add"                               # of the operations: what a machine file calls their rate; "": it has none
     strides: dict = dataclasses.field(default_factory=dict)  # input: formula of a tuple, in elements
     below: dict = dataclasses.field(default_factory=dict)    # input of integers: formula of its least number not taken
     scale: dict = dataclasses.field(default_factory=dict)    # input of floats, from -1 to 1: a factor, and what is added

@@ -17,10 +17,13 @@ says "there is no group nothing; there are gemm"
 want 2 python3 "$peers" "$EIN" --only 'nothing*'
 want 2 python3 "$peers" "$EIN" --peers nobody
 
-# Nothing installed: C is still there.
+# Nothing installed: C is still there. And the roofline, of a machine that is made up.
+echo '{"format": "ein machine 1", "site": {"level": "core"}, "levels": [{"name": "core", "parts": 1,
+  "memories": [{"name": "memory", "read_bytes_per_second": 1e9}],
+  "operations_per_second": {"f32": {"multiply_add": {"value": 1e9, "median": 9e8, "worst": 8e8}}}}]}' >m.json
 mkdir none
 for name in numpy scipy opt_einsum torch jax; do echo 'raise ImportError("hidden")' >none/$name.py; done
-want 0 env PYTHONPATH="$work/none" python3 "$peers" "$EIN" --cc "$cc" --small --rounds 1 --group gemm semiring rows --json j.json \
+want 0 env PYTHONPATH="$work/none" python3 "$peers" "$EIN" --cc "$cc" --small --rounds 1 --group gemm semiring rows --json j.json --machine m.json \
   --only square_f32_256 max_plus_512 softmax
 shows "left out: numpy (hidden)"
 shows "nothing to compare with"
@@ -29,7 +32,10 @@ import json
 b = json.load(open("j.json"))
 assert b["format"] == "ein peers 1" and [r["row"] for r in b["rows"]] == ["square_f32_256", "max_plus_512", "softmax"], b
 assert all(r["ours"] > 0 and not r["broken"] for r in b["rows"]) and list(b["rows"][1]["peers"]) == ["c"], b
-assert [(p["part"], p["met"]) for p in b["parts"]] == [(n, None) for n in ("gemm", "beside C", "beside PyTorch", "rows")], b' ||
+assert [(p["part"], p["met"]) for p in b["parts"]] == [(n, None) for n in ("gemm", "beside C", "beside PyTorch", "rows")], b
+gemm, max_plus, softmax = (r.get("roof") for r in b["rows"])
+assert gemm["by"] == "operations" and abs(gemm["seconds"] - b["rows"][0]["sizes"]["N"] ** 3 * 2e-9) < 1e-12, gemm
+assert max_plus is None and softmax["by"] == "bytes" and softmax["reached"] > 0, b' ||
   wrong "the numbers in JSON"
 
 # An answer that is wrong, and a program that is refused.

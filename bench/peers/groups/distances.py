@@ -51,7 +51,7 @@ def rows(name, body, metric, p, statement, reduced):
         yield Row(f"{name}_{sizes['N']}_{sizes['K']}", POINTS + f"output D[i,j] = {body}\n", sizes, {
             "scipy": cdist(metric), "torch": lambda torch, X, Y: torch.cdist(X, Y, p=p), "compile jax": reduced,
             "c": NEST % statement,
-        }, SMALL, "3 * N * M * K")
+        }, SMALL, "3 * N * M * K", "")
 
 
 def l2_rows():
@@ -59,7 +59,7 @@ def l2_rows():
         yield Row(f"l2sq_{sizes['N']}_{sizes['K']}", POINTS + "output D[i,j] = sum[k] (X[i,k] - Y[j,k])^2\n", sizes, {
             "numpy": l2_numpy, "torch": l2_torch, "compile jax": l2_fused, "scipy": cdist("sqeuclidean"),
             "c": NEST % "r += u * u",
-        }, SMALL, "3 * N * M * K")
+        }, SMALL, "3 * N * M * K", "")
 
 
 FAR = [*rows("linf", "max[k] abs(X[i,k] - Y[j,k])", "chebyshev", float("inf"), "r = fabsf(u) > r ? fabsf(u) : r",

@@ -253,7 +253,7 @@ static void cast(CPrinter *p, const Expr *e) {
 
 /* ---- reads ------------------------------------------------------------------------------------------- */
 
-static void stride(CPrinter *p, uint32_t place, uint32_t axis) {
+void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
   if (x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK) {
@@ -288,7 +288,7 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     }
     argument(p, i, true, false);
     buf_str(p->out, " * ");
-    stride(p, place, k);
+    c_stride(p, place, k);
   }
   buf_str(p->out, any ? "]" : "0]");
 }

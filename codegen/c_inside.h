@@ -34,6 +34,7 @@ bool c_is_array(const LoopPlace *x);
 /* A value; in `index` mode arithmetic on i64 is known not to wrap, and is printed plainly. */
 void c_expr(CPrinter *p, const Expr *e, bool index);
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at); /* "X[i*X_0 + j]" */
+void c_stride(CPrinter *p, uint32_t place, uint32_t axis);
 /* A dims-only expression with checked arithmetic, for sizes_of; dims by name. */
 void c_checked(CPrinter *p, Buf *out, const Expr *e);
 void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes wherever it lies */

@@ -80,6 +80,10 @@ static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
     bool short_one = s->lo->kind == EX_INT && s->hi->kind == EX_INT && s->hi->i - s->lo->i <= 16;
     buf_str(p->out, short_one ? "EIN_SHORT\n" : "EIN_VECTOR\n");
   }
+  if (s->bind == BIND_UNROLL) {
+    indent(p, depth);
+    buf_str(p->out, "EIN_UNROLL\n");
+  }
   indent(p, depth);
   buf_printf(p->out, "for (int64_t %s = ", v);
   c_expr(p, s->lo, true);
@@ -133,7 +137,8 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   if (x->space == SPACE_SCRATCH) return; /* declared with the kernel's pointers */
   int64_t n = place_count(x);
-  const char *type = c_array_type(x->dtype), *form = n * array_bits(x->dtype) > 8 * IN_REGISTERS ? "EIN_ARRAY(%s, %s, %lld);\n" : "%s %s[%lld];\n";
+  const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
+  if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
   indent(p, depth);
   buf_printf(p->out, form, type, x->name->s, (long long)(n ? n : 1));
   if (!s->value) return;
@@ -190,6 +195,21 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ");\n");
 }
 
+static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  p->place_used[s->value->i] = true;
+  indent(p, depth);
+  buf_str(p->out, "ein_stream(&");
+  c_element(p, s->place, s->n_at, s->at);
+  buf_str(p->out, ", ");
+  c_stride(p, s->place, x->rank - 1);
+  buf_str(p->out, ", &");
+  c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_str(p->out, ", ");
+  c_expr(p, s->hi, true);
+  buf_printf(p->out, ", %d);\n", dtype_size(x->dtype));
+}
+
 static void body_print(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -203,6 +223,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_STORE: store_print(p, s, depth); break;
     case LOOP_TURN: turn_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
+    case LOOP_STREAM: stream_print(p, s, depth); break;
     }
   }
 }
@@ -212,6 +233,12 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
 static bool is_threaded(const LoopKernel *k) {
   for (uint32_t i = 0; i < k->body.len; i++)
     if (k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_THREAD) return true;
+  return false;
+}
+
+static bool streams(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++)
+    if (b->at[i]->kind == LOOP_STREAM || streams(&b->at[i]->body) || streams(&b->at[i]->other)) return true;
   return false;
 }
 
@@ -345,6 +372,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);
   buf_add(out, body.s, body.len);
+  if (streams(thread ? &first->body : &some)) buf_str(out, "  ein_stream_end();\n");
   buf_str(out, "}\n\n");
   door_print(p, name);
 }

@@ -41,8 +41,13 @@ typedef enum {
   LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
   LOOP_STORE,
   LOOP_TURN,                 /* a small square array is transposed where it is */
-  LOOP_FETCH                 /* a buffer's element is wanted soon: the machine may bring it near */
+  LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near */
+  LOOP_STREAM                /* elements of an array go to a buffer, both along their last axis; nobody wants them soon. Other
+                                threads see them once the thread loop that it stands in is through */
 } LoopKind;
+
+/* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
+static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
 
 typedef struct LoopStmt LoopStmt;
 typedef VEC(LoopStmt *) LoopBody;
@@ -51,14 +56,14 @@ struct LoopStmt {
   LoopKind kind;
   LoopBind bind;             /* FOR */
   uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
-  const Expr *lo, *hi;       /*   i64, over what is in scope */
+  const Expr *lo, *hi;       /*   i64, over what is in scope; STREAM: hi elements */
   int64_t step;
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, VAR, STORE, TURN, FETCH */
-  uint32_t n_at;             /* STORE, FETCH: the place's rank, and */
+  uint32_t place;            /* LET, VAR, STORE, TURN, FETCH, STREAM */
+  uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
   const Expr **at;           /*   where */
-  const Expr *value;         /* LET, VAR, STORE: of the place's dtype */
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element */
 };
 
 typedef struct LoopKernel {
@@ -90,6 +95,7 @@ typedef struct LoopTarget {
   /* These change no bit of any answer; 0: the usual. */
   int64_t chunk;             /* scalar operations of a chunk for threads, about */
   int64_t wide;              /* rows and lanes of a block of packed panels, at most: a power of two */
+  int64_t cache_bytes;       /* of the last level: results of about as many go past it */
 } LoopTarget;
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 

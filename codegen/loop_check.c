@@ -271,14 +271,32 @@ static void check_fetch(Check *c, const LoopStmt *s) {
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is fetched", s->at[i], DT_I64);
 }
 
+/* From an array of the kernel's own, whose elements are as they are in the buffer. */
+static void check_stream(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  const Expr *v = s->value;
+  if (!x) return;
+  check_value(c, "how much is streamed", s->hi, DT_I64);
+  check_value(c, "what is streamed", v, x->dtype);
+  if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is streamed to", name_of(x));
+  if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is streamed to and not written", name_of(x));
+  if (!x->rank || s->n_at != x->rank || !s->at)
+    fail(c, "%s has rank %u and is streamed to with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a stream", s->at[i], DT_I64);
+  bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space != SPACE_BUFFER;
+  if (!array) fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
+  if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
-  if (!loop && (s->bind || s->var || s->lo || s->hi || s->step)) fail(c, "a statement has what only a loop has");
+  if (!loop && (s->bind || s->var || s->lo || (s->hi && s->kind != LOOP_STREAM) || s->step)) fail(c, "a statement has what only a loop has");
   if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
   if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -297,6 +315,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_STORE: check_store(c, s); break;
     case LOOP_TURN: check_turn(c, s); break;
     case LOOP_FETCH: check_fetch(c, s); break;
+    case LOOP_STREAM: check_stream(c, s); break;
     default: fail(c, "a statement is of no kind");
     }
   }

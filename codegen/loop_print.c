@@ -117,6 +117,16 @@ static void print_fetch(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
+/* `stream Y[i, j] = line[0] for 64` */
+static void print_stream(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "stream ");
+  print_place(p, s->place);
+  print_exprs(p, s->n_at, s->at);
+  print_with(p, " = ", s->value);
+  print_with(p, " for ", s->hi);
+  buf_char(p->out, '\n');
+}
+
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
@@ -129,6 +139,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_turn(p, s);
     else if (s->kind == LOOP_FETCH)
       print_fetch(p, s);
+    else if (s->kind == LOOP_STREAM)
+      print_stream(p, s);
     else
       print_simple(p, s);
   }

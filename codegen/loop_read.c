@@ -259,6 +259,15 @@ static bool line_fetch(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
+static bool line_stream(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_STREAM);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (!scan_want_word(&r->c, "for") || !want_value(r, &s->hi)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
 static bool read_store(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STORE);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
@@ -328,6 +337,7 @@ static const Line lines[] = {
     {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
     {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
+    {"stream", KERNEL | BLOCK, line_stream},
     {"note", KERNEL, line_note},       {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
     {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},

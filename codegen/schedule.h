@@ -57,6 +57,7 @@ LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
+LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count);
 /* Statements go into `to` until the returned body is put back. */
 LoopBody *into(Sched *s, LoopBody *to);
 
@@ -135,6 +136,19 @@ bool where_is_range(const StagePlan *p, uint32_t label);
 void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
 
 void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
+
+/* ---- schedule_stream.c --------------------------------------------------------------------------- */
+/* Whether the stage's result is so large that it should go past the cache: a condition over dims, literally true where the
+ * sizes are known; NULL: never. */
+const Expr *stream_if(Sched *s, const TaskStage *stage);
+/* Where the statements of that case go; *other: of the other one, NULL where there is none. */
+LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other);
+/* `count` elements of the stage's result from the point that `e` says on, along the result's last axis. */
+void stream_from(Sched *s, const TaskStage *stage, Env *e, const Expr *from, const Expr *count);
+/* Some labels of a map, in the order in which what it reads lies in memory, as that is waited for, and streams are not. */
+void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label);
+/* A map in pieces of its rows that are streamed; false if the stage is not such a one. */
+bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
 /* Loops to be made, outermost first, and what their variables are once they are. */
 enum { WALK_MOST = 256 };

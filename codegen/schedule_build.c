@@ -101,6 +101,13 @@ LoopStmt *fetch_add(Sched *s, const Expr *read) {
   return st;
 }
 
+LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count) {
+  LoopStmt *st = store_add(s, place, n_at, at, from);
+  st->kind = LOOP_STREAM;
+  st->hi = count;
+  return st;
+}
+
 LoopBody *into(Sched *s, LoopBody *to) {
   LoopBody *was = s->body;
   s->body = to;

@@ -143,7 +143,11 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, LoopBind bind
 
 /* ---- transposes --------------------------------------------------------------------------------------- */
 
-enum { SQUARE = 16 };        /* elements along each side of a square */
+enum {
+  SQUARE = 16,               /* elements along each side of a square, */
+  SQUARES = 64,              /*   and of a square of squares */
+  LINE = 64                  /* bytes */
+};
 
 /* A label along which something steps to the next element that goes far along the innermost one; NOWHERE if none. */
 static uint32_t crossing(const StagePlan *p) {
@@ -154,6 +158,12 @@ static uint32_t crossing(const StagePlan *p) {
           p->size[last] >= 8)
         return p->order[k];
   return NOWHERE;
+}
+
+/* The rows of a whole square are written out: what machines fetch ahead of a load, they find out by its place in the code, and
+ * rows lie far from each other. */
+static LoopBind rows_bind(const Expr *const *count) {
+  return count[0]->kind == EX_INT && count[1]->kind == EX_INT ? BIND_UNROLL : BIND_SEQ;
 }
 
 /* One side of a square as a loop; gives how far into the square it is. */
@@ -210,7 +220,7 @@ static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint3
     t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
     var_add(s, t->place[k], NULL);
     LoopBody *was = s->body;
-    at[0] = side_loop(s, st, e, lanes, lo[0], count[0], BIND_SEQ);
+    at[0] = side_loop(s, st, e, lanes, lo[0], count[0], rows_bind(count));
     at[1] = side_loop(s, st, e, other, lo[1], count[1], BIND_VECTOR);
     store_add(s, t->place[k], 2, at, ex_shared(s, ex_of(e, t->of[k])));
     into(s, was);
@@ -218,39 +228,136 @@ static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint3
   }
 }
 
+enum { LANES, OTHER };       /* the sides of a square: the result steps to the next element along LANES */
+
 /* A map in squares over the label along which the result steps to the next element and the one that crosses it. */
+typedef struct Squares {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
+  uint32_t side_of[2];       /* their labels */
+  int out;                   /* the one that is walked outside of the other */
+  Turned t;
+  const Expr *body;          /* the stage's, that looks at what is turned */
+  const Expr *when;          /* the result is streamed: see stream_if */
+  int64_t side;              /* of the squares of squares that are walked one after the other; SQUARE: there are none */
+  uint32_t n, *label;        /* the labels around the squares */
+  const Expr *lo[2], *count[2]; /* of the square at hand */
+} Squares;
+
+static bool squares_find(Squares *q) {
+  const StagePlan *p = q->p;
+  const EinSum *sum = p->stage->sum;
+  uint32_t cross = sum->reducer == RED_NONE && !sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
+  if (cross == NOWHERE) return false;
+  q->out = plan_move(p, p->n_access - 1, cross) == MOVE_UNIT ? LANES : OTHER;
+  q->side_of[q->out] = cross, q->side_of[!q->out] = p->order[p->n_order - 1];
+  if (!turned_find(p, q->e, q->side_of[LANES], q->side_of[OTHER], &q->t)) return false;
+  q->body = expr_map(q->s->x, sum->body, leaf_turned, &q->t);
+  q->label = NEW_ARRAY(q->s->arena, uint32_t, p->n_order);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != q->side_of[LANES] && p->order[k] != q->side_of[OTHER]) q->label[q->n++] = p->order[k];
+  return true;
+}
+
+/* The condition, and that rows of the result are whole squares: else most of what is written of one is no whole line. */
+static const Expr *whole_squares(Sched *s, const TaskStage *st, const Expr *when) {
+  const TaskBuffer *b = &s->t->buffers.at[st->buffer];
+  const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, SQUARE));
+  if (rest->kind == EX_INT) return rest->i ? expr_bool(s->x, false) : when;
+  return expr_op2(s->x, OP_AND, when, expr_op2(s->x, OP_EQ, rest, ex_int(s, 0)));
+}
+
+/* Rows of a square are streamed where they are whole lines. Then squares of squares are walked, so that what is read comes in
+ * some lines next to each other; reads that lie as the result does want long rows instead. */
+static void squares_stream(Squares *q, bool threads) {
+  const StagePlan *p = q->p;
+  const Expr *when = threads && plan_move(p, p->n_access - 1, q->side_of[LANES]) == MOVE_UNIT ? stream_if(q->s, p->stage) : NULL;
+  q->side = SQUARE;
+  if (!when || SQUARE * dtype_size(p->stage->sum->dtype) < LINE) return;
+  when = whole_squares(q->s, p->stage, when);
+  if (when->kind == EX_INT && !when->i) return;
+  q->when = when;
+  if (q->t.n + 1 == p->n_access) q->side = SQUARES;
+  stream_order(q->s, p, q->n, q->label);
+}
+
+/* Over what lies around the squares, or the squares of squares; lo: where these begin. */
+static void squares_walk(Squares *q, bool threads) {
+  Sched *s = q->s;
+  const StagePlan *p = q->p;
+  Walk *w = NEW(s->arena, Walk);
+  for (uint32_t k = 0; k < q->n; k++) walk_add(s, w, p->stage->label[q->label[k]], p->stage->bound[q->label[k]]);
+  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[q->side_of[q->out]], ex_int(s, q->side)));
+  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[q->side_of[!q->out]], ex_int(s, q->side)));
+  if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * q->side * q->side), BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[k];
+  q->lo[q->out] = ex_mul(s, w->index[q->n], ex_int(s, q->side));
+  q->lo[!q->out] = ex_mul(s, w->index[q->n + 1], ex_int(s, q->side));
+}
+
+/* Inside of a square of squares, along one side. */
+static void squares_side(Squares *q, int side) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[side]], *lo = q->lo[side];
+  uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
+  into(s, &for_add(s, v, lo, ex_min(s, size, ex_add(s, lo, ex_int(s, q->side))), SQUARE, BIND_SEQ)->body);
+  q->lo[side] = var_read(s, v);
+}
+
+/* One row of a square, at e's point of `other`: into an array or, line being NOWHERE, where it belongs. */
+static void square_values(Squares *q, const Expr *row, uint32_t line) {
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  const Expr *at[2] = {row, NULL}, *packed[TURNED_MOST];
+  LoopBody *was = s->body;
+  at[1] = side_loop(s, st, q->e, q->side_of[LANES], q->lo[LANES], q->count[LANES], BIND_VECTOR);
+  for (uint32_t k = 0; k < q->t.n; k++) packed[k] = place_read(s, q->t.place[k], 2, at);
+  q->e->packed = packed;
+  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
+  q->e->packed = NULL;
+  if (line == NOWHERE) result_store(s, st, q->e, value);
+  else store_add(s, line, 1, &at[1], value);
+  into(s, was);
+}
+
+/* Streamed from where it lies, if nothing is computed; else by way of an array. */
+static void square_stream(Squares *q, const Expr *row) {
+  Sched *s = q->s;
+  const Expr *at[2] = {row, ex_int(s, 0)}, *dim = ex_int(s, SQUARE), *from;
+  bool alone = q->body->kind == EX_READ && q->body->dtype == q->p->stage->sum->dtype;
+  if (alone) {
+    from = place_read(s, q->t.place[0], 2, at);
+  } else {
+    uint32_t line = place_own(s, NULL, "line", q->p->stage->sum->dtype, 1, &dim);
+    var_add(s, line, NULL);
+    square_values(q, row, line);
+    from = place_read(s, line, 1, &at[1]);
+  }
+  q->e->label[q->side_of[LANES]] = q->lo[LANES];
+  stream_from(s, q->p->stage, q->e, from, q->count[LANES]);
+}
+
 static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const TaskStage *st = p->stage;
-  uint32_t cross = st->sum->reducer == RED_NONE && !st->sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
-  if (cross == NOWHERE) return false;
-  uint32_t last = p->order[p->n_order - 1], lanes = last, other = cross, n = 0;
-  if (plan_move(p, p->n_access - 1, cross) == MOVE_UNIT) lanes = cross, other = last;
-  Turned t;
-  if (!turned_find(p, e, lanes, other, &t)) return false;
-  const Expr *body = expr_map(s->x, st->sum->body, leaf_turned, &t);
-  Walk *w = NEW(s->arena, Walk);
-  for (uint32_t k = 0; k + 1 < p->n_order; k++)
-    if (p->order[k] != cross) walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
-  n = w->n;
-  walk_add(s, w, NULL, ex_div_up(s, st->bound[cross], ex_int(s, SQUARE)));
-  walk_add(s, w, NULL, ex_div_up(s, st->bound[last], ex_int(s, SQUARE)));
-  if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * SQUARE * SQUARE), BIND_SEQ);
-  else walk_plain(s, w, 0, BIND_SEQ);
-  for (uint32_t k = 0, i = 0; k + 1 < p->n_order; k++)
-    if (p->order[k] != cross) e->label[p->order[k]] = w->index[i++];
-  const Expr *c0 = named(s, st->label[cross], "i", ex_mul(s, w->index[n], ex_int(s, SQUARE)));
-  const Expr *l0 = named(s, st->label[last], "i", ex_mul(s, w->index[n + 1], ex_int(s, SQUARE)));
-  const Expr *nc = side_count(s, st->bound[cross], c0), *nl = side_count(s, st->bound[last], l0);
-  bool same = lanes == last;
-  const Expr *lo[2] = {same ? l0 : c0, same ? c0 : l0}, *count[2] = {same ? nl : nc, same ? nc : nl}, *at[2], *packed[TURNED_MOST];
-  turned_fetch(s, st, e, &t, lanes, other, lo, count);
-  at[0] = side_loop(s, st, e, other, lo[1], count[1], BIND_SEQ);
-  at[1] = side_loop(s, st, e, lanes, lo[0], count[0], BIND_VECTOR);
-  for (uint32_t k = 0; k < t.n; k++) packed[k] = place_read(s, t.place[k], 2, at);
-  e->packed = packed;
-  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, body)));
-  e->packed = NULL;
-  result_store(s, st, e, value);
+  Squares q = {.s = s, .p = p, .e = e};
+  if (!squares_find(&q)) return false;
+  squares_stream(&q, threads);
+  squares_walk(&q, threads);
+  if (q.side != SQUARE) squares_side(&q, OTHER), squares_side(&q, LANES);
+  const int order[2] = {q.out, !q.out};
+  for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, st->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
+  for (int k = 0; k < 2; k++) q.count[order[k]] = side_count(s, st->bound[q.side_of[order[k]]], q.lo[order[k]]);
+  turned_fetch(s, st, e, &q.t, q.side_of[LANES], q.side_of[OTHER], q.lo, q.count);
+  const Expr *row = side_loop(s, st, e, q.side_of[OTHER], q.lo[OTHER], q.count[OTHER], rows_bind(q.count));
+  LoopBody *plain = s->body;
+  if (q.when) {
+    into(s, stream_when(s, q.when, &plain));
+    square_stream(&q, row);
+    if (plain) into(s, plain);
+  }
+  if (plain) square_values(&q, row, NOWHERE);
   return true;
 }
 
@@ -260,7 +367,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
   if (scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads) || pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads) ||
-      dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads)) {
+      dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads) || stream_loops(s, &p, e, threads)) {
     into(s, was);
     return;
   }

@@ -19,6 +19,7 @@
 #endif
 
 #include "ein_ops.h"
+#include "ein_stream.h"
 #include "ein_tensor.h"
 #include "ein_turn.h"
 
@@ -48,6 +49,15 @@
 #endif
 #ifndef EIN_SHORT
 #define EIN_SHORT EIN_VECTOR
+#endif
+
+/* In front of a loop of constant length that is to be written out. */
+#if defined(__clang__)
+#define EIN_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define EIN_UNROLL _Pragma("GCC unroll 64")
+#else
+#define EIN_UNROLL
 #endif
 
 /* In front of a kernel. A text that is compiled for any x86-64 has each in three versions, of which the one that suits the

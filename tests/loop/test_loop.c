@@ -107,6 +107,7 @@ static const char full[] =
     "    } else {\n"
     "      y[i] = f32(far[i])\n"
     "    }\n"
+    "    stream y[i] = row[63] for (v[] - i)\n"
     "  }\n"
     "}\n"
     "kernel Y step 5 work $N {\n"
@@ -181,6 +182,16 @@ static const Break breaks[] = {
     {"fetch X[v[], 63]", "fetch X[v[]]", "kernel y: X has rank 2 and is fetched with 1 indices"},
     {"fetch X[v[], 63]", "fetch X[v[], 1.5]", "kernel y: an index of what is fetched is f64 and not i64"},
     {"fetch X[v[], 63]", "fetch acc[3]", "kernel y: acc is no buffer and is fetched"},
+    {"stream y[i] = row[63] for (v[] - i)", "stream y[i] = row[63]", NULL},
+    {"row[63] for (v[] - i)", "row[63] for 1.5", "kernel y: how much is streamed is f64 and not i64"},
+    {"stream y[i] = row[63]", "stream acc[i] = row[63]", "kernel y: acc is no buffer and is streamed to"},
+    {"stream y[i] = row[63]", "stream X[i, 0] = row[63]", "kernel y: X is streamed to and not written"},
+    {"stream y[i] = row[63]", "stream y[] = row[63]", "kernel y: y has rank 1 and is streamed to with 0 indices"},
+    {"stream y[i] = row[63]", "stream y[0.5] = row[63]", "kernel y: an index of a stream is f64 and not i64"},
+    {"stream y[i] = row[63]", "stream y[i] = far[0]", "kernel y: what is streamed is f64 and not f32"},
+    {"stream y[i] = row[63]", "stream y[i] = X[i, 0]", "kernel y: what is streamed to y is no array of the kernel's own"},
+    {"stream y[i] = row[63]", "stream y[i] = (row[63] + 1.0:f32)", "kernel y: what is streamed to y is no array of the kernel's own"},
+    {"    var row\n", "", "kernel y: row is read where it is not there"},
     {"y[i] = f32(far[i])", "s[] = f32(far[i])", "kernel y: s is stored to where it is not there"},
     {"y[i] = f32(far[i])", "v[] = 3", "kernel y: v is stored to and keeps one value"},
     {"    var row\n", "", "kernel y: row is stored to where it is not there"},

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Stores that go past the cache: for results so large that nothing of them would be found there again. A line of 64 bytes
+ * that is written whole need not be read first, and takes no room from what is read. Only whole lines go this way;
+ * what lies before the first and behind the last of them is stored as usual, and so is all on a machine, or by a compiler,
+ * that has no such stores. Between them and another thread's reading stands ein_stream_end.
+ */
+#ifndef EIN_STREAM_H
+#define EIN_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define EIN_STREAM_INLINE static inline __attribute__((always_inline, unused))
+#define EIN_STREAM_V(bytes) typedef float V __attribute__((vector_size(bytes)))
+#else
+#define EIN_STREAM_INLINE static inline
+#endif
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#define EIN_STREAM_PIECE 64 /* which is taken apart where vectors are shorter */
+#define EIN_STREAM_PUT(to, v) __builtin_nontemporal_store(v, (V *)(void *)(to))
+#endif
+#endif
+#if !defined(EIN_STREAM_PIECE) && defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#if defined(__AVX512F__)
+#define EIN_STREAM_PIECE 64
+#define EIN_STREAM_PUT(to, v) __builtin_ia32_movntps512((float *)(void *)(to), v)
+#elif defined(__AVX__)
+#define EIN_STREAM_PIECE 32
+#define EIN_STREAM_PUT(to, v) __builtin_ia32_movntps256((float *)(void *)(to), v)
+#else
+#define EIN_STREAM_PIECE 16
+#define EIN_STREAM_PUT(to, v) __builtin_ia32_movntps((float *)(void *)(to), v)
+#endif
+#endif
+
+/* `to` is a multiple of 64, and so is bytes. */
+EIN_STREAM_INLINE void ein_stream_lines(char *to, const char *from, size_t bytes) {
+#if defined(EIN_STREAM_PIECE)
+  EIN_STREAM_V(EIN_STREAM_PIECE);
+  for (size_t at = 0; at < bytes; at += sizeof(V)) {
+    V v;
+    memcpy(&v, from + at, sizeof v);
+    EIN_STREAM_PUT(to + at, v);
+  }
+#else
+  memcpy(to, from, bytes);
+#endif
+}
+
+/* n elements of `size` bytes, that lie next to each other, to where they are `step` elements apart. */
+EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int64_t n, size_t size) {
+  char *t = (char *)to;
+  const char *f = (const char *)from;
+  size_t bytes = (size_t)n * size, head = (64 - ((uintptr_t)t & 63)) & 63;
+  if (step != 1) {
+    for (int64_t k = 0; k < n; k++) memcpy(t + k * step * (int64_t)size, f + (size_t)k * size, size);
+  } else if (head == 0 && bytes % 64 == 0) {
+    ein_stream_lines(t, f, bytes);
+  } else if (bytes < 256) { /* too few whole lines to look for them */
+    memcpy(t, f, bytes);
+  } else {
+    size_t lines = (bytes - head) & ~(size_t)63;
+    memcpy(t, f, head);
+    ein_stream_lines(t + head, f + head, lines);
+    memcpy(t + head + lines, f + head + lines, bytes - head - lines);
+  }
+}
+
+/* What was stored so far is there for whoever is told of it from now on. */
+EIN_STREAM_INLINE void ein_stream_end(void) {
+#if defined(EIN_STREAM_PIECE) && defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#if defined(__SSE__)
+  __builtin_ia32_sfence();
+#else
+  __sync_synchronize();
+#endif
+#endif
+}
+
+#endif

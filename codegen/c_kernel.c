@@ -195,11 +195,13 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ");\n");
 }
 
+enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
+
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
-  const LoopPlace *x = &p->k->places.at[s->place];
+  const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
   p->place_used[s->value->i] = true;
   indent(p, depth);
-  buf_str(p->out, "ein_stream(&");
+  buf_printf(p->out, "ein_stream%s(&", from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES ? "_few" : "");
   c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, ", ");
   c_stride(p, s->place, x->rank - 1);

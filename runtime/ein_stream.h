@@ -52,23 +52,33 @@ EIN_STREAM_INLINE void ein_stream_lines(char *to, const char *from, size_t bytes
 #endif
 }
 
-/* n elements of `size` bytes, that lie next to each other, to where they are `step` elements apart. */
+/* n elements of `size` bytes, that lie next to each other, to where they are `step` elements apart. Of an array of a few lines:
+ * they are streamed if all of them are whole. */
+EIN_STREAM_INLINE void ein_stream_few(void *to, int64_t step, const void *from, int64_t n, size_t size) {
+  char *t = (char *)to;
+  const char *f = (const char *)from;
+  size_t bytes = (size_t)n * size;
+  if (step != 1)
+    for (int64_t k = 0; k < n; k++) memcpy(t + k * step * (int64_t)size, f + (size_t)k * size, size);
+  else if (((uintptr_t)t & 63) == 0 && bytes % 64 == 0)
+    ein_stream_lines(t, f, bytes);
+  else
+    memcpy(t, f, bytes);
+}
+
+/* The same of a long array: all lines that are whole. */
 EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int64_t n, size_t size) {
   char *t = (char *)to;
   const char *f = (const char *)from;
-  size_t bytes = (size_t)n * size, head = (64 - ((uintptr_t)t & 63)) & 63;
-  if (step != 1) {
-    for (int64_t k = 0; k < n; k++) memcpy(t + k * step * (int64_t)size, f + (size_t)k * size, size);
-  } else if (head == 0 && bytes % 64 == 0) {
-    ein_stream_lines(t, f, bytes);
-  } else if (bytes < 256) { /* too few whole lines to look for them */
-    memcpy(t, f, bytes);
-  } else {
-    size_t lines = (bytes - head) & ~(size_t)63;
-    memcpy(t, f, head);
-    ein_stream_lines(t + head, f + head, lines);
-    memcpy(t + head + lines, f + head + lines, bytes - head - lines);
+  size_t bytes = (size_t)n * size, head = (64 - ((uintptr_t)t & 63)) & 63, lines;
+  if (step != 1 || bytes < 256) {
+    ein_stream_few(to, step, from, n, size);
+    return;
   }
+  lines = (bytes - head) & ~(size_t)63;
+  memcpy(t, f, head);
+  ein_stream_lines(t + head, f + head, lines);
+  memcpy(t + head + lines, f + head + lines, bytes - head - lines);
 }
 
 /* What was stored so far is there for whoever is told of it from now on. */

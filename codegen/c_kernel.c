@@ -332,12 +332,21 @@ static bool touches_arguments(CPrinter *p) {
   return false;
 }
 
+static void door_open(CPrinter *p, const char *far, const char *name, const char *more) {
+  buf_printf(p->out, "static %sEIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", far, name,
+             more);
+}
+
+/* Any strides in a function of their own: the other one is to save no registers for them. */
 static void door_print(CPrinter *p, const char *name) {
-  buf_printf(p->out, "static EIN_KERNEL void %s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name);
   if (!touches_arguments(p)) {
+    door_open(p, "", name, "");
     buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
     return;
   }
+  door_open(p, "EIN_FAR ", name, "_any");
+  buf_printf(p->out, "  %s_at(ctx, chunk, worker, 0);\n}\n\n", name);
+  door_open(p, "", name, "");
   buf_str(p->out, "  if (");
   bool any = false;
   for (uint32_t i = 0; i < p->k->places.len; i++) {
@@ -346,7 +355,7 @@ static void door_print(CPrinter *p, const char *name) {
     buf_printf(p->out, "%sein_dense(ctx, %u)", any ? " && " : "", x->buffer);
     any = true;
   }
-  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_at(ctx, chunk, worker, 0);\n}\n\n", name, name);
+  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
 }
 
 /* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */

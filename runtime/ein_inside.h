@@ -39,6 +39,24 @@ typedef struct ein_team ein_team; /* the pool of EIN_PTHREADS */
 /* The bytes between the first and the last element of an argument; low == high: none. */
 typedef struct ein_span { uintptr_t low, high; } ein_span;
 
+/* What a run compares an argument with: the shape that is planned, and the view of the last run. */
+typedef struct ein_wanted {
+  int64_t extent, stride;      /* in row-major order */
+  uint64_t counts;             /* all bits, or none where the stride is not looked at */
+} ein_wanted;
+
+typedef struct ein_seen {
+  ein_tensor view;             /* of the last run, if that one's were in order */
+  int n_axes;                  /*   of which so many axes are looked at: none where it was left out */
+  int usual;                   /*   and it was given, row-major; so it is after a plan */
+  int ndim, buffer;
+  ein_dtype dtype;
+  const ein_wanted *axis;
+  const int64_t *stride;       /* as the kernels see them */
+  uintptr_t bytes;             /* 0: it has no elements */
+  uintptr_t skew;              /* the bits that its address has not */
+} ein_seen;
+
 typedef struct ein_inside {
   const ein_tables *tables;
   ein_config config;
@@ -53,11 +71,14 @@ typedef struct ein_inside {
   int64_t *offset;             /* of each work buffer in the workspace, by its number among them; */
   int64_t *bytes;              /*   so these */
   int *first, *last, *order;
-  int *work;                   /*   and its buffer */
+  int *work;                   /*   and its buffer, */
   int n_work;
+  void **home;                 /*   and where that lies */
   int *input, *output;         /* the buffers of arguments */
-  ein_span *span;              /* of inputs, then outputs */
-  unsigned char *given, *dense; /* by buffer */
+  ein_span *span;              /* of inputs, then outputs; */
+  ein_seen *seen;              /*   so these */
+  ein_wanted *axis;            /* of all buffers, as stride is */
+  unsigned char *given;        /* by buffer */
   void *workspace;             /* its own or the caller's; NULL: none */
   size_t wanted, held;         /* bytes: of the plan, of `workspace` */
   void *nothing;               /* where tensors without elements lie */

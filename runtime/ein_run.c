@@ -128,9 +128,12 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   in->work = (int *)ein_cut(base, &used, n, sizeof(int));
   in->input = (int *)ein_cut(base, &used, t->n_inputs, sizeof(int));
   in->output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
+  in->home = (void **)ein_cut(base, &used, n, sizeof(void *));
   in->span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
+  in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
+  in->axis = (ein_wanted *)ein_cut(base, &used, t->n_axes, sizeof(ein_wanted));
   in->given = (unsigned char *)ein_cut(base, &used, n, 1);
-  in->dense = (unsigned char *)ein_cut(base, &used, n, 1);
+  ctx->dense = (unsigned char *)ein_cut(base, &used, n, 1);
   in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
   *team = ein_cut(base, &used, 1, ein_team_bytes(threads));
   return used;
@@ -260,6 +263,28 @@ static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
                        b->name ? b->name : "a tensor", axis.text, (long long)shape[most], where.text);
 }
 
+/* What an argument is to look like. */
+static void ein_plan_argument(ein_ctx *ctx, int b, int64_t bytes) {
+  ein_inside *in = ctx->inside;
+  const ein_buffer *x = ein_buffer_of(ctx, b);
+  ein_seen *u = &in->seen[x->space == 0 ? x->argument : in->tables->n_inputs + x->argument];
+  ein_wanted *axis = in->axis + x->at;
+  for (int k = 0; k < x->ndim; k++) {
+    axis[k].extent = ctx->shape[x->at + k];
+    axis[k].stride = ctx->stride[x->at + k];
+    axis[k].counts = axis[k].extent > 1 ? UINT64_MAX : 0;
+  }
+  u->usual = 1;
+  in->given[b] = 1;
+  u->ndim = x->ndim;
+  u->buffer = b;
+  u->dtype = x->dtype;
+  u->axis = axis;
+  u->stride = ctx->stride + x->at;
+  u->bytes = (uint64_t)bytes > UINTPTR_MAX ? 0 : (uintptr_t)bytes;
+  u->skew = (uintptr_t)ein_dtype_size(x->dtype) - 1;
+}
+
 /* Counts and strides of all buffers, and the bytes of work. */
 static ein_status ein_plan_buffers(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
@@ -269,8 +294,9 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
     if (ein_shape_size("", x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, NULL) != EIN_OK)
       return ein_plan_too_large(ctx, x);
     ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
-    in->dense[b] = 1;
+    ctx->dense[b] = 1;
     if (x->space == 2) in->bytes[w++] = bytes;
+    else ein_plan_argument(ctx, b, bytes);
   }
   return EIN_OK;
 }
@@ -320,6 +346,8 @@ EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
       ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
     return in->error.status;
+  for (int w = 0; w < in->n_work; w++)
+    in->home[w] = in->count[in->work[w]] ? (char *)in->workspace + in->offset[w] : in->nothing;
   ctx->scratch = ctx->scratch_bytes ? (char *)in->workspace + scratch_at : (char *)in->nothing;
   in->planned = 1;
   return EIN_OK;
@@ -353,27 +381,47 @@ static void ein_run_clear(ein_inside *in) {
 /* With the views that are bound. */
 static ein_status ein_run_bound(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
-  for (int w = 0; w < in->n_work; w++) {
-    int b = in->work[w];
-    in->dense[b] = 1;
-    ctx->data[b] = in->count[b] ? (char *)in->workspace + in->offset[w] : in->nothing;
-  }
-  for (int k = 0; k < in->tables->n_turns; k++) ctx->turn[k] = 0;
+  for (int w = 0; w < in->n_work; w++) ctx->data[in->work[w]] = in->home[w];
+  if (in->tables->n_turns) memset(ctx->turn, 0, (size_t)in->tables->n_turns * sizeof *ctx->turn);
   ein_status status = in->tables->body(ctx);
   if (EIN_GET(&in->faults)) ein_settle(ctx);
   if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
   return in->error.status;
 }
 
-EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
-  ein_ctx *ctx = (ein_ctx *)context;
-  if (!ctx) return EIN_ERR_ARG;
+/* Whether these are the views of the last run: then they are in order, and bound. What views point to may have changed. */
+EIN_INLINE int ein_views_same(const ein_seen *u, int n, const ein_tensor *x) {
+  for (const ein_seen *end = u + n; u < end; u++, x++) {
+    if (x->data != u->view.data || x->byte_offset != u->view.byte_offset || x->device_type != u->view.device_type ||
+        x->ndim != u->view.ndim || x->dtype != u->view.dtype || !x->strides != !u->view.strides || (u->n_axes && !x->shape))
+      return 0;
+    for (int k = 0; k < u->n_axes; k++)
+      if (x->shape[k] != u->axis[k].extent) return 0;
+    for (int k = 0; x->strides && k < u->n_axes; k++)
+      if ((uint64_t)(x->strides[k] ^ u->stride[k]) & u->axis[k].counts) return 0;
+  }
+  return 1;
+}
+
+static EIN_FAR ein_status ein_run_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
-  ein_run_clear(in);
   in->bound = 0;
   if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
   if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
   in->bound = 1;
+  return EIN_OK;
+}
+
+EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  ein_inside *in = ctx->inside;
+  int n_inputs = in->tables->n_inputs, n_outputs = in->tables->n_outputs;
+  ein_run_clear(in);
+  if (!in->bound || (n_inputs && !inputs) || (n_outputs && !outputs) || !ein_views_same(in->seen, n_inputs, inputs) ||
+      !ein_views_same(in->seen + n_inputs, n_outputs, outputs)) {
+    if (ein_run_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
+  }
   return ein_run_bound(ctx);
 }
 
@@ -411,21 +459,16 @@ EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char 
 
 /* ---- what a body calls ---- */
 
-EIN_API int ein_dense(const ein_ctx *ctx, int buffer) {
-  return ctx->inside->dense[buffer];
-}
-
 EIN_API int ein_given(const ein_ctx *ctx, int buffer) {
   return ctx->inside->given[buffer];
 }
 
 /* The values may stand in an output, as the caller laid it out. */
 EIN_API void ein_default(ein_ctx *ctx, int input, int from) {
-  ein_inside *in = ctx->inside;
   const ein_buffer *b = ein_buffer_of(ctx, input), *a = ein_buffer_of(ctx, from);
   ctx->data[input] = ctx->data[from];
-  in->dense[input] = in->dense[from];
-  if (in->dense[from]) ein_row_major(b->ndim, ctx->shape + b->at, ctx->stride + b->at);
+  ctx->dense[input] = ctx->dense[from];
+  if (ctx->dense[from]) ein_row_major(b->ndim, ctx->shape + b->at, ctx->stride + b->at);
   else memcpy(ctx->stride + b->at, ctx->stride + a->at, (size_t)b->ndim * sizeof *ctx->stride);
 }
 
@@ -435,7 +478,7 @@ EIN_API void ein_zero(ein_ctx *ctx, int buffer) {
   size_t size = ein_dtype_size(b->dtype);
   int64_t index[EIN_MAX_AXES] = {0}, count = ctx->inside->count[buffer];
   char *data = (char *)ctx->data[buffer];
-  if (ctx->inside->dense[buffer]) {
+  if (ctx->dense[buffer]) {
     memset(data, 0, (size_t)count * size);
     return;
   }

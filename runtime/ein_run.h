@@ -76,6 +76,12 @@
 #ifndef EIN_KERNEL
 #define EIN_KERNEL
 #endif
+/* In front of what is seldom called from a short function, which would save registers for it. */
+#if defined(__GNUC__)
+#define EIN_FAR __attribute__((noinline))
+#else
+#define EIN_FAR
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -138,7 +144,8 @@ struct ein_ctx {
   const int64_t *size;         /* by number */
   const int64_t *shape;        /* of buffer b from buffer[b].at on */
   int64_t *stride;             /* in elements; work buffers, and inputs that take their default, are row-major */
-  void **data;                 /* of each buffer: its first element */
+  void **data;                 /* of each buffer: its first element, */
+  unsigned char *dense;        /*   and whether its strides are those of row-major order; always so for work */
   int64_t *turn;               /* by depth */
   char *scratch;               /* worker w's begins at scratch + w * scratch_bytes, 64-byte aligned */
   size_t scratch_bytes;
@@ -153,8 +160,9 @@ struct ein_ctx {
 EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work);
 /* EIN_OK, or the first error's code. */
 EIN_API ein_status ein_state(const ein_ctx *ctx);
-/* Whether an argument's strides are those of row-major order; always so for work. */
-EIN_API int ein_dense(const ein_ctx *ctx, int buffer);
+EIN_INLINE int ein_dense(const ein_ctx *ctx, int buffer) {
+  return ctx->dense[buffer];
+}
 /* A worker's array. What the compiler does not see through stays a pointer of its own, that nothing else aliases. */
 EIN_INLINE void *ein_own(char *at) {
 #if defined(__GNUC__)

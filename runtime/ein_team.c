@@ -43,7 +43,7 @@ static int ein_stopped(const ein_ctx *ctx) {
   return EIN_GET(&ctx->inside->cancel) | EIN_GET(&ctx->inside->faults);
 }
 
-EIN_API ein_status ein_settle(ein_ctx *ctx) {
+static EIN_FAR ein_status ein_settle_met(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   if (EIN_GET(&in->faults)) {
     const ein_site *s = &in->tables->site[in->fault_site];
@@ -53,6 +53,10 @@ EIN_API ein_status ein_settle(ein_ctx *ctx) {
   }
   if (EIN_GET(&in->cancel)) ein_error_set(&in->error, EIN_ERR_CANCEL, "cancelled");
   return in->error.status;
+}
+
+EIN_API ein_status ein_settle(ein_ctx *ctx) {
+  return ein_stopped(ctx) ? ein_settle_met(ctx) : ctx->inside->error.status;
 }
 
 EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent) {

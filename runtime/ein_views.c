@@ -140,23 +140,20 @@ static ein_status ein_view_place(const ein_view *v, ein_span *span) {
   return ein_view_apart(v);
 }
 
-/* A row-major view of the planned shape, as most are: looked at quickly. 0: it is not such a one, or not in order. */
-static int ein_view_usual(ein_ctx *ctx, int buffer, const ein_tensor *x, ein_span *span) {
-  ein_inside *in = ctx->inside;
-  const ein_buffer *b = &in->tables->buffer[buffer];
-  const int64_t *shape = ctx->shape + b->at, count = in->count[buffer];
-  uintptr_t at = (uintptr_t)x->data;
-  size_t size = ein_dtype_size(b->dtype);
-  if (!in->dense[buffer] || !x->data || count == 0 || x->device_type != 1 || x->byte_offset != 0 || x->dtype != b->dtype ||
-      x->ndim != b->ndim || x->strides || (b->ndim && !x->shape) || (at & (size - 1)) != 0)
-    return 0;
-  for (int k = 0; k < b->ndim; k++)
-    if (x->shape[k] != shape[k]) return 0;
-  if ((uint64_t)count * size > UINTPTR_MAX - at) return 0;
-  in->given[buffer] = 1;
-  ctx->data[buffer] = x->data;
+/* A row-major view of the planned shape, as most are: looked at quickly. 0: it is not such a one, or not in order, or the
+ * last one was not, and nothing is done yet. */
+EIN_INLINE int ein_view_usual(ein_ctx *ctx, const ein_seen *u, const ein_tensor *x, ein_span *span) {
+  uintptr_t at = (uintptr_t)x->data, end = at + u->bytes;
+  uint64_t odd = (uint32_t)(x->device_type ^ 1) | (uint32_t)(x->ndim ^ u->ndim) | ((uint32_t)x->dtype ^ (uint32_t)u->dtype) |
+                 x->byte_offset | (at & u->skew);
+  if (odd || !at || end <= at || !u->usual || (u->ndim && !x->shape)) return 0;
+  for (int k = 0; k < u->ndim; k++)
+    if (x->shape[k] != u->axis[k].extent) return 0;
+  for (int k = 0; x->strides && k < u->ndim; k++)
+    if ((uint64_t)(x->strides[k] ^ u->axis[k].stride) & u->axis[k].counts) return 0;
+  ctx->data[u->buffer] = x->data;
   span->low = at;
-  span->high = at + (uintptr_t)count * size;
+  span->high = end;
   return 1;
 }
 
@@ -165,7 +162,7 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   const ein_tensor *x = v->tensor;
   int k = v->number;
   span->low = span->high = 0;
-  in->dense[k] = 1;
+  v->ctx->dense[k] = 1;
   in->given[k] = 1;
   v->ctx->data[k] = in->nothing;
   ein_row_major(v->buffer->ndim, v->shape, v->stride);
@@ -180,7 +177,7 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   if (in->count[k] == 0) return EIN_OK;
   int64_t row_major = 1;
   for (int axis = v->buffer->ndim - 1; axis >= 0; axis--) {
-    if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) in->dense[k] = 0;
+    if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) v->ctx->dense[k] = 0;
     row_major *= v->shape[axis];
   }
   return ein_view_place(v, span);
@@ -249,7 +246,7 @@ static ein_status ein_view_clash(ein_ctx *ctx, int output, const char *kind, con
   return EIN_REFUSE(&v, EIN_ERR_ARG, "it shares memory with %s%s%s", kind, *name ? " " : "", name);
 }
 
-static ein_status ein_views_apart(ein_ctx *ctx) {
+static EIN_FAR ein_status ein_views_apart(ein_ctx *ctx) {
   const ein_inside *in = ctx->inside;
   const ein_tables *t = in->tables;
   uintptr_t work = in->config.workspace ? (uintptr_t)in->workspace : 0;
@@ -270,20 +267,39 @@ static ein_status ein_views_apart(ein_ctx *ctx) {
   return EIN_OK;
 }
 
+/* Whether no output's bytes lie between another argument's first and last one. */
+EIN_INLINE int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
+  for (int k = n_inputs; k < n; k++)
+    for (int i = 0; i < k; i++)
+      if (span[i].low < span[k].high && span[k].low < span[i].high) return 0;
+  return 1;
+}
+
+static EIN_FAR ein_status ein_bind_null(ein_inside *in, const ein_tensor *inputs) {
+  const char *which = inputs || !in->tables->n_inputs ? "outputs" : "inputs";
+  return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", which);
+}
+
+/* Any view. */
+static EIN_FAR ein_status ein_bind_other(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
+  ein_view v = ein_view_of(ctx, u->buffer, x);
+  ein_status status = ein_view_bind(&v, span);
+  u->n_axes = ctx->inside->given[u->buffer] ? u->ndim : 0;
+  u->usual = ctx->inside->given[u->buffer] && ctx->dense[u->buffer];
+  return status;
+}
+
 EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
-  const ein_tables *t = in->tables;
-  if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs))
-    return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", inputs || !t->n_inputs ? "outputs" : "inputs");
-  for (int k = 0; k < t->n_inputs; k++) {
-    if (ein_view_usual(ctx, in->input[k], &inputs[k], &in->span[k])) continue;
-    ein_view v = ein_view_of(ctx, in->input[k], &inputs[k]);
-    if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
+  int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
+  if ((n_inputs && !inputs) || (n > n_inputs && !outputs)) return ein_bind_null(in, inputs);
+  for (int k = 0; k < n; k++) {
+    const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
+    in->seen[k].view = *x;
+    in->seen[k].n_axes = in->seen[k].ndim;
+    if (ein_view_usual(ctx, &in->seen[k], x, &in->span[k])) continue;
+    if (ein_bind_other(ctx, &in->seen[k], x, &in->span[k]) != EIN_OK) return in->error.status;
   }
-  for (int k = 0; k < t->n_outputs; k++) {
-    if (ein_view_usual(ctx, in->output[k], &outputs[k], &in->span[t->n_inputs + k])) continue;
-    ein_view v = ein_view_of(ctx, in->output[k], &outputs[k]);
-    if (ein_view_bind(&v, &in->span[t->n_inputs + k]) != EIN_OK) return in->error.status;
-  }
-  return ein_views_apart(ctx);
+  if (in->config.workspace || !ein_spans_apart(in->span, n_inputs, n)) return ein_views_apart(ctx);
+  return EIN_OK;
 }

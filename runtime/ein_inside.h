@@ -39,21 +39,12 @@ typedef struct ein_team ein_team; /* the pool of EIN_PTHREADS */
 /* The bytes between the first and the last element of an argument; low == high: none. */
 typedef struct ein_span { uintptr_t low, high; } ein_span;
 
-/* What a run compares an argument with: the shape that is planned, and the view of the last run. */
-typedef struct ein_wanted {
-  int64_t extent, stride;      /* in row-major order */
-  uint64_t counts;             /* all bits, or none where the stride is not looked at */
-} ein_wanted;
-
+/* What a run compares an argument with: the view of the last run, which was in order if the context's `bound` says so. */
 typedef struct ein_seen {
-  ein_tensor view;             /* of the last run, if that one's were in order */
-  int n_axes;                  /*   of which so many axes are looked at: none where it was left out */
-  int usual;                   /*   and it was given, row-major; so it is after a plan */
-  int ndim, buffer;
-  ein_dtype dtype;
-  const ein_wanted *axis;
-  const int64_t *stride;       /* as the kernels see them */
-  uintptr_t bytes;             /* 0: it has no elements */
+  ein_tensor view;
+  const int64_t *shape, *stride; /* as planned, and as the kernels see them */
+  int n_axes;                  /* so many are looked at: none of an argument that was left out */
+  int buffer;
   uintptr_t skew;              /* the bits that its address has not */
 } ein_seen;
 
@@ -77,7 +68,6 @@ typedef struct ein_inside {
   int *input, *output;         /* the buffers of arguments */
   ein_span *span;              /* of inputs, then outputs; */
   ein_seen *seen;              /*   so these */
-  ein_wanted *axis;            /* of all buffers, as stride is */
   unsigned char *given;        /* by buffer */
   void *workspace;             /* its own or the caller's; NULL: none */
   size_t wanted, held;         /* bytes: of the plan, of `workspace` */
@@ -104,6 +94,9 @@ EIN_API void ein_row_major(int ndim, const int64_t *shape, int64_t *stride);
 
 /* ein_views.c: checks the caller's tensors and makes data and strides of their buffers. */
 EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+/* The same in little time where they are as they were in the last run, which bound them, or lie elsewhere. 0: they are not, or
+ * not in order. */
+EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
 
 /* ein_team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
 EIN_API ein_status ein_settle(ein_ctx *ctx);

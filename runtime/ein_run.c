@@ -131,7 +131,6 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   in->home = (void **)ein_cut(base, &used, n, sizeof(void *));
   in->span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
   in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
-  in->axis = (ein_wanted *)ein_cut(base, &used, t->n_axes, sizeof(ein_wanted));
   in->given = (unsigned char *)ein_cut(base, &used, n, 1);
   ctx->dense = (unsigned char *)ein_cut(base, &used, n, 1);
   in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
@@ -263,28 +262,6 @@ static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
                        b->name ? b->name : "a tensor", axis.text, (long long)shape[most], where.text);
 }
 
-/* What an argument is to look like. */
-static void ein_plan_argument(ein_ctx *ctx, int b, int64_t bytes) {
-  ein_inside *in = ctx->inside;
-  const ein_buffer *x = ein_buffer_of(ctx, b);
-  ein_seen *u = &in->seen[x->space == 0 ? x->argument : in->tables->n_inputs + x->argument];
-  ein_wanted *axis = in->axis + x->at;
-  for (int k = 0; k < x->ndim; k++) {
-    axis[k].extent = ctx->shape[x->at + k];
-    axis[k].stride = ctx->stride[x->at + k];
-    axis[k].counts = axis[k].extent > 1 ? UINT64_MAX : 0;
-  }
-  u->usual = 1;
-  in->given[b] = 1;
-  u->ndim = x->ndim;
-  u->buffer = b;
-  u->dtype = x->dtype;
-  u->axis = axis;
-  u->stride = ctx->stride + x->at;
-  u->bytes = (uint64_t)bytes > UINTPTR_MAX ? 0 : (uintptr_t)bytes;
-  u->skew = (uintptr_t)ein_dtype_size(x->dtype) - 1;
-}
-
 /* Counts and strides of all buffers, and the bytes of work. */
 static ein_status ein_plan_buffers(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
@@ -296,7 +273,6 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
     ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
     ctx->dense[b] = 1;
     if (x->space == 2) in->bytes[w++] = bytes;
-    else ein_plan_argument(ctx, b, bytes);
   }
   return EIN_OK;
 }
@@ -389,40 +365,21 @@ static ein_status ein_run_bound(ein_ctx *ctx) {
   return in->error.status;
 }
 
-/* Whether these are the views of the last run: then they are in order, and bound. What views point to may have changed. */
-EIN_INLINE int ein_views_same(const ein_seen *u, int n, const ein_tensor *x) {
-  for (const ein_seen *end = u + n; u < end; u++, x++) {
-    if (x->data != u->view.data || x->byte_offset != u->view.byte_offset || x->device_type != u->view.device_type ||
-        x->ndim != u->view.ndim || x->dtype != u->view.dtype || !x->strides != !u->view.strides || (u->n_axes && !x->shape))
-      return 0;
-    for (int k = 0; k < u->n_axes; k++)
-      if (x->shape[k] != u->axis[k].extent) return 0;
-    for (int k = 0; x->strides && k < u->n_axes; k++)
-      if ((uint64_t)(x->strides[k] ^ u->stride[k]) & u->axis[k].counts) return 0;
-  }
-  return 1;
-}
-
-static EIN_FAR ein_status ein_run_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+static EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   in->bound = 0;
   if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
   if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
   in->bound = 1;
-  return EIN_OK;
+  return ein_run_bound(ctx);
 }
 
 EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
   ein_inside *in = ctx->inside;
-  int n_inputs = in->tables->n_inputs, n_outputs = in->tables->n_outputs;
   ein_run_clear(in);
-  if (!in->bound || (n_inputs && !inputs) || (n_outputs && !outputs) || !ein_views_same(in->seen, n_inputs, inputs) ||
-      !ein_views_same(in->seen + n_inputs, n_outputs, outputs)) {
-    if (ein_run_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
-  }
-  return ein_run_bound(ctx);
+  return in->bound && ein_bound_again(ctx, inputs, outputs) ? ein_run_bound(ctx) : ein_run_first(ctx, inputs, outputs);
 }
 
 EIN_API ein_status ein_again(void *context) {

@@ -140,23 +140,6 @@ static ein_status ein_view_place(const ein_view *v, ein_span *span) {
   return ein_view_apart(v);
 }
 
-/* A row-major view of the planned shape, as most are: looked at quickly. 0: it is not such a one, or not in order, or the
- * last one was not, and nothing is done yet. */
-EIN_INLINE int ein_view_usual(ein_ctx *ctx, const ein_seen *u, const ein_tensor *x, ein_span *span) {
-  uintptr_t at = (uintptr_t)x->data, end = at + u->bytes;
-  uint64_t odd = (uint32_t)(x->device_type ^ 1) | (uint32_t)(x->ndim ^ u->ndim) | ((uint32_t)x->dtype ^ (uint32_t)u->dtype) |
-                 x->byte_offset | (at & u->skew);
-  if (odd || !at || end <= at || !u->usual || (u->ndim && !x->shape)) return 0;
-  for (int k = 0; k < u->ndim; k++)
-    if (x->shape[k] != u->axis[k].extent) return 0;
-  for (int k = 0; x->strides && k < u->ndim; k++)
-    if ((uint64_t)(x->strides[k] ^ u->axis[k].stride) & u->axis[k].counts) return 0;
-  ctx->data[u->buffer] = x->data;
-  span->low = at;
-  span->high = end;
-  return 1;
-}
-
 static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   ein_inside *in = v->ctx->inside;
   const ein_tensor *x = v->tensor;
@@ -267,39 +250,83 @@ static EIN_FAR ein_status ein_views_apart(ein_ctx *ctx) {
   return EIN_OK;
 }
 
+EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_inside *in = ctx->inside;
+  const ein_tables *t = in->tables;
+  if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs))
+    return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", inputs || !t->n_inputs ? "outputs" : "inputs");
+  for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
+    const ein_tensor *x = k < t->n_inputs ? &inputs[k] : &outputs[k - t->n_inputs];
+    ein_view v = ein_view_of(ctx, k < t->n_inputs ? in->input[k] : in->output[k - t->n_inputs], x);
+    if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
+    ein_seen *u = &in->seen[k];
+    u->view = *x;
+    u->shape = v.shape;
+    u->stride = v.stride;
+    u->n_axes = in->given[v.number] ? v.buffer->ndim : 0;
+    u->buffer = v.number;
+    u->skew = (uintptr_t)ein_dtype_size(v.buffer->dtype) - 1;
+  }
+  return ein_views_apart(ctx);
+}
+
+/* ---- the same views again ---- */
+
+/* All but where they are. What a view points to may have changed too. */
+EIN_INLINE int ein_view_same(const ein_seen *u, const ein_tensor *x) {
+  if (x->byte_offset != u->view.byte_offset || x->device_type != u->view.device_type || x->ndim != u->view.ndim ||
+      x->dtype != u->view.dtype || !x->strides != !u->view.strides || (u->n_axes && !x->shape))
+    return 0;
+  for (int k = 0; k < u->n_axes; k++)
+    if (x->shape[k] != u->shape[k]) return 0;
+  for (int k = 0; x->strides && k < u->n_axes; k++)
+    if (x->strides[k] != u->stride[k] && u->shape[k] > 1) return 0;
+  return 1;
+}
+
+/* Elsewhere, as far from all else as it was wide. 0: that is to be looked at closely. */
+static int ein_view_moved(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
+  uintptr_t was = (uintptr_t)u->view.data + (uintptr_t)u->view.byte_offset, at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
+  uintptr_t low = was - span->low, high = span->high - was;
+  if (!x->data || span->low == span->high || at < (uintptr_t)x->data || (at & u->skew) || low > at || high > UINTPTR_MAX - at)
+    return 0;
+  span->low = at - low;
+  span->high = at + high;
+  ctx->data[u->buffer] = (char *)x->data + x->byte_offset;
+  u->view.data = x->data;
+  return 1;
+}
+
 /* Whether no output's bytes lie between another argument's first and last one. */
-EIN_INLINE int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
+static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
   for (int k = n_inputs; k < n; k++)
     for (int i = 0; i < k; i++)
       if (span[i].low < span[k].high && span[k].low < span[i].high) return 0;
   return 1;
 }
 
-static EIN_FAR ein_status ein_bind_null(ein_inside *in, const ein_tensor *inputs) {
-  const char *which = inputs || !in->tables->n_inputs ? "outputs" : "inputs";
-  return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", which);
-}
-
-/* Any view. */
-static EIN_FAR ein_status ein_bind_other(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
-  ein_view v = ein_view_of(ctx, u->buffer, x);
-  ein_status status = ein_view_bind(&v, span);
-  u->n_axes = ctx->inside->given[u->buffer] ? u->ndim : 0;
-  u->usual = ctx->inside->given[u->buffer] && ctx->dense[u->buffer];
-  return status;
-}
-
-EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+static EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
-  if ((n_inputs && !inputs) || (n > n_inputs && !outputs)) return ein_bind_null(in, inputs);
   for (int k = 0; k < n; k++) {
     const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
-    in->seen[k].view = *x;
-    in->seen[k].n_axes = in->seen[k].ndim;
-    if (ein_view_usual(ctx, &in->seen[k], x, &in->span[k])) continue;
-    if (ein_bind_other(ctx, &in->seen[k], x, &in->span[k]) != EIN_OK) return in->error.status;
+    if (x->data != in->seen[k].view.data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;
   }
-  if (in->config.workspace || !ein_spans_apart(in->span, n_inputs, n)) return ein_views_apart(ctx);
-  return EIN_OK;
+  return !in->config.workspace && ein_spans_apart(in->span, n_inputs, n);
+}
+
+EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+  const ein_inside *in = ctx->inside;
+  const ein_seen *u = in->seen, *first_output = u + in->tables->n_inputs, *end = first_output + in->tables->n_outputs;
+  int moved = 0;
+  if ((u < first_output && !inputs) || (first_output < end && !outputs)) return 0;
+  for (const ein_tensor *x = inputs; u < first_output; u++, x++) {
+    if (!ein_view_same(u, x)) return 0;
+    moved |= x->data != u->view.data;
+  }
+  for (const ein_tensor *x = outputs; u < end; u++, x++) {
+    if (!ein_view_same(u, x)) return 0;
+    moved |= x->data != u->view.data;
+  }
+  return !moved || ein_views_moved(ctx, inputs, outputs);
 }

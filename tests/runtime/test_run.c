@@ -139,6 +139,47 @@ static void test_strides(void) {
   ein_destroy(ctx);
 }
 
+/* What a run compares with is the last one's views. */
+static void test_views_change(void) {
+  Memory m = {0};
+  static Data d[3];
+  static float wide[ROWS][2 * COLUMNS], other[ROWS][2 * COLUMNS];
+  ein_ctx *ctx = context(&m, 1, ROWS, COLUMNS);
+  for (int k = 0; k < 3; k++) {
+    data_start(&d[k], ROWS, COLUMNS);
+    d[k].x[0][0] = (float)k; /* so that no other's results will do */
+  }
+  for (int k = 0; k < 9; k++) {
+    Data *one = &d[k < 3 ? 0 : k % 3];
+    memset(one->y, 0, sizeof one->y);
+    OK(ein_run(ctx, one->in, one->out) == EIN_OK && data_right(one, one->w), "run %d: the same, then elsewhere", k);
+  }
+  const int64_t gaps[] = {2 * COLUMNS, 1}, none[] = {COLUMNS, 1};
+  memset(other, 0, sizeof other);
+  for (int i = 0; i < ROWS; i++) memcpy(wide[i], d[0].x[i], sizeof d[0].x[i]);
+  ein_tensor *x = &d[0].in[0];
+  x->strides = none;
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X), "row-major strides");
+  x->data = wide, x->strides = gaps;
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && !ein_dense(ctx, B_X), "others");
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w), "and again");
+  x->data = other;
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && d[0].z[1] == 0 && d[0].y[1][1] == 1, "and elsewhere");
+  x->data = d[0].x, x->strides = NULL;
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X), "none, as at first");
+  OK(ein_again(ctx) == EIN_OK && data_right(&d[0], d[0].w), "again");
+  d[0].xy[1]--; /* the same pointer to another shape */
+  OK_INT(ein_run(ctx, d[0].in, d[0].out), EIN_ERR_SHAPE, "the shape that a view points to is another one");
+  OK_INT(ein_again(ctx), EIN_ERR_PLAN, "nothing to do again");
+  d[0].xy[1]++;
+  for (int k = 0; k < 4; k++) {
+    d[0].in[1].data = k % 2 ? d[0].w : NULL;
+    for (int again = 0; again < 2; again++)
+      OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], k % 2 ? d[0].w : NULL), "left out, given, left out, given");
+  }
+  ein_destroy(ctx);
+}
+
 static void test_sizes(void) {
   Memory m = {0};
   Data d;
@@ -195,28 +236,42 @@ static void run_fails(ein_ctx *ctx, Data *d, ein_status status, const char *text
   data_start(d, ROWS, COLUMNS);
 }
 
+/* By a context that has not run since the last refusal, and by one whose last run had views that were in order. */
+static void refused(ein_ctx *ctx, Data *d, ein_status status, const char *text) {
+  ein_tensor in[3], out[3];
+  memcpy(in, d->in, sizeof in), memcpy(out, d->out, sizeof out);
+  run_fails(ctx, d, status, text);
+  OK(ein_run(ctx, d->in, d->out) == EIN_OK && data_right(d, d->w), "a run in order");
+  memcpy(d->in, in, sizeof in), memcpy(d->out, out, sizeof out);
+  run_fails(ctx, d, status, text);
+}
+
 static void test_bad_shapes(ein_ctx *ctx, Data *d) {
   const int64_t wrong[2] = {ROWS, COLUMNS - 1};
   d->in[0].data = NULL;
-  run_fails(ctx, d, EIN_ERR_ARG, "input X: its data is NULL (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its data is NULL (model.ein:2)");
   d->out[1].data = NULL;
-  run_fails(ctx, d, EIN_ERR_ARG, "output Y: its data is NULL (model.ein:6)");
+  refused(ctx, d, EIN_ERR_ARG, "output Y: its data is NULL (model.ein:6)");
   d->in[2].device_type = 2;
-  run_fails(ctx, d, EIN_ERR_ARG, "input P: it is on a device of type 2, but 1, the CPU, is wanted (model.ein:7)");
+  refused(ctx, d, EIN_ERR_ARG, "input P: it is on a device of type 2, but 1, the CPU, is wanted (model.ein:7)");
   d->in[1].dtype = EIN_F64;
-  run_fails(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is f64, but f32 is wanted (model.ein:3)");
+  refused(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is f64, but f32 is wanted (model.ein:3)");
   d->in[1].dtype = (ein_dtype)77;
-  run_fails(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is 77, which is none; f32 is wanted (model.ein:3)");
+  refused(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is 77, which is none; f32 is wanted (model.ein:3)");
   d->in[0].ndim = 1;
-  run_fails(ctx, d, EIN_ERR_SHAPE, "input X: it has 1 dimension, but 2 are wanted (model.ein:2)");
+  refused(ctx, d, EIN_ERR_SHAPE, "input X: it has 1 dimension, but 2 are wanted (model.ein:2)");
   d->in[0].shape = wrong;
-  run_fails(ctx, d, EIN_ERR_SHAPE, "input X: label j has the extent 10, but 11 is wanted (model.ein:2)");
+  refused(ctx, d, EIN_ERR_SHAPE, "input X: label j has the extent 10, but 11 is wanted (model.ein:2)");
   d->in[2].shape = wrong + 1;
-  run_fails(ctx, d, EIN_ERR_SHAPE, "input P: dimension 1 has the extent 10, but 37 is wanted (model.ein:7)");
+  refused(ctx, d, EIN_ERR_SHAPE, "input P: dimension 1 has the extent 10, but 37 is wanted (model.ein:7)");
   d->in[0].shape = NULL;
-  run_fails(ctx, d, EIN_ERR_ARG, "input X: its shape is NULL (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its shape is NULL (model.ein:2)");
   d->in[0].byte_offset = 2;
-  run_fails(ctx, d, EIN_ERR_ARG, "input X: its data is not aligned to the 4 bytes of f32 (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its data is not aligned to the 4 bytes of f32 (model.ein:2)");
+  d->in[0].data = (char *)d->x + 2;
+  refused(ctx, d, EIN_ERR_ARG, "input X: its data is not aligned to the 4 bytes of f32 (model.ein:2)");
+  d->in[0].data = (void *)(UINTPTR_MAX - 3);
+  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
 }
 
 static void test_bad_strides(ein_ctx *ctx, Data *d) {
@@ -224,28 +279,28 @@ static void test_bad_strides(ein_ctx *ctx, Data *d) {
   static float both[ROWS * COLUMNS * 2];
   for (int k = 0; k < 5; k++) {
     d->in[0].strides = (const int64_t[]){wraps[k], 1};
-    run_fails(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
+    refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
   }
   d->in[0].byte_offset = UINT64_MAX - 3;
-  run_fails(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
   d->out[0].strides = (const int64_t[]){0};
-  run_fails(ctx, d, EIN_ERR_ARG, "output Z: its elements overlap each other: label i has the stride 0 (model.ein:5)");
+  refused(ctx, d, EIN_ERR_ARG, "output Z: its elements overlap each other: label i has the stride 0 (model.ein:5)");
   d->out[1].strides = (const int64_t[]){COLUMNS - 1, 1};
-  run_fails(ctx, d, EIN_ERR_ARG, "output Y: its elements overlap each other: label i has the stride 10 (model.ein:6)");
+  refused(ctx, d, EIN_ERR_ARG, "output Y: its elements overlap each other: label i has the stride 10 (model.ein:6)");
   d->out[1].strides = (const int64_t[]){1, 1};
-  run_fails(ctx, d, EIN_ERR_ARG, "output Y: its elements overlap each other: label j has the stride 1 (model.ein:6)");
+  refused(ctx, d, EIN_ERR_ARG, "output Y: its elements overlap each other: label j has the stride 1 (model.ein:6)");
   d->in[0].strides = (const int64_t[]){0, 0};
   OK_INT(ein_run(ctx, d->in, d->out), EIN_OK, "an input may repeat its elements");
   data_start(d, ROWS, COLUMNS);
   d->out[1].data = d->x;
-  run_fails(ctx, d, EIN_ERR_ARG, "output Y: it shares memory with input X (model.ein:6)");
+  refused(ctx, d, EIN_ERR_ARG, "output Y: it shares memory with input X (model.ein:6)");
   d->out[2].data = d->z + 1;
-  run_fails(ctx, d, EIN_ERR_ARG, "output G: it shares memory with output Z (model.ein:8)");
+  refused(ctx, d, EIN_ERR_ARG, "output G: it shares memory with output Z (model.ein:8)");
   d->in[0].data = both, d->out[1].data = both + COLUMNS; /* every other row */
   d->in[0].strides = d->out[1].strides = (const int64_t[]){2 * COLUMNS, 1};
   OK_INT(ein_run(ctx, d->in, d->out), EIN_OK, "two halves of one matrix's rows");
   d->out[1].data = both + COLUMNS - 1;
-  run_fails(ctx, d, EIN_ERR_ARG, "output Y: it shares memory with input X (model.ein:6)");
+  refused(ctx, d, EIN_ERR_ARG, "output Y: it shares memory with input X (model.ein:6)");
 }
 
 static void test_refused(void) {
@@ -440,6 +495,7 @@ static void test_plan_arithmetic(void) {
 int main(void) {
   test_results();
   test_strides();
+  test_views_change();
   test_sizes();
   test_bad_sizes();
   test_refused();

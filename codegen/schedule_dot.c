@@ -6,6 +6,7 @@
 enum {
   BLOCK = 8192,              /* points that go into the lanes before these are folded */
   CELLS_MOST = 16,
+  ROW_LEAST = 512,           /* bytes of a row that is worth being gone through alone */
   NO_LABEL = -1
 };
 
@@ -48,6 +49,19 @@ static int64_t rows_of(const StagePlan *p, int64_t u, int64_t most) {
   return most;
 }
 
+/* Each output has a row of its own, and all lie in the second cache: one row after the other then, since what the others
+ * share costs less than leaving the order in which the rows lie. */
+static bool goes_by_rows(const Dot *d) {
+  const StagePlan *p = d->p;
+  if (d->u[0] == NO_LABEL || d->u[1] != NO_LABEL || !p->exact[d->u[0]] || !p->exact[d->r]) return false;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    double bytes = plan_bytes(d->s, p, a);
+    if (plan_move(p, a, (uint32_t)d->u[0]) == MOVE_NONE || plan_move(p, a, d->r) != MOVE_UNIT) continue;
+    if (bytes > NEAR_CACHE && bytes <= SECOND_CACHE && bytes / (double)p->size[d->u[0]] >= ROW_LEAST) return true;
+  }
+  return false;
+}
+
 static void labels_choose(Dot *d) {
   const StagePlan *p = d->p;
   d->u[0] = d->u[1] = NO_LABEL;
@@ -60,13 +74,14 @@ static void labels_choose(Dot *d) {
   }
   d->rows[0] = rows_of(p, d->u[0], d->u[1] == NO_LABEL ? 6 : 4);
   d->rows[1] = rows_of(p, d->u[1], 4);
+  if (goes_by_rows(d)) d->rows[0] = 1;
 }
 
 static int64_t width_of(const Dot *d) {
   const StagePlan *p = d->p;
   DType t = p->stage->sum->acc;
   int64_t size = dtype_size(t) < 4 && dtype_is_float(t) ? 4 : dtype_size(t), width = d->s->target->lanes_bytes / size;
-  if (d->rows[0] * d->rows[1] <= 6) width *= 2;
+  if (d->rows[0] * d->rows[1] <= 6) width *= d->rows[0] * d->rows[1] == 1 ? 4 : 2;
   while (width > 8 && (p->size[d->r] < 2 * width || (p->exact[d->r] && p->size[d->r] % width && p->size[d->r] % (width / 2) == 0)))
     width /= 2;
   return width;

@@ -75,6 +75,15 @@ double plan_score(const StagePlan *p, uint32_t label) {
   return p->size[label] < 4 ? score - 1.5 : p->size[label] < 8 ? score - 0.25 : score;
 }
 
+double plan_bytes(Sched *s, const StagePlan *p, uint32_t read) {
+  TaskSlot slot = p->stage->slot[read];
+  DType t = slot.kept ? p->stage->sum->acc : s->t->buffers.at[slot.index].dtype;
+  double n = dtype_size(t);
+  for (uint32_t l = 0; l < p->n_label; l++)
+    if (plan_move(p, read, l) != MOVE_NONE) n *= (double)p->size[l];
+  return n;
+}
+
 double red_score(const StagePlan *p) {
   return p->n_red ? plan_score(p, p->red[p->n_red - 1]) : -10; /* the store does not move along it */
 }

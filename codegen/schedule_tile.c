@@ -292,11 +292,12 @@ static void tiles_walk(Tile *t, bool threads) {
 
 enum {
   STRIP = 1024,              /* outputs of a strip: their sums stay in the nearest cache */
-  DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often */
+  DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often; */
+  HELD = 16,                 /*   so many vectors of sums stay in registers, and rows go by one at a time */
   STRIP_BLOCK = 4096         /* rows that go into a strip before it is added to the total */
 };
 
-typedef struct Strip { Tile *t; const Expr *v0, *count; uint32_t acc; } Strip;
+typedef struct Strip { Tile *t; const Expr *v0, *count; uint32_t acc; int64_t deep; } Strip;
 
 /* sums[l] = sums[l] with f(l), for the whole strip. */
 static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
@@ -353,13 +354,14 @@ static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi)
     strip_rows_cut(x, label, lo, hi);
     return;
   }
-  uint32_t v = var_new(s, x->t->p->stage->label[label], "r"), w = var_new(s, x->t->p->stage->label[label], "r");
-  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, DEEP - 1)), DEEP, BIND_SEQ)->body);
-  strip_step(x, label, var_read(s, v), DEEP);
+  uint32_t v = var_new(s, x->t->p->stage->label[label], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, x->deep - 1)), x->deep, BIND_SEQ)->body);
+  strip_step(x, label, var_read(s, v), x->deep);
   into(s, was);
-  if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % DEEP == 0) return;
+  if (x->deep == 1 || (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % x->deep == 0)) return;
   const Expr *n = x->t->p->stage->sum->where ? ex_max(s, ex_sub(s, hi, lo), ex_int(s, 0)) : ex_sub(s, hi, lo);
-  const Expr *rest = ex_sub(s, ex_add(s, lo, n), expr_op2(s->x, OP_MOD, n, ex_int(s, DEEP)));
+  const Expr *rest = ex_sub(s, ex_add(s, lo, n), expr_op2(s->x, OP_MOD, n, ex_int(s, x->deep)));
+  uint32_t w = var_new(s, x->t->p->stage->label[label], "r");
   into(s, &for_add(s, w, rest, hi, 1, BIND_SEQ)->body);
   strip_step(x, label, var_read(s, w), 1);
   into(s, was);
@@ -402,6 +404,8 @@ static void strips(Tile *t, bool threads) {
   Strip x = {.t = t, .v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others], ex_int(s, t->lanes)))};
   const Expr *size = p->stage->bound[t->v], *whole = ex_int(s, t->lanes);
   bool even = size->kind == EX_INT && size->i % t->lanes == 0;
+  int64_t one = vector_lanes(s, p->stage->sum->acc);
+  x.deep = even && p->exact[t->v] && t->lanes % one == 0 && t->lanes <= HELD * one ? 1 : DEEP;
   x.count = even ? whole : named(s, NULL, "n", ex_min(s, whole, ex_sub(s, size, x.v0)));
   uint32_t tot = x.acc = strip_new(&x, "sums");
   LoopBody *was = s->body;

@@ -173,6 +173,8 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when; } FetchRows;
 /* What later ones read by rows is fetched ahead, where it is worth it; `when`, if that is not NULL. */
 void rows_fetch(Sched *s, const FetchRows *f, Env *e);
+/* Where the tile at hand, of so many lanes from v0 on, puts its results, and what stages behind it read there. */
+void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);
 
 /* ---- schedule_pack.c ------------------------------------------------------------------------------ */
 /* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */

@@ -1,6 +1,6 @@
-/* codegen/schedule_fetch.c - tiles of rows that lie one behind the other, each read once and from far: while one is at work,
- * those that come next are brought near. The processor sees as many short streams as a tile has rows, and does not guess
- * where they go on. */
+/* codegen/schedule_fetch.c - what tiles want soon is brought near while they are at work. Rows that are read once, from far:
+ * those of the next tile; the processor sees as many short streams as a tile has rows, and does not guess where they go on.
+ * And where a tile's results will be, with what is read there: each row of it lies in another page than the one before. */
 #include "schedule.h"
 
 #include <string.h>
@@ -10,6 +10,7 @@ enum {
   AHEAD = 4096,              /* so many bytes are on their way, where a tile has fewer */
   TILE_LEAST = 2048,         /* bytes of a tile's rows: less lies where the last one's neighbours were fetched, */
   TILE_MOST = 32768,         /*   of more, the first would be gone when they are wanted */
+  ROW_LEAST = 1024,          /* bytes of a row of results: shorter ones lie next to each other */
   ALL_LEAST = 1 << 20        /* and of the tensor: less is near anyway */
 };
 
@@ -85,4 +86,56 @@ void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
     if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || p->size[f->u] < 3 * ahead * f->rows) continue;
     fetch_tile(s, f, e, read[a], ahead);
   }
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+/* Along v to the next element, along u elsewhere, in a large tensor. */
+static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n, const Expr *const *at) {
+  if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(&s->t->buffers.at[buffer]) < (double)ALL_LEAST) return false;
+  for (uint32_t k = 0; k + 1 < n; k++)
+    if (ex_has_label(at[k], f->u)) return true;
+  return false;
+}
+
+/* What the stage stores and reads at the point that `e` says. */
+static void point_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *const *read) {
+  const TaskStage *st = e->stage;
+  if (st->buffer >= 0 && is_of_tile(s, f, (uint32_t)st->buffer, st->n_at, st->at)) {
+    const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+    for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
+    fetch_add(s, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
+  }
+  for (uint32_t a = 0; a < st->sum->n_slot && read; a++) {
+    if (!read[a] || st->slot[a].kept || !is_of_tile(s, f, st->slot[a].index, read[a]->n, read[a]->arg)) continue;
+    const Expr *at = ex_of(e, read[a]);
+    if (map_find(&s->safe, at)) fetch_add(s, at);
+  }
+}
+
+/* Where tiles may be cut off, the last one that is there. */
+static const Expr *clamped(Sched *s, const FetchRows *f, uint32_t label, int64_t unit, const Expr *at) {
+  if (f->p->exact[label] && f->p->size[label] % unit == 0) return at;
+  return ex_min(s, at, ex_sub(s, f->p->stage->bound[label], ex_int(s, 1)));
+}
+
+void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes) {
+  const TaskStage *first = f->p->stage;
+  const Expr *was_u = e->label[f->u], *was_v = e->label[f->v];
+  uint32_t n = s->goes_on ? s->task->stages.len : 1;
+  if (f->p->size[f->v] * dtype_size(first->sum->dtype) < ROW_LEAST) return;
+  for (uint32_t i = 0; i < n; i++) {
+    Env other = {.s = s, .stage = s->goes_on ? &s->task->stages.at[i] : first, .label = e->label};
+    const EinSum *sum = other.stage->sum;
+    if (sum->where || sum->domain) break;
+    const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+    expr_map(s->x, sum->body, leaf_note, (void *)read);
+    for (int64_t r = 0; r < f->rows; r++)
+      for (int64_t l = 0; l < lanes; l += LINE / dtype_size(sum->dtype)) {
+        e->label[f->u] = clamped(s, f, f->u, f->rows, ex_add(s, f->u0, ex_int(s, r)));
+        e->label[f->v] = clamped(s, f, f->v, lanes, ex_add(s, v0, ex_int(s, l)));
+        point_fetch(s, f, &other, i ? read : NULL);
+      }
+  }
+  e->label[f->u] = was_u, e->label[f->v] = was_v;
 }

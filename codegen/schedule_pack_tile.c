@@ -238,13 +238,15 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
   if (high) span_step(t, acc, u0, v0, to, hi, true);
 }
 
-/* Rows that are read where they lie, and all of a row at once. */
-static void tile_fetch(Panel *t, const Expr *u0) {
+/* Results that are stored at once; rows that are read where they lie, and all of a row at once. */
+static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   bool some = false;
+  FetchRows f = {t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, NULL};
+  if (!t->sums) result_fetch(t->s, &f, t->e, v0, t->v.unit);
   for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
   if (!some || t->sums || t->v.n_near) return;
-  const Expr *first = expr_is_int(t->v.tiles, 1) ? NULL : expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
-  rows_fetch(t->s, &(FetchRows){t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, first}, t->e);
+  if (!expr_is_int(t->v.tiles, 1)) f.when = expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
+  rows_fetch(t->s, &f, t->e);
 }
 
 void pack_tiles(Panel *t) {
@@ -253,7 +255,7 @@ void pack_tiles(Panel *t) {
   const Expr *u0, *v0;
   LoopBody *was = s->body;
   tiles_open(t, &u0, &v0);
-  tile_fetch(t, u0);
+  tile_fetch(t, u0, v0);
   accs_new(t, acc, red_identity(s, t->p->stage->sum));
   LoopBody *inside = s->body;
   tile_wanted(t, u0, v0);

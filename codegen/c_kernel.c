@@ -75,6 +75,10 @@ static bool runs_once(const CPrinter *p, const LoopStmt *s) {
 
 static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
   const char *v = p->k->var.at[s->var]->s;
+  if (s->bind == BIND_ROLL) {
+    indent(p, depth);
+    buf_str(p->out, "EIN_ROLL\n");
+  }
   if (s->bind == BIND_VECTOR) {
     indent(p, depth);
     bool short_one = s->lo->kind == EX_INT && s->hi->kind == EX_INT && s->hi->i - s->lo->i <= 16;

@@ -13,7 +13,8 @@ typedef enum {
   BIND_SEQ,
   BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
   BIND_VECTOR,               /* iterations are independent and stride in lanes; a constant trip count where it is short */
-  BIND_UNROLL                /* written out */
+  BIND_UNROLL,               /* written out */
+  BIND_ROLL                  /* never written out: the machine looks ahead for instructions that go along what lies in order */
 } LoopBind;
 
 typedef enum {

@@ -201,7 +201,7 @@ static void check_for(Check *c, const LoopStmt *s) {
   check_value(c, "where a loop begins", s->lo, DT_I64);
   check_value(c, "where a loop ends", s->hi, DT_I64);
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
-  if ((unsigned)s->bind > BIND_UNROLL) fail(c, "a loop is bound to nothing");
+  if ((unsigned)s->bind > BIND_ROLL) fail(c, "a loop is bound to nothing");
   if (s->bind == BIND_UNROLL && !is_constant(c, s)) fail(c, "a loop is unrolled and its length is no constant");
   if (s->var >= c->k->var.len) {
     fail(c, "a loop has variable %u, of %u", s->var, c->k->var.len);

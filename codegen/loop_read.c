@@ -204,6 +204,8 @@ static bool want_for(Reader *r, LoopStmt *s) {
     s->bind = BIND_VECTOR;
   else if (scan_take_word(&r->c, "unroll"))
     s->bind = BIND_UNROLL;
+  else if (scan_take_word(&r->c, "roll"))
+    s->bind = BIND_ROLL;
   return want_block(r);
 }
 

@@ -17,6 +17,7 @@ typedef struct Dot {
   uint32_t r;                /* the label of the lanes */
   int64_t u[2], rows[2];     /* output labels taken together; NO_LABEL, 1 */
   int64_t width;
+  bool by_rows;
 } Dot;
 
 /* ---- which, and how many ------------------------------------------------------------------------------ */
@@ -74,7 +75,8 @@ static void labels_choose(Dot *d) {
   }
   d->rows[0] = rows_of(p, d->u[0], d->u[1] == NO_LABEL ? 6 : 4);
   d->rows[1] = rows_of(p, d->u[1], 4);
-  if (goes_by_rows(d)) d->rows[0] = 1;
+  d->by_rows = goes_by_rows(d);
+  if (d->by_rows) d->rows[0] = 1;
 }
 
 static int64_t width_of(const Dot *d) {
@@ -145,7 +147,7 @@ static void span(Dot *d, const Cells *c, const Expr *lo, const Expr *hi) {
   Sched *s = d->s;
   const Expr *width = ex_int(s, d->width);
   uint32_t v = var_new(s, d->p->stage->label[d->r], "r");
-  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, d->width - 1)), d->width, BIND_SEQ)->body);
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, d->width - 1)), d->width, d->by_rows ? BIND_ROLL : BIND_SEQ)->body);
   cells_step(d, c, var_read(s, v), width);
   into(s, was);
   if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % d->width == 0) return;

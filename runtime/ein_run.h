@@ -37,6 +37,7 @@
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 #define EIN_VECTOR _Pragma("clang loop vectorize(assume_safety)")
+#define EIN_ROLL _Pragma("clang loop unroll(disable)") /* in front of a loop that is to stay one */
 #elif defined(__GNUC__)
 #ifdef EIN_STATIC /* nor is a comparison whose answer the types tell: u8 >= 0 */
 #pragma GCC diagnostic ignored "-Wtype-limits"
@@ -44,11 +45,15 @@
 #endif
 #define EIN_VECTOR _Pragma("GCC ivdep")
 #define EIN_SHORT _Pragma("GCC unroll 1") _Pragma("GCC ivdep") /* 16 turns or fewer: gcc would write them out one by one */
+#define EIN_ROLL _Pragma("GCC unroll 1")
 #else
 #define EIN_VECTOR
 #endif
 #ifndef EIN_SHORT
 #define EIN_SHORT EIN_VECTOR
+#endif
+#ifndef EIN_ROLL
+#define EIN_ROLL
 #endif
 
 /* In front of a loop of constant length that is to be written out. */

@@ -89,7 +89,7 @@ static const char full[] =
     "    var acc = 0.0:f32\n"
     "    var row\n"
     "    var far\n"
-    "    for j < 64 step 8 {\n"
+    "    for j < 64 step 8 roll {\n"
     "      for l < (j + 8) from j vector {\n"
     "        row[l] = (X[v[], l] * f32(@t0))\n"
     "      }\n"
@@ -165,7 +165,7 @@ static const Break breaks[] = {
     {"register acc : f32 [8]", "register acc : f32 [8, 1]", "kernel y: acc has rank 2 and is a register"},
     {"scratch far : f64 [$N]", "scratch far : f64 [$M]", "kernel y: dim M is not declared"},
     {"for j < 64 step 8", "for j < 64 step 0", "kernel y: a loop's step is 0"},
-    {"for j < 64 step 8", "for j < 64 step 8 thread", "kernel y: a thread loop stands in a thread loop"},
+    {"for j < 64 step 8 roll", "for j < 64 step 8 thread", "kernel y: a thread loop stands in a thread loop"},
     {"  for i < $N vector {\n    Y[i] = w[i]\n  }\n", "  if true {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
      "kernel Y: a loop inside of a block is bound to threads"},
     {"for j < 64 step 8", "for j < 64.0 step 8", "kernel y: where a loop ends is f64 and not i64"},

@@ -70,6 +70,7 @@ struct LoopStmt {
 typedef struct LoopKernel {
   Str name;                  /* unique in the program, fit for C */
   VEC(Str) note;             /* its equations, a line each */
+  VEC(Str) how;              /* what was decided about its loops, for people */
   Place from;                /* where they stand */
   VEC(Str) var;              /* names of the loop variables, by number; unique in the kernel with those of the places */
   VEC(LoopPlace) places;

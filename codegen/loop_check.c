@@ -355,6 +355,8 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   check_work(c, k->work);
   for (uint32_t i = 0; i < k->note.len; i++)
     if (!k->note.at[i]) fail(c, "note %u is missing", i), well = false;
+  for (uint32_t i = 0; i < k->how.len; i++)
+    if (!k->how.at[i]) fail(c, "what was decided, %u, is missing", i), well = false;
   for (uint32_t i = 0; i < k->places.len; i++) well &= check_place(c, &k->places.at[i], &buffers);
   for (uint32_t i = 0; i < k->var.len; i++) check_name(c, "a loop variable", k->var.at[i], &c->names);
   if (well) check_body(c, &k->body);

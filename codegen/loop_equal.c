@@ -40,11 +40,14 @@ static bool eq_loop_place(Same *q, const LoopPlace *a, const LoopPlace *b) {
 
 static bool eq_heads(Same *q, const LoopKernel *a, const LoopKernel *b) {
   if (!eq_int(q, "the number of notes", a->note.len, b->note.len) ||
+      !eq_int(q, "the number of decisions", a->how.len, b->how.len) ||
       !eq_int(q, "the number of loop variables", a->var.len, b->var.len) ||
       !eq_int(q, "the number of places", a->places.len, b->places.len))
     return false;
   for (uint32_t i = 0; i < a->note.len; i++)
     if (!eq_str(q, "a note", a->note.at[i], b->note.at[i])) return false;
+  for (uint32_t i = 0; i < a->how.len; i++)
+    if (!eq_str(q, "a decision", a->how.at[i], b->how.at[i])) return false;
   for (uint32_t i = 0; i < a->var.len; i++)
     if (!eq_str(q, "a loop variable's name", a->var.at[i], b->var.at[i])) return false;
   for (uint32_t i = 0; i < a->places.len; i++)

@@ -158,6 +158,12 @@ static void print_place_line(Printer *p, const LoopPlace *x) {
   buf_str(p->out, x->written ? " written\n" : "\n");
 }
 
+static void print_text(Printer *p, const char *word, Str text) {
+  buf_printf(p->out, "  %s ", word);
+  string_print(p->out, text->s, text->len);
+  buf_char(p->out, '\n');
+}
+
 static void print_kernel(Printer *p, const LoopKernel *k) {
   buf_str(p->out, "kernel ");
   word_print(p->out, k->name);
@@ -166,11 +172,8 @@ static void print_kernel(Printer *p, const LoopKernel *k) {
   place_print(p->out, k->from);
   buf_str(p->out, " {\n");
   p->k = k;
-  for (uint32_t i = 0; i < k->note.len; i++) {
-    buf_str(p->out, "  note ");
-    string_print(p->out, k->note.at[i]->s, k->note.at[i]->len);
-    buf_char(p->out, '\n');
-  }
+  for (uint32_t i = 0; i < k->note.len; i++) print_text(p, "note", k->note.at[i]);
+  for (uint32_t i = 0; i < k->how.len; i++) print_text(p, "how", k->how.at[i]);
   for (uint32_t i = 0; i < k->places.len; i++) print_place_line(p, &k->places.at[i]);
   if (k->var.len) buf_str(p->out, "  loops");
   for (uint32_t i = 0; i < k->var.len; i++) {

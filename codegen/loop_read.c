@@ -101,6 +101,13 @@ static bool line_note(Reader *r) {
   return true;
 }
 
+static bool line_how(Reader *r) {
+  Str s;
+  if (!scan_want_string(&r->c, &s) || !scan_want_end(&r->c, NULL)) return false;
+  vec_push(arena_of(r), r->k->how, s);
+  return true;
+}
+
 static bool want_place(Reader *r, LoopPlace *x) {
   if (!want_new_name(r, &x->name)) return false;
   if (x->space == SPACE_BUFFER && (!scan_want(&r->c, '=') || !scan_want_id(&r->c, &x->buffer))) return false;
@@ -340,7 +347,8 @@ static const Line lines[] = {
     {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
     {"stream", KERNEL | BLOCK, line_stream},
-    {"note", KERNEL, line_note},       {"buffer", KERNEL, line_buffer},
+    {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
+    {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
     {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},

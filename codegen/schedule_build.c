@@ -1,7 +1,23 @@
 /* codegen/schedule_build.c - the pieces that schedules are made of: places, variables, statements. */
 #include "schedule.h"
 
+#include <stdarg.h>
 #include <string.h>
+
+/* ---- what is told of it ---------------------------------------------------------------------------- */
+
+void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) {
+  Buf b = buf_new(s->arena);
+  va_list ap;
+  if (s->task->stages.len > 1 && st) buf_printf(&b, "%s: ", st->name ? st->name->s : "a value kept");
+  va_start(ap, fmt);
+  buf_vprintf(&b, fmt, ap);
+  va_end(ap);
+  Str text = str_of(s->t->strings, b.s, b.len);
+  for (uint32_t i = 0; i < s->k->how.len; i++)
+    if (s->k->how.at[i] == text) return; /* two versions of it */
+  vec_push(s->arena, s->k->how, text);
+}
 
 /* ---- places and variables ------------------------------------------------------------------------ */
 

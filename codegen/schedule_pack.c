@@ -149,6 +149,26 @@ static bool pays(const Panel *t) {
   return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, lanes, deep);
 }
 
+static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
+  const TaskStage *st = t->p->stage;
+  buf_printf(b, "%s%lld %s", sign, (long long)(x->unit * x->units), st->label[x->tile]->s);
+  for (uint32_t k = 0; k < x->n_near; k++) buf_printf(b, " %s", st->label[x->near[k]]->s);
+}
+
+static void how_panels(const Panel *t) {
+  const TaskStage *st = t->p->stage;
+  Buf b = buf_new(t->s->arena);
+  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes", (long long)t->u.unit, st->label[t->u.tile]->s, (long long)t->v.unit,
+             st->label[t->v.tile]->s);
+  how_side(t, &b, &t->u, "; panels of ");
+  how_side(t, &b, &t->v, " by ");
+  buf_printf(&b, " by %lld %s", (long long)t->deep, st->label[t->cut]->s);
+  for (uint32_t k = 0; k < t->n_inner; k++) buf_printf(&b, " %s", st->label[t->inner[k]]->s);
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
+  how_add(t->s, st, "%s", b.s);
+}
+
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!fits(p)) return false;
   Panel *t = NEW(s->arena, Panel);
@@ -158,6 +178,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!pack_parts(t)) return false;
   pack_sizes(t);
   if (!pays(t)) return false;
+  how_panels(t);
   blocks_walk(t, threads);
   return true;
 }

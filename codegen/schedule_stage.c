@@ -344,6 +344,8 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Squares q = {.s = s, .p = p, .e = e};
   if (!squares_find(&q)) return false;
   squares_stream(&q, threads);
+  how_add(s, st, "squares of %s and %s, turned%s", st->label[q.side_of[OTHER]]->s, st->label[q.side_of[LANES]]->s,
+          q.when ? ", the result past the cache" : "");
   squares_walk(&q, threads);
   if (q.side != SQUARE) squares_side(&q, OTHER), squares_side(&q, LANES);
   const int order[2] = {q.out, !q.out};
@@ -363,6 +365,12 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 
 /* ---- a stage ----------------------------------------------------------------------------------------- */
 
+static void how_points(Sched *s, const StagePlan *p) {
+  const char *last = p->n_order ? p->stage->label[p->order[p->n_order - 1]]->s : NULL;
+  if (p->stage->sum->reducer != RED_NONE) how_add(s, p->stage, "one result after the other");
+  else if (last) how_add(s, p->stage, "along %s", last);
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
@@ -379,6 +387,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   for (uint32_t k = n; k < p.n_order; k++) work = ex_mul(s, work, st->bound[p.order[k]]);
   LoopBind innermost = st->sum->reducer == RED_NONE ? BIND_VECTOR : BIND_SEQ;
   LoopBind outer = n < p.n_order ? BIND_SEQ : innermost;
+  how_points(s, &p);
   if (threads) walk_chunks(s, w, work, outer);
   else walk_plain(s, w, 0, outer);
   for (uint32_t k = 0; k < n; k++) e->label[p.order[k]] = w->index[k];

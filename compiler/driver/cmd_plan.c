@@ -349,12 +349,28 @@ static void notes_print(const Plan *p, Buf *b) {
   }
 }
 
+static const LoopKernel *loops_of(const Plan *p, const Task *k) {
+  for (uint32_t i = 0; i < p->j->loops->kernels.len; i++)
+    if (p->j->loops->kernels.at[i]->task == k->step) return p->j->loops->kernels.at[i];
+  return NULL;
+}
+
+/* What was decided about the loops of each kernel: "step 3: tiles of 8 i by 32 j". */
+static void decisions_print(const Plan *p, Buf *b) {
+  buf_char(b, '\n');
+  for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
+    const Task *task = p->cost.tasks.at[i].task;
+    const LoopKernel *k = task->kind == TASK_KERNEL ? loops_of(p, task) : NULL;
+    for (uint32_t n = 0; k && n < k->how.len; n++) buf_printf(b, "step %u: %s\n", task->step, shown(p->s->arena, k->how.at[n]->s));
+  }
+}
+
 static void plan_text(const Plan *p, Buf *b) {
   Rows rows = rows_all(p);
   head_print(p, b);
   buf_char(b, '\n');
   rows_print(b, &rows);
-  if (p->s->verbose) notes_print(p, b);
+  if (p->s->verbose) decisions_print(p, b), notes_print(p, b);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
@@ -451,6 +467,10 @@ static void put_equations(Json *j, const Plan *p, const Task *k) {
     task_equation(&b, p->t, k, i);
     json_strn(j, NULL, b.s, b.len);
   }
+  json_end(j, ']');
+  const LoopKernel *loops = loops_of(p, k);
+  json_array(j, "how");
+  for (uint32_t i = 0; loops && i < loops->how.len; i++) json_str(j, NULL, loops->how.at[i]->s);
   json_end(j, ']');
 }
 

@@ -248,7 +248,7 @@ static bool lanes_are_near(const Tile *t) {
   const StagePlan *p = t->p;
   double points = 1;
   for (uint32_t k = 0; k < p->n_red; k++) points *= (double)p->size[p->red[k]];
-  bool rows = points < FEW_POINTS && plan_move(p, p->n_access - 1, (uint32_t)t->v) == MOVE_UNIT;
+  bool rows = points < (double)FEW_POINTS && plan_move(p, p->n_access - 1, (uint32_t)t->v) == MOVE_UNIT;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
     double bytes = (double)dtype_size(p->stage->sum->acc);
     if (plan_move(p, a, (uint32_t)t->v) == MOVE_NONE || plan_move(p, a, (uint32_t)t->u) != MOVE_NONE) continue;

@@ -46,6 +46,7 @@ uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);
 /* A register (rank 0 or a short constant array), or an array wherever it fits. */
 /* What was decided about the stage's loops, in words; st NULL: about the whole kernel. */
 void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) EIN_PRINTF(3, 4);
+const char *how_label(const TaskStage *st, int64_t label);
 uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim);
 uint32_t var_new(Sched *s, Str name, const char *otherwise);
 const Expr *var_read(Sched *s, uint32_t var);

@@ -6,6 +6,8 @@
 
 /* ---- what is told of it ---------------------------------------------------------------------------- */
 
+const char *how_label(const TaskStage *st, int64_t label) { return st->label[label] ? st->label[label]->s : "points"; }
+
 void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) {
   Buf b = buf_new(s->arena);
   va_list ap;

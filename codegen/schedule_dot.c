@@ -241,7 +241,7 @@ bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   labels_choose(&d);
   if (d.u[0] == NO_LABEL) return false;
   d.width = width_of(&d);
-  how_add(s, p->stage, "lanes along %s, %lld results at once", p->stage->label[d.r]->s, (long long)(d.rows[0] * d.rows[1]));
+  how_add(s, p->stage, "lanes along %s, %lld results at once", how_label(p->stage, d.r), (long long)(d.rows[0] * d.rows[1]));
   Walk *w = NEW(s->arena, Walk);
   for (uint32_t k = 0; k < p->n_order; k++)
     if ((int64_t)p->order[k] != d.u[0] && (int64_t)p->order[k] != d.u[1]) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);

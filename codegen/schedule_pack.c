@@ -151,19 +151,19 @@ static bool pays(const Panel *t) {
 
 static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
   const TaskStage *st = t->p->stage;
-  buf_printf(b, "%s%lld %s", sign, (long long)(x->unit * x->units), st->label[x->tile]->s);
-  for (uint32_t k = 0; k < x->n_near; k++) buf_printf(b, " %s", st->label[x->near[k]]->s);
+  buf_printf(b, "%s%lld %s", sign, (long long)(x->unit * x->units), how_label(st, x->tile));
+  for (uint32_t k = 0; k < x->n_near; k++) buf_printf(b, " %s", how_label(st, x->near[k]));
 }
 
 static void how_panels(const Panel *t) {
   const TaskStage *st = t->p->stage;
   Buf b = buf_new(t->s->arena);
-  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes", (long long)t->u.unit, st->label[t->u.tile]->s, (long long)t->v.unit,
-             st->label[t->v.tile]->s);
+  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes", (long long)t->u.unit, how_label(st, t->u.tile), (long long)t->v.unit,
+             how_label(st, t->v.tile));
   how_side(t, &b, &t->u, "; panels of ");
   how_side(t, &b, &t->v, " by ");
-  buf_printf(&b, " by %lld %s", (long long)t->deep, st->label[t->cut]->s);
-  for (uint32_t k = 0; k < t->n_inner; k++) buf_printf(&b, " %s", st->label[t->inner[k]]->s);
+  buf_printf(&b, " by %lld %s", (long long)t->deep, how_label(st, t->cut));
+  for (uint32_t k = 0; k < t->n_inner; k++) buf_printf(&b, " %s", how_label(st, t->inner[k]));
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
   how_add(t->s, st, "%s", b.s);

@@ -437,7 +437,8 @@ void rows_loops(Sched *s) {
   for (uint32_t i = r.n; i-- > 0;) home_choose(&r, i);
   for (uint32_t i = 0; i < r.n; i++) keep(&r, i);
   if (s->block) block_bound(s, r.label[s->outer - 1]);
-  if (s->block) how_add(s, NULL, "all of it for a block of %lld %s, then for the next", (long long)s->block, s->task->stages.at[0].label[s->outer - 1]->s);
+  const TaskStage *first = &s->task->stages.at[0];
+  if (s->block) how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->block, how_label(first, first->sum->n_out - 1));
   else how_add(s, NULL, "all of it for one row, then for the next");
   levels_make(&r);
 }

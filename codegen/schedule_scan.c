@@ -500,7 +500,7 @@ bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!bounds_find(&c) || !label_find(&c)) return false;
   c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.r] || p->size[c.r] > 2 * BLOCK);
   lanes_choose(&c);
-  how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, p->stage->label[c.r]->s);
+  how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.r));
   scans_walk(&c, threads);
   return true;
 }

@@ -77,7 +77,7 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Scatter c = {.s = s, .p = p, .e = e};
   if (!scatter_find(&c)) return false;
   const TaskStage *st = p->stage;
-  how_add(s, st, "one walk over the points, each put to its %s", st->label[c.b]->s);
+  how_add(s, st, "one walk over the points, each put to its %s", how_label(st, c.b));
   Walk *w = NEW(s->arena, Walk);
   const Expr *work = ex_int(s, (int64_t)p->ops);
   for (uint32_t k = 0; k < p->n_order; k++)

@@ -344,7 +344,7 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Squares q = {.s = s, .p = p, .e = e};
   if (!squares_find(&q)) return false;
   squares_stream(&q, threads);
-  how_add(s, st, "squares of %s and %s, turned%s", st->label[q.side_of[OTHER]]->s, st->label[q.side_of[LANES]]->s,
+  how_add(s, st, "squares of %s and %s, turned%s", how_label(st, q.side_of[OTHER]), how_label(st, q.side_of[LANES]),
           q.when ? ", the result past the cache" : "");
   squares_walk(&q, threads);
   if (q.side != SQUARE) squares_side(&q, OTHER), squares_side(&q, LANES);
@@ -366,9 +366,8 @@ static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
 /* ---- a stage ----------------------------------------------------------------------------------------- */
 
 static void how_points(Sched *s, const StagePlan *p) {
-  const char *last = p->n_order ? p->stage->label[p->order[p->n_order - 1]]->s : NULL;
   if (p->stage->sum->reducer != RED_NONE) how_add(s, p->stage, "one result after the other");
-  else if (last) how_add(s, p->stage, "along %s", last);
+  else if (p->n_order) how_add(s, p->stage, "along %s", how_label(p->stage, p->order[p->n_order - 1]));
 }
 
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {

@@ -166,7 +166,7 @@ bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   stream_order(s, p, n, label);
   bool whole = p->exact[last] && p->size[last] <= PIECE;
   int64_t most = whole ? p->size[last] : PIECE;
-  how_add(s, st, "pieces of rows along %s, which go past the cache", st->label[last]->s);
+  how_add(s, st, "pieces of rows along %s, which go past the cache", how_label(st, last));
   Walk *w = NEW(s->arena, Walk);
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[label[k]], st->bound[label[k]]);
   if (!whole) walk_add(s, w, NULL, ex_div_up(s, extent, ex_int(s, PIECE)));

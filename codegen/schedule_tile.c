@@ -437,8 +437,8 @@ static void strips(Tile *t, bool threads) {
 
 static void how_tiles(const Tile *t) {
   const TaskStage *st = t->p->stage;
-  if (t->u == NO_LABEL) how_add(t->s, st, "tiles of %lld %s in lanes", (long long)t->lanes, st->label[t->v]->s);
-  else how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, st->label[t->u]->s, (long long)t->lanes, st->label[t->v]->s);
+  if (t->u == NO_LABEL) how_add(t->s, st, "tiles of %lld %s in lanes", (long long)t->lanes, how_label(st, t->v));
+  else how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, how_label(st, t->u), (long long)t->lanes, how_label(st, t->v));
 }
 
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
@@ -458,7 +458,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
     bool row = s->block && v + 1 == p->stage->sum->n_out; /* there are never more of them than in a block */
     t.lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
     t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
-    how_add(s, p->stage, "strips of %lld %s", (long long)t.lanes, p->stage->label[v]->s);
+    how_add(s, p->stage, "strips of %lld %s", (long long)t.lanes, how_label(p->stage, v));
     strips(&t, threads);
   } else {
     how_tiles(&t);

@@ -114,11 +114,21 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, "}\n");
 }
 
+static bool has_loops(const CPrinter *p, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    if (s->kind == LOOP_FOR && !runs_once(p, s)) return true;
+    if (has_loops(p, &s->body) || has_loops(p, &s->other)) return true;
+  }
+  return false;
+}
+
 static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
+  bool loops = has_loops(p, &s->body) || has_loops(p, &s->other);
   indent(p, depth);
-  buf_str(p->out, "if (");
+  buf_str(p->out, loops ? "if (EIN_MAYBE(" : "if (");
   c_expr(p, s->cond, false);
-  buf_str(p->out, ") {\n");
+  buf_str(p->out, loops ? ")) {\n" : ") {\n");
   body_print(p, &s->body, depth + 1);
   if (s->other.len) {
     indent(p, depth);

@@ -9,8 +9,18 @@ enum {
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
+  PIECES_MOST = 4,
   NO_LABEL = -1
 };
+
+/* The lanes of a tile, in pieces that are vectors of a size which machines have: else compilers make short ones and
+ * scalars of what is left. The last piece may lie partly over what is before it: that is computed twice. */
+typedef struct Lanes {
+  uint32_t n;
+  int64_t at[PIECES_MOST], width[PIECES_MOST];
+  const Expr *count;         /* of all; */
+  bool open;                 /*   it is not known: there is one piece, of at most that width */
+} Lanes;
 
 typedef struct Tile {
   Sched *s;
@@ -18,6 +28,8 @@ typedef struct Tile {
   Env *e;
   int64_t u, v;              /* labels; u may be NO_LABEL */
   int64_t rows, lanes;
+  bool twice;                /* results may be stored twice: nothing that is written is read */
+  Lanes cut;                 /* of the tile at hand */
   bool blocked;              /* the sum is long enough to go in blocks */
 } Tile;
 
@@ -57,16 +69,45 @@ static int64_t best_u(const StagePlan *p, uint32_t v) {
 
 /* ---- how large -------------------------------------------------------------------------------------------- */
 
-/* A count that divides the extent where that is known, near to what is wanted. */
-static int64_t lanes_of(const Sched *s, const StagePlan *p, uint32_t v, bool rows) {
+static int64_t vector_over(int64_t n) { /* the smallest power of two that is not less */
+  int64_t w = 1;
+  while (w < n) w *= 2;
+  return w;
+}
+
+static void piece_add(Lanes *c, int64_t at, int64_t width) {
+  BUG_UNLESS(c->n < PIECES_MOST);
+  c->at[c->n] = at;
+  c->width[c->n++] = width;
+}
+
+/* n lanes: whole vectors, and one more for the rest if it may lie over them; else smaller and smaller ones. */
+static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice) {
+  Lanes c = {.count = ex_int(s, n)};
+  int64_t at = n / one * one;
+  if (at) piece_add(&c, 0, at);
+  while (at < n) {
+    int64_t rest = n - at, w = vector_over(rest);
+    if (w == rest || (twice && w <= n)) at = n, piece_add(&c, n - w, w);
+    else if (c.n + 1 == PIECES_MOST) piece_add(&c, at, rest), at = n;
+    else piece_add(&c, at, w / 2), at += w / 2;
+  }
+  return c;
+}
+
+/* Vectors that n lanes take in tiles of d. */
+static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
+  int64_t whole = n % d / one;
+  return n / d * (d / one) + whole + (int64_t)lanes_cut(s, one, n % d, true).n - (whole ? 1 : 0);
+}
+
+static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   int64_t one = vector_lanes(s, p->stage->sum->acc), want = (rows ? 2 : 4) * one, n = p->size[v];
   if (!p->exact[v]) return want;
-  if (n <= want) return n;
-  for (int64_t d = want + want / 2; d >= one; d -= one)
+  if (n <= want + (rows ? one : 0)) return n;
+  for (int64_t d = want + want / 2; d >= 2 * one; d -= one)
     if (n % d == 0) return d;
-  for (int64_t d = want; d >= one; d -= one / 4 ? one / 4 : 1)
-    if (n % d == 0) return d;
-  return want;
+  return vectors_of(s, one, n, want + one) < vectors_of(s, one, n, want) ? want + one : want;
 }
 
 static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
@@ -78,7 +119,8 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
   if (p->exact[u] && n <= most) return n;
   for (size_t i = 0; p->exact[u] && i < COUNT(good); i++)
     if (good[i] <= most && n % good[i] == 0) return good[i];
-  return most < 6 ? most : 6;
+  int64_t tiles = (n + most - 1) / most;
+  return p->exact[u] ? (n + tiles - 1) / tiles : most < 6 ? most : 6;
 }
 
 static bool is_long(const StagePlan *p) {
@@ -89,15 +131,17 @@ static bool is_long(const StagePlan *p) {
 
 /* ---- one tile ------------------------------------------------------------------------------------------- */
 
-typedef struct Cells { uint32_t at[ROWS_MOST]; } Cells; /* a place for each row, an array of lanes */
+typedef struct Cells { uint32_t at[PIECES_MOST][ROWS_MOST]; } Cells; /* a place for each piece and row, an array of lanes */
 
 static Cells cells_new(Tile *t, const char *name) {
   Sched *s = t->s;
-  Cells c = {{0}};
-  const Expr *dim = ex_int(s, t->lanes);
-  for (int64_t r = 0; r < t->rows; r++) {
-    c.at[r] = place_own(s, NULL, name, t->p->stage->sum->acc, 1, &dim);
-    var_add(s, c.at[r], red_identity(s, t->p->stage->sum));
+  Cells c = {{{0}}};
+  for (uint32_t k = 0; k < t->cut.n; k++) {
+    const Expr *dim = ex_int(s, t->cut.width[k]);
+    for (int64_t r = 0; r < t->rows; r++) {
+      c.at[k][r] = place_own(s, NULL, name, t->p->stage->sum->acc, 1, &dim);
+      var_add(s, c.at[k][r], red_identity(s, t->p->stage->sum));
+    }
   }
   return c;
 }
@@ -109,35 +153,43 @@ static LoopBody *lanes_open(Tile *t, const Expr *count, const Expr **l) {
   return into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
 }
 
+static LoopBody *piece_open(Tile *t, uint32_t k, const Expr **l) {
+  return lanes_open(t, t->cut.open ? t->cut.count : ex_int(t->s, t->cut.width[k]), l);
+}
+
 static const Expr *cell(Tile *t, uint32_t place, const Expr *l) { return place_read(t->s, place, 1, &l); }
 
-static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, const Expr *l) {
+static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, uint32_t piece, const Expr *l) {
   Sched *s = t->s;
   if (t->u != NO_LABEL) t->e->label[t->u] = ex_add(s, u0, ex_int(s, row));
-  t->e->label[t->v] = ex_add(s, v0, l);
+  t->e->label[t->v] = ex_add(s, v0, ex_add(s, l, ex_int(s, t->cut.at[piece])));
 }
 
 /* into[r][l] = into[r][l] with value(r, l). */
-static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *count) {
+static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
   const Expr *l;
-  LoopBody *was = lanes_open(t, count, &l);
-  for (int64_t r = 0; r < t->rows; r++) {
-    point_set(t, u0, r, v0, l);
-    const Expr *value = ex_shared(s, ex_of(t->e, sum->body));
-    store_add(s, c.at[r], 1, &l, red_combine(s, sum, cell(t, c.at[r], l), value));
+  for (uint32_t k = 0; k < t->cut.n; k++) {
+    LoopBody *was = piece_open(t, k, &l);
+    for (int64_t r = 0; r < t->rows; r++) {
+      point_set(t, u0, r, v0, k, l);
+      const Expr *value = ex_shared(s, ex_of(t->e, sum->body));
+      store_add(s, c.at[k][r], 1, &l, red_combine(s, sum, cell(t, c.at[k][r], l), value));
+    }
+    into(s, was);
   }
-  into(s, was);
 }
 
-static void total_step(Tile *t, Cells tot, Cells acc, const Expr *count) {
+static void total_step(Tile *t, Cells tot, Cells acc) {
   Sched *s = t->s;
   const Expr *l;
-  LoopBody *was = lanes_open(t, count, &l);
-  for (int64_t r = 0; r < t->rows; r++)
-    store_add(s, tot.at[r], 1, &l, red_combine(s, t->p->stage->sum, cell(t, tot.at[r], l), cell(t, acc.at[r], l)));
-  into(s, was);
+  for (uint32_t k = 0; k < t->cut.n; k++) {
+    LoopBody *was = piece_open(t, k, &l);
+    for (int64_t r = 0; r < t->rows; r++)
+      store_add(s, tot.at[k][r], 1, &l, red_combine(s, t->p->stage->sum, cell(t, tot.at[k][r], l), cell(t, acc.at[k][r], l)));
+    into(s, was);
+  }
 }
 
 static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
@@ -147,25 +199,25 @@ static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
   into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
 }
 
-static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
-  Reach span[2] = {{(uint32_t)t->v, v0, ex_sub(s, ex_add(s, v0, count), ex_int(s, 1))}};
+  Reach span[2] = {{(uint32_t)t->v, v0, ex_sub(s, ex_add(s, v0, t->cut.count), ex_int(s, 1))}};
   uint32_t n = 1;
   if (t->u != NO_LABEL) span[n++] = (Reach){(uint32_t)t->u, u0, ex_add(s, u0, ex_int(s, t->rows - 1))};
   wanted_open(t->e, t->p->n_label, n, span);
 }
 
-static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
   uint32_t last = p->red[p->n_red - 1];
   LoopBody *was = s->body;
   Cells tot = cells_new(t, "acc"), acc = tot;
-  tile_wanted(t, u0, v0, count);
+  tile_wanted(t, u0, v0);
   if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
-    point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, ex_int(s, 0));
+    point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, 0, ex_int(s, 0));
     red_loops_where(s, p, t->e, NULL);
-    step(t, acc, u0, v0, count);
+    step(t, acc, u0, v0);
     into(s, was);
     return tot;
   }
@@ -181,64 +233,77 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) 
     acc = cells_new(t, "part");
   }
   red_open(t, last, lo, hi);
-  step(t, acc, u0, v0, count);
+  step(t, acc, u0, v0);
   into(s, block);
-  if (t->blocked) total_step(t, tot, acc, count);
+  if (t->blocked) total_step(t, tot, acc);
   into(s, was);
   return tot;
 }
 
-static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0, const Expr *count) {
+static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   int64_t was_rows = t->rows;
   t->rows = rows;
-  Cells acc = reduce(t, u0, v0, count);
-  for (int64_t r = 0; r < rows; r++) {
-    const Expr *l;
-    LoopBody *was = lanes_open(t, count, &l);
-    point_set(t, u0, r, v0, l);
-    result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, cell(t, acc.at[r], l)));
-    into(s, was);
-  }
+  Cells acc = reduce(t, u0, v0);
+  for (int64_t r = 0; r < rows; r++)
+    for (uint32_t k = 0; k < t->cut.n; k++) {
+      const Expr *l;
+      LoopBody *was = piece_open(t, k, &l);
+      point_set(t, u0, r, v0, k, l);
+      result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, cell(t, acc.at[k][r], l)));
+      into(s, was);
+    }
   t->rows = was_rows;
 }
 
 /* ---- all tiles ------------------------------------------------------------------------------------------- */
 
-/* All rows from u0 on, in one tile or, where fewer are left, one by one. */
-static void rows_do(Tile *t, const Expr *u0, const Expr *v0, const Expr *count) {
+/* All rows from u0 on, in one tile or, where fewer are left and it is not known how many, one by one. */
+static void rows_do(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (t->u == NO_LABEL) {
-    tile(t, 1, NULL, v0, count);
+    tile(t, 1, NULL, v0);
     return;
   }
   const Expr *size = t->p->stage->bound[t->u], *end = ex_add(s, u0, ex_int(s, t->rows));
-  if (size->kind == EX_INT && size->i % t->rows == 0) {
-    tile(t, t->rows, u0, v0, count);
+  int64_t rest = size->kind == EX_INT ? size->i % t->rows : 1;
+  if (!rest) {
+    tile(t, t->rows, u0, v0);
     return;
   }
   LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, end, size));
   LoopBody *was = into(s, &whole->body);
-  tile(t, t->rows, u0, v0, count);
+  tile(t, t->rows, u0, v0);
   into(s, &whole->other);
-  uint32_t v = var_new(s, t->p->stage->label[t->u], "u");
-  into(s, &for_add(s, v, u0, size, 1, BIND_SEQ)->body);
-  tile(t, 1, var_read(s, v), v0, count);
+  if (size->kind == EX_INT) {
+    tile(t, rest, u0, v0);
+  } else {
+    uint32_t v = var_new(s, t->p->stage->label[t->u], "u");
+    into(s, &for_add(s, v, u0, size, 1, BIND_SEQ)->body);
+    tile(t, 1, var_read(s, v), v0);
+  }
   into(s, was);
+}
+
+static Lanes lanes_open_end(const Tile *t, const Expr *count) {
+  return (Lanes){.n = 1, .width = {t->lanes}, .count = count, .open = true};
 }
 
 static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[t->v], *lanes = ex_int(s, t->lanes);
-  if (size->kind == EX_INT && size->i % t->lanes == 0) {
-    rows_do(t, u0, v0, lanes);
+  int64_t one = vector_lanes(s, t->p->stage->sum->acc), rest = size->kind == EX_INT ? size->i % t->lanes : 1;
+  t->cut = lanes_cut(s, one, t->lanes, t->twice);
+  if (!rest) {
+    rows_do(t, u0, v0);
     return;
   }
   LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, v0, lanes), size));
   LoopBody *was = into(s, &whole->body);
-  rows_do(t, u0, v0, lanes);
+  rows_do(t, u0, v0);
   into(s, &whole->other);
-  rows_do(t, u0, v0, ex_sub(s, size, v0));
+  t->cut = size->kind == EX_INT ? lanes_cut(s, one, rest, t->twice) : lanes_open_end(t, ex_sub(s, size, v0));
+  rows_do(t, u0, v0);
   into(s, was);
 }
 
@@ -441,13 +506,24 @@ static void how_tiles(const Tile *t) {
   else how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, how_label(st, t->u), (long long)t->lanes, how_label(st, t->v));
 }
 
+/* Whether some stage of the kernel reads what one stores. */
+static bool in_place(const Sched *s) {
+  for (uint32_t i = 0; i < s->task->stages.len; i++)
+    for (uint32_t k = 0; k < s->task->stages.len; k++) {
+      const TaskStage *st = &s->task->stages.at[k];
+      for (uint32_t a = 0; a < st->sum->n_slot; a++)
+        if (!st->slot[a].kept && (int64_t)st->slot[a].index == (int64_t)s->task->stages.at[i].buffer) return true;
+    }
+  return false;
+}
+
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!fits(p)) return false;
   uint32_t v = p->order[p->n_order - 1];
   bool along = false;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
   if (!along || plan_score(p, v) <= red_score(p) || p->size[v] < 4) return false;
-  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v)};
+  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v), .twice = !in_place(s)};
   if (decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.rows = rows_of(s, p, t.u, t.lanes);

@@ -12,7 +12,10 @@
  */
 #include "schedule_pack.h"
 
-enum { NEAREST = 24 * 1024 }; /* bytes that stay in the nearest cache */
+enum {
+  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
+  NEAR = 512 * 1024          /*   and in the next one */
+};
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
 
@@ -130,13 +133,22 @@ static bool fits(const StagePlan *p) {
   return p->n_red && p->n_order > 1;
 }
 
-/* Whether tiles may as well be made of both sides where they lie: the lanes' side stays in the nearest cache, and its lanes
- * and the rows' points are next to each other. */
-static bool lies_well(const Panel *t, double lanes, double deep) {
+/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies. */
+static bool is_plain(const Panel *t) {
+  const StagePlan *p = t->p;
+  return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
+         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_is_tame(t);
+}
+
+/* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
+ * the lanes' side stays in the nearest cache, or both sides in the next one. */
+static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
+  double far = is_plain(t) ? (double)NEAR : 0;
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
+    double size = (double)dtype_size((DType)x->of->dtype);
     if (x->of->kind != EX_READ || x->across) return false;
-    if (x->lanes && lanes * deep * (double)dtype_size((DType)x->of->dtype) > (double)NEAREST) return false;
+    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
   }
   return true;
 }
@@ -146,7 +158,7 @@ static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
   double rows = (double)p->size[t->u.tile] * pack_product(p, t->u.n_near, t->u.near);
   double lanes = (double)p->size[t->v.tile] * pack_product(p, t->v.n_near, t->v.near), deep = pack_product(p, p->n_red, p->red);
-  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, lanes, deep);
+  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
 }
 
 static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {

@@ -89,9 +89,10 @@ def ours_bind(work, row, ours, case):
     ours.check(run())
     if not row.from_c:
         return run
-    function = ctypes.cast(getattr(ours.library, row.name + "_run"), ctypes.c_void_p)
-    loop = work.calls.calls_ours
+    function = ctypes.cast(getattr(ours.library, row.name + ("_again" if row.again else "_run")), ctypes.c_void_p)
+    loop = work.calls.calls_again if row.again else work.calls.calls_ours
     loop.restype = None
+    views = () if row.again else views
     return Repeating(lambda times: loop(ctypes.c_int64(times), function, ours.context, *views))
 
 

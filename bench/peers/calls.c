@@ -3,9 +3,14 @@
 #include <stdint.h>
 
 typedef int run_f(void *ctx, const void *inputs, const void *outputs);
+typedef int again_f(void *ctx);
 
 void calls_ours(int64_t times, run_f *run, void *ctx, const void *inputs, const void *outputs) {
   for (int64_t t = 0; t < times; t++) run(ctx, inputs, outputs);
+}
+
+void calls_again(int64_t times, again_f *again, void *ctx) {
+  for (int64_t t = 0; t < times; t++) again(ctx);
 }
 
 /* CBLAS with integers of 32 and of 64 bits. Products of row-major matrices, C = A B; `batch` of them lie one behind the

@@ -24,7 +24,8 @@ class Row:
     strides: dict = dataclasses.field(default_factory=dict)  # input: formula of a tuple, in elements
     below: dict = dataclasses.field(default_factory=dict)    # input of integers: formula of its least number not taken
     scale: dict = dataclasses.field(default_factory=dict)    # input of floats, from -1 to 1: a factor, and what is added
-    from_c: bool = False                                     # ours is called by a loop in C, as the peer's must be
+    from_c: bool = False                                     # ours is called by a loop in C, as the peer's must be,
+    again: bool = False                                      #   with the views of the first run, which are not looked at
 
     def at(self, small):
         """This row at its own sizes or the small ones, formulas computed and peers by name."""

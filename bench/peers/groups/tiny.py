@@ -4,11 +4,11 @@ from peers.row import Group, Part, Row
 PEERS = {"openblas": lambda blas, A, B, C: blas.products(A, B, C)}
 
 
-def square(n, name=None):
+def square(n, name=None, again=False):
     return Row(name or f"tiny_{n}", """
 input A[i:N,k:N], B[k:N,j:N] : f32
 output C[i,j] = sum[k] A[i,k] * B[k,j]
-""", {"N": n}, PEERS, flops="2 * N**3", from_c=True)
+""", {"N": n}, PEERS, flops="2 * N**3", from_c=True, again=again)
 
 
 def batch(count):
@@ -21,5 +21,7 @@ output C[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]
 GROUP = Group("tiny", [
     Part("up to 16", 1.2, [square(8), square(16)]),
     Part("up to 64", 1.0, [square(32), square(64)]),
+    Part("odd sizes", 1.0, [square(n) for n in (5, 7, 12, 13, 24, 31, 50)]),
     Part("many of 4", 2, [batch(64), batch(4096)]),
-    Part("the call alone", None, [square(1, "call")])])
+    Part("the call alone", None, [square(1, "call")]),
+    Part("the call unchecked", None, [square(1, "call_again", again=True)])])

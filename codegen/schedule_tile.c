@@ -10,6 +10,8 @@ enum {
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
   PIECES_MOST = 4,
+  UNROLLED = 192,            /* so many vector operations are written out one by one, */
+  DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
   NO_LABEL = -1
 };
 
@@ -192,11 +194,19 @@ static void total_step(Tile *t, Cells tot, Cells acc) {
   }
 }
 
-static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi) {
+static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, LoopBind bind) {
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
   t->e->label[label] = var_read(s, v);
-  into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  into(s, &for_add(s, v, lo, hi, 1, bind)->body);
+}
+
+/* A tile so small that the loop itself would count. */
+static LoopBind innermost_bind(const Tile *t, const Expr *hi) {
+  int64_t one = vector_lanes(t->s, t->p->stage->sum->acc), vectors = 0;
+  for (uint32_t k = 0; k < t->cut.n; k++) vectors += (t->cut.width[k] + one - 1) / one;
+  bool few = hi->kind == EX_INT && hi->i > 1 && hi->i <= DEEP_UNROLLED && t->p->ops <= 4;
+  return few && vectors * t->rows * hi->i <= UNROLLED ? BIND_UNROLL : BIND_SEQ;
 }
 
 static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0) {
@@ -221,7 +231,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
     into(s, was);
     return tot;
   }
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
+  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   LoopBody *block = s->body;
   if (t->blocked) {
@@ -232,7 +242,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
     hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, BLOCK)));
     acc = cells_new(t, "part");
   }
-  red_open(t, last, lo, hi);
+  red_open(t, last, lo, hi, innermost_bind(t, hi));
   step(t, acc, u0, v0);
   into(s, block);
   if (t->blocked) total_step(t, tot, acc);
@@ -474,7 +484,7 @@ static void strips(Tile *t, bool threads) {
   x.count = even ? whole : named(s, NULL, "n", ex_min(s, whole, ex_sub(s, size, x.v0)));
   uint32_t tot = x.acc = strip_new(&x, "sums");
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]]);
+  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   strip_bounds(t, &x, last, &lo, &hi);
   LoopBody *block = s->body;

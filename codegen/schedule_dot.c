@@ -58,7 +58,8 @@ static bool goes_by_rows(const Dot *d) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
     double bytes = plan_bytes(d->s, p, a);
     if (plan_move(p, a, (uint32_t)d->u[0]) == MOVE_NONE || plan_move(p, a, d->r) != MOVE_UNIT) continue;
-    if (bytes > NEAR_CACHE && bytes <= SECOND_CACHE && bytes / (double)p->size[d->u[0]] >= ROW_LEAST) return true;
+    bool second = bytes > (double)NEAR_CACHE && bytes <= (double)SECOND_CACHE;
+    if (second && bytes / (double)p->size[d->u[0]] >= (double)ROW_LEAST) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@
  *           "times": how often a run does it; null: that hangs on data,
  *           "unless": null, or the input without which it is done,
  *           "flops", "integer_operations", "bytes_read", "bytes_written": of once; of a repeat, of all its turns, and
- *     kernel: "equations": [ string ], "uses": [ { "buffer", "read", "written" } ] in bytes
+ *     kernel: "equations": [ string ], "how": [ string ], "uses": [ { "buffer", "read", "written" } ] in bytes
  *     zero:   "uses"
  *     repeat: "end": its last step, "turn", "turns": at most; null: that hangs on data, and one is counted,
  *             "may_stop": it has an `until` }                     others are: default, assert

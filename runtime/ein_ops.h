@@ -128,7 +128,7 @@ EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
  * too large becomes infinite and what is too small loses its last bits only. log: x = m 2^e with m near 1, a
  * polynomial in m - 1. The polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f +
  * f^2 / 2) / f^3; where products are added without being rounded, exp has one with a term less, of the least
- * relative error. Below one unit in the last place (tanh: below two): tests/runtime/test_ops.c.
+ * relative error. Below one unit in the last place (tanh: below two), and so are those of doubles: tests/runtime/test_ops.c.
  */
 EIN_INLINE float ein_exp_f32(float x) {
   const float shift = 12583166.0f; /* 1.5 * 2^23 + 254: adding it rounds to an integer, in the low bits */
@@ -188,6 +188,93 @@ EIN_INLINE float ein_tanh_f32(float x) {
   p = p * z - 0.33333328923706584f;
   float near = p * z * a + a, far = 1.0f - 2.0f / (ein_exp_f32(a + a) + 1.0f);
   float y = a < 0.625f ? near : far;
+  return x < 0 ? -y : y;
+}
+
+/*
+ * The same of doubles. exp: a polynomial for (exp r - 1 - r) / r^2 of the least relative error. log: with s = f / (2 + f),
+ * log(1 + f) = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + R), where R is s^2 times a polynomial in s^2. Integers here become
+ * numbers by their bits: conversions between 64-bit integers and doubles are no vector instructions everywhere.
+ */
+EIN_INLINE uint64_t ein_bits_f64(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+EIN_INLINE double ein_f64_of_bits(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* exp(x - n ln 2) - 1 for differences of at most half of ln 2, as the sum of *first and what is given, which is smaller. n times
+ * the larger part of ln 2, of 42 bits, is exact, and so is *first. */
+EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
+  double large = x - n * 0.6931471805598903, small = n * 5.497923018708371e-14, r = large - small;
+  double p = 2.5000024639220488e-08;
+  p = p * r + 2.763030591718782e-07;
+  p = p * r + 2.7557586779656373e-06;
+  p = p * r + 2.480149295074183e-05;
+  p = p * r + 0.00019841269505808628;
+  p = p * r + 0.0013888888943758716;
+  p = p * r + 0.008333333333494957;
+  p = p * r + 0.04166666666652973;
+  p = p * r + 0.1666666666666641;
+  p = p * r + 0.5000000000000011;
+  *first = large;
+  return p * (r * r) - small;
+}
+
+EIN_INLINE double ein_exp_f64(double x) {
+  const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
+  const uint64_t most = UINT64_C(0x43380000000007FE) + 1025;
+  uint64_t bits = ein_bits_f64(x * 1.4426950408889634 + shift); /* n + 2046: halves are natural */
+  bits = bits < most ? bits : most;
+  double first, rest = ein_exp_rest_f64(x, ein_f64_of_bits(bits) - shift, &first), p = rest + first + 1.0;
+  uint64_t half = bits >> 1, other = bits - half;
+  double y = p * ein_f64_of_bits(half << 52) * ein_f64_of_bits(other << 52);
+  return x < -746.0 ? 0.0 : y;
+}
+
+EIN_INLINE double ein_log_f64(double x) {
+  int tiny = x < 2.2250738585072014e-308; /* subnormal, zero or negative */
+  double big = tiny ? x * 18014398509481984.0 : x;
+  uint64_t bits = ein_bits_f64(big) + UINT64_C(0x00095F619980C433); /* what the root of a half lacks to 1 */
+  double e = ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - (tiny ? 4503599627371573.0 : 4503599627371519.0);
+  double f = ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
+  double s = f / (f + 2.0), z = s * s, square = 0.5 * f * f;
+  double p = 0.14792738899463334;
+  p = p * z + 0.15314404204784282;
+  p = p * z + 0.1818354892353989;
+  p = p * z + 0.22222198908588361;
+  p = p * z + 0.2857142873860257;
+  p = p * z + 0.39999999999435126;
+  p = p * z + 0.6666666666666731;
+  double y = e * 0.6931471805598903 - (square - (s * (square + p * z) + e * 5.497923018708371e-14) - f);
+  y = x == 0 ? -ein_f64_of_bits(UINT64_C(0x7FF0000000000000)) : x < 0 ? ein_f64_of_bits(UINT64_C(0x7FF8000000000000)) : y;
+  return ((x > 1.7976931348623157e308) | (x != x)) ? x : y;
+}
+
+/* Near 0 as of floats; elsewhere 1 - 2 e / (1 + e), where e is exp -2|x|: few of the quotient's places count. */
+EIN_INLINE double ein_tanh_f64(double x) {
+  const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
+  double a = x < 0 ? -x : x, z = x * x;
+  double twice = a > 20.0 ? -40.0 : -a - a, biased = twice * 1.4426950408889634 + shift;
+  double first, rest = ein_exp_rest_f64(twice, biased - shift, &first);
+  double e = (rest + first + 1.0) * ein_f64_of_bits(ein_bits_f64(biased) << 52);
+  double p = -1.955488624021575e-05;
+  p = p * z + 8.341872878292541e-05;
+  p = p * z - 0.0002334567804590547;
+  p = p * z + 0.0005884758308282359;
+  p = p * z - 0.0014555509847457033;
+  p = p * z + 0.003592093393901318;
+  p = p * z - 0.008863232748916428;
+  p = p * z + 0.021869488395864403;
+  p = p * z - 0.0539682539641595;
+  p = p * z + 0.13333333333327438;
+  p = p * z - 0.33333333333333304;
+  double y = a < 0.55 ? p * z * a + a : 1.0 - (e + e) / (e + 1.0);
   return x < 0 ? -y : y;
 }
 

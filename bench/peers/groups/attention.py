@@ -27,4 +27,4 @@ def attention(s, causal):
 
 
 GROUP = Group("attention", [Part("attention", 1.0, [
-    attention(s, causal) for causal in (False, True) for s in (512, 1024, 2048, 4096)])])
+    attention(s, causal) for causal in (False, True) for s in (512, 1024, 2048, 4096)], ("torch",))])

@@ -105,4 +105,5 @@ output G[a,b,c] = sum[i,j,k] X[i,j,k] * U[i,a] * V[j,b] * W[k,c]
         {"N": 9, "R": 4}, "2 * N * R * (N * N + N * R + R * R)"),
 ]
 
-GROUP = Group("chains", [Part("matrices", 1.0, CHAINS), Part("tensors", 1.3, OTHERS)])
+BY_HAND = ("numpy", "torch")
+GROUP = Group("chains", [Part("matrices", 1.0, CHAINS, BY_HAND), Part("tensors", 1.3, OTHERS, BY_HAND)])

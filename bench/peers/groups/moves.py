@@ -53,4 +53,4 @@ GROUP = Group("moves", [Part("moves", 4, [
     permutation("rank3_102", (1, 0, 2), (256, 256, 64)),
     permutation("rank4_0213", (0, 2, 1, 3), (8, 512, 16, 64)),
     permutation("rank4_0312", (0, 3, 1, 2), (8, 64, 64, 128)),
-    permutation("rank4_3210", (3, 2, 1, 0), (64, 48, 32, 40))])])
+    permutation("rank4_3210", (3, 2, 1, 0), (64, 48, 32, 40))], ("numpy", "torch", "compile"))])

@@ -195,4 +195,5 @@ output Z[s,d] = Y[s,d] + sum[f] G[s,f] * W2[f,d]
 }, {"S": 7, "D": 16, "H": 2, "P": 4, "F": 12}, "2 * S * D * (8 * H * P + 3 * F) + 2 * H * S * (S + 1) * 2 * P",
     scale={"n1": (0.25, 1), "n2": (0.25, 1), **dict.fromkeys(("WQ", "WK", "WV", "WO", "W1", "W3", "W2"), (0.05, 0))})
 
-GROUP = Group("nets", [Part("convolution", 0.75, CONVS), Part("training", 1.0, [TRAIN]), Part("language model", 1.1, [LLAMA])])
+TORCH = ("torch", "compile")
+GROUP = Group("nets", [Part("convolution", 0.75, CONVS, TORCH), Part("training", 1.0, [TRAIN], TORCH), Part("language model", 1.1, [LLAMA], TORCH)])

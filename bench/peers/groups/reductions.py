@@ -43,4 +43,4 @@ GROUP = Group("reductions", [Part("reductions", 0.95, [
     float most = -INFINITY;
     for (int j = 0; j < N; j++) most = X[i * N + j] > most ? X[i * N + j] : most;
     y[i] = most;
-  }""", "max")])])
+  }""", "max")], ("numpy", "torch", "compile"))])

@@ -99,4 +99,4 @@ void peer(const float *restrict X, float *restrict y) {
   }
 }"""}, SMALL)
 
-GROUP = Group("rows", [Part("rows", 2, [SOFTMAX, LAYERNORM, LOGSUMEXP])])
+GROUP = Group("rows", [Part("rows", 2, [SOFTMAX, LAYERNORM, LOGSUMEXP], ("numpy", "torch", "compile"))])

@@ -101,17 +101,34 @@ static void side_block(Panel *t, Side *x, const Expr *number, const char *name) 
   x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
 }
 
+/* The points of a panel go further back than the block's own where that is needed for as many of them. */
+static void part_block(Panel *t, Side *x, const Expr *number) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[x->part], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
+  Str name = t->p->stage->label[x->part];
+  x->slot_n = size->kind == EX_INT ? slots : named(s, NULL, "n", ex_min(s, slots, size));
+  x->part_lo = named(s, name, "part", ex_mul(s, number, slots));
+  if (size->kind == EX_INT && size->i % x->slots == 0) {
+    x->slot_lo = x->part_lo;
+    x->part_hi = ex_add(s, x->part_lo, slots);
+    return;
+  }
+  x->part_hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->part_lo, slots), size));
+  x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->part_lo, ex_sub(s, size, slots))));
+}
+
 static void blocks_walk(Panel *t, bool threads) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
   Walk *w = NEW(s->arena, Walk);
   double points = 2 * (double)p->ops * (double)(t->u.unit * t->u.units * t->v.unit * t->v.units) *
-                  pack_product(p, t->u.n_near, t->u.near) * pack_product(p, t->v.n_near, t->v.near);
+                  pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
   const Expr *work = ex_int(s, points < 1e15 ? (int64_t)points : 1000000000000000);
   for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
   struct { uint32_t n; const uint32_t *label; } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
   for (size_t i = 0; i < COUNT(outer); i++)
     for (uint32_t k = 0; k < outer[i].n; k++) walk_add(s, w, p->stage->label[outer[i].label[k]], p->stage->bound[outer[i].label[k]]);
+  if (t->v.part != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v.part], ex_int(s, t->v.slots)));
   uint32_t others = w->n;
   walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v.tile], ex_int(s, t->v.unit * t->v.units)));
   walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u.tile], ex_int(s, t->u.unit * t->u.units)));
@@ -119,6 +136,7 @@ static void blocks_walk(Panel *t, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (size_t i = 0, n = 0; i < COUNT(outer); i++)
     for (uint32_t k = 0; k < outer[i].n; k++) pack_label_is(t, outer[i].label[k], w->index[n++]);
+  if (t->v.part != NO_LABEL) part_block(t, &t->v, w->index[others - 1]);
   side_block(t, &t->v, w->index[others], "lanes_at");
   side_block(t, &t->u, w->index[others + 1], "rows_at");
   block(t);
@@ -156,15 +174,18 @@ static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
 /* Copying is paid back by what is used again and again. */
 static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
-  double rows = (double)p->size[t->u.tile] * pack_product(p, t->u.n_near, t->u.near);
-  double lanes = (double)p->size[t->v.tile] * pack_product(p, t->v.n_near, t->v.near), deep = pack_product(p, p->n_red, p->red);
+  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u);
+  double lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v), deep = pack_product(p, p->n_red, p->red);
   return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
 }
 
 static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
   const TaskStage *st = t->p->stage;
   buf_printf(b, "%s%lld %s", sign, (long long)(x->unit * x->units), how_label(st, x->tile));
-  for (uint32_t k = 0; k < x->n_near; k++) buf_printf(b, " %s", how_label(st, x->near[k]));
+  for (uint32_t k = 0; k < x->n_near; k++) {
+    if (x->near[k] == x->part) buf_printf(b, " %lld", (long long)x->slots);
+    buf_printf(b, " %s", how_label(st, x->near[k]));
+  }
 }
 
 static void how_panels(const Panel *t) {

@@ -5,6 +5,7 @@
 #include "schedule.h"
 
 enum {
+  NO_LABEL = -1,
   PACKS_MOST = 8,
   ROWS_MOST = 16,
   SQUARE = 16                /* side of the squares by which a panel is turned, at most */
@@ -19,12 +20,18 @@ typedef struct Side {
   int64_t units;             /*   and so many tiles in a block */
   const Expr *lo, *n, *tiles;/* the block at hand: where it begins, how long it is, in how many tiles */
   const Expr *at;            /* the number of the tile at hand */
+  int64_t part;              /* the last of `near`, if that is not whole in a block: NO_LABEL: there is none; */
+  int64_t slots;             /*   so many points of it are in a panel */
+  const Expr *slot_lo;       /*   the first of them in the block at hand, */
+  const Expr *slot_n;        /*   how many there are, */
+  const Expr *part_lo, *part_hi; /* and which of them are the block's own: others are there as squares are whole */
 } Side;
 
 typedef struct Pack {
   const Expr *of;            /* part of the body */
   bool lanes;                /* whose side it is */
-  bool across;               /* rows: a tile's lie next to each other; lanes: they are fetched along a reduced label, and turned */
+  bool across;               /* rows: a tile's lie next to each other; lanes: they are fetched along another label, and turned: */
+  int64_t turned;            /*   this one, reduced or the side's `part`; NO_LABEL: none */
   uint32_t place, n_red, *red; /* NOWHERE: it is fetched where it lies; its reduced labels, in order */
 } Pack;
 
@@ -55,6 +62,8 @@ bool pack_parts(Panel *t);          /* the parts of the body that belong to one 
 void pack_sizes(Panel *t);
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
+int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
+double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */
 
 /* ---- schedule_pack_fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);

@@ -12,9 +12,23 @@ void pack_loop_whole(Panel *t, uint32_t label) {
   pack_label_is(t, label, var_read(s, v));
 }
 
-void pack_loops_near(Panel *t, const Side *x) {
-  for (uint32_t k = 0; k < x->n_near; k++) pack_loop_whole(t, x->near[k]);
+static void loop_part(Panel *t, const Side *x) {
+  Sched *s = t->s;
+  uint32_t label = (uint32_t)x->part, v = var_new(s, t->p->stage->label[label], "i");
+  into(s, &for_add(s, v, x->part_lo, x->part_hi, 1, BIND_SEQ)->body);
+  t->e->label[label] = var_read(s, v);
+  t->in_block[label] = ex_sub(s, var_read(s, v), x->slot_lo);
 }
+
+static void loops_near_but(Panel *t, const Side *x, int64_t but) {
+  for (uint32_t k = 0; k < x->n_near; k++) {
+    if (x->near[k] == but) continue;
+    if (x->near[k] == x->part) loop_part(t, x);
+    else pack_loop_whole(t, x->near[k]);
+  }
+}
+
+void pack_loops_near(Panel *t, const Side *x) { loops_near_but(t, x, NO_LABEL); }
 
 /* Over the points of a reduced label in the block. */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
@@ -47,7 +61,7 @@ void pack_new(Panel *t, Pack *k) {
   const StagePlan *p = t->p;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, p->n_label + 3);
   uint32_t n = 0;
-  for (uint32_t i = 0; i < x->n_near; i++) dim[n++] = ex_int(s, p->size[x->near[i]]);
+  for (uint32_t i = 0; i < x->n_near; i++) dim[n++] = ex_int(s, pack_near_size(t, x, i));
   bool tiled = k->lanes || k->across;
   dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
   for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, k->red[i] == t->cut ? t->deep : p->size[k->red[i]]);
@@ -119,44 +133,80 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
   return var_read(s, v);
 }
 
-/* The same, whole, where the last reduced label is the one that steps to the next element: by squares, which are turned. */
-static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first) {
+/* What is turned: from which value of its label on, and how many of them. */
+static const Expr *turned_range(Panel *t, const Pack *k, const Side *x, const Expr **lo) {
   Sched *s = t->s;
-  int64_t wide = x->unit % SQUARE ? SQUARE / 2 : SQUARE;
-  LoopBody *was = s->body;
-  uint32_t r = k->red[k->n_red - 1];
-  for (uint32_t i = 0; i + 1 < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
-  bool is_cut = r == t->cut;
-  const Expr *n = is_cut ? t->deep_n : t->p->stage->bound[r], *lo = is_cut ? t->deep_lo : ex_int(s, 0), *side = ex_int(s, wide);
-  LoopBody *around = s->body;
-  uint32_t v = var_new(s, t->p->stage->label[r], "r"), w = var_new(s, NULL, "l");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_sub(s, n, ex_int(s, wide - 1)), wide, BIND_SEQ)->body);
-  into(s, &for_add(s, w, ex_int(s, 0), ex_int(s, x->unit), wide, BIND_SEQ)->body);
-  const Expr *dim[2] = {side, side}, *at[2];
+  if (k->turned == x->part) return *lo = x->slot_lo, x->slot_n;
+  bool is_cut = k->turned == t->cut;
+  *lo = is_cut ? t->deep_lo : ex_int(s, 0);
+  return is_cut ? t->deep_n : t->p->stage->bound[k->turned];
+}
+
+/* A label of the tile in the tile that begins at `first`; what is cut off is stood for by the last that is there. */
+static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Expr *lane, bool whole) {
+  Sched *s = t->s;
+  const Expr *at = ex_add(s, first, lane);
+  return whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
+}
+
+/* `wide` lanes from `lane` on, by as many points of the label that is turned, from `from` on in the block, where it is `lo`. */
+static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
+                        int64_t wide, bool whole) {
+  Sched *s = t->s;
+  const Expr *side = ex_int(s, wide), *dim[2] = {side, side}, *at[2];
   uint32_t square = place_own(s, NULL, "square", (DType)k->of->dtype, 2, dim);
+  LoopBody *was = s->body;
   var_add(s, square, NULL);
-  LoopBody *inside = s->body;
   at[0] = span(s, "a", wide, BIND_SEQ);
+  const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
+  t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
   at[1] = span(s, "b", wide, BIND_VECTOR);
-  t->e->label[x->tile] = ex_add(s, first, ex_add(s, var_read(s, w), at[0]));
-  t->e->label[r] = ex_add(s, lo, ex_add(s, var_read(s, v), at[1]));
+  t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
   store_add(s, square, 2, at, pack_value(t, k));
-  into(s, inside);
+  into(s, was);
   turn_add(s, square);
   at[0] = span(s, "b", wide, BIND_SEQ);
   at[1] = span(s, "a", wide, BIND_VECTOR);
-  t->in_block[r] = ex_add(s, var_read(s, v), at[0]);
-  pack_store(t, k, ex_add(s, var_read(s, w), at[1]), place_read(s, square, 2, at));
-  into(s, around);
-  if (n->kind != EX_INT || n->i % wide) { /* what is left over, point by point */
-    uint32_t rest = var_new(s, t->p->stage->label[r], "r");
-    into(s, &for_add(s, rest, ex_sub(s, n, expr_op2(s->x, OP_MOD, n, side)), n, 1, BIND_SEQ)->body);
-    t->in_block[r] = var_read(s, rest);
-    t->e->label[r] = ex_add(s, lo, var_read(s, rest));
-    const Expr *l = span(s, "l", x->unit, BIND_SEQ);
-    t->e->label[x->tile] = ex_add(s, first, l);
-    pack_store(t, k, l, pack_value(t, k));
+  t->in_block[k->turned] = ex_add(s, from, at[0]);
+  pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at));
+  into(s, was);
+}
+
+/* Where there are too few points for a square. */
+static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *n, bool whole) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
+  t->in_block[k->turned] = var_read(s, v);
+  t->e->label[k->turned] = ex_add(s, lo, var_read(s, v));
+  fill_one(t, k, x, first, whole);
+  into(s, was);
+}
+
+/* A tile's lanes where what they are made of steps to the next element along another label: by squares, which are turned. The
+ * last one overlaps the one before if there is not enough left. */
+static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+  Sched *s = t->s;
+  const Expr *lo, *n = turned_range(t, k, x, &lo);
+  int64_t wide = x->unit % SQUARE || (n->kind == EX_INT && n->i < SQUARE) ? SQUARE / 2 : SQUARE;
+  LoopBody *was = s->body;
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->red[i] != k->turned) pack_loop_red(t, k->red[i], BIND_SEQ);
+  const Expr *side = ex_int(s, wide);
+  LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
+  if (some) {
+    LoopBody *around = into(s, &some->other);
+    fill_points(t, k, x, first, lo, n, whole);
+    into(s, around);
+    into(s, &some->body);
   }
+  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
+  const Expr *from = var_read(s, v);
+  if (n->kind != EX_INT || n->i % wide) from = named(s, NULL, "from", ex_min(s, from, ex_sub(s, n, side)));
+  uint32_t w = var_new(s, NULL, "l");
+  into(s, &for_add(s, w, ex_int(s, 0), ex_int(s, x->unit), wide, BIND_SEQ)->body);
+  fill_square(t, k, x, first, var_read(s, w), lo, from, wide, whole);
   into(s, was);
 }
 
@@ -189,11 +239,10 @@ static void fill_turned_all(Panel *t, Pack *k, Side *x) {
   const Expr *first = pack_loop_tiles(t, x, "v");
   LoopStmt *whole = if_whole(t, x, first);
   if (whole) into(s, &whole->body);
-  fill_turned(t, k, x, first);
+  fill_turned(t, k, x, first, true);
   if (whole) {
     into(s, &whole->other);
-    for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
-    fill_one(t, k, x, first, false);
+    fill_turned(t, k, x, first, false);
   }
   into(s, was);
 }
@@ -216,8 +265,8 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
 void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
-  pack_loops_near(t, x);
-  if (k->lanes && k->across && k->n_red) fill_turned_all(t, k, x);
+  loops_near_but(t, x, k->turned);
+  if (k->turned != NO_LABEL) fill_turned_all(t, k, x);
   else if (k->lanes || k->across) fill_across(t, k, x);
   else fill_along(t, k, x);
   into(t->s, was);

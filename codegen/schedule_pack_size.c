@@ -1,6 +1,7 @@
 /* codegen/schedule_pack_size.c - the two sides of a contraction: which labels and which parts of the body belong to
  * each, and how large tiles and blocks are. */
 #include <math.h>
+#include <string.h>
 
 #include "schedule_pack.h"
 
@@ -9,7 +10,7 @@ enum {
   WIDE = 512,                /* rows or lanes of a block, at most, */
   NARROW = 64,               /*   and at least, where there are so many */
   BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
-  NO_LABEL = -1
+  PANEL_BYTES = 512 * 1024   /* of a panel with a label that is there in part: it stays in the second cache */
 };
 
 /* ---- whose label is it ------------------------------------------------------------------------------ */
@@ -222,6 +223,13 @@ static bool decides(const StagePlan *p, uint32_t label) {
   return (sum->where && ex_has_label(sum->where, label)) || (sum->domain && ex_has_label(sum->domain, label));
 }
 
+/* The reduced label along which the lanes' part is fetched to be turned. */
+static int64_t turns(const Panel *t, const Pack *k) {
+  uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
+  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || t->v.unit % (SQUARE / 2)) return NO_LABEL;
+  return moves(k->of, r) > moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
+}
+
 /* Labels of constant size go whole into the block while there is room. */
 static void near_take(Panel *t, Side *x, double room) {
   const StagePlan *p = t->p;
@@ -239,22 +247,90 @@ static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
   return up(up(size, up(size, most)), unit);
 }
 
+int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near) {
+  return x->near[near] == x->part ? x->slots : t->p->size[x->near[near]];
+}
+
+double pack_near_all(const Panel *t, const Side *x) {
+  double n = 1;
+  for (uint32_t k = 0; k < x->n_near; k++) n *= (double)pack_near_size(t, x, k);
+  return n;
+}
+
+/* Elements to be moved into panels that step to the next one along this label, and along none that squares or lines can be
+ * fetched by as it is. */
+static double part_gain(const Panel *t, uint32_t label) {
+  const StagePlan *p = t->p;
+  double all = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    double n = 1;
+    if (!k->lanes || moves(k->of, label) <= 0 || moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL) continue;
+    for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
+    all += n;
+  }
+  return all;
+}
+
+/* Bytes of the lanes' panel for each lane and each point of near labels. */
+static double lane_bytes(const Panel *t) {
+  double widest = 1;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].lanes) widest = fmax(widest, (double)dtype_size((DType)t->pack[k].of->dtype));
+  return widest * (double)t->deep * pack_product(t->p, t->n_inner, t->inner);
+}
+
+/* The lanes' other label along which most is read goes into the block at least in part, so that whole lines are read and
+ * whole vectors written: moved by squares an element takes a quarter of a cycle, one by one several. */
+static void part_take(Panel *t) {
+  const StagePlan *p = t->p;
+  Side *x = &t->v;
+  uint32_t best = NOWHERE;
+  double most = 0;
+  for (uint32_t k = 0; k < x->n_far; k++) {
+    double gain = decides(p, x->far[k]) || p->size[x->far[k]] < SQUARE / 2 ? 0 : part_gain(t, x->far[k]);
+    if (gain > most) best = k, most = gain;
+  }
+  if (best == NOWHERE || x->unit % (SQUARE / 2)) return;
+  uint32_t label = x->far[best];
+  int64_t n = p->size[label], lanes = up(p->size[x->tile], x->unit) * x->unit, few = lanes < NARROW ? lanes : NARROW;
+  double room = (double)PANEL_BYTES / (lane_bytes(t) * (double)few);
+  int64_t slots = room < SQUARE ? SQUARE : room > NARROW ? NARROW : (int64_t)room;
+  if (!p->exact[label]) slots = slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
+  x->part = label;
+  x->slots = p->exact[label] ? up(n, up(n, slots)) : slots;
+  memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
+}
+
 static void block_near(Panel *t) {
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
+  part_take(t);
+  double room = nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1;
+  if (t->v.part != NO_LABEL) room = fmin(room, (double)PANEL_BYTES / (lane_bytes(t) * (double)(nv * t->v.slots)));
   near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
-  near_take(t, &t->v, nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1);
+  near_take(t, &t->v, room);
+  if (t->v.part != NO_LABEL) t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
+}
+
+/* So many lanes in a block, at most, if a label is there in part. */
+static int64_t lanes_most(const Panel *t, int64_t most) {
+  if (t->v.part == NO_LABEL) return most;
+  double room = (double)PANEL_BYTES / (lane_bytes(t) * pack_near_all(t, &t->v));
+  while (most > t->v.unit && (double)most > room) most /= 2;
+  return most;
 }
 
 /* So many rows and lanes at most. */
 static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
-  double near_u = pack_product(p, t->u.n_near, t->u.near), near_v = pack_product(p, t->v.n_near, t->v.near);
+  double near_u = pack_near_all(t, &t->u), near_v = pack_near_all(t, &t->v);
   double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  if (t->v.part != NO_LABEL) all *= (double)up(p->size[t->v.part], t->v.slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
-  int64_t wide_u = most, wide_v = most;
-  while (wide_u > nu) wide_u /= 2;
-  while (wide_v > nv) wide_v /= 2;
+  int64_t wide_u = most, wide_v = lanes_most(t, most);
+  while (wide_u > nu) wide_u = nu < NARROW ? nu : wide_u / 2; /* few are not cut: the other side would be filled again */
+  while (wide_v > nv) wide_v = nv < NARROW ? nv : wide_v / 2;
   for (;;) {
     double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
@@ -285,19 +361,26 @@ static void depth_size(Panel *t) {
   t->sums = !whole || t->n_outer;
 }
 
+static void packs_red(Panel *t) {
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    Pack *k = &t->pack[i];
+    k->red = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
+    for (uint32_t r = t->n_outer; r < t->p->n_red; r++)
+      if (ex_has_label(k->of, t->p->red[r])) k->red[k->n_red++] = t->p->red[r];
+  }
+}
+
 /* What a part's panel looks like, or that it is fetched where it lies. */
 static void packs_choose(Panel *t) {
   const StagePlan *p = t->p;
-  double panels = (double)t->v.units * pack_product(p, t->v.n_near, t->v.near);
+  double panels = (double)t->v.units * pack_near_all(t, &t->v);
   for (uint32_t i = 0; i < t->n_pack; i++) {
     Pack *k = &t->pack[i];
     const Side *x = k->lanes ? &t->v : &t->u;
-    k->red = NEW_ARRAY(t->s->arena, uint32_t, p->n_red + 1);
-    for (uint32_t r = t->n_outer; r < p->n_red; r++)
-      if (ex_has_label(k->of, p->red[r])) k->red[k->n_red++] = p->red[r];
     int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
-    bool turns = k->n_red && p->size[k->red[k->n_red - 1]] >= (int64_t)SQUARE && x->unit % (SQUARE / 2) == 0;
-    k->across = k->lanes ? turns && along > tile : tile > along;
+    k->turned = k->lanes ? turns(t, k) : NO_LABEL;
+    if (k->lanes && k->turned == NO_LABEL && t->v.part != NO_LABEL && moves(k->of, t->v.part) > 0 && tile < 0) k->turned = t->v.part;
+    k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
     if (plain ? overlaps(p, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
@@ -308,6 +391,7 @@ static void packs_choose(Panel *t) {
 
 bool pack_labels(Panel *t) {
   t->v.tile = lanes_label(t->p);
+  t->u.part = t->v.part = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
   if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
@@ -330,9 +414,10 @@ static bool blocks_are_free(const Panel *t) {
 
 void pack_sizes(Panel *t) {
   tile_size(t);
+  depth_size(t);
+  packs_red(t);
   block_near(t);
   block_size(t, WIDE);
-  depth_size(t);
   packs_choose(t);
   if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
   Map done = map_new(t->s->arena);

@@ -144,8 +144,8 @@ static void sums_place(Panel *t) {
   Sched *s = t->s;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
   uint32_t n = 0;
-  for (uint32_t k = 0; k < t->u.n_near; k++) dim[n++] = ex_int(s, t->p->size[t->u.near[k]]);
-  for (uint32_t k = 0; k < t->v.n_near; k++) dim[n++] = ex_int(s, t->p->size[t->v.near[k]]);
+  for (uint32_t k = 0; k < t->u.n_near; k++) dim[n++] = ex_int(s, pack_near_size(t, &t->u, k));
+  for (uint32_t k = 0; k < t->v.n_near; k++) dim[n++] = ex_int(s, pack_near_size(t, &t->v, k));
   dim[n++] = ex_int(s, t->v.units);
   dim[n++] = ex_int(s, t->u.units);
   dim[n++] = ex_int(s, t->u.unit);

@@ -32,7 +32,8 @@ typedef struct Pack {
   bool lanes;                /* whose side it is */
   bool across;               /* rows: a tile's lie next to each other; lanes: they are fetched along another label, and turned: */
   int64_t turned;            /*   this one, reduced or the side's `part`; NO_LABEL: none */
-  uint32_t place, n_red, *red; /* NOWHERE: it is fetched where it lies; its reduced labels, in order */
+  uint32_t place, n_red, *red; /* NOWHERE: it is fetched where it lies; its reduced labels, in order, */
+  uint32_t *lies;            /*   and in the order in which they lie in what is read */
 } Pack;
 
 typedef struct Panel {

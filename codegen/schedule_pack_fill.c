@@ -44,14 +44,20 @@ bool pack_even(const Panel *t, const Side *x) {
   return t->p->exact[x->tile] && t->p->size[x->tile] % x->unit == 0;
 }
 
-/* The tiles of a side in the block; x->at is the number of the one at hand. */
-const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) {
+static const Expr *loop_tiles(Panel *t, Side *x, const char *name, const Expr *from, const Expr *to) {
   Sched *s = t->s;
-  uint32_t v = var_new(s, NULL, name);
-  into(s, &for_add(s, v, ex_int(s, 0), x->tiles, 1, BIND_SEQ)->body);
-  x->at = var_read(s, v);
+  if (from->kind == EX_INT && to->kind == EX_INT && from->i + 1 == to->i) {
+    x->at = from;
+  } else {
+    uint32_t v = var_new(s, NULL, name);
+    into(s, &for_add(s, v, from, to, 1, BIND_SEQ)->body);
+    x->at = var_read(s, v);
+  }
   return named(s, t->p->stage->label[x->tile], name, ex_add(s, x->lo, ex_mul(s, x->at, ex_int(s, x->unit))));
 }
+
+/* The tiles of a side in the block; x->at is the number of the one at hand. */
+const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) { return loop_tiles(t, x, name, ex_int(t->s, 0), x->tiles); }
 
 /* ---- panels --------------------------------------------------------------------------------------------------- */
 
@@ -191,7 +197,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   int64_t wide = x->unit % SQUARE || (n->kind == EX_INT && n->i < SQUARE) ? SQUARE / 2 : SQUARE;
   LoopBody *was = s->body;
   for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->red[i] != k->turned) pack_loop_red(t, k->red[i], BIND_SEQ);
+    if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
   const Expr *side = ex_int(s, wide);
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
@@ -210,40 +216,28 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   into(s, was);
 }
 
-/* Whether the tile that begins at `first` is there as a whole; NULL: they all are. */
-static LoopStmt *if_whole(Panel *t, const Side *x, const Expr *first) {
+typedef void FillTile(Panel *t, Pack *k, Side *x, const Expr *first, bool whole);
+
+/* For the tiles that are there as a whole, and then for the one that is cut off: a loop for each, as gcc takes the side of a
+ * condition that holds in the first turns alone for cold, and leaves it without vectors. */
+static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
   Sched *s = t->s;
-  if (pack_even(t, x)) return NULL;
-  return if_add(s, expr_op2(s->x, OP_LE, ex_add(s, first, ex_int(s, x->unit)), t->p->stage->bound[x->tile]));
+  const Expr *size = t->p->stage->bound[x->tile], *all = x->tiles, *whole = all;
+  LoopBody *was = s->body;
+  if (!pack_even(t, x)) whole = named(s, NULL, "whole", ex_min(s, all, expr_op2(s->x, OP_IDIV, ex_sub(s, size, x->lo), ex_int(s, x->unit))));
+  LoopBody *around = s->body;
+  if (!expr_is_int(whole, 0)) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", ex_int(s, 0), whole), true);
+  into(s, around);
+  if (whole != all) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", whole, all), false);
+  into(s, was);
 }
 
 /* Tile by tile along a line, for each point of the reduced labels. */
 static void fill_across(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   LoopBody *was = s->body;
-  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
-  const Expr *first = pack_loop_tiles(t, x, k->lanes ? "v" : "u");
-  LoopStmt *whole = if_whole(t, x, first);
-  if (whole) into(s, &whole->body);
-  fill_one(t, k, x, first, true);
-  if (whole) {
-    into(s, &whole->other);
-    fill_one(t, k, x, first, false);
-  }
-  into(s, was);
-}
-
-static void fill_turned_all(Panel *t, Pack *k, Side *x) {
-  Sched *s = t->s;
-  LoopBody *was = s->body;
-  const Expr *first = pack_loop_tiles(t, x, "v");
-  LoopStmt *whole = if_whole(t, x, first);
-  if (whole) into(s, &whole->body);
-  fill_turned(t, k, x, first, true);
-  if (whole) {
-    into(s, &whole->other);
-    fill_turned(t, k, x, first, false);
-  }
+  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  fill_tiles(t, k, x, fill_one);
   into(s, was);
 }
 
@@ -266,7 +260,7 @@ void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
   loops_near_but(t, x, k->turned);
-  if (k->turned != NO_LABEL) fill_turned_all(t, k, x);
+  if (k->turned != NO_LABEL) fill_tiles(t, k, x, fill_turned);
   else if (k->lanes || k->across) fill_across(t, k, x);
   else fill_along(t, k, x);
   into(t->s, was);

@@ -361,12 +361,28 @@ static void depth_size(Panel *t) {
   t->sums = !whole || t->n_outer;
 }
 
+/* The axis of the first read inside e that has the label in an index. */
+static uint32_t axis_of(const Expr *e, uint32_t label) {
+  if (!ex_has_label(e, label)) return NOWHERE;
+  for (uint32_t k = 0; k < e->n; k++) {
+    uint32_t axis = e->kind == EX_READ ? k : axis_of(e->arg[k], label);
+    if (axis != NOWHERE && ex_has_label(e->arg[k], label)) return axis;
+  }
+  return NOWHERE;
+}
+
+/* A part's reduced labels. */
 static void packs_red(Panel *t) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     Pack *k = &t->pack[i];
     k->red = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
-    for (uint32_t r = t->n_outer; r < t->p->n_red; r++)
-      if (ex_has_label(k->of, t->p->red[r])) k->red[k->n_red++] = t->p->red[r];
+    k->lies = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
+    for (uint32_t r = t->n_outer; r < t->p->n_red; r++) {
+      uint32_t label = t->p->red[r], at = k->n_red;
+      if (!ex_has_label(k->of, label)) continue;
+      for (; at && axis_of(k->of, k->lies[at - 1]) > axis_of(k->of, label); at--) k->lies[at] = k->lies[at - 1];
+      k->lies[at] = k->red[k->n_red++] = label;
+    }
   }
 }
 

@@ -178,6 +178,8 @@ typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; cons
 void rows_fetch(Sched *s, const FetchRows *f, Env *e);
 /* Where the tile at hand, of so many lanes from v0 on, puts its results, and what stages behind it read there. */
 void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);
+/* What a part of the body reads at the point that e says is wanted soon, if it is a tensor's and that is large. */
+void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
 
 /* ---- schedule_pack.c ------------------------------------------------------------------------------ */
 /* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */

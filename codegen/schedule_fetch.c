@@ -26,6 +26,14 @@ static double bytes_of(const TaskBuffer *b) {
   return all;
 }
 
+void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
+  while (of->kind == EX_OP && of->n == 1) of = of->arg[0];
+  if (of->kind != EX_READ || p->stage->slot[of->i].kept || p->stage->sum->where || p->stage->sum->domain) return;
+  if (bytes_of(&s->t->buffers.at[p->stage->slot[of->i].index]) < (double)ALL_LEAST) return;
+  const Expr *at = ex_of(e, of);
+  if (map_find(&s->safe, at)) fetch_add(s, at);
+}
+
 /* A read by rows, which the lanes share: they lie apart, and each goes to the next element along the last of the reduced labels.
  * Where two labels move an index, rows have points in common, and most of them are near. */
 static bool is_of_rows(const FetchRows *f, uint32_t access, const Expr *read) {

@@ -155,6 +155,21 @@ static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Exp
   return whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
 }
 
+/* The line of the square at hand that is read at the next point of the reduced labels: rows of squares lie too far apart for the
+ * processor to guess it. */
+static void fetch_next(Panel *t, const Pack *k, const Expr *at) {
+  Sched *s = t->s;
+  uint32_t r = NOWHERE;
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->lies[i] != k->turned) r = k->lies[i];
+  if (r == NOWHERE) return;
+  const Expr *was = t->e->label[r];
+  t->e->label[k->turned] = at;
+  t->e->label[r] = ex_min(s, ex_add(s, was, ex_int(s, 1)), ex_sub(s, t->p->stage->bound[r], ex_int(s, 1)));
+  read_fetch(s, t->p, k->of, t->e);
+  t->e->label[r] = was;
+}
+
 /* `wide` lanes from `lane` on, by as many points of the label that is turned, from `from` on in the block, where it is `lo`. */
 static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
                         int64_t wide, bool whole) {
@@ -166,6 +181,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   at[0] = span(s, "a", wide, BIND_SEQ);
   const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
   t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
+  if (k->turned == x->part) fetch_next(t, k, ex_add(s, lo, from));
   at[1] = span(s, "b", wide, BIND_VECTOR);
   t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
   store_add(s, square, 2, at, pack_value(t, k));

@@ -180,6 +180,16 @@ static int moves(const Expr *e, int64_t label) {
   return n;
 }
 
+/* The axis of the first read inside e that has the label in an index. */
+static uint32_t axis_of(const Expr *e, uint32_t label) {
+  if (!ex_has_label(e, label)) return NOWHERE;
+  for (uint32_t k = 0; k < e->n; k++) {
+    uint32_t axis = e->kind == EX_READ ? k : axis_of(e->arg[k], label);
+    if (axis != NOWHERE && ex_has_label(e->arg[k], label)) return axis;
+  }
+  return NOWHERE;
+}
+
 /* An index that two labels move: neighbouring rows share what they read, and a panel would hold it many times. */
 static bool overlaps(const StagePlan *p, const Expr *e) {
   uint32_t n = 0;
@@ -280,6 +290,19 @@ static double lane_bytes(const Panel *t) {
   return widest * (double)t->deep * pack_product(t->p, t->n_inner, t->inner);
 }
 
+/* The lanes' labels that are walked over, in the order in which they lie in what steps to the next element along this one: what
+ * blocks next to each other read of a line, or of a page, is read soon. */
+static void far_sort(Panel *t, uint32_t part) {
+  const Expr *of = NULL;
+  for (uint32_t i = 0; i < t->n_pack && !of; i++)
+    if (t->pack[i].lanes && moves(t->pack[i].of, part) > 0) of = t->pack[i].of;
+  for (uint32_t k = 1; of && k < t->v.n_far; k++) {
+    uint32_t label = t->v.far[k], at = k;
+    for (; at && axis_of(of, t->v.far[at - 1]) > axis_of(of, label); at--) t->v.far[at] = t->v.far[at - 1];
+    t->v.far[at] = label;
+  }
+}
+
 /* The lanes' other label along which most is read goes into the block at least in part, so that whole lines are read and
  * whole vectors written: moved by squares an element takes a quarter of a cycle, one by one several. */
 static void part_take(Panel *t) {
@@ -300,6 +323,7 @@ static void part_take(Panel *t) {
   x->part = label;
   x->slots = p->exact[label] ? up(n, up(n, slots)) : slots;
   memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
+  far_sort(t, label);
 }
 
 static void block_near(Panel *t) {
@@ -359,16 +383,6 @@ static void depth_size(Panel *t) {
   bool whole = p->exact[t->cut] && n <= 2 * room;
   t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
   t->sums = !whole || t->n_outer;
-}
-
-/* The axis of the first read inside e that has the label in an index. */
-static uint32_t axis_of(const Expr *e, uint32_t label) {
-  if (!ex_has_label(e, label)) return NOWHERE;
-  for (uint32_t k = 0; k < e->n; k++) {
-    uint32_t axis = e->kind == EX_READ ? k : axis_of(e->arg[k], label);
-    if (axis != NOWHERE && ex_has_label(e->arg[k], label)) return axis;
-  }
-  return NOWHERE;
 }
 
 /* A part's reduced labels. */

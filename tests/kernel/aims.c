@@ -184,6 +184,43 @@ static void aim_contract(Case *c) {
   if (more) transposed(c, y, t.n_out, t.out);
 }
 
+static Lab *lab_of(Case *c, const int64_t *size, size_t n) { return lab_new(c, size_new(c, size[below(&c->rng, (uint32_t)n)])); }
+
+/* What the lanes' side reads steps to the next element along another label than the result. */
+static void aim_crossed(Case *c) {
+  static const int64_t lanes[] = {16, 17, 24, 33, 52, 67}, other[] = {7, 8, 11, 16, 17, 20, 28, 40, 53, 67, 100}, few[] = {16, 17, 20, 24};
+  Contraction t = {.c = c, .plain = true, .rounded = chance(&c->rng, 10), .n_rows = 1, .n_lanes = 2, .n_red = 1};
+  Lab *lab[LABELS_MOST];
+  uint32_t n = 0;
+  c->points = fmax(c->points, 600000);
+  t.lanes[0] = lab_of(c, lanes, COUNT(lanes)), t.lanes[1] = lab_of(c, other, COUNT(other)), t.rows[0] = lab_of(c, few, COUNT(few));
+  t.red[0] = lab_of(c, chance(&c->rng, 15) ? lanes : few, COUNT(few));
+  if (chance(&c->rng, 30)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  if (chance(&c->rng, 25)) t.red[t.n_red++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  if (chance(&c->rng, 15)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  for (uint32_t k = 1; k < t.n_lanes; k++) t.out[t.n_out++] = t.lanes[k];
+  for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
+  t.out[t.n_out++] = t.rows[0];
+  labs_mix(c, t.n_out, t.out);
+  t.out[t.n_out++] = t.lanes[0];
+  for (uint32_t k = 0; k < t.n_out; k++) t.all[k] = t.out[k];
+  for (uint32_t k = 0; k < t.n_red; k++) t.all[t.n_out + k] = t.red[k];
+  labs_fit(c, t.n_out + t.n_red, t.all, c->points);
+  for (uint32_t k = 0; k < t.n_out + t.n_red; k++)
+    if (t.all[k] != t.rows[0] && t.all[k] != t.lanes[1]) lab[n++] = t.all[k];
+  labs_mix(c, n, lab);
+  lab[n++] = t.lanes[1];
+  Tensor *x = input_new(c, dtype_any(c), values_for(c));
+  for (uint32_t k = 0; k < n; k++) x->axis[k] = axis_of(lab[k]->size);
+  x->rank = n;
+  Term *a = tensor_at(c, x, lab), *b = side(&t, chance(&c->rng, 80) ? x->dtype : dtype_any(c), values_for(c), 1, t.rows, 0);
+  if (chance(&c->rng, 30)) a = computed(c, a, n, lab, t.rounded);
+  Term *body = combine(&t, a, b), *where = chance(&c->rng, 10) ? predicate(c, t.n_out, t.out, t.n_red, t.red) : NULL;
+  const char *name = reducer_for(c, &body, t.n_red, t.red);
+  Term *value = term_reduce(c, name, t.n_red, t.red, where, body);
+  equation_add(c, t.n_out, t.out, chance(&c->rng, 30) ? epilogue(c, value, t.n_out, t.out) : value, true);
+}
+
 /* (A B) C: what is between is stored, or joined with what comes after. */
 static void aim_chain(Case *c) {
   Contraction t = {.c = c, .plain = true};
@@ -312,9 +349,10 @@ static void aim_long(Case *c) {
 /* ---- all of them -------------------------------------------------------------------------------------------- */
 
 static const struct { uint32_t weight; const char *name; void (*make)(Case *c); } aims[] = {
-  {22, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
+  {18, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
   {8, "scan", aim_scan},          {5, "scatter", aim_scatter}, {6, "map", aim_map},     {9, "rows", aim_rows},
   {12, "blocks", aim_blocks},     {8, "masked", aim_masked},   {5, "long", aim_long},
+  {4, "crossed", aim_crossed},
 };
 
 static size_t aim_for(Case *c, const char *name) {

@@ -115,6 +115,8 @@ double plan_bytes(Sched *s, const StagePlan *p, uint32_t read); /* that it goes 
 enum { NEAR_CACHE = 32 << 10, SECOND_CACHE = 1 << 20 };
 
 int64_t vector_lanes(const Sched *s, DType t); /* elements of an accumulator in a vector register */
+int64_t tile_vector(const Sched *s, DType t);  /*   in one that the machine has: nothing but the size of tiles may hang on it */
+int64_t tile_vectors(const Sched *s);          /* how many of these it has */
 
 /* ---- schedule_where.c ---------------------------------------------------------------------------- */
 /* The conjuncts of `cond` that bound `label` by labels which have a value go into lo and hi; gives what is left of it, NULL

@@ -417,6 +417,28 @@ static void packs_choose(Panel *t) {
   }
 }
 
+/* Whether gcc keeps such a tile in registers: its sums, a value of each row, one of lanes. It writes out what takes two turns of
+ * vectors, and of what is longer than 16 lanes three. */
+static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) {
+  int64_t vectors = lanes / one;
+  return lanes % one == 0 && vectors <= (lanes > 16 ? 3 : 2) && rows * vectors + rows + 1 <= tile_vectors(s);
+}
+
+/* Blocks stay what they are, and so do all sums: tiles are cut into such as the machine has registers for. */
+static void tile_cut(Panel *t) {
+  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
+  bool turned = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
+  for (int64_t r = rows; r > 0; r--)
+    for (int64_t l = lanes; l >= one; l--) {
+      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
+      best = r * l;
+      t->u.unit = r, t->v.unit = l;
+    }
+  t->u.units *= rows / t->u.unit;
+  t->v.units *= lanes / t->v.unit;
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
 bool pack_labels(Panel *t) {
@@ -450,6 +472,7 @@ void pack_sizes(Panel *t) {
   block_size(t, WIDE);
   packs_choose(t);
   if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
+  if (t->s->target->vector_bytes) tile_cut(t);
   Map done = map_new(t->s->arena);
   t->body = body_swap(t, &done, t->p->stage->sum->body);
 }

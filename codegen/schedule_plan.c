@@ -93,6 +93,13 @@ int64_t vector_lanes(const Sched *s, DType t) {
   return s->target->lanes_bytes / size;
 }
 
+int64_t tile_vector(const Sched *s, DType t) {
+  int64_t one = vector_lanes(s, t), real = one * s->target->vector_bytes / s->target->lanes_bytes;
+  return real ? real : one;
+}
+
+int64_t tile_vectors(const Sched *s) { return s->target->vector_bytes ? s->target->vectors : s->target->registers; }
+
 /* ---- orders ---------------------------------------------------------------------------------------- */
 
 /* The best label goes last; the others keep their order, which is that of the store or of the text. */

@@ -104,18 +104,19 @@ static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
 }
 
 static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
-  int64_t one = vector_lanes(s, p->stage->sum->acc), want = (rows ? 2 : 4) * one, n = p->size[v];
+  int64_t usual = vector_lanes(s, p->stage->sum->acc), one = rows ? tile_vector(s, p->stage->sum->acc) : usual;
+  int64_t want = (rows ? 2 : 4) * one, n = p->size[v], more = one < usual ? 0 : one; /* of three short ones gcc makes a loop */
   if (!p->exact[v]) return want;
-  if (n <= want + (rows ? one : 0)) return n;
-  for (int64_t d = want + want / 2; d >= 2 * one; d -= one)
+  if (n <= want + (rows ? more : 0)) return n;
+  for (int64_t d = want + (rows ? more : want / 2); d >= 2 * one; d -= one)
     if (n % d == 0) return d;
-  return vectors_of(s, one, n, want + one) < vectors_of(s, one, n, want) ? want + one : want;
+  return vectors_of(s, one, n, want + more) < vectors_of(s, one, n, want) ? want + more : want;
 }
 
 static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
   static const int64_t good[] = {6, 8, 7, 5, 4};
   if (u == NO_LABEL) return 1;
-  int64_t n = p->size[u], one = vector_lanes(s, p->stage->sum->acc), most = (s->target->registers - 6) * one / lanes;
+  int64_t n = p->size[u], one = tile_vector(s, p->stage->sum->acc), most = (tile_vectors(s) - 6) * one / lanes;
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;

@@ -32,14 +32,25 @@ static bool command_take(Session *s, const char *said, Compiler *out) {
   return first != NULL;
 }
 
-Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out) {
+static const char *asked_for(const char *said) {
+  const char *env = getenv("CC");
+  return said ? said : env && *env ? env : NULL;
+}
+
+static bool compiler_named(Session *s, const char *said, const char *flags, Compiler *out) {
   static const char *const names[] = {"cc", "gcc", "clang"};
-  const char *env = getenv("CC"), *asked = said ? said : env && *env ? env : NULL;
+  const char *asked = asked_for(said);
   *out = (Compiler){.flags = words_of(s->arena, flags ? flags : usual), .openmp = true};
-  if (asked)
-    return command_take(s, asked, out) ? LEAVE_OK : fail(s, LEAVE_MACHINE, "there is no C compiler %s", asked);
+  if (asked) return command_take(s, asked, out);
   for (size_t i = 0; i < COUNT(names); i++)
-    if (command_take(s, names[i], out)) return LEAVE_OK;
+    if (command_take(s, names[i], out)) return true;
+  return false;
+}
+
+Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out) {
+  const char *asked = asked_for(said);
+  if (compiler_named(s, said, flags, out)) return LEAVE_OK;
+  if (asked) return fail(s, LEAVE_MACHINE, "there is no C compiler %s", asked);
   return fail(s, LEAVE_MACHINE, "no C compiler was found (cc, gcc, clang); set CC, or see ein doctor");
 }
 
@@ -112,6 +123,17 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
   }
   c->openmp = true;
   return failed(s, &w, why, &said);
+}
+
+bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *c, Buf *macros) {
+  static const char *const ask[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
+  const char *why;
+  Words w = {0};
+  if (!compiler_named(s, said, flags, c)) return false;
+  words_add(s->arena, &w, &c->command);
+  words_add(s->arena, &w, &c->flags);
+  for (size_t i = 0; i < COUNT(ask); i++) vec_push(s->arena, w, ask[i]);
+  return program_ask(s->arena, w.at, macros, &why);
 }
 
 Leave archive_make(Session *s, const char *object, const char *to, bool *made) {

@@ -155,6 +155,7 @@ Leave job_loops(Session *s, Job *j, const Args *a);
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
 /* tuning.c: what a machine file says for loops, and for threads; without one all stays as it is. It changes no answer. */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
+void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target); /* which registers the C compiler has */
 Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */
 Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);

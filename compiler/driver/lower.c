@@ -85,15 +85,15 @@ static LoopProgram *loops_reread(Session *s, const Job *j) {
   return again;
 }
 
-/* The same on every machine, so that the same program gives the same text: as AVX-512 has it. Where registers are narrower
- * or fewer, the C compiler takes several for one. A machine file may say
- * more. */
+/* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
+ * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
   LoopTarget target = {.lanes_bytes = 64, .registers = 32};
   Leave l = tuning_find(s, a, &target, &j->worth_threads);
   if (l || j->loops) return l;
   l = job_tasks(s, j, a);
   if (l) return l;
+  target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = loop_from_task(j->tasks, &target);
   loops_sound(s, j->loops);

@@ -20,6 +20,8 @@ typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_PROGRAM } MakeKind;
 Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to);
 /* An archive of one object; *made false where there is no `ar`. */
 Leave archive_make(Session *s, const char *object, const char *to, bool *made);
+/* What it has defined with these flags, as `#define NAME VALUE` a line; false, and no complaint, if it does not say. */
+bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *out, Buf *macros);
 const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
 
 /* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */

@@ -1,10 +1,12 @@
-/* driver/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads.
+/* driver/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads; and
+ * by the C compiler: how large tiles are.
  * Only what leaves every sum in its order may hang on it, so the answers are the same bits for any machine. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../plan/machine.h"
-#include "driver.h"
+#include "native.h"
 
 enum {
   CHUNK_LEAST = 1 << 14, CHUNK_MOST = 1 << 20,
@@ -39,4 +41,45 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
   machine_apply(m, target, worth_threads);
   detail(s, "%s: %s", said, m->name);
   return LEAVE_OK;
+}
+
+/* ---- what the C compiler compiles for ------------------------------------------------------- */
+
+/* What a target says that it has; the first that is said counts. A text for any x86-64 has versions for larger registers, and a
+ * target that is not here is taken as usual. */
+static const struct { const char *macro; int vector_bytes, vectors; } targets[] = {
+    {"__AVX512F__", 0, 0}, {"__AVX2__", 32, 16}, {"__aarch64__", 16, 32}};
+
+/* Only a product of two sides has tiles. */
+static bool has_tiles(const Tasks *tasks) {
+  for (uint32_t i = 0; i < tasks->len; i++) {
+    const Task *k = tasks->at[i];
+    for (uint32_t n = 0; n < k->stages.len; n++)
+      if (k->stages.at[n].sum->n_red && k->stages.at[n].sum->n_out > 1) return true;
+    if (has_tiles(&k->body)) return true;
+  }
+  return false;
+}
+
+/* A text that stays is the same wherever it is made, unless a compiler is named for it. */
+static bool is_compiled(const Args *a) {
+  if (!(options[OPT_CC].in & 1u << a->command) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)) return false;
+  return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
+}
+
+/* Of several compilers and sets of flags, the first ones. One that cannot be asked is heard of when it is to compile. */
+void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
+  Words flags = a->given[OPT_FLAGS];
+  const char *cc = arg_last(a, OPT_CC);
+  Compiler c;
+  Buf said = buf_new(s->arena);
+  if (!is_compiled(a) || !has_tiles(&t->tasks)) return;
+  if (cc) cc = arena_printf(s->arena, "%.*s", (int)strcspn(cc, ","), cc);
+  if (!compiler_macros(s, cc && *cc ? cc : NULL, flags.len ? flags.at[0] : NULL, &c, &said)) return;
+  for (size_t i = 0; i < COUNT(targets); i++)
+    if (strstr(said.s, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
+      target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
+      if (target->vector_bytes) detail(s, "%s has %d registers of %d bytes", c.said, target->vectors, target->vector_bytes);
+      return;
+    }
 }

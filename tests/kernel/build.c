@@ -43,7 +43,8 @@ static bool text_holds(Subject *s, LoopProgram *l) {
 
 /* Mostly as `ein build` does it. */
 static bool lower(Subject *s) {
-  static const LoopTarget targets[] = {{64, 32, 0, 0, 0}, {64, 32, 0, 0, 8192}, {64, 32, 4096, 128, 16}, {32, 16, 0, 0, 0}, {16, 32, 0, 1024, 65536}};
+  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0},          {64, 32, 0, 0, 8192, 16, 32},     {64, 32, 4096, 128, 16, 32, 16},
+                                       {32, 16, 0, 0, 0, 0, 0}, {16, 32, 0, 1024, 65536, 0, 0}};
   Buf why = buf_new(s->arena);
   EinGraph *low = s->c->seed % 5 ? graph_optimise(s->arena, s->g, NULL) : s->g;
   if (!graph_check(low, &why)) return say(&s->v, "graph_check of what is optimised", why.s);

@@ -87,7 +87,7 @@ static bool text_holds(Subject *s, LoopProgram *l) {
 }
 
 static bool lower(Subject *s, const How *how) {
-  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096}, {64, 32, 4096, 128, 16}, {16, 32, 0, 1024, 0}};
+  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096, 0, 0}, {64, 32, 4096, 128, 16, 16, 32}, {16, 32, 0, 1024, 0, 0, 0}};
   Buf why = buf_new(s->arena);
   bool optimise = how->optimise < 0 ? s->seed % 4 < 2 : how->optimise > 0;
   s->low = optimise ? graph_optimise(s->arena, s->g, NULL) : s->g;

@@ -1,0 +1,74 @@
+#!/bin/sh
+# suite: ci
+# Tiles are made for the registers of what the C compiler compiles for, which changes no bit; a text that stays is the same
+# whatever the machine. Skipped where the compiler is none for x86-64 with AVX2.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+: "${CC:=cc}"
+echo 'int main(void) { return !__builtin_cpu_supports("avx2"); }' >has.c
+$CC -mavx2 has.c -o has 2>/dev/null && ./has || {
+  echo "SKIPPED: no AVX2 here, or $CC does not compile for it"
+  exit 77
+}
+
+cat >product.ein <<'END'
+input A[i:150, k:700] : f32
+input B[k:700, j:211] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+output D[j,i] = sum[k] (A[i,k] + 1) * B[k,j]
+END
+cat >double.ein <<'END'
+dim M
+input A[b:3, i:M, k:90] : f64
+input B[b:3, j:120, k:90] : f64
+output C[b,i,j] = sum[k] A[b,i,k] * B[b,j,k]
+END
+cat >semiring.ein <<'END'
+input A[i:190, k:90] : f32
+input B[k:90, j:150] : f32
+output C[i,j] = max[k] (if A[i,k] > 2 then A[i,k] / 0 else A[i,k] + B[k,j])
+output D[i,j] = max[k] (if A[i,k] > 3 then A[i,k] / 0 else A[i,k] * 0 * B[k,j])
+END
+cat >masked.ein <<'END'
+input A[i:300, k:300] : f32
+input B[k:300, j:100] : f32
+output C[i,j] = sum[k where k >= i] A[i,k] * B[k,j]
+output D[i,j] = sum[k where k <= i] A[i,k] * B[k,j]
+END
+cat >small.ein <<'END'
+input X[n:2, c:8, h:20, w:21] : f32
+input W[o:9, c:8, p:3, q:3] : f32
+output Y[n,o,h:20,w:21] = sum[c,p,q] (X[n,c,h+p-1,w+q-1] ?? 0) * W[o,c,p,q]
+END
+cat >near.ein <<'END'
+input A[i:40, k:30] : f32
+input B[k:30, j:70] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+END
+
+flags="-O1 -ffp-contract=off -DEIN_ONE_VERSION"
+for p in product double semiring masked small near; do
+  d=
+  in=
+  [ $p = double ] && d="-D M=133"
+  for v in A B X W; do
+    grep -q "^input $v\[" $p.ein && in="$in $v=randn:seed=$(printf %d "'$v")"
+  done
+  want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags" --threads 2 -o all=$p.usual/ -v
+  grep -q "registers of" err && wrong "$p: any x86-64 is taken for less than it may be"
+  want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags -mavx2" --threads 2 -o all=$p.avx2/ -v
+  says "has 16 registers of 32 bytes"
+  diff -r $p.usual $p.avx2 || wrong "$p: other bits with tiles for AVX2"
+done
+
+# What stays is the same everywhere, until a compiler is named for it.
+want 0 "$EIN" build product.ein --lib -o usual/ --flags=-O0
+want 0 "$EIN" build product.ein --lib -o avx2/ --flags="-O0 -mavx2"
+grep -q 'acc_8\[32\]' usual/product.c || wrong "the usual tile is none of 8 by 32"
+grep -q 'acc_4\[16\]' avx2/product.c || wrong "the tile for AVX2 is none of 4 by 16"
+grep -q 'acc_5' avx2/product.c && wrong "the tile for AVX2 has more than four rows"
+want 0 "$EIN" build product.ein --emit=c -o emitted.c --flags="-O0 -mavx2"
+cmp emitted.c usual/product.c || wrong "--emit=c looks at the compiler"
+finish

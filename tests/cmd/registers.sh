@@ -31,9 +31,10 @@ input B[k:90, j:150] : f32
 output C[i,j] = max[k] (if A[i,k] > 2 then A[i,k] / 0 else A[i,k] + B[k,j])
 output D[i,j] = max[k] (if A[i,k] > 3 then A[i,k] / 0 else A[i,k] * 0 * B[k,j])
 END
+# Where the blocks of a sum begin hangs on the block of rows.
 cat >masked.ein <<'END'
-input A[i:300, k:300] : f32
-input B[k:300, j:100] : f32
+input A[i:900, k:1300] : f32
+input B[k:1300, j:301] : f32
 output C[i,j] = sum[k where k >= i] A[i,k] * B[k,j]
 output D[i,j] = sum[k where k <= i] A[i,k] * B[k,j]
 END

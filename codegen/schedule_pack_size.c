@@ -318,7 +318,7 @@ static void part_take(Panel *t) {
   uint32_t label = x->far[best];
   int64_t n = p->size[label], lanes = up(p->size[x->tile], x->unit) * x->unit, few = lanes < NARROW ? lanes : NARROW;
   double room = (double)PANEL_BYTES / (lane_bytes(t) * (double)few);
-  int64_t slots = room < SQUARE ? SQUARE : room > NARROW ? NARROW : (int64_t)room;
+  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room;
   if (!p->exact[label]) slots = slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
   x->part = label;
   x->slots = p->exact[label] ? up(n, up(n, slots)) : slots;

@@ -305,13 +305,15 @@ static bool dtype_within(DType a, DType b) {
   return digits[a] <= digits[b] && b != DT_BOOL;
 }
 
-/* The inner of two conversions goes if it loses nothing, or if both cut integers. */
+/* The inner of two conversions goes if it loses nothing, or if both cut integers. But a float goes into an integer by its
+ * bounds, an integer by its low bits. */
 static const Expr *two_casts(Rules *r, const Expr *e) {
   const Expr *in = e->arg[0];
   if (in->kind != EX_OP || in->op != OP_CAST) return NULL;
   DType from = (DType)in->arg[0]->dtype, by = (DType)in->dtype, to = (DType)e->dtype;
   bool cut = dtype_is_int(from) && dtype_is_int(by) && dtype_is_int(to) && dtype_size(to) <= dtype_size(by);
-  return cut || dtype_within(from, by) ? expr_cast(r->p, to, in->arg[0]) : NULL;
+  bool bounded = dtype_is_float(by) && !dtype_is_float(from) && dtype_is_int(to) && !dtype_within(from, to);
+  return cut || (dtype_within(from, by) && !bounded) ? expr_cast(r->p, to, in->arg[0]) : NULL;
 }
 
 static const Expr *once(Rules *r, const Expr *e) {

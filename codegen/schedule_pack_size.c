@@ -318,10 +318,10 @@ static void part_take(Panel *t) {
   uint32_t label = x->far[best];
   int64_t n = p->size[label], lanes = up(p->size[x->tile], x->unit) * x->unit, few = lanes < NARROW ? lanes : NARROW;
   double room = (double)PANEL_BYTES / (lane_bytes(t) * (double)few);
-  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room;
-  if (!p->exact[label]) slots = slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
+  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
+  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* whole squares */
   x->part = label;
-  x->slots = p->exact[label] ? up(n, up(n, slots)) : slots;
+  x->slots = p->exact[label] ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
   memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
   far_sort(t, label);
 }

@@ -30,6 +30,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from einlib import CLOSE, DTYPES, Failure, duration, ours_make, runs_find, seconds, shared_make, support_make
 from peers.groups import GROUPS
@@ -37,6 +38,7 @@ from peers.libraries import PEERS, Repeating, environment_set
 from peers.roof import Roof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+REST = 0.05  # seconds before a sample of several threads: those of who was timed before spin for a while, and then sleep
 LONG = 3.0  # seconds: so much, about, is spent on the samples of one program or peer in one row
 
 
@@ -133,6 +135,9 @@ def samples_take(work, runs, sample):
     for turn in range(work.rounds):
         for name, run in runs.items():
             if turn < turns[name]:
+                if work.threads > 1:
+                    time.sleep(REST)
+                    run()
                 samples[name].append(seconds(run, times[name]))
     return samples
 

@@ -4,8 +4,8 @@
  * binary tree, with the operations that it takes and the axes of what its steps make. A tree costs its operations, and what
  * goes through memory beside them, in operations too: `store` for each element of an intermediate, `copy` for each of a large
  * operand that is not read as it lies. Up to ORDER_EXACT operands it is the best of all trees, found by dynamic programming
- * over subsets (first the least cost, then the smallest largest intermediate); above, or where the budget is spent, the best
- * of some greedy ones, mended in parts, always the same ones.
+ * over subsets (first the least cost, then the smallest largest intermediate), where a part's axes are those of its own best
+ * order; above, or where the budget is spent, the best of some greedy ones, mended in parts, always the same ones.
  *
  * An intermediate has the axes of the larger operand of its step, and in the place of what is reduced those of the other:
  * so the labels that went to the next element still do, or the new ones do. */

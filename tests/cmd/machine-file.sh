@@ -24,8 +24,8 @@ output D[j,i] = sum[k] exp(A[i,k]) * (B[k,j] + 0.1 * b[j])
 END
 cat >flat.ein <<'END'
 input A[i:1500, k:40] : f32
-input B[k:40, j:1300] : f32
-output C[i,j] = sum[k] A[i,k] * B[k,j]
+input B[j:1300, k:40] : f32
+output C[i,j] = sum[k] A[i,k] * B[j,k]
 END
 cat >double.ein <<'END'
 dim M

@@ -10,6 +10,7 @@ enum {
   WIDE = 512,                /* rows or lanes of a block, at most, */
   NARROW = 64,               /*   and at least, where there are so many */
   BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
+  PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
   PANEL_BYTES = 512 * 1024   /* of a panel with a label that is there in part: it stays in the second cache */
 };
 
@@ -326,6 +327,30 @@ static void part_take(Panel *t) {
   far_sort(t, label);
 }
 
+/* Blocks that can be had by cutting rows and lanes. */
+static double blocks_most(const Panel *t) {
+  const StagePlan *p = t->p;
+  double rows = (double)p->size[t->u.tile] / (double)NARROW, lanes = (double)p->size[t->v.tile] / (double)NARROW;
+  double far = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  return far * fmax(1, rows) * fmax(1, lanes);
+}
+
+/* Where much is done and few blocks would hold all, threads get parts of the last label that is whole in the lanes' blocks; not of
+ * one along which something steps to the next element. */
+static void part_for_threads(Panel *t) {
+  const StagePlan *p = t->p;
+  Side *x = &t->v;
+  if (!x->n_near || blocks_most(t) >= (double)PARTS) return;
+  uint32_t label = x->near[x->n_near - 1];
+  double work = 2;
+  for (uint32_t l = 0; l < p->n_label; l++) work *= (double)p->size[l];
+  if (p->size[label] < 2 * PARTS || work < (double)(BLOCK_OPS * PARTS * PARTS)) return;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (moves(t->pack[k].of, label) > 0) return;
+  x->part = label;
+  x->slots = up(p->size[label], PARTS);
+}
+
 static void block_near(Panel *t) {
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
   part_take(t);
@@ -334,6 +359,7 @@ static void block_near(Panel *t) {
   near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
   near_take(t, &t->v, room);
   if (t->v.part != NO_LABEL) t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
+  else part_for_threads(t);
 }
 
 /* So many lanes in a block, at most, if a label is there in part. */

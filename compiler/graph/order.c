@@ -175,7 +175,9 @@ static void best_split(const OrderProblem *p, Best *best, uint32_t set, bool who
     if (!right) break;
     Part x = part_of(&best[left]), y = part_of(&best[right]);
     uint64_t space = x.labels | y.labels | (whole ? p->last : 0);
-    double cost = best[left].cost + best[right].cost + step_ops(p, space, b->labels) + step_moves(p, &x, &y, space, b->labels, whole);
+    double cost = best[left].cost + best[right].cost + step_ops(p, space, b->labels);
+    if (cost > b->cost) continue;
+    cost += step_moves(p, &x, &y, space, b->labels, whole);
     double largest = fmax(best[left].largest, best[right].largest);
     if (!whole) largest = fmax(largest, b->points);
     if (cost > b->cost || (cost == b->cost && largest >= b->largest)) continue;

@@ -90,7 +90,7 @@ for p in product flat double semiring masked attention rows image; do
   done
   cmp -s $p.small.loop $p.large.loop || differ=$((differ + 1))
 done
-[ $differ -ge 6 ] || wrong "two very different machines make the same loops of all but $differ programs"
+[ $differ -ge 5 ] || wrong "two very different machines make the same loops of all but $differ programs"
 grep -q "min(128" flat.small.loop || wrong "a small cache makes no small blocks"
 [ "$(ls product.small.3 rows.large.1 | grep -c npy)" = 9 ] || wrong "outputs are missing"
 

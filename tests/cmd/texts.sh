@@ -70,7 +70,7 @@ want 2 "$EIN" run sum.loop -D N=4 $O
 says "input X is not given"
 
 # Loops that go wrong take the process with them, but not without a word.
-sed 's/X\[i\])$/X[(i + 100000000000)])/' sum.loop >astray.loop
+sed 's/X\[(i + i_[0-9]*)\])$/X[(i + 100000000000)])/' sum.loop >astray.loop
 cmp -s sum.loop astray.loop && wrong "the text of a loop is not as it was"
 if ! grep -q __asan_init "$EIN"; then # which says more, in its own way
   want 3 "$EIN" run astray.loop X=iota -D N=4 $O

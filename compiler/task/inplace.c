@@ -5,14 +5,14 @@
  *     next K[u, h] = if u == t then new[h] else K[u, h]
  *
  * writes K[t, h] and nothing else. The kernel stays where it is if nobody wants the old value after it; who reads the new
- * value then finds it in the state. If nobody reads the new value in this turn, it goes to the turn's end. */
+ * value then finds it in the state. If nobody reads the new value in this turn, it goes to the turn's end, where all that
+ * it reads must still be as it was. */
 #include "inside.h"
 
 typedef struct InPlace {
   TaskGraph *t;
   Task *repeat;
   uint32_t now, next;
-  bool *late;                /* by buffer: a state that is changed at the end of this turn */
 } InPlace;
 
 /* ---- who has to do with a buffer ------------------------------------------------------------------- */
@@ -123,9 +123,18 @@ static bool reads_itself_only(InPlace *p, const TaskStage *s) {
   return true;
 }
 
-static bool reads_late(const InPlace *p, const TaskStage *s) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++)
-    if (p->late[s->slot[j].index]) return true;
+/* Whether a task of the list, from `from` on and inside of these, writes what the stage reads. */
+static bool changed_by(const Tasks *list, uint32_t from, const TaskStage *s) {
+  for (uint32_t i = from; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_ZERO && stage_reads(s, k->buffer)) return true;
+    if (k->turns >= 0 && stage_reads(s, (uint32_t)k->turns)) return true;
+    for (uint32_t j = 0; j < k->stages.len; j++)
+      if (k->stages.at[j].buffer >= 0 && stage_reads(s, (uint32_t)k->stages.at[j].buffer)) return true;
+    for (uint32_t j = 0; j < k->exchange.len; j++)
+      if (stage_reads(s, k->exchange.at[j].now) || stage_reads(s, k->exchange.at[j].next)) return true;
+    if (changed_by(&k->body, 0, s)) return true;
+  }
   return false;
 }
 
@@ -245,18 +254,17 @@ static bool try_state(InPlace *p) {
   if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s) || !reads_itself_only(p, s)) return false;
   bool old = touches(body, position + 1, p->now) > 0, new = touches(body, position + 1, p->next) > 0;
   bool stopped = p->repeat->stop == (int32_t)p->next;
-  if (old && (new || stopped || reads_late(p, s))) return false;
+  if (old && (new || stopped || changed_by(body, position + 1, s))) return false;
   slice_find(p, s); /* a slice if it is one, else every element of itself */
   s->buffer = (int32_t)p->now;
   rename(p->t, body, position + 1, p->next, p->now);
   if (stopped) p->repeat->stop = (int32_t)p->now;
-  if (!old) return true;
-  to_the_end(body, position);
-  return p->late[p->now] = true;
+  if (old) to_the_end(body, position);
+  return true;
 }
 
 static void repeat_change(TaskGraph *t, Task *repeat) {
-  InPlace p = {.t = t, .repeat = repeat, .late = NEW_ARRAY(t->arena, bool, t->buffers.len + 1)};
+  InPlace p = {.t = t, .repeat = repeat};
   uint32_t n = 0;
   for (uint32_t i = 0; i < repeat->exchange.len; i++) {
     TaskExchange x = repeat->exchange.at[i];

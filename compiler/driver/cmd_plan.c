@@ -30,17 +30,14 @@
  *   All numbers are exact integers; an amount past 64 bits is null. A name that is not there is null, and so is a place; else
  *   it is { "file", "line", "column" }. "step" and buffers have the numbers of ein build --stop=task. */
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "../../codegen/c_inside.h"
 #include "../../runtime/ein_run.h"
-#include "../base/utf8.h"
 #include "../graph/passes.h"
 #include "../task/cost.h"
 #include "driver.h"
-
-enum { WIDTH_USUAL = 120, WIDTH_LEAST = 60, EQUATION_LEAST = 16 };
+#include "plan_sites.h"
+#include "table.h"
 
 typedef struct Plan {
   Session *s;
@@ -138,56 +135,7 @@ static Leave memory_find(Plan *p) {
   return fail(p->s, LEAVE_PROGRAM, "the work memory does not fit 64 bits");
 }
 
-/* ---- texts and numbers for people --------------------------------------------------------------------------- */
-
-/* Columns on a terminal; of a text that may hold anything. */
-static size_t text_columns(const char *s) {
-  size_t columns = 0;
-  for (size_t n = strlen(s); n;) {
-    int width;
-    size_t k = utf8_show(NULL, s, n, &width);
-    columns += (size_t)width;
-    s += k;
-    n -= k;
-  }
-  return columns;
-}
-
-/* At most so many columns of it, the last three dots if there is more. The columns it took. */
-static size_t text_clipped(Buf *b, const char *s, size_t most) {
-  bool whole = text_columns(s) <= most;
-  size_t columns = 0, room = whole ? most : most - 3;
-  for (size_t n = strlen(s); n;) {
-    int width;
-    size_t k = utf8_show(NULL, s, n, &width);
-    if (columns + (size_t)width > room) break;
-    utf8_show(b, s, n, &width);
-    columns += (size_t)width;
-    s += k;
-    n -= k;
-  }
-  if (!whole) buf_str(b, "...");
-  return whole ? columns : columns + 3;
-}
-
-/* As it is fit to be shown, whatever is in it. */
-static const char *shown(Arena *a, const char *s) {
-  Buf b = buf_new(a);
-  text_clipped(&b, s, SIZE_MAX);
-  return b.s ? b.s : "";
-}
-
-/* "999", "1.2 k", "34.5 M": four digits at most. */
-static const char *amount(Arena *a, int64_t n, const char *unit) {
-  static const char *const prefix[] = {"", "k", "M", "G", "T", "P", "E"};
-  size_t k = 0;
-  double x = (double)n;
-  const char *more = n == COST_MOST ? "> " : "";
-  for (; k + 1 < COUNT(prefix) && (k ? x >= 999.95 : x >= 1000); k++) x /= 1000;
-  const char *blank = *prefix[k] || *unit ? " " : "";
-  if (!k) return arena_printf(a, "%lld%s%s", (long long)n, blank, unit);
-  return arena_printf(a, "%s%.1f%s%s%s", more, x, blank, prefix[k], unit);
-}
+/* ---- numbers for people ------------------------------------------------------------------------------ */
 
 static const char *flops_text(Arena *a, const CostSum *x) {
   if (x->flops || !x->integer) return amount(a, x->flops, "");
@@ -239,12 +187,6 @@ static void head_print(const Plan *p, Buf *b) {
 
 enum { COL_STEP, COL_WHAT, COL_FLOPS, COL_IN, COL_OUT, COL_LINE, COLUMNS };
 
-typedef struct Row {
-  const char *cell[COLUMNS];
-  const char *tail;          /* what is not clipped with the equation */
-} Row;
-typedef VEC(Row) Rows;
-
 static const char *line_text(const Plan *p, Place at) {
   if (!at.file) return "";
   if (strcmp(at.file->s, p->j->path) == 0) return arena_printf(p->s->arena, "%u", at.line);
@@ -252,9 +194,9 @@ static const char *line_text(const Plan *p, Place at) {
   return arena_printf(p->s->arena, "%s:%u", shown(p->s->arena, slash ? slash + 1 : at.file->s), at.line);
 }
 
-static Row row_new(const Plan *p, const TaskCost *x, const char *what) {
+static TableRow row_new(const Plan *p, const TaskCost *x, const char *what) {
   Arena *a = p->s->arena;
-  Row r = {.tail = ""};
+  TableRow r = {.tail = ""};
   r.cell[COL_STEP] = arena_printf(a, "%u", x->task->step);
   r.cell[COL_WHAT] = arena_printf(a, "%*s%s", (int)(2 * x->depth), "", what);
   r.cell[COL_FLOPS] = flops_text(a, &x->once);
@@ -266,14 +208,14 @@ static Row row_new(const Plan *p, const TaskCost *x, const char *what) {
   return r;
 }
 
-static void kernel_rows(const Plan *p, const TaskCost *x, Rows *rows) {
+static void kernel_rows(const Plan *p, const TaskCost *x, Table *t) {
   Arena *a = p->s->arena;
   for (uint32_t i = 0; i < x->task->stages.len; i++) {
     Buf b = buf_new(a);
     task_equation(&b, p->t, x->task, i);
-    Row r = row_new(p, x, b.s);
-    if (i) r = (Row){.cell = {"", r.cell[COL_WHAT], "", "", "", ""}, .tail = ""};
-    vec_push(a, *rows, r);
+    TableRow r = row_new(p, x, b.s);
+    if (i) r = (TableRow){.cell = {"", r.cell[COL_WHAT], "", "", "", ""}, .tail = ""};
+    vec_push(a, t->rows, r);
   }
 }
 
@@ -284,55 +226,19 @@ static const char *repeat_text(const Plan *p, const TaskCost *x) {
   return arena_printf(p->s->arena, "repeat %s, %s%lld turn%s:", k->turn->s, most, (long long)x->turns, x->turns == 1 ? "" : "s");
 }
 
-static Rows rows_all(const Plan *p) {
+static Table table_of(const Plan *p) {
   Arena *a = p->s->arena;
-  Rows rows = {0};
-  vec_push(a, rows, ((Row){.cell = {"step", "equation", "flops", "in", "out", "line"}, .tail = ""}));
+  Table t = {.columns = COLUMNS, .clipped = COL_WHAT, .left = 1u << COL_WHAT | 1u << COL_LINE};
+  vec_push(a, t.rows, ((TableRow){.cell = {"step", "equation", "flops", "in", "out", "line"}, .tail = ""}));
   for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
     const TaskCost *x = &p->cost.tasks.at[i];
     const char *what = NULL;
-    if (x->task->kind == TASK_KERNEL) kernel_rows(p, x, &rows);
+    if (x->task->kind == TASK_KERNEL) kernel_rows(p, x, &t);
     if (x->task->kind == TASK_ZERO) what = arena_printf(a, "%s = 0", buffer_name(p, x->task->buffer));
     if (x->task->kind == TASK_REPEAT) what = repeat_text(p, x);
-    if (what) vec_push(a, rows, row_new(p, x, what));
+    if (what) vec_push(a, t.rows, row_new(p, x, what));
   }
-  return rows;
-}
-
-static size_t width_of_page(void) {
-  struct winsize w;
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || !w.ws_col) return WIDTH_USUAL;
-  return w.ws_col < WIDTH_LEAST ? WIDTH_LEAST : w.ws_col;
-}
-
-static void row_print(Buf *b, const Row *r, const size_t *width) {
-  for (int c = 0; c < COLUMNS; c++) {
-    size_t n = text_columns(r->cell[c]), tail = text_columns(r->tail);
-    if (c) buf_str(b, "  ");
-    if (c == COL_WHAT) {
-      n = text_clipped(b, r->cell[c], width[c] - tail);
-      buf_str(b, r->tail);
-      buf_printf(b, "%*s", (int)(width[c] - n - tail), "");
-    } else if (c == COL_LINE) buf_str(b, r->cell[c]);
-    else buf_printf(b, "%*s%s", (int)(width[c] - n), "", r->cell[c]);
-  }
-  while (b->len && b->s[b->len - 1] == ' ') b->s[--b->len] = 0;
-  buf_char(b, '\n');
-}
-
-static void rows_print(Buf *b, const Rows *rows) {
-  size_t width[COLUMNS] = {0}, others = 2 * (COLUMNS - 1), page = width_of_page(), tail = 0;
-  for (uint32_t i = 0; i < rows->len; i++)
-    for (int c = 0; c < COLUMNS; c++) {
-      size_t n = text_columns(rows->at[i].cell[c]), t = text_columns(rows->at[i].tail);
-      if (c == COL_WHAT) n += t;
-      if (t > tail) tail = t;
-      if (n > width[c]) width[c] = n;
-    }
-  for (int c = 0; c < COLUMNS; c++) others += c == COL_WHAT ? 0 : width[c];
-  size_t room = page > others + tail + EQUATION_LEAST ? page - others : tail + EQUATION_LEAST;
-  if (width[COL_WHAT] > room) width[COL_WHAT] = room;
-  for (uint32_t i = 0; i < rows->len; i++) row_print(b, &rows->at[i], width);
+  return t;
 }
 
 /* What optimisation made of the equations: "simplify: constants folded, 3 times (x.ein:4)". */
@@ -366,10 +272,10 @@ static void decisions_print(const Plan *p, Buf *b) {
 }
 
 static void plan_text(const Plan *p, Buf *b) {
-  Rows rows = rows_all(p);
+  Table t = table_of(p);
   head_print(p, b);
   buf_char(b, '\n');
-  rows_print(b, &rows);
+  table_print(b, &t);
   if (p->s->verbose) decisions_print(p, b), notes_print(p, b);
 }
 
@@ -539,12 +445,14 @@ static void plan_json(const Plan *p, Buf *out) {
 
 /* ---- the command ---------------------------------------------------------------------------------- */
 
-static Leave sites_one(Session *s, const Args *a) {
-  const char *said = arg_last(a, OPT_SITES);
-  int64_t n = 1;
-  if (said && (!int64_read(said, strlen(said), &n) || n < 1))
-    return fail(s, LEAVE_USAGE, "-n %s: wanted is a number of sites, from 1 on", said);
-  return n == 1 ? LEAVE_OK : fail(s, LEAVE_USAGE, "-n %s: this ein plans for one site; more come with a later step", said);
+/* Whether it is to be a plan for many sites, whose costs are others. */
+static Leave sites_wanted(Session *s, const Args *a, bool *many) {
+  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET};
+  int64_t n;
+  Leave l = sites_read(s, a, &n);
+  *many = n > 1;
+  for (size_t k = 0; k < COUNT(for_many); k++) *many |= arg_has(a, for_many[k]);
+  return l;
 }
 
 /* As for a library: sizes that the program leaves open do not shape its kernels. */
@@ -564,8 +472,10 @@ Leave cmd_plan(Session *s, Args *a) {
   Plan p = {.s = s, .threads = 1};
   CostError error;
   const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  Leave l = sites_one(s, a);
+  bool many;
+  Leave l = sites_wanted(s, a, &many);
   if (!l && a->operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  if (!l && many) return plan_sites(s, a);
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);

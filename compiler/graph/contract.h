@@ -23,7 +23,7 @@ typedef struct Product {
   bool reads_anywhere;       /* each factor may be computed at all points of its labels */
 } Product;
 
-typedef struct Plan {
+typedef struct Steps {
   Product *product;
   uint32_t n;                /* factors of the core; */
   const Expr *core[ORDER_OPERANDS];
@@ -32,14 +32,14 @@ typedef struct Plan {
   OrderProblem problem;
   OrderTree tree;
   double ops, held;
-} Plan;
+} Steps;
 
 typedef struct Contract {
   Rebuild b;
   Arena *scratch;            /* of products that come to nothing */
   uint32_t *uses;            /* by id of the old node */
   bool *taken;               /* joined into another vertex */
-  Map plans;                 /* old node to Plan */
+  Map steps;                 /* old node to Steps */
   int64_t budget, proofs;
 } Contract;
 
@@ -49,8 +49,8 @@ Product *product_of(Contract *c, const EinNode *n, bool join, bool divides);
 /* What is known where it stands; of the labels, the extents of these. bound and turn are the caller's, for all there can be. */
 Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn);
 double product_points(const Product *x, uint64_t labels);
-/* A plan that saves something, or NULL. */
-Plan *plan_of(Contract *c, Product *x);
-EinNode *plan_emit(Contract *c, EinRegion *r, const Plan *p);
+/* Steps that save something, or NULL. */
+Steps *steps_of(Contract *c, Product *x);
+EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* graph/pass_contract.c - products under a reducer that distributes over them (ops.def, DISTRIBUTES) are cut into steps of
  * two operands in the order that takes the fewest operations. First it is decided, from the last vertex to the first,
- * so that a chain of products is seen whole by its end; then the graph is made again by these plans. */
+ * so that a chain of products is seen whole by its end; then the graph is made again by these steps. */
 #include "contract.h"
 
 /* ---- uses ------------------------------------------------------------------------------------ */
@@ -38,33 +38,33 @@ static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
 /* ---- decisions ------------------------------------------------------------------------------- */
 
 /* Its divisors last, if they may be, else as parts of factors. */
-static Plan *plan_so(Contract *c, const EinNode *n, bool join) {
+static Steps *steps_so(Contract *c, const EinNode *n, bool join) {
   Product *x = product_of(c, n, join, true);
-  Plan *p = x ? plan_of(c, x) : NULL;
+  Steps *p = x ? steps_of(c, x) : NULL;
   if (p || (x && !x->divisor.len)) return p;
   x = product_of(c, n, join, false);
-  return x ? plan_of(c, x) : NULL;
+  return x ? steps_of(c, x) : NULL;
 }
 
 /* What is saved, in operations and elements; *of: of how many. */
-static double saved(const Plan *p, double *of) {
+static double saved(const Steps *p, double *of) {
   if (!p) return *of = 0;
   *of = p->product->ops + p->product->held;
   return *of - p->ops - p->held;
 }
 
 /* Alone, or with what only it uses if that saves a good part more: what the user named is not taken apart for nothing. */
-static Plan *best_plan(Contract *c, const EinNode *n) {
+static Steps *best_steps(Contract *c, const EinNode *n) {
   double of, all;
-  Plan *alone = plan_so(c, n, false), *joined = c->budget > 0 ? plan_so(c, n, true) : NULL;
+  Steps *alone = steps_so(c, n, false), *joined = c->budget > 0 ? steps_so(c, n, true) : NULL;
   double by_alone = saved(alone, &of), by_joined = saved(joined, &all);
   return joined && by_joined > by_alone + all / 8 ? joined : alone;
 }
 
 static void decide_vertex(Contract *c, const EinNode *n) {
-  Plan *p = c->taken[n->id] ? NULL : best_plan(c, n);
+  Steps *p = c->taken[n->id] ? NULL : best_steps(c, n);
   if (!p) return;
-  map_put(&c->plans, n, p);
+  map_put(&c->steps, n, p);
   rebuild_note(&c->b, "products ordered", n->place);
   for (uint32_t i = 0; i < p->product->joined.len; i++) {
     c->taken[p->product->joined.at[i]->id] = true;
@@ -79,19 +79,19 @@ static bool not_taken(void *env, const EinNode *n) {
   return !c->taken[n->id];
 }
 
-static EinNode *by_plan(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Contract *c = env;
-  const Plan *p = map_find(&c->plans, n);
-  return p ? plan_emit(c, r, p) : rebuild_copy(b, r, n);
+  const Steps *p = map_find(&c->steps, n);
+  return p ? steps_emit(c, r, p) : rebuild_copy(b, r, n);
 }
 
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
-  static const RebuildRules rules = {.keep = not_taken, .vertex = by_plan};
+  static const RebuildRules rules = {.keep = not_taken, .vertex = by_steps};
   Contract c = {.b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new()};
   Vertices all = {0};
   c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
-  c.plans = map_new(a);
+  c.steps = map_new(a);
   c.budget = 10000000 + 1000 * (int64_t)g->n_nodes;
   c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
   uses_of_region(&c, g->top, &all);

@@ -1,4 +1,4 @@
-/* graph/plan.c - from a product to steps: what is applied to the sum instead of its terms, the order of the rest, whether
+/* graph/steps.c - from a product to steps: what is applied to the sum instead of its terms, the order of the rest, whether
  * that saves anything, and the vertices that do it. */
 #include "contract.h"
 
@@ -6,7 +6,7 @@ static uint64_t all_labels(const Product *x) {
   return x->bound.len == 64 ? UINT64_MAX : ((uint64_t)1 << x->bound.len) - 1;
 }
 
-/* ---- planning -------------------------------------------------------------------------------- */
+/* ---- the steps -------------------------------------------------------------------------------- */
 
 /* May a factor be applied to the result instead of the terms? Each point must reduce something: over nothing, 0 / 0 would stand
  * where 0 was, and a read that a predicate guards would be out of range. Integers mind the second only. */
@@ -22,7 +22,7 @@ static bool may_end(Contract *c, const Product *x) {
 }
 
 /* Which factors are applied to the core's result. Without a predicate the order of contraction finds their place. */
-static void share_out(Contract *c, Plan *p) {
+static void share_out(Contract *c, Steps *p) {
   const Product *x = p->product;
   bool apart = (x->where || !x->reads_anywhere) && x->op != OP_AND && x->op != OP_OR && may_end(c, x);
   for (uint32_t i = 0; i < x->factor.len; i++) {
@@ -34,7 +34,7 @@ static void share_out(Contract *c, Plan *p) {
   }
 }
 
-static bool has_end(const Plan *p) {
+static bool has_end(const Steps *p) {
   return p->free.len || p->product->divisor.len;
 }
 
@@ -61,7 +61,7 @@ static uint32_t order_labels(Arena *scratch, const Expr *body, uint64_t mask, ui
 
 enum { STORE = 8, COPY = 8 };  /* operations that take as long as it takes an element to be stored and read again, or copied */
 
-static void pose(Arena *scratch, Plan *p) {
+static void pose(Arena *scratch, Steps *p) {
   const Product *x = p->product;
   OrderProblem *o = &p->problem;
   uint64_t somewhere = x->where_labels;
@@ -87,7 +87,7 @@ static void parents_of(const OrderTree *t, uint32_t n, uint32_t *parent) {
   for (uint32_t i = n; i < t->n; i++) parent[t->node[i].left] = parent[t->node[i].right] = i;
 }
 
-static void cost(Plan *p) {
+static void cost(Steps *p) {
   const Product *x = p->product;
   uint32_t parent[2 * ORDER_OPERANDS] = {0};
   uint64_t all = p->problem.last;
@@ -106,8 +106,8 @@ static void cost(Plan *p) {
   p->held += order_points(&p->problem, p->problem.out);
 }
 
-Plan *plan_of(Contract *c, Product *x) {
-  Plan *p = NEW(c->scratch, Plan);
+Steps *steps_of(Contract *c, Product *x) {
+  Steps *p = NEW(c->scratch, Steps);
   p->product = x;
   if (x->factor.len > ORDER_OPERANDS || (x->divisor.len && !may_end(c, x))) return NULL;
   share_out(c, p);
@@ -124,7 +124,7 @@ Plan *plan_of(Contract *c, Product *x) {
 typedef struct Emit {
   Contract *c;
   EinRegion *region;
-  const Plan *plan;
+  const Steps *steps;
   const Product *product;
   VEC(EinNode *) slot;       /* of the product's, then those made here */
   uint32_t made;
@@ -207,7 +207,7 @@ static const Expr *apart(Emit *e, const Expr *body, const OrderNode *s) {
 
 /* The body of the core's last step; all before it is made. */
 static const Expr *core_body(Emit *e) {
-  const Plan *p = e->plan;
+  const Steps *p = e->steps;
   Exprs *x = e->c->b.g->exprs;
   const OrderTree *t = &p->tree;
   const Expr *value[2 * ORDER_OPERANDS];
@@ -228,10 +228,10 @@ static const Expr *core_body(Emit *e) {
   return value[t->n - 1];
 }
 
-EinNode *plan_emit(Contract *c, EinRegion *r, const Plan *p) {
+EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Product *x = p->product;
   Exprs *pool = c->b.g->exprs;
-  Emit e = {.c = c, .region = r, .plan = p, .product = x};
+  Emit e = {.c = c, .region = r, .steps = p, .product = x};
   for (uint32_t i = 0; i < x->input.len; i++) vec_push(c->b.arena, e.slot, c->b.to[x->input.at[i]->id]);
   const Expr *body = core_body(&e);
   uint64_t out = p->problem.out, red = all_labels(x) & ~x->out;

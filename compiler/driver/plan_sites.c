@@ -1,0 +1,381 @@
+/* driver/plan_sites.c - ein plan for many sites: each label of each tensor cut into so many blocks, and the elements that this moves,
+ * as the EinDecomp paper counts them (plan/partition.h).
+ *
+ * With --format=json:
+ *
+ *   { "schema": "ein partition 1", "program", "sites", "measure": "eindecomp", "planner",
+ *     "dims":     { NAME: value },
+ *     "cost":     COST of a run, of all vertices,
+ *     "bound":    null where the planner looks for none; else no plan, with these pins, costs less,
+ *     "proven":   bound is the cost,
+ *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run does it,
+ *                     "labels": [ { "name", "extent", "count", "reduced" } ],
+ *                     "reads":  [ { "tensor", "from": id of the vertex that makes it; null: an input,
+ *                                   "extents": [ int ], and by dimension the numbers of labels, -1 where it is whole:
+ *                                   "labels": [ int ] that cut it as it is read, "made": [ int ] of `from`,
+ *                                   "called": it goes to the kernel; else it is a state's value, put there,
+ *                                   "times": how often it comes into being } ],
+ *                     "cost":   COST of a run } ],
+ *     "against":  [ { "planner", "cost": COST; or "why": it is not for this program } ] }
+ *
+ *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53. */
+#include "plan_sites.h"
+
+#include <string.h>
+
+#include "../plan/plan.h"
+#include "../plan/planners.h"
+#include "table.h"
+
+#define BUDGET_USUAL 4e9
+
+typedef struct Rival { Planner who; bool able; const char *why; PartChoice choice; } Rival;
+
+typedef struct Sites {
+  Session *s;
+  Job j;
+  int64_t sites;
+  Planner who;
+  double budget;
+  const PartGraph *g;
+  const PartVectors *vectors;
+  PartChoice choice;
+  VEC(Rival) against;
+} Sites;
+
+/* ---- what is wanted -------------------------------------------------------------------------------------- */
+
+Leave sites_read(Session *s, const Args *a, int64_t *sites) {
+  const char *said = arg_last(a, OPT_SITES);
+  *sites = 1;
+  if (!said || (int64_read(said, strlen(said), sites) && *sites >= 1 && *sites <= PLAN_SITES)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "-n %s: wanted is a number of sites, from 1 to %d", said, PLAN_SITES);
+}
+
+static Leave budget_read(Sites *p, const Args *a) {
+  const char *said = arg_last(a, OPT_BUDGET);
+  p->budget = BUDGET_USUAL;
+  if (!said || (double_read(said, strlen(said), &p->budget) && p->budget >= 1)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--plan-budget %s: wanted is a number of additions, as 1e9", said);
+}
+
+static Leave rival_add(Sites *p, const char *name) {
+  Session *s = p->s;
+  Rival r = {0};
+  if (!planner_find(name, &r.who)) {
+    Nearest near = nearest_to(s->arena, name);
+    for (int k = 0; k < PLANNERS; k++) nearest_try(&near, planner_info[k].name);
+    if (near.best) return fail(s, LEAVE_USAGE, "--against: there is no planner %s; did you mean %s?", name, near.best);
+    return fail(s, LEAVE_USAGE, "--against: there is no planner %s; ein help plan names them", name);
+  }
+  vec_push(s->arena, p->against, r);
+  return LEAVE_OK;
+}
+
+static Leave rivals_read(Sites *p, const Args *a) {
+  const char *at = arg_last(a, OPT_AGAINST);
+  if (at && strcmp(at, "all") == 0) {
+    for (int k = 0; k < PLANNERS; k++)
+      if (k != (int)p->who) rival_add(p, planner_info[k].name);
+    return LEAVE_OK;
+  }
+  while (at && *at) {
+    size_t n = strcspn(at, ",");
+    Leave l = rival_add(p, arena_printf(p->s->arena, "%.*s", (int)n, at));
+    if (l) return l;
+    at += n + (at[n] == ',');
+  }
+  return LEAVE_OK;
+}
+
+/* A plan of a file and pins of the command line say together what is not free. */
+static Leave said_read(Sites *p, const Args *a, Plan **out) {
+  Session *s = p->s;
+  const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  *out = NEW(s->arena, Plan);
+  (*out)->sites = p->sites;
+  if (path) {
+    Source *src = source_read(s->arena, path, &why);
+    if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+    *out = plan_read(s->arena, s->strings, src, s->diags);
+    if (!*out) return session_report(s);
+    if (!arg_has(a, OPT_SITES)) p->sites = (*out)->sites;
+    else if (p->sites != (*out)->sites)
+      return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and -n says %lld", path, (long long)(*out)->sites, (long long)p->sites);
+  }
+  for (uint32_t k = 0; k < a->given[OPT_PIN].len; k++) {
+    const char *pin = a->given[OPT_PIN].at[k];
+    plan_read_pin(s->arena, s->strings, source_new(s->arena, "--pin", pin, strlen(pin)), *out, s->diags);
+  }
+  return session_report(s);
+}
+
+static Leave graph_wanted(Sites *p, const Args *a) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  Leave l = job_compile(s, &p->j, a, a->operands.at[0]);
+  if (l) return l;
+  if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
+  p->g = part_from_graph(s->arena, p->j.graph, &why);
+  return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
+}
+
+/* ---- the plans --------------------------------------------------------------------------------------------- */
+
+static Leave plans_find(Sites *p) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why)) return fail(s, LEAVE_PROGRAM, "%s", why.s);
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    Rival *r = &p->against.at[i];
+    Buf words = buf_new(s->arena);
+    r->able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
+    r->why = words.s;
+  }
+  return LEAVE_OK;
+}
+
+static bool proven(const PartChoice *c) {
+  return c->bound > 0 ? c->bound >= c->cost.all : c->cost.all <= 0;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+static const char *elements(Arena *a, double x) {
+  return x < 1e18 ? amount(a, (int64_t)x, "") : arena_printf(a, "%.3g", x);
+}
+
+static void against_print(const Sites *p, Buf *b) {
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    const Rival *r = &p->against.at[i];
+    buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
+    if (!r->able) buf_printf(b, "-: %s\n", r->why);
+    else if (p->choice.cost.all > 0)
+      buf_printf(b, "%s, %.2f times as much\n", elements(b->arena, r->choice.cost.all), r->choice.cost.all / p->choice.cost.all);
+    else buf_printf(b, "%s\n", elements(b->arena, r->choice.cost.all));
+  }
+}
+
+static void head_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const PartCost *c = &p->choice.cost;
+  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(a, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
+             planner_info[p->who].name, planner_info[p->who].what);
+  buf_printf(b, "  %-22s%s elements (%.0f)\n", "moved", elements(a, c->all), c->all);
+  buf_printf(b, "  %-22s%s\n", "  to kernels", elements(a, c->join));
+  buf_printf(b, "  %-22s%s\n", "  to be reduced", elements(a, c->aggregate));
+  buf_printf(b, "  %-22s%s\n", "  to be cut anew", elements(a, c->repartition));
+  if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
+  else if (p->choice.bound > 0)
+    buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", elements(a, p->choice.bound),
+               100 * (c->all - p->choice.bound) / p->choice.bound);
+  against_print(p, b);
+}
+
+enum { COL_NAME, COL_EQUATION, COL_CUT, COL_CALLS, COL_JOIN, COL_AGG, COL_REPART, COL_LINE, COLUMNS };
+
+static const char *cut_text(Arena *a, const PartVertex *v, const uint32_t *d) {
+  Buf b = buf_new(a);
+  for (uint32_t l = 0; l < v->n_label; l++)
+    if (d[l] > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", v->label[l]->s, d[l]);
+  return b.len ? shown(a, b.s) : "whole";
+}
+
+static int64_t calls_of(const PartVertex *v, const uint32_t *d) {
+  int64_t n = 1;
+  for (uint32_t l = 0; l < v->n_label; l++) n *= d[l];
+  return n;
+}
+
+static const char *equation_of(Arena *a, const PartVertex *v) {
+  Buf b = buf_new(a);
+  if (v->node->kind == EIN_STATE) return arena_printf(a, "state %s", shown(a, v->name));
+  graph_equation(&b, v->node);
+  return b.s;
+}
+
+static const char *line_of(const Sites *p, Place at) {
+  if (!at.file) return "";
+  if (strcmp(at.file->s, p->j.path) == 0) return arena_printf(p->s->arena, "%u", at.line);
+  const char *slash = strrchr(at.file->s, '/');
+  return arena_printf(p->s->arena, "%s:%u", shown(p->s->arena, slash ? slash + 1 : at.file->s), at.line);
+}
+
+static void vertices_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  Table t = {.columns = COLUMNS, .clipped = COL_EQUATION, .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_LINE};
+  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "equation", "cut", "calls", "to kernels", "reduced", "cut anew", "line"}, .tail = ""}));
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const PartVertex *v = &p->g->vertices.at[i];
+    PartCost c = part_cost_vertex(p->g, i, p->choice.d);
+    TableRow r = {.tail = ""};
+    r.cell[COL_NAME] = shown(a, v->name);
+    r.cell[COL_EQUATION] = equation_of(a, v);
+    r.cell[COL_CUT] = cut_text(a, v, p->choice.d[i]);
+    r.cell[COL_CALLS] = arena_printf(a, "%lld", (long long)calls_of(v, p->choice.d[i]));
+    r.cell[COL_JOIN] = elements(a, c.join);
+    r.cell[COL_AGG] = elements(a, c.aggregate);
+    r.cell[COL_REPART] = elements(a, c.repartition);
+    r.cell[COL_LINE] = line_of(p, v->node->place);
+    vec_push(a, t.rows, r);
+  }
+  table_print(b, &t);
+}
+
+static void sites_text(const Sites *p, Buf *b) {
+  head_print(p, b);
+  buf_char(b, '\n');
+  vertices_print(p, b);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+/* Whole numbers, as far as a double holds them. */
+static void put_count(Json *j, const char *key, double x) {
+  if (x < 9007199254740992.0) json_int(j, key, (int64_t)x);
+  else json_num(j, key, x);
+}
+
+static void put_cost(Json *j, const PartCost *c) {
+  json_object(j, "cost");
+  put_count(j, "join", c->join);
+  put_count(j, "aggregation", c->aggregate);
+  put_count(j, "repartition", c->repartition);
+  put_count(j, "all", c->all);
+  json_end(j, '}');
+}
+
+static void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
+  json_array(j, "labels");
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    json_object(j, NULL);
+    json_str(j, "name", v->label[l]->s);
+    json_int(j, "extent", v->extent[l]);
+    json_int(j, "count", d[l]);
+    json_bool(j, "reduced", l >= v->n_out);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x) {
+  json_array(j, key);
+  for (uint32_t k = 0; k < n; k++) json_int(j, NULL, x[k]);
+  json_end(j, ']');
+}
+
+static void put_read(Json *j, const Sites *p, const PartRead *r) {
+  Arena *a = p->s->arena;
+  json_object(j, NULL);
+  json_str(j, "tensor", r->node->name ? r->node->name->s : arena_printf(a, "%%%u", r->node->id));
+  if (r->from < 0) json_null(j, "from");
+  else json_int(j, "from", p->g->vertices.at[r->from].node->id);
+  json_array(j, "extents");
+  for (uint32_t k = 0; k < r->rank; k++) json_int(j, NULL, r->extent[k]);
+  json_end(j, ']');
+  put_numbers(j, "labels", r->rank, r->label);
+  put_numbers(j, "made", r->rank, r->made);
+  json_bool(j, "called", r->call);
+  put_count(j, "times", r->times);
+  json_end(j, '}');
+}
+
+static void put_place(Json *j, Place at) {
+  if (!at.file) {
+    json_null(j, "place");
+    return;
+  }
+  json_object(j, "place");
+  json_strn(j, "file", at.file->s, at.file->len);
+  json_int(j, "line", at.line);
+  json_int(j, "column", at.column);
+  json_end(j, '}');
+}
+
+static void put_vertex(Json *j, const Sites *p, uint32_t i) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  PartCost c = part_cost_vertex(p->g, i, p->choice.d);
+  json_object(j, NULL);
+  json_int(j, "id", v->node->id);
+  json_str(j, "name", v->name);
+  put_place(j, v->node->place);
+  json_str(j, "equation", equation_of(p->s->arena, v));
+  json_int(j, "calls", calls_of(v, p->choice.d[i]));
+  put_count(j, "times", v->times);
+  put_labels(j, v, p->choice.d[i]);
+  json_array(j, "reads");
+  for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
+  json_end(j, ']');
+  put_cost(j, &c);
+  json_end(j, '}');
+}
+
+static void put_rivals(Json *j, const Sites *p) {
+  json_array(j, "against");
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    const Rival *r = &p->against.at[i];
+    json_object(j, NULL);
+    json_str(j, "planner", planner_info[r->who].name);
+    if (r->able) put_cost(j, &r->choice.cost);
+    else json_str(j, "why", r->why);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void sites_json(const Sites *p, Buf *out) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  json_str(&j, "schema", "ein partition 1");
+  json_str(&j, "program", p->j.path);
+  json_int(&j, "sites", p->sites);
+  json_str(&j, "measure", "eindecomp");
+  json_str(&j, "planner", planner_info[p->who].name);
+  json_object(&j, "dims");
+  for (uint32_t i = 0; i < p->j.graph->dims.len; i++)
+    if (p->j.graph->dims.at[i].known) json_int(&j, p->j.graph->dims.at[i].name->s, p->j.graph->dims.at[i].value);
+  json_end(&j, '}');
+  put_cost(&j, &p->choice.cost);
+  if (p->choice.bound > 0) put_count(&j, "bound", p->choice.bound);
+  else json_null(&j, "bound");
+  json_bool(&j, "proven", proven(&p->choice));
+  json_array(&j, "vertices");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
+  json_end(&j, ']');
+  put_rivals(&j, p);
+  json_end(&j, '}');
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+static void sites_plan(const Sites *p, Buf *b) {
+  plan_print(b, plan_of(p->s->arena, p->s->strings, p->g, p->sites, p->choice.d));
+}
+
+static bool ends_in(const char *s, const char *ending) {
+  size_t n = strlen(s), m = strlen(ending);
+  return n >= m && strcmp(s + n - m, ending) == 0;
+}
+
+Leave plan_sites(Session *s, Args *a) {
+  Sites p = {.s = s};
+  Plan *said;
+  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER);
+  if (planner) BUG_UNLESS(planner_find(planner, &p.who));
+  Leave l = sites_read(s, a, &p.sites);
+  if (!l && !arg_has(a, OPT_COSTS)) l = fail(s, LEAVE_USAGE, "for many sites this ein plans by the paper's cost alone: --costs=eindecomp");
+  if (!l) l = budget_read(&p, a);
+  if (!l) l = rivals_read(&p, a);
+  if (!l) l = said_read(&p, a, &said);
+  if (!l) l = graph_wanted(&p, a);
+  if (l) return l;
+  p.vectors = plan_vectors(s->arena, p.g, p.sites, said, s->diags);
+  if (!p.vectors) return session_report(s);
+  l = plans_find(&p);
+  if (l) return l;
+  Buf out = buf_new(s->arena);
+  if (format && strcmp(format, "json") == 0) sites_json(&p, &out);
+  else if (!format && to && ends_in(to, ".plan")) sites_plan(&p, &out);
+  else sites_text(&p, &out);
+  return file_write(s, to ? to : "-", out.s, out.len);
+}

@@ -1,0 +1,27 @@
+/* driver/table.h - tables for people: columns as wide as they must be, one of them clipped to the page; and amounts. */
+#ifndef EIN_TABLE_H
+#define EIN_TABLE_H
+
+#include "../base/base.h"
+
+enum { TABLE_COLUMNS = 10 };
+
+typedef struct TableRow {
+  const char *cell[TABLE_COLUMNS];
+  const char *tail;          /* behind the clipped column's cell, and not clipped with it; "" */
+} TableRow;
+
+typedef struct Table {
+  int columns, clipped;
+  unsigned left;             /* a bit a column that begins at its left; the others end at their right */
+  VEC(TableRow) rows;        /* the first has the heads */
+} Table;
+
+void table_print(Buf *b, const Table *t); /* for the terminal's width, or 120 */
+
+/* As it is fit to be shown, whatever is in it. */
+const char *shown(Arena *a, const char *s);
+/* "999", "1.2 k", "34.5 M": four digits at most; INT64_MAX is "> 9.2 E". */
+const char *amount(Arena *a, int64_t n, const char *unit);
+
+#endif

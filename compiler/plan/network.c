@@ -1,0 +1,156 @@
+/* plan/network.c - the order of elimination, and the way back. */
+#include "network.h"
+
+#include "network_inside.h"
+
+enum { TABLE_MOST = 1 << 25 }; /* entries of one table */
+
+Network *network_new(Arena *a) {
+  Network *n = NEW(a, Network);
+  n->arena = a;
+  return n;
+}
+
+uint32_t network_variable(Network *n, uint32_t values) {
+  BUG_UNLESS(values > 0);
+  Variable v = {.n = values, .own = NEW_ARRAY(n->arena, double, values), .price = -1};
+  vec_push(n->arena, n->variables, v);
+  vec_push(n->arena, n->own_said, NEW_ARRAY(n->arena, double, values));
+  return n->variables.len - 1;
+}
+
+void network_cost(Network *n, uint32_t x, const double *cost) {
+  for (uint32_t v = 0; v < n->variables.at[x].n; v++) {
+    n->variables.at[x].own[v] += cost[v];
+    n->own_said.at[x][v] += cost[v];
+  }
+}
+
+/* Classes are numbered anew, by first occurrence; classes without a value are left out. */
+void network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
+                   const uint32_t *class_y, const double *cost) {
+  BUG_UNLESS(x != y && classes_x && classes_y);
+  const Classes *a = classes_of(n, n->variables.at[x].n, class_x), *b = classes_of(n, n->variables.at[y].n, class_y);
+  double *at = NEW_ARRAY(n->arena, double, (size_t)a->n * b->n), low;
+  for (uint32_t i = 0; i < a->n; i++)
+    for (uint32_t j = 0; j < b->n; j++)
+      at[(size_t)i * b->n + j] = cost[(size_t)class_x[a->first[i]] * classes_y + class_y[b->first[j]]];
+  Factor f = {.n = 2, .side = NEW_ARRAY(n->arena, Side, 2), .table = table_of(n, (size_t)a->n * b->n, at, &low)};
+  f.side[0] = (Side){x, a, b->n};
+  f.side[1] = (Side){y, b, 1};
+  n->constant += low;
+  vec_push(n->arena, n->low, low);
+  vec_push(n->arena, n->variables.at[x].factors, n->factors.len);
+  vec_push(n->arena, n->variables.at[y].factors, n->factors.len);
+  vec_push(n->arena, n->factors, f);
+  n->said = n->factors.len;
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------- */
+
+static double factor_value(const Factor *f, const uint32_t *value) {
+  size_t at = 0;
+  for (uint32_t k = 0; k < f->n; k++) at += f->side[k].stride * f->side[k].by->of[value[f->side[k].variable]];
+  return f->table->at[at];
+}
+
+double network_sum(const Network *n, const uint32_t *value) {
+  double sum = 0;
+  for (uint32_t x = 0; x < n->variables.len; x++) sum += n->own_said.at[x][value[x]];
+  for (uint32_t i = 0; i < n->said; i++) sum += n->low.at[i] + factor_value(&n->factors.at[i], value);
+  return sum;
+}
+
+/* The value of x with the least sum of its own costs and some factors', where the others have theirs. */
+static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint32_t len, const uint32_t *factor, uint32_t *value) {
+  uint32_t best = value[x];
+  double least = 0;
+  for (uint32_t v = 0; v < n->variables.at[x].n; v++) {
+    double sum = own[v];
+    value[x] = v;
+    for (uint32_t i = 0; i < len; i++) sum += factor_value(&n->factors.at[factor[i]], value);
+    if (v == 0 || sum < least) best = v, least = sum;
+  }
+  return value[x] = best;
+}
+
+/* ---- the order --------------------------------------------------------------------------------------- */
+
+/* The variable that is cheapest to take out; the first of equals, so that what is alike goes alike. */
+static uint32_t cheapest(Network *n) {
+  uint32_t best = UINT32_MAX;
+  for (uint32_t x = 0; x < n->variables.len; x++) {
+    Variable *v = &n->variables.at[x];
+    if (v->gone) continue;
+    if (v->price < 0) v->price = step_price(n, x);
+    if (best == UINT32_MAX || v->price < n->variables.at[best].price) best = x;
+  }
+  return best;
+}
+
+static double pair_price(const Network *n, uint32_t len, const uint32_t *factor) {
+  double price = 1;
+  for (uint32_t i = 0; i < len; i++) price *= (double)n->factors.at[factor[i]].table->n;
+  return price;
+}
+
+/* Factors are put together while what they make is small enough; the others go by themselves. */
+static void eliminate_in_parts(Network *n, uint32_t x, double most) {
+  const Variable *v = &n->variables.at[x];
+  uint32_t start = 0, len = v->last.len, *all = v->last.at;
+  while (start < len) {
+    uint32_t k = 1;
+    while (start + k < len && pair_price(n, k + 1, all + start) <= most) k++;
+    n->loose |= k < len;
+    step_eliminate(n, x, k, all + start, start == 0);
+    start += k;
+  }
+}
+
+static void eliminate(Network *n, uint32_t x) {
+  Variable *v = &n->variables.at[x];
+  double left = n->budget - n->work, most = left / 4 < TABLE_MOST ? left / 4 : TABLE_MOST;
+  for (uint32_t i = 0; i < v->factors.len; i++)
+    if (!n->factors.at[v->factors.at[i]].gone) vec_push(n->arena, v->last, v->factors.at[i]);
+  v->gone = true;
+  if (v->price <= most || v->last.len < 2) step_eliminate(n, x, v->last.len, v->last.at, true);
+  else eliminate_in_parts(n, x, most);
+}
+
+/* One variable after the other gets its best value beside the others', until none has a better one. */
+static void improve(const Network *n, uint32_t *value) {
+  Arena *a = arena_new();
+  bool any = true;
+  for (uint32_t round = 0; any && round < 100; round++) {
+    any = false;
+    for (uint32_t x = 0; x < n->variables.len; x++) {
+      const Variable *v = &n->variables.at[x];
+      uint32_t len = 0, was = value[x], *said = NEW_ARRAY(a, uint32_t, v->factors.len + 1);
+      for (uint32_t i = 0; i < v->factors.len; i++)
+        if (v->factors.at[i] < n->said) said[len++] = v->factors.at[i];
+      double before = n->own_said.at[x][was], after;
+      for (uint32_t i = 0; i < len; i++) before += factor_value(&n->factors.at[said[i]], value);
+      after = n->own_said.at[x][value_best(n, x, n->own_said.at[x], len, said, value)];
+      for (uint32_t i = 0; i < len; i++) after += factor_value(&n->factors.at[said[i]], value);
+      if (after < before) any = true;
+      else value[x] = was;
+    }
+  }
+  arena_free(a);
+}
+
+NetworkAnswer network_solve(Network *n, double budget) {
+  uint32_t len = n->variables.len, *order = NEW_ARRAY(n->arena, uint32_t, len + 1);
+  NetworkAnswer r = {.value = NEW_ARRAY(n->arena, uint32_t, len + 1)};
+  n->budget = budget;
+  for (uint32_t i = 0; i < len; i++) eliminate(n, order[i] = cheapest(n));
+  for (uint32_t i = len; i-- > 0;) {
+    const Variable *v = &n->variables.at[order[i]];
+    value_best(n, order[i], v->own, v->last.len, v->last.at, r.value);
+  }
+  if (n->loose) improve(n, r.value);
+  r.sum = network_sum(n, r.value);
+  r.bound = n->loose && n->constant < r.sum ? n->constant : r.sum;
+  r.work = n->work;
+  return r;
+}

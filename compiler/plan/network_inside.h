@@ -1,0 +1,72 @@
+/* plan/network_inside.h - inside of the solver: classes of values, tables over classes, and how one variable goes. */
+#ifndef EIN_NETWORK_INSIDE_H
+#define EIN_NETWORK_INSIDE_H
+
+#include "network.h"
+
+/* Which values of a variable are told apart; equal ones are one pointer. */
+typedef struct Classes {
+  uint32_t id, values, n;
+  const uint32_t *of;        /* by value: its class, numbered by first occurrence */
+  const uint32_t *first;     /* by class: its first value */
+} Classes;
+
+/* Costs by class, the last side's running fastest; equal ones are one pointer. The least of them is 0. */
+typedef struct Table { uint32_t id; size_t n; const double *at; } Table;
+
+typedef struct Side { uint32_t variable; const Classes *by; size_t stride; } Side;
+
+typedef struct Factor {      /* a cost of several variables */
+  uint32_t n;
+  Side *side;
+  const Table *table;
+  bool gone;
+} Factor;
+
+typedef struct Variable {
+  uint32_t n;                /* values */
+  double *own;               /* by value */
+  VEC(uint32_t) factors;     /* that have, or had, it as a side */
+  VEC(uint32_t) last;        /* those that it had when it went */
+  bool gone;
+  double price;              /* additions of its elimination, about; negative: to be found */
+} Variable;
+
+/* What is kept by content: of one kind, by hash. */
+typedef struct Interned { Map by_hash; uint32_t n; } Interned;
+
+struct Network {
+  Arena *arena;
+  VEC(Variable) variables;
+  VEC(Factor) factors;       /* those that were said come first, then those that eliminations made */
+  uint32_t said;
+  VEC(double *) own_said;    /* by variable: costs as they were said */
+  VEC(double) low;           /* by said factor: what was taken off its table, so that its least is 0 */
+  double constant;           /* what was taken off all tables */
+  Interned classes, tables, done;
+  double budget, work;
+  bool loose;                /* some variable was eliminated in parts */
+};
+
+/* ---- network_keep.c: kept by content ---------------------------------------------------------------- */
+const Classes *classes_of(Network *n, uint32_t values, const uint32_t *of); /* any numbering */
+const Classes *classes_meet(Network *n, const Classes *a, const Classes *b); /* told apart by either */
+const Classes *classes_one(Network *n, uint32_t values);
+const Table *table_of(Network *n, size_t len, double *at, double *low);      /* takes off the least: *low */
+
+typedef struct Done {        /* an elimination that was done */
+  uint32_t len;
+  const uint64_t *key;
+  uint32_t n;                /* neighbours, in the order in which its factors have them */
+  const Classes **by;
+  const Table *table;
+  double low;
+} Done;
+Done *done_find(Network *n, uint32_t len, const uint64_t *key); /* or a new one, whose table is NULL */
+
+/* ---- network_step.c --------------------------------------------------------------------------------- */
+double step_price(const Network *n, uint32_t x);
+/* Takes x out, with the factors given; own costs count if `own`. What it makes is added. */
+void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);
+
+#endif

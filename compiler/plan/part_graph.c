@@ -1,0 +1,269 @@
+/* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
+#include "partition.h"
+
+typedef struct Builder {
+  PartGraph *g;
+  Arena *arena;
+  Buf *why;
+  int32_t *vertex;           /* by node id: its vertex; -1: none */
+  bool *needed;              /* by node id: some answer hangs on it */
+} Builder;
+
+/* ---- sizes ----------------------------------------------------------------------------------------- */
+
+static bool number(Builder *b, const EinNode *n, const Expr *e, int64_t *out) {
+  Value v;
+  bool ok = expr_value(e, &(ExprEnv){0}, &v);
+  *out = ok && v.i > 0 ? v.i : 0;
+  if (!ok && !b->why->len)
+    buf_printf(b->why, "the size of %s is no number yet", n->name ? n->name->s : arena_printf(b->arena, "%%%u", n->id));
+  return ok;
+}
+
+static bool numbers(Builder *b, const EinNode *n, uint32_t len, const Expr *const *e, const int64_t **out) {
+  int64_t *x = NEW_ARRAY(b->arena, int64_t, len + 1);
+  *out = x;
+  for (uint32_t k = 0; k < len; k++)
+    if (!number(b, n, e[k], &x[k])) return false;
+  return true;
+}
+
+/* How often what stands in the region comes into being; turns that only data know count as one. */
+static double times_of(const EinRegion *r) {
+  double times = 1;
+  for (; r->parent; r = r->parent) {
+    Value v;
+    if (r->turns && expr_value(r->turns, &(ExprEnv){0}, &v) && v.i >= 0) times *= (double)v.i;
+  }
+  return times;
+}
+
+/* ---- indices ---------------------------------------------------------------------------------------- */
+
+typedef struct Furthest { int32_t label; double span; } Furthest; /* of an index: which label moves it furthest */
+
+/* False where the index is no affine form of labels, apart from what neither hangs on labels nor on data. `scale`: what
+ * a step of e is worth. */
+static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthest *f) {
+  if (!(e->has & (HAS_LABEL | HAS_READ))) return true;
+  if (e->kind == EX_LABEL) {
+    double span = (scale < 0 ? -scale : scale) * (double)extent[e->i];
+    if (span > f->span) *f = (Furthest){(int32_t)e->i, span};
+    return true;
+  }
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  const Expr *a = e->arg[0], *c = e->n > 1 ? e->arg[1] : NULL;
+  switch ((Op)e->op) {
+  case OP_NEG: return furthest(a, -scale, extent, f);
+  case OP_ADD: return furthest(a, scale, extent, f) && furthest(c, scale, extent, f);
+  case OP_SUB: return furthest(a, scale, extent, f) && furthest(c, -scale, extent, f);
+  case OP_MUL:
+    if (a->kind == EX_INT) return furthest(c, scale * (double)a->i, extent, f);
+    return c->kind == EX_INT && furthest(a, scale * (double)c->i, extent, f);
+  case OP_IDIV: return c->kind == EX_INT && c->i > 0 && furthest(a, scale / (double)c->i, extent, f);
+  default: return false;
+  }
+}
+
+static int32_t cutting_label(const Expr *index, const int64_t *extent) {
+  Furthest f = {-1, 0};
+  return furthest(index, 1, extent, &f) ? f.label : -1;
+}
+
+/* The read that stands for each slot: a slot has one index list. */
+static void reads_find(Arena *a, const EinSum *s, const Expr **read) {
+  const Expr *top[] = {s->body, s->where, s->domain};
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(a);
+  for (uint32_t k = 0; k < COUNT(top); k++)
+    if (top[k]) vec_push(a, stack, top[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, &seen);
+    if (e->kind == EX_READ) read[e->i] = e;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
+  }
+}
+
+/* ---- what cuts a tensor where it is made -------------------------------------------------------------- */
+
+/* A state's dimensions are its labels; a vertex's dimension merges some, of which the first that is longer than 1 cuts it. */
+static void made_by(const PartVertex *v, int32_t *made) {
+  const EinNode *n = v->node;
+  uint32_t l = 0;
+  for (uint32_t k = 0; k < n->rank; k++) {
+    uint32_t m = n->kind == EIN_VERTEX ? n->merge[k] : 1, first = l;
+    while (first + 1 < l + m && v->extent[first] <= 1) first++;
+    made[k] = (int32_t)first;
+    l += m;
+  }
+}
+
+/* The vertex that makes the tensor, and by dimension its labels; -1, and what comes whole, where there is none. What leaves
+ * a repeat lies as it did in there; a stack's axis is not cut, for its turns come one by one. */
+static int32_t maker_of(const Builder *b, const EinNode *n, int32_t *made) {
+  if (n->kind == EIN_FINAL) return maker_of(b, n->repeat->body->states.at[n->index].node, made);
+  if (n->kind == EIN_STACK) {
+    const EinStack *s = &n->repeat->body->stacks.at[n->index];
+    int32_t one[GRAPH_RANK + 1], from = maker_of(b, s->node, one);
+    for (uint32_t k = 0, j = 0; k < n->rank; k++) made[k] = k == s->axis ? -1 : one[j++];
+    return from;
+  }
+  int32_t from = b->vertex[n->id];
+  for (uint32_t k = 0; k < n->rank; k++) made[k] = -1;
+  if (from >= 0) made_by(&b->g->vertices.at[from], made);
+  return from;
+}
+
+static bool read_begin(Builder *b, const EinNode *n, PartRead *r) {
+  int32_t *made = NEW_ARRAY(b->arena, int32_t, n->rank + 1);
+  *r = (PartRead){.node = n, .rank = n->rank, .made = made, .times = times_of(n->region)};
+  r->from = maker_of(b, n, made);
+  return numbers(b, n, n->rank, n->dim, &r->extent);
+}
+
+/* ---- vertices --------------------------------------------------------------------------------------- */
+
+/* Where a dimension merges labels, all but the one that cuts it stay whole. */
+static const int64_t *mosts(Arena *a, const PartVertex *v) {
+  const EinNode *n = v->node;
+  int64_t *most = NEW_ARRAY(a, int64_t, v->n_label + 1);
+  int32_t made[GRAPH_RANK + 1];
+  bool merged = n->kind == EIN_VERTEX && n->rank != v->n_out;
+  for (uint32_t l = 0; l < v->n_label; l++) most[l] = v->extent[l] > 1 && !(merged && l < v->n_out) ? v->extent[l] : 1;
+  made_by(v, made);
+  for (uint32_t k = 0; merged && k < n->rank; k++)
+    if (v->extent[made[k]] > 1) most[made[k]] = v->extent[made[k]];
+  return most;
+}
+
+static bool vertex_add(Builder *b, const EinNode *n) {
+  const EinSum *s = n->sum;
+  PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region)};
+  const Expr **read = NEW_ARRAY(b->arena, const Expr *, s->n_slot + 1);
+  if (!numbers(b, n, v.n_label, n->bound, &v.extent)) return false;
+  v.most = mosts(b->arena, &v);
+  reads_find(b->arena, s, read);
+  for (uint32_t i = 0; i < s->n_slot; i++) {
+    PartRead r;
+    if (!read_begin(b, n->input[i], &r)) return false;
+    int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
+    for (uint32_t k = 0; k < r.rank; k++) label[k] = cutting_label(read[i]->arg[k], v.extent);
+    r.label = label;
+    r.call = true;
+    vec_push(b->arena, v.reads, r);
+  }
+  b->vertex[n->id] = (int32_t)b->g->vertices.len;
+  vec_push(b->arena, b->g->vertices, v);
+  return true;
+}
+
+/* A tensor is put where a state lies. */
+static bool state_put(Builder *b, PartVertex *v, const EinNode *n) {
+  PartRead r;
+  if (!read_begin(b, n, &r)) return false;
+  int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
+  for (uint32_t k = 0; k < r.rank; k++) label[k] = (int32_t)k;
+  r.label = label;
+  vec_push(b->arena, v->reads, r);
+  return true;
+}
+
+static bool state_add(Builder *b, const EinNode *n) {
+  PartVertex v = {.node = n, .n_label = n->rank, .n_out = n->rank, .times = times_of(n->region)};
+  Str *label = NEW_ARRAY(b->arena, Str, n->rank + 1);
+  const EinNode *init = n->region->states.at[n->index].init;
+  for (uint32_t k = 0; k < n->rank; k++)
+    if (init->kind == EIN_VERTEX && init->rank == init->sum->n_out) label[k] = init->label[k];
+  v.label = label;
+  if (!numbers(b, n, n->rank, n->dim, &v.extent)) return false;
+  v.most = mosts(b->arena, &v);
+  if (!state_put(b, &v, init)) return false;
+  b->vertex[n->id] = (int32_t)b->g->vertices.len;
+  vec_push(b->arena, b->g->vertices, v);
+  return true;
+}
+
+static bool region_add(Builder *b, const EinRegion *r);
+
+static bool repeat_add(Builder *b, const EinRegion *r) {
+  if (!region_add(b, r)) return false;
+  for (uint32_t i = 0; i < r->states.len; i++) {
+    const EinState *s = &r->states.at[i];
+    if (s->next != s->node && !state_put(b, &b->g->vertices.at[b->vertex[s->node->id]], s->next)) return false;
+  }
+  return true;
+}
+
+static bool region_add(Builder *b, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    bool ok = true;
+    if (!b->needed[n->id]) continue;
+    if (n->kind == EIN_VERTEX) ok = vertex_add(b, n);
+    else if (n->kind == EIN_STATE) ok = state_add(b, n);
+    else if (n->kind == EIN_REPEAT) ok = repeat_add(b, n->body);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+/* ---- what is needed ---------------------------------------------------------------------------------- */
+
+typedef VEC(const EinNode *) Todo;
+
+static void need(Builder *b, Todo *todo, const EinNode *n) {
+  if (!n || b->needed[n->id]) return;
+  b->needed[n->id] = true;
+  vec_push(b->arena, *todo, n);
+}
+
+/* A repeat is done whole. The default of an input is not looked at: a plan is for runs that are given their inputs. */
+static void need_operands(Builder *b, Todo *todo, const EinNode *n) {
+  for (uint32_t i = 0; n->kind == EIN_VERTEX && i < n->sum->n_slot; i++) need(b, todo, n->input[i]);
+  if (n->kind != EIN_REPEAT) {
+    need(b, todo, n->repeat);
+    return;
+  }
+  const EinRegion *r = n->body;
+  need(b, todo, r->bound);
+  need(b, todo, r->stop);
+  for (uint32_t i = 0; i < r->states.len; i++) {
+    need(b, todo, r->states.at[i].node);
+    need(b, todo, r->states.at[i].init);
+    need(b, todo, r->states.at[i].next);
+  }
+  for (uint32_t i = 0; i < r->stacks.len; i++) need(b, todo, r->stacks.at[i].node);
+}
+
+static void needs_find(Builder *b, const EinGraph *g) {
+  Todo todo = {0};
+  for (uint32_t i = 0; i < g->outputs.len; i++) need(b, &todo, g->outputs.at[i].node);
+  for (uint32_t i = 0; i < g->asserts.len; i++) need(b, &todo, g->asserts.at[i].node);
+  while (todo.len) need_operands(b, &todo, vec_pop(todo));
+}
+
+static void names_give(PartGraph *g) {
+  Map seen = map_new(g->arena);
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    Str name = g->vertices.at[i].node->name;
+    if (name) map_put(&seen, name, map_find(&seen, name) ? (void *)g : (void *)&g->vertices.at[i]);
+  }
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    PartVertex *v = &g->vertices.at[i];
+    bool alone = v->node->name && map_find(&seen, v->node->name) == v;
+    v->name = alone ? v->node->name->s : arena_printf(g->arena, "%%%u", v->node->id);
+  }
+}
+
+PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
+  Builder b = {.g = NEW(a, PartGraph), .arena = a, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
+  b.g->arena = a;
+  b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  for (uint32_t i = 0; i < g->n_nodes; i++) b.vertex[i] = -1;
+  needs_find(&b, g);
+  if (!region_add(&b, g->top)) return NULL;
+  names_give(b.g);
+  return b.g;
+}

@@ -1,0 +1,47 @@
+/* plan/plan.h - the Plan: what was decided, and nothing else: the sites, and for each tensor the labels that are cut.
+ *
+ * text: "plan 1", short enough to be typed:
+ *
+ *     plan 1
+ *     sites 16
+ *     vertex T h=4 s=4
+ *     vertex %7
+ *
+ * A tensor that stands there has the cuts that are said and no others; one that does not stand there is left to the planner.
+ * A pin, `T:h=4` on the command line, says some labels of a tensor and leaves its others to the planner too. */
+#ifndef EIN_PLAN_H
+#define EIN_PLAN_H
+
+#include "../base/diag.h"
+#include "partition.h"
+
+enum { PLAN_SITES = 2147483647 }; /* at most */
+
+typedef struct PlanCut { Str label; uint32_t count; Span span; } PlanCut;
+
+typedef struct PlanVertex {
+  Str name;                  /* as PartVertex has it */
+  bool pin;                  /* what is not said is free; else it is not cut */
+  VEC(PlanCut) cuts;
+  Span span;
+} PlanVertex;
+
+typedef struct Plan {
+  int64_t sites;
+  VEC(PlanVertex) vertices;
+} Plan;
+
+void plan_print(Buf *out, const Plan *p);
+/* NULL with complaints (E930, line and what was wanted). */
+Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d);
+/* Adds the pin in src, all of which is `NAME:LABEL=COUNT`, with commas before further cuts. */
+bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d);
+bool plan_equal(const Plan *a, const Plan *b, Buf *why);
+
+Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
+
+/* What is left for a planner to choose from, by vertex; NULL with complaints (E931): a name or label that is not there, more
+ * blocks than elements or sites. sites is what counts, whatever the plan says. */
+PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
+
+#endif

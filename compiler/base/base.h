@@ -77,6 +77,11 @@ typedef struct Map {
 Map map_new(Arena *a);
 void *map_find(const Map *m, const void *key);
 void map_put(Map *m, const void *key, void *val); /* adds or replaces */
+/* The same by content: a key is bytes, of which a copy is kept. A new entry has the value NULL. */
+typedef struct MemoEntry { struct MemoEntry *next; const void *key; size_t n; void *value; } MemoEntry;
+typedef struct Memo { Map by_hash; uint32_t len; } Memo;
+Memo memo_new(Arena *a);
+MemoEntry *memo_get(Memo *m, const void *key, size_t n);
 uint32_t hash_bytes(const void *p, size_t n, uint32_t seed);
 uint32_t hash_mix(uint32_t h, uint64_t x);
 

@@ -58,3 +58,21 @@ void map_put(Map *m, const void *key, void *val) {
   else
     index_add(m, m->len - 1);
 }
+
+/* ---- by content --------------------------------------------------------------------------------- */
+
+Memo memo_new(Arena *a) {
+  return (Memo){map_new(a), 0};
+}
+
+MemoEntry *memo_get(Memo *m, const void *key, size_t n) {
+  const void *hash = (const void *)((uintptr_t)hash_bytes(key, n, (uint32_t)n) * 2 + 1);
+  MemoEntry *first = map_find(&m->by_hash, hash);
+  for (MemoEntry *e = first; e; e = e->next)
+    if (e->n == n && memcmp(e->key, key, n) == 0) return e;
+  MemoEntry *e = NEW(m->by_hash.arena, MemoEntry);
+  *e = (MemoEntry){first, arena_copy(m->by_hash.arena, key, n), n, NULL};
+  map_put(&m->by_hash, hash, e);
+  m->len++;
+  return e;
+}

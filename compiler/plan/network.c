@@ -8,6 +8,9 @@ enum { TABLE_MOST = 1 << 25 }; /* entries of one table */
 Network *network_new(Arena *a) {
   Network *n = NEW(a, Network);
   n->arena = a;
+  n->classes = memo_new(a);
+  n->tables = memo_new(a);
+  n->done = memo_new(a);
   return n;
 }
 
@@ -26,24 +29,38 @@ void network_cost(Network *n, uint32_t x, const double *cost) {
   }
 }
 
-/* Classes are numbered anew, by first occurrence; classes without a value are left out. */
-void network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
-                   const uint32_t *class_y, const double *cost) {
-  BUG_UNLESS(x != y && classes_x && classes_y);
-  const Classes *a = classes_of(n, n->variables.at[x].n, class_x), *b = classes_of(n, n->variables.at[y].n, class_y);
-  double *at = NEW_ARRAY(n->arena, double, (size_t)a->n * b->n), low;
-  for (uint32_t i = 0; i < a->n; i++)
-    for (uint32_t j = 0; j < b->n; j++)
-      at[(size_t)i * b->n + j] = cost[(size_t)class_x[a->first[i]] * classes_y + class_y[b->first[j]]];
-  Factor f = {.n = 2, .side = NEW_ARRAY(n->arena, Side, 2), .table = table_of(n, (size_t)a->n * b->n, at, &low)};
-  f.side[0] = (Side){x, a, b->n};
-  f.side[1] = (Side){y, b, 1};
+static uint32_t cost2_add(Network *n, uint32_t x, const Classes *by_x, uint32_t y, const Classes *by_y, const Table *table, double low) {
+  Factor f = {.n = 2, .side = NEW_ARRAY(n->arena, Side, 2), .table = table};
+  BUG_UNLESS(x != y && by_x->values == n->variables.at[x].n && by_y->values == n->variables.at[y].n);
+  f.side[0] = (Side){x, by_x, by_y->n};
+  f.side[1] = (Side){y, by_y, 1};
   n->constant += low;
   vec_push(n->arena, n->low, low);
   vec_push(n->arena, n->variables.at[x].factors, n->factors.len);
   vec_push(n->arena, n->variables.at[y].factors, n->factors.len);
   vec_push(n->arena, n->factors, f);
   n->said = n->factors.len;
+  return n->said - 1;
+}
+
+void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y) {
+  const Factor *f = &n->factors.at[cost];
+  cost2_add(n, x, f->side[0].by, y, f->side[1].by, f->table, n->low.at[cost]);
+}
+
+/* Classes are numbered anew, by first occurrence; classes without a value are left out. */
+uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
+                   const uint32_t *class_y, const double *cost) {
+  Arena *work = arena_new();
+  BUG_UNLESS(classes_x && classes_y);
+  const Classes *a = classes_of(n, n->variables.at[x].n, class_x), *b = classes_of(n, n->variables.at[y].n, class_y);
+  double *at = NEW_ARRAY(work, double, (size_t)a->n * b->n), low;
+  for (uint32_t i = 0; i < a->n; i++)
+    for (uint32_t j = 0; j < b->n; j++)
+      at[(size_t)i * b->n + j] = cost[(size_t)class_x[a->first[i]] * classes_y + class_y[b->first[j]]];
+  const Table *table = table_of(n, (size_t)a->n * b->n, at, &low);
+  arena_free(work);
+  return cost2_add(n, x, a, y, b, table, low);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------- */

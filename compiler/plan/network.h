@@ -19,9 +19,11 @@ typedef struct Network Network;
 Network *network_new(Arena *a);
 uint32_t network_variable(Network *n, uint32_t values);                     /* at least 1; gives its number */
 void network_cost(Network *n, uint32_t x, const double *cost);              /* by value; costs of one variable add up */
-/* Of x != y: cost[class_x[value of x] * classes_y + class_y[value of y]]. */
-void network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
+/* Of x != y: cost[class_x[value of x] * classes_y + class_y[value of y]]. Gives its number. */
+uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
                    const uint32_t *class_y, const double *cost);
+/* The same cost once more, of other variables with as many values. */
+void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y);
 
 typedef struct NetworkAnswer {
   uint32_t *value;           /* by variable */

@@ -32,9 +32,6 @@ typedef struct Variable {
   double price;              /* additions of its elimination, about; negative: to be found */
 } Variable;
 
-/* What is kept by content: of one kind, by hash. */
-typedef struct Interned { Map by_hash; uint32_t n; } Interned;
-
 struct Network {
   Arena *arena;
   VEC(Variable) variables;
@@ -43,7 +40,7 @@ struct Network {
   VEC(double *) own_said;    /* by variable: costs as they were said */
   VEC(double) low;           /* by said factor: what was taken off its table, so that its least is 0 */
   double constant;           /* what was taken off all tables */
-  Interned classes, tables, done;
+  Memo classes, tables, done;
   double budget, work;
   bool loose;                /* some variable was eliminated in parts */
 };
@@ -52,11 +49,9 @@ struct Network {
 const Classes *classes_of(Network *n, uint32_t values, const uint32_t *of); /* any numbering */
 const Classes *classes_meet(Network *n, const Classes *a, const Classes *b); /* told apart by either */
 const Classes *classes_one(Network *n, uint32_t values);
-const Table *table_of(Network *n, size_t len, double *at, double *low);      /* takes off the least: *low */
+const Table *table_of(Network *n, size_t len, double *at, double *low);      /* takes off the least: *low; at is copied */
 
 typedef struct Done {        /* an elimination that was done */
-  uint32_t len;
-  const uint64_t *key;
   uint32_t n;                /* neighbours, in the order in which its factors have them */
   const Classes **by;
   const Table *table;

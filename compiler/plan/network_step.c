@@ -6,6 +6,7 @@ typedef struct Near { uint32_t variable; const Classes *by; } Near; /* a neighbo
 
 typedef struct Step {
   Network *n;
+  Arena *arena;              /* of what ends with the step */
   uint32_t x, len;
   const uint32_t *factor;
   const Classes *by;         /* of x */
@@ -35,7 +36,7 @@ static void sides_find(Step *s) {
   Network *n = s->n;
   uint32_t room = 0;
   for (uint32_t i = 0; i < s->len; i++) room += factor_at(s, i)->n;
-  s->near = NEW_ARRAY(n->arena, Near, room + 1);
+  s->near = NEW_ARRAY(s->arena, Near, room + 1);
   s->by = classes_one(n, n->variables.at[s->x].n);
   for (uint32_t i = 0; i < s->len; i++)
     for (uint32_t k = 0; k < factor_at(s, i)->n; k++) {
@@ -50,7 +51,7 @@ static void sides_find(Step *s) {
 /* Of values that nothing else tells apart only the cheapest can be the one. */
 static void own_find(Step *s, bool own) {
   const Variable *x = &s->n->variables.at[s->x];
-  s->own = NEW_ARRAY(s->n->arena, double, s->by->n);
+  s->own = NEW_ARRAY(s->arena, double, s->by->n);
   for (uint32_t c = 0; own && c < s->by->n; c++) s->own[c] = x->own[s->by->first[c]];
   for (uint32_t v = 0; own && v < x->n; v++)
     if (x->own[v] < s->own[s->by->of[v]]) s->own[s->by->of[v]] = x->own[v];
@@ -61,7 +62,7 @@ static void own_find(Step *s, bool own) {
 static uint64_t *key_find(Step *s, uint32_t *len, double *low) {
   uint32_t room = 4;
   for (uint32_t i = 0; i < s->len; i++) room += 2 + 2 * factor_at(s, i)->n;
-  uint64_t *key = NEW_ARRAY(s->n->arena, uint64_t, room), *k = key;
+  uint64_t *key = NEW_ARRAY(s->arena, uint64_t, room), *k = key;
   *k++ = s->by->id;
   *k++ = table_of(s->n, s->by->n, s->own, low)->id;
   *k++ = s->len;
@@ -81,7 +82,7 @@ static uint64_t *key_find(Step *s, uint32_t *len, double *low) {
 /* ---- the table ------------------------------------------------------------------------------------------- */
 
 static size_t *offsets(const Step *s, const Factor *f, uint32_t variable, const Classes *by) {
-  size_t *at = NEW_ARRAY(s->n->arena, size_t, by->n);
+  size_t *at = NEW_ARRAY(s->arena, size_t, by->n);
   for (uint32_t k = 0; k < f->n; k++) {
     const Side *side = &f->side[k];
     for (uint32_t c = 0; side->variable == variable && c < by->n; c++) at[c] += side->stride * side->by->of[by->first[c]];
@@ -90,7 +91,7 @@ static size_t *offsets(const Step *s, const Factor *f, uint32_t variable, const 
 }
 
 static void tables_ready(Step *s) {
-  Arena *a = s->n->arena;
+  Arena *a = s->arena;
   s->level = NEW_ARRAY(a, uint32_t, s->len + 1);
   s->offset = NEW_ARRAY(a, size_t **, s->len + 1);
   s->offset_x = NEW_ARRAY(a, size_t *, s->len + 1);
@@ -141,7 +142,7 @@ static void choose(Step *s, uint32_t level) {
 static void table_make(Step *s, Done *d) {
   size_t len = 1;
   for (uint32_t j = 0; j < s->n_near; j++) len *= s->near[j].by->n;
-  double *out = NEW_ARRAY(s->n->arena, double, len);
+  double *out = NEW_ARRAY(s->arena, double, len);
   s->out = out;
   tables_ready(s);
   level_add(s, 0, s->own);
@@ -166,7 +167,7 @@ static void factor_add(Network *n, uint32_t len, const Near *near, const Table *
 }
 
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own) {
-  Step s = {.n = n, .x = x, .len = len, .factor = factor};
+  Step s = {.n = n, .arena = arena_new(), .x = x, .len = len, .factor = factor};
   uint32_t key_len;
   double low;
   sides_find(&s);
@@ -181,6 +182,7 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
     Variable *y = &n->variables.at[s.near[0].variable];
     for (uint32_t v = 0; v < y->n; v++) y->own[v] += d->table->at[d->by[0]->of[v]];
   } else if (s.n_near) factor_add(n, s.n_near, s.near, d->table);
+  arena_free(s.arena);
 }
 
 /* ---- what it would take ---------------------------------------------------------------------------------------- */

@@ -202,14 +202,31 @@ static void vertex_apply(Pins *p, const PlanVertex *x) {
   p->who[i] = x;
 }
 
+/* Vertices with the same labels' counts to choose from share their vectors, which are many for many sites. */
+static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
+  const PartVertex *v = &p->g->vertices.at[vertex];
+  int64_t *key = NEW_ARRAY(p->arena, int64_t, 2 * v->n_label + 1);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    key[2 * l] = v->most[l] < p->sites ? v->most[l] : p->sites;
+    key[2 * l + 1] = p->count[vertex] ? p->count[vertex][l] : 0;
+  }
+  MemoEntry *e = memo_get(seen, key, 2 * v->n_label * sizeof *key);
+  if (!e->value) {
+    PartVectors x = part_viable(p->arena, v, p->sites, p->count[vertex]);
+    e->value = arena_copy(p->arena, &x, sizeof x);
+  }
+  return *(const PartVectors *)e->value;
+}
+
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, Diags *d) {
   uint32_t n = g->vertices.len, errors = d->errors;
   Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), d};
+  Memo seen = memo_new(a);
   PartVectors *all = NEW_ARRAY(a, PartVectors, n + 1);
   for (uint32_t k = 0; plan && k < plan->vertices.len; k++) vertex_apply(&p, &plan->vertices.at[k]);
   if (d->errors > errors) return NULL;
   for (uint32_t i = 0; i < n; i++) {
-    all[i] = part_viable(a, &g->vertices.at[i], sites, p.count[i]);
+    all[i] = vectors_of(&p, &seen, i);
     if (!all[i].n)
       diag_add(d, D_E931, p.who[i]->span, "%s is cut into more blocks than there are sites, %lld", g->vertices.at[i].name, (long long)sites);
   }

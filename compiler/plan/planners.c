@@ -46,24 +46,65 @@ static Cuts cuts_of(Arena *a, const PartVectors *v, uint32_t rank, const int32_t
   return c;
 }
 
-static void read_add(Arena *a, Network *n, const PartVectors *vectors, const PartRead *r, uint32_t reader, const uint32_t *variable) {
+/* What a read costs hangs on this alone: the same vectors of reader and maker, the same dimensions. */
+typedef struct ReadKey {
+  const uint32_t *reader, *maker;
+  double times;
+  uint64_t rank;
+  struct { int64_t extent, label, made; } dimension[GRAPH_RANK];
+} ReadKey;
+
+typedef struct Builder {
+  Arena *arena;
+  Network *n;
+  const PartVectors *vectors;
+  uint32_t *variable;        /* by vertex */
+  Memo reads;                /* of a ReadKey: 1 + its cost's number */
+} Builder;
+
+static MemoEntry *read_find(Builder *b, const PartRead *r, uint32_t reader) {
+  ReadKey *k = NEW(b->arena, ReadKey);
+  *k = (ReadKey){b->vectors[reader].at, b->vectors[r->from].at, r->times, r->rank, {{0, 0, 0}}};
+  for (uint32_t i = 0; i < r->rank; i++) {
+    k->dimension[i].extent = r->extent[i];
+    k->dimension[i].label = r->label[i];
+    k->dimension[i].made = r->made[i];
+  }
+  return memo_get(&b->reads, k, offsetof(ReadKey, dimension) + r->rank * sizeof k->dimension[0]);
+}
+
+static uint32_t cost_add(const Builder *b, const PartRead *r, uint32_t reader) {
   uint32_t maker = (uint32_t)r->from;
-  Cuts x = cuts_of(a, &vectors[reader], r->rank, r->label), y = cuts_of(a, &vectors[maker], r->rank, r->made);
+  Arena *a = arena_new();
+  Cuts x = cuts_of(a, &b->vectors[reader], r->rank, r->label), y = cuts_of(a, &b->vectors[maker], r->rank, r->made);
   double *cost = NEW_ARRAY(a, double, (size_t)x.n * y.n);
   for (uint32_t i = 0; i < x.n; i++)
     for (uint32_t j = 0; j < y.n; j++) cost[(size_t)i * y.n + j] = r->times * part_repartition(r, x.example[i], y.example[j]);
-  network_cost2(n, variable[reader], x.n, x.of, variable[maker], y.n, y.of, cost);
+  uint32_t number = network_cost2(b->n, b->variable[reader], x.n, x.of, b->variable[maker], y.n, y.of, cost);
+  arena_free(a);
+  return number;
 }
 
-static uint32_t vertex_add(Arena *a, Network *n, const PartVertex *v, const PartVectors *vectors) {
-  uint32_t x = network_variable(n, vectors->n);
-  double *cost = NEW_ARRAY(a, double, vectors->n);
+static void read_add(Builder *b, const PartRead *r, uint32_t reader) {
+  MemoEntry *e = read_find(b, r, reader);
+  if (e->value) network_cost2_like(b->n, (uint32_t)((uintptr_t)e->value - 1), b->variable[reader], b->variable[r->from]);
+  else e->value = (void *)((uintptr_t)cost_add(b, r, reader) + 1);
+}
+
+static void vertex_add(Builder *b, const PartGraph *g, uint32_t vertex) {
+  const PartVertex *v = &g->vertices.at[vertex];
+  const PartVectors *vectors = &b->vectors[vertex];
+  double *cost = NEW_ARRAY(b->arena, double, vectors->n);
+  b->variable[vertex] = network_variable(b->n, vectors->n);
   for (uint32_t i = 0; i < vectors->n; i++) {
     const uint32_t *d = vectors->at + (size_t)i * vectors->n_label;
     cost[i] = v->times * (part_join(v, d) + part_aggregate(v, d));
   }
-  network_cost(n, x, cost);
-  return x;
+  network_cost(b->n, b->variable[vertex], cost);
+}
+
+static Builder builder_new(Arena *work, const PartGraph *g, const PartVectors *vectors) {
+  return (Builder){work, network_new(work), vectors, NEW_ARRAY(work, uint32_t, g->vertices.len + 1), memo_new(work)};
 }
 
 static void choice_end(const PartGraph *g, PartChoice *out) {
@@ -72,15 +113,15 @@ static void choice_end(const PartGraph *g, PartChoice *out) {
 
 void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double budget, PartChoice *out) {
   Arena *work = arena_new();
-  Network *n = network_new(work);
-  uint32_t len = g->vertices.len, *variable = NEW_ARRAY(work, uint32_t, len + 1);
-  for (uint32_t i = 0; i < len; i++) variable[i] = vertex_add(work, n, &g->vertices.at[i], &vectors[i]);
+  Builder b = builder_new(work, g, vectors);
+  uint32_t len = g->vertices.len;
+  for (uint32_t i = 0; i < len; i++) vertex_add(&b, g, i);
   for (uint32_t i = 0; i < len; i++)
     for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++) {
       const PartRead *r = &g->vertices.at[i].reads.at[k];
-      if (r->from >= 0) read_add(work, n, vectors, r, i, variable);
+      if (r->from >= 0) read_add(&b, r, i);
     }
-  NetworkAnswer x = network_solve(n, budget);
+  NetworkAnswer x = network_solve(b.n, budget);
   *out = (PartChoice){.d = NEW_ARRAY(a, const uint32_t *, len + 1), .bound = x.bound};
   for (uint32_t i = 0; i < len; i++) out->d[i] = vectors[i].at + (size_t)x.value[i] * vectors[i].n_label;
   choice_end(g, out);
@@ -116,20 +157,19 @@ static uint32_t path_end(Paths *p) {
 
 static void path_plan(Paths *p, uint32_t end) {
   Arena *a = arena_new();
-  Network *n = network_new(a);
-  uint32_t *variable = NEW_ARRAY(a, uint32_t, p->g->vertices.len);
+  Builder b = builder_new(a, p->g, p->vectors);
   for (uint32_t i = end;; i = p->before[i]) {
-    variable[i] = vertex_add(a, n, &p->g->vertices.at[i], &p->vectors[i]);
+    vertex_add(&b, p->g, i);
     if (p->before[i] == i) break;
   }
   for (uint32_t i = end; p->before[i] != i; i = p->before[i])
     for (uint32_t k = 0; k < p->g->vertices.at[i].reads.len; k++) {
       const PartRead *r = &p->g->vertices.at[i].reads.at[k];
-      if (r->from == (int32_t)p->before[i]) read_add(a, n, p->vectors, r, i, variable);
+      if (r->from == (int32_t)p->before[i]) read_add(&b, r, i);
     }
-  NetworkAnswer x = network_solve(n, 1e18);
+  NetworkAnswer x = network_solve(b.n, 1e18);
   for (uint32_t i = end;; i = p->before[i]) {
-    p->out->d[i] = p->vectors[i].at + (size_t)x.value[variable[i]] * p->vectors[i].n_label;
+    p->out->d[i] = p->vectors[i].at + (size_t)x.value[b.variable[i]] * p->vectors[i].n_label;
     if (p->before[i] == i) break;
   }
   arena_free(a);

@@ -149,7 +149,7 @@ static void against_print(const Sites *p, Buf *b) {
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
     buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
-    if (!r->able) buf_printf(b, "-: %s\n", r->why);
+    if (!r->able) buf_printf(b, "not here: %s\n", r->why);
     else if (p->choice.cost.all > 0)
       buf_printf(b, "%s, %.2f times as much\n", elements(b->arena, r->choice.cost.all), r->choice.cost.all / p->choice.cost.all);
     else buf_printf(b, "%s\n", elements(b->arena, r->choice.cost.all));
@@ -348,8 +348,24 @@ static void sites_json(const Sites *p, Buf *out) {
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
-static void sites_plan(const Sites *p, Buf *b) {
-  plan_print(b, plan_of(p->s->arena, p->s->strings, p->g, p->sites, p->choice.d));
+/* Under --roundtrip: the plan's text reads back, and leaves this choice alone. */
+static void reread(const Sites *p, const Plan *plan, const Buf *text) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  Diags *d = diags_new(s->arena);
+  Plan *again = plan_read(s->arena, s->strings, source_new(s->arena, "the plan", text->s, text->len), d);
+  PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, d) : NULL;
+  if (!left) diags_text(d, &why, false);
+  bool same = left && plan_equal(plan, again, &why);
+  for (uint32_t i = 0; same && i < p->g->vertices.len; i++)
+    same = left[i].n == 1 && memcmp(left[i].at, p->choice.d[i], left[i].n_label * sizeof *left[i].at) == 0;
+  if (!same) bug("the plan's text does not read back: %s\n%s", why.s, text->s);
+}
+
+static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
+  const Plan *plan = plan_of(p->s->arena, p->s->strings, p->g, p->sites, p->choice.d);
+  plan_print(b, plan);
+  if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
 
 static bool ends_in(const char *s, const char *ending) {
@@ -373,9 +389,10 @@ Leave plan_sites(Session *s, Args *a) {
   if (!p.vectors) return session_report(s);
   l = plans_find(&p);
   if (l) return l;
-  Buf out = buf_new(s->arena);
+  Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
+  plan_text_make(&p, a, &cuts);
   if (format && strcmp(format, "json") == 0) sites_json(&p, &out);
-  else if (!format && to && ends_in(to, ".plan")) sites_plan(&p, &out);
+  else if (!format && to && ends_in(to, ".plan")) out = cuts;
   else sites_text(&p, &out);
   return file_write(s, to ? to : "-", out.s, out.len);
 }

@@ -3,7 +3,7 @@
 
 #include "network_inside.h"
 
-enum { TABLE_MOST = 1 << 25 }; /* entries of one table */
+static const double table_most = 1 << 25; /* entries of one table */
 
 Network *network_new(Arena *a) {
   Network *n = NEW(a, Network);
@@ -126,7 +126,7 @@ static void eliminate_in_parts(Network *n, uint32_t x, double most) {
 
 static void eliminate(Network *n, uint32_t x) {
   Variable *v = &n->variables.at[x];
-  double left = n->budget - n->work, most = left / 4 < TABLE_MOST ? left / 4 : TABLE_MOST;
+  double left = n->budget - n->work, most = left / 4 < table_most ? left / 4 : table_most;
   for (uint32_t i = 0; i < v->factors.len; i++)
     if (!n->factors.at[v->factors.at[i]].gone) vec_push(n->arena, v->last, v->factors.at[i]);
   v->gone = true;

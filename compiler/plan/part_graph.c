@@ -244,16 +244,19 @@ static void needs_find(Builder *b, const EinGraph *g) {
   while (todo.len) need_operands(b, &todo, vec_pop(todo));
 }
 
+/* A name that several have is the state's, if there is one such: its first and next values are called so too. */
 static void names_give(PartGraph *g) {
-  Map seen = map_new(g->arena);
+  Map states = map_new(g->arena), others = map_new(g->arena);
   for (uint32_t i = 0; i < g->vertices.len; i++) {
-    Str name = g->vertices.at[i].node->name;
-    if (name) map_put(&seen, name, map_find(&seen, name) ? (void *)g : (void *)&g->vertices.at[i]);
+    PartVertex *v = &g->vertices.at[i];
+    Map *same = v->node->kind == EIN_STATE ? &states : &others;
+    if (v->node->name) map_put(same, v->node->name, map_find(same, v->node->name) ? (void *)g : v);
   }
   for (uint32_t i = 0; i < g->vertices.len; i++) {
     PartVertex *v = &g->vertices.at[i];
-    bool alone = v->node->name && map_find(&seen, v->node->name) == v;
-    v->name = alone ? v->node->name->s : arena_printf(g->arena, "%%%u", v->node->id);
+    const void *owner = v->node->name ? map_find(&states, v->node->name) : NULL;
+    if (!owner && v->node->name) owner = map_find(&others, v->node->name);
+    v->name = owner == v ? v->node->name->s : arena_printf(g->arena, "%%%u", v->node->id);
   }
 }
 

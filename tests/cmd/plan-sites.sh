@@ -1,0 +1,114 @@
+#!/bin/sh
+# ein plan for many sites: another program works out the same costs for every sample and number of sites; plans are written and
+# taken back; and what is refused.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+BY=--costs=eindecomp
+
+mkdir json
+for file in "$root"/samples/*.ein "$root"/tests/plan/sites_*.ein; do
+  name=$(basename "$file" .ein)
+  sizes=
+  [ "$name" = 13_symbolic_sizes ] && sizes="-D N=24"
+  for p in 1 2 3 5 8 12 16; do
+    want 0 "$EIN" plan "$file" -n $p $BY --format=json --roundtrip --against=all $sizes -o "json/$name.$p"
+  done
+done
+if command -v python3 >/dev/null; then
+  want 0 python3 "$root/tests/plan/costs.py" json/*
+  sed 's/"all": /"all": 9/' "json/02_attention.16" >changed
+  want 1 python3 "$root/tests/plan/costs.py" changed
+fi
+
+cat >x.ein <<'!'
+dim N = 8
+input A[i:N, j:N] : f32
+param W[j:N, k:N] : f32
+Z[i,k] = sum[j] A[i,j] * W[j,k]
+output Y[(i k)] = exp(Z[i,k])
+!
+
+# A plan is written, is short, and leaves nothing to choose.
+want 0 "$EIN" plan x.ein -n 8 $BY -o x.plan
+want 0 cat x.plan
+shows "plan 1
+sites 8"
+want 0 "$EIN" plan x.ein -n 8 $BY --planner=sqrt
+cp out sqrt
+want 0 "$EIN" plan x.ein -n 8 $BY --planner=sqrt -o sqrt.plan
+want 0 "$EIN" plan x.ein $BY --plan=sqrt.plan --planner=data
+grep Z out >a
+grep Z sqrt >b
+cmp -s a b || wrong "what a plan says holds for any planner"
+want 0 "$EIN" plan x.ein -n 8 $BY --pin Z:j=4
+shows "j=4"
+want 0 "$EIN" plan x.ein -n 6 $BY --pin Z:j=3,i=1,k=2
+shows "j=3"
+want 0 "$EIN" plan x.ein -n 1000000 $BY
+shows "512"
+want 0 "$EIN" plan x.ein -n 2147483647 $BY
+
+# With next to no work allowed there is a bound, and it is said.
+want 0 "$EIN" plan "$root/tests/plan/sites_layer.ein" -n 4096 $BY --plan-budget 1e5
+shows "no plan moves less than"
+
+# What is refused.
+want 2 "$EIN" plan x.ein -n 0 $BY
+says "-n 0: wanted is a number of sites, from 1 to 2147483647"
+want 2 "$EIN" plan x.ein -n -4 $BY
+want 2 "$EIN" plan x.ein -n 2147483648 $BY
+want 2 "$EIN" plan x.ein -n four $BY
+want 2 "$EIN" plan x.ein -n 4
+says "--costs=eindecomp"
+want 2 "$EIN" plan x.ein -n 4 --costs=bytes
+want 2 "$EIN" plan x.ein -n 4 $BY --planner=best
+want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron
+says "there is no planner magatron; did you mean megatron?"
+want 2 "$EIN" plan x.ein -n 4 $BY --plan-budget none
+want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 4 $BY --planner=eindecomp-tree
+says "is read more than once, and eindecomp-tree is for forests"
+want 2 "$EIN" plan "$root/samples/13_symbolic_sizes.ein" -n 4 $BY
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Q:i=2
+says "no tensor that is computed is called Q"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin W:j=2
+says "inputs and params have no cuts of their own"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:h=2
+says "Z has no label h"
+says "its labels are i, k, j"
+want 1 "$EIN" plan x.ein -n 16 $BY --pin Z:i=9
+says "i of Z cannot be cut into 9 blocks"
+says "its extent is 8"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Y:k=2
+says "it stands inside of a group, whose first label alone is cut"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:i=4,k=2
+says "Z is cut into more blocks than there are sites, 4"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:i=0
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:i
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:i=2,i=2
+says "label i has its count already"
+want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:i=2 --pin Z:i=4
+says "i of Z is to be cut into 2 blocks already"
+want 4 "$EIN" plan x.ein -n 4 $BY --plan=none.plan
+want 1 "$EIN" plan x.ein -n 4 $BY --plan=x.ein
+says "this is no plan: its first line is \`plan 1\`"
+want 2 "$EIN" plan x.ein -n 4 $BY --plan=x.plan
+says "is a plan for 8 sites, and -n says 4"
+
+refused() { # TEXT SAYS...: a plan file
+  printf '%b' "$1" >bad.plan
+  shift
+  want 1 "$EIN" plan x.ein $BY --plan=bad.plan
+  for text in "$@"; do says "$text"; done
+}
+refused 'plan 2\nsites 4\n' 'bad.plan:1'
+refused 'plan 1\n' 'bad.plan:2' 'wanted `sites` here'
+refused 'plan 1\nsites 0\n' 'bad.plan:2'
+refused 'plan 1\nsites 4 5\n' 'bad.plan:2' 'the end of the line'
+refused 'plan 1\nsites 4\n# a remark\nedge Z i=2\n' 'bad.plan:4' 'wanted is `vertex` or `pin`'
+refused 'plan 1\nsites 4\nvertex Z i=2\nvertex Z k=2\n' 'bad.plan:4' 'Z stands here twice'
+refused 'plan 1\nsites 4\nvertex Z i=2 k\n' 'bad.plan:3'
+refused 'plan 1\nsites 4\nvertex Z i=-2\n' 'bad.plan:3'
+refused 'plan 1\nsites 4\nvertex Z i=2 k=4\n' 'bad.plan:3' 'more blocks than there are sites'
+refused 'plan 1\nsites 4\nvertex %99 i=2\n' 'bad.plan:3' 'no tensor that is computed is called %99'
+finish

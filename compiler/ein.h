@@ -16,7 +16,7 @@
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
  *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
  *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
- *     plan/     what a plan is made for: a machine
+ *     plan/     how a graph can be cut for many sites, and what that moves; planners; the Plan; machines
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   one file a command, the table of options, reports; runs the C compiler, keeps its results
  *     ../codegen/   Loop: how kernels run; the schedule that decides it; C, its header and manifest
@@ -40,6 +40,8 @@
 #include "graph/eval.h"
 #include "graph/passes.h"
 #include "plan/machine.h"
+#include "plan/plan.h"
+#include "plan/planners.h"
 #include "task/task.h"
 #include "task/from_graph.h"
 #include "../codegen/loop.h"
@@ -76,7 +78,18 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how);
 EvalStatus graph_eval(Eval *e, const char **error, Place *place);
 bool ast_eval(AstEval *e, const char **why, Span *where);
 
-/* ---- 5. EinGraph -> TaskGraph ------------------------------------------------------------------
+/* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
+ * For many sites: into how many blocks each label is cut. By the EinDecomp paper's cost; nothing is run by it yet.
+ * text: "plan 1", which a person can type. */
+PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
+PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
+bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
+Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
+void plan_print(Buf *out, const Plan *p);
+Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool plan_equal(const Plan *a, const Plan *b, Buf *why);
+
+/* ---- 6. EinGraph -> TaskGraph ------------------------------------------------------------------
  * What is done, in which order, in which memory: kernels of stages, repeats, buffers with their lives. text: "taskgraph 1". */
 TaskGraph *task_from_graph(Arena *a, EinGraph *g);
 void task_print(Buf *out, const TaskGraph *t);
@@ -84,7 +97,7 @@ TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
 bool task_check(const TaskGraph *t, Buf *out);
 
-/* ---- 6. TaskGraph -> Loop ----------------------------------------------------------------------
+/* ---- 7. TaskGraph -> Loop ----------------------------------------------------------------------
  * How each kernel runs: loops, tiles, lanes, threads. All that is decided about speed stands in the text: "loop 1". */
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 void loop_print(Buf *out, const LoopProgram *p);
@@ -92,7 +105,7 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 bool loop_check(const LoopProgram *p, Buf *out);
 
-/* ---- 7. Loop -> C ------------------------------------------------------------------------------
+/* ---- 8. Loop -> C ------------------------------------------------------------------------------
  * Printers, which decide nothing. What they write stands on runtime/ein_run.h; docs/library.md is what its callers read. */
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);

@@ -1,0 +1,112 @@
+/* tests/plan/test_place.c - placements: what moves between them, against counting every element at every site; and the formulas. */
+#include <math.h>
+
+#include "plan/place.h"
+#include "tap.h"
+
+static uint64_t state = 7;
+
+static uint32_t below(uint32_t n) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(state >> 33) % n;
+}
+
+static Placement random_placement(const Mesh *m, uint32_t rank) {
+  Placement p = {{0}};
+  for (uint32_t a = 0; a < m->n; a++) p.on[a] = (int8_t)((int)below(rank + 1) - 1);
+  return p;
+}
+
+/* Whether the site holds the element, by the definition of blocks. */
+static bool holds(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, const int64_t *index) {
+  for (uint32_t d = 0; d < rank; d++) {
+    int64_t k = 0, n = 1;
+    for (uint32_t a = 0; a < m->n; a++)
+      if (p->on[a] == (int8_t)d) k = k * m->size[a] + at[a], n *= m->size[a];
+    if (index[d] < k * extent[d] / n || index[d] >= (k + 1) * extent[d] / n) return false;
+  }
+  return true;
+}
+
+static double count_moved(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+  double moved = 0;
+  int64_t all = 1, index[4];
+  for (uint32_t d = 0; d < rank; d++) all *= extent[d];
+  for (int64_t s = 0; s < mesh_sites(m); s++) {
+    uint32_t at[MESH_AXES];
+    mesh_place(m, s, at);
+    for (int64_t e = 0; e < all; e++) {
+      int64_t left = e;
+      for (uint32_t d = rank; d-- > 0; left /= extent[d]) index[d] = left % extent[d];
+      moved += holds(m, to, rank, extent, at, index) && !holds(m, from, rank, extent, at, index);
+    }
+  }
+  return moved;
+}
+
+static void moves(void) {
+  uint32_t same = 0, even = 0, rounds = 3000, evens = 0;
+  for (uint32_t i = 0; i < rounds; i++) {
+    bool binary = below(2);
+    Mesh m = {.n = below(4)};
+    uint32_t rank = below(4);
+    int64_t extent[4];
+    for (uint32_t a = 0; a < m.n; a++) m.size[a] = binary ? 1u << below(3) : 1 + below(4);
+    for (uint32_t d = 0; d < rank; d++) extent[d] = binary ? 64 : below(8);
+    if (binary && rank > 2) rank = 2;
+    Placement from = random_placement(&m, rank), to = random_placement(&m, rank);
+    double want = binary ? place_move(&m, rank, extent, &from, &to) : count_moved(&m, rank, extent, &from, &to);
+    same += place_move(&m, rank, extent, &from, &to) == want;
+    evens += binary;
+    even += binary && fabs(place_move_even(&m, rank, extent, &from, &to) - want) < 1e-6;
+  }
+  OK_INT(same, rounds, "what moves is what elements say");
+  OK_INT(even, evens, "and the formula's, where blocks are equal");
+}
+
+static Mesh mesh(uint32_t n, const uint32_t *size) {
+  Mesh m = {.n = n};
+  for (uint32_t a = 0; a < n; a++) m.size[a] = size[a];
+  return m;
+}
+
+static Placement placed(uint32_t n, const int *on) {
+  Placement p = {{0}};
+  for (uint32_t a = 0; a < n; a++) p.on[a] = (int8_t)on[a];
+  return p;
+}
+
+/* A product on a grid of 2 by 3 by 5: each operand is stored once, and gathered along the axis that it has not. */
+static void product(void) {
+  Mesh m = mesh(3, (uint32_t[]){2, 3, 5});
+  int64_t extent[] = {60, 60};
+  Placement stored = placed(3, (int[]){0, 0, 1}), wanted = placed(3, (int[]){0, PLACE_ALL, 1}), parts = placed(3, (int[]){0, 1, PLACE_PART}),
+            scattered = placed(3, (int[]){0, 1, 1}), everywhere = placed(3, (int[]){0, 1, PLACE_ALL});
+  OK_INT((int64_t)place_move(&m, 2, extent, &stored, &wanted), 3600 * 2, "two more copies of A");
+  OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &scattered), 3600 * 4, "reduced and scattered");
+  OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &everywhere), 3600 * 8, "reduced for all");
+  OK_INT((int64_t)place_move(&m, 2, extent, &everywhere, &scattered), 0, "what is there need not move");
+}
+
+static void meshes(void) {
+  Arena *a = arena_new();
+  Buf b = buf_new(a);
+  Mesh m = mesh_of_primes(60);
+  OK(m.n == 4 && m.size[0] == 5 && m.size[1] == 3 && m.size[2] == 2 && m.size[3] == 2, "60 sites");
+  OK_INT(mesh_of_primes(1).n, 0, "one site");
+  OK_INT(mesh_of_primes(2147483647).n, 1, "a prime");
+  OK_INT(mesh_sites(&m), 60, "sites of a mesh");
+  Placement p = placed(4, (int[]){1, PLACE_ALL, PLACE_PART, 1});
+  placement_print(&b, &m, &p);
+  OK_STR(b.s, "1 * + 1", "a placement");
+  OK_INT(placement_count(&m, &p, 1), 10, "blocks");
+  OK_INT(placement_copies(&m, &p), 3, "copies");
+  arena_free(a);
+}
+
+int main(void) {
+  moves();
+  product();
+  meshes();
+  return DONE();
+}

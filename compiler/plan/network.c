@@ -3,6 +3,8 @@
 
 #include "network_inside.h"
 
+#define QUICK 3e7              /* additions that are tried before bounds are looked for */
+
 static const double table_most = 1 << 25; /* entries of one table */
 
 Network *network_new(Arena *a) {
@@ -134,8 +136,7 @@ static void eliminate(Network *n, uint32_t x) {
   else eliminate_in_parts(n, x, most);
 }
 
-/* One variable after the other gets its best value beside the others', until none has a better one. */
-static void improve(const Network *n, uint32_t *value) {
+void network_improve(const Network *n, uint32_t *value) {
   Arena *a = arena_new();
   bool any = true;
   for (uint32_t round = 0; any && round < 100; round++) {
@@ -156,7 +157,7 @@ static void improve(const Network *n, uint32_t *value) {
   arena_free(a);
 }
 
-NetworkAnswer network_solve(Network *n, double budget) {
+static NetworkAnswer eliminate_all(Network *n, double budget) {
   uint32_t len = n->variables.len, *order = NEW_ARRAY(n->arena, uint32_t, len + 1);
   NetworkAnswer r = {.value = NEW_ARRAY(n->arena, uint32_t, len + 1)};
   n->budget = budget;
@@ -165,9 +166,69 @@ NetworkAnswer network_solve(Network *n, double budget) {
     const Variable *v = &n->variables.at[order[i]];
     value_best(n, order[i], v->own, v->last.len, v->last.at, r.value);
   }
-  if (n->loose) improve(n, r.value);
+  if (n->loose) network_improve(n, r.value);
   r.sum = network_sum(n, r.value);
   r.bound = n->loose && n->constant < r.sum ? n->constant : r.sum;
-  r.work = n->work;
+  return r;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+/* The same network with fewer values; to: by variable, the old numbers of those that are left. */
+static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **to) {
+  Network *m = network_new(a);
+  for (uint32_t x = 0; x < n->variables.len; x++) {
+    uint32_t k = 0;
+    to[x] = NEW_ARRAY(a, uint32_t, n->variables.at[x].n);
+    for (uint32_t v = 0; v < n->variables.at[x].n; v++)
+      if (left[x][v]) to[x][k++] = v;
+    double *own = NEW_ARRAY(a, double, k);
+    for (uint32_t v = 0; v < k; v++) own[v] = n->own_said.at[x][to[x][v]];
+    network_cost(m, network_variable(m, k), own);
+  }
+  for (uint32_t i = 0; i < n->said; i++) {
+    const Factor *f = &n->factors.at[i];
+    uint32_t *of[2];
+    for (uint32_t k = 0; k < 2; k++) {
+      uint32_t x = f->side[k].variable;
+      of[k] = NEW_ARRAY(a, uint32_t, m->variables.at[x].n);
+      for (uint32_t v = 0; v < m->variables.at[x].n; v++) of[k][v] = f->side[k].by->of[to[x][v]];
+    }
+    network_cost2(m, f->side[0].variable, f->side[0].by->n, of[0], f->side[1].variable, f->side[1].by->n, of[1], f->table->at);
+    m->constant += n->low.at[i]; /* which its table has not any more */
+    vec_last(m->low) += n->low.at[i];
+  }
+  return m;
+}
+
+/* First with little work, as it is. Where that is no proof: with the values that are left when bounds were tightened. */
+NetworkAnswer network_solve(Network *n, double budget) {
+  uint32_t len = n->variables.len, **to = NEW_ARRAY(n->arena, uint32_t *, len + 1);
+  bool **left = NEW_ARRAY(n->arena, bool *, len + 1);
+  Arena *work = arena_new();
+  for (uint32_t x = 0; x < len; x++) {
+    left[x] = NEW_ARRAY(n->arena, bool, n->variables.at[x].n);
+    for (uint32_t v = 0; v < n->variables.at[x].n; v++) left[x][v] = true;
+  }
+  Network *m = with_values(work, n, left, to);
+  NetworkAnswer r = eliminate_all(m, budget < QUICK ? budget : QUICK);
+  r.value = arena_copy(n->arena, r.value, (len + 1) * sizeof *r.value);
+  double done = m->work;
+  if (r.bound < r.sum && done < budget) {
+    double bound = network_tighten(n, budget / 2, r.value, left);
+    m = with_values(work, n, left, to);
+    NetworkAnswer again = eliminate_all(m, budget - n->work - done);
+    done += m->work;
+    for (uint32_t x = 0; x < len; x++) again.value[x] = to[x][again.value[x]];
+    r.sum = network_sum(n, r.value);
+    if (again.sum < r.sum) {
+      r.sum = again.sum;
+      for (uint32_t x = 0; x < len; x++) r.value[x] = again.value[x];
+    }
+    r.bound = again.bound < r.sum ? again.bound : r.sum;
+    r.bound = bound > r.bound ? (bound < r.sum ? bound : r.sum) : r.bound;
+  }
+  arena_free(work);
+  r.work = n->work + done;
   return r;
 }

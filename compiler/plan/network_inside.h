@@ -64,4 +64,12 @@ double step_price(const Network *n, uint32_t x);
 /* Takes x out, with the factors given; own costs count if `own`. What it makes is added. */
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);
 
+/* ---- network_tighten.c: of a network from which nothing was taken out ---------------------------------- */
+/* Values that may be in a choice better than `value`, which is improved: left[x][v]. Gives a bound from below of all sums. */
+double network_tighten(Network *n, double budget, uint32_t *value, bool **left);
+
+/* ---- network.c ------------------------------------------------------------------------------------------ */
+/* One variable after the other gets its best value beside the others', until none has a better one. */
+void network_improve(const Network *n, uint32_t *value);
+
 #endif

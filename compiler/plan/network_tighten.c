@@ -1,0 +1,183 @@
+/* plan/network_tighten.c - values that no best choice has, found without tables of more than two variables.
+ *
+ * A cost of two variables can be shared out: what all entries of a row have belongs to the row's value. So costs go from the pairs
+ * to the variables, and on to other pairs, one variable after the other, there and back, and nothing gets less than 0. The sum of
+ * any choice stays as it is; what is taken off because all values of a variable have it is a bound, and rises. (This is block
+ * ascent on the dual of the linear relaxation.) A value that then costs more than what lies between the bound and the sum of a
+ * choice that was found is in no better choice. */
+#include <math.h>
+
+#include "network_inside.h"
+
+enum { PASSES = 60 };
+
+typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
+
+typedef struct Tighten {
+  Network *n;
+  Arena *arena;
+  Share *share;              /* by factor */
+  double **own;              /* by variable, by value: its costs less what was taken off; infinite: in no better choice */
+  double *sum;               /* of the variable at hand, by value: with what its factors have given */
+  double *low;               /* of one of its factors, by class */
+  double taken;              /* the bound, but for the network's constant */
+  uint32_t *value;           /* the best choice so far, and */
+  double above;              /*   its sum, but for the constant */
+  uint32_t *choice;          /* that of this pass */
+} Tighten;
+
+static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
+  const Factor *f = &t->n->factors.at[t->n->variables.at[x].factors.at[i]];
+  *side = f->side[1].variable == x;
+  return f;
+}
+
+static Share *share_of(const Tighten *t, uint32_t x, uint32_t i) {
+  return &t->share[t->n->variables.at[x].factors.at[i]];
+}
+
+/* ---- one variable ----------------------------------------------------------------------------------- */
+
+/* For each class of side 0, the least entry less what side 1 has got. */
+static void pull_rows(const Factor *f, const double *other, double *out) {
+  const double *c = f->table->at;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += f->side[1].by->n) {
+    double least = INFINITY;
+    for (uint32_t j = 0; j < f->side[1].by->n; j++) least = c[j] - other[j] < least ? c[j] - other[j] : least;
+    out[i] = least;
+  }
+}
+
+static void pull_columns(const Factor *f, const double *other, double *out) {
+  const double *c = f->table->at;
+  for (uint32_t j = 0; j < f->side[1].by->n; j++) out[j] = INFINITY;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += f->side[1].by->n)
+    for (uint32_t j = 0; j < f->side[1].by->n; j++) out[j] = c[j] - other[i] < out[j] ? c[j] - other[i] : out[j];
+}
+
+/* All that its factors can give comes to the variable, and the least of what its values have then is taken off. */
+static void gather(Tighten *t, uint32_t x) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  uint32_t side;
+  for (uint32_t j = 0; j < v->n; j++) t->sum[j] = t->own[x][j];
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    Share *s = share_of(t, x, i);
+    if (side) pull_columns(f, s->to[0], s->to[1]);
+    else pull_rows(f, s->to[1], s->to[0]);
+    t->n->work += (double)f->table->n;
+    for (uint32_t j = 0; j < v->n; j++) t->sum[j] += s->to[side][f->side[side].by->of[j]];
+  }
+  for (uint32_t j = 0; j < v->n; j++) least = t->sum[j] < least ? t->sum[j] : least;
+  for (uint32_t j = 0; j < v->n; j++) t->own[x][j] -= least, t->sum[j] -= least;
+  t->taken += least;
+}
+
+static void drop(Tighten *t, uint32_t x) {
+  double most = t->above - t->taken + 1e-9 * (fabs(t->above) + 1);
+  for (uint32_t j = 0; j < t->n->variables.at[x].n; j++)
+    if (t->sum[j] > most) t->own[x][j] = t->sum[j] = INFINITY;
+}
+
+static bool comes_later(uint32_t y, uint32_t x, bool back) {
+  return back ? y < x : y > x;
+}
+
+/* What the variable has goes on, in equal shares, to the factors of those that come later. */
+static void give(Tighten *t, uint32_t x, bool back) {
+  const Variable *v = &t->n->variables.at[x];
+  uint32_t side, later = 0;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    later += comes_later(f->side[1 - side].variable, x, back);
+  }
+  uint32_t shares = later > v->factors.len - later ? later : v->factors.len - later;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    const Classes *by = f->side[side].by;
+    bool on = comes_later(f->side[1 - side].variable, x, back);
+    double *to = share_of(t, x, i)->to[side];
+    for (uint32_t c = 0; c < by->n; c++) t->low[c] = INFINITY;
+    for (uint32_t j = 0; j < v->n; j++) t->low[by->of[j]] = t->sum[j] < t->low[by->of[j]] ? t->sum[j] : t->low[by->of[j]];
+    for (uint32_t c = 0; c < by->n; c++) to[c] = isinf(t->low[c]) ? -INFINITY : on ? to[c] - t->low[c] / shares : to[c];
+  }
+}
+
+/* ---- choices ------------------------------------------------------------------------------------------- */
+
+/* The best value beside those chosen in this pass; of others, what their factors have given counts. */
+static void choose(Tighten *t, uint32_t x, bool back) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  for (uint32_t j = 0; j < v->n; j++) {
+    double sum = t->own[x][j];
+    for (uint32_t i = 0; i < v->factors.len; i++) {
+      uint32_t side;
+      const Factor *f = factor_of(t, x, i, &side);
+      const Side *other = &f->side[1 - side];
+      uint32_t c = f->side[side].by->of[j];
+      if (comes_later(other->variable, x, back)) {
+        sum += share_of(t, x, i)->to[side][c];
+        continue;
+      }
+      uint32_t d = other->by->of[t->choice[other->variable]];
+      sum += f->table->at[c * f->side[side].stride + d * other->stride];
+    }
+    if (sum < least) least = sum, t->choice[x] = j;
+  }
+}
+
+static void pass(Tighten *t, bool back) {
+  uint32_t len = t->n->variables.len;
+  for (uint32_t i = 0; i < len; i++) {
+    uint32_t x = back ? len - 1 - i : i;
+    gather(t, x);
+    drop(t, x);
+    choose(t, x, back);
+    give(t, x, back);
+  }
+  network_improve(t->n, t->choice);
+  double sum = network_sum(t->n, t->choice) - t->n->constant;
+  if (sum >= t->above) return;
+  t->above = sum;
+  for (uint32_t x = 0; x < len; x++) t->value[x] = t->choice[x];
+}
+
+static Tighten tighten_new(Network *n, Arena *work, uint32_t *value) {
+  uint32_t most = 1, len = n->variables.len;
+  Tighten t = {.n = n, .arena = work, .value = value, .above = network_sum(n, value) - n->constant};
+  t.share = NEW_ARRAY(work, Share, n->said + 1);
+  t.own = NEW_ARRAY(work, double *, len + 1);
+  t.choice = NEW_ARRAY(work, uint32_t, len + 1);
+  for (uint32_t i = 0; i < n->said; i++)
+    for (uint32_t k = 0; k < 2; k++) t.share[i].to[k] = NEW_ARRAY(work, double, n->factors.at[i].side[k].by->n);
+  for (uint32_t x = 0; x < len; x++) {
+    const Variable *v = &n->variables.at[x];
+    double least = n->own_said.at[x][0];
+    for (uint32_t j = 1; j < v->n; j++) least = n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
+    t.own[x] = NEW_ARRAY(work, double, v->n);
+    for (uint32_t j = 0; j < v->n; j++) t.own[x][j] = n->own_said.at[x][j] - least;
+    t.taken += least;
+    most = v->n > most ? v->n : most;
+  }
+  t.sum = NEW_ARRAY(work, double, most);
+  t.low = NEW_ARRAY(work, double, most);
+  return t;
+}
+
+double network_tighten(Network *n, double budget, uint32_t *value, bool **left) {
+  Arena *work = arena_new();
+  Tighten t = tighten_new(n, work, value);
+  for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
+    double before = t.taken, gap = t.above - t.taken;
+    pass(&t, k % 2);
+    bool slow = k > 4 && t.taken - before < 1e-3 * (t.above - t.taken);
+    if (slow || t.above - t.taken <= 1e-9 * (fabs(t.above) + 1) || gap <= 0) break;
+  }
+  for (uint32_t x = 0; x < n->variables.len; x++)
+    for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t.own[x][j]);
+  double bound = n->constant + t.taken;
+  arena_free(work);
+  return bound;
+}

@@ -1,7 +1,7 @@
 /* plan/place.c - placements on a mesh, and what moves between them. */
 #include "place.h"
 
-enum { DIGITS = 64, RANK = 64 };
+enum { DIGITS = 64, RANK = 256 };
 
 int64_t mesh_sites(const Mesh *m) {
   int64_t n = 1;
@@ -63,7 +63,7 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
       if (p->on[a] == (int8_t)d) k = k * m->size[a] + at[a], n *= m->size[a];
     from[d] = bound_of(k, extent[d], n);
     to[d] = bound_of(k + 1, extent[d], n);
-    elements *= to[d] - from[d];
+    if (!mul_ok(elements, to[d] - from[d], &elements)) elements = INT64_MAX;
   }
   return elements;
 }
@@ -126,24 +126,57 @@ static uint32_t digits_of(const Digits *x, const Mesh *m, const Placement *p, in
   return n;
 }
 
+static int8_t rank_of(const Mesh *m, const Placement *a, const Placement *b) {
+  int8_t rank = 0;
+  for (uint32_t i = 0; i < m->n; i++) {
+    if (a->on[i] >= rank) rank = (int8_t)(a->on[i] + 1);
+    if (b->on[i] >= rank) rank = (int8_t)(b->on[i] + 1);
+  }
+  return rank;
+}
+
 /* A site has something already where, in each dimension, the leading digits of its two block numbers agree; then it has a block of
- * the finer cut. Digits of one axis agree by themselves; others do for one in `prime` of the sites. */
-double place_move_even(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
-  Digits x;
+ * the finer cut. Digits of one axis agree by themselves; others do at one in `prime` of the sites. */
+static double there_by_digits(const Mesh *m, Digits *x, const Placement *from, const Placement *to) {
   uint32_t was[DIGITS], is[DIGITS];
-  if (!digits_find(m, &x)) return place_move(m, rank, extent, from, to);
-  double elements = 1, there = (double)mesh_sites(m);
-  for (uint32_t d = 0; d < rank; d++) {
-    uint32_t n = digits_of(&x, m, from, (int8_t)d, was), k = digits_of(&x, m, to, (int8_t)d, is);
-    elements *= (double)extent[d];
+  double there = (double)mesh_sites(m);
+  for (int8_t d = 0; d < rank_of(m, from, to); d++) {
+    uint32_t n = digits_of(x, m, from, d, was), k = digits_of(x, m, to, d, is);
     for (uint32_t i = 0; i < n || i < k; i++) {
-      there /= x.prime;
+      there /= x->prime;
       if (i >= n || i >= k) continue;
-      uint32_t p = digit_root(&x, was[i]), q = digit_root(&x, is[i]);
-      if (p != q) there /= x.prime, x.same[p] = q;
+      uint32_t p = digit_root(x, was[i]), q = digit_root(x, is[i]);
+      if (p != q) there /= x->prime, x->same[p] = q;
     }
   }
-  return elements * ((double)placement_copies(m, to) - there);
+  return there;
+}
+
+/* In every dimension there are as many places as sites. */
+static double there_by_looking(const Mesh *m, const Placement *from, const Placement *to) {
+  int8_t rank = rank_of(m, from, to);
+  int64_t extent[RANK], low[2][RANK], high[2][RANK], sites = mesh_sites(m);
+  uint32_t at[MESH_AXES + 1];
+  double all = 0;
+  for (int8_t d = 0; d < rank; d++) extent[d] = sites;
+  for (int64_t s = 0; s < sites; s++) {
+    double there = 1;
+    mesh_place(m, s, at);
+    placement_box(m, from, (uint32_t)rank, extent, at, low[0], high[0]);
+    placement_box(m, to, (uint32_t)rank, extent, at, low[1], high[1]);
+    for (int8_t d = 0; d < rank; d++) {
+      int64_t l = low[0][d] > low[1][d] ? low[0][d] : low[1][d], h = high[0][d] < high[1][d] ? high[0][d] : high[1][d];
+      there *= h > l ? (double)(h - l) / (double)sites : 0;
+    }
+    all += there;
+  }
+  return all;
+}
+
+double place_share(const Mesh *m, const Placement *from, const Placement *to) {
+  Digits x;
+  double there = digits_find(m, &x) ? there_by_digits(m, &x, from, to) : there_by_looking(m, from, to);
+  return (double)placement_copies(m, to) - there;
 }
 
 /* In a group of G sites that hold parts, each gets G - 1 parts of its share; where all of it is to be everywhere, the shares go

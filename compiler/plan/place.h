@@ -38,8 +38,8 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 /* From one placement to another, neither with parts: each site gets what it is to hold and does not hold. Exact, by looking at every
  * site. */
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
-/* The same as a formula, which takes blocks as equal where they are not quite. Axes' sizes must be powers of one prime; else by looking. */
-double place_move_even(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
+/* The same as a share of the tensor's elements, for extents that the counts divide. */
+double place_share(const Mesh *m, const Placement *from, const Placement *to);
 /* The parts of `from` are reduced: along each axis where it has parts, `to` is cut or has all; elsewhere the two are the same. */
 double place_reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 

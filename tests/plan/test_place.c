@@ -58,7 +58,7 @@ static void moves(void) {
     double want = binary ? place_move(&m, rank, extent, &from, &to) : count_moved(&m, rank, extent, &from, &to);
     same += place_move(&m, rank, extent, &from, &to) == want;
     evens += binary;
-    even += binary && fabs(place_move_even(&m, rank, extent, &from, &to) - want) < 1e-6;
+    even += binary && fabs(64.0 * 64 * place_share(&m, &from, &to) - want * (rank < 1 ? 4096 : rank < 2 ? 64 : 1)) < 1e-6;
   }
   OK_INT(same, rounds, "what moves is what elements say");
   OK_INT(even, evens, "and the formula's, where blocks are equal");
@@ -74,6 +74,22 @@ static Placement placed(uint32_t n, const int *on) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < n; a++) p.on[a] = (int8_t)on[a];
   return p;
+}
+
+/* Axes of any sizes, and extents that all counts divide. */
+static void shares(void) {
+  uint32_t same = 0, rounds = 1000;
+  for (uint32_t i = 0; i < rounds; i++) {
+    Mesh m = {.n = below(4)};
+    uint32_t rank = below(4);
+    int64_t extent[4];
+    for (uint32_t a = 0; a < m.n; a++) m.size[a] = 1 + below(4);
+    double elements = 1;
+    for (uint32_t d = 0; d < rank; d++) extent[d] = mesh_sites(&m), elements *= (double)extent[d];
+    Placement from = random_placement(&m, rank), to = random_placement(&m, rank);
+    same += fabs(elements * place_share(&m, &from, &to) - place_move(&m, rank, extent, &from, &to)) < 1e-6 * elements;
+  }
+  OK_INT(same, rounds, "shares of what is cut evenly");
 }
 
 /* A product on a grid of 2 by 3 by 5: each operand is stored once, and gathered along the axis that it has not. */
@@ -106,6 +122,7 @@ static void meshes(void) {
 
 int main(void) {
   moves();
+  shares();
   product();
   meshes();
   return DONE();

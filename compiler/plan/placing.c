@@ -1,0 +1,281 @@
+/* plan/placing.c - the network of a graph on a mesh: a variable for each vertex's cut and one for each tensor's home. */
+#include "placing.h"
+
+#include <math.h>
+
+#include "network.h"
+
+/* ---- the graph ------------------------------------------------------------------------------------------ */
+
+static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead *r) {
+  uint32_t *k = map_find(seen, r->node);
+  if (k) return *k;
+  PlaceTensor t = {.node = r->node, .vertex = -1, .n = r->rank, .extent = r->extent, .bytes = dtype_size(r->node->dtype)};
+  int64_t *most = NEW_ARRAY(a, int64_t, r->rank + 1);
+  for (uint32_t d = 0; d < r->rank; d++) {
+    most[d] = r->extent[d] > 1 ? r->extent[d] : 1;
+    t.bytes *= (double)r->extent[d];
+  }
+  t.most = most;
+  k = NEW(a, uint32_t);
+  *k = g->tensors.len;
+  vec_push(a, g->tensors, t);
+  map_put(seen, r->node, k);
+  return *k;
+}
+
+PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
+  PlaceGraph *g = NEW(a, PlaceGraph);
+  Map seen = map_new(a);
+  g->part = part;
+  g->tensor = NEW_ARRAY(a, const uint32_t *, part->vertices.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    PlaceTensor t = {v->node, (int32_t)i, v->n_out, v->extent, v->most, dtype_size(v->node->dtype)};
+    for (uint32_t l = 0; l < v->n_out; l++) t.bytes *= (double)v->extent[l];
+    vec_push(a, g->tensors, t);
+  }
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    uint32_t *tensor = NEW_ARRAY(a, uint32_t, v->reads.len + 1);
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      const PartRead *r = &v->reads.at[k];
+      tensor[k] = r->from >= 0 ? (uint32_t)r->from : input_tensor(a, g, &seen, r);
+    }
+    g->tensor[i] = tensor;
+  }
+  return g;
+}
+
+/* ---- what a choice means -------------------------------------------------------------------------------- */
+
+/* As it comes out of the vertex's kernels. */
+static Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
+  Placement p = {{0}};
+  for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int8_t)v->n_out ? label[a] : PLACE_PART;
+  return p;
+}
+
+/* As the vertex's kernels, or a state, want to have it, in the maker's labels. */
+static Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
+  Placement p = {{0}};
+  for (uint32_t a = 0; a < m->n; a++) {
+    p.on[a] = PLACE_ALL;
+    for (uint32_t k = r->rank; k-- > 0;) {
+      int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+      if (label[a] >= 0 && r->label[k] == label[a] && d >= 0) p.on[a] = (int8_t)d;
+    }
+  }
+  return p;
+}
+
+/* Where it is in parts, it is reduced to where it is to be. */
+static Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home) {
+  Placement p = *made;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (made->on[a] == PLACE_PART) p.on[a] = home->on[a];
+  return p;
+}
+
+/* The share of a tensor that moves from where it is made to its home: what is in parts is reduced, then all moves. */
+static double brought(const Mesh *m, const Placement *made, const Placement *home) {
+  Placement between = reduced_at(m, made, home);
+  return place_reduce(m, 0, NULL, made, &between) + place_share(m, &between, home);
+}
+
+/* Copies of an input that is stored once. */
+static double stored(const Mesh *m, const PlaceTensor *t, const Placement *home) {
+  return t->bytes * (double)(placement_copies(m, home) - 1);
+}
+
+/* ---- what moves ---------------------------------------------------------------------------------------------- */
+
+enum { LOOKED_AT = 65536 };
+
+static double moved(const PlaceTensor *t, const Mesh *m, const Placement *from, const Placement *to) {
+  if (placement_equal(m, from, to)) return 0;
+  if (mesh_sites(m) > LOOKED_AT) return t->bytes * place_share(m, from, to);
+  return dtype_size(t->node->dtype) * place_move(m, t->n, t->extent, from, to);
+}
+
+static double vertex_bytes(const PlaceGraph *g, const Placing *p, uint32_t i) {
+  const PartVertex *v = &g->part->vertices.at[i];
+  const PlaceTensor *t = &g->tensors.at[i];
+  Placement made = made_at(v, &p->mesh, p->label[i]), between = reduced_at(&p->mesh, &made, &p->home[i]);
+  if (v->node->kind == EIN_STATE) return 0; /* it is put there */
+  return v->times * (t->bytes * place_reduce(&p->mesh, 0, NULL, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
+}
+
+static double read_bytes(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+  const PartRead *r = &g->part->vertices.at[i].reads.at[k];
+  uint32_t t = g->tensor[i][k];
+  Placement to = r->call ? wanted_at(r, &p->mesh, p->label[i]) : p->home[i];
+  return r->times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
+}
+
+double placing_bytes(const PlaceGraph *g, const Placing *p) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < g->tensors.len; i++)
+    if (g->tensors.at[i].vertex < 0) bytes += stored(&p->mesh, &g->tensors.at[i], &p->home[i]);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+    bytes += vertex_bytes(g, p, i);
+    for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += read_bytes(g, p, i, k);
+  }
+  return bytes;
+}
+
+/* ---- what there is to choose ------------------------------------------------------------------------------ */
+
+typedef struct Ways { uint32_t n; Placement *at; } Ways; /* by value: of a vertex, labels by axis; of a tensor, its home */
+
+typedef struct Choosing {
+  Arena *arena;
+  const Mesh *m;
+  uint32_t n;                /* labels or dimensions */
+  const int64_t *most;
+  int64_t room[128];         /* of each, what is left */
+  Placement now;
+  int64_t calls, best;
+  bool idle;                 /* axes may stay without label */
+  VEC(Placement) all;
+} Choosing;
+
+static void choose_axis(Choosing *c, uint32_t a) {
+  if (a == c->m->n) {
+    if (!c->idle && c->calls < c->best) return;
+    if (!c->idle && c->calls > c->best) c->all.len = 0;
+    c->best = c->calls;
+    vec_push(c->arena, c->all, c->now);
+    return;
+  }
+  uint32_t size = c->m->size[a];
+  for (uint32_t d = 0; d < c->n; d++) {
+    if (c->room[d] < size) continue;
+    int64_t room = c->room[d];
+    c->room[d] = room / size;
+    c->calls *= size;
+    c->now.on[a] = (int8_t)d;
+    choose_axis(c, a + 1);
+    c->calls /= size;
+    c->room[d] = room;
+  }
+  c->now.on[a] = PLACE_ALL;
+  choose_axis(c, a + 1);
+}
+
+/* All ways to give axes to labels that have room for them: with as many calls as can be, or any. */
+static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle) {
+  Choosing c = {.arena = a, .m = m, .n = n < 127 ? n : 127, .most = most, .calls = 1, .idle = idle};
+  for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
+  choose_axis(&c, 0);
+  return (Ways){c.all.len, c.all.at};
+}
+
+/* ---- the network ------------------------------------------------------------------------------------------- */
+
+typedef struct Distinct { uint32_t n; uint32_t *of; const Placement **at; } Distinct; /* by value; by class */
+
+typedef struct Finder {
+  Arena *arena;
+  const PlaceGraph *g;
+  const Mesh *m;
+  Network *n;
+  Ways *label, *home;        /* by vertex, by tensor */
+  uint32_t *cut, *stay;      /* variables of these; a state has no cut */
+} Finder;
+
+static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *all) {
+  Distinct x = {0, NEW_ARRAY(a, uint32_t, n), NEW_ARRAY(a, const Placement *, n)};
+  Memo seen = memo_new(a);
+  for (uint32_t i = 0; i < n; i++) {
+    MemoEntry *e = memo_get(&seen, all[i].on, m->n);
+    if (!e->value) x.at[x.n++] = &all[i], e->value = (void *)(uintptr_t)x.n;
+    x.of[i] = (uint32_t)(uintptr_t)e->value - 1;
+  }
+  return x;
+}
+
+typedef double Share(const Mesh *m, const Placement *from, const Placement *to);
+
+/* A table of what it costs to bring a tensor from x's placements to y's: by value. */
+static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
+                     double bytes, Share *share) {
+  Arena *a = arena_new();
+  Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
+  double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
+  for (uint32_t i = 0; i < p.n; i++)
+    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = bytes * share(f->m, p.at[i], q.at[j]);
+  network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
+  arena_free(a);
+}
+
+static void vertex_make(Finder *f, uint32_t i) {
+  const PartVertex *v = &f->g->part->vertices.at[i];
+  const Ways *w = &f->label[i];
+  Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
+  for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
+  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, v->times * f->g->tensors.at[i].bytes, brought);
+}
+
+static void read_make(Finder *f, uint32_t i, uint32_t k) {
+  const PartRead *r = &f->g->part->vertices.at[i].reads.at[k];
+  uint32_t t = f->g->tensor[i][k];
+  double bytes = r->times * f->g->tensors.at[t].bytes;
+  const Ways *home = &f->home[t];
+  if (!r->call) {
+    if (f->stay[t] != f->stay[i]) cost_add(f, f->stay[t], home->n, home->at, f->stay[i], f->home[i].n, f->home[i].at, bytes, place_share);
+    return;
+  }
+  const Ways *w = &f->label[i];
+  Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
+  for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
+  cost_add(f, f->stay[t], home->n, home->at, f->cut[i], w->n, wanted, bytes, place_share);
+}
+
+static void tensor_add(Finder *f, uint32_t i) {
+  const PlaceTensor *t = &f->g->tensors.at[i];
+  f->home[i] = ways(f->arena, f->m, t->n, t->most, true);
+  f->stay[i] = network_variable(f->n, f->home[i].n);
+  if (t->vertex >= 0) return;
+  double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
+  for (uint32_t k = 0; k < f->home[i].n; k++) cost[k] = stored(f->m, t, &f->home[i].at[k]);
+  network_cost(f->n, f->stay[i], cost);
+}
+
+static void network_make(Finder *f) {
+  const PartGraph *part = f->g->part;
+  for (uint32_t i = 0; i < f->g->tensors.len; i++) tensor_add(f, i);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    if (v->node->kind != EIN_VERTEX) continue;
+    f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false);
+    f->cut[i] = network_variable(f->n, f->label[i].n);
+    vertex_make(f, i);
+  }
+  for (uint32_t i = 0; i < part->vertices.len; i++)
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_make(f, i, k);
+}
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, double budget) {
+  Arena *work = arena_new();
+  uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work)};
+  f.label = NEW_ARRAY(work, Ways, vertices + 1);
+  f.home = NEW_ARRAY(work, Ways, tensors + 1);
+  f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
+  f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
+  network_make(&f);
+  NetworkAnswer x = network_solve(f.n, budget);
+  Placing *p = NEW(a, Placing);
+  *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
+  for (uint32_t i = 0; i < vertices; i++) {
+    p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+    for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;
+    if (f.label[i].n)
+      for (uint32_t k = 0; k < mesh->n; k++) p->label[i][k] = f.label[i].at[x.value[f.cut[i]]].on[k];
+  }
+  for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
+  p->bytes = placing_bytes(g, p);
+  arena_free(work);
+  return p;
+}

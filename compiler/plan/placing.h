@@ -1,0 +1,42 @@
+/* plan/placing.h - plans by bytes: for each vertex the label that each axis of a mesh cuts, for each tensor the placement in which
+ * it stays for its readers.
+ *
+ * A vertex's axes cut its labels, as many as there are (an axis that finds no label with room is idle: its sites all do the
+ * same). What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and moved to its *home*, which has no
+ * parts; from there it goes to each reader's cut. So what several readers want everywhere is brought there once. An input is stored once, evenly
+ * cut; further copies at home are moves too. Moves are counted as elements received (place.h), times the size of an element. */
+#ifndef EIN_PLACING_H
+#define EIN_PLACING_H
+
+#include "partition.h"
+#include "place.h"
+
+typedef struct PlaceTensor { /* what is read: the result of a vertex, or an input */
+  const EinNode *node;
+  int32_t vertex;            /* that makes it; -1: an input */
+  uint32_t n;                /* its dimensions here: the output labels of its vertex; an input's own */
+  const int64_t *extent, *most;
+  double bytes;              /* of all of it */
+} PlaceTensor;
+
+typedef struct PlaceGraph {
+  const PartGraph *part;
+  VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
+  const uint32_t **tensor;   /* by vertex, by read: which tensor */
+} PlaceGraph;
+
+typedef struct Placing {
+  Mesh mesh;
+  int8_t **label;            /* by vertex, by axis: the label that it cuts; -1: it is idle */
+  Placement *home;           /* by tensor */
+  double bytes;              /* moved, in a run */
+  double bound;              /* with equal blocks nothing on this mesh moves less */
+} Placing;
+
+PlaceGraph *place_graph(Arena *a, const PartGraph *g);
+/* What the placing moves: exact, with blocks as large as they are, on up to 65536 sites; on more as if all blocks were equal. */
+double placing_bytes(const PlaceGraph *g, const Placing *p);
+/* The least bytes on this mesh. budget as in network.h. */
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, double budget);
+
+#endif

@@ -187,13 +187,6 @@ static void head_print(const Plan *p, Buf *b) {
 
 enum { COL_STEP, COL_WHAT, COL_FLOPS, COL_IN, COL_OUT, COL_LINE, COLUMNS };
 
-static const char *line_text(const Plan *p, Place at) {
-  if (!at.file) return "";
-  if (strcmp(at.file->s, p->j->path) == 0) return arena_printf(p->s->arena, "%u", at.line);
-  const char *slash = strrchr(at.file->s, '/');
-  return arena_printf(p->s->arena, "%s:%u", shown(p->s->arena, slash ? slash + 1 : at.file->s), at.line);
-}
-
 static TableRow row_new(const Plan *p, const TaskCost *x, const char *what) {
   Arena *a = p->s->arena;
   TableRow r = {.tail = ""};
@@ -202,7 +195,7 @@ static TableRow row_new(const Plan *p, const TaskCost *x, const char *what) {
   r.cell[COL_FLOPS] = flops_text(a, &x->once);
   r.cell[COL_IN] = amount(a, x->once.read, "B");
   r.cell[COL_OUT] = amount(a, x->once.written, "B");
-  r.cell[COL_LINE] = line_text(p, x->task->place);
+  r.cell[COL_LINE] = line_text(p->s->arena, p->j->path, x->task->place);
   if (x->task->unless >= 0)
     r.tail = arena_printf(a, "  (%s not given)", shown(a, p->t->inputs.at[x->task->unless].name->s));
   return r;
@@ -247,7 +240,7 @@ static void notes_print(const Plan *p, Buf *b) {
   buf_str(b, all && all->all.len ? "\n" : "");
   for (uint32_t i = 0; all && i < all->all.len; i++) {
     const PassNote *n = &all->all.at[i];
-    const char *line = line_text(p, n->place);
+    const char *line = line_text(p->s->arena, p->j->path, n->place);
     buf_printf(b, "%s: %s", n->pass, n->what);
     if (n->count > 1) buf_printf(b, ", %u times", n->count);
     if (*line) buf_printf(b, " (%s%s)", n->place.file && strchr(line, ':') ? "" : "line ", line);
@@ -289,18 +282,6 @@ static void put_name(Json *j, const char *key, Str s) {
 static void put_amount(Json *j, const char *key, int64_t n) {
   if (n < 0 || n == COST_MOST) json_null(j, key);
   else json_int(j, key, n);
-}
-
-static void put_place(Json *j, Place at) {
-  if (!at.file) {
-    json_null(j, "place");
-    return;
-  }
-  json_object(j, "place");
-  put_name(j, "file", at.file);
-  json_int(j, "line", at.line);
-  json_int(j, "column", at.column);
-  json_end(j, '}');
 }
 
 static void put_sum(Json *j, const CostSum *x) {

@@ -194,13 +194,6 @@ static const char *equation_of(Arena *a, const PartVertex *v) {
   return b.s;
 }
 
-static const char *line_of(const Sites *p, Place at) {
-  if (!at.file) return "";
-  if (strcmp(at.file->s, p->j.path) == 0) return arena_printf(p->s->arena, "%u", at.line);
-  const char *slash = strrchr(at.file->s, '/');
-  return arena_printf(p->s->arena, "%s:%u", shown(p->s->arena, slash ? slash + 1 : at.file->s), at.line);
-}
-
 static void vertices_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   Table t = {.columns = COLUMNS, .clipped = COL_EQUATION, .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_LINE};
@@ -216,7 +209,7 @@ static void vertices_print(const Sites *p, Buf *b) {
     r.cell[COL_JOIN] = elements(a, c.join);
     r.cell[COL_AGG] = elements(a, c.aggregate);
     r.cell[COL_REPART] = elements(a, c.repartition);
-    r.cell[COL_LINE] = line_of(p, v->node->place);
+    r.cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
     vec_push(a, t.rows, r);
   }
   table_print(b, &t);
@@ -277,18 +270,6 @@ static void put_read(Json *j, const Sites *p, const PartRead *r) {
   put_numbers(j, "made", r->rank, r->made);
   json_bool(j, "called", r->call);
   put_count(j, "times", r->times);
-  json_end(j, '}');
-}
-
-static void put_place(Json *j, Place at) {
-  if (!at.file) {
-    json_null(j, "place");
-    return;
-  }
-  json_object(j, "place");
-  json_strn(j, "file", at.file->s, at.file->len);
-  json_int(j, "line", at.line);
-  json_int(j, "column", at.column);
   json_end(j, '}');
 }
 

@@ -1,4 +1,4 @@
-/* driver/table.c - tables for people. */
+/* driver/table.c - what reports are made of. */
 #include "table.h"
 
 #include <string.h>
@@ -94,4 +94,25 @@ void table_print(Buf *b, const Table *t) {
   size_t room = page > others + tail + CLIPPED_LEAST ? page - others : tail + CLIPPED_LEAST;
   if (width[t->clipped] > room) width[t->clipped] = room;
   for (uint32_t i = 0; i < t->rows.len; i++) row_print(b, t, &t->rows.at[i], width);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------ */
+
+const char *line_text(Arena *a, const char *path, Place at) {
+  if (!at.file) return "";
+  if (strcmp(at.file->s, path) == 0) return arena_printf(a, "%u", at.line);
+  const char *slash = strrchr(at.file->s, '/');
+  return arena_printf(a, "%s:%u", shown(a, slash ? slash + 1 : at.file->s), at.line);
+}
+
+void put_place(Json *j, Place at) {
+  if (!at.file) {
+    json_null(j, "place");
+    return;
+  }
+  json_object(j, "place");
+  json_strn(j, "file", at.file->s, at.file->len);
+  json_int(j, "line", at.line);
+  json_int(j, "column", at.column);
+  json_end(j, '}');
 }

@@ -1,8 +1,10 @@
-/* driver/table.h - tables for people: columns as wide as they must be, one of them clipped to the page; and amounts. */
+/* driver/table.h - what reports are made of: tables for people, whose columns are as wide as they must be, one of them clipped to the
+ * page; amounts; places. */
 #ifndef EIN_TABLE_H
 #define EIN_TABLE_H
 
-#include "../base/base.h"
+#include "../base/json.h"
+#include "../expr/einsum.h"
 
 enum { TABLE_COLUMNS = 10 };
 
@@ -23,5 +25,9 @@ void table_print(Buf *b, const Table *t); /* for the terminal's width, or 120 */
 const char *shown(Arena *a, const char *s);
 /* "999", "1.2 k", "34.5 M": four digits at most; INT64_MAX is "> 9.2 E". */
 const char *amount(Arena *a, int64_t n, const char *unit);
+
+/* "7", or "prelude.ein:7" where it is not in the file at `path`; "": nowhere. */
+const char *line_text(Arena *a, const char *path, Place at);
+void put_place(Json *j, Place at); /* "place": null, or { "file", "line", "column" } */
 
 #endif

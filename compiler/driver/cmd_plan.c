@@ -39,7 +39,7 @@
 #include "plan_sites.h"
 #include "table.h"
 
-typedef struct Plan {
+typedef struct Report {
   Session *s;
   const Job *j;
   const TaskGraph *t;
@@ -47,7 +47,7 @@ typedef struct Plan {
   int threads;
   int64_t work, scratch, workspace; /* bytes: of buffers, of a thread's own memory, in all */
   int64_t *offset;           /* of each buffer that is work */
-} Plan;
+} Report;
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
@@ -55,11 +55,11 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
 }
 
-static CostDims dims_of(const Plan *p) {
+static CostDims dims_of(const Report *p) {
   return (CostDims){dim_of, (void *)(uintptr_t)p->j};
 }
 
-static Leave dims_said(const Plan *p) {
+static Leave dims_said(const Report *p) {
   Buf missing = buf_new(p->s->arena), words = buf_new(p->s->arena);
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->t->dims.len; i++) {
@@ -73,12 +73,12 @@ static Leave dims_said(const Plan *p) {
   return fail(p->s, LEAVE_USAGE, "no value for dim%s %s: a plan is of one size, as with%s", n > 1 ? "s" : "", missing.s, words.s);
 }
 
-static const char *where(const Plan *p, Place at) {
+static const char *where(const Report *p, Place at) {
   return at.file ? arena_printf(p->s->arena, " (%s:%u)", at.file->s, at.line) : "";
 }
 
 /* The same as the run would say when it is planned. */
-static Leave cost_failed(const Plan *p, const CostError *e) {
+static Leave cost_failed(const Report *p, const CostError *e) {
   Session *s = p->s;
   const TaskBuffer *b = e->buffer;
   switch (e->kind) {
@@ -97,7 +97,7 @@ static Leave cost_failed(const Plan *p, const CostError *e) {
 
 /* ---- memory: as the runtime takes it -------------------------------------------------------------- */
 
-static bool work_layout(Plan *p) {
+static bool work_layout(Report *p) {
   Arena *a = p->s->arena;
   uint32_t n = 0, all = p->t->buffers.len, *id = NEW_ARRAY(a, uint32_t, all + 1);
   int64_t *bytes = NEW_ARRAY(a, int64_t, all + 1), *offset = NEW_ARRAY(a, int64_t, all + 1);
@@ -117,7 +117,7 @@ static bool work_layout(Plan *p) {
 }
 
 /* What the kernel that wants most of it wants of a thread's own memory, as emitted C says it. */
-static bool scratch_most(Plan *p) {
+static bool scratch_most(Report *p) {
   CPrinter c = {.p = p->j->loops, .arena = p->s->arena, .strings = p->s->strings};
   CostDims dims = dims_of(p);
   for (uint32_t i = 0; i < p->j->loops->kernels.len; i++) {
@@ -128,7 +128,7 @@ static bool scratch_most(Plan *p) {
   return true;
 }
 
-static Leave memory_find(Plan *p) {
+static Leave memory_find(Report *p) {
   int64_t all;
   if (work_layout(p) && scratch_most(p) && mul_ok(p->scratch, p->threads, &all) && add_ok(p->work, all, &p->workspace))
     return LEAVE_OK;
@@ -142,14 +142,14 @@ static const char *flops_text(Arena *a, const CostSum *x) {
   return arena_printf(a, "%s int", amount(a, x->integer, ""));
 }
 
-static const char *buffer_name(const Plan *p, uint32_t buffer) {
+static const char *buffer_name(const Report *p, uint32_t buffer) {
   const TaskBuffer *b = &p->t->buffers.at[buffer];
   return b->name ? shown(p->s->arena, b->name->s) : arena_printf(p->s->arena, "%%%u", buffer);
 }
 
 /* ---- the head ------------------------------------------------------------------------------------- */
 
-static void head_dims(const Plan *p, Buf *b) {
+static void head_dims(const Report *p, Buf *b) {
   buf_str(b, shown(b->arena, p->j->path));
   for (uint32_t i = 0, n = 0; i < p->t->dims.len; i++) {
     const TaskDim *d = &p->t->dims.at[i];
@@ -163,7 +163,7 @@ static void head_line(Buf *b, const char *what, const char *value) {
   buf_printf(b, "  %-22s%s", what, value);
 }
 
-static void head_print(const Plan *p, Buf *b) {
+static void head_print(const Report *p, Buf *b) {
   Arena *a = b->arena;
   const GraphCost *g = &p->cost;
   head_dims(p, b);
@@ -187,7 +187,7 @@ static void head_print(const Plan *p, Buf *b) {
 
 enum { COL_STEP, COL_WHAT, COL_FLOPS, COL_IN, COL_OUT, COL_LINE, COLUMNS };
 
-static TableRow row_new(const Plan *p, const TaskCost *x, const char *what) {
+static TableRow row_new(const Report *p, const TaskCost *x, const char *what) {
   Arena *a = p->s->arena;
   TableRow r = {.tail = ""};
   r.cell[COL_STEP] = arena_printf(a, "%u", x->task->step);
@@ -201,7 +201,7 @@ static TableRow row_new(const Plan *p, const TaskCost *x, const char *what) {
   return r;
 }
 
-static void kernel_rows(const Plan *p, const TaskCost *x, Table *t) {
+static void kernel_rows(const Report *p, const TaskCost *x, Table *t) {
   Arena *a = p->s->arena;
   for (uint32_t i = 0; i < x->task->stages.len; i++) {
     Buf b = buf_new(a);
@@ -212,14 +212,14 @@ static void kernel_rows(const Plan *p, const TaskCost *x, Table *t) {
   }
 }
 
-static const char *repeat_text(const Plan *p, const TaskCost *x) {
+static const char *repeat_text(const Report *p, const TaskCost *x) {
   const Task *k = x->task;
   const char *most = k->stop >= 0 ? "at most " : "";
   if (x->turns < 0) return arena_printf(p->s->arena, "repeat %s, a turn:", k->turn->s);
   return arena_printf(p->s->arena, "repeat %s, %s%lld turn%s:", k->turn->s, most, (long long)x->turns, x->turns == 1 ? "" : "s");
 }
 
-static Table table_of(const Plan *p) {
+static Table table_of(const Report *p) {
   Arena *a = p->s->arena;
   Table t = {.columns = COLUMNS, .clipped = COL_WHAT, .left = 1u << COL_WHAT | 1u << COL_LINE};
   vec_push(a, t.rows, ((TableRow){.cell = {"step", "equation", "flops", "in", "out", "line"}, .tail = ""}));
@@ -235,7 +235,7 @@ static Table table_of(const Plan *p) {
 }
 
 /* What optimisation made of the equations: "simplify: constants folded, 3 times (x.ein:4)". */
-static void notes_print(const Plan *p, Buf *b) {
+static void notes_print(const Report *p, Buf *b) {
   const PassNotes *all = p->j->notes;
   buf_str(b, all && all->all.len ? "\n" : "");
   for (uint32_t i = 0; all && i < all->all.len; i++) {
@@ -248,14 +248,14 @@ static void notes_print(const Plan *p, Buf *b) {
   }
 }
 
-static const LoopKernel *loops_of(const Plan *p, const Task *k) {
+static const LoopKernel *loops_of(const Report *p, const Task *k) {
   for (uint32_t i = 0; i < p->j->loops->kernels.len; i++)
     if (p->j->loops->kernels.at[i]->task == k->step) return p->j->loops->kernels.at[i];
   return NULL;
 }
 
 /* What was decided about the loops of each kernel: "step 3: tiles of 8 i by 32 j". */
-static void decisions_print(const Plan *p, Buf *b) {
+static void decisions_print(const Report *p, Buf *b) {
   buf_char(b, '\n');
   for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
     const Task *task = p->cost.tasks.at[i].task;
@@ -264,7 +264,7 @@ static void decisions_print(const Plan *p, Buf *b) {
   }
 }
 
-static void plan_text(const Plan *p, Buf *b) {
+static void plan_text(const Report *p, Buf *b) {
   Table t = table_of(p);
   head_print(p, b);
   buf_char(b, '\n');
@@ -291,7 +291,7 @@ static void put_sum(Json *j, const CostSum *x) {
   put_amount(j, "bytes_written", x->written);
 }
 
-static void put_totals(Json *j, const Plan *p) {
+static void put_totals(Json *j, const Report *p) {
   const GraphCost *g = &p->cost;
   int64_t moved;
   json_object(j, "totals");
@@ -315,7 +315,7 @@ static void put_totals(Json *j, const Plan *p) {
   json_end(j, '}');
 }
 
-static void put_buffer(Json *j, const Plan *p, uint32_t k) {
+static void put_buffer(Json *j, const Report *p, uint32_t k) {
   static const char *const space[] = {"input", "output", "work"};
   const TaskBuffer *b = &p->t->buffers.at[k];
   bool work = b->space == BUF_WORK;
@@ -347,7 +347,7 @@ static void put_uses(Json *j, const TaskCost *x) {
   json_end(j, ']');
 }
 
-static void put_equations(Json *j, const Plan *p, const Task *k) {
+static void put_equations(Json *j, const Report *p, const Task *k) {
   json_array(j, "equations");
   for (uint32_t i = 0; i < k->stages.len; i++) {
     Buf b = buf_new(p->s->arena);
@@ -368,7 +368,7 @@ static void put_repeat(Json *j, const TaskCost *x) {
   json_bool(j, "may_stop", x->task->stop >= 0);
 }
 
-static void put_task(Json *j, const Plan *p, const TaskCost *x) {
+static void put_task(Json *j, const Report *p, const TaskCost *x) {
   static const char *const kind[] = {"kernel", "repeat", "zero", "default", "assert"};
   const Task *k = x->task;
   json_object(j, NULL);
@@ -386,7 +386,7 @@ static void put_task(Json *j, const Plan *p, const TaskCost *x) {
   json_end(j, '}');
 }
 
-static void put_notes(Json *j, const Plan *p) {
+static void put_notes(Json *j, const Report *p) {
   const PassNotes *all = p->j->notes;
   json_array(j, "notes");
   for (uint32_t i = 0; all && i < all->all.len; i++) {
@@ -401,7 +401,7 @@ static void put_notes(Json *j, const Plan *p) {
   json_end(j, ']');
 }
 
-static void plan_json(const Plan *p, Buf *out) {
+static void plan_json(const Report *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
   json_str(&j, "schema", "ein plan 1");
@@ -437,7 +437,7 @@ static Leave sites_wanted(Session *s, const Args *a, bool *many) {
 }
 
 /* As for a library: sizes that the program leaves open do not shape its kernels. */
-static Leave lowered(Plan *p, Job *j, const Args *a) {
+static Leave lowered(Report *p, Job *j, const Args *a) {
   Session *s = p->s;
   Leave l = job_read(s, j, a, a->operands.at[0]);
   if (!l) l = job_dims(s, j, a);
@@ -450,7 +450,7 @@ static Leave lowered(Plan *p, Job *j, const Args *a) {
 
 Leave cmd_plan(Session *s, Args *a) {
   Job j;
-  Plan p = {.s = s, .threads = 1};
+  Report p = {.s = s, .threads = 1};
   CostError error;
   const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many;

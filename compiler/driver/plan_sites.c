@@ -1,7 +1,7 @@
-/* driver/plan_sites.c - ein plan for many sites: each label of each tensor cut into so many blocks, and the elements that this moves,
- * as the EinDecomp paper counts them (plan/partition.h).
+/* driver/plan_sites.c - ein plan for many sites: what is asked for; and with --costs=eindecomp each label of each tensor cut into so
+ * many blocks, and the elements that this moves, as the EinDecomp paper counts them (plan/partition.h).
  *
- * With --format=json:
+ * With --format=json then:
  *
  *   { "schema": "ein partition 1", "program", "sites", "measure": "eindecomp", "planner",
  *     "dims":     { NAME: value },
@@ -23,25 +23,9 @@
 
 #include <string.h>
 
-#include "../plan/plan.h"
-#include "../plan/planners.h"
 #include "table.h"
 
 #define BUDGET_USUAL 4e9
-
-typedef struct Rival { Planner who; bool able; const char *why; PartChoice choice; } Rival;
-
-typedef struct Sites {
-  Session *s;
-  Job j;
-  int64_t sites;
-  Planner who;
-  double budget;
-  const PartGraph *g;
-  const PartVectors *vectors;
-  PartChoice choice;
-  VEC(Rival) against;
-} Sites;
 
 /* ---- what is wanted -------------------------------------------------------------------------------------- */
 
@@ -129,8 +113,8 @@ static Leave plans_find(Sites *p) {
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
     Buf words = buf_new(s->arena);
-    r->able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
-    r->why = words.s;
+    bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
+    r->why = able ? NULL : words.s;
   }
   return LEAVE_OK;
 }
@@ -149,18 +133,22 @@ static void against_print(const Sites *p, Buf *b) {
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
     buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
-    if (!r->able) buf_printf(b, "not here: %s\n", r->why);
+    if (r->why) buf_printf(b, "not here: %s\n", r->why);
     else if (p->choice.cost.all > 0)
       buf_printf(b, "%s, %.2f times as much\n", elements(b->arena, r->choice.cost.all), r->choice.cost.all / p->choice.cost.all);
     else buf_printf(b, "%s\n", elements(b->arena, r->choice.cost.all));
   }
 }
 
+void sites_head(const Sites *p, Buf *b) {
+  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
+             planner_info[p->who].name, planner_info[p->who].what);
+}
+
 static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const PartCost *c = &p->choice.cost;
-  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(a, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
-             planner_info[p->who].name, planner_info[p->who].what);
+  sites_head(p, b);
   buf_printf(b, "  %-22s%s elements (%.0f)\n", "moved", elements(a, c->all), c->all);
   buf_printf(b, "  %-22s%s\n", "  to kernels", elements(a, c->join));
   buf_printf(b, "  %-22s%s\n", "  to be reduced", elements(a, c->aggregate));
@@ -174,9 +162,9 @@ static void head_print(const Sites *p, Buf *b) {
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_CALLS, COL_JOIN, COL_AGG, COL_REPART, COL_LINE, COLUMNS };
 
-static const char *cut_text(Arena *a, const PartVertex *v, const uint32_t *d) {
+const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d) {
   Buf b = buf_new(a);
-  for (uint32_t l = 0; l < v->n_label; l++)
+  for (uint32_t l = 0; l < n; l++)
     if (d[l] > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", v->label[l]->s, d[l]);
   return b.len ? shown(a, b.s) : "whole";
 }
@@ -187,7 +175,7 @@ static int64_t calls_of(const PartVertex *v, const uint32_t *d) {
   return n;
 }
 
-static const char *equation_of(Arena *a, const PartVertex *v) {
+const char *sites_equation(Arena *a, const PartVertex *v) {
   Buf b = buf_new(a);
   if (v->node->kind == EIN_STATE) return arena_printf(a, "state %s", shown(a, v->name));
   graph_equation(&b, v->node);
@@ -203,8 +191,8 @@ static void vertices_print(const Sites *p, Buf *b) {
     PartCost c = part_cost_vertex(p->g, i, p->choice.d);
     TableRow r = {.tail = ""};
     r.cell[COL_NAME] = shown(a, v->name);
-    r.cell[COL_EQUATION] = equation_of(a, v);
-    r.cell[COL_CUT] = cut_text(a, v, p->choice.d[i]);
+    r.cell[COL_EQUATION] = sites_equation(a, v);
+    r.cell[COL_CUT] = sites_cut(a, v, v->n_label, p->choice.d[i]);
     r.cell[COL_CALLS] = arena_printf(a, "%lld", (long long)calls_of(v, p->choice.d[i]));
     r.cell[COL_JOIN] = elements(a, c.join);
     r.cell[COL_AGG] = elements(a, c.aggregate);
@@ -223,8 +211,7 @@ static void sites_text(const Sites *p, Buf *b) {
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-/* Whole numbers, as far as a double holds them. */
-static void put_count(Json *j, const char *key, double x) {
+void put_count(Json *j, const char *key, double x) {
   if (x < 9007199254740992.0) json_int(j, key, (int64_t)x);
   else json_num(j, key, x);
 }
@@ -238,7 +225,7 @@ static void put_cost(Json *j, const PartCost *c) {
   json_end(j, '}');
 }
 
-static void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
+void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
   json_array(j, "labels");
   for (uint32_t l = 0; l < v->n_label; l++) {
     json_object(j, NULL);
@@ -280,7 +267,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   json_int(j, "id", v->node->id);
   json_str(j, "name", v->name);
   put_place(j, v->node->place);
-  json_str(j, "equation", equation_of(p->s->arena, v));
+  json_str(j, "equation", sites_equation(p->s->arena, v));
   json_int(j, "calls", calls_of(v, p->choice.d[i]));
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
@@ -297,25 +284,29 @@ static void put_rivals(Json *j, const Sites *p) {
     const Rival *r = &p->against.at[i];
     json_object(j, NULL);
     json_str(j, "planner", planner_info[r->who].name);
-    if (r->able) put_cost(j, &r->choice.cost);
+    if (!r->why) put_cost(j, &r->choice.cost);
     else json_str(j, "why", r->why);
     json_end(j, '}');
   }
   json_end(j, ']');
 }
 
+void put_head(Json *j, const Sites *p, const char *schema, const char *measure) {
+  json_str(j, "schema", schema);
+  json_str(j, "program", p->j.path);
+  json_int(j, "sites", p->sites);
+  json_str(j, "measure", measure);
+  json_str(j, "planner", planner_info[p->who].name);
+  json_object(j, "dims");
+  for (uint32_t i = 0; i < p->j.graph->dims.len; i++)
+    if (p->j.graph->dims.at[i].known) json_int(j, p->j.graph->dims.at[i].name->s, p->j.graph->dims.at[i].value);
+  json_end(j, '}');
+}
+
 static void sites_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
-  json_str(&j, "schema", "ein partition 1");
-  json_str(&j, "program", p->j.path);
-  json_int(&j, "sites", p->sites);
-  json_str(&j, "measure", "eindecomp");
-  json_str(&j, "planner", planner_info[p->who].name);
-  json_object(&j, "dims");
-  for (uint32_t i = 0; i < p->j.graph->dims.len; i++)
-    if (p->j.graph->dims.at[i].known) json_int(&j, p->j.graph->dims.at[i].name->s, p->j.graph->dims.at[i].value);
-  json_end(&j, '}');
+  put_head(&j, p, "ein partition 1", "eindecomp");
   put_cost(&j, &p->choice.cost);
   if (p->choice.bound > 0) put_count(&j, "bound", p->choice.bound);
   else json_null(&j, "bound");
@@ -357,10 +348,10 @@ static bool ends_in(const char *s, const char *ending) {
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   Plan *said;
-  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER);
+  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
-  if (!l && !arg_has(a, OPT_COSTS)) l = fail(s, LEAVE_USAGE, "for many sites this ein plans by the paper's cost alone: --costs=eindecomp");
+  p.by_bytes = !costs || strcmp(costs, "bytes") == 0;
   if (!l) l = budget_read(&p, a);
   if (!l) l = rivals_read(&p, a);
   if (!l) l = said_read(&p, a, &said);
@@ -368,12 +359,13 @@ Leave plan_sites(Session *s, Args *a) {
   if (l) return l;
   p.vectors = plan_vectors(s->arena, p.g, p.sites, said, s->diags);
   if (!p.vectors) return session_report(s);
-  l = plans_find(&p);
+  p.said = plan_said(s->arena, p.g, p.sites, said, s->diags);
+  l = p.by_bytes ? bytes_find(&p) : plans_find(&p);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
-  if (format && strcmp(format, "json") == 0) sites_json(&p, &out);
+  if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (!format && to && ends_in(to, ".plan")) out = cuts;
-  else sites_text(&p, &out);
+  else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return file_write(s, to ? to : "-", out.s, out.len);
 }

@@ -98,9 +98,10 @@ static double moved(const PlaceTensor *t, const Mesh *m, const Placement *from, 
   return dtype_size(t->node->dtype) * place_move(m, t->n, t->extent, from, to);
 }
 
-static double vertex_bytes(const PlaceGraph *g, const Placing *p, uint32_t i) {
-  const PartVertex *v = &g->part->vertices.at[i];
+double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t i) {
   const PlaceTensor *t = &g->tensors.at[i];
+  if (t->vertex < 0) return stored(&p->mesh, t, &p->home[i]);
+  const PartVertex *v = &g->part->vertices.at[i];
   Placement made = made_at(v, &p->mesh, p->label[i]), between = reduced_at(&p->mesh, &made, &p->home[i]);
   if (v->node->kind == EIN_STATE) return 0; /* it is put there */
   return v->times * (t->bytes * place_reduce(&p->mesh, 0, NULL, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
@@ -113,15 +114,23 @@ static double read_bytes(const PlaceGraph *g, const Placing *p, uint32_t i, uint
   return r->times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
+double placing_received(const PlaceGraph *g, const Placing *p, uint32_t i) {
+  double bytes = 0;
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += read_bytes(g, p, i, k);
+  return bytes;
+}
+
 double placing_bytes(const PlaceGraph *g, const Placing *p) {
   double bytes = 0;
-  for (uint32_t i = 0; i < g->tensors.len; i++)
-    if (g->tensors.at[i].vertex < 0) bytes += stored(&p->mesh, &g->tensors.at[i], &p->home[i]);
-  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
-    bytes += vertex_bytes(g, p, i);
-    for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += read_bytes(g, p, i, k);
-  }
+  for (uint32_t i = 0; i < g->tensors.len; i++) bytes += placing_brought(g, p, i);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) bytes += placing_received(g, p, i);
   return bytes;
+}
+
+void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d) {
+  for (uint32_t l = 0; l < g->part->vertices.at[vertex].n_label; l++) d[l] = 1;
+  for (uint32_t a = 0; a < p->mesh.n; a++)
+    if (p->label[vertex][a] >= 0) d[p->label[vertex][a]] *= p->mesh.size[a];
 }
 
 /* ---- what there is to choose ------------------------------------------------------------------------------ */
@@ -137,12 +146,24 @@ typedef struct Choosing {
   Placement now;
   int64_t calls, best;
   bool idle;                 /* axes may stay without label */
+  const PartVectors *only;   /* counts that are allowed; none: all */
   VEC(Placement) all;
 } Choosing;
 
+static bool allowed(const Choosing *c) {
+  if (!c->only || !c->only->n) return true;
+  for (uint32_t i = 0; i < c->only->n; i++) {
+    const uint32_t *d = c->only->at + (size_t)i * c->only->n_label;
+    bool same = true;
+    for (uint32_t l = 0; same && l < c->only->n_label; l++) same = placement_count(c->m, &c->now, (int8_t)(l < 127 ? l : 127)) == d[l];
+    if (same) return true;
+  }
+  return false;
+}
+
 static void choose_axis(Choosing *c, uint32_t a) {
   if (a == c->m->n) {
-    if (!c->idle && c->calls < c->best) return;
+    if ((!c->idle && c->calls < c->best) || !allowed(c)) return;
     if (!c->idle && c->calls > c->best) c->all.len = 0;
     c->best = c->calls;
     vec_push(c->arena, c->all, c->now);
@@ -164,8 +185,8 @@ static void choose_axis(Choosing *c, uint32_t a) {
 }
 
 /* All ways to give axes to labels that have room for them: with as many calls as can be, or any. */
-static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle) {
-  Choosing c = {.arena = a, .m = m, .n = n < 127 ? n : 127, .most = most, .calls = 1, .idle = idle};
+static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only) {
+  Choosing c = {.arena = a, .m = m, .n = n < 127 ? n : 127, .most = most, .calls = 1, .idle = idle, .only = only};
   for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
   choose_axis(&c, 0);
   return (Ways){c.all.len, c.all.at};
@@ -180,6 +201,7 @@ typedef struct Finder {
   const PlaceGraph *g;
   const Mesh *m;
   Network *n;
+  const PartVectors *only;   /* by vertex; NULL: nothing is said */
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
 } Finder;
@@ -234,7 +256,7 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
-  f->home[i] = ways(f->arena, f->m, t->n, t->most, true);
+  f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -242,29 +264,34 @@ static void tensor_add(Finder *f, uint32_t i) {
   network_cost(f->n, f->stay[i], cost);
 }
 
-static void network_make(Finder *f) {
+static bool network_make(Finder *f, uint32_t *which) {
   const PartGraph *part = f->g->part;
   for (uint32_t i = 0; i < f->g->tensors.len; i++) tensor_add(f, i);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     const PartVertex *v = &part->vertices.at[i];
     if (v->node->kind != EIN_VERTEX) continue;
-    f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false);
+    f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL);
+    if (!f->label[i].n) return *which = i, false;
     f->cut[i] = network_variable(f->n, f->label[i].n);
     vertex_make(f, i);
   }
   for (uint32_t i = 0; i < part->vertices.len; i++)
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_make(f, i, k);
+  return true;
 }
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, double budget) {
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
-  network_make(&f);
+  if (!network_make(&f, which)) {
+    arena_free(work);
+    return NULL;
+  }
   NetworkAnswer x = network_solve(f.n, budget);
   Placing *p = NEW(a, Placing);
   *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
@@ -278,4 +305,68 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, double bu
   p->bytes = placing_bytes(g, p);
   arena_free(work);
   return p;
+}
+
+/* ---- meshes ---------------------------------------------------------------------------------------------- */
+
+enum { AXES = 4 };
+
+typedef struct Meshes {
+  Arena *arena;
+  Mesh prime, now;
+  VEC(Mesh) all;
+} Meshes;
+
+/* The sizes in order, the largest first; so that those that differ in their order alone are one mesh. */
+static Mesh in_order(const Mesh *m) {
+  Mesh s = *m;
+  for (uint32_t i = 1; i < s.n; i++)
+    for (uint32_t k = i; k > 0 && s.size[k] > s.size[k - 1]; k--) {
+      uint32_t size = s.size[k];
+      s.size[k] = s.size[k - 1];
+      s.size[k - 1] = size;
+    }
+  return s;
+}
+
+static bool mesh_equal(const Mesh *a, const Mesh *b) {
+  bool same = a->n == b->n;
+  for (uint32_t i = 0; same && i < a->n; i++) same = a->size[i] == b->size[i];
+  return same;
+}
+
+/* Every way to share out the prime factors from `k` on among the axes. */
+static void meshes_share(Meshes *x, uint32_t k) {
+  if (k < x->prime.n) {
+    for (uint32_t a = 0; a < AXES; a++) {
+      bool again = false; /* an axis as large as an earlier one comes to the same */
+      for (uint32_t b = 0; b < a; b++) again |= x->now.size[b] == x->now.size[a];
+      if (again) continue;
+      x->now.size[a] *= x->prime.size[k];
+      meshes_share(x, k + 1);
+      x->now.size[a] /= x->prime.size[k];
+    }
+    return;
+  }
+  Mesh m = in_order(&x->now);
+  if (m.size[AXES - 1] == 1) return; /* one with an axis more has its plans too */
+  for (uint32_t i = 0; i < x->all.len; i++)
+    if (mesh_equal(&x->all.at[i], &m)) return;
+  vec_push(x->arena, x->all, m);
+}
+
+Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  Meshes x = {.arena = a, .prime = mesh_of_primes(sites), .now = {AXES, {1, 1, 1, 1}}};
+  if (x.prime.n <= AXES) vec_push(a, x.all, x.prime);
+  else meshes_share(&x, 0);
+  Placing *best = NULL;
+  double bound = INFINITY;
+  for (uint32_t i = 0; i < x.all.len; i++) {
+    Placing *p = placing_find(a, g, &x.all.at[i], only, budget / x.all.len, which);
+    if (!p) continue;
+    if (p->bound < bound) bound = p->bound;
+    if (!best || p->bytes < best->bytes) best = p;
+  }
+  if (best) best->bound = bound;
+  return best;
 }

@@ -218,7 +218,7 @@ static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
   return *(const PartVectors *)e->value;
 }
 
-PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, Diags *d) {
+static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, Diags *d) {
   uint32_t n = g->vertices.len, errors = d->errors;
   Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), d};
   Memo seen = memo_new(a);
@@ -226,9 +226,18 @@ PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Pla
   for (uint32_t k = 0; plan && k < plan->vertices.len; k++) vertex_apply(&p, &plan->vertices.at[k]);
   if (d->errors > errors) return NULL;
   for (uint32_t i = 0; i < n; i++) {
+    if (!free && !p.who[i]) continue;
     all[i] = vectors_of(&p, &seen, i);
     if (!all[i].n)
       diag_add(d, D_E931, p.who[i]->span, "%s is cut into more blocks than there are sites, %lld", g->vertices.at[i].name, (long long)sites);
   }
   return d->errors > errors ? NULL : all;
+}
+
+PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d) {
+  return vectors_find(a, g, sites, p, true, d);
+}
+
+PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d) {
+  return vectors_find(a, g, sites, p, false, d);
 }

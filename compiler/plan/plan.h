@@ -43,5 +43,7 @@ Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uin
 /* What is left for a planner to choose from, by vertex; NULL with complaints (E931): a name or label that is not there, more
  * blocks than elements or sites. sites is what counts, whatever the plan says. */
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
+/* The same for those vertices alone of which the plan says something; the others have none here. */
+PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
 
 #endif

@@ -52,15 +52,33 @@ want 0 "$EIN" plan x.ein -n 2147483647 $BY
 want 0 "$EIN" plan "$root/tests/plan/sites_layer.ein" -n 4096 $BY --plan-budget 1e5
 shows "no plan moves less than"
 
+# By bytes: pins hold, whoever plans; the best is none above the others.
+want 0 "$EIN" plan x.ein -n 8 --roundtrip --format=json --against=all --pin Z:j=2 -o bytes.json
+if command -v python3 >/dev/null; then
+  want 0 python3 -c '
+import json
+p = json.load(open("bytes.json"))
+v = p["vertices"][0]
+assert [x["count"] for x in v["labels"] if x["name"] == "j"] == [2], v
+assert p["mesh"] == [2, 2, 2] and p["bound"] <= p["bytes"], p
+assert p["bytes"] == sum(x["received"] for x in p["vertices"]) + sum(x["brought"] for x in p["tensors"]), p
+assert len(p["against"]) == 7 and all(r["bytes"] >= p["bytes"] for r in p["against"] if "bytes" in r), p["against"]'
+fi
+want 0 "$EIN" plan x.ein -n 8 --planner=sqrt
+shows "i=4 k=2"
+want 0 "$EIN" plan x.ein -n 7
+want 0 "$EIN" plan x.ein -n 1 --costs=bytes
+shows "mesh                  1"
+want 1 "$EIN" plan x.ein -n 4 --pin Z:i=3
+says "Z cannot be cut so along axes of a mesh of 4 sites"
+
 # What is refused.
 want 2 "$EIN" plan x.ein -n 0 $BY
 says "-n 0: wanted is a number of sites, from 1 to 2147483647"
 want 2 "$EIN" plan x.ein -n -4 $BY
 want 2 "$EIN" plan x.ein -n 2147483648 $BY
 want 2 "$EIN" plan x.ein -n four $BY
-want 2 "$EIN" plan x.ein -n 4
-says "--costs=eindecomp"
-want 2 "$EIN" plan x.ein -n 4 --costs=bytes
+want 2 "$EIN" plan x.ein -n 4 --costs=pebbles
 want 2 "$EIN" plan x.ein -n 4 $BY --planner=best
 want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron
 says "there is no planner magatron; did you mean megatron?"

@@ -37,14 +37,14 @@ static double best_grid(double i, double j, double k, int64_t p) {
 }
 
 static void product(int i, int j, int k) {
-  uint32_t same = 0, all = 0;
+  uint32_t same = 0, all = 0, which;
   for (int64_t p = 2; p <= 64; p++) {
     Arena *a = arena_new();
     PartGraph *g = graph_of_text(a, arena_printf(a,
       "eingraph 1\ninput %%0 A[%d, %d] : f32\ninput %%1 B[%d, %d] : f32\n"
       "vertex %%2 C[i:%d, k:%d] : f32 = sum:f32[j:%d] (%%0[i, j] * %%1[j, k])\noutput C = %%2\n", i, j, j, k, i, k, j));
     Mesh m = mesh_of_primes(p);
-    Placing *x = placing_find(a, place_graph(a, g), &m, 4e9);
+    Placing *x = placing_find(a, place_graph(a, g), &m, NULL, 4e9, &which);
     double want = best_grid(i, j, k, p);
     all++;
     same += x->bytes == want && fabs(x->bound - want) <= 1e-9 * want;

@@ -1,27 +1,21 @@
 /* tests/kernel/kernels.h - programs of one or a few equations, aimed at what codegen/schedule_*.c make of them, by the C that
  * is emitted against graph_eval.
  *
- *   kernels.c   the command: programs go in batches, one C file and one shared object each
+ *   kernels.c   the command, which stands on ../harness
  *   parts.c     sizes, labels, tensors, expressions with what is known of their values
  *   operands.c  what a body is made of: reads in any order of axes, with affine and gathered indices, computed with
  *   aims.c      contractions, reductions     aims_more.c  scans, scatters, transposes, rows: one function a kind of kernel
  *   aims_blocks.c  products that share rows, packed contractions under predicates
  *   text.c      a program as text
- *   build.c     text, graph, tasks, loops, C; the shared object of several
- *   views.c     arrays between pages that cannot be touched: dense, transposed, backwards, with gaps
- *   judge.c     one program: its inputs, its runs, what must be the same
- *   shrink.c    makes a failing program small
+ *   judge.c     its sizes, its inputs, what must be the same
+ *   shrink.c    what may be left out of a failing program
  *
  * Inputs are small integers whatever their dtype, so that sums are exact in any order and answers must be equal bit for bit;
  * where functions are rounded, as close as `ein verify` asks for. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include "../../compiler/ein.h"
-
-typedef struct Rng { uint64_t state; } Rng;
-uint32_t below(Rng *r, uint32_t n); /* 0 to n-1; n 0: 0 */
-bool chance(Rng *r, uint32_t percent);
+#include "../harness/harness.h"
 
 /* ---- a program ------------------------------------------------------------------------------------ */
 typedef struct Size {
@@ -161,62 +155,13 @@ void aim_convolution(Case *c);
 void aim_blocks(Case *c);
 void aim_masked(Case *c);
 
-/* ---- judging ------------------------------------------------------------------------------------------ */
-typedef struct Judgement {
-  char what[80];             /* "" if all is well; the same for failures of one kind */
-  char detail[2000];
-} Judgement;
-bool say(Judgement *v, const char *what, const char *detail); /* false */
-
-typedef struct How {
-  const char *runtime;       /* the folder of ein_run.h */
-  const char *cc, *flags;    /* words with blanks between; flags: of speed, and sanitizers */
-  const char *folder;        /* where files go; removed in the end by who made it */
-  const char *aim;           /* one alone; NULL: all, by their weights */
-  double points;
-} How;
-
-typedef struct Count { uint64_t runs, elements, exact, refused, open; } Count;
-
-typedef struct Subject {     /* a program on its way */
-  Arena *arena;
-  const Case *c;
-  const char *text, *prefix;
-  Front f;
-  Program p;
-  EinGraph *g;
-  Buf source;
-  Judgement v;
-} Subject;
-
-bool subject_make(Subject *s, Arena *a, const Case *c);    /* text, graph, .., C; false: v says what is wrong */
-/* One C file and one shared object. NULL: why says what the compiler said. It stays open. */
-void *library_make(Subject *const *s, uint32_t n, const How *how, Buf *why);
-const ein_model *library_model(void *library, const Subject *s);
-bool subject_judge(Subject *s, const ein_model *m, Count *n);
-void judge_alone(const Case *c, const How *how, Judgement *v, Count *n);
-void shrink(Case *c, const How *how, unsigned seconds, Judgement *v);
-
-/* ---- views.c -------------------------------------------------------------------------------------------- */
-typedef struct Pages { char *base; size_t all; char *at; size_t bytes; } Pages; /* `bytes` at `at`, at an end of what can be touched */
-void pages_make(Pages *p, size_t bytes, size_t alignment, bool low);
-bool pages_kept(const Pages *p);        /* what lies beside is as it was */
-void pages_drop(Pages *p);
-
-typedef struct View {
-  ein_tensor t;
-  int64_t shape[EIN_MAX_AXES], stride[EIN_MAX_AXES];
-  DType dtype;
-  Pages memory;
-  size_t first;              /* of the first element */
-  int64_t count;
-} View;
-
-extern const ein_dtype ein_of_dtype[DTYPES];
-/* flat: an axis along which all elements are one; -1: none. */
-void view_make(View *v, DType t, uint32_t rank, const int64_t *shape, bool dense, int flat, Rng *r);
-void view_put(View *v, const EvalArray *x);
-EvalArray view_get(const View *v, Arena *a);
-bool view_kept(const View *v, Arena *a); /* bytes that are no elements are as they were */
+/* ---- judge.c, shrink.c: for the table of the command ------------------------------------------------------ */
+bool case_trials(Judge *j);
+void case_input(Judge *j, int i, bool planned);
+int64_t case_integer(Judge *j, const void *of, DType t);
+double case_real(Judge *j, const void *of);
+bool case_answer(Judge *j);
+double case_allowed(Judge *j, int output, const EvalArray *want);
+void case_shrink(Shrink *s);
 
 #endif

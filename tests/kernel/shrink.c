@@ -1,69 +1,25 @@
-/* tests/kernel/shrink.c - a failing program is made small: equations go, arguments take the place of terms, predicates go, sizes
- * shrink; what no longer fails in the same way is taken back. Each try runs in a process of its own, since what is looked
- * for may be a crash. */
-#include <stdio.h>
-#include <stdlib.h>
+/* tests/kernel/shrink.c - what may be left out of a failing program: equations go, arguments take the place of terms, predicates
+ * go, sizes shrink. */
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "kernels.h"
 
-typedef struct Shrink { Case *c; const How *how; Judgement v; time_t until; bool smaller; } Shrink;
-
-static void judge_apart(const Case *c, const How *how, Judgement *v) {
-  int fd[2];
-  *v = (Judgement){0};
-  if (pipe(fd) != 0) exit(4);
-  fflush(stdout), fflush(stderr);
-  pid_t child = fork();
-  if (child < 0) exit(4);
-  if (!child) {
-    Count n = {0};
-    close(fd[0]);
-    if (!freopen("/dev/null", "w", stderr)) _exit(4);
-    alarm(60);
-    judge_alone(c, how, v, &n);
-    _exit(write(fd[1], v, sizeof *v) == (ssize_t)sizeof *v ? 0 : 4);
-  }
-  close(fd[1]);
-  int status = 0;
-  ssize_t n = read(fd[0], v, sizeof *v);
-  close(fd[0]);
-  waitpid(child, &status, 0);
-  if (n == (ssize_t)sizeof *v) return;
-  *v = (Judgement){0};
-  if (WIFSIGNALED(status)) snprintf(v->what, sizeof v->what, "crash: signal %d", WTERMSIG(status));
-  else snprintf(v->what, sizeof v->what, "crash: exit %d", WEXITSTATUS(status));
-}
-
-static bool differ(const char *what) { return !strcmp(what, "floats differ") || !strcmp(what, "integers differ"); }
-
-static bool still(Shrink *s) {
-  Judgement v;
-  if (time(NULL) > s->until) return false;
-  judge_apart(s->c, s->how, &v);
-  if (strcmp(v.what, s->v.what) != 0 && !(differ(v.what) && differ(s->v.what))) return false;
-  s->v = v;
-  return s->smaller = true;
-}
-
 static void shrink_equations(Shrink *s) {
-  Equation **at = s->c->equations.at;
-  for (uint32_t i = s->c->equations.len; i-- > 0;) {
+  Case *c = s->program;
+  Equation **at = c->equations.at;
+  for (uint32_t i = c->equations.len; i-- > 0;) {
     Equation *was = at[i];
-    uint32_t n = s->c->equations.len;
+    uint32_t n = c->equations.len;
     if (n < 2) return;
     memmove(at + i, at + i + 1, (n - 1 - i) * sizeof *at);
-    s->c->equations.len--;
+    c->equations.len--;
     bool output = n > 1 && at[n - 2]->output;
     at[n - 2]->output = true;
     if (still(s)) continue;
     at[n - 2]->output = output;
     memmove(at + i + 1, at + i, (n - 1 - i) * sizeof *at);
     at[i] = was;
-    s->c->equations.len = n;
+    c->equations.len = n;
   }
 }
 
@@ -76,13 +32,14 @@ static bool put(Shrink *s, Term **slot, Term *instead) {
 }
 
 static bool may_stand_for(const Shrink *s, const Term *x, const Term *y) {
-  return x->t == y->t || (s->c->loose && (x->t == DT_BOOL) == (y->t == DT_BOOL));
+  const Case *c = s->program;
+  return x->t == y->t || (c->loose && (x->t == DT_BOOL) == (y->t == DT_BOOL));
 }
 
 static void shrink_term(Shrink *s, Term **slot) {
   Term *x = *slot;
   if (x->index || x->kind == TERM_TEXT || x->kind == TERM_LABEL) return;
-  Term *one = x->t == DT_BOOL ? term_text(s->c, "true", DT_BOOL, 1) : term_cast(s->c, x->t, term_int(s->c, 1));
+  Term *one = x->t == DT_BOOL ? term_text(s->program, "true", DT_BOOL, 1) : term_cast(s->program, x->t, term_int(s->program, 1));
   if (!(x->kind == TERM_FORM && x->arg[0]->kind == TERM_TEXT) && put(s, slot, one)) return;
   for (uint32_t k = 0; x->kind != TERM_READ && k < x->n; k++)
     if (x->arg[k] && may_stand_for(s, x, x->arg[k]) && put(s, slot, x->arg[k])) return shrink_term(s, slot);
@@ -128,19 +85,12 @@ static void shrink_flags(Shrink *s, Equation *q) {
   }
 }
 
-void shrink(Case *c, const How *how, unsigned seconds, Judgement *v) {
-  Shrink s = {.c = c, .how = how, .v = *v, .until = time(NULL) + (time_t)seconds};
-  judge_apart(c, how, &s.v);
-  if (!s.v.what[0]) return; /* it does not happen again */
-  c->loose = true;
-  c->loose = still(&s);
-  do {
-    s.smaller = false;
-    shrink_equations(&s);
-    for (uint32_t i = 0; i < c->equations.len; i++) shrink_term(&s, &c->equations.at[i]->value);
-    for (uint32_t i = 0; i < c->sizes.len; i++)
-      if (is_used(c, c->sizes.at[i])) shrink_size(&s, c->sizes.at[i]);
-    for (uint32_t i = 0; i < c->equations.len; i++) shrink_flags(&s, c->equations.at[i]);
-  } while (s.smaller && time(NULL) < s.until);
-  *v = s.v;
+void case_shrink(Shrink *s) {
+  Case *c = s->program;
+  if (!c->loose) c->loose = true, c->loose = still(s);
+  shrink_equations(s);
+  for (uint32_t i = 0; i < c->equations.len; i++) shrink_term(s, &c->equations.at[i]->value);
+  for (uint32_t i = 0; i < c->sizes.len; i++)
+    if (is_used(c, c->sizes.at[i])) shrink_size(s, c->sizes.at[i]);
+  for (uint32_t i = 0; i < c->equations.len; i++) shrink_flags(s, c->equations.at[i]);
 }

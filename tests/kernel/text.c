@@ -80,6 +80,7 @@ static void mark(const Term *x) {
 
 const char *case_text(Arena *a, const Case *c) {
   Buf b = buf_new(a);
+  buf_printf(&b, "# aim: %s\n", c->aim);
   for (uint32_t k = 0; k < c->tensors.len; k++) c->tensors.at[k]->read = false;
   for (uint32_t k = 0; k < c->equations.len; k++) mark(c->equations.at[k]->value);
   for (uint32_t k = 0; k < c->sizes.len; k++)

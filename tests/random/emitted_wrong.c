@@ -1,6 +1,5 @@
 /* tests/random/emitted_wrong.c - calls that must be refused, made from such as are right: shapes, dtypes, NULLs, strides
  * that reach too far, views that lie on each other. A status comes back, and nothing is touched; a sanitizer sees to that. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "emitted.h"
@@ -90,9 +89,9 @@ static Refused far_offset(Wrong *w) {
 /* Whatever gaps there are: both have the same first element. */
 static Refused same_memory(Wrong *w) {
   if (!w->other || !w->written) return NOT_HERE;
-  w->x->data = w->w->memory + w->w->first;
+  w->x->data = w->w->memory.at + w->w->first;
   w->x->byte_offset = 0;
-  bool inside = w->v->first <= w->w->first && w->v->bytes - w->v->first <= w->w->bytes - w->w->first;
+  bool inside = w->v->first <= w->w->first && w->v->memory.bytes - w->v->first <= w->w->memory.bytes - w->w->first;
   return w->v->count && w->w->count && inside ? MUST : NOT_HERE;
 }
 
@@ -104,7 +103,7 @@ static Refused (*const ways[])(Wrong *) = {no_data, other_dtype, other_ndim, oth
 static bool refused(Subject *s, const ein_model *m, void *ctx, const ein_tensor *x, const ein_tensor *y, Refused must,
                     const char *what, Count *n) {
   ein_status st = m->run(ctx, x, y);
-  n->refused += st != EIN_OK;
+  n->wrong += st != EIN_OK;
   if (st == EIN_OK && must == MUST) return say(&s->v, "a wrong call is not refused", what);
   if (st != EIN_OK && !*m->last_error(ctx)) return say(&s->v, "a wrong call is refused without a word", what);
   return true;
@@ -138,7 +137,7 @@ static bool sizes_wrong(Subject *s, const ein_model *m, void *ctx, const int64_t
   if (m->plan(ctx, NULL) == EIN_OK) return say(&s->v, "a plan without sizes is not refused", "");
   for (int k = 0; k < m->n_dims; k++) dim[k] = dims[k];
   dim[below(r, (uint32_t)m->n_dims)] = odd[below(r, 2)];
-  n->refused++;
+  n->wrong++;
   if (m->plan(ctx, dim) == EIN_OK) return say(&s->v, "a size below 0 is not refused", "");
   for (int k = 0; k < m->n_dims; k++) dim[k] = odd[2 + below(r, 3)];
   m->plan(ctx, dim); /* what does not depend on the sizes can be planned */
@@ -154,7 +153,12 @@ static bool order_wrong(Subject *s, const ein_model *m, void *ctx, View *in, Vie
   return true;
 }
 
-bool wrong_calls(Subject *s, const ein_model *m, const int64_t *dims, View *in, View *out, Rng *r, Count *n) {
+bool wrong_calls(Judge *j, View *in, View *out) {
+  Subject *s = j->s;
+  const ein_model *m = j->m;
+  const int64_t *dims = j->t->dim;
+  Rng *r = &j->rng;
+  Count *n = j->n;
   void *ctx = NULL;
   ein_config small = {.size = 3}, odd = {.size = sizeof odd, .threads = -1};
   if (m->create(&small, &ctx) == EIN_OK || m->create(&odd, &ctx) == EIN_OK || m->create(NULL, NULL) == EIN_OK)

@@ -1,7 +1,6 @@
 /* tests/random/judge.c - a program is compiled and run in several ways, and all must say the same. */
 #include <math.h>
 #include <string.h>
-#include <stdio.h>
 
 #include "random.h"
 
@@ -13,23 +12,12 @@ typedef struct Run { /* one text, compiled and computed */
   Eval e;
 } Run;
 
-static bool say(Judgement *v, const char *what, const char *detail) {
-  snprintf(v->what, sizeof v->what, "%s", what);
-  snprintf(v->detail, sizeof v->detail, "%s", detail ? detail : "");
-  return false;
-}
-
 /* ---- one text ---------------------------------------------------------------------------------- */
 
 static bool compile(Run *r, Arena *a, const char *text) {
   *r = (Run){.arena = a};
-  r->f = (Front){.arena = a, .strings = strings_new(a), .exprs = exprs_new(a), .diags = diags_new(a)};
-  r->p.file = parse_file(a, r->f.strings, source_new(a, "random.ein", text, strlen(text)), r->f.diags);
-  DimValues none = {0};
-  bug_where = "graph_from_ast";
-  r->g = r->f.diags->errors ? NULL : graph_from_ast(&r->f, &r->p, &none);
-  bug_where = NULL;
-  return r->g && !r->f.diags->errors;
+  r->g = front_read(&r->f, &r->p, a, "random.ein", text);
+  return r->g;
 }
 
 static bool rejected(Run *r, Judgement *v, const char *which) {
@@ -231,7 +219,6 @@ void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t) {
   Arena *a = arena_new();
   Run r;
   *v = (Judgement){0};
-  t->programs++;
   bool ok = run_text(&r, a, program_text(a, m, (Style){0}), v, "") && dtypes_expected(m, &r, v) && law_holds(&r, v) &&
             (m->loops ? loops_agree(m, &r, v, t) : ast_agrees(m, &r, &r, v, t)) && variant_agrees(m, &r, seed, v, t);
   if (ok) v->what[0] = 0;
@@ -248,7 +235,6 @@ void judge_text(const char *text, Judgement *v, Tally *t) {
   Arena *a = arena_new();
   Run r;
   *v = (Judgement){0};
-  t->programs++;
   if (!compile(&r, a, text)) {
     Buf b = buf_new(a);
     diags_text(r.f.diags, &b, false);

@@ -3,19 +3,6 @@
 
 #include "random.h"
 
-uint32_t below(Rng *r, uint32_t n) {
-  r->state += 0x9E3779B97F4A7C15u;
-  uint64_t z = r->state;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
-  return n ? (uint32_t)(z >> 32) % n : 0;
-}
-
-bool chance(Rng *r, uint32_t percent) {
-  return below(r, 100) < percent;
-}
-
 Ty ty_arith(Ty t) {
   return t.t == DT_BOOL ? (Ty){DT_I64, HELD} : t;
 }

@@ -2,8 +2,8 @@
  *
  *   make*.c    expressions     make_program.c   statements, defs, loops     num.c   types and errors of values
  *   write.c    a program as text, in several ways that must mean the same
- *   judge.c    compiles and runs a text, and compares        shrink.c   makes a failing program small
- *   programs.c the command
+ *   judge.c    compiles and runs a text, and compares        shrink.c   what may be left out of a failing program
+ *   programs.c the command, which stands on ../harness
  *   emitted.h  a second judge and command: the same programs by the C that is emitted for them
  *
  * A program is a tree of its own, not the compiler's: it knows of each expression its dtype, whether it can be
@@ -11,12 +11,7 @@
 #ifndef RANDOM_H
 #define RANDOM_H
 
-#include "../../compiler/ein.h"
-
-/* ---- random numbers -------------------------------------------------------------------------- */
-typedef struct Rng { uint64_t state; } Rng;
-uint32_t below(Rng *r, uint32_t n); /* 0 to n-1; n 0: 0 */
-bool chance(Rng *r, uint32_t percent);
+#include "../harness/harness.h"
 
 /* ---- what a program is made of --------------------------------------------------------------- */
 typedef struct Extent {
@@ -127,7 +122,6 @@ typedef struct Made {        /* a program */
   VEC(Stmt *) stmts;
   bool loops;                /* there is a repeat */
   bool strict;               /* labels meet only where their sizes are written alike */
-  const void *how;           /* whatever else the judge was told; its own */
 } Made;
 
 Made *program_make(Arena *a, uint64_t seed);
@@ -207,15 +201,11 @@ typedef struct Style {
 const char *program_text(Arena *a, const Made *m, Style s);
 
 /* ---- judging: judge.c, shrink.c -------------------------------------------------------------- */
-typedef struct Judgement {
-  char what[80];             /* "" if all is well; the same for failures of one kind */
-  char detail[2000];
-} Judgement;
-typedef struct Tally { uint64_t programs, ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected; } Tally;
+typedef struct Tally { uint64_t ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected; } Tally;
 
 void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t);
 void judge_text(const char *text, Judgement *v, Tally *t); /* of which nothing is known: only that nothing crashes */
 const char *text_spoil(Arena *a, const char *text, uint64_t seed);
-void shrink(Made *m, uint64_t seed, Judgement *v);
+void made_shrink(Shrink *s, Made *m);
 
 #endif

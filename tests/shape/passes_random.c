@@ -22,11 +22,8 @@ typedef struct Run {
 } Run;
 
 static bool compile(Run *r, const char *text) {
-  r->f = (Front){.arena = r->arena, .strings = strings_new(r->arena), .exprs = exprs_new(r->arena), .diags = diags_new(r->arena)};
-  r->p.file = parse_file(r->arena, r->f.strings, source_new(r->arena, "random.ein", text, strlen(text)), r->f.diags);
-  DimValues none = {0};
-  r->g = r->f.diags->errors ? NULL : graph_from_ast(&r->f, &r->p, &none);
-  return r->g && !r->f.diags->errors;
+  r->g = front_read(&r->f, &r->p, r->arena, "random.ein", text);
+  return r->g;
 }
 
 static void after(void *ctx, const char *pass, const EinGraph *g) {

@@ -1,11 +1,11 @@
-/* tests/kernel/views.c - arrays as a caller may have them, any order of axes, some backwards, with gaps; and memory between
+/* tests/harness/views.c - arrays as a caller may have them, any order of axes, some backwards, with gaps; and memory between
  * two pages that nobody may touch, so that what reads or writes past an end is stopped, whoever compiled it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernels.h"
+#include "harness.h"
 
 enum { FILL = 0xA5 };
 
@@ -36,10 +36,16 @@ void pages_drop(Pages *p) {
 
 /* ---- views ------------------------------------------------------------------------------------------- */
 
-const ein_dtype ein_of_dtype[DTYPES] = {
+static const ein_dtype ein_of_dtype[DTYPES] = {
   [DT_F64] = EIN_F64, [DT_F32] = EIN_F32, [DT_F16] = EIN_F16, [DT_BF16] = EIN_BF16, [DT_I64] = EIN_I64,
   [DT_I32] = EIN_I32, [DT_I16] = EIN_I16, [DT_I8] = EIN_I8,   [DT_U8] = EIN_U8,     [DT_BOOL] = EIN_BOOL,
 };
+
+DType dtype_from(ein_dtype t) {
+  for (int k = 0; k < DTYPES; k++)
+    if (ein_of_dtype[k] == t) return (DType)k;
+  return DTYPES;
+}
 
 static void strides_dense(View *v, uint32_t rank) {
   int64_t step = 1;

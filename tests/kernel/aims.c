@@ -237,7 +237,7 @@ static void aim_chain(Case *c) {
   Lab *all[LABELS_MOST + 1];
   memcpy(all, lab, sizeof lab);
   all[n] = red[0];
-  while (labs_points(n + 1, all) > c->points && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
+  while (labs_room(n + 1, all) > c->points && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
   labs_mix(c, n, lab);
   Lab *between[COUNT(t.out)];
   memcpy(between, t.out, sizeof t.out);

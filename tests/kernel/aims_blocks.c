@@ -255,7 +255,7 @@ static void again(Blocks *b, Tensor *y, Lab *const *left) {
   Lab *all[5];
   memcpy(all, left, sizeof *left * n);
   all[n] = f;
-  while (labs_points(n + 1, all) > fmax(c->points, 120000) && f->size->value > 1) f->size->value /= 2, f->size->other = f->size->value;
+  while (labs_room(n + 1, all) > fmax(c->points, 120000) && f->size->value > 1) f->size->value /= 2, f->size->other = f->size->value;
   Term *body = product(c, clipped(c, tensor_at(c, y, left)), operand(c, y->dtype, SMALL, 2, (Lab *[]){b->e, f}, true));
   const char *name = reducer(c, &body, 1, &b->e);
   mix_some(c, n, to, 20);

@@ -222,7 +222,7 @@ static void row_times(Rows *r, Tensor *y) {
   left[n++] = wide;
   memcpy(all, left, sizeof left);
   all[n] = k;
-  while (labs_points(n + 1, all) > c->points * 2 && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
+  while (labs_room(n + 1, all) > c->points * 2 && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
   Term *v = operand(c, y->dtype == DT_BOOL ? DT_F32 : y->dtype, SMALL, 2, (Lab *[]){k, wide}, true);
   Term *body = term_op(c, OP_MUL, tensor_at(c, y, r->all), v);
   labs_mix(c, n, left);

@@ -98,9 +98,9 @@ Size *size_any(Case *c);                /* mostly from 1 to 130 */
 Size *size_deep(Case *c);               /* around what blocks hold: 1023 to 9000 */
 int64_t size_most(const Size *s);
 Lab *lab_new(Case *c, Size *s);
-/* Sizes shrink until all labels together have at most `points` points; none below its `least` (may be NULL). */
-void labs_fit(Case *c, uint32_t n, Lab *const *lab, double points);
 double labs_points(uint32_t n, Lab *const *lab);
+double labs_room(uint32_t n, Lab *const *lab); /* the same, with 0 as 1: a sum over nothing has an output still, which may be large */
+void labs_fit(Case *c, uint32_t n, Lab *const *lab, double room); /* sizes shrink until all labels together have no more */
 void labs_mix(Case *c, uint32_t n, Lab **lab);
 bool any_empty(uint32_t n, Lab *const *lab);
 int64_t axis_value(const Axis *x, bool other);

@@ -53,10 +53,18 @@ static double points(uint32_t n, Lab *const *lab, bool other) {
 
 double labs_points(uint32_t n, Lab *const *lab) { return fmax(points(n, lab, false), points(n, lab, true)); }
 
+static double room(uint32_t n, Lab *const *lab, bool other) {
+  double x = 1;
+  for (uint32_t k = 0; k < n; k++) x *= fmax((double)(other ? lab[k]->size->other : lab[k]->size->value), 1);
+  return x;
+}
+
+double labs_room(uint32_t n, Lab *const *lab) { return fmax(room(n, lab, false), room(n, lab, true)); }
+
 /* Large ones give way first. */
 void labs_fit(Case *c, uint32_t n, Lab *const *lab, double most) {
   for (int other = 0; other < 2; other++)
-    for (uint32_t tries = 0; points(n, lab, other) > most; tries++) {
+    for (uint32_t tries = 0; room(n, lab, other) > most; tries++) {
       Size *s = lab[below(&c->rng, n)]->size;
       int64_t *v = other && s->open ? &s->other : &s->value;
       if (*v > 17 || (tries > 20 * n && *v > 2)) *v = lower(*v);

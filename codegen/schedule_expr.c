@@ -31,16 +31,17 @@ static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, 
   return s->p->sites.len - 1;
 }
 
-/* Each index is a label whose extent is the axis' own. */
+/* Each index is a label whose extent is the axis' own; of what is kept, behind the labels that are bound already. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
   (void)x;
-  if (leaf->kind != EX_READ || e->stage->slot[leaf->i].kept) return leaf;
-  const TaskBuffer *b = &e->s->t->buffers.at[e->stage->slot[leaf->i].index];
+  if (leaf->kind != EX_READ) return leaf;
+  TaskSlot slot = e->stage->slot[leaf->i];
+  const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : e->s->t->buffers.at[slot.index].dim;
   bool safe = true;
-  for (uint32_t k = 0; k < leaf->n; k++)
-    safe &= (leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == b->dim[k]) ||
-            (block_is_index(e->s, e->stage, leaf->arg[k]) && e->s->block_of == b->dim[k]);
+  for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++)
+    safe &= (leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == dim[k]) ||
+            (!slot.kept && block_is_index(e->s, e->stage, leaf->arg[k]) && e->s->block_of == dim[k]);
   e->safe[leaf->i] = safe;
   return leaf;
 }
@@ -58,7 +59,7 @@ static bool leaf_is_safe(Env *e, uint32_t slot) {
 
 bool ex_safe(Env *e) {
   for (uint32_t k = 0; k < e->stage->sum->n_slot; k++)
-    if (!e->stage->slot[k].kept && !leaf_is_safe(e, k)) return false;
+    if (!leaf_is_safe(e, k)) return false;
   return true;
 }
 

@@ -52,6 +52,15 @@ if $CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>err; t
   want 0 ./clean X=ones -D N=3
   want 0 ./clean --help
   want 2 ./clean X=iota
+  # What a kernel keeps is not read beyond its ends, where a condition leaves that out.
+  cat >kept.ein <<'END'
+input A[a:1, b:32, d:1] : i8
+input B[d:1, c:8] : i8
+P[a,b,c] = sum[d] A[a,b,d] * B[d,c]
+output Y[a:1, b:32, c:8] = P[a,b,c - 1] ?? 0
+END
+  want 0 "$EIN" build kept.ein -o kept "--flags=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+  want 0 ./kept A=iota B=iota
 fi
 want 4 ./sum X=nowhere.npy
 want 1 ./sum -D N=4 X=y.npy

@@ -51,9 +51,9 @@ static int option(Work *w, const char *word, const char *value) {
   return w->test->option ? w->test->option(w->own, word, value) : 0;
 }
 
-static bool words_read(Work *w, int n, char **word) {
-  for (int i = 1; i < n;) {
-    int took = option(w, word[i], i + 1 < n ? word[i + 1] : NULL);
+static bool words_read(Work *w) {
+  for (int i = 1; i < w->n_word;) {
+    int took = option(w, w->word[i], i + 1 < w->n_word ? w->word[i + 1] : NULL);
     if (!took) return false;
     i += took;
   }
@@ -83,6 +83,16 @@ static void kernels_print(Work *w, Arena *a, void *program, uint64_t seed) {
   printf("--- C\n%.*s", end ? (int)(end - s.c.s) : (int)s.c.len, s.c.s);
 }
 
+/* The words that find it again. */
+static void again_print(const Work *w) {
+  printf("--- again: --seed %llu --count 1", (unsigned long long)w->at);
+  for (int i = 1; i < w->n_word; i++) {
+    if (!strcmp(w->word[i], "--seed") || !strcmp(w->word[i], "--count")) i++;
+    else if (strcmp(w->word[i], "--keep-going") != 0) printf(strchr(w->word[i], ' ') ? " \"%s\"" : " %s", w->word[i]);
+  }
+  printf("\n\n");
+}
+
 static void report(Work *w) {
   Arena *a = arena_new();
   Judgement v = w->v;
@@ -93,7 +103,7 @@ static void report(Work *w) {
     printf("--- smaller: %s\n%s\n%s", v.what, v.detail, text_of(w, a, program, w->at));
     if (strncmp(v.what, "crash", 5) != 0) kernels_print(w, a, program, w->at);
   }
-  printf("--- again: --seed %llu --count 1, and the same otherwise\n\n", (unsigned long long)w->at);
+  again_print(w);
   fflush(stdout);
   arena_free(a);
 }
@@ -177,8 +187,9 @@ static const char *folder_make(Arena *a, const char *name) {
 
 int command(const Test *t, void *own, int argc, char **argv) {
   Work *w = shared_new(sizeof *w);
-  *w = (Work){.test = t, .own = own, .seed = 1, .count = t->count, .batch = t->batch, .shrink_for = 120, .cc = "cc", .flags = "-O1"};
-  if (!words_read(w, argc, argv)) return usage(t);
+  *w = (Work){.test = t, .own = own, .n_word = argc, .word = argv, .seed = 1, .count = t->count, .batch = t->batch, .shrink_for = 120,
+              .cc = "cc", .flags = "-O1"};
+  if (!words_read(w)) return usage(t);
   if (w->text || w->c) return print_one(w);
   unsetenv("LD_PRELOAD"); /* which is for this process, not for the C compiler */
   Arena *arena = arena_new();

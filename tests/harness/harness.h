@@ -55,6 +55,7 @@ enum { BAD_MOST = 4096 };
 
 struct Work {                /* what was asked for, and how far it is; shared with the children */
   const Test *test;
+  int n_word; char *const *word; /* the command's */
   void *own;                 /* what the test's own options say */
   uint64_t seed, count, batch, shrink_for;
   bool keep_going, no_shrink, text, c;

@@ -1,5 +1,6 @@
 /* tests/harness/views.c - arrays as a caller may have them, any order of axes, some backwards, with gaps; and memory between
  * two pages that nobody may touch, so that what reads or writes past an end is stopped, whoever compiled it. */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,20 @@
 #include "harness.h"
 
 enum { FILL = 0xA5 };
+
+/* To AddressSanitizer, where it is there, what lies beside is forbidden too: the nearest such page may be some way off. */
+static void beside(const Pages *p, const char *how) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *low = p->base + page, *high = p->at + p->bytes;
+  void (*asan)(void const volatile *, size_t);
+  *(void **)(void *)&asan = dlsym(RTLD_DEFAULT, how);
+  if (!asan) return;
+  asan(low, (size_t)(p->at - low));
+  asan(high, (size_t)(p->base + p->all - page - high));
+}
+
+static void forbid(const Pages *p) { beside(p, "__asan_poison_memory_region"); }
+static void allow(const Pages *p) { beside(p, "__asan_unpoison_memory_region"); }
 
 void pages_make(Pages *p, size_t bytes, size_t alignment, bool low) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page) / page * page;
@@ -18,19 +33,24 @@ void pages_make(Pages *p, size_t bytes, size_t alignment, bool low) {
   memset(p->base + page, FILL, inside);
   p->bytes = bytes;
   p->at = p->base + page + (low ? 0 : (inside - bytes) / alignment * alignment);
+  forbid(p);
+}
+
+static bool filled(const char *c, const char *end) {
+  while (c < end && (unsigned char)*c == FILL) c++;
+  return c == end;
 }
 
 bool pages_kept(const Pages *p) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  for (const char *c = p->base + page; c < p->at; c++)
-    if ((unsigned char)*c != FILL) return false;
-  for (const char *c = p->at + p->bytes; c < p->base + p->all - page; c++)
-    if ((unsigned char)*c != FILL) return false;
-  return true;
+  allow(p);
+  bool kept = filled(p->base + page, p->at) && filled(p->at + p->bytes, p->base + p->all - page);
+  forbid(p);
+  return kept;
 }
 
 void pages_drop(Pages *p) {
-  if (p->base) munmap(p->base, p->all);
+  if (p->base) allow(p), munmap(p->base, p->all);
   *p = (Pages){0};
 }
 

@@ -61,7 +61,7 @@ bool emitted_answer(Judge *j) {
 /* What the graph says that is optimised. */
 const EvalArray *emitted_other(Judge *j, int output) {
   Emitted *p = j->s->program;
-  if (j->s->low == j->s->g) return NULL;
+  if (!j->s->optimise) return NULL;
   if (!p->low_known && trial_eval(j, j->s->low, &p->low) != EVAL_OK) return NULL;
   p->low_known = true;
   return &p->low.output[output];

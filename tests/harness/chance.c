@@ -1,4 +1,4 @@
-/* tests/harness/chance.c - random numbers: the same for a seed everywhere. */
+/* tests/harness/chance.c - random numbers, the same for a seed everywhere. */
 #include "harness.h"
 
 uint32_t below(Rng *r, uint32_t n) {

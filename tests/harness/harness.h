@@ -10,7 +10,8 @@
  *   judge.c    one program: its inputs, its runs by three contexts, what must be the same as graph_eval says
  *   chance.c   random numbers
  *
- * A seed makes one program, and all that is done with it, whatever the machine. */
+ * A seed makes one program, and all that is done with it. Another one where another compiler built the command, as the generators
+ * draw among the arguments of a call. */
 #ifndef HARNESS_H
 #define HARNESS_H
 

@@ -76,6 +76,8 @@ static void axis_affine(Case *c, Reading *r, Lab *l, Lab *m) {
                                                (long long)plus), 2, lab));
 }
 
+static const double diagonal_most = 4e6; /* elements */
+
 static void axis_odd(Case *c, Reading *r, Lab *l, uint32_t n, Lab *const *lab) {
   Axis axis = axis_of(l->size);
   int64_t step = 1 + below(&c->rng, 3);
@@ -103,8 +105,8 @@ static void axis_odd(Case *c, Reading *r, Lab *l, uint32_t n, Lab *const *lab) {
       r->partial = true;
       axis_add(r, axis, index_form(c, arena_printf(c->arena, "$0 %c %lld", chance(&c->rng, 50) ? '-' : '+', (long long)step), 1, &l));
       return;
-    default: /* a diagonal; not of the longest labels: memory has to hold the whole */
-      if (l->size->value > 4096 || l->size->other > 4096) break;
+    default: /* a diagonal; memory has to hold the whole */
+      if (labs_room(n, lab) * (double)size_most(l->size) > diagonal_most) break;
       axis_add(r, axis, term_label(c, l));
       break;
   }

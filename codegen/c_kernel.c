@@ -346,21 +346,21 @@ static bool touches_arguments(CPrinter *p) {
   return false;
 }
 
-static void door_open(CPrinter *p, const char *far, const char *name, const char *more) {
-  buf_printf(p->out, "static %sEIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", far, name,
+static void door_open(CPrinter *p, const char *name, const char *more) {
+  buf_printf(p->out, "static EIN_FAR EIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name,
              more);
 }
 
 /* Any strides in a function of their own: the other one is to save no registers for them. */
 static void door_print(CPrinter *p, const char *name) {
   if (!touches_arguments(p)) {
-    door_open(p, "", name, "");
+    door_open(p, name, "");
     buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
     return;
   }
-  door_open(p, "EIN_FAR ", name, "_any");
+  door_open(p, name, "_any");
   buf_printf(p->out, "  %s_at(ctx, chunk, worker, 0);\n}\n\n", name);
-  door_open(p, "", name, "");
+  door_open(p, name, "");
   buf_str(p->out, "  if (");
   bool any = false;
   for (uint32_t i = 0; i < p->k->places.len; i++) {
@@ -449,11 +449,14 @@ void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
   for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
     const LoopStmt *s = threaded ? k->body.at[i] : NULL;
     bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
+    if (!thread) {
+      buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_name(p, i));
+      continue;
+    }
     buf_printf(p->out, "%sif (ein_parallel(ctx, %s, ", before, function_name(p, i));
-    if (!thread) buf_str(p->out, "1, 0.0");
-    else if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
+    if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
     else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
-    if (thread) work_text(p, k->work);
+    work_text(p, k->work);
     buf_str(p->out, ")) return ein_state(ctx);\n");
   }
 }

@@ -237,17 +237,47 @@ static void size_check(Buf *c, const char *x, const char *what, uint32_t n) {
                n);
 }
 
+/* A condition for each argument: it is no longer as in the last run. */
+static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
+  const uint32_t *at = c_axes(c->arena, t);
+  for (uint32_t i = 0; i < n; i++) {
+    const TaskBuffer *b = &t->buffers.at[x[i].buffer];
+    buf_printf(c, " ||\n      ein_view_other(ctx, %u, &%s[%u], %s, %u, %u, %d, &moved)", first + i, array, i, dtype_c[b->dtype],
+               b->rank, at[x[i].buffer], x[i].optional);
+  }
+}
+
+enum { FEW_ARGUMENTS = 16 }; /* they are compared one by one, in the text; more by a loop */
+
+static void run_few(Buf *c, const TaskGraph *t, const char *x) {
+  buf_printf(c,
+             "ein_status %s_run(%s_ctx *context, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
+             "  ein_ctx *ctx = ein_bound(context);\n"
+             "  const ein_tensor *in = (const ein_tensor *)inputs, *out = (const ein_tensor *)outputs;\n"
+             "  uintptr_t moved = 0;\n"
+             "  if (!ctx%s%s",
+             x, x, x, x, t->inputs.len ? " || !in" : "", t->outputs.len ? " || !out" : "");
+  others_text(c, t, t->inputs.at, t->inputs.len, 0, "in");
+  others_text(c, t, t->outputs.at, t->outputs.len, t->inputs.len, "out");
+  buf_printf(c, ")\n    return ein_run(context, in, out);\n  return ein_run_like(ctx, in, out, moved, %s_body);\n}\n\n", x);
+}
+
 static void run_text(Buf *c, const TaskGraph *t, const char *x) {
   size_check(c, x, "inputs", t->inputs.len);
   size_check(c, x, "outputs", t->outputs.len);
+  if (t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
+  else
+    buf_printf(c,
+               "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
+               "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+               "}\n\n",
+               x, x, x, x);
   buf_printf(c,
-             "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
-             "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
-             "}\n\n"
-             "ein_status %s_again(%s_ctx *ctx) {\n"
-             "  return ein_again(ctx);\n"
+             "ein_status %s_again(%s_ctx *context) {\n"
+             "  ein_ctx *ctx = ein_bound(context);\n"
+             "  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n"
              "}\n\n",
-             x, x, x, x, x, x);
+             x, x, x);
 }
 
 static void other_text(Buf *c, const char *x) {

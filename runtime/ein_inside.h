@@ -39,23 +39,28 @@ typedef struct ein_team ein_team; /* the pool of EIN_PTHREADS */
 /* The bytes between the first and the last element of an argument; low == high: none. */
 typedef struct ein_span { uintptr_t low, high; } ein_span;
 
-/* What a run compares an argument with: the view of the last run, which was in order if the context's `bound` says so. */
+/* What a run compares an argument with: the view of the last run, which was in order if the context's `bound` says so. Shapes
+ * are compared with the plan's, strides with `told`, element types with the program's. */
 typedef struct ein_seen {
-  ein_tensor view;
-  const int64_t *shape, *stride; /* as planned, and as the kernels see them */
-  int n_axes;                  /* so many are looked at: none of an argument that was left out */
+  const void *data;
+  uint64_t byte_offset;
+  int given, strided;          /* 0: it was left out; its strides were NULL */
   int buffer;
   uintptr_t skew;              /* the bits that its address has not */
 } ein_seen;
 
-typedef struct ein_inside {
+typedef struct ein_inside {    /* what each run touches stands first */
   const ein_tables *tables;
-  ein_config config;
-  ein_error error;             /* of the last call */
-  ein_plan plan;
-  int threads, planned, bound; /* bound: the views of the last run, which were in order */
+  ein_seen *seen;              /* of inputs, then outputs */
+  int64_t *told;               /* by axis, as the context's strides: what the last views said */
+  int bound;                   /* the views of the last run were in order */
+  int begins;                  /* there is what a run begins with: work, turns */
   volatile int cancel;         /* set by any thread */
-  volatile int faults;         /* how many; the first one says which: */
+  volatile int faults;         /* how many; the first one says which */
+  ein_error error;             /* of the last call */
+  ein_config config;
+  ein_plan plan;
+  int threads, planned;
   int fault_site;
   int64_t fault_index, fault_extent;
   int64_t *count;              /* of each buffer */
@@ -66,8 +71,7 @@ typedef struct ein_inside {
   int n_work;
   void **home;                 /*   and where that lies */
   int *input, *output;         /* the buffers of arguments */
-  ein_span *span;              /* of inputs, then outputs; */
-  ein_seen *seen;              /*   so these */
+  ein_span *span;              /* of inputs, then outputs */
   unsigned char *given;        /* by buffer */
   void *workspace;             /* its own or the caller's; NULL: none */
   size_t wanted, held;         /* bytes: of the plan, of `workspace` */
@@ -97,6 +101,8 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 /* The same in little time where they are as they were in the last run, which bound them, or lie elsewhere. 0: they are not, or
  * not in order. */
 EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+/* The second half of that: they lie elsewhere. */
+EIN_API int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
 
 /* ein_team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
 EIN_API ein_status ein_settle(ein_ctx *ctx);
@@ -105,5 +111,63 @@ EIN_API int ein_team_size(const ein_config *config);      /* as many threads as 
 EIN_API size_t ein_team_bytes(int threads);               /* of a pool */
 EIN_API void ein_team_start(ein_ctx *ctx, void *memory);  /* may leave fewer threads */
 EIN_API void ein_team_end(ein_ctx *ctx);
+
+/* ---- what a generated library's run is made of, so that a small one costs little ---- */
+
+EIN_API ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+EIN_API void ein_run_begin(ein_ctx *ctx);
+EIN_API void ein_run_clear(ein_inside *in);
+EIN_API ein_status ein_run_failed(ein_ctx *ctx, ein_status status);
+
+/*
+ * Whether the view of argument k (inputs, then outputs) differs from the last run's in more than where its data is; that is
+ * added to `moved`. What a view points to may have changed too. dtype, ndim and `at` are its buffer's; `optional` is 0 where
+ * it has no default.
+ */
+EIN_INLINE int ein_view_other(const ein_ctx *ctx, int k, const ein_tensor *x, ein_dtype dtype, int ndim, int at, int optional,
+                              uintptr_t *moved) {
+  const ein_inside *in = ctx->inside;
+  const ein_seen *u = &in->seen[k];
+  const int64_t *shape = ctx->shape + at, *told = in->told + at;
+  *moved |= (uintptr_t)x->data ^ (uintptr_t)u->data;
+  if (optional && !u->given) return 0;
+  if (x->ndim != ndim || x->dtype != dtype || x->device_type != 1 || x->byte_offset != u->byte_offset) return 1;
+  if (ndim == 0) return 0;
+  if (!x->shape || (x->strides != NULL) != u->strided) return 1;
+  for (int a = 0; a < ndim; a++)
+    if (x->shape[a] != shape[a]) return 1;
+  for (int a = 0; x->strides && a < ndim; a++)
+    if (x->strides[a] != told[a]) return 1;
+  return 0;
+}
+
+/* With the views that are bound. */
+EIN_INLINE ein_status ein_run_bound(ein_ctx *ctx, ein_status (*body)(ein_ctx *)) {
+  ein_inside *in = ctx->inside;
+  if (in->error.status != EIN_OK || EIN_GET(&in->cancel) || EIN_GET(&in->faults)) ein_run_clear(in);
+  if (in->begins) ein_run_begin(ctx);
+  ein_status status = body(ctx);
+  return status == EIN_OK ? EIN_OK : ein_run_failed(ctx, status);
+}
+
+/* NULL, or a context that has views to compare others with. */
+EIN_INLINE ein_ctx *ein_bound(void *context) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  return ctx && ctx->inside->bound ? ctx : NULL;
+}
+
+/* Views that are the last run's, or have moved. */
+EIN_INLINE ein_status ein_run_like(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs, uintptr_t moved,
+                                   ein_status (*body)(ein_ctx *)) {
+  if (moved && !ein_views_moved(ctx, inputs, outputs)) return ein_run_first(ctx, inputs, outputs);
+  return ein_run_bound(ctx, body);
+}
+
+/* A task that is in one piece. No kernel before it has failed, or the run would have ended. */
+EIN_INLINE ein_status ein_once(ein_ctx *ctx, ein_task *task) {
+  ein_inside *in = ctx->inside;
+  task(ctx, 0, 0);
+  return EIN_GET(&in->cancel) | EIN_GET(&in->faults) ? ein_settle(ctx) : EIN_OK;
+}
 
 #endif

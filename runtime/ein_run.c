@@ -114,6 +114,8 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   int n = t->n_buffers, n_args = t->n_inputs + t->n_outputs;
   ein_cut(base, &used, 1, sizeof(ein_ctx));
   ein_cut(base, &used, 1, sizeof(ein_inside));
+  in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
+  in->told = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
   in->plan.size = (int64_t *)ein_cut(base, &used, t->n_sizes, sizeof(int64_t));
   in->plan.shape = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
   ctx->stride = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
@@ -130,7 +132,6 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   in->output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
   in->home = (void **)ein_cut(base, &used, n, sizeof(void *));
   in->span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
-  in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
   in->given = (unsigned char *)ein_cut(base, &used, n, 1);
   ctx->dense = (unsigned char *)ein_cut(base, &used, n, 1);
   in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
@@ -325,6 +326,7 @@ EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   for (int w = 0; w < in->n_work; w++)
     in->home[w] = in->count[in->work[w]] ? (char *)in->workspace + in->offset[w] : in->nothing;
   ctx->scratch = ctx->scratch_bytes ? (char *)in->workspace + scratch_at : (char *)in->nothing;
+  in->begins = in->n_work > 0 || in->tables->n_turns > 0;
   in->planned = 1;
   return EIN_OK;
 }
@@ -348,47 +350,47 @@ EIN_API ein_status ein_argument_shape(const void *context, int output, int argum
 
 /* ---- running ---- */
 
-static void ein_run_clear(ein_inside *in) {
+EIN_API EIN_FAR void ein_run_clear(ein_inside *in) {
   ein_error_clear(in);
   EIN_PUT(&in->cancel, 0);
   EIN_PUT(&in->faults, 0);
 }
 
-/* With the views that are bound. */
-static ein_status ein_run_bound(ein_ctx *ctx) {
+EIN_API EIN_FAR void ein_run_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   for (int w = 0; w < in->n_work; w++) ctx->data[in->work[w]] = in->home[w];
   if (in->tables->n_turns) memset(ctx->turn, 0, (size_t)in->tables->n_turns * sizeof *ctx->turn);
-  ein_status status = in->tables->body(ctx);
-  if (EIN_GET(&in->faults)) ein_settle(ctx);
-  if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
-  return in->error.status;
 }
 
-static EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+EIN_API EIN_FAR ein_status ein_run_failed(ein_ctx *ctx, ein_status status) {
+  ein_settle(ctx);
+  ein_error_set(&ctx->inside->error, status, "the run failed");
+  return ctx->inside->error.status;
+}
+
+EIN_API EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
+  ein_run_clear(in);
   in->bound = 0;
   if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
   if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
   in->bound = 1;
-  return ein_run_bound(ctx);
+  return ein_run_bound(ctx, in->tables->body);
 }
 
-EIN_API ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
+EIN_API EIN_FAR ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  ein_inside *in = ctx->inside;
-  ein_run_clear(in);
-  return in->bound && ein_bound_again(ctx, inputs, outputs) ? ein_run_bound(ctx) : ein_run_first(ctx, inputs, outputs);
+  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs)) return ein_run_first(ctx, inputs, outputs);
+  return ein_run_bound(ctx, ctx->inside->tables->body);
 }
 
-EIN_API ein_status ein_again(void *context) {
+EIN_API EIN_FAR ein_status ein_again(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  ein_inside *in = ctx->inside;
-  ein_run_clear(in);
-  if (!in->bound) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run with views comes first");
-  return ein_run_bound(ctx);
+  if (ctx->inside->bound) return ein_run_bound(ctx, ctx->inside->tables->body);
+  ein_run_clear(ctx->inside);
+  return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "a run with views comes first");
 }
 
 EIN_API const char *ein_last_error(const void *context) {

@@ -76,6 +76,12 @@
 #define EIN_MAYBE(x) (x)
 #endif
 
+/* In front of what is to stay a function: what calls it shall be short, and saves no registers for it. */
+#if defined(__GNUC__)
+#define EIN_FAR __attribute__((noinline))
+#else
+#define EIN_FAR
+#endif
 /* In front of a kernel. A text that is compiled for any x86-64 has each in three versions, of which the one that suits the
  * machine is taken when the program is loaded; EIN_ONE_VERSION turns that off. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
@@ -91,12 +97,6 @@
 #endif
 #ifndef EIN_KERNEL
 #define EIN_KERNEL
-#endif
-/* In front of what is seldom called from a short function, which would save registers for it. */
-#if defined(__GNUC__)
-#define EIN_FAR __attribute__((noinline))
-#else
-#define EIN_FAR
 #endif
 
 #ifdef __cplusplus
@@ -174,6 +174,7 @@ struct ein_ctx {
  * threads. Between calls the caller's wish to cancel is looked at. Gives the context's status.
  */
 EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work);
+/* ein_once(ctx, task), of ein_inside.h: a task that is in one piece. */
 /* EIN_OK, or the first error's code. */
 EIN_API ein_status ein_state(const ein_ctx *ctx);
 EIN_INLINE int ein_dense(const ein_ctx *ctx, int buffer) {

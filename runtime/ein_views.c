@@ -250,6 +250,19 @@ static EIN_FAR ein_status ein_views_apart(ein_ctx *ctx) {
   return EIN_OK;
 }
 
+/* For the next run to compare with. */
+static void ein_view_keep(const ein_view *v, ein_seen *u) {
+  const ein_tensor *x = v->tensor;
+  u->data = x->data;
+  u->byte_offset = x->byte_offset;
+  u->given = v->ctx->inside->given[v->number];
+  u->strided = x->strides != NULL;
+  u->buffer = v->number;
+  u->skew = (uintptr_t)ein_dtype_size(v->buffer->dtype) - 1;
+  for (int a = 0; u->given && x->strides && a < v->buffer->ndim; a++)
+    v->ctx->inside->told[v->buffer->at + a] = x->strides[a];
+}
+
 EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   const ein_tables *t = in->tables;
@@ -259,41 +272,23 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
     const ein_tensor *x = k < t->n_inputs ? &inputs[k] : &outputs[k - t->n_inputs];
     ein_view v = ein_view_of(ctx, k < t->n_inputs ? in->input[k] : in->output[k - t->n_inputs], x);
     if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
-    ein_seen *u = &in->seen[k];
-    u->view = *x;
-    u->shape = v.shape;
-    u->stride = v.stride;
-    u->n_axes = in->given[v.number] ? v.buffer->ndim : 0;
-    u->buffer = v.number;
-    u->skew = (uintptr_t)ein_dtype_size(v.buffer->dtype) - 1;
+    ein_view_keep(&v, &in->seen[k]);
   }
   return ein_views_apart(ctx);
 }
 
 /* ---- the same views again ---- */
 
-/* All but where they are. What a view points to may have changed too. */
-EIN_INLINE int ein_view_same(const ein_seen *u, const ein_tensor *x) {
-  if (x->byte_offset != u->view.byte_offset || x->device_type != u->view.device_type || x->ndim != u->view.ndim ||
-      x->dtype != u->view.dtype || !x->strides != !u->view.strides || (u->n_axes && !x->shape))
-    return 0;
-  for (int k = 0; k < u->n_axes; k++)
-    if (x->shape[k] != u->shape[k]) return 0;
-  for (int k = 0; x->strides && k < u->n_axes; k++)
-    if (x->strides[k] != u->stride[k] && u->shape[k] > 1) return 0;
-  return 1;
-}
-
 /* Elsewhere, as far from all else as it was wide. 0: that is to be looked at closely. */
 static int ein_view_moved(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
-  uintptr_t was = (uintptr_t)u->view.data + (uintptr_t)u->view.byte_offset, at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
+  uintptr_t was = (uintptr_t)u->data + (uintptr_t)u->byte_offset, at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
   uintptr_t low = was - span->low, high = span->high - was;
   if (!x->data || span->low == span->high || at < (uintptr_t)x->data || (at & u->skew) || low > at || high > UINTPTR_MAX - at)
     return 0;
   span->low = at - low;
   span->high = at + high;
   ctx->data[u->buffer] = (char *)x->data + x->byte_offset;
-  u->view.data = x->data;
+  u->data = x->data;
   return 1;
 }
 
@@ -305,28 +300,24 @@ static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
   return 1;
 }
 
-static EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+EIN_API EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
   for (int k = 0; k < n; k++) {
     const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
-    if (x->data != in->seen[k].view.data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;
+    if (x->data != in->seen[k].data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;
   }
   return !in->config.workspace && ein_spans_apart(in->span, n_inputs, n);
 }
 
 EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
-  const ein_inside *in = ctx->inside;
-  const ein_seen *u = in->seen, *first_output = u + in->tables->n_inputs, *end = first_output + in->tables->n_outputs;
-  int moved = 0;
-  if ((u < first_output && !inputs) || (first_output < end && !outputs)) return 0;
-  for (const ein_tensor *x = inputs; u < first_output; u++, x++) {
-    if (!ein_view_same(u, x)) return 0;
-    moved |= x->data != u->view.data;
-  }
-  for (const ein_tensor *x = outputs; u < end; u++, x++) {
-    if (!ein_view_same(u, x)) return 0;
-    moved |= x->data != u->view.data;
+  const ein_tables *t = ctx->inside->tables;
+  uintptr_t moved = 0;
+  if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs)) return 0;
+  for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
+    const ein_tensor *x = k < t->n_inputs ? &inputs[k] : &outputs[k - t->n_inputs];
+    const ein_buffer *b = ein_buffer_of(ctx, ctx->inside->seen[k].buffer);
+    if (ein_view_other(ctx, k, x, b->dtype, b->ndim, b->at, 1, &moved)) return 0;
   }
   return !moved || ein_views_moved(ctx, inputs, outputs);
 }

@@ -205,7 +205,10 @@ int main(void) {
   if (m_model.shape(c, 1, 1, NULL) != EIN_ERR_ARG || m_model.shape(c, 1, 1, bad) || bad[1] != 16) return puts("shape"), 1;
   m_inputs i;
   m_outputs o;
-#define TRY(change, st, text) i = in, o = out, (void)(change), want(c, m_run(c, &i, &o), st, text)
+  /* at once, and after a run with other views, with which they are compared */
+#define TRY(change, st, text)                                                                        \
+  i = in, o = out, (void)(change), want(c, m_run(c, &i, &o), st, text), (void)m_run(c, &in, &out),  \
+  want(c, m_run(c, &i, &o), st, text)
   TRY(i.x.data = NULL, EIN_ERR_ARG, "input x: its data is NULL (m.ein:3)");
   TRY(o.y.data = NULL, EIN_ERR_ARG, "output y: its data is NULL (m.ein:7)");
   TRY(o.y.shape = NULL, EIN_ERR_ARG, "output y: its shape is NULL (m.ein:7)");
@@ -222,6 +225,13 @@ int main(void) {
   int64_t over[] = {3, 1}, apart[] = {1, 3}, wide[] = {INT64_MAX / 2, 1};
   TRY(o.y.strides = over, EIN_ERR_ARG, "output y: its elements overlap each other: label s has the stride 3 (m.ein:7)");
   TRY(o.y.strides = apart, EIN_OK, "");
+  want(c, m_run(c, &i, &o), EIN_OK, ""); /* the same views, whose shape or strides say something else */
+  apart[1] = 2;
+  want(c, m_run(c, &i, &o), EIN_ERR_ARG, "output y: its elements overlap each other: label d has the stride 2 (m.ein:7)");
+  want(c, m_run(c, &in, &out), EIN_OK, "");
+  nm[0] = 2;
+  want(c, m_run(c, &in, &out), EIN_ERR_SHAPE, "input x: label s has the extent 2, but 3 is wanted (m.ein:3)");
+  nm[0] = 3, apart[1] = 3;
   TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
   TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 (label d) of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");
   TRY(pick[2] = INT64_MIN, EIN_ERR_INDEX,

@@ -9,6 +9,7 @@ enum {
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
+  FEW_OPS = 4,               /* of a point */
   PIECES_MOST = 4,
   UNROLLED = 192,            /* so many vector operations are written out one by one, */
   DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
@@ -16,7 +17,9 @@ enum {
 };
 
 /* The lanes of a tile, in pieces that are vectors of a size which machines have: else compilers make short ones and
- * scalars of what is left. The last piece may lie partly over what is before it: that is computed twice. */
+ * scalars of what is left. The last piece may lie partly over what is before it: that is computed twice. Where it is as wide as
+ * the vectors before it, it takes what does not move along the lanes from their registers: a shorter one fetches all anew, so 12
+ * by 12 sums of 12 take half as long again. */
 typedef struct Lanes {
   uint32_t n;
   int64_t at[PIECES_MOST], width[PIECES_MOST];
@@ -31,6 +34,7 @@ typedef struct Tile {
   int64_t u, v;              /* labels; u may be NO_LABEL */
   int64_t rows, lanes;
   bool twice;                /* results may be stored twice: nothing that is written is read */
+  int64_t over;              /* so wide a last piece is at most only for being as wide as others; 0: it is not */
   Lanes cut;                 /* of the tile at hand */
   bool blocked;              /* the sum is long enough to go in blocks */
 } Tile;
@@ -84,12 +88,13 @@ static void piece_add(Lanes *c, int64_t at, int64_t width) {
 }
 
 /* n lanes: whole vectors, and one more for the rest if it may lie over them; else smaller and smaller ones. */
-static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice) {
+static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice, int64_t over) {
   Lanes c = {.count = ex_int(s, n)};
-  int64_t at = n / one * one;
+  int64_t at = n / one * one, before = at ? one : 0;
   if (at) piece_add(&c, 0, at);
-  while (at < n) {
+  for (; at < n; before = c.width[c.n - 1]) {
     int64_t rest = n - at, w = vector_over(rest);
+    if (twice && w < before && w < over) w = before < over ? before : over;
     if (w == rest || (twice && w <= n)) at = n, piece_add(&c, n - w, w);
     else if (c.n + 1 == PIECES_MOST) piece_add(&c, at, rest), at = n;
     else piece_add(&c, at, w / 2), at += w / 2;
@@ -100,7 +105,7 @@ static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice) {
 /* Vectors that n lanes take in tiles of d. */
 static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
   int64_t whole = n % d / one;
-  return n / d * (d / one) + whole + (int64_t)lanes_cut(s, one, n % d, true).n - (whole ? 1 : 0);
+  return n / d * (d / one) + whole + (int64_t)lanes_cut(s, one, n % d, true, 0).n - (whole ? 1 : 0);
 }
 
 static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
@@ -113,15 +118,27 @@ static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   return vectors_of(s, one, n, want + more) < vectors_of(s, one, n, want) ? want + more : want;
 }
 
+/* How wide a last piece may be only for being as wide as the others: a vector of the machine's, if more lanes cost no more. */
+static int64_t over_of(const Sched *s, const StagePlan *p, uint32_t v) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, v) != MOVE_UNIT) return 0;
+  return p->ops <= FEW_OPS ? tile_vector(s, p->stage->sum->acc) : 0;
+}
+
+/* Sums stay in registers, and beside them what a point has of each row, where several vectors take that. With 4 rows or fewer
+ * gcc fetches the lanes' operand for each of them (seen with 12.2): that takes half as long again, so with more registers 4 rows
+ * are no tile, though fewer be left behind the last one. */
 static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
   static const int64_t good[] = {6, 8, 7, 5, 4};
   if (u == NO_LABEL) return 1;
   int64_t n = p->size[u], one = tile_vector(s, p->stage->sum->acc), most = (tile_vectors(s) - 6) * one / lanes;
+  int64_t vectors = (lanes + one - 1) / one, beside = (tile_vectors(s) - 1) / (vectors + 1);
+  if (vectors > 1 && most > beside) most = beside;
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;
   for (size_t i = 0; p->exact[u] && i < COUNT(good); i++)
-    if (good[i] <= most && n % good[i] == 0) return good[i];
+    if (good[i] <= most && (good[i] > 4 || most <= 5) && n % good[i] == 0) return good[i];
   int64_t tiles = (n + most - 1) / most;
   return p->exact[u] ? (n + tiles - 1) / tiles : most < 6 ? most : 6;
 }
@@ -206,7 +223,7 @@ static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, Lo
 static LoopBind innermost_bind(const Tile *t, const Expr *hi) {
   int64_t one = vector_lanes(t->s, t->p->stage->sum->acc), vectors = 0;
   for (uint32_t k = 0; k < t->cut.n; k++) vectors += (t->cut.width[k] + one - 1) / one;
-  bool few = hi->kind == EX_INT && hi->i > 1 && hi->i <= DEEP_UNROLLED && t->p->ops <= 4;
+  bool few = hi->kind == EX_INT && hi->i > 1 && hi->i <= DEEP_UNROLLED && t->p->ops <= FEW_OPS;
   return few && vectors * t->rows * hi->i <= UNROLLED ? BIND_UNROLL : BIND_SEQ;
 }
 
@@ -304,7 +321,7 @@ static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[t->v], *lanes = ex_int(s, t->lanes);
   int64_t one = vector_lanes(s, t->p->stage->sum->acc), rest = size->kind == EX_INT ? size->i % t->lanes : 1;
-  t->cut = lanes_cut(s, one, t->lanes, t->twice);
+  t->cut = lanes_cut(s, one, t->lanes, t->twice, t->over);
   if (!rest) {
     rows_do(t, u0, v0);
     return;
@@ -313,7 +330,7 @@ static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
   LoopBody *was = into(s, &whole->body);
   rows_do(t, u0, v0);
   into(s, &whole->other);
-  t->cut = size->kind == EX_INT ? lanes_cut(s, one, rest, t->twice) : lanes_open_end(t, ex_sub(s, size, v0));
+  t->cut = size->kind == EX_INT ? lanes_cut(s, one, rest, t->twice, t->over) : lanes_open_end(t, ex_sub(s, size, v0));
   rows_do(t, u0, v0);
   into(s, was);
 }
@@ -537,6 +554,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v), .twice = !in_place(s)};
   if (decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
+  t.over = t.u == NO_LABEL ? 0 : over_of(s, p, v);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
   bool steady = !p->stage->sum->where || decides(p, v) || where_is_range(p, p->red[p->n_red - 1]);

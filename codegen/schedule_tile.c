@@ -6,6 +6,7 @@
 enum {
   BLOCK = 1024,              /* points that go into a tile before it is added to the total */
   ROWS_MOST = 8,
+  FEW_ROWS = 5,              /* are enough */
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
@@ -108,6 +109,11 @@ static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
   return n / d * (d / one) + whole + (int64_t)lanes_cut(s, one, n % d, true, 0).n - (whole ? 1 : 0);
 }
 
+static int64_t tiles_of(int64_t n, int64_t d) { return (n + d - 1) / d; }
+
+/* So many rows' values stay in registers beside sums of as many rows by some vectors, and one of these. */
+static int64_t rows_beside(const Sched *s, int64_t vectors) { return (tile_vectors(s) - 1) / (vectors + 1); }
+
 static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   int64_t usual = vector_lanes(s, p->stage->sum->acc), one = rows ? tile_vector(s, p->stage->sum->acc) : usual;
   int64_t want = (rows ? 2 : 4) * one, n = p->size[v], more = one < usual ? 0 : one; /* of three short ones gcc makes a loop */
@@ -115,7 +121,9 @@ static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   if (n <= want + (rows ? more : 0)) return n;
   for (int64_t d = want + (rows ? more : want / 2); d >= 2 * one; d -= one)
     if (n % d == 0) return d;
-  return vectors_of(s, one, n, want + more) < vectors_of(s, one, n, want) ? want + more : want;
+  int64_t few = vectors_of(s, one, n, want + more), many = vectors_of(s, one, n, want);
+  bool fewer = few < many || (few == many && tiles_of(n, want + more) < tiles_of(n, want));
+  return fewer ? want + more : want;
 }
 
 /* How wide a last piece may be only for being as wide as the others: a vector of the machine's, if more lanes cost no more. */
@@ -132,15 +140,14 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
   static const int64_t good[] = {6, 8, 7, 5, 4};
   if (u == NO_LABEL) return 1;
   int64_t n = p->size[u], one = tile_vector(s, p->stage->sum->acc), most = (tile_vectors(s) - 6) * one / lanes;
-  int64_t vectors = (lanes + one - 1) / one, beside = (tile_vectors(s) - 1) / (vectors + 1);
-  if (vectors > 1 && most > beside) most = beside;
+  int64_t vectors = tiles_of(lanes, one);
+  if (vectors > 1 && most > rows_beside(s, vectors)) most = rows_beside(s, vectors);
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;
   for (size_t i = 0; p->exact[u] && i < COUNT(good); i++)
-    if (good[i] <= most && (good[i] > 4 || most <= 5) && n % good[i] == 0) return good[i];
-  int64_t tiles = (n + most - 1) / most;
-  return p->exact[u] ? (n + tiles - 1) / tiles : most < 6 ? most : 6;
+    if (good[i] <= most && (good[i] >= FEW_ROWS || most <= FEW_ROWS) && n % good[i] == 0) return good[i];
+  return p->exact[u] ? tiles_of(n, tiles_of(n, most)) : most < 6 ? most : 6;
 }
 
 static bool is_long(const StagePlan *p) {

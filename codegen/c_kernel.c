@@ -347,7 +347,7 @@ static bool touches_arguments(CPrinter *p) {
 }
 
 static void door_open(CPrinter *p, const char *name, const char *more) {
-  buf_printf(p->out, "static EIN_FAR EIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name,
+  buf_printf(p->out, "static EIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name,
              more);
 }
 

@@ -130,7 +130,7 @@ static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
 static int64_t over_of(const Sched *s, const StagePlan *p, uint32_t v) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, v) != MOVE_UNIT) return 0;
-  return p->ops <= FEW_OPS ? tile_vector(s, p->stage->sum->acc) : 0;
+  return p->ops <= (double)FEW_OPS ? tile_vector(s, p->stage->sum->acc) : 0;
 }
 
 /* Sums stay in registers, and beside them what a point has of each row, where several vectors take that. With 4 rows or fewer
@@ -141,7 +141,7 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
   if (u == NO_LABEL) return 1;
   int64_t n = p->size[u], one = tile_vector(s, p->stage->sum->acc), most = (tile_vectors(s) - 6) * one / lanes;
   int64_t vectors = tiles_of(lanes, one);
-  if (vectors > 1 && most > rows_beside(s, vectors)) most = rows_beside(s, vectors);
+  if (vectors > 2 && most > rows_beside(s, vectors)) most = rows_beside(s, vectors);
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;
@@ -230,7 +230,7 @@ static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, Lo
 static LoopBind innermost_bind(const Tile *t, const Expr *hi) {
   int64_t one = vector_lanes(t->s, t->p->stage->sum->acc), vectors = 0;
   for (uint32_t k = 0; k < t->cut.n; k++) vectors += (t->cut.width[k] + one - 1) / one;
-  bool few = hi->kind == EX_INT && hi->i > 1 && hi->i <= DEEP_UNROLLED && t->p->ops <= FEW_OPS;
+  bool few = hi->kind == EX_INT && hi->i > 1 && hi->i <= DEEP_UNROLLED && t->p->ops <= (double)FEW_OPS;
   return few && vectors * t->rows * hi->i <= UNROLLED ? BIND_UNROLL : BIND_SEQ;
 }
 

@@ -82,21 +82,21 @@
 #else
 #define EIN_FAR
 #endif
-/* In front of a kernel. A text that is compiled for any x86-64 has each in three versions, of which the one that suits the
+/* In front of a kernel, which is a function of its own. A text that is compiled for any x86-64 has each in three versions, of which the one that suits the
  * machine is taken when the program is loaded; EIN_ONE_VERSION turns that off. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
     !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                   \
     ((defined(__clang__) && __clang_major__ >= 17) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
 #if defined(__clang__)
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer) /* no EIN_FAR beside it */
 #define EIN_KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
 #else
-#define EIN_KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define EIN_KERNEL EIN_FAR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
 #endif
 #ifndef EIN_KERNEL
-#define EIN_KERNEL
+#define EIN_KERNEL EIN_FAR
 #endif
 
 #ifdef __cplusplus

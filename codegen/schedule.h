@@ -78,7 +78,7 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   Sched *s;
   const TaskStage *stage;
   const Expr **label;        /* by number: the expression that stands for it */
-  bool *safe;                /* by slot, once it is asked for: every index is a label that goes no further than the axis */
+  bool *safe;                /* by slot, once it is asked for: no index goes further than its axis, whatever its labels are */
   const Expr **packed;       /* what stands for reads of slots behind the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);

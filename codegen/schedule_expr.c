@@ -31,7 +31,30 @@ static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, 
   return s->p->sites.len - 1;
 }
 
-/* Each index is a label whose extent is the axis' own; of what is kept, behind the labels that are bound already. */
+enum { REACH_DEPTH = 8 };    /* of an index that is looked into */
+
+/* From where to where a sum of labels goes, each over all of its extent; false: nothing is known. */
+static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int64_t *lo, int64_t *hi) {
+  int64_t a, b, c, d;
+  if (e->kind == EX_INT) return *lo = *hi = e->i, true;
+  if (e->kind == EX_LABEL) {
+    const Expr *n = st->bound[e->i];
+    return *lo = 0, *hi = n->kind == EX_INT ? n->i - 1 : 0, n->kind == EX_INT && n->i > 0;
+  }
+  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_MUL) || e->dtype != DT_I64 || !depth) return false;
+  if (!index_reach(st, e->arg[0], depth - 1, &a, &b) || !index_reach(st, e->arg[1], depth - 1, &c, &d)) return false;
+  if (e->op == OP_ADD) return add_ok(a, c, lo) && add_ok(b, d, hi);
+  return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
+}
+
+/* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */
+static bool index_is_safe(const TaskStage *st, const Expr *index, const Expr *size) {
+  int64_t lo, hi;
+  return size->kind == EX_INT && index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
+}
+
+/* Each index is in range, whatever a predicate says; of what is kept, behind the labels that are bound already, each is a label whose
+ * extent is the axis' own. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
   (void)x;
@@ -39,9 +62,12 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   TaskSlot slot = e->stage->slot[leaf->i];
   const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : e->s->t->buffers.at[slot.index].dim;
   bool safe = true;
-  for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++)
-    safe &= (leaf->arg[k]->kind == EX_LABEL && e->stage->bound[leaf->arg[k]->i] == dim[k]) ||
-            (!slot.kept && block_is_index(e->s, e->stage, leaf->arg[k]) && e->s->block_of == dim[k]);
+  for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
+    const Expr *index = leaf->arg[k];
+    bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
+    safe &= whole || (!slot.kept && (index_is_safe(e->stage, index, dim[k]) ||
+                                     (block_is_index(e->s, e->stage, index) && e->s->block_of == dim[k])));
+  }
   e->safe[leaf->i] = safe;
   return leaf;
 }

@@ -151,9 +151,12 @@ static bool fits(const StagePlan *p) {
   return p->n_red && p->n_order > 1;
 }
 
-/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies. */
+/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
+ * part of a longer one, whose rows lie far from each other and were not near before. */
 static bool is_plain(const Panel *t) {
   const StagePlan *p = t->p;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
   return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
          p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_is_tame(t);
 }

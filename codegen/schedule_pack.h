@@ -62,6 +62,7 @@ bool pack_labels(Panel *t);         /* false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be taken apart */
 void pack_sizes(Panel *t);
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
+bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
 double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */

@@ -191,13 +191,30 @@ static uint32_t axis_of(const Expr *e, uint32_t label) {
   return NOWHERE;
 }
 
-/* An index that two labels move: neighbouring rows share what they read, and a panel would hold it many times. */
-static bool overlaps(const StagePlan *p, const Expr *e) {
+static bool is_common(const Panel *t, uint32_t label) {
+  for (uint32_t k = 0; k < t->n_common; k++)
+    if (t->common[k] == label) return true;
+  return false;
+}
+
+/* How many labels move an index: those that both sides have, or the others. */
+static uint32_t movers(const Panel *t, const Expr *index, bool common) {
   uint32_t n = 0;
+  for (uint32_t l = 0; l < t->p->n_label; l++) n += ex_has_label(index, l) && is_common(t, l) == common;
+  return n;
+}
+
+/* An index that two labels of a block move: neighbouring rows share what they read, and a panel would hold it many times. */
+static bool overlaps(const Panel *t, const Expr *e) {
   if (e->kind != EX_READ) return false;
-  for (uint32_t k = 0; k < e->n; k++, n = 0)
-    for (uint32_t l = 0; l < p->n_label; l++)
-      if ((n += ex_has_label(e->arg[k], l)) > 1) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (movers(t, e->arg[k], false) > 1) return true;
+  return false;
+}
+
+bool pack_is_in_part(const Panel *t, const Expr *e) {
+  for (uint32_t k = 0; k < e->n; k++)
+    if (movers(t, e->arg[k], false) && movers(t, e->arg[k], true)) return true;
   return false;
 }
 
@@ -439,7 +456,7 @@ static void packs_choose(Panel *t) {
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
-    if (plain ? overlaps(p, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
+    if (plain ? overlaps(t, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
   }
 }
 

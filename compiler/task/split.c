@@ -19,14 +19,17 @@
 enum {
   PART_OPS = 131072,         /* less work than this is not worth a thread: as in codegen/schedule_stage.c */
   PARTS = 128,               /* so many parts, times what the outputs give threads to do, are wanted */
+  PARTS_SIDES = 64,          /*   of a product of two sides, where results of parts are more, */
   PARTS_LEAST = 4,
   UNITS_ENOUGH = 8,          /* outputs that give so many threads something to do are not few */
   ROW_UNIT = 8,              /* outputs that one thread takes together, where no read steps along an output label, */
   TILE_UNIT = 512,           /*   and where one does, far enough, so that tiles and strips are made of them */
   TILE_LEAST = 4,
-  POINTS_LEAST = 256,        /* points reduced to one value of P: what P costs is nothing beside them */
+  POINTS_LEAST = 256,        /* points reduced to one value of P: what P costs is nothing beside them; */
+  POINTS_SIDES = 1024,       /*   of a product of two sides, where a point costs less */
   STEPS_LEAST = 1024,        /* steps to the next element that are left in one go */
-  ALIGN = 64,                /* such steps: whole lanes, whole lines of the cache */
+  ALIGN = 64,                /* such steps: whole lanes, whole lines of the cache; */
+  ALIGN_SIDES = 16,          /*   whole squares of a panel */
   TRIES = 4096               /* sizes of parts that are tried for one that leaves little behind */
 };
 
@@ -37,7 +40,8 @@ typedef struct Cut {
   Tasks *list;               /* where the new kernels go */
   uint32_t label;            /* the reduced label that is cut, */
   bool near;                 /*   lanes go along it, */
-  int64_t chunk;             /*   and so many steps of it are a part */
+  int64_t align;             /*   parts begin at multiples of so many steps, where they can, */
+  int64_t chunk;             /*   and so many are a part */
   const Expr *parts;         /* how many whole ones there are, */
   const Expr *rest;          /*   and the steps that are left; NULL: none */
   const Expr *all;           /* how many parts with those */
@@ -142,6 +146,7 @@ typedef struct Sizes {
   double ops;                /* of a point */
   bool few;                  /* outputs, whatever sizes without value turn out to be */
   bool tiles;                /* lanes go along an output label */
+  bool sides;                /* a product of two sides: what threads are given are blocks of both */
 } Sizes;
 
 static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
@@ -160,6 +165,14 @@ static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
   z.units /= (double)(z.tiles ? TILE_UNIT : ROW_UNIT);
   if (z.units < 1) z.units = 1;
   return z;
+}
+
+/* Threads are given less of a product of two sides than other outputs of that number would give. */
+static void sides_count(TaskGraph *t, const TaskStage *s, Sizes *z) {
+  double blocks = z->few && z->decided <= 1 ? task_side_blocks(t, s) : 0;
+  if (blocks <= 0 || blocks >= z->units) return;
+  z->units = blocks;
+  z->sides = true;
 }
 
 /* How well a label can be cut: into how many parts, and better between rows than across them. */
@@ -189,8 +202,8 @@ static bool label_find(Cut *c, const bool *near) {
 static int64_t chunk_least(const Cut *c, const Sizes *z) {
   double size = (double)task_size_guess(c->t, c->stage->bound[c->label]);
   double least = (double)PART_OPS / (z->ops * (z->all / size));
-  double few = (double)POINTS_LEAST * z->decided / (z->reduced / size);
-  if (!is_known(c->stage, c->label)) few *= 4;
+  double few = (double)(z->sides ? POINTS_SIDES : POINTS_LEAST) * z->decided / (z->reduced / size);
+  if (!is_known(c->stage, c->label) && !z->sides) few *= 4;
   if (least < few) least = few;
   if (c->near && least < (double)STEPS_LEAST) least = (double)STEPS_LEAST;
   return least > INT32_MAX ? INT32_MAX : least < 1 ? 1 : (int64_t)least;
@@ -200,7 +213,7 @@ static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
 /* The parts that leave no rest, nearly as many as wanted; else those of the least rest. */
 static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
-  int64_t align = c->near ? ALIGN : 1, best = 0, chunk = whole(size / want, align);
+  int64_t align = c->align, best = 0, chunk = whole(size / want, align);
   for (int64_t n = want / 2; n <= 2 * want; n++) {
     if (!n || size % n || size / n % align) continue;
     int64_t far = n > want ? n - want : want - n, was = best > want ? best - want : want - best;
@@ -218,14 +231,16 @@ static bool is_cut(Cut *c) {
   bool near[SUM_LABELS] = {false};
   near_find(c->t, s, near);
   Sizes z = sizes_of(c->t, s, near);
-  for (uint32_t l = 0; z.tiles && l < SUM_LABELS; l++) near[l] = false;
+  sides_count(c->t, s, &z);
+  for (uint32_t l = 0; z.tiles && !z.sides && l < SUM_LABELS; l++) near[l] = false;
   if (z.units >= (double)UNITS_ENOUGH || z.all < 1 || !label_find(c, near)) return false;
   int64_t least = chunk_least(c, &z);
+  c->align = !c->near ? 1 : z.sides ? ALIGN_SIDES : ALIGN;
   if (!is_known(s, c->label)) {
     c->chunk = whole(least, least < STEPS_LEAST ? ALIGN : STEPS_LEAST);
     return z.few;
   }
-  int64_t size = s->bound[c->label]->i, want = PARTS / (int64_t)z.units;
+  int64_t size = s->bound[c->label]->i, want = (z.sides ? PARTS_SIDES : PARTS) / (int64_t)z.units;
   if (want > size / least) want = size / least;
   if (want < PARTS_LEAST) return false;
   c->chunk = chunk_known(c, size, want);

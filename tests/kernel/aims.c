@@ -1,5 +1,5 @@
 /* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule_pack.c), reductions of any kind
- * (schedule_tile.c, _dot.c, _reduce.c, _lanes.c), long ones (task/split.c); and chains of them. */
+ * (schedule_tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/split.c); and chains of them. */
 #include <math.h>
 #include <string.h>
 
@@ -186,6 +186,25 @@ static void aim_contract(Case *c) {
 
 static Lab *lab_of(Case *c, const int64_t *size, size_t n) { return lab_new(c, size_new(c, size[below(&c->rng, (uint32_t)n)])); }
 
+/* So long a sum for so few rows and lanes that it goes in parts (compiler/task/sides.c). */
+static void aim_parts(Case *c) {
+  static const int64_t few[] = {17, 20, 24, 33}, lanes[] = {32, 33, 40, 48}, deep[] = {4096, 4099, 5000, 5120, 6001};
+  Contraction t = {.c = c, .rounded = chance(&c->rng, 10), .plain = chance(&c->rng, 80), .odd = chance(&c->rng, 10), .n_red = 1};
+  t.rows[t.n_rows++] = lab_of(c, few, COUNT(few));
+  t.lanes[t.n_lanes++] = lab_of(c, lanes, COUNT(lanes));
+  t.red[0] = lab_of(c, deep, COUNT(deep));
+  if (chance(&c->rng, 15)) t.red[t.n_red++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  if (chance(&c->rng, 15)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 2)));
+  if (chance(&c->rng, 15)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, 2)));
+  for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
+  for (uint32_t k = 0; k < t.n_rows; k++) t.out[t.n_out++] = t.rows[k];
+  for (uint32_t k = 0; k < t.n_lanes; k++) t.out[t.n_out++] = t.lanes[k];
+  labs_mix(c, t.n_red, t.red);
+  if (chance(&c->rng, 30)) labs_mix(c, t.n_out, t.out);
+  Term *value = contraction(&t);
+  equation_add(c, t.n_out, t.out, !has_odd(value) && chance(&c->rng, 40) ? epilogue(c, value, t.n_out, t.out) : value, true);
+}
+
 /* What the lanes' side reads steps to the next element along another label than the result. */
 static void aim_crossed(Case *c) {
   static const int64_t lanes[] = {16, 17, 24, 33, 52, 67}, other[] = {7, 8, 11, 16, 17, 20, 28, 40, 53, 67, 100}, few[] = {16, 17, 20, 24};
@@ -349,10 +368,10 @@ static void aim_long(Case *c) {
 /* ---- all of them -------------------------------------------------------------------------------------------- */
 
 static const struct { uint32_t weight; const char *name; void (*make)(Case *c); } aims[] = {
-  {18, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
+  {16, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
   {8, "scan", aim_scan},          {5, "scatter", aim_scatter}, {6, "map", aim_map},     {9, "rows", aim_rows},
   {12, "blocks", aim_blocks},     {8, "masked", aim_masked},   {5, "long", aim_long},
-  {4, "crossed", aim_crossed},
+  {4, "crossed", aim_crossed},    {2, "parts", aim_parts},
 };
 
 static size_t aim_for(Case *c, const char *name) {

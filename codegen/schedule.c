@@ -36,6 +36,33 @@ static void stages(Sched *s) {
   into(s, was);
 }
 
+/* The reduced label of which the first label of the output says the part. */
+typedef struct Parts { const TaskStage *st; int64_t label; } Parts;
+
+static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
+  Parts *d = env;
+  const EinSum *sum = d->st->sum;
+  (void)x;
+  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
+    for (uint32_t r = sum->n_out; r < sum->n_out + sum->n_red; r++) {
+      const Expr *size = d->st->bound[r];
+      int64_t step, far, chunk;
+      if (size->kind == EX_INT && ex_slope(leaf->arg[k], r, &step) && step && mul_ok(step, size->i, &chunk) &&
+          ex_slope(leaf->arg[k], 0, &far) && far == chunk)
+        d->label = r;
+    }
+  return leaf;
+}
+
+/* A long reduction goes in parts (task/split.c): what is said of the others is said of one of them. */
+static void parts_tell(Sched *s, const TaskStage *st) {
+  Parts d = {st, -1};
+  if (st->buffer < 0 || s->t->buffers.at[st->buffer].space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
+  expr_map(s->x, st->sum->body, leaf_parts, &d);
+  if (st->sum->where) expr_map(s->x, st->sum->where, leaf_parts, &d);
+  if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
+}
+
 static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   const TaskStage *last = &vec_last(task->stages);
   s->task = task;
@@ -52,6 +79,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
   s->k->work = work_of(s);
   s->block = 0;
+  parts_tell(s, &task->stages.at[0]);
   stages(s);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;

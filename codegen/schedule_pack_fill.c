@@ -215,6 +215,11 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   for (uint32_t i = 0; i < k->n_red; i++)
     if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
   const Expr *side = ex_int(s, wide);
+  if (n->kind == EX_INT && n->i < wide) { /* a predicate leaves no more */
+    fill_points(t, k, x, first, lo, n, whole);
+    into(s, was);
+    return;
+  }
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
     LoopBody *around = into(s, &some->other);

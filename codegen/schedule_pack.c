@@ -14,7 +14,8 @@
 
 enum {
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
-  NEAR = 512 * 1024          /*   and in the next one */
+  NEAR = 512 * 1024,         /*   and in the next one */
+  FEW_ROWS = 32              /* by which lanes that are read from memory are used too seldom to be copied */
 };
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
@@ -152,11 +153,11 @@ static bool fits(const StagePlan *p) {
 }
 
 /* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
- * part of a longer one, whose rows lie far from each other and were not near before. */
-static bool is_plain(const Panel *t) {
+ * part of a longer one, which was not near before, if many rows want it. */
+static bool is_plain(const Panel *t, double rows) {
   const StagePlan *p = t->p;
   for (uint32_t k = 0; k < t->n_pack; k++)
-    if (t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
+    if (rows > (double)FEW_ROWS && t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
   return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
          p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_is_tame(t);
 }
@@ -164,7 +165,7 @@ static bool is_plain(const Panel *t) {
 /* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
  * the lanes' side stays in the nearest cache, or both sides in the next one. */
 static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
-  double far = is_plain(t) ? (double)NEAR : 0;
+  double far = is_plain(t, rows) ? (double)NEAR : 0;
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
     double size = (double)dtype_size((DType)x->of->dtype);

@@ -19,7 +19,7 @@
 enum {
   PART_OPS = 131072,         /* less work than this is not worth a thread: as in codegen/schedule_stage.c */
   PARTS = 128,               /* so many parts, times what the outputs give threads to do, are wanted */
-  PARTS_SIDES = 64,          /*   of a product of two sides, where results of parts are more, */
+  PARTS_SIDES = 32,          /*   of a product of two sides, where results of parts are more, */
   PARTS_LEAST = 4,
   UNITS_ENOUGH = 8,          /* outputs that give so many threads something to do are not few */
   ROW_UNIT = 8,              /* outputs that one thread takes together, where no read steps along an output label, */
@@ -220,7 +220,7 @@ static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
     if (!best || far < was) best = n;
   }
   if (best) return size / best;
-  for (int64_t k = 0, n = chunk; k < TRIES && n > chunk / 2; k++, n -= align)
+  for (int64_t k = 0, n = chunk, least = chunk / 2; k < TRIES && n > least; k++, n -= align)
     if (size % n < size % chunk) chunk = n;
   return chunk;
 }

@@ -145,6 +145,7 @@ typedef struct Sizes {
   double units;              /* what the outputs give threads to do */
   double ops;                /* of a point */
   bool few;                  /* outputs, whatever sizes without value turn out to be */
+  bool known;                /* all sizes have values */
   bool tiles;                /* lanes go along an output label */
   bool sides;                /* a product of two sides: what threads are given are blocks of both */
 } Sizes;
@@ -152,7 +153,7 @@ typedef struct Sizes {
 static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
   const EinSum *sum = s->sum;
   bool decided[SUM_LABELS] = {false};
-  Sizes z = {.all = 1, .reduced = 1, .decided = 1, .units = 1, .ops = ops_of(t, sum), .few = true};
+  Sizes z = {.all = 1, .reduced = 1, .decided = 1, .units = 1, .ops = ops_of(t, sum), .few = true, .known = true};
   decided_find(t, s, decided);
   for (uint32_t l = 0; l < sum->n_out + sum->n_red; l++) {
     double n = (double)task_size_guess(t, s->bound[l]);
@@ -161,17 +162,20 @@ static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
     if (!decided[l]) z.all *= n;
     z.tiles |= !reduced && near[l] && n >= (double)TILE_LEAST;
     z.few &= reduced || is_known(s, l);
+    z.known &= is_known(s, l);
   }
   z.units /= (double)(z.tiles ? TILE_UNIT : ROW_UNIT);
   if (z.units < 1) z.units = 1;
   return z;
 }
 
-/* Threads are given less of a product of two sides than other outputs of that number would give. */
+/* Outputs that would be enough are few blocks of a product of two sides. They are many beside a sum that turns out to be short,
+ * so its sizes must be known. */
 static void sides_count(TaskGraph *t, const TaskStage *s, Sizes *z) {
-  double blocks = z->few && z->decided <= 1 ? task_side_blocks(t, s) : 0;
-  if (blocks <= 0 || blocks >= z->units) return;
-  z->units = blocks;
+  if (!z->known || z->decided > 1 || z->units < (double)UNITS_ENOUGH) return;
+  double blocks = task_side_blocks(t, s);
+  if (blocks <= 0) return;
+  z->units = blocks < 1 ? 1 : blocks;
   z->sides = true;
 }
 
@@ -203,7 +207,7 @@ static int64_t chunk_least(const Cut *c, const Sizes *z) {
   double size = (double)task_size_guess(c->t, c->stage->bound[c->label]);
   double least = (double)PART_OPS / (z->ops * (z->all / size));
   double few = (double)(z->sides ? POINTS_SIDES : POINTS_LEAST) * z->decided / (z->reduced / size);
-  if (!is_known(c->stage, c->label) && !z->sides) few *= 4;
+  if (!is_known(c->stage, c->label)) few *= 4;
   if (least < few) least = few;
   if (c->near && least < (double)STEPS_LEAST) least = (double)STEPS_LEAST;
   return least > INT32_MAX ? INT32_MAX : least < 1 ? 1 : (int64_t)least;

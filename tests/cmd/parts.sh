@@ -9,7 +9,7 @@ FROM="A=uniform:seed=3 B=randn:seed=4 X=randn:seed=5"
 
 cat >parts.ein <<'END_OF_PROGRAM'
 dim K
-input A[i:40,k:K], B[k:K,j:64] : f32
+input A[i:64,k:K], B[k:K,j:64] : f32
 input X[n:300000] : f32
 output C[i,j] = sum[k] A[i,k] * B[k,j]
 output most[i,j] = max[k](A[i,k] - B[k,j])
@@ -49,7 +49,7 @@ loops C_part 'for i < 8 thread {'
 loops most_part 'for i < 8 thread {'
 loops late_part 'for i < 8 thread {'
 loops length_part 'for part < 6 thread {'
-grep -q '^ *stage C.part\[part:8, i:40, j:64\]' known.loop || wrong "C is not in parts of 1024"
+grep -q '^ *stage C.part\[part:8, i:64, j:64\]' known.loop || wrong "C is not in parts of 1024"
 grep -q '^ *C_part\[i, ' known.loop || wrong "nothing is stored for a part"
 grep -q '^  how "parts of 1024 k for threads"$' known.loop || wrong "the text does not say so"
 K=4095 # not long enough

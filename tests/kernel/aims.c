@@ -188,7 +188,7 @@ static Lab *lab_of(Case *c, const int64_t *size, size_t n) { return lab_new(c, s
 
 /* So long a sum for so few rows and lanes that it goes in parts (compiler/task/sides.c). */
 static void aim_parts(Case *c) {
-  static const int64_t few[] = {17, 20, 24, 33}, lanes[] = {32, 33, 40, 48}, deep[] = {4096, 4099, 5000, 5120, 6001};
+  static const int64_t few[] = {17, 20, 24, 33, 64, 65}, lanes[] = {32, 33, 40, 64, 67}, deep[] = {4096, 4099, 5000, 5120, 6001};
   Contraction t = {.c = c, .rounded = chance(&c->rng, 10), .plain = chance(&c->rng, 80), .odd = chance(&c->rng, 10), .n_red = 1};
   t.rows[t.n_rows++] = lab_of(c, few, COUNT(few));
   t.lanes[t.n_lanes++] = lab_of(c, lanes, COUNT(lanes));

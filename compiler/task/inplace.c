@@ -51,6 +51,14 @@ static const TaskStage *copy_find(const Task *k) {
   return s;
 }
 
+/* A copy may leave out what lies behind its own extents: then there is more in one than the other holds. */
+static bool same_shape(const TaskBuffer *a, const TaskBuffer *b) {
+  if (a->rank != b->rank) return false;
+  for (uint32_t k = 0; k < a->rank; k++)
+    if (a->dim[k] != b->dim[k]) return false;
+  return true;
+}
+
 static bool copy_drop(Copies *c, Task *k) {
   const TaskStage *s = copy_find(k);
   if (!s) return false;
@@ -58,7 +66,7 @@ static bool copy_drop(Copies *c, Task *k) {
   Task *p = c->maker[from];
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
   if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
-  if (vec_last(p->stages).buffer != (int32_t)from) return false;
+  if (!same_shape(a, b) || vec_last(p->stages).buffer != (int32_t)from) return false;
   vec_last(p->stages).buffer = (int32_t)to;
   c->to[from] = to;
   c->maker[to] = p;

@@ -1,6 +1,7 @@
 /* task/task_check.c - every invariant of a TaskGraph, as task.h and docs/languages-inside.md say them. Walks the tasks in
  * their order, so that what is written so far is what may be read; each task, stage and shared part of an expression is
  * looked at once. */
+#include "../expr/prove.h"
 #include "../expr/sum_law.h"
 #include "text.h"
 
@@ -233,6 +234,25 @@ static void check_at_part(SumCheck *sc, const Expr *e) {
     check_part(sc, e);
 }
 
+/* How many values an index takes that is a label, or a group of labels, row-major; NULL: it is something else. */
+static const Expr *values_of(const Check *c, const TaskStage *s, const Expr *e) {
+  if (e->kind == EX_LABEL) return e->i >= 0 && e->i < s->sum->n_out ? s->bound[e->i] : NULL;
+  if (e->kind != EX_OP || e->op != OP_ADD) return NULL;
+  const Expr *before = e->arg[0], *last = e->arg[1];
+  if (before->kind != EX_OP || before->op != OP_MUL || last->kind != EX_LABEL) return NULL;
+  const Expr *n = values_of(c, s, before->arg[0]), *m = values_of(c, s, last);
+  return n && m && before->arg[1] == m ? expr_op2(c->t->exprs, OP_MUL, n, m) : NULL;
+}
+
+/* Labels do not lead out of the buffer; of indices that are something else, who made them has proved it. */
+static void check_fits(Check *c, const TaskStage *s, uint32_t axis, const TaskBuffer *b) {
+  static const Facts none = {0};
+  const Expr *values = values_of(c, s, s->at[axis]), *dim = b->dim[axis];
+  if (!values || values == dim || expr_normal(c->t->exprs, values) == dim) return;
+  if (prove(c->t->exprs, &none, expr_op2(c->t->exprs, OP_LE, values, dim)).verdict != PROVED)
+    fail(c, "index %u of where it is put leads out of buffer %%%u", axis, b->id);
+}
+
 /* Where the result goes. */
 static void check_store(Check *c, const TaskStage *s) {
   if (s->buffer < 0) {
@@ -249,10 +269,12 @@ static void check_store(Check *c, const TaskStage *s) {
   c->c.labels = s->sum->n_out;
   c->c.now++;
   for (uint32_t i = 0; i < s->n_at; i++) {
-    if (s->at[i] && s->at[i]->dtype == DT_I64)
-      check_walk(&c->c, s->at[i], WALK_ALL, check_at_part);
-    else
+    if (!s->at[i] || s->at[i]->dtype != DT_I64) {
       fail(c, "index %u of where it is put is not i64", i);
+      continue;
+    }
+    check_walk(&c->c, s->at[i], WALK_ALL, check_at_part);
+    check_fits(c, s, i, b);
   }
 }
 

@@ -258,6 +258,25 @@ static void spoil_number(TaskGraph *t) { t->tasks.at[2]->argument = 1; }
 static void spoil_stored(TaskGraph *t) { t->tasks.at[2]->stages.at[0].buffer = 99; }
 static void spoil_sum(TaskGraph *t) { t->tasks.at[2]->stages.at[0].sum = NULL; }
 static void spoil_label(TaskGraph *t) { t->tasks.at[4]->stages.at[0].label[0] = NULL; }
+static void spoil_bound(TaskGraph *t) {
+  const Expr **bound = (const Expr **)(uintptr_t)t->tasks.at[4]->stages.at[0].bound;
+  bound[0] = expr_int(t->exprs, DT_I64, 129);
+}
+static void spoil_group(TaskGraph *t) {
+  TaskStage *s = &t->tasks.at[4]->stages.at[0];
+  EinSum *sum = arena_copy(t->arena, s->sum, sizeof *sum);
+  const Expr **bound = NEW_ARRAY(t->arena, const Expr *, 2), **at = NEW_ARRAY(t->arena, const Expr *, 1);
+  Str *label = NEW_ARRAY(t->arena, Str, 2);
+  label[0] = label[1] = s->label[0];
+  bound[0] = expr_int(t->exprs, DT_I64, 43);
+  bound[1] = expr_int(t->exprs, DT_I64, 3);
+  at[0] = expr_op2(t->exprs, OP_ADD, expr_op2(t->exprs, OP_MUL, expr_label(t->exprs, 0), bound[1]), expr_label(t->exprs, 1));
+  sum->n_out = 2;
+  s->sum = sum;
+  s->bound = bound;
+  s->label = label;
+  s->at = at;
+}
 static void spoil_slot(TaskGraph *t) { t->tasks.at[6]->stages.at[0].slot[0].index = 99; }
 static void spoil_order(TaskGraph *t) { t->tasks.at[6]->stages.at[0].slot[0] = (TaskSlot){true, 3}; }
 static void spoil_slots(TaskGraph *t) {
@@ -301,6 +320,8 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
     {spoil_stored, "kernel 2 outer, stage 0 n: where it is stored is buffer 99, of 11"},
     {spoil_sum, "kernel 2 outer, stage 0 n: its operation is not filled in"},
     {spoil_label, "kernel 4, stage 0: label 0 has no name"},
+    {spoil_bound, "kernel 4, stage 0: index 0 of where it is put leads out of buffer %6"},
+    {spoil_group, "kernel 4, stage 0: index 0 of where it is put leads out of buffer %6"},
     {spoil_slot, "kernel 10 Y, stage 0 Y: a slot is buffer 99, of 11"},
     {spoil_order, "kernel 10 Y, stage 0 Y: a slot is &3, no stage before it"},
     {spoil_slots, "kernel 10 Y, stage 0 Y: buffer %5 has rank 2 and is read with 1 indices"},

@@ -91,7 +91,7 @@ typedef struct Subject {
   Front f;
   Program p;
   EinGraph *g, *low;         /* as elaborated; as it went to tasks */
-  bool optimise;             /* whether passes come between; and */
+  bool optimise;             /* whether all passes come between, or graph_values alone; and */
   const LoopTarget *target;  /*   what it is made for: said by Test.graph */
   Buf c;
   Judgement v;

@@ -10,6 +10,7 @@
 
 typedef struct Emitted {
   Made *made;
+  bool small;                /* large sizes are none for it */
   bool large;                /* its sizes are no longer those that it was made for */
   bool whole;                /* no floats anywhere: right for any integers */
   Eval low; bool low_known;  /* of the trial at hand: the graph as it went to tasks, where that is asked for */

@@ -98,7 +98,7 @@ bool emitted_trials(Judge *j) {
   for (size_t k = 0; k < COUNT(kinds); k++) {
     Trial *t = NEW(j->s->arena, Trial);
     t->word = kinds[k].word, t->kind = kinds[k].kind;
-    if ((t->kind & WILD && !p->whole) || (t->kind & (RESIZED | LARGE) && !j->m->n_dims)) continue;
+    if ((t->kind & WILD && !p->whole) || (t->kind & (RESIZED | LARGE) && !j->m->n_dims) || (t->kind & LARGE && p->small)) continue;
     dims_of(j, t);
     if (!trial(j, t)) return false;
   }

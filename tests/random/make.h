@@ -39,4 +39,14 @@ Node *make_call(Ctx *out, Want w, int depth);
 Node *make_local(Ctx *c, Want w);
 Node *make_subst(Ctx *out, Want w, int depth);
 
+/* ---- make_program.c ------------------------------------------------------------------------------- */
+Stmt *stmt_new(Gen *g, StmtType t);
+Ctx ctx_of(Gen *g, Stmt *s);
+void make_extents(Gen *g, Made *m);
+Tensor *tensor_new(Gen *g, Stmt *s, DType t, Num num); /* of the statement's left side */
+void left_label(Ctx *c, Stmt *s, Extent *e);
+Node *input_spread(Ctx *c, Stmt *s, int64_t mod);      /* small integers, of the labels on the left */
+void make_bound(Gen *g, Stmt *s, Extent **size);       /* of a loop; size: where it is one */
+void loop_results(Gen *g, Stmt *s);
+
 #endif

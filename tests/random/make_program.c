@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "random.h"
+#include "make.h"
 
 const char *name_new(Gen *g, const char *head) {
   return arena_printf(g->arena, "%s%u", head, g->names++);
 }
 
-static Stmt *stmt_new(Gen *g, StmtType t) {
+Stmt *stmt_new(Gen *g, StmtType t) {
   Stmt *s = NEW(g->arena, Stmt);
   s->type = t;
   return s;
 }
 
-static Ctx ctx_of(Gen *g, Stmt *s) {
+Ctx ctx_of(Gen *g, Stmt *s) {
   return (Ctx){.g = g, .stmt = s, .points = 1};
 }
 
@@ -28,7 +28,7 @@ static Extent *extent_number(Gen *g, int64_t v) {
   return e;
 }
 
-static void make_extents(Gen *g, Made *m) {
+void make_extents(Gen *g, Made *m) {
   static const int64_t values[] = {1, 2, 2, 3, 3, 5};
   uint32_t n = 2 + below(&g->rng, 3);
   bool zero = chance(&g->rng, 12);
@@ -50,7 +50,7 @@ static void make_extents(Gen *g, Made *m) {
 
 /* ---- tensors ---------------------------------------------------------------------------------- */
 
-static Tensor *tensor_new(Gen *g, Stmt *s, DType t, Num num) {
+Tensor *tensor_new(Gen *g, Stmt *s, DType t, Num num) {
   Tensor *x = NEW(g->arena, Tensor);
   x->dtype = t;
   x->num = dtype_is_float(t) ? num : num_int(num.mag, t);
@@ -65,7 +65,7 @@ static Tensor *tensor_new(Gen *g, Stmt *s, DType t, Num num) {
   return x;
 }
 
-static void left_label(Ctx *c, Stmt *s, Extent *e) {
+void left_label(Ctx *c, Stmt *s, Extent *e) {
   s->left[s->n_left++] = label_make(c, e);
   s->merge[s->rank++] = 1;
 }
@@ -89,7 +89,7 @@ static void make_left(Ctx *c, Stmt *s, uint32_t most, bool merge) {
 
 /* ---- inputs ----------------------------------------------------------------------------------- */
 
-static Node *spread(Ctx *c, Stmt *s, int64_t mod) {
+Node *input_spread(Ctx *c, Stmt *s, int64_t mod) {
   Gen *g = c->g;
   Node *n = node_int(g, below(&g->rng, 5));
   for (uint32_t k = 0; k < s->n_left && !s->unlabelled; k++)
@@ -112,12 +112,12 @@ static void make_input(Gen *g) {
   s->param = chance(&g->rng, 10);
   s->typed = t != DT_F32 || chance(&g->rng, 50);
   Num num = default_num(t, 10);
-  Node *n = spread(&c, s, 5 + (int64_t)below(&g->rng, 4));
+  Node *n = input_spread(&c, s, 5 + (int64_t)below(&g->rng, 4));
   if (t == DT_BOOL) s->e = node_binary(g, OP_EQ, node_binary(g, OP_MOD, n, node_int(g, 2)), node_int(g, 0));
   else s->e = t == DT_U8 ? n : node_binary(g, OP_SUB, n, node_int(g, below(&g->rng, 4)));
   if (dtype_is_float(t) && chance(&g->rng, 15)) s->e = node_binary(g, OP_DIV, s->e, node_int(g, 4)), num.grid = false;
   else if (dtype_is_float(t) && chance(&g->rng, 8)) { /* infinities and no numbers */
-    s->e = node_binary(g, OP_DIV, s->e, spread(&c, s, 2)), num.wild = true;
+    s->e = node_binary(g, OP_DIV, s->e, input_spread(&c, s, 2)), num.wild = true;
     Node *f = node_new(g, E_FUN, s->e->ty);
     f->word = "floor", f->n = 1, f->kid[0] = s->e, f->num = s->e->num;
     s->e = f;
@@ -372,7 +372,7 @@ static Stmt *make_inner(Gen *g, bool stack, Extent *bound) {
   return s;
 }
 
-static void make_bound(Gen *g, Stmt *s, Extent **size) {
+void make_bound(Gen *g, Stmt *s, Extent **size) {
   Ctx c = ctx_of(g, s);
   s->turn = NEW(g->arena, Turn);
   s->turn->name = name_new(g, "t");
@@ -390,7 +390,7 @@ static void make_bound(Gen *g, Stmt *s, Extent **size) {
 }
 
 /* After a block: its states, its stacks and the number of its turns. */
-static void loop_results(Gen *g, Stmt *s) {
+void loop_results(Gen *g, Stmt *s) {
   for (uint32_t i = 0; i < s->body.len; i++)
     if (s->body.at[i]->type == S_STATE || s->body.at[i]->stack) vec_push(g->arena, g->seen, s->body.at[i]->ten);
   Tensor *t = NEW(g->arena, Tensor);

@@ -1,6 +1,7 @@
 /* tests/random/random.h - random programs: what they are made of, and what is done with them.
  *
  *   make*.c    expressions     make_program.c   statements, defs, loops     num.c   types and errors of values
+ *   make_loops.c  programs of loops in loops
  *   write.c    a program as text, in several ways that must mean the same
  *   judge.c    compiles and runs a text, and compares        shrink.c   what may be left out of a failing program
  *   programs.c the command, which stands on ../harness
@@ -125,6 +126,7 @@ typedef struct Made {        /* a program */
 } Made;
 
 Made *program_make(Arena *a, uint64_t seed);
+Made *program_make_loops(Arena *a, uint64_t seed); /* make_loops.c: loops in loops, of integers alone */
 
 /* ---- values: num.c --------------------------------------------------------------------------- */
 Ty ty_join(Ty a, Ty b);

@@ -37,7 +37,8 @@ static uint32_t touches(const Tasks *list, uint32_t from, uint32_t buffer) {
 typedef struct Copies {
   TaskGraph *t;
   uint32_t *to;              /* by buffer: what it is now; itself: no other */
-  Task **maker;              /* by buffer: the kernel of this list that makes it; NULL: none, or several do */
+  Task **maker;              /* by buffer: a kernel of this list that makes it; NULL: none does */
+  uint32_t *writers, *readers; /* by buffer: in this list and inside of it, how often it is changed, and read */
   bool *fixed;               /* by buffer: a state, or what a copy was put into */
 } Copies;
 
@@ -66,7 +67,8 @@ static bool copy_drop(Copies *c, Task *k) {
   Task *p = c->maker[from];
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
   if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
-  if (!same_shape(a, b) || vec_last(p->stages).buffer != (int32_t)from) return false;
+  if (!same_shape(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
+  if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* a loop inside changes it, as a state of its own */
   vec_last(p->stages).buffer = (int32_t)to;
   c->to[from] = to;
   c->maker[to] = p;
@@ -95,12 +97,30 @@ static void rename_all(const Copies *c, Tasks *list) {
   }
 }
 
+static void uses_count(const Copies *c, const Task *k) {
+  if (k->kind == TASK_ZERO) c->writers[k->buffer]++;
+  else if (k->kind != TASK_KERNEL) c->readers[k->buffer]++;
+  if (k->turns >= 0) c->writers[k->turns]++;
+  if (k->stop >= 0) c->readers[k->stop]++;
+  for (uint32_t j = 0; j < k->exchange.len; j++) c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
+  for (uint32_t j = 0; j < k->stages.len; j++) {
+    const TaskStage *s = &k->stages.at[j];
+    if (s->buffer >= 0) c->writers[s->buffer]++;
+    for (uint32_t m = 0; m < s->sum->n_slot; m++)
+      if (!s->slot[m].kept) c->readers[s->slot[m].index]++;
+  }
+  for (uint32_t i = 0; i < k->body.len; i++) uses_count(c, k->body.at[i]);
+}
+
 /* A kernel that only copies what another one of its turn has made goes: that one makes the copy. */
 static void copies_drop(TaskGraph *t, Task *repeat) {
   uint32_t n = t->buffers.len, kept = 0;
-  Copies c = {t, NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, Task *, n + 1), NEW_ARRAY(t->arena, bool, n + 1)};
+  Copies c = {t, NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, Task *, n + 1), NEW_ARRAY(t->arena, uint32_t, n + 1),
+              NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, bool, n + 1)};
   Tasks *list = &repeat->body;
   bool any = false;
+  if (repeat->stop >= 0) c.readers[repeat->stop]++;
+  for (uint32_t i = 0; i < list->len; i++) uses_count(&c, list->at[i]);
   for (uint32_t b = 0; b < n; b++) c.to[b] = b;
   for (uint32_t i = 0; i < list->len; i++)
     for (uint32_t j = 0; j < list->at[i]->stages.len; j++)

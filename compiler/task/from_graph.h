@@ -5,7 +5,8 @@
 #include "../graph/graph.h"
 #include "task.h"
 
-/* The graph is checked and optimised. What no output or assert needs is not done. */
+/* The graph is checked, and behind graph_values at least: what may have no value is asked for it before it is read. What
+ * no output or assert needs is not done. */
 TaskGraph *task_from_graph(Arena *a, EinGraph *g);
 
 #endif

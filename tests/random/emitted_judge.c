@@ -5,6 +5,7 @@
 
 #include "emitted.h"
 
+enum { TERMS_MOST = 20000 }; /* of a sum of floats */
 enum { GIVEN = 1, WILD = 2, RESIZED = 4, LARGE = 8 }; /* Trial.kind */
 
 /* ---- inputs --------------------------------------------------------------------------------------- */
@@ -80,6 +81,42 @@ double emitted_allowed(Judge *j, int output, const EvalArray *x) {
 
 /* ---- the trials ----------------------------------------------------------------------------------- */
 
+typedef struct Sized { const ein_model *m; const Trial *t; Exprs *p; } Sized;
+
+static const Expr *leaf_sized(void *env, Exprs *p, const Expr *leaf) {
+  const Sized *z = env;
+  for (int k = 0; leaf->kind == EX_DIM && k < z->m->n_dims; k++)
+    if (strcmp(leaf->name->s, z->m->dim[k]) == 0) return expr_int(p, DT_I64, z->t->dim[k]);
+  return leaf;
+}
+
+/* The longest sum of floats in the region and inside of it: so many terms. */
+static double longest_sum(Sized *z, const EinRegion *r) {
+  double most = 0;
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    double terms = n->kind == EIN_REPEAT ? longest_sum(z, n->body) : n->kind == EIN_VERTEX && dtype_is_float(n->sum->acc);
+    for (uint32_t l = 0; terms > 0 && n->kind == EIN_VERTEX && l < n->sum->n_red; l++) {
+      const Expr *bound = expr_map(z->p, n->bound[n->sum->n_out + l], leaf_sized, z);
+      terms *= bound->kind == EX_INT ? (double)bound->i : 1;
+    }
+    most = fmax(most, terms);
+  }
+  return most;
+}
+
+/* Term after term, as eval adds them, many floats are no longer near what is right: then large is not as large. */
+static void dims_bound(Judge *j, Trial *t) {
+  Sized z = {j->m, t, j->s->f.exprs};
+  for (bool more = true; more && longest_sum(&z, j->s->g->top) > TERMS_MOST;) {
+    more = false;
+    for (int k = 0; k < j->m->n_dims; k++) {
+      more |= t->dim[k] > 1;
+      t->dim[k] = (t->dim[k] + 1) / 2;
+    }
+  }
+}
+
 static void dims_of(Judge *j, Trial *t) {
   const Made *m = ((const Emitted *)j->s->program)->made;
   for (int k = 0; k < j->m->n_dims; k++) {
@@ -89,6 +126,7 @@ static void dims_of(Judge *j, Trial *t) {
     if (t->kind & LARGE) t->dim[k] = 5 + below(&j->rng, chance(&j->rng, 20) ? 40 : 15);
     if (t->dim[k] < 0) t->dim[k] = 0;
   }
+  if (t->kind & LARGE) dims_bound(j, t);
 }
 
 bool emitted_trials(Judge *j) {

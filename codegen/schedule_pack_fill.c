@@ -206,7 +206,7 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
 }
 
 /* A tile's lanes where what they are made of steps to the next element along another label: by squares, which are turned. The
- * last one overlaps the one before if there is not enough left. */
+ * last one overlaps the one before if there is not enough left. Of a predicate's range there may be less than one. */
 static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
   const Expr *lo, *n = turned_range(t, k, x, &lo);
@@ -214,6 +214,11 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopBody *was = s->body;
   for (uint32_t i = 0; i < k->n_red; i++)
     if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  if (n->kind == EX_INT && n->i < wide) {
+    fill_points(t, k, x, first, lo, n, whole);
+    into(s, was);
+    return;
+  }
   const Expr *side = ex_int(s, wide);
   if (n->kind == EX_INT && n->i < wide) { /* a predicate leaves no more */
     fill_points(t, k, x, first, lo, n, whole);

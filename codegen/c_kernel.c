@@ -211,14 +211,30 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
 
+/* An extent and a stride of each of so many last axes. */
+static void stream_axes(CPrinter *p, uint32_t place, uint32_t n) {
+  const LoopPlace *x = &p->k->places.at[place];
+  buf_printf(p->out, "%u, (const int64_t[]){", n);
+  for (uint32_t k = x->rank - n; k < x->rank; k++) {
+    c_expr(p, x->dim[k], true);
+    buf_str(p->out, k + 1 < x->rank ? ", " : "}, (const int64_t[]){");
+  }
+  for (uint32_t k = x->rank - n; k < x->rank; k++) {
+    c_stride(p, place, k);
+    buf_str(p->out, k + 1 < x->rank ? ", " : "}");
+  }
+}
+
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
+  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES;
   p->place_used[s->value->i] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_stream%s(&", from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES ? "_few" : "");
+  buf_printf(p->out, "ein_stream%s(&", s->step > 1 ? "_axes" : few ? "_few" : "");
   c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, ", ");
-  c_stride(p, s->place, x->rank - 1);
+  if (s->step > 1) stream_axes(p, s->place, (uint32_t)s->step);
+  else c_stride(p, s->place, x->rank - 1);
   buf_str(p->out, ", &");
   c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
   buf_str(p->out, ", ");

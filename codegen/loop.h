@@ -43,8 +43,8 @@ typedef enum {
   LOOP_STORE,
   LOOP_TURN,                 /* a small square array is transposed where it is */
   LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near */
-  LOOP_STREAM                /* elements of an array go to a buffer, both along their last axis; nobody wants them soon. Other
-                                threads see them once the thread loop that it stands in is through */
+  LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's;
+                                nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
 } LoopKind;
 
 /* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
@@ -58,7 +58,7 @@ struct LoopStmt {
   LoopBind bind;             /* FOR */
   uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
   const Expr *lo, *hi;       /*   i64, over what is in scope; STREAM: hi elements */
-  int64_t step;
+  int64_t step;              /*   STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
   uint32_t place;            /* LET, VAR, STORE, TURN, FETCH, STREAM */

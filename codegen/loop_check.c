@@ -284,6 +284,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
     fail(c, "%s has rank %u and is streamed to with %u indices", name_of(x), x->rank, s->n_at);
   else
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a stream", s->at[i], DT_I64);
+  if (s->step < 1 || s->step > x->rank) fail(c, "%s has rank %u and is streamed to over %lld axes", name_of(x), x->rank, (long long)s->step);
   bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space != SPACE_BUFFER;
   if (!array) fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
   if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
@@ -292,7 +293,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
-  if (!loop && (s->bind || s->var || s->lo || (s->hi && s->kind != LOOP_STREAM) || s->step)) fail(c, "a statement has what only a loop has");
+  if (!loop && (s->bind || s->var || s->lo || ((s->hi || s->step) && s->kind != LOOP_STREAM))) fail(c, "a statement has what only a loop has");
   if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
   if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");

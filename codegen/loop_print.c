@@ -117,13 +117,14 @@ static void print_fetch(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
-/* `stream Y[i, j] = line[0] for 64` */
+/* `stream Y[i, j] = line[0] for 64`, `stream Y[i, 0, 0] = line[0] for 240 over 2` */
 static void print_stream(Printer *p, const LoopStmt *s) {
   buf_str(p->out, "stream ");
   print_place(p, s->place);
   print_exprs(p, s->n_at, s->at);
   print_with(p, " = ", s->value);
   print_with(p, " for ", s->hi);
+  if (s->step != 1) buf_printf(p->out, " over %lld", (long long)s->step);
   buf_char(p->out, '\n');
 }
 

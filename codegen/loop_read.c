@@ -273,6 +273,8 @@ static bool line_stream(Reader *r) {
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
   if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
   if (!scan_want_word(&r->c, "for") || !want_value(r, &s->hi)) return false;
+  s->step = 1;
+  if (scan_take_word(&r->c, "over") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number of axes", &s->step)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }

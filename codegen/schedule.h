@@ -60,7 +60,7 @@ LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
-LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count);
+LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
 /* Statements go into `to` until the returned body is put back. */
 LoopBody *into(Sched *s, LoopBody *to);
 
@@ -152,8 +152,9 @@ void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); 
 const Expr *stream_if(Sched *s, const TaskStage *stage);
 /* Where the statements of that case go; *other: of the other one, NULL where there is none. */
 LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other);
-/* `count` elements of the stage's result from the point that `e` says on, along the result's last axis. */
-void stream_from(Sched *s, const TaskStage *stage, Env *e, const Expr *from, const Expr *count);
+/* `count` elements of the stage's result from the point that `e` says on, in row-major order over so many of its last axes, of which
+ * the first alone is not gone over whole. */
+void stream_from(Sched *s, const TaskStage *stage, Env *e, const Expr *from, const Expr *count, uint32_t axes);
 /* Some labels of a map, in the order in which what it reads lies in memory, as that is waited for, and streams are not. */
 void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label);
 /* A map in pieces of its rows that are streamed; false if the stage is not such a one. */

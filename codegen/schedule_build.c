@@ -119,9 +119,10 @@ LoopStmt *fetch_add(Sched *s, const Expr *read) {
   return st;
 }
 
-LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count) {
+LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes) {
   LoopStmt *st = store_add(s, place, n_at, at, from);
   st->kind = LOOP_STREAM;
+  st->step = axes;
   st->hi = count;
   return st;
 }

@@ -99,7 +99,8 @@ static void side_block(Panel *t, Side *x, const Expr *number, const char *name) 
   if (one) x->n = size;
   else if (size->kind == EX_INT && size->i % wide->i == 0) x->n = wide;
   else x->n = named(s, NULL, "n", ex_min(s, wide, ex_sub(s, size, x->lo)));
-  x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
+  if (x->flat != NO_LABEL) x->tiles = ex_int(s, (pack_flat_size(t, x) + x->unit - 1) / x->unit);
+  else x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
 }
 
 /* The points of a panel go further back than the block's own where that is needed for as many of them. */
@@ -185,7 +186,8 @@ static bool pays(const Panel *t) {
 
 static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
   const TaskStage *st = t->p->stage;
-  buf_printf(b, "%s%lld %s", sign, (long long)(x->unit * x->units), how_label(st, x->tile));
+  long long n = (long long)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
+  buf_printf(b, "%s%lld %s", sign, n, how_label(st, x->tile));
   for (uint32_t k = 0; k < x->n_near; k++) {
     if (x->near[k] == x->part) buf_printf(b, " %lld", (long long)x->slots);
     buf_printf(b, " %s", how_label(st, x->near[k]));
@@ -195,8 +197,10 @@ static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
 static void how_panels(const Panel *t) {
   const TaskStage *st = t->p->stage;
   Buf b = buf_new(t->s->arena);
-  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes", (long long)t->u.unit, how_label(st, t->u.tile), (long long)t->v.unit,
+  buf_printf(&b, "tiles of %lld %s by %lld %s", (long long)t->u.unit, how_label(st, t->u.tile), (long long)t->v.unit,
              how_label(st, t->v.tile));
+  if (t->v.flat != NO_LABEL) buf_printf(&b, " and %s", how_label(st, t->v.flat));
+  buf_str(&b, " in lanes");
   how_side(t, &b, &t->u, "; panels of ");
   how_side(t, &b, &t->v, " by ");
   buf_printf(&b, " by %lld %s", (long long)t->deep, how_label(st, t->cut));

@@ -25,6 +25,7 @@ typedef struct Side {
   const Expr *slot_lo;       /*   the first of them in the block at hand, */
   const Expr *slot_n;        /*   how many there are, */
   const Expr *part_lo, *part_hi; /* and which of them are the block's own: others are there as squares are whole */
+  int64_t flat;              /* lanes: tiles go over this one of `near` too, each of whose points has all of `tile`; NO_LABEL: none */
 } Side;
 
 typedef struct Pack {
@@ -55,6 +56,9 @@ typedef struct Panel {
   bool plain;                /* there is none, so a comparison is all of max and min */
   bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
   uint32_t sum_place;
+  bool line;                 /* results are kept in rows with all their lanes, from which they are stored; */
+  bool by_tile;              /*   those of one tile of rows at a time; */
+  int64_t kept_near;         /*   of all points of this near label; NO_LABEL: of one of each */
 } Panel;
 
 /* ---- schedule_pack_size.c: which labels are whose, and how large tiles and blocks are ---- */
@@ -66,11 +70,13 @@ bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that bot
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
 double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */
+int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too */
 
 /* ---- schedule_pack_fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);
 void pack_loop_whole(Panel *t, uint32_t label);
-void pack_loops_near(Panel *t, const Side *x);
+void pack_loops_near(Panel *t, const Side *x); /* but for one that tiles go over */
+void pack_loop_near(Panel *t, const Side *x, uint32_t label);
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind); /* over its points in the block */
 bool pack_even(const Panel *t, const Side *x);               /* no tile of the side is cut off */
 /* Over the tiles of a side in the block; x->at is the number of the one at hand, and the result where it begins. */
@@ -82,8 +88,22 @@ void pack_fill(Panel *t, Pack *k);
 
 /* ---- schedule_pack_tile.c ---- */
 typedef struct Corners { Reach of[2]; } Corners; /* of a box of rows and lanes */
-void pack_sums_new(Panel *t);       /* a block's sums, the identity for now */
+LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l); /* a loop over lanes */
+/* f for each row of the tile that is there, and the lanes that are there. */
+typedef void PackDo(Panel *t, uint32_t acc, int64_t r, const Expr *l);
+void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, PackDo *f);
 void pack_tiles(Panel *t);          /* for each tile: reduce, then store, or add to the sums */
+
+/* ---- schedule_pack_keep.c ---- */
+const Expr *pack_lane(Panel *t, const Expr *l); /* a lane of the tile at hand among all of its row */
+void pack_tiles_open(Panel *t, const Expr **u0, const Expr **v0); /* for each tile of the block; gives where it begins */
+void pack_sums_new(Panel *t);       /* a block's sums, the identity for now */
+/* sums = f(sums, acc), or acc where there is one block; acc NULL: the identity. */
+void pack_sums_step(Panel *t, const uint32_t *acc);
 void pack_sums_store(Panel *t);
+bool pack_line_choose(Panel *t);     /* false: results are stored by tiles */
+/* For each tile, whose rows are kept; gives the place behind those that are stored together. */
+LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0);
+void pack_line_store(Panel *t);
 
 #endif

@@ -20,15 +20,17 @@ static void loop_part(Panel *t, const Side *x) {
   t->in_block[label] = ex_sub(s, var_read(s, v), x->slot_lo);
 }
 
-static void loops_near_but(Panel *t, const Side *x, int64_t but) {
-  for (uint32_t k = 0; k < x->n_near; k++) {
-    if (x->near[k] == but) continue;
-    if (x->near[k] == x->part) loop_part(t, x);
-    else pack_loop_whole(t, x->near[k]);
-  }
+void pack_loop_near(Panel *t, const Side *x, uint32_t label) {
+  if (label == x->part) loop_part(t, x);
+  else pack_loop_whole(t, label);
 }
 
-void pack_loops_near(Panel *t, const Side *x) { loops_near_but(t, x, NO_LABEL); }
+static void loops_near_but(Panel *t, const Side *x, int64_t but) {
+  for (uint32_t k = 0; k < x->n_near; k++)
+    if (x->near[k] != but) pack_loop_near(t, x, x->near[k]);
+}
+
+void pack_loops_near(Panel *t, const Side *x) { loops_near_but(t, x, x->flat); }
 
 /* Over the points of a reduced label in the block. */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
@@ -39,6 +41,8 @@ void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
   t->in_block[label] = var_read(s, v);
   t->e->label[label] = is_cut ? ex_add(s, t->deep_lo, var_read(s, v)) : var_read(s, v);
 }
+
+static int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 bool pack_even(const Panel *t, const Side *x) {
   return t->p->exact[x->tile] && t->p->size[x->tile] % x->unit == 0;
@@ -67,23 +71,25 @@ void pack_new(Panel *t, Pack *k) {
   const StagePlan *p = t->p;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, p->n_label + 3);
   uint32_t n = 0;
-  for (uint32_t i = 0; i < x->n_near; i++) dim[n++] = ex_int(s, pack_near_size(t, x, i));
-  bool tiled = k->lanes || k->across;
-  dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (x->near[i] != x->flat) dim[n++] = ex_int(s, pack_near_size(t, x, i));
+  bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
+  if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
   for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, k->red[i] == t->cut ? t->deep : p->size[k->red[i]]);
-  if (tiled) dim[n++] = ex_int(s, x->unit);
+  if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
   k->place = place_own(s, NULL, k->lanes ? "lanes" : "rows", (DType)k->of->dtype, n, dim);
   var_add(s, k->place, NULL);
 }
 
-/* tile: the number of the tile, in: which of its rows or lanes. */
+/* tile: the number of the tile, in: which of its rows or lanes, or of all where tiles go over two labels. */
 uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, const Expr **at) {
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
   bool tiled = k->lanes || k->across;
   uint32_t n = 0;
-  for (uint32_t i = 0; i < x->n_near; i++) at[n++] = t->in_block[x->near[i]];
-  at[n++] = tiled ? tile : ex_add(s, ex_mul(s, tile, ex_int(s, x->unit)), in);
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (x->near[i] != x->flat) at[n++] = t->in_block[x->near[i]];
+  if (x->flat == NO_LABEL) at[n++] = tiled ? tile : ex_add(s, ex_mul(s, tile, ex_int(s, x->unit)), in);
   for (uint32_t i = 0; i < k->n_red; i++) at[n++] = t->in_block[k->red[i]];
   if (tiled) at[n++] = in;
   return n;
@@ -92,7 +98,9 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
 static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 3);
   Sched *s = t->s;
-  uint32_t n = pack_at(t, k, (k->lanes ? &t->v : &t->u)->at, in, at);
+  const Side *x = k->lanes ? &t->v : &t->u;
+  if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
+  uint32_t n = pack_at(t, k, x->at, in, at);
   if (t->odd != NOWHERE) {
     uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
     let_add(s, v, value);
@@ -121,7 +129,7 @@ static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr
  * there stands for those that are not. */
 static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
-  const Expr *unit = ex_int(s, x->unit), *size = t->p->stage->bound[x->tile];
+  const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
   if (whole) {
     fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
     return;
@@ -205,22 +213,33 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   into(s, was);
 }
 
+static void loops_red_but(Panel *t, const Pack *k, int64_t but) {
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->lies[i] != but) pack_loop_red(t, k->lies[i], BIND_SEQ);
+}
+
+/* Over squares of so many lanes; the last one lies partly over the one before it where they are no whole number. */
+static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, NULL, "l");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, lanes), wide, BIND_SEQ)->body);
+  const Expr *lane = var_read(s, v);
+  return lanes % wide ? named(s, NULL, "lane", ex_min(s, lane, ex_int(s, lanes - wide))) : lane;
+}
+
 /* A tile's lanes where what they are made of steps to the next element along another label: by squares, which are turned. The
  * last one overlaps the one before if there is not enough left. Of a predicate's range there may be less than one. */
 static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
   const Expr *lo, *n = turned_range(t, k, x, &lo);
-  int64_t wide = x->unit % SQUARE || (n->kind == EX_INT && n->i < SQUARE) ? SQUARE / 2 : SQUARE;
+  bool flat = x->flat != NO_LABEL;
+  int64_t lanes = flat ? t->p->size[x->tile] : x->unit;
+  bool small = (flat ? lanes < SQUARE : lanes % SQUARE) || (n->kind == EX_INT && n->i < SQUARE);
+  int64_t wide = small ? SQUARE / 2 : SQUARE;
   LoopBody *was = s->body;
-  for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
-  if (n->kind == EX_INT && n->i < wide) {
-    fill_points(t, k, x, first, lo, n, whole);
-    into(s, was);
-    return;
-  }
   const Expr *side = ex_int(s, wide);
-  if (n->kind == EX_INT && n->i < wide) { /* a predicate leaves no more */
+  if (n->kind == EX_INT && n->i < wide) { /* as a predicate may leave */
+    loops_red_but(t, k, k->turned);
     fill_points(t, k, x, first, lo, n, whole);
     into(s, was);
     return;
@@ -228,17 +247,20 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
     LoopBody *around = into(s, &some->other);
+    loops_red_but(t, k, k->turned);
     fill_points(t, k, x, first, lo, n, whole);
     into(s, around);
     into(s, &some->body);
   }
+  const Expr *lane = NULL;
+  if (k->turned != x->part) lane = loop_squares(t, lanes, wide); /* so many rows are gone along at once, and no more */
+  loops_red_but(t, k, k->turned);
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
   const Expr *from = var_read(s, v);
   if (n->kind != EX_INT || n->i % wide) from = named(s, NULL, "from", ex_min(s, from, ex_sub(s, n, side)));
-  uint32_t w = var_new(s, NULL, "l");
-  into(s, &for_add(s, w, ex_int(s, 0), ex_int(s, x->unit), wide, BIND_SEQ)->body);
-  fill_square(t, k, x, first, var_read(s, w), lo, from, wide, whole);
+  if (!lane) lane = loop_squares(t, lanes, wide);
+  fill_square(t, k, x, first, lane, lo, from, wide, whole);
   into(s, was);
 }
 
@@ -250,6 +272,10 @@ static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *all = x->tiles, *whole = all;
   LoopBody *was = s->body;
+  if (x->flat != NO_LABEL) {
+    f(t, k, x, x->lo, true);
+    return;
+  }
   if (!pack_even(t, x)) whole = named(s, NULL, "whole", ex_min(s, all, expr_op2(s->x, OP_IDIV, ex_sub(s, size, x->lo), ex_int(s, x->unit))));
   LoopBody *around = s->body;
   if (!expr_is_int(whole, 0)) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", ex_int(s, 0), whole), true);
@@ -282,6 +308,23 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
   into(s, was);
 }
 
+/* Lanes behind the last are as that is. */
+static void fill_end(Panel *t, Pack *k, const Side *x) {
+  Sched *s = t->s;
+  int64_t n = pack_flat_size(t, x), all = up(n, x->unit);
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *l;
+  if (n == all) return;
+  LoopBody *was = s->body;
+  loops_near_but(t, x, x->flat);
+  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
+  uint32_t v = var_new(s, NULL, "l"), rank = pack_at(t, k, NULL, ex_int(s, n - 1), at);
+  into(s, &for_add(s, v, ex_int(s, n), ex_int(s, all), 1, BIND_VECTOR)->body);
+  l = place_read(s, k->place, rank, at);
+  at[rank - 1] = var_read(s, v);
+  store_add(s, k->place, rank, at, l);
+  into(s, was);
+}
+
 void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
@@ -290,4 +333,5 @@ void pack_fill(Panel *t, Pack *k) {
   else if (k->lanes || k->across) fill_across(t, k, x);
   else fill_along(t, k, x);
   into(t->s, was);
+  if (x->flat != NO_LABEL) fill_end(t, k, x);
 }

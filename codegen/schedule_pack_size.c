@@ -220,6 +220,7 @@ bool pack_is_in_part(const Panel *t, const Expr *e) {
 
 /* ---- how large ------------------------------------------------------------------------------------------- */
 
+#define FLAT_GAIN 1.1      /* in lanes that are of use: what is kept has to be stored from there */
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
   double x = 1;
@@ -228,10 +229,10 @@ double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
 }
 
 /* Lanes and rows that fit the registers, and waste least of what is cut off at the end. */
-static void tile_size(Panel *t) {
+static double tile_size(Panel *t, int64_t nv) {
   static const struct { int64_t vectors, rows; double worth; } shape[] = {{2, 8, 1}, {3, 6, 0.96}, {1, 12, 0.88}};
   const StagePlan *p = t->p;
-  int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
   double best = 0;
   for (size_t k = 0; k < COUNT(shape); k++) {
     int64_t lanes = shape[k].vectors * one, rows = shape[k].rows;
@@ -243,6 +244,7 @@ static void tile_size(Panel *t) {
     best = worth;
     t->v.unit = lanes, t->u.unit = rows;
   }
+  return best;
 }
 
 /* Whether a predicate looks at it. */
@@ -258,17 +260,19 @@ static int64_t turns(const Panel *t, const Pack *k) {
   return moves(k->of, r) > moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
 }
 
-/* Labels of constant size go whole into the block while there is room. */
+/* Labels of constant size go whole into the block while there is room: first those by whose steps the result is stored nearest. */
 static void near_take(Panel *t, Side *x, double room) {
   const StagePlan *p = t->p;
-  uint32_t kept = 0;
+  uint32_t first = x->n_far, kept = x->n_far;
   double taken = 1;
-  for (uint32_t k = 0; k < x->n_far; k++) {
+  for (uint32_t k = x->n_far; k-- > 0;) {
     uint32_t l = x->far[k];
-    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room) taken *= (double)p->size[l], x->near[x->n_near++] = l;
-    else x->far[kept++] = l;
+    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room) taken *= (double)p->size[l], x->near[--first] = l;
+    else x->far[--kept] = l;
   }
-  x->n_far = kept;
+  x->n_near = x->n_far - first;
+  memmove(x->near, x->near + first, x->n_near * sizeof *x->near);
+  memmove(x->far, x->far + kept, (x->n_far -= kept) * sizeof *x->far);
 }
 
 static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
@@ -482,11 +486,32 @@ static void tile_cut(Panel *t) {
   t->v.units *= lanes / t->v.unit;
 }
 
+int64_t pack_flat_size(const Panel *t, const Side *x) {
+  return t->p->size[x->tile] * (x->flat == x->part ? x->slots : t->p->size[x->flat]);
+}
+
+/* Tiles whose lanes are cut off at the end do in vain what is left of them. Where all lanes and all of another of the side's labels
+ * are in the block, tiles go over both. */
+static void flat_choose(Panel *t, double worth) {
+  const StagePlan *p = t->p;
+  Side *x = &t->v;
+  const EinSum *sum = p->stage->sum;
+  int64_t lanes = p->size[x->tile], unit = x->unit, units = t->u.units, rows = t->u.unit;
+  if (!x->n_near || !p->exact[x->tile] || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
+  x->flat = x->near[x->n_near - 1];
+  if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * FLAT_GAIN) {
+    t->u.units = up(units * rows, t->u.unit);
+    x->units = up(lanes, x->unit);
+    return;
+  }
+  x->flat = NO_LABEL, x->unit = unit, t->u.unit = rows;
+}
+
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
 bool pack_labels(Panel *t) {
   t->v.tile = lanes_label(t->p);
-  t->u.part = t->v.part = NO_LABEL;
+  t->u.part = t->v.part = t->u.flat = t->v.flat = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
   if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);
@@ -508,13 +533,19 @@ static bool blocks_are_free(const Panel *t) {
 }
 
 void pack_sizes(Panel *t) {
-  tile_size(t);
+  double worth = tile_size(t, t->p->size[t->v.tile]);
   depth_size(t);
   packs_red(t);
   block_near(t);
   block_size(t, WIDE);
   packs_choose(t);
   if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
+  Side u = t->u, v = t->v;
+  flat_choose(t, worth);
+  if (!pack_line_choose(t) && t->v.flat != NO_LABEL) {
+    t->u = u, t->v = v; /* what is copied once more costs more than lanes that are left out */
+    pack_line_choose(t);
+  }
   if (t->s->target->vector_bytes) tile_cut(t);
   Map done = map_new(t->s->arena);
   t->body = body_swap(t, &done, t->p->stage->sum->body);

@@ -3,7 +3,7 @@
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-static LoopBody *lanes_open(Panel *t, const Expr *count, const Expr **l) {
+LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) {
   Sched *s = t->s;
   uint32_t v = var_new(s, NULL, "l");
   *l = var_read(s, v);
@@ -37,7 +37,9 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
     if (x->place == NOWHERE) continue;
-    uint32_t n = pack_at(t, x, (x->lanes ? &t->v : &t->u)->at, x->lanes ? l : ex_int(s, r), at);
+    const Side *side = x->lanes ? &t->v : &t->u;
+    const Expr *in = !x->lanes ? ex_int(s, r) : t->v.flat == NO_LABEL ? l : pack_lane(t, l);
+    uint32_t n = pack_at(t, x, side->at, in, at);
     packed[k] = place_read(s, x->place, n, at);
   }
   t->e->packed = packed;
@@ -52,7 +54,7 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
 /* All rows and lanes take in the point at hand of the reduced labels. */
 static void step(Panel *t, const uint32_t *acc, const Expr *u0) {
   const Expr *l;
-  LoopBody *was = lanes_open(t, ex_int(t->s, t->v.unit), &l);
+  LoopBody *was = pack_lanes(t, ex_int(t->s, t->v.unit), &l);
   for (int64_t r = 0; r < t->u.unit; r++) store_add(t->s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, l));
   into(t->s, was);
 }
@@ -66,7 +68,7 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     LoopBody *was = s->body;
     t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
     if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
-    lanes_open(t, ex_int(s, t->v.unit), &l);
+    pack_lanes(t, ex_int(s, t->v.unit), &l);
     t->e->label[t->v.tile] = ex_add(s, v0, l);
     const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, l);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
@@ -84,18 +86,15 @@ static Corners corners_of(Panel *t, const Expr *u0, const Expr *v0) {
   return (Corners){{reach_of(t, &t->u, u0, t->u.unit), reach_of(t, &t->v, v0, t->v.unit)}};
 }
 
-/* f for each row of the tile that is there, and the lanes that are there. */
-typedef void RowDo(Panel *t, uint32_t acc, int64_t r, const Expr *l);
-
 /* Nothing outside of the domain is stored where others may see it. */
-static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, RowDo *f) {
+static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, PackDo *f) {
   Sched *s = t->s;
   const Expr *l;
   for (int64_t r = 0; r < t->u.unit; r++) {
     LoopBody *was = s->body;
     const Expr *u = row_of(t, u0, r, true);
     if (r && !pack_even(t, &t->u)) into(s, &if_add(s, expr_op2(s->x, OP_LT, u, t->p->stage->bound[t->u.tile]))->body);
-    lanes_open(t, count, &l);
+    pack_lanes(t, count, &l);
     t->e->label[t->u.tile] = u;
     t->e->label[t->v.tile] = ex_add(s, v0, l);
     if (masked) into(s, &if_add(s, ex_of(t->e, t->p->stage->sum->domain))->body);
@@ -104,7 +103,7 @@ static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   }
 }
 
-static void rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, RowDo *f) {
+void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, PackDo *f) {
   Sched *s = t->s;
   const Expr *lanes = ex_int(s, t->v.unit), *size = t->p->stage->bound[t->v.tile], *whole = NULL;
   bool masked = t->p->stage->sum->domain && t->p->stage->buffer >= 0;
@@ -126,54 +125,6 @@ static void row_store(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
   Sched *s = t->s;
   (void)r;
   result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, place_read(s, acc, 1, &l)));
-}
-
-/* Where a tile's sums are kept between blocks: [tiles of rows, tiles of lanes, near labels.., rows, lanes]. */
-static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < t->u.n_near; k++) at[n++] = t->in_block[t->u.near[k]];
-  for (uint32_t k = 0; k < t->v.n_near; k++) at[n++] = t->in_block[t->v.near[k]];
-  at[n++] = t->v.at;
-  at[n++] = t->u.at;
-  at[n++] = ex_int(t->s, r);
-  at[n++] = l;
-  return n;
-}
-
-static void sums_place(Panel *t) {
-  Sched *s = t->s;
-  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < t->u.n_near; k++) dim[n++] = ex_int(s, pack_near_size(t, &t->u, k));
-  for (uint32_t k = 0; k < t->v.n_near; k++) dim[n++] = ex_int(s, pack_near_size(t, &t->v, k));
-  dim[n++] = ex_int(s, t->v.units);
-  dim[n++] = ex_int(s, t->u.units);
-  dim[n++] = ex_int(s, t->u.unit);
-  dim[n++] = ex_int(s, t->v.unit);
-  t->sum_place = place_own(s, NULL, "sums", t->p->stage->sum->acc, n, dim);
-  var_add(s, t->sum_place, NULL);
-}
-
-/* For each tile of the block; gives where it begins. */
-static void tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
-  pack_loops_near(t, &t->v);
-  *v0 = pack_loop_tiles(t, &t->v, "v");
-  pack_loops_near(t, &t->u);
-  *u0 = pack_loop_tiles(t, &t->u, "u");
-}
-
-/* sums = f(sums, acc); acc NULL: the identity. */
-static void sums_step(Panel *t, const uint32_t *acc) {
-  Sched *s = t->s;
-  const EinSum *sum = t->p->stage->sum;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
-  for (int64_t r = 0; r < t->u.unit; r++) {
-    LoopBody *was = lanes_open(t, ex_int(s, t->v.unit), &l);
-    uint32_t n = sum_at(t, r, l, at);
-    const Expr *have = place_read(s, t->sum_place, n, at);
-    store_add(s, t->sum_place, n, at, acc ? red_combine(s, sum, have, place_read(s, acc[r], 1, &l)) : red_identity(s, sum));
-    into(s, was);
-  }
 }
 
 static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
@@ -242,51 +193,40 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   bool some = false;
   FetchRows f = {t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, NULL};
-  if (!t->sums) result_fetch(t->s, &f, t->e, v0, t->v.unit);
+  if (!t->sums && !t->line) result_fetch(t->s, &f, t->e, v0, t->v.unit);
   for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
   if (!some || t->sums || t->v.n_near) return;
   if (!expr_is_int(t->v.tiles, 1)) f.when = expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
   rows_fetch(t->s, &f, t->e);
 }
 
-void pack_tiles(Panel *t) {
+/* What the tile at hand comes to, in acc. */
+static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
-  uint32_t acc[ROWS_MOST];
-  const Expr *u0, *v0;
-  LoopBody *was = s->body;
-  tiles_open(t, &u0, &v0);
   tile_fetch(t, u0, v0);
   accs_new(t, acc, red_identity(s, t->p->stage->sum));
   LoopBody *inside = s->body;
   tile_wanted(t, u0, v0);
   spans(t, acc, u0, v0);
   into(s, inside);
-  if (t->sums) sums_step(t, acc);
-  else rows_do(t, acc, u0, v0, row_store);
+}
+
+void pack_tiles(Panel *t) {
+  Sched *s = t->s;
+  uint32_t acc[ROWS_MOST];
+  const Expr *u0, *v0;
+  LoopBody *was = s->body, *around;
+  if (t->line && !t->sums) {
+    around = pack_line_open(t, &u0, &v0);
+    tile_reduce(t, acc, u0, v0);
+    pack_sums_step(t, acc);
+    into(s, around);
+    pack_line_store(t);
+  } else {
+    pack_tiles_open(t, &u0, &v0);
+    tile_reduce(t, acc, u0, v0);
+    if (t->sums) pack_sums_step(t, acc);
+    else pack_rows_do(t, acc, u0, v0, row_store);
+  }
   into(s, was);
-}
-
-static void sum_load(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
-  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
-  uint32_t n = sum_at(t, r, l, at);
-  (void)acc;
-  result_store(t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->sum_place, n, at)));
-}
-
-void pack_sums_new(Panel *t) {
-  const Expr *u0, *v0;
-  sums_place(t);
-  LoopBody *was = t->s->body;
-  tiles_open(t, &u0, &v0);
-  sums_step(t, NULL);
-  into(t->s, was);
-}
-
-void pack_sums_store(Panel *t) {
-  uint32_t none[ROWS_MOST] = {0};
-  const Expr *u0, *v0;
-  LoopBody *was = t->s->body;
-  tiles_open(t, &u0, &v0);
-  rows_do(t, none, u0, v0, sum_load);
-  into(t->s, was);
 }

@@ -336,7 +336,7 @@ static void square_stream(Squares *q, const Expr *row) {
     from = place_read(s, line, 1, &at[1]);
   }
   q->e->label[q->side_of[LANES]] = q->lo[LANES];
-  stream_from(s, q->p->stage, q->e, from, q->count[LANES]);
+  stream_from(s, q->p->stage, q->e, from, q->count[LANES], 1);
 }
 
 static bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {

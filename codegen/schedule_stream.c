@@ -85,11 +85,10 @@ LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other) {
   return &both->body;
 }
 
-/* The elements of the stage's result from the point that `e` says on. */
-void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const Expr *count) {
+void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const Expr *count, uint32_t axes) {
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
-  stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count);
+  stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count, axes);
 }
 
 static void piece_values(Sched *s, const TaskStage *st, Env *e, uint32_t l, const Expr *lo, const Expr *count, uint32_t line) {
@@ -116,7 +115,7 @@ static void piece(Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Ex
   var_add(s, line, NULL);
   piece_values(s, st, e, l, lo, count, line);
   e->label[l] = lo;
-  stream_from(s, st, e, place_read(s, line, 1, &zero), count);
+  stream_from(s, st, e, place_read(s, line, 1, &zero), count, 1);
   if (other) {
     into(s, other);
     piece_values(s, st, e, l, lo, count, NOWHERE);

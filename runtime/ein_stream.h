@@ -76,9 +76,26 @@ EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int6
     return;
   }
   lines = (bytes - head) & ~(size_t)63;
-  memcpy(t, f, head);
+  if (head) memcpy(t, f, head); /* a call, as it is not known how much */
   ein_stream_lines(t + head, f + head, lines);
-  memcpy(t + head + lines, f + head + lines, bytes - head - lines);
+  if (bytes - head > lines) memcpy(t + head + lines, f + head + lines, bytes - head - lines);
+}
+
+/* The same where the elements go on over several axes, in row-major order: `shape` and `step` of each, of which all but the first are
+ * gone over whole. */
+EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, const void *from, int64_t n, size_t size) {
+  const int64_t last = shape[axes - 1];
+  int dense = 1;
+  for (int k = axes - 1; k > 0; k--) dense &= step[k - 1] == step[k] * shape[k];
+  if (dense) {
+    ein_stream(to, step[axes - 1], from, n, size);
+    return;
+  }
+  for (int64_t row = 0; row * last < n; row++) {
+    int64_t left = n - row * last, at = 0, rest = row;
+    for (int k = axes - 1; k-- > 0; rest /= k ? shape[k] : 1) at += (k ? rest % shape[k] : rest) * step[k];
+    ein_stream_few((char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)(row * last) * size, left < last ? left : last, size);
+  }
 }
 
 /* What was stored so far is there for whoever is told of it from now on. */

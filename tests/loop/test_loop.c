@@ -183,6 +183,8 @@ static const Break breaks[] = {
     {"fetch X[v[], 63]", "fetch X[v[], 1.5]", "kernel y: an index of what is fetched is f64 and not i64"},
     {"fetch X[v[], 63]", "fetch acc[3]", "kernel y: acc is no buffer and is fetched"},
     {"stream y[i] = row[63] for (v[] - i)", "stream y[i] = row[63]", NULL},
+    {"row[63] for (v[] - i)", "row[63] for (v[] - i) over 2", "kernel y: y has rank 1 and is streamed to over 2 axes"},
+    {"row[63] for (v[] - i)", "row[63] for (v[] - i) over 0", "kernel y: y has rank 1 and is streamed to over 0 axes"},
     {"row[63] for (v[] - i)", "row[63] for 1.5", "kernel y: how much is streamed is f64 and not i64"},
     {"stream y[i] = row[63]", "stream acc[i] = row[63]", "kernel y: acc is no buffer and is streamed to"},
     {"stream y[i] = row[63]", "stream X[i, 0] = row[63]", "kernel y: X is streamed to and not written"},

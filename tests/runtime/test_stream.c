@@ -20,6 +20,22 @@ static int one(size_t size, size_t off, int64_t step, int64_t n, bool few) {
   return differ;
 }
 
+/* The same over three axes, of which the last two are gone over whole; the last lies so many elements apart, and rows as many more. */
+static int axes(size_t size, size_t off, int64_t apart, int64_t more, int64_t n) {
+  const int64_t shape[3] = {4, 5, 6}, step[3] = {5 * (6 * apart + more), 6 * apart + more, apart};
+  int differ = 0;
+  memset(got, 7, ROOM);
+  memset(want, 7, ROOM);
+  for (int64_t k = 0; k < n; k++) {
+    int64_t at = k / 30 * step[0] + k / 6 % 5 * step[1] + k % 6 * step[2];
+    memcpy(want + MIDDLE + (int64_t)off + at * (int64_t)size, from + (size_t)k * size, size);
+  }
+  ein_stream_axes(got + MIDDLE + off, 3, shape, step, from, n, size);
+  ein_stream_end();
+  for (int k = 0; k < ROOM; k++) differ += got[k] != want[k];
+  return differ;
+}
+
 int main(void) {
   for (size_t k = 0; k < sizeof from; k++) from[k] = (unsigned char)(k * 37 + k / 251);
   for (size_t size = 1; size <= 8; size *= 2) {
@@ -33,6 +49,11 @@ int main(void) {
     OK(!dense, "%d bytes an element, next to each other", (int)size);
     OK(!few, "%d bytes an element, of a short array", (int)size);
     OK(!apart, "%d bytes an element, apart and backwards", (int)size);
+    int over = 0;
+    for (size_t off = 0; off < 130; off += size)
+      for (int64_t n = 0; n <= 120; n += 1 + n / 7)
+        for (int64_t more = 0; more < 3; more++) over += axes(size, off, 1, more, n) + axes(size, off, 2, more, n);
+    OK(!over, "%d bytes an element, over three axes", (int)size);
   }
   return DONE();
 }

@@ -5,7 +5,7 @@
 
 #include "emitted.h"
 
-enum { TERMS_MOST = 20000 }; /* of a sum of floats */
+static const double terms_most = 20000; /* of a sum of floats */
 enum { GIVEN = 1, WILD = 2, RESIZED = 4, LARGE = 8 }; /* Trial.kind */
 
 /* ---- inputs --------------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static double longest_sum(Sized *z, const EinRegion *r) {
 /* Term after term, as eval adds them, many floats are no longer near what is right: then large is not as large. */
 static void dims_bound(Judge *j, Trial *t) {
   Sized z = {j->m, t, j->s->f.exprs};
-  for (bool more = true; more && longest_sum(&z, j->s->g->top) > TERMS_MOST;) {
+  for (bool more = true; more && longest_sum(&z, j->s->g->top) > terms_most;) {
     more = false;
     for (int k = 0; k < j->m->n_dims; k++) {
       more |= t->dim[k] > 1;

@@ -136,13 +136,15 @@ EIN_INLINE float ein_exp_f32(float x) {
   bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* beyond, r goes on, and so does the polynomial */
   float n = ein_f32_of_bits(bits) - shift;
   float r = x - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  uint32_t half = bits >> 1; /* 2^(n / 2), as an exponent with its 127, and what is left of 2^n */
+  float root = ein_f32_of_bits(half << 23), rest = ein_f32_of_bits((bits - half) << 23);
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   float p = 0.0013814540105360484f;
   p = fmaf(p, r, 0.00836874519559647f);
   p = fmaf(p, r, 0.04166839079137147f);
   p = fmaf(p, r, 0.16666520398318727f);
   p = fmaf(p, r, 0.4999999343207683f);
-  p = fmaf(fmaf(p, r, 1.0f), r, 1.0f);
+  float y = fmaf(fmaf(p, r, 1.0f), r * root, root); /* the polynomial times root, with one product less to wait for */
 #else /* within one unit whether products are rounded or, in what a compiler makes for another machine, not */
   float p = 0.0001989198131397769f;
   p = p * r + 0.0013934541928270264f;
@@ -150,10 +152,9 @@ EIN_INLINE float ein_exp_f32(float x) {
   p = p * r + 0.04166645680967788f;
   p = p * r + 0.16666666682534356f;
   p = p * r + 0.5000000014286223f;
-  p = p * r * r + r + 1.0f;
+  float y = (p * r * r + r + 1.0f) * root;
 #endif
-  uint32_t half = bits >> 1, rest = bits - half; /* 2^(n / 2) and what is left, as exponents with their 127 */
-  float y = p * ein_f32_of_bits(half << 23) * ein_f32_of_bits(rest << 23);
+  y *= rest;
   return x < -104.0f ? 0.0f : y; /* at the end: compilers would follow what is constant here through all of it */
 }
 

@@ -13,6 +13,7 @@ enum {
   LINE = 64,                 /* bytes that come near together */
   ROW_LEAST = 2048,          /* bytes of a row that is fetched ahead */
   ROW_MOST = 32768,
+  ROWS_AHEAD = 8192,         /*   bytes of rows between it and the one at hand, as that takes a while to come */
   ROWS_BYTES = 1 << 20       /* and of all of them */
 };
 
@@ -184,7 +185,7 @@ static void point(Sweep *w, const Expr *base, const Expr *l) {
   if (w->after) w->after(w);
 }
 
-/* ---- the row after this one ------------------------------------------------------------------------------------ */
+/* ---- the rows after this one ----------------------------------------------------------------------------------- */
 
 static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
@@ -192,11 +193,16 @@ static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
+static double row_bytes(const Sweep *w, const StagePlan *p, DType t) {
+  double row = (double)dtype_size(t);
+  for (uint32_t k = 0; k < w->n_loop; k++) row *= (double)p->size[w->loop[k]];
+  return row;
+}
+
 /* A row is not so short that it lies where the last one's neighbours were fetched, nor so long that the first of it is
  * gone when it is wanted; and there are more of them than a cache holds anyway. */
 static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
-  double row = (double)dtype_size(b->dtype), all = row;
-  for (uint32_t k = 0; k < w->n_loop; k++) row *= (double)p->size[w->loop[k]];
+  double row = row_bytes(w, p, b->dtype), all = (double)dtype_size(b->dtype);
   for (uint32_t k = 0; k < b->rank; k++) all *= b->dim[k]->kind == EX_INT ? (double)b->dim[k]->i : 1e6;
   return row >= (double)ROW_LEAST && row <= (double)ROW_MOST && all >= (double)ROWS_BYTES;
 }
@@ -217,14 +223,24 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   }
 }
 
-/* What the next row has here, a line of the cache after the other. */
+/* How many rows ahead. */
+static int64_t rows_ahead(const Sweep *w) {
+  double most = (double)ROW_LEAST;
+  for (uint32_t k = 0; k < w->n_fetch; k++) {
+    double bytes = row_bytes(w, w->part[0].p, (DType)w->fetch[k].read->dtype);
+    if (bytes > most) most = bytes;
+  }
+  return most > (double)ROWS_AHEAD ? 1 : (int64_t)((double)ROWS_AHEAD / most);
+}
+
+/* What a later row has here, a line of the cache after the other. */
 static void row_fetch(Sweep *w, const Expr *base) {
   Sched *s = w->s;
   uint32_t last = w->loop[w->n_loop - 1];
   if (!w->n_fetch) return;
   const Expr *row = w->label[w->row], *end = ex_sub(s, w->part[0].p->stage->bound[w->row], ex_int(s, 1));
   VEC(const Expr *) met = {0};
-  w->label[w->row] = ex_min(s, ex_add(s, row, ex_int(s, 1)), end);
+  w->label[w->row] = ex_min(s, ex_add(s, row, ex_int(s, rows_ahead(w))), end);
   for (uint32_t k = 0; k < w->n_fetch; k++)
     for (int64_t l = 0; l < w->width; l += LINE / dtype_size((DType)w->fetch[k].read->dtype)) {
       w->label[last] = ex_add(s, base, ex_int(s, l));

@@ -413,7 +413,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);
   buf_add(out, body.s, body.len);
-  if (streams(thread ? &first->body : &some)) buf_str(out, "  ein_stream_end();\n");
+  if (!thread && streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
   buf_str(out, "}\n\n");
   door_print(p, name);
 }
@@ -469,7 +469,8 @@ void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
       buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_name(p, i));
       continue;
     }
-    buf_printf(p->out, "%sif (ein_parallel(ctx, %s, ", before, function_name(p, i));
+    const char *streaming = streams(&s->body) ? "_streams" : "";
+    buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_name(p, i));
     if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
     else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
     work_text(p, k->work);

@@ -147,6 +147,9 @@ void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
 void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
 
 /* ---- schedule_stream.c --------------------------------------------------------------------------- */
+enum { STREAM_PIECE = 1024 }; /* elements of a row that are made before they are streamed, at most */
+/* Whether the stage's result has rows along the label that are worth streaming, and next to each other. */
+bool stream_rows(const StagePlan *p, uint32_t label);
 /* Whether the stage's result is so large that it should go past the cache: a condition over dims, literally true where the
  * sizes are known; NULL: never. */
 const Expr *stream_if(Sched *s, const TaskStage *stage);
@@ -221,6 +224,8 @@ typedef struct SweepPart {
   const Expr *result;        /* of a reduction, in the stage's dtype: once the sweep is made */
   uint32_t acc, at, tot;     /*   its lanes; those of the places (argmax, argmin); what its blocks come to */
   bool blocked;              /*   it has lanes for each block */
+  const Expr *when;          /* of a map: its result is streamed then (schedule_stream.c); NULL: never */
+  uint32_t line;             /*   while it is: where it puts it */
 } SweepPart;
 
 typedef struct SweepFetch { Env *e; const Expr *read; } SweepFetch; /* of a stage, over its labels */
@@ -241,6 +246,7 @@ struct Sweep {
   uint32_t n_fetch;
   SweepFetch *fetch;
   int64_t width;             /* lanes */
+  const Expr *at;            /* maps that are streamed put their values here in their lines; NULL: nothing is streamed */
 };
 
 /* Reads of a stage whose next row is worth fetching while this one is at hand, if `row` is the label of rows. */

@@ -468,20 +468,71 @@ static void reductions(Sweep *w) {
   results(w);
 }
 
-/* Maps alone. */
-static void maps(Sweep *w) {
+/* So many points of the innermost label, from lo on. */
+static void maps_row(Sweep *w, const Expr *lo, const Expr *count) {
   Sched *s = w->s;
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k < w->n_loop; k++) {
+  uint32_t l = w->loop[w->n_loop - 1], v = var_new(s, w->part[0].p->stage->label[l], "i");
+  s->outside = s->body, s->inner = v;
+  into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+  if (w->at) w->at = var_read(s, v);
+  point(w, lo, var_read(s, v));
+  s->outside = NULL;
+  into(s, was);
+}
+
+/* The same a piece after the other, of which the results are streamed. */
+static void maps_stream(Sweep *w) {
+  Sched *s = w->s;
+  const StagePlan *p = w->part[0].p;
+  uint32_t l = w->loop[w->n_loop - 1];
+  const Expr *extent = p->stage->bound[l], *lo = ex_int(s, 0), *count = extent, *zero = ex_int(s, 0);
+  bool whole = p->exact[l] && p->size[l] <= STREAM_PIECE;
+  const Expr *most = ex_int(s, whole ? p->size[l] : STREAM_PIECE);
+  if (!whole) {
+    uint32_t v = var_new(s, NULL, "piece");
+    into(s, &for_add(s, v, lo, extent, STREAM_PIECE, BIND_SEQ)->body);
+    lo = var_read(s, v);
+    count = named(s, NULL, "n", ex_min(s, most, ex_sub(s, extent, lo)));
+  }
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (!q->when) continue;
+    q->line = place_own(s, NULL, "line", sum_of(q)->dtype, 1, &most);
+    var_add(s, q->line, NULL);
+  }
+  w->at = zero;
+  maps_row(w, lo, count);
+  w->at = NULL;
+  w->label[l] = lo;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (q->when) stream_from(s, q->p->stage, q->e, place_read(s, q->line, 1, &zero), count);
+  }
+}
+
+/* Maps alone. What may be streamed is, if all of it is so large. */
+static void maps(Sweep *w) {
+  Sched *s = w->s;
+  LoopBody *was = s->body, *other = s->body;
+  const Expr *when = NULL;
+  for (uint32_t k = 0; k + 1 < w->n_loop; k++) {
     const TaskStage *st = w->part[0].p->stage;
     uint32_t l = w->loop[k], v = var_new(s, st->label[l], "i");
-    bool last = k + 1 == w->n_loop;
     w->label[l] = var_read(s, v);
-    if (last) s->outside = s->body, s->inner = v;
-    into(s, &for_add(s, v, ex_int(s, 0), st->bound[l], 1, last ? BIND_VECTOR : BIND_SEQ)->body);
+    into(s, &for_add(s, v, ex_int(s, 0), st->bound[l], 1, BIND_SEQ)->body);
   }
-  point(w, w->label[w->loop[w->n_loop - 1]], ex_int(s, 0));
-  s->outside = NULL;
+  for (uint32_t i = 0; i < w->n; i++)
+    if (w->part[i].when) when = when ? expr_op2(s->x, OP_AND, when, w->part[i].when) : w->part[i].when;
+  other = s->body;
+  if (when) {
+    into(s, stream_when(s, when, &other));
+    maps_stream(w);
+  }
+  if (other) {
+    into(s, other);
+    maps_row(w, ex_int(s, 0), w->part[0].p->stage->bound[w->loop[w->n_loop - 1]]);
+  }
   into(s, was);
 }
 

@@ -3,7 +3,8 @@
  * each other: a softmax is a sweep for the maximum, one for the exponentials and their sum, one for the quotients.
  *
  * What a map gives to a later sweep is computed there again if that costs less than to keep it; or it lies where the result
- * of the row will be; or in an array of the kernel's own. Where rows are taken in blocks (schedule_block.c), each stage has
+ * of the row will be; or in an array of the kernel's own. Results that are so large that no cache holds them are streamed
+ * (schedule_stream.c), by sweeps of maps alone. Where rows are taken in blocks (schedule_block.c), each stage has
  * its own loops, and an array. */
 #include "schedule.h"
 
@@ -193,6 +194,28 @@ static bool buffer_is_read(const Rows *r, uint32_t buffer) {
   return false;
 }
 
+static bool has_home_in(const Rows *r, uint32_t h) {
+  for (uint32_t i = 0; i < r->n; i++)
+    if (r->at[i].home == HOME_STORE && r->at[i].store == h) return true;
+  return false;
+}
+
+/* When the map h's result is to go past the cache; NULL: never. */
+static const Expr *streams_if(const Rows *r, uint32_t h) {
+  const RowStage *q = &r->at[h];
+  if (!q->flat || !is_map(q) || q->p.stage->buffer < 0 || !stream_rows(&q->p, q->p.n_label - 1)) return NULL;
+  return buffer_is_read(r, (uint32_t)q->p.stage->buffer) ? NULL : stream_if(r->s, q->p.stage);
+}
+
+/* A row of stage k is known to lie near in an array of the kernel's own: better there than in a result that could be streamed. */
+static bool is_short(const Rows *r, uint32_t k) {
+  const StagePlan *p = &r->at[k].p;
+  int64_t bytes = dtype_size(p->stage->sum->dtype);
+  for (uint32_t l = r->s->outer; l < p->n_label; l++)
+    if (!p->exact[l] || !mul_ok(bytes, p->size[l], &bytes) || bytes > LOOP_STACK) return false;
+  return true;
+}
+
 /* Values of stage k can lie where stage h puts its own, until these come. */
 static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   const RowStage *q = &r->at[h];
@@ -200,9 +223,8 @@ static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   DType t = sum_of(&r->at[k])->dtype;
   if (t != r->s->t->buffers.at[q->p.stage->buffer].dtype || is_half(t) || t == DT_BOOL) return false;
   if (plan_move(&q->p, q->p.n_access - 1, q->p.n_label - 1) != MOVE_UNIT) return false;
-  for (uint32_t i = 0; i < r->n; i++)
-    if (r->at[i].home == HOME_STORE && r->at[i].store == h) return false;
-  return !buffer_is_read(r, (uint32_t)q->p.stage->buffer);
+  if (k != h && is_short(r, k) && streams_if(r, h)) return false;
+  return !has_home_in(r, h) && !buffer_is_read(r, (uint32_t)q->p.stage->buffer);
 }
 
 static void home_choose(Rows *r, uint32_t k) {
@@ -320,6 +342,23 @@ static void part_before(Sweep *w, uint32_t part) {
   ready_for(g->r, g->stage[part]);
 }
 
+/* The value of stage k, where it belongs. */
+static void map_store(Sweep *w, uint32_t part, uint32_t k, const Expr *value) {
+  Sched *s = w->s;
+  RowStage *q = &((const Group *)w->env)->r->at[k];
+  const TaskStage *st = q->p.stage;
+  uint32_t place = s->of_stage[k], skip = s->outer;
+  if (!w->at || !w->part[part].when) {
+    result_store(s, st, &q->e, value);
+    return;
+  }
+  if (place != NOWHERE) {
+    store_add(s, place, st->sum->n_out - skip, q->e.label + skip, value);
+    value = place_read(s, place, st->sum->n_out - skip, q->e.label + skip);
+  }
+  store_add(s, w->part[part].line, 1, &w->at, value);
+}
+
 static void part_map(Sweep *w, uint32_t part) {
   const Group *g = w->env;
   uint32_t k = g->stage[part];
@@ -328,13 +367,13 @@ static void part_map(Sweep *w, uint32_t part) {
   ready_for(g->r, k);
   const Expr *value = value_of(g->r, k);
   if (!q->here && q->home != HOME_STORE) {
-    result_store(w->s, q->p.stage, &q->e, value);
+    map_store(w, part, k, value);
     return;
   }
   value_is(g->r, k, value);
   if (q->home == HOME_STORE && q->store != k)
     store_add(w->s, store_of(g->r, q->store), g->r->at[q->store].p.stage->n_at, store_at(g->r, q->store), w->s->value[k]);
-  result_store(w->s, q->p.stage, &q->e, w->s->value[k]);
+  map_store(w, part, k, w->s->value[k]);
 }
 
 static void point_after(Sweep *w) {
@@ -363,7 +402,10 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
     if (r->at[k].level != r->at[i].level || !same_points(r, i, k)) continue;
     done[k] = true;
     g.stage[w.n] = k;
-    w.part[w.n++] = (SweepPart){.p = &r->at[k].p, .e = &r->at[k].e};
+    const StagePlan *q = &r->at[k].p;
+    const Expr *when = has_home_in(r, k) ? NULL : streams_if(r, k);
+    if (when) how_add(s, q->stage, "pieces of rows along %s, which go past the cache", how_label(q->stage, q->n_label - 1));
+    w.part[w.n++] = (SweepPart){.p = &r->at[k].p, .e = &r->at[k].e, .when = when};
   }
   const StagePlan *p = &r->at[i].p;
   w.n_loop = is_map(&r->at[i]) ? p->n_order : p->n_red;

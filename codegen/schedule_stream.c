@@ -15,8 +15,8 @@ enum {
 };
 
 enum {
-  PIECE = 1024,              /* elements of a row that are made before they are streamed, at most, */
-  PIECE_BYTES = 256          /*   and bytes at least: below, most lines would be written by halves */
+  PIECE = STREAM_PIECE,
+  PIECE_BYTES = 256          /* bytes of a piece at least: below, most lines would be written by halves */
 };
 
 /* ---- whether ------------------------------------------------------------------------------------------ */
@@ -73,6 +73,11 @@ const Expr *stream_if(Sched *s, const TaskStage *st) {
   const Expr *when = at_least(s, bytes_of(s, b->id), read ? STREAM_READ : STREAM_LEAST);
   if (!read) when = expr_op2(s->x, OP_AND, when, at_least(s, reach_of(s), STREAM_REACH));
   return when->kind == EX_INT && !when->i ? NULL : when;
+}
+
+bool stream_rows(const StagePlan *p, uint32_t label) {
+  int64_t bytes = p->size[label] * dtype_size(p->stage->sum->dtype);
+  return plan_move(p, p->n_access - 1, label) == MOVE_UNIT && bytes >= PIECE_BYTES;
 }
 
 /* ---- how: a map, by pieces of its rows -------------------------------------------------------------------- */
@@ -160,7 +165,7 @@ bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (st->sum->reducer != RED_NONE || st->sum->domain || !p->n_order || !threads) return false;
   uint32_t last = p->order[p->n_order - 1], n = p->n_order - 1, *label = NEW_ARRAY(s->arena, uint32_t, p->n_order);
   const Expr *when = stream_if(s, st), *extent = st->bound[last];
-  if (!when || plan_move(p, p->n_access - 1, last) != MOVE_UNIT || p->size[last] * dtype_size(st->sum->dtype) < PIECE_BYTES) return false;
+  if (!when || !stream_rows(p, last)) return false;
   for (uint32_t k = 0; k < n; k++) label[k] = p->order[k];
   stream_order(s, p, n, label);
   bool whole = p->exact[last] && p->size[last] <= PIECE;

@@ -32,6 +32,7 @@ typedef struct ein_job {
   ein_ctx *ctx;
   ein_task *task;
   uint64_t n, next, grab;
+  int streams;
 } ein_job;
 
 typedef struct ein_team ein_team; /* the pool of EIN_PTHREADS */

@@ -174,6 +174,8 @@ struct ein_ctx {
  * threads. Between calls the caller's wish to cancel is looked at. Gives the context's status.
  */
 EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work);
+/* The same of a task that streams: each thread ends its streams once, when it is through with its share. */
+EIN_API ein_status ein_parallel_streams(ein_ctx *ctx, ein_task *task, int64_t n, double work);
 /* ein_once(ctx, task), of ein_inside.h: a task that is in one piece. */
 /* EIN_OK, or the first error's code. */
 EIN_API ein_status ein_state(const ein_ctx *ctx);

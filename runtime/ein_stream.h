@@ -3,7 +3,8 @@
  * Stores that go past the cache: for results so large that nothing of them would be found there again. A line of 64 bytes
  * that is written whole need not be read first, and takes no room from what is read. Only whole lines go this way;
  * what lies before the first and behind the last of them is stored as usual, and so is all on a machine, or by a compiler,
- * that has no such stores. Between them and another thread's reading stands ein_stream_end.
+ * that has no such stores. Between them and another thread's reading stands ein_stream_end, once for all that a thread does of
+ * a kernel: it waits for what is on its way to memory.
  */
 #ifndef EIN_STREAM_H
 #define EIN_STREAM_H

@@ -73,21 +73,28 @@ EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent)
 
 /* ---- one job ---- */
 
+/* For the caller's own threads: which of their calls is the last one, nobody knows. */
 static void ein_job_one(void *env, int64_t i, int worker) {
   ein_job *job = (ein_job *)env;
   if (!ein_stopped(job->ctx)) job->task(job->ctx, i, worker);
+  if (job->streams) ein_stream_end();
+}
+
+static void ein_job_alone(ein_job *job) {
+  for (uint64_t i = 0; i < job->n; i++)
+    if (!ein_stopped(job->ctx)) job->task(job->ctx, (int64_t)i, 0);
+  if (job->streams) ein_stream_end();
 }
 
 static void ein_job_share(ein_job *job, int worker) {
   for (;;) {
     uint64_t i = EIN_TAKE(&job->next, job->grab);
-    if (i >= job->n) return;
+    if (i >= job->n) break;
     uint64_t end = job->n - i < job->grab ? job->n : i + job->grab;
-    for (; i < end; i++) {
-      if (ein_stopped(job->ctx)) return;
-      job->task(job->ctx, (int64_t)i, worker);
-    }
+    for (; i < end; i++)
+      if (!ein_stopped(job->ctx)) job->task(job->ctx, (int64_t)i, worker);
   }
+  if (job->streams) ein_stream_end();
 }
 
 /* ---- who does it ---- */
@@ -247,7 +254,7 @@ EIN_API int ein_team_size(const ein_config *config) {
   return n < 1 ? 1 : n > EIN_MOST_THREADS ? EIN_MOST_THREADS : (int)n;
 }
 
-EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work) {
+static inline ein_status ein_job_run(ein_ctx *ctx, ein_task *task, int64_t n, double work, int streams) {
   ein_inside *in = ctx->inside;
   if (ein_settle(ctx) != EIN_OK || n <= 0) return in->error.status;
   ein_job job;
@@ -256,11 +263,20 @@ EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double 
   job.n = (uint64_t)n;
   job.next = 0;
   job.grab = job.n / ((uint64_t)in->threads * 32) + 1;
+  job.streams = streams;
   if (n == 1 || in->threads == 1 || !(work >= EIN_WORTH_THREADS))
-    for (int64_t i = 0; i < n; i++) ein_job_one(&job, i, 0);
+    ein_job_alone(&job);
   else if (in->config.parallel)
     in->config.parallel(in->config.user, in->threads, ein_job_one, &job, n);
   else
     ein_job_do(&job, in);
   return ein_settle(ctx);
+}
+
+EIN_API ein_status ein_parallel(ein_ctx *ctx, ein_task *task, int64_t n, double work) {
+  return ein_job_run(ctx, task, n, work, 0);
+}
+
+EIN_API ein_status ein_parallel_streams(ein_ctx *ctx, ein_task *task, int64_t n, double work) {
+  return ein_job_run(ctx, task, n, work, 1);
 }

@@ -65,7 +65,8 @@ static bool compile(Arena *a, const Work *w, const char *source, const char *obj
 /* The runtime comes in with the first program, and is not looked at again. Small kernels too go to all threads. */
 static bool source_write(Subject *const *s, uint32_t n, const char *path) {
   static const char head[] = "#define EIN_STATIC\n#include \"ein_run.h\"\n"
-                             "#define ein_parallel(ctx, task, n, work) (ein_parallel)(ctx, task, n, 1e9 + (double)(work))\n";
+                             "#define ein_parallel(ctx, task, n, work) (ein_parallel)(ctx, task, n, 1e9 + (double)(work))\n"
+                             "#define ein_parallel_streams(ctx, task, n, work) (ein_parallel_streams)(ctx, task, n, 1e9 + (double)(work))\n";
   FILE *f = fopen(path, "w");
   if (!f) return false;
   bool ok = fputs(head, f) >= 0;

@@ -25,6 +25,8 @@ typedef struct Sched {
   uint32_t *of_stage;        /* place of each kept stage, */
   const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
   uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
+  int64_t rows;              /* so many rows are taken together, sweep by sweep: what is kept has them as its first axis, */
+  const Expr *row;           /*   along which this one is at hand; NULL: one row is taken at a time */
   LoopBody *after;           /* red_loops_where: behind the innermost loop */
   LoopBody *outside;         /* where the innermost loop of a map stands, last so far; NULL: there is none */
   uint32_t inner;            /*   and its variable */
@@ -82,6 +84,8 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   const Expr **packed;       /* what stands for reads of slots behind the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
+/* Where a value is kept that has *n labels of its own: at these, and *n of them. */
+const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
 /* Whether all that the stage reads is there for any values of its labels, predicates or not. */
 bool ex_safe(Env *e);
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree

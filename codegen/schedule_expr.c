@@ -89,14 +89,24 @@ bool ex_safe(Env *e) {
   return true;
 }
 
+const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
+  if (!s->row) return own;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, *n + 1);
+  at[0] = s->row;
+  for (uint32_t k = 0; k < *n; k++) at[k + 1] = own[k];
+  ++*n;
+  return at;
+}
+
 static const Expr *read_of(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
   TaskSlot slot = e->stage->slot[leaf->i];
   if (slot.kept) {
     if (s->value[slot.index]) return s->value[slot.index];
-    uint32_t place = s->of_stage[slot.index], skip = s->outer;
-    return place_read(s, place, leaf->n - skip, leaf->arg + skip);
+    uint32_t n = leaf->n - s->outer;
+    const Expr *const *at = kept_at(s, &n, leaf->arg + s->outer);
+    return place_read(s, s->of_stage[slot.index], n, at);
   }
   const TaskBuffer *b = &s->t->buffers.at[slot.index];
   bool safe = leaf_is_safe(e, (uint32_t)leaf->i);

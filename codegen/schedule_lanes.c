@@ -230,7 +230,8 @@ static int64_t rows_ahead(const Sweep *w) {
     double bytes = row_bytes(w, w->part[0].p, (DType)w->fetch[k].read->dtype);
     if (bytes > most) most = bytes;
   }
-  return most > (double)ROWS_AHEAD ? 1 : (int64_t)((double)ROWS_AHEAD / most);
+  int64_t rows = most > (double)ROWS_AHEAD ? 1 : (int64_t)((double)ROWS_AHEAD / most);
+  return rows < w->s->rows ? w->s->rows : rows;
 }
 
 /* What a later row has here, a line of the cache after the other. */

@@ -4,11 +4,14 @@
  *
  * What a map gives to a later sweep is computed there again if that costs less than to keep it; or it lies where the result
  * of the row will be; or in an array of the kernel's own. Results that are so large that no cache holds them are streamed
- * (schedule_stream.c), by sweeps of maps alone. Where rows are taken in blocks (schedule_block.c), each stage has
- * its own loops, and an array. */
+ * (schedule_stream.c), by sweeps of maps alone. A few short rows are taken together, each sweep for all of them. Where rows
+ * are taken in blocks (schedule_block.c), each stage has its own loops, and an array. */
 #include "schedule.h"
 
-enum { AGAIN_OPS = 8 };      /* so many operations are cheaper than an array */
+enum {
+  AGAIN_OPS = 8,             /* so many operations are cheaper than an array */
+  TOGETHER_BYTES = 8192      /* of the rows that are taken together, in what has most */
+};
 
 typedef enum {
   HOME_NONE,                 /* nobody reads it, or only in its own sweep */
@@ -34,6 +37,7 @@ typedef struct Rows {
   uint32_t n;
   RowStage *at;              /* by stage */
   const Expr **label;        /* of all stages, by number: the shared ones come first */
+  const Expr *from, *to;     /* where several rows are taken together: these */
 } Rows;
 
 typedef struct Group { Rows *r; uint32_t *stage; } Group; /* what a sweep knows: which stage each part is */
@@ -42,6 +46,9 @@ typedef struct Group { Rows *r; uint32_t *stage; } Group; /* what a sweep knows:
 
 static const EinSum *sum_of(const RowStage *q) { return q->p.stage->sum; }
 static bool is_map(const RowStage *q) { return sum_of(q)->reducer == RED_NONE; }
+
+/* One value a row. */
+static bool is_single(const Rows *r, uint32_t k) { return sum_of(&r->at[k])->n_out == r->s->outer; }
 
 static bool in_order(const StagePlan *p, uint32_t n, const uint32_t *label) {
   for (uint32_t k = 0; k < n; k++)
@@ -280,7 +287,11 @@ static void keep(Rows *r, uint32_t k) {
     s->of_stage[k] = s->of_stage[i];
     return;
   }
-  uint32_t place = place_own(s, st->name, "t", st->sum->dtype, st->sum->n_out - s->outer, st->bound + s->outer);
+  uint32_t n = st->sum->n_out - s->outer, rows = s->rows > 1;
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 2);
+  dim[0] = ex_int(s, s->rows);
+  for (uint32_t l = 0; l < n; l++) dim[l + rows] = st->bound[s->outer + l];
+  uint32_t place = place_own(s, st->name, "t", st->sum->dtype, n + rows, dim);
   s->of_stage[k] = place;
   var_add(s, place, NULL);
 }
@@ -347,14 +358,15 @@ static void map_store(Sweep *w, uint32_t part, uint32_t k, const Expr *value) {
   Sched *s = w->s;
   RowStage *q = &((const Group *)w->env)->r->at[k];
   const TaskStage *st = q->p.stage;
-  uint32_t place = s->of_stage[k], skip = s->outer;
+  uint32_t place = s->of_stage[k], n = st->sum->n_out - s->outer;
   if (!w->at || !w->part[part].when) {
     result_store(s, st, &q->e, value);
     return;
   }
   if (place != NOWHERE) {
-    store_add(s, place, st->sum->n_out - skip, q->e.label + skip, value);
-    value = place_read(s, place, st->sum->n_out - skip, q->e.label + skip);
+    const Expr *const *kept = kept_at(s, &n, q->e.label + s->outer);
+    store_add(s, place, n, kept, value);
+    value = place_read(s, place, n, kept);
   }
   store_add(s, w->part[part].line, 1, &w->at, value);
 }
@@ -378,7 +390,8 @@ static void part_map(Sweep *w, uint32_t part) {
 
 static void point_after(Sweep *w) {
   const Group *g = w->env;
-  for (uint32_t k = 0; k < g->r->n; k++) w->s->value[k] = NULL;
+  for (uint32_t k = 0; k < g->r->n; k++)
+    if (!is_single(g->r, k)) w->s->value[k] = NULL;
 }
 
 /* No reduction over these points comes later than stage i's sweep, and there is one in it. */
@@ -423,9 +436,39 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
   into(s, was);
 }
 
+/* Somebody at this level may look at stage k. */
+static bool is_wanted(const Rows *r, uint32_t k, uint32_t level) {
+  bool own;
+  for (uint32_t i = k + 1; i < r->n; i++)
+    if ((r->at[i].level == level || r->at[i].home == HOME_AGAIN) && reads(r, i, k, &own)) return true;
+  return false;
+}
+
+/* A loop over the rows that are taken together. What is kept of a row by itself gets a name there: it stays the same. */
+static void together_open(Rows *r, uint32_t level) {
+  Sched *s = r->s;
+  uint32_t last = s->outer - 1, v = var_new(s, s->task->stages.at[0].label[last], "row");
+  into(s, &for_add(s, v, r->from, r->to, 1, BIND_SEQ)->body);
+  r->label[last] = var_read(s, v);
+  s->row = ex_sub(s, r->label[last], r->from);
+  for (uint32_t k = 0; k < r->n; k++) {
+    if (!is_single(r, k) || s->of_stage[k] == NOWHERE || r->at[k].level >= level || !is_wanted(r, k, level)) continue;
+    uint32_t name = place_own(s, r->at[k].p.stage->name, "t", sum_of(&r->at[k])->dtype, 0, NULL);
+    let_add(s, name, place_read(s, s->of_stage[k], 1, &s->row));
+    s->value[k] = scalar_read(s, name);
+  }
+}
+
+static void together_close(Rows *r, LoopBody *was) {
+  into(r->s, was);
+  for (uint32_t k = 0; k < r->n; k++) r->s->value[k] = NULL;
+}
+
 static void levels_make(Rows *r) {
   bool *done = NEW_ARRAY(r->s->arena, bool, r->n);
   for (uint32_t level = 0, left = r->n; left; level++) {
+    LoopBody *was = r->s->body;
+    if (r->s->rows > 1) together_open(r, level);
     for (uint32_t i = 0; i < r->n; i++) {
       if (done[i] || r->at[i].level != level) continue;
       if (r->at[i].flat) {
@@ -437,6 +480,7 @@ static void levels_make(Rows *r) {
       stage_loops(r->s, e.stage, &e, false);
       done[i] = true;
     }
+    if (r->s->rows > 1) together_close(r, was);
     left = 0;
     for (uint32_t i = 0; i < r->n; i++) left += !done[i];
   }
@@ -451,36 +495,74 @@ const Expr *stage_work(Sched *s, const TaskStage *st, uint32_t from) {
   return w;
 }
 
-/* Loops over the labels that all stages share; gives what they are, with room for the stages' own. */
-static const Expr **rows_open(Sched *s) {
-  uint32_t n = s->task->n_outer, labels = n;
+/*
+ * How many rows are taken together. A sweep's end is waited for: its lanes are folded, and the next sweep begins with what they
+ * come to. With a few rows there is another row's sweep to go on with. All that they have is to lie in the first cache.
+ */
+static int64_t rows_together(const Rows *r) {
+  const Sched *s = r->s;
+  bool waits = false;
+  double most = 0;
+  if (s->block || !s->outer) return 1;
+  for (uint32_t i = 0; i < r->n; i++) {
+    const StagePlan *p = &r->at[i].p;
+    double bytes = (double)dtype_size(p->stage->sum->reducer == RED_NONE ? p->stage->sum->dtype : p->stage->sum->acc);
+    if (!r->at[i].flat && p->n_label > s->outer) return 1;
+    for (uint32_t l = s->outer; l < p->n_label; l++) bytes *= (double)p->size[l];
+    if (bytes > most) most = bytes;
+    waits |= r->at[i].level > 0;
+  }
+  const StagePlan *first = &r->at[0].p;
+  int64_t rows = most * 4 <= (double)TOGETHER_BYTES ? 4 : most * 2 <= (double)TOGETHER_BYTES ? 2 : 1;
+  while (rows > 1 && first->size[s->outer - 1] < rows) rows /= 2;
+  return waits ? rows : 1;
+}
+
+/* Loops over the labels that all stages share. */
+static void rows_open(Rows *r) {
+  Sched *s = r->s;
+  uint32_t n = s->task->n_outer;
   const TaskStage *first = &s->task->stages.at[0];
   Walk *w = NEW(s->arena, Walk);
-  const Expr *work = ex_int(s, 0);
-  for (uint32_t i = 0; i < s->task->stages.len; i++) {
-    const TaskStage *st = &s->task->stages.at[i];
-    work = ex_add(s, work, stage_work(s, st, n));
-    if (st->sum->n_out + st->sum->n_red > labels) labels = st->sum->n_out + st->sum->n_red;
+  const Expr *work = ex_int(s, 0), *rows = ex_int(s, s->rows);
+  for (uint32_t i = 0; i < r->n; i++) work = ex_add(s, work, stage_work(s, &s->task->stages.at[i], n));
+  for (uint32_t l = 0; l < n; l++) {
+    bool together = s->rows > 1 && l + 1 == n;
+    walk_add(s, w, together ? NULL : first->label[l], together ? ex_div_up(s, first->bound[l], rows) : first->bound[l]);
   }
-  for (uint32_t l = 0; l < n; l++) walk_add(s, w, first->label[l], first->bound[l]);
-  walk_chunks(s, w, work, BIND_SEQ);
-  const Expr **label = NEW_ARRAY(s->arena, const Expr *, labels + 1);
-  for (uint32_t l = 0; l < n; l++) label[l] = w->index[l];
-  return label;
+  walk_chunks(s, w, ex_mul(s, rows, work), BIND_SEQ);
+  for (uint32_t l = 0; l < n; l++) r->label[l] = w->index[l];
+  if (s->rows == 1) return;
+  r->from = named(s, NULL, "from", ex_mul(s, w->index[n - 1], rows));
+  r->to = named(s, NULL, "to", ex_min(s, first->bound[n - 1], ex_add(s, r->from, rows)));
+}
+
+/* Room for what the labels of all stages are, by number. */
+static const Expr **labels_new(Sched *s) {
+  uint32_t labels = s->task->n_outer;
+  for (uint32_t i = 0; i < s->task->stages.len; i++) {
+    const EinSum *sum = s->task->stages.at[i].sum;
+    if (sum->n_out + sum->n_red > labels) labels = sum->n_out + sum->n_red;
+  }
+  return NEW_ARRAY(s->arena, const Expr *, labels + 1);
 }
 
 void rows_loops(Sched *s) {
   s->outer = 0;
   s->task = block_task(s, s->task);
-  Rows r = {.s = s, .n = s->task->stages.len, .label = rows_open(s)};
+  Rows r = {.s = s, .n = s->task->stages.len, .label = labels_new(s)};
   s->outer = s->task->n_outer;
   r.at = NEW_ARRAY(s->arena, RowStage, r.n);
   for (uint32_t i = 0; i < r.n; i++) stage_look(&r, i);
+  s->rows = rows_together(&r);
+  rows_open(&r);
   for (uint32_t i = r.n; i-- > 0;) home_choose(&r, i);
   for (uint32_t i = 0; i < r.n; i++) keep(&r, i);
   if (s->block) block_bound(s, r.label[s->outer - 1]);
   const TaskStage *first = &s->task->stages.at[0];
   if (s->block) how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->block, how_label(first, first->sum->n_out - 1));
+  else if (s->rows > 1) how_add(s, NULL, "all of it for %lld rows, then for the next", (long long)s->rows);
   else how_add(s, NULL, "all of it for one row, then for the next");
   levels_make(&r);
+  s->row = NULL, s->rows = 0;
 }

@@ -84,10 +84,12 @@ void walk_add(Sched *s, Walk *w, Str name, const Expr *extent) {
 /* ---- at a point -------------------------------------------------------------------------------------- */
 
 static void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
-  uint32_t number = (uint32_t)(st - s->task->stages.at), skip = s->outer, place = s->of_stage[number];
+  uint32_t number = (uint32_t)(st - s->task->stages.at), place = s->of_stage[number];
   if (place != NOWHERE) {
-    store_add(s, place, st->sum->n_out - skip, e->label + skip, value);
-    if (st->buffer >= 0) value = place_read(s, place, st->sum->n_out - skip, e->label + skip);
+    uint32_t n = st->sum->n_out - s->outer;
+    const Expr *const *kept = kept_at(s, &n, e->label + s->outer);
+    store_add(s, place, n, kept, value);
+    if (st->buffer >= 0) value = place_read(s, place, n, kept);
   }
   if (st->buffer < 0) return;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);

@@ -508,7 +508,7 @@ static void maps_stream(Sweep *w) {
   w->label[l] = lo;
   for (uint32_t i = 0; i < w->n; i++) {
     SweepPart *q = &w->part[i];
-    if (q->when) stream_from(s, q->p->stage, q->e, place_read(s, q->line, 1, &zero), count);
+    if (q->when) stream_from(s, q->p->stage, q->e, place_read(s, q->line, 1, &zero), count, 1);
   }
 }
 

@@ -1,6 +1,8 @@
 /* plan/network.c - the order of elimination, and the way back. */
 #include "network.h"
 
+#include <math.h>
+
 #include "network_inside.h"
 
 #define QUICK 3e7              /* additions that are tried before bounds are looked for */
@@ -201,34 +203,54 @@ static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **
   return m;
 }
 
-/* First with little work, as it is. Where that is no proof: with the values that are left when bounds were tightened. */
-NetworkAnswer network_solve(Network *n, double budget) {
-  uint32_t len = n->variables.len, **to = NEW_ARRAY(n->arena, uint32_t *, len + 1);
-  bool **left = NEW_ARRAY(n->arena, bool *, len + 1);
+typedef struct Solving {
+  Network *n;
+  double budget, done;
+  bool **left;               /* by variable, by value: it may be in a better choice than `best` */
+  NetworkAnswer best;
+} Solving;
+
+/* Eliminates with the values that are left. */
+static void try_left(Solving *x, double budget) {
   Arena *work = arena_new();
-  for (uint32_t x = 0; x < len; x++) {
-    left[x] = NEW_ARRAY(n->arena, bool, n->variables.at[x].n);
-    for (uint32_t v = 0; v < n->variables.at[x].n; v++) left[x][v] = true;
-  }
-  Network *m = with_values(work, n, left, to);
-  NetworkAnswer r = eliminate_all(m, budget < QUICK ? budget : QUICK);
-  r.value = arena_copy(n->arena, r.value, (len + 1) * sizeof *r.value);
-  double done = m->work;
-  if (r.bound < r.sum && done < budget) {
-    double bound = network_tighten(n, budget / 2, r.value, left);
-    m = with_values(work, n, left, to);
-    NetworkAnswer again = eliminate_all(m, budget - n->work - done);
-    done += m->work;
-    for (uint32_t x = 0; x < len; x++) again.value[x] = to[x][again.value[x]];
-    r.sum = network_sum(n, r.value);
-    if (again.sum < r.sum) {
-      r.sum = again.sum;
-      for (uint32_t x = 0; x < len; x++) r.value[x] = again.value[x];
-    }
-    r.bound = again.bound < r.sum ? again.bound : r.sum;
-    r.bound = bound > r.bound ? (bound < r.sum ? bound : r.sum) : r.bound;
-  }
+  uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1), *value = NEW_ARRAY(work, uint32_t, len + 1);
+  Network *m = with_values(work, x->n, x->left, to);
+  NetworkAnswer r = eliminate_all(m, budget);
+  for (uint32_t v = 0; v < len; v++) value[v] = to[v][r.value[v]];
+  double sum = network_sum(x->n, value);
+  x->done += m->work;
+  if (sum < x->best.sum)
+    for (uint32_t v = 0; v < len; v++) x->best.value[v] = value[v];
+  if (sum < x->best.sum) x->best.sum = sum;
+  if (r.bound > x->best.bound) x->best.bound = r.bound;
   arena_free(work);
-  r.work = n->work + done;
-  return r;
+}
+
+static bool solved(Solving *x) {
+  if (x->best.bound > x->best.sum) x->best.bound = x->best.sum; /* what is left has none as good */
+  return x->best.bound >= x->best.sum;
+}
+
+/* With little work first. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
+ * more work where a turn brings little. */
+NetworkAnswer network_solve(Network *n, double budget) {
+  uint32_t len = n->variables.len;
+  Solving x = {.n = n, .budget = budget, .left = NEW_ARRAY(n->arena, bool *, len + 1)};
+  x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = -INFINITY};
+  for (uint32_t v = 0; v < len; v++) {
+    x.left[v] = NEW_ARRAY(n->arena, bool, n->variables.at[v].n);
+    for (uint32_t i = 0; i < n->variables.at[v].n; i++) x.left[v][i] = true;
+  }
+  for (double most = QUICK;; ) {
+    double gap = x.best.sum - x.best.bound, left = budget - x.done - n->work;
+    try_left(&x, most < left ? most : left);
+    if (solved(&x) || x.done + n->work >= budget) break;
+    double bound = network_tighten(n, n->work + (budget - x.done - n->work) / 2, x.best.value, x.left);
+    x.best.sum = network_sum(n, x.best.value);
+    if (bound > x.best.bound) x.best.bound = bound;
+    if (solved(&x) || x.done + n->work >= budget) break;
+    if (x.best.sum - x.best.bound > gap / 2) most *= 4;
+  }
+  x.best.work = x.done + n->work;
+  return x.best;
 }

@@ -65,7 +65,8 @@ double step_price(const Network *n, uint32_t x);
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);
 
 /* ---- network_tighten.c: of a network from which nothing was taken out ---------------------------------- */
-/* Values that may be in a choice better than `value`, which is improved: left[x][v]. Gives a bound from below of all sums. */
+/* Of the values that are left, left[x][v], those go that are in no better choice than `value`, which is improved. Gives a bound from
+ * below of all sums with values that were left. */
 double network_tighten(Network *n, double budget, uint32_t *value, bool **left);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */

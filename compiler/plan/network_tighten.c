@@ -144,7 +144,7 @@ static void pass(Tighten *t, bool back) {
   for (uint32_t x = 0; x < len; x++) t->value[x] = t->choice[x];
 }
 
-static Tighten tighten_new(Network *n, Arena *work, uint32_t *value) {
+static Tighten tighten_new(Network *n, Arena *work, uint32_t *value, bool **left) {
   uint32_t most = 1, len = n->variables.len;
   Tighten t = {.n = n, .arena = work, .value = value, .above = network_sum(n, value) - n->constant};
   t.share = NEW_ARRAY(work, Share, n->said + 1);
@@ -154,10 +154,10 @@ static Tighten tighten_new(Network *n, Arena *work, uint32_t *value) {
     for (uint32_t k = 0; k < 2; k++) t.share[i].to[k] = NEW_ARRAY(work, double, n->factors.at[i].side[k].by->n);
   for (uint32_t x = 0; x < len; x++) {
     const Variable *v = &n->variables.at[x];
-    double least = n->own_said.at[x][0];
-    for (uint32_t j = 1; j < v->n; j++) least = n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
+    double least = INFINITY;
+    for (uint32_t j = 0; j < v->n; j++) least = left[x][j] && n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
     t.own[x] = NEW_ARRAY(work, double, v->n);
-    for (uint32_t j = 0; j < v->n; j++) t.own[x][j] = n->own_said.at[x][j] - least;
+    for (uint32_t j = 0; j < v->n; j++) t.own[x][j] = left[x][j] ? n->own_said.at[x][j] - least : INFINITY;
     t.taken += least;
     most = v->n > most ? v->n : most;
   }
@@ -168,7 +168,7 @@ static Tighten tighten_new(Network *n, Arena *work, uint32_t *value) {
 
 double network_tighten(Network *n, double budget, uint32_t *value, bool **left) {
   Arena *work = arena_new();
-  Tighten t = tighten_new(n, work, value);
+  Tighten t = tighten_new(n, work, value, left);
   for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
     double before = t.taken, gap = t.above - t.taken;
     pass(&t, k % 2);

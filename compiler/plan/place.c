@@ -1,7 +1,7 @@
 /* plan/place.c - placements on a mesh, and what moves between them. */
 #include "place.h"
 
-enum { DIGITS = 64, RANK = 256 };
+enum { DIGITS = 64, RANK = 256, NONE = 255 };
 
 int64_t mesh_sites(const Mesh *m) {
   int64_t n = 1;
@@ -119,11 +119,15 @@ static uint32_t digit_root(const Digits *x, uint32_t i) {
   return i;
 }
 
-static uint32_t digits_of(const Digits *x, const Mesh *m, const Placement *p, int8_t dimension, uint32_t *digit) {
-  uint32_t n = 0;
-  for (uint32_t a = 0; a < m->n; a++)
-    for (uint32_t i = x->first[a]; p->on[a] == dimension && i < x->first[a + 1]; i++) digit[n++] = i;
-  return n;
+/* The digit that comes `at`-th in the block numbers of a dimension; NONE: there are not so many. */
+static uint32_t digit_at(const Digits *x, const Mesh *m, const Placement *p, int8_t dimension, uint32_t at) {
+  for (uint32_t a = 0; a < m->n; a++) {
+    uint32_t n = x->first[a + 1] - x->first[a];
+    if (p->on[a] != dimension) continue;
+    if (at < n) return x->first[a] + at;
+    at -= n;
+  }
+  return NONE;
 }
 
 static int8_t rank_of(const Mesh *m, const Placement *a, const Placement *b) {
@@ -138,17 +142,20 @@ static int8_t rank_of(const Mesh *m, const Placement *a, const Placement *b) {
 /* A site has something already where, in each dimension, the leading digits of its two block numbers agree; then it has a block of
  * the finer cut. Digits of one axis agree by themselves; others do at one in `prime` of the sites. */
 static double there_by_digits(const Mesh *m, Digits *x, const Placement *from, const Placement *to) {
-  uint32_t was[DIGITS], is[DIGITS];
   double there = (double)mesh_sites(m);
-  for (int8_t d = 0; d < rank_of(m, from, to); d++) {
-    uint32_t n = digits_of(x, m, from, d, was), k = digits_of(x, m, to, d, is);
-    for (uint32_t i = 0; i < n || i < k; i++) {
-      there /= x->prime;
-      if (i >= n || i >= k) continue;
-      uint32_t p = digit_root(x, was[i]), q = digit_root(x, is[i]);
-      if (p != q) there /= x->prime, x->same[p] = q;
-    }
+  uint32_t at[RANK]; /* by dimension, how many digits of `to` were seen */
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (from->on[a] >= 0) there /= m->size[a];
+    if (to->on[a] >= 0) at[to->on[a]] = 0;
   }
+  for (uint32_t a = 0; a < m->n; a++)
+    for (uint32_t i = x->first[a]; to->on[a] >= 0 && i < x->first[a + 1]; i++) {
+      uint32_t was = digit_at(x, m, from, to->on[a], at[to->on[a]]++);
+      uint32_t p = was == NONE ? NONE : digit_root(x, was), q = digit_root(x, i);
+      if (p == q) continue;
+      there /= x->prime;
+      if (p != NONE) x->same[p] = q;
+    }
   return there;
 }
 

@@ -204,6 +204,7 @@ typedef struct Finder {
   const PartVectors *only;   /* by vertex; NULL: nothing is said */
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
+  Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
 } Finder;
 
 static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *all) {
@@ -217,16 +218,28 @@ static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *a
   return x;
 }
 
-typedef double Share(const Mesh *m, const Placement *from, const Placement *to);
+/* Each of p to each of q. `brought` is place_share where nothing is in parts. */
+static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
+  Buf key = buf_new(f->arena);
+  for (uint32_t i = 0; i < p->n; i++) buf_add(&key, (const char *)p->at[i]->on, f->m->n);
+  buf_char(&key, PLACE_PART - 1);
+  for (uint32_t j = 0; j < q->n; j++) buf_add(&key, (const char *)q->at[j]->on, f->m->n);
+  MemoEntry *e = memo_get(&f->shares, key.s, key.len);
+  if (e->value) return e->value;
+  double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
+  for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought(f->m, p->at[i], q->at[j]);
+  return e->value = share;
+}
 
-/* A table of what it costs to bring a tensor from x's placements to y's: by value. */
+/* A table of what it costs to bring a tensor of so many bytes from x's placements to y's: by value. */
 static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
-                     double bytes, Share *share) {
+                     double bytes) {
   Arena *a = arena_new();
   Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
+  const double *share = shares(f, &p, &q);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  for (uint32_t i = 0; i < p.n; i++)
-    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = bytes * share(f->m, p.at[i], q.at[j]);
+  for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = bytes * share[i];
   network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
   arena_free(a);
 }
@@ -236,7 +249,7 @@ static void vertex_make(Finder *f, uint32_t i) {
   const Ways *w = &f->label[i];
   Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
-  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, v->times * f->g->tensors.at[i].bytes, brought);
+  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, v->times * f->g->tensors.at[i].bytes);
 }
 
 static void read_make(Finder *f, uint32_t i, uint32_t k) {
@@ -245,13 +258,13 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   double bytes = r->times * f->g->tensors.at[t].bytes;
   const Ways *home = &f->home[t];
   if (!r->call) {
-    if (f->stay[t] != f->stay[i]) cost_add(f, f->stay[t], home->n, home->at, f->stay[i], f->home[i].n, f->home[i].at, bytes, place_share);
+    if (f->stay[t] != f->stay[i]) cost_add(f, f->stay[t], home->n, home->at, f->stay[i], f->home[i].n, f->home[i].at, bytes);
     return;
   }
   const Ways *w = &f->label[i];
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
-  cost_add(f, f->stay[t], home->n, home->at, f->cut[i], w->n, wanted, bytes, place_share);
+  cost_add(f, f->stay[t], home->n, home->at, f->cut[i], w->n, wanted, bytes);
 }
 
 static void tensor_add(Finder *f, uint32_t i) {
@@ -283,7 +296,7 @@ static bool network_make(Finder *f, uint32_t *which) {
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work)};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);

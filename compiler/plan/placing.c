@@ -316,6 +316,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   }
   for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
   p->bytes = placing_bytes(g, p);
+  if (p->bound > p->bytes) p->bound = p->bytes; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;
 }

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "plan/network.h"
 #include "plan/planners.h"
+#include "random_graph.h"
 #include "tap.h"
 
 /* ---- costs ------------------------------------------------------------------------------------------- */
@@ -74,48 +75,11 @@ static void products(void) {
   arena_free(a);
 }
 
+static int64_t small_extent(void) {
+  return 1 + below(40);
+}
+
 /* ---- the exact planner, and trying all ------------------------------------------------------------------ */
-
-static uint64_t state = 1;
-
-static uint32_t below(uint32_t n) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(state >> 33) % n;
-}
-
-static void random_read(Arena *a, PartGraph *g, PartVertex *v, uint32_t vertex) {
-  PartRead r = {.from = vertex && below(4) ? (int32_t)below(vertex) : -1, .call = below(8) > 0, .times = 1 + below(3)};
-  const PartVertex *m = r.from < 0 ? NULL : &g->vertices.at[r.from];
-  r.rank = m ? m->n_out : below(3);
-  EinNode *node = NEW(a, EinNode);
-  *node = (EinNode){.kind = m ? EIN_VERTEX : EIN_INPUT, .rank = r.rank, .param = below(2)};
-  r.node = node;
-  int64_t *extent = NEW_ARRAY(a, int64_t, r.rank + 1);
-  int32_t *label = NEW_ARRAY(a, int32_t, r.rank + 1), *made = NEW_ARRAY(a, int32_t, r.rank + 1);
-  for (uint32_t k = 0; k < r.rank; k++) {
-    extent[k] = m ? m->extent[k] : 1 + below(9);
-    label[k] = v->n_label && below(8) ? (int32_t)below(v->n_label) : -1;
-    made[k] = m && below(8) ? (int32_t)k : -1;
-  }
-  r.extent = extent, r.label = label, r.made = made;
-  vec_push(a, v->reads, r);
-}
-
-static PartGraph *random_graph(Arena *a) {
-  PartGraph *g = NEW(a, PartGraph);
-  uint32_t n = 1 + below(6);
-  g->arena = a;
-  for (uint32_t i = 0; i < n; i++) {
-    PartVertex v = {.name = "a vertex", .n_label = below(5), .times = 1 + below(3)};
-    int64_t *extent = NEW_ARRAY(a, int64_t, v.n_label + 1);
-    for (uint32_t l = 0; l < v.n_label; l++) extent[l] = 1 + below(40);
-    v.n_out = v.n_label ? below(v.n_label + 1) : 0;
-    v.extent = v.most = extent;
-    for (uint32_t k = below(4); k-- > 0;) random_read(a, g, &v, i);
-    vec_push(a, g->vertices, v);
-  }
-  return g;
-}
 
 typedef struct All { const PartGraph *g; const PartVectors *v; const uint32_t **d; double least; } All;
 
@@ -136,7 +100,7 @@ static void against_all(void) {
   uint32_t graphs = 0, exact = 0, bounded = 0, tight = 0, hand = 0;
   for (uint32_t round = 0; round < 4000; round++) {
     Arena *a = arena_new();
-    PartGraph *g = random_graph(a);
+    PartGraph *g = random_graph(a, 6, small_extent);
     int64_t p = 2 + below(15);
     PartVectors *v = NEW_ARRAY(a, PartVectors, g->vertices.len);
     double ways = 1;

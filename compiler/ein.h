@@ -40,6 +40,7 @@
 #include "graph/eval.h"
 #include "graph/passes.h"
 #include "plan/machine.h"
+#include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/planners.h"
 #include "task/task.h"
@@ -79,11 +80,14 @@ EvalStatus graph_eval(Eval *e, const char **error, Place *place);
 bool ast_eval(AstEval *e, const char **why, Span *where);
 
 /* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
- * For many sites: into how many blocks each label is cut. By the EinDecomp paper's cost; nothing is run by it yet.
+ * For many sites: into how many blocks each label is cut, by the EinDecomp paper's cost; or what each axis of a mesh cuts and
+ * where tensors stay, by bytes. Nothing is run by it yet.
  * text: "plan 1", which a person can type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
 bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
+PlaceGraph *place_graph(Arena *a, const PartGraph *g);
+Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 void plan_print(Buf *out, const Plan *p);
 Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d);

@@ -91,8 +91,16 @@ static void head_print(const Sites *p, Buf *b) {
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_LINE, COLUMNS };
 
-static const char *dimension_name(Arena *a, const Sites *p, const PlaceTensor *t, uint32_t d) {
-  return t->vertex >= 0 ? p->g->vertices.at[t->vertex].label[d]->s : arena_printf(a, "%u", d + 1);
+/* An input's dimension is called as its first reader calls it; one that nobody cuts has a number. */
+static const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
+  const PlaceTensor *t = &p->places->tensors.at[tensor];
+  if (t->vertex >= 0) return p->g->vertices.at[t->vertex].label[d]->s;
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const PartVertex *v = &p->g->vertices.at[i];
+    for (uint32_t k = 0; k < v->reads.len; k++)
+      if (p->places->tensor[i][k] == tensor && v->reads.at[k].label[d] >= 0) return v->label[v->reads.at[k].label[d]]->s;
+  }
+  return arena_printf(a, "%u", d + 1);
 }
 
 /* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
@@ -102,7 +110,7 @@ static const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   Buf b = buf_new(a);
   for (uint32_t d = 0; d < t->n && d < 127; d++) {
     uint32_t n = placement_count(&p->placing->mesh, home, (int8_t)d);
-    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", dimension_name(a, p, t, d), n);
+    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", dimension_name(a, p, tensor, d), n);
   }
   int64_t copies = placement_copies(&p->placing->mesh, home);
   if (!b.len) return "everywhere";

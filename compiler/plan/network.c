@@ -2,6 +2,7 @@
 #include "network.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "network_inside.h"
 
@@ -176,6 +177,33 @@ static NetworkAnswer eliminate_all(Network *n, double budget) {
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
 
+/* A cost over the values that are left; once for all that are alike, and whose variables have the same values left. */
+static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left, uint32_t **to, Network *m, Memo *seen, Memo *patterns) {
+  const Factor *f = &n->factors.at[number];
+  uint64_t key[6] = {f->table->id};
+  uint32_t *of[2], x[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    x[k] = f->side[k].variable;
+    MemoEntry *e = memo_get(patterns, left[x[k]], n->variables.at[x[k]].n * sizeof *left[x[k]]);
+    if (!e->value) e->value = (void *)(uintptr_t)patterns->len;
+    key[1 + 2 * k] = f->side[k].by->id;
+    key[2 + 2 * k] = (uintptr_t)e->value;
+  }
+  memcpy(&key[5], &n->low.at[number], sizeof key[5]);
+  MemoEntry *e = memo_get(seen, key, sizeof key);
+  if (e->value) {
+    network_cost2_like(m, (uint32_t)((uintptr_t)e->value - 1), x[0], x[1]);
+    return;
+  }
+  for (uint32_t k = 0; k < 2; k++) {
+    of[k] = NEW_ARRAY(a, uint32_t, m->variables.at[x[k]].n);
+    for (uint32_t v = 0; v < m->variables.at[x[k]].n; v++) of[k][v] = f->side[k].by->of[to[x[k]][v]];
+  }
+  e->value = (void *)((uintptr_t)network_cost2(m, x[0], f->side[0].by->n, of[0], x[1], f->side[1].by->n, of[1], f->table->at) + 1);
+  m->constant += n->low.at[number]; /* which its table has not any more */
+  vec_last(m->low) += n->low.at[number];
+}
+
 /* The same network with fewer values; to: by variable, the old numbers of those that are left. */
 static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **to) {
   Network *m = network_new(a);
@@ -188,18 +216,8 @@ static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **
     for (uint32_t v = 0; v < k; v++) own[v] = n->own_said.at[x][to[x][v]];
     network_cost(m, network_variable(m, k), own);
   }
-  for (uint32_t i = 0; i < n->said; i++) {
-    const Factor *f = &n->factors.at[i];
-    uint32_t *of[2];
-    for (uint32_t k = 0; k < 2; k++) {
-      uint32_t x = f->side[k].variable;
-      of[k] = NEW_ARRAY(a, uint32_t, m->variables.at[x].n);
-      for (uint32_t v = 0; v < m->variables.at[x].n; v++) of[k][v] = f->side[k].by->of[to[x][v]];
-    }
-    network_cost2(m, f->side[0].variable, f->side[0].by->n, of[0], f->side[1].variable, f->side[1].by->n, of[1], f->table->at);
-    m->constant += n->low.at[i]; /* which its table has not any more */
-    vec_last(m->low) += n->low.at[i];
-  }
+  Memo seen = memo_new(a), patterns = memo_new(a);
+  for (uint32_t i = 0; i < n->said; i++) factor_copy(a, n, i, left, to, m, &seen, &patterns);
   return m;
 }
 
@@ -233,7 +251,7 @@ static bool solved(Solving *x) {
 
 /* With little work first. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
  * more work where a turn brings little. */
-NetworkAnswer network_solve(Network *n, double budget) {
+NetworkAnswer network_solve(Network *n, double budget, double enough) {
   uint32_t len = n->variables.len;
   Solving x = {.n = n, .budget = budget, .left = NEW_ARRAY(n->arena, bool *, len + 1)};
   x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = -INFINITY};
@@ -245,10 +263,10 @@ NetworkAnswer network_solve(Network *n, double budget) {
     double gap = x.best.sum - x.best.bound, left = budget - x.done - n->work;
     try_left(&x, most < left ? most : left);
     if (solved(&x) || x.done + n->work >= budget) break;
-    double bound = network_tighten(n, n->work + (budget - x.done - n->work) / 2, x.best.value, x.left);
+    double bound = network_tighten(n, n->work + (budget - x.done - n->work) / 2, enough, x.best.value, x.left);
     x.best.sum = network_sum(n, x.best.value);
     if (bound > x.best.bound) x.best.bound = bound;
-    if (solved(&x) || x.done + n->work >= budget) break;
+    if (solved(&x) || x.best.bound >= enough || x.done + n->work >= budget) break;
     if (x.best.sum - x.best.bound > gap / 2) most *= 4;
   }
   x.best.work = x.done + n->work;

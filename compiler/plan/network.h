@@ -32,8 +32,8 @@ typedef struct NetworkAnswer {
   double work;               /* additions done */
 } NetworkAnswer;
 
-/* budget: of additions. */
-NetworkAnswer network_solve(Network *n, double budget);
+/* budget: of additions. enough: where the bound gets there, it ends, as nobody wants such a sum; INFINITY: never. */
+NetworkAnswer network_solve(Network *n, double budget, double enough);
 /* The sum for given values. */
 double network_sum(const Network *n, const uint32_t *value);
 

@@ -67,7 +67,7 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
 /* ---- network_tighten.c: of a network from which nothing was taken out ---------------------------------- */
 /* Of the values that are left, left[x][v], those go that are in no better choice than `value`, which is improved. Gives a bound from
  * below of all sums with values that were left. */
-double network_tighten(Network *n, double budget, uint32_t *value, bool **left);
+double network_tighten(Network *n, double budget, double enough, uint32_t *value, bool **left);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */
 /* One variable after the other gets its best value beside the others', until none has a better one. */

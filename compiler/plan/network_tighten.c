@@ -166,14 +166,14 @@ static Tighten tighten_new(Network *n, Arena *work, uint32_t *value, bool **left
   return t;
 }
 
-double network_tighten(Network *n, double budget, uint32_t *value, bool **left) {
+double network_tighten(Network *n, double budget, double enough, uint32_t *value, bool **left) {
   Arena *work = arena_new();
   Tighten t = tighten_new(n, work, value, left);
   for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
     double before = t.taken, gap = t.above - t.taken;
     pass(&t, k % 2);
     bool slow = k > 4 && t.taken - before < 1e-3 * (t.above - t.taken);
-    if (slow || t.above - t.taken <= 1e-9 * (fabs(t.above) + 1) || gap <= 0) break;
+    if (slow || n->constant + t.taken >= enough || t.above - t.taken <= 1e-9 * (fabs(t.above) + 1) || gap <= 0) break;
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
     for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t.own[x][j]);

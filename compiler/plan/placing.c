@@ -205,6 +205,7 @@ typedef struct Finder {
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
+  Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
 } Finder;
 
 static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *all) {
@@ -218,12 +219,17 @@ static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *a
   return x;
 }
 
+static void key_add(Buf *key, const Mesh *m, uint32_t n, const Placement *all) {
+  buf_char(key, PLACE_PART - 1);
+  for (uint32_t i = 0; i < n; i++) buf_add(key, (const char *)all[i].on, m->n);
+}
+
 /* Each of p to each of q. `brought` is place_share where nothing is in parts. */
 static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
   Buf key = buf_new(f->arena);
-  for (uint32_t i = 0; i < p->n; i++) buf_add(&key, (const char *)p->at[i]->on, f->m->n);
-  buf_char(&key, PLACE_PART - 1);
-  for (uint32_t j = 0; j < q->n; j++) buf_add(&key, (const char *)q->at[j]->on, f->m->n);
+  for (uint32_t i = 0; i < p->n; i++) key_add(&key, f->m, 1, p->at[i]);
+  key_add(&key, f->m, 0, NULL);
+  for (uint32_t j = 0; j < q->n; j++) key_add(&key, f->m, 1, q->at[j]);
   MemoEntry *e = memo_get(&f->shares, key.s, key.len);
   if (e->value) return e->value;
   double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
@@ -236,11 +242,21 @@ static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
 static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
                      double bytes) {
   Arena *a = arena_new();
+  Buf key = buf_new(a);
+  buf_add(&key, (const char *)&bytes, sizeof bytes);
+  key_add(&key, f->m, n_x, at_x);
+  key_add(&key, f->m, n_y, at_y);
+  MemoEntry *e = memo_get(&f->costs, key.s, key.len);
+  if (e->value) {
+    network_cost2_like(f->n, (uint32_t)((uintptr_t)e->value - 1), x, y);
+    arena_free(a);
+    return;
+  }
   Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
   const double *share = shares(f, &p, &q);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
   for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = bytes * share[i];
-  network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
+  e->value = (void *)((uintptr_t)network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost) + 1);
   arena_free(a);
 }
 
@@ -277,26 +293,39 @@ static void tensor_add(Finder *f, uint32_t i) {
   network_cost(f->n, f->stay[i], cost);
 }
 
-static bool network_make(Finder *f, uint32_t *which) {
+/* Variables come in the order in which a run would meet them, as what is chosen one after the other hangs together then. */
+static bool variables_make(Finder *f, uint32_t *which) {
   const PartGraph *part = f->g->part;
-  for (uint32_t i = 0; i < f->g->tensors.len; i++) tensor_add(f, i);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     const PartVertex *v = &part->vertices.at[i];
-    if (v->node->kind != EIN_VERTEX) continue;
-    f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL);
-    if (!f->label[i].n) return *which = i, false;
-    f->cut[i] = network_variable(f->n, f->label[i].n);
-    vertex_make(f, i);
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      uint32_t t = f->g->tensor[i][k];
+      if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
+    }
+    if (v->node->kind == EIN_VERTEX) {
+      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL);
+      if (!f->label[i].n) return *which = i, false;
+      f->cut[i] = network_variable(f->n, f->label[i].n);
+    }
+    tensor_add(f, i);
   }
-  for (uint32_t i = 0; i < part->vertices.len; i++)
-    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_make(f, i, k);
   return true;
 }
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, uint32_t *which) {
+static bool network_make(Finder *f, uint32_t *which) {
+  const PartGraph *part = f->g->part;
+  if (!variables_make(f, which)) return false;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    if (part->vertices.at[i].node->kind == EIN_VERTEX) vertex_make(f, i);
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_make(f, i, k);
+  }
+  return true;
+}
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
@@ -305,7 +334,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
     arena_free(work);
     return NULL;
   }
-  NetworkAnswer x = network_solve(f.n, budget);
+  NetworkAnswer x = network_solve(f.n, budget, enough);
   Placing *p = NEW(a, Placing);
   *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
   for (uint32_t i = 0; i < vertices; i++) {
@@ -376,7 +405,7 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   Placing *best = NULL;
   double bound = INFINITY;
   for (uint32_t i = 0; i < x.all.len; i++) {
-    Placing *p = placing_find(a, g, &x.all.at[i], only, budget / x.all.len, which);
+    Placing *p = placing_find(a, g, &x.all.at[i], only, budget / x.all.len, best ? best->bytes : INFINITY, which);
     if (!p) continue;
     if (p->bound < bound) bound = p->bound;
     if (!best || p->bytes < best->bytes) best = p;

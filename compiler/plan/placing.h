@@ -37,8 +37,8 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 /* What the placing moves: exact, with blocks as large as they are, on up to 65536 sites; on more as if all blocks were equal. */
 double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least bytes on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
- * budget as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, uint32_t *which);
+ * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
 /* The same on every mesh of the sites that is worth it: an axis for each prime factor, or four axes where there are more. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 

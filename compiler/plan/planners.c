@@ -1,6 +1,7 @@
 /* plan/planners.c - the planners that search: exact, and the paper's. */
 #include "planners.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "network.h"
@@ -121,7 +122,7 @@ void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double
       const PartRead *r = &g->vertices.at[i].reads.at[k];
       if (r->from >= 0) read_add(&b, r, i);
     }
-  NetworkAnswer x = network_solve(b.n, budget);
+  NetworkAnswer x = network_solve(b.n, budget, INFINITY);
   *out = (PartChoice){.d = NEW_ARRAY(a, const uint32_t *, len + 1), .bound = x.bound};
   for (uint32_t i = 0; i < len; i++) out->d[i] = vectors[i].at + (size_t)x.value[i] * vectors[i].n_label;
   choice_end(g, out);
@@ -167,7 +168,7 @@ static void path_plan(Paths *p, uint32_t end) {
       const PartRead *r = &p->g->vertices.at[i].reads.at[k];
       if (r->from == (int32_t)p->before[i]) read_add(&b, r, i);
     }
-  NetworkAnswer x = network_solve(b.n, 1e18);
+  NetworkAnswer x = network_solve(b.n, 1e18, INFINITY);
   for (uint32_t i = end;; i = p->before[i]) {
     p->out->d[i] = p->vectors[i].at + (size_t)x.value[b.variable[i]] * p->vectors[i].n_label;
     if (p->before[i] == i) break;

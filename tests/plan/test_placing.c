@@ -45,7 +45,7 @@ static void product(int i, int j, int k) {
       "eingraph 1\ninput %%0 A[%d, %d] : f32\ninput %%1 B[%d, %d] : f32\n"
       "vertex %%2 C[i:%d, k:%d] : f32 = sum:f32[j:%d] (%%0[i, j] * %%1[j, k])\noutput C = %%2\n", i, j, j, k, i, k, j));
     Mesh m = mesh_of_primes(p);
-    Placing *x = placing_find(a, place_graph(a, g), &m, NULL, 4e9, &which);
+    Placing *x = placing_find(a, place_graph(a, g), &m, NULL, 4e9, INFINITY, &which);
     double want = best_grid(i, j, k, p);
     all++;
     same += x->bytes == want && x->bound <= want && want - x->bound <= 1e-9 * want;
@@ -150,7 +150,7 @@ static void against_all(void) {
     if (ways_of(&x) < 30000) {
       graphs++;
       try_all(&x, 0);
-      Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, &which);
+      Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && p->bytes == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
       if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->bytes : -1, p ? p->bound : -1, x.least);
       exact += same;

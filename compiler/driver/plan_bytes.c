@@ -6,7 +6,8 @@
  *     "dims":     { NAME: value },
  *     "mesh":     [ int ]: the sizes of its axes,
  *     "bytes":    that sites receive, added over sites and over a run,
- *     "bound":    nothing on such a mesh moves less, as if all blocks were equal,
+ *     "bound":    nothing on such a mesh moves less, as if all blocks were equal; null: of some tensors not all labels were
+ *                 looked at,
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
  *                     "received": bytes of operands } ],
@@ -82,7 +83,8 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s", "mesh");
   for (uint32_t k = 0; k < x->mesh.n; k++) buf_printf(b, "%s%u", k ? " x " : "", x->mesh.size[k]);
   buf_printf(b, "%s\n  %-22s%s in all, %s a site\n", x->mesh.n ? "" : "1", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
-  if (x->bytes <= x->bound * (1 + 1e-9)) buf_str(b, "  no plan on such a mesh moves less\n");
+  if (x->narrow) buf_str(b, "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n");
+  else if (x->bytes <= x->bound * (1 + 1e-9)) buf_str(b, "  no plan on such a mesh moves less\n");
   else if (x->bound > 0 && p->who == PLANNER_EXACT)
     buf_printf(b, "  no plan on such a mesh moves less than %s: this one is within %.1f %% of the best\n", bytes_of(a, x->bound),
                100 * (x->bytes - x->bound) / x->bound);
@@ -211,7 +213,8 @@ void bytes_json(const Sites *p, Buf *out) {
   for (uint32_t k = 0; k < p->placing->mesh.n; k++) json_int(&j, NULL, p->placing->mesh.size[k]);
   json_end(&j, ']');
   put_count(&j, "bytes", p->placing->bytes);
-  put_count(&j, "bound", p->placing->bound);
+  if (p->placing->narrow) json_null(&j, "bound");
+  else put_count(&j, "bound", p->placing->bound);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
   json_end(&j, ']');

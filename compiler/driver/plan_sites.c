@@ -357,9 +357,10 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = said_read(&p, a, &said);
   if (!l) l = graph_wanted(&p, a);
   if (l) return l;
-  p.vectors = plan_vectors(s->arena, p.g, p.sites, said, s->diags);
-  if (!p.vectors) return session_report(s);
+  bool all = !p.by_bytes || p.who != PLANNER_EXACT || p.against.len;
+  if (all) p.vectors = plan_vectors(s->arena, p.g, p.sites, said, s->diags);
   p.said = plan_said(s->arena, p.g, p.sites, said, s->diags);
+  if ((all && !p.vectors) || !p.said) return session_report(s);
   l = p.by_bytes ? bytes_find(&p) : plans_find(&p);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);

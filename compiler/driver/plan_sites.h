@@ -26,7 +26,7 @@ typedef struct Sites {
   Planner who;
   double budget;
   const PartGraph *g;
-  const PartVectors *vectors; /* what there is to choose from */
+  const PartVectors *vectors; /* what there is to choose from; by bytes NULL where nobody asks */
   PartChoice choice;
   const PlaceGraph *places;  /* by bytes: */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */

@@ -52,6 +52,8 @@ typedef struct PartVectors { uint32_t n, n_label; const uint32_t *at; } PartVect
  * the count of l is that; pin may be NULL. In order of counts, those of the first label growing slowest. None: the pins ask for more
  * than p, or for more than there is. */
 PartVectors part_viable(Arena *a, const PartVertex *v, int64_t p, const uint32_t *pin);
+/* How many part_viable would give. */
+double part_ways(const PartVertex *v, int64_t p, const uint32_t *pin);
 /* The largest N(d) <= p that there is; 0: none. */
 int64_t part_calls(const PartVertex *v, int64_t p, const uint32_t *pin);
 

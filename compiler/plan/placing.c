@@ -52,7 +52,7 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
 /* As it comes out of the vertex's kernels. */
 static Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
-  for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int8_t)v->n_out ? label[a] : PLACE_PART;
+  for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int)v->n_out ? label[a] : PLACE_PART;
   return p;
 }
 
@@ -137,12 +137,16 @@ void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint
 
 typedef struct Ways { uint32_t n; Placement *at; } Ways; /* by value: of a vertex, labels by axis; of a tensor, its home */
 
+enum {
+  CUT_LABELS = 127,          /* more than these cannot be told apart in a placement */
+  WAYS = 1300                /* of one tensor, at most: tables have the square of that */
+};
+
 typedef struct Choosing {
   Arena *arena;
   const Mesh *m;
   uint32_t n;                /* labels or dimensions */
-  const int64_t *most;
-  int64_t room[128];         /* of each, what is left */
+  int64_t room[CUT_LABELS];  /* of each, what is left; 0: it is not looked at */
   Placement now;
   int64_t calls, best;
   bool idle;                 /* axes may stay without label */
@@ -155,7 +159,7 @@ static bool allowed(const Choosing *c) {
   for (uint32_t i = 0; i < c->only->n; i++) {
     const uint32_t *d = c->only->at + (size_t)i * c->only->n_label;
     bool same = true;
-    for (uint32_t l = 0; same && l < c->only->n_label; l++) same = placement_count(c->m, &c->now, (int8_t)(l < 127 ? l : 127)) == d[l];
+    for (uint32_t l = 0; same && l < c->only->n_label; l++) same = (l < CUT_LABELS ? placement_count(c->m, &c->now, (int8_t)l) : 1) == d[l];
     if (same) return true;
   }
   return false;
@@ -184,10 +188,30 @@ static void choose_axis(Choosing *c, uint32_t a) {
   choose_axis(c, a + 1);
 }
 
+/* Only the longest labels are looked at where all have too many ways. */
+static bool longest_only(Choosing *c) {
+  uint32_t smallest = UINT32_MAX, axes = 0, usable = 0, most = CUT_LABELS;
+  for (uint32_t a = 0; a < c->m->n; a++) {
+    axes += c->m->size[a] > 1;
+    if (c->m->size[a] > 1 && c->m->size[a] < smallest) smallest = c->m->size[a];
+  }
+  while (most > 1 && pow(most + 1, axes) > (double)WAYS) most--;
+  for (uint32_t d = 0; d < c->n; d++) usable += c->room[d] >= smallest;
+  bool narrow = usable > most;
+  for (; usable > most; usable--) {
+    uint32_t least = UINT32_MAX;
+    for (uint32_t d = 0; d < c->n; d++)
+      if (c->room[d] >= smallest && (least == UINT32_MAX || c->room[d] <= c->room[least])) least = d;
+    c->room[least] = 0;
+  }
+  return narrow;
+}
+
 /* All ways to give axes to labels that have room for them: with as many calls as can be, or any. */
-static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only) {
-  Choosing c = {.arena = a, .m = m, .n = n < 127 ? n : 127, .most = most, .calls = 1, .idle = idle, .only = only};
+static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
+  Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .idle = idle, .only = only};
   for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
+  if (!only || !only->n) *narrow |= longest_only(&c);
   choose_axis(&c, 0);
   return (Ways){c.all.len, c.all.at};
 }
@@ -204,6 +228,7 @@ typedef struct Finder {
   const PartVectors *only;   /* by vertex; NULL: nothing is said */
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
+  bool narrow;               /* of some, not all ways are there */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
 } Finder;
@@ -285,7 +310,7 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
-  f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL);
+  f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -303,7 +328,7 @@ static bool variables_make(Finder *f, uint32_t *which) {
       if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
     }
     if (v->node->kind == EIN_VERTEX) {
-      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL);
+      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
     }
@@ -345,6 +370,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   }
   for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
   p->bytes = placing_bytes(g, p);
+  p->narrow = f.narrow;
   if (p->bound > p->bytes) p->bound = p->bytes; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;
@@ -404,12 +430,14 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   else meshes_share(&x, 0);
   Placing *best = NULL;
   double bound = INFINITY;
+  bool narrow = false;
   for (uint32_t i = 0; i < x.all.len; i++) {
     Placing *p = placing_find(a, g, &x.all.at[i], only, budget / x.all.len, best ? best->bytes : INFINITY, which);
     if (!p) continue;
     if (p->bound < bound) bound = p->bound;
+    narrow |= p->narrow;
     if (!best || p->bytes < best->bytes) best = p;
   }
-  if (best) best->bound = bound;
+  if (best) best->bound = bound, best->narrow = narrow;
   return best;
 }

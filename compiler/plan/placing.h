@@ -30,7 +30,8 @@ typedef struct Placing {
   int8_t **label;            /* by vertex, by axis: the label that it cuts; -1: it is idle */
   Placement *home;           /* by tensor */
   double bytes;              /* moved, in a run */
-  double bound;              /* with equal blocks nothing on this mesh moves less */
+  double bound;              /* with equal blocks nothing on this mesh moves less, */
+  bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;
 
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);

@@ -140,6 +140,8 @@ bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
   return ok;
 }
 
+enum { WAYS_MOST = 50000 };  /* of one tensor */
+
 /* ---- what is left to choose from ----------------------------------------------------------------------- */
 
 typedef struct Pins {
@@ -211,6 +213,7 @@ static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
     key[2 * l + 1] = p->count[vertex] ? p->count[vertex][l] : 0;
   }
   MemoEntry *e = memo_get(seen, key, 2 * v->n_label * sizeof *key);
+  if (part_ways(v, p->sites, p->count[vertex]) > (double)WAYS_MOST) return (PartVectors){UINT32_MAX, v->n_label, NULL};
   if (!e->value) {
     PartVectors x = part_viable(p->arena, v, p->sites, p->count[vertex]);
     e->value = arena_copy(p->arena, &x, sizeof x);
@@ -228,7 +231,12 @@ static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, co
   for (uint32_t i = 0; i < n; i++) {
     if (!free && !p.who[i]) continue;
     all[i] = vectors_of(&p, &seen, i);
-    if (!all[i].n)
+    if (all[i].n == UINT32_MAX) {
+      Span nowhere = {0};
+      Diag *c = diag_add(d, D_E931, p.who[i] ? p.who[i]->span : nowhere, "%s can be cut in more than %d ways on %lld sites", g->vertices.at[i].name,
+                         WAYS_MOST, (long long)sites);
+      diag_hint(d, c, "pin some of its labels: --pin %s:LABEL=1", g->vertices.at[i].name);
+    } else if (!all[i].n)
       diag_add(d, D_E931, p.who[i]->span, "%s is cut into more blocks than there are sites, %lld", g->vertices.at[i].name, (long long)sites);
   }
   return d->errors > errors ? NULL : all;

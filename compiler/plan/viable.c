@@ -76,3 +76,27 @@ PartVectors part_viable(Arena *a, const PartVertex *v, int64_t p, const uint32_t
   vec_push(a, x.all, 0); /* so that a vector of no labels is somewhere too */
   return (PartVectors){x.found, v->n_label, x.all.at};
 }
+
+/* Label by label: in how many ways each divisor is the product so far. */
+double part_ways(const PartVertex *v, int64_t p, const uint32_t *pin) {
+  Arena *a = arena_new();
+  int64_t calls = part_calls(v, p, pin);
+  Viable x = {.arena = a, .v = v, .pin = pin, .n = calls};
+  if (calls) divisors(&x);
+  uint32_t n = x.divisor.len;
+  double *ways = NEW_ARRAY(a, double, n + 1);
+  ways[0] = 1;
+  for (uint32_t l = 0; l < v->n_label; l++)
+    for (uint32_t i = n; i-- > 0;) { /* the larger ones first: they are made of smaller ones */
+      double sum = 0;
+      for (uint32_t j = 0; j <= i; j++) {
+        int64_t count = x.divisor.at[i] / x.divisor.at[j];
+        bool fits = x.divisor.at[i] % x.divisor.at[j] == 0 && count <= most_of(v, pin, l) && !(pin && pin[l] && count != pin[l]);
+        sum += fits ? ways[j] : 0;
+      }
+      ways[i] = sum;
+    }
+  double all = n ? ways[n - 1] : 0;
+  arena_free(a);
+  return all;
+}

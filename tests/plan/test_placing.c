@@ -44,8 +44,7 @@ static void product(int i, int j, int k) {
     PartGraph *g = graph_of_text(a, arena_printf(a,
       "eingraph 1\ninput %%0 A[%d, %d] : f32\ninput %%1 B[%d, %d] : f32\n"
       "vertex %%2 C[i:%d, k:%d] : f32 = sum:f32[j:%d] (%%0[i, j] * %%1[j, k])\noutput C = %%2\n", i, j, j, k, i, k, j));
-    Mesh m = mesh_of_primes(p);
-    Placing *x = placing_find(a, place_graph(a, g), &m, NULL, 4e9, INFINITY, &which);
+    Placing *x = placing_search(a, place_graph(a, g), p, NULL, 4e9, &which);
     double want = best_grid(i, j, k, p);
     all++;
     same += x->bytes == want && x->bound <= want && want - x->bound <= 1e-9 * want;

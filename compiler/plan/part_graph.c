@@ -4,6 +4,7 @@
 typedef struct Builder {
   PartGraph *g;
   Arena *arena;
+  Strings *strings;
   Buf *why;
   int32_t *vertex;           /* by node id: its vertex; -1: none */
   bool *needed;              /* by node id: some answer hangs on it */
@@ -175,7 +176,7 @@ static bool state_add(Builder *b, const EinNode *n) {
   Str *label = NEW_ARRAY(b->arena, Str, n->rank + 1);
   const EinNode *init = n->region->states.at[n->index].init;
   for (uint32_t k = 0; k < n->rank; k++)
-    if (init->kind == EIN_VERTEX && init->rank == init->sum->n_out) label[k] = init->label[k];
+    label[k] = init->kind == EIN_VERTEX && init->rank == init->sum->n_out ? init->label[k] : strings_printf(b->strings, "i%u", k + 1);
   v.label = label;
   if (!numbers(b, n, n->rank, n->dim, &v.extent)) return false;
   v.most = mosts(b->arena, &v);
@@ -261,7 +262,7 @@ static void names_give(PartGraph *g) {
 }
 
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
-  Builder b = {.g = NEW(a, PartGraph), .arena = a, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
+  Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
   for (uint32_t i = 0; i < g->n_nodes; i++) b.vertex[i] = -1;

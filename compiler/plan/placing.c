@@ -56,7 +56,7 @@ static Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label
   return p;
 }
 
-/* As the vertex's kernels, or a state, want to have it, in the maker's labels. */
+/* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
 static Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < m->n; a++) {
@@ -107,11 +107,18 @@ double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t i) {
   return v->times * (t->bytes * place_reduce(&p->mesh, 0, NULL, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
 }
 
+/* A stack has what its maker made in each turn: so many times as much. */
+static double turns_in(const PlaceTensor *t, const PartRead *r) {
+  double bytes = dtype_size(t->node->dtype);
+  for (uint32_t k = 0; k < r->rank; k++) bytes *= (double)r->extent[k];
+  return t->bytes > 0 ? bytes / t->bytes : 0;
+}
+
 static double read_bytes(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];
   uint32_t t = g->tensor[i][k];
-  Placement to = r->call ? wanted_at(r, &p->mesh, p->label[i]) : p->home[i];
-  return r->times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
+  Placement to = wanted_at(r, &p->mesh, r->call ? p->label[i] : p->home[i].on);
+  return r->times * turns_in(&g->tensors.at[t], r) * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t i) {
@@ -296,16 +303,13 @@ static void vertex_make(Finder *f, uint32_t i) {
 static void read_make(Finder *f, uint32_t i, uint32_t k) {
   const PartRead *r = &f->g->part->vertices.at[i].reads.at[k];
   uint32_t t = f->g->tensor[i][k];
-  double bytes = r->times * f->g->tensors.at[t].bytes;
+  double bytes = r->times * turns_in(&f->g->tensors.at[t], r) * f->g->tensors.at[t].bytes;
   const Ways *home = &f->home[t];
-  if (!r->call) {
-    if (f->stay[t] != f->stay[i]) cost_add(f, f->stay[t], home->n, home->at, f->stay[i], f->home[i].n, f->home[i].at, bytes);
-    return;
-  }
-  const Ways *w = &f->label[i];
+  const Ways *w = r->call ? &f->label[i] : &f->home[i];
+  if (!r->call && t == i) return; /* a state that stays as it is */
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
-  cost_add(f, f->stay[t], home->n, home->at, f->cut[i], w->n, wanted, bytes);
+  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, bytes);
 }
 
 static void tensor_add(Finder *f, uint32_t i) {

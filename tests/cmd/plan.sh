@@ -60,8 +60,6 @@ says "-D M=64"
 want 2 "$EIN" plan softmax.ein
 says "no value for dims N, M"
 want 0 "$EIN" plan loop.ein -n 1
-want 2 "$EIN" plan loop.ein -n 2
-says "one site"
 want 2 "$EIN" plan loop.ein -n none
 want 2 "$EIN" plan loop.ein --format=xml
 want 2 "$EIN" plan loop.ein -D M=3

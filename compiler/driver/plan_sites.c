@@ -351,6 +351,10 @@ Leave plan_sites(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
+  static const OptionId of_one_site[] = {OPT_MACHINE, OPT_THREADS};
+  for (size_t k = 0; !l && k < COUNT(of_one_site); k++)
+    if (arg_has(a, of_one_site[k]))
+      l = fail(s, LEAVE_USAGE, "--%s is for plans of one site; those of many are by bytes or elements, on any machine", options[of_one_site[k]].name);
   p.by_bytes = !costs || strcmp(costs, "bytes") == 0;
   if (!l) l = budget_read(&p, a);
   if (!l) l = rivals_read(&p, a);

@@ -92,6 +92,9 @@ want 2 "$EIN" plan x.ein -n -4 $BY
 want 2 "$EIN" plan x.ein -n 2147483648 $BY
 want 2 "$EIN" plan x.ein -n four $BY
 want 2 "$EIN" plan x.ein -n 4 --costs=pebbles
+want 2 "$EIN" plan x.ein -n 4 --machine m.json
+says "--machine is for plans of one site"
+want 2 "$EIN" plan x.ein -n 4 --threads 2
 want 2 "$EIN" plan x.ein -n 4 $BY --planner=best
 want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron
 says "there is no planner magatron; did you mean megatron?"

@@ -56,10 +56,9 @@
 #define EIN_ROLL
 #endif
 
-/* In front of a loop of constant length that is to be written out. */
-#if defined(__clang__)
-#define EIN_UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
+/* In front of a loop of constant length that is to be written out. Clang is not asked: it does so where it likes, and where 19.1 is
+ * asked at -O3, it makes wrong sums of tests/run/contraction_in_place.ein (integers of 64 bits that are cut to 32). */
+#if defined(__GNUC__) && !defined(__clang__)
 #define EIN_UNROLL _Pragma("GCC unroll 64")
 #else
 #define EIN_UNROLL

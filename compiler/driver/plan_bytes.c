@@ -192,19 +192,6 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   json_end(j, '}');
 }
 
-static void put_rivals(Json *j, const Sites *p) {
-  json_array(j, "against");
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    const Rival *r = &p->against.at[i];
-    json_object(j, NULL);
-    json_str(j, "planner", planner_info[r->who].name);
-    if (r->placing) put_count(j, "bytes", r->placing->bytes);
-    else json_str(j, "why", r->why);
-    json_end(j, '}');
-  }
-  json_end(j, ']');
-}
-
 void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);

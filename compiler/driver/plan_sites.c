@@ -278,14 +278,15 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   json_end(j, '}');
 }
 
-static void put_rivals(Json *j, const Sites *p) {
+void put_rivals(Json *j, const Sites *p) {
   json_array(j, "against");
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
     json_object(j, NULL);
     json_str(j, "planner", planner_info[r->who].name);
-    if (!r->why) put_cost(j, &r->choice.cost);
-    else json_str(j, "why", r->why);
+    if (r->why) json_str(j, "why", r->why);
+    else if (p->by_bytes) put_count(j, "bytes", r->placing->bytes);
+    else put_cost(j, &r->choice.cost);
     json_end(j, '}');
   }
   json_end(j, ']');

@@ -41,6 +41,7 @@ void sites_head(const Sites *p, Buf *b);
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
+void put_rivals(Json *j, const Sites *p);
 
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);

@@ -125,11 +125,11 @@ enum { ALG_KEYS_TOLD = 1 << 20 }; /* keys that are gone through one by one; of m
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p);
 
 /* ---- building: the type follows from the operands; so does the placement, where all is local ------------------------
- * Each appends to the region and gives the node its id. In an Ia a key dimension that goes leaves `*` where its frontier is 1, and `+`
- * where it is more; operands that a join cannot have where they are make a bug(): algebra_fits asks first. */
+ * Each appends to the region and gives the node its id. In an Ia a key dimension that goes leaves `+` along the axes that cut it. `holes` is
+ * handed on; who knows that none are left says so in the node's type. A join's result is where `at` says (NULL: as alg_join_place finds, else a bug()). */
 AlgNode *alg_input(Algebra *p, Str name, const Relation *type, const Placement *at);
 AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
-                  uint32_t n_key, const int64_t *frontier, const Str *key);
+                  uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
 AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer, const Monoid *monoid);
 AlgNode *alg_concat(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, const RelDim *dim); /* dim: over the keys that stay */
 AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key, const RelDim *piece);
@@ -139,8 +139,11 @@ AlgNode *alg_transform(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n, const 
 AlgNode *alg_filter(Algebra *p, AlgRegion *r, AlgNode *of, const Expr *keep);
 AlgNode *alg_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to);
 
-/* Whether tuples that are to be joined meet, and where the result is: each axis cuts, in every operand that has it, the key dimension that it
- * cuts in the result, and the others are `*` along it. */
+/* Whether each site that is to have a tuple of the result has what it is made of: an operand that is cut along an axis is cut there by the
+ * key dimension that the result is cut by, and of the axes that cut this in the result, in order, it has the first few. A site makes
+ * those tuples that it is to have: where all operands are `*`, the result may be cut anyhow. */
+bool alg_join_meets(const Algebra *p, const AlgNode *join);
+/* The result cut where operands are; false: they do not meet there. */
 bool alg_join_place(const Algebra *p, const AlgNode *join, Placement *out);
 /* By axis, whether a move makes copies alone. */
 bool alg_is_broadcast(const Algebra *p, const AlgNode *move);

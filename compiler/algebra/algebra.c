@@ -1,7 +1,7 @@
 /* algebra/algebra.c - building programs: what the type and the placement of a result are follows from its operands. */
 #include "algebra.h"
 
-#include <string.h>
+#include "../expr/prove.h"
 
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
   Algebra *g = NEW(a, Algebra);
@@ -111,7 +111,7 @@ AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operan
 
 /* Keys are put in another order, or some go: what expressions over them become. */
 static RelDim dim_rekeyed(Algebra *p, RelDim d, uint32_t n, const Expr *const *to) {
-  return (RelDim){expr_relabel(p->exprs, d.low, n, to), expr_relabel(p->exprs, d.high, n, to)};
+  return (RelDim){expr_normal(p->exprs, expr_relabel(p->exprs, d.low, n, to)), expr_normal(p->exprs, expr_relabel(p->exprs, d.high, n, to))};
 }
 
 static const Expr **group_map(Algebra *p, const AlgNode *of, uint32_t n_group, const uint32_t *group) {
@@ -218,12 +218,16 @@ AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const 
 }
 
 static RelDim dim_merged(Algebra *p, const RelDim *d, uint32_t n) {
+  int64_t extent;
+  while (n > 1 && rel_is_whole(&d[0], &extent) && extent == 1) d++, n--;
   RelDim out = d[0];
   for (uint32_t k = 1; k < n; k++) {
     BUG_UNLESS(expr_is_int(d[k].low, 0) && d[k].high->kind == EX_INT);
     out.low = expr_op2(p->exprs, OP_MUL, out.low, d[k].high);
     out.high = expr_op2(p->exprs, OP_MUL, out.high, d[k].high);
   }
+  out.low = expr_normal(p->exprs, out.low);
+  out.high = expr_normal(p->exprs, out.high);
   return out;
 }
 

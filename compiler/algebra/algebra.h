@@ -45,7 +45,7 @@ typedef enum {
 
 typedef enum { FN_CAST, FN_PLACE, FN_MERGE } AlgFnKind;
 /* CAST: elements to a dtype. PLACE: of argmax's parts the place; no part is an error. MERGE: dimension k of the result is merge[k]
- * dimensions, row-major, of which all but the first are whole and from 0. */
+ * dimensions, row-major, of which all but the first that is longer than 1 are whole. */
 typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merge; } AlgFn;
 
 typedef struct AlgOperand {

@@ -1,6 +1,8 @@
 /* algebra/relation.c - boxes and keys. */
 #include "relation.h"
 
+#include "../expr/prove.h"
+
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
 /* floor(block*extent/count), which grows no larger than it must. */
@@ -14,9 +16,7 @@ static const Expr *bound_of(Exprs *p, int64_t extent, const Expr *block, int64_t
 RelDim rel_cut(Exprs *p, int64_t extent, const Expr *block, int64_t count) {
   const Expr *next = expr_op2(p, OP_ADD, block, expr_int(p, DT_I64, 1));
   if (count == 1) return rel_whole(p, extent);
-  if (extent % count) return (RelDim){bound_of(p, extent, block, count), bound_of(p, extent, next, count)};
-  const Expr *low = bound_of(p, extent, block, count);
-  return (RelDim){low, expr_op2(p, OP_ADD, low, expr_int(p, DT_I64, extent / count))};
+  return (RelDim){expr_normal(p, bound_of(p, extent, block, count)), expr_normal(p, bound_of(p, extent, next, count))};
 }
 
 RelDim rel_whole(Exprs *p, int64_t extent) {

@@ -265,6 +265,7 @@ PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
   Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  b.g->needed = b.needed;
   for (uint32_t i = 0; i < g->n_nodes; i++) b.vertex[i] = -1;
   needs_find(&b, g);
   if (!region_add(&b, g->top)) return NULL;

@@ -38,6 +38,7 @@ typedef struct PartVertex {
 typedef struct PartGraph {
   Arena *arena;
   VEC(PartVertex) vertices;  /* makers before readers, but for the next value of a state */
+  const bool *needed;        /* by node id: some answer hangs on it */
 } PartGraph;
 
 /* Sizes are numbers in g: what is read at (or from) data, at a constant, or past a `%` comes whole; at an affine index it is cut with

@@ -14,8 +14,11 @@ typedef struct Door {
   Arena *arena;
   Exprs *exprs;
   const EinGraph *graph;
+  const Cutting *cut;
   const PlaceGraph *places;
-  const uint32_t *const *d, *const *home;
+  const Placing *placing;    /* NULL: a Tra */
+  uint32_t steps;            /* that are done; */
+  uint32_t step;             /*   so many have been met */
   int32_t *tensor;           /* by id of a graph's node: its number among tensors; -1: none */
   bool *full;                /* by id: no block of it may be filtered out: it goes from turn to turn, or out */
   AlgNode **is;              /* by id: the relation that it is, at home */
@@ -25,12 +28,14 @@ typedef struct Door {
 
 static uint32_t home_count(const Door *x, uint32_t tensor, uint32_t k) {
   const PlaceTensor *t = &x->places->tensors.at[tensor];
-  if (x->home) return x->home[tensor][k];
-  return t->vertex >= 0 ? x->d[t->vertex][k] : 1;
+  if (x->cut->home) return x->cut->home[tensor][k];
+  return t->vertex >= 0 ? x->cut->d[t->vertex][k] : 1;
 }
 
 /* A tensor's own dimensions, each of which may merge labels of its maker: the first that is longer than 1 is cut. */
-static Cuts home_of(const Door *x, const EinNode *n, uint32_t tensor, const Str *label) {
+typedef struct Home { Cuts cuts; Placement at; } Home; /* at: over the keys */
+
+static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const Str *label) {
   const PlaceTensor *t = &x->places->tensors.at[tensor];
   bool merged = n->kind == EIN_VERTEX && n->rank != t->n;
   int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t->n + 1);
@@ -55,6 +60,23 @@ static Cuts home_of(const Door *x, const EinNode *n, uint32_t tensor, const Str 
   }
   c.dim = dim;
   return c;
+}
+
+/* Dimensions that are cut, to keys. */
+static Placement keyed(const Door *x, uint32_t tensor, const Placement *at) {
+  int8_t key[REL_KEYS], n = 0;
+  Placement to = *at;
+  for (uint32_t k = 0; k < x->places->tensors.at[tensor].n; k++) key[k] = home_count(x, tensor, k) > 1 ? n++ : PLACE_ALL;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++)
+    if (at->on[a] >= 0) to.on[a] = key[at->on[a]];
+  return to;
+}
+
+static Home home_of(const Door *x, const EinNode *n, const Str *label) {
+  uint32_t tensor = (uint32_t)x->tensor[n->id];
+  Home h = {.cuts = home_cuts(x, n, tensor, label)};
+  if (x->placing) h.at = keyed(x, tensor, &x->placing->home[tensor]);
+  return h;
 }
 
 static Cuts whole_of(const Door *x, const EinNode *n) {
@@ -95,12 +117,52 @@ static AlgNode *placed(AlgNode *y, const EinNode *n) {
   return y;
 }
 
+/* As it is stored: each dimension that is cut has a key, and so has, where axes find no room, the first place of them. */
+static Relation stored_type(const Door *x, const EinNode *n, const Str *label, Placement *at) {
+  uint32_t tensor = (uint32_t)x->tensor[n->id];
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t->n + 2);
+  Str *key = NEW_ARRAY(x->arena, Str, t->n + 2);
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, t->n + 1);
+  int8_t of[REL_KEYS];
+  uint32_t keys = 0;
+  for (uint32_t k = 0; k < t->n; k++) {
+    uint32_t count = x->cut->stored[tensor][k];
+    dim[k] = rel_cut(x->exprs, t->extent[k], expr_label(x->exprs, keys), count);
+    of[k] = count > 1 ? (int8_t)keys : PLACE_ALL;
+    if (count > 1) frontier[keys] = count, key[keys++] = label[k];
+  }
+  const Placement *stored = &x->cut->stored_at[tensor];
+  bool first = false;
+  *at = *stored;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
+    first |= stored->on[a] == MESH_FIRST;
+    at->on[a] = stored->on[a] == MESH_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
+  }
+  Relation type = {.dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
+  if (first) frontier[keys] = 1, key[keys] = strings_printf(x->graph->strings, "first");
+  for (uint32_t k = 0; first && k < keys; k++)
+    if (key[k] == key[keys]) key[keys] = strings_printf(x->graph->strings, "%s'", key[keys]->s), k = UINT32_MAX;
+  return type;
+}
+
+/* It is brought home once, for all that read it. */
 static AlgNode *input_make(Door *x, const EinNode *n) {
-  Relation t;
-  int32_t tensor = x->tensor[n->id]; /* none: nothing reads it, it is an output */
-  Cuts c = tensor < 0 ? whole_of(x, n) : home_of(x, n, (uint32_t)tensor, input_labels(x, n));
-  relation_of(&t, n, &c);
-  return placed(alg_input(x->p, n->name, &t, NULL), n);
+  Relation t = {.dtype = n->dtype, .rank = n->rank};
+  Placement at;
+  if (x->tensor[n->id] < 0) { /* nothing reads it, it is an output */
+    t.dim = whole_of(x, n).dim;
+    return placed(alg_input(x->p, n->name, &t, NULL), n);
+  }
+  const Str *label = input_labels(x, n);
+  Home home = home_of(x, n, label);
+  if (!x->cut->stored) {
+    relation_of(&t, n, &home.cuts);
+    return placed(alg_input(x->p, n->name, &t, NULL), n);
+  }
+  t = stored_type(x, n, label, &at);
+  AlgNode *y = placed(alg_input(x->p, n->name, &t, x->p->placed ? &at : NULL), n);
+  return recut_exactly(x->p, x->p->top, y, &home.cuts, x->placing ? &home.at : NULL);
 }
 
 /* ---- what a vertex reads ----------------------------------------------------------------------------------- */
@@ -116,6 +178,7 @@ typedef struct Vertex {
   int32_t *key_of;           /* by label; -1: it is not cut */
   RelDim *range;             /* by label, over these keys */
   const Expr **read;         /* by slot: the read that stands for it */
+  Placement at;              /* Ia: by axis the key that it cuts */
 } Vertex;
 
 static void reads_find(Arena *a, Vertex *v) {
@@ -137,7 +200,7 @@ static void reads_find(Arena *a, Vertex *v) {
 static Vertex vertex_begin(const Door *x, const EinNode *n) {
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[n->id]];
   Arena *a = x->arena;
-  Vertex v = {.node = n, .sum = n->sum, .n_label = part->n_label, .d = x->d[x->tensor[n->id]]};
+  Vertex v = {.node = n, .sum = n->sum, .n_label = part->n_label, .d = x->cut->d[x->tensor[n->id]]};
   v.frontier = NEW_ARRAY(a, int64_t, v.n_label + 1);
   v.key = NEW_ARRAY(a, Str, v.n_label + 1);
   v.key_of = NEW_ARRAY(a, int32_t, v.n_label + 1);
@@ -148,6 +211,10 @@ static Vertex vertex_begin(const Door *x, const EinNode *n) {
     if (v.d[l] > 1) v.frontier[v.n_key] = v.d[l], v.key[v.n_key++] = n->label[l];
   }
   reads_find(a, &v);
+  for (uint32_t k = 0; x->placing && k < x->placing->mesh.n; k++) {
+    int8_t l = x->placing->label[x->tensor[n->id]][k];
+    v.at.on[k] = l >= 0 && v.key_of[l] >= 0 ? (int8_t)v.key_of[l] : PLACE_ALL;
+  }
   return v;
 }
 
@@ -182,7 +249,7 @@ static int64_t extent_of(const RelDim *d, const Relation *t) {
 }
 
 /* The operand with those keys of the vertex that cut it. */
-static AlgOperand operand_make(Door *x, AlgRegion *r, const Vertex *v, uint32_t slot) {
+static AlgOperand operand_make(Door *x, AlgRegion *r, const Vertex *v, uint32_t slot, bool planned) {
   AlgNode *home = x->is[v->node->input[slot]->id];
   Arena *a = x->arena;
   uint32_t rank = home->type.rank;
@@ -210,7 +277,14 @@ static AlgOperand operand_make(Door *x, AlgRegion *r, const Vertex *v, uint32_t 
     dim[k].high = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].high, v->n_key, to));
   }
   const int32_t *as;
-  AlgNode *y = recut(x->p, r, home, &want, &as);
+  Placement goal = v->at;
+  for (uint32_t k = 0; k < x->p->mesh.n; k++) {
+    int8_t cut = goal.on[k];
+    goal.on[k] = PLACE_ALL;
+    for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
+      if (which[j] == cut) goal.on[k] = (int8_t)j;
+  }
+  AlgNode *y = recut(x->p, r, home, &want, planned ? &goal : NULL, &as);
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){y, on};
 }
@@ -249,11 +323,92 @@ static bool drops_group(const Door *x, const Vertex *v) {
   return drops_some(v, domain_of(x, v));
 }
 
-static AlgNode *reduced(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
-  uint32_t n = 0, *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + 1);
+/* Keys of output labels. */
+static uint32_t group_of(const Vertex *v, uint32_t *group) {
+  uint32_t n = 0;
   for (uint32_t l = 0; l < v->sum->n_out; l++)
     if (v->key_of[l] >= 0) group[n++] = (uint32_t)v->key_of[l];
+  return n;
+}
+
+/* Where an axis has parts and cuts the home, the parts are cut as it is: then each site gets its share of them. */
+typedef struct Share { uint32_t n_put, *count; Placement at; int32_t *put; } Share; /* by output label: counts, and new keys */
+
+static Share share_of(const Door *x, const Vertex *v) {
+  Share s = {.count = NEW_ARRAY(x->arena, uint32_t, v->sum->n_out + 1), .put = NEW_ARRAY(x->arena, int32_t, v->sum->n_out + 1)};
+  uint32_t tensor = (uint32_t)x->tensor[v->node->id];
+  const Placement *home = &x->placing->home[tensor];
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  for (uint32_t l = 0; l < v->sum->n_out; l++) s.count[l] = v->d[l];
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
+    int8_t l = x->placing->label[tensor][a];
+    s.at.on[a] = l < (int)v->sum->n_out ? l : PLACE_ALL;
+    if (l < (int)v->sum->n_out) continue;
+    s.at.on[a] = home->on[a];
+    for (uint32_t k = 0; home->on[a] < 0 && k < v->sum->n_out; k++) /* to be everywhere: shares first, which then go round */
+      if (t->most[k] / s.count[k] >= x->placing->mesh.size[a]) s.at.on[a] = (int8_t)k;
+    if (s.at.on[a] >= 0) s.count[s.at.on[a]] *= x->placing->mesh.size[a];
+  }
+  for (uint32_t l = 0; l < v->sum->n_out; l++) s.put[l] = s.count[l] != v->d[l] ? (int32_t)s.n_put++ : -1;
+  return s;
+}
+
+/* The keys that stay: those of labels cut as before, and the new ones; and what is laid together, by dimension. */
+static AlgNode *shared_out(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
+  Share s = share_of(x, v);
+  Arena *a = x->arena;
+  uint32_t n_out = v->sum->n_out, n = 0, first = v->n_key, *group = NEW_ARRAY(a, uint32_t, n_out * 2 + 1), *left = NEW_ARRAY(a, uint32_t, n_out + 1);
+  int64_t *frontier = NEW_ARRAY(a, int64_t, n_out + 1);
+  Str *key = NEW_ARRAY(a, Str, n_out + 1);
+  RelDim *piece = NEW_ARRAY(a, RelDim, n_out + 1), *dim = NEW_ARRAY(a, RelDim, n_out + 1);
+  bool holes = drops_group(x, v);
+  uint32_t kept = 0, n_left = 0;
+  for (uint32_t l = 0; l < n_out; l++) {
+    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
+    piece[l] = v->range[l];
+    if (v->key_of[l] >= 0) group[n++] = (uint32_t)v->key_of[l]; /* stays until parts are reduced */
+    if (s.put[l] < 0) continue;
+    piece[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, first + (uint32_t)s.put[l]), s.count[l]);
+    frontier[s.put[l]] = s.count[l];
+    key[s.put[l]] = recut_fresh(x->p, &y->type, v->node->label[l]);
+  }
+  if (s.n_put) y = alg_tile(x->p, r, y, s.n_put, frontier, key, piece);
+  if (s.n_put) y->type.holes = true;
+  Placement to = s.at;
+  for (uint32_t k = 0; k < x->p->mesh.n; k++) {
+    int8_t l = s.at.on[k];
+    if (l >= 0) to.on[k] = s.put[l] >= 0 ? (int8_t)(first + (uint32_t)s.put[l]) : v->key_of[l] >= 0 ? (int8_t)v->key_of[l] : PLACE_ALL;
+  }
+  y = recut_move(x->p, r, y, &to);
+  for (uint32_t k = 0; k < s.n_put; k++) group[n + k] = first + k;
+  y = alg_aggregate(x->p, r, y, n + s.n_put, group, v->sum->reducer, v->sum->monoid);
+  y->type.holes = holes || s.n_put;
+  for (uint32_t l = 0, at = 0; l < n_out; l++) { /* now keys have the numbers of group */
+    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
+    if (v->key_of[l] >= 0 && s.put[l] < 0) left[n_left++] = at;
+    at += v->key_of[l] >= 0;
+    dim[l] = rel_whole(x->exprs, extent);
+  }
+  for (uint32_t k = 0; k < s.n_put; k++) left[n_left + k] = n + k;
+  for (uint32_t l = 0; l < n_out; l++) {
+    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
+    if (s.put[l] >= 0) dim[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, n_left + (uint32_t)s.put[l]), s.count[l]);
+    else if (v->key_of[l] >= 0) dim[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, kept++), v->d[l]);
+  }
+  if (!s.n_put || n_left + s.n_put == n + s.n_put) return y;
+  y = alg_concat(x->p, r, y, n_left + s.n_put, left, dim);
+  y->type.holes = holes;
+  return y;
+}
+
+static AlgNode *reduced(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y, bool planned) {
+  uint32_t *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + 1), n = group_of(v, group);
   if (n == v->n_key) return y;
+  if (x->p->placed && planned) return shared_out(x, r, v, y);
+  if (x->p->placed) {
+    Placement to = recut_anyhow(x->p, &y->type, n, group);
+    y = alg_move(x->p, r, y, &to);
+  }
   y = alg_aggregate(x->p, r, y, n, group, v->sum->reducer, v->sum->monoid);
   y->type.holes = drops_group(x, v);
   return y;
@@ -269,16 +424,31 @@ static AlgNode *finished(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
   return n ? alg_transform(x->p, r, y, n, fn) : y;
 }
 
+/* Whether the next step is done. */
+static bool step(Door *x) {
+  return x->step++ < x->steps;
+}
+
+/* Table 1: all but the last are brought to all sites. */
+static void broadcast_all(Door *x, AlgRegion *r, uint32_t n, AlgOperand *operand) {
+  Placement all;
+  for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
+  for (uint32_t k = 0; k + 1 < n; k++) operand[k].node = alg_move(x->p, r, operand[k].node, &all);
+}
+
 static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   Vertex v = vertex_begin(x, n);
+  bool operands = step(x), parts = step(x), way_home = step(x);
   AlgOperand *operand = NEW_ARRAY(x->arena, AlgOperand, v.sum->n_slot + 1);
-  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, r, &v, s);
-  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, v.sum, n->label, v.range, v.n_key, v.frontier, v.key, NULL), n);
+  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, r, &v, s, operands);
+  if (x->p->placed && !operands) broadcast_all(x, r, v.sum->n_slot, operand);
+  const Placement *at = x->p->placed && operands ? &v.at : NULL;
+  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, v.sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
   const Expr *keep = keep_of(x, &v);
   if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
-  y = finished(x, r, &v, reduced(x, r, &v, y));
-  Cuts home = home_of(x, n, (uint32_t)x->tensor[n->id], n->label);
-  return recut_exactly(x->p, r, y, &home);
+  y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));
+  Home home = home_of(x, n, n->label);
+  return recut_exactly(x->p, r, y, &home.cuts, way_home ? &home.at : NULL);
 }
 
 /* ---- regions ---------------------------------------------------------------------------------------------------- */
@@ -297,13 +467,22 @@ static AlgNode *state_make(Door *x, AlgRegion *r, const EinNode *n) {
   AlgNode *y = result_new(x, r, ALG_STATE, n);
   y->repeat = r->repeat;
   y->type = s->init->type;
+  y->at = s->init->at;
   r->states.at[n->index].node = y;
   return y;
 }
 
-static Cuts state_cuts(const Door *x, const EinNode *n) {
-  uint32_t tensor = (uint32_t)x->tensor[n->id];
-  return home_of(x, n, tensor, x->places->part->vertices.at[tensor].label);
+static AlgNode *state_put(Door *x, AlgRegion *r, const EinNode *state, const EinNode *value) {
+  Home home = home_of(x, state, x->places->part->vertices.at[x->tensor[state->id]].label);
+  AlgNode *y = recut_exactly(x->p, r, x->is[value->id], &home.cuts, &home.at);
+  return x->p->placed ? recut_move(x->p, r, y, &home.at) : y;
+}
+
+/* What decides how often something is done is known everywhere. */
+static AlgNode *everywhere(Door *x, AlgRegion *r, const EinNode *n) {
+  Placement all;
+  for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
+  return x->p->placed ? recut_move(x->p, r, x->is[n->id], &all) : x->is[n->id];
 }
 
 static void region_make(Door *x, AlgRegion *r, const EinRegion *from);
@@ -312,12 +491,11 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
   const EinRegion *from = n->body;
   AlgRegion *body = NEW(x->arena, AlgRegion);
   Value turns;
-  *body = (AlgRegion){.parent = r, .depth = from->depth, .turn = from->turn, .bound = x->is[from->bound->id], .turns = -1};
+  *body = (AlgRegion){.parent = r, .depth = from->depth, .turn = from->turn, .bound = everywhere(x, r, from->bound), .turns = -1};
   if (from->turns && expr_value(from->turns, &(ExprEnv){0}, &turns)) body->turns = turns.i;
   for (uint32_t i = 0; i < from->states.len; i++) {
     const EinState *s = &from->states.at[i];
-    Cuts c = state_cuts(x, s->node);
-    vec_push(x->arena, body->states, ((AlgState){NULL, recut_exactly(x->p, r, x->is[s->init->id], &c), NULL}));
+    vec_push(x->arena, body->states, ((AlgState){NULL, state_put(x, r, s->node, s->init), NULL}));
   }
   AlgNode *y = result_new(x, r, ALG_REPEAT, n);
   body->repeat = y;
@@ -326,10 +504,9 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
   region_make(x, body, from);
   for (uint32_t i = 0; i < from->states.len; i++) {
     const EinState *s = &from->states.at[i];
-    Cuts c = state_cuts(x, s->node);
-    body->states.at[i].next = recut_exactly(x->p, body, x->is[s->next->id], &c);
+    body->states.at[i].next = state_put(x, body, s->node, s->next);
   }
-  if (from->stop) body->stop = x->is[from->stop->id];
+  if (from->stop) body->stop = everywhere(x, body, from->stop);
   for (uint32_t i = 0; i < from->stacks.len; i++) {
     const EinStack *s = &from->stacks.at[i];
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
@@ -341,11 +518,12 @@ static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {
   AlgNode *y = result_new(x, r, kind[n->kind], n);
   const AlgRegion *body = y->repeat->body;
   if (n->kind == EIN_TURNS) y->type = (Relation){.dtype = n->dtype, .dim = NEW_ARRAY(x->arena, RelDim, 1)};
-  if (n->kind == EIN_FINAL) y->type = body->states.at[n->index].node->type;
+  if (n->kind == EIN_FINAL) y->type = body->states.at[n->index].node->type, y->at = body->states.at[n->index].node->at;
   if (n->kind != EIN_STACK) return y;
   const AlgStack *s = &body->stacks.at[n->index];
   RelDim *dim = NEW_ARRAY(x->arena, RelDim, s->node->type.rank + 2);
   y->type = s->node->type;
+  y->at = s->node->at;
   for (uint32_t k = 0, j = 0; k <= s->node->type.rank; k++) dim[k] = k == s->axis ? rel_whole(x->exprs, body->turns) : s->node->type.dim[j++];
   y->type.rank++;
   y->type.dim = dim;
@@ -390,17 +568,29 @@ static void ends_make(Door *x) {
   }
 }
 
-Algebra *tra_from_graph(Arena *a, const EinGraph *g, const PlaceGraph *places, const uint32_t *const *d, const uint32_t *const *home) {
-  Door x = {.p = algebra_new(a, g->strings, g->exprs), .arena = a, .exprs = g->exprs, .graph = g, .places = places, .d = d, .home = home};
+static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, uint32_t steps) {
+  Door x = {.p = algebra_new(a, g->strings, g->exprs), .arena = a, .exprs = g->exprs, .graph = g, .cut = c, .places = c->places, .steps = steps};
+  x.placing = c->placing;
+  x.p->placed = mesh;
+  if (mesh) x.p->mesh = c->placing->mesh;
   x.tensor = NEW_ARRAY(a, int32_t, g->n_nodes + 1);
   x.is = NEW_ARRAY(a, AlgNode *, g->n_nodes + 1);
-  for (uint32_t i = 0; i < g->n_nodes; i++) x.tensor[i] = -1;
-  for (uint32_t i = 0; i < places->tensors.len; i++) x.tensor[places->tensors.at[i].node->id] = (int32_t)i;
-  for (uint32_t i = 0; i < g->monoids.len; i++) vec_push(a, x.p->monoids, g->monoids.at[i]);
   x.full = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  for (uint32_t i = 0; i < g->n_nodes; i++) x.tensor[i] = -1;
+  for (uint32_t i = 0; i < c->places->tensors.len; i++) x.tensor[c->places->tensors.at[i].node->id] = (int32_t)i;
+  for (uint32_t i = 0; i < g->monoids.len; i++) vec_push(a, x.p->monoids, g->monoids.at[i]);
   full_find(&x, g->top);
   for (uint32_t i = 0; i < g->outputs.len; i++) x.full[g->outputs.at[i].node->id] = true;
   region_make(&x, x.p->top, g->top);
   ends_make(&x);
   return x.p;
+}
+
+Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c) {
+  return door(a, g, c, false, UINT32_MAX);
+}
+
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps) {
+  BUG_UNLESS(c->placing);
+  return door(a, g, c, true, steps);
 }

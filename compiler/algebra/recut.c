@@ -91,10 +91,56 @@ static bool compare(Recut *x) {
   return some;
 }
 
+/* ---- moves ------------------------------------------------------------------------------------------------- */
+
+Placement recut_anyhow(const Algebra *p, const Relation *t, uint32_t n_group, const uint32_t *group) {
+  int64_t *left = arena_copy(p->arena, t->frontier, (t->n_key + 1) * sizeof *left);
+  Placement at;
+  for (uint32_t a = 0; a < MESH_AXES; a++) {
+    at.on[a] = PLACE_ALL;
+    for (uint32_t k = n_group; a < p->mesh.n && k-- > 0;)
+      if (left[group[k]] >= p->mesh.size[a] && group[k] <= INT8_MAX) at.on[a] = (int8_t)group[k];
+    if (at.on[a] >= 0) left[at.on[a]] /= p->mesh.size[a];
+  }
+  return at;
+}
+
+AlgNode *recut_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to) {
+  return placement_equal(&p->mesh, &of->at, to) ? of : alg_move(p, r, of, to);
+}
+
+/* The goal over the keys of what is to be moved: those of `of`, then the new ones. */
+static Placement goal_now(const Recut *x, const Placement *goal) {
+  Placement at = *goal;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) {
+    int8_t w = goal->on[a];
+    if (w < 0) continue;
+    at.on[a] = PLACE_ALL;
+    if (x->put[w] >= 0) at.on[a] = (int8_t)(x->of->type.n_key + (uint32_t)x->put[w]);
+    for (uint32_t k = x->of->type.n_key; k-- > 0;)
+      if (x->to[k] == w) at.on[a] = (int8_t)k;
+  }
+  return at;
+}
+
+static AlgNode *moved(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal) {
+  if (!x->p->placed || !goal) return of;
+  Placement to = goal_now(x, goal);
+  return recut_move(x->p, r, of, &to);
+}
+
+/* Before tuples are brought together that may be apart: a move in any case. */
+static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
+  if (!x->p->placed) return of;
+  if (goal) return moved(x, r, of, goal);
+  Placement to = recut_anyhow(x->p, &of->type, n_group, group);
+  return alg_move(x->p, r, of, &to);
+}
+
 /* ---- a diagonal ------------------------------------------------------------------------------------------ */
 
 /* Keys that are to be one: where they differ, goes; then one of them is left. */
-static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of) {
+static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal) {
   Exprs *e = x->p->exprs;
   const Relation *t = &of->type;
   Arena *a = x->p->arena;
@@ -102,19 +148,20 @@ static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of) {
   int64_t *frontier = NEW_ARRAY(a, int64_t, t->n_key + 1);
   Str *name = NEW_ARRAY(a, Str, t->n_key + 1);
   int32_t *wanted = NEW_ARRAY(a, int32_t, t->n_key + 1);
-  uint32_t n = 0;
+  uint32_t n = 0, *stays = NEW_ARRAY(a, uint32_t, t->n_key + 1);
   for (uint32_t k = 0; k < t->n_key; k++) {
     uint32_t first = 0;
     while (first < n && wanted[first] != x->to[k]) first++;
     to[k] = expr_label(e, first);
     if (first < n) keep = expr_and(e, keep, expr_op2(e, OP_EQ, key[first], expr_label(e, k)));
-    else key[n] = expr_label(e, k), frontier[n] = t->frontier[k], name[n] = t->key[k], wanted[n++] = x->to[k];
+    else key[n] = expr_label(e, k), frontier[n] = t->frontier[k], name[n] = t->key[k], stays[n] = k, wanted[n++] = x->to[k];
   }
-  if (!keep) return of;
+  if (!keep) return moved(x, r, of, goal);
   RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
   for (uint32_t d = 0; d < t->rank; d++) dim[d] = renamed(e, t->dim[d], t->n_key, to);
   bool holes = t->holes;
-  AlgNode *y = alg_rekey(x->p, r, alg_filter(x->p, r, of, keep), n, key, frontier, name, dim);
+  AlgNode *y = gathered(x, r, alg_filter(x->p, r, of, keep), goal, n, stays);
+  y = alg_rekey(x->p, r, y, n, key, frontier, name, dim);
   y->type.holes = holes;
   x->to = wanted;
   return y;
@@ -128,8 +175,7 @@ static bool named(const Relation *t, Str s) {
   return false;
 }
 
-/* Its name, or one with a dash or more, that no key has. */
-static Str fresh(Algebra *p, const Relation *t, Str s) {
+Str recut_fresh(Algebra *p, const Relation *t, Str s) {
   while (named(t, s)) s = strings_printf(p->strings, "%s'", s->s);
   return s;
 }
@@ -165,7 +211,7 @@ static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
   for (uint32_t k = 0; k < w->n_key; k++) {
     if (x->put[k] == NONE) continue;
     frontier[x->put[k]] = w->frontier[k];
-    key[x->put[k]] = fresh(x->p, t, w->key[k]);
+    key[x->put[k]] = recut_fresh(x->p, t, w->key[k]);
     to[k] = expr_label(x->p->exprs, (int64_t)t->n_key + x->put[k]);
   }
   for (uint32_t d = 0; d < t->rank; d++) piece[d] = x->anew[d] ? renamed(x->p->exprs, w->dim[d], w->n_key, to) : t->dim[d];
@@ -173,7 +219,7 @@ static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
 }
 
 /* Keys of `of` that stay, then the new ones. */
-static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const int32_t **on) {
+static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goal, const int32_t **on) {
   const Relation *t = &x->of->type;
   Arena *a = x->p->arena;
   uint32_t n = 0, *group = NEW_ARRAY(a, uint32_t, tile->type.n_key + 1);
@@ -185,34 +231,36 @@ static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const int32_t **on) 
     if (x->put[k] >= 0) from[k] = expr_label(x->p->exprs, (int64_t)n + x->put[k]), wanted[n + (uint32_t)x->put[k]] = (int32_t)k;
   for (uint32_t k = 0; k < x->n_put; k++) group[n + k] = t->n_key + k;
   *on = wanted;
-  if (n == t->n_key) return tile;
+  if (n == t->n_key) return moved(x, r, tile, goal);
+  tile = gathered(x, r, tile, goal, n + x->n_put, group);
   RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
   for (uint32_t d = 0; d < t->rank; d++)
     dim[d] = x->anew[d] ? renamed(x->p->exprs, x->want->dim[d], x->want->n_key, from) : renamed(x->p->exprs, t->dim[d], t->n_key, to);
   return alg_concat(x->p, r, tile, n + x->n_put, group, dim);
 }
 
-AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const int32_t **on) {
+AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal, const int32_t **on) {
   Arena *a = p->arena;
   Recut x = {.p = p, .of = of, .want = want};
   x.anew = NEW_ARRAY(a, bool, of->type.rank + 1);
   x.to = NEW_ARRAY(a, int32_t, of->type.n_key + 1);
   x.put = NEW_ARRAY(a, int32_t, want->n_key + 1);
   if (!compare(&x)) {
-    AlgNode *y = diagonal(&x, r, of);
+    AlgNode *y = diagonal(&x, r, of, goal);
     *on = x.to;
     return y;
   }
-  bool empty = some_empty(&x), kept = of->type.holes || empty;
-  AlgNode *tile = pieces(&x, r, of), *y = laid(&x, r, tile, on);
-  tile->type.holes = y != tile || kept;
+  bool kept = of->type.holes || some_empty(&x);
+  AlgNode *tile = x.n_put ? pieces(&x, r, of) : of, *y = laid(&x, r, tile, goal, on);
   y->type.holes = kept;
+  for (AlgNode *n = y; n != of; n = n->operand[0].node) /* of pieces that are to be laid together some are none */
+    if (n != y || n->kind == ALG_MOVE) n->type.holes = y->kind == ALG_AGGREGATE || kept;
   return y;
 }
 
-AlgNode *recut_exactly(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want) {
+AlgNode *recut_exactly(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal) {
   const int32_t *on;
-  AlgNode *y = recut(p, r, of, want, &on);
+  AlgNode *y = recut(p, r, of, want, goal, &on);
   bool same = y->type.n_key == want->n_key;
   for (uint32_t k = 0; same && k < want->n_key; k++) same = on[k] == (int32_t)k && y->type.key[k] == want->key[k];
   if (same) return y;

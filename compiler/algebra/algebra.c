@@ -168,6 +168,33 @@ AlgNode *alg_concat(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, con
 
 /* ---- map, filter ------------------------------------------------------------------------------------------ */
 
+/* Whether a is a block of b, which is not cut. */
+static bool is_block_of(Algebra *p, const Relation *t, const RelDim *a, const RelDim *b) {
+  Relation one = *t;
+  uint32_t key;
+  int64_t extent, whole;
+  one.rank = 1;
+  one.dim = a;
+  return rel_is_whole(b, &whole) && rel_is_cut(p->exprs, &one, 0, &key, &extent) && extent == whole;
+}
+
+/* What pieces and blocks have in common, by dimension, over the keys of t. */
+static const RelDim *dims_common(Algebra *p, const Relation *t, const RelDim *piece, const RelDim *block) {
+  RelDim *dim = NEW_ARRAY(p->arena, RelDim, t->rank + 1);
+  for (uint32_t d = 0; d < t->rank; d++) {
+    bool same_low = piece[d].low == block[d].low, same_high = piece[d].high == block[d].high;
+    if ((same_low && same_high) || is_block_of(p, t, &piece[d], &block[d])) {
+      dim[d] = piece[d];
+    } else if (is_block_of(p, t, &block[d], &piece[d])) {
+      dim[d] = block[d];
+    } else {
+      dim[d].low = same_low ? piece[d].low : expr_normal(p->exprs, expr_op2(p->exprs, OP_MAX, piece[d].low, block[d].low));
+      dim[d].high = same_high ? piece[d].high : expr_normal(p->exprs, expr_op2(p->exprs, OP_MIN, piece[d].high, block[d].high));
+    }
+  }
+  return dim;
+}
+
 AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key, const RelDim *piece) {
   Arena *a = p->arena;
   AlgNode *x = unary_new(p, r, ALG_MAP, of);
@@ -180,16 +207,10 @@ AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const
   x->frontier = f + t->n_key;
   x->key = name + t->n_key;
   x->piece = arena_copy(a, piece, t->rank * sizeof *piece);
-  RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
-  for (uint32_t d = 0; d < t->rank; d++) { /* what the piece and the block have in common */
-    bool low = piece[d].low == t->dim[d].low || expr_is_int(t->dim[d].low, 0), high = piece[d].high == t->dim[d].high;
-    dim[d].low = low ? piece[d].low : expr_op2(p->exprs, OP_MAX, piece[d].low, t->dim[d].low);
-    dim[d].high = high ? piece[d].high : expr_op2(p->exprs, OP_MIN, piece[d].high, t->dim[d].high);
-  }
   x->type.n_key += n_piece;
   x->type.frontier = f;
   x->type.key = name;
-  x->type.dim = dim;
+  x->type.dim = dims_common(p, &x->type, x->piece, t->dim);
   return x;
 }
 

@@ -65,14 +65,15 @@ uint32_t ia_steps(const Cutting *c) {
   return n;
 }
 
-const char *ia_step_says(Arena *a, const Cutting *c, uint32_t step) {
-  static const char *const says[STEPS] = {"operands go where they meet (R2-6)", "parts are reduced where the result goes (R2-1, R1-4)",
+void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says) {
+  static const char *const what[STEPS] = {"operands go where they meet (R2-6)", "parts are reduced where the result goes (R2-1, R1-4)",
                                           "the result goes home (R2-1)"};
   uint32_t n = 0;
   for (uint32_t i = 0; i < c->places->part->vertices.len; i++) {
     const PartVertex *v = &c->places->part->vertices.at[i];
     if (v->node->kind != EIN_VERTEX || n++ != step / STEPS) continue;
-    return arena_printf(a, "%s: %s", v->name, says[step % STEPS]);
+    *vertex = arena_printf(a, "%s", v->name);
+    *says = what[step % STEPS];
+    return;
   }
-  return "";
 }

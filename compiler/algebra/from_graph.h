@@ -31,6 +31,6 @@ Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
 uint32_t ia_steps(const Cutting *c);
 /* The vertex and the rules of a step, for people. */
-const char *ia_step_says(Arena *a, const Cutting *c, uint32_t step);
+void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says);
 
 #endif

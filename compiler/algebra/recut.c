@@ -254,7 +254,7 @@ AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Pl
   AlgNode *tile = x.n_put ? pieces(&x, r, of) : of, *y = laid(&x, r, tile, goal, on);
   y->type.holes = kept;
   for (AlgNode *n = y; n != of; n = n->operand[0].node) /* of pieces that are to be laid together some are none */
-    if (n != y || n->kind == ALG_MOVE) n->type.holes = y->kind == ALG_AGGREGATE || kept;
+    if (n != y || n->kind == ALG_MOVE) n->type.holes = (x.n_put && y->kind == ALG_AGGREGATE) || kept;
   return y;
 }
 

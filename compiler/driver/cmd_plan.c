@@ -452,7 +452,7 @@ Leave cmd_plan(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
   CostError error;
-  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many;
   Leave l = sites_wanted(s, a, &many);
   if (!l && a->operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");

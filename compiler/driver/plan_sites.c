@@ -349,7 +349,7 @@ static bool ends_in(const char *s, const char *ending) {
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   Plan *said;
-  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
   static const OptionId of_one_site[] = {OPT_MACHINE, OPT_THREADS};
@@ -370,8 +370,11 @@ Leave plan_sites(Session *s, Args *a) {
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
-  if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
+  bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
+  if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
+  else if (tra || ia) l = algebra_text(&p, ia, &out);
+  else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (!format && to && ends_in(to, ".plan")) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
-  return file_write(s, to ? to : "-", out.s, out.len);
+  return l ? l : file_write(s, to ? to : "-", out.s, out.len);
 }

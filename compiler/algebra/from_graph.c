@@ -249,7 +249,7 @@ static int64_t extent_of(const RelDim *d, const Relation *t) {
 }
 
 /* The operand with those keys of the vertex that cut it. */
-static AlgOperand operand_make(Door *x, AlgRegion *r, const Vertex *v, uint32_t slot, bool planned) {
+static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
   AlgNode *home = x->is[v->node->input[slot]->id];
   Arena *a = x->arena;
   uint32_t rank = home->type.rank;
@@ -284,7 +284,7 @@ static AlgOperand operand_make(Door *x, AlgRegion *r, const Vertex *v, uint32_t 
     for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
       if (which[j] == cut) goal.on[k] = (int8_t)j;
   }
-  AlgNode *y = recut(x->p, r, home, &want, planned ? &goal : NULL, &as);
+  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){y, on};
 }
@@ -331,73 +331,102 @@ static uint32_t group_of(const Vertex *v, uint32_t *group) {
   return n;
 }
 
-/* Where an axis has parts and cuts the home, the parts are cut as it is: then each site gets its share of them. */
-typedef struct Share { uint32_t n_put, *count; Placement at; int32_t *put; } Share; /* by output label: counts, and new keys */
+/* How parts are shared out to be reduced: where an axis has parts of a result whose home it cuts, parts are cut as the home is, and each site
+ * gets its share of them. Where the home is to be everywhere, they are cut where there is room, and the shares go round after that; where there is no room, all
+ * parts go to the first place along that axis. */
+typedef struct Share {
+  uint32_t *count;           /* by output label */
+  int32_t *put;              /* by output label: among the new keys; -1: it is cut as it was */
+  uint32_t n_put;            /* new keys; */
+  int32_t first;             /*   one of frontier 1 among them, for the first place; -1 */
+  int8_t on[MESH_AXES];      /* by axis: an output label; PLACE_ALL; MESH_FIRST */
+} Share;
+
+static int8_t share_axis(const Door *x, const Vertex *v, const Share *s, uint32_t a) {
+  uint32_t tensor = (uint32_t)x->tensor[v->node->id], size = x->placing->mesh.size[a];
+  int8_t l = x->placing->label[tensor][a], home = x->placing->home[tensor].on[a];
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  if (l < (int)v->sum->n_out) return l < 0 ? PLACE_ALL : l;
+  for (uint32_t k = 0; home < 0 && k < v->sum->n_out; k++)
+    if (t->most[k] / s->count[k] >= size) home = (int8_t)k;
+  return home < 0 ? MESH_FIRST : home;
+}
 
 static Share share_of(const Door *x, const Vertex *v) {
-  Share s = {.count = NEW_ARRAY(x->arena, uint32_t, v->sum->n_out + 1), .put = NEW_ARRAY(x->arena, int32_t, v->sum->n_out + 1)};
-  uint32_t tensor = (uint32_t)x->tensor[v->node->id];
-  const Placement *home = &x->placing->home[tensor];
-  const PlaceTensor *t = &x->places->tensors.at[tensor];
-  for (uint32_t l = 0; l < v->sum->n_out; l++) s.count[l] = v->d[l];
+  uint32_t n = v->sum->n_out;
+  Share s = {.count = NEW_ARRAY(x->arena, uint32_t, n + 1), .put = NEW_ARRAY(x->arena, int32_t, n + 1), .first = -1};
+  for (uint32_t l = 0; l < n; l++) s.count[l] = v->d[l];
   for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
-    int8_t l = x->placing->label[tensor][a];
-    s.at.on[a] = l < (int)v->sum->n_out ? l : PLACE_ALL;
-    if (l < (int)v->sum->n_out) continue;
-    s.at.on[a] = home->on[a];
-    for (uint32_t k = 0; home->on[a] < 0 && k < v->sum->n_out; k++) /* to be everywhere: shares first, which then go round */
-      if (t->most[k] / s.count[k] >= x->placing->mesh.size[a]) s.at.on[a] = (int8_t)k;
-    if (s.at.on[a] >= 0) s.count[s.at.on[a]] *= x->placing->mesh.size[a];
+    bool part = x->placing->label[x->tensor[v->node->id]][a] >= (int)n;
+    s.on[a] = share_axis(x, v, &s, a);
+    if (part && s.on[a] >= 0) s.count[s.on[a]] *= x->placing->mesh.size[a];
   }
-  for (uint32_t l = 0; l < v->sum->n_out; l++) s.put[l] = s.count[l] != v->d[l] ? (int32_t)s.n_put++ : -1;
+  for (uint32_t l = 0; l < n; l++) s.put[l] = s.count[l] != v->d[l] ? (int32_t)s.n_put++ : -1;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++)
+    if (s.on[a] == MESH_FIRST && s.first < 0) s.first = (int32_t)s.n_put++;
   return s;
 }
 
-/* The keys that stay: those of labels cut as before, and the new ones; and what is laid together, by dimension. */
-static AlgNode *shared_out(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
-  Share s = share_of(x, v);
+static int64_t out_extent(const Door *x, const Vertex *v, uint32_t l) {
+  return x->places->tensors.at[x->tensor[v->node->id]].extent[l];
+}
+
+/* Parts cut as they are shared out: new keys stand behind the vertex's. */
+static AlgNode *share_cut(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
   Arena *a = x->arena;
-  uint32_t n_out = v->sum->n_out, n = 0, first = v->n_key, *group = NEW_ARRAY(a, uint32_t, n_out * 2 + 1), *left = NEW_ARRAY(a, uint32_t, n_out + 1);
-  int64_t *frontier = NEW_ARRAY(a, int64_t, n_out + 1);
-  Str *key = NEW_ARRAY(a, Str, n_out + 1);
-  RelDim *piece = NEW_ARRAY(a, RelDim, n_out + 1), *dim = NEW_ARRAY(a, RelDim, n_out + 1);
-  bool holes = drops_group(x, v);
-  uint32_t kept = 0, n_left = 0;
-  for (uint32_t l = 0; l < n_out; l++) {
-    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
-    piece[l] = v->range[l];
-    if (v->key_of[l] >= 0) group[n++] = (uint32_t)v->key_of[l]; /* stays until parts are reduced */
-    if (s.put[l] < 0) continue;
-    piece[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, first + (uint32_t)s.put[l]), s.count[l]);
-    frontier[s.put[l]] = s.count[l];
-    key[s.put[l]] = recut_fresh(x->p, &y->type, v->node->label[l]);
+  int64_t *frontier = NEW_ARRAY(a, int64_t, s->n_put + 1);
+  Str *key = NEW_ARRAY(a, Str, s->n_put + 1);
+  RelDim *piece = arena_copy(a, v->range, (v->sum->n_out + 1) * sizeof *piece);
+  if (!s->n_put) return y;
+  for (uint32_t l = 0; l < v->sum->n_out; l++) {
+    if (s->put[l] < 0) continue;
+    piece[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, v->n_key + (uint32_t)s->put[l]), s->count[l]);
+    frontier[s->put[l]] = s->count[l];
+    key[s->put[l]] = recut_fresh(x->p, &y->type, v->node->label[l]);
   }
-  if (s.n_put) y = alg_tile(x->p, r, y, s.n_put, frontier, key, piece);
-  if (s.n_put) y->type.holes = true;
-  Placement to = s.at;
-  for (uint32_t k = 0; k < x->p->mesh.n; k++) {
-    int8_t l = s.at.on[k];
-    if (l >= 0) to.on[k] = s.put[l] >= 0 ? (int8_t)(first + (uint32_t)s.put[l]) : v->key_of[l] >= 0 ? (int8_t)v->key_of[l] : PLACE_ALL;
-  }
-  y = recut_move(x->p, r, y, &to);
-  for (uint32_t k = 0; k < s.n_put; k++) group[n + k] = first + k;
-  y = alg_aggregate(x->p, r, y, n + s.n_put, group, v->sum->reducer, v->sum->monoid);
-  y->type.holes = holes || s.n_put;
-  for (uint32_t l = 0, at = 0; l < n_out; l++) { /* now keys have the numbers of group */
-    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
-    if (v->key_of[l] >= 0 && s.put[l] < 0) left[n_left++] = at;
-    at += v->key_of[l] >= 0;
-    dim[l] = rel_whole(x->exprs, extent);
-  }
-  for (uint32_t k = 0; k < s.n_put; k++) left[n_left + k] = n + k;
-  for (uint32_t l = 0; l < n_out; l++) {
-    int64_t extent = x->places->tensors.at[x->tensor[v->node->id]].extent[l];
-    if (s.put[l] >= 0) dim[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, n_left + (uint32_t)s.put[l]), s.count[l]);
-    else if (v->key_of[l] >= 0) dim[l] = rel_cut(x->exprs, extent, expr_label(x->exprs, kept++), v->d[l]);
-  }
-  if (!s.n_put || n_left + s.n_put == n + s.n_put) return y;
-  y = alg_concat(x->p, r, y, n_left + s.n_put, left, dim);
+  if (s->first >= 0) frontier[s->first] = 1, key[s->first] = recut_fresh(x->p, &y->type, strings_printf(x->p->strings, "first"));
+  bool holes = y->type.holes || s->n_put > (s->first >= 0);
+  y = alg_tile(x->p, r, y, s->n_put, frontier, key, piece);
   y->type.holes = holes;
+  return y;
+}
+
+static AlgNode *share_move(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
+  Placement to = y->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) {
+    int8_t l = s->on[a];
+    int32_t key = l == MESH_FIRST ? (int32_t)v->n_key + s->first : l < 0 ? PLACE_ALL : s->put[l] >= 0 ? (int32_t)v->n_key + s->put[l] : v->key_of[l];
+    to.on[a] = (int8_t)key;
+  }
+  return recut_move(x->p, r, y, &to);
+}
+
+/* Of what was cut anew, the shares that came from different blocks are laid together. Keys have the numbers of the aggregation's. */
+static AlgNode *share_lay(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
+  uint32_t n = 0, at = 0, *group = NEW_ARRAY(x->arena, uint32_t, y->type.n_key + 1);
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, v->sum->n_out + 1);
+  for (uint32_t l = 0; l < v->sum->n_out; l++) {
+    dim[l] = v->range[l];
+    if (v->key_of[l] < 0) continue;
+    if (s->put[l] < 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, n), v->d[l]), group[n++] = at;
+    at++;
+  }
+  uint32_t kept = n;
+  for (uint32_t l = 0; l < v->sum->n_out; l++)
+    if (s->put[l] >= 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, kept + (uint32_t)s->put[l]), s->count[l]);
+  for (uint32_t k = 0; k < s->n_put; k++) group[n++] = at + k;
+  return n == y->type.n_key ? y : alg_concat(x->p, r, y, n, group, dim);
+}
+
+static AlgNode *shared_out(const Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
+  Share s = share_of(x, v);
+  uint32_t *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + s.n_put + 1), n = group_of(v, group);
+  y = share_move(x, r, v, &s, share_cut(x, r, v, &s, y));
+  for (uint32_t k = 0; k < s.n_put; k++) group[n++] = v->n_key + k;
+  y = alg_aggregate(x->p, r, y, n, group, v->sum->reducer, v->sum->monoid);
+  y->type.holes = drops_group(x, v) || s.n_put > (s.first >= 0);
+  y = share_lay(x, r, v, &s, y);
+  y->type.holes = drops_group(x, v);
   return y;
 }
 
@@ -440,7 +469,7 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   Vertex v = vertex_begin(x, n);
   bool operands = step(x), parts = step(x), way_home = step(x);
   AlgOperand *operand = NEW_ARRAY(x->arena, AlgOperand, v.sum->n_slot + 1);
-  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, r, &v, s, operands);
+  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, &v, s, operands);
   if (x->p->placed && !operands) broadcast_all(x, r, v.sum->n_slot, operand);
   const Placement *at = x->p->placed && operands ? &v.at : NULL;
   AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, v.sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
@@ -458,7 +487,7 @@ static AlgNode *result_new(Door *x, AlgRegion *r, AlgKind kind, const EinNode *n
   *y = (AlgNode){.kind = kind, .id = x->p->n_nodes++, .region = r, .index = n->index, .operand = NEW_ARRAY(x->arena, AlgOperand, 1)};
   y->repeat = n->repeat ? x->is[n->repeat->id] : NULL;
   for (uint32_t k = 0; k < MESH_AXES; k++) y->at.on[k] = PLACE_ALL;
-  vec_push(x->arena, r->nodes, y);
+  if (kind != ALG_REPEAT) vec_push(x->arena, r->nodes, y);
   return placed(y, n);
 }
 
@@ -511,6 +540,7 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
     const EinStack *s = &from->stacks.at[i];
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
   }
+  vec_push(x->arena, r->nodes, y); /* behind what its turns want to be brought before it */
 }
 
 static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {

@@ -6,7 +6,7 @@
 
 #include "../expr/prove.h"
 
-enum { MOST_STEPS = 1 << 23, MOST_PAIRS = 1 << 23 };
+enum { MOST_STEPS = 1 << 23, MOST_PAIRS = 1 << 23, MOST_TERMS = 1000 };
 
 /* ---- sets ------------------------------------------------------------------------------------------------ */
 
@@ -150,7 +150,8 @@ KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_pie
 /* ---- new keys ------------------------------------------------------------------------------------------------ */
 
 /* Adds up coefficients of labels in a sum of them: false if it is none. A mixed radix of all labels is what is looked for. */
-static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coefficient) {
+static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coefficient, uint32_t depth) {
+  if (depth == MOST_TERMS) return false;
   if (e->kind == EX_INT) return e->i == 0;
   if (e->kind == EX_LABEL) {
     if (e->i >= n || coefficient[e->i]) return false;
@@ -158,18 +159,18 @@ static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coeffic
     return true;
   }
   if (e->kind != EX_OP || e->n != 2) return false;
-  if (e->op == OP_ADD) return radix_of(e->arg[0], factor, n, coefficient) && radix_of(e->arg[1], factor, n, coefficient);
+  if (e->op == OP_ADD) return radix_of(e->arg[0], factor, n, coefficient, depth + 1) && radix_of(e->arg[1], factor, n, coefficient, depth + 1);
   if (e->op != OP_MUL) return false;
   bool left = e->arg[0]->kind == EX_INT;
   int64_t c = e->arg[left ? 0 : 1]->i;
   if (e->arg[left ? 0 : 1]->kind != EX_INT || c <= 0 || !mul_ok(factor, c, &factor)) return false;
-  return radix_of(e->arg[left ? 1 : 0], factor, n, coefficient);
+  return radix_of(e->arg[left ? 1 : 0], factor, n, coefficient, depth + 1);
 }
 
 /* e takes each value from 0 to below `frontier` just once, as its labels take theirs; they are marked in `used`. */
 static bool is_radix(Arena *a, const Expr *e, const Relation *from, int64_t frontier, bool *used) {
   int64_t *c = NEW_ARRAY(a, int64_t, from->n_key + 1), due = 1;
-  if (!radix_of(e, 1, from->n_key, c)) return false;
+  if (!radix_of(e, 1, from->n_key, c, 0)) return false;
   for (uint32_t left = from->n_key; left-- > 0;) {
     uint32_t k = 0;
     while (k < from->n_key && (c[k] != due || used[k] || from->frontier[k] == 1)) k++;

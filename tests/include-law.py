@@ -36,6 +36,8 @@ PASSES = [
     (r"compiler/front/ast_eval\.[ch]", "runtime/ein_rt.h"),
     # the slow truth uses the runtime's dtypes, conversions and random numbers
     (r"compiler/graph/eval.*\.[ch]", "runtime/ein_rt.h"),
+    # relations on small data: the runtime's half precision and random numbers
+    (r"compiler/algebra/(block|kernel)\.c", "runtime/ein_rt.h"),
     # relations from graph and plan; tasks from relations
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
     (r"compiler/algebra/(from_graph|place_on)\.[ch]", "compiler/plan/placing.h"),

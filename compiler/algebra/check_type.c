@@ -391,7 +391,7 @@ static bool check_rekey(Check *c, const AlgNode *n, const Relation *base, KeySet
 static void check_map(Check *c, const AlgNode *n, Info *info) {
   Relation base = alg_of(n)->type;
   KeySet s = info_of(c, alg_of(n))->keys;
-  uint32_t clauses = (n->piece != NULL) + (n->rekey != NULL) + (n->n_fn != 0);
+  int clauses = (n->piece != NULL) + (n->rekey != NULL) + (n->n_fn != 0);
   if (!clauses || (clauses > 1 && !c->g->placed)) fail(c, clauses ? "in a Tra a map does one thing" : "it does nothing");
   info->well = false;
   if (!n->piece && n->n_piece) fail(c, "it has new keys and no pieces");

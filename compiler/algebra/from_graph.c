@@ -347,6 +347,7 @@ static int8_t share_axis(const Door *x, const Vertex *v, const Share *s, uint32_
   int8_t l = x->placing->label[tensor][a], home = x->placing->home[tensor].on[a];
   const PlaceTensor *t = &x->places->tensors.at[tensor];
   if (l < (int)v->sum->n_out) return l < 0 ? PLACE_ALL : l;
+  if (home >= 0 && t->most[home] / s->count[home] < size) home = PLACE_ALL; /* what was made is cut there too */
   for (uint32_t k = 0; home < 0 && k < v->sum->n_out; k++)
     if (t->most[k] / s->count[k] >= size) home = (int8_t)k;
   return home < 0 ? MESH_FIRST : home;

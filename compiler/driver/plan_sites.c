@@ -372,7 +372,7 @@ Leave plan_sites(Session *s, Args *a) {
   plan_text_make(&p, a, &cuts);
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
-  else if (tra || ia) l = algebra_text(&p, ia, &out);
+  else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (!format && to && ends_in(to, ".plan")) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);

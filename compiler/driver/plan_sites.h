@@ -49,7 +49,7 @@ void bytes_text(const Sites *p, Buf *b);
 void bytes_json(const Sites *p, Buf *out);
 
 /* ---- as a program over relations: plan_algebra.c --------------------------------------------------------- */
-Leave algebra_text(const Sites *p, bool ia, Buf *out);
+Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
 
 #endif

@@ -114,16 +114,28 @@ static double turns_in(const PlaceTensor *t, const PartRead *r) {
   return t->bytes > 0 ? bytes / t->bytes : 0;
 }
 
-static double read_bytes(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+Placement placing_wanted(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k, double *times) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];
+  *times = r->times * turns_in(&g->tensors.at[g->tensor[i][k]], r);
+  return wanted_at(r, &p->mesh, r->call ? p->label[i] : p->home[i].on);
+}
+
+Placement placing_made(const PlaceGraph *g, const Placing *p, uint32_t i, Placement *between) {
+  Placement made = made_at(&g->part->vertices.at[i], &p->mesh, p->label[i]);
+  *between = reduced_at(&p->mesh, &made, &p->home[i]);
+  return made;
+}
+
+double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+  double times;
   uint32_t t = g->tensor[i][k];
-  Placement to = wanted_at(r, &p->mesh, r->call ? p->label[i] : p->home[i].on);
-  return r->times * turns_in(&g->tensors.at[t], r) * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
+  Placement to = placing_wanted(g, p, i, k, &times);
+  return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t i) {
   double bytes = 0;
-  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += read_bytes(g, p, i, k);
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += placing_read(g, p, i, k);
   return bytes;
 }
 

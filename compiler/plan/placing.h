@@ -47,6 +47,10 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 /* Counts by label; of a tensor's home, by dimension. */
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
+double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them */
 double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t tensor);  /* bytes to reduce it and bring it home; of an input, its copies */
+/* How a read is wanted, and how often its tensor comes so; how a vertex's kernels make it, and how it is once parts are reduced. */
+Placement placing_wanted(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *times);
+Placement placing_made(const PlaceGraph *g, const Placing *p, uint32_t vertex, Placement *between);
 
 #endif

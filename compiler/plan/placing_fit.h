@@ -2,7 +2,8 @@
  *
  * Memory gets a price, at those steps that were over; what is best then is looked for again, and the price rises until a plan fits; then it
  * falls as far as that goes. The best of those that fit is not proven to be it: only the plan without a limit says what none goes below.
- * Where none fits, nothing but memory counts, the steps that need most more and more; so the least that is found may not be the least there is. */
+ * Where none fits, nothing but memory counts, the steps that need most more and more. At the end, in programs that are not too long for it, one
+ * choice after the other is changed while that helps. So what is found may not be the best there is, nor the least the least. */
 #ifndef EIN_PLACING_FIT_H
 #define EIN_PLACING_FIT_H
 

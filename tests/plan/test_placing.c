@@ -1,9 +1,9 @@
-/* tests/plan/test_placing.c - plans by bytes: a product of matrices moves what the best grid moves, and small graphs what trying all
- * finds. */
+/* tests/plan/test_placing.c - plans by bytes and seconds: a product of matrices moves what the best grid moves, and small graphs move,
+ * last and take as little memory as trying all finds. */
 #include <math.h>
 
 #include "base/diag.h"
-#include "plan/placing.h"
+#include "plan/placing_fit.h"
 #include "random_graph.h"
 #include "tap.h"
 
@@ -64,7 +64,11 @@ static int64_t even_extent(void) {
 typedef struct Try {
   const PlaceGraph *g;
   Placing p;
-  double least;
+  bool idle;                 /* axes may stay without label */
+  const Seconds *seconds;    /* NULL: bytes */
+  const Lives *lives;        /* memory is looked at, */
+  double limit;              /*   and no more of it is allowed */
+  double least, least_memory;
 } Try;
 
 static int64_t room_of(const Try *x, uint32_t k, int8_t d) {
@@ -111,12 +115,14 @@ static int64_t most_calls(const Try *x, uint32_t k) {
 static void try_all(Try *x, uint32_t k) {
   uint32_t vertices = x->g->part->vertices.len;
   if (k == vertices + x->g->tensors.len) {
-    double bytes = placing_bytes(x->g, &x->p);
-    x->least = bytes < x->least ? bytes : x->least;
+    double cost = x->seconds ? placing_seconds(x->g, x->seconds, &x->p) : placing_bytes(x->g, &x->p);
+    double memory = x->lives ? placing_memory(x->g, x->lives, &x->p, NULL).bytes : 0;
+    x->least_memory = memory < x->least_memory ? memory : x->least_memory;
+    if (memory <= x->limit) x->least = cost < x->least ? cost : x->least;
     return;
   }
   int8_t *on = k < vertices ? x->p.label[k] : x->p.home[k - vertices].on;
-  int64_t most = k < vertices ? most_calls(x, k) : 0;
+  int64_t most = k < vertices && !x->idle ? most_calls(x, k) : 0;
   for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
   do
     if (calls_of(x, k, on) >= (most ? most : 1)) try_all(x, k + 1);
@@ -129,23 +135,28 @@ static double ways_of(Try *x) {
   return ways;
 }
 
+static Try try_of(Arena *a, PartGraph *part) {
+  EinNode *node = NEW(a, EinNode);
+  node->kind = EIN_VERTEX;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    part->vertices.at[i].node = node;
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) part->vertices.at[i].reads.at[k].call = true;
+  }
+  Try x = {.g = place_graph(a, part), .p.mesh.n = 1 + below(2), .limit = INFINITY, .least = INFINITY, .least_memory = INFINITY};
+  for (uint32_t k = 0; k < x.p.mesh.n; k++) x.p.mesh.size[k] = 2 + below(2);
+  x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
+  for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+  x.p.home = NEW_ARRAY(a, Placement, x.g->tensors.len);
+  return x;
+}
+
 static void against_all(void) {
   uint32_t graphs = 0, exact = 0;
   for (uint32_t round = 0; round < 20000 && graphs < 1500; round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, even_extent);
-    EinNode *node = NEW(a, EinNode);
-    node->kind = EIN_VERTEX;
-    for (uint32_t i = 0; i < part->vertices.len; i++) {
-      part->vertices.at[i].node = node;
-      for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) part->vertices.at[i].reads.at[k].call = true;
-    }
-    Try x = {.g = place_graph(a, part), .p.mesh.n = 1 + below(2), .least = INFINITY};
+    Try x = try_of(a, part);
     uint32_t which;
-    for (uint32_t k = 0; k < x.p.mesh.n; k++) x.p.mesh.size[k] = 2 + below(2);
-    x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
-    for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
-    x.p.home = NEW_ARRAY(a, Placement, x.g->tensors.len);
     if (ways_of(&x) < 30000) {
       graphs++;
       try_all(&x, 0);
@@ -160,8 +171,101 @@ static void against_all(void) {
   OK_INT(exact, graphs, "the least of all, and known to be it");
 }
 
+/* ---- seconds -------------------------------------------------------------------------------------------------- */
+
+static int64_t any_extent(void) {
+  return 1 + below(9);
+}
+
+/* A machine with a level an axis, the outer one slower; latencies, rates and work such that each counts in some graphs. */
+static Seconds *random_seconds(Arena *a, const PartGraph *part, const Mesh *mesh) {
+  Machine *m = NEW(a, Machine);
+  int64_t *used = NEW_ARRAY(a, int64_t, 3);
+  Computing *computing = NEW_ARRAY(a, Computing, part->vertices.len);
+  Seconds *s = NEW(a, Seconds);
+  used[0] = 1;
+  vec_push(a, m->levels, ((MachineLevel){.name = "site", .parts = 1}));
+  for (uint32_t k = mesh->n; k-- > 0;) {
+    MachineLevel l = {.name = k ? "node" : "rack", .parts = mesh->size[k]};
+    l.link_latency.value = 1e-6 * (1 + below(20));
+    l.link.value = 1e7 / (1 + below(4)) / (1 + below(4));
+    used[m->levels.len] = l.parts;
+    vec_push(a, m->levels, l);
+  }
+  for (uint32_t i = 0; i < part->vertices.len; i++) computing[i].seconds = 1e-7 * below(9);
+  *s = (Seconds){.machine = m, .sites = mesh_sites(mesh), .used = used, .memory = 1e8, .computing = computing};
+  return s;
+}
+
+static void seconds_against_all(void) {
+  uint32_t graphs = 0, exact = 0, idle = 0;
+  for (uint32_t round = 0; round < 4000 && graphs < 400; round++) {
+    Arena *a = arena_new();
+    PartGraph *part = random_graph(a, 3, any_extent);
+    Try x = try_of(a, part);
+    PlaceGraph g = *x.g;
+    PlaceCost cost = {.seconds = random_seconds(a, part, &x.p.mesh)};
+    uint32_t which;
+    g.cost = &cost;
+    x.g = &g, x.seconds = cost.seconds, x.idle = true;
+    if (ways_of(&x) < 4000) {
+      graphs++;
+      try_all(&x, 0);
+      Placing *p = placing_find(a, &g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
+      bool same = p && fabs(p->seconds - x.least) <= 1e-12 * x.least && p->bound <= p->seconds && p->seconds - p->bound <= 1e-9 * p->seconds;
+      if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->seconds : -1, p ? p->bound : -1, x.least);
+      exact += same;
+      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && calls_of(&x, i, p->label[i]) < most_calls(&x, i);
+    }
+    arena_free(a);
+  }
+  OK(graphs == 400 && idle >= 20, "graphs: %u, vertices that leave axes idle: %u", graphs, idle);
+  OK_INT(exact, graphs, "the least seconds of all, and known to be it");
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+/* No plan is found with less memory than there is one; and whether the least is found. */
+static void memory_against_all(void) {
+  uint32_t graphs = 0, sound = 0, least = 0, fits = 0, best = 0, half = 0;
+  for (uint32_t round = 0; round < 8000 && graphs < 300; round++) {
+    Arena *a = arena_new();
+    PartGraph *part = random_graph(a, 3, even_extent);
+    Try x = try_of(a, part);
+    Mesh primes = mesh_of_primes(mesh_sites(&x.p.mesh));
+    uint32_t which;
+    x.p.mesh = primes;
+    x.lives = lives_find(a, x.g);
+    if (ways_of(&x) < 4000) {
+      graphs++;
+      try_all(&x, 0);
+      Placing *p = placing_search(a, x.g, mesh_sites(&primes), NULL, 1e9, &which);
+      PlaceFit none = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, 1, p);
+      sound += none.memory.bytes >= x.least_memory;
+      least += none.memory.bytes == x.least_memory;
+      x.limit = x.least_memory, x.least = INFINITY;
+      try_all(&x, 0);
+      PlaceFit one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p);
+      fits += one.placing != NULL;
+      best += one.placing && one.placing->bytes == x.least;
+      x.limit = (x.least_memory + placing_memory(x.g, x.lives, p, NULL).bytes) / 2, x.least = INFINITY;
+      try_all(&x, 0);
+      if (x.least > p->bytes) one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p);
+      half += x.least <= p->bytes || (one.placing && one.placing->bytes == x.least);
+    }
+    arena_free(a);
+  }
+  OK_INT(sound, graphs, "none takes less than can be");
+  OK_INT(least, graphs, "the least memory");
+  OK_INT(fits, graphs, "and where that is allowed, a plan");
+  OK_INT(best, graphs, "which is the best");
+  OK_INT(half, graphs, "and so it is where half of what is too much is allowed");
+}
+
 int main(void) {
   against_all();
+  seconds_against_all();
+  memory_against_all();
   product(4096, 4096, 4096);
   product(65536, 256, 256);
   product(256, 65536, 256);

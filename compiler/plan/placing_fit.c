@@ -51,7 +51,7 @@ static void weigh_largest(Fitting *x) {
 
 /* ---- one choice after the other ---------------------------------------------------------------------------- */
 
-#define DESCENT_WORK 3e8       /* additions: more than programs of a few dozen tensors need */
+#define DESCENT_WORK 1e8       /* additions: more than programs of a few dozen tensors need */
 
 typedef struct Descent {
   Fitting *x;

@@ -52,6 +52,7 @@
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/planners.h"
+#include "plan/seconds.h"
 #include "task/task.h"
 #include "task/from_graph.h"
 #include "../codegen/loop.h"
@@ -90,12 +91,13 @@ bool ast_eval(AstEval *e, const char **why, Span *where);
 
 /* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
  * For many sites: into how many blocks each label is cut, by the EinDecomp paper's cost; or what each axis of a mesh cuts and
- * where tensors stay, by bytes. Nothing is run by it yet.
+ * where tensors stay, by bytes or by seconds on a machine. Nothing is run by it yet.
  * text: "plan 1", which a person can type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
 bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
+Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 void plan_print(Buf *out, const Plan *p);

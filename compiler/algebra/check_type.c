@@ -394,8 +394,11 @@ static void check_map(Check *c, const AlgNode *n, Info *info) {
   int clauses = (n->piece != NULL) + (n->rekey != NULL) + (n->n_fn != 0);
   if (!clauses || (clauses > 1 && !c->g->placed)) fail(c, clauses ? "in a Tra a map does one thing" : "it does nothing");
   info->well = false;
-  if (!n->piece && n->n_piece) fail(c, "it has new keys and no pieces");
-  if ((n->piece || n->n_piece) && !(n->piece && check_pieces(c, n, &base, &s))) return;
+  if ((n->piece != NULL) != (n->n_piece != 0)) {
+    fail(c, "it has new keys and no pieces, or pieces and no new keys");
+    return;
+  }
+  if (n->piece && !check_pieces(c, n, &base, &s)) return;
   info->keys = s;
   if (n->rekey && !check_rekey(c, n, &base, &info->keys)) return;
   if (!n->rekey && !check_frontiers(c, n, base.n_key, base.frontier)) return;

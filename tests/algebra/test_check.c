@@ -88,6 +88,7 @@ static const Case cases[] = {
     {tra, "tile %9 {j:2, t:3} [6/t] : f32 holes of %1 into {t:3} [6/t]", "dimension 0 of key (j 0, t 1) is from 2 to 3, and is said to be another"},
     {tra, "tile %9 {j:2, t:2} [6/j] : f32 of %1 into {_1=\"j\":2} [6]", "two of its keys are called j"},
     {tra, "tile %9 {j:2, t:4} [6/j] : f32 of %1 into {t:2} [6]", "the frontier of key t is 4 and not 2"},
+    {tra, "tile %9 {j:2} [6/j] : f32 of %1 into {} [6]", "it has new keys and no pieces, or pieces and no new keys"},
     /* functions */
     {tra, "transform %9 {i:4, j:2} [8/i] : i64 of %3 place", NULL},
     {tra, "transform %9 {j:2} [6/j] : i64 of %1 place", "it takes the place of what has none"},
@@ -172,7 +173,7 @@ static void check_case(const Case *x) {
     bool ok = algebra_check(p, &out);
     if (!OK(x->want ? !ok && strstr(out.s, x->want) : ok && !out.len, "%s", name)) tap_text("text", x->text), tap_text("got", out.s);
   } else {
-    tap_text(x->text, out.s);
+    tap_text("complaints", out.s);
   }
   arena_free(a);
 }

@@ -160,7 +160,8 @@ static void check_region(Check *c, const AlgRegion *r);
 
 static void check_relation(Check *c, const AlgNode *n, const AlgRegion *r) {
   Info *i = info_of(c, n);
-  bool well = check_form(c, n) & check_placement(c, n);
+  bool well = check_form(c, n);
+  well = check_placement(c, n) && well;
   well = check_operands(c, n) && well;
   i->keys = n->type.holes ? keys_unknown(&n->type) : keys_all(&n->type);
   i->well = well;

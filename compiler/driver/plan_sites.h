@@ -72,6 +72,8 @@ void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);
 
 /* ---- as a program over relations: plan_algebra.c --------------------------------------------------------- */
+bool relations_named(const char *path); /* x.tra or x.ia */
+Leave plan_relations(Session *s, Args *a); /* plan_relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
 

@@ -26,9 +26,12 @@ static void bash_options(Buf *b, unsigned in) {
   }
 }
 
+/* An option that has other choices in other commands is offered those that stand first. */
 static void bash_choices(Buf *b) {
   for (OptionId o = 0; o < OPTIONS; o++) {
-    if (!options[o].choices) continue;
+    bool again = false;
+    for (OptionId k = 0; k < o; k++) again |= strcmp(options[k].name, options[o].name) == 0;
+    if (!options[o].choices || again) continue;
     buf_printf(b, "    --%s) COMPREPLY=($(compgen -W '", options[o].name);
     words_of(b, options[o].choices);
     buf_str(b, "' -- \"$word\")); return ;;\n");

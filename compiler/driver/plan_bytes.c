@@ -11,18 +11,32 @@
  *                 none },
  *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time); null: of some tensors not all
  *                 labels were looked at,
+ *     "work":     WORK of a run,
+ *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
+ *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes",
+ *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
+ *                  or { "why": there is none },
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
- *                     "reads": as in "ein partition 1",
+ *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1", "times": in a run,
+ *                                  turns in a stack too, "received": bytes } ],
  *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
- *                     "memory": bytes of a site at its step } ],
- *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size,
- *                     "dtype", "extents": [ int ], "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
+ *                     "memory": bytes of a site at its step, "work": WORK } ],
+ *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
+ *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
+ *                     "block": bytes of the largest block at home, "kept": how many such, "first", "last": the vertices, by number
+ *                     in this list, from which and until which it is there,
  *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds" } ],
- *     "against":  [ { "planner", "bytes", by seconds "seconds"; or "why": it is not for this program } ] } */
+ *     "against":  [ { "planner", "bytes", by seconds "seconds"; or "why": it is not for this program } ] }
+ *
+ *   WORK: { "flops", "integer_operations", "site_operations": of both, what a site with the largest blocks does }
+ *
+ * docs/schema/ein-placing-1.json says it to programs. */
 #include <string.h>
 
+#include "plan_facts.h"
+#include "plan_rival.h"
 #include "plan_sites.h"
 #include "table.h"
 
@@ -67,6 +81,7 @@ Leave bytes_find(Sites *p) {
     Rival *r = &p->against.at[i];
     r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->why);
   }
+  p->second = rival_find(p);
   return LEAVE_OK;
 }
 
@@ -91,6 +106,18 @@ static void against_print(const Sites *p, Buf *b) {
   }
 }
 
+static void head_facts(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Facts *f = p->facts;
+  buf_printf(b, "  %-22s%s; at most %s a site\n", "flops", flops_amount(a, f->flops, f->integer), count_amount(a, f->busiest));
+  buf_printf(b, "  %-22s", "largest intermediate");
+  if (f->largest < 0) buf_str(b, "none\n");
+  else {
+    const FactTensor *t = &f->tensors.at[f->largest];
+    buf_printf(b, "%s, %s; %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
+  }
+}
+
 static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
@@ -98,6 +125,7 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s", "mesh");
   for (uint32_t k = 0; k < x->mesh.n; k++) buf_printf(b, "%s%u", k ? " x " : "", x->mesh.size[k]);
   buf_printf(b, "%s\n  %-22s%s in all, %s a site\n", x->mesh.n ? "" : "1", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  head_facts(p, b);
   machine_text(p, b);
   const char *less = p->in_seconds ? "is faster" : "moves less", *than = p->in_seconds ? "takes less" : less;
   if (x->narrow) buf_str(b, "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n");
@@ -105,13 +133,16 @@ static void head_print(const Sites *p, Buf *b) {
   else if (x->bound > 0 && p->who == PLANNER_EXACT)
     buf_printf(b, "  no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best\n", than, cost_of(p, a, x->bound),
                p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
+  buf_printf(b, "  %-22s", "runner-up");
+  rival_text(p, p->second, b);
+  buf_char(b, '\n');
   against_print(p, b);
 }
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_TIME, COL_MEMORY, COL_LINE, COLUMNS };
 
 /* An input's dimension is called as its first reader calls it; one that nobody cuts has a number. */
-static const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
+const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
   if (t->vertex >= 0) return p->g->vertices.at[t->vertex].label[d]->s;
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
@@ -123,7 +154,7 @@ static const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uin
 }
 
 /* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
-static const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
+const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
   const Placement *home = &p->placing->home[tensor];
   Buf b = buf_new(a);
@@ -192,7 +223,64 @@ static void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on) {
   json_end(j, ']');
 }
 
+static void put_work(Json *j, double flops, double integer, double busiest) {
+  json_object(j, "work");
+  put_count(j, "flops", flops);
+  put_count(j, "integer_operations", integer);
+  put_count(j, "site_operations", busiest);
+  json_end(j, '}');
+}
+
+static void put_reads(Json *j, const Sites *p, uint32_t i) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  json_array(j, "reads");
+  for (uint32_t k = 0; k < v->reads.len; k++) {
+    double times;
+    placing_wanted(p->places, p->placing, i, k, &times);
+    json_object(j, NULL);
+    json_int(j, "tensor", p->places->tensor[i][k]);
+    json_array(j, "extents");
+    for (uint32_t d = 0; d < v->reads.at[k].rank; d++) json_int(j, NULL, v->reads.at[k].extent[d]);
+    json_end(j, ']');
+    put_numbers(j, "labels", v->reads.at[k].rank, v->reads.at[k].label);
+    put_numbers(j, "made", v->reads.at[k].rank, v->reads.at[k].made);
+    json_bool(j, "called", v->reads.at[k].call);
+    put_count(j, "times", times);
+    put_count(j, "received", placing_read(p->places, p->placing, i, k));
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void put_more(Json *j, const RunnerUp *r) {
+  if (r->more <= 0) {
+    json_null(j, "more");
+    return;
+  }
+  json_object(j, "more");
+  json_int(j, "tensor", r->tensor);
+  json_bool(j, "operands", r->operands);
+  put_count(j, "bytes", r->more);
+  json_end(j, '}');
+}
+
+static void put_runner_up(Json *j, const Sites *p) {
+  const RunnerUp *r = p->second;
+  json_object(j, "runner_up");
+  if (r->why) json_str(j, "why", r->why);
+  else {
+    json_int(j, "vertex", p->g->vertices.at[r->vertex].node->id);
+    json_array(j, "counts");
+    for (uint32_t l = 0; l < p->g->vertices.at[r->vertex].n_label; l++) json_int(j, NULL, r->d[l]);
+    json_end(j, ']');
+    put_count(j, "bytes", r->placing->bytes);
+    put_more(j, r);
+  }
+  json_end(j, '}');
+}
+
 static void put_vertex(Json *j, const Sites *p, uint32_t i) {
+  const FactTensor *t = &p->facts->tensors.at[i];
   const PartVertex *v = &p->g->vertices.at[i];
   json_object(j, NULL);
   json_int(j, "id", v->node->id);
@@ -202,7 +290,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
   put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
-  put_reads(j, p, v);
+  put_reads(j, p, i);
   put_count(j, "received", placing_received(p->places, p->placing, i));
   if (p->seconds) {
     const Computing *x = &p->seconds->computing[i];
@@ -212,10 +300,12 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
     json_num(j, "received_seconds", placing_received_seconds(p->places, p->seconds, p->placing, i));
   }
   put_count(j, "memory", step_memory(p, i));
+  put_work(j, t->flops, t->integer, t->busiest);
   json_end(j, '}');
 }
 
 static void put_tensor(Json *j, const Sites *p, uint32_t i) {
+  const FactTensor *x = &p->facts->tensors.at[i];
   const PlaceTensor *t = &p->places->tensors.at[i];
   json_object(j, NULL);
   if (t->vertex >= 0) json_str(j, "name", p->g->vertices.at[t->vertex].name);
@@ -228,6 +318,10 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->extent[d]);
   json_end(j, ']');
   put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  put_count(j, "block", x->at_home);
+  put_count(j, "kept", x->kept);
+  json_int(j, "first", x->first);
+  json_int(j, "last", x->last);
   put_count(j, "brought", placing_brought(p->places, p->placing, i));
   if (p->seconds) json_num(j, "brought_seconds", placing_brought_seconds(p->places, p->seconds, p->placing, i));
   json_end(j, '}');
@@ -250,6 +344,10 @@ void bytes_json(const Sites *p, Buf *out) {
   if (p->placing->narrow) json_null(&j, "bound");
   else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);
+  put_work(&j, p->facts->flops, p->facts->integer, p->facts->busiest);
+  if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
+  else json_int(&j, "largest_intermediate", p->facts->largest);
+  put_runner_up(&j, p);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
   json_end(&j, ']');

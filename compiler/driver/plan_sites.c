@@ -18,11 +18,14 @@
  *                     "cost":   COST of a run } ],
  *     "against":  [ { "planner", "cost": COST; or "why": it is not for this program } ] }
  *
- *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53. */
+ *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53.
+ *
+ * docs/schema/ein-partition-1.json says it to programs. */
 #include "plan_sites.h"
 
 #include <string.h>
 
+#include "plan_page.h"
 #include "table.h"
 
 #define BUDGET_USUAL 4e9
@@ -238,7 +241,7 @@ void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
   json_end(j, ']');
 }
 
-static void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x) {
+void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x) {
   json_array(j, key);
   for (uint32_t k = 0; k < n; k++) json_int(j, NULL, x[k]);
   json_end(j, ']');
@@ -260,7 +263,7 @@ static void put_read(Json *j, const Sites *p, const PartRead *r) {
   json_end(j, '}');
 }
 
-void put_reads(Json *j, const Sites *p, const PartVertex *v) {
+static void put_reads(Json *j, const Sites *p, const PartVertex *v) {
   json_array(j, "reads");
   for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
   json_end(j, ']');
@@ -373,9 +376,12 @@ Leave plan_sites(Session *s, Args *a) {
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
+  p.facts = facts_find(&p);
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
   else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
+  else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
+  else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
   else if (!format && to && ends_in(to, ".plan")) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return l ? l : file_write(s, to ? to : "-", out.s, out.len);

@@ -41,6 +41,8 @@ typedef struct Sites {
   double *memory_by;         /*   by step and phase */
   const Placing *unlimited;  /* what would be best without the limit, if it does not fit; else NULL */
   VEC(Rival) against;
+  const struct RunnerUp *second; /*   plan_rival.h */
+  const struct Facts *facts; /* plan_facts.h */
 } Sites;
 
 /* ---- shared by the two costs -------------------------------------------------------------------------- */
@@ -50,7 +52,7 @@ void sites_head(const Sites *p, Buf *b);
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
-void put_reads(Json *j, const Sites *p, const PartVertex *v);
+void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x);
 void put_rivals(Json *j, const Sites *p);
 void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds if those count */
 
@@ -70,6 +72,8 @@ Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
 void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);
+const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d);
+const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
 
 /* ---- as a program over relations: plan_algebra.c --------------------------------------------------------- */
 bool relations_named(const char *path); /* x.tra or x.ia */

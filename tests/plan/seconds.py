@@ -152,11 +152,11 @@ def close(a, b):
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-15)
 
 
-def wanted(mesh, read, axes):
+def wanted(made_by, read, axes):
     """By axis, the dimension as it is made that the reader's label cuts."""
     on = []
     for label in axes:
-        cut = [k if read["from"] is None else read["made"][k] for k, l in enumerate(read["labels"]) if l == label and label >= 0]
+        cut = [k if made_by is None else read["made"][k] for k, l in enumerate(read["labels"]) if l == label and label >= 0]
         cut = [d for d in cut if d >= 0]
         on.append(cut[0] if cut else ALL)
     return on
@@ -184,11 +184,11 @@ def check(machine, path):
         state = v["equation"].startswith("state ")
         axes, seconds, bytes_ = v["axes"], 0, 0
         for r in v["reads"]:
-            t = inputs[r["tensor"]] if r["from"] is None else made_by[r["from"]]
+            t = plan["tensors"][r["tensor"]]
             bytes_ += SIZE[t["dtype"]] * math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
             turns = math.prod(r["extents"]) / max(1, math.prod(t["extents"]))
-            to = wanted(mesh, r, axes if r["called"] else own["home"])
-            seconds += r["times"] * moved(tuple(t["extents"]), SIZE[t["dtype"]] * turns, tuple(t["home"]), tuple(to))
+            to = wanted(t["vertex"], r, axes if r["called"] else own["home"])
+            seconds += r["times"] / max(1, turns) * moved(tuple(t["extents"]), SIZE[t["dtype"]] * turns, tuple(t["home"]), tuple(to))
         total += differ(f"operands of {v['name']}", seconds, v["received_seconds"])
         if state:
             continue

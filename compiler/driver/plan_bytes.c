@@ -55,7 +55,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
     only = its;
   }
   *cuts = only;
-  Placing *x = placing_search(s->arena, p->places, p->sites, only, p->budget, &which);
+  Placing *x = placing_best(s->arena, p->places, p->sites, only, p->budget, &which);
   if (!x) *why = arena_printf(s->arena, "%s cannot be cut so along axes of a mesh of %lld sites", p->g->vertices.at[which].name, (long long)p->sites);
   return x;
 }

@@ -386,7 +386,7 @@ static bool variables_make(Finder *f, uint32_t *which) {
       if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
     }
     if (v->node->kind == EIN_VERTEX) {
-      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) != NULL, f->only ? &f->only[i] : NULL, &f->narrow);
+      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) && !f->g->cost->busy, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
     }

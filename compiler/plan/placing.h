@@ -20,6 +20,7 @@ typedef struct PlaceCost {   /* what is to be least */
   const double *price;       /*   and so much for a byte of a site's memory, by step and phase of placing_memory.h; NULL: nothing */
   const Lives *lives;        /*   with prices */
   bool memory_only;          /* nothing but these prices */
+  bool busy;                 /* by seconds: no vertex leaves axes idle for which its labels have room */
 } PlaceCost;
 
 typedef struct PlaceTensor { /* what is read: the result of a vertex, or an input */
@@ -57,6 +58,9 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
 /* The same on every mesh of the sites that is worth it: an axis for each prime factor, or four axes where there are more; by seconds,
  * those of seconds_meshes. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+
+/* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
+Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* The seconds of a placing, on any mesh of as many sites: in all; of a vertex's kernels; as placing_received and placing_brought. */
 double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p);

@@ -113,6 +113,22 @@ double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t te
   return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
 }
 
+/* ---- the search ------------------------------------------------------------------------------------------------- */
+
+Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  Placing *p = placing_search(a, g, sites, only, budget, which);
+  if (!p || !g->cost || !g->cost->seconds || p->cost <= p->bound * (1 + 1e-9)) return p;
+  PlaceGraph fewer = *g;
+  PlaceCost cost = *g->cost;
+  cost.busy = true;
+  fewer.cost = &cost;
+  Placing *q = placing_search(a, &fewer, sites, only, budget, which);
+  if (!q || q->cost >= p->cost) return p;
+  q->bound = p->bound;
+  q->narrow |= p->narrow;
+  return q;
+}
+
 /* ---- of a placing ------------------------------------------------------------------------------------------------ */
 
 /* Seconds of a plan, by seconds. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6 };
+enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* of the budget, for each look */ };
 
 typedef struct Fitting {
   Arena *arena;
@@ -25,7 +25,7 @@ typedef struct Fitting {
 static bool look(Fitting *x, double price) {
   uint32_t which;
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
-  Placing *p = placing_search(x->arena, &x->g, x->sites, x->only, x->budget, &which);
+  Placing *p = placing_best(x->arena, &x->g, x->sites, x->only, x->budget / LOOKS, &which);
   SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
   x->last = p;
   p->cost = x->cost.seconds ? p->seconds : p->bytes;

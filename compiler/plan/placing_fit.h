@@ -15,7 +15,7 @@ typedef struct PlaceFit {
   SiteMemory memory;
 } PlaceFit;
 
-/* free: the best plan without a limit, which needs more. The rest is as in placing_search. */
+/* free: the best plan without a limit, which needs more. The rest is as in placing_best. */
 PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
                      Placing *free);
 /* Whose memory it is mostly: the tensor with the largest share at that step. */

@@ -133,7 +133,7 @@ void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   if (p->seconds) {
     Shares x = shares_of(p);
-    buf_printf(b, "  %-22s%s: %s of kernels, %s for operands, %s for results\n", "time", seconds_of(a, x.kernels + x.operands + x.results),
+    buf_printf(b, "  %-22s%s: %s of kernels, %s for operands, %s for results\n", "time", seconds_of(a, placing_seconds(p->places, p->seconds, p->placing)),
                seconds_of(a, x.kernels), seconds_of(a, x.operands), seconds_of(a, x.results));
   }
   const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
@@ -145,9 +145,8 @@ void machine_text(const Sites *p, Buf *b) {
 void machine_json(const Sites *p, Json *j) {
   bool end = p->peak.step >= p->g->vertices.len;
   if (p->seconds) {
-    Shares x = shares_of(p);
     json_str(j, "machine", p->machine->name);
-    json_num(j, "seconds", x.kernels + x.operands + x.results);
+    json_num(j, "seconds", placing_seconds(p->places, p->seconds, p->placing));
   }
   json_object(j, "memory");
   put_count(j, "bytes", p->peak.bytes);

@@ -19,6 +19,16 @@ static double price_home(const PlaceGraph *g, uint32_t tensor) {
   return price;
 }
 
+/* Of an operand as fetched. */
+static double price_fetched(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  if (!g->cost || !g->cost->price) return 0;
+  Fetched f = g->cost->lives->fetched[vertex][read];
+  double price = 0;
+  if (f.from == f.to) return price_at(g, vertex, PHASE_KERNEL);
+  for (size_t s = (size_t)f.from * PHASES; s < ((size_t)f.to + 1) * PHASES; s++) price += g->cost->price[s];
+  return price;
+}
+
 static double weight_of(const PlaceGraph *g) {
   return g->cost && g->cost->memory_only ? 0 : 1;
 }
@@ -33,7 +43,7 @@ PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
   const PartRead *r = &g->part->vertices.at[vertex].reads.at[read];
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   PairCost c = pair_of(g, m, l, t, dtype_size(t->node->dtype) * turns_in(t, r), r->times);
-  if (g->part->vertices.at[vertex].node->kind == EIN_VERTEX) c.price[PHASE_KERNEL] = price_at(g, vertex, PHASE_KERNEL);
+  if (g->part->vertices.at[vertex].node->kind == EIN_VERTEX) c.price[PHASE_KERNEL] = price_fetched(g, vertex, read);
   return c;
 }
 

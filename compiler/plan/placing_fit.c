@@ -25,7 +25,7 @@ typedef struct Fitting {
 static bool look(Fitting *x, double price) {
   uint32_t which;
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
-  Placing *p = placing_best(x->arena, &x->g, x->sites, x->only, x->budget / LOOKS, &which);
+  Placing *p = placing_best(x->arena, &x->g, x->sites, x->only, x->budget / (double)LOOKS, &which);
   SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
   x->last = p;
   p->cost = x->cost.seconds ? p->seconds : p->bytes;
@@ -228,7 +228,7 @@ uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, con
   uint32_t binds = at->step < g->part->vertices.len ? at->step : 0;
   double most = 0;
   Arena *work = arena_new();
-  double *share = NEW_ARRAY(work, double, g->tensors.len + 1), times;
+  double *share = NEW_ARRAY(work, double, g->tensors.len + 1);
   for (uint32_t k = 0; k < l->all.len; k++) {
     const Life *x = &l->all.at[k];
     if (x->from <= at->step && at->step <= x->to) share[x->tensor] += x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
@@ -236,12 +236,13 @@ uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, con
   if (at->step < g->part->vertices.len && g->part->vertices.at[at->step].node->kind == EIN_VERTEX) {
     Placement between, made = placing_made(g, p, at->step, &between);
     share[at->step] += placement_bytes(&g->tensors.at[at->step], &p->mesh, at->phase == PHASE_HOME ? &p->home[at->step] : &made);
-    for (uint32_t k = 0; at->phase == PHASE_KERNEL && k < g->part->vertices.at[at->step].reads.len; k++) {
-      uint32_t t = g->tensor[at->step][k];
-      Placement to = placing_wanted(g, p, at->step, k, &times);
-      if (!placement_within(&p->mesh, &p->home[t], &to)) share[t] += placement_bytes(&g->tensors.at[t], &p->mesh, &to);
-    }
   }
+  for (uint32_t i = 0; i < g->part->vertices.len; i++)
+    for (uint32_t k = 0; g->part->vertices.at[i].node->kind == EIN_VERTEX && k < g->part->vertices.at[i].reads.len; k++) {
+      Fetched f = l->fetched[i][k];
+      bool there = f.from == f.to ? i == at->step && at->phase == PHASE_KERNEL : f.from <= at->step && at->step <= f.to;
+      if (there) share[g->tensor[i][k]] += fetched_bytes(g, p, i, k);
+    }
   for (uint32_t t = 0; t < g->tensors.len; t++)
     if (share[t] > most) most = share[t], binds = t;
   *bytes = most;

@@ -84,12 +84,28 @@ static void vertex_lives(Living *x, uint32_t i) {
   live(x, i, state ? i : i + 1, state && turns > to ? turns : to);
 }
 
+static void fetches_find(Living *x) {
+  const PartGraph *part = x->g->part;
+  x->l->fetched = NEW_ARRAY(x->arena, Fetched *, part->vertices.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    x->l->fetched[i] = NEW_ARRAY(x->arena, Fetched, v->reads.len + 1);
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      const EinRegion *r = region_apart(region_of(x, i), v->reads.at[k].node->region);
+      Fetched *f = &x->l->fetched[i][k];
+      *f = (Fetched){i, i};
+      if (r) f->from = (uint32_t)(uintptr_t)map_find(&x->first, r) - 1, f->to = (uint32_t)(uintptr_t)map_find(&x->last, r) - 1;
+    }
+  }
+}
+
 Lives *lives_find(Arena *a, const PlaceGraph *g) {
   Living x = {.arena = a, .g = g, .l = NEW(a, Lives), .first = map_new(a), .last = map_new(a)};
   x.l->steps = g->part->vertices.len + 1;
   x.l->next_of = NEW_ARRAY(a, int32_t, g->tensors.len + 1);
   for (uint32_t t = 0; t < g->tensors.len; t++) x.l->next_of[t] = -1;
   regions_find(&x);
+  fetches_find(&x);
   for (uint32_t i = 0; i < g->part->vertices.len; i++) {
     const PartVertex *v = &g->part->vertices.at[i];
     if (v->node->kind == EIN_STATE && v->reads.len > 1 && g->tensor[i][1] != i) x.l->next_of[g->tensor[i][1]] = (int32_t)i;
@@ -129,16 +145,21 @@ static bool in_place(const Lives *l, const Placing *p, uint32_t tensor) {
   return state >= 0 && placement_equal(&p->mesh, &p->home[tensor], &p->home[state]);
 }
 
-static double fetched(const PlaceGraph *g, const Placing *p, uint32_t vertex) {
-  const PartVertex *v = &g->part->vertices.at[vertex];
-  double bytes = 0, times;
-  for (uint32_t k = 0; k < v->reads.len; k++) {
-    uint32_t t = g->tensor[vertex][k];
-    Placement to = placing_wanted(g, p, vertex, k, &times);
-    if (placement_within(&p->mesh, &p->home[t], &to)) continue;
-    bytes += turns_in(&g->tensors.at[t], &v->reads.at[k]) * placement_bytes(&g->tensors.at[t], &p->mesh, &to);
+double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+  double times;
+  uint32_t t = g->tensor[vertex][read];
+  Placement to = placing_wanted(g, p, vertex, read, &times);
+  if (placement_within(&p->mesh, &p->home[t], &to)) return 0;
+  return turns_in(&g->tensors.at[t], &g->part->vertices.at[vertex].reads.at[read]) * placement_bytes(&g->tensors.at[t], &p->mesh, &to);
+}
+
+static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) {
+    Fetched f = l->fetched[i][k];
+    double bytes = fetched_bytes(g, p, i, k);
+    for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
+    if (f.from == f.to) all[(size_t)i * PHASES + PHASE_KERNEL] += bytes;
   }
-  return bytes;
 }
 
 /* What step i has besides what lives at home, by phase. */
@@ -149,7 +170,7 @@ static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, ui
   double home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
   double second = moved ? placement_bytes(t, &p->mesh, &between) : home;
   double first = reduced ? placement_bytes(t, &p->mesh, &made) : second;
-  phase[PHASE_KERNEL] += fetched(g, p, i) + first;
+  phase[PHASE_KERNEL] += first;
   phase[PHASE_REDUCE] += reduced ? first + second : first;
   phase[PHASE_HOME] += moved ? second + home : second;
 }
@@ -165,8 +186,12 @@ SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p,
     double bytes = x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
     for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) all[s] += bytes;
   }
+  for (uint32_t i = 0; i + 1 < l->steps; i++) {
+    if (g->part->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    step_bytes(g, l, p, i, &all[(size_t)i * PHASES]);
+    fetches_add(g, l, p, i, all);
+  }
   for (uint32_t i = 0; i < l->steps; i++) {
-    if (i + 1 < l->steps && g->part->vertices.at[i].node->kind == EIN_VERTEX) step_bytes(g, l, p, i, &all[(size_t)i * PHASES]);
     for (int k = 0; k < PHASES; k++)
       if (all[i * PHASES + (uint32_t)k] > most.bytes) most = (SiteMemory){all[i * PHASES + (uint32_t)k], i, (Phase)k};
   }

@@ -3,8 +3,8 @@
  * Steps are the vertices in the graph's order, one after the other. At each there are the blocks of tensors at home: an input's and an output's
  * always, another's until its last reader is through (where that is in a repeat in which it was not made, until the repeat is). A state lies
  * there twice while its repeat runs, this turn's value and the next one's; where the next value has the state's home, it is made in its place.
- * A stack has a block of each turn. To this come, by phases of the step: operands where a site has not all of what its kernels want, as fetched,
- * and the result as made; that and what its parts are reduced to; that and the result at home. What is the same is there once.
+ * A stack has a block of each turn. To this come, by phases of the step: operands where a site has not all of what its kernels want, as fetched
+ * (what comes into a repeat from outside, once for all turns, is there while it runs), and the result as made; that and what its parts are reduced to; that and the result at home. What is the same is there once.
  *
  * Every site reserves as much: a block counts as large as the largest. */
 #ifndef EIN_PLACING_MEMORY_H
@@ -20,8 +20,11 @@ typedef struct Life {        /* a tensor is at home: */
   bool stack;                /*   of turns that are over, too */
 } Life;
 
+typedef struct Fetched { uint32_t from, to; } Fetched; /* steps; with one alone, only while its kernels run */
+
 struct Lives {
   VEC(Life) all;
+  Fetched **fetched;         /* by vertex, by read */
   int32_t *next_of;          /* by tensor: the state whose next value it is; -1: none */
   uint32_t steps;            /* vertices, and the end */
 };
@@ -32,6 +35,8 @@ typedef struct SiteMemory { double bytes; uint32_t step; Phase phase; } SiteMemo
 
 /* The most of a run. by: NULL, or set to the bytes of each step's phases. */
 SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by);
+/* Of an operand as fetched; 0: each site has all of it. */
+double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
 /* Bytes of the largest block; whether each site has all of `to` already. */
 double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p);
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to);

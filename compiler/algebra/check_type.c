@@ -419,7 +419,6 @@ static void check_kept(Check *c, const AlgNode *n, Info *info) {
   if (n->kind == ALG_FILTER && check_over_keys(c, "what it keeps", n->keep, t->n_key, DT_BOOL))
     info->keys = keys_kept(c->arena, &of->keys, n->keep);
   info->keys.of = &n->type;
-  if (n->n_fn) fail(c, "it has functions of the array");
   check_result(c, n, *t, &of->keys, 0, NULL);
   check_holes(c, n, &info->keys);
 }

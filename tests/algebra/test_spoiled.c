@@ -1,5 +1,6 @@
 /* tests/algebra/test_spoiled.c - what no text can say: a sound program with one field spoiled by hand, and the checker's line about it. */
 #include "algebra/algebra.h"
+#include "algebra/text.h"
 #include "tap.h"
 
 static const char tra[] =
@@ -117,6 +118,18 @@ SPOIL(state_holes, s->n[9]->type.holes = true)
 SPOIL(state_rank, s->n[9]->type.rank = 1)
 SPOIL(many_keys, s->n[3]->type.n_key = REL_KEYS + 1)
 
+static void deep(Sound *s) {
+  AlgRegion *r = s->body;
+  for (uint32_t i = 0; i < ALG_DEPTH; i++) {
+    AlgNode *n = NEW(s->a, AlgNode);
+    *n = (AlgNode){.kind = ALG_REPEAT, .id = s->g->n_nodes++, .region = r};
+    n->body = NEW(s->a, AlgRegion);
+    *n->body = (AlgRegion){.parent = r, .repeat = n, .depth = r->depth + 1, .turn = r->turn, .bound = r->bound, .turns = -1};
+    vec_push(s->a, r->nodes, n);
+    r = n->body;
+  }
+}
+
 SPOIL(mesh_zero, s->g->mesh.size[0] = 0)
 SPOIL(final_place, s->n[4]->at.on[0] = PLACE_ALL)
 SPOIL(place_none, s->n[5]->at.on[0] = -3)
@@ -186,6 +199,7 @@ static const Case cases[] = {
     {tra, piece_frontier, "the frontier of new key 0 is 0"},
     {tra, state_holes, "differs in `places` or `holes`"},
     {tra, state_rank, "a state's next has rank 2 and not 1"},
+    {tra, deep, "repeats are nested more than 200 deep"},
     {ia, mesh_zero, "its mesh has no size, or too large a one"},
     {ia, final_place, "the state is at another place"},
     {ia, place_none, "axis 0 cuts key number -3, of 1"},

@@ -237,7 +237,7 @@ static void check_others(void) {
     Arena *a = arena_new();
     Algebra *p = read_well(a, ia_well);
     const char *at = strstr(ia_well, others[i].old);
-    if (!OK(p && at, "there is %s", others[i].old)) continue;
+    if (!OK(p && at, "number %zu is there", i)) continue;
     const char *text = arena_printf(a, "%.*s%s%s", (int)(at - ia_well), ia_well, others[i].new, at + strlen(others[i].old));
     Algebra *q = read_well(a, text);
     Buf why = buf_new(a);
@@ -337,6 +337,21 @@ static void check_hanging(void) {
   arena_free(a);
 }
 
+static void check_limits(void) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  Buf b = buf_new(a);
+  buf_str(&b, "tra 1\njoin %0 n {} [] : i64 = 3\ninput %1 X {");
+  for (int i = 0; i <= REL_KEYS; i++) buf_printf(&b, "%sk%d:1", i ? ", " : "", i);
+  buf_str(&b, "} [] : f32\njoin %2 {} [");
+  for (int i = 0; i < 256; i++) buf_printf(&b, "%sl%d:1", i ? ", " : "", i);
+  buf_str(&b, "] : i64 = 1\n");
+  for (int i = 0; i < 201; i++) buf_printf(&b, "repeat %%%d t < %%0 {\n", i + 3);
+  OK(!read_text(a, b.s, b.len, d) && d->errors == 3, "too many keys, too many labels, too deep repeats");
+  for (uint32_t k = 0; k < d->all.len; k++) OK_INT(d->all.at[k]->code, D_E913, "each by name");
+  arena_free(a);
+}
+
 /* Any prefix, and any one byte changed, is read or refused in peace. */
 static void check_broken(const char *name, const char *text) {
   static const char with[] = "\0\n\"%[{(:= 9$@}\\\xff-&/.;";
@@ -366,6 +381,7 @@ int main(void) {
   check_others();
   check_malformed();
   check_hanging();
+  check_limits();
   check_broken("ia", "ia 1\nmesh 2\ninput %0 A {k:4} [8, 8/k] : f32 at 0\n"
                      "join %2 {k:4} [i:8; k:8/k] : f32 at 0 of %0{k} = sum:f32[where (k < i)] &0[i, k]\n"
                      "aggregate %3 {} [8] : f32 at + of %2 by {} sum\nbroadcast %5 {} [8] : f32 at * of %3\n"

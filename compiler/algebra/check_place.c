@@ -139,6 +139,10 @@ static bool changes_values(const AlgNode *n) {
   return false;
 }
 
+static const char *reducer_name(Reducer r, const Monoid *m) {
+  return m ? m->name->s : reducer_info[r].name;
+}
+
 /* Parts are handed on until an aggregate by the same reducer has them at one site. */
 static void check_parts(Check *c, const AlgNode *n, const Info *of, Info *info) {
   bool some = of->parts || of->bag, reduces = n->kind == ALG_AGGREGATE && n->reducer != RED_NONE;
@@ -147,7 +151,7 @@ static void check_parts(Check *c, const AlgNode *n, const Info *of, Info *info) 
   info->reducer = reduces ? n->reducer : of->reducer;
   info->monoid = reduces ? n->monoid : of->monoid;
   if (reduces && some && (n->reducer != of->reducer || n->monoid != of->monoid))
-    fail(c, "it aggregates by %s what are parts of %s", reducer_info[n->reducer].name, reducer_info[of->reducer].name);
+    fail(c, "it aggregates by %s what are parts of %s", reducer_name(n->reducer, n->monoid), reducer_name(of->reducer, of->monoid));
   if (n->kind == ALG_AGGREGATE && !reduces && of->bag) check_whole(c, "operand", alg_of(n));
   if (changes_values(n) && (info->parts || info->bag)) fail(c, "it has a function of parts, which is not that of the whole");
 }

@@ -81,6 +81,29 @@ static const Case cases[] = {
     {tra, "rekey %9 {n:4} [6/n] : f32 of %1 to [(j * 3)]", "key (n 1) is missing, and it does not say `holes`"},
     {tra, "rekey %9 {n:9} [3] : f32 holes of %1 to [(j * 3)]", "the frontier of key n is 9, and its largest value 3"},
     {tra, "rekey %9 {n:2} [6/n] : f32 of %1 to [$N]", "a new key is not over keys alone"},
+    {tra, "rekey %9 {n:2} [6] : f32 holes of %1 to [(j - 1)]", "what key (j 0) becomes is not below the frontier"},
+    {tra, "rekey %9 {a:4, b:2} [8/a, 6/b] : f32 of %0 to [(i + j), j]", "what key (i 3, j 1) becomes is not below the frontier"},
+    {tra, "rekey %9 {i:4} [8/i, 6] : f32 of %0 to [i]", "two keys become (i "},
+    {tra, "rekey %9 {a:2, b:2} [6/a] : f32 of %1 to [j, j]", "key (a 0, b 1) is missing"},
+    /* more keys than are gone through: permutations, merges, and each dimension by itself */
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/j] : f32\nrekey %9 {j:2000, i:2000} [4000/i, 6000/j] : f32 of %8 to [j, i]\n"
+          "rekey %10 {n:4000000} [4000, 6000] : f32 holes of %8 to [((i * 2000) + j)]\noutput Z [4000, 6000] = %9",
+     NULL},
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/j] : f32\noutput Z [4000, 6001] = %8", "blocks of output Z do not make up all of it"},
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/j] : f32\nrekey %9 {j:2000, i:2000} [4000/i, 6000/j] : f32 of %8 to [j, i]\n"
+          "output Z [4000, 6001] = %9",
+     "blocks of output Z do not make up all of it"},
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/i] : f32\noutput Z [4000, 6000] = %8", NULL}, /* not seen */
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/j] : f32\nconcat %9 {i:2000} [4000/i, 6000] : f32 of %8 by {i}", NULL},
+    {tra, "input %8 Z {i:2000, j:2000} [4000/i, 6000/j] : f32\nconcat %9 {i:2000} [4000/i, 5999] : f32 of %8 by {i}", "arrays do not make up the box"},
+    {tra, "input %8 Z {i:100, j:100} [300/i, 200/j] : f32\n"
+          "tile %9 {i:100, j:100, s:100, t:100} [300/i, 200/j] : f32 holes of %8 into {s:100, t:100} [300/s, 200/t]\n"
+          "concat %10 {s:100, t:100} [300/s, 200/t] : f32 of %9 by {s, t}\noutput Z [300, 200] = %10",
+     NULL},
+    {tra, "input %8 Z {i:100, j:100} [300/i, 200/j] : f32\n"
+          "tile %9 {i:100, j:100, s:99, t:100} [max(((300 * s) // 99), (3 * i))..min(((300 * (s + 1)) // 99), ((3 * i) + 3)), 200/j] : f32 holes of %8 "
+          "into {s:99, t:100} [300/s, 200/t]\nconcat %10 {s:99, t:100} [300/s, 201/t] : f32 of %9 by {s, t}",
+     "arrays do not make up the box"},
     /* tiles */
     {tra, "tile %9 {j:2, t:3} [((j * 3) + t)..(((j * 3) + t) + 1)] : f32 of %1 into {t:3} [((j * 3) + t)..(((j * 3) + t) + 1)]", NULL},
     {tra, "tile %9 {j:2, t:3} [max((t * 2), (j * 3))..min(((t * 2) + 2), ((j * 3) + 3))] : f32 of %1 into {t:3} [6/t]",
@@ -89,6 +112,8 @@ static const Case cases[] = {
     {tra, "tile %9 {j:2, t:2} [6/j] : f32 of %1 into {_1=\"j\":2} [6]", "two of its keys are called j"},
     {tra, "tile %9 {j:2, t:4} [6/j] : f32 of %1 into {t:2} [6]", "the frontier of key t is 4 and not 2"},
     {tra, "tile %9 {j:2} [6/j] : f32 of %1 into {} [6]", "it has new keys and no pieces, or pieces and no new keys"},
+    {tra, "input %8 Z {i:2} [1/i] : f32\ntile %9 {i:2, t:2} [max((t // 2), (i // 2))..min(((t + 1) // 2), ((i + 1) // 2))] : f32 of %8 into {t:2} [1/t]",
+     "key (i 1, t 0) is missing"},
     /* functions */
     {tra, "transform %9 {i:4, j:2} [8/i] : i64 of %3 place", NULL},
     {tra, "transform %9 {j:2} [6/j] : i64 of %1 place", "it takes the place of what has none"},
@@ -96,10 +121,13 @@ static const Case cases[] = {
     {tra, "transform %9 {i:4, j:2} [8/i] : f32 of %0 merge [2]", "of which more than the first are cut"},
     {tra, "transform %9 {i:4, j:2} [8/i] : f32 of %0 merge [1]", "what it merges are not the 2 dimensions"},
     {tra, "concat %8 {i:4} [8/i, 6] : f32 of %0 by {i}\ntransform %9 {i:4} [48/i] : f32 of %8 merge [2]\noutput X [48] = %9", NULL},
+    {tra, "input %8 Z {i:4} [1, 8/i] : f32\ntransform %9 {i:4} [8/i] : f32 of %8 merge [2]", NULL},
     {tra, "map %9 {j:2} [6/j] : f32 of %1", "it does nothing"},
     {tra, "map %9 {i:2} [6/i] : f16 of %1 to [j] then cast f16", "in a Tra a map does one thing"},
     /* outputs, asserts */
     {tra, "output Y [7] = %1", "blocks of output Y do not make up all of it, each place once"},
+    {tra, "input %9 Z {i:2} [i..(i + 2)] : f32\noutput Z [4] = %9", "blocks of output Z do not make up all of it"},
+    {tra, "input %9 Z {i:2} [((i * 2) + 1)..((i * 2) + 3)] : f32\noutput Z [4] = %9", "blocks of output Z do not make up all of it"},
     {tra, "output Y [6, 1] = %1", "output Y has rank 1 and not 2"},
     {tra, "output P [8] = %3", "output P has places"},
     {tra, "input %9 Z {i:2} [6] : f32\noutput Z [6] = %9", "blocks of output Z do not make up all of it"},
@@ -148,6 +176,10 @@ static const char parts[] = "ia 1\nmesh 4\ninput %0 X {k:4} [8/k] : f32 at 0\njo
                             "aggregate %2 {} [8] : f32 at + of %1 by {} sum\nbroadcast %3 {} [8] : f32 at * of %2\n";
 
 static const Case part_cases[] = {
+    {"ia 1\nmesh 4\nmonoid p:f32 = (#0 + #1) identity 0.0:f32\nmonoid q:f32 = (#1 + #0) identity 0.0:f32\ninput %0 X {k:4} [8] : f32 at 0\n",
+     "aggregate %1 {} [8] : f32 at + of %0 by {} p:f32\nbroadcast %2 {} [8] : f32 at * of %1\naggregate %3 {} [8] : f32 at * of %2 by {} q:f32",
+     "it aggregates by q what are parts of p"},
+    {parts, "transform %9 {} [8] : f32 at + of %2 merge [1]", NULL},
     {parts, "aggregate %9 {} [8] : f32 at * of %3 by {} sum\noutput Y [8] = %9", NULL},
     {parts, "aggregate %9 {} [8] : f16 at * of %3 by {} sum then cast f16", NULL},
     {parts, "output Y [8] = %2", "an output %2 has parts that are still to be aggregated"},

@@ -40,7 +40,7 @@ bool run_fail(Run *r, const AlgNode *n, const char *fmt, ...) {
   return false;
 }
 
-const char *key_text(Run *r, const AlgNode *n, const int64_t *key) {
+const char *run_key(Run *r, const AlgNode *n, const int64_t *key) {
   Buf b = buf_new(r->arena);
   for (uint32_t k = 0; k < n->type.n_key; k++) buf_printf(&b, "%s%s = %lld", k ? ", " : " at {", n->type.key[k]->s, (long long)key[k]);
   if (n->type.n_key) buf_char(&b, '}');
@@ -100,7 +100,7 @@ static bool input_fits(Run *r, const AlgNode *n, const AlgArray *x, Arena *a) {
   do {
     rel_box(t, key, low, high);
     for (uint32_t d = 0; d < t->rank; d++) {
-      if (low[d] < 0) return run_fail(r, n, "has a block from %lld%s", (long long)low[d], key_text(r, n, key));
+      if (low[d] < 0) return run_fail(r, n, "has a block from %lld%s", (long long)low[d], run_key(r, n, key));
       if (high[d] > end[d]) end[d] = high[d];
     }
   } while (rel_next_key(t->n_key, t->frontier, key));
@@ -281,7 +281,7 @@ static bool whole_add(Run *r, Whole *w, const Tuple *t, Arena *a) {
   const AlgNode *n = w->o->node;
   bool within = true;
   for (uint32_t d = 0; d < b->rank && b->count; d++) within = within && b->low[d] >= 0 && b->high[d] <= w->all.high[d];
-  if (!within) return run_fail(r, n, "does not lie in the output %s%s", w->o->name->s, key_text(r, n, t->key));
+  if (!within) return run_fail(r, n, "does not lie in the output %s%s", w->o->name->s, run_key(r, n, t->key));
   if (!b->count) return true;
   Block was = block_cut(a, &w->all, b->low, b->high), there = block_cut(a, &w->there, b->low, b->high);
   size_t size = (size_t)dtype_size(b->dtype);
@@ -289,7 +289,7 @@ static bool whole_add(Run *r, Whole *w, const Tuple *t, Arena *a) {
     if (!((uint8_t *)there.data)[k]) continue;
     bool same = block_has(&was, k) == block_has(b, k) &&
                 (!block_has(b, k) || memcmp((char *)was.data + (size_t)k * size, (char *)b->data + (size_t)k * size, size) == 0);
-    if (!same) return run_fail(r, n, "differs between sites or blocks of the output %s%s", w->o->name->s, key_text(r, n, t->key));
+    if (!same) return run_fail(r, n, "differs between sites or blocks of the output %s%s", w->o->name->s, run_key(r, n, t->key));
   }
   return block_paste(r->out->arena, &w->all, b, w->there.data);
 }
@@ -303,7 +303,7 @@ static bool whole_sites(Run *r, Whole *w, Arena *a) {
     for (uint32_t k = 0; k < s->site[i].tuples.len; k++) {
       const Tuple *t = &s->site[i].tuples.at[k];
       if (k && key_order(n->type.n_key, t[-1].key, t->key) == 0)
-        return run_fail(r, n, "is not aggregated, and is the output %s: there are parts%s", w->o->name->s, key_text(r, n, t->key));
+        return run_fail(r, n, "is not aggregated, and is the output %s: there are parts%s", w->o->name->s, run_key(r, n, t->key));
       if (!whole_add(r, w, t, a)) return false;
     }
   for (int64_t k = 0; k < w->all.count; k++)

@@ -42,7 +42,7 @@ static inline const AlgNode *operand_of(const AlgNode *n) { return n->operand[0]
 /* Keeps the first complaint, behind the node's name; always false, to be returned. */
 bool run_fail(Run *r, const AlgNode *n, const char *fmt, ...) EIN_PRINTF(3, 4);
 const char *run_name(Run *r, const AlgNode *n);
-const char *key_text(Run *r, const AlgNode *n, const int64_t *key); /* of a tuple of n: " at [i = 1, k = 0]" */
+const char *run_key(Run *r, const AlgNode *n, const int64_t *key); /* of a tuple of n: " at [i = 1, k = 0]" */
 
 /* ---- shelves (eval.c) ---------------------------------------------------------------------------------- */
 void shelf_use(Held *h, Shelf *s);              /* one more stands for it */

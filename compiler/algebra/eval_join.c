@@ -66,7 +66,7 @@ static bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, con
   const Tuple *x = store_find(&held_of(r, o->node)->shelf->site[site], t->n_key, its, &found);
   *out = x ? &x->block : NULL;
   *missing |= !x && !t->holes;
-  return found <= 1 || run_fail(r, n, "joins parts: %s has several tuples%s", run_name(r, o->node), key_text(r, o->node, its));
+  return found <= 1 || run_fail(r, n, "joins parts: %s has several tuples%s", run_name(r, o->node), run_key(r, o->node, its));
 }
 
 static bool fault_tell(Run *r, const AlgNode *n, const KernelCall *c) {

@@ -94,7 +94,7 @@ static bool stack_put(Run *r, const Loop *l, const AlgStack *k, Shelf *s) {
       Tuple *to = &s->site[i].tuples.at[t];
       const Tuple *x = store_find(&held_of(r, k->node)->shelf->site[i], n_key, to->key, &found);
       if (found != 1) return run_fail(r, l->region->repeat, "stacks %s, of which there are %u tuples%s", k->name->s, found,
-                                       key_text(r, k->node, to->key));
+                                       run_key(r, k->node, to->key));
       if (!slice_put(r, l, k, s->arena, &to->block, &x->block)) return false;
     }
   return true;

@@ -90,7 +90,7 @@ static bool block_fits(Run *r, const AlgNode *n, Arena *a, const int64_t *key, c
     return run_fail(r, n, "has %s%s, and its type says %s%s", dtype_name(b->dtype), b->place ? " with places" : "", dtype_name(t->dtype),
                      t->places ? " with places" : "");
   return block_box_is(b, t->rank, low, high) ||
-         run_fail(r, n, "has an array over %s%s, where its type says %s", box_text(r, b->rank, b->low, b->high), key_text(r, n, key),
+         run_fail(r, n, "has an array over %s%s, where its type says %s", box_text(r, b->rank, b->low, b->high), run_key(r, n, key),
                    box_text(r, t->rank, low, high));
 }
 
@@ -117,9 +117,9 @@ static bool tuples_check(Run *r, const AlgNode *n, const Store *s, int64_t site)
   for (uint32_t i = 0; i < s->tuples.len; i++) {
     const Tuple *x = &s->tuples.at[i], *before = i ? x - 1 : NULL;
     if (before && before->part == x->part && key_order(t->n_key, before->key, x->key) == 0)
-      return run_fail(r, n, "has two tuples%s", key_text(r, n, x->key));
+      return run_fail(r, n, "has two tuples%s", run_key(r, n, x->key));
     if (!alg_holds(&r->program->mesh, &n->at, t, x->key, site_place(r, site)))
-      return run_fail(r, n, "has a tuple%s at site %lld, where it is not to be", key_text(r, n, x->key), (long long)site);
+      return run_fail(r, n, "has a tuple%s at site %lld, where it is not to be", run_key(r, n, x->key), (long long)site);
   }
   return true;
 }
@@ -150,7 +150,7 @@ static bool none_missing(Run *r, const AlgNode *n, const Shelf *s, Arena *a) {
   do {
     for (int64_t i = 0; i < s->sites; i++)
       if (!there[i * keys + number] && site_first(r, &n->at, i) == i && alg_holds(&r->program->mesh, &n->at, t, key, site_place(r, i)))
-        return run_fail(r, n, "has no tuple%s at site %lld", key_text(r, n, key), (long long)i);
+        return run_fail(r, n, "has no tuple%s at site %lld", run_key(r, n, key), (long long)i);
     number++;
   } while (rel_next_key(t->n_key, t->frontier, key));
   return true;

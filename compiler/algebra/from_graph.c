@@ -248,21 +248,18 @@ static int64_t extent_of(const RelDim *d, const Relation *t) {
   return rel_value(d->high, t->n_key, last);
 }
 
-/* The operand with those keys of the vertex that cut it. */
-static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
-  AlgNode *home = x->is[v->node->input[slot]->id];
+/* The cuts that the vertex wants of what a slot reads, by those of its keys that cut it; which: these. */
+static Cuts operand_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, int32_t *which) {
   Arena *a = x->arena;
-  uint32_t rank = home->type.rank;
-  RelDim *dim = NEW_ARRAY(a, RelDim, rank + 1);
+  RelDim *dim = NEW_ARRAY(a, RelDim, home->rank + 1);
   bool used[REL_KEYS] = {0};
-  for (uint32_t k = 0; k < rank; k++) {
-    dim[k] = reach(x, v, v->read[slot]->arg[k], extent_of(&home->type.dim[k], &home->type));
+  for (uint32_t k = 0; k < home->rank; k++) {
+    dim[k] = reach(x, v, v->read[slot]->arg[k], extent_of(&home->dim[k], home));
     expr_labels(dim[k].low, v->n_key, used);
     expr_labels(dim[k].high, v->n_key, used);
   }
   int64_t *frontier = NEW_ARRAY(a, int64_t, v->n_key + 1);
   Str *key = NEW_ARRAY(a, Str, v->n_key + 1);
-  int32_t *which = NEW_ARRAY(a, int32_t, v->n_key + 1), *on = NEW_ARRAY(a, int32_t, v->n_key + 1);
   const Expr **to = NEW_ARRAY(a, const Expr *, v->n_key + 1);
   Cuts want = {0, frontier, key, dim};
   for (uint32_t k = 0; k < v->n_key; k++) {
@@ -272,10 +269,18 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
     frontier[want.n_key] = v->frontier[k];
     key[want.n_key++] = v->key[k];
   }
-  for (uint32_t k = 0; k < rank; k++) {
+  for (uint32_t k = 0; k < home->rank; k++) {
     dim[k].low = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].low, v->n_key, to));
     dim[k].high = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].high, v->n_key, to));
   }
+  return want;
+}
+
+/* The operand with those keys of the vertex that cut it. */
+static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
+  AlgNode *home = x->is[v->node->input[slot]->id];
+  int32_t *which = NEW_ARRAY(x->arena, int32_t, v->n_key + 1), *on = NEW_ARRAY(x->arena, int32_t, v->n_key + 1);
+  Cuts want = operand_cuts(x, v, slot, &home->type, which);
   const int32_t *as;
   Placement goal = v->at;
   for (uint32_t k = 0; k < x->p->mesh.n; k++) {
@@ -383,9 +388,9 @@ static AlgNode *share_cut(const Door *x, AlgRegion *r, const Vertex *v, const Sh
     if (s->put[l] < 0) continue;
     piece[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, v->n_key + (uint32_t)s->put[l]), s->count[l]);
     frontier[s->put[l]] = s->count[l];
-    key[s->put[l]] = recut_fresh(x->p, &y->type, v->node->label[l]);
+    key[s->put[l]] = recut_fresh(x->p, &y->type, s->n_put, key, v->node->label[l]);
   }
-  if (s->first >= 0) frontier[s->first] = 1, key[s->first] = recut_fresh(x->p, &y->type, strings_printf(x->p->strings, "first"));
+  if (s->first >= 0) frontier[s->first] = 1, key[s->first] = recut_fresh(x->p, &y->type, s->n_put, key, strings_printf(x->p->strings, "first"));
   bool holes = y->type.holes || s->n_put > (s->first >= 0);
   y = alg_tile(x->p, r, y, s->n_put, frontier, key, piece);
   y->type.holes = holes;
@@ -583,6 +588,26 @@ static void full_find(Door *x, const EinRegion *r) {
     if (r->nodes.at[i]->kind == EIN_REPEAT) full_find(x, r->nodes.at[i]->body);
 }
 
+/* Blocks of a vertex may be filtered out where none of them is laid together with others: at home, or by a reader. */
+static void full_where_laid(Door *x) {
+  for (uint32_t i = 0; i < x->places->part->vertices.len; i++) {
+    const EinNode *n = x->places->part->vertices.at[i].node;
+    if (n->kind != EIN_VERTEX) continue;
+    Vertex v = vertex_begin(x, n);
+    int32_t *which = NEW_ARRAY(x->arena, int32_t, v.n_key + 1);
+    for (uint32_t l = 0; l < n->sum->n_out; l++) x->full[n->id] |= home_count(x, i, l) != v.d[l];
+    for (uint32_t s = 0; s < n->sum->n_slot; s++) {
+      const EinNode *m = n->input[s];
+      if (m->kind != EIN_VERTEX || !m->sum->domain || x->full[m->id]) continue;
+      Relation home = {0};
+      Cuts is = home_cuts(x, m, (uint32_t)x->tensor[m->id], m->label);
+      relation_of(&home, m, &is);
+      Cuts want = operand_cuts(x, &v, s, &home, which);
+      x->full[m->id] = recut_lays(x->p, &home, &want);
+    }
+  }
+}
+
 /* ---- the door ---------------------------------------------------------------------------------------------------- */
 
 static void ends_make(Door *x) {
@@ -612,6 +637,7 @@ static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, u
   for (uint32_t i = 0; i < g->monoids.len; i++) vec_push(a, x.p->monoids, g->monoids.at[i]);
   full_find(&x, g->top);
   for (uint32_t i = 0; i < g->outputs.len; i++) x.full[g->outputs.at[i].node->id] = true;
+  full_where_laid(&x);
   region_make(&x, x.p->top, g->top);
   ends_make(&x);
   return x.p;

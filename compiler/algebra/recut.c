@@ -129,11 +129,29 @@ static AlgNode *moved(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal
   return recut_move(x->p, r, of, &to);
 }
 
+/* Whether a key before it is the same wanted key. */
+static bool is_twice(const Recut *x, uint32_t key) {
+  bool twice = false;
+  for (uint32_t k = 0; k < key && x->to[key] >= 0; k++) twice |= x->to[k] == x->to[key];
+  return twice;
+}
+
+/* Tuples of a join meet by one of two keys that are one wanted key; no axis cuts the other. */
+static AlgNode *cut_once(Recut *x, AlgRegion *r, AlgNode *of) {
+  Placement to = of->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++)
+    if (to.on[a] >= 0 && is_twice(x, (uint32_t)to.on[a])) to.on[a] = PLACE_ALL;
+  return recut_move(x->p, r, of, &to);
+}
+
 /* Before tuples are brought together that may be apart: a move in any case. */
 static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
   if (!x->p->placed) return of;
   if (goal) return moved(x, r, of, goal);
-  Placement to = recut_anyhow(x->p, &of->type, n_group, group);
+  uint32_t n = 0, *once = NEW_ARRAY(x->p->arena, uint32_t, n_group + 1);
+  for (uint32_t k = 0; k < n_group; k++)
+    if (group[k] >= x->of->type.n_key || !is_twice(x, group[k])) once[n++] = group[k];
+  Placement to = recut_anyhow(x->p, &of->type, n, once);
   return alg_move(x->p, r, of, &to);
 }
 
@@ -169,14 +187,14 @@ static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *g
 
 /* ---- cut anew ----------------------------------------------------------------------------------------------- */
 
-static bool named(const Relation *t, Str s) {
-  for (uint32_t k = 0; k < t->n_key; k++)
-    if (t->key[k] == s) return true;
+static bool named(uint32_t n, const Str *key, Str s) {
+  for (uint32_t k = 0; k < n; k++)
+    if (key[k] == s) return true;
   return false;
 }
 
-Str recut_fresh(Algebra *p, const Relation *t, Str s) {
-  while (named(t, s)) s = strings_printf(p->strings, "%s'", s->s);
+Str recut_fresh(Algebra *p, const Relation *t, uint32_t n, const Str *others, Str s) {
+  while (named(t->n_key, t->key, s) || named(n, others, s)) s = strings_printf(p->strings, "%s'", s->s);
   return s;
 }
 
@@ -211,7 +229,7 @@ static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
   for (uint32_t k = 0; k < w->n_key; k++) {
     if (x->put[k] == NONE) continue;
     frontier[x->put[k]] = w->frontier[k];
-    key[x->put[k]] = recut_fresh(x->p, t, w->key[k]);
+    key[x->put[k]] = recut_fresh(x->p, t, x->n_put, key, w->key[k]);
     to[k] = expr_label(x->p->exprs, (int64_t)t->n_key + x->put[k]);
   }
   for (uint32_t d = 0; d < t->rank; d++) piece[d] = x->anew[d] ? renamed(x->p->exprs, w->dim[d], w->n_key, to) : t->dim[d];
@@ -239,17 +257,33 @@ static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goa
   return alg_concat(x->p, r, tile, n + x->n_put, group, dim);
 }
 
-AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal, const int32_t **on) {
+static void recut_start(Recut *x, Algebra *p, const AlgNode *of, const Cuts *want) {
   Arena *a = p->arena;
-  Recut x = {.p = p, .of = of, .want = want};
-  x.anew = NEW_ARRAY(a, bool, of->type.rank + 1);
-  x.to = NEW_ARRAY(a, int32_t, of->type.n_key + 1);
-  x.put = NEW_ARRAY(a, int32_t, want->n_key + 1);
+  *x = (Recut){.p = p, .of = of, .want = want};
+  x->anew = NEW_ARRAY(a, bool, of->type.rank + 1);
+  x->to = NEW_ARRAY(a, int32_t, of->type.n_key + 1);
+  x->put = NEW_ARRAY(a, int32_t, want->n_key + 1);
+}
+
+bool recut_lays(Algebra *p, const Relation *t, const Cuts *want) {
+  Recut x;
+  AlgNode of = {.type = *t};
+  recut_start(&x, p, &of, want);
+  if (!compare(&x)) return false;
+  for (uint32_t k = 0; k < t->n_key; k++)
+    if (x.to[k] == NONE) return true;
+  return false;
+}
+
+AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal, const int32_t **on) {
+  Recut x;
+  recut_start(&x, p, of, want);
   if (!compare(&x)) {
     AlgNode *y = diagonal(&x, r, of, goal);
     *on = x.to;
     return y;
   }
+  if (p->placed && !goal) x.of = of = cut_once(&x, r, of);
   bool kept = of->type.holes || some_empty(&x);
   AlgNode *tile = x.n_put ? pieces(&x, r, of) : of, *y = laid(&x, r, tile, goal, on);
   y->type.holes = kept;

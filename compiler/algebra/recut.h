@@ -25,7 +25,9 @@ AlgNode *recut_exactly(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, 
 Placement recut_anyhow(const Algebra *p, const Relation *t, uint32_t n_group, const uint32_t *group);
 /* A move, unless all is there. */
 AlgNode *recut_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to);
-/* The name, or one with a dash or more, that no key of t has. */
-Str recut_fresh(Algebra *p, const Relation *t, Str name);
+/* The name, or one with a dash or more, that no key of t has, and none of the others (NULL ones are none). */
+Str recut_fresh(Algebra *p, const Relation *t, uint32_t n, const Str *others, Str name);
+/* Whether blocks of such a relation would be laid together: then none may be missing. */
+bool recut_lays(Algebra *p, const Relation *t, const Cuts *want);
 
 #endif

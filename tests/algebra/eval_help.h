@@ -103,7 +103,7 @@ __attribute__((unused)) static void fails(World *w, const char *text, const char
   arena_free(w->arena);
 }
 
-static bool same_i64(const AlgArray *x, int64_t n, const int64_t *want) {
+__attribute__((unused)) static bool same_i64(const AlgArray *x, int64_t n, const int64_t *want) {
   if (x->dtype != DT_I64 || x->count != n) return false;
   for (int64_t k = 0; k < n; k++)
     if (((const int64_t *)x->data)[k] != want[k]) {

@@ -1,0 +1,332 @@
+/* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
+ *
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] FILE...
+ *
+ * Each file is read, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan that `ein plan` finds, and `tries` random
+ * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan; and `tries` Tra of random legal counts
+ * (part_viable). All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
+ * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. Every
+ * program is computed in a process of
+ * its own. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../compiler/ein.h"
+#include "algebra/cost.h"
+#include "algebra/eval.h"
+#include "algebra/from_graph.h"
+#include "driver/driver.h"
+#include "driver/native.h"
+
+enum { SITES_MOST = 32 };
+#define BUDGET 1e7
+
+typedef struct Options {
+  uint32_t n;
+  int64_t sites[SITES_MOST];
+  uint32_t tries;
+  uint64_t seed;
+  unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
+} Options;
+
+typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped; } Tally;
+
+typedef struct Try {         /* one program */
+  const Options *o;
+  Session *s;
+  const char *path;
+  Job job;
+  Expects expects;
+  Eval eval;
+  EvalStatus status;
+  VEC(AlgGiven) given;
+  const PartGraph *part;
+  PlaceGraph *places;
+  uint64_t random;
+  Tally tally;
+} Try;
+
+static uint32_t below(Try *t, uint32_t n) {
+  t->random = t->random * 6364136223846793005u + 1442695040888963407u;
+  return n ? (uint32_t)(t->random >> 33) % n : 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------ */
+
+static EvalArray eval_array(const AlgArray *x) {
+  return (EvalArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
+}
+
+static AlgArray alg_array(const EvalArray *x) {
+  return (AlgArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
+}
+
+static bool masks_same(const EvalArray *a, const EvalArray *b) {
+  for (int64_t k = 0; k < a->count; k++)
+    if ((!a->has || a->has[k]) != (!b->has || b->has[k])) return false;
+  return true;
+}
+
+static bool output_same(Try *t, const EinOutput *o, const EvalArray *got, const EvalArray *want, const char **why) {
+  Arena *a = t->s->arena;
+  bool shape = got->dtype == want->dtype && got->rank == want->rank && got->count == want->count &&
+               (!got->rank || memcmp(got->shape, want->shape, got->rank * sizeof *got->shape) == 0);
+  if (!shape) return *why = arena_printf(a, "%s has another shape", o->name->s), false;
+  if (!masks_same(got, want)) return *why = arena_printf(a, "%s has values elsewhere", o->name->s), false;
+  bool real = dtype_is_float(want->dtype);
+  double bound = !real ? 0 : t->expects.bound >= 0 ? t->expects.bound : distance_bound(a, t->job.graph, o->node);
+  Distance d = distance(got, want, bound);
+  if (!d.wrong) return true;
+  double g = real ? eval_real(got, d.first) : (double)eval_int(got, d.first), w = real ? eval_real(want, d.first) : (double)eval_int(want, d.first);
+  *why = arena_printf(a, "%s: %lld of %lld wrong, element %lld is %.17g, want %.17g", o->name->s, (long long)d.wrong, (long long)want->count,
+                      (long long)d.first, g, w);
+  return false;
+}
+
+static void wrong(Try *t, const char *what, const char *why) {
+  t->tally.wrong++;
+  printf("WRONG %s: %s: %s\n", t->path, what, why);
+  fflush(stdout);
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------- */
+
+static bool has_filter(const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    if (n->kind == ALG_FILTER || (n->kind == ALG_REPEAT && (n->body->stop || n->body->turns < 0 || has_filter(n->body)))) return true;
+  }
+  return false;
+}
+
+static void bytes_check(Try *t, const Algebra *p, const AlgRun *r, const char *what) {
+  double moved = 0;
+  AlgCost cost = algebra_cost(p);
+  for (uint32_t k = 0; k < p->n_nodes; k++) moved += r->moved[k];
+  if (!cost.known || has_filter(p->top)) return;
+  t->tally.bytes++;
+  if (moved != cost.bytes) wrong(t, what, arena_printf(t->s->arena, "%.0f bytes received, and the cost is %.0f", moved, cost.bytes));
+}
+
+static void algebra_try(Try *t, const Algebra *p, const char *what) {
+  Arena *a = arena_new();
+  AlgRun r = {.arena = a, .program = p, .input = t->given.at, .n_input = t->given.len};
+  const char *why = NULL;
+  Place place;
+  Buf said = buf_new(a);
+  t->tally.runs++;
+  if (!algebra_check(p, &said)) wrong(t, what, arena_printf(t->s->arena, "not sound: %s", said.s));
+  bool ok = algebra_eval(&r, &why, &place);
+  if (ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "it succeeds, and should not" : arena_printf(t->s->arena, "%s", why));
+  else if (!ok) t->tally.failed++;
+  for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
+    EvalArray got = eval_array(&r.output[k]);
+    if (output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) continue;
+    wrong(t, what, arena_printf(t->s->arena, "%s", why));
+    break;
+  }
+  if (ok && p->placed) bytes_check(t, p, &r, what);
+  arena_free(a);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------ */
+
+static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who) {
+  Arena *a = t->s->arena;
+  Cutting c = cutting_of_placing(a, t->places, x);
+  algebra_try(t, tra_from_graph(a, t->job.graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
+  algebra_try(t, ia_from_graph(a, t->job.graph, &c, UINT32_MAX), arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
+  if (sites == 1) return;
+  algebra_try(t, ia_from_graph(a, t->job.graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
+  uint32_t steps = ia_steps(&c), some = below(t, steps + 1);
+  algebra_try(t, ia_from_graph(a, t->job.graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
+}
+
+static void plan_try(Try *t, int64_t sites) {
+  uint32_t which;
+  Plan none = {.sites = sites};
+  PartVectors *only = plan_said(t->s->arena, t->part, sites, &none, t->s->diags);
+  Placing *x = placing_search(t->s->arena, t->places, sites, only, BUDGET, &which);
+  if (x) placing_try(t, x, sites, "planned");
+  else t->tally.skipped++;
+}
+
+/* Any label that has room, or none. */
+static int8_t axis_random(Try *t, uint32_t n, const int64_t *most, uint32_t *count, uint32_t size) {
+  for (uint32_t k = 0; k < 4 && n; k++) {
+    uint32_t l = below(t, n);
+    if (l > INT8_MAX || (int64_t)count[l] * size > most[l]) continue;
+    count[l] *= size;
+    return (int8_t)l;
+  }
+  return PLACE_ALL;
+}
+
+static Mesh mesh_random(Try *t, int64_t sites) {
+  Mesh m = mesh_of_primes(sites);
+  if (m.n > 1 && below(t, 2)) { /* two axes become one */
+    uint32_t k = below(t, m.n - 1);
+    m.size[k] *= m.size[k + 1];
+    for (m.n--; ++k < m.n;) m.size[k] = m.size[k + 1];
+  }
+  return m;
+}
+
+static void random_try(Try *t, int64_t sites) {
+  Arena *a = t->s->arena;
+  uint32_t n = t->part->vertices.len;
+  Placing x = {.mesh = mesh_random(t, sites), .label = NEW_ARRAY(a, int8_t *, n + 1), .home = NEW_ARRAY(a, Placement, t->places->tensors.len + 1)};
+  for (uint32_t i = 0; i < t->places->tensors.len; i++) {
+    const PlaceTensor *y = &t->places->tensors.at[i];
+    uint32_t *count = NEW_ARRAY(a, uint32_t, y->n + 1);
+    for (uint32_t k = 0; k < y->n; k++) count[k] = 1;
+    for (uint32_t k = 0; k < MESH_AXES; k++) x.home[i].on[k] = k < x.mesh.n ? axis_random(t, y->n, y->most, count, x.mesh.size[k]) : (int8_t)PLACE_ALL;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const PartVertex *v = &t->part->vertices.at[i];
+    uint32_t *count = NEW_ARRAY(a, uint32_t, v->n_label + 1);
+    for (uint32_t k = 0; k < v->n_label; k++) count[k] = 1;
+    x.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+    for (uint32_t k = 0; k < MESH_AXES; k++)
+      x.label[i][k] = k < x.mesh.n ? axis_random(t, v->n_label, v->most, count, x.mesh.size[k]) : (int8_t)PLACE_ALL;
+  }
+  placing_try(t, &x, sites, "at random");
+}
+
+static void counts_try(Try *t, int64_t sites) {
+  Arena *a = t->s->arena;
+  uint32_t n = t->part->vertices.len;
+  const uint32_t **d = NEW_ARRAY(a, const uint32_t *, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    PartVectors v = part_viable(a, &t->part->vertices.at[i], sites, NULL);
+    d[i] = v.at + (size_t)below(t, v.n) * v.n_label;
+  }
+  Cutting c = cutting_of_counts(t->places, d);
+  algebra_try(t, tra_from_graph(a, t->job.graph, &c), arena_printf(a, "tra, %lld calls, at random", (long long)sites));
+}
+
+/* ---- one program ------------------------------------------------------------------------------------------- */
+
+/* An input that is not given has its default, which the graph says. */
+static bool default_find(Try *t, EinNode *n, EvalArray *out) {
+  EinGraph g = *t->job.graph;
+  EinOutput o = {n->name, n->fallback};
+  const char *why;
+  Place place;
+  g.outputs.at = &o, g.outputs.len = 1;
+  g.asserts.len = 0;
+  Eval e = t->eval;
+  e.graph = &g;
+  if (graph_eval(&e, &why, &place) != EVAL_OK) return false;
+  *out = e.output[0];
+  return true;
+}
+
+static bool inputs_find(Try *t) {
+  for (uint32_t i = 0; i < t->job.graph->inputs.len; i++) {
+    EinNode *n = t->job.graph->inputs.at[i];
+    const EvalArray *x = NULL;
+    EvalArray made;
+    for (uint32_t k = 0; k < t->eval.n_input; k++)
+      if (t->eval.input[k].name == n->name) x = &t->eval.input[k].array;
+    if (!x && n->fallback && default_find(t, n, &made)) x = &made;
+    if (!x) return false;
+    vec_push(t->s->arena, t->given, ((AlgGiven){n->name, alg_array(x)}));
+  }
+  return true;
+}
+
+/* As `ein verify` has it. False: there is nothing to compare with. */
+static bool program_read_in(Try *t) {
+  Args said = {.command = CMD_VERIFY}, all = said;
+  Words inputs = {0};
+  Givens given = {0};
+  Session *s = t->s;
+  if (job_read(s, &t->job, &said, t->path)) return false;
+  const AstFile *file = job_file(&t->job);
+  all = said;
+  if (file && expects_read(s, file, t->path, &t->expects)) return false;
+  if (comment_words(s, &t->expects, t->path, &said, &all, &inputs)) return false;
+  if (job_dims(s, &t->job, &all) || given_find(s, &t->job, &all, &inputs, &given) || job_graph(s, &t->job, &all)) return false;
+  given_fill(s, &t->job, &given);
+  if (run_inputs(s, &t->job, &given, &t->eval)) return false;
+  run_eval(s, &t->eval, &t->status);
+  return t->status == EVAL_OK || t->status == EVAL_RANGE || t->status == EVAL_ASSERT;
+}
+
+static void program_try(Try *t) {
+  Buf why = buf_new(t->s->arena);
+  t->s->capture = true;
+  t->expects.bound = -1;
+  if (!program_read_in(t) || !inputs_find(t) || !(t->part = part_from_graph(t->s->arena, t->job.graph, &why))) {
+    printf("skipped %s: %s\n", t->path, why.len ? why.s : t->s->captured.len ? t->s->captured.at[0] : "");
+    t->tally.skipped++;
+    return;
+  }
+  t->places = place_graph(t->s->arena, t->part);
+  for (uint32_t i = 0; i < t->o->n; i++) {
+    plan_try(t, t->o->sites[i]);
+    for (uint32_t k = 0; k < t->o->tries; k++) random_try(t, t->o->sites[i]), counts_try(t, t->o->sites[i]);
+  }
+}
+
+/* In a process of its own; from its folder, as paths in comments are meant. */
+static Tally program_run_in_child(const Options *o, const char *path) {
+  Tally none = {.wrong = 1}, got;
+  int pipe_to[2], status;
+  if (pipe(pipe_to)) return none;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    Try t = {.o = o, .s = session_new(), .path = path, .random = o->seed};
+    const char *slash = strrchr(path, '/');
+    if (slash && chdir(folder_of(t.s->arena, path)) == 0) t.path = slash + 1;
+    program_try(&t);
+    fflush(stdout);
+    _exit(write(pipe_to[1], &t.tally, sizeof t.tally) == (ssize_t)sizeof t.tally ? 0 : 1);
+  }
+  close(pipe_to[1]);
+  bool told = read(pipe_to[0], &got, sizeof got) == (ssize_t)sizeof got;
+  close(pipe_to[0]);
+  waitpid(child, &status, 0);
+  if (told && status == 0) return got;
+  printf("WRONG %s: the process ends with %d\n", path, status);
+  return none;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------- */
+
+static void sites_take(Options *o, const char *s) {
+  for (o->n = 0; *s && o->n < SITES_MOST;) {
+    char *end;
+    o->sites[o->n++] = strtoll(s, &end, 10);
+    s = *end ? end + 1 : end;
+  }
+}
+
+/* False: it is a file. */
+static bool option_take(Options *o, const char *word) {
+  if (strncmp(word, "--sites=", 8) == 0) sites_take(o, word + 8);
+  else if (strncmp(word, "--tries=", 8) == 0) o->tries = (uint32_t)strtoul(word + 8, NULL, 10);
+  else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
+  else if (sscanf(word, "--part=%u/%u", &o->part, &o->parts) != 2) return false;
+  return true;
+}
+
+int main(int argc, char **argv) {
+  Options o = {.tries = 1, .seed = 1, .part = 1, .parts = 1};
+  Tally all = {0};
+  unsigned files = 0;
+  sites_take(&o, "1,2,3,4,5,7,8,16");
+  for (int i = 1; i < argc; i++) {
+    if (option_take(&o, argv[i]) || o.parts == 0 || files++ % o.parts != o.part - 1) continue;
+    Tally t = program_run_in_child(&o, argv[i]);
+    all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
+  }
+  printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n", all.runs, all.wrong, all.failed,
+         all.bytes, all.skipped);
+  return all.wrong || all.runs <= all.skipped ? 1 : 0; /* where nothing is compared, nothing is well */
+}

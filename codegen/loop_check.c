@@ -149,7 +149,7 @@ static bool is_small(const LoopPlace *x) {
 
 static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
   check_name(c, "a place", x->name, &c->names);
-  if ((unsigned)x->space > SPACE_SCRATCH || (unsigned)x->dtype >= DTYPES || x->rank > SUM_LABELS || (x->rank && !x->dim)) {
+  if ((unsigned)x->space > SPACE_SCRATCH || (unsigned)x->dtype >= DTYPES || x->rank > SUM_RANK || (x->rank && !x->dim)) {
     fail(c, "%s has no space, no dtype or no shape", name_of(x));
     return false;
   }

@@ -74,7 +74,7 @@ static bool want_list(Reader *r, bool dims, uint32_t *n, const Expr ***out) {
   while (!scan_take(&r->c, ']')) {
     const Expr *e;
     if (list.len && !scan_want(&r->c, ',')) return false;
-    if (list.len == SUM_LABELS) return scan_fail(&r->c, D_E913, "a place has at most %d dimensions", SUM_LABELS);
+    if (list.len == SUM_RANK) return scan_fail(&r->c, D_E913, "a place has at most %d dimensions", SUM_RANK);
     if (!want_expr(r, dims, dims ? READ_EXTENT_NESTING : READ_NESTING, &e)) return false;
     if (dims && e->dtype != DT_I64) return scan_fail(&r->c, D_E907, "a size is i64");
     vec_push(arena_of(r), list, dims ? extent_normal(r->p->tasks->exprs, e) : e);

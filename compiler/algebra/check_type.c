@@ -67,7 +67,7 @@ static bool check_ranges(Check *c, const char *what, uint32_t n, const RelDim *d
 
 bool check_form(Check *c, const AlgNode *n) {
   const Relation *t = &n->type;
-  if ((unsigned)t->dtype >= DTYPES || t->n_key > REL_KEYS || t->rank > SUM_LABELS || (t->n_key && (!t->key || !t->frontier))) {
+  if ((unsigned)t->dtype >= DTYPES || t->n_key > REL_KEYS || t->rank > SUM_RANK || (t->n_key && (!t->key || !t->frontier))) {
     fail(c, "its type is none");
     return false;
   }
@@ -129,7 +129,7 @@ static bool apply_merge(Check *c, Relation *t, const AlgFn *f) {
     fail(c, "it merges dimensions into %u of which more than the first are cut", k);
     return false;
   }
-  if (d != t->rank || f->n > SUM_LABELS) {
+  if (d != t->rank || f->n > SUM_RANK) {
     fail(c, "what it merges are not the %u dimensions that there are", t->rank);
     return false;
   }
@@ -236,7 +236,7 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
 static void check_join(Check *c, const AlgNode *n, Info *info) {
   const EinSum *s = n->sum;
   bool none = !s || !s->body || (unsigned)s->reducer >= REDUCERS || (unsigned)s->acc >= DTYPES || (unsigned)s->dtype >= DTYPES;
-  if (none || s->n_out > SUM_LABELS || s->n_red > SUM_LABELS - s->n_out || (s->n_out + s->n_red && (!n->label || !n->range))) {
+  if (none || s->n_out > SUM_RANK || s->n_red > SUM_RANK - s->n_out || (s->n_out + s->n_red && (!n->label || !n->range))) {
     fail(c, "its kernel is not filled in");
     info->well = false;
     return;

@@ -182,7 +182,7 @@ static bool want_ranges(Reader *r, const Keys *k, uint32_t *n, RelDim **out) {
   if (!scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
     if (dim.len && !scan_want(&r->x.c, ',')) return false;
-    if (dim.len == SUM_LABELS) return fail(r, D_E913, "an array has at most %d dimensions", SUM_LABELS);
+    if (dim.len == SUM_RANK) return fail(r, D_E913, "an array has at most %d dimensions", SUM_RANK);
     if (!want_range(r, k, &d)) return false;
     vec_push(r->g->arena, dim, d);
   }
@@ -266,8 +266,8 @@ static bool want_merge(Reader *r, AlgFn *f) {
   if (!scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
     if (merge.len && !scan_want(&r->x.c, ',')) return false;
-    if (merge.len == SUM_LABELS) return fail(r, D_E913, "an array has at most %d dimensions", SUM_LABELS);
-    if (!scan_want_int(&r->x.c, 0, SUM_LABELS, "a number of dimensions", &k)) return false;
+    if (merge.len == SUM_RANK) return fail(r, D_E913, "an array has at most %d dimensions", SUM_RANK);
+    if (!scan_want_int(&r->x.c, 0, SUM_RANK, "a number of dimensions", &k)) return false;
     vec_push(r->g->arena, merge, (uint8_t)k);
   }
   *f = (AlgFn){.kind = FN_MERGE, .n = merge.len, .merge = merge.at};
@@ -315,7 +315,7 @@ static bool read_of(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot
 static bool want_label_range(Reader *r, const Keys *k) {
   Str text, name;
   RelDim d;
-  if (r->x.label.len == SUM_LABELS) return fail(r, D_E913, "a join has at most %d labels", SUM_LABELS);
+  if (r->x.label.len == SUM_RANK) return fail(r, D_E913, "a join has at most %d labels", SUM_RANK);
   if (!want_alias(&r->x, &text, &name)) return false;
   for (uint32_t i = 0; i < r->x.text.len; i++)
     if (r->x.text.at[i] == text) return fail(r, D_E911, "label %s stands here twice", text->s);
@@ -641,7 +641,7 @@ static bool line_stack(Reader *r) {
   AlgStack s = {0};
   int64_t axis;
   if (!scan_want_name(&r->x.c, &s.name) || !scan_want(&r->x.c, '=') || !want_relation(r, &s.node)) return false;
-  if (!scan_want_word(&r->x.c, "axis") || !scan_want_int(&r->x.c, 0, SUM_LABELS, "an axis", &axis)) return false;
+  if (!scan_want_word(&r->x.c, "axis") || !scan_want_int(&r->x.c, 0, SUM_RANK, "an axis", &axis)) return false;
   if (!scan_want_end(&r->x.c, NULL)) return false;
   s.axis = (uint32_t)axis;
   vec_push(r->g->arena, r->region->stacks, s);
@@ -683,7 +683,7 @@ static bool line_output(Reader *r) {
   if (!scan_want_name(&r->x.c, &o.name) || !scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
     if (extent.len && !scan_want(&r->x.c, ',')) return false;
-    if (extent.len == SUM_LABELS) return fail(r, D_E913, "a tensor has at most %d dimensions", SUM_LABELS);
+    if (extent.len == SUM_RANK) return fail(r, D_E913, "a tensor has at most %d dimensions", SUM_RANK);
     if (!scan_want_int(&r->x.c, 0, INT64_MAX, "an extent", &n)) return false;
     vec_push(r->g->arena, extent, n);
   }

@@ -5,7 +5,10 @@
 
 #include "einsum.h"
 
-enum { SUM_LABELS = 255 }; /* labels of one EinSum, and dimensions of one tensor, that the texts and checkers allow */
+enum { /* what the texts and checkers allow */
+  SUM_LABELS = 4095,         /* labels of one EinSum of a graph */
+  SUM_RANK = 255             /* dimensions of one tensor, output labels of one EinSum; from tasks on all of its labels */
+};
 
 uint32_t sum_hash(const EinSum *s); /* over all fields but hash */
 bool sum_same(const EinSum *a, const EinSum *b); /* of one pool: all fields but hash */

@@ -6,16 +6,19 @@
 #include "sum_law.h"
 
 SumReader sum_reader(Arena *a, Exprs *p, Scan c) {
-  return (SumReader){.c = c, .arena = a, .exprs = p, .dims = map_new(a)};
+  return (SumReader){.c = c, .arena = a, .exprs = p, .dims = map_new(a), .number = map_new(a), .most = SUM_RANK};
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 static bool label_number(void *ctx, Str name, int64_t *out) {
   const SumReader *r = ctx;
-  for (uint32_t k = 0; k < r->text.len; k++)
+  for (uint32_t k = 0; r->most <= SUM_RANK && k < r->text.len; k++)
     if (r->text.at[k] == name) return *out = k, true;
-  return false;
+  size_t k = (size_t)(uintptr_t)map_find(&r->number, name); /* of this EinSum, or of one before it */
+  if (!k || k > r->text.len || r->text.at[k - 1] != name) return false;
+  *out = (int64_t)k - 1;
+  return true;
 }
 
 static bool turn_depth(void *ctx, Str name, int64_t *out) {
@@ -80,8 +83,8 @@ bool want_shape(SumReader *r, DType *t) {
   if (!scan_want(&r->c, '[')) return false;
   while (!scan_take(&r->c, ']')) {
     if (r->bound.len && !scan_want(&r->c, ',')) return false;
-    if (r->bound.len == SUM_LABELS)
-      return scan_fail(&r->c, D_E913, "a tensor has at most %d dimensions", SUM_LABELS);
+    if (r->bound.len == SUM_RANK)
+      return scan_fail(&r->c, D_E913, "a tensor has at most %d dimensions", SUM_RANK);
     if (!want_extent(r, &e)) return false;
     vec_push(r->arena, r->bound, e);
   }
@@ -106,13 +109,14 @@ bool want_label(SumReader *r) {
   Str text, name;
   int64_t k;
   const Expr *e;
-  if (r->label.len == SUM_LABELS)
-    return scan_fail(&r->c, D_E913, "a vertex has at most %d labels", SUM_LABELS);
+  if (r->label.len == r->most)
+    return scan_fail(&r->c, D_E913, "a vertex has at most %u labels", r->most);
   if (!want_alias(r, &text, &name)) return false;
   if (label_number(r, text, &k))
     return scan_fail(&r->c, D_E911, "label %s stands here twice", text->s);
   if (!scan_want(&r->c, ':') || !want_extent(r, &e)) return false;
   vec_push(r->arena, r->text, text);
+  if (r->most > SUM_RANK) map_put(&r->number, text, (void *)(uintptr_t)r->text.len);
   vec_push(r->arena, r->label, name);
   vec_push(r->arena, r->bound, e);
   return true;

@@ -13,9 +13,11 @@ typedef struct SumReader {
   Map dims;                    /* names of dims to themselves */
   VEC(const Monoid *) monoids; /* declared so far; pushed by the caller */
   /* the EinSum at hand */
-  VEC(Str) text;               /* what its labels are called in its expressions */
+  VEC(Str) text;               /* what its labels are called in its expressions; */
+  Map number;                  /*   where there may be many: 1 + the number of the last one that was called so */
   VEC(Str) label;
   VEC(const Expr *) bound;     /* in normal form */
+  uint32_t most;               /* labels, at most: SUM_RANK, where the caller does not say more */
   void *ctx;
   bool (*read)(void *ctx, bool kept, int64_t number, DType *dtype, int64_t *slot); /* %7[...]; kept: &7[...] */
   bool kept;                   /* there are reads with & */

@@ -66,9 +66,9 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
     uint32_t before = l->out.n, n = it->kind == ITEM_GROUP ? it->part.len : 1;
     for (uint32_t k = 0; k < n; k++) ok &= left_label(x, &s, it->kind == ITEM_GROUP ? &it->part.at[k] : it, l);
     l->merge[l->rank++] = (uint8_t)(l->out.n - before);
-    if (l->out.n <= GRAPH_LABELS / 2 && l->rank <= GRAPH_RANK) continue;
+    if (l->out.n <= GRAPH_OUT / 2 && l->rank <= GRAPH_RANK) continue;
     if (l->rank > GRAPH_RANK) diag_add(x->diags, D_E095, it->span, "more than %d dimensions", GRAPH_RANK);
-    else diag_add(x->diags, D_E095, it->span, "more than %d labels in one equation", GRAPH_LABELS / 2);
+    else diag_add(x->diags, D_E095, it->span, "more than %d labels of one output", GRAPH_OUT / 2);
     ok = false;
   }
   if (!ok) x->failed = true;

@@ -69,6 +69,10 @@ EinNode *vertex_new(Elab *x, EinSum *draft, const uint8_t *merge, uint32_t rank,
     label[i] = label_name(x, label, i, v->name);
   }
   draft->n_out = x->out.n, draft->n_red = x->red.n;
+  if (x->out.n > GRAPH_OUT / 2 && !x->failed) {
+    diag_add(x->diags, D_E095, span, "more than %d labels of one result", GRAPH_OUT / 2);
+    x->failed = true;
+  }
   EinNode **input = graph_canonical_slots(x->graph, draft, x->by_id.at);
   EinNode *v = graph_vertex(x->graph, x->region, graph_sum(x->graph, draft), bound, label, merge ? rank : x->out.n, merge, input);
   v->name = name;

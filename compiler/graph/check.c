@@ -4,7 +4,7 @@
  */
 #include "inside.h"
 
-_Static_assert((int)SUM_LABELS == (int)GRAPH_LABELS, "one bound on labels");
+_Static_assert((int)SUM_LABELS == (int)GRAPH_LABELS && (int)SUM_RANK == (int)GRAPH_OUT, "one bound on labels");
 
 typedef struct Check {
   SumCheck c;
@@ -153,7 +153,7 @@ static void check_vertex(Check *c, const EinNode *n) {
     fail(c, "its operation is not filled in");
     return;
   }
-  if (s->n_out > GRAPH_LABELS || s->n_red > GRAPH_LABELS - s->n_out) {
+  if (s->n_out > GRAPH_OUT || s->n_red > GRAPH_LABELS - s->n_out) {
     fail(c, "it has %u and %u labels: too many", s->n_out, s->n_red);
     return;
   }

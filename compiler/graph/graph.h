@@ -91,7 +91,8 @@ EinGraph *graph_new(Arena *a, Strings *t, Exprs *p);
 
 enum { /* what the text and the checker allow; elaboration stays below */
   GRAPH_DEPTH = 200,         /* repeats in one another */
-  GRAPH_LABELS = 255,        /* labels of one vertex */
+  GRAPH_LABELS = 4095,       /* labels of one vertex; */
+  GRAPH_OUT = 255,           /*   of its output, and dimensions of a tensor */
   GRAPH_RANK = 63            /* dimensions of a tensor, as elaboration makes them */
 };
 

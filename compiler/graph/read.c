@@ -86,6 +86,7 @@ static bool want_out_labels(Reader *r) {
     if (r->merge.len && !scan_want(&r->x.c, ',')) return false;
     bool group = scan_take(&r->x.c, '(');
     do {
+      if (r->x.label.len == GRAPH_OUT) return scan_fail(&r->x.c, D_E913, "an output has at most %d labels", GRAPH_OUT);
       if (!want_label(&r->x)) return false;
     } while (group && !scan_take(&r->x.c, ')'));
     vec_push(r->g->arena, r->merge, (uint8_t)(r->x.label.len - before));
@@ -274,7 +275,7 @@ static bool line_stack(Reader *r) {
   int64_t axis;
   if (!scan_want_name(&r->x.c, &s.name) || !scan_want(&r->x.c, '=') || !want_ref(r, &s.node))
     return false;
-  if (!scan_want_word(&r->x.c, "axis") || !scan_want_int(&r->x.c, 0, GRAPH_LABELS, "an axis", &axis))
+  if (!scan_want_word(&r->x.c, "axis") || !scan_want_int(&r->x.c, 0, GRAPH_OUT, "an axis", &axis))
     return false;
   if (!scan_want_end(&r->x.c, NULL)) return false;
   s.axis = (uint32_t)axis;
@@ -406,6 +407,7 @@ EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
               .region = g->top};
   r.x.ctx = &r;
   r.x.read = read_of;
+  r.x.most = GRAPH_LABELS;
   r.nodes = r.failed = map_new(a);
   const char *at = next_line(&r, src->bytes);
   if (!read_header(&r)) return NULL;

@@ -107,7 +107,7 @@ static int32_t maker_of(const Builder *b, const EinNode *n, int32_t *made) {
   if (n->kind == EIN_FINAL) return maker_of(b, n->repeat->body->states.at[n->index].node, made);
   if (n->kind == EIN_STACK) {
     const EinStack *s = &n->repeat->body->stacks.at[n->index];
-    int32_t one[GRAPH_RANK + 1], from = maker_of(b, s->node, one);
+    int32_t one[GRAPH_OUT + 1], from = maker_of(b, s->node, one);
     for (uint32_t k = 0, j = 0; k < n->rank; k++) made[k] = k == s->axis ? -1 : one[j++];
     return from;
   }
@@ -130,7 +130,7 @@ static bool read_begin(Builder *b, const EinNode *n, PartRead *r) {
 static const int64_t *mosts(Arena *a, const PartVertex *v) {
   const EinNode *n = v->node;
   int64_t *most = NEW_ARRAY(a, int64_t, v->n_label + 1);
-  int32_t made[GRAPH_RANK + 1];
+  int32_t made[GRAPH_OUT + 1];
   bool merged = n->kind == EIN_VERTEX && n->rank != v->n_out;
   for (uint32_t l = 0; l < v->n_label; l++) most[l] = v->extent[l] > 1 && !(merged && l < v->n_out) ? v->extent[l] : 1;
   made_by(v, made);
@@ -249,7 +249,7 @@ static void needs_find(Builder *b, const EinGraph *g) {
 static bool kept_find(Builder *b, const EinGraph *g) {
   for (uint32_t i = 0; i < g->outputs.len; i++) {
     const EinNode *n = g->outputs.at[i].node;
-    int32_t made[GRAPH_RANK + 1];
+    int32_t made[GRAPH_OUT + 1];
     PartKept k = {n, maker_of(b, n, made), NULL};
     if (!numbers(b, n, n->rank, n->dim, &k.extent)) return false;
     vec_push(b->arena, b->g->kept, k);

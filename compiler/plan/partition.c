@@ -43,7 +43,7 @@ double part_move(uint32_t rank, const int64_t *extent, const uint32_t *reader, c
 }
 
 double part_repartition(const PartRead *r, const uint32_t *d, const uint32_t *dz) {
-  uint32_t reader[GRAPH_RANK + 1], maker[GRAPH_RANK + 1];
+  uint32_t reader[GRAPH_OUT + 1], maker[GRAPH_OUT + 1];
   for (uint32_t k = 0; k < r->rank; k++) {
     reader[k] = r->label[k] < 0 ? 1 : d[r->label[k]];
     maker[k] = r->made[k] < 0 ? 1 : dz[r->made[k]];

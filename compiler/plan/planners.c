@@ -52,7 +52,7 @@ typedef struct ReadKey {
   const uint32_t *reader, *maker;
   double times;
   uint64_t rank;
-  struct { int64_t extent, label, made; } dimension[GRAPH_RANK];
+  struct { int64_t extent, label, made; } dimension[GRAPH_OUT];
 } ReadKey;
 
 typedef struct Builder {

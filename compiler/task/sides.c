@@ -15,7 +15,7 @@ enum {
   CUT = 256                  /*   and its own label is shorter */
 };
 
-typedef struct ReadLabels { bool has[SUM_LABELS]; } ReadLabels;
+typedef struct ReadLabels { bool has[SUM_RANK]; } ReadLabels;
 
 typedef struct Sides {
   TaskGraph *t;

@@ -55,7 +55,7 @@ static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->redu
 /* Behind the reduction come maps at its labels only. */
 static bool is_simple(const Task *k) {
   const EinSum *first = k->stages.at[0].sum;
-  if (!(reducer_info[first->reducer].laws & LAW_ASSOCIATIVE) || !first->n_red || first->n_out + first->n_red >= SUM_LABELS)
+  if (!(reducer_info[first->reducer].laws & LAW_ASSOCIATIVE) || !first->n_red || first->n_out + first->n_red >= SUM_RANK)
     return false;
   for (uint32_t i = 1; i < k->stages.len; i++) {
     const EinSum *s = k->stages.at[i].sum;
@@ -152,7 +152,7 @@ typedef struct Sizes {
 
 static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
   const EinSum *sum = s->sum;
-  bool decided[SUM_LABELS] = {false};
+  bool decided[SUM_RANK] = {false};
   Sizes z = {.all = 1, .reduced = 1, .decided = 1, .units = 1, .ops = ops_of(t, sum), .few = true, .known = true};
   decided_find(t, s, decided);
   for (uint32_t l = 0; l < sum->n_out + sum->n_red; l++) {
@@ -191,7 +191,7 @@ static double cut_score(const Cut *c, uint32_t label, const bool *near) {
 /* argmax of several labels numbers their points, which stay in their order if the first is cut. */
 static bool label_find(Cut *c, const bool *near) {
   const EinSum *s = c->stage->sum;
-  bool guarded[SUM_LABELS] = {false}, found = false;
+  bool guarded[SUM_RANK] = {false}, found = false;
   guarded_find(c->t, c->stage, guarded);
   for (uint32_t l = s->n_out; l < s->n_out + (is_arg(s) ? 1 : s->n_red); l++) {
     if (guarded[l] || (found && cut_score(c, l, near) <= cut_score(c, c->label, near))) continue;
@@ -232,11 +232,11 @@ static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
 /* Whether it is cut, and how. */
 static bool is_cut(Cut *c) {
   const TaskStage *s = c->stage;
-  bool near[SUM_LABELS] = {false};
+  bool near[SUM_RANK] = {false};
   near_find(c->t, s, near);
   Sizes z = sizes_of(c->t, s, near);
   sides_count(c->t, s, &z);
-  for (uint32_t l = 0; z.tiles && !z.sides && l < SUM_LABELS; l++) near[l] = false;
+  for (uint32_t l = 0; z.tiles && !z.sides && l < SUM_RANK; l++) near[l] = false;
   if (z.units >= (double)UNITS_ENOUGH || z.all < 1 || !label_find(c, near)) return false;
   int64_t least = chunk_least(c, &z);
   c->align = !c->near ? 1 : z.sides ? ALIGN_SIDES : ALIGN;

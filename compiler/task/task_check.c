@@ -112,7 +112,7 @@ static bool check_buffer(Check *c, uint32_t i) {
   bool well = b->id == i && (unsigned)b->space <= BUF_WORK && (unsigned)b->dtype < DTYPES && (!b->rank || b->dim);
   if (b->id != i) fail(c, "it stands in place %u", i);
   if ((unsigned)b->space > BUF_WORK || (unsigned)b->dtype >= DTYPES) fail(c, "it has no space or no dtype");
-  if (b->rank > SUM_LABELS || (b->rank && !b->dim)) fail(c, "it has %u dimensions", b->rank);
+  if (b->rank > SUM_RANK || (b->rank && !b->dim)) fail(c, "it has %u dimensions", b->rank);
   for (uint32_t k = 0; well && k < b->rank; k++) check_extent(&c->c, "an extent", b->dim[k]);
   if (b->name && !b->name->len) fail(c, "its name is empty");
   bool work = b->space == BUF_WORK;
@@ -284,7 +284,7 @@ static bool is_filled(Check *c, const TaskStage *s) {
               (unsigned)sum->acc < DTYPES && (unsigned)sum->dtype < DTYPES;
   if (!well) fail(c, "its operation is not filled in");
   if (!well) return false;
-  if (sum->n_out > SUM_LABELS || sum->n_red > SUM_LABELS - sum->n_out) {
+  if (sum->n_out > SUM_RANK || sum->n_red > SUM_RANK - sum->n_out) {
     fail(c, "it has %u and %u labels: too many", sum->n_out, sum->n_red);
     return false;
   }

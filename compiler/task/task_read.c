@@ -268,7 +268,7 @@ static bool want_at(Reader *r, TaskStage *s) {
   while (!scan_take(&r->x.c, ']')) {
     const Expr *e;
     if (at.len && !scan_want(&r->x.c, ',')) return false;
-    if (at.len == SUM_LABELS) return scan_fail(&r->x.c, D_E913, "a tensor has at most %d dimensions", SUM_LABELS);
+    if (at.len == SUM_RANK) return scan_fail(&r->x.c, D_E913, "a tensor has at most %d dimensions", SUM_RANK);
     if (!want_expr(&r->x, OVER_PLACES, DT_I64, &e)) return false;
     vec_push(r->t->arena, at, e);
   }

@@ -178,7 +178,7 @@ static void bad_dtype(Sound *s) {
   s->n[2]->dtype = (DType)77;
 }
 static void many_labels(Sound *s) {
-  own_sum(s, 2)->n_red = 300;
+  own_sum(s, 2)->n_red = GRAPH_LABELS - 1;
 }
 
 static void swapped_slots(Sound *s) {
@@ -402,7 +402,7 @@ static const struct {
     S(no_sum, "an operation is what a vertex has"),
     S(other_sum_dtype, "it is f64 and its operation gives f32"),
     S(bad_dtype, "it has no kind or no dtype"),
-    S(many_labels, "it has 2 and 300 labels"),
+    S(many_labels, "it has 2 and 4094 labels"),
     S(swapped_slots, "slot 1 is not in canonical order"),
     S(one_slot_twice, "slot 1 is not in canonical order"),
     S(slot_of_two, "slot 0 is not in canonical order"),

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../graph/passes.h"
 #include "native.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
@@ -59,7 +60,7 @@ static void limits_set(Eval *e) {
 }
 
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
-  *e = (Eval){.arena = s->arena, .graph = j->graph};
+  *e = (Eval){.arena = s->arena, .graph = graph_stepwise(s->arena, j->graph)};
   limits_set(e);
   return given_read(s, j, given, e);
 }
@@ -200,7 +201,8 @@ static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, con
   if (!l) l = compute(s, j, a, &given, c, &e);
   if (l || x->error) return l;
   l = expects_check(s, x, j->path, j->graph, e.output);
-  Leave second = j->program && !c ? opinion_check(s, j, &e) : LEAVE_OK;
+  /* What had to be cut into steps has too many points for anyone who takes it as it is written. */
+  Leave second = j->program && !c && e.graph == j->graph ? opinion_check(s, j, &e) : LEAVE_OK;
   return l ? l : second;
 }
 

@@ -149,6 +149,7 @@ Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all o
 Leave job_graph_open(Session *s, Job *j, const Args *a);
 EinGraph *graph_reread(Session *s, EinGraph *g, const char *path);      /* read(print(g)), which must be g */
 /* lower.c: further down, as far as the job is not there yet. */
+Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails where a vertex has more labels than tasks take */
 Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);

@@ -42,6 +42,13 @@ static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
   if (!graph_check(g, &b)) bug("after the pass %s the graph is not as it should be:\n%s", pass, b.s);
 }
 
+Leave job_narrow(Session *s, const Job *j, const EinGraph *g) {
+  const EinNode *n = graph_too_wide(g);
+  if (!n) return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%s has %u labels, and is no product that can be computed by steps over fewer (%s:%u)", n->name ? n->name->s : "an equation",
+              n->sum->n_out + n->sum->n_red, n->place.file ? n->place.file->s : j->path, n->place.line);
+}
+
 Leave job_optimised(Session *s, Job *j, const Args *a) {
   if (j->best) return LEAVE_OK;
   bug_where = "graph_optimise";
@@ -51,7 +58,7 @@ Leave job_optimised(Session *s, Job *j, const Args *a) {
   j->best = graph_optimise(s->arena, j->graph, &how);
   if (arg_has(a, OPT_ROUNDTRIP)) j->best = graph_reread(s, j->best, j->path);
   bug_where = NULL;
-  return LEAVE_OK;
+  return job_narrow(s, j, j->best);
 }
 
 Leave job_tasks(Session *s, Job *j, const Args *a) {

@@ -43,6 +43,11 @@ typedef struct Contract {
   int64_t budget, proofs;
 } Contract;
 
+/* Does the reducer distribute over what the body is, a product of `op`? */
+bool product_op(const EinSum *s, Op *op);
+bool is_partial(const EinNode *n); /* some elements have no value */
+double extent_guess(const Expr *e); /* at least 1; what no one knows is taken to be 256 */
+
 /* The vertex as a product, or NULL where it is none; join: with what it alone uses; divides: a divisor over output labels
  * is one of the product, else x / y is a factor. In c->scratch. */
 Product *product_of(Contract *c, const EinNode *n, bool join, bool divides);

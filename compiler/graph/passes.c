@@ -7,7 +7,7 @@
  * who reads what; and once more after contraction, whose steps may be equal among themselves. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},     {"values", graph_values},     {"simplify", graph_simplify}, {"common", graph_common},
-    {"contract", graph_contract}, {"common", graph_common}, {"dead", graph_dead},
+    {"wide", graph_wide}, {"contract", graph_contract},     {"common", graph_common}, {"dead", graph_dead},
 };
 
 PassNotes pass_notes(Arena *a) {

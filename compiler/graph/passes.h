@@ -34,6 +34,13 @@ EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Constants folded, laws applied, conditions that the extents decide decided, labels that an equation pins replaced. */
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Products too wide for the next pass (labels, or factors) cut into steps of two factors, in an order that costs little. */
+EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
+/* g itself; or, where a vertex has more labels than loops would ever get through, what graph_wide makes of it. For those
+ * who take a program as it is written: eval, and plans for many sites. */
+EinGraph *graph_stepwise(Arena *a, EinGraph *g);
+/* A vertex with more labels than tasks take, or NULL. */
+const EinNode *graph_too_wide(const EinGraph *g);
 /* Products under a reducer that distributes over them cut into steps of two operands, in the order that costs least. */
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
 
@@ -42,7 +49,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 7 };
+enum { GRAPH_PASSES = 8 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
 
 typedef struct Optimise {

@@ -12,7 +12,8 @@ static const struct { Reducer reducer; Op op; unsigned on; } distributes[] = {
 #include "../expr/ops.def"
 };
 
-static bool op_under(const EinSum *s, Op *op, const Expr *body) {
+bool product_op(const EinSum *s, Op *op) {
+  const Expr *body = s->body;
   DType t = s->acc;
   unsigned have = dtype_is_int(t) ? INTS : t == DT_BOOL ? BOOLS : t == DT_F64 || t == DT_F32 ? FLOATS | WIDE : FLOATS;
   for (uint32_t i = 0; i < COUNT(distributes); i++) {
@@ -32,7 +33,7 @@ static bool symbolic(void *ctx, Str name, int64_t *out) {
   return true;
 }
 
-static double size_of(const Expr *e) {
+double extent_guess(const Expr *e) {
   ExprEnv env = {.dim = symbolic};
   Value v;
   if (!expr_value(e, &env, &v)) return SYMBOLIC_SIZE;
@@ -42,7 +43,7 @@ static double size_of(const Expr *e) {
 double product_points(const Product *x, uint64_t labels) {
   double points = 1;
   for (uint32_t k = 0; k < x->bound.len; k++)
-    if (labels >> k & 1) points *= size_of(x->bound.at[k]);
+    if (labels >> k & 1) points *= extent_guess(x->bound.at[k]);
   return points;
 }
 
@@ -184,7 +185,7 @@ static bool add_vertex(Contract *c, Product *x, const EinNode *n, const Expr **l
 
 /* ---- where a factor may be computed ---------------------------------------------------------- */
 
-static bool is_partial(const EinNode *n) {
+bool is_partial(const EinNode *n) {
   if (n->kind == EIN_STACK) return is_partial(n->repeat->body->stacks.at[n->index].node);
   return n->kind == EIN_VERTEX && n->sum->domain;
 }
@@ -251,7 +252,7 @@ Product *product_of(Contract *c, const EinNode *n, bool join, bool divides) {
   const EinSum *s = n->sum;
   uint32_t labels = s->n_out + s->n_red;
   Op op;
-  if (s->domain || labels > ORDER_LABELS || !s->n_red || !op_under(s, &op, s->body)) return NULL;
+  if (s->domain || labels > ORDER_LABELS || !s->n_red || !product_op(s, &op)) return NULL;
   for (uint32_t k = 0; k < labels; k++)
     if (expr_is_int(n->bound[k], 0)) return NULL;
   Product *x = NEW(c->scratch, Product);

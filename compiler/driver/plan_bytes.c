@@ -128,7 +128,7 @@ static void head_print(const Sites *p, Buf *b) {
   head_facts(p, b);
   machine_text(p, b);
   const char *less = p->in_seconds ? "is faster" : "moves less", *than = p->in_seconds ? "takes less" : less;
-  if (x->narrow) buf_str(b, "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n");
+  if (x->narrow) buf_str(b, SITES_NARROW);
   else if (x->cost <= x->bound * (1 + 1e-9)) buf_printf(b, "  no plan on such a mesh %s\n", less);
   else if (x->bound > 0 && p->who == PLANNER_EXACT)
     buf_printf(b, "  no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best\n", than, cost_of(p, a, x->bound),

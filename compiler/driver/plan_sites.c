@@ -25,6 +25,7 @@
 
 #include <string.h>
 
+#include "../graph/passes.h"
 #include "plan_page.h"
 #include "table.h"
 
@@ -103,6 +104,8 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   Leave l = job_compile(s, &p->j, a, a->operands.at[0]);
   if (l) return l;
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
+  p->j.graph = graph_stepwise(s->arena, p->j.graph);
+  if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
   p->g = part_from_graph(s->arena, p->j.graph, &why);
   return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
 }
@@ -113,6 +116,7 @@ static Leave plans_find(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
   if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why)) return fail(s, LEAVE_PROGRAM, "%s", why.s);
+  if (p->narrow) p->choice.bound = 0;
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
     Buf words = buf_new(s->arena);
@@ -156,7 +160,8 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s%s\n", "  to kernels", elements(a, c->join));
   buf_printf(b, "  %-22s%s\n", "  to be reduced", elements(a, c->aggregate));
   buf_printf(b, "  %-22s%s\n", "  to be cut anew", elements(a, c->repartition));
-  if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
+  if (p->narrow) buf_str(b, SITES_NARROW);
+  else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
   else if (p->choice.bound > 0)
     buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", elements(a, p->choice.bound),
                100 * (c->all - p->choice.bound) / p->choice.bound);
@@ -332,9 +337,10 @@ static void sites_json(const Sites *p, Buf *out) {
 static void reread(const Sites *p, const Plan *plan, const Buf *text) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
+  bool narrow;
   Diags *d = diags_new(s->arena);
   Plan *again = plan_read(s->arena, s->strings, source_new(s->arena, "the plan", text->s, text->len), d);
-  PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, d) : NULL;
+  PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, &narrow, d) : NULL;
   if (!left) diags_text(d, &why, false);
   bool same = left && plan_equal(plan, again, &why);
   for (uint32_t i = 0; same && i < p->g->vertices.len; i++)
@@ -368,7 +374,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = graph_wanted(&p, a);
   if (l) return l;
   bool all = !p.by_bytes || p.who != PLANNER_EXACT || p.against.len;
-  if (all) p.vectors = plan_vectors(s->arena, p.g, p.sites, said, s->diags);
+  if (all) p.vectors = plan_vectors(s->arena, p.g, p.sites, said, &p.narrow, s->diags);
   p.said = plan_said(s->arena, p.g, p.sites, said, s->diags);
   if ((all && !p.vectors) || !p.said) return session_report(s);
   l = p.by_bytes ? bytes_find(&p) : plans_find(&p);

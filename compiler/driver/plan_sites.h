@@ -28,6 +28,7 @@ typedef struct Sites {
   double budget;
   const PartGraph *g;
   const PartVectors *vectors; /* what there is to choose from; by bytes NULL where nobody asks */
+  bool narrow;               /* of some, only the longest labels may be cut */
   PartChoice choice;
   const PlaceGraph *places;  /* by bytes: */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */
@@ -44,6 +45,8 @@ typedef struct Sites {
   const struct RunnerUp *second; /*   plan_rival.h */
   const struct Facts *facts; /* plan_facts.h */
 } Sites;
+
+#define SITES_NARROW "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n"
 
 /* ---- shared by the two costs -------------------------------------------------------------------------- */
 const char *sites_equation(Arena *a, const PartVertex *v);

@@ -221,13 +221,14 @@ static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
   return *(const PartVectors *)e->value;
 }
 
-static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, Diags *d) {
+static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, bool *narrow, Diags *d) {
   uint32_t n = g->vertices.len, errors = d->errors;
   Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), d};
   Memo seen = memo_new(a);
   PartVectors *all = NEW_ARRAY(a, PartVectors, n + 1);
   for (uint32_t k = 0; plan && k < plan->vertices.len; k++) vertex_apply(&p, &plan->vertices.at[k]);
   if (d->errors > errors) return NULL;
+  if (free) *narrow = part_narrow(a, g, sites, (double)WAYS_MOST, p.count);
   for (uint32_t i = 0; i < n; i++) {
     if (!free && !p.who[i]) continue;
     all[i] = vectors_of(&p, &seen, i);
@@ -242,10 +243,10 @@ static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, co
   return d->errors > errors ? NULL : all;
 }
 
-PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d) {
-  return vectors_find(a, g, sites, p, true, d);
+PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, bool *narrow, Diags *d) {
+  return vectors_find(a, g, sites, p, true, narrow, d);
 }
 
 PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d) {
-  return vectors_find(a, g, sites, p, false, d);
+  return vectors_find(a, g, sites, p, false, NULL, d);
 }

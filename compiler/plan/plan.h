@@ -41,9 +41,14 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 
 /* What is left for a planner to choose from, by vertex; NULL with complaints (E931): a name or label that is not there, more
- * blocks than elements or sites. sites is what counts, whatever the plan says. */
-PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
+ * blocks than elements or sites. sites is what counts, whatever the plan says. narrow: of tensors with many labels, only the longest
+ * are cut; elsewhere all ways are there. */
+PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, bool *narrow, Diags *d);
 /* The same for those vertices alone of which the plan says something; the others have none here. */
 PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
+
+/* Counts by vertex, by label, 0: free; NULL: all are. Holds more of them at 1, so that no tensor has more than `most` ways to be
+ * cut, and tables of costs fit; true: it did. */
+bool part_narrow(Arena *a, const PartGraph *g, int64_t sites, double most, uint32_t **count);
 
 #endif

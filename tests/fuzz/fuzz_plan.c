@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Plan *again = plan_read(a, t, source_new(a, "again.plan", text.s, text.len), d);
     if (!again || !plan_equal(p, again, &why)) bug("%s\n%s", why.s, text.s);
   }
-  PartVectors *left = plan_vectors(a, small_graph(a, t), pinned->sites > 0 && pinned->sites < 100 ? pinned->sites : 12, pinned, d);
+  bool narrow;
+  PartVectors *left = plan_vectors(a, small_graph(a, t), pinned->sites > 0 && pinned->sites < 100 ? pinned->sites : 12, pinned, &narrow, d);
   BUG_UNLESS((left == NULL) == (d->errors > 0) || !p);
   diags_text(d, &out, false);
   diags_text(pins, &out, false);

@@ -2,6 +2,7 @@
 #include "placing.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "network.h"
 
@@ -236,6 +237,7 @@ typedef struct Finder {
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
+  Memo pairs;                /* by two placements */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
 } Finder;
@@ -256,7 +258,26 @@ static void key_add(Buf *key, const Mesh *m, uint32_t n, const Placement *all) {
   for (uint32_t i = 0; i < n; i++) buf_add(key, (const char *)all[i].on, m->n);
 }
 
-/* Each of p to each of q. `brought` is place_share where nothing is in parts. */
+/* `brought`, which is place_share where nothing is in parts; once for those that differ in their dimensions' numbers alone. */
+static double brought_like(Finder *f, const Placement *made, const Placement *home) {
+  int8_t number[CUT_LABELS + 1], next = 0;
+  char key[2 * MESH_AXES];
+  memset(number, -1, sizeof number);
+  for (uint32_t a = 0; a < 2 * f->m->n; a++) {
+    int8_t on = a < f->m->n ? made->on[a] : home->on[a - f->m->n];
+    if (on >= 0 && number[on] < 0) number[on] = next++;
+    key[a] = (char)(on < 0 ? on : number[on]);
+  }
+  MemoEntry *e = memo_get(&f->pairs, key, 2 * f->m->n);
+  if (!e->value) {
+    double *share = NEW(f->arena, double);
+    *share = brought(f->m, made, home);
+    e->value = share;
+  }
+  return *(const double *)e->value;
+}
+
+/* Each of p to each of q. */
 static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
   Buf key = buf_new(f->arena);
   for (uint32_t i = 0; i < p->n; i++) key_add(&key, f->m, 1, p->at[i]);
@@ -266,7 +287,7 @@ static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
   if (e->value) return e->value;
   double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
   for (uint32_t i = 0; i < p->n; i++)
-    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought(f->m, p->at[i], q->at[j]);
+    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought_like(f, p->at[i], q->at[j]);
   return e->value = share;
 }
 
@@ -354,7 +375,7 @@ static bool network_make(Finder *f, uint32_t *which) {
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .pairs = memo_new(work), .shares = memo_new(work), .costs = memo_new(work)};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);

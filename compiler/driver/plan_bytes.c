@@ -4,7 +4,7 @@
  *
  *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "planner",
  *     "dims":     { NAME: value },
- *     "mesh":     [ int ]: the sizes of its axes,
+ *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
  *     "bytes":    that sites receive, added over sites and over a run,
  *     "bound":    nothing on such a mesh moves less, as if all blocks were equal; null: of some tensors not all labels were
  *                 looked at,
@@ -82,7 +82,10 @@ static void head_print(const Sites *p, Buf *b) {
   sites_head(p, b);
   buf_printf(b, "  %-22s", "mesh");
   for (uint32_t k = 0; k < x->mesh.n; k++) buf_printf(b, "%s%u", k ? " x " : "", x->mesh.size[k]);
-  buf_printf(b, "%s\n  %-22s%s in all, %s a site\n", x->mesh.n ? "" : "1", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  int64_t idle = p->sites - mesh_sites(&x->mesh);
+  buf_str(b, x->mesh.n ? "" : "1");
+  if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
+  buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   if (x->narrow) buf_str(b, "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n");
   else if (x->bytes <= x->bound * (1 + 1e-9)) buf_str(b, "  no plan on such a mesh moves less\n");
   else if (x->bound > 0 && p->who == PLANNER_EXACT)

@@ -211,33 +211,48 @@ static void dimension_there(const Apart *x, int8_t d, double *there) {
   }
 }
 
+/* The axes that stand in two dimensions, and what a step along each is in each dimension's numbers. */
+typedef struct Shared {
+  uint32_t n, rank;
+  uint32_t size[MESH_AXES];
+  int64_t step[MESH_AXES][2 * MESH_AXES];
+  double *there[2 * MESH_AXES];
+} Shared;
+
+/* From axis a on; at: by dimension, where in its numbers the axes before a are. */
+static double shared_add(const Shared *x, uint32_t a, const int64_t *at) {
+  int64_t next[2 * MESH_AXES];
+  double sum = 0;
+  if (a == x->n) {
+    sum = 1;
+    for (uint32_t d = 0; d < x->rank; d++) sum *= x->there[d][at[d]];
+    return sum;
+  }
+  for (uint32_t d = 0; d < x->rank; d++) next[d] = at[d];
+  for (uint32_t k = 0; k < x->size[a]; k++) {
+    sum += shared_add(x, a + 1, next);
+    for (uint32_t d = 0; d < x->rank; d++) next[d] += x->step[a][d];
+  }
+  return sum;
+}
+
 /* Elements that sites are to have and have, added over sites: in each dimension along its blocks, and then, at each place along the
  * axes that stand in two dimensions, what there is of both. */
-static double there_by_looking(const Apart *x) {
+static double there_by_blocks(const Apart *x) {
   Arena *work = arena_new();
-  Mesh two = {0}; /* those axes; and by dimension, whether they stand in it */
-  bool in[2 * MESH_AXES][MESH_AXES];
-  double **there = NEW_ARRAY(work, double *, x->rank), all = 0;
-  for (uint32_t a = 0; a < x->m.n; a++) {
+  Shared s = {.rank = x->rank};
+  int64_t numbers = 1, at[2 * MESH_AXES] = {0};
+  for (uint32_t a = x->m.n; a-- > 0;) {
     if (x->from.on[a] < 0 || x->to.on[a] < 0 || x->from.on[a] == x->to.on[a]) continue;
-    for (uint32_t d = 0; d < x->rank; d++) in[d][two.n] = x->from.on[a] == (int8_t)d || x->to.on[a] == (int8_t)d;
-    two.size[two.n++] = x->m.size[a];
+    for (uint32_t d = 0; d < x->rank; d++) s.step[s.n][d] = x->from.on[a] == (int8_t)d || x->to.on[a] == (int8_t)d ? numbers : 0;
+    s.size[s.n++] = x->m.size[a];
+    numbers *= x->m.size[a];
   }
   for (uint32_t d = 0; d < x->rank; d++) {
-    there[d] = NEW_ARRAY(work, double, mesh_sites(&two));
-    dimension_there(x, (int8_t)d, there[d]);
+    s.there[d] = NEW_ARRAY(work, double, numbers);
+    dimension_there(x, (int8_t)d, s.there[d]);
   }
-  for (int64_t s = 0; s < mesh_sites(&two); s++) {
-    uint32_t at[MESH_AXES + 1];
-    double product = 1;
-    mesh_place(&two, s, at);
-    for (uint32_t d = 0; d < x->rank; d++) {
-      int64_t number = 0;
-      for (uint32_t a = 0; a < two.n; a++) number = number * two.size[a] + (in[d][a] ? at[a] : 0);
-      product *= there[d][number];
-    }
-    all += product;
-  }
+  double all = shared_add(&s, 0, at);
   arena_free(work);
   return all;
 }
@@ -250,7 +265,7 @@ static double there_apart(const Apart *x) {
     even = even && x->extent[d] % placement_count(&x->m, &x->from, (int8_t)d) == 0 && x->extent[d] % placement_count(&x->m, &x->to, (int8_t)d) == 0;
     elements *= (double)x->extent[d];
   }
-  return even && there_by_digits(&x->m, &x->from, &x->to, &share) ? floor(elements * share + 0.5) : there_by_looking(x);
+  return even && there_by_digits(&x->m, &x->from, &x->to, &share) ? floor(elements * share + 0.5) : there_by_blocks(x);
 }
 
 static int8_t joined_root(const int8_t *joined, int8_t d) {

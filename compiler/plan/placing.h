@@ -40,7 +40,9 @@ double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least bytes on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* The same on every mesh of the sites that is worth it: an axis for each prime factor, or four axes where there are more. */
+/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more.
+ * Where the sites have a prime factor above 7, some may be idle, at most one in eight, if half as much moves then or less: the mesh has
+ * fewer sites. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* ---- for reports ------------------------------------------------------------------------------------- */

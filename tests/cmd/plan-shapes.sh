@@ -97,6 +97,12 @@ cuts 8 tall.ein C=i=8
 sed 's/J = 4096/J = 1048576/' product.ein >long.ein
 cuts 8 long.ein C=j=8
 
+# A prime number of sites: one is idle, as a grid of the others moves far less.
+cuts 13 product.ein "C=i=3 k=2 j=2"
+want 0 "$EIN" plan product.ein -n 13
+shows "3 x 2 x 2, 1 site idle"
+cuts 13 tall.ein C=i=13
+
 # An operator that is made in a loop of itself lies one way; nothing of it moves but what the product wants.
 cat >loop.ein <<'!'
 input A[i:1024, j:1024] : f32

@@ -42,7 +42,10 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const char
 Leave bytes_find(Sites *p) {
   const char *why = NULL;
   uint32_t n = p->g->vertices.len;
-  p->places = place_graph(p->s->arena, p->g);
+  PlaceGraph *places = place_graph(p->s->arena, p->g);
+  places->fixed = plan_fixed(p->s->arena, places, p->plan, p->s->diags);
+  if (!places->fixed) return session_report(p->s);
+  p->places = places;
   p->placing = placing_by(p, p->who, &p->choice, &why);
   if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
   const uint32_t **d = NEW_ARRAY(p->s->arena, const uint32_t *, n + 1);
@@ -96,18 +99,6 @@ static void head_print(const Sites *p, Buf *b) {
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_LINE, COLUMNS };
 
-/* An input's dimension is called as its first reader calls it; one that nobody cuts has a number. */
-static const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
-  const PlaceTensor *t = &p->places->tensors.at[tensor];
-  if (t->vertex >= 0) return p->g->vertices.at[t->vertex].label[d]->s;
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const PartVertex *v = &p->g->vertices.at[i];
-    for (uint32_t k = 0; k < v->reads.len; k++)
-      if (p->places->tensor[i][k] == tensor && v->reads.at[k].label[d] >= 0) return v->label[v->reads.at[k].label[d]]->s;
-  }
-  return arena_printf(a, "%u", d + 1);
-}
-
 /* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
 static const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
@@ -115,7 +106,7 @@ static const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   Buf b = buf_new(a);
   for (uint32_t d = 0; d < t->n && d < 127; d++) {
     uint32_t n = placement_count(&p->placing->mesh, home, (int8_t)d);
-    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", dimension_name(a, p, tensor, d), n);
+    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", placing_dimension(a, p->places, tensor, d), n);
   }
   int64_t copies = placement_copies(&p->placing->mesh, home);
   if (!b.len) return "everywhere";

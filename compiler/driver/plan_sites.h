@@ -29,6 +29,7 @@ typedef struct Sites {
   const PartVectors *vectors; /* what there is to choose from; by bytes NULL where nobody asks */
   PartChoice choice;
   const PlaceGraph *places;  /* by bytes: */
+  const Plan *plan;          /*   a plan's file, and pins, */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */
   Placing *placing;
   VEC(Rival) against;

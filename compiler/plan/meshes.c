@@ -6,6 +6,7 @@
 enum {
   AXES = 4,
   MESHES = 64,               /* at most; of more, those whose largest axes are the smallest: they cut the finest */
+  IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
   SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
 };
 
@@ -74,7 +75,7 @@ static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const Pa
   return best;
 }
 
-/* The most sites below so many, and no fewer than seven in eight of them, that have small primes only; 0: there is no need. */
+/* The most sites below so many that have small primes only; 0: there is no need. */
 static int64_t sites_fewer(int64_t sites) {
   int64_t best = 0;
   Mesh prime = mesh_of_primes(sites);
@@ -83,16 +84,18 @@ static int64_t sites_fewer(int64_t sites) {
     for (int64_t b = a; b < sites; b *= 3)
       for (int64_t c = b; c < sites; c *= 5)
         for (int64_t d = c; d < sites; d *= 7) best = d > best ? d : best;
-  return best >= sites - sites / 8 ? best : 0;
+  return best;
 }
 
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
   Meshes x = meshes_of(a, sites);
   Placing *best = best_of(a, g, &x, only, budget, which);
   int64_t fewer = best && best->bytes > 0 ? sites_fewer(sites) : 0;
-  if (!fewer) return best;
+  double most = best ? best->bytes * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
+  if (!fewer || most <= 0) return best;
   uint32_t nobody;
   x = meshes_of(a, fewer);
   Placing *p = best_of(a, g, &x, only, budget, &nobody);
-  return p && p->bytes <= best->bytes / 2 ? p : best;
+  return p && p->bytes <= most ? p : best;
 }

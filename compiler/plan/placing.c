@@ -135,6 +135,17 @@ double placing_bytes(const PlaceGraph *g, const Placing *p) {
   return bytes;
 }
 
+const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, uint32_t d) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  if (t->vertex >= 0) return g->part->vertices.at[t->vertex].label[d]->s;
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+    const PartVertex *v = &g->part->vertices.at[i];
+    for (uint32_t k = 0; k < v->reads.len; k++)
+      if (g->tensor[i][k] == tensor && v->reads.at[k].label[d] >= 0) return v->label[v->reads.at[k].label[d]]->s;
+  }
+  return arena_printf(a, "%u", d + 1);
+}
+
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d) {
   for (uint32_t l = 0; l < g->part->vertices.at[vertex].n_label; l++) d[l] = 1;
   for (uint32_t a = 0; a < p->mesh.n; a++)
@@ -222,6 +233,12 @@ static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool 
   if (!only || !only->n) *narrow |= longest_only(&c);
   choose_axis(&c, 0);
   return (Ways){c.all.len, c.all.at};
+}
+
+static Ways one_way(Arena *a, const Mesh *m, const int8_t *on) {
+  Ways w = {1, NEW(a, Placement)};
+  memcpy(w.at->on, on, m->n);
+  return w;
 }
 
 /* ---- the network ------------------------------------------------------------------------------------------- */
@@ -335,7 +352,9 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
-  f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
+  const PlaceFixed *fixed = f->g->fixed;
+  if (fixed && fixed->home[i]) f->home[i] = one_way(f->arena, f->m, fixed->home[i]->on);
+  else f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -353,7 +372,9 @@ static bool variables_make(Finder *f, uint32_t *which) {
       if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
     }
     if (v->node->kind == EIN_VERTEX) {
-      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL, &f->narrow);
+      const PlaceFixed *fixed = f->g->fixed;
+      if (fixed && fixed->label[i]) f->label[i] = one_way(f->arena, f->m, fixed->label[i]);
+      else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
     }

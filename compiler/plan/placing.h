@@ -19,10 +19,17 @@ typedef struct PlaceTensor { /* what is read: the result of a vertex, or an inpu
   double bytes;              /* of all of it */
 } PlaceTensor;
 
+typedef struct PlaceFixed {  /* what is not looked for */
+  const Mesh *mesh;          /* NULL: any; then nothing else is fixed */
+  const int8_t **label;      /* by vertex, by axis: the label, or PLACE_ALL; NULL: any */
+  const Placement **home;    /* by tensor; NULL: any */
+} PlaceFixed;
+
 typedef struct PlaceGraph {
   const PartGraph *part;
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
+  const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
 } PlaceGraph;
 
 typedef struct Placing {
@@ -41,11 +48,13 @@ double placing_bytes(const PlaceGraph *g, const Placing *p);
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
 /* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more.
- * Where the sites have a prime factor above 7, some may be idle, at most one in eight, if half as much moves then or less: the mesh has
- * fewer sites. */
+ * Where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls by eight times the share of those that are
+ * idle then, or more. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* ---- for reports ------------------------------------------------------------------------------------- */
+/* An input's dimension is called as its first reader calls it; one that nobody cuts has a number, from 1. */
+const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, uint32_t dimension);
 /* Counts by label; of a tensor's home, by dimension. */
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/diag.h"
-#include "plan/placing.h"
+#include "plan/plan.h"
 #include "random_graph.h"
 #include "tap.h"
 
@@ -74,6 +74,41 @@ static void idle(void) {
   OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 61)->mesh), 60, "one site is idle");
   OK_INT(mesh_sites(&product_plan(a, 65536, 256, 256, 61)->mesh), 61, "none is where it would bring little");
   OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 7)->mesh), 7, "nor of few");
+  arena_free(a);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------- */
+
+static Placing *placing_of_text(Arena *a, const PlaceGraph *g, const char *text, Buf *why) {
+  Diags *d = diags_new(a);
+  Plan *p = plan_read(a, strings, source_new(a, "a plan", text, strlen(text)), d);
+  Placing *x = p ? placing_from_plan(a, g, p, d) : NULL;
+  diags_text(d, why, false);
+  return x;
+}
+
+/* What was found comes back from its text; bytes are counted for any. */
+static void texts(void) {
+  Arena *a = arena_new();
+  Buf text = buf_new(a), why = buf_new(a);
+  uint32_t which;
+  PartGraph *part = graph_of_text(a, "eingraph 1\ninput %0 A[8, 12] : f32\ninput %1 B[12, 6] : f32\n"
+    "vertex %2 C[i:8, k:6] : f32 = sum:f32[j:12] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\noutput D = %3\n");
+  PlaceGraph *g = place_graph(a, part);
+  Placing *found = placing_search(a, g, 12, NULL, 1e9, &which);
+  plan_print(&text, plan_of_placing(a, strings, g, 12, found));
+  Placing *again = placing_of_text(a, g, text.s, &why);
+  bool same = again && again->bytes == found->bytes && memcmp(&again->mesh, &found->mesh, sizeof found->mesh) == 0;
+  for (uint32_t i = 0; same && i < part->vertices.len; i++) same = memcmp(again->label[i], found->label[i], found->mesh.n) == 0;
+  for (uint32_t i = 0; same && i < g->tensors.len; i++) same = placement_equal(&found->mesh, &again->home[i], &found->home[i]);
+  OK(same, "a placing comes back from its text");
+  static const char most[] = "plan 1\nsites 4\nmesh 2 2\nvertex C axes i *\nvertex %3 axes * k\nhome C i *\nhome %3 2 *\nhome A i i\n";
+  OK(!placing_of_text(a, g, most, &why), "not all is said");
+  OK(strstr(why.s, "the plan does not say the home of B") != NULL, "and it is said what is not");
+  /* Of A's 96 elements sites have 24 and want 48: 96. Of B's 72 they have 36 and want all: 144. Of C's 48, 24 are there at each
+   * site and 24 are wanted, of which it has 12: 48. What comes of it two sites have as they are to, and two lack: 48. */
+  Placing *x = placing_of_text(a, g, arena_printf(a, "%shome B k *\n", most), &why);
+  OK_INT(x ? (int64_t)x->bytes : -1, 4 * (96 + 72 + 144 + 48 + 48), "what another moves, and a copy of B");
   arena_free(a);
 }
 
@@ -186,6 +221,7 @@ static void against_all(void) {
 int main(void) {
   against_all();
   idle();
+  texts();
   product(4096, 4096, 4096);
   product(65536, 256, 256);
   product(256, 65536, 256);

@@ -167,12 +167,12 @@ typedef struct Apart {
 } Apart;
 
 /* Where an axis is, as blocks of one dimension say: the `k`-th of n, of which it tells one in `step`. */
-static uint32_t axis_at(int64_t k, int64_t step, uint32_t size) {
-  return (uint32_t)(k / step % size);
+static uint32_t axis_at(uint32_t k, uint32_t step, uint32_t size) {
+  return k / step % size;
 }
 
 /* The axes of one dimension: how many blocks one step along them is, before and after; 0: they do not cut it. */
-typedef struct Steps { int64_t n[2], step[2][MESH_AXES]; } Steps;
+typedef struct Steps { uint32_t n[2], step[2][MESH_AXES]; } Steps;
 
 static Steps steps_of(const Apart *x, int8_t d) {
   Steps s = {.n = {1, 1}};
@@ -185,7 +185,7 @@ static Steps steps_of(const Apart *x, int8_t d) {
 
 /* The element is in block k[0] before and k[1] after. Where these are one site's: the places along those axes that other dimensions
  * hang on too, as a number; -1: they are not. */
-static int64_t site_of(const Apart *x, const Steps *s, const int64_t *k) {
+static int64_t site_of(const Apart *x, const Steps *s, const uint32_t *k) {
   int64_t number = 0;
   for (uint32_t a = 0; a < x->m.n; a++) {
     bool both = x->from.on[a] >= 0 && x->to.on[a] >= 0;
@@ -201,13 +201,15 @@ static int64_t site_of(const Apart *x, const Steps *s, const int64_t *k) {
 /* By the number of such a site: how much of the dimension is there. Others' axes count as 0 in it. */
 static void dimension_there(const Apart *x, int8_t d, double *there) {
   Steps s = steps_of(x, d);
-  int64_t k[2] = {0, 0}, b = x->extent[d], at = 0;
+  uint32_t k[2] = {0, 0};
+  int64_t b = x->extent[d], at = 0, end[2] = {bound_of(1, b, s.n[0]), bound_of(1, b, s.n[1])};
   while (at < b) {
-    int64_t end[2] = {bound_of(k[0] + 1, b, s.n[0]), bound_of(k[1] + 1, b, s.n[1])}, next = end[0] < end[1] ? end[0] : end[1];
+    int64_t next = end[0] < end[1] ? end[0] : end[1];
     int64_t site = next > at ? site_of(x, &s, k) : -1;
     if (site >= 0) there[site] += (double)(next - at);
     at = next > at ? next : at;
-    for (uint32_t i = 0; i < 2; i++) k[i] += end[i] <= at;
+    for (uint32_t i = 0; i < 2; i++)
+      if (end[i] <= at) k[i]++, end[i] = bound_of(k[i] + 1, b, s.n[i]);
   }
 }
 

@@ -2,8 +2,9 @@
 #include "place.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { DIGITS = 64, NONE = 255 };
+enum { DIGITS = 64, NONE = 255, FEW = 1024 };
 
 int64_t mesh_sites(const Mesh *m) {
   int64_t n = 1;
@@ -241,7 +242,8 @@ static double shared_add(const Shared *x, uint32_t a, const int64_t *at) {
 /* Elements that sites are to have and have, added over sites: in each dimension along its blocks, and then, at each place along the
  * axes that stand in two dimensions, what there is of both. */
 static double there_by_blocks(const Apart *x) {
-  Arena *work = arena_new();
+  Arena *work = NULL;
+  double few[FEW], *room = few; /* most are so small */
   Shared s = {.rank = x->rank};
   int64_t numbers = 1, at[2 * MESH_AXES] = {0};
   for (uint32_t a = x->m.n; a-- > 0;) {
@@ -250,12 +252,14 @@ static double there_by_blocks(const Apart *x) {
     s.size[s.n++] = x->m.size[a];
     numbers *= x->m.size[a];
   }
+  if (numbers > FEW / (2 * MESH_AXES)) room = NEW_ARRAY(work = arena_new(), double, numbers * x->rank);
+  else memset(few, 0, (size_t)numbers * x->rank * sizeof *few);
   for (uint32_t d = 0; d < x->rank; d++) {
-    s.there[d] = NEW_ARRAY(work, double, numbers);
+    s.there[d] = room + (size_t)numbers * d;
     dimension_there(x, (int8_t)d, s.there[d]);
   }
   double all = shared_add(&s, 0, at);
-  arena_free(work);
+  if (work) arena_free(work);
   return all;
 }
 

@@ -249,7 +249,7 @@ static Try try_new(Arena *a, PartGraph *part) {
     part->vertices.at[i].node = node;
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_even(a, &part->vertices.at[i].reads.at[k]);
   }
-  Try x = {.arena = a, .g = place_graph(a, part), .p.mesh.n = 1 + below(2), .least = INFINITY};
+  Try x = {.arena = a, .g = place_graph(a, part), .p.mesh.n = 1 + !below(3), .least = INFINITY};
   for (uint32_t k = 0; k < x.p.mesh.n; k++) x.p.mesh.size[k] = 2 + below(2);
   x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
   for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
@@ -274,7 +274,7 @@ static void against_all(void) {
     Try x = try_new(a, random_graph(a, 6, even_extent));
     uint32_t which;
     double ways = ways_of(&x);
-    if (ways <= (round % 16 ? 1e5 : 1e6) && (x.g->part->vertices.len > 3 || graphs - large < 1500)) {
+    if (ways <= (round % 16 ? 1e5 : 1e6) && (x.g->part->vertices.len > 3 || graphs - large < 1000)) {
       graphs++;
       large += x.g->part->vertices.len > 3;
       pairs_find(&x);

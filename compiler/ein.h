@@ -9,14 +9,19 @@
  *                           |
  *                           +-> eval, the slow truth: any program, by plain loops
  *
- * For one site, that is. For many, Plan, Tra and Ia come between EinGraph and TaskGraph, and CUDA and MPI text beside C:
- * to come.
+ * For one site, that is. For many:
+ *
+ *     EinGraph -> Plan -> Tra -> Ia -> eval, with a store for each site
+ *             find    from_graph
+ *
+ * and from there to tasks, and to CUDA and MPI text beside C: to come.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
  *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
  *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
  *     plan/     how a graph can be cut for many sites, and what that moves; planners; the Plan; machines
+ *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker, evaluator
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   one file a command, the table of options, reports; runs the C compiler, keeps its results
  *     ../codegen/   Loop: how kernels run; the schedule that decides it; C, its header and manifest
@@ -39,10 +44,15 @@
 #include "graph/graph.h"
 #include "graph/eval.h"
 #include "graph/passes.h"
+#include "algebra/algebra.h"
+#include "algebra/cost.h"
+#include "algebra/eval.h"
+#include "algebra/from_graph.h"
 #include "plan/machine.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
 #include "plan/planners.h"
+#include "plan/seconds.h"
 #include "task/task.h"
 #include "task/from_graph.h"
 #include "../codegen/loop.h"
@@ -81,12 +91,13 @@ bool ast_eval(AstEval *e, const char **why, Span *where);
 
 /* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
  * For many sites: into how many blocks each label is cut, by the EinDecomp paper's cost; or what each axis of a mesh cuts and
- * where tensors stay, by bytes. Nothing is run by it yet.
+ * where tensors stay, by bytes or by seconds on a machine. Nothing is run by it yet.
  * text: "plan 1", which a person can type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, Diags *d);
 bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
+Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
@@ -95,7 +106,19 @@ void plan_print(Buf *out, const Plan *p);
 Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool plan_equal(const Plan *a, const Plan *b, Buf *why);
 
-/* ---- 6. EinGraph -> TaskGraph ------------------------------------------------------------------
+/* ---- 6. EinGraph and Plan -> Tra, Ia ------------------------------------------------------------
+ * What a plan means, as a program over relations (key -> block): joins with a kernel, aggregations, and the way from cut to cut; an Ia
+ * has a placement for each, and moves. They choose nothing. text: "tra 1", "ia 1". */
+Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
+void algebra_print(Buf *out, const Algebra *p);
+Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why);
+bool algebra_check(const Algebra *p, Buf *out);
+AlgCost algebra_cost(const Algebra *p);
+bool algebra_eval(AlgRun *r, const char **why, Place *place);
+
+/* ---- 7. EinGraph -> TaskGraph ------------------------------------------------------------------
  * What is done, in which order, in which memory: kernels of stages, repeats, buffers with their lives. text: "taskgraph 1". */
 TaskGraph *task_from_graph(Arena *a, EinGraph *g);
 void task_print(Buf *out, const TaskGraph *t);
@@ -103,7 +126,7 @@ TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
 bool task_check(const TaskGraph *t, Buf *out);
 
-/* ---- 7. TaskGraph -> Loop ----------------------------------------------------------------------
+/* ---- 8. TaskGraph -> Loop ----------------------------------------------------------------------
  * How each kernel runs: loops, tiles, lanes, threads. All that is decided about speed stands in the text: "loop 1". */
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 void loop_print(Buf *out, const LoopProgram *p);
@@ -111,7 +134,7 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 bool loop_check(const LoopProgram *p, Buf *out);
 
-/* ---- 8. Loop -> C ------------------------------------------------------------------------------
+/* ---- 9. Loop -> C ------------------------------------------------------------------------------
  * Printers, which decide nothing. What they write stands on runtime/ein_run.h; docs/library.md is what its callers read. */
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);

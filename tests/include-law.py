@@ -15,7 +15,7 @@ LAW = {
     "compiler/front/": ["compiler/base/", "compiler/expr/"],
     "compiler/graph/": ["compiler/base/", "compiler/expr/"],
     "compiler/plan/": ["compiler/base/", "compiler/expr/", "compiler/graph/graph.h"],
-    "compiler/algebra/": ["compiler/base/", "compiler/expr/"],
+    "compiler/algebra/": ["compiler/base/", "compiler/expr/", "compiler/plan/place.h"],
     "compiler/task/": ["compiler/base/", "compiler/expr/"],
     "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
     "compiler/ein.h": ["compiler/", "codegen/loop.h"],
@@ -36,9 +36,11 @@ PASSES = [
     (r"compiler/front/ast_eval\.[ch]", "runtime/ein_rt.h"),
     # the slow truth uses the runtime's dtypes, conversions and random numbers
     (r"compiler/graph/eval.*\.[ch]", "runtime/ein_rt.h"),
+    # relations on small data: the runtime's half precision and random numbers
+    (r"compiler/algebra/(block|kernel)\.c", "runtime/ein_rt.h"),
     # relations from graph and plan; tasks from relations
-    (r"compiler/algebra/.*\.c", "compiler/graph/graph.h"),
-    (r"compiler/algebra/.*\.c", "compiler/plan/plan.h"),
+    (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
+    (r"compiler/algebra/(from_graph|place_on)\.[ch]", "compiler/plan/placing.h"),
     (r"compiler/task/.*\.c", "compiler/algebra/ia.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),

@@ -428,10 +428,11 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* Whether it is to be a plan for many sites, whose costs are others. */
 static Leave sites_wanted(Session *s, const Args *a, bool *many) {
-  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET};
+  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_MEMORY, OPT_DERIVATION};
   int64_t n;
   Leave l = sites_read(s, a, &n);
-  *many = n > 1;
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  *many = n > 1 || (arg_has(a, OPT_SITES) && format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0);
   for (size_t k = 0; k < COUNT(for_many); k++) *many |= arg_has(a, for_many[k]);
   return l;
 }
@@ -452,11 +453,14 @@ Leave cmd_plan(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
   CostError error;
-  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many;
   Leave l = sites_wanted(s, a, &many);
   if (!l && a->operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  if (!l && relations_named(a->operands.at[0])) return plan_relations(s, a);
   if (!l && many) return plan_sites(s, a);
+  if (!l && format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+    l = fail(s, LEAVE_USAGE, "--format=%s is for plans for many sites; -n says for how many", format);
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);

@@ -2,19 +2,25 @@
  *
  * With --format=json:
  *
- *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "planner",
+ *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes" or "seconds", "planner",
  *     "dims":     { NAME: value },
  *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
  *     "bytes":    that sites receive, added over sites and over a run,
- *     "bound":    nothing on such a mesh moves less, as if all blocks were equal; null: of some tensors not all labels were
- *                 looked at,
+ *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
+ *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose step; null: at the end, "limit": null: there is
+ *                 none },
+ *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time); null: of some tensors not all
+ *                 labels were looked at,
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
- *                     "received": bytes of operands } ],
+ *                     "reads": as in "ein partition 1",
+ *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
+ *                     "kernel_seconds", "received_seconds",
+ *                     "memory": bytes of a site at its step } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size,
- *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
- *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies } ],
- *     "against":  [ { "planner", "bytes"; or "why": it is not for this program } ] } */
+ *                     "dtype", "extents": [ int ], "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
+ *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds" } ],
+ *     "against":  [ { "planner", "bytes", by seconds "seconds"; or "why": it is not for this program } ] } */
 #include <string.h>
 
 #include "plan_sites.h"
@@ -23,7 +29,7 @@
 /* ---- plans -------------------------------------------------------------------------------------------------- */
 
 /* The planner's vectors are what is left; the axes that cut so, and homes, are found for them. */
-static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const char **why) {
+static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const char **why) {
   Session *s = p->s;
   const PartVectors *only = p->said;
   uint32_t which, n = p->g->vertices.len;
@@ -34,6 +40,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const char
     for (uint32_t i = 0; i < n; i++) its[i] = (PartVectors){1, p->g->vertices.at[i].n_label, choice->d[i]};
     only = its;
   }
+  *cuts = only;
   Placing *x = placing_search(s->arena, p->places, p->sites, only, p->budget, &which);
   if (!x) *why = arena_printf(s->arena, "%s cannot be cut so along axes of a mesh of %lld sites", p->g->vertices.at[which].name, (long long)p->sites);
   return x;
@@ -41,13 +48,14 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const char
 
 Leave bytes_find(Sites *p) {
   const char *why = NULL;
+  const PartVectors *cuts;
   uint32_t n = p->g->vertices.len;
-  PlaceGraph *places = place_graph(p->s->arena, p->g);
-  places->fixed = plan_fixed(p->s->arena, places, p->plan, p->s->diags);
-  if (!places->fixed) return session_report(p->s);
-  p->places = places;
-  p->placing = placing_by(p, p->who, &p->choice, &why);
+  Leave l = costs_ready(p);
+  if (l) return l;
+  p->placing = placing_by(p, p->who, &p->choice, &cuts, &why);
   if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
+  l = memory_fit(p, cuts);
+  if (l) return l;
   const uint32_t **d = NEW_ARRAY(p->s->arena, const uint32_t *, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t *count = NEW_ARRAY(p->s->arena, uint32_t, p->g->vertices.at[i].n_label + 1);
@@ -57,15 +65,19 @@ Leave bytes_find(Sites *p) {
   p->choice.d = d;
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
-    r->placing = placing_by(p, r->who, &r->choice, &r->why);
+    r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->why);
   }
   return LEAVE_OK;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
-static const char *bytes_of(Arena *a, double x) {
+const char *bytes_of(Arena *a, double x) {
   return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
+}
+
+static const char *cost_of(const Sites *p, Arena *a, double x) {
+  return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
 static void against_print(const Sites *p, Buf *b) {
@@ -73,9 +85,9 @@ static void against_print(const Sites *p, Buf *b) {
     const Rival *r = &p->against.at[i];
     buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
     if (!r->placing) buf_printf(b, "not here: %s\n", r->why);
-    else if (p->placing->bytes > 0)
-      buf_printf(b, "%s, %.2f times as much\n", bytes_of(b->arena, r->placing->bytes), r->placing->bytes / p->placing->bytes);
-    else buf_printf(b, "%s\n", bytes_of(b->arena, r->placing->bytes));
+    else if (p->placing->cost > 0)
+      buf_printf(b, "%s, %.2f times as %s\n", cost_of(p, b->arena, r->placing->cost), r->placing->cost / p->placing->cost, p->in_seconds ? "long" : "much");
+    else buf_printf(b, "%s\n", cost_of(p, b->arena, r->placing->cost));
   }
 }
 
@@ -89,15 +101,17 @@ static void head_print(const Sites *p, Buf *b) {
   buf_str(b, x->mesh.n ? "" : "1");
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
   buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  machine_text(p, b);
+  const char *less = p->in_seconds ? "is faster" : "moves less", *than = p->in_seconds ? "takes less" : less;
   if (x->narrow) buf_str(b, "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n");
-  else if (x->bytes <= x->bound * (1 + 1e-9)) buf_str(b, "  no plan on such a mesh moves less\n");
+  else if (x->cost <= x->bound * (1 + 1e-9)) buf_printf(b, "  no plan on such a mesh %s\n", less);
   else if (x->bound > 0 && p->who == PLANNER_EXACT)
-    buf_printf(b, "  no plan on such a mesh moves less than %s: this one is within %.1f %% of the best\n", bytes_of(a, x->bound),
-               100 * (x->bytes - x->bound) / x->bound);
+    buf_printf(b, "  no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best\n", than, cost_of(p, a, x->bound),
+               p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
   against_print(p, b);
 }
 
-enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_LINE, COLUMNS };
+enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_TIME, COL_MEMORY, COL_LINE, COLUMNS };
 
 /* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
 static const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
@@ -120,14 +134,23 @@ static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
   r->cell[COL_EQUATION] = sites_equation(a, v);
   r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
   r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
+  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, vertex_seconds(p, i));
+  r->cell[COL_MEMORY] = bytes_of(a, step_memory(p, i));
   r->cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
+}
+
+/* Without a machine there is no time. */
+static void row_add(const Sites *p, Table *t, TableRow r, Arena *a) {
+  for (int c = COL_TIME; !p->seconds && c + 1 < COLUMNS; c++) r.cell[c] = r.cell[c + 1];
+  vec_push(a, t->rows, r);
 }
 
 static void tensors_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
-  Table t = {.columns = COLUMNS, .clipped = COL_EQUATION,
-             .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_HOME | 1u << COL_LINE};
-  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "equation", "cut", "home", "operands", "result", "line"}, .tail = ""}));
+  int columns = COLUMNS - !p->seconds;
+  Table t = {.columns = columns, .clipped = COL_EQUATION,
+             .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_HOME | 1u << (columns - 1)};
+  row_add(p, &t, (TableRow){.cell = {"tensor", "equation", "cut", "home", "operands", "result", "time", "memory", "line"}, .tail = ""}, a);
   for (uint32_t i = 0; i < p->places->tensors.len; i++) {
     const PlaceTensor *x = &p->places->tensors.at[i];
     TableRow r = {.tail = ""};
@@ -135,12 +158,13 @@ static void tensors_print(const Sites *p, Buf *b) {
     else {
       r.cell[COL_NAME] = x->node->name ? shown(a, x->node->name->s) : "";
       r.cell[COL_EQUATION] = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
-      r.cell[COL_CUT] = r.cell[COL_RECEIVED] = "";
+      r.cell[COL_CUT] = r.cell[COL_RECEIVED] = r.cell[COL_MEMORY] = "";
+      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, placing_brought_seconds(p->places, p->seconds, p->placing, i));
       r.cell[COL_LINE] = line_text(a, p->j.path, x->node->place);
     }
     r.cell[COL_HOME] = home_text(a, p, i);
     r.cell[COL_BROUGHT] = bytes_of(a, placing_brought(p->places, p->placing, i));
-    vec_push(a, t.rows, r);
+    row_add(p, &t, r, a);
   }
   table_print(b, &t);
 }
@@ -169,7 +193,16 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
   put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  put_reads(j, p, v);
   put_count(j, "received", placing_received(p->places, p->placing, i));
+  if (p->seconds) {
+    const Computing *x = &p->seconds->computing[i];
+    json_num(j, "point_operations", x->operations);
+    json_str(j, "point_rate", arena_printf(p->s->arena, "%s %s", dtype_name(x->dtype), machine_rate_name[x->rate]));
+    json_num(j, "kernel_seconds", placing_kernels(p->places, p->seconds, p->placing, i));
+    json_num(j, "received_seconds", placing_received_seconds(p->places, p->seconds, p->placing, i));
+  }
+  put_count(j, "memory", step_memory(p, i));
   json_end(j, '}');
 }
 
@@ -181,20 +214,32 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   if (t->vertex >= 0) json_int(j, "vertex", t->node->id);
   else json_null(j, "vertex");
   put_count(j, "bytes", t->bytes);
+  json_str(j, "dtype", dtype_name(t->node->dtype));
+  json_array(j, "extents");
+  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->extent[d]);
+  json_end(j, ']');
   put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
   put_count(j, "brought", placing_brought(p->places, p->placing, i));
+  if (p->seconds) json_num(j, "brought_seconds", placing_brought_seconds(p->places, p->seconds, p->placing, i));
   json_end(j, '}');
+}
+
+void put_placing(Json *j, const Sites *p, const Placing *x) {
+  put_count(j, "bytes", x->bytes);
+  if (p->in_seconds) json_num(j, "seconds", x->seconds);
 }
 
 void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
-  put_head(&j, p, "ein placing 1", "bytes");
+  put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : "bytes");
   json_array(&j, "mesh");
   for (uint32_t k = 0; k < p->placing->mesh.n; k++) json_int(&j, NULL, p->placing->mesh.size[k]);
   json_end(&j, ']');
   put_count(&j, "bytes", p->placing->bytes);
+  machine_json(p, &j);
   if (p->placing->narrow) json_null(&j, "bound");
+  else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);

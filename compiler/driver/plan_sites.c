@@ -260,6 +260,12 @@ static void put_read(Json *j, const Sites *p, const PartRead *r) {
   json_end(j, '}');
 }
 
+void put_reads(Json *j, const Sites *p, const PartVertex *v) {
+  json_array(j, "reads");
+  for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
+  json_end(j, ']');
+}
+
 static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   const PartVertex *v = &p->g->vertices.at[i];
   PartCost c = part_cost_vertex(p->g, i, p->choice.d);
@@ -271,9 +277,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   json_int(j, "calls", calls_of(v, p->choice.d[i]));
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
-  json_array(j, "reads");
-  for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
-  json_end(j, ']');
+  put_reads(j, p, v);
   put_cost(j, &c);
   json_end(j, '}');
 }
@@ -285,7 +289,7 @@ void put_rivals(Json *j, const Sites *p) {
     json_object(j, NULL);
     json_str(j, "planner", planner_info[r->who].name);
     if (r->why) json_str(j, "why", r->why);
-    else if (p->by_bytes) put_count(j, "bytes", r->placing->bytes);
+    else if (p->by_bytes) put_placing(j, p, r->placing);
     else put_cost(j, &r->choice.cost);
     json_end(j, '}');
   }
@@ -356,14 +360,12 @@ static bool ends_in(const char *s, const char *ending) {
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   Plan *said;
-  const char *format = arg_last(a, OPT_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
-  static const OptionId of_one_site[] = {OPT_MACHINE, OPT_THREADS};
-  for (size_t k = 0; !l && k < COUNT(of_one_site); k++)
-    if (arg_has(a, of_one_site[k]))
-      l = fail(s, LEAVE_USAGE, "--%s is for plans of one site; those of many are by bytes or elements, on any machine", options[of_one_site[k]].name);
-  p.by_bytes = !costs || strcmp(costs, "bytes") == 0;
+  if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
+  p.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
+  if (!l) l = machine_wanted(&p, a);
   if (!l) l = budget_read(&p, a);
   if (!l) l = rivals_read(&p, a);
   if (!l) l = said_read(&p, a, &said);
@@ -378,8 +380,11 @@ Leave plan_sites(Session *s, Args *a) {
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
-  if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
+  bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
+  if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
+  else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
+  else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (!format && to && ends_in(to, ".plan")) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
-  return file_write(s, to ? to : "-", out.s, out.len);
+  return l ? l : file_write(s, to ? to : "-", out.s, out.len);
 }

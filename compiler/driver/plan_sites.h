@@ -4,6 +4,7 @@
 
 #include "../base/json.h"
 #include "../plan/placing.h"
+#include "../plan/placing_memory.h"
 #include "../plan/plan.h"
 #include "../plan/planners.h"
 #include "driver.h"
@@ -22,7 +23,7 @@ typedef struct Sites {
   Session *s;
   Job j;
   int64_t sites;
-  bool by_bytes;
+  bool by_bytes;             /* by bytes or seconds: not by the paper's cost */
   Planner who;
   double budget;
   const PartGraph *g;
@@ -32,6 +33,14 @@ typedef struct Sites {
   const Plan *plan;          /*   a plan's file, and pins, */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */
   Placing *placing;
+  Machine *machine;          /*   NULL: none was said */
+  bool in_seconds;           /*   that is what is least, */
+  Seconds *seconds;          /*   and else is told where a machine was said */
+  double memory;             /*   of a site, at most; 0: nobody says */
+  const Lives *lives;
+  SiteMemory peak;
+  double *memory_by;         /*   by step and phase */
+  const Placing *unlimited;  /* what would be best without the limit, if it does not fit; else NULL */
   VEC(Rival) against;
 } Sites;
 
@@ -42,11 +51,31 @@ void sites_head(const Sites *p, Buf *b);
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
+void put_reads(Json *j, const Sites *p, const PartVertex *v);
 void put_rivals(Json *j, const Sites *p);
+void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds if those count */
+
+/* ---- a machine, seconds, memory: plan_machine.c ---------------------------------------------------------- */
+Leave machine_wanted(Sites *p, const Args *a); /* --machine, --costs=seconds, --memory: before the program */
+Leave costs_ready(Sites *p);                   /* for p->places */
+const char *seconds_of(Arena *a, double x);    /* "12.3 ms" */
+double vertex_seconds(const Sites *p, uint32_t vertex); /* its kernels, its operands, its result brought home */
+double step_memory(const Sites *p, uint32_t vertex);
+void machine_text(const Sites *p, Buf *b);     /* lines of the head */
+void machine_json(const Sites *p, Json *j);
+/* A plan that fits p->memory. */
+Leave memory_fit(Sites *p, const PartVectors *only);
 
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
 void bytes_json(const Sites *p, Buf *out);
+const char *bytes_of(Arena *a, double x);
+
+/* ---- as a program over relations: plan_algebra.c --------------------------------------------------------- */
+bool relations_named(const char *path); /* x.tra or x.ia */
+Leave plan_relations(Session *s, Args *a); /* plan_relations.c: what such a text moves */
+Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
+Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
 
 #endif

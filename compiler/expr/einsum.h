@@ -30,4 +30,10 @@ typedef struct EinSum {
   uint32_t hash;
 } EinSum;
 
+/* Operations that one point of it takes: on floats, and on integers and bools, without those that only make indices or predicates;
+ * casts and choices are none, a value used several times is made once, the reducer takes one. The domain decides where there is a
+ * value, and is no operation. read: by slot, set to one read of it (NULL: nobody asks). */
+typedef struct SumCount { int64_t flops, integer; } SumCount;
+SumCount sum_count(Arena *a, const EinSum *s, const Expr **read);
+
 #endif

@@ -38,18 +38,22 @@ static Str stand_in(SumPrinter *p, uint32_t k, const Str *a, uint32_t n) {
   }
 }
 
+void print_names(SumPrinter *p, uint32_t n, const Str *name) {
+  uint32_t from = p->label.len;
+  for (uint32_t k = 0; k < n; k++) {
+    bool own = names_plain(p, name[k]) && !among(name[k], p->label.at, from + k);
+    vec_push(p->out->arena, p->label, own ? name[k] : NULL);
+  }
+  for (uint32_t k = from; k < from + n; k++)
+    if (!p->label.at[k]) p->label.at[k] = stand_in(p, k, p->label.at, from + n);
+}
+
 void print_sum_of(SumPrinter *p, const EinSum *s, const Str *name, const Expr *const *bound) {
-  uint32_t labels = s ? s->n_out + s->n_red : 0;
   p->sum = s;
   p->name = name;
   p->bound = bound;
   p->label.len = 0;
-  for (uint32_t k = 0; k < labels; k++) {
-    bool own = names_plain(p, name[k]) && !among(name[k], p->label.at, k);
-    vec_push(p->out->arena, p->label, own ? name[k] : NULL);
-  }
-  for (uint32_t k = 0; k < labels; k++)
-    if (!p->label.at[k]) p->label.at[k] = stand_in(p, k, p->label.at, labels);
+  print_names(p, s ? s->n_out + s->n_red : 0, name);
 }
 
 static Str text_of_label(void *ctx, int64_t k) {
@@ -89,7 +93,7 @@ void print_exprs(SumPrinter *p, uint32_t n, const Expr *const *e) {
 
 /* ---- labels and loop variables ----------------------------------------------------------------- */
 
-static void print_alias(SumPrinter *p, Str text, Str name) {
+void print_alias(SumPrinter *p, Str text, Str name) {
   buf_add(p->out, text->s, text->len);
   if (text == name) return;
   buf_char(p->out, '=');
@@ -107,14 +111,10 @@ Str turn_text(SumPrinter *p, Str turn) {
   return keep ? turn : stand_in(p, p->turn.len, p->turn.at, p->turn.len);
 }
 
-void print_turn(SumPrinter *p, Str text, Str turn) {
-  print_alias(p, text, turn);
-}
-
 /* ---- the EinSum -------------------------------------------------------------------------------- */
 
 /* Quoted where it could be taken for a reducer of the language. */
-static void print_monoid_name(SumPrinter *p, Str s) {
+void print_monoid_name(SumPrinter *p, Str s) {
   Reducer r;
   if (!s || !word_label(s) || reducer_find(s->s, s->len, &r))
     string_print(p->out, s ? s->s : "", s ? s->len : 0);
@@ -122,7 +122,7 @@ static void print_monoid_name(SumPrinter *p, Str s) {
     buf_add(p->out, s->s, s->len);
 }
 
-static void print_reducer_name(SumPrinter *p, const EinSum *s) {
+void print_reducer_name(SumPrinter *p, const EinSum *s) {
   if (s->reducer == RED_MONOID)
     print_monoid_name(p, s->monoid ? s->monoid->name : NULL);
   else

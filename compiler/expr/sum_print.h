@@ -23,13 +23,16 @@ bool names_plain(SumPrinter *p, Str s);
 
 /* From here on expressions are over this EinSum's labels; NULL: over none. */
 void print_sum_of(SumPrinter *p, const EinSum *s, const Str *name, const Expr *const *bound);
+void print_names(SumPrinter *p, uint32_t n, const Str *name); /* so many more names behind those of `label` */
+void print_alias(SumPrinter *p, Str text, Str name); /* `t`, or `_1="an odd name"` */
 void print_expr(SumPrinter *p, const Expr *e);   /* NULL as ? */
 void print_exprs(SumPrinter *p, uint32_t n, const Expr *const *e); /* `[a, b]` */
 void print_label(SumPrinter *p, uint32_t k);     /* `s:128`, or `_0="an odd name":128` */
+void print_monoid_name(SumPrinter *p, Str s);
+void print_reducer_name(SumPrinter *p, const EinSum *s); /* `sum:f32` */
 void print_sum(SumPrinter *p);                   /* ` : f32 = sum:f32[a:64 where p] body domain d` */
 
 Str turn_text(SumPrinter *p, Str turn);          /* what it is to be called inside of the repeat: push it to p->turn */
-void print_turn(SumPrinter *p, Str text, Str turn); /* `t`, or `_1="an odd name"` */
 void print_string(SumPrinter *p, Str text);      /* ` "text"`, or nothing */
 void print_indent(SumPrinter *p, uint32_t level);
 void print_end(SumPrinter *p, Place place);      /* the place, and the end of the line */

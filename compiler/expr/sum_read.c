@@ -124,7 +124,7 @@ void sum_read_begin(SumReader *r) {
 
 /* ---- reducers -------------------------------------------------------------------------------- */
 
-static const Monoid *monoid_of(SumReader *r, Str name, DType t) {
+const Monoid *monoid_of(SumReader *r, Str name, DType t) {
   for (uint32_t i = 0; i < r->monoids.len; i++)
     if (r->monoids.at[i]->name == name && r->monoids.at[i]->dtype == t)
       return r->monoids.at[i];
@@ -132,7 +132,7 @@ static const Monoid *monoid_of(SumReader *r, Str name, DType t) {
 }
 
 /* A reducer is a word or a string with `:` behind it; inf:f32 and nan:f32 are numbers. */
-static bool reducer_follows(SumReader *r) {
+bool reducer_follows(SumReader *r) {
   Scan look = r->c;
   const char *at;
   if (scan_is(&look, '"')) return true;
@@ -141,7 +141,7 @@ static bool reducer_follows(SumReader *r) {
          scan_is(&look, ':');
 }
 
-static bool want_reducer_name(SumReader *r, EinSum *s) {
+bool want_reducer_name(SumReader *r, EinSum *s) {
   Str name;
   bool quoted = scan_is(&r->c, '"');
   const char *at = r->c.s;

@@ -32,6 +32,9 @@ bool want_alias(SumReader *r, Str *text, Str *name);   /* `s`, or `_0="an odd na
 
 void sum_read_begin(SumReader *r);
 bool want_label(SumReader *r);                         /* `s:128`, one more label */
+const Monoid *monoid_of(SumReader *r, Str name, DType t); /* the one declared so, or NULL */
+bool reducer_follows(SumReader *r);
+bool want_reducer_name(SumReader *r, EinSum *s);       /* `sum:f32`: reducer, monoid and acc */
 bool want_sum(SumReader *r, EinSum *s);                /* behind the output labels: ` : f32 = sum:f32[a:64] body domain d` */
 
 bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value); /* the rest of a line each */

@@ -87,7 +87,7 @@ static void print_block(Printer *p, const EinRegion *r) {
 static void print_repeat(Printer *p, const EinNode *n) {
   const EinRegion *r = n->body;
   Str turn = turn_text(&p->p, r->turn);
-  print_turn(&p->p, turn, r->turn);
+  print_alias(&p->p, turn, r->turn);
   print_ref(p, " < ", r->bound);
   if (r->turns) {
     buf_str(p->out, " turns ");

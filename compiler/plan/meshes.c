@@ -60,16 +60,24 @@ static Meshes meshes_of(Arena *a, int64_t sites) {
   return x;
 }
 
+static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
+  Meshes x = {.arena = a};
+  const Mesh *all;
+  uint32_t n = seconds_meshes(a, s, &all);
+  for (uint32_t i = 0; i < n; i++) vec_push(a, x.all, all[i]);
+  return x;
+}
+
 static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
   Placing *best = NULL;
   double bound = INFINITY;
   bool narrow = false;
   for (uint32_t i = 0; i < x->all.len; i++) {
-    Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, best ? best->bytes : INFINITY, which);
+    Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, best ? best->cost : INFINITY, which);
     if (!p) continue;
     if (p->bound < bound) bound = p->bound;
     narrow |= p->narrow;
-    if (!best || p->bytes < best->bytes) best = p;
+    if (!best || p->cost < best->cost) best = p;
   }
   if (best) best->bound = bound, best->narrow = narrow;
   return best;
@@ -89,13 +97,14 @@ static int64_t sites_fewer(int64_t sites) {
 
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
-  Meshes x = meshes_of(a, sites);
+  bool bytes = !g->cost || !g->cost->seconds;
+  Meshes x = bytes ? meshes_of(a, sites) : meshes_by_seconds(a, g->cost->seconds);
   Placing *best = best_of(a, g, &x, only, budget, which);
-  int64_t fewer = best && best->bytes > 0 ? sites_fewer(sites) : 0;
-  double most = best ? best->bytes * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
+  int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
+  double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
   if (!fewer || most <= 0) return best;
   uint32_t nobody;
   x = meshes_of(a, fewer);
   Placing *p = best_of(a, g, &x, only, budget, &nobody);
-  return p && p->bytes <= most ? p : best;
+  return p && p->cost <= most ? p : best;
 }

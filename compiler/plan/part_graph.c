@@ -245,6 +245,18 @@ static void needs_find(Builder *b, const EinGraph *g) {
   while (todo.len) need_operands(b, &todo, vec_pop(todo));
 }
 
+/* What a run gives back. */
+static bool kept_find(Builder *b, const EinGraph *g) {
+  for (uint32_t i = 0; i < g->outputs.len; i++) {
+    const EinNode *n = g->outputs.at[i].node;
+    int32_t made[GRAPH_RANK + 1];
+    PartKept k = {n, maker_of(b, n, made), NULL};
+    if (!numbers(b, n, n->rank, n->dim, &k.extent)) return false;
+    vec_push(b->arena, b->g->kept, k);
+  }
+  return true;
+}
+
 /* A name that several have is the state's, if there is one such: its first and next values are called so too. */
 static void names_give(PartGraph *g) {
   Map states = map_new(g->arena), others = map_new(g->arena);
@@ -265,9 +277,10 @@ PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
   Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  b.g->needed = b.needed;
   for (uint32_t i = 0; i < g->n_nodes; i++) b.vertex[i] = -1;
   needs_find(&b, g);
-  if (!region_add(&b, g->top)) return NULL;
+  if (!region_add(&b, g->top) || !kept_find(&b, g)) return NULL;
   names_give(b.g);
   return b.g;
 }

@@ -35,9 +35,17 @@ typedef struct PartVertex {
   double times;
 } PartVertex;
 
+typedef struct PartKept {    /* an output: */
+  const EinNode *node;
+  int32_t vertex;            /* that makes it; -1: none does */
+  const int64_t *extent;
+} PartKept;
+
 typedef struct PartGraph {
   Arena *arena;
   VEC(PartVertex) vertices;  /* makers before readers, but for the next value of a state */
+  const bool *needed;        /* by node id: some answer hangs on it */
+  VEC(PartKept) kept;
 } PartGraph;
 
 /* Sizes are numbers in g: what is read at (or from) data, at a constant, or past a `%` comes whole; at an affine index it is cut with

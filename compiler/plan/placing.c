@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "network.h"
+#include "placing_inside.h"
 
 /* ---- the graph ------------------------------------------------------------------------------------------ */
 
@@ -51,14 +52,14 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
 /* ---- what a choice means -------------------------------------------------------------------------------- */
 
 /* As it comes out of the vertex's kernels. */
-static Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
+Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int)v->n_out ? label[a] : PLACE_PART;
   return p;
 }
 
 /* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
-static Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
+Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < m->n; a++) {
     p.on[a] = PLACE_ALL;
@@ -71,7 +72,7 @@ static Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label
 }
 
 /* Where it is in parts, it is reduced to where it is to be. */
-static Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home) {
+Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home) {
   Placement p = *made;
   for (uint32_t a = 0; a < m->n; a++)
     if (made->on[a] == PLACE_PART) p.on[a] = home->on[a];
@@ -109,22 +110,34 @@ double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t i) {
 }
 
 /* A stack has what its maker made in each turn: so many times as much. */
-static double turns_in(const PlaceTensor *t, const PartRead *r) {
+double turns_in(const PlaceTensor *t, const PartRead *r) {
   double bytes = dtype_size(t->node->dtype);
   for (uint32_t k = 0; k < r->rank; k++) bytes *= (double)r->extent[k];
   return t->bytes > 0 ? bytes / t->bytes : 0;
 }
 
-static double read_bytes(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+Placement placing_wanted(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k, double *times) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];
+  *times = r->times * turns_in(&g->tensors.at[g->tensor[i][k]], r);
+  return wanted_at(r, &p->mesh, r->call ? p->label[i] : p->home[i].on);
+}
+
+Placement placing_made(const PlaceGraph *g, const Placing *p, uint32_t i, Placement *between) {
+  Placement made = made_at(&g->part->vertices.at[i], &p->mesh, p->label[i]);
+  *between = reduced_at(&p->mesh, &made, &p->home[i]);
+  return made;
+}
+
+double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+  double times;
   uint32_t t = g->tensor[i][k];
-  Placement to = wanted_at(r, &p->mesh, r->call ? p->label[i] : p->home[i].on);
-  return r->times * turns_in(&g->tensors.at[t], r) * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
+  Placement to = placing_wanted(g, p, i, k, &times);
+  return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t i) {
   double bytes = 0;
-  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += read_bytes(g, p, i, k);
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += placing_read(g, p, i, k);
   return bytes;
 }
 
@@ -255,6 +268,7 @@ typedef struct Finder {
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
   Memo pairs;                /* by two placements */
+  Links links;               /* by seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
 } Finder;
@@ -330,11 +344,45 @@ static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
   arena_free(a);
 }
 
+/* The same where costs are others than bytes. */
+static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
+                     const PairCost *c) {
+  Arena *a = arena_new();
+  Buf key = buf_new(a);
+  pair_key(c, &key);
+  key_add(&key, f->m, n_x, at_x);
+  key_add(&key, f->m, n_y, at_y);
+  MemoEntry *e = memo_get(&f->costs, key.s, key.len);
+  if (e->value) {
+    network_cost2_like(f->n, (uint32_t)((uintptr_t)e->value - 1), x, y);
+    arena_free(a);
+    return;
+  }
+  Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
+  double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
+  for (uint32_t i = 0; i < p.n; i++)
+    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_cost(c, p.at[i], q.at[j]);
+  e->value = (void *)((uintptr_t)network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost) + 1);
+  arena_free(a);
+}
+
+static const Links *links_of(const Finder *f) {
+  return f->g->cost && f->g->cost->seconds ? &f->links : NULL;
+}
+
 static void vertex_make(Finder *f, uint32_t i) {
   const PartVertex *v = &f->g->part->vertices.at[i];
   const Ways *w = &f->label[i];
   Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
+  if (f->g->cost) {
+    PairCost c = pair_made(f->g, f->m, links_of(f), i);
+    double *alone = NEW_ARRAY(f->arena, double, w->n);
+    for (uint32_t k = 0; k < w->n; k++) alone[k] = cut_cost(f->g, f->m, i, w->at[k].on);
+    network_cost(f->n, f->cut[i], alone);
+    pair_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, &c);
+    return;
+  }
   cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, v->times * f->g->tensors.at[i].bytes);
 }
 
@@ -347,6 +395,11 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   if (!r->call && t == i) return; /* a state that stays as it is */
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
+  if (f->g->cost) {
+    PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
+    pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
+    return;
+  }
   cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, bytes);
 }
 
@@ -356,9 +409,10 @@ static void tensor_add(Finder *f, uint32_t i) {
   if (fixed && fixed->home[i]) f->home[i] = one_way(f->arena, f->m, fixed->home[i]->on);
   else f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
-  if (t->vertex >= 0) return;
+  if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
-  for (uint32_t k = 0; k < f->home[i].n; k++) cost[k] = stored(f->m, t, &f->home[i].at[k]);
+  for (uint32_t k = 0; k < f->home[i].n; k++)
+    cost[k] = f->g->cost ? home_cost(f->g, f->m, links_of(f), i, &f->home[i].at[k]) : stored(f->m, t, &f->home[i].at[k]);
   network_cost(f->n, f->stay[i], cost);
 }
 
@@ -374,7 +428,7 @@ static bool variables_make(Finder *f, uint32_t *which) {
     if (v->node->kind == EIN_VERTEX) {
       const PlaceFixed *fixed = f->g->fixed;
       if (fixed && fixed->label[i]) f->label[i] = one_way(f->arena, f->m, fixed->label[i]);
-      else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, false, f->only ? &f->only[i] : NULL, &f->narrow);
+      else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) != NULL, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
     }
@@ -401,6 +455,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
+  if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh);
   if (!network_make(&f, which)) {
     arena_free(work);
     return NULL;
@@ -415,9 +470,11 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
       for (uint32_t k = 0; k < mesh->n; k++) p->label[i][k] = f.label[i].at[x.value[f.cut[i]]].on[k];
   }
   for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
-  p->bytes = placing_bytes(g, p);
+  p->bytes = p->cost = placing_bytes(g, p);
+  if (g->cost && g->cost->seconds) p->cost = p->seconds = placing_seconds(g, g->cost->seconds, p);
+  if (g->cost && g->cost->price) p->cost = x.sum;
   p->narrow = f.narrow;
-  if (p->bound > p->bytes) p->bound = p->bytes; /* blocks that are not equal, or rounding */
+  if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;
 }

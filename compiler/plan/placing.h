@@ -1,15 +1,26 @@
-/* plan/placing.h - plans by bytes: for each vertex the label that each axis of a mesh cuts, for each tensor the placement in which
+/* plan/placing.h - plans by bytes or seconds: for each vertex the label that each axis of a mesh cuts, for each tensor the placement in which
  * it stays for its readers.
  *
  * A vertex's axes cut its labels, as many as there are (an axis that finds no label with room is idle: its sites all do the
  * same). What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and moved to its *home*, which has no
  * parts; from there it goes to each reader's cut. So what several readers want everywhere is brought there once. An input is stored once, evenly
- * cut; further copies at home are moves too. Moves are counted as elements received (place.h), times the size of an element. */
+ * cut; further copies at home are moves too. Moves are counted as elements received (place.h), times the size of an element; or in
+ * seconds on a machine (seconds.h), kernels too, and a vertex may leave axes idle although its labels have room. */
 #ifndef EIN_PLACING_H
 #define EIN_PLACING_H
 
 #include "partition.h"
 #include "place.h"
+#include "seconds.h"
+
+typedef struct Lives Lives;  /* placing_memory.h */
+
+typedef struct PlaceCost {   /* what is to be least */
+  const Seconds *seconds;    /* seconds; NULL: bytes that move */
+  const double *price;       /*   and so much for a byte of a site's memory, by step and phase of placing_memory.h; NULL: nothing */
+  const Lives *lives;        /*   with prices */
+  bool memory_only;          /* nothing but these prices */
+} PlaceCost;
 
 typedef struct PlaceTensor { /* what is read: the result of a vertex, or an input */
   const EinNode *node;
@@ -30,6 +41,7 @@ typedef struct PlaceGraph {
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
   const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
+  const PlaceCost *cost;     /* of its plans; NULL: bytes */
 } PlaceGraph;
 
 typedef struct Placing {
@@ -37,20 +49,28 @@ typedef struct Placing {
   int8_t **label;            /* by vertex, by axis: the label that it cuts; -1: it is idle */
   Placement *home;           /* by tensor */
   double bytes;              /* moved, in a run */
-  double bound;              /* with equal blocks nothing on this mesh moves less, */
+  double seconds;            /* by seconds */
+  double cost;               /* bytes or seconds, with what memory costs */
+  double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;
 
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 /* What the placing moves: exact, with blocks as large as they are, on up to 65536 sites; on more as if all blocks were equal. */
 double placing_bytes(const PlaceGraph *g, const Placing *p);
-/* The least bytes on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
+/* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more.
- * Where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls by eight times the share of those that are
- * idle then, or more. */
+/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more; by
+ * seconds, those of seconds_meshes. By bytes, where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls
+ * by eight times the share of those that are idle then, or more. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+
+/* The seconds of a placing, on any mesh of as many sites: in all; of a vertex's kernels; as placing_received and placing_brought. */
+double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p);
+double placing_kernels(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex);
+double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex);
+double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t tensor);
 
 /* ---- for reports ------------------------------------------------------------------------------------- */
 /* An input's dimension is called as its first reader calls it; one that nobody cuts has a number, from 1. */
@@ -58,6 +78,10 @@ const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, ui
 /* Counts by label; of a tensor's home, by dimension. */
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
+double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them */
 double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t tensor);  /* bytes to reduce it and bring it home; of an input, its copies */
+/* How a read is wanted, and how often its tensor comes so; how a vertex's kernels make it, and how it is once parts are reduced. */
+Placement placing_wanted(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *times);
+Placement placing_made(const PlaceGraph *g, const Placing *p, uint32_t vertex, Placement *between);
 
 #endif

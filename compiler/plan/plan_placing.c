@@ -198,6 +198,6 @@ Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *
     if (whole) x->home[i] = *fixed->home[i];
   }
   if (!whole) return NULL;
-  x->bytes = placing_bytes(g, x);
+  x->bytes = x->cost = placing_bytes(g, x);
   return x;
 }

@@ -197,34 +197,6 @@ static void touch(Kernel *k, uint32_t buffer, uint32_t n, const Expr *const *at,
 
 /* ---- a kernel ------------------------------------------------------------------------------------ */
 
-typedef struct Counts { int64_t flops, integer; } Counts;
-
-/* Operations that make a value rather than an index; each once however often its value is used. */
-static bool op_counts(const Expr *e) {
-  return e->kind == EX_OP && e->n && e->op != OP_CAST && e->op != OP_SELECT;
-}
-
-/* Reads meet `slot`, which has the first read of each; body: integers count too, outside of indices. */
-static void expr_count(Kernel *k, const Expr *e, bool body, const Expr **slot, Counts *n) {
-  typedef struct Item { const Expr *e; bool index; } Item;
-  VEC(Item) todo = {0};
-  Map seen = map_new(k->c->arena), index = map_new(k->c->arena);
-  Arena *a = k->c->arena;
-  if (e) vec_push(a, todo, ((Item){e, !body}));
-  while (todo.len) {
-    Item x = vec_pop(todo);
-    Map *done = x.index ? &index : &seen;
-    if (map_find(done, x.e)) continue;
-    bool other = map_find(x.index ? &seen : &index, x.e) != NULL;
-    map_put(done, x.e, k);
-    if (x.e->kind == EX_READ) slot[x.e->i] = x.e;
-    bool floats = op_counts(x.e) && dtype_is_float((DType)x.e->arg[x.e->n - 1]->dtype);
-    n->flops += floats && !other;
-    n->integer += op_counts(x.e) && !floats && !x.index && (x.e->has & ~(unsigned)HAS_DIM);
-    for (uint32_t i = 0; i < x.e->n; i++) vec_push(a, todo, ((Item){x.e->arg[i], x.index || x.e->kind == EX_READ}));
-  }
-}
-
 static void stage_extents(Kernel *k, const TaskStage *s) {
   Costs *c = k->c;
   k->stage = s;
@@ -238,14 +210,9 @@ static void stage_extents(Kernel *k, const TaskStage *s) {
 
 static void stage_cost(Kernel *k, const TaskStage *s) {
   const Expr **slot = NEW_ARRAY(k->c->arena, const Expr *, s->sum->n_slot + 1);
-  Counts n = {0, 0};
+  SumCount n = sum_count(k->c->arena, s->sum, slot);
   int64_t points = 1;
   stage_extents(k, s);
-  expr_count(k, s->sum->body, true, slot, &n);
-  expr_count(k, s->sum->where, false, slot, &n);
-  Counts rest = {0, 0}; /* the domain decides where there is a value: no operation of the equation */
-  expr_count(k, s->sum->domain, false, slot, &rest);
-  if (s->sum->reducer != RED_NONE) *(dtype_is_float(s->sum->acc) ? &n.flops : &n.integer) += 1;
   for (uint32_t l = 0; l < k->n_label; l++) points = amount_mul(points, k->extent[l]);
   sum_add(&k->cost->once, &(CostSum){.flops = n.flops, .integer = n.integer}, points);
   for (uint32_t j = 0; j < s->sum->n_slot; j++)

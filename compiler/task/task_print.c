@@ -118,7 +118,7 @@ static void print_tasks(Printer *p, const Tasks *list, uint32_t level);
 static void print_repeat(Printer *p, const Task *k, uint32_t level) {
   Str turn = turn_text(&p->p, k->turn);
   buf_printf(p->out, "repeat %u..%u ", k->step, k->end);
-  print_turn(&p->p, turn, k->turn);
+  print_alias(&p->p, turn, k->turn);
   buf_printf(p->out, " < %%%u", k->buffer);
   if (k->stop >= 0) buf_printf(p->out, " until %%%d", k->stop);
   if (k->turns >= 0) buf_printf(p->out, " turns %%%d", k->turns);

@@ -135,8 +135,8 @@ want 2 "$EIN" plan x.ein -n -4 $BY
 want 2 "$EIN" plan x.ein -n 2147483648 $BY
 want 2 "$EIN" plan x.ein -n four $BY
 want 2 "$EIN" plan x.ein -n 4 --costs=pebbles
-want 2 "$EIN" plan x.ein -n 4 --machine m.json
-says "--machine is for plans of one site"
+want 4 "$EIN" plan x.ein -n 4 --machine m.json
+says "cannot read m.json"
 want 2 "$EIN" plan x.ein -n 4 --threads 2
 want 2 "$EIN" plan x.ein -n 4 $BY --planner=best
 want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron

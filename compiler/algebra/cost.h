@@ -1,0 +1,21 @@
+/* algebra/cost.h - what the moves of an Ia cost, counted from types and placements alone: uniqueness and continuity make it exact (TRA paper,
+ * section 5.3), apart from what filters take out and turns that data decide. */
+#ifndef EIN_ALGEBRA_COST_H
+#define EIN_ALGEBRA_COST_H
+
+#include "algebra.h"
+
+typedef struct AlgCost {
+  double paper;              /* elements as the paper counts them: a broadcast f*s, a shuffle f, of a relation of f elements on s sites */
+  double bytes;              /* that sites receive, added over sites: what a site has already does not move */
+  bool known;                /* else there were too many tuples to go through, and bytes are none */
+} AlgCost;
+
+AlgCost alg_move_cost(const Algebra *p, const AlgNode *move); /* once */
+AlgCost algebra_cost(const Algebra *p);                       /* of a run; turns that are not known count as one */
+/* How often what stands in the region comes into being. */
+double alg_times(const AlgRegion *r);
+/* Elements of a relation, over its keys; -1: too many keys. */
+double rel_elements(const Relation *r);
+
+#endif

@@ -1,0 +1,79 @@
+/* algebra/cutting.c - a plan as the doors want it: counts of vertices, of homes, and of inputs as they are stored. */
+#include "from_graph.h"
+
+enum { STEPS = 3 };
+
+Cutting cutting_of_counts(const PlaceGraph *places, const uint32_t *const *d) {
+  return (Cutting){.places = places, .d = d};
+}
+
+static uint32_t *home_counts(Arena *a, const Mesh *m, const PlaceTensor *t, const Placement *at) {
+  uint32_t *count = NEW_ARRAY(a, uint32_t, t->n + 1);
+  for (uint32_t k = 0; k < t->n; k++) count[k] = placement_count(m, at, (int8_t)k);
+  return count;
+}
+
+/* The dimension that is cut further along axis a, where home has copies: best one that no later axis cuts at home, for then its pieces
+ * lie together in a block; else the one with the most room. */
+static int8_t further(const Mesh *m, const PlaceTensor *t, const Placement *home, const uint32_t *count, uint32_t a) {
+  int8_t best = MESH_FIRST;
+  int64_t most = 0;
+  bool apart = true;
+  for (uint32_t k = 0; k < t->n; k++) {
+    bool later = false;
+    int64_t room = t->most[k] / count[k];
+    for (uint32_t b = a + 1; b < m->n; b++) later |= home->on[b] == (int8_t)k;
+    if (room < m->size[a] || (!apart && later) || (apart == later && room <= most)) continue;
+    best = (int8_t)k, most = room, apart = later;
+  }
+  return best;
+}
+
+static Placement stored_at(const Mesh *m, const PlaceTensor *t, const Placement *home, uint32_t *count) {
+  Placement at = *home;
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (home->on[a] != PLACE_ALL || m->size[a] == 1) continue;
+    at.on[a] = further(m, t, home, count, a);
+    if (at.on[a] >= 0) count[at.on[a]] *= m->size[a];
+  }
+  return at;
+}
+
+Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *placing) {
+  uint32_t vertices = places->part->vertices.len, tensors = places->tensors.len;
+  const uint32_t **d = NEW_ARRAY(a, const uint32_t *, vertices + 1), **home = NEW_ARRAY(a, const uint32_t *, tensors + 1),
+                 **stored = NEW_ARRAY(a, const uint32_t *, tensors + 1);
+  Placement *at = NEW_ARRAY(a, Placement, tensors + 1);
+  for (uint32_t i = 0; i < vertices; i++) {
+    uint32_t *count = NEW_ARRAY(a, uint32_t, places->part->vertices.at[i].n_label + 1);
+    placing_counts(places, placing, i, count);
+    d[i] = count;
+  }
+  for (uint32_t i = 0; i < tensors; i++) {
+    const PlaceTensor *t = &places->tensors.at[i];
+    home[i] = home_counts(a, &placing->mesh, t, &placing->home[i]);
+    uint32_t *count = home_counts(a, &placing->mesh, t, &placing->home[i]);
+    at[i] = stored_at(&placing->mesh, t, &placing->home[i], count);
+    stored[i] = count;
+  }
+  return (Cutting){places, d, home, stored, placing, at};
+}
+
+uint32_t ia_steps(const Cutting *c) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->places->part->vertices.len; i++) n += c->places->part->vertices.at[i].node->kind == EIN_VERTEX ? STEPS : 0;
+  return n;
+}
+
+void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says) {
+  static const char *const what[STEPS] = {"operands go where they meet (R2-6)", "parts are reduced where the result goes (R2-1, R1-4)",
+                                          "the result goes home (R2-1)"};
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < c->places->part->vertices.len; i++) {
+    const PartVertex *v = &c->places->part->vertices.at[i];
+    if (v->node->kind != EIN_VERTEX || n++ != step / STEPS) continue;
+    *vertex = arena_printf(a, "%s", v->name);
+    *says = what[step % STEPS];
+    return;
+  }
+}

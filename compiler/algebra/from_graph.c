@@ -1,0 +1,627 @@
+/* algebra/from_graph.c - a vertex becomes cuts, a join, perhaps a filter, an aggregation, functions, and the way home. */
+#include "from_graph.h"
+
+#include <string.h>
+
+#include "../expr/prove.h"
+#include "recut.h"
+#include "window.h"
+
+enum { TOLD = 65536 };
+
+typedef struct Door {
+  Algebra *p;
+  Arena *arena;
+  Exprs *exprs;
+  const EinGraph *graph;
+  const Cutting *cut;
+  const PlaceGraph *places;
+  const Placing *placing;    /* NULL: a Tra */
+  uint32_t steps;            /* that are done; */
+  uint32_t step;             /*   so many have been met */
+  int32_t *tensor;           /* by id of a graph's node: its number among tensors; -1: none */
+  bool *full;                /* by id: no block of it may be filtered out: it goes from turn to turn, or out */
+  AlgNode **is;              /* by id: the relation that it is, at home */
+} Door;
+
+/* ---- homes ---------------------------------------------------------------------------------------------- */
+
+static uint32_t home_count(const Door *x, uint32_t tensor, uint32_t k) {
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  if (x->cut->home) return x->cut->home[tensor][k];
+  return t->vertex >= 0 ? x->cut->d[t->vertex][k] : 1;
+}
+
+/* A tensor's own dimensions, each of which may merge labels of its maker: the first that is longer than 1 is cut. */
+typedef struct Home { Cuts cuts; Placement at; } Home; /* at: over the keys */
+
+static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const Str *label) {
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  bool merged = n->kind == EIN_VERTEX && n->rank != t->n;
+  int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t->n + 1);
+  Str *key = NEW_ARRAY(x->arena, Str, t->n + 1);
+  RelDim *label_dim = NEW_ARRAY(x->arena, RelDim, t->n + 1), *dim = label_dim;
+  Cuts c = {0, frontier, key, label_dim};
+  for (uint32_t k = 0; k < t->n; k++) {
+    uint32_t count = home_count(x, tensor, k);
+    label_dim[k] = rel_cut(x->exprs, t->extent[k], expr_label(x->exprs, c.n_key), count);
+    if (count > 1) frontier[c.n_key] = count, key[c.n_key++] = label[k];
+  }
+  if (!merged) return c;
+  dim = NEW_ARRAY(x->arena, RelDim, n->rank + 1);
+  for (uint32_t k = 0, l = 0; k < n->rank; l += n->merge[k++]) {
+    uint32_t cut = l;
+    int64_t before = 1;
+    while (cut + 1 < l + n->merge[k] && t->extent[cut] <= 1) cut++;
+    for (uint32_t j = cut + 1; j < l + n->merge[k]; j++) before *= t->extent[j];
+    const Expr *by = expr_int(x->exprs, DT_I64, before);
+    dim[k].low = expr_normal(x->exprs, expr_op2(x->exprs, OP_MUL, label_dim[cut].low, by));
+    dim[k].high = expr_normal(x->exprs, expr_op2(x->exprs, OP_MUL, label_dim[cut].high, by));
+  }
+  c.dim = dim;
+  return c;
+}
+
+/* Dimensions that are cut, to keys. */
+static Placement keyed(const Door *x, uint32_t tensor, const Placement *at) {
+  int8_t key[REL_KEYS], n = 0;
+  Placement to = *at;
+  for (uint32_t k = 0; k < x->places->tensors.at[tensor].n; k++) key[k] = home_count(x, tensor, k) > 1 ? n++ : PLACE_ALL;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++)
+    if (at->on[a] >= 0) to.on[a] = key[at->on[a]];
+  return to;
+}
+
+static Home home_of(const Door *x, const EinNode *n, const Str *label) {
+  uint32_t tensor = (uint32_t)x->tensor[n->id];
+  Home h = {.cuts = home_cuts(x, n, tensor, label)};
+  if (x->placing) h.at = keyed(x, tensor, &x->placing->home[tensor]);
+  return h;
+}
+
+static Cuts whole_of(const Door *x, const EinNode *n) {
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, n->rank + 1);
+  for (uint32_t k = 0; k < n->rank; k++) {
+    Value v = {.i = 0};
+    expr_value(n->dim[k], &(ExprEnv){0}, &v);
+    dim[k] = rel_whole(x->exprs, v.i);
+  }
+  return (Cuts){.dim = dim};
+}
+
+/* An input's dimensions are called as the first reader calls them. */
+static const Str *input_labels(const Door *x, const EinNode *n) {
+  Str *name = NEW_ARRAY(x->arena, Str, n->rank + 1);
+  const PartGraph *part = x->places->part;
+  const PartRead *first = NULL;
+  const PartVertex *reader = NULL;
+  for (uint32_t i = 0; !first && i < part->vertices.len; i++)
+    for (uint32_t k = 0; !first && k < part->vertices.at[i].reads.len; k++)
+      if (part->vertices.at[i].reads.at[k].node == n) reader = &part->vertices.at[i], first = &reader->reads.at[k];
+  for (uint32_t k = 0; k < n->rank; k++) {
+    int32_t l = first ? first->label[k] : -1;
+    name[k] = l >= 0 ? reader->label[l] : strings_printf(x->graph->strings, "i%u", k + 1);
+    for (uint32_t j = 0; j < k; j++)
+      if (name[j] == name[k]) name[k] = strings_printf(x->graph->strings, "%s%u", name[k]->s, k + 1);
+  }
+  return name;
+}
+
+static void relation_of(Relation *t, const EinNode *n, const Cuts *c) {
+  *t = (Relation){.dtype = n->dtype, .n_key = c->n_key, .frontier = c->frontier, .key = c->key, .rank = n->rank, .dim = c->dim};
+}
+
+static AlgNode *placed(AlgNode *y, const EinNode *n) {
+  y->name = n->name;
+  y->place = n->place;
+  return y;
+}
+
+/* As it is stored: each dimension that is cut has a key, and so has, where axes find no room, the first place of them. */
+static Relation stored_type(const Door *x, const EinNode *n, const Str *label, Placement *at) {
+  uint32_t tensor = (uint32_t)x->tensor[n->id];
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t->n + 2);
+  Str *key = NEW_ARRAY(x->arena, Str, t->n + 2);
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, t->n + 1);
+  int8_t of[REL_KEYS];
+  uint32_t keys = 0;
+  for (uint32_t k = 0; k < t->n; k++) {
+    uint32_t count = x->cut->stored[tensor][k];
+    dim[k] = rel_cut(x->exprs, t->extent[k], expr_label(x->exprs, keys), count);
+    of[k] = count > 1 ? (int8_t)keys : PLACE_ALL;
+    if (count > 1) frontier[keys] = count, key[keys++] = label[k];
+  }
+  const Placement *stored = &x->cut->stored_at[tensor];
+  bool first = false;
+  *at = *stored;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
+    first |= stored->on[a] == MESH_FIRST;
+    at->on[a] = stored->on[a] == MESH_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
+  }
+  Relation type = {.dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
+  if (first) frontier[keys] = 1, key[keys] = strings_printf(x->graph->strings, "first");
+  for (uint32_t k = 0; first && k < keys; k++)
+    if (key[k] == key[keys]) key[keys] = strings_printf(x->graph->strings, "%s'", key[keys]->s), k = UINT32_MAX;
+  return type;
+}
+
+/* It is brought home once, for all that read it. */
+static AlgNode *input_make(Door *x, const EinNode *n) {
+  Relation t = {.dtype = n->dtype, .rank = n->rank};
+  Placement at;
+  if (x->tensor[n->id] < 0) { /* nothing reads it, it is an output */
+    t.dim = whole_of(x, n).dim;
+    return placed(alg_input(x->p, n->name, &t, NULL), n);
+  }
+  const Str *label = input_labels(x, n);
+  Home home = home_of(x, n, label);
+  if (!x->cut->stored) {
+    relation_of(&t, n, &home.cuts);
+    return placed(alg_input(x->p, n->name, &t, NULL), n);
+  }
+  t = stored_type(x, n, label, &at);
+  AlgNode *y = placed(alg_input(x->p, n->name, &t, x->p->placed ? &at : NULL), n);
+  return recut_exactly(x->p, x->p->top, y, &home.cuts, x->placing ? &home.at : NULL);
+}
+
+/* ---- what a vertex reads ----------------------------------------------------------------------------------- */
+
+typedef struct Vertex {
+  const EinNode *node;
+  const EinSum *sum;
+  uint32_t n_label;
+  const uint32_t *d;
+  uint32_t n_key;            /* labels that are cut, in order */
+  int64_t *frontier;
+  Str *key;
+  int32_t *key_of;           /* by label; -1: it is not cut */
+  RelDim *range;             /* by label, over these keys */
+  const Expr **read;         /* by slot: the read that stands for it */
+  Placement at;              /* Ia: by axis the key that it cuts */
+} Vertex;
+
+static void reads_find(Arena *a, Vertex *v) {
+  const Expr *top[] = {v->sum->body, v->sum->where, v->sum->domain};
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(a);
+  v->read = NEW_ARRAY(a, const Expr *, v->sum->n_slot + 1);
+  for (uint32_t k = 0; k < COUNT(top); k++)
+    if (top[k]) vec_push(a, stack, top[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, &seen);
+    if (e->kind == EX_READ) v->read[e->i] = e;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
+  }
+}
+
+static Vertex vertex_begin(const Door *x, const EinNode *n) {
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[n->id]];
+  Arena *a = x->arena;
+  Vertex v = {.node = n, .sum = n->sum, .n_label = part->n_label, .d = x->cut->d[x->tensor[n->id]]};
+  v.frontier = NEW_ARRAY(a, int64_t, v.n_label + 1);
+  v.key = NEW_ARRAY(a, Str, v.n_label + 1);
+  v.key_of = NEW_ARRAY(a, int32_t, v.n_label + 1);
+  v.range = NEW_ARRAY(a, RelDim, v.n_label + 1);
+  for (uint32_t l = 0; l < v.n_label; l++) {
+    v.range[l] = rel_cut(x->exprs, part->extent[l], expr_label(x->exprs, v.n_key), v.d[l]);
+    v.key_of[l] = v.d[l] > 1 ? (int32_t)v.n_key : -1;
+    if (v.d[l] > 1) v.frontier[v.n_key] = v.d[l], v.key[v.n_key++] = n->label[l];
+  }
+  reads_find(a, &v);
+  for (uint32_t k = 0; x->placing && k < x->placing->mesh.n; k++) {
+    int8_t l = x->placing->label[x->tensor[n->id]][k];
+    v.at.on[k] = l >= 0 && v.key_of[l] >= 0 ? (int8_t)v.key_of[l] : PLACE_ALL;
+  }
+  return v;
+}
+
+static bool moves_with_cuts(const Vertex *v, const Expr *index) {
+  bool used[GRAPH_LABELS + 1] = {0}, some = false;
+  expr_labels(index, v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) some |= used[l] && v->d[l] > 1;
+  return some;
+}
+
+/* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */
+static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
+  RelDim w, whole = rel_whole(x->exprs, extent);
+  if (index->kind == EX_LABEL && v->d[index->i] > 1 && v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
+    return v->range[index->i];
+  if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
+  int64_t first[REL_KEYS] = {0}, last[REL_KEYS] = {0}, low[2], high[2];
+  for (uint32_t k = 0; k < v->n_key; k++) last[k] = v->frontier[k] - 1;
+  rel_ranges(1, &w, v->n_key, first, &low[0], &high[0]);
+  rel_ranges(1, &w, v->n_key, last, &low[1], &high[1]);
+  bool rising = low[0] >= 0 && high[1] <= extent && low[0] <= low[1] && high[0] <= high[1] && v->n_key == 1;
+  if (rising) return w; /* inside of the tensor at both ends */
+  w.low = expr_op2(x->exprs, OP_MAX, w.low, whole.low);
+  w.high = expr_op2(x->exprs, OP_MAX, expr_op2(x->exprs, OP_MIN, w.high, whole.high), w.low);
+  return w;
+}
+
+static int64_t extent_of(const RelDim *d, const Relation *t) {
+  int64_t last[REL_KEYS];
+  for (uint32_t k = 0; k < t->n_key; k++) last[k] = t->frontier[k] - 1;
+  return rel_value(d->high, t->n_key, last);
+}
+
+/* The operand with those keys of the vertex that cut it. */
+static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
+  AlgNode *home = x->is[v->node->input[slot]->id];
+  Arena *a = x->arena;
+  uint32_t rank = home->type.rank;
+  RelDim *dim = NEW_ARRAY(a, RelDim, rank + 1);
+  bool used[REL_KEYS] = {0};
+  for (uint32_t k = 0; k < rank; k++) {
+    dim[k] = reach(x, v, v->read[slot]->arg[k], extent_of(&home->type.dim[k], &home->type));
+    expr_labels(dim[k].low, v->n_key, used);
+    expr_labels(dim[k].high, v->n_key, used);
+  }
+  int64_t *frontier = NEW_ARRAY(a, int64_t, v->n_key + 1);
+  Str *key = NEW_ARRAY(a, Str, v->n_key + 1);
+  int32_t *which = NEW_ARRAY(a, int32_t, v->n_key + 1), *on = NEW_ARRAY(a, int32_t, v->n_key + 1);
+  const Expr **to = NEW_ARRAY(a, const Expr *, v->n_key + 1);
+  Cuts want = {0, frontier, key, dim};
+  for (uint32_t k = 0; k < v->n_key; k++) {
+    if (!used[k]) continue;
+    to[k] = expr_label(x->exprs, want.n_key);
+    which[want.n_key] = (int32_t)k;
+    frontier[want.n_key] = v->frontier[k];
+    key[want.n_key++] = v->key[k];
+  }
+  for (uint32_t k = 0; k < rank; k++) {
+    dim[k].low = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].low, v->n_key, to));
+    dim[k].high = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].high, v->n_key, to));
+  }
+  const int32_t *as;
+  Placement goal = v->at;
+  for (uint32_t k = 0; k < x->p->mesh.n; k++) {
+    int8_t cut = goal.on[k];
+    goal.on[k] = PLACE_ALL;
+    for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
+      if (which[j] == cut) goal.on[k] = (int8_t)j;
+  }
+  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
+  for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
+  return (AlgOperand){y, on};
+}
+
+/* ---- what it makes -------------------------------------------------------------------------------------------- */
+
+static const Expr *domain_of(const Door *x, const Vertex *v) {
+  return x->full[v->node->id] ? NULL : window_possible(x->exprs, v->sum->domain, v->range);
+}
+
+/* Blocks with a point that counts; of blocks that are reduced together the first stays, for what is left where nothing counts. */
+static const Expr *keep_of(const Door *x, const Vertex *v) {
+  Exprs *e = x->exprs;
+  const Expr *where = window_possible(e, v->sum->where, v->range), *first = NULL;
+  const Expr *domain = domain_of(x, v);
+  for (uint32_t l = v->sum->n_out; l < v->n_label; l++)
+    if (v->key_of[l] >= 0) first = expr_and(e, first, expr_op2(e, OP_EQ, expr_label(e, v->key_of[l]), expr_int(e, DT_I64, 0)));
+  if (where && !first) where = NULL;
+  if (where) where = expr_op2(e, OP_OR, where, first);
+  return expr_and(e, domain, where);
+}
+
+/* False where every key stays, as far as can be told. */
+static bool drops_some(const Vertex *v, const Expr *keep) {
+  int64_t key[REL_KEYS] = {0};
+  uint32_t n = 0;
+  if (!keep || !v->n_key) return false;
+  do
+    if (!rel_predicate(keep, v->n_key, key)) return true;
+  while (rel_next_key(v->n_key, v->frontier, key) && ++n < TOLD);
+  return n >= TOLD;
+}
+
+/* A group none of whose tuples stay is gone. */
+static bool drops_group(const Door *x, const Vertex *v) {
+  return drops_some(v, domain_of(x, v));
+}
+
+/* Keys of output labels. */
+static uint32_t group_of(const Vertex *v, uint32_t *group) {
+  uint32_t n = 0;
+  for (uint32_t l = 0; l < v->sum->n_out; l++)
+    if (v->key_of[l] >= 0) group[n++] = (uint32_t)v->key_of[l];
+  return n;
+}
+
+/* How parts are shared out to be reduced: where an axis has parts of a result whose home it cuts, parts are cut as the home is, and each site
+ * gets its share of them. Where the home is to be everywhere, they are cut where there is room, and the shares go round after that; where there is no room, all
+ * parts go to the first place along that axis. */
+typedef struct Share {
+  uint32_t *count;           /* by output label */
+  int32_t *put;              /* by output label: among the new keys; -1: it is cut as it was */
+  uint32_t n_put;            /* new keys; */
+  int32_t first;             /*   one of frontier 1 among them, for the first place; -1 */
+  int8_t on[MESH_AXES];      /* by axis: an output label; PLACE_ALL; MESH_FIRST */
+} Share;
+
+static int8_t share_axis(const Door *x, const Vertex *v, const Share *s, uint32_t a) {
+  uint32_t tensor = (uint32_t)x->tensor[v->node->id], size = x->placing->mesh.size[a];
+  int8_t l = x->placing->label[tensor][a], home = x->placing->home[tensor].on[a];
+  const PlaceTensor *t = &x->places->tensors.at[tensor];
+  if (l < (int)v->sum->n_out) return l < 0 ? PLACE_ALL : l;
+  if (home >= 0 && t->most[home] / s->count[home] < size) home = PLACE_ALL; /* what was made is cut there too */
+  for (uint32_t k = 0; home < 0 && k < v->sum->n_out; k++)
+    if (t->most[k] / s->count[k] >= size) home = (int8_t)k;
+  return home < 0 ? MESH_FIRST : home;
+}
+
+static Share share_of(const Door *x, const Vertex *v) {
+  uint32_t n = v->sum->n_out;
+  Share s = {.count = NEW_ARRAY(x->arena, uint32_t, n + 1), .put = NEW_ARRAY(x->arena, int32_t, n + 1), .first = -1};
+  for (uint32_t l = 0; l < n; l++) s.count[l] = v->d[l];
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
+    bool part = x->placing->label[x->tensor[v->node->id]][a] >= (int)n;
+    s.on[a] = share_axis(x, v, &s, a);
+    if (part && s.on[a] >= 0) s.count[s.on[a]] *= x->placing->mesh.size[a];
+  }
+  for (uint32_t l = 0; l < n; l++) s.put[l] = s.count[l] != v->d[l] ? (int32_t)s.n_put++ : -1;
+  for (uint32_t a = 0; a < x->placing->mesh.n; a++)
+    if (s.on[a] == MESH_FIRST && s.first < 0) s.first = (int32_t)s.n_put++;
+  return s;
+}
+
+static int64_t out_extent(const Door *x, const Vertex *v, uint32_t l) {
+  return x->places->tensors.at[x->tensor[v->node->id]].extent[l];
+}
+
+/* Parts cut as they are shared out: new keys stand behind the vertex's. */
+static AlgNode *share_cut(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
+  Arena *a = x->arena;
+  int64_t *frontier = NEW_ARRAY(a, int64_t, s->n_put + 1);
+  Str *key = NEW_ARRAY(a, Str, s->n_put + 1);
+  RelDim *piece = arena_copy(a, v->range, (v->sum->n_out + 1) * sizeof *piece);
+  if (!s->n_put) return y;
+  for (uint32_t l = 0; l < v->sum->n_out; l++) {
+    if (s->put[l] < 0) continue;
+    piece[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, v->n_key + (uint32_t)s->put[l]), s->count[l]);
+    frontier[s->put[l]] = s->count[l];
+    key[s->put[l]] = recut_fresh(x->p, &y->type, v->node->label[l]);
+  }
+  if (s->first >= 0) frontier[s->first] = 1, key[s->first] = recut_fresh(x->p, &y->type, strings_printf(x->p->strings, "first"));
+  bool holes = y->type.holes || s->n_put > (s->first >= 0);
+  y = alg_tile(x->p, r, y, s->n_put, frontier, key, piece);
+  y->type.holes = holes;
+  return y;
+}
+
+static AlgNode *share_move(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
+  Placement to = y->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) {
+    int8_t l = s->on[a];
+    int32_t key = l == MESH_FIRST ? (int32_t)v->n_key + s->first : l < 0 ? PLACE_ALL : s->put[l] >= 0 ? (int32_t)v->n_key + s->put[l] : v->key_of[l];
+    to.on[a] = (int8_t)key;
+  }
+  return recut_move(x->p, r, y, &to);
+}
+
+/* Of what was cut anew, the shares that came from different blocks are laid together. Keys have the numbers of the aggregation's. */
+static AlgNode *share_lay(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
+  uint32_t n = 0, at = 0, *group = NEW_ARRAY(x->arena, uint32_t, y->type.n_key + 1);
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, v->sum->n_out + 1);
+  for (uint32_t l = 0; l < v->sum->n_out; l++) {
+    dim[l] = v->range[l];
+    if (v->key_of[l] < 0) continue;
+    if (s->put[l] < 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, n), v->d[l]), group[n++] = at;
+    at++;
+  }
+  uint32_t kept = n;
+  for (uint32_t l = 0; l < v->sum->n_out; l++)
+    if (s->put[l] >= 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, kept + (uint32_t)s->put[l]), s->count[l]);
+  for (uint32_t k = 0; k < s->n_put; k++) group[n++] = at + k;
+  return n == y->type.n_key ? y : alg_concat(x->p, r, y, n, group, dim);
+}
+
+static AlgNode *shared_out(const Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
+  Share s = share_of(x, v);
+  uint32_t *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + s.n_put + 1), n = group_of(v, group);
+  y = share_move(x, r, v, &s, share_cut(x, r, v, &s, y));
+  for (uint32_t k = 0; k < s.n_put; k++) group[n++] = v->n_key + k;
+  y = alg_aggregate(x->p, r, y, n, group, v->sum->reducer, v->sum->monoid);
+  y->type.holes = drops_group(x, v) || s.n_put > (s.first >= 0);
+  y = share_lay(x, r, v, &s, y);
+  y->type.holes = drops_group(x, v);
+  return y;
+}
+
+static AlgNode *reduced(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y, bool planned) {
+  uint32_t *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + 1), n = group_of(v, group);
+  if (n == v->n_key) return y;
+  if (x->p->placed && planned) return shared_out(x, r, v, y);
+  if (x->p->placed) {
+    Placement to = recut_anyhow(x->p, &y->type, n, group);
+    y = alg_move(x->p, r, y, &to);
+  }
+  y = alg_aggregate(x->p, r, y, n, group, v->sum->reducer, v->sum->monoid);
+  y->type.holes = drops_group(x, v);
+  return y;
+}
+
+static AlgNode *finished(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
+  const EinSum *s = v->sum;
+  AlgFn fn[3];
+  uint32_t n = 0;
+  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN) fn[n++] = (AlgFn){.kind = FN_PLACE};
+  else if (s->acc != s->dtype) fn[n++] = (AlgFn){.kind = FN_CAST, .to = s->dtype};
+  if (v->node->rank != s->n_out) fn[n++] = (AlgFn){.kind = FN_MERGE, .n = v->node->rank, .merge = v->node->merge};
+  return n ? alg_transform(x->p, r, y, n, fn) : y;
+}
+
+/* Whether the next step is done. */
+static bool step(Door *x) {
+  return x->step++ < x->steps;
+}
+
+/* Table 1: all but the last are brought to all sites. */
+static void broadcast_all(Door *x, AlgRegion *r, uint32_t n, AlgOperand *operand) {
+  Placement all;
+  for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
+  for (uint32_t k = 0; k + 1 < n; k++) operand[k].node = alg_move(x->p, r, operand[k].node, &all);
+}
+
+static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
+  Vertex v = vertex_begin(x, n);
+  bool operands = step(x), parts = step(x), way_home = step(x);
+  AlgOperand *operand = NEW_ARRAY(x->arena, AlgOperand, v.sum->n_slot + 1);
+  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, &v, s, operands);
+  if (x->p->placed && !operands) broadcast_all(x, r, v.sum->n_slot, operand);
+  const Placement *at = x->p->placed && operands ? &v.at : NULL;
+  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, v.sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
+  const Expr *keep = keep_of(x, &v);
+  if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
+  y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));
+  Home home = home_of(x, n, n->label);
+  return recut_exactly(x->p, r, y, &home.cuts, way_home ? &home.at : NULL);
+}
+
+/* ---- regions ---------------------------------------------------------------------------------------------------- */
+
+static AlgNode *result_new(Door *x, AlgRegion *r, AlgKind kind, const EinNode *n) {
+  AlgNode *y = NEW(x->arena, AlgNode);
+  *y = (AlgNode){.kind = kind, .id = x->p->n_nodes++, .region = r, .index = n->index, .operand = NEW_ARRAY(x->arena, AlgOperand, 1)};
+  y->repeat = n->repeat ? x->is[n->repeat->id] : NULL;
+  for (uint32_t k = 0; k < MESH_AXES; k++) y->at.on[k] = PLACE_ALL;
+  if (kind != ALG_REPEAT) vec_push(x->arena, r->nodes, y);
+  return placed(y, n);
+}
+
+static AlgNode *state_make(Door *x, AlgRegion *r, const EinNode *n) {
+  const AlgState *s = &r->states.at[n->index];
+  AlgNode *y = result_new(x, r, ALG_STATE, n);
+  y->repeat = r->repeat;
+  y->type = s->init->type;
+  y->at = s->init->at;
+  r->states.at[n->index].node = y;
+  return y;
+}
+
+static AlgNode *state_put(Door *x, AlgRegion *r, const EinNode *state, const EinNode *value) {
+  Home home = home_of(x, state, x->places->part->vertices.at[x->tensor[state->id]].label);
+  AlgNode *y = recut_exactly(x->p, r, x->is[value->id], &home.cuts, &home.at);
+  return x->p->placed ? recut_move(x->p, r, y, &home.at) : y;
+}
+
+/* What decides how often something is done is known everywhere. */
+static AlgNode *everywhere(Door *x, AlgRegion *r, const EinNode *n) {
+  Placement all;
+  for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
+  return x->p->placed ? recut_move(x->p, r, x->is[n->id], &all) : x->is[n->id];
+}
+
+static void region_make(Door *x, AlgRegion *r, const EinRegion *from);
+
+static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
+  const EinRegion *from = n->body;
+  AlgRegion *body = NEW(x->arena, AlgRegion);
+  Value turns;
+  *body = (AlgRegion){.parent = r, .depth = from->depth, .turn = from->turn, .bound = everywhere(x, r, from->bound), .turns = -1};
+  if (from->turns && expr_value(from->turns, &(ExprEnv){0}, &turns)) body->turns = turns.i;
+  for (uint32_t i = 0; i < from->states.len; i++) {
+    const EinState *s = &from->states.at[i];
+    vec_push(x->arena, body->states, ((AlgState){NULL, state_put(x, r, s->node, s->init), NULL}));
+  }
+  AlgNode *y = result_new(x, r, ALG_REPEAT, n);
+  body->repeat = y;
+  y->body = body;
+  x->is[n->id] = y;
+  region_make(x, body, from);
+  for (uint32_t i = 0; i < from->states.len; i++) {
+    const EinState *s = &from->states.at[i];
+    body->states.at[i].next = state_put(x, body, s->node, s->next);
+  }
+  if (from->stop) body->stop = everywhere(x, body, from->stop);
+  for (uint32_t i = 0; i < from->stacks.len; i++) {
+    const EinStack *s = &from->stacks.at[i];
+    vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
+  }
+  vec_push(x->arena, r->nodes, y); /* behind what its turns want to be brought before it */
+}
+
+static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {
+  static const AlgKind kind[] = {[EIN_FINAL] = ALG_FINAL, [EIN_STACK] = ALG_STACK, [EIN_TURNS] = ALG_TURNS};
+  AlgNode *y = result_new(x, r, kind[n->kind], n);
+  const AlgRegion *body = y->repeat->body;
+  if (n->kind == EIN_TURNS) y->type = (Relation){.dtype = n->dtype, .dim = NEW_ARRAY(x->arena, RelDim, 1)};
+  if (n->kind == EIN_FINAL) y->type = body->states.at[n->index].node->type, y->at = body->states.at[n->index].node->at;
+  if (n->kind != EIN_STACK) return y;
+  const AlgStack *s = &body->stacks.at[n->index];
+  RelDim *dim = NEW_ARRAY(x->arena, RelDim, s->node->type.rank + 2);
+  y->type = s->node->type;
+  y->at = s->node->at;
+  for (uint32_t k = 0, j = 0; k <= s->node->type.rank; k++) dim[k] = k == s->axis ? rel_whole(x->exprs, body->turns) : s->node->type.dim[j++];
+  y->type.rank++;
+  y->type.dim = dim;
+  return y;
+}
+
+static void region_make(Door *x, AlgRegion *r, const EinRegion *from) {
+  for (uint32_t i = 0; i < from->nodes.len; i++) {
+    const EinNode *n = from->nodes.at[i];
+    if (!x->places->part->needed[n->id] || x->is[n->id]) continue;
+    switch (n->kind) {
+    case EIN_INPUT: x->is[n->id] = input_make(x, n); break;
+    case EIN_VERTEX: x->is[n->id] = vertex_make(x, r, n); break;
+    case EIN_STATE: x->is[n->id] = state_make(x, r, n); break;
+    case EIN_REPEAT: repeat_make(x, r, n); break;
+    case EIN_FINAL: case EIN_STACK: case EIN_TURNS: x->is[n->id] = loop_result(x, r, n); break;
+    }
+  }
+}
+
+/* What goes from turn to turn. */
+static void full_find(Door *x, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->states.len; i++) x->full[r->states.at[i].init->id] = x->full[r->states.at[i].next->id] = true;
+  for (uint32_t i = 0; i < r->stacks.len; i++) x->full[r->stacks.at[i].node->id] = true;
+  for (uint32_t i = 0; i < r->nodes.len; i++)
+    if (r->nodes.at[i]->kind == EIN_REPEAT) full_find(x, r->nodes.at[i]->body);
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------------------- */
+
+static void ends_make(Door *x) {
+  for (uint32_t i = 0; i < x->graph->outputs.len; i++) {
+    const EinOutput *o = &x->graph->outputs.at[i];
+    int64_t *extent = NEW_ARRAY(x->arena, int64_t, o->node->rank + 1);
+    AlgNode *y = x->is[o->node->id];
+    for (uint32_t k = 0; k < o->node->rank; k++) extent[k] = extent_of(&y->type.dim[k], &y->type);
+    vec_push(x->arena, x->p->outputs, ((AlgOutput){o->name, y, o->node->rank, extent}));
+  }
+  for (uint32_t i = 0; i < x->graph->asserts.len; i++) {
+    const EinAssert *s = &x->graph->asserts.at[i];
+    vec_push(x->arena, x->p->asserts, ((AlgAssert){x->is[s->node->id], s->text, s->place}));
+  }
+}
+
+static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, uint32_t steps) {
+  Door x = {.p = algebra_new(a, g->strings, g->exprs), .arena = a, .exprs = g->exprs, .graph = g, .cut = c, .places = c->places, .steps = steps};
+  x.placing = c->placing;
+  x.p->placed = mesh;
+  if (mesh) x.p->mesh = c->placing->mesh;
+  x.tensor = NEW_ARRAY(a, int32_t, g->n_nodes + 1);
+  x.is = NEW_ARRAY(a, AlgNode *, g->n_nodes + 1);
+  x.full = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  for (uint32_t i = 0; i < g->n_nodes; i++) x.tensor[i] = -1;
+  for (uint32_t i = 0; i < c->places->tensors.len; i++) x.tensor[c->places->tensors.at[i].node->id] = (int32_t)i;
+  for (uint32_t i = 0; i < g->monoids.len; i++) vec_push(a, x.p->monoids, g->monoids.at[i]);
+  full_find(&x, g->top);
+  for (uint32_t i = 0; i < g->outputs.len; i++) x.full[g->outputs.at[i].node->id] = true;
+  region_make(&x, x.p->top, g->top);
+  ends_make(&x);
+  return x.p;
+}
+
+Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c) {
+  return door(a, g, c, false, UINT32_MAX);
+}
+
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps) {
+  BUG_UNLESS(c->placing);
+  return door(a, g, c, true, steps);
+}

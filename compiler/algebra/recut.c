@@ -1,0 +1,273 @@
+/* algebra/recut.c - tile and concat; where cuts agree, filter and rekey. */
+#include "recut.h"
+
+#include <string.h>
+
+#include "../expr/prove.h"
+
+enum { NONE = -1, SEVERAL = -2, TOLD = 65536 };
+
+typedef struct Recut {
+  Algebra *p;
+  const AlgNode *of;
+  const Cuts *want;
+  bool *anew;                /* by dimension: it is cut anew */
+  int32_t *to;               /* by key of `of`: the wanted key that it is; NONE: it goes */
+  int32_t *put;              /* by wanted key: among the new ones; NONE: a key of `of` is it */
+  uint32_t n_put;
+} Recut;
+
+/* The one key that a box hangs on. */
+static int32_t only_key(const RelDim *d, uint32_t n) {
+  bool *used = (bool[REL_KEYS]){0};
+  int32_t key = NONE;
+  expr_labels(d->low, n, used);
+  expr_labels(d->high, n, used);
+  for (uint32_t k = 0; k < n; k++)
+    if (used[k]) key = key == NONE ? (int32_t)k : SEVERAL;
+  return key;
+}
+
+static bool hangs_on(const RelDim *d, uint32_t n, uint32_t key) {
+  bool *used = (bool[REL_KEYS]){0};
+  expr_labels(d->low, n, used);
+  expr_labels(d->high, n, used);
+  return used[key];
+}
+
+static RelDim renamed(Exprs *p, RelDim d, uint32_t n, const Expr *const *to) {
+  return (RelDim){expr_normal(p, expr_relabel(p, d.low, n, to)), expr_normal(p, expr_relabel(p, d.high, n, to))};
+}
+
+/* Whether dimension d is cut as it is wanted: whole, or by one key each. */
+static bool as_wanted(Recut *x, uint32_t d) {
+  const Relation *t = &x->of->type;
+  const RelDim *is = &t->dim[d], *want = &x->want->dim[d];
+  int32_t its = only_key(is, t->n_key), theirs = only_key(want, x->want->n_key);
+  if (its == NONE && theirs == NONE) return is->low == want->low && is->high == want->high;
+  if (its < 0 || theirs < 0 || t->frontier[its] != x->want->frontier[theirs]) return false;
+  const Expr **to = NEW_ARRAY(x->p->arena, const Expr *, t->n_key + 1);
+  to[its] = expr_label(x->p->exprs, theirs);
+  RelDim same = renamed(x->p->exprs, *is, t->n_key, to);
+  if (same.low != want->low || same.high != want->high || (x->to[its] >= 0 && x->to[its] != theirs)) return false;
+  x->to[its] = theirs;
+  return true;
+}
+
+/* What shares a key with what is cut anew is cut anew too. */
+static void spread(Recut *x) {
+  const Relation *t = &x->of->type;
+  for (bool more = true; more;) {
+    more = false;
+    for (uint32_t d = 0; d < t->rank; d++)
+      for (uint32_t e = 0; e < t->rank; e++) {
+        if (x->anew[d] || !x->anew[e]) continue;
+        bool shares = false;
+        for (uint32_t k = 0; k < t->n_key; k++) shares |= hangs_on(&t->dim[d], t->n_key, k) && hangs_on(&t->dim[e], t->n_key, k);
+        for (uint32_t k = 0; k < x->want->n_key; k++)
+          shares |= hangs_on(&x->want->dim[d], x->want->n_key, k) && hangs_on(&x->want->dim[e], x->want->n_key, k);
+        x->anew[d] |= shares;
+        more |= shares;
+      }
+  }
+}
+
+/* True where something is to be cut anew. */
+static bool compare(Recut *x) {
+  const Relation *t = &x->of->type;
+  bool some = false;
+  for (uint32_t k = 0; k < t->n_key; k++) x->to[k] = NONE;
+  for (uint32_t d = 0; d < t->rank; d++) some |= x->anew[d] = !as_wanted(x, d);
+  spread(x);
+  for (uint32_t d = 0; d < t->rank; d++)
+    for (uint32_t k = 0; x->anew[d] && k < t->n_key; k++)
+      if (hangs_on(&t->dim[d], t->n_key, k)) x->to[k] = NONE;
+  for (uint32_t w = 0; w < x->want->n_key; w++) {
+    x->put[w] = NONE;
+    for (uint32_t d = 0; d < t->rank; d++)
+      if (x->anew[d] && x->put[w] == NONE && hangs_on(&x->want->dim[d], x->want->n_key, w)) x->put[w] = (int32_t)x->n_put++;
+  }
+  for (uint32_t k = 0; k < t->n_key; k++) some |= x->to[k] == NONE; /* a key that cuts nothing: it cannot stay */
+  return some;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------- */
+
+Placement recut_anyhow(const Algebra *p, const Relation *t, uint32_t n_group, const uint32_t *group) {
+  int64_t *left = arena_copy(p->arena, t->frontier, (t->n_key + 1) * sizeof *left);
+  Placement at;
+  for (uint32_t a = 0; a < MESH_AXES; a++) {
+    at.on[a] = PLACE_ALL;
+    for (uint32_t k = n_group; a < p->mesh.n && k-- > 0;)
+      if (left[group[k]] >= p->mesh.size[a] && group[k] <= INT8_MAX) at.on[a] = (int8_t)group[k];
+    if (at.on[a] >= 0) left[at.on[a]] /= p->mesh.size[a];
+  }
+  return at;
+}
+
+AlgNode *recut_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to) {
+  return placement_equal(&p->mesh, &of->at, to) ? of : alg_move(p, r, of, to);
+}
+
+/* The goal over the keys of what is to be moved: those of `of`, then the new ones. */
+static Placement goal_now(const Recut *x, const Placement *goal) {
+  Placement at = *goal;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) {
+    int8_t w = goal->on[a];
+    if (w < 0) continue;
+    at.on[a] = PLACE_ALL;
+    if (x->put[w] >= 0) at.on[a] = (int8_t)(x->of->type.n_key + (uint32_t)x->put[w]);
+    for (uint32_t k = x->of->type.n_key; k-- > 0;)
+      if (x->to[k] == w) at.on[a] = (int8_t)k;
+  }
+  return at;
+}
+
+static AlgNode *moved(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal) {
+  if (!x->p->placed || !goal) return of;
+  Placement to = goal_now(x, goal);
+  return recut_move(x->p, r, of, &to);
+}
+
+/* Before tuples are brought together that may be apart: a move in any case. */
+static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
+  if (!x->p->placed) return of;
+  if (goal) return moved(x, r, of, goal);
+  Placement to = recut_anyhow(x->p, &of->type, n_group, group);
+  return alg_move(x->p, r, of, &to);
+}
+
+/* ---- a diagonal ------------------------------------------------------------------------------------------ */
+
+/* Keys that are to be one: where they differ, goes; then one of them is left. */
+static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal) {
+  Exprs *e = x->p->exprs;
+  const Relation *t = &of->type;
+  Arena *a = x->p->arena;
+  const Expr *keep = NULL, **key = NEW_ARRAY(a, const Expr *, t->n_key + 1), **to = NEW_ARRAY(a, const Expr *, t->n_key + 1);
+  int64_t *frontier = NEW_ARRAY(a, int64_t, t->n_key + 1);
+  Str *name = NEW_ARRAY(a, Str, t->n_key + 1);
+  int32_t *wanted = NEW_ARRAY(a, int32_t, t->n_key + 1);
+  uint32_t n = 0, *stays = NEW_ARRAY(a, uint32_t, t->n_key + 1);
+  for (uint32_t k = 0; k < t->n_key; k++) {
+    uint32_t first = 0;
+    while (first < n && wanted[first] != x->to[k]) first++;
+    to[k] = expr_label(e, first);
+    if (first < n) keep = expr_and(e, keep, expr_op2(e, OP_EQ, key[first], expr_label(e, k)));
+    else key[n] = expr_label(e, k), frontier[n] = t->frontier[k], name[n] = t->key[k], stays[n] = k, wanted[n++] = x->to[k];
+  }
+  if (!keep) return moved(x, r, of, goal);
+  RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
+  for (uint32_t d = 0; d < t->rank; d++) dim[d] = renamed(e, t->dim[d], t->n_key, to);
+  bool holes = t->holes;
+  AlgNode *y = gathered(x, r, alg_filter(x->p, r, of, keep), goal, n, stays);
+  y = alg_rekey(x->p, r, y, n, key, frontier, name, dim);
+  y->type.holes = holes;
+  x->to = wanted;
+  return y;
+}
+
+/* ---- cut anew ----------------------------------------------------------------------------------------------- */
+
+static bool named(const Relation *t, Str s) {
+  for (uint32_t k = 0; k < t->n_key; k++)
+    if (t->key[k] == s) return true;
+  return false;
+}
+
+Str recut_fresh(Algebra *p, const Relation *t, Str s) {
+  while (named(t, s)) s = strings_printf(p->strings, "%s'", s->s);
+  return s;
+}
+
+/* Whether a wanted block has nothing in it. */
+static bool some_empty(const Recut *x) {
+  const Cuts *w = x->want;
+  for (uint32_t d = 0; d < x->of->type.rank; d++) {
+    int64_t most[REL_KEYS], key[REL_KEYS] = {0}, extent, low, high;
+    double ways = 1;
+    if (!x->anew[d] || rel_is_whole(&w->dim[d], &extent)) continue;
+    for (uint32_t k = 0; k < w->n_key; k++) {
+      most[k] = hangs_on(&w->dim[d], w->n_key, k) ? w->frontier[k] : 1;
+      ways *= (double)most[k];
+    }
+    if (ways > (double)TOLD) return true;
+    do {
+      rel_ranges(1, &w->dim[d], w->n_key, key, &low, &high);
+      if (low >= high) return true;
+    } while (rel_next_key(w->n_key, most, key));
+  }
+  return false;
+}
+
+static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
+  const Relation *t = &of->type;
+  const Cuts *w = x->want;
+  Arena *a = x->p->arena;
+  int64_t *frontier = NEW_ARRAY(a, int64_t, x->n_put + 1);
+  Str *key = NEW_ARRAY(a, Str, x->n_put + 1);
+  RelDim *piece = NEW_ARRAY(a, RelDim, t->rank + 1);
+  const Expr **to = NEW_ARRAY(a, const Expr *, w->n_key + 1);
+  for (uint32_t k = 0; k < w->n_key; k++) {
+    if (x->put[k] == NONE) continue;
+    frontier[x->put[k]] = w->frontier[k];
+    key[x->put[k]] = recut_fresh(x->p, t, w->key[k]);
+    to[k] = expr_label(x->p->exprs, (int64_t)t->n_key + x->put[k]);
+  }
+  for (uint32_t d = 0; d < t->rank; d++) piece[d] = x->anew[d] ? renamed(x->p->exprs, w->dim[d], w->n_key, to) : t->dim[d];
+  return alg_tile(x->p, r, of, x->n_put, frontier, key, piece);
+}
+
+/* Keys of `of` that stay, then the new ones. */
+static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goal, const int32_t **on) {
+  const Relation *t = &x->of->type;
+  Arena *a = x->p->arena;
+  uint32_t n = 0, *group = NEW_ARRAY(a, uint32_t, tile->type.n_key + 1);
+  int32_t *wanted = NEW_ARRAY(a, int32_t, tile->type.n_key + 1);
+  const Expr **to = NEW_ARRAY(a, const Expr *, tile->type.n_key + 1), **from = NEW_ARRAY(a, const Expr *, x->want->n_key + 1);
+  for (uint32_t k = 0; k < t->n_key; k++)
+    if (x->to[k] >= 0) to[k] = expr_label(x->p->exprs, n), wanted[n] = x->to[k], group[n++] = k;
+  for (uint32_t k = 0; k < x->want->n_key; k++)
+    if (x->put[k] >= 0) from[k] = expr_label(x->p->exprs, (int64_t)n + x->put[k]), wanted[n + (uint32_t)x->put[k]] = (int32_t)k;
+  for (uint32_t k = 0; k < x->n_put; k++) group[n + k] = t->n_key + k;
+  *on = wanted;
+  if (n == t->n_key) return moved(x, r, tile, goal);
+  tile = gathered(x, r, tile, goal, n + x->n_put, group);
+  RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
+  for (uint32_t d = 0; d < t->rank; d++)
+    dim[d] = x->anew[d] ? renamed(x->p->exprs, x->want->dim[d], x->want->n_key, from) : renamed(x->p->exprs, t->dim[d], t->n_key, to);
+  return alg_concat(x->p, r, tile, n + x->n_put, group, dim);
+}
+
+AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal, const int32_t **on) {
+  Arena *a = p->arena;
+  Recut x = {.p = p, .of = of, .want = want};
+  x.anew = NEW_ARRAY(a, bool, of->type.rank + 1);
+  x.to = NEW_ARRAY(a, int32_t, of->type.n_key + 1);
+  x.put = NEW_ARRAY(a, int32_t, want->n_key + 1);
+  if (!compare(&x)) {
+    AlgNode *y = diagonal(&x, r, of, goal);
+    *on = x.to;
+    return y;
+  }
+  bool kept = of->type.holes || some_empty(&x);
+  AlgNode *tile = x.n_put ? pieces(&x, r, of) : of, *y = laid(&x, r, tile, goal, on);
+  y->type.holes = kept;
+  for (AlgNode *n = y; n != of; n = n->operand[0].node) /* of pieces that are to be laid together some are none */
+    if (n != y || n->kind == ALG_MOVE) n->type.holes = (x.n_put && y->kind == ALG_AGGREGATE) || kept;
+  return y;
+}
+
+AlgNode *recut_exactly(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Placement *goal) {
+  const int32_t *on;
+  AlgNode *y = recut(p, r, of, want, goal, &on);
+  bool same = y->type.n_key == want->n_key;
+  for (uint32_t k = 0; same && k < want->n_key; k++) same = on[k] == (int32_t)k && y->type.key[k] == want->key[k];
+  if (same) return y;
+  const Expr **key = NEW_ARRAY(p->arena, const Expr *, want->n_key + 1);
+  for (uint32_t k = 0; k < y->type.n_key; k++) key[on[k]] = expr_label(p->exprs, k);
+  bool holes = y->type.holes;
+  y = alg_rekey(p, r, y, want->n_key, key, want->frontier, want->key, want->dim);
+  y->type.holes = holes;
+  return y;
+}

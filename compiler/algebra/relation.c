@@ -1,0 +1,89 @@
+/* algebra/relation.c - boxes and keys. */
+#include "relation.h"
+
+#include "../expr/prove.h"
+
+/* ---- boxes ------------------------------------------------------------------------------------------ */
+
+/* floor(block*extent/count), which grows no larger than it must. */
+static const Expr *bound_of(Exprs *p, int64_t extent, const Expr *block, int64_t count) {
+  const Expr *even = expr_op2(p, OP_MUL, block, expr_int(p, DT_I64, extent / count));
+  if (extent % count == 0) return even;
+  const Expr *rest = expr_op2(p, OP_MUL, block, expr_int(p, DT_I64, extent % count));
+  return expr_op2(p, OP_ADD, even, expr_op2(p, OP_IDIV, rest, expr_int(p, DT_I64, count)));
+}
+
+RelDim rel_cut(Exprs *p, int64_t extent, const Expr *block, int64_t count) {
+  const Expr *next = expr_op2(p, OP_ADD, block, expr_int(p, DT_I64, 1));
+  if (count == 1) return rel_whole(p, extent);
+  return (RelDim){expr_normal(p, bound_of(p, extent, block, count)), expr_normal(p, bound_of(p, extent, next, count))};
+}
+
+RelDim rel_whole(Exprs *p, int64_t extent) {
+  return (RelDim){expr_int(p, DT_I64, 0), expr_int(p, DT_I64, extent)};
+}
+
+bool rel_is_whole(const RelDim *d, int64_t *extent) {
+  if (!expr_is_int(d->low, 0) || d->high->kind != EX_INT) return false;
+  *extent = d->high->i;
+  return true;
+}
+
+bool rel_is_cut(Exprs *p, const Relation *r, uint32_t dim, uint32_t *key, int64_t *extent) {
+  const RelDim *d = &r->dim[dim];
+  for (uint32_t k = 0; k < r->n_key; k++) {
+    if (r->frontier[k] <= 1 || !(d->high->has & HAS_LABEL)) continue;
+    int64_t at[REL_KEYS] = {0};
+    at[k] = r->frontier[k] - 1;
+    *extent = rel_value(d->high, r->n_key, at);
+    if (*extent < 0) continue;
+    RelDim cut = rel_cut(p, *extent, expr_label(p, k), r->frontier[k]);
+    if (cut.low == d->low && cut.high == d->high) return *key = k, true;
+  }
+  return false;
+}
+
+/* ---- at a key ---------------------------------------------------------------------------------------- */
+
+int64_t rel_value(const Expr *e, uint32_t n_key, const int64_t *key) {
+  ExprEnv env = {.label = key, .n_label = n_key};
+  Value v;
+  if (e->kind == EX_INT) return e->i;
+  return expr_value(e, &env, &v) ? v.i : -1;
+}
+
+bool rel_predicate(const Expr *e, uint32_t n_key, const int64_t *key) {
+  return !e || rel_value(e, n_key, key) > 0;
+}
+
+void rel_ranges(uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *key, int64_t *low, int64_t *high) {
+  for (uint32_t d = 0; d < n; d++) {
+    low[d] = rel_value(dim[d].low, n_key, key);
+    high[d] = rel_value(dim[d].high, n_key, key);
+  }
+}
+
+void rel_box(const Relation *r, const int64_t *key, int64_t *low, int64_t *high) {
+  rel_ranges(r->rank, r->dim, r->n_key, key, low, high);
+}
+
+bool rel_next_key(uint32_t n_key, const int64_t *frontier, int64_t *key) {
+  while (n_key-- > 0) {
+    if (++key[n_key] < frontier[n_key]) return true;
+    key[n_key] = 0;
+  }
+  return false;
+}
+
+double rel_keys(const Relation *r) {
+  double n = 1;
+  for (uint32_t k = 0; k < r->n_key; k++) n *= (double)r->frontier[k];
+  return n;
+}
+
+bool relation_equal(const Relation *a, const Relation *b) {
+  bool same = a->dtype == b->dtype && a->places == b->places && a->holes == b->holes && a->n_key == b->n_key && a->rank == b->rank;
+  for (uint32_t k = 0; same && k < a->n_key; k++) same = a->frontier[k] == b->frontier[k] && a->key[k] == b->key[k];
+  for (uint32_t d = 0; same && d < a->rank; d++) same = a->dim[d].low == b->dim[d].low && a->dim[d].high == b->dim[d].high;
+  return same;
+}

@@ -1,0 +1,163 @@
+/* driver/plan_machine.c - ein plan for many sites of a machine: seconds, and the memory of a site. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../plan/placing_fit.h"
+#include "plan_sites.h"
+#include "table.h"
+
+/* ---- what is wanted --------------------------------------------------------------------------------------- */
+
+static Leave machine_find(Sites *p, const char *path) {
+  Session *s = p->s;
+  const char *why;
+  Source *src = source_read(s->arena, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  p->machine = machine_read(s->arena, src, s->diags);
+  if (!p->machine || !machine_check(p->machine, s->diags)) return session_report(s);
+  detail(s, "%s: %s", path, p->machine->name);
+  return LEAVE_OK;
+}
+
+/* "24GB", "1.5 GiB" without the blank, "4096". */
+static bool amount_read(const char *said, double *out) {
+  static const struct { const char *unit; double bytes; } unit[] = {
+    {"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+    {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
+  size_t n = strspn(said, "0123456789.");
+  if (!double_read(said, n, out)) return false;
+  for (size_t k = 0; k < COUNT(unit); k++)
+    if (strcmp(said + n, unit[k].unit) == 0) {
+      *out *= unit[k].bytes;
+      return *out >= 1 && *out < 1e18;
+    }
+  return false;
+}
+
+Leave machine_wanted(Sites *p, const Args *a) {
+  Session *s = p->s;
+  const char *path = arg_last(a, OPT_MACHINE), *costs = arg_last(a, OPT_COSTS), *memory = arg_last(a, OPT_MEMORY), *env = getenv("EIN_MACHINE");
+  bool asked = costs && strcmp(costs, "seconds") == 0;
+  if (!path && asked && env && *env) path = env;
+  if (path && !p->by_bytes) return fail(s, LEAVE_USAGE, "--machine is for plans by seconds or bytes; the paper's cost is the same on any");
+  if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans by seconds or bytes");
+  if (asked && !path) return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
+  if (memory && !amount_read(memory, &p->memory)) return fail(s, LEAVE_USAGE, "--memory %s: wanted are bytes, as 24GB or 512MiB", memory);
+  p->in_seconds = path && (asked || !costs);
+  Leave l = path ? machine_find(p, path) : LEAVE_OK;
+  if (!l && path && !memory) p->memory = (double)p->machine->site_bytes;
+  return l;
+}
+
+Leave costs_ready(Sites *p) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  PlaceGraph *g = place_graph(s->arena, p->g);
+  p->places = g;
+  p->lives = lives_find(s->arena, g);
+  g->fixed = plan_fixed(s->arena, g, p->plan, s->diags);
+  if (!g->fixed) return session_report(s);
+  if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
+    return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
+  if (p->machine) {
+    p->seconds = seconds_new(s->arena, p->g, p->machine, p->sites, &why);
+    if (!p->seconds) return fail(s, LEAVE_PROGRAM, "%s", why.s);
+  }
+  if (p->in_seconds) {
+    PlaceCost *cost = NEW(s->arena, PlaceCost);
+    *cost = (PlaceCost){.seconds = p->seconds};
+    g->cost = cost;
+  }
+  return LEAVE_OK;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+static const char *tensor_name(const Sites *p, uint32_t t) {
+  const PlaceTensor *x = &p->places->tensors.at[t];
+  if (x->vertex >= 0) return p->g->vertices.at[x->vertex].name;
+  return x->node->name ? x->node->name->s : "an input";
+}
+
+Leave memory_fit(Sites *p, const PartVectors *only) {
+  Session *s = p->s;
+  double bytes;
+  p->memory_by = NEW_ARRAY(s->arena, double, (size_t)p->lives->steps * PHASES);
+  p->peak = placing_memory(p->places, p->lives, p->placing, p->memory_by);
+  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
+  Placing *unbound = p->placing;
+  PlaceFit f = placing_fit(s->arena, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound);
+  if (f.placing) {
+    p->placing = f.placing;
+    p->placing->bound = unbound->bound;
+    p->placing->narrow |= unbound->narrow;
+    p->unlimited = unbound;
+    p->peak = placing_memory(p->places, p->lives, p->placing, p->memory_by);
+    return LEAVE_OK;
+  }
+  uint32_t binds = memory_binds(p->places, p->lives, f.smallest, &f.memory, &bytes);
+  return fail(s, LEAVE_PROGRAM, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes), "
+              "of which %s takes %s", bytes_of(s->arena, p->memory), p->memory, bytes_of(s->arena, f.memory.bytes), f.memory.bytes,
+              shown(s->arena, tensor_name(p, binds)), bytes_of(s->arena, bytes));
+}
+
+/* ---- reports ---------------------------------------------------------------------------------------------------- */
+
+const char *seconds_of(Arena *a, double x) {
+  static const struct { double least; const char *unit; } unit[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
+  size_t k = 0;
+  while (k + 1 < COUNT(unit) && x < 0.99995 * unit[k].least) k++;
+  return arena_printf(a, "%.1f %s", x / (k + 1 < COUNT(unit) ? unit[k].least : 1e-9), unit[k].unit);
+}
+
+double vertex_seconds(const Sites *p, uint32_t i) {
+  return placing_kernels(p->places, p->seconds, p->placing, i) + placing_received_seconds(p->places, p->seconds, p->placing, i) +
+         placing_brought_seconds(p->places, p->seconds, p->placing, i);
+}
+
+double step_memory(const Sites *p, uint32_t i) {
+  double most = 0;
+  for (size_t k = (size_t)i * PHASES; k < ((size_t)i + 1) * PHASES; k++) most = p->memory_by[k] > most ? p->memory_by[k] : most;
+  return most;
+}
+
+typedef struct Shares { double kernels, operands, results; } Shares;
+
+static Shares shares_of(const Sites *p) {
+  Shares x = {0};
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    x.kernels += placing_kernels(p->places, p->seconds, p->placing, i);
+    x.operands += placing_received_seconds(p->places, p->seconds, p->placing, i);
+  }
+  for (uint32_t i = 0; i < p->places->tensors.len; i++) x.results += placing_brought_seconds(p->places, p->seconds, p->placing, i);
+  return x;
+}
+
+void machine_text(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  if (p->seconds) {
+    Shares x = shares_of(p);
+    buf_printf(b, "  %-22s%s: %s of kernels, %s for operands, %s for results\n", "time", seconds_of(a, x.kernels + x.operands + x.results),
+               seconds_of(a, x.kernels), seconds_of(a, x.operands), seconds_of(a, x.results));
+  }
+  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
+  bool end = p->peak.step >= p->g->vertices.len;
+  buf_printf(b, "  %-22s%s a site at most%s%s%s\n", "memory", bytes_of(a, p->peak.bytes), limit, end ? "" : ", at ",
+             end ? "" : shown(a, p->g->vertices.at[p->peak.step].name));
+}
+
+void machine_json(const Sites *p, Json *j) {
+  bool end = p->peak.step >= p->g->vertices.len;
+  if (p->seconds) {
+    Shares x = shares_of(p);
+    json_str(j, "machine", p->machine->name);
+    json_num(j, "seconds", x.kernels + x.operands + x.results);
+  }
+  json_object(j, "memory");
+  put_count(j, "bytes", p->peak.bytes);
+  if (end) json_null(j, "at");
+  else json_int(j, "at", p->g->vertices.at[p->peak.step].node->id);
+  if (p->memory > 0) put_count(j, "limit", p->memory);
+  else json_null(j, "limit");
+  json_end(j, '}');
+}

@@ -1,0 +1,161 @@
+/* plan/placing_cost.c - what choices cost by seconds, and with memory that has a price. */
+#include "placing_inside.h"
+
+/* ---- prices --------------------------------------------------------------------------------------------- */
+
+static double price_at(const PlaceGraph *g, uint32_t step, Phase k) {
+  return g->cost && g->cost->price ? g->cost->price[step * PHASES + (uint32_t)k] : 0;
+}
+
+/* Of a block at home, over the steps at which it is there. */
+static double price_home(const PlaceGraph *g, uint32_t tensor) {
+  double price = 0;
+  if (!g->cost || !g->cost->price) return 0;
+  for (uint32_t k = 0; k < g->cost->lives->all.len; k++) {
+    const Life *x = &g->cost->lives->all.at[k];
+    if (x->tensor != tensor) continue;
+    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) price += x->times * g->cost->price[s];
+  }
+  return price;
+}
+
+static double weight_of(const PlaceGraph *g) {
+  return g->cost && g->cost->memory_only ? 0 : 1;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------ */
+
+static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double size, double times) {
+  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .size = size, .times = weight_of(g) * times};
+}
+
+PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read) {
+  const PartRead *r = &g->part->vertices.at[vertex].reads.at[read];
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  PairCost c = pair_of(g, m, l, t, dtype_size(t->node->dtype) * turns_in(t, r), r->times);
+  if (g->part->vertices.at[vertex].node->kind == EIN_VERTEX) c.price[PHASE_KERNEL] = price_at(g, vertex, PHASE_KERNEL);
+  return c;
+}
+
+PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex) {
+  const PlaceTensor *t = &g->tensors.at[vertex];
+  PairCost c = pair_of(g, m, l, t, dtype_size(t->node->dtype), g->part->vertices.at[vertex].times);
+  c.price[PHASE_REDUCE] = price_at(g, vertex, PHASE_REDUCE);
+  c.price[PHASE_HOME] = price_at(g, vertex, PHASE_HOME);
+  return c;
+}
+
+void pair_key(const PairCost *c, Buf *key) {
+  const double numbers[] = {c->size, c->times, c->price[0], c->price[1], c->price[2]};
+  buf_add(key, (const char *)numbers, sizeof numbers);
+  buf_add(key, (const char *)c->extent, c->rank * sizeof *c->extent);
+}
+
+static double block_bytes(const PairCost *c, const Placement *p) {
+  double bytes = c->size;
+  for (uint32_t d = 0; d < c->rank; d++) {
+    int64_t n = placement_count(c->mesh, p, (int8_t)(d < 127 ? d : 127));
+    bytes *= (double)(c->extent[d] / n + (c->extent[d] % n > 0));
+  }
+  return bytes;
+}
+
+static double memory_cost(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
+  double cost = 0;
+  bool reduced = !placement_equal(c->mesh, from, between), moved = !placement_equal(c->mesh, between, to);
+  if (c->price[PHASE_KERNEL] > 0 && !placement_within(c->mesh, from, to)) cost += c->price[PHASE_KERNEL] * block_bytes(c, to);
+  if (c->price[PHASE_REDUCE] > 0) cost += c->price[PHASE_REDUCE] * (block_bytes(c, from) + (reduced ? block_bytes(c, between) : 0));
+  if (c->price[PHASE_HOME] > 0) cost += c->price[PHASE_HOME] * (block_bytes(c, between) + (moved ? block_bytes(c, to) : 0));
+  return cost;
+}
+
+static double bytes_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
+  double bytes = c->size;
+  for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];
+  return bytes * (place_reduce(c->mesh, 0, NULL, from, between) + place_share(c->mesh, between, to));
+}
+
+static double seconds_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
+  return links_reduce(c->links, c->rank, c->extent, c->size, from, between) + links_move(c->links, c->rank, c->extent, c->size, between, to);
+}
+
+double pair_cost(const PairCost *c, const Placement *from, const Placement *to) {
+  Placement between = reduced_at(c->mesh, from, to);
+  double cost = memory_cost(c, from, &between, to);
+  if (c->times <= 0) return cost;
+  return cost + c->times * (c->links ? seconds_moved(c, from, &between, to) : bytes_moved(c, from, &between, to));
+}
+
+/* ---- one choice ----------------------------------------------------------------------------------------------- */
+
+static void counts_of(const PartVertex *v, const Mesh *m, const int8_t *label, uint32_t *count) {
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (label[a] >= 0) count[label[a]] *= m->size[a];
+}
+
+double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  uint32_t count[256];
+  double cost = 0, price = price_at(g, vertex, PHASE_KERNEL);
+  counts_of(v, m, label, count);
+  if (g->cost->seconds) cost = weight_of(g) * v->times * seconds_kernels(g->cost->seconds, v, vertex, count);
+  if (price <= 0) return cost;
+  Placement made = made_at(v, m, label);
+  return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);
+}
+
+double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  double cost = 0, price = price_home(g, tensor);
+  if (t->vertex < 0 && l) cost = weight_of(g) * links_copies(l, t->n, t->extent, dtype_size(t->node->dtype), home);
+  else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (double)(placement_copies(m, home) - 1);
+  return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
+}
+
+/* ---- of a placing ------------------------------------------------------------------------------------------------ */
+
+/* Seconds of a plan, by seconds. */
+static PlaceGraph plain(const PlaceGraph *g, PlaceCost *cost, const Seconds *s) {
+  PlaceGraph x = *g;
+  *cost = (PlaceCost){.seconds = s};
+  x.cost = cost;
+  return x;
+}
+
+double placing_kernels(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex) {
+  PlaceCost cost;
+  PlaceGraph x = plain(g, &cost, s);
+  return g->part->vertices.at[vertex].node->kind == EIN_VERTEX ? cut_cost(&x, &p->mesh, vertex, p->label[vertex]) : 0;
+}
+
+double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex) {
+  PlaceCost cost;
+  PlaceGraph x = plain(g, &cost, s);
+  Links l = seconds_links(s, &p->mesh);
+  double seconds = 0, times;
+  for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
+    PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
+    Placement to = placing_wanted(g, p, vertex, k, &times);
+    seconds += pair_cost(&c, &p->home[g->tensor[vertex][k]], &to);
+  }
+  return seconds;
+}
+
+double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t tensor) {
+  PlaceCost cost;
+  PlaceGraph x = plain(g, &cost, s);
+  Links l = seconds_links(s, &p->mesh);
+  if (g->tensors.at[tensor].vertex < 0) return home_cost(&x, &p->mesh, &l, tensor, &p->home[tensor]);
+  if (g->part->vertices.at[tensor].node->kind != EIN_VERTEX) return 0;
+  PairCost c = pair_made(&x, &p->mesh, &l, tensor);
+  Placement between, made = placing_made(g, p, tensor, &between);
+  return pair_cost(&c, &made, &p->home[tensor]);
+}
+
+double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p) {
+  double seconds = 0;
+  for (uint32_t i = 0; i < g->tensors.len; i++) seconds += placing_brought_seconds(g, s, p, i);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) seconds += placing_received_seconds(g, s, p, i) + placing_kernels(g, s, p, i);
+  return seconds;
+}

@@ -1,0 +1,250 @@
+/* plan/placing_fit.c - prices of memory, up and down. */
+#include "placing_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6 };
+
+typedef struct Fitting {
+  Arena *arena;
+  PlaceGraph g;              /* with a cost of its own */
+  PlaceCost cost;
+  const Lives *l;
+  int64_t sites;
+  const PartVectors *only;
+  double budget, limit;
+  size_t n;                  /* steps and phases, */
+  double *weight, *price, *by; /*   and of each: what it counts; that times the price of a byte; bytes of the last plan */
+  Placing *last;
+  PlaceFit best;
+  double work;               /* additions of changing one choice after the other */
+} Fitting;
+
+/* Looks for the best with this price of a byte, and keeps it if it is better than what there was. Gives whether it fits. */
+static bool look(Fitting *x, double price) {
+  uint32_t which;
+  for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
+  Placing *p = placing_search(x->arena, &x->g, x->sites, x->only, x->budget, &which);
+  SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
+  x->last = p;
+  p->cost = x->cost.seconds ? p->seconds : p->bytes;
+  if (m.bytes < x->best.memory.bytes) x->best.smallest = p, x->best.memory = m;
+  bool fits = m.bytes <= x->limit;
+  if (fits && (!x->best.placing || p->cost < x->best.placing->cost)) x->best.placing = p;
+  return fits;
+}
+
+/* Steps that are over count, the more the further. */
+static void weigh(Fitting *x) {
+  for (size_t k = 0; k < x->n; k++)
+    if (x->by[k] > x->limit) x->weight[k] += x->by[k] / x->limit;
+}
+
+/* Steps near the largest count ever more. */
+static void weigh_largest(Fitting *x) {
+  double most = 0, sum = 0;
+  for (size_t k = 0; k < x->n; k++) most = x->by[k] > most ? x->by[k] : most;
+  for (size_t k = 0; k < x->n; k++) sum += x->weight[k] *= exp(8 * (x->by[k] / most - 1));
+  for (size_t k = 0; k < x->n; k++) x->weight[k] /= sum;
+}
+
+/* ---- one choice after the other ---------------------------------------------------------------------------- */
+
+#define DESCENT_WORK 1e8       /* additions: more than programs of a few dozen tensors need */
+
+typedef struct Descent {
+  Fitting *x;
+  Placing *p;
+  bool by_cost;              /* what is to be less: the cost, where it fits; else the most memory, and then what comes near that */
+  double score;
+} Descent;
+
+static double score_of(Descent *d) {
+  Fitting *x = d->x;
+  double sum = 0;
+  SiteMemory m = placing_memory(&x->g, x->l, d->p, x->by);
+  x->work += (double)x->n * (x->l->all.len + 8);
+  if (d->by_cost && m.bytes > x->limit) return INFINITY;
+  if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
+  if (d->by_cost) return x->cost.seconds ? placing_seconds(&x->g, x->cost.seconds, d->p) : placing_bytes(&x->g, d->p);
+  for (size_t k = 0; k < x->n; k++) sum += pow(x->by[k] / m.bytes, 32);
+  return m.bytes * (1 + 1e-10 * sum / (double)x->n);
+}
+
+/* The product of the counts; 0: a label is cut into more than it has room for. */
+static int64_t calls_on(const Mesh *m, uint32_t n, const int64_t *most, const int8_t *on) {
+  int64_t calls = 1;
+  for (uint32_t d = 0; d < n && d < 127; d++) {
+    int64_t count = 1;
+    for (uint32_t a = 0; a < m->n; a++) count *= on[a] == (int8_t)d ? m->size[a] : 1;
+    if (count > most[d]) return 0;
+    calls *= count;
+  }
+  return calls;
+}
+
+static void first_on(int8_t *on) {
+  for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = PLACE_ALL;
+}
+
+/* The next way to give axes to so many labels; false after the last. */
+static bool next_on(const Mesh *m, uint32_t n, int8_t *on) {
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (++on[a] < (int8_t)(n < 127 ? n : 127)) return true;
+    on[a] = PLACE_ALL;
+  }
+  return false;
+}
+
+/* All homes of a tensor are tried. */
+static bool change_home(Descent *d, uint32_t tensor) {
+  const PlaceTensor *t = &d->x->g.tensors.at[tensor];
+  Placement *home = &d->p->home[tensor], best = *home;
+  bool better = false;
+  first_on(home->on);
+  do {
+    double score = calls_on(&d->p->mesh, t->n, t->most, home->on) ? score_of(d) : INFINITY;
+    if (score >= d->score * (1 - 1e-12)) continue;
+    best = *home;
+    d->score = score;
+    better = true;
+  } while (next_on(&d->p->mesh, t->n, home->on) && d->x->work < DESCENT_WORK);
+  *home = best;
+  return better;
+}
+
+static Placing *placing_copy(Arena *a, const PlaceGraph *g, const Placing *p) {
+  Placing *x = arena_copy(a, p, sizeof *p);
+  x->label = NEW_ARRAY(a, int8_t *, g->part->vertices.len + 1);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) x->label[i] = arena_copy(a, p->label[i], MESH_AXES);
+  x->home = arena_copy(a, p->home, g->tensors.len * sizeof *p->home);
+  return x;
+}
+
+/* All cuts of a vertex are tried that make as many calls, each with homes of its operands and its result that are best with it. */
+static bool change_cut(Descent *d, uint32_t vertex) {
+  const PlaceGraph *g = &d->x->g;
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const Mesh *m = &d->p->mesh;
+  int64_t calls = d->x->cost.seconds ? 1 : calls_on(m, v->n_label, v->most, d->p->label[vertex]);
+  int8_t on[MESH_AXES];
+  bool better = false;
+  first_on(on);
+  do {
+    if (calls_on(m, v->n_label, v->most, on) < calls) continue;
+    Placing *was = placing_copy(d->x->arena, g, d->p);
+    double score = d->score;
+    memcpy(d->p->label[vertex], on, sizeof on);
+    d->score = score_of(d);
+    for (uint32_t k = 0; k < v->reads.len; k++) change_home(d, g->tensor[vertex][k]);
+    change_home(d, vertex);
+    if (d->score < score * (1 - 1e-12)) better = true;
+    else *d->p = *was, d->score = score;
+  } while (next_on(m, v->n_label, on) && d->x->work < DESCENT_WORK);
+  return better;
+}
+
+static void descend(Descent *d) {
+  const PlaceGraph *g = &d->x->g;
+  bool any = true;
+  d->score = score_of(d);
+  for (uint32_t round = 0; any && round < 20; round++) {
+    any = false;
+    for (uint32_t t = 0; t < g->tensors.len; t++) any |= change_home(d, t);
+    for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+      bool held = d->x->only && d->x->only[i].n;
+      if (g->part->vertices.at[i].node->kind == EIN_VERTEX && !held) any |= change_cut(d, i);
+    }
+  }
+}
+
+static void settle(Fitting *x, Placing *p) {
+  p->bytes = p->cost = placing_bytes(&x->g, p);
+  if (x->cost.seconds) p->cost = p->seconds = placing_seconds(&x->g, x->cost.seconds, p);
+}
+
+/* The last plan, with less memory. */
+static void descend_memory(Fitting *x) {
+  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->last)};
+  descend(&d);
+  SiteMemory m = placing_memory(&x->g, x->l, d.p, NULL);
+  settle(x, d.p);
+  if (m.bytes < x->best.memory.bytes) x->best.smallest = d.p, x->best.memory = m;
+  if (m.bytes <= x->limit) x->best.placing = d.p;
+}
+
+/* What fits, with less cost. */
+static void descend_cost(Fitting *x) {
+  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->best.placing), .by_cost = true};
+  descend(&d);
+  settle(x, d.p);
+  if (d.p->cost < x->best.placing->cost) x->best.placing = d.p;
+}
+
+/* ---- prices ---------------------------------------------------------------------------------------------------- */
+
+static void look_for_least(Fitting *x) {
+  x->cost.memory_only = true;
+  for (size_t k = 0; k < x->n; k++) x->weight[k] = 1;
+  for (uint32_t round = 0; round < ROUNDS_LEAST && !x->best.placing; round++) {
+    look(x, 1);
+    weigh_largest(x);
+    if (!x->best.placing) descend_memory(x);
+  }
+  x->cost.memory_only = false;
+}
+
+PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
+                     Placing *free) {
+  Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .budget = budget, .limit = limit, .n = (size_t)l->steps * PHASES};
+  x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .lives = l};
+  x.g.cost = &x.cost;
+  x.weight = NEW_ARRAY(a, double, x.n);
+  x.price = NEW_ARRAY(a, double, x.n);
+  x.by = NEW_ARRAY(a, double, x.n);
+  x.cost.price = x.price;
+  x.best = (PlaceFit){.smallest = free, .memory = placing_memory(g, l, free, x.by)};
+  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x.best.memory.bytes / 8;
+  bool fits = false;
+  for (uint32_t round = 0; round < ROUNDS_UP && !fits; round++) {
+    if (round) low = high, high *= 8;
+    weigh(&x);
+    fits = look(&x, high);
+  }
+  if (!fits) look_for_least(&x);
+  for (uint32_t round = 0; round < ROUNDS_DOWN && fits; round++) {
+    double middle = low > 0 ? sqrt(low * high) : high / 8;
+    if (look(&x, middle)) high = middle;
+    else low = middle;
+  }
+  if (x.best.placing) descend_cost(&x);
+  return x.best;
+}
+
+/* ---- what binds --------------------------------------------------------------------------------------------- */
+
+uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, const SiteMemory *at, double *bytes) {
+  uint32_t binds = at->step < g->part->vertices.len ? at->step : 0;
+  double most = 0;
+  Arena *work = arena_new();
+  double *share = NEW_ARRAY(work, double, g->tensors.len + 1), times;
+  for (uint32_t k = 0; k < l->all.len; k++) {
+    const Life *x = &l->all.at[k];
+    if (x->from <= at->step && at->step <= x->to) share[x->tensor] += x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
+  }
+  if (at->step < g->part->vertices.len && g->part->vertices.at[at->step].node->kind == EIN_VERTEX) {
+    Placement between, made = placing_made(g, p, at->step, &between);
+    share[at->step] += placement_bytes(&g->tensors.at[at->step], &p->mesh, at->phase == PHASE_HOME ? &p->home[at->step] : &made);
+    for (uint32_t k = 0; at->phase == PHASE_KERNEL && k < g->part->vertices.at[at->step].reads.len; k++) {
+      uint32_t t = g->tensor[at->step][k];
+      Placement to = placing_wanted(g, p, at->step, k, &times);
+      if (!placement_within(&p->mesh, &p->home[t], &to)) share[t] += placement_bytes(&g->tensors.at[t], &p->mesh, &to);
+    }
+  }
+  for (uint32_t t = 0; t < g->tensors.len; t++)
+    if (share[t] > most) most = share[t], binds = t;
+  *bytes = most;
+  arena_free(work);
+  return binds;
+}

@@ -1,0 +1,24 @@
+/* plan/placing_fit.h - the best plan that is found in which a site has no more memory than it may.
+ *
+ * Memory gets a price, at those steps that were over; what is best then is looked for again, and the price rises until a plan fits; then it
+ * falls as far as that goes. The best of those that fit is not proven to be it: only the plan without a limit says what none goes below.
+ * Where none fits, nothing but memory counts, the steps that need most more and more. At the end, in programs that are not too long for it, one
+ * choice after the other is changed while that helps. So what is found may not be the best there is, nor the least the least. */
+#ifndef EIN_PLACING_FIT_H
+#define EIN_PLACING_FIT_H
+
+#include "placing_memory.h"
+
+typedef struct PlaceFit {
+  Placing *placing;          /* its cost is without memory's; NULL: none was found that fits */
+  Placing *smallest;         /* the one with the least memory that was found; and that: */
+  SiteMemory memory;
+} PlaceFit;
+
+/* free: the best plan without a limit, which needs more. The rest is as in placing_search. */
+PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
+                     Placing *free);
+/* Whose memory it is mostly: the tensor with the largest share at that step. */
+uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, const SiteMemory *at, double *bytes);
+
+#endif

@@ -1,0 +1,38 @@
+/* plan/placing_inside.h - inside of placings: what a choice of axes means, and what it costs by other measures than bytes. */
+#ifndef EIN_PLACING_INSIDE_H
+#define EIN_PLACING_INSIDE_H
+
+#include "placing_memory.h"
+
+/* As it comes out of the vertex's kernels. label: by axis. */
+Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
+/* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
+Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label);
+/* Where it is in parts, it is reduced to where it is to be. */
+Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home);
+/* A stack has what its maker made in each turn: so many times as much. */
+double turns_in(const PlaceTensor *t, const PartRead *r);
+
+/* ---- the cost of a pair of placements: placing_cost.c --------------------------------------------------- */
+
+typedef struct PairCost {    /* a tensor goes from one placement to another: */
+  const PlaceGraph *g;
+  const Mesh *mesh;
+  const Links *links;        /* NULL: by bytes */
+  uint32_t rank;
+  const int64_t *extent;
+  double size;               /* bytes of an element */
+  double times;              /* in a run */
+  double price[3];           /* of a byte of memory: read, what is fetched; made, while parts are reduced and while it goes home */
+} PairCost;
+
+PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read);
+PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex);
+/* What tells two apart. */
+void pair_key(const PairCost *c, Buf *key);
+double pair_cost(const PairCost *c, const Placement *from, const Placement *to);
+/* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
+double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
+double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
+
+#endif

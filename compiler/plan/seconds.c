@@ -1,0 +1,135 @@
+/* plan/seconds.c - what of a machine a program uses: how many parts of each level, and how fast a site computes each vertex. */
+#include "seconds.h"
+
+/* ---- how many sites ----------------------------------------------------------------------------------------- */
+
+int64_t machine_sites(const Machine *m) {
+  int64_t n = 1;
+  for (uint32_t k = m->site + 1; k < m->levels.len; k++)
+    if (!mul_ok(n, m->levels.at[k].parts, &n)) return INT64_MAX;
+  return n;
+}
+
+/* As many parts as can be of the innermost level, such that the rest has room in those around it. */
+static bool use(const Machine *m, uint32_t level, int64_t sites, int64_t *used) {
+  if (level == m->levels.len) return sites == 1;
+  int64_t parts = m->levels.at[level].parts;
+  for (int64_t n = parts < sites ? parts : sites; n > 0; n--) {
+    used[level] = n;
+    if (sites % n == 0 && use(m, level + 1, sites / n, used)) return true;
+  }
+  return false;
+}
+
+static bool levels_use(const Machine *m, int64_t sites, int64_t *used, Buf *why) {
+  int64_t all = machine_sites(m);
+  for (uint32_t k = 0; k <= m->site; k++) used[k] = 1;
+  if (sites > all) {
+    buf_printf(why, "%s has %lld site%s, and %lld are wanted", m->name, (long long)all, all > 1 ? "s" : "", (long long)sites);
+    return false;
+  }
+  if (use(m, m->site + 1, sites, used)) return true;
+  buf_printf(why, "%lld sites do not fill the levels of %s evenly:", (long long)sites, m->name);
+  for (uint32_t k = m->site + 1; k < m->levels.len; k++)
+    buf_printf(why, "%s %lld in a %s", k > m->site + 1 ? "," : "", (long long)m->levels.at[k].parts, m->levels.at[k].name);
+  return false;
+}
+
+/* ---- rates ----------------------------------------------------------------------------------------------------- */
+
+/* In what a vertex computes: its result, or where that is no float and its operands are, as they are. */
+static DType computes_in(const PartVertex *v, const SumCount *n) {
+  DType t = v->node->dtype;
+  if (dtype_is_float(t) || !n->flops) return t;
+  for (uint32_t k = 0; k < v->reads.len; k++)
+    if (dtype_is_float(v->reads.at[k].node->dtype)) return v->reads.at[k].node->dtype;
+  return dtype_is_float(v->node->sum->acc) ? v->node->sum->acc : DT_F32;
+}
+
+/* All that is inside of a site, together. 0: nobody says. */
+static double site_rate(const Machine *m, DType t, MachineRate r) {
+  double times = 1;
+  for (uint32_t k = m->site + 1; k-- > 0;) {
+    const MachineLevel *l = &m->levels.at[k];
+    if (l->rate[t][r].value > 0) return times * l->rate[t][r].value;
+    times *= (double)l->parts;
+  }
+  return 0;
+}
+
+/* A dtype that has no rate goes as what its sums are in, and small integers as i32. False: it has none at all. */
+static bool rate_find(const Machine *m, DType t, Reducer by, Computing *c) {
+  DType as[] = {t, dtype_sum(t), DT_I32};
+  for (size_t k = 0; k < (dtype_is_float(t) ? 2 : COUNT(as)); k++)
+    for (int r = by == RED_MAX || by == RED_MIN ? RATE_ADD_MAX : RATE_MULTIPLY_ADD; r >= 0; r--) {
+      double rate = site_rate(m, as[k], (MachineRate)r);
+      c->dtype = as[k], c->rate = (MachineRate)r;
+      c->seconds = rate > 0 ? c->operations / rate : 0;
+      if (rate > 0) return true;
+    }
+  return false;
+}
+
+static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Computing *c, Buf *why) {
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    const PartVertex *v = &g->vertices.at[i];
+    if (v->node->kind != EIN_VERTEX) continue;
+    SumCount n = sum_count(a, v->node->sum, NULL);
+    c[i].operations = (double)n.flops + (double)n.integer;
+    DType t = computes_in(v, &n);
+    if (rate_find(m, t, v->node->sum->reducer, &c[i]) || c[i].operations <= 0) continue;
+    buf_printf(why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
+               m->levels.at[m->site].name, v->name, dtype_name(t), dtype_name(t));
+    return false;
+  }
+  return true;
+}
+
+static bool memory_rate(const Machine *m, double *out, Buf *why) {
+  const MachineLevel *l = &m->levels.at[m->site];
+  for (uint32_t k = 0; k < l->memories.len; k++)
+    if (l->memories.at[k].read.value > 0) *out = l->memories.at[k].read.value;
+  if (*out <= 0) buf_printf(why, "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted", m->name, l->name);
+  return *out > 0;
+}
+
+static bool latencies_known(const Seconds *s, Buf *why) {
+  for (uint32_t k = s->machine->site + 1; k < s->machine->levels.len; k++) {
+    const MachineLevel *l = &s->machine->levels.at[k];
+    if (s->used[k] == 1 || l->link_latency.value > 0) continue;
+    buf_printf(why, "%s does not say how long a message takes in a %s: latency_seconds of its link is wanted", s->machine->name, l->name);
+    return false;
+  }
+  return true;
+}
+
+Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why) {
+  Seconds *s = NEW(a, Seconds);
+  int64_t *used = NEW_ARRAY(a, int64_t, m->levels.len);
+  Computing *computing = NEW_ARRAY(a, Computing, g->vertices.len + 1);
+  *s = (Seconds){.machine = m, .sites = sites, .used = used, .computing = computing};
+  if (!levels_use(m, sites, used, why) || !latencies_known(s, why)) return NULL;
+  return memory_rate(m, &s->memory, why) && computing_find(a, g, m, computing, why) ? s : NULL;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+static double largest(int64_t extent, uint32_t n) {
+  return (double)(extent / n + (extent % n > 0));
+}
+
+double seconds_kernels(const Seconds *s, const PartVertex *v, uint32_t vertex, const uint32_t *count) {
+  double points = 1, result = dtype_size(v->node->dtype), bytes = 0;
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    points *= largest(v->extent[l], count[l]);
+    if (l < v->n_out) result *= largest(v->extent[l], count[l]);
+  }
+  for (uint32_t k = 0; k < v->reads.len; k++) {
+    const PartRead *r = &v->reads.at[k];
+    double block = dtype_size(r->node->dtype);
+    for (uint32_t d = 0; d < r->rank; d++) block *= largest(r->extent[d], r->label[d] < 0 ? 1 : count[r->label[d]]);
+    if (r->call) bytes += block;
+  }
+  double computing = points * s->computing[vertex].seconds, reading = (bytes + result) / s->memory;
+  return computing > reading ? computing : reading;
+}

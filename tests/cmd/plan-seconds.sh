@@ -1,0 +1,125 @@
+#!/bin/sh
+# suite: ci
+# ein plan for the sites of a machine: another program works out the same seconds, site by site; sample machines have plans on all of their
+# sites; memory is a limit; and what is refused.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+unset EIN_MACHINE
+
+# Three levels, with parts that are no powers of two.
+cat >m.json <<'!'
+{"format": "ein machine 1", "name": "three levels", "site": {"level": "gpu", "bytes": 100000000},
+ "levels": [
+   {"name": "core", "parts": 1, "operations_per_second": {"f64": {"multiply_add": {"value": 5e10, "median": 4e10, "worst": 3e10}}}},
+   {"name": "gpu", "parts": 100, "memories": [{"name": "near", "read_bytes_per_second": 1e13}, {"name": "memory", "read_bytes_per_second": 1e12}],
+    "operations_per_second": {"f32": {"multiply_add": 1e13, "add_max": 2e12}, "i64": {"multiply_add": 1e12}}},
+   {"name": "board", "parts": 3, "link": {"latency_seconds": 1e-6, "bytes_per_second": 2e11}},
+   {"name": "node", "parts": 4, "link": {"latency_seconds": 2e-6, "bytes_per_second": 1e11}},
+   {"name": "hall", "parts": 8, "link": {"latency_seconds": 1e-5, "bytes_per_second": 3e10}}]}
+!
+mkdir json
+for name in 01_matmul 02_attention 04_domains 05_gather_scatter 06_loops 08_groups 12_kmeans; do
+  for p in 2 3 8 12 24 96; do
+    want 0 "$EIN" plan "$root/samples/$name.ein" -n $p --machine m.json --format=json --against=sqrt,data -o "json/$name.$p"
+    want 0 "$EIN" plan "$root/samples/$name.ein" -n $p --machine m.json --costs=bytes --format=json -o "json/$name.$p.bytes"
+  done
+done
+check() { # CODE MACHINE PLAN...
+  command -v python3 >/dev/null || return 0
+  code=$1
+  shift
+  want "$code" python3 "$root/tests/plan/seconds.py" "$@"
+}
+check 0 m.json json/*
+sed 's/"kernel_seconds": /"kernel_seconds": 9/' json/02_attention.8 >changed
+check 1 m.json changed
+sed 's/1e-5/2e-5/' m.json >other.json
+check 1 other.json json/02_attention.96
+sed 's/2e11/1e10/' m.json >other.json
+check 1 other.json json/02_attention.8
+
+# Sample machines: a plan on all sites of each.
+sample() { # NAME SITES
+  want 0 "$EIN" plan "$root/samples/02_attention.ein" -n "$2" --machine "$root/samples/machines/$1.json" --format=json -o "plan.$1"
+  check 0 "$root/samples/machines/$1.json" "plan.$1"
+  want 0 "$EIN" plan "$root/samples/02_attention.ein" -n "$2" --machine "$root/samples/machines/$1.json"
+  shows "no plan on such a mesh is faster"
+  want 1 "$EIN" plan "$root/samples/02_attention.ein" -n $(($2 + 1)) --machine "$root/samples/machines/$1.json"
+  says "has $2 sites, and $(($2 + 1)) are wanted"
+}
+sample laptop 8
+sample cluster_16 16
+sample server_8_gpus 8
+sample sites_1024 1024
+sample sites_65536 65536
+
+# What counts: seconds where a machine is said, or $EIN_MACHINE and --costs=seconds; bytes else.
+plan() { "$EIN" plan "$root/samples/02_attention.ein" -n 8 "$@"; }
+want 0 plan --machine m.json
+shows "  time  "
+cp out seconds
+want 0 env EIN_MACHINE=m.json "$EIN" plan "$root/samples/02_attention.ein" -n 8 --costs=seconds
+cmp -s out seconds || wrong "EIN_MACHINE with --costs=seconds is not --machine"
+want 0 plan
+cp out bytes
+grep -q "  time  " out && wrong "without a machine there are seconds"
+want 0 env EIN_MACHINE=m.json "$EIN" plan "$root/samples/02_attention.ein" -n 8
+cmp -s out bytes || wrong "EIN_MACHINE alone makes another plan"
+want 0 plan --machine m.json --costs=bytes
+shows "  time  "
+grep received out >a
+grep received bytes >b
+cmp -s a b || wrong "by bytes a machine changes what moves"
+
+# Memory: as little as there must be, and no less. On one site all is known.
+want 0 "$EIN" plan "$root/tests/plan/bytes_loop.ein" -n 1 --costs=bytes --format=json -o one.json
+grep -q '"bytes": 19968,' one.json || wrong "A, b, the first value, the state twice, ten turns of the stack: 16384 + 256 + 256 + 512 + 2560"
+want 0 plan --memory=100kB
+shows "kB a site at most, of 100.0 kB"
+cmp -s out bytes && wrong "a limit changes nothing"
+want 0 plan --memory=0.0001GiB
+shows "a site at most, of 107.4 kB"
+want 0 plan --machine m.json --memory=120000
+shows "of 120.0 kB"
+want 0 plan --machine m.json --costs=bytes
+shows "of 100.0 MB"
+want 1 plan --memory=60kB
+says "no plan was found in which a site has no more than 60.0 kB (60000 bytes); the least that was found is"
+least=$(sed 's/.*found is [0-9.]* kB (\([0-9]*\) bytes), of which softmax.*/\1/' err)
+want 0 plan --memory="$least"
+want 1 plan --memory=$((least - 1))
+sed 's/100000000}/50000}/' m.json >little.json
+want 1 plan --machine little.json
+says "no more than 50.0 kB"
+
+# What is refused.
+for bad in 0 -1 GB 1e3 24Gb 0.5 24GBB nan; do
+  want 2 plan --memory=$bad
+  says "--memory $bad: wanted are bytes, as 24GB or 512MiB"
+done
+want 2 plan --costs=seconds
+says "wanted is a machine file"
+want 2 plan --costs=eindecomp --machine m.json
+says "the paper's cost is the same on any"
+want 2 plan --costs=eindecomp --memory=1GB
+want 4 plan --machine none.json
+says "cannot read none.json"
+sed 's/"parts": 3/"part": 3/' m.json >bad.json
+want 1 plan --machine bad.json
+says 'bad.json:6:'
+says 'there is no member "part"'
+sed '6s/, "link".*/},/' m.json >bad.json
+want 1 plan --machine bad.json
+says "sites reach each other by one, and there is none"
+sed 's/"f32": {"multiply_add": 1e13/"f16": {"multiply_add": 1e13/' m.json >bad.json
+want 1 plan --machine bad.json
+says "does not say how fast a gpu computes QH in f32"
+sed 's/"latency_seconds": 1e-6, //' m.json >bad.json
+want 1 plan --machine bad.json
+says "latency_seconds of its link is wanted"
+want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 7 --machine m.json
+want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 97 --machine m.json
+says "three levels has 96 sites, and 97 are wanted"
+want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 11 --machine m.json
+says "11 sites do not fill the levels of three levels evenly: 3 in a board, 4 in a node, 8 in a hall"
+finish

@@ -1,0 +1,41 @@
+#!/bin/sh
+# ein plan of programs over relations: the TRA paper's tables; what --format=tra, ia and --derivation write; what is refused.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+unset EIN_MACHINE
+
+want 0 python3 "$root/tests/algebra/papers.py" "$EIN"
+for n in 1 4 6; do
+  for f in 01_matmul 02_attention 06_loops 10_convolution; do
+    want 0 "$EIN" plan "$root/samples/$f.ein" -n $n --format=tra --roundtrip -o x.tra
+    want 0 "$EIN" plan x.tra
+    [ $n = 1 ] && continue
+    want 0 "$EIN" plan "$root/samples/$f.ein" -n $n --format=ia --roundtrip -o x.ia
+    want 0 "$EIN" plan x.ia
+    want 0 "$EIN" plan "$root/samples/$f.ein" -n $n --derivation
+    shows 'as in Table 1'
+  done
+done
+
+# What the last line of a derivation says is received is what the plan moves.
+want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --format=json
+python3 -c 'import json; print(json.load(open("out"))["bytes"])' >bytes
+want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --format=ia -o x.ia
+want 0 "$EIN" plan x.ia --format=json
+python3 -c 'import json; print(json.load(open("out"))["bytes"])' | cmp - bytes || wrong "the relations move what the plan does not"
+
+printf 'ia 1\nmesh 2\ninput %%0 A {i:2} [8/i] : f32 at 0\nbroadcast %%1 A {i:2} [8/i] : f32 at 0 of %%0\noutput A [8] = %%1\n' >bad.ia
+want 1 "$EIN" plan bad.ia
+says "this is a shuffle"
+printf 'tra 2\n' >bad.tra
+want 1 "$EIN" plan bad.tra
+says "bad.tra:1"
+printf 'ia 1\nmesh 2\ninput %%0 A {i:2} [8/i] : f32 at 0\noutput A [9] = %%0\n' >bad.ia
+want 1 "$EIN" plan bad.ia
+says "bad.ia is not sound"
+want 4 "$EIN" plan none.ia
+want 2 "$EIN" plan "$root/samples/02_attention.ein" --format=tra
+want 2 "$EIN" plan x.ia -n 4
+want 2 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --costs=eindecomp --format=ia
+want 2 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --costs=eindecomp --derivation
+finish

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Works out anew what `ein plan -n P --machine M --format=json` says of seconds: site by site, from the mesh, the axes and the homes.
+
+seconds.py MACHINE PLAN...: exit 1 and a line a difference. Plans on at most 256 sites are looked at."""
+import json
+import math
+import sys
+from fractions import Fraction
+from functools import lru_cache
+
+SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
+ALL, PART = -1, -2
+
+
+def value(figure):
+    return figure["value"] if isinstance(figure, dict) else figure
+
+
+class Machine:
+    def __init__(self, path):
+        self.json = json.load(open(path))
+        self.levels = self.json["levels"]
+        self.site = [l["name"] for l in self.levels].index(self.json["site"]["level"])
+
+    def rate(self, dtype, kind):
+        times = 1
+        for level in reversed(self.levels[: self.site + 1]):
+            figure = level.get("operations_per_second", {}).get(dtype, {}).get(kind)
+            if figure:
+                return times * value(figure)
+            times *= level["parts"]
+
+    def memory(self):
+        return [value(m["read_bytes_per_second"]) for m in self.levels[self.site]["memories"] if "read_bytes_per_second" in m][-1]
+
+    def used(self, sites):
+        """As many as can be of each level, the innermost first, so that the rest has room."""
+        def use(levels, left):
+            if not levels:
+                return [] if left == 1 else None
+            for n in range(min(levels[0]["parts"], left), 0, -1):
+                rest = use(levels[1:], left // n) if left % n == 0 else None
+                if rest is not None:
+                    return [n] + rest
+        return use(self.levels[self.site + 1 :], sites)
+
+    def links(self, sites):
+        """(sites in a part, latency, bytes a second of a part)"""
+        part, out = 1, []
+        for level, n in zip(self.levels[self.site + 1 :], self.used(sites)):
+            if n > 1:
+                out.append((part, value(level["link"]["latency_seconds"]), value(level["link"]["bytes_per_second"])))
+            part *= n
+        return out
+
+
+class Mesh:
+    def __init__(self, sizes, machine):
+        self.sizes, self.sites = sizes, math.prod(sizes)
+        self.stride = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
+        self.links = []
+        for part, latency, rate in machine.links(self.sites):
+            # axes that stay inside of a part, if need be of a share of it, which has a share of its link
+            inside = max(math.prod(sizes[a:]) for a in range(len(sizes) + 1) if all(part % math.prod(sizes[b:]) == 0 for b in range(a, len(sizes))))
+            self.links.append((inside, latency, rate * inside / part))
+        # an axis goes by the widest link that leads out of what two neighbours along it are in
+        self.by = [max((k for k, l in enumerate(self.links) if l[0] <= s), default=0) for s in self.stride]
+
+    def place(self, site):
+        return [site // s % n for s, n in zip(self.stride, self.sizes)]
+
+    def cuts(self, on, dimension):
+        return [a for a, d in enumerate(on) if d == dimension]
+
+    def box(self, on, extents, site, ideal=False):
+        at, out = self.place(site), []
+        for d, extent in enumerate(extents):
+            k, n = 0, 1
+            for a in self.cuts(on, d):
+                k, n = k * self.sizes[a] + at[a], n * self.sizes[a]
+            out.append((Fraction(k, n), Fraction(k + 1, n)) if ideal else (k * extent // n, (k + 1) * extent // n))
+        return out
+
+    def parts(self, size):
+        return [range(first, first + size) for first in range(0, self.sites, size)]
+
+
+def hull(boxes):
+    return [(min(b[d][0] for b in boxes), max(b[d][1] for b in boxes)) for d in range(len(boxes[0]))]
+
+
+def volume(box):
+    return math.prod(max(0, h - l) for l, h in box)
+
+
+def meet(a, b):
+    return [(max(x[0], y[0]), min(x[1], y[1])) for x, y in zip(a, b)]
+
+
+def log2(n):
+    return (n - 1).bit_length()
+
+
+def worst_of(extents, have, want, ideal):
+    """In each dimension a part with a largest block and, of those, the least of it: there may be none that is so in all dimensions. Where
+    cuts cross, there is nothing."""
+    wanted, there = 1, 1
+    for d in range(len(extents)):
+        sizes = [w[d][1] - w[d][0] for w in want]
+        wanted *= max(sizes)
+        there *= min(volume([meet(h, w)[d]]) for h, w, s in zip(have, want, sizes) if s == max(sizes))
+    if any(volume(meet(h, w)) == 0 for h, w in ideal):
+        there = 0
+    worst = max(volume(w) - volume(meet(h, w)) for h, w in zip(have, want))
+    assert worst <= wanted - there or math.prod(extents) == 0, (worst, wanted, there)
+    return wanted - there
+
+
+def move(mesh, extents, size, was, to):
+    most = 0
+    for part, _, rate in mesh.links:
+        have, want = ([hull([mesh.box(on, extents, s) for s in sites]) for sites in mesh.parts(part)] for on in (was, to))
+        ideal = [[hull([mesh.box(on, extents, s, True) for s in sites]) for on in (was, to)] for sites in mesh.parts(part)]
+        most = max(most, size * worst_of(extents, have, want, ideal) / rate)
+    if not most:
+        return 0
+    steps, others = [0] * len(mesh.links), [1] * len(mesh.links)
+    for a, n in enumerate(mesh.sizes):
+        if was[a] < 0 or [x for x in mesh.cuts(was, was[a]) if x <= a] == [x for x in mesh.cuts(to, was[a]) if x <= a]:
+            continue
+        if to[a] == ALL:
+            steps[mesh.by[a]] += log2(n)
+        else:
+            others[mesh.by[a]] *= n
+    return most + sum((s + o - 1) * l[1] for s, o, l in zip(steps, others, mesh.links))
+
+
+def reduce(mesh, extents, size, axes, to, parts):
+    """Along these axes there are parts, or (parts is False) a share of what is stored once."""
+    most = 0
+    for part, _, rate in mesh.links:
+        out = [a for a in axes if mesh.stride[a] >= part]
+        n = math.prod(mesh.sizes[a] for a in out) if parts else 1
+        again = math.prod(mesh.sizes[a] for a in out if to[a] == ALL)
+        block = max(volume(hull([mesh.box(to, extents, s) for s in sites])) for sites in mesh.parts(part))
+        most = max(most, size * block / again * (n - 1 + again - 1) / rate)
+    waits = sum(log2(mesh.sizes[a]) * (parts + (to[a] == ALL)) * mesh.links[mesh.by[a]][1] for a in axes if mesh.sizes[a] > 1)
+    return most + waits if most else 0
+
+
+def close(a, b):
+    return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-15)
+
+
+def wanted(mesh, read, axes):
+    """By axis, the dimension as it is made that the reader's label cuts."""
+    on = []
+    for label in axes:
+        cut = [k if read["from"] is None else read["made"][k] for k, l in enumerate(read["labels"]) if l == label and label >= 0]
+        cut = [d for d in cut if d >= 0]
+        on.append(cut[0] if cut else ALL)
+    return on
+
+
+def check(machine, path):
+    plan = json.load(open(path))
+    mesh, total, wrong = Mesh(plan["mesh"], machine), 0, []
+    made_by = {t["vertex"]: t for t in plan["tensors"] if t["vertex"] is not None}
+    inputs = {t["name"]: t for t in plan["tensors"] if t["vertex"] is None}
+    if mesh.sites > 256:
+        return wrong
+
+    @lru_cache(None)
+    def moved(extents, size, was, to):
+        return move(mesh, extents, size, was, to)
+
+    def differ(what, mine, said):
+        if not close(mine, said):
+            wrong.append(f"{path}: {what}: {said}, but it is {mine}")
+        return mine
+
+    for v in plan["vertices"]:
+        own, blocks = made_by[v["id"]], [-(-l["extent"] // l["count"]) for l in v["labels"]]
+        state = v["equation"].startswith("state ")
+        axes, seconds, bytes_ = v["axes"], 0, 0
+        for r in v["reads"]:
+            t = inputs[r["tensor"]] if r["from"] is None else made_by[r["from"]]
+            bytes_ += SIZE[t["dtype"]] * math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
+            turns = math.prod(r["extents"]) / max(1, math.prod(t["extents"]))
+            to = wanted(mesh, r, axes if r["called"] else own["home"])
+            seconds += r["times"] * moved(tuple(t["extents"]), SIZE[t["dtype"]] * turns, tuple(t["home"]), tuple(to))
+        total += differ(f"operands of {v['name']}", seconds, v["received_seconds"])
+        if state:
+            continue
+        kept = [k for k, l in enumerate(v["labels"]) if not l["reduced"]]
+        bytes_ += SIZE[own["dtype"]] * math.prod(blocks[k] for k in kept)
+        dtype, kind = v["point_rate"].split()
+        rate = machine.rate(dtype, kind)
+        computing = math.prod(blocks) * v["point_operations"] / rate if rate else 0
+        total += differ(f"kernels of {v['name']}", v["times"] * max(computing, bytes_ / machine.memory()), v["kernel_seconds"])
+        made = [ALL if l < 0 else PART if l not in kept else l for l in axes]
+        between = [h if m == PART else m for m, h in zip(made, own["home"])]
+        out = reduce(mesh, own["extents"], SIZE[own["dtype"]], [a for a, m in enumerate(made) if m == PART], between, True)
+        out += moved(tuple(own["extents"]), SIZE[own["dtype"]], tuple(between), tuple(own["home"]))
+        total += differ(f"result of {v['name']}", v["times"] * out, own["brought_seconds"])
+    for t in inputs.values():
+        copies = [a for a, d in enumerate(t["home"]) if d == ALL]
+        mine = reduce(mesh, t["extents"], SIZE[t["dtype"]], copies, t["home"], False)
+        total += differ(f"copies of {t['name']}", mine, t["brought_seconds"])
+    differ("all of it", total, plan["seconds"])
+    if plan["measure"] == "seconds" and plan["bound"] is not None and plan["bound"] > plan["seconds"] * (1 + 1e-9):
+        wrong.append(f"{path}: a bound of {plan['bound']}")
+    if plan["measure"] == "seconds" and plan["planner"] == "exact" and plan["bound"] is not None and plan["memory"]["limit"] is None:
+        for rival in plan["against"]:
+            if close(plan["bound"], plan["seconds"]) and rival.get("seconds", math.inf) < plan["seconds"] * (1 - 1e-9):
+                wrong.append(f"{path}: proven, but {rival['planner']} is faster")
+    return wrong
+
+
+if __name__ == "__main__":
+    on = Machine(sys.argv[1])
+    found = [w for path in sys.argv[2:] for w in check(on, path)]
+    print("\n".join(found) if found else f"{len(sys.argv) - 2} plans")
+    sys.exit(bool(found))

@@ -1,0 +1,200 @@
+/* tests/plan/test_seconds.c - what moves take on links, worked out by hand; which levels sites fill; sample machines; memory of a site. */
+#include <math.h>
+
+#include "plan/placing_memory.h"
+#include "tap.h"
+
+/* Sites four to a node and two nodes to a rack; times in ns are whole numbers. */
+static const char two_levels[] =
+  "{\"format\": \"ein machine 1\", \"name\": \"two nodes\", \"site\": {\"level\": \"core\"},\n"
+  " \"levels\": [{\"name\": \"core\", \"parts\": 1, \"memories\": [{\"name\": \"memory\", \"bytes\": 1000, \"read_bytes_per_second\": 1e9}],\n"
+  "             \"operations_per_second\": {\"f32\": {\"multiply_add\": 1e9, \"add_max\": 5e8}}},\n"
+  "            {\"name\": \"node\", \"parts\": 4, \"link\": {\"latency_seconds\": 1e-6, \"bytes_per_second\": 1e9}},\n"
+  "            {\"name\": \"rack\", \"parts\": 2, \"link\": {\"latency_seconds\": 1e-5, \"bytes_per_second\": 1e8}}]}\n";
+
+static Machine *machine_of(Arena *a, const char *text) {
+  Diags *d = diags_new(a);
+  Machine *m = machine_read(a, source_new(a, "m.json", text, strlen(text)), d);
+  OK(m && machine_check(m, d), "the machine");
+  return m;
+}
+
+static PartGraph *graph_of(Arena *a, const char *text) {
+  Diags *d = diags_new(a);
+  Buf why = buf_new(a);
+  EinGraph *g = graph_read(a, strings_new(a), source_new(a, "x", text, strlen(text)), d);
+  if (!g) {
+    diags_text(d, &why, false);
+    tap_text("the graph", why.s);
+  }
+  return g ? part_from_graph(a, g, &why) : NULL;
+}
+
+static const char product[] =
+  "eingraph 1\ninput %0 A[8, 8] : f32\ninput %1 B[8, 8] : f32\n"
+  "vertex %2 C[i:8, k:8] : f32 = sum:f32[j:8] (%0[i, j] * %1[j, k])\noutput C = %2\n";
+
+/* "0 * +", by axis. */
+static Placement placement_of(const char *text) {
+  Placement p = {{0}};
+  for (uint32_t a = 0; *text; text += text[1] ? 2 : 1, a++) p.on[a] = *text == '*' ? PLACE_ALL : *text == '+' ? PLACE_PART : (int8_t)(*text - '0');
+  return p;
+}
+
+static int64_t ns(double seconds) {
+  return (int64_t)floor(seconds * 1e9 + 0.5);
+}
+
+static void moves(void) {
+  Arena *a = arena_new();
+  Buf why = buf_new(a);
+  const Machine *m = machine_of(a, two_levels);
+  const Seconds *s = seconds_new(a, graph_of(a, product), m, 8, &why);
+  const Mesh mesh = {2, {2, 4}};
+  Links l = seconds_links(s, &mesh);
+  OK(l.n == 2 && l.link[0].axes == 2 && l.link[1].axes == 1 && l.by[0] == 1 && l.by[1] == 0, "each axis has its level");
+  static const int64_t line[] = {64}, square[] = {8, 8}, odd[] = {9, 5};
+  static const struct { const char *from, *to; uint32_t rank; const int64_t *extent; int64_t want; const char *what; } move[] = {
+    {"0 0", "* *", 1, line, 1280 + 10000 + 2000, "to all: a node receives half of it"},
+    {"0 0", "0 *", 1, line, 96 + 2000, "to all of a node: each has a quarter of 32 elements"},
+    {"* 0", "0 *", 1, line, 128 + 2000, "the other half is in the node, too"},
+    {"0 0", "0 0", 1, line, 0, "nothing"},
+    {"* *", "0 0", 1, line, 0, "all is there"},
+    {"0 *", "0 0", 1, line, 0, "and half is, too"},
+    {"* 0", "* 1", 2, square, 48 + 3000, "rows to columns: each sends each of three something of its own"},
+    {"0 *", "1 *", 2, square, 640 + 10000, "and between nodes, which have a quarter already: 16 elements"},
+    {"* 0", "* 1", 2, odd, 56 + 3000, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
+    {"0 1", "1 0", 2, square, 640 + 10000 + 3000, "both: the sites of a node get what is in the other together"}};
+  for (size_t k = 0; k < COUNT(move); k++) {
+    Placement from = placement_of(move[k].from), to = placement_of(move[k].to);
+    OK_INT(ns(links_move(&l, move[k].rank, move[k].extent, 4, &from, &to)), move[k].want, "%s to %s: %s", move[k].from, move[k].to, move[k].what);
+  }
+  static const struct { const char *from, *to; int64_t want; const char *what; } red[] = {
+    {"+ +", "* *", 2560 + 24000, "parts to all"},
+    {"+ +", "0 0", 1280 + 12000, "parts to a part of each"},
+    {"* +", "* 0", 192 + 2000, "parts in a node"},
+    {"0 +", "0 *", 192 + 4000, "parts in a node, to all of it: 32 elements, 1.5 times"},
+    {"* *", "* *", 0, "no parts"}};
+  for (size_t k = 0; k < COUNT(red); k++) {
+    Placement from = placement_of(red[k].from), to = placement_of(red[k].to);
+    OK_INT(ns(links_reduce(&l, 1, line, 4, &from, &to)), red[k].want, "%s to %s: %s", red[k].from, red[k].to, red[k].what);
+  }
+  Placement to = placement_of("* 0");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &to)), 1280 + 10000, "two copies of what is stored once");
+  const Mesh across = {2, {4, 2}};
+  l = seconds_links(s, &across);
+  OK(l.link[1].axes == 1 && l.link[1].rate == 5e7 && l.by[0] == 1, "an axis of two nodes with two sites each leaves them, and shares the link");
+  arena_free(a);
+}
+
+/* ---- levels ------------------------------------------------------------------------------------------------ */
+
+static void fills(int64_t sites, const char *want) {
+  Arena *a = arena_new();
+  Buf why = buf_new(a), used = buf_new(a);
+  const Machine *m = machine_of(a, two_levels);
+  const Seconds *s = seconds_new(a, graph_of(a, product), m, sites, &why);
+  for (uint32_t k = 0; s && k < m->levels.len; k++) buf_printf(&used, "%s%lld", k ? " " : "", (long long)s->used[k]);
+  OK_STR(s ? used.s : why.s, want, "%lld sites", (long long)sites);
+  arena_free(a);
+}
+
+static void wants(const char *from, const char *to, const char *want) {
+  Arena *a = arena_new();
+  Buf b = buf_new(a), why = buf_new(a);
+  const char *at = strstr(two_levels, from);
+  buf_add(&b, two_levels, (size_t)(at - two_levels));
+  buf_str(&b, to);
+  buf_str(&b, at + strlen(from));
+  OK(!seconds_new(a, graph_of(a, product), machine_of(a, b.s), 8, &why), "something is missing");
+  OK_STR(why.s, want, "%s", from);
+  arena_free(a);
+}
+
+static void kernels(void) {
+  Arena *a = arena_new();
+  Buf why = buf_new(a);
+  const PartGraph *g = graph_of(a, product);
+  const Seconds *s = seconds_new(a, g, machine_of(a, two_levels), 8, &why);
+  static const uint32_t whole[] = {1, 1, 1}, cut[] = {3, 1, 2};
+  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, whole)), 1024, "512 points, two operations each");
+  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, cut)), 48 + 128 + 96, "the largest block, 3 by 8 by 4: operands and result take longer");
+  static const uint32_t thin[] = {1, 1, 8};
+  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, thin)), 32 + 32 + 256, "and so they do here");
+  arena_free(a);
+}
+
+/* ---- sample machines ------------------------------------------------------------------------------------------ */
+
+static void sample(const char *name, int64_t sites, uint32_t meshes) {
+  Arena *a = arena_new();
+  Diags *d = diags_new(a);
+  Buf text = buf_new(a), why = buf_new(a);
+  const char *error;
+  const Mesh *mesh;
+  Source *src = source_read(a, arena_printf(a, "samples/machines/%s.json", name), &error);
+  Machine *m = src ? machine_read(a, src, d) : NULL;
+  OK(m && machine_check(m, d), "%s", name);
+  if (!m) return;
+  machine_print(&text, m);
+  Machine *n = machine_read(a, source_new(a, name, text.s, text.len), d);
+  OK(n && machine_equal(m, n, &why), "it prints back equal %s", why.s);
+  OK(m->made && strstr(m->made, "not measured"), "it says what its figures are");
+  OK_INT(machine_sites(m), sites, "its sites");
+  const Seconds *s = seconds_new(a, graph_of(a, product), m, sites, &why);
+  OK_STR(why.s ? why.s : "", "", "a plan can be made on all of them");
+  uint32_t all = seconds_meshes(a, s, &mesh), right = 0;
+  for (uint32_t k = 0; k < all; k++) {
+    Links l = seconds_links(s, &mesh[k]);
+    bool aligned = mesh_sites(&mesh[k]) == sites;
+    for (uint32_t x = 0; x < l.n; x++) aligned &= l.link[x].rate == l.link[x].level->link.value;
+    right += aligned;
+  }
+  OK(all == meshes && right == all, "%u meshes, whose axes each stay in a level", all);
+  arena_free(a);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static const char chain[] =
+  "eingraph 1\ninput %0 A[8, 8] : f32\nvertex %1 B[i:8, j:8] : f32 = exp(%0[i, j])\n"
+  "vertex %2 C[i:8] : f32 = sum:f32[j:8] %1[i, j]\noutput C = %2\n";
+
+static void memory(const char *a_home, const char *b, const char *b_home, const char *c, const char *c_home, int64_t want, uint32_t step, Phase phase) {
+  Arena *a = arena_new();
+  PlaceGraph *g = place_graph(a, graph_of(a, chain));
+  Placing p = {.mesh = {1, {2}}, .label = NEW_ARRAY(a, int8_t *, 2), .home = NEW_ARRAY(a, Placement, 3)};
+  Placement labels[2] = {placement_of(b), placement_of(c)};
+  p.label[0] = labels[0].on, p.label[1] = labels[1].on;
+  p.home[0] = placement_of(b_home), p.home[1] = placement_of(c_home), p.home[2] = placement_of(a_home);
+  SiteMemory m = placing_memory(g, lives_find(a, g), &p, NULL);
+  OK_INT((int64_t)m.bytes, want, "A home %s; B cut %s, home %s; C cut %s, home %s", a_home, b, b_home, c, c_home);
+  OK(m.step == step && m.phase == phase, "at step %u, phase %d", m.step, (int)m.phase);
+  arena_free(a);
+}
+
+int main(void) {
+  moves();
+  fills(8, "1 4 2");
+  fills(6, "1 3 2");
+  fills(4, "1 4 1");
+  fills(1, "1 1 1");
+  fills(9, "two nodes has 8 sites, and 9 are wanted");
+  fills(5, "5 sites do not fill the levels of two nodes evenly: 4 in a node, 2 in a rack");
+  wants("\"latency_seconds\": 1e-5, ", "", "two nodes does not say how long a message takes in a rack: latency_seconds of its link is wanted");
+  wants(", \"read_bytes_per_second\": 1e9", "",
+        "two nodes does not say how fast a core reads its memory: read_bytes_per_second of one of its memories is wanted");
+  wants("\"f32\"", "\"f64\"", "two nodes does not say how fast a core computes C in f32: its operations_per_second, f32, multiply_add is wanted");
+  kernels();
+  sample("laptop", 8, 1);
+  sample("cluster_16", 16, 1);
+  sample("server_8_gpus", 8, 1);
+  sample("sites_1024", 1024, 8);
+  sample("sites_65536", 65536, 7);
+  memory("0", "0", "0", "0", "0", 128 + 128 + 16, 1, PHASE_KERNEL);
+  memory("1", "0", "0", "0", "0", 128 + 128 + 128, 0, PHASE_KERNEL);
+  memory("1", "1", "1", "1", "0", 128 + 128 + 32 + 16, 1, PHASE_REDUCE);
+  memory("0", "0", "1", "0", "0", 128 + 128 + 128 + 16, 1, PHASE_KERNEL);
+  memory("0", "0", "*", "0", "*", 128 + 128 + 256, 0, PHASE_HOME);
+  return DONE();
+}

@@ -100,6 +100,8 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
+Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
+Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
 void plan_print(Buf *out, const Plan *p);
 Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool plan_equal(const Plan *a, const Plan *b, Buf *why);

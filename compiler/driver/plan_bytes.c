@@ -4,7 +4,7 @@
  *
  *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes" or "seconds", "planner",
  *     "dims":     { NAME: value },
- *     "mesh":     [ int ]: the sizes of its axes,
+ *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
  *     "bytes":    that sites receive, added over sites and over a run,
  *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
  *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose step; null: at the end, "limit": null: there is
@@ -124,7 +124,10 @@ static void head_print(const Sites *p, Buf *b) {
   sites_head(p, b);
   buf_printf(b, "  %-22s", "mesh");
   for (uint32_t k = 0; k < x->mesh.n; k++) buf_printf(b, "%s%u", k ? " x " : "", x->mesh.size[k]);
-  buf_printf(b, "%s\n  %-22s%s in all, %s a site\n", x->mesh.n ? "" : "1", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  int64_t idle = p->sites - mesh_sites(&x->mesh);
+  buf_str(b, x->mesh.n ? "" : "1");
+  if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
+  buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   head_facts(p, b);
   machine_text(p, b);
   const char *less = p->in_seconds ? "is faster" : "moves less", *than = p->in_seconds ? "takes less" : less;
@@ -141,16 +144,8 @@ static void head_print(const Sites *p, Buf *b) {
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_TIME, COL_MEMORY, COL_LINE, COLUMNS };
 
-/* An input's dimension is called as its first reader calls it; one that nobody cuts has a number. */
 const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
-  const PlaceTensor *t = &p->places->tensors.at[tensor];
-  if (t->vertex >= 0) return p->g->vertices.at[t->vertex].label[d]->s;
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const PartVertex *v = &p->g->vertices.at[i];
-    for (uint32_t k = 0; k < v->reads.len; k++)
-      if (p->places->tensor[i][k] == tensor && v->reads.at[k].label[d] >= 0) return v->label[v->reads.at[k].label[d]]->s;
-  }
-  return arena_printf(a, "%u", d + 1);
+  return placing_dimension(a, p->places, tensor, d);
 }
 
 /* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
@@ -160,7 +155,7 @@ const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   Buf b = buf_new(a);
   for (uint32_t d = 0; d < t->n && d < 127; d++) {
     uint32_t n = placement_count(&p->placing->mesh, home, (int8_t)d);
-    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", dimension_name(a, p, tensor, d), n);
+    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", placing_dimension(a, p->places, tensor, d), n);
   }
   int64_t copies = placement_copies(&p->placing->mesh, home);
   if (!b.len) return "everywhere";

@@ -55,6 +55,10 @@ Leave costs_ready(Sites *p) {
   PlaceGraph *g = place_graph(s->arena, p->g);
   p->places = g;
   p->lives = lives_find(s->arena, g);
+  g->fixed = plan_fixed(s->arena, g, p->plan, s->diags);
+  if (!g->fixed) return session_report(s);
+  if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
+    return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
   if (p->machine) {
     p->seconds = seconds_new(s->arena, p->g, p->machine, p->sites, &why);
     if (!p->seconds) return fail(s, LEAVE_PROGRAM, "%s", why.s);

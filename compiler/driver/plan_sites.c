@@ -333,7 +333,7 @@ static void sites_json(const Sites *p, Buf *out) {
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
-/* Under --roundtrip: the plan's text reads back, and leaves this choice alone. */
+/* Under --roundtrip: the plan's text reads back, and leaves this choice alone; by bytes it says all of it. */
 static void reread(const Sites *p, const Plan *plan, const Buf *text) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
@@ -343,13 +343,20 @@ static void reread(const Sites *p, const Plan *plan, const Buf *text) {
   PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, &narrow, d) : NULL;
   if (!left) diags_text(d, &why, false);
   bool same = left && plan_equal(plan, again, &why);
+  if (same && p->by_bytes) {
+    const Placing *x = placing_from_plan(s->arena, p->places, again, d);
+    same = x && x->bytes == p->placing->bytes;
+    if (!x) diags_text(d, &why, false);
+  }
   for (uint32_t i = 0; same && i < p->g->vertices.len; i++)
     same = left[i].n == 1 && memcmp(left[i].at, p->choice.d[i], left[i].n_label * sizeof *left[i].at) == 0;
   if (!same) bug("the plan's text does not read back: %s\n%s", why.s, text->s);
 }
 
 static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
-  const Plan *plan = plan_of(p->s->arena, p->s->strings, p->g, p->sites, p->choice.d);
+  Session *s = p->s;
+  const Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
+                                 : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
   plan_print(b, plan);
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
@@ -373,6 +380,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = said_read(&p, a, &said);
   if (!l) l = graph_wanted(&p, a);
   if (l) return l;
+  p.plan = said;
   bool all = !p.by_bytes || p.who != PLANNER_EXACT || p.against.len;
   if (all) p.vectors = plan_vectors(s->arena, p.g, p.sites, said, &p.narrow, s->diags);
   p.said = plan_said(s->arena, p.g, p.sites, said, s->diags);

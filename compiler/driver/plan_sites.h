@@ -31,6 +31,7 @@ typedef struct Sites {
   bool narrow;               /* of some, only the longest labels may be cut */
   PartChoice choice;
   const PlaceGraph *places;  /* by bytes: */
+  const Plan *plan;          /*   a plan's file, and pins, */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */
   Placing *placing;
   Machine *machine;          /*   NULL: none was said */

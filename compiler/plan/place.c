@@ -1,7 +1,10 @@
 /* plan/place.c - placements on a mesh, and what moves between them. */
 #include "place.h"
 
-enum { DIGITS = 64, RANK = 256, NONE = 255 };
+#include <math.h>
+#include <string.h>
+
+enum { DIGITS = 64, NONE = 255, FEW = 1024 };
 
 int64_t mesh_sites(const Mesh *m) {
   int64_t n = 1;
@@ -68,50 +71,29 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
   return elements;
 }
 
-/* ---- what moves ----------------------------------------------------------------------------------------- */
+/* ---- digits ---------------------------------------------------------------------------------------------- */
 
-double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
-  uint32_t at[MESH_AXES + 1];
-  int64_t low[2][RANK], high[2][RANK], sites = mesh_sites(m);
-  double moved = 0;
-  for (int64_t s = 0; s < sites; s++) {
-    mesh_place(m, s, at);
-    placement_box(m, from, rank, extent, at, low[0], high[0]);
-    int64_t wanted = placement_box(m, to, rank, extent, at, low[1], high[1]), there = 1;
-    for (uint32_t d = 0; d < rank; d++) {
-      int64_t l = low[0][d] > low[1][d] ? low[0][d] : low[1][d], h = high[0][d] < high[1][d] ? high[0][d] : high[1][d];
-      there *= h > l ? h - l : 0;
-    }
-    moved += (double)(wanted - there);
-  }
-  return moved;
-}
-
-/* Axes as digits of one prime: a place along an axis is a number with so many. */
+/* A place along an axis as a number with prime digits, the largest prime's first. */
 typedef struct Digits {
-  uint32_t prime, n;
+  uint32_t n;
   uint32_t first[MESH_AXES + 1]; /* by axis: its first digit; the most significant comes first */
+  uint32_t prime[DIGITS];
   uint32_t same[DIGITS];         /* union-find: digits that must be equal */
+  uint32_t clash[DIGITS];        /* of how many block numbers that have other digits than those they are compared with it is part */
 } Digits;
 
-static bool digits_find(const Mesh *m, Digits *x) {
-  x->prime = 0;
+static void digits_find(const Mesh *m, Digits *x) {
   x->n = 0;
   for (uint32_t a = 0; a < m->n; a++) {
-    uint32_t left = m->size[a], p = 2;
+    Mesh primes = mesh_of_primes(m->size[a]);
     x->first[a] = x->n;
-    if (left > 1 && !x->prime) {
-      while (left % p && p * p <= left) p++;
-      x->prime = left % p ? left : p;
-    }
-    for (; left > 1; left /= x->prime) {
-      if (left % x->prime) return false;
+    for (uint32_t k = 0; k < primes.n; k++, x->n++) {
+      x->prime[x->n] = primes.size[k];
       x->same[x->n] = x->n;
-      x->n++;
+      x->clash[x->n] = 0;
     }
   }
   x->first[m->n] = x->n;
-  return true;
 }
 
 static uint32_t digit_root(const Digits *x, uint32_t i) {
@@ -130,59 +112,225 @@ static uint32_t digit_at(const Digits *x, const Mesh *m, const Placement *p, int
   return NONE;
 }
 
-static int8_t rank_of(const Mesh *m, const Placement *a, const Placement *b) {
-  int8_t rank = 0;
-  for (uint32_t i = 0; i < m->n; i++) {
-    if (a->on[i] >= rank) rank = (int8_t)(a->on[i] + 1);
-    if (b->on[i] >= rank) rank = (int8_t)(b->on[i] + 1);
+/* From the `at`-th on the digits of a dimension are of other primes there than here. */
+static void digits_clash(Digits *x, const Mesh *m, const Placement *from, const Placement *to, int8_t dimension, uint32_t at) {
+  for (uint32_t k = at, i; (i = digit_at(x, m, from, dimension, k)) != NONE; k++) x->clash[i]++;
+  for (uint32_t k = at, i; (i = digit_at(x, m, to, dimension, k)) != NONE; k++) x->clash[i]++;
+}
+
+/* Where digits clash, and none of them hangs on another, any block meets any other as often. */
+static bool clashes_apart(const Digits *x) {
+  for (uint32_t i = 0; i < x->n; i++) {
+    if (x->clash[i] > 1) return false;
+    for (uint32_t k = 0; x->clash[i] && k < i; k++)
+      if (x->clash[k] && digit_root(x, i) == digit_root(x, k)) return false;
   }
-  return rank;
+  return true;
 }
 
 /* A site has something already where, in each dimension, the leading digits of its two block numbers agree; then it has a block of
- * the finer cut. Digits of one axis agree by themselves; others do at one in `prime` of the sites. */
-static double there_by_digits(const Mesh *m, Digits *x, const Placement *from, const Placement *to) {
+ * the finer cut. Digits of one axis agree by themselves; others do at one in `prime` of the sites. A share of the elements, added
+ * over sites; false: it is not found so. */
+static bool there_by_digits(const Mesh *m, const Placement *from, const Placement *to, double *out) {
+  Digits x;
   double there = (double)mesh_sites(m);
-  uint32_t at[RANK]; /* by dimension, how many digits of `to` were seen */
+  uint32_t at[INT8_MAX + 1]; /* by dimension, how many digits of `to` were seen; NONE: its digits clash */
+  digits_find(m, &x);
   for (uint32_t a = 0; a < m->n; a++) {
     if (from->on[a] >= 0) there /= m->size[a];
     if (to->on[a] >= 0) at[to->on[a]] = 0;
   }
   for (uint32_t a = 0; a < m->n; a++)
-    for (uint32_t i = x->first[a]; to->on[a] >= 0 && i < x->first[a + 1]; i++) {
-      uint32_t was = digit_at(x, m, from, to->on[a], at[to->on[a]]++);
-      uint32_t p = was == NONE ? NONE : digit_root(x, was), q = digit_root(x, i);
-      if (p == q) continue;
-      there /= x->prime;
-      if (p != NONE) x->same[p] = q;
+    for (uint32_t i = x.first[a]; to->on[a] >= 0 && i < x.first[a + 1]; i++) {
+      uint32_t *k = &at[to->on[a]], was = *k == NONE ? NONE : digit_at(&x, m, from, to->on[a], *k);
+      if (was != NONE && x.prime[was] != x.prime[i]) {
+        digits_clash(&x, m, from, to, to->on[a], *k);
+        *k = was = NONE;
+      }
+      if (*k != NONE) ++*k;
+      if (was != NONE && digit_root(&x, was) == digit_root(&x, i)) continue;
+      there /= x.prime[i];
+      if (was != NONE) x.same[digit_root(&x, was)] = digit_root(&x, i);
     }
-  return there;
+  *out = there;
+  return clashes_apart(&x);
 }
 
-/* In every dimension there are as many places as sites. */
-static double there_by_looking(const Mesh *m, const Placement *from, const Placement *to) {
-  int8_t rank = rank_of(m, from, to);
-  int64_t extent[RANK], low[2][RANK], high[2][RANK], sites = mesh_sites(m);
-  uint32_t at[MESH_AXES + 1];
-  double all = 0;
-  for (int8_t d = 0; d < rank; d++) extent[d] = sites;
-  for (int64_t s = 0; s < sites; s++) {
-    double there = 1;
-    mesh_place(m, s, at);
-    placement_box(m, from, (uint32_t)rank, extent, at, low[0], high[0]);
-    placement_box(m, to, (uint32_t)rank, extent, at, low[1], high[1]);
-    for (int8_t d = 0; d < rank; d++) {
-      int64_t l = low[0][d] > low[1][d] ? low[0][d] : low[1][d], h = high[0][d] < high[1][d] ? high[0][d] : high[1][d];
-      there *= h > l ? (double)(h - l) / (double)sites : 0;
-    }
-    all += there;
+/* ---- what moves ------------------------------------------------------------------------------------------ */
+
+/* What sites have already, with some dimensions only and the axes that cut these. */
+typedef struct Apart {
+  Mesh m;
+  Placement from, to;
+  uint32_t rank;
+  int8_t dimension[2 * MESH_AXES]; /* their numbers in the tensor */
+  int64_t extent[2 * MESH_AXES];
+} Apart;
+
+/* Where an axis is, as blocks of one dimension say: the `k`-th of n, of which it tells one in `step`. */
+static uint32_t axis_at(uint32_t k, uint32_t step, uint32_t size) {
+  return k / step % size;
+}
+
+/* The axes of one dimension: how many blocks one step along them is, before and after; 0: they do not cut it. */
+typedef struct Steps { uint32_t n[2], step[2][MESH_AXES]; } Steps;
+
+static Steps steps_of(const Apart *x, int8_t d) {
+  Steps s = {.n = {1, 1}};
+  for (uint32_t a = x->m.n; a-- > 0;) {
+    if (x->from.on[a] == d) s.step[0][a] = s.n[0], s.n[0] *= x->m.size[a];
+    if (x->to.on[a] == d) s.step[1][a] = s.n[1], s.n[1] *= x->m.size[a];
   }
+  return s;
+}
+
+/* The element is in block k[0] before and k[1] after. Where these are one site's: the places along those axes that other dimensions
+ * hang on too, as a number; -1: they are not. */
+static int64_t site_of(const Apart *x, const Steps *s, const uint32_t *k) {
+  int64_t number = 0;
+  for (uint32_t a = 0; a < x->m.n; a++) {
+    bool both = x->from.on[a] >= 0 && x->to.on[a] >= 0;
+    uint32_t at[2] = {0, 0};
+    for (uint32_t i = 0; i < 2; i++)
+      if (s->step[i][a]) at[i] = axis_at(k[i], s->step[i][a], x->m.size[a]);
+    if (s->step[0][a] && s->step[1][a] && at[0] != at[1]) return -1;
+    if (both && x->from.on[a] != x->to.on[a]) number = number * x->m.size[a] + (s->step[0][a] ? at[0] : at[1]);
+  }
+  return number;
+}
+
+/* By the number of such a site: how much of the dimension is there. Others' axes count as 0 in it. */
+static void dimension_there(const Apart *x, int8_t d, double *there) {
+  Steps s = steps_of(x, d);
+  uint32_t k[2] = {0, 0};
+  int64_t b = x->extent[d], at = 0, end[2] = {bound_of(1, b, s.n[0]), bound_of(1, b, s.n[1])};
+  while (at < b) {
+    int64_t next = end[0] < end[1] ? end[0] : end[1];
+    int64_t site = next > at ? site_of(x, &s, k) : -1;
+    if (site >= 0) there[site] += (double)(next - at);
+    at = next > at ? next : at;
+    for (uint32_t i = 0; i < 2; i++)
+      if (end[i] <= at) k[i]++, end[i] = bound_of(k[i] + 1, b, s.n[i]);
+  }
+}
+
+/* The axes that stand in two dimensions, and what a step along each is in each dimension's numbers. */
+typedef struct Shared {
+  uint32_t n, rank;
+  uint32_t size[MESH_AXES];
+  int64_t step[MESH_AXES][2 * MESH_AXES];
+  double *there[2 * MESH_AXES];
+} Shared;
+
+/* From axis a on; at: by dimension, where in its numbers the axes before a are. */
+static double shared_add(const Shared *x, uint32_t a, const int64_t *at) {
+  int64_t next[2 * MESH_AXES];
+  double sum = 0;
+  if (a == x->n) {
+    sum = 1;
+    for (uint32_t d = 0; d < x->rank; d++) sum *= x->there[d][at[d]];
+    return sum;
+  }
+  for (uint32_t d = 0; d < x->rank; d++) next[d] = at[d];
+  for (uint32_t k = 0; k < x->size[a]; k++) {
+    sum += shared_add(x, a + 1, next);
+    for (uint32_t d = 0; d < x->rank; d++) next[d] += x->step[a][d];
+  }
+  return sum;
+}
+
+/* Elements that sites are to have and have, added over sites: in each dimension along its blocks, and then, at each place along the
+ * axes that stand in two dimensions, what there is of both. */
+static double there_by_blocks(const Apart *x) {
+  Arena *work = NULL;
+  double few[FEW], *room = few; /* most are so small */
+  Shared s = {.rank = x->rank};
+  int64_t numbers = 1, at[2 * MESH_AXES] = {0};
+  for (uint32_t a = x->m.n; a-- > 0;) {
+    if (x->from.on[a] < 0 || x->to.on[a] < 0 || x->from.on[a] == x->to.on[a]) continue;
+    for (uint32_t d = 0; d < x->rank; d++) s.step[s.n][d] = x->from.on[a] == (int8_t)d || x->to.on[a] == (int8_t)d ? numbers : 0;
+    s.size[s.n++] = x->m.size[a];
+    numbers *= x->m.size[a];
+  }
+  if (numbers > FEW / (2 * MESH_AXES)) room = NEW_ARRAY(work = arena_new(), double, numbers * x->rank);
+  else memset(few, 0, (size_t)numbers * x->rank * sizeof *few);
+  for (uint32_t d = 0; d < x->rank; d++) {
+    s.there[d] = room + (size_t)numbers * d;
+    dimension_there(x, (int8_t)d, s.there[d]);
+  }
+  double all = shared_add(&s, 0, at);
+  if (work) arena_free(work);
   return all;
 }
 
+/* The same where all blocks are equal: a whole number, whatever thirds of it were in between. */
+static double there_apart(const Apart *x) {
+  double elements = 1, share;
+  bool even = true;
+  for (uint32_t d = 0; d < x->rank; d++) {
+    even = even && x->extent[d] % placement_count(&x->m, &x->from, (int8_t)d) == 0 && x->extent[d] % placement_count(&x->m, &x->to, (int8_t)d) == 0;
+    elements *= (double)x->extent[d];
+  }
+  return even && there_by_digits(&x->m, &x->from, &x->to, &share) ? floor(elements * share + 0.5) : there_by_blocks(x);
+}
+
+static int8_t joined_root(const int8_t *joined, int8_t d) {
+  while (joined[d] != d) d = joined[d];
+  return d;
+}
+
+static int8_t dimension_in(Apart *x, const int64_t *extent, int8_t d) {
+  uint32_t k = 0;
+  if (d < 0) return PLACE_ALL;
+  while (k < x->rank && x->dimension[k] != d) k++;
+  if (k == x->rank) x->dimension[k] = d, x->extent[k] = extent[d], x->rank++;
+  return (int8_t)k;
+}
+
+/* Dimensions that are cut along one axis, before and after, hang together; others do not, and are counted apart. */
+static double there_all(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
+  int8_t joined[INT8_MAX + 1];
+  double there = 1;
+  for (int d = 0; d <= INT8_MAX; d++) joined[d] = (int8_t)d;
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (from->on[a] >= 0 && to->on[a] >= 0) joined[joined_root(joined, from->on[a])] = joined_root(joined, to->on[a]);
+    if (from->on[a] < 0 && to->on[a] < 0) there *= m->size[a];
+  }
+  for (uint32_t d = 0; d < rank; d++) {
+    Apart x = {.rank = 0};
+    if (d <= INT8_MAX && joined[d] != (int8_t)d) continue;
+    for (uint32_t a = 0; d <= INT8_MAX && a < m->n; a++) {
+      int8_t on = from->on[a] >= 0 ? from->on[a] : to->on[a];
+      if (on < 0 || joined_root(joined, on) != (int8_t)d) continue;
+      x.from.on[x.m.n] = dimension_in(&x, extent, from->on[a]);
+      x.to.on[x.m.n] = dimension_in(&x, extent, to->on[a]);
+      x.m.size[x.m.n++] = m->size[a];
+    }
+    there *= x.m.n ? there_apart(&x) : (double)extent[d];
+  }
+  return there;
+}
+
+double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+  double elements = 1;
+  for (uint32_t d = 0; d < rank; d++) elements *= (double)extent[d];
+  return elements * (double)placement_copies(m, to) - there_all(m, extent, rank, from, to);
+}
+
+/* Where it is not found by digits, with as many places in every dimension as sites. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to) {
-  Digits x;
-  double there = digits_find(m, &x) ? there_by_digits(m, &x, from, to) : there_by_looking(m, from, to);
+  int64_t extent[INT8_MAX + 1] = {0}, sites = mesh_sites(m);
+  uint32_t rank = 0;
+  double there;
+  if (!there_by_digits(m, from, to, &there)) {
+    for (uint32_t a = 0; a < m->n; a++) {
+      if (from->on[a] >= (int)rank) rank = (uint32_t)from->on[a] + 1;
+      if (to->on[a] >= (int)rank) rank = (uint32_t)to->on[a] + 1;
+    }
+    for (uint32_t d = 0; d < rank; d++) extent[d] = sites;
+    there = there_all(m, extent, rank, from, to);
+    for (uint32_t d = 0; d < rank; d++) there /= (double)sites;
+  }
   return (double)placement_copies(m, to) - there;
 }
 

@@ -2,6 +2,7 @@
 #include "placing.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "network.h"
 #include "placing_inside.h"
@@ -147,6 +148,17 @@ double placing_bytes(const PlaceGraph *g, const Placing *p) {
   return bytes;
 }
 
+const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, uint32_t d) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  if (t->vertex >= 0) return g->part->vertices.at[t->vertex].label[d]->s;
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+    const PartVertex *v = &g->part->vertices.at[i];
+    for (uint32_t k = 0; k < v->reads.len; k++)
+      if (g->tensor[i][k] == tensor && v->reads.at[k].label[d] >= 0) return v->label[v->reads.at[k].label[d]]->s;
+  }
+  return arena_printf(a, "%u", d + 1);
+}
+
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d) {
   for (uint32_t l = 0; l < g->part->vertices.at[vertex].n_label; l++) d[l] = 1;
   for (uint32_t a = 0; a < p->mesh.n; a++)
@@ -236,6 +248,12 @@ static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool 
   return (Ways){c.all.len, c.all.at};
 }
 
+static Ways one_way(Arena *a, const Mesh *m, const int8_t *on) {
+  Ways w = {1, NEW(a, Placement)};
+  memcpy(w.at->on, on, m->n);
+  return w;
+}
+
 /* ---- the network ------------------------------------------------------------------------------------------- */
 
 typedef struct Distinct { uint32_t n; uint32_t *of; const Placement **at; } Distinct; /* by value; by class */
@@ -249,6 +267,7 @@ typedef struct Finder {
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
+  Memo pairs;                /* by two placements */
   Links links;               /* by seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
@@ -270,7 +289,26 @@ static void key_add(Buf *key, const Mesh *m, uint32_t n, const Placement *all) {
   for (uint32_t i = 0; i < n; i++) buf_add(key, (const char *)all[i].on, m->n);
 }
 
-/* Each of p to each of q. `brought` is place_share where nothing is in parts. */
+/* `brought`, which is place_share where nothing is in parts; once for those that differ in their dimensions' numbers alone. */
+static double brought_like(Finder *f, const Placement *made, const Placement *home) {
+  int8_t number[CUT_LABELS + 1], next = 0;
+  char key[2 * MESH_AXES];
+  memset(number, -1, sizeof number);
+  for (uint32_t a = 0; a < 2 * f->m->n; a++) {
+    int8_t on = a < f->m->n ? made->on[a] : home->on[a - f->m->n];
+    if (on >= 0 && number[on] < 0) number[on] = next++;
+    key[a] = (char)(on < 0 ? on : number[on]);
+  }
+  MemoEntry *e = memo_get(&f->pairs, key, 2 * f->m->n);
+  if (!e->value) {
+    double *share = NEW(f->arena, double);
+    *share = brought(f->m, made, home);
+    e->value = share;
+  }
+  return *(const double *)e->value;
+}
+
+/* Each of p to each of q. */
 static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
   Buf key = buf_new(f->arena);
   for (uint32_t i = 0; i < p->n; i++) key_add(&key, f->m, 1, p->at[i]);
@@ -280,7 +318,7 @@ static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
   if (e->value) return e->value;
   double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
   for (uint32_t i = 0; i < p->n; i++)
-    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought(f->m, p->at[i], q->at[j]);
+    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought_like(f, p->at[i], q->at[j]);
   return e->value = share;
 }
 
@@ -367,7 +405,9 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
-  f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
+  const PlaceFixed *fixed = f->g->fixed;
+  if (fixed && fixed->home[i]) f->home[i] = one_way(f->arena, f->m, fixed->home[i]->on);
+  else f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -386,7 +426,9 @@ static bool variables_make(Finder *f, uint32_t *which) {
       if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
     }
     if (v->node->kind == EIN_VERTEX) {
-      f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) && !f->g->cost->busy, f->only ? &f->only[i] : NULL, &f->narrow);
+      const PlaceFixed *fixed = f->g->fixed;
+      if (fixed && fixed->label[i]) f->label[i] = one_way(f->arena, f->m, fixed->label[i]);
+      else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) && !f->g->cost->busy, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
     }
@@ -408,7 +450,7 @@ static bool network_make(Finder *f, uint32_t *which) {
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .pairs = memo_new(work), .shares = memo_new(work), .costs = memo_new(work)};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
@@ -435,73 +477,4 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;
-}
-
-/* ---- meshes ---------------------------------------------------------------------------------------------- */
-
-enum { AXES = 4 };
-
-typedef struct Meshes {
-  Arena *arena;
-  Mesh prime, now;
-  VEC(Mesh) all;
-} Meshes;
-
-/* The sizes in order, the largest first; so that those that differ in their order alone are one mesh. */
-static Mesh in_order(const Mesh *m) {
-  Mesh s = *m;
-  for (uint32_t i = 1; i < s.n; i++)
-    for (uint32_t k = i; k > 0 && s.size[k] > s.size[k - 1]; k--) {
-      uint32_t size = s.size[k];
-      s.size[k] = s.size[k - 1];
-      s.size[k - 1] = size;
-    }
-  return s;
-}
-
-static bool mesh_equal(const Mesh *a, const Mesh *b) {
-  bool same = a->n == b->n;
-  for (uint32_t i = 0; same && i < a->n; i++) same = a->size[i] == b->size[i];
-  return same;
-}
-
-/* Every way to share out the prime factors from `k` on among the axes. */
-static void meshes_share(Meshes *x, uint32_t k) {
-  if (k < x->prime.n) {
-    for (uint32_t a = 0; a < AXES; a++) {
-      bool again = false; /* an axis as large as an earlier one comes to the same */
-      for (uint32_t b = 0; b < a; b++) again |= x->now.size[b] == x->now.size[a];
-      if (again) continue;
-      x->now.size[a] *= x->prime.size[k];
-      meshes_share(x, k + 1);
-      x->now.size[a] /= x->prime.size[k];
-    }
-    return;
-  }
-  Mesh m = in_order(&x->now);
-  if (m.size[AXES - 1] == 1) return; /* one with an axis more has its plans too */
-  for (uint32_t i = 0; i < x->all.len; i++)
-    if (mesh_equal(&x->all.at[i], &m)) return;
-  vec_push(x->arena, x->all, m);
-}
-
-Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
-  Meshes x = {.arena = a, .prime = mesh_of_primes(sites), .now = {AXES, {1, 1, 1, 1}}};
-  const Mesh *others;
-  uint32_t n = g->cost && g->cost->seconds ? seconds_meshes(a, g->cost->seconds, &others) : 0;
-  for (uint32_t i = 0; i < n; i++) vec_push(a, x.all, others[i]);
-  if (!n && x.prime.n <= AXES) vec_push(a, x.all, x.prime);
-  else if (!n) meshes_share(&x, 0);
-  Placing *best = NULL;
-  double bound = INFINITY;
-  bool narrow = false;
-  for (uint32_t i = 0; i < x.all.len; i++) {
-    Placing *p = placing_find(a, g, &x.all.at[i], only, budget / x.all.len, best ? best->cost : INFINITY, which);
-    if (!p) continue;
-    if (p->bound < bound) bound = p->bound;
-    narrow |= p->narrow;
-    if (!best || p->cost < best->cost) best = p;
-  }
-  if (best) best->bound = bound, best->narrow = narrow;
-  return best;
 }

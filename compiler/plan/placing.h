@@ -31,10 +31,17 @@ typedef struct PlaceTensor { /* what is read: the result of a vertex, or an inpu
   double bytes;              /* of all of it */
 } PlaceTensor;
 
+typedef struct PlaceFixed {  /* what is not looked for */
+  const Mesh *mesh;          /* NULL: any; then nothing else is fixed */
+  const int8_t **label;      /* by vertex, by axis: the label, or PLACE_ALL; NULL: any */
+  const Placement **home;    /* by tensor; NULL: any */
+} PlaceFixed;
+
 typedef struct PlaceGraph {
   const PartGraph *part;
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
+  const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
   const PlaceCost *cost;     /* of its plans; NULL: bytes */
 } PlaceGraph;
 
@@ -55,8 +62,9 @@ double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* The same on every mesh of the sites that is worth it: an axis for each prime factor, or four axes where there are more; by seconds,
- * those of seconds_meshes. */
+/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more; by
+ * seconds, those of seconds_meshes. By bytes, where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls
+ * by eight times the share of those that are idle then, or more. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
@@ -69,6 +77,8 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
 double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t tensor);
 
 /* ---- for reports ------------------------------------------------------------------------------------- */
+/* An input's dimension is called as its first reader calls it; one that nobody cuts has a number, from 1. */
+const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, uint32_t dimension);
 /* Counts by label; of a tensor's home, by dimension. */
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */

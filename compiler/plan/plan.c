@@ -13,8 +13,20 @@ static void name_print(Buf *out, Str name) {
   else word_print(out, name);
 }
 
+static void axes_print(Buf *out, const PlanAxes *x) {
+  for (uint32_t k = 0; k < x->len; k++) {
+    buf_char(out, ' ');
+    if (x->at[k].label) word_print(out, x->at[k].label);
+    else if (x->at[k].dimension) buf_printf(out, "%u", x->at[k].dimension);
+    else buf_char(out, '*');
+  }
+}
+
 void plan_print(Buf *out, const Plan *p) {
   buf_printf(out, "plan 1\nsites %lld\n", (long long)p->sites);
+  if (p->meshed) buf_str(out, "mesh");
+  for (uint32_t k = 0; p->meshed && k < p->mesh.n; k++) buf_printf(out, " %u", p->mesh.size[k]);
+  if (p->meshed) buf_char(out, '\n');
   for (uint32_t i = 0; i < p->vertices.len; i++) {
     const PlanVertex *v = &p->vertices.at[i];
     buf_str(out, v->pin ? "pin " : "vertex ");
@@ -24,6 +36,14 @@ void plan_print(Buf *out, const Plan *p) {
       word_print(out, v->cuts.at[k].label);
       buf_printf(out, "=%u", v->cuts.at[k].count);
     }
+    if (v->placed) buf_str(out, " axes");
+    axes_print(out, &v->axes);
+    buf_char(out, '\n');
+  }
+  for (uint32_t i = 0; i < p->homes.len; i++) {
+    buf_str(out, "home ");
+    name_print(out, p->homes.at[i].name);
+    axes_print(out, &p->homes.at[i].axes);
     buf_char(out, '\n');
   }
 }
@@ -41,12 +61,33 @@ Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uin
   return p;
 }
 
+static bool axes_equal(const PlanAxes *a, const PlanAxes *b) {
+  bool same = a->len == b->len;
+  for (uint32_t k = 0; same && k < a->len; k++) {
+    Str x = a->at[k].label, y = b->at[k].label;
+    same = a->at[k].dimension == b->at[k].dimension && !x == !y && (!x || strcmp(x->s, y->s) == 0);
+  }
+  return same;
+}
+
+static bool mesh_equal(const Plan *a, const Plan *b) {
+  bool same = a->meshed == b->meshed && a->mesh.n == b->mesh.n;
+  for (uint32_t k = 0; same && k < a->mesh.n; k++) same = a->mesh.size[k] == b->mesh.size[k];
+  return same;
+}
+
 bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
   if (a->sites != b->sites) return buf_str(why, "sites differ"), false;
+  if (!mesh_equal(a, b)) return buf_str(why, "meshes differ"), false;
+  if (a->homes.len != b->homes.len) return buf_str(why, "so many homes differ"), false;
+  for (uint32_t i = 0; i < a->homes.len; i++)
+    if (strcmp(a->homes.at[i].name->s, b->homes.at[i].name->s) != 0 || !axes_equal(&a->homes.at[i].axes, &b->homes.at[i].axes))
+      return buf_printf(why, "home %u differs", i), false;
   if (a->vertices.len != b->vertices.len) return buf_str(why, "so many vertices differ"), false;
   for (uint32_t i = 0; i < a->vertices.len; i++) {
     const PlanVertex *v = &a->vertices.at[i], *w = &b->vertices.at[i];
-    bool same = strcmp(v->name->s, w->name->s) == 0 && v->pin == w->pin && v->cuts.len == w->cuts.len;
+    bool same = strcmp(v->name->s, w->name->s) == 0 && v->pin == w->pin && v->cuts.len == w->cuts.len && v->placed == w->placed &&
+                axes_equal(&v->axes, &w->axes);
     for (uint32_t k = 0; same && k < v->cuts.len; k++)
       same = v->cuts.at[k].count == w->cuts.at[k].count && strcmp(v->cuts.at[k].label->s, w->cuts.at[k].label->s) == 0;
     if (!same) return buf_printf(why, "vertex %u differs", i), false;
@@ -60,14 +101,14 @@ static Span span_from(const Scan *c, const char *at) {
   return (Span){c->src, (uint32_t)(at - c->src->bytes), (uint32_t)(c->s - c->src->bytes)};
 }
 
-static bool want_vertex_name(Scan *c, PlanVertex *v) {
+static bool want_tensor_name(Scan *c, Str *name, Span *span) {
   uint32_t id;
   scan_blanks(c);
   const char *at = c->s;
-  bool ok = scan_is(c, '%') ? scan_want_id(c, &id) : scan_want_name(c, &v->name);
+  bool ok = scan_is(c, '%') ? scan_want_id(c, &id) : scan_want_name(c, name);
   if (!ok) return false;
-  if (*at == '%') v->name = strings_printf(c->strings, "%%%u", id);
-  v->span = span_from(c, at);
+  if (*at == '%') *name = strings_printf(c->strings, "%%%u", id);
+  *span = span_from(c, at);
   return true;
 }
 
@@ -86,9 +127,61 @@ static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
   return true;
 }
 
+/* One word for each axis of the mesh. */
+static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes) {
+  if (!p->meshed) return scan_fail(c, D_E930, "a line `mesh` with the sizes of its axes stands before this one");
+  while (!scan_done(c)) {
+    PlanAxis x = {0};
+    scan_blanks(c);
+    const char *at = c->s;
+    if (*at >= '0' && *at <= '9') {
+      int64_t dimension;
+      if (!scan_want_int(c, 1, PLAN_RANK, "the number of a dimension", &dimension)) return false;
+      x.dimension = (uint32_t)dimension;
+    } else if (!scan_take(c, '*') && !scan_want_name(c, &x.label)) return false;
+    x.span = span_from(c, at);
+    vec_push(a, *axes, x);
+  }
+  if (axes->len != p->mesh.n) return scan_fail(c, D_E930, "the mesh has %u axes, and %s has %u here", p->mesh.n, name->s, axes->len);
+  return true;
+}
+
+/* A label can be called `axes` too. */
+static bool take_axes(Scan *c) {
+  const char *at = c->s;
+  if (scan_take_word(c, "axes") && !scan_is(c, '=')) return true;
+  c->s = at;
+  return false;
+}
+
+static bool mesh_read(Scan *c, Plan *p) {
+  int64_t sites = 1, size;
+  if (p->meshed) return scan_fail(c, D_E930, "the mesh stands here twice");
+  p->meshed = true;
+  while (!scan_done(c)) {
+    if (p->mesh.n == MESH_AXES) return scan_fail(c, D_E930, "a mesh has at most %d axes", (int)MESH_AXES);
+    if (!scan_want_int(c, 1, PLAN_SITES, "the size of an axis", &size)) return false;
+    p->mesh.size[p->mesh.n++] = (uint32_t)size;
+    if (!mul_ok(sites, size, &sites) || sites > p->sites)
+      return scan_fail(c, D_E930, "the mesh has more than the %lld sites", (long long)p->sites);
+  }
+  return true;
+}
+
+static bool home_read(Arena *a, Scan *c, Plan *p) {
+  PlanHome h = {0};
+  if (!want_tensor_name(c, &h.name, &h.span) || !want_axes(a, c, p, h.name, &h.axes)) return false;
+  for (uint32_t i = 0; i < p->homes.len; i++)
+    if (p->homes.at[i].name == h.name) return scan_fail(c, D_E930, "the home of %s stands here twice", h.name->s);
+  vec_push(a, p->homes, h);
+  return true;
+}
+
 static bool vertex_read(Arena *a, Scan *c, Plan *p, bool pin) {
   PlanVertex v = {.pin = pin};
-  if (!want_vertex_name(c, &v)) return false;
+  if (!want_tensor_name(c, &v.name, &v.span)) return false;
+  v.placed = !pin && take_axes(c);
+  if (v.placed && !want_axes(a, c, p, v.name, &v.axes)) return false;
   while (!scan_done(c))
     if (!want_cut(a, c, &v)) return false;
   for (uint32_t i = 0; i < p->vertices.len; i++)
@@ -102,7 +195,9 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_done(c) || scan_is(c, '#')) return true;
   if (scan_take_word(c, "vertex")) return vertex_read(a, c, p, false);
   if (scan_take_word(c, "pin")) return vertex_read(a, c, p, true);
-  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4");
+  if (scan_take_word(c, "mesh")) return mesh_read(c, p);
+  if (scan_take_word(c, "home")) return home_read(a, c, p);
+  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh` or `home`");
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {
@@ -133,14 +228,14 @@ bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
   Scan c = {.src = src, .strings = t, .d = d, .noun = "vertex"};
   PlanVertex v = {.pin = true};
   if (scan_line(&c, src->bytes)) return scan_fail(&c, D_E930, "a pin is one line");
-  bool ok = want_vertex_name(&c, &v) && scan_want(&c, ':') && want_cut(a, &c, &v);
+  bool ok = want_tensor_name(&c, &v.name, &v.span) && scan_want(&c, ':') && want_cut(a, &c, &v);
   while (ok && scan_take(&c, ',')) ok = want_cut(a, &c, &v);
   if (ok && !scan_done(&c)) return scan_fail(&c, D_E930, "wanted is a comma or the end: T:h=4,s=2");
   if (ok) vec_push(a, p->vertices, v);
   return ok;
 }
 
-enum { WAYS_MOST = 50000 };  /* of one tensor */
+enum { WAYS_MOST = 50000 };    /* of one tensor */
 
 /* ---- what is left to choose from ----------------------------------------------------------------------- */
 
@@ -150,7 +245,9 @@ typedef struct Pins {
   int64_t sites;
   uint32_t **count;          /* by vertex, by label; 0: free. NULL: all are */
   const PlanVertex **who;    /* by vertex: the last that said something */
+  bool *placed;              /* by vertex: its axes are said */
   Diags *d;
+  const Mesh *mesh;
 } Pins;
 
 static uint32_t vertex_find(const PartGraph *g, Str name) {
@@ -184,9 +281,22 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
     else diag_note(p->d, g, "it stands inside of a group, whose first label alone is cut");
     return;
   }
-  if (p->count[vertex][l] > 1 && p->count[vertex][l] != c->count)
+  bool held = p->count[vertex][l] > 1 || (p->count[vertex][l] && p->placed[vertex]);
+  if (held && p->count[vertex][l] != c->count)
     diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u blocks already", c->label->s, v->name, p->count[vertex][l]);
   p->count[vertex][l] = c->count;
+}
+
+/* The first of the axes that cut a label says it for all of them. */
+static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k) {
+  PlanCut c = {.label = x->axes.at[k].label, .count = 1, .span = x->axes.at[k].span};
+  if (!c.label && x->axes.at[k].dimension) diag_add(p->d, D_E931, c.span, "wanted is a label of %s, or `*`", x->name->s);
+  for (uint32_t j = 0; c.label && j < x->axes.len; j++) {
+    if (x->axes.at[j].label != c.label) continue;
+    if (j < k) return;
+    c.count = (uint32_t)((int64_t)c.count * p->mesh->size[j]);
+  }
+  if (c.label) cut_apply(p, vertex, &c);
 }
 
 static void vertex_apply(Pins *p, const PlanVertex *x) {
@@ -199,6 +309,8 @@ static void vertex_apply(Pins *p, const PlanVertex *x) {
   const PartVertex *v = &p->g->vertices.at[i];
   if (!p->count[i]) p->count[i] = NEW_ARRAY(p->arena, uint32_t, v->n_label + 1);
   for (uint32_t k = 0; k < x->cuts.len; k++) cut_apply(p, i, &x->cuts.at[k]);
+  p->placed[i] |= x->placed;
+  for (uint32_t k = 0; k < x->axes.len; k++) axis_apply(p, i, x, k);
   for (uint32_t l = 0; !x->pin && l < v->n_label; l++)
     if (!p->count[i][l]) p->count[i][l] = 1;
   p->who[i] = x;
@@ -223,7 +335,8 @@ static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
 
 static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, bool *narrow, Diags *d) {
   uint32_t n = g->vertices.len, errors = d->errors;
-  Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), d};
+  Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), NEW_ARRAY(a, bool, n + 1), d, NULL};
+  if (plan) p.mesh = &plan->mesh;
   Memo seen = memo_new(a);
   PartVectors *all = NEW_ARRAY(a, PartVectors, n + 1);
   for (uint32_t k = 0; plan && k < plan->vertices.len; k++) vertex_apply(&p, &plan->vertices.at[k]);

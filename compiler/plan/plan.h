@@ -1,34 +1,58 @@
-/* plan/plan.h - the Plan: what was decided, and nothing else: the sites, and for each tensor the labels that are cut.
+/* plan/plan.h - the Plan: what was decided, and nothing else: the sites, and for each tensor the labels that are cut; by bytes also
+ * which axis of a mesh cuts them, and where tensors stay.
  *
  * text: "plan 1", short enough to be typed:
  *
  *     plan 1
  *     sites 16
- *     vertex T h=4 s=4
- *     vertex %7
+ *     mesh 2 2 4
+ *     vertex T axes h s *
+ *     vertex %7 h=4 s=4
+ *     vertex Z
+ *     home T h * s
+ *     home X 2 * 1
  *
- * A tensor that stands there has the cuts that are said and no others; one that does not stand there is left to the planner.
+ * A tensor that stands there as a vertex has the cuts that are said and no others, by their counts or by what each axis of the mesh
+ * cuts (`*`: nothing, the axis is idle); one that does not stand there is left to the planner. A home says by axis the dimension that
+ * it cuts, by its label or its number from 1; an input's dimensions are called as its first reader calls them. The mesh stands before
+ * what has axes, and has at most the sites.
  * A pin, `T:h=4` on the command line, says some labels of a tensor and leaves its others to the planner too. */
 #ifndef EIN_PLAN_H
 #define EIN_PLAN_H
 
 #include "../base/diag.h"
 #include "partition.h"
+#include "placing.h"
 
-enum { PLAN_SITES = 2147483647 }; /* at most */
+enum { PLAN_SITES = 2147483647, PLAN_RANK = 127 }; /* at most */
 
 typedef struct PlanCut { Str label; uint32_t count; Span span; } PlanCut;
+
+typedef struct PlanAxis {    /* what an axis of the mesh cuts */
+  Str label;                 /* NULL: see there */
+  uint32_t dimension;        /* from 1; 0: nothing */
+  Span span;
+} PlanAxis;
+
+typedef VEC(PlanAxis) PlanAxes;
 
 typedef struct PlanVertex {
   Str name;                  /* as PartVertex has it */
   bool pin;                  /* what is not said is free; else it is not cut */
   VEC(PlanCut) cuts;
+  bool placed;               /* its axes are said, and no cuts */
+  PlanAxes axes;
   Span span;
 } PlanVertex;
 
+typedef struct PlanHome { Str name; PlanAxes axes; Span span; } PlanHome;
+
 typedef struct Plan {
   int64_t sites;
+  bool meshed;               /* the mesh is said */
+  Mesh mesh;
   VEC(PlanVertex) vertices;
+  VEC(PlanHome) homes;
 } Plan;
 
 void plan_print(Buf *out, const Plan *p);
@@ -50,5 +74,15 @@ PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *
 /* Counts by vertex, by label, 0: free; NULL: all are. Holds more of them at 1, so that no tensor has more than `most` ways to be
  * cut, and tables of costs fit; true: it did. */
 bool part_narrow(Arena *a, const PartGraph *g, int64_t sites, double most, uint32_t **count);
+/* ---- by bytes: plan_placing.c --------------------------------------------------------------------------- */
+
+/* All of it: the mesh, the axes of every vertex, the home of every tensor. A state has idle axes: it lies where its home is. */
+Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
+/* What the plan says of mesh, axes and homes, for placing_search to keep to the letter. NULL with complaints (E931): a tensor, label or
+ * dimension that is not there, or that has no room for its axes. */
+PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
+/* The placing of a plan that says all of it, with its bytes and no bound (0); NULL with complaints: as above, or something is not
+ * said. */
+Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
 
 #endif

@@ -97,6 +97,12 @@ cuts 8 tall.ein C=i=8
 sed 's/J = 4096/J = 1048576/' product.ein >long.ein
 cuts 8 long.ein C=j=8
 
+# A prime number of sites: one is idle, as a grid of the others moves far less.
+cuts 13 product.ein "C=i=3 k=2 j=2"
+want 0 "$EIN" plan product.ein -n 13
+shows "3 x 2 x 2, 1 site idle"
+cuts 13 tall.ein C=i=13
+
 # An operator that is made in a loop of itself lies one way; nothing of it moves but what the product wants.
 cat >loop.ein <<'!'
 input A[i:1024, j:1024] : f32
@@ -107,4 +113,36 @@ repeat t < 100 {
 output x
 !
 cuts 4 loop.ein "home:x=0=4"
+
+# Layers of a large language model, on many sites: within 10 % of the best, which is said.
+cat >layer <<'!'
+param WQ_@[a:A,h:H,d:D], WK_@[a:A,h:H,d:D], WV_@[a:A,h:H,d:D], WO_@[h:H,d:D,a:A] : f32
+param W1_@[a:A,f:F], W3_@[a:A,f:F], W2_@[f:F,a:A], g_@[a:A], e_@[a:A] : f32
+n_@[b,s,a] = rmsnorm[a](x_@[b,s,a], g_@[a], 1e-5)
+q_@[b,s,h,d] = rope[d](sum[a] n_@[b,s,a] * WQ_@[a,h,d], s, 10000)
+k_@[b,s,h,d] = rope[d](sum[a] n_@[b,s,a] * WK_@[a,h,d], s, 10000)
+v_@[b,s,h,d] = sum[a] n_@[b,s,a] * WV_@[a,h,d]
+t_@[b,h,s,s'] = softmax[s'](if s' <= s then sum[d] q_@[b,s,h,d] * k_@[b,s',h,d] / sqrt(D) else -inf)
+o_@[b,s,h,d] = sum[s'] t_@[b,h,s,s'] * v_@[b,s',h,d]
+y_@[b,s,a] = x_@[b,s,a] + sum[h,d] o_@[b,s,h,d] * WO_@[h,d,a]
+m_@[b,s,a] = rmsnorm[a](y_@[b,s,a], e_@[a], 1e-5)
+w_@[b,s,f] = silu(sum[a] m_@[b,s,a] * W1_@[a,f]) * sum[a] m_@[b,s,a] * W3_@[a,f]
+!
+{
+  echo "use attention"
+  echo "dim B = 8, S = 1024, A = 4096, H = 32, D = 128, F = 11008"
+  echo "input x_1[b:B,s:S,a:A] : f32"
+  for i in 1 2 3 4; do
+    sed "s/@/$i/g" layer
+    echo "x_$((i + 1))[b,s,a] = y_$i[b,s,a] + sum[f] w_$i[b,s,f] * W2_$i[f,a]"
+  done
+  echo "output x_5"
+} >layers.ein
+for sites in 16 1024; do
+  want 0 "$EIN" plan layers.ein -n $sites --format=json -o plan.json
+  want 0 python3 -c '
+import json
+p = json.load(open("plan.json"))
+assert 0 < p["bound"] <= p["bytes"] <= 1.1 * p["bound"], (p["bytes"], p["bound"])'
+done
 finish

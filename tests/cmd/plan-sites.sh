@@ -48,6 +48,49 @@ want 0 "$EIN" plan x.ein -n 1000000 $BY
 shows "512"
 want 0 "$EIN" plan x.ein -n 2147483647 $BY
 
+# By bytes a plan says all of it, and is kept to the letter, whoever plans.
+want 0 "$EIN" plan x.ein -n 8 --roundtrip -o place.plan
+want 0 cat place.plan
+shows "mesh 2 2 2"
+shows "home W * j k"
+want 0 "$EIN" plan x.ein --plan=place.plan --planner=data --against=all --roundtrip -o again.plan
+cmp -s place.plan again.plan || wrong "a plan by axes does not come back"
+cat >hand.plan <<'!'
+plan 1
+sites 8
+mesh 2 3
+# The first axis is idle.
+vertex Z axes * k
+home A i 2
+!
+want 0 "$EIN" plan x.ein --plan=hand.plan --roundtrip
+shows "2 x 3, 2 sites idle"
+grep -q "^Z .* k=3 " out || wrong "axes of a vertex"
+grep -q "^A .* i=2 j=3 " out || wrong "the home of an input"
+want 0 "$EIN" plan x.ein --plan=hand.plan --roundtrip -o hand2.plan
+want 0 cat hand2.plan
+shows "vertex Z axes * k"
+shows "home A i j"
+want 0 "$EIN" plan x.ein --plan=hand.plan $BY
+shows "k=3"
+want 1 "$EIN" plan x.ein --plan=hand.plan --pin Z:i=2
+says "i of Z is to be cut into 1 blocks already"
+want 1 "$EIN" plan x.ein --plan=hand.plan --pin Y:i=4
+says "Y cannot be cut so along axes of a mesh of 8 sites"
+cat >turn.ein <<'!'
+input B[i:16, j:16] : f32
+repeat t < 3 {
+  state x[i:16] : f32 = 1
+  next x[i] = sum[j] B[i,j] * x[j]
+}
+output x
+!
+printf 'plan 1\nsites 4\nmesh 4\nvertex x axes *\nhome x i\n' >turn.plan
+want 0 "$EIN" plan turn.ein --plan=turn.plan --roundtrip
+printf 'plan 1\nsites 4\nmesh 4\nvertex x axes i\n' >turn.plan
+want 1 "$EIN" plan turn.ein --plan=turn.plan
+says "x is a state, which lies where its home is"
+
 # With next to no work allowed there is a bound, and it is said.
 want 0 "$EIN" plan "$root/tests/plan/sites_layer.ein" -n 4096 $BY --plan-budget 1e5
 shows "no plan moves less than"
@@ -148,4 +191,20 @@ refused 'plan 1\nsites 4\nvertex Z i=2 k\n' 'bad.plan:3'
 refused 'plan 1\nsites 4\nvertex Z i=-2\n' 'bad.plan:3'
 refused 'plan 1\nsites 4\nvertex Z i=2 k=4\n' 'bad.plan:3' 'more blocks than there are sites'
 refused 'plan 1\nsites 4\nvertex %99 i=2\n' 'bad.plan:3' 'no tensor that is computed is called %99'
+BY=--costs=bytes
+refused 'plan 1\nsites 8\nmesh 2 8\n' 'bad.plan:3' 'the mesh has more than the 8 sites'
+refused 'plan 1\nsites 8\nmesh 2 0\n' 'bad.plan:3' 'the size of an axis is from 1'
+refused 'plan 1\nsites 8\nmesh 2 2\nmesh 2\n' 'bad.plan:4' 'the mesh stands here twice'
+refused 'plan 1\nsites 8\nvertex Z axes i\n' 'bad.plan:3' 'stands before this one'
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i\n' 'bad.plan:4' 'the mesh has 2 axes, and Z has 1 here'
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i h\n' 'bad.plan:4' 'Z has no label h' 'its labels are i, k, j'
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i 2\n' 'bad.plan:4' 'wanted is a label of Z, or `*`'
+refused 'plan 1\nsites 16\nmesh 2 8\nvertex Z axes i i\n' 'bad.plan:4' 'i of Z cannot be cut into 16 blocks' 'its extent is 8'
+refused 'plan 1\nsites 16\nmesh 2 8\nvertex Q axes * *\n' 'bad.plan:4' 'no tensor that is computed is called Q'
+refused 'plan 1\nsites 16\nmesh 2 8\nhome Z i i\n' 'bad.plan:4' 'i of Z has no room for 16 blocks' 'it can be cut into 8'
+refused 'plan 1\nsites 8\nmesh 8\nhome Z j\n' 'bad.plan:4' 'Z has no dimension j to cut' 'there are i, k; and * for none'
+refused 'plan 1\nsites 8\nmesh 8\nhome W 3\n' 'bad.plan:4' 'W has no dimension 3 to cut'
+refused 'plan 1\nsites 8\nmesh 8\nhome W 0\n' 'bad.plan:4' 'the number of a dimension is from 1'
+refused 'plan 1\nsites 8\nmesh 8\nhome Q *\n' 'bad.plan:4' 'no tensor is called Q'
+refused 'plan 1\nsites 8\nmesh 8\nhome A 1\nhome A 2\n' 'bad.plan:5' 'the home of A stands here twice'
 finish

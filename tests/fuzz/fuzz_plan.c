@@ -16,6 +16,21 @@ static PartGraph *small_graph(Arena *a, Strings *t) {
   return part_from_graph(a, g, &why);
 }
 
+/* What it fixes is kept by the plan that is found, which says all of it. */
+static void placed(Arena *a, Strings *t, PlaceGraph *g, const Plan *p) {
+  Diags *d = diags_new(a);
+  Buf why = buf_new(a);
+  uint32_t which;
+  g->fixed = plan_fixed(a, g, p, d);
+  BUG_UNLESS((g->fixed == NULL) == (d->errors > 0));
+  const Placing *x = g->fixed ? placing_search(a, g, p->sites, NULL, 1e6, &which) : NULL;
+  if (!x) return;
+  const Plan *all = plan_of_placing(a, t, g, p->sites, x);
+  const Placing *again = placing_from_plan(a, g, all, d);
+  BUG_UNLESS(again && again->bytes == x->bytes);
+  BUG_UNLESS(plan_equal(all, plan_of_placing(a, t, g, p->sites, again), &why));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Arena *a = arena_new();
   Strings *t = strings_new(a);
@@ -31,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Plan *again = plan_read(a, t, source_new(a, "again.plan", text.s, text.len), d);
     if (!again || !plan_equal(p, again, &why)) bug("%s\n%s", why.s, text.s);
   }
+  if (p && p->sites <= 16) placed(a, t, place_graph(a, small_graph(a, t)), p);
   bool narrow;
   PartVectors *left = plan_vectors(a, small_graph(a, t), pinned->sites > 0 && pinned->sites < 100 ? pinned->sites : 12, pinned, &narrow, d);
   BUG_UNLESS((left == NULL) == (d->errors > 0) || !p);

@@ -76,20 +76,28 @@ static Placement placed(uint32_t n, const int *on) {
   return p;
 }
 
-/* Axes of any sizes, and extents that all counts divide. */
+/* Axes of any sizes, and extents that all counts divide; and axes of several primes, where one block number may begin with
+ * another prime than the other. */
 static void shares(void) {
-  uint32_t same = 0, rounds = 1000;
+  uint32_t same = 0, exact = 0, counted = 0, rounds = 4000;
   for (uint32_t i = 0; i < rounds; i++) {
+    bool mixed = i % 2;
     Mesh m = {.n = below(4)};
-    uint32_t rank = below(4);
-    int64_t extent[4];
-    for (uint32_t a = 0; a < m.n; a++) m.size[a] = 1 + below(4);
+    uint32_t rank = below(mixed ? 3 : 4);
+    int64_t extent[4], all = 1;
+    for (uint32_t a = 0; a < m.n; a++) m.size[a] = mixed ? (uint32_t[]){2, 3, 4, 6}[below(4)] : 1 + below(4);
     double elements = 1;
-    for (uint32_t d = 0; d < rank; d++) extent[d] = mesh_sites(&m), elements *= (double)extent[d];
+    for (uint32_t d = 0; d < rank; d++) extent[d] = mesh_sites(&m), all *= extent[d];
     Placement from = random_placement(&m, rank), to = random_placement(&m, rank);
+    elements = (double)all;
     same += fabs(elements * place_share(&m, &from, &to) - place_move(&m, rank, extent, &from, &to)) < 1e-6 * elements;
+    if (all * mesh_sites(&m) > 20000) continue;
+    counted++;
+    exact += place_move(&m, rank, extent, &from, &to) == count_moved(&m, rank, extent, &from, &to);
   }
   OK_INT(same, rounds, "shares of what is cut evenly");
+  OK_INT(exact, counted, "and what elements say: %u", counted);
+  OK(counted > 1000, "so many are small");
 }
 
 /* A product on a grid of 2 by 3 by 5: each operand is stored once, and gathered along the axis that it has not. */

@@ -1,0 +1,305 @@
+/* tests/plan/test_search.c - the search by bytes: a product of matrices moves what the best grid moves, and small graphs what trying all
+ * finds. */
+#include <math.h>
+
+#include "base/diag.h"
+#include "plan/plan.h"
+#include "random_graph.h"
+#include "tap.h"
+
+static Strings *strings;
+
+static PartGraph *graph_of_text(Arena *a, const char *text) {
+  Diags *d = diags_new(a);
+  Buf why = buf_new(a);
+  strings = strings_new(a);
+  EinGraph *g = graph_read(a, strings, source_new(a, "x", text, strlen(text)), d);
+  if (!g) {
+    diags_text(d, &why, false);
+    tap_text("the graph", why.s);
+    return NULL;
+  }
+  return part_from_graph(a, g, &why);
+}
+
+/* ---- products of matrices ----------------------------------------------------------------------------- */
+
+/* The best grid of pi by pj by pk: each of A is received by pk - 1 further sites, of B by pi - 1, and the parts of C meet pj - 1 times. */
+static double best_grid(double i, double j, double k, int64_t p) {
+  double best = INFINITY;
+  for (int64_t pi = 1; pi <= p; pi++)
+    for (int64_t pj = 1; p % pi == 0 && pj <= p / pi; pj++) {
+      int64_t pk = p / pi / pj;
+      if (p / pi % pj || (double)pi > i || (double)pj > j || (double)pk > k) continue;
+      double moved = 4 * (i * j * (double)(pk - 1) + j * k * (double)(pi - 1) + i * k * (double)(pj - 1));
+      if (moved < best) best = moved;
+    }
+  return best;
+}
+
+static Placing *product_plan(Arena *a, int i, int j, int k, int64_t p) {
+  uint32_t which;
+  PartGraph *g = graph_of_text(a, arena_printf(a,
+    "eingraph 1\ninput %%0 A[%d, %d] : f32\ninput %%1 B[%d, %d] : f32\n"
+    "vertex %%2 C[i:%d, k:%d] : f32 = sum:f32[j:%d] (%%0[i, j] * %%1[j, k])\noutput C = %%2\n", i, j, j, k, i, k, j));
+  return placing_search(a, place_graph(a, g), p, NULL, 4e9, &which);
+}
+
+/* On a grid of all sites, or of no fewer than seven in eight, with less. */
+static bool product_best(int i, int j, int k, int64_t p) {
+  Arena *a = arena_new();
+  Placing *x = product_plan(a, i, j, k, p);
+  int64_t q = mesh_sites(&x->mesh);
+  double want = best_grid(i, j, k, q), all = best_grid(i, j, k, p);
+  bool same = x->bytes == want && x->bound <= want && want - x->bound <= 1e-9 * want;
+  if (q != p) same = same && q < p && q >= p - p / 8 && want < all;
+  if (!same) printf("#   p = %d: %.0f on %d sites, bound %.0f, want %.0f, of all %.0f\n", (int)p, x->bytes, (int)q, x->bound, want, all);
+  arena_free(a);
+  return same;
+}
+
+static void product(int i, int j, int k) {
+  uint32_t same = 0, all = 0;
+  for (int64_t p = 2; p <= 64; p++, all++) same += product_best(i, j, k, p);
+  OK_INT(same, all, "%d by %d by %d on 2 to 64 sites", i, j, k);
+  static const int64_t large[] = {67, 97, 120, 221, 343, 512, 841, 974};
+  same = 0;
+  for (size_t n = 0; n < COUNT(large); n++) same += product_best(i, j, k, large[n]);
+  OK_INT(same, COUNT(large), "and on more");
+}
+
+/* A prime number of sites: a grid of one less is not as long. */
+static void idle(void) {
+  Arena *a = arena_new();
+  OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 61)->mesh), 60, "one site is idle");
+  OK_INT(mesh_sites(&product_plan(a, 65536, 256, 256, 61)->mesh), 61, "none is where it would bring little");
+  OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 7)->mesh), 7, "nor of few");
+  arena_free(a);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------- */
+
+static Placing *placing_of_text(Arena *a, const PlaceGraph *g, const char *text, Buf *why) {
+  Diags *d = diags_new(a);
+  Plan *p = plan_read(a, strings, source_new(a, "a plan", text, strlen(text)), d);
+  Placing *x = p ? placing_from_plan(a, g, p, d) : NULL;
+  diags_text(d, why, false);
+  return x;
+}
+
+/* What was found comes back from its text; bytes are counted for any. */
+static void texts(void) {
+  Arena *a = arena_new();
+  Buf text = buf_new(a), why = buf_new(a);
+  uint32_t which;
+  PartGraph *part = graph_of_text(a, "eingraph 1\ninput %0 A[8, 12] : f32\ninput %1 B[12, 6] : f32\n"
+    "vertex %2 C[i:8, k:6] : f32 = sum:f32[j:12] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\noutput D = %3\n");
+  PlaceGraph *g = place_graph(a, part);
+  Placing *found = placing_search(a, g, 12, NULL, 1e9, &which);
+  plan_print(&text, plan_of_placing(a, strings, g, 12, found));
+  Placing *again = placing_of_text(a, g, text.s, &why);
+  bool same = again && again->bytes == found->bytes && memcmp(&again->mesh, &found->mesh, sizeof found->mesh) == 0;
+  for (uint32_t i = 0; same && i < part->vertices.len; i++) same = memcmp(again->label[i], found->label[i], found->mesh.n) == 0;
+  for (uint32_t i = 0; same && i < g->tensors.len; i++) same = placement_equal(&found->mesh, &again->home[i], &found->home[i]);
+  OK(same, "a placing comes back from its text");
+  static const char most[] = "plan 1\nsites 4\nmesh 2 2\nvertex C axes i *\nvertex %3 axes * k\nhome C i *\nhome %3 2 *\nhome A i i\n";
+  OK(!placing_of_text(a, g, most, &why), "not all is said");
+  OK(strstr(why.s, "the plan does not say the home of B") != NULL, "and it is said what is not");
+  /* Of A's 96 elements sites have 24 and want 48: 96. Of B's 72 they have 36 and want all: 144. Of C's 48, 24 are there at each
+   * site and 24 are wanted, of which it has 12: 48. What comes of it two sites have as they are to, and two lack: 48. */
+  Placing *x = placing_of_text(a, g, arena_printf(a, "%shome B k *\n", most), &why);
+  OK_INT(x ? (int64_t)x->bytes : -1, 4 * (96 + 72 + 144 + 48 + 48), "what another moves, and a copy of B");
+  arena_free(a);
+}
+
+/* ---- trying all ------------------------------------------------------------------------------------------ */
+
+/* Such that all counts of at most two axes of 2 or 3 divide them. */
+static int64_t even_extent(void) {
+  return below(4) ? 36 * (1 + below(2)) : 1;
+}
+
+/* Cuts of vertices come first, then homes. Each part of the bytes hangs on two of them, and stands with the later one. */
+typedef struct Pair { uint32_t other; double *bytes; } Pair; /* [value of the other][value] */
+typedef struct Choice { uint32_t n; Placement *at; VEC(Pair) pairs; uint32_t value; } Choice;
+
+typedef struct Try {
+  Arena *arena;
+  const PlaceGraph *g;
+  Placing p;
+  uint32_t n;
+  Choice *of;
+  double least;
+} Try;
+
+static int64_t room_of(const Try *x, uint32_t k, int8_t d) {
+  uint32_t vertices = x->g->part->vertices.len;
+  return k < vertices ? x->g->part->vertices.at[k].most[d] : x->g->tensors.at[k - vertices].most[d];
+}
+
+static uint32_t labels_of(const Try *x, uint32_t k) {
+  uint32_t vertices = x->g->part->vertices.len;
+  return k < vertices ? x->g->part->vertices.at[k].n_label : x->g->tensors.at[k - vertices].n;
+}
+
+/* The number of calls; 0: some label has not so much room. */
+static int64_t calls_of(const Try *x, uint32_t k, const int8_t *on) {
+  int64_t calls = 1;
+  for (int8_t d = 0; d < (int8_t)labels_of(x, k); d++) {
+    int64_t n = 1;
+    for (uint32_t a = 0; a < x->p.mesh.n; a++) n *= on[a] == d ? x->p.mesh.size[a] : 1;
+    if (n > room_of(x, k, d)) return 0;
+    calls *= n;
+  }
+  return calls;
+}
+
+static bool next_on(const Try *x, uint32_t k, int8_t *on) {
+  for (uint32_t a = 0; a < x->p.mesh.n; a++) {
+    if (++on[a] < (int8_t)labels_of(x, k)) return true;
+    on[a] = -1;
+  }
+  return false;
+}
+
+static int64_t most_calls(const Try *x, uint32_t k) {
+  int8_t on[MESH_AXES];
+  int64_t most = 0;
+  for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
+  do {
+    int64_t calls = calls_of(x, k, on);
+    most = calls > most ? calls : most;
+  } while (next_on(x, k, on));
+  return most;
+}
+
+static void values_find(Try *x, uint32_t k) {
+  int64_t most = k < x->g->part->vertices.len ? most_calls(x, k) : 1;
+  VEC(Placement) all = {0};
+  Placement now;
+  for (uint32_t a = 0; a < MESH_AXES; a++) now.on[a] = -1;
+  do
+    if (calls_of(x, k, now.on) >= most) vec_push(x->arena, all, now);
+  while (next_on(x, k, now.on));
+  x->of[k].n = all.len;
+  x->of[k].at = all.at;
+}
+
+static void set(Try *x, uint32_t k, uint32_t value) {
+  uint32_t vertices = x->g->part->vertices.len;
+  if (k < vertices) memcpy(x->p.label[k], x->of[k].at[value].on, MESH_AXES);
+  else x->p.home[k - vertices] = x->of[k].at[value];
+}
+
+/* What a tensor costs on the way home, or a vertex's only read. */
+static void pair_add(Try *x, const PlaceGraph *g, uint32_t j, uint32_t k, uint32_t tensor, uint32_t reader) {
+  double *bytes = NEW_ARRAY(x->arena, double, x->of[j].n * x->of[k].n);
+  for (uint32_t v = 0; v < x->of[j].n; v++)
+    for (uint32_t w = 0; w < x->of[k].n; w++) {
+      set(x, j, v);
+      set(x, k, w);
+      bytes[v * x->of[k].n + w] = reader == UINT32_MAX ? placing_brought(g, &x->p, tensor) : placing_received(g, &x->p, reader);
+    }
+  vec_push(x->arena, x->of[k].pairs, ((Pair){j, bytes}));
+}
+
+static void pairs_find(Try *x) {
+  uint32_t vertices = x->g->part->vertices.len;
+  for (uint32_t t = 0; t < x->g->tensors.len; t++) /* of an input nothing hangs on the first variable */
+    pair_add(x, x->g, x->g->tensors.at[t].vertex < 0 ? 0 : t, vertices + t, t, UINT32_MAX);
+  for (uint32_t i = 0; i < vertices; i++)
+    for (uint32_t r = 0; r < x->g->part->vertices.at[i].reads.len; r++) {
+      PartGraph part = *x->g->part;
+      PlaceGraph one = *x->g;
+      part.vertices.at = arena_copy(x->arena, part.vertices.at, vertices * sizeof *part.vertices.at);
+      part.vertices.at[i].reads.at += r;
+      part.vertices.at[i].reads.len = 1;
+      one.part = &part;
+      one.tensor = arena_copy(x->arena, one.tensor, vertices * sizeof *one.tensor);
+      one.tensor[i] += r;
+      pair_add(x, &one, i, vertices + one.tensor[i][0], one.tensor[i][0], i);
+    }
+}
+
+static void try_all(Try *x, uint32_t k, double bytes) {
+  if (k == x->n) {
+    x->least = bytes < x->least ? bytes : x->least;
+    return;
+  }
+  Choice *c = &x->of[k];
+  for (c->value = 0; c->value < c->n; c->value++) {
+    double sum = bytes;
+    for (uint32_t i = 0; i < c->pairs.len; i++) sum += c->pairs.at[i].bytes[x->of[c->pairs.at[i].other].value * c->n + c->value];
+    try_all(x, k + 1, sum);
+  }
+}
+
+/* Blocks are equal: what is no longer than 1 is not cut. */
+static void read_even(Arena *a, PartRead *r) {
+  int32_t *label = NEW_ARRAY(a, int32_t, r->rank + 1);
+  for (uint32_t k = 0; k < r->rank; k++) label[k] = r->extent[k] > 1 ? r->label[k] : -1;
+  r->label = label;
+  r->call = true;
+}
+
+static Try try_new(Arena *a, PartGraph *part) {
+  EinNode *node = NEW(a, EinNode);
+  node->kind = EIN_VERTEX;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    part->vertices.at[i].node = node;
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_even(a, &part->vertices.at[i].reads.at[k]);
+  }
+  Try x = {.arena = a, .g = place_graph(a, part), .p.mesh.n = 1 + !below(3), .least = INFINITY};
+  for (uint32_t k = 0; k < x.p.mesh.n; k++) x.p.mesh.size[k] = 2 + below(2);
+  x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
+  for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+  x.p.home = NEW_ARRAY(a, Placement, x.g->tensors.len);
+  x.n = part->vertices.len + x.g->tensors.len;
+  x.of = NEW_ARRAY(a, Choice, x.n);
+  for (uint32_t k = 0; k < x.n; k++) values_find(&x, k);
+  return x;
+}
+
+static double ways_of(const Try *x) {
+  double ways = 1;
+  for (uint32_t k = 0; k < x->n; k++) ways *= x->of[k].n;
+  return ways;
+}
+
+/* The best on its mesh, and that by trying every cut and home. */
+static void against_all(void) {
+  uint32_t graphs = 0, large = 0, exact = 0;
+  for (uint32_t round = 0; round < 40000 && large < 2000; round++) {
+    Arena *a = arena_new();
+    Try x = try_new(a, random_graph(a, 6, even_extent));
+    uint32_t which;
+    double ways = ways_of(&x);
+    if (ways <= (round % 16 ? 1e5 : 1e6) && (x.g->part->vertices.len > 3 || graphs - large < 1000)) {
+      graphs++;
+      large += x.g->part->vertices.len > 3;
+      pairs_find(&x);
+      try_all(&x, 0, 0);
+      Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
+      bool same = p && p->bytes == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
+      if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->bytes : -1, p ? p->bound : -1, x.least);
+      exact += same;
+    }
+    arena_free(a);
+  }
+  OK(large >= 2000, "graphs of 4 to 6 vertices: %u", large);
+  OK(graphs - large >= 1000, "and of fewer: %u", graphs - large);
+  OK_INT(exact, graphs, "the least of all, and known to be it");
+}
+
+int main(void) {
+  against_all();
+  idle();
+  texts();
+  product(4096, 4096, 4096);
+  product(65536, 256, 256);
+  product(256, 65536, 256);
+  OK(product_best(256, 65536, 256, 974), "487 sites have one place only, along the reduced label");
+  product(8192, 8192, 128);
+  product(128, 8192, 8192);
+  return DONE();
+}

@@ -3,7 +3,7 @@
  * readers and makers have a size that fits. Where they fit anyway, nothing changes. */
 #include "plan.h"
 
-enum { WAYS_LEAST = 50, TABLES_MOST = 100000000 }; /* vectors of a tensor; dimensions that are looked at for all tables */
+static const double WAYS_LEAST = 50, TABLES_MOST = 1e8; /* vectors of a tensor; dimensions that are looked at for all tables */
 
 typedef struct Pair { double reader, maker; uint32_t rank; } Pair; /* ways of the two sides of a read, each as many as it can tell apart */
 

@@ -18,16 +18,26 @@ static bool aggregate_fits(const Algebra *p, const AlgNode *n, Buf *why) {
   return true;
 }
 
+/* Only the shape of parts may change: a function of them is not that of the whole. */
 static bool map_fits(const Algebra *p, const AlgNode *n, Buf *why) {
-  const AlgNode *of = n->operand[0].node;
-  if (!n->n_fn || !alg_in_parts(p, of) || !pending(of) || fns_distribute(pending(of), of->type.dtype, n->n_fn, n->fn)) return true;
+  bool changes = false;
+  for (uint32_t k = 0; k < n->n_fn; k++) changes = changes || n->fn[k].kind != FN_MERGE;
+  if (!changes || !alg_in_parts(p, n->operand[0].node)) return true;
   return buf_printf(why, "parts would go through the functions of %%%u", n->id), false;
+}
+
+static bool move_fits(const Algebra *p, const AlgNode *n, Buf *why) {
+  for (uint32_t a = 0; a < p->mesh.n; a++)
+    if (n->at.on[a] == PLACE_PART && n->operand[0].node->at.on[a] != PLACE_PART)
+      return buf_printf(why, "%%%u would make parts of what is whole", n->id), false;
+  return true;
 }
 
 bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why) {
   if (n->kind == ALG_AGGREGATE) return aggregate_fits(p, n, why);
   if (n->kind == ALG_MAP) return map_fits(p, n, why);
-  if (n->kind == ALG_FILTER || n->kind == ALG_MOVE) return true;
+  if (n->kind == ALG_MOVE) return move_fits(p, n, why);
+  if (n->kind == ALG_FILTER) return true;
   for (uint32_t k = 0; k < n->n_operand; k++)
     if (alg_in_parts(p, n->operand[k].node)) return buf_printf(why, "an operand of %%%u would be in parts", n->id), false;
   return true;

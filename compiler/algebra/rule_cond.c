@@ -58,11 +58,6 @@ static bool test_elementwise(RuleMatch *m, const RuleValue *v) {
   return monoid_elementwise(v[0].node);
 }
 
-static bool test_concat(RuleMatch *m, const RuleValue *v) {
-  (void)m;
-  return !monoid_elementwise(v[0].node) && !v[0].node->n_fn;
-}
-
 static bool test_same(RuleMatch *m, const RuleValue *v) {
   (void)m;
   return v[0].node->reducer == v[1].node->reducer && v[0].node->monoid == v[1].node->monoid && !v[1].node->n_fn;
@@ -71,7 +66,8 @@ static bool test_same(RuleMatch *m, const RuleValue *v) {
 static bool test_narrows(RuleMatch *m, const RuleValue *v) {
   const AlgNode *f = v[0].node;
   DType from = f->operand[0].node->type.dtype;
-  if (!test_identity(m, v) || f->n_fn != 1 || f->fn[0].kind != FN_CAST || f->operand[0].node->type.places) return false;
+  (void)m;
+  if (f->n_fn != 1 || f->fn[0].kind != FN_CAST || f->operand[0].node->type.places) return false;
   return dtype_is_int(from) && dtype_is_int(f->fn[0].to) && dtype_size(f->fn[0].to) <= dtype_size(from);
 }
 
@@ -88,6 +84,23 @@ static bool test_full(RuleMatch *m, const RuleValue *v) {
       if (low[d] >= low[t->rank + d]) return false;
   } while (rel_next_key(t->n_key, t->frontier, key));
   return true;
+}
+
+/* A frontier is no larger than it must be: of each new key the largest value is that of a tuple which the filter keeps. */
+static bool test_reached(RuleMatch *m, const RuleValue *v) {
+  const AlgNode *f = v[1].node;
+  const Relation *of = &f->operand[0].node->type, *t = &f->type;
+  if (!f->rekey) return true;
+  if (of->holes || f->n_piece || rel_keys(of) > (double)KEYS_LOOKED_AT) return false;
+  int64_t *key = NEW_ARRAY(m->p->arena, int64_t, of->n_key + 1), *to = NEW_ARRAY(m->p->arena, int64_t, t->n_key + 1);
+  bool *seen = NEW_ARRAY(m->p->arena, bool, t->n_key + 1), all = true;
+  do {
+    for (uint32_t k = 0; k < t->n_key; k++) to[k] = rel_value(f->rekey[k], of->n_key, key);
+    if (!rel_predicate(v[0].keep, t->n_key, to)) continue;
+    for (uint32_t k = 0; k < t->n_key; k++) seen[k] = seen[k] || to[k] + 1 == t->frontier[k];
+  } while (rel_next_key(of->n_key, of->frontier, key));
+  for (uint32_t k = 0; k < t->n_key; k++) all = all && seen[k];
+  return all;
 }
 
 /* ---- placements ---------------------------------------------------------------------------------------------------- */
@@ -108,28 +121,9 @@ static bool test_partitioned(RuleMatch *m, const RuleValue *v) {
   return cut_within(&m->p->mesh, &v[0].node->at, &v[1]) && !alg_in_parts(m->p, v[0].node);
 }
 
-static bool test_no_parts(RuleMatch *m, const RuleValue *v) {
-  return !alg_in_parts(m->p, v[0].node);
-}
-
-static bool test_whole(RuleMatch *m, const RuleValue *v) {
-  return placement_whole(&m->p->mesh, &v[0].at);
-}
-
 static bool test_unbroken(RuleMatch *m, const RuleValue *v) {
   (void)m;
   return monoid_elementwise(v[1].node) || !v[0].node->type.holes;
-}
-
-static bool test_carried(RuleMatch *m, const RuleValue *v) {
-  Placement to;
-  return place_image(m->p, &v[1], &v[0].node->at, &to);
-}
-
-static bool test_meet(RuleMatch *m, const RuleValue *v) {
-  AlgNode x = *v[0].node;
-  x.at = v[1].at;
-  return placement_whole(&m->p->mesh, &x.at) && alg_join_meets(m->p, &x);
 }
 
 /* How many of a join's operands have the key of its result. */
@@ -161,17 +155,13 @@ const RuleTestInfo rule_tests[] = {
   {"identity", "f", test_identity, "the map leaves keys as they are"},
   {"distributes", "fo", test_distributes, "the map's functions may be applied before the reducer, which has none behind it"},
   {"elementwise", "o", test_elementwise, "a reducer, not a concat"},
-  {"concat", "o", test_concat, "a concat without functions"},
   {"same", "oo", test_same, "one reducer, and the second has no functions"},
   {"narrows", "f", test_narrows, "one cast to an integer type that is no wider"},
   {"full", "f", test_full, "no piece is without elements"},
+  {"reached", "pf", test_reached, "new keys, if there are some, still have their largest values behind the filter"},
   {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
   {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
-  {"no_parts", "R", test_no_parts, "finished: one tuple a key"},
-  {"whole", "x", test_whole, "no parts"},
   {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},
-  {"carried", "Rf", test_carried, "the keys that are cut are the map's too"},
-  {"meet", "jx", test_meet, "operands are where the result is wanted"},
   {"shared", "xj", test_shared, "all axes cut keys that both operands have"},
   {"apart", "xj", test_apart, "all axes cut keys that one operand has"},
   {NULL, NULL, NULL, NULL},

@@ -88,7 +88,7 @@ Relation type_after(RuleMatch *m, const Relation *type, uint32_t n, const AlgFn 
 bool monoid_elementwise(const AlgNode *aggregate);
 bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn);
 /* Labels of an expression become others: to[k] for label k; NULL: label k must not occur, else NULL comes out. */
-const Expr *expr_with(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
+const Expr *expr_over(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
 /* Whether a node may be made of what it is made of, as to parts. */
 bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why);
 bool placement_whole(const Mesh *m, const Placement *x); /* no parts */

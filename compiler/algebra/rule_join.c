@@ -4,8 +4,10 @@
 #include "../expr/prove.h"
 
 bool join_at(RuleMatch *m, const RuleValue *v, RuleValue *out) {
-  out->node = rule_draft(m, v[0].node);
-  out->node->at = v[1].at;
+  AlgNode *x = out->node = rule_draft(m, v[0].node);
+  x->at = v[1].at;
+  for (uint32_t a = 0; a < m->p->mesh.n; a++)
+    if (x->at.on[a] >= 0 && (uint32_t)x->at.on[a] >= x->type.n_key) return false;
   return placement_whole(&m->p->mesh, &v[1].at);
 }
 
@@ -113,9 +115,10 @@ static bool sum_narrows(const EinSum *s) {
 
 bool join_narrow(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   AlgNode *x = out->node = rule_draft(m, v[0].node);
+  const AlgNode *f = v[1].node;
   EinSum *s = arena_copy(m->p->arena, x->sum, sizeof *s);
-  if (!v[1].node->n_fn || x->n_fn || !sum_narrows(s)) return false;
-  Narrow n = {m->p->exprs, s->acc, v[1].node->fn[0].to, 1000};
+  if (f->rekey || f->n_piece || f->n_fn != 1 || f->fn[0].kind != FN_CAST || x->n_fn || !sum_narrows(s)) return false;
+  Narrow n = {m->p->exprs, s->acc, f->fn[0].to, 1000};
   s->body = expr_narrow(&n, s->body, 100);
   s->acc = s->dtype = n.to;
   x->sum = s;

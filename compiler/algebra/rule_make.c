@@ -45,6 +45,7 @@ static const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const
 
 static AlgNode *make_map(RuleMatch *m, const AlgNode *draft, AlgNode *of) {
   AlgNode *x;
+  if (draft->n_piece && draft->operand[0].node->type.rank != of->type.rank) return NULL;
   if (draft->n_piece) {
     const Str *key = names_fresh(m, &of->type, draft->n_piece, draft->key);
     x = alg_tile(m->p, &m->scratch, of, draft->n_piece, draft->frontier, key, draft->piece);
@@ -69,6 +70,7 @@ static AlgNode *make_map(RuleMatch *m, const AlgNode *draft, AlgNode *of) {
 
 static AlgNode *make_aggregate(RuleMatch *m, const RuleValue *g, const AlgNode *draft, AlgNode *of) {
   AlgNode *x;
+  if (draft->reducer == RED_NONE && draft->type.rank != of->type.rank) return NULL;
   if (draft->reducer == RED_NONE) x = alg_concat(m->p, &m->scratch, of, g->n, g->group, draft->type.dim);
   else x = alg_aggregate(m->p, &m->scratch, of, g->n, g->group, draft->reducer, draft->monoid);
   x->n_fn = draft->n_fn;
@@ -132,6 +134,7 @@ static AlgNode *made(RuleMatch *m, const RuleTerm *t, const RuleValue *v, AlgNod
 
 static AlgNode *relation_of(RuleMatch *m, const RuleTerm *t) {
   RuleValue v;
+  if (t->each) return m->each[(unsigned char)t->letter][m->operand];
   return rule_value(m, t, &v) ? v.node : NULL;
 }
 

@@ -17,7 +17,7 @@ static bool reshapes(const AlgNode *map) {
 static RelDim *dims_with(RuleMatch *m, uint32_t rank, const RelDim *dim, uint32_t n, const Expr *const *to) {
   RelDim *out = NEW_ARRAY(m->p->arena, RelDim, rank + 1);
   for (uint32_t d = 0; d < rank; d++) {
-    const Expr *low = expr_with(m->p->exprs, dim[d].low, n, to), *high = expr_with(m->p->exprs, dim[d].high, n, to);
+    const Expr *low = expr_over(m->p->exprs, dim[d].low, n, to), *high = expr_over(m->p->exprs, dim[d].high, n, to);
     if (!low || !high) return NULL;
     out[d] = (RelDim){expr_normal(m->p->exprs, low), expr_normal(m->p->exprs, high)};
   }
@@ -109,7 +109,7 @@ static bool tile_lowered(RuleMatch *m, const AlgNode *f, const RuleValue *g, Alg
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, n + 1);
   for (uint32_t k = 0; k < g->n; k++) to[k] = label(m, g->group[k]);
   for (uint32_t k = 0; k < f->n_piece; k++) to[g->n + k] = label(m, (int64_t)g->node->type.n_key + k);
-  if (!f->n_piece || f->rekey) return false;
+  if (!f->n_piece || f->rekey || f->operand[0].node->type.rank != g->node->type.rank) return false;
   *out = rule_draft(m, f);
   (*out)->piece = dims_with(m, f->operand[0].node->type.rank, f->piece, n, to);
   (*out)->operand[0].node = g->node;

@@ -35,16 +35,8 @@ static RuleValue attribute_of(RuleSort sort, AlgNode *n) {
   return v;
 }
 
-/* Of a concat with a merge behind it, it is not kept which boxes it laid together. */
-static bool dims_lost(const AlgNode *n) {
-  if (n->kind != ALG_AGGREGATE || n->reducer != RED_NONE) return false;
-  for (uint32_t k = 0; k < n->n_fn; k++)
-    if (n->fn[k].kind == FN_MERGE) return true;
-  return false;
-}
-
 static bool kind_matches(RuleMatch *m, const RuleTerm *t, const AlgNode *n) {
-  if (n->kind != t->op || dims_lost(n)) return false;
+  if (n->kind != t->op) return false;
   return !(t->bcast || t->shuf) || alg_is_broadcast(m->p, n) == t->bcast;
 }
 
@@ -108,14 +100,7 @@ bool rule_value(RuleMatch *m, const RuleTerm *t, RuleValue *out) {
   return false;
 }
 
-/* Of a variable that stands for all operands of a join the condition is asked for each. */
-static bool test_each(RuleMatch *m, const RuleTerm *test) {
-  const RuleTerm *t = test->n ? test->arg[0] : NULL;
-  if (!t || t->kind != TERM_VAR || !m->each[(unsigned char)t->letter] || t->sort == SORT_ALL) return false;
-  return true;
-}
-
-static bool test_once(RuleMatch *m, const RuleTerm *test) {
+bool rule_holds(RuleMatch *m, const RuleTerm *test) {
   RuleValue arg[RULE_ARGS];
   for (uint32_t k = 0; k < test->n; k++)
     if (!rule_value(m, test->arg[k], &arg[k])) return false;
@@ -123,16 +108,4 @@ static bool test_once(RuleMatch *m, const RuleTerm *test) {
   rule_print(m->why, test);
   buf_str(m->why, " does not hold");
   return false;
-}
-
-bool rule_holds(RuleMatch *m, const RuleTerm *test) {
-  if (!test_each(m, test)) return test_once(m, test);
-  bool ok = true;
-  m->in_each = true;
-  for (uint32_t k = 0; ok && k < m->n_each; k++) {
-    m->operand = k;
-    ok = test_once(m, test);
-  }
-  m->in_each = false;
-  return ok;
 }

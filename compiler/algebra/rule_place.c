@@ -14,9 +14,10 @@ int32_t group_place_of(const RuleValue *group, int64_t key) {
 }
 
 int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key) {
+  const Relation *of = &map->operand[0].node->type;
   if (!map->rekey) return (int32_t)key;
   for (uint32_t k = 0; k < map->type.n_key; k++)
-    if (map->rekey[k] == expr_label(p->exprs, key)) return (int32_t)k;
+    if (map->rekey[k] == expr_label(p->exprs, key) && map->type.frontier[k] == of->frontier[key]) return (int32_t)k;
   return -1;
 }
 
@@ -41,7 +42,7 @@ static int64_t lift_of(const Algebra *p, const RuleValue *through, int8_t key) {
   if ((uint32_t)key >= map->type.n_key) return -1;
   if (!map->rekey) return key < map_keys(map) ? key : -1;
   for (int64_t k = 0; k < map_keys(map); k++)
-    if (map->rekey[key] == expr_label(p->exprs, k)) return k;
+    if (map->rekey[key] == expr_label(p->exprs, k)) return map_place_of(p, map, k) == key ? k : -1;
   return -1;
 }
 
@@ -71,7 +72,7 @@ void operand_place(const Algebra *p, const AlgOperand *o, uint32_t n_key, const 
   }
 }
 
-const Expr *expr_with(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to) {
+const Expr *expr_over(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to) {
   bool *used = NEW_ARRAY(exprs_arena(p), bool, n + 1);
   const Expr **all = NEW_ARRAY(exprs_arena(p), const Expr *, n + 1);
   if (!e) return NULL;

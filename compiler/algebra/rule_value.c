@@ -23,6 +23,7 @@ static const Expr *label(RuleMatch *m, int64_t k) {
 
 static bool keep_and(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   out->keep = expr_and(m->p->exprs, v[0].keep, v[1].keep);
+  if (!out->keep) out->keep = expr_bool(m->p->exprs, true);
   return true;
 }
 
@@ -46,7 +47,7 @@ static bool keep_rest(RuleMatch *m, const RuleValue *v, RuleValue *out) {
 static bool keep_project(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, v[1].n + 1);
   for (uint32_t k = 0; k < v[1].n; k++) to[k] = label(m, v[1].group[k]);
-  out->keep = expr_with(m->p->exprs, v[0].keep, v[1].n, to);
+  out->keep = expr_over(m->p->exprs, v[0].keep, v[1].n, to);
   return out->keep;
 }
 
@@ -54,7 +55,7 @@ static bool keep_image(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   uint32_t n = v[1].node->type.n_key;
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, n + 1);
   for (uint32_t k = 0; k < v[1].n; k++) to[v[1].group[k]] = label(m, k);
-  out->keep = expr_with(m->p->exprs, v[0].keep, n, to);
+  out->keep = expr_over(m->p->exprs, v[0].keep, n, to);
   return out->keep;
 }
 
@@ -65,7 +66,7 @@ static bool keep_through(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, f->type.n_key + 1), **own = NEW_ARRAY(m->p->arena, const Expr *, all + 1);
   for (uint32_t k = 0; k < f->type.n_key; k++) to[k] = f->rekey ? f->rekey[k] : label(m, k);
   for (uint32_t k = 0; k < old; k++) own[k] = label(m, k);
-  out->keep = expr_with(m->p->exprs, expr_with(m->p->exprs, v[0].keep, f->type.n_key, to), all, own);
+  out->keep = expr_over(m->p->exprs, expr_over(m->p->exprs, v[0].keep, f->type.n_key, to), all, own);
   return out->keep;
 }
 
@@ -121,9 +122,12 @@ AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map) {
   return x;
 }
 
+/* Behind a concat nothing is merged: its boxes are those of what it lays together. */
 static bool reducer_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+  bool merges = false;
+  for (uint32_t k = 0; k < v[1].node->n_fn; k++) merges = merges || v[1].node->fn[k].kind == FN_MERGE;
   out->node = with_functions(m, v[0].node, v[1].node);
-  return true;
+  return !merges || v[0].node->reducer != RED_NONE;
 }
 
 bool value_bare(RuleMatch *m, const RuleValue *v, RuleValue *out) {

@@ -132,7 +132,7 @@ static void conditions_read(Arena *a, Rule *r) {
   }
 }
 
-Rules *rules_new(Arena *a) {
+Rules *alg_rules_new(Arena *a) {
   Rules *out = NEW(a, Rules);
   Rule *at = arena_copy(a, table, sizeof table);
   for (size_t k = 0; k < COUNT(table); k++) {

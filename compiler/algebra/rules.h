@@ -34,7 +34,7 @@ typedef struct RuleGiven {
   unsigned unasked;          /* for tests: bit k: condition k is not asked */
 } RuleGiven;
 
-Rules *rules_new(Arena *a);
+Rules *alg_rules_new(Arena *a);
 const Rule *rule_find(const Rules *r, const char *name); /* NULL: none such */
 /* The rules as a table in Markdown. */
 void rules_print(Buf *out, const Rules *r);

@@ -12,6 +12,8 @@ typedef struct Gen {
   uint64_t seed;
   uint32_t names;
   const Rule *rule;
+  DType dtype;               /* of inputs */
+  bool broken;               /* concats of relations with holes are wanted */
   AlgNode *last_aggregate;   /* parts of it may be wanted: by the same reducer then */
 } Gen;
 
@@ -60,7 +62,7 @@ static AlgNode *input_random(Gen *g, uint32_t n_key) {
     dim[d] = cut ? rel_cut(g->p->exprs, extent, lab(g, k), frontier[k]) : rel_whole(g->p->exprs, extent);
     if (cut) used[k] = true;
   }
-  Relation t = {.dtype = chance(g, 15) ? DT_I32 : DT_I64, .n_key = n_key, .frontier = arena_copy(g->p->arena, frontier, sizeof frontier),
+  Relation t = {.dtype = g->dtype, .n_key = n_key, .frontier = arena_copy(g->p->arena, frontier, sizeof frontier),
                 .key = arena_copy(g->p->arena, key, sizeof key), .rank = rank, .dim = arena_copy(g->p->arena, dim, sizeof dim)};
   Placement at = place_random(g, n_key, 0);
   return alg_input(g->p, name_new(g, "X"), &t, &at);
@@ -127,7 +129,7 @@ static AlgNode *relation_random(Gen *g) {
   if (chance(g, 30)) n = moved(g, n, 40);
   if (chance(g, 30)) n = reduced_random(g, n);
   if (chance(g, 30)) n = moved(g, n, 40);
-  if (chance(g, 10)) n = alg_filter(g->p, g->p->top, n, keep_random(g, n));
+  if (chance(g, g->broken ? 70 : 10)) n = alg_filter(g->p, g->p->top, n, keep_random(g, n));
   return n;
 }
 
@@ -359,7 +361,7 @@ static AlgNode *aggregate_term(Gen *g, const RuleTerm *t) {
   AlgNode *of = term_random(g, t->arg[2]);
   if (!of) return NULL;
   bool halo = strstr(g->rule->name, "halo") != NULL;
-  AlgNode *x = chance(g, halo ? 90 : 25) ? concat_random(g, of) : reduced_random(g, of);
+  AlgNode *x = chance(g, halo || g->broken ? 90 : 25) ? concat_random(g, of) : reduced_random(g, of);
   if (!alg_in_parts(g->p, x) && chance(g, strstr(g->rule->result, "tail(o)") ? 100 : 12)) fns_random(g, x);
   return x;
 }

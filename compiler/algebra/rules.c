@@ -167,11 +167,27 @@ void rule_print(Buf *out, const RuleTerm *t) {
   if (t->each) buf_str(out, "...");
 }
 
+static void words_print(Buf *out) {
+  buf_str(out, "\n| function | of | is |\n|---|---|---|\n");
+  for (const RuleFnInfo *f = rule_fns; f->name; f++) {
+    buf_printf(out, "| `%s` | ", f->name);
+    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
+    buf_printf(out, " | %s |\n", f->about);
+  }
+  buf_str(out, "\n| condition | of | holds if |\n|---|---|---|\n");
+  for (const RuleTestInfo *f = rule_tests; f->name; f++) {
+    buf_printf(out, "| `%s` | ", f->name);
+    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%c", c > f->takes ? ", " : "", *c);
+    buf_printf(out, " | %s |\n", f->about);
+  }
+}
+
 void rules_print(Buf *out, const Rules *r) {
-  buf_str(out, "| rule | is the same as | if | |\n|---|---|---|---|\n");
+  buf_str(out, "| rule | | is the same as | if |\n|---|---|---|---|\n");
   for (uint32_t k = 0; k < r->n; k++) {
     const Rule *x = &r->at[k];
-    buf_printf(out, "| **%s** `%s` | `%s` |", x->name, x->pattern, x->result);
-    buf_printf(out, x->n_if ? " `%s` | %s |\n" : "%s | %s |\n", x->n_if ? x->conditions : "", x->about);
+    buf_printf(out, "| **%s**: %s | `%s` | `%s` |", x->name, x->about, x->pattern, x->result);
+    buf_printf(out, x->n_if ? " `%s` |\n" : "%s |\n", x->n_if ? x->conditions : "");
   }
+  words_print(out);
 }

@@ -36,7 +36,7 @@ typedef struct RuleGiven {
 
 Rules *alg_rules_new(Arena *a);
 const Rule *rule_find(const Rules *r, const char *name); /* NULL: none such */
-/* The rules as a table in Markdown. */
+/* The rules, their functions and conditions as tables in Markdown: docs/languages-inside.md has them. */
 void rules_print(Buf *out, const Rules *r);
 
 /* Rewrites the node by the rule, in place: its users see the new one. New nodes stand before it with ids of their own (algebra_sweep

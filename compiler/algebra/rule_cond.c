@@ -118,7 +118,7 @@ static bool test_within(RuleMatch *m, const RuleValue *v) {
 }
 
 static bool test_partitioned(RuleMatch *m, const RuleValue *v) {
-  return cut_within(&m->p->mesh, &v[0].node->at, &v[1]) && !alg_in_parts(m->p, v[0].node);
+  return cut_within(&m->p->mesh, &v[0].node->at, &v[1]);
 }
 
 static bool test_unbroken(RuleMatch *m, const RuleValue *v) {

@@ -228,6 +228,7 @@ static AlgNode *tile_random(Gen *g, AlgNode *of) {
       piece[d].low = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
       t = expr_op2(e, OP_ADD, t, num(g, 1));
       piece[d].high = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
+      if (chance(g, 30)) piece[d].high = expr_op2(e, OP_ADD, piece[d].high, num(g, 1)); /* beyond the block there is nothing */
     }
   }
   AlgNode *x = alg_tile(g->p, g->p->top, of, 1, &frontier, &key, piece);
@@ -316,7 +317,7 @@ static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {
 }
 
 /* Operands come to where the result is to be, some are everywhere. */
-static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move) {
+static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move, bool stay) {
   Joint j = {.n = n};
   Str label[2 * S_RANK];
   AlgOperand operand[3];
@@ -329,6 +330,7 @@ static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move) {
   if (j.n_key > 6 || j.n_label > 6) return NULL;
   const EinSum *s = sum_random(g, &j, label);
   Placement at = place_random(g, j.n_key, 20);
+  for (uint32_t a = 0; stay && a < g->p->mesh.n; a++) at.on[a] = of[0]->at.on[a] < 0 ? PLACE_ALL : (int8_t)j.on[0][of[0]->at.on[a]];
   for (uint32_t i = 0; i < n; i++) {
     operand[i] = (AlgOperand){of[i], j.on[i]};
     Placement want;
@@ -351,7 +353,7 @@ static AlgNode *join_term(Gen *g, const RuleTerm *t) {
   bool move = arg[0]->kind == TERM_NODE; /* of move?(y, R)... */
   for (uint32_t i = 0; i < n; i++)
     if (!(of[i] = term_random(g, move ? arg[0]->arg[1] : arg[arg[0]->each ? 0 : i]))) return NULL;
-  AlgNode *x = join_random(g, n, of, move);
+  AlgNode *x = join_random(g, n, of, move, false);
   bool tail = strstr(g->rule->result, "tail(j)") != NULL;
   if (x && (tail || chance(g, 10))) fns_random(g, x);
   return x;

@@ -180,6 +180,15 @@ static void test_users(void) {
   OK(find_in(p->top, 1)->kind == ALG_FILTER && find_in(p->top, 1)->at.on[0] == 0, "without the broadcast its users are where the input is");
   double bytes;
   OK(answer(p, &bytes) != 0 && bytes == 0, "and nothing moves");
+  Algebra *two = read_well("ia 1\n"
+                           "mesh 2\n"
+                           "input %0 X {i:2, j:2} [8/i, 8/j] : i64 at 0\n"
+                           "input %1 Y {i:2, j:2} [8/i, 8/j] : i64 at 1\n"
+                           "shuffle %2 {i:2, j:2} [8/i, 8/j] : i64 at 1 of %0\n"
+                           "join %3 C {i:2, j:2} [x:8/i, y:8/j] : i64 at 1 of %2{i, j}, %1{i, j} = (&0[x, y] + &1[x, y])\n"
+                           "output C [8, 8] = %3\n");
+  refused(two, 2, "move drop", NULL, "%3 would be nowhere");
+  applies(two, 3, "R2-6 bmm right", NULL);
   Algebra *q = read_well(loop);
   int64_t want = answer(q, &bytes);
   refused(q, 6, "R2-6", &all, "a state would wander");

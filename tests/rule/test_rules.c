@@ -32,14 +32,18 @@ static void ids_anew(Algebra *p) {
   for (uint32_t k = 0; k < p->top->nodes.len; k++) p->top->nodes.at[k]->id = p->n_nodes++;
 }
 
-static AlgNode *user_random(Gen *g, AlgNode *n) {
+static AlgNode *user_of(Gen *g, AlgNode *n) {
   bool parts = alg_in_parts(g->p, n);
-  if (chance(g, 40)) return n;
-  if (parts && chance(g, 60)) n = alg_move(g->p, g->p->top, n, &(Placement){.on = {PLACE_ALL, PLACE_ALL}});
-  if (parts && chance(g, 80)) return reduced_random(g, n);
-  if (chance(g, 50)) n = alg_filter(g->p, g->p->top, n, keep_random(g, n));
-  if (chance(g, 30)) n = moved(g, n, 40);
-  if (chance(g, 30)) n = reduced_random(g, n);
+  AlgNode *join = !parts && !n->type.holes && chance(g, 40) ? join_random(g, 1, &n, false, chance(g, 80)) : NULL;
+  if (join) return join;
+  if (chance(g, parts ? 50 : 20)) return reduced_random(g, n);
+  if (parts || chance(g, 30)) return moved(g, n, 60);
+  return chance(g, 50) ? alg_filter(g->p, g->p->top, n, keep_random(g, n)) : map_random(g, n);
+}
+
+/* What is made of it, in a few steps. */
+static AlgNode *users_random(Gen *g, AlgNode *n) {
+  for (uint32_t steps = random_below(g, 4); steps-- && n->type.n_key < 5 && n->type.rank < 4;) n = user_of(g, n);
   return n;
 }
 
@@ -53,7 +57,7 @@ static Case case_random(const Rule *rule, uint64_t seed) {
   for (int k = 0; k < 4; k++) random_below(&c.gen, 2);
   c.root = term_random(&c.gen, rule->from);
   if (!c.root) return c;
-  c.user = user_random(&c.gen, c.root);
+  c.user = users_random(&c.gen, c.root);
   Sites s = sites_of(c.p);
   ids_anew(c.p);
   if (sound(&c, &s)) c.root = NULL;

@@ -58,6 +58,28 @@ static bool test_elementwise(RuleMatch *m, const RuleValue *v) {
   return monoid_elementwise(v[0].node);
 }
 
+static bool test_concat(RuleMatch *m, const RuleValue *v) {
+  (void)m;
+  return !monoid_elementwise(v[0].node) && !v[0].node->n_fn;
+}
+
+/* An index is read. */
+static bool test_gathers(RuleMatch *m, const RuleValue *v) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(m->p->arena);
+  vec_push(m->p->arena, todo, v[0].node->sum->body);
+  while (todo.len) {
+    const Expr *x = vec_pop(todo);
+    if (map_find(&seen, x)) continue;
+    map_put(&seen, x, &seen);
+    for (uint32_t k = 0; k < x->n; k++) {
+      if (x->kind == EX_READ && x->i == 1 && x->arg[k]->has & HAS_READ) return true;
+      vec_push(m->p->arena, todo, x->arg[k]);
+    }
+  }
+  return false;
+}
+
 static bool test_same(RuleMatch *m, const RuleValue *v) {
   (void)m;
   return v[0].node->reducer == v[1].node->reducer && v[0].node->monoid == v[1].node->monoid && !v[1].node->n_fn;
@@ -155,6 +177,8 @@ const RuleTestInfo rule_tests[] = {
   {"identity", "f", test_identity, "the map leaves keys as they are"},
   {"distributes", "fo", test_distributes, "the map's functions may be applied before the reducer, which has none behind it"},
   {"elementwise", "o", test_elementwise, "a reducer, not a concat"},
+  {"concat", "o", test_concat, "a concat without functions"},
+  {"gathers", "j", test_gathers, "the second operand is read at an index that is data"},
   {"same", "oo", test_same, "one reducer, and the second has no functions"},
   {"narrows", "f", test_narrows, "one cast to an integer type that is no wider"},
   {"full", "f", test_full, "no piece is without elements"},

@@ -7,6 +7,6 @@
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map);
 RuleFn value_bare, value_tail;
 RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above;
-RuleFn join_then, join_narrow, join_at, join_settled;
+RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits;
 
 #endif

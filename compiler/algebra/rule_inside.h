@@ -83,8 +83,8 @@ int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key);
 /* A placement of the operand becomes the result's, or the other way: false where a key that is cut has no like. */
 bool place_image(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
 bool place_lift(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
-/* The type after functions; of a node with this type. */
-Relation type_after(RuleMatch *m, const Relation *type, uint32_t n, const AlgFn *fn);
+/* Names of new keys; what the relation has already gets a tick. */
+const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key);
 bool monoid_elementwise(const AlgNode *aggregate);
 bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn);
 /* Labels of an expression become others: to[k] for label k; NULL: label k must not occur, else NULL comes out. */

@@ -124,3 +124,124 @@ bool join_narrow(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   x->sum = s;
   return s->body;
 }
+
+/* ---- reads at data: hits ------------------------------------------------------------------------------------------- */
+
+bool join_kept(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+  uint32_t n = v[0].node->type.n_key, *list = NEW_ARRAY(m->p->arena, uint32_t, n + 1);
+  for (uint32_t k = 0; k < n; k++) list[k] = k;
+  out->n = n, out->group = list;
+  return true;
+}
+
+bool join_adding(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+  AlgNode *x = out->node = NEW(m->p->arena, AlgNode);
+  *x = (AlgNode){.kind = ALG_AGGREGATE, .reducer = RED_SUM, .n_fn = v[0].node->n_fn, .fn = v[0].node->fn};
+  return true;
+}
+
+enum { ALG_RANK = 64 };
+
+typedef struct Hits {
+  RuleMatch *m;
+  AlgNode *x;                /* the join that is made */
+  EinSum *sum;
+  const Expr *index[ALG_RANK]; /* of the second slot: as it was, */
+  const Expr *now[ALG_RANK]; /*   and as it is */
+  uint32_t rank;
+  bool several;
+} Hits;
+
+static const Expr *second_read(void *env, Exprs *p, const Expr *leaf) {
+  Hits *h = env;
+  if (leaf->kind != EX_READ || leaf->i != 1) return leaf;
+  return expr_read(p, (DType)leaf->dtype, 1, leaf->n, h->now);
+}
+
+/* The one index list that the second operand is read at. */
+static void second_index(Hits *h, const Expr *e) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(h->m->p->arena);
+  if (e) vec_push(h->m->p->arena, todo, e);
+  while (todo.len) {
+    const Expr *x = vec_pop(todo);
+    if (map_find(&seen, x)) continue;
+    map_put(&seen, x, h);
+    for (uint32_t k = 0; k < x->n; k++) vec_push(h->m->p->arena, todo, x->arg[k]);
+    if (x->kind != EX_READ || x->i != 1) continue;
+    if (x->n > ALG_RANK) h->several = true;
+    for (uint32_t k = 0; k < x->n && !h->several; k++) {
+      h->several = h->index[k] && h->index[k] != x->arg[k];
+      h->index[k] = x->arg[k];
+    }
+  }
+}
+
+/* Keys of the table's blocks that were laid together are keys of the result now; to[k]: which key k of the table agrees with. */
+static void hits_keys(Hits *h, const RuleValue *g, AlgNode *table, int32_t *to) {
+  Arena *a = h->m->p->arena;
+  const AlgOperand *was = &h->x->operand[1];
+  uint32_t n = h->x->type.n_key, all = n;
+  int64_t *frontier = NEW_ARRAY(a, int64_t, n + table->type.n_key + 1);
+  Str *key = NEW_ARRAY(a, Str, n + table->type.n_key + 1);
+  for (uint32_t k = 0; k < n; k++) frontier[k] = h->x->type.frontier[k], key[k] = h->x->type.key[k];
+  for (uint32_t k = 0; k < table->type.n_key; k++) {
+    int32_t in = group_place_of(g, k);
+    to[k] = in >= 0 ? was->on[in] : (int32_t)all;
+    if (in < 0) frontier[all] = table->type.frontier[k], key[all++] = table->type.key[k];
+  }
+  const Str *fresh = names_fresh(h->m, &h->x->type, all - n, key + n);
+  for (uint32_t k = n; k < all; k++) key[k] = fresh[k - n];
+  h->x->type.n_key = all, h->x->type.frontier = frontier, h->x->type.key = key;
+  h->x->operand[1] = (AlgOperand){table, to};
+}
+
+static Str label_fresh(RuleMatch *m, uint32_t n, const Str *label, Str name) {
+  for (uint32_t k = 0; k < n; k++)
+    if (label[k] == name) name = strings_printf(m->p->strings, "%.*s'", (int)name->len, name->s), k = (uint32_t)-1;
+  return name;
+}
+
+/* A label that runs through the block for each dimension that was laid together; what is wanted of it is where the index is that place. */
+static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, const int32_t *to) {
+  Exprs *e = h->m->p->exprs;
+  Arena *a = h->m->p->arena;
+  uint32_t n = h->sum->n_out + h->sum->n_red, was = n;
+  RelDim *range = NEW_ARRAY(a, RelDim, n + h->rank + 1);
+  Str *label = NEW_ARRAY(a, Str, n + h->rank + 1);
+  const Expr **key = NEW_ARRAY(a, const Expr *, table->type.n_key + 1), *hit = NULL;
+  for (uint32_t k = 0; k < n; k++) range[k] = h->x->range[k], label[k] = h->x->label[k];
+  for (uint32_t k = 0; k < table->type.n_key; k++) key[k] = to[k] < 0 ? expr_int(e, DT_I64, 0) : expr_label(e, to[k]);
+  for (uint32_t d = 0; d < h->rank; d++) {
+    int64_t extent;
+    h->now[d] = h->index[d];
+    if (!rel_is_whole(&whole->type.dim[d], &extent) || rel_is_whole(&table->type.dim[d], &extent)) continue;
+    range[n].low = expr_normal(e, expr_relabel(e, table->type.dim[d].low, table->type.n_key, key));
+    range[n].high = expr_normal(e, expr_relabel(e, table->type.dim[d].high, table->type.n_key, key));
+    label[n] = label_fresh(h->m, n, label, table->type.rank > 1 ? strings_printf(h->m->p->strings, "at%u", d) : str_from(h->m->p->strings, "at"));
+    h->now[d] = expr_label(e, n++);
+    hit = expr_and(e, hit, expr_op2(e, OP_EQ, h->index[d], h->now[d]));
+  }
+  h->sum->n_red += n - was;
+  h->x->range = range, h->x->label = label;
+  if (hit) h->sum->body = expr_select(e, hit, expr_map(e, h->sum->body, second_read, h), expr_cast(e, h->sum->acc, expr_int(e, DT_I64, 0)));
+}
+
+/* X[e] is the sum over a block's places t of X[t] where e is t: each block has what it has, and the sum over blocks is all of it. */
+bool join_hits(RuleMatch *m, const RuleValue *v, RuleValue *out) {
+  Hits h = {.m = m, .x = out->node = rule_draft(m, v[0].node)};
+  AlgNode *table = v[2].node, *whole = v[0].node->operand[1].node;
+  int32_t *to = NEW_ARRAY(m->p->arena, int32_t, table->type.n_key + 1);
+  EinSum *s = h.sum = arena_copy(m->p->arena, h.x->sum, sizeof *s);
+  second_index(&h, s->body);
+  if (h.several || s->domain || s->where || (s->reducer != RED_NONE && s->reducer != RED_SUM) || dtype_sum(s->acc) != s->acc) return false;
+  h.rank = table->type.rank;
+  if (h.rank > ALG_RANK || whole->type.rank != h.rank || (h.rank && !h.index[0])) return false;
+  hits_keys(&h, &v[1], table, to);
+  hits_labels(&h, whole, table, to);
+  s->reducer = RED_SUM;
+  h.x->sum = s;
+  h.x->n_fn = 0;
+  h.x->type.holes = false;
+  return true;
+}

@@ -29,8 +29,7 @@ static bool type_functions(RuleMatch *m, Relation *type, uint32_t n, const AlgFn
   return true;
 }
 
-/* Names of a tile's keys that the operand has already get a tick. */
-static const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key) {
+const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key) {
   Str *out = NEW_ARRAY(m->p->arena, Str, n + 1);
   for (uint32_t k = 0; k < n; k++) {
     out[k] = key[k];

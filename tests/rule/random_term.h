@@ -306,6 +306,9 @@ static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {
   for (uint32_t i = 0; i < j->n; i++) {
     const Expr *index[S_RANK];
     for (uint32_t d = 0; d < j->of[i]->type.rank; d++) index[d] = lab(g, to[j->label_of[i][d]]);
+    int64_t extent; /* the second at what the first has there */
+    bool gathers = i == 1 && strstr(g->rule->name, "gather") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 60);
+    if (gathers && rel_is_whole(&j->of[1]->type.dim[0], &extent)) index[0] = expr_op2(g->p->exprs, OP_MOD, s->body, num(g, extent));
     const Expr *read = expr_read(g->p->exprs, j->of[0]->type.dtype, i, j->of[i]->type.rank, index);
     s->body = i ? expr_op2(g->p->exprs, chance(g, 60) ? OP_MUL : chance(g, 60) ? OP_SUB : OP_MAX, s->body, read) : read;
   }
@@ -336,7 +339,8 @@ static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move, b
     Placement want;
     operand_place(g->p, &operand[i], of[i]->type.n_key, &at, &want);
     for (uint32_t a = chance(g, 30) ? g->p->mesh.n : 0; a-- > 0 && chance(g, 60);) want.on[a] = PLACE_ALL;
-    if (move || !placement_equal(&g->p->mesh, &want, &of[i]->at)) operand[i].node = alg_move(g->p, g->p->top, of[i], &want);
+    AlgNode *from = of[i]->kind == ALG_MOVE && strstr(g->rule->name, "gather") ? of[i]->operand[0].node : of[i]; /* moved once */
+    if (move || !placement_equal(&g->p->mesh, &want, &of[i]->at)) operand[i].node = alg_move(g->p, g->p->top, from, &want);
   }
   AlgNode probe = {.n_operand = n, .operand = operand, .at = at};
   return alg_join_meets(g->p, &probe) ? alg_join(g->p, g->p->top, n, operand, s, label, j.range, j.n_key, j.frontier, j.key, &at) : NULL;
@@ -362,7 +366,7 @@ static AlgNode *join_term(Gen *g, const RuleTerm *t) {
 static AlgNode *aggregate_term(Gen *g, const RuleTerm *t) {
   AlgNode *of = term_random(g, t->arg[2]);
   if (!of) return NULL;
-  bool halo = strstr(g->rule->name, "halo") != NULL;
+  bool halo = (strstr(g->rule->name, "halo") || strstr(g->rule->name, "gather")) != 0;
   AlgNode *x = chance(g, halo || g->broken ? 90 : 25) ? concat_random(g, of) : reduced_random(g, of);
   if (!alg_in_parts(g->p, x) && chance(g, strstr(g->rule->result, "tail(o)") ? 100 : 12)) fns_random(g, x);
   return x;

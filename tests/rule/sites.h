@@ -307,6 +307,10 @@ static int64_t point_value(Point *p, const Expr *e) {
     case OP_MUL: return wrapped((DType)e->dtype, (int64_t)(x * y));
     case OP_NEG: return wrapped((DType)e->dtype, (int64_t)(0 - x));
     case OP_MAX: return a[0] > a[1] ? a[0] : a[1];
+    case OP_MOD: return floor_mod(a[0], a[1]);
+    case OP_EQ: return a[0] == a[1];
+    case OP_AND: return a[0] && a[1];
+    case OP_SELECT: return a[0] ? a[1] : a[2];
     default: return p->bad = true, 0;
   }
 }

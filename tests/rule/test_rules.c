@@ -146,7 +146,7 @@ static void rule_test(const Rule *rule) {
 
 /* Conditions that say which case of a rule it is. */
 static bool chooses(const RuleTerm *test) {
-  return !strcmp(test->test->name, "shared") || !strcmp(test->test->name, "apart");
+  return !strcmp(test->test->name, "shared") || !strcmp(test->test->name, "apart") || !strcmp(test->test->name, "gathers");
 }
 
 static void conditions_test(const Rule *rule) {

@@ -15,9 +15,9 @@ static bool test_identity(RuleMatch *m, const RuleValue *v) {
 static bool cast_monotone(DType from, DType to) {
   if (dtype_is_float(from)) return dtype_is_float(to);
   if (dtype_is_float(to)) return true;
-  int64_t low = from == DT_U8 ? 0 : -(INT64_C(1) << (8 * dtype_size(from) - 1));
-  if (dtype_size(from) == 8) return dtype_size(to) == 8;
-  return dtype_is_int(from) && dtype_is_int(to) && dtype_holds(to, low) && dtype_holds(to, from == DT_U8 ? 255 : -(low + 1));
+  if (!dtype_is_int(from) || !dtype_is_int(to) || dtype_size(from) == 8) return from == to;
+  int64_t high = from == DT_U8 ? 255 : (INT64_C(1) << (8 * dtype_size(from) - 1)) - 1;
+  return dtype_holds(to, high) && dtype_holds(to, from == DT_U8 ? 0 : -high - 1);
 }
 
 static bool cast_distributes(const AlgNode *o, DType from, DType to) {

@@ -14,7 +14,7 @@ typedef enum {               /* sorts, by the letters that the tables use */
 
 typedef enum { TERM_VAR, TERM_NODE, TERM_CALL, TERM_TEST } RuleTermKind;
 
-enum { RULE_ARGS = 3, RULE_LETTERS = 26, RULE_WHOLE = 25 /* letters of relations, from A */ };
+enum { RULE_ARGS = 3 };
 
 typedef struct RuleMatch RuleMatch;
 

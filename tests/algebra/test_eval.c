@@ -152,7 +152,7 @@ static void test_argmax(bool turned, Reducer red, const double *x, const char *w
 }
 
 static void test_argmaxes(void) {
-  static const double ties[24] = {1, 5, 2, 5, 0, 5, 5, 3, 1, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0};
+  static const double ties[24] = {1, 5, 5, 5, 0, 5, 5, 3, 1, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0};
   double nans[24];
   for (int k = 0; k < 24; k++) nans[k] = k % 5 == 3 ? (double)NAN : ties[k];
   for (int t = 0; t < 2; t++) {
@@ -396,6 +396,51 @@ static void test_reduce_all(int64_t n) {
   check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S(3 * 2 * n * n * 8), "parts sent to all"); /* 6 sites, 2 parts of n*n/2 each */
 }
 
+/* Z[i] = sum[k,l] X[i,k,l], k and l cut along an axis each: parts along both, which are reduced along one after the other. */
+static void test_two_steps(int64_t n) {
+  World w = world_new(2, (const uint32_t[]){2, 3});
+  int64_t x[MOST], z[MOST];
+  Placement shares = at("0 +"), all = at("0 *");
+  fill(x, n * 30, 1);
+  for (int64_t i = 0; i < n; i++) {
+    z[i] = 0;
+    for (int64_t k = 0; k < 30; k++) z[i] += x[30 * i + k];
+  }
+  const RelDim block[] = {whole(&w, n), cut(&w, 5, 0, 2), cut(&w, 6, 1, 3)};
+  AlgNode *in = input(&w, "X", 2, I64S(2, 3), 3, block, "0 1");
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 3, I64S(0, 1, 2))), OPERANDS({in, ON(0, 1)}), block, 2, I64S(2, 3), NULL);
+  AlgNode *parts = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
+  AlgNode *t = alg_tile(w.p, w.p->top, parts, 1, I64S(2), names_of(&w, 1), DIMS(cut(&w, n, 0, 2)));
+  AlgNode *first = alg_move(w.p, w.p->top, t, &shares);
+  AlgNode *less = alg_aggregate(w.p, w.p->top, first, 1, (const uint32_t[]){0}, RED_SUM, NULL);
+  AlgNode *second = alg_move(w.p, w.p->top, less, &all);
+  AlgNode *s = alg_aggregate(w.p, w.p->top, second, 1, (const uint32_t[]){0}, RED_SUM, NULL);
+  output(&w, "Z", s, 1, I64S(n));
+  give(&w, "X", DT_I64, 3, I64S(n, 5, 6), x);
+  OK(run(&w) && same_i64(&w.run.output[0], n, z), "parts along two axes, reduced in two steps");
+  OK_INT((int64_t)w.run.moved[first->id], 3 * n * 8, "  bytes along the first axis: each of three pairs changes halves");
+  OK_INT((int64_t)w.run.moved[second->id], 2 * 3 * n * 8, "  and along the second: each of 6 sites gets two parts of its half");
+  OK_INT((int64_t)w.run.calls[second->id], 18, "  tuples then, three a site");
+  arena_free(w.arena);
+}
+
+/* What a rekey gives one key at several sites are parts there: moved together, none is taken for a copy of another. */
+static void test_rekeyed_parts(void) {
+  World w = world_new(1, (const uint32_t[]){3});
+  int64_t x[3] = {1, 1, 5}, want = 7;
+  Placement all = at("*");
+  RelDim one = cut(&w, 3, 0, 3);
+  AlgNode *in = input(&w, "X", 1, I64S(3), 1, &one, "0");
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({in, ON(0)}), &one, 1, I64S(3), NULL);
+  AlgNode *k = alg_rekey(w.p, w.p->top, j, 0, NULL, NULL, NULL, NULL);
+  AlgNode *m = alg_move(w.p, w.p->top, k, &all);
+  output(&w, "Z", alg_aggregate(w.p, w.p->top, m, 0, NULL, RED_SUM, NULL), 0, NULL);
+  give(&w, "X", DT_I64, 1, I64S(3), x);
+  OK(k->at.on[0] == PLACE_PART && run(&w) && same_i64(&w.run.output[0], 1, &want), "a rekey that leaves parts");
+  OK_INT((int64_t)w.run.moved[m->id], 3 * 2 * 8, "  all of which move");
+  arena_free(w.arena);
+}
+
 /* More blocks than sites, and fewer. */
 static void test_other_frontiers(int64_t blocks, int64_t sites) {
   World w = world_new(1, (const uint32_t[]){(uint32_t)sites});
@@ -486,6 +531,9 @@ int main(void) {
     test_rmm(n, 2, 2), test_rmm(n, 2, 3), test_rmm(n, 3, 1), test_rmm(n, 1, 2);
   }
   test_reduce_all(12);
+  test_two_steps(12);
+  test_two_steps(7);
+  test_rekeyed_parts();
   test_other_frontiers(6, 2);
   test_other_frontiers(2, 4);
   test_other_frontiers(5, 3);

@@ -1,13 +1,12 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] FILE...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] [--optimised] FILE...
  *
  * Each file is read, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan that `ein plan` finds, and `tries` random
  * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan; and `tries` Tra of random legal counts
  * (part_viable). All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
- * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. Every
- * program is computed in a process of
- * its own. */
+ * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. With
+ * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@ typedef struct Options {
   int64_t sites[SITES_MOST];
   uint32_t tries;
   uint64_t seed;
+  bool optimised;
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
 } Options;
 
@@ -43,6 +43,7 @@ typedef struct Try {         /* one program */
   Eval eval;
   EvalStatus status;
   VEC(AlgGiven) given;
+  const EinGraph *graph;     /* that is planned */
   const PartGraph *part;
   PlaceGraph *places;
   uint64_t random;
@@ -137,12 +138,12 @@ static void algebra_try(Try *t, const Algebra *p, const char *what) {
 static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who) {
   Arena *a = t->s->arena;
   Cutting c = cutting_of_placing(a, t->places, x);
-  algebra_try(t, tra_from_graph(a, t->job.graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
-  algebra_try(t, ia_from_graph(a, t->job.graph, &c, UINT32_MAX), arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
+  algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
+  algebra_try(t, ia_from_graph(a, t->graph, &c, UINT32_MAX), arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
   if (sites == 1) return;
-  algebra_try(t, ia_from_graph(a, t->job.graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
+  algebra_try(t, ia_from_graph(a, t->graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
   uint32_t steps = ia_steps(&c), some = below(t, steps + 1);
-  algebra_try(t, ia_from_graph(a, t->job.graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
+  algebra_try(t, ia_from_graph(a, t->graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
 }
 
 static void plan_try(Try *t, int64_t sites) {
@@ -205,7 +206,7 @@ static void counts_try(Try *t, int64_t sites) {
     d[i] = v.at + (size_t)below(t, v.n) * v.n_label;
   }
   Cutting c = cutting_of_counts(t->places, d);
-  algebra_try(t, tra_from_graph(a, t->job.graph, &c), arena_printf(a, "tra, %lld calls, at random", (long long)sites));
+  algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld calls, at random", (long long)sites));
 }
 
 /* ---- one program ------------------------------------------------------------------------------------------- */
@@ -261,7 +262,9 @@ static void program_try(Try *t) {
   Buf why = buf_new(t->s->arena);
   t->s->capture = true;
   t->expects.bound = -1;
-  if (!program_read_in(t) || !inputs_find(t) || !(t->part = part_from_graph(t->s->arena, t->job.graph, &why))) {
+  bool ok = program_read_in(t) && inputs_find(t);
+  if (ok) t->graph = t->o->optimised ? graph_optimise(t->s->arena, t->job.graph, NULL) : t->job.graph;
+  if (!ok || !(t->part = part_from_graph(t->s->arena, t->graph, &why))) {
     printf("skipped %s: %s\n", t->path, why.len ? why.s : t->s->captured.len ? t->s->captured.at[0] : "");
     t->tally.skipped++;
     return;
@@ -312,6 +315,7 @@ static bool option_take(Options *o, const char *word) {
   if (strncmp(word, "--sites=", 8) == 0) sites_take(o, word + 8);
   else if (strncmp(word, "--tries=", 8) == 0) o->tries = (uint32_t)strtoul(word + 8, NULL, 10);
   else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
+  else if (strcmp(word, "--optimised") == 0) o->optimised = true;
   else if (sscanf(word, "--part=%u/%u", &o->part, &o->parts) != 2) return false;
   return true;
 }

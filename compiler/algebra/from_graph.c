@@ -231,6 +231,8 @@ static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t e
   if (index->kind == EX_LABEL && v->d[index->i] > 1 && v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
     return v->range[index->i];
   if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
+  w = (RelDim){expr_normal(x->exprs, w.low), expr_normal(x->exprs, w.high)};
+  if (!((w.low->has | w.high->has) & HAS_LABEL)) return whole; /* X[j - j]: all blocks want the same */
   int64_t first[REL_KEYS] = {0}, last[REL_KEYS] = {0}, low[2], high[2];
   for (uint32_t k = 0; k < v->n_key; k++) last[k] = v->frontier[k] - 1;
   rel_ranges(1, &w, v->n_key, first, &low[0], &high[0]);

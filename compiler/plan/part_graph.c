@@ -134,8 +134,11 @@ static const int64_t *mosts(Arena *a, const PartVertex *v) {
   bool merged = n->kind == EIN_VERTEX && n->rank != v->n_out;
   for (uint32_t l = 0; l < v->n_label; l++) most[l] = v->extent[l] > 1 && !(merged && l < v->n_out) ? v->extent[l] : 1;
   made_by(v, made);
-  for (uint32_t k = 0; merged && k < n->rank; k++)
-    if (v->extent[made[k]] > 1) most[made[k]] = v->extent[made[k]];
+  for (uint32_t k = 0, l = 0; merged && k < n->rank; k++) {
+    bool empty = false; /* no block of a group without elements is a block of the dimension */
+    for (uint32_t end = l + n->merge[k]; l < end; l++) empty |= v->extent[l] == 0;
+    if (!empty && v->extent[made[k]] > 1) most[made[k]] = v->extent[made[k]];
+  }
   return most;
 }
 

@@ -218,11 +218,16 @@ static Vertex vertex_begin(const Door *x, const EinNode *n) {
   return v;
 }
 
+/* And with no label that has no place, of which nothing can be said. */
 static bool moves_with_cuts(const Vertex *v, const Expr *index) {
-  bool used[GRAPH_LABELS + 1] = {0}, some = false;
+  bool used[GRAPH_LABELS + 1] = {0}, some = false, none = false;
+  int64_t extent;
   expr_labels(index, v->n_label, used);
-  for (uint32_t l = 0; l < v->n_label; l++) some |= used[l] && v->d[l] > 1;
-  return some;
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    some |= used[l] && v->d[l] > 1;
+    none |= used[l] && rel_is_whole(&v->range[l], &extent) && extent == 0;
+  }
+  return some && !none;
 }
 
 /* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */

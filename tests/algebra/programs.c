@@ -15,10 +15,9 @@
 
 #include "../../compiler/ein.h"
 #include "algebra/cost.h"
-#include "algebra/eval.h"
-#include "algebra/from_graph.h"
 #include "driver/driver.h"
 #include "driver/native.h"
+#include "../harness/cuts.h"
 
 enum { SITES_MOST = 32 };
 #define BUDGET 1e7
@@ -42,28 +41,15 @@ typedef struct Try {         /* one program */
   Expects expects;
   Eval eval;
   EvalStatus status;
-  VEC(AlgGiven) given;
+  AlgGiven *given;
   const EinGraph *graph;     /* that is planned */
   const PartGraph *part;
   PlaceGraph *places;
-  uint64_t random;
+  Rng random;
   Tally tally;
 } Try;
 
-static uint32_t below(Try *t, uint32_t n) {
-  t->random = t->random * 6364136223846793005u + 1442695040888963407u;
-  return n ? (uint32_t)(t->random >> 33) % n : 0;
-}
-
 /* ---- answers ------------------------------------------------------------------------------------------ */
-
-static EvalArray eval_array(const AlgArray *x) {
-  return (EvalArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
-}
-
-static AlgArray alg_array(const EvalArray *x) {
-  return (AlgArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
-}
 
 static bool masks_same(const EvalArray *a, const EvalArray *b) {
   for (int64_t k = 0; k < a->count; k++)
@@ -114,7 +100,7 @@ static void bytes_check(Try *t, const Algebra *p, const AlgRun *r, const char *w
 
 static void algebra_try(Try *t, const Algebra *p, const char *what) {
   Arena *a = arena_new();
-  AlgRun r = {.arena = a, .program = p, .input = t->given.at, .n_input = t->given.len};
+  AlgRun r = {.arena = a, .program = p, .input = t->given, .n_input = t->job.graph->inputs.len};
   const char *why = NULL;
   Place place;
   Buf said = buf_new(a);
@@ -124,7 +110,7 @@ static void algebra_try(Try *t, const Algebra *p, const char *what) {
   if (ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "it succeeds, and should not" : arena_printf(t->s->arena, "%s", why));
   else if (!ok) t->tally.failed++;
   for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
-    EvalArray got = eval_array(&r.output[k]);
+    EvalArray got = eval_array_of(&r.output[k]);
     if (output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) continue;
     wrong(t, what, arena_printf(t->s->arena, "%s", why));
     break;
@@ -142,7 +128,7 @@ static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who
   algebra_try(t, ia_from_graph(a, t->graph, &c, UINT32_MAX), arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
   if (sites == 1) return;
   algebra_try(t, ia_from_graph(a, t->graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
-  uint32_t steps = ia_steps(&c), some = below(t, steps + 1);
+  uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
   algebra_try(t, ia_from_graph(a, t->graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
 }
 
@@ -155,90 +141,17 @@ static void plan_try(Try *t, int64_t sites) {
   else t->tally.skipped++;
 }
 
-/* Any label that has room, or none. */
-static int8_t axis_random(Try *t, uint32_t n, const int64_t *most, uint32_t *count, uint32_t size) {
-  for (uint32_t k = 0; k < 4 && n; k++) {
-    uint32_t l = below(t, n);
-    if (l > INT8_MAX || (int64_t)count[l] * size > most[l]) continue;
-    count[l] *= size;
-    return (int8_t)l;
-  }
-  return PLACE_ALL;
-}
-
-static Mesh mesh_random(Try *t, int64_t sites) {
-  Mesh m = mesh_of_primes(sites);
-  if (m.n > 1 && below(t, 2)) { /* two axes become one */
-    uint32_t k = below(t, m.n - 1);
-    m.size[k] *= m.size[k + 1];
-    for (m.n--; ++k < m.n;) m.size[k] = m.size[k + 1];
-  }
-  return m;
-}
-
 static void random_try(Try *t, int64_t sites) {
-  Arena *a = t->s->arena;
-  uint32_t n = t->part->vertices.len;
-  Placing x = {.mesh = mesh_random(t, sites), .label = NEW_ARRAY(a, int8_t *, n + 1), .home = NEW_ARRAY(a, Placement, t->places->tensors.len + 1)};
-  for (uint32_t i = 0; i < t->places->tensors.len; i++) {
-    const PlaceTensor *y = &t->places->tensors.at[i];
-    uint32_t *count = NEW_ARRAY(a, uint32_t, y->n + 1);
-    for (uint32_t k = 0; k < y->n; k++) count[k] = 1;
-    for (uint32_t k = 0; k < MESH_AXES; k++) x.home[i].on[k] = k < x.mesh.n ? axis_random(t, y->n, y->most, count, x.mesh.size[k]) : (int8_t)PLACE_ALL;
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    const PartVertex *v = &t->part->vertices.at[i];
-    uint32_t *count = NEW_ARRAY(a, uint32_t, v->n_label + 1);
-    for (uint32_t k = 0; k < v->n_label; k++) count[k] = 1;
-    x.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
-    for (uint32_t k = 0; k < MESH_AXES; k++)
-      x.label[i][k] = k < x.mesh.n ? axis_random(t, v->n_label, v->most, count, x.mesh.size[k]) : (int8_t)PLACE_ALL;
-  }
-  placing_try(t, &x, sites, "at random");
+  placing_try(t, placing_chance(t->s->arena, t->places, sites, &t->random), sites, "at random");
 }
 
 static void counts_try(Try *t, int64_t sites) {
   Arena *a = t->s->arena;
-  uint32_t n = t->part->vertices.len;
-  const uint32_t **d = NEW_ARRAY(a, const uint32_t *, n + 1);
-  for (uint32_t i = 0; i < n; i++) {
-    PartVectors v = part_viable(a, &t->part->vertices.at[i], sites, NULL);
-    d[i] = v.at + (size_t)below(t, v.n) * v.n_label;
-  }
-  Cutting c = cutting_of_counts(t->places, d);
+  Cutting c = cutting_of_counts(t->places, counts_chance(a, t->part, sites, &t->random));
   algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld calls, at random", (long long)sites));
 }
 
 /* ---- one program ------------------------------------------------------------------------------------------- */
-
-/* An input that is not given has its default, which the graph says. */
-static bool default_find(Try *t, EinNode *n, EvalArray *out) {
-  EinGraph g = *t->job.graph;
-  EinOutput o = {n->name, n->fallback};
-  const char *why;
-  Place place;
-  g.outputs.at = &o, g.outputs.len = 1;
-  g.asserts.len = 0;
-  Eval e = t->eval;
-  e.graph = &g;
-  if (graph_eval(&e, &why, &place) != EVAL_OK) return false;
-  *out = e.output[0];
-  return true;
-}
-
-static bool inputs_find(Try *t) {
-  for (uint32_t i = 0; i < t->job.graph->inputs.len; i++) {
-    EinNode *n = t->job.graph->inputs.at[i];
-    const EvalArray *x = NULL;
-    EvalArray made;
-    for (uint32_t k = 0; k < t->eval.n_input; k++)
-      if (t->eval.input[k].name == n->name) x = &t->eval.input[k].array;
-    if (!x && n->fallback && default_find(t, n, &made)) x = &made;
-    if (!x) return false;
-    vec_push(t->s->arena, t->given, ((AlgGiven){n->name, alg_array(x)}));
-  }
-  return true;
-}
 
 /* As `ein verify` has it. False: there is nothing to compare with. */
 static bool program_read_in(Try *t) {
@@ -262,7 +175,8 @@ static void program_try(Try *t) {
   Buf why = buf_new(t->s->arena);
   t->s->capture = true;
   t->expects.bound = -1;
-  bool ok = program_read_in(t) && inputs_find(t);
+  bool ok = program_read_in(t);
+  if (ok) t->given = NEW_ARRAY(t->s->arena, AlgGiven, t->job.graph->inputs.len + 1), ok = inputs_find(t->s->arena, &t->eval, t->given);
   if (ok) t->graph = t->o->optimised ? graph_optimise(t->s->arena, t->job.graph, NULL) : t->job.graph;
   if (!ok || !(t->part = part_from_graph(t->s->arena, t->graph, &why))) {
     printf("skipped %s: %s\n", t->path, why.len ? why.s : t->s->captured.len ? t->s->captured.at[0] : "");
@@ -284,7 +198,7 @@ static Tally program_run_in_child(const Options *o, const char *path) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    Try t = {.o = o, .s = session_new(), .path = path, .random = o->seed};
+    Try t = {.o = o, .s = session_new(), .path = path, .random = {o->seed}};
     const char *slash = strrchr(path, '/');
     if (slash && chdir(folder_of(t.s->arena, path)) == 0) t.path = slash + 1;
     program_try(&t);

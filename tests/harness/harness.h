@@ -9,6 +9,7 @@
  *   views.c    arrays between pages that cannot be touched: dense, transposed, backwards, with gaps
  *   judge.c    one program: its inputs, its runs by three contexts, what must be the same as graph_eval says
  *   chance.c   random numbers
+ *   cuts.c     plans at random (cuts.h)
  *
  * A seed makes one program, and all that is done with it. Another one where another compiler built the command, as the generators
  * draw among the arguments of a call. */
@@ -16,15 +17,10 @@
 #define HARNESS_H
 
 #include "../../compiler/ein.h"
+#include "chance.h"
 
 typedef struct Test Test;
 typedef struct Work Work;
-
-/* ---- random numbers --------------------------------------------------------------------------- */
-typedef struct Rng { uint64_t state; } Rng;
-uint32_t below(Rng *r, uint32_t n); /* 0 to n-1; n 0: 0 */
-bool chance(Rng *r, uint32_t percent);
-int64_t integer_wide(Rng *r);       /* any, or one at an end of some dtype */
 
 /* ---- what is found ------------------------------------------------------------------------------ */
 typedef struct Judgement {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../harness/cuts.h"
 #include "random.h"
 
 typedef struct Run { /* one text, compiled and computed */
@@ -215,12 +216,51 @@ static bool variant_agrees(const Made *m, const Run *r, uint64_t seed, Judgement
   return same_answers(m, r, &other, v, variants[k].word);
 }
 
+/* ---- by relations, on several sites ------------------------------------------------------------- */
+
+typedef struct Sited { const Made *m; const Run *r; const AlgGiven *given; Judgement *v; } Sited;
+
+static bool algebra_agrees(const Sited *x, const Algebra *p, const char *what) {
+  Run other = *x->r;
+  AlgRun run = {.arena = other.arena, .program = p, .input = x->given, .n_input = other.g->inputs.len};
+  const char *why = "";
+  Place place;
+  Buf said = buf_new(other.arena);
+  if (!algebra_check(p, &said)) return say(x->v, arena_printf(other.arena, "%s: not sound", what), said.s);
+  if (!algebra_eval(&run, &why, &place)) return say(x->v, arena_printf(other.arena, "%s: it fails", what), why);
+  other.e.output = NEW_ARRAY(other.arena, EvalArray, other.g->outputs.len + 1);
+  for (uint32_t k = 0; k < other.g->outputs.len; k++) other.e.output[k] = eval_array_of(&run.output[k]);
+  return same_answers(x->m, x->r, &other, x->v, what);
+}
+
+static bool relations_agree(const Made *m, const Run *r, uint64_t seed, Judgement *v, Tally *t) {
+  static const int64_t counts[] = {2, 3, 4, 5, 6, 8, 9, 12};
+  Arena *a = r->arena;
+  Rng random = {seed};
+  Buf why = buf_new(a);
+  AlgGiven *given = NEW_ARRAY(a, AlgGiven, r->g->inputs.len + 1);
+  bug_where = "relations";
+  const PartGraph *part = part_from_graph(a, r->g, &why);
+  if (!part || !inputs_find(a, &r->e, given)) return say(v, "no relations", why.s);
+  const PlaceGraph *places = place_graph(a, part);
+  int64_t sites = counts[below(&random, COUNT(counts))];
+  Cutting c = cutting_of_placing(a, places, placing_chance(a, places, sites, &random)), by_counts = cutting_of_counts(places, counts_chance(a, part, sites, &random));
+  Sited x = {m, r, given, v};
+  bool ok = algebra_agrees(&x, tra_from_graph(a, r->g, &c), "by a tra") && algebra_agrees(&x, ia_from_graph(a, r->g, &c, UINT32_MAX), "by an ia") &&
+            algebra_agrees(&x, ia_from_graph(a, r->g, &c, below(&random, ia_steps(&c) + 1)), "by an ia on the way") &&
+            algebra_agrees(&x, tra_from_graph(a, r->g, &by_counts), "by a tra of counts");
+  t->relations += ok;
+  bug_where = NULL;
+  return ok;
+}
+
 void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t) {
   Arena *a = arena_new();
   Run r;
   *v = (Judgement){0};
   bool ok = run_text(&r, a, program_text(a, m, (Style){0}), v, "") && dtypes_expected(m, &r, v) && law_holds(&r, v) &&
-            (m->loops ? loops_agree(m, &r, v, t) : ast_agrees(m, &r, &r, v, t)) && variant_agrees(m, &r, seed, v, t);
+            (m->loops ? loops_agree(m, &r, v, t) : ast_agrees(m, &r, &r, v, t)) && variant_agrees(m, &r, seed, v, t) &&
+            relations_agree(m, &r, seed, v, t);
   if (ok) v->what[0] = 0;
   arena_free(a);
 }

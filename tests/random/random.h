@@ -203,7 +203,7 @@ typedef struct Style {
 const char *program_text(Arena *a, const Made *m, Style s);
 
 /* ---- judging: judge.c, shrink.c -------------------------------------------------------------- */
-typedef struct Tally { uint64_t ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected; } Tally;
+typedef struct Tally { uint64_t ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected, relations; } Tally;
 
 void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t);
 void judge_text(const char *text, Judgement *v, Tally *t); /* of which nothing is known: only that nothing crashes */

@@ -16,7 +16,7 @@ LAW = {
     "compiler/graph/": ["compiler/base/", "compiler/expr/"],
     "compiler/plan/": ["compiler/base/", "compiler/expr/", "compiler/graph/graph.h"],
     "compiler/algebra/": ["compiler/base/", "compiler/expr/", "compiler/plan/place.h"],
-    "compiler/task/": ["compiler/base/", "compiler/expr/"],
+    "compiler/task/": ["compiler/base/", "compiler/expr/", "compiler/plan/place.h"],
     "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
     "compiler/ein.h": ["compiler/", "codegen/loop.h"],
     "codegen/": ["compiler/base/", "compiler/expr/", "compiler/task/task.h"],
@@ -41,7 +41,10 @@ PASSES = [
     # relations from graph and plan; tasks from relations
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
     (r"compiler/algebra/(from_graph|place_on)\.[ch]", "compiler/plan/placing.h"),
-    (r"compiler/task/.*\.c", "compiler/algebra/ia.h"),
+    (r"compiler/task/(from_ia\.[ch]|ia_box\.[ch]|site_eval\.[ch])", "compiler/algebra/algebra.h"),
+    # the evaluator of a mesh's tasks has the kernels and arrays of that of relations
+    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval.h"),
+    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
     # for one site, tasks from the graph itself

@@ -64,6 +64,7 @@ static void facts_list(Fuse *f, const Tasks *list) {
       continue;
     }
     pin(f, (int32_t)k->buffer);
+    if (k->kind == TASK_MOVE) pin(f, (int32_t)k->from);
     pin(f, k->stop);
     pin(f, k->turns);
     for (uint32_t j = 0; j < k->exchange.len; j++) {
@@ -72,6 +73,12 @@ static void facts_list(Fuse *f, const Tasks *list) {
     }
     facts_list(f, &k->body);
   }
+}
+
+/* Of a mesh: kernels that are done at the same sites. */
+static bool same_sites(const Fuse *f, const Task *p, const Task *q) {
+  int32_t a = vec_last(p->stages).buffer, b = vec_last(q->stages).buffer;
+  return a >= 0 && b >= 0 && f->t->buffers.at[a].when == f->t->buffers.at[b].when;
 }
 
 /* A state that is changed in place has several makers. What reads it must not come to stand behind one of them: p may
@@ -137,7 +144,7 @@ static Cost cost_of(TaskGraph *t, const TaskStage *s) {
 static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   const BufferUse *b = &f->of[buffer];
   const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
-  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless) return false;
+  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q)) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from)) return false;
   if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
@@ -359,7 +366,7 @@ static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *l
 
 static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t label[64];
-  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST) return false;
+  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST || !same_sites(f, p, q)) return false;
   if (!may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q)) return false;
@@ -484,6 +491,7 @@ static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
     if (k->kind != TASK_KERNEL) k->buffer = to[k->buffer];
+    if (k->kind == TASK_MOVE) k->from = to[k->from];
     buffer_to(to, &k->stop);
     buffer_to(to, &k->turns);
     for (uint32_t j = 0; j < k->exchange.len; j++)
@@ -504,6 +512,7 @@ static void mark_used(const Tasks *list, bool *used) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind != TASK_KERNEL) used[k->buffer] = true;
+    if (k->kind == TASK_MOVE) used[k->from] = true;
     if (k->stop >= 0) used[k->stop] = true;
     if (k->turns >= 0) used[k->turns] = true;
     for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;

@@ -73,6 +73,10 @@ static void touch_list(Walk *w, const Tasks *list) {
       break;
     case TASK_ZERO:
     case TASK_ASSERT: touch(w, k->buffer, k->step); break;
+    case TASK_MOVE:
+      touch(w, k->from, k->step);
+      touch(w, k->buffer, k->step);
+      break;
     }
   }
 }

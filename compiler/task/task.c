@@ -19,8 +19,23 @@ const char *task_word(const Task *k) {
   case TASK_ZERO: return "zero";
   case TASK_DEFAULT: return "default";
   case TASK_ASSERT: return "assert";
+  case TASK_MOVE: return "move";
   }
   return "task";
+}
+
+static const char *const move_word[TASK_MOVES] = {
+    [MOVE_EXCHANGE] = "exchange",   [MOVE_ALL_GATHER] = "all_gather",         [MOVE_GATHER] = "gather",
+    [MOVE_BROADCAST] = "broadcast", [MOVE_SCATTER] = "scatter",               [MOVE_ALL_TO_ALL] = "all_to_all",
+    [MOVE_ALL_REDUCE] = "all_reduce", [MOVE_REDUCE_SCATTER] = "reduce_scatter", [MOVE_REDUCE] = "reduce",
+};
+
+const char *task_move_word(TaskMove m) {
+  return (unsigned)m < TASK_MOVES ? move_word[m] : "move";
+}
+
+Str task_axis(const TaskGraph *t, uint32_t axis) {
+  return strings_printf(t->strings, "at%u", axis);
 }
 
 uint32_t task_steps(const Tasks *list) {
@@ -51,6 +66,8 @@ enum { GUESS = 256 };        /* what a dim without value is taken to be */
 static bool dim_guess(void *ctx, Str name, int64_t *out) {
   const TaskGraph *t = ctx;
   *out = GUESS;
+  for (uint32_t a = 0; a < t->mesh.n && a < t->dims.len; a++) /* the first site */
+    if (t->dims.at[a].name == name) *out = 0;
   for (uint32_t i = 0; i < t->dims.len; i++)
     if (t->dims.at[i].name == name && t->dims.at[i].known) *out = t->dims.at[i].value;
   return true;

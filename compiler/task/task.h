@@ -3,14 +3,18 @@
  * One list of tasks over buffers. A kernel is a small DAG of EinSums, its *stages*, that share their outer labels:
  * at each point of these, all stages are computed in turn, and what only later stages read is kept in the kernel.
  * Which operations share a kernel, which buffer each result goes to, and how long a buffer lives are decided
- * here (fuse.c, place.c, lifetime.c); how a kernel runs is Loop's business. This is the list of one site; sites,
- * moves and collectives come with Plan, Tra and Ia. text: "taskgraph 1". */
+ * here (fuse.c, place.c, lifetime.c); how a kernel runs is Loop's business.
+ *
+ * Where there is a *mesh*, the list is that of each of its sites (plan/place.h): every site does all of it, on buffers of its own. What
+ * differs by site are numbers: where a site stands along each axis are the first dims, which get their values there. So a
+ * buffer's extents, and kernels, are written over them. Sites meet in moves alone. text: "taskgraph 1". */
 #ifndef EIN_TASK_H
 #define EIN_TASK_H
 
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../expr/einsum.h"
+#include "../plan/place.h"
 
 typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WORK } TaskSpace;
 
@@ -23,6 +27,8 @@ typedef struct TaskBuffer {
   DType dtype;
   uint32_t rank;
   const Expr **dim;          /* dims-only i64 expressions in normal form */
+  const Expr **low;          /* of a mesh: by dimension where in the whole tensor its first element stands; NULL: it is of no tensor */
+  const Expr *when;          /* of a mesh: bool over the site; elsewhere it is not there, and what stores to it is not done. NULL: everywhere */
   uint32_t argument;         /* INPUT, OUTPUT: its number in inputs or outputs */
   uint32_t first, last;      /* WORK: the steps between which its content is wanted, both included */
 } TaskBuffer;
@@ -48,8 +54,26 @@ typedef enum {
   TASK_REPEAT,
   TASK_ZERO,                 /* buffer becomes 0 */
   TASK_DEFAULT,              /* input `argument`, where it is not given, is what is in buffer */
-  TASK_ASSERT                /* buffer, a rank-0 bool, holds; else the run ends */
+  TASK_ASSERT,               /* buffer, a rank-0 bool, holds; else the run ends */
+  TASK_MOVE                  /* of a mesh: what a site is to have in buffer comes from wherever it is in `from` */
 } TaskKind;
+
+/* What a move is, along the axes that it spans: sites that agree on all others make a group. Recognised (site.h), and in the text
+ * for whoever writes it for a machine. */
+typedef enum {
+  MOVE_EXCHANGE,             /* none of those below: each gets what it wants from whoever has it */
+  MOVE_ALL_GATHER,           /* blocks to all */
+  MOVE_GATHER,               /* blocks to the one place that is to have them */
+  MOVE_BROADCAST,            /* what stands at one place to all */
+  MOVE_SCATTER,              /* what stands at one place, cut, to all */
+  MOVE_ALL_TO_ALL,           /* blocks cut one way to blocks cut another */
+  MOVE_REDUCE_SCATTER,       /* parts to blocks */
+  MOVE_ALL_REDUCE,           /* parts to all */
+  MOVE_REDUCE,               /* parts to one place */
+  TASK_MOVES
+} TaskMove;
+
+enum { PLACE_SOME = -3 };    /* in a move's placements, beside those of plan/place.h: along that axis only some sites have it (`when`) */
 
 typedef struct TaskExchange { uint32_t now, next; } TaskExchange; /* the two buffers of a state that change places */
 
@@ -70,6 +94,12 @@ struct Task {
   uint32_t buffer;           /* ZERO, DEFAULT, ASSERT; REPEAT: rank-0 i64, how many turns at most */
   uint32_t argument;         /* DEFAULT: the input */
 
+  uint32_t from;             /* MOVE: the buffer that it comes from; */
+  Placement of, to;          /*   by axis what it does to `from` and to `buffer`: cuts that dimension, `*`, `+`, or PLACE_SOME */
+  Reducer reducer;           /*   how the parts are combined of axes where `of` is `+` and `to` is not; RED_NONE: there are none */
+  const Monoid *monoid;
+  TaskMove move;
+
   Str turn;                  /* REPEAT: its counter's name, */
   uint32_t depth;            /*   number */
   Tasks body;
@@ -86,7 +116,8 @@ typedef struct TaskGraph {
   Arena *arena;
   Strings *strings;
   Exprs *exprs;
-  VEC(TaskDim) dims;         /* in order of declaration; those without value are bound when a run is planned */
+  Mesh mesh;                 /* no axes: one site */
+  VEC(TaskDim) dims;         /* the site's place along each axis of the mesh; then in order of declaration; those without value are bound when a run is planned */
   VEC(TaskArgument) inputs, outputs;
   VEC(TaskBuffer) buffers;
   VEC(const Monoid *) monoids;
@@ -97,6 +128,9 @@ typedef struct TaskGraph {
 
 /* A dims-only extent; where dims have no value, what it is with a middling size for each: for choices, never for answers. */
 int64_t task_size_guess(const TaskGraph *t, const Expr *e);
+
+/* What the site's place along an axis is called: at0, at1, ... A mesh's graph has no sizes that could be called so. */
+Str task_axis(const TaskGraph *t, uint32_t axis);
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
 

@@ -3,6 +3,7 @@
  * looked at once. */
 #include "../expr/prove.h"
 #include "../expr/sum_law.h"
+#include "site.h"
 #include "text.h"
 
 enum { NONE = -1, NEVER = -2 };
@@ -104,6 +105,39 @@ static void check_scalar(Check *c, const char *what, uint32_t buffer, DType t) {
   if (b->rank || b->dtype != t) fail(c, "%s is not one %s", what, dtype_name(t));
 }
 
+/* ---- a mesh ------------------------------------------------------------------------------------- */
+
+/* False: nothing that hangs on sites can be looked at. */
+static bool check_mesh(Check *c) {
+  const TaskGraph *t = c->t;
+  int64_t sites = 1;
+  bool well = t->mesh.n <= MESH_AXES;
+  for (uint32_t a = 0; well && a < t->mesh.n; a++) well = t->mesh.size[a] > 0 && mul_ok(sites, t->mesh.size[a], &sites) && sites <= TASK_SITES;
+  if (!well) fail(c, "its mesh has no size, or too large a one");
+  for (uint32_t a = 0; well && a < t->mesh.n; a++) {
+    well = a < t->dims.len && !t->dims.at[a].known && t->dims.at[a].name == task_axis(t, a);
+    if (!well) fail(c, "dim %u is not the place along axis %u", a, a);
+  }
+  for (uint32_t i = t->mesh.n; well && t->mesh.n && i < t->dims.len; i++)
+    if (!t->dims.at[i].known) well = false, fail(c, "dim %u has no value, though there is a mesh", i);
+  return well;
+}
+
+/* What only a buffer of a mesh has. */
+static bool check_site(Check *c, const TaskBuffer *b) {
+  bool well = c->t->mesh.n || (!b->low && !b->when);
+  if (!well) fail(c, "it says where it is, and there is no mesh");
+  for (uint32_t d = 0; b->low && d < b->rank; d++) well &= check_extent(&c->c, "a place", b->low[d]);
+  if (!b->when) return well;
+  if (b->when->dtype != DT_BOOL || (b->when->has & ~(unsigned)HAS_DIM)) {
+    fail(c, "where it is is no bool over the site");
+    return false;
+  }
+  c->c.now++;
+  check_walk(&c->c, b->when, WALK_ALL, check_dim_name);
+  return well;
+}
+
 /* ---- buffers and arguments ---------------------------------------------------------------------- */
 
 static bool check_buffer(Check *c, uint32_t i) {
@@ -113,7 +147,8 @@ static bool check_buffer(Check *c, uint32_t i) {
   if (b->id != i) fail(c, "it stands in place %u", i);
   if ((unsigned)b->space > BUF_WORK || (unsigned)b->dtype >= DTYPES) fail(c, "it has no space or no dtype");
   if (b->rank > SUM_RANK || (b->rank && !b->dim)) fail(c, "it has %u dimensions", b->rank);
-  for (uint32_t k = 0; well && k < b->rank; k++) check_extent(&c->c, "an extent", b->dim[k]);
+  for (uint32_t k = 0; well && k < b->rank; k++) well &= check_extent(&c->c, "an extent", b->dim[k]) || !c->t->mesh.n;
+  well = well && check_site(c, b);
   if (b->name && !b->name->len) fail(c, "its name is empty");
   bool work = b->space == BUF_WORK;
   uint32_t arguments = b->space == BUF_INPUT ? c->t->inputs.len : c->t->outputs.len;
@@ -148,6 +183,63 @@ static void check_arguments(Check *c) {
   for (uint32_t i = 0; i < t->buffers.len; i++) places += t->buffers.at[i].space != BUF_WORK;
   if (places != t->inputs.len + t->outputs.len)
     fail(c, "%u buffers are the caller's, for %u arguments", places, t->inputs.len + t->outputs.len);
+}
+
+/* ---- moves ----------------------------------------------------------------------------------------- */
+
+typedef struct Mention { Str name; bool met; } Mention;
+
+static const Expr *leaf_mentions(void *env, Exprs *x, const Expr *leaf) {
+  Mention *m = env;
+  (void)x;
+  m->met |= leaf->kind == EX_DIM && leaf->name == m->name;
+  return leaf;
+}
+
+static bool mentions(const Check *c, const Expr *e, uint32_t axis) {
+  Mention m = {task_axis(c->t, axis), false};
+  if (e && e->has & HAS_DIM) expr_map(c->t->exprs, e, leaf_mentions, &m);
+  return m.met;
+}
+
+/* A box is another along those axes alone that cut it. */
+static void check_placement(Check *c, const char *what, const TaskBuffer *b, const Placement *p) {
+  for (uint32_t a = 0; a < c->t->mesh.n; a++) {
+    bool moves = false;
+    for (uint32_t d = 0; d < b->rank; d++) moves |= mentions(c, b->dim[d], a) || mentions(c, b->low[d], a);
+    if (p->on[a] < PLACE_SOME || (p->on[a] >= 0 && p->on[a] >= (int64_t)b->rank)) fail(c, "%s has no placement along axis %u", what, a);
+    if (p->on[a] == PLACE_ALL && (moves || mentions(c, b->when, a))) fail(c, "%s is not the same along axis %u", what, a);
+    if (p->on[a] == PLACE_PART && moves) fail(c, "%s is not parts of one box along axis %u", what, a);
+  }
+}
+
+static void check_reduction(Check *c, const Task *k, DType t) {
+  bool combined = move_combines(c->t, k) != 0;
+  for (uint32_t a = 0; a < c->t->mesh.n; a++)
+    if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART) fail(c, "it makes parts along axis %u", a);
+  if (combined != (k->reducer != RED_NONE)) fail(c, "a reducer stands where parts are combined, and only there");
+  EinSum s = {.reducer = k->reducer, .monoid = k->monoid, .acc = t, .dtype = t};
+  if (k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN) fail(c, "parts of %s have places, and a move has none", reducer_info[k->reducer].name);
+  else if ((unsigned)k->reducer < REDUCERS) check_reducer(&c->c, &s);
+}
+
+static void check_move(Check *c, const Task *k) {
+  const TaskBuffer *to = &c->t->buffers.at[k->buffer], *from = &c->t->buffers.at[k->from];
+  check_read(c, k->from, k->step);
+  check_write(c, k->buffer, k->step);
+  if (k->from == k->buffer || from->dtype != to->dtype || from->rank != to->rank) {
+    fail(c, "%%%u and %%%u are not of one tensor", k->from, k->buffer);
+    return;
+  }
+  if (!from->low || !to->low) {
+    fail(c, "%%%u or %%%u does not say where it is", k->from, k->buffer);
+    return;
+  }
+  check_placement(c, "what it moves", from, &k->of);
+  check_placement(c, "what it makes", to, &k->to);
+  check_reduction(c, k, to->dtype);
+  if ((unsigned)k->move >= TASK_MOVES) fail(c, "it has no kind");
+  else if (k->move != MOVE_EXCHANGE && k->move != move_kind(c->t, k)) fail(c, "it is no %s", task_move_word(k->move));
 }
 
 /* ---- stages ------------------------------------------------------------------------------------- */
@@ -336,7 +428,10 @@ static void check_kernel(Check *c, const Task *k) {
   }
   for (uint32_t i = 0; well && i < k->stages.len; i++) {
     c->stage = &k->stages.at[i];
-    if (c->stage->buffer >= 0) check_write(c, (uint32_t)c->stage->buffer, k->step);
+    if (c->stage->buffer < 0) continue;
+    check_write(c, (uint32_t)c->stage->buffer, k->step);
+    if (c->t->buffers.at[c->stage->buffer].when != c->t->buffers.at[vec_last(k->stages).buffer].when)
+      fail(c, "buffer %%%d is not at the same sites as what the last stage makes", c->stage->buffer);
   }
   c->stage = NULL;
 }
@@ -430,6 +525,9 @@ static void check_fields(Check *c, const Task *k) {
     fail(c, "it has what only a repeat has");
   if (!repeat && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
+  bool move = k->kind == TASK_MOVE;
+  if (!move && (k->from || k->reducer != RED_NONE || k->monoid || k->move)) fail(c, "it has what only a move has");
+  if (move && !c->t->mesh.n) fail(c, "it moves, and there is no mesh");
   if (k->kind != TASK_DEFAULT && k->argument) fail(c, "it has an argument and is no default");
   if (k->name && !k->name->len) fail(c, "its name is empty");
   if (k->unless < NONE || k->unless >= (int64_t)c->t->inputs.len)
@@ -441,7 +539,7 @@ static void check_fields(Check *c, const Task *k) {
 static void check_task(Check *c, const Task *k) {
   int32_t unless = c->unless;
   c->task = k;
-  if ((unsigned)k->kind > TASK_ASSERT) {
+  if ((unsigned)k->kind > TASK_MOVE) {
     fail(c, "it has no kind");
     return;
   }
@@ -453,6 +551,7 @@ static void check_task(Check *c, const Task *k) {
   if (k->kind == TASK_REPEAT) check_repeat(c, k);
   bool one = k->kind != TASK_KERNEL && k->kind != TASK_REPEAT && check_number(c, "it", k->buffer);
   if (one && k->kind == TASK_ZERO) check_write(c, k->buffer, k->step);
+  if (one && k->kind == TASK_MOVE && c->t->mesh.n && check_number(c, "it comes from", k->from)) check_move(c, k);
   if (one && k->kind == TASK_DEFAULT) check_default(c, k);
   if (one && k->kind == TASK_ASSERT) {
     check_scalar(c, "it", k->buffer, DT_BOOL);
@@ -490,8 +589,9 @@ bool task_check(const TaskGraph *t, Buf *out) {
   for (uint32_t i = 0; i < t->inputs.len; i++) c.default_of[i] = NONE;
   for (uint32_t i = 0; i < t->dims.len; i++) check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
   for (uint32_t i = 0; i < t->monoids.len; i++) check_monoid(&c.c, t->monoids.at[i]);
-  bool well = true;
+  bool well = check_mesh(&c);
   for (uint32_t i = 0; i < t->buffers.len; i++) well &= check_buffer(&c, i);
+  if (t->mesh.n) well &= c.c.ok; /* sites are looked at one by one */
   check_arguments(&c);
   for (uint32_t i = 0; i < t->checks.len; i++) check_condition(&c.c, i, t->checks.at[i].cond);
   if (well) check_tasks(&c, &t->tasks); /* else there is nothing to measure them by */

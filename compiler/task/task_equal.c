@@ -6,6 +6,7 @@
 typedef struct Equal {
   Same q;
   const Task *task;          /* the one at hand, for the complaint */
+  const Mesh *mesh;
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {
@@ -51,6 +52,20 @@ static bool eq_parts(Equal *e, const Task *a, const Task *b) {
   return eq_tasks(e, &a->body, &b->body);
 }
 
+static bool eq_placement(Same *q, const Mesh *m, const Placement *a, const Placement *b) {
+  for (uint32_t i = 0; i < m->n; i++)
+    if (!eq_int(q, "a placement", a->on[i], b->on[i])) return false;
+  return true;
+}
+
+static bool eq_move(Same *q, const Mesh *m, const Task *a, const Task *b) {
+  if (a->kind != TASK_MOVE) return true;
+  bool monoids = (a->monoid == NULL) == (b->monoid == NULL) || differ(q, "one move is by a monoid, the other is not");
+  return monoids && eq_int(q, "the move", a->move, b->move) && eq_int(q, "where it comes from", a->from, b->from) &&
+         eq_int(q, "the reducer", a->reducer, b->reducer) && (!a->monoid || eq_monoid(q, a->monoid, b->monoid)) &&
+         eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to);
+}
+
 static bool eq_task(Equal *e, const Task *a, const Task *b) {
   Same *q = &e->q;
   e->task = a;
@@ -60,6 +75,7 @@ static bool eq_task(Equal *e, const Task *a, const Task *b) {
             eq_int(q, "the number of outer labels", a->n_outer, b->n_outer) &&
             eq_int(q, "the buffer", a->buffer, b->buffer) && eq_int(q, "the argument", a->argument, b->argument) &&
             eq_str(q, "the loop variable", a->turn, b->turn) && eq_int(q, "the depth", a->depth, b->depth) &&
+            eq_move(q, e->mesh, a, b) &&
             eq_int(q, "the stop", a->stop, b->stop) && eq_int(q, "the turns", a->turns, b->turns) && eq_parts(e, a, b);
   e->task = NULL;
   return ok;
@@ -103,12 +119,20 @@ static bool eq_arguments(Same *q, const TaskGraph *a, const TaskGraph *b) {
   return true;
 }
 
+static bool eq_site(Same *q, const TaskBuffer *a, const TaskBuffer *b) {
+  if (!eq_int(q, "whether a buffer is of a tensor", a->low != NULL, b->low != NULL) ||
+      !eq_int(q, "whether a buffer is at some sites", a->when != NULL, b->when != NULL))
+    return false;
+  return (!a->low || eq_exprs(q, "where a buffer begins", a->rank, a->low, b->low)) &&
+         (!a->when || eq_expr(q, "where a buffer is", a->when, b->when));
+}
+
 static bool eq_buffer(Same *q, const TaskBuffer *a, const TaskBuffer *b) {
   return eq_int(q, "a buffer's id", a->id, b->id) && eq_int(q, "a buffer's space", a->space, b->space) &&
          eq_str(q, "a buffer's name", a->name, b->name) && eq_place(q, a->place, b->place) &&
          eq_int(q, "a buffer's dtype", a->dtype, b->dtype) && eq_int(q, "a buffer's rank", a->rank, b->rank) &&
          eq_exprs(q, "a buffer's shape", a->rank, a->dim, b->dim) &&
-         eq_int(q, "a buffer's argument", a->argument, b->argument) &&
+         eq_site(q, a, b) && eq_int(q, "a buffer's argument", a->argument, b->argument) &&
          eq_int(q, "a buffer's first step", a->first, b->first) && eq_int(q, "a buffer's last step", a->last, b->last);
 }
 
@@ -126,11 +150,19 @@ static bool eq_buffers(Same *q, const TaskGraph *a, const TaskGraph *b) {
   return true;
 }
 
+static bool eq_mesh(Same *q, const Mesh *a, const Mesh *b) {
+  if (!eq_int(q, "the mesh's axes", a->n, b->n)) return false;
+  for (uint32_t i = 0; i < a->n; i++)
+    if (!eq_int(q, "an axis", a->size[i], b->size[i])) return false;
+  return true;
+}
+
 bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why) {
   Equal e = {.q = {.arena = arena_new(), .why = why, .same_pool = a->exprs == b->exprs}};
   e.q.ctx = &e;
   e.q.where = say_where;
-  bool ok = eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) &&
+  e.mesh = &a->mesh;
+  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) &&
             eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) && eq_tasks(&e, &a->tasks, &b->tasks);
   arena_free(e.q.arena);
   return ok;

@@ -39,6 +39,8 @@ static void print_buffer(Printer *p, const TaskBuffer *b) {
   if (b->name) word_print(p->out, b->name);
   print_exprs(&p->p, b->rank, b->dim);
   buf_printf(p->out, " : %s", dtype_name(b->dtype));
+  if (b->low) buf_str(p->out, " low "), print_exprs(&p->p, b->rank, b->low);
+  if (b->when) buf_str(p->out, " when "), print_expr(&p->p, b->when);
   if (b->space == BUF_WORK) buf_printf(p->out, " alive %u..%u", b->first, b->last);
   print_end(&p->p, b->place);
 }
@@ -52,6 +54,8 @@ static void print_argument(Printer *p, const char *word, const TaskArgument *a) 
 static void print_head(Printer *p) {
   const TaskGraph *t = p->t;
   buf_str(p->out, "taskgraph 1\n");
+  if (t->mesh.n) buf_str(p->out, "mesh");
+  for (uint32_t a = 0; a < t->mesh.n; a++) buf_printf(p->out, " %u%s", t->mesh.size[a], a + 1 < t->mesh.n ? "" : "\n");
   for (uint32_t i = 0; i < t->dims.len; i++)
     print_dim(&p->p, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
   for (uint32_t i = 0; i < t->monoids.len; i++) print_monoid(&p->p, t->monoids.at[i]);
@@ -151,6 +155,26 @@ static void print_line(Printer *p, const Task *k) {
   buf_char(p->out, '\n');
 }
 
+static void print_placement(Printer *p, const Placement *x) {
+  buf_str(p->out, " at");
+  for (uint32_t a = 0; a < p->t->mesh.n; a++) {
+    int8_t on = x->on[a];
+    if (on >= 0) buf_printf(p->out, " %d", on);
+    else buf_str(p->out, on == PLACE_ALL ? " *" : on == PLACE_PART ? " +" : " ?");
+  }
+}
+
+static void print_move(Printer *p, const Task *k) {
+  EinSum by = {.reducer = k->reducer, .monoid = k->monoid, .acc = p->t->buffers.at[k->from].dtype};
+  buf_printf(p->out, "move %u %s %%%u", k->step, task_move_word(k->move), k->from);
+  print_placement(p, &k->of);
+  buf_printf(p->out, " to %%%u", k->buffer);
+  print_placement(p, &k->to);
+  if (k->reducer != RED_NONE) buf_str(p->out, " by "), print_reducer_name(&p->p, &by);
+  print_tail(p, k);
+  buf_char(p->out, '\n');
+}
+
 static void print_tasks(Printer *p, const Tasks *list, uint32_t level) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
@@ -159,6 +183,7 @@ static void print_tasks(Printer *p, const Tasks *list, uint32_t level) {
     case TASK_KERNEL: print_kernel(p, k, level); break;
     case TASK_REPEAT: print_repeat(p, k, level); break;
     case TASK_ASSERT: print_assert(p, k); break;
+    case TASK_MOVE: print_move(p, k); break;
     case TASK_ZERO:
     case TASK_DEFAULT: print_line(p, k); break;
     }

@@ -80,6 +80,21 @@ static bool line_dim(Reader *r) {
   return true;
 }
 
+/* `mesh 2 2`, before all else; its sites are as many as relations may have. */
+static bool line_mesh(Reader *r) {
+  Mesh *m = &r->t->mesh;
+  int64_t sites = 1, size;
+  if (m->n || r->t->dims.len || r->t->buffers.len) return scan_fail(&r->x.c, D_E909, "`mesh` stands once, behind `taskgraph 1`");
+  while (!scan_done(&r->x.c)) {
+    if (m->n == MESH_AXES) return scan_fail(&r->x.c, D_E913, "a mesh has at most %d axes", MESH_AXES);
+    if (!scan_want_int(&r->x.c, 1, TASK_SITES, "the size of an axis", &size)) return false;
+    m->size[m->n++] = (uint32_t)size;
+    sites *= size;
+    if (sites > TASK_SITES) return scan_fail(&r->x.c, D_E913, "a mesh has at most %d sites", TASK_SITES);
+  }
+  return true;
+}
+
 static bool line_monoid(Reader *r) {
   Monoid m = {0};
   if (!want_monoid(&r->x, &m)) return false;
@@ -101,6 +116,23 @@ static bool want_space(Reader *r, TaskBuffer *b) {
   return b->space == BUF_WORK || scan_want_number(&r->x.c, "an argument's number", &b->argument);
 }
 
+/* `low [(64 * $at0), 0] when (...)` */
+static bool want_site(Reader *r, TaskBuffer *b) {
+  VEC(const Expr *) low = {0};
+  bool said = scan_take_word(&r->x.c, "low");
+  if (said && !scan_want(&r->x.c, '[')) return false;
+  while (said && !scan_take(&r->x.c, ']')) {
+    const Expr *e;
+    if (low.len && !scan_want(&r->x.c, ',')) return false;
+    if (low.len == SUM_LABELS) return scan_fail(&r->x.c, D_E913, "a tensor has at most %d dimensions", SUM_LABELS);
+    if (!want_extent(&r->x, &e)) return false;
+    vec_push(r->t->arena, low, e);
+  }
+  if (said && low.len != b->rank) return scan_fail(&r->x.c, D_E906, "wanted %u places behind `low`", b->rank);
+  if (said) b->low = arena_copy(r->t->arena, low.at, (low.len + 1) * sizeof *b->low);
+  return !scan_take_word(&r->x.c, "when") || want_expr(&r->x, OVER_DIMS, DT_BOOL, &b->when);
+}
+
 static bool want_span(Reader *r, uint32_t *first, uint32_t *last) {
   return scan_want_number(&r->x.c, "a step", first) && scan_want(&r->x.c, '.') && scan_want(&r->x.c, '.') &&
          scan_want_number(&r->x.c, "a step", last);
@@ -119,6 +151,7 @@ static bool want_buffer_line(Reader *r, TaskBuffer *b) {
   if (!want_shape(&r->x, &b->dtype)) return false;
   b->rank = r->x.bound.len;
   b->dim = copy_exprs(r, r->x.bound.at, b->rank);
+  if (!want_site(r, b)) return false;
   if (b->space == BUF_WORK && (!scan_want_word(&r->x.c, "alive") || !want_span(r, &b->first, &b->last))) return false;
   return scan_want_end(&r->x.c, &b->place);
 }
@@ -260,6 +293,47 @@ static bool line_assert(Reader *r) {
   return true;
 }
 
+/* `at 0 * + ?` */
+static bool want_placement(Reader *r, Placement *out) {
+  if (!scan_want_word(&r->x.c, "at")) return false;
+  for (uint32_t a = 0; a < r->t->mesh.n; a++) {
+    int64_t k;
+    if (scan_take(&r->x.c, '*')) k = PLACE_ALL;
+    else if (scan_take(&r->x.c, '+')) k = PLACE_PART;
+    else if (scan_take(&r->x.c, '?')) k = PLACE_SOME;
+    else if (!scan_want_int(&r->x.c, 0, INT8_MAX, "a dimension, `*`, `+` or `?`", &k)) return false;
+    out->on[a] = (int8_t)k;
+  }
+  return true;
+}
+
+static bool want_move_word(Reader *r, TaskMove *out) {
+  for (uint32_t m = 0; m < TASK_MOVES; m++)
+    if (scan_take_word(&r->x.c, task_move_word((TaskMove)m))) return *out = (TaskMove)m, true;
+  return scan_fail(&r->x.c, D_E903, "wanted what kind of move it is: exchange, all_gather or the like");
+}
+
+static bool want_by(Reader *r, Task *k) {
+  EinSum by = {0};
+  if (!scan_take_word(&r->x.c, "by")) return true;
+  if (!want_reducer_name(&r->x, &by)) return false;
+  if (by.acc != r->t->buffers.at[k->from].dtype || by.reducer == RED_NONE)
+    return scan_fail(&r->x.c, D_E910, "wanted a reducer of %s", dtype_name(r->t->buffers.at[k->from].dtype));
+  k->reducer = by.reducer;
+  k->monoid = by.monoid;
+  return true;
+}
+
+static bool line_move(Reader *r) {
+  Task *k = task_begin(r, TASK_MOVE);
+  if (!scan_want_number(&r->x.c, "a step", &k->step) || !want_move_word(r, &k->move)) return false;
+  if (!want_buffer(r, &k->from) || !want_placement(r, &k->of) || !scan_want_word(&r->x.c, "to")) return false;
+  if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_by(r, k) || !want_tail(r, k)) return false;
+  if (!scan_want_end(&r->x.c, &k->place)) return false;
+  task_put(r, k);
+  return true;
+}
+
 /* ---- lines of a block --------------------------------------------------------------------------- */
 
 static bool want_at(Reader *r, TaskStage *s) {
@@ -346,7 +420,9 @@ static const Line lines[] = {
     {"zero", PROGRAM | REPEAT, line_zero},
     {"default", PROGRAM | REPEAT, line_default},
     {"assert", PROGRAM | REPEAT, line_assert},
+    {"move", PROGRAM | REPEAT, line_move},
     {"exchange", REPEAT, line_exchange},
+    {"mesh", PROGRAM, line_mesh},
     {"dim", PROGRAM, line_dim},
     {"monoid", PROGRAM, line_monoid},
     {"buffer", PROGRAM, line_buffer},

@@ -4,9 +4,13 @@
 
 #include "task.h"
 
-enum { TASK_DEPTH = 200 };               /* repeats in one another: what the text and the checker allow */
+enum {
+  TASK_DEPTH = 200,                      /* repeats in one another: what the text and the checker allow */
+  TASK_SITES = 1 << 20                   /* so too of a mesh */
+};
 
 const char *task_word(const Task *k);    /* "kernel", "repeat", ... */
+const char *task_move_word(TaskMove m);  /* "all_gather", ... */
 uint32_t task_steps(const Tasks *list);  /* one more than the last step that is given; 0: there is none */
 uint64_t task_operand(const TaskSlot *s); /* equal for equal slots only: see sum_law.h */
 

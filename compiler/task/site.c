@@ -1,0 +1,211 @@
+/* task/site.c - numbers at a site. Boxes of blocks that are cut do not overlap, so what a site is to get is counted by
+ * intersections with what others have. */
+#include "site.h"
+
+#include "text.h"
+
+enum { RANK = 256, SITES_MOST = 4096 };
+
+typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
+
+static bool dim_at(void *ctx, Str name, int64_t *out) {
+  const AtSite *x = ctx;
+  for (uint32_t i = 0; i < x->t->dims.len; i++) {
+    const TaskDim *d = &x->t->dims.at[i];
+    if (d->name != name) continue;
+    *out = i < x->t->mesh.n ? (int64_t)x->at[i] : d->value;
+    return i < x->t->mesh.n || d->known;
+  }
+  return false;
+}
+
+int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at) {
+  AtSite x = {t, at};
+  ExprEnv env = {.dim = dim_at, .ctx = &x};
+  Value v;
+  if (e->kind == EX_INT) return e->i;
+  BUG_UNLESS(expr_value(e, &env, &v));
+  return v.i;
+}
+
+bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {
+  return !b->when || task_at(t, b->when, at) != 0;
+}
+
+int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *shape) {
+  int64_t n = task_has(t, b, at);
+  for (uint32_t d = 0; d < b->rank; d++) {
+    shape[d] = task_at(t, b->dim[d], at);
+    if (shape[d] < 0) shape[d] = 0;
+    if (!mul_ok(n, shape[d], &n)) n = INT64_MAX;
+  }
+  return n;
+}
+
+int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high) {
+  int64_t n = task_shape(t, b, at, high);
+  for (uint32_t d = 0; d < b->rank; d++) {
+    low[d] = b->low ? task_at(t, b->low[d], at) : 0;
+    high[d] += low[d];
+  }
+  return n;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+int64_t task_peak(const TaskGraph *t, const uint32_t *at) {
+  int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), shape[RANK], always = 0, now = 0, most = 0;
+  for (uint32_t i = 0; i < t->buffers.len; i++) {
+    const TaskBuffer *b = &t->buffers.at[i];
+    int64_t bytes;
+    if (!mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes)) return INT64_MAX;
+    if (b->space != BUF_WORK) always += bytes;
+    else step[b->first] += bytes, step[b->last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < t->n_steps; i++) {
+    now += step[i];
+    if (now > most) most = now;
+  }
+  return always + most;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------ */
+
+static bool combines(const Task *k, uint32_t a) { return k->of.on[a] == PLACE_PART && k->to.on[a] != PLACE_PART; }
+
+uint32_t move_combines(const TaskGraph *t, const Task *k) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++) axes |= combines(k, a) ? 1u << a : 0;
+  return axes;
+}
+
+uint32_t move_axes(const TaskGraph *t, const Task *k) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (k->of.on[a] != k->to.on[a] && k->of.on[a] != PLACE_ALL && t->mesh.size[a] > 1) axes |= 1u << a;
+  return axes;
+}
+
+bool move_asks(const TaskGraph *t, const Task *k, const uint32_t *p, const uint32_t *q) {
+  for (uint32_t a = 0; a < t->mesh.n; a++) {
+    bool own = k->of.on[a] == PLACE_ALL || (k->of.on[a] == PLACE_PART && !combines(k, a));
+    if (own && p[a] != q[a]) return false;
+  }
+  return task_has(t, &t->buffers.at[k->from], p);
+}
+
+static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const int64_t *low, const int64_t *high) {
+  const TaskBuffer *b = &t->buffers.at[k->from];
+  int64_t l[RANK], h[RANK];
+  double n = 1;
+  task_box(t, b, p, l, h);
+  for (uint32_t d = 0; d < b->rank; d++) {
+    int64_t from = low[d] > l[d] ? low[d] : l[d], to = high[d] < h[d] ? high[d] : h[d];
+    n *= to > from ? (double)(to - from) : 0;
+  }
+  return n;
+}
+
+/* Elements that the site gets from others whom it asks; `within`: of its group alone. */
+static double received(const TaskGraph *t, const Task *k, const uint32_t *q, uint32_t axes) {
+  int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
+  uint32_t p[MESH_AXES + 1];
+  double n = 0;
+  if (!task_has(t, &t->buffers.at[k->buffer], q)) return 0;
+  task_box(t, &t->buffers.at[k->buffer], q, low, high);
+  for (int64_t s = 0; s < sites; s++) {
+    bool same = true, group = true;
+    mesh_place(&t->mesh, s, p);
+    for (uint32_t a = 0; a < t->mesh.n; a++) {
+      same &= p[a] == q[a];
+      group &= p[a] == q[a] || axes >> a & 1;
+    }
+    if (!same && group && move_asks(t, k, p, q)) n += shared(t, k, p, low, high);
+  }
+  return n;
+}
+
+/* ---- what kind ------------------------------------------------------------------------------------------------ */
+
+static TaskMove kind_along(int8_t of, int8_t to) {
+  if (of == PLACE_PART) return to == PLACE_ALL ? MOVE_ALL_REDUCE : to >= 0 ? MOVE_REDUCE_SCATTER : to == PLACE_SOME ? MOVE_REDUCE : MOVE_EXCHANGE;
+  if (of == PLACE_SOME) return to == PLACE_ALL ? MOVE_BROADCAST : to >= 0 ? MOVE_SCATTER : MOVE_EXCHANGE;
+  if (of >= 0) return to == PLACE_ALL ? MOVE_ALL_GATHER : to >= 0 ? MOVE_ALL_TO_ALL : to == PLACE_SOME ? MOVE_GATHER : MOVE_EXCHANGE;
+  return MOVE_EXCHANGE;
+}
+
+/* All that a site gets, it gets from its group. */
+static bool stays_in_groups(const TaskGraph *t, const Task *k, uint32_t axes) {
+  uint32_t q[MESH_AXES + 1];
+  int64_t sites = mesh_sites(&t->mesh);
+  for (int64_t s = 0; sites <= SITES_MOST && s < sites; s++) {
+    mesh_place(&t->mesh, s, q);
+    if (received(t, k, q, axes) != received(t, k, q, ~0u)) return false;
+  }
+  return true;
+}
+
+TaskMove move_kind(const TaskGraph *t, const Task *k) {
+  TaskMove kind = TASK_MOVES;
+  uint32_t axes = move_axes(t, k);
+  for (uint32_t a = 0; a < t->mesh.n; a++) {
+    if (!(axes >> a & 1)) continue;
+    TaskMove here = kind_along(k->of.on[a], k->to.on[a]);
+    if (kind != TASK_MOVES && here != kind) return MOVE_EXCHANGE;
+    kind = here;
+  }
+  for (uint32_t a = 0; a < t->mesh.n; a++) /* what is cut beside must be cut as it was: seen from the boxes below */
+    if (!(axes >> a & 1) && k->of.on[a] == PLACE_ALL && k->to.on[a] == PLACE_PART) return MOVE_EXCHANGE;
+  return kind != TASK_MOVES && stays_in_groups(t, k, axes) ? kind : MOVE_EXCHANGE;
+}
+
+/* ---- how much --------------------------------------------------------------------------------------------------- */
+
+/* The site's number in its group, and how many there are. */
+static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t *q, int64_t *count) {
+  int64_t n = 0;
+  *count = 1;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (axes >> a & 1) n = n * t->mesh.size[a] + q[a], *count *= t->mesh.size[a];
+  return n;
+}
+
+double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
+  const TaskBuffer *to = &t->buffers.at[k->buffer];
+  double size = dtype_size(to->dtype);
+  int64_t shape[RANK], p;
+  if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
+  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p);
+  int64_t share = (n / p) * (i + 1) + n % p * (i + 1) / p - ((n / p) * i + n % p * i / p);
+  return size * ((double)share * (double)(p - 1) + (double)(n - share));
+}
+
+/* What one number is put into the buffer; 1: something else is. */
+static int64_t number_in(const Tasks *list, uint32_t buffer) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    const TaskStage *s = k->kind == TASK_KERNEL ? &vec_last(k->stages) : NULL;
+    if (s && s->buffer == (int32_t)buffer && s->sum->body->kind == EX_INT) n = s->sum->body->i > 0 ? s->sum->body->i : 0;
+    if (k->kind == TASK_REPEAT && n == 1) n = number_in(&k->body, buffer);
+  }
+  return n;
+}
+
+static double list_received(const TaskGraph *t, const Tasks *list) {
+  double n = 0;
+  uint32_t q[MESH_AXES + 1];
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (int64_t s = 0; k->kind == TASK_MOVE && s < mesh_sites(&t->mesh); s++) {
+      mesh_place(&t->mesh, s, q);
+      n += move_received(t, k, q);
+    }
+    if (k->kind == TASK_REPEAT) n += (double)number_in(&t->tasks, k->buffer) * list_received(t, &k->body);
+  }
+  return n;
+}
+
+double task_received(const TaskGraph *t) {
+  return list_received(t, &t->tasks);
+}

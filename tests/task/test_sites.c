@@ -1,0 +1,167 @@
+/* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and receives. */
+#include "task/site.h"
+#include "task/task.h"
+#include "tap.h"
+
+static TaskGraph *read_it(Arena *a, const char *text, Buf *why) {
+  Diags *d = diags_new(a);
+  TaskGraph *t = task_read(a, strings_new(a), source_new(a, "x.task", text, strlen(text)), d);
+  diags_text(d, why, false);
+  return t;
+}
+
+/* ---- its text ------------------------------------------------------------------------------------------- */
+
+#define HEAD "taskgraph 1\nmesh 2 3\ndim at0\ndim at1\n"
+
+static const char full[] =
+    HEAD
+    "monoid plus:i64 = (#0 + #1) identity 0\n"
+    "buffer %0 input 0 X[8, 5] : i64 low [(8 * $at0), 0]\n"
+    "buffer %1 output 0 Y[(((((2 * $at1) + 2) // 3) - ((2 * $at1) // 3)) + 1)] : i64 low [($at1 + ((2 * $at1) // 3))]\n"
+    "buffer %2 work S[5] : i64 low [0] alive 0..2\n"
+    "buffer %3 work S[5] : i64 low [0] when ($at0 == 0) alive 1..1\n"
+    "input X = %0\n"
+    "output Y = %1\n"
+    "kernel 0 S outer 0 {\n"
+    "  stage S[j:5] : i64 = sum:i64[i:8] %0[i, j] to %2[j]\n"
+    "}\n"
+    "move 1 reduce %2 at + * to %3 at ? * by plus:i64 named S @\"a.ein\":3:1\n"
+    "move 2 exchange %2 at + * to %1 at * 0 by sum:i64\n";
+
+static void check_text(void) {
+  Arena *a = arena_new();
+  Buf text = buf_new(a), why = buf_new(a);
+  TaskGraph *t = read_it(a, full, &why), *u;
+  if (!OK(t != NULL, "a mesh's graph reads")) tap_text("why", why.s);
+  if (!t) return;
+  if (!OK(task_check(t, &why), "and is sound")) tap_text("why", why.s);
+  task_print(&text, t);
+  OK_STR(text.s, full, "and prints as it was");
+  u = read_it(a, text.s, &why);
+  OK(u && task_equal(t, u, &why) && task_equal(u, t, &why), "and comes back equal");
+  for (uint32_t k = 0; u && k < 6; k++) {
+    TaskGraph *v = read_it(a, text.s, &why);
+    Task *m = v->tasks.at[1];
+    if (k == 0) v->mesh.size[0] = 3;
+    if (k == 1) v->buffers.at[0].low[0] = v->buffers.at[0].low[1];
+    if (k == 2) v->buffers.at[3].when = NULL;
+    if (k == 3) m->to.on[0] = PLACE_ALL;
+    if (k == 4) m->reducer = RED_SUM, m->monoid = NULL;
+    if (k == 5) m->move = MOVE_EXCHANGE;
+    OK(!task_equal(t, v, &why), "change %u of it is seen", k);
+  }
+  arena_free(a);
+}
+
+/* ---- what is not sound ------------------------------------------------------------------------------------- */
+
+typedef struct Broken { const char *was, *is, *why; } Broken;
+
+static const Broken broken[] = {
+    {"dim at1\n", "dim at2\n", "dim 1 is not the place along axis 1"},
+    {"dim at1\n", "dim at1\ndim N\n", "has no value, though there is a mesh"},
+    {"reduce %2 at + *", "reduce %2 at * *", "a reducer stands where parts are combined"},
+    {"reduce %2 at + *", "reduce_scatter %2 at + *", "it is no reduce_scatter"},
+    {"to %1 at * 0", "to %1 at * *", "is not the same along axis 1"},
+    {"to %1 at * 0", "to %1 at * 1", "has no placement along axis 1"},
+    {" by plus:i64", "", "a reducer stands where parts are combined"},
+    {"Y[(((((2 * $at1) + 2) // 3) - ((2 * $at1) // 3)) + 1)] : i64 low [($at1 + ((2 * $at1) // 3))]", "Y[5] : i64", "does not say where it is"},
+    {"move 1 reduce %2 at + * to %3", "move 1 reduce %3 at + * to %3", "are not of one tensor"},
+    {"when ($at0 == 0)", "when ($at5 == 0)", "dim at5 is not declared"},
+};
+
+static const char *replaced(Arena *a, const char *text, const char *was, const char *is) {
+  const char *at = strstr(text, was);
+  Buf b = buf_new(a);
+  if (!at) return "";
+  buf_add(&b, text, (size_t)(at - text));
+  buf_str(&b, is);
+  buf_str(&b, at + strlen(was));
+  return b.s;
+}
+
+static void check_broken(void) {
+  Arena *one = arena_new();
+  Buf said = buf_new(one);
+  TaskGraph *alone = read_it(one, "taskgraph 1\nbuffer %0 input 0 X[8] : i64 low [0]\ninput X = %0\n", &said);
+  OK(alone && !task_check(alone, &said) && strstr(said.s, "there is no mesh"), "one site has no places");
+  arena_free(one);
+  for (size_t i = 0; i < COUNT(broken); i++) {
+    Arena *a = arena_new();
+    Buf why = buf_new(a);
+    TaskGraph *t = read_it(a, replaced(a, full, broken[i].was, broken[i].is), &why);
+    bool ok = t && !task_check(t, &why);
+    if (!OK(ok && strstr(why.s, broken[i].why), "seen: %s", broken[i].why)) tap_text("said", why.s);
+    arena_free(a);
+  }
+}
+
+/* ---- numbers at a site ----------------------------------------------------------------------------------------- */
+
+static void check_numbers(void) {
+  Arena *a = arena_new();
+  Buf why = buf_new(a);
+  TaskGraph *t = read_it(a, full, &why);
+  const uint32_t first[] = {0, 0}, last[] = {1, 2};
+  int64_t low[2], high[2];
+  OK_INT(task_box(t, &t->buffers.at[0], last, low, high), 40, "elements of an input's block");
+  OK(low[0] == 8 && high[0] == 16 && low[1] == 0 && high[1] == 5, "and its box");
+  OK_INT(task_box(t, &t->buffers.at[1], last, low, high), 2, "a third of 5 at the last site");
+  OK(low[0] == 3 && high[0] == 5, "and its box");
+  OK_INT(task_box(t, &t->buffers.at[1], first, low, high), 1, "and at the first");
+  OK(task_has(t, &t->buffers.at[3], first) && !task_has(t, &t->buffers.at[3], last), "a buffer of some sites");
+  OK_INT(task_peak(t, first), 8 * (40 + 1 + 5 + 5), "the most memory at the first site");
+  OK_INT(task_peak(t, last), 8 * (40 + 2 + 5), "and at the last");
+  OK_INT((int64_t)move_received(t, t->tasks.at[1], first), 40, "a reduction's bytes");
+  OK_INT((int64_t)move_received(t, t->tasks.at[1], last), 0, "which only one site gets");
+  OK_INT((int64_t)move_received(t, t->tasks.at[2], last), 16, "what is reduced and cut");
+  OK_INT((int64_t)task_received(t), 3 * 40 + 8 * 2 * 5, "all that is received");
+  arena_free(a);
+}
+
+/* ---- what a move is ---------------------------------------------------------------------------------------------- */
+
+typedef struct Kind { const char *from, *of, *to, *dest, *by; TaskMove kind; int received; } Kind;
+
+/* On 2 sites of 8 x 8 elements of i64; received: by the second. */
+static const Kind kinds[] = {
+    {"[4, 8] : i64 low [(4 * $at0), 0]", "0", "[8, 8] : i64 low [0, 0]", "*", "", MOVE_ALL_GATHER, 256},
+    {"[4, 8] : i64 low [(4 * $at0), 0]", "0", "[8, 4] : i64 low [0, (4 * $at0)]", "1", "", MOVE_ALL_TO_ALL, 128},
+    {"[8, 8] : i64 low [0, 0]", "+", "[4, 8] : i64 low [(4 * $at0), 0]", "0", " by sum:i64", MOVE_REDUCE_SCATTER, 256},
+    {"[8, 8] : i64 low [0, 0]", "+", "[8, 8] : i64 low [0, 0]", "*", " by max:i64", MOVE_ALL_REDUCE, 512},
+    {"[8, 8] : i64 low [0, 0]", "+", "[8, 8] : i64 low [0, 0] when ($at0 == 0)", "?", " by max:i64", MOVE_REDUCE, 0},
+    {"[8, 8] : i64 low [0, 0] when ($at0 == 0)", "?", "[8, 8] : i64 low [0, 0]", "*", "", MOVE_BROADCAST, 512},
+    {"[8, 8] : i64 low [0, 0] when ($at0 == 0)", "?", "[4, 8] : i64 low [(4 * $at0), 0]", "0", "", MOVE_SCATTER, 256},
+    {"[4, 8] : i64 low [(4 * $at0), 0]", "0", "[8, 8] : i64 low [0, 0] when ($at0 == 1)", "?", "", MOVE_GATHER, 256},
+    {"[4, 8] : i64 low [(4 * $at0), 0]", "0", "[4, 8] : i64 low [(4 - (4 * $at0)), 0]", "0", "", MOVE_EXCHANGE, 256},
+};
+
+static void check_kinds(void) {
+  for (size_t i = 0; i < COUNT(kinds); i++) {
+    const Kind *k = &kinds[i];
+    Arena *a = arena_new();
+    Buf why = buf_new(a);
+    const uint32_t second[] = {1};
+    const char *text = arena_printf(a, "taskgraph 1\nmesh 2\ndim at0\nbuffer %%0 input 0 X%s\nbuffer %%1 output 0 Y%s\ninput X = %%0\noutput Y = %%1\n"
+                                       "move 0 exchange %%0 at %s to %%1 at %s%s\n", k->from, k->to, k->of, k->dest, k->by);
+    TaskGraph *t = read_it(a, text, &why);
+    if (!OK(t && task_check(t, &why), "move %zu is sound", i)) tap_text("why", why.s);
+    if (t) {
+      Task *m = t->tasks.at[0];
+      OK_INT(move_kind(t, m), k->kind, "and what it is");
+      m->move = k->kind;
+      OK_INT((int64_t)move_received(t, m, second), k->received, "and what the second site receives");
+      if (!OK(task_check(t, &why), "and is sound as that")) tap_text("why", why.s);
+    }
+    arena_free(a);
+  }
+}
+
+int main(void) {
+  check_text();
+  check_broken();
+  check_numbers();
+  check_kinds();
+  return DONE();
+}

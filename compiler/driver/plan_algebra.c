@@ -2,6 +2,7 @@
  * TRA paper to the plan. */
 #include "../algebra/cost.h"
 #include "../algebra/from_graph.h"
+#include "../task/from_ia.h"
 #include "plan_sites.h"
 #include "table.h"
 
@@ -33,6 +34,31 @@ Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   Cutting c = cutting(p);
   if (ia && without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--format=ia %s", without_mesh(p));
   checked_print(p, ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c), reread, out);
+  return LEAVE_OK;
+}
+
+/* So too as tasks. */
+static void tasks_print(const Sites *p, const TaskGraph *t, bool reread, Buf *out) {
+  Arena *a = p->s->arena;
+  Buf why = buf_new(a), text = buf_new(a);
+  task_print(&text, t);
+  if (!task_check(t, &why)) bug("the tasks of the plan are not sound:\n%s\n%s", why.s, text.s);
+  buf_add(out, text.s, text.len);
+  if (!reread) return;
+  Diags *d = diags_new(a);
+  TaskGraph *again = task_read(a, p->s->strings, source_new(a, "the tasks", text.s, text.len), d);
+  if (!again) diags_text(d, &why, false);
+  if (!again || !task_equal(t, again, &why)) bug("tasks do not read back: %s\n%s", why.s, text.s);
+}
+
+Leave task_text(const Sites *p, bool reread, Buf *out) {
+  Cutting c = cutting(p);
+  Buf why = buf_new(p->s->arena);
+  if (without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--format=task %s", without_mesh(p));
+  Algebra *ia = ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX);
+  TaskGraph *t = task_from_ia(p->s->arena, ia, &why);
+  if (!t) return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
+  tasks_print(p, t, reread, out);
   return LEAVE_OK;
 }
 

@@ -392,6 +392,7 @@ Leave plan_sites(Session *s, Args *a) {
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
   p.facts = facts_find(&p);
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
+  else if (format && strcmp(format, "task") == 0) l = task_text(&p, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);

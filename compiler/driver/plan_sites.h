@@ -83,6 +83,7 @@ const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
 bool relations_named(const char *path); /* x.tra or x.ia */
 Leave plan_relations(Session *s, Args *a); /* plan_relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
+Leave task_text(const Sites *p, bool reread, Buf *out);           /* what each site does */
 Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
 
 #endif

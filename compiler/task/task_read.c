@@ -129,7 +129,8 @@ static bool want_site(Reader *r, TaskBuffer *b) {
     vec_push(r->t->arena, low, e);
   }
   if (said && low.len != b->rank) return scan_fail(&r->x.c, D_E906, "wanted %u places behind `low`", b->rank);
-  if (said) b->low = arena_copy(r->t->arena, low.at, (low.len + 1) * sizeof *b->low);
+  if (said) b->low = NEW_ARRAY(r->t->arena, const Expr *, low.len + 1);
+  for (uint32_t d = 0; d < low.len; d++) b->low[d] = low.at[d];
   return !scan_take_word(&r->x.c, "when") || want_expr(&r->x, OVER_DIMS, DT_BOOL, &b->when);
 }
 

@@ -39,6 +39,20 @@ static void uses_of_repeat(IaDoor *m, const AlgRegion *r) {
   uses_of_region(m, r);
 }
 
+static void read_by_region(IaDoor *m, const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    for (uint32_t s = 0; s < n->n_operand; s++) m->readers[n->operand[s].node->id]++;
+    if (n->kind != ALG_REPEAT) continue;
+    const AlgRegion *body = n->body;
+    m->readers[body->bound->id]++;
+    if (body->stop) m->readers[body->stop->id]++;
+    for (uint32_t k = 0; k < body->states.len; k++) m->readers[body->states.at[k].init->id]++, m->readers[body->states.at[k].next->id]++;
+    for (uint32_t k = 0; k < body->stacks.len; k++) m->readers[body->stacks.at[k].node->id]++;
+    read_by_region(m, body);
+  }
+}
+
 /* Users come after what they use. */
 static void uses_of_region(IaDoor *m, const AlgRegion *r) {
   for (uint32_t i = r->nodes.len; i-- > 0;) {
@@ -47,7 +61,7 @@ static void uses_of_region(IaDoor *m, const AlgRegion *r) {
     if (n->kind == ALG_JOIN)
       for (uint32_t s = 0; s < n->n_operand; s++) use(m, n->operand[s].node, n);
     else if (n->kind == ALG_FILTER || n->n_fn) use(m, n->operand[0].node, n);
-    else if (n->kind == ALG_MAP || n->kind == ALG_AGGREGATE || n->kind == ALG_MOVE) use(m, chain_of(n).from, n);
+    else if (n->kind == ALG_MAP || n->kind == ALG_AGGREGATE || n->kind == ALG_MOVE) use(m, chain_of(m, n).from, n);
     else if (n->kind == ALG_REPEAT) uses_of_repeat(m, n->body);
     else if (n->kind == ALG_FINAL || n->kind == ALG_STACK || n->kind == ALG_TURNS) use(m, n->repeat, n);
   }
@@ -403,6 +417,10 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   m.held = NEW_ARRAY(a, IaHeld, ia->n_nodes + 1);
   m.list = &m.t->tasks;
   for (uint32_t i = 0; i < ia->n_nodes; i++) m.held[i] = (IaHeld){.buffer = -1, .want = -1};
+  m.readers = NEW_ARRAY(a, uint32_t, ia->n_nodes + 1);
+  read_by_region(&m, ia->top);
+  for (uint32_t i = 0; i < ia->outputs.len; i++) m.readers[ia->outputs.at[i].node->id]++;
+  for (uint32_t i = 0; i < ia->asserts.len; i++) m.readers[ia->asserts.at[i].node->id]++;
   for (uint32_t i = 0; i < ia->outputs.len; i++) use(&m, ia->outputs.at[i].node, NULL);
   for (uint32_t i = 0; i < ia->asserts.len; i++) use(&m, ia->asserts.at[i].node, NULL);
   uses_of_region(&m, ia->top);

@@ -27,11 +27,17 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
   return true;
 }
 
-Chain chain_of(const AlgNode *n) {
+/* What several read is made once, if it can be. */
+static bool ends_at(const IaDoor *x, const AlgNode *m) {
+  IaKeys keys = ia_keys(x->t, &m->type, &m->at);
+  return m->n_fn || (x->readers[m->id] > 1 && !m->n_piece && ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, false));
+}
+
+Chain chain_of(const IaDoor *x, const AlgNode *n) {
   Chain c = {0};
   Phase phase = AT_CONCATS;
   const AlgNode *m = n;
-  while ((m == n || !m->n_fn) && steps_back(m, &phase)) {
+  while ((m == n || !ends_at(x, m)) && steps_back(m, &phase)) {
     if (m->kind == ALG_AGGREGATE && m->reducer != RED_NONE) c.reducing = m;
     c.from = m->operand[0].node;
     m = c.from;
@@ -81,7 +87,7 @@ static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
 }
 
 bool chain_make(IaDoor *m, const AlgNode *n) {
-  Chain c = chain_of(n);
+  Chain c = chain_of(m, n);
   IaKeys keys = ia_keys(m->t, &n->type, &n->at);
   IaBox box = ia_box(m->t, &n->type, &n->at);
   int32_t from = m->held[c.from->id].buffer;

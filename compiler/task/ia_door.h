@@ -18,6 +18,7 @@ typedef struct IaDoor {
   const Algebra *ia;
   Arena *arena;
   IaHeld *held;              /* by node id */
+  uint32_t *readers;         /* by node id: nodes and ends that have it for an operand */
   Tasks *list;               /* where tasks go */
   Buf *why;
   bool failed;
@@ -36,7 +37,7 @@ typedef struct Chain {
   AlgNode *from;             /* what it begins with */
   const AlgNode *reducing;   /* or NULL */
 } Chain;
-Chain chain_of(const AlgNode *n);
+Chain chain_of(const IaDoor *m, const AlgNode *n);
 bool chain_make(IaDoor *m, const AlgNode *n);
 
 #endif

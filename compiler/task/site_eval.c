@@ -84,10 +84,11 @@ static bool step_start(Run *r, uint32_t step) {
   return true;
 }
 
-static void step_end(Run *r, uint32_t step) {
+/* What began behind `after`. */
+static void step_end(Run *r, uint32_t step, int64_t after) {
   for (uint32_t i = 0; i < r->t->buffers.len; i++) {
     const TaskBuffer *b = &r->t->buffers.at[i];
-    for (int64_t s = 0; b->space == BUF_WORK && b->last == step && s < r->sites; s++) {
+    for (int64_t s = 0; b->space == BUF_WORK && b->last == step && (int64_t)b->first > after && s < r->sites; s++) {
       Site *x = &r->site[s];
       if (!x->buffer[i].data) continue;
       x->live -= bytes_of(&x->buffer[i]);
@@ -327,7 +328,7 @@ static bool list_run(Run *r, const Tasks *list);
 static bool repeat_run(Run *r, const Task *k) {
   int64_t most, stop = 0, turn = 0;
   if (!scalar_of(r, k, k->buffer, &most)) return false;
-  step_end(r, k->step);
+  step_end(r, k->step, -1);
   for (; turn < most && !stop; turn++) {
     r->turn[r->depth++] = turn;
     bool ok = list_run(r, &k->body);
@@ -339,6 +340,7 @@ static bool repeat_run(Run *r, const Task *k) {
         b[k->exchange.at[i].now] = b[k->exchange.at[i].next];
         b[k->exchange.at[i].next] = was;
       }
+    step_end(r, k->end, k->step); /* of this turn */
   }
   if (!step_start(r, k->end)) return false;
   for (int64_t s = 0; k->turns >= 0 && s < r->sites; s++) {
@@ -346,7 +348,7 @@ static bool repeat_run(Run *r, const Task *k) {
     element_store(b->data, DT_I64, 0, (Value){.dtype = DT_I64, .i = turn});
     b->has[0] = HAS_VALUE;
   }
-  step_end(r, k->end);
+  step_end(r, k->end, -1);
   return true;
 }
 
@@ -392,7 +394,7 @@ static bool list_run(Run *r, const Tasks *list) {
     arena_free(r->scratch);
     r->scratch = outer;
     if (!ok) return false;
-    if (k->kind != TASK_REPEAT) step_end(r, k->step);
+    if (k->kind != TASK_REPEAT) step_end(r, k->step, -1);
   }
   return true;
 }

@@ -18,6 +18,9 @@
 #include "driver/driver.h"
 #include "driver/native.h"
 #include "../harness/cuts.h"
+#include "task/from_ia.h"
+#include "task/site.h"
+#include "task/site_eval.h"
 
 enum { SITES_MOST = 32 };
 #define BUDGET 1e7
@@ -28,10 +31,11 @@ typedef struct Options {
   uint32_t tries;
   uint64_t seed;
   bool optimised;
+  bool tell;                 /* why there are no tasks of a plan */
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
 } Options;
 
-typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped; } Tally;
+typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks; } Tally;
 
 typedef struct Try {         /* one program */
   const Options *o;
@@ -119,13 +123,71 @@ static void algebra_try(Try *t, const Algebra *p, const char *what) {
   arena_free(a);
 }
 
+/* ---- the same as tasks --------------------------------------------------------------------------------------- */
+
+static bool repeats(const TaskGraph *g) {
+  for (uint32_t i = 0; i < g->tasks.len; i++)
+    if (g->tasks.at[i]->kind == TASK_REPEAT) return true;
+  return false;
+}
+
+/* What the evaluator met, and what is told before a run. */
+static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what) {
+  AlgCost cost = algebra_cost(p);
+  uint32_t at[MESH_AXES + 1];
+  bool turns = repeats(g);
+  for (int64_t s = 0; s < mesh_sites(&g->mesh); s++) {
+    mesh_place(&g->mesh, s, at);
+    int64_t told = task_peak(g, at);
+    if (r->peak[s] > told || (!turns && r->peak[s] != told))
+      wrong(t, what, arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s, (long long)r->peak[s], (long long)told));
+  }
+  if (!cost.known || has_filter(p->top)) return;
+  if (r->moved != cost.bytes) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes received, and the cost is %.0f", r->moved, cost.bytes));
+  if (task_received(g) != cost.bytes) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes told, and the cost is %.0f", task_received(g), cost.bytes));
+}
+
+static TaskGraph *tasks_reread(Try *t, Arena *a, const TaskGraph *g, const char *what) {
+  Buf text = buf_new(a), why = buf_new(a);
+  Diags *d = diags_new(a);
+  task_print(&text, g);
+  if (!task_check(g, &why)) wrong(t, what, arena_printf(t->s->arena, "tasks are not sound: %s", why.s));
+  TaskGraph *u = task_read(a, t->s->strings, source_new(a, "the tasks", text.s, text.len), d);
+  if (!u) diags_text(d, &why, false);
+  if (!u || !task_equal(g, u, &why)) return wrong(t, what, arena_printf(t->s->arena, "tasks do not read back: %s", why.s)), NULL;
+  return u;
+}
+
+static void tasks_try(Try *t, const Algebra *p, const char *what) {
+  Arena *a = arena_new();
+  Buf said = buf_new(a);
+  const char *why = NULL;
+  Place place;
+  TaskGraph *g = task_from_ia(a, p, &said);
+  t->tally.tasks += g != NULL;
+  t->tally.no_tasks += g == NULL;
+  if (!g && t->o->tell) printf("no tasks %s: %s: %s\n", t->path, what, said.s);
+  if (g) g = tasks_reread(t, a, g, what);
+  SiteRun r = {.arena = a, .tasks = g, .input = t->given.at, .n_input = t->given.len};
+  bool ok = g && site_eval(&r, &why, &place);
+  if (g && ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "tasks succeed, and should not" : arena_printf(t->s->arena, "tasks: %s", why));
+  for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
+    EvalArray got = eval_array(&r.output[k]);
+    if (!output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) wrong(t, what, arena_printf(t->s->arena, "tasks: %s", why));
+  }
+  if (ok && t->status == EVAL_OK) tasks_measure(t, p, g, &r, what);
+  arena_free(a);
+}
+
 /* ---- plans ------------------------------------------------------------------------------------------------ */
 
 static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who) {
   Arena *a = t->s->arena;
   Cutting c = cutting_of_placing(a, t->places, x);
   algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
-  algebra_try(t, ia_from_graph(a, t->graph, &c, UINT32_MAX), arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
+  Algebra *ia = ia_from_graph(a, t->graph, &c, UINT32_MAX);
+  algebra_try(t, ia, arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
+  tasks_try(t, ia, arena_printf(a, "tasks, %lld sites, %s", (long long)sites, who));
   if (sites == 1) return;
   algebra_try(t, ia_from_graph(a, t->graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
   uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
@@ -226,7 +288,8 @@ static void sites_take(Options *o, const char *s) {
 
 /* False: it is a file. */
 static bool option_take(Options *o, const char *word) {
-  if (strncmp(word, "--sites=", 8) == 0) sites_take(o, word + 8);
+  if (strcmp(word, "--tell") == 0) o->tell = true;
+  else if (strncmp(word, "--sites=", 8) == 0) sites_take(o, word + 8);
   else if (strncmp(word, "--tries=", 8) == 0) o->tries = (uint32_t)strtoul(word + 8, NULL, 10);
   else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
   else if (strcmp(word, "--optimised") == 0) o->optimised = true;
@@ -243,7 +306,9 @@ int main(int argc, char **argv) {
     if (option_take(&o, argv[i]) || o.parts == 0 || files++ % o.parts != o.part - 1) continue;
     Tally t = program_run_in_child(&o, argv[i]);
     all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
+    all.tasks += t.tasks, all.no_tasks += t.no_tasks;
   }
+  printf("%u as tasks too, %u that cannot be\n", all.tasks, all.no_tasks);
   printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n", all.runs, all.wrong, all.failed,
          all.bytes, all.skipped);
   return all.wrong || all.runs <= all.skipped ? 1 : 0; /* where nothing is compared, nothing is well */

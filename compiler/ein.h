@@ -11,10 +11,11 @@
  *
  * For one site, that is. For many:
  *
- *     EinGraph -> Plan -> Tra -> Ia -> eval, with a store for each site
- *             find    from_graph
+ *     EinGraph -> Plan -> Tra -> Ia -> TaskGraph -> eval, site by site
+ *             find    from_graph |   from_ia
+ *                                +-> eval, with a store for each site
  *
- * and from there to tasks, and to CUDA and MPI text beside C: to come.
+ * and from there to Loop, and to CUDA and MPI text beside C: to come.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
@@ -55,6 +56,8 @@
 #include "plan/seconds.h"
 #include "task/task.h"
 #include "task/from_graph.h"
+#include "task/from_ia.h"
+#include "task/site_eval.h"
 #include "../codegen/loop.h"
 
 /* ---- 1. bytes -> Ast ---------------------------------------------------------------------------
@@ -118,9 +121,12 @@ bool algebra_check(const Algebra *p, Buf *out);
 AlgCost algebra_cost(const Algebra *p);
 bool algebra_eval(AlgRun *r, const char **why, Place *place);
 
-/* ---- 7. EinGraph -> TaskGraph ------------------------------------------------------------------
+/* ---- 7. EinGraph, Ia -> TaskGraph --------------------------------------------------------------
  * What is done, in which order, in which memory: kernels of stages, repeats, buffers with their lives. text: "taskgraph 1". */
 TaskGraph *task_from_graph(Arena *a, EinGraph *g);
+/* For many sites, from Ia: one list for all of them, over their places on the mesh, with moves. NULL, and why: it cannot be said so. */
+TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why);
+bool site_eval(SiteRun *r, const char **why, Place *place);
 void task_print(Buf *out, const TaskGraph *t);
 TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);

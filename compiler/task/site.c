@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-enum { RANK = 256, SITES_MOST = 4096 };
+enum { RANK = 256, SITES_MOST = 256 };
 
 typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
 
@@ -46,7 +46,7 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
   int64_t n = task_shape(t, b, at, high);
   for (uint32_t d = 0; d < b->rank; d++) {
     low[d] = b->low ? task_at(t, b->low[d], at) : 0;
-    high[d] += low[d];
+    high[d] = (int64_t)((uint64_t)high[d] + (uint64_t)low[d]); /* a text may say anything */
   }
   return n;
 }
@@ -101,7 +101,7 @@ static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const
   task_box(t, b, p, l, h);
   for (uint32_t d = 0; d < b->rank; d++) {
     int64_t from = low[d] > l[d] ? low[d] : l[d], to = high[d] < h[d] ? high[d] : h[d];
-    n *= to > from ? (double)(to - from) : 0;
+    n *= to > from ? (double)to - (double)from : 0;
   }
   return n;
 }

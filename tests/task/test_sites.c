@@ -54,6 +54,20 @@ static void check_text(void) {
   arena_free(a);
 }
 
+/* The one of docs/languages-inside.md. */
+static void check_seed(void) {
+  Arena *a = arena_new();
+  Buf text = buf_new(a), out = buf_new(a), why = buf_new(a);
+  FILE *f = fopen("tests/fuzz/seeds/fuzz_task/task_mesh", "rb");
+  for (int c; f && (c = fgetc(f)) != EOF;) buf_char(&text, (char)c);
+  if (f) fclose(f);
+  TaskGraph *t = read_it(a, text.s, &why);
+  if (!OK(t && task_check(t, &why), "the docs' one is sound")) tap_text("why", why.s);
+  if (t) task_print(&out, t);
+  OK_STR(out.s, text.s, "and prints as it was");
+  arena_free(a);
+}
+
 /* ---- what is not sound ------------------------------------------------------------------------------------- */
 
 typedef struct Broken { const char *was, *is, *why; } Broken;
@@ -160,6 +174,7 @@ static void check_kinds(void) {
 
 int main(void) {
   check_text();
+  check_seed();
   check_broken();
   check_numbers();
   check_kinds();

@@ -1,9 +1,9 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] [--optimised] FILE...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] [--optimised] [--steps] [--tell] FILE...
  *
  * Each file is read, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan that `ein plan` finds, and `tries` random
- * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan; and `tries` Tra of random legal counts
+ * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan, as one on the way (with --steps all of them), and as tasks; and `tries` Tra of random legal counts
  * (part_viable). All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
  * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. With
  * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
@@ -30,7 +30,7 @@ typedef struct Options {
   int64_t sites[SITES_MOST];
   uint32_t tries;
   uint64_t seed;
-  bool optimised;
+  bool optimised, steps;     /* steps: every one of a derivation, not some one */
   bool tell;                 /* why there are no tasks of a plan */
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
 } Options;
@@ -168,11 +168,11 @@ static void tasks_try(Try *t, const Algebra *p, const char *what) {
   t->tally.no_tasks += g == NULL;
   if (!g && t->o->tell) printf("no tasks %s: %s: %s\n", t->path, what, said.s);
   if (g) g = tasks_reread(t, a, g, what);
-  SiteRun r = {.arena = a, .tasks = g, .input = t->given.at, .n_input = t->given.len};
+  SiteRun r = {.arena = a, .tasks = g, .input = t->given, .n_input = t->job.graph->inputs.len};
   bool ok = g && site_eval(&r, &why, &place);
   if (g && ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "tasks succeed, and should not" : arena_printf(t->s->arena, "tasks: %s", why));
   for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
-    EvalArray got = eval_array(&r.output[k]);
+    EvalArray got = eval_array_of(&r.output[k]);
     if (!output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) wrong(t, what, arena_printf(t->s->arena, "tasks: %s", why));
   }
   if (ok && t->status == EVAL_OK) tasks_measure(t, p, g, &r, what);
@@ -191,6 +191,9 @@ static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who
   if (sites == 1) return;
   algebra_try(t, ia_from_graph(a, t->graph, &c, 0), arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
   uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
+  for (uint32_t k = 1; t->o->steps && k < steps; k++)
+    algebra_try(t, ia_from_graph(a, t->graph, &c, k), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", k, steps, (long long)sites, who));
+  if (t->o->steps) return;
   algebra_try(t, ia_from_graph(a, t->graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
 }
 
@@ -293,6 +296,7 @@ static bool option_take(Options *o, const char *word) {
   else if (strncmp(word, "--tries=", 8) == 0) o->tries = (uint32_t)strtoul(word + 8, NULL, 10);
   else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
   else if (strcmp(word, "--optimised") == 0) o->optimised = true;
+  else if (strcmp(word, "--steps") == 0) o->steps = true;
   else if (sscanf(word, "--part=%u/%u", &o->part, &o->parts) != 2) return false;
   return true;
 }

@@ -126,7 +126,7 @@ static bool read_begin(Builder *b, const EinNode *n, PartRead *r) {
 
 /* ---- vertices --------------------------------------------------------------------------------------- */
 
-/* Where a dimension merges labels, all but the one that cuts it stay whole. */
+/* Where a dimension merges labels, all but the one that cuts it stay whole; and what has no elements is not cut. */
 static const int64_t *mosts(Arena *a, const PartVertex *v) {
   const EinNode *n = v->node;
   int64_t *most = NEW_ARRAY(a, int64_t, v->n_label + 1);
@@ -134,11 +134,11 @@ static const int64_t *mosts(Arena *a, const PartVertex *v) {
   bool merged = n->kind == EIN_VERTEX && n->rank != v->n_out;
   for (uint32_t l = 0; l < v->n_label; l++) most[l] = v->extent[l] > 1 && !(merged && l < v->n_out) ? v->extent[l] : 1;
   made_by(v, made);
-  for (uint32_t k = 0, l = 0; merged && k < n->rank; k++) {
-    bool empty = false; /* no block of a group without elements is a block of the dimension */
-    for (uint32_t end = l + n->merge[k]; l < end; l++) empty |= v->extent[l] == 0;
-    if (!empty && v->extent[made[k]] > 1) most[made[k]] = v->extent[made[k]];
-  }
+  for (uint32_t k = 0; merged && k < n->rank; k++)
+    if (v->extent[made[k]] > 1) most[made[k]] = v->extent[made[k]];
+  bool empty = false;
+  for (uint32_t l = 0; l < v->n_out; l++) empty |= v->extent[l] == 0;
+  for (uint32_t l = 0; empty && l < v->n_label; l++) most[l] = 1;
   return most;
 }
 

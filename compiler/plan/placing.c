@@ -18,6 +18,7 @@ static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead 
     most[d] = r->extent[d] > 1 ? r->extent[d] : 1;
     t.bytes *= (double)r->extent[d];
   }
+  for (uint32_t d = 0; t.bytes <= 0 && d < r->rank; d++) most[d] = 1;
   t.most = most;
   k = NEW(a, uint32_t);
   *k = g->tensors.len;

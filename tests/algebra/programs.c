@@ -1,10 +1,10 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--part=1/4] [--optimised] [--steps] [--tell] FILE...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--optimised] [--steps] [--tell] FILE...
  *
  * Each file is read, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan that `ein plan` finds, and `tries` random
  * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan, as one on the way (with --steps all of them), and as tasks; and `tries` Tra of random legal counts
- * (part_viable). All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
+ * (part_viable); and, where there are no more than `every` plans on the mesh of prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
  * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. With
  * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
 #include <math.h>
@@ -29,13 +29,14 @@ typedef struct Options {
   uint32_t n;
   int64_t sites[SITES_MOST];
   uint32_t tries;
+  uint32_t every;            /* where there are no more than so many plans, all of them are tried */
   uint64_t seed;
   bool optimised, steps;     /* steps: every one of a derivation, not some one */
   bool tell;                 /* why there are no tasks of a plan */
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
 } Options;
 
-typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks; } Tally;
+typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks, every; } Tally;
 
 typedef struct Try {         /* one program */
   const Options *o;
@@ -216,6 +217,58 @@ static void counts_try(Try *t, int64_t sites) {
   algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld calls, at random", (long long)sites));
 }
 
+/* ---- every plan of a small program ------------------------------------------------------------------------- */
+
+/* One axis of one vertex or home: the labels or dimensions that it can cut, and none. */
+typedef struct Choice { int8_t *on; uint32_t axis, n; const int64_t *most; } Choice;
+typedef VEC(Choice) Choices;
+
+static void choices_add(Arena *a, Choices *all, const Mesh *m, int8_t *on, uint32_t n, const int64_t *most) {
+  for (uint32_t k = 0; k < m->n; k++) {
+    on[k] = PLACE_ALL;
+    vec_push(a, *all, ((Choice){on + k, k, n, most}));
+  }
+}
+
+/* The next label that has room for the axis, with what those before it took; false, and none, after the last. */
+static bool choice_next(const Mesh *m, const Choice *c) {
+  while (++*c->on < (int)c->n) {
+    int64_t room = c->most[*c->on];
+    for (uint32_t k = 0; k < c->axis; k++)
+      if (c->on[(int)k - (int)c->axis] == *c->on) room /= m->size[k];
+    if (room >= m->size[c->axis]) return true;
+  }
+  *c->on = PLACE_ALL;
+  return false;
+}
+
+/* The next plan: the last axis goes first. */
+static bool choices_next(const Mesh *m, const Choices *all) {
+  for (uint32_t i = all->len; i-- > 0;)
+    if (choice_next(m, &all->at[i])) return true;
+  return false;
+}
+
+static void every_try(Try *t, int64_t sites) {
+  Arena *a = t->s->arena;
+  uint32_t n = t->part->vertices.len, tensors = t->places->tensors.len, plans = 1;
+  Placing x = {.mesh = mesh_of_primes(sites), .label = NEW_ARRAY(a, int8_t *, n + 1), .home = NEW_ARRAY(a, Placement, tensors + 1)};
+  Choices all = {0};
+  for (uint32_t i = 0; i < n; i++) {
+    const PartVertex *v = &t->part->vertices.at[i];
+    x.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+    if (v->node->kind == EIN_VERTEX) choices_add(a, &all, &x.mesh, x.label[i], v->n_label, v->most);
+    else memset(x.label[i], PLACE_ALL, MESH_AXES);
+  }
+  for (uint32_t i = 0; i < tensors; i++) choices_add(a, &all, &x.mesh, x.home[i].on, t->places->tensors.at[i].n, t->places->tensors.at[i].most);
+  while (plans <= t->o->every && choices_next(&x.mesh, &all)) plans++;
+  if (plans > t->o->every) return;
+  for (uint32_t i = 0; i < all.len; i++) *all.at[i].on = PLACE_ALL;
+  do placing_try(t, &x, sites, "each");
+  while (choices_next(&x.mesh, &all));
+  t->tally.every++;
+}
+
 /* ---- one program ------------------------------------------------------------------------------------------- */
 
 /* As `ein verify` has it. False: there is nothing to compare with. */
@@ -251,6 +304,7 @@ static void program_try(Try *t) {
   t->places = place_graph(t->s->arena, t->part);
   for (uint32_t i = 0; i < t->o->n; i++) {
     plan_try(t, t->o->sites[i]);
+    every_try(t, t->o->sites[i]);
     for (uint32_t k = 0; k < t->o->tries; k++) random_try(t, t->o->sites[i]), counts_try(t, t->o->sites[i]);
   }
 }
@@ -294,6 +348,7 @@ static bool option_take(Options *o, const char *word) {
   if (strcmp(word, "--tell") == 0) o->tell = true;
   else if (strncmp(word, "--sites=", 8) == 0) sites_take(o, word + 8);
   else if (strncmp(word, "--tries=", 8) == 0) o->tries = (uint32_t)strtoul(word + 8, NULL, 10);
+  else if (strncmp(word, "--every=", 8) == 0) o->every = (uint32_t)strtoul(word + 8, NULL, 10);
   else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
   else if (strcmp(word, "--optimised") == 0) o->optimised = true;
   else if (strcmp(word, "--steps") == 0) o->steps = true;
@@ -310,9 +365,9 @@ int main(int argc, char **argv) {
     if (option_take(&o, argv[i]) || o.parts == 0 || files++ % o.parts != o.part - 1) continue;
     Tally t = program_run_in_child(&o, argv[i]);
     all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
-    all.tasks += t.tasks, all.no_tasks += t.no_tasks;
+    all.tasks += t.tasks, all.no_tasks += t.no_tasks, all.every += t.every;
   }
-  printf("%u as tasks too, %u that cannot be\n", all.tasks, all.no_tasks);
+  printf("%u as tasks too, %u that cannot be; %u times every plan there is\n", all.tasks, all.no_tasks, all.every);
   printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n", all.runs, all.wrong, all.failed,
          all.bytes, all.skipped);
   return all.wrong || all.runs <= all.skipped ? 1 : 0; /* where nothing is compared, nothing is well */

@@ -170,7 +170,7 @@ static bool reduces_whole(const AlgNode *n) {
 static DType join_dtype(IaDoor *m, const AlgNode *n) {
   IaHeld *h = &m->held[n->id];
   const AlgNode *u = h->user;
-  if (n->type.places) return DT_I64;
+  if (n->type.places) return reduces_whole(n) ? DT_I64 : n->type.dtype;
   bool rounds = h->uses == 1 && u && u->kind == ALG_MAP && u->n_fn && u->operand[0].node == n && u->fn[0].kind == FN_CAST;
   h->rounded = rounds && dtype_is_float(n->type.dtype) && dtype_is_float(u->fn[0].to);
   return h->rounded ? u->fn[0].to : n->type.dtype;
@@ -185,6 +185,53 @@ static bool operands_find(IaDoor *m, const AlgNode *n, TaskSlot *slot, const Tas
   return true;
 }
 
+static void kernel_put(IaDoor *m, const AlgNode *n, const TaskStage *s) {
+  Task *k = door_task(m, TASK_KERNEL, n->place, n->name);
+  vec_push(m->arena, k->stages, *s);
+}
+
+/* The place in the whole of a point of the block: reduced labels in order, row-major. */
+static const Expr *place_whole(IaDoor *m, const AlgNode *n, const Expr *const *low) {
+  Exprs *x = m->t->exprs;
+  int64_t last[REL_KEYS];
+  const Expr *e = expr_int(x, DT_I64, 0);
+  for (uint32_t k = 0; k < n->type.n_key; k++) last[k] = n->type.frontier[k] - 1;
+  for (uint32_t l = n->sum->n_out; l < n->sum->n_out + n->sum->n_red; l++) {
+    const Expr *extent = expr_int(x, DT_I64, rel_value(n->range[l].high, n->type.n_key, last));
+    e = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, e, extent), expr_op2(x, OP_ADD, expr_label(x, l), low[l]));
+  }
+  return e;
+}
+
+/* Of a part of argmax first the best value, then the first place where it is: `where` takes the points out that are worse. A part without points has
+ * the identities, of which the place says so. */
+static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, const TaskSlot *slot, const Expr *const *low, const IaBox *box) {
+  Exprs *x = m->t->exprs;
+  EinSum best = *sum, first = *sum;
+  TaskStage t = *s;
+  uint32_t n_slot = n->sum->n_slot;
+  best.reducer = n->sum->reducer == RED_ARGMAX ? RED_MAX : RED_MIN;
+  best.dtype = sum->acc;
+  stage_canonical(m->t, s, &best, slot, n_slot);
+  kernel_put(m, n, s);
+  const Expr *value = expr_read(x, sum->acc, n_slot, sum->n_out, s->at);
+  const Expr *is = expr_op2(x, OP_EQ, sum->body, value);
+  if (dtype_is_float(sum->acc)) is = expr_op2(x, OP_OR, is, expr_op2(x, OP_AND, expr_op1(x, OP_ISNAN, sum->body), expr_op1(x, OP_ISNAN, value)));
+  TaskSlot *more = NEW_ARRAY(m->arena, TaskSlot, n_slot + 1);
+  for (uint32_t i = 0; i < n_slot; i++) more[i] = slot[i];
+  more[n_slot] = (TaskSlot){false, (uint32_t)s->buffer};
+  first.reducer = RED_MIN;
+  first.acc = first.dtype = DT_I64;
+  first.where = expr_and(x, sum->where, is);
+  first.body = place_whole(m, n, low);
+  t.buffer = (int32_t)door_buffer(m, BUF_WORK, DT_I64, n->type.rank, box, n->name, n->place);
+  stage_canonical(m->t, &t, &first, more, n_slot + 1);
+  kernel_put(m, n, &t);
+  m->held[n->id].buffer = s->buffer;
+  m->held[n->id].place = t.buffer;
+  return true;
+}
+
 static bool join_make(IaDoor *m, const AlgNode *n) {
   const EinSum *of = n->sum;
   uint32_t labels = of->n_out + of->n_red;
@@ -193,7 +240,6 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   const Expr **low = NEW_ARRAY(m->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(m->arena, const Expr *, labels + 1);
   TaskSlot *slot = NEW_ARRAY(m->arena, TaskSlot, n->n_operand + 1);
   if (n->n_fn) return door_fail(m, n, "functions stand behind a join");
-  if (n->type.places && !reduces_whole(n)) return door_fail(m, n, "parts of argmax are at several sites");
   if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, true)) return door_fail(m, n, "a site makes several tuples that are no box");
   for (uint32_t l = 0; l < labels; l++) {
     RelDim d = ia_range(m->t, &n->range[l], n->type.n_key, &keys);
@@ -212,9 +258,9 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   TaskStage s = {.name = n->name, .place = n->place, .bound = bound, .label = (Str *)(uintptr_t)n->label, .buffer = (int32_t)to, .n_at = of->n_out};
   s.at = NEW_ARRAY(m->arena, const Expr *, of->n_out + 1);
   for (uint32_t k = 0; k < of->n_out; k++) s.at[k] = expr_label(m->t->exprs, k);
+  if (n->type.places && !reduces_whole(n)) return argmax_make(m, n, &s, &sum, slot, low, &box);
   stage_canonical(m->t, &s, &sum, slot, of->n_slot);
-  Task *k = door_task(m, TASK_KERNEL, n->place, n->name);
-  vec_push(m->arena, k->stages, s);
+  kernel_put(m, n, &s);
   m->held[n->id].buffer = (int32_t)to;
   return true;
 }
@@ -230,6 +276,7 @@ static bool functions_make(IaDoor *m, const AlgNode *n) {
   bool rounded = m->held[of->id].rounded;
   for (uint32_t k = 0; k < n->n_fn; k++) {
     const AlgFn *f = &n->fn[k];
+    if (f->kind == FN_PLACE && m->held[of->id].place >= 0) from = (uint32_t)m->held[of->id].place;
     if (f->kind == FN_PLACE || (k == 0 && rounded)) continue; /* the kernel below has done it */
     if (f->kind == FN_MERGE && k + 1 < n->n_fn) return door_fail(m, n, "dimensions are merged before another function");
     const TaskBuffer *a = &m->t->buffers.at[from];
@@ -253,6 +300,11 @@ static bool filter_make(IaDoor *m, const AlgNode *n) {
   const Expr *keep = expr_relabel(m->t->exprs, n->keep, of->type.n_key, keys.low);
   TaskBuffer *b = &m->t->buffers.at[from];
   keep = expr_and(m->t->exprs, b->when, keep);
+  if (m->held[of->id].place >= 0) {
+    if (m->held[of->id].uses > 1) return door_fail(m, n, "some parts of argmax are taken out, and others want them");
+    m->t->buffers.at[m->held[of->id].place].when = keep;
+    m->held[n->id].place = m->held[of->id].place;
+  }
   if (m->held[of->id].uses == 1 && of->kind == ALG_JOIN) {
     b->when = keep;
   } else {
@@ -416,7 +468,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   m.t->mesh = ia->mesh;
   m.held = NEW_ARRAY(a, IaHeld, ia->n_nodes + 1);
   m.list = &m.t->tasks;
-  for (uint32_t i = 0; i < ia->n_nodes; i++) m.held[i] = (IaHeld){.buffer = -1, .want = -1};
+  for (uint32_t i = 0; i < ia->n_nodes; i++) m.held[i] = (IaHeld){.buffer = -1, .place = -1, .want = -1};
   m.readers = NEW_ARRAY(a, uint32_t, ia->n_nodes + 1);
   read_by_region(&m, ia->top);
   for (uint32_t i = 0; i < ia->outputs.len; i++) m.readers[ia->outputs.at[i].node->id]++;

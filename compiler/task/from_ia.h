@@ -6,7 +6,7 @@
 #include "task.h"
 
 /* The program is checked, and has a mesh. What no output, assert or loop needs is not done. NULL, with a line in *why: what it does cannot be said
- * in one list, for a site has several tuples that make up no box, or parts that have places (argmax). */
+ * in one list: a site has several tuples that make up no box, or things stand in an order that is none of those known. */
 TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why);
 
 #endif

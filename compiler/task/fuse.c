@@ -65,6 +65,7 @@ static void facts_list(Fuse *f, const Tasks *list) {
     }
     pin(f, (int32_t)k->buffer);
     if (k->kind == TASK_MOVE) pin(f, (int32_t)k->from);
+    if (task_moves_places(k)) pin(f, (int32_t)k->place_from), pin(f, (int32_t)k->place_to);
     pin(f, k->stop);
     pin(f, k->turns);
     for (uint32_t j = 0; j < k->exchange.len; j++) {
@@ -492,6 +493,7 @@ static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
     Task *k = list->at[i];
     if (k->kind != TASK_KERNEL) k->buffer = to[k->buffer];
     if (k->kind == TASK_MOVE) k->from = to[k->from];
+    if (task_moves_places(k)) k->place_from = to[k->place_from], k->place_to = to[k->place_to];
     buffer_to(to, &k->stop);
     buffer_to(to, &k->turns);
     for (uint32_t j = 0; j < k->exchange.len; j++)
@@ -513,6 +515,7 @@ static void mark_used(const Tasks *list, bool *used) {
     const Task *k = list->at[i];
     if (k->kind != TASK_KERNEL) used[k->buffer] = true;
     if (k->kind == TASK_MOVE) used[k->from] = true;
+    if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
     if (k->stop >= 0) used[k->stop] = true;
     if (k->turns >= 0) used[k->turns] = true;
     for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;

@@ -80,9 +80,31 @@ static bool is_same(const TaskBuffer *a, const TaskBuffer *b) {
 static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
   if (!move_combines(m->t, k)) return true;
   if (!c->reducing) return door_fail(m, n, "parts are brought together that are not aggregated");
-  if (c->reducing->reducer == RED_ARGMAX || c->reducing->reducer == RED_ARGMIN) return door_fail(m, n, "parts of argmax are at several sites");
   k->reducer = c->reducing->reducer;
   k->monoid = c->reducing->monoid;
+  return true;
+}
+
+/* A copy where each site has all that it wants. */
+static void chain_end(IaDoor *m, const AlgNode *n, Task *draft) {
+  if (is_local(m->t, draft)) {
+    door_copy(m, draft->from, draft->buffer, n->place);
+    return;
+  }
+  draft->move = move_kind(m->t, draft);
+  *door_task(m, TASK_MOVE, n->place, n->name) = *draft;
+}
+
+/* Parts of argmax, with their places beside them. */
+static bool places_make(IaDoor *m, const AlgNode *n, const Chain *c, Task *draft, const IaBox *box) {
+  uint32_t from = (uint32_t)m->held[c->from->id].place, to = door_buffer(m, BUF_WORK, DT_I64, n->type.rank, box, n->name, n->place);
+  m->held[n->id].place = (int32_t)to;
+  if (task_moves_places(draft)) draft->place_from = from, draft->place_to = to;
+  chain_end(m, n, draft);
+  if (task_moves_places(draft)) return true;
+  draft->from = from; /* nothing is combined: they go by themselves */
+  draft->buffer = to;
+  chain_end(m, n, draft);
   return true;
 }
 
@@ -101,17 +123,12 @@ bool chain_make(IaDoor *m, const AlgNode *n) {
   draft.buffer = door_result(m, n, t, &box);
   m->held[n->id].buffer = (int32_t)draft.buffer;
   if (!combine_find(m, n, &c, &draft)) return false;
-  if (is_local(m->t, &draft)) {
-    bool own = m->held[n->id].want < 0;
-    if (!own || !is_same(&m->t->buffers.at[draft.buffer], &m->t->buffers.at[from])) {
-      door_copy(m, draft.from, draft.buffer, n->place);
-      return true;
-    }
-    m->t->buffers.len = n_before;
+  if (m->held[c.from->id].place >= 0) return places_make(m, n, &c, &draft, &box);
+  if (m->held[n->id].want < 0 && is_local(m->t, &draft) && is_same(&m->t->buffers.at[draft.buffer], &m->t->buffers.at[from])) {
+    m->t->buffers.len = n_before; /* it is there as it is wanted */
     m->held[n->id].buffer = from;
     return true;
   }
-  draft.move = move_kind(m->t, &draft);
-  *door_task(m, TASK_MOVE, n->place, n->name) = draft;
+  chain_end(m, n, &draft);
   return true;
 }

@@ -6,6 +6,7 @@
 
 typedef struct IaHeld {      /* of a node */
   int32_t buffer;            /* what holds what a site has of it; -1: nothing yet */
+  int32_t place;             /* parts of argmax: what holds their places; -1: it has none */
   int32_t want;              /* the buffer that it had best be put into; -1: one of its own */
   uint32_t uses;
   const AlgNode *user;       /* the one met first by a walk from the front; NULL: a loop or an output */

@@ -76,6 +76,7 @@ static void touch_list(Walk *w, const Tasks *list) {
     case TASK_MOVE:
       touch(w, k->from, k->step);
       touch(w, k->buffer, k->step);
+      if (task_moves_places(k)) touch(w, k->place_from, k->step), touch(w, k->place_to, k->step);
       break;
     }
   }

@@ -172,7 +172,7 @@ static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t 
 
 double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   const TaskBuffer *to = &t->buffers.at[k->buffer];
-  double size = dtype_size(to->dtype);
+  double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
   int64_t shape[RANK], p;
   if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
   int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p);

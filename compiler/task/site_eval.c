@@ -11,6 +11,7 @@ enum { RANK = 256 };
 
 typedef struct Made {        /* a stage at a site */
   Kernel *kernel;
+  const EinSum *sum;         /* over the site's numbers */
   int64_t *low, *high;       /* of its labels */
   const Expr **at;
 } Made;
@@ -120,6 +121,7 @@ static bool stage_make(Run *r, const Task *k, const Site *s, const TaskStage *st
   sum->body = here(r, s, sum->body);
   sum->where = here(r, s, sum->where);
   sum->domain = here(r, s, sum->domain);
+  m->sum = sum;
   m->low = NEW_ARRAY(r->arena, int64_t, labels + 1);
   m->high = NEW_ARRAY(r->arena, int64_t, labels + 1);
   m->at = NEW_ARRAY(r->arena, const Expr *, st->n_at + 1);
@@ -196,6 +198,33 @@ static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made 
   return true;
 }
 
+/* A copy, rounded perhaps, is made of what has no value too: NULL where the stage is more than that. */
+static const Expr *copied(const EinSum *s) {
+  const Expr *e = s->body;
+  if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
+  return e->kind == EX_READ && !(e->n && e->arg[0]->has & HAS_READ) && s->n_slot == 1 && s->reducer == RED_NONE && !s->domain ? e : NULL;
+}
+
+/* What has a value in the operand; false: an index is outside. */
+static bool copy_run(Run *r, const EinSum *s, const Expr *read, const Block *from, Block *to) {
+  int64_t label[RANK] = {0}, at[RANK];
+  block_mask(r->scratch, to);
+  for (int64_t i = 0; i < to->count; i++) {
+    ExprEnv env = {.label = label, .n_label = s->n_out, .turn = r->turn, .n_turn = r->depth};
+    Value v;
+    for (uint32_t d = 0; d < read->n; d++) {
+      if (!expr_value(read->arg[d], &env, &v)) return false;
+      at[d] = v.i;
+    }
+    int64_t p = offset_of(from, at);
+    if (p < 0) return false;
+    to->has[i] = block_has(from, p) ? HAS_VALUE : HAS_NONE;
+    if (to->has[i]) element_store(to->data, to->dtype, i, value_cast(element_load(from->data, from->dtype, p), to->dtype));
+    for (uint32_t l = s->n_out; l-- > 0 && ++label[l] == to->high[l];) label[l] = 0;
+  }
+  return true;
+}
+
 static bool kernel_at(Run *r, const Task *k, int64_t site) {
   Site *s = &r->site[site];
   Block *made = NEW_ARRAY(r->scratch, Block, k->stages.len);
@@ -212,7 +241,10 @@ static bool kernel_at(Run *r, const Task *k, int64_t site) {
     }
     made[i] = block_make(r->scratch, sum->acc, reducer_is_arg(sum->reducer), sum->n_out, m->low, m->high);
     KernelCall c = {.low = m->low, .high = m->high, .whole = m->high + sum->n_out, .turn = r->turn, .operand = operand, .out = &made[i], .arena = r->scratch};
-    if (!kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
+    const Expr *read = copied(m->sum);
+    bool copy = read && operand[0];
+    if (copy && !copy_run(r, m->sum, read, operand[0], &made[i])) return fail(r, k, "site %lld reads outside of what it copies", (long long)site);
+    if (!copy && !kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
     if (!result_finish(r, k, sum, &made[i])) return false;
     if (!made[i].data) made[i].data = arena_alloc(r->scratch, 1);
   }
@@ -231,7 +263,7 @@ static void box_of(const Run *r, uint32_t buffer, const Site *s, Box *b) {
 
 /* What p has of the box goes into x where nothing was; elements so got. */
 static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, Block *x, uint8_t *there) {
-  const Block *from = &p->buffer[k->from];
+  const Block *from = &p->buffer[k->from], *place = task_moves_places(k) ? &p->buffer[k->place_from] : NULL;
   Box own;
   int64_t at[RANK], l[RANK], h[RANK], n = 0, most = 1;
   box_of(r, k->from, p, &own);
@@ -252,6 +284,7 @@ static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, 
       n++;
       x->has[to] = block_has(from, i) ? HAS_VALUE : HAS_NONE;
       if (block_has(from, i)) element_store(x->data, x->dtype, to, element_load(from->data, from->dtype, i));
+      if (place) x->place[to] = element_load(place->data, DT_I64, i).i;
     }
     uint32_t d = x->rank;
     while (d > 0 && ++at[d - 1] == h[d - 1]) at[d - 1] = l[d - 1], d--;
@@ -269,12 +302,31 @@ static void part_find(Run *r, const Task *k, uint32_t combined, const Site *p0, 
     for (uint32_t a = 0; a < r->t->mesh.n; a++) asks &= !(combined >> a & 1) || p->at[a] == p0->at[a];
     if (!asks) continue;
     int64_t n = take(r, k, p, box, x, there);
-    if (p != q) r->out->moved += (double)(n * dtype_size(x->dtype));
+    if (p != q) r->out->moved += (double)n * (dtype_size(x->dtype) + (x->place ? 8 : 0));
   }
 }
 
+/* Of two parts of argmax the better one, of equals the earlier place; one of nothing is none. */
+static void element_better(const Fold *f, Block *to, int64_t *place, const Block *x, int64_t i) {
+  Value a = element_load(to->data, to->dtype, i), b = element_load(x->data, x->dtype, i);
+  bool some = block_has(to, i) && place[i] != INT64_MAX;
+  to->has[i] = HAS_VALUE;
+  if (block_has(x, i) && x->place[i] == INT64_MAX && !some) place[i] = INT64_MAX;
+  if (x->place[i] == INT64_MAX) return;
+  if (some && !fold_beats(f, b, a) && (fold_beats(f, a, b) || place[i] <= x->place[i])) return;
+  element_store(to->data, to->dtype, i, b);
+  place[i] = x->place[i];
+}
+
+static bool places_finish(Run *r, const Task *k, const Block *to, Block *place) {
+  memcpy(place->has, to->has, (size_t)to->count);
+  for (int64_t i = 0; i < to->count; i++)
+    if (block_has(to, i) && ((int64_t *)place->data)[i] == INT64_MAX) return fail(r, k, "it has the place of nothing");
+  return true;
+}
+
 static bool move_at(Run *r, const Task *k, const Fold *f, Site *q) {
-  Block *to = &q->buffer[k->buffer];
+  Block *to = &q->buffer[k->buffer], *place = task_moves_places(k) ? &q->buffer[k->place_to] : NULL;
   Box box;
   uint32_t combined = move_combines(r->t, k);
   if (!task_has(r->t, &r->t->buffers.at[k->buffer], q->at)) return true;
@@ -286,19 +338,23 @@ static bool move_at(Run *r, const Task *k, const Fold *f, Site *q) {
     bool first = true; /* of those with its places along combined axes */
     for (uint32_t a = 0; a < r->t->mesh.n; a++) first &= combined >> a & 1 || p0->at[a] == 0;
     if (!first) continue;
-    Block x = block_make(r->scratch, to->dtype, false, to->rank, to->low, to->high);
+    Block x = block_make(r->scratch, to->dtype, place != NULL, to->rank, to->low, to->high);
     block_mask(r->scratch, &x);
     memset(x.has, HAS_NONE, (size_t)x.count);
     part_find(r, k, combined, p0, q, &box, &x);
     for (int64_t i = 0; i < x.count; i++) {
       if (!block_has(&x, i)) continue;
+      if (place) {
+        element_better(f, to, place->data, &x, i);
+        continue;
+      }
       Value v = element_load(x.data, x.dtype, i);
       if (block_has(to, i)) v = fold_pair(f, element_load(to->data, to->dtype, i), v);
       element_store(to->data, to->dtype, i, v);
       to->has[i] = HAS_VALUE;
     }
   }
-  return true;
+  return !place || places_finish(r, k, to, place);
 }
 
 static bool move_run(Run *r, const Task *k) {

@@ -34,6 +34,10 @@ const char *task_move_word(TaskMove m) {
   return (unsigned)m < TASK_MOVES ? move_word[m] : "move";
 }
 
+bool task_moves_places(const Task *k) {
+  return k->kind == TASK_MOVE && (k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN);
+}
+
 Str task_axis(const TaskGraph *t, uint32_t axis) {
   return strings_printf(t->strings, "at%u", axis);
 }

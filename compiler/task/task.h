@@ -96,6 +96,7 @@ struct Task {
 
   uint32_t from;             /* MOVE: the buffer that it comes from; */
   Placement of, to;          /*   by axis what it does to `from` and to `buffer`: cuts that dimension, `*`, `+`, or PLACE_SOME */
+  uint32_t place_from, place_to; /* by argmax and argmin: the buffers of places beside these (i64, of the whole; INT64_MAX: of nothing); else 0 */
   Reducer reducer;           /*   how the parts are combined of axes where `of` is `+` and `to` is not; RED_NONE: there are none */
   const Monoid *monoid;
   TaskMove move;
@@ -131,6 +132,8 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 
 /* What the site's place along an axis is called: at0, at1, ... A mesh's graph has no sizes that could be called so. */
 Str task_axis(const TaskGraph *t, uint32_t axis);
+
+bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
 

@@ -218,9 +218,18 @@ static void check_reduction(Check *c, const Task *k, DType t) {
   for (uint32_t a = 0; a < c->t->mesh.n; a++)
     if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART) fail(c, "it makes parts along axis %u", a);
   if (combined != (k->reducer != RED_NONE)) fail(c, "a reducer stands where parts are combined, and only there");
-  EinSum s = {.reducer = k->reducer, .monoid = k->monoid, .acc = t, .dtype = t};
-  if (k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN) fail(c, "parts of %s have places, and a move has none", reducer_info[k->reducer].name);
-  else if ((unsigned)k->reducer < REDUCERS) check_reducer(&c->c, &s);
+  bool place = k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN;
+  EinSum s = {.reducer = k->reducer, .monoid = k->monoid, .acc = t, .dtype = place ? DT_I64 : t};
+  if ((unsigned)k->reducer < REDUCERS) check_reducer(&c->c, &s);
+}
+
+/* Beside each element its place: of the same box. */
+static void check_places(Check *c, const char *what, uint32_t buffer, const TaskBuffer *b) {
+  if (!check_number(c, what, buffer)) return;
+  const TaskBuffer *p = &c->t->buffers.at[buffer];
+  bool same = p->dtype == DT_I64 && p->rank == b->rank && p->low && p->when == b->when && p != b;
+  for (uint32_t d = 0; same && d < b->rank; d++) same = p->dim[d] == b->dim[d] && p->low[d] == b->low[d];
+  if (!same) fail(c, "%%%u has not the places of %%%u", buffer, b->id);
 }
 
 static void check_move(Check *c, const Task *k) {
@@ -238,6 +247,14 @@ static void check_move(Check *c, const Task *k) {
   check_placement(c, "what it moves", from, &k->of);
   check_placement(c, "what it makes", to, &k->to);
   check_reduction(c, k, to->dtype);
+  if (task_moves_places(k)) {
+    check_places(c, "where places come from", k->place_from, from);
+    check_places(c, "where places go", k->place_to, to);
+    if (k->place_from < c->t->buffers.len) check_read(c, k->place_from, k->step);
+    if (k->place_to < c->t->buffers.len) check_write(c, k->place_to, k->step);
+  } else if (k->place_from || k->place_to) {
+    fail(c, "it moves places, and is not by argmax or argmin");
+  }
   if ((unsigned)k->move >= TASK_MOVES) fail(c, "it has no kind");
   else if (k->move != MOVE_EXCHANGE && k->move != move_kind(c->t, k)) fail(c, "it is no %s", task_move_word(k->move));
 }
@@ -526,7 +543,7 @@ static void check_fields(Check *c, const Task *k) {
   if (!repeat && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
   bool move = k->kind == TASK_MOVE;
-  if (!move && (k->from || k->reducer != RED_NONE || k->monoid || k->move)) fail(c, "it has what only a move has");
+  if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move)) fail(c, "it has what only a move has");
   if (move && !c->t->mesh.n) fail(c, "it moves, and there is no mesh");
   if (k->kind != TASK_DEFAULT && k->argument) fail(c, "it has an argument and is no default");
   if (k->name && !k->name->len) fail(c, "its name is empty");

@@ -62,6 +62,7 @@ static bool eq_move(Same *q, const Mesh *m, const Task *a, const Task *b) {
   if (a->kind != TASK_MOVE) return true;
   bool monoids = (a->monoid == NULL) == (b->monoid == NULL) || differ(q, "one move is by a monoid, the other is not");
   return monoids && eq_int(q, "the move", a->move, b->move) && eq_int(q, "where it comes from", a->from, b->from) &&
+         eq_int(q, "the places", a->place_from, b->place_from) && eq_int(q, "where places go", a->place_to, b->place_to) &&
          eq_int(q, "the reducer", a->reducer, b->reducer) && (!a->monoid || eq_monoid(q, a->monoid, b->monoid)) &&
          eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to);
 }

@@ -171,6 +171,7 @@ static void print_move(Printer *p, const Task *k) {
   buf_printf(p->out, " to %%%u", k->buffer);
   print_placement(p, &k->to);
   if (k->reducer != RED_NONE) buf_str(p->out, " by "), print_reducer_name(&p->p, &by);
+  if (task_moves_places(k)) buf_printf(p->out, " places %%%u to %%%u", k->place_from, k->place_to);
   print_tail(p, k);
   buf_char(p->out, '\n');
 }

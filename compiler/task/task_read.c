@@ -322,7 +322,8 @@ static bool want_by(Reader *r, Task *k) {
     return scan_fail(&r->x.c, D_E910, "wanted a reducer of %s", dtype_name(r->t->buffers.at[k->from].dtype));
   k->reducer = by.reducer;
   k->monoid = by.monoid;
-  return true;
+  if (!task_moves_places(k)) return true;
+  return scan_want_word(&r->x.c, "places") && want_buffer(r, &k->place_from) && scan_want_word(&r->x.c, "to") && want_buffer(r, &k->place_to);
 }
 
 static bool line_move(Reader *r) {

@@ -82,6 +82,7 @@ static const Broken broken[] = {
     {" by plus:i64", "", "a reducer stands where parts are combined"},
     {"Y[(((((2 * $at1) + 2) // 3) - ((2 * $at1) // 3)) + 1)] : i64 low [($at1 + ((2 * $at1) // 3))]", "Y[5] : i64", "does not say where it is"},
     {"move 1 reduce %2 at + * to %3", "move 1 reduce %3 at + * to %3", "are not of one tensor"},
+    {"by plus:i64 named", "by argmax:i64 places %0 to %3 named", "%0 has not the places of %2"},
     {"when ($at0 == 0)", "when ($at5 == 0)", "dim at5 is not declared"},
 };
 
@@ -136,6 +137,30 @@ static void check_numbers(void) {
 
 /* ---- what a move is ---------------------------------------------------------------------------------------------- */
 
+/* Of parts of argmax the places move too. */
+static void check_places(void) {
+  static const char text[] = "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 X[3] : i64 low [0]\nbuffer %1 input 1 P[3] : i64 low [0]\n"
+                             "buffer %2 output 0 Y[3] : i64 low [0]\nbuffer %3 output 1 Q[3] : i64 low [0]\n"
+                             "input X = %0\ninput P = %1\noutput Y = %2\noutput Q = %3\n"
+                             "move 0 reduce_scatter %0 at + to %2 at * by argmax:i64 places %1 to %3\n";
+  static const uint32_t first[] = {0};
+  Arena *a = arena_new();
+  Buf why = buf_new(a), out = buf_new(a);
+  TaskGraph *t = read_it(a, text, &why);
+  if (!OK(t != NULL, "a move by argmax reads")) tap_text("why", why.s);
+  OK(t && !task_check(t, &why) && strstr(why.s, "it is no reduce_scatter"), "and is no reduce_scatter");
+  if (!t) return;
+  t->tasks.at[0]->move = MOVE_ALL_REDUCE;
+  OK(task_check(t, &why), "but an all_reduce");
+  OK_INT((int64_t)move_received(t, t->tasks.at[0], first), 16 * (1 + 2), "of values and places");
+  task_print(&out, t);
+  TaskGraph *u = read_it(a, out.s, &why);
+  OK(u && task_equal(t, u, &why), "and comes back");
+  u->tasks.at[0]->place_to = 2;
+  OK(!task_equal(t, u, &why), "where places go is part of it");
+  arena_free(a);
+}
+
 typedef struct Kind { const char *from, *of, *to, *dest, *by; TaskMove kind; int received; } Kind;
 
 /* On 2 sites of 8 x 8 elements of i64; received: by the second. */
@@ -178,5 +203,6 @@ int main(void) {
   check_broken();
   check_numbers();
   check_kinds();
+  check_places();
   return DONE();
 }

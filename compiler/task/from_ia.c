@@ -103,8 +103,10 @@ static Str *labels_of(IaDoor *m, uint32_t n) {
   return label;
 }
 
-/* A kernel of one stage that maps one buffer. `turn`: 1 + the axis that the turn is put in at, or 0; merge: by dimension of `to` how many labels, or NULL. */
-static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth, const uint8_t *merge, Place place) {
+/* A kernel of one stage that maps one buffer. `turn`: 1 + the axis that the turn is put in at, or 0; merge: by dimension of `to` how many
+ * labels, or NULL. */
+static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth, const uint8_t *merge,
+                     Place place) {
   Exprs *x = m->t->exprs;
   const TaskBuffer *a = &m->t->buffers.at[from], *b = &m->t->buffers.at[to];
   uint32_t n = a->rank, l = 0;
@@ -354,12 +356,11 @@ static void stacks_start(IaDoor *m, const AlgNode *repeat, Laters *later) {
 }
 
 static void turns_ask(IaDoor *m, const AlgNode *repeat, Task *k) {
-  static const IaBox none = {0};
   for (uint32_t i = 0; i < repeat->region->nodes.len; i++) {
     const AlgNode *n = repeat->region->nodes.at[i];
     if (n->kind != ALG_TURNS || n->repeat != repeat || !m->held[n->id].needed) continue;
     IaBox box = ia_box(m->t, &n->type, &n->at);
-    if (k->turns < 0) k->turns = (int32_t)door_buffer(m, BUF_WORK, DT_I64, 0, n->type.rank ? &none : &box, repeat->body->turn, n->place);
+    if (k->turns < 0) k->turns = (int32_t)door_buffer(m, BUF_WORK, DT_I64, 0, &box, repeat->body->turn, n->place);
     m->held[n->id].buffer = k->turns;
   }
 }
@@ -479,6 +480,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   if (!inputs_make(&m)) return NULL;
   outputs_make(&m);
   if (!list_make(&m, ia->top) || !outputs_copy(&m)) return NULL;
+  for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL; /* one site has all of each */
   task_logsumexp(m.t);
   task_fuse(m.t);
   task_lifetimes(m.t);

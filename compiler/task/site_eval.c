@@ -63,7 +63,8 @@ static bool buffer_start(Run *r, Site *s, const TaskBuffer *b) {
   if (!x->data && kept->data) *x = *kept, kept->data = NULL;
   if (!x->data) {
     task_shape(r->t, b, s->at, high);
-    if (!box_count(b->rank, low, high, r->out->max_elements, &count)) return fail(r, NULL, "buffer %%%u has more than %lld elements", b->id, (long long)r->out->max_elements);
+    if (!box_count(b->rank, low, high, r->out->max_elements, &count))
+      return fail(r, NULL, "buffer %%%u has more than %lld elements", b->id, (long long)r->out->max_elements);
     *x = block_make(r->arena, b->dtype, false, b->rank, low, high);
     if (!x->data) x->data = arena_alloc(r->arena, 1);
     block_mask(r->arena, x);

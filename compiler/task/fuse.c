@@ -142,12 +142,19 @@ static Cost cost_of(TaskGraph *t, const TaskStage *s) {
 
 /* ---- maps into their readers ---------------------------------------------------------------------------- */
 
+/* A copy asks for all there is: of a map with a domain also for what has no value, and must not be computed. */
+static bool is_copy(const TaskStage *s) {
+  const Expr *e = s->sum->body;
+  if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
+  return e->kind == EX_READ && s->sum->reducer == RED_NONE && !s->sum->domain;
+}
+
 static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   const BufferUse *b = &f->of[buffer];
   const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
   if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q)) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
-  if (from->sum->reducer != RED_NONE || !stage_is_plain(from)) return false;
+  if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
   if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
   Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
   if (c.nodes + d.nodes > INLINE_NODES) return false;

@@ -140,7 +140,7 @@ static bool reduces_to_all(const Tasks *list) {
 }
 
 /* What the evaluator met, and what is told before a run. */
-static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what) {
+static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what, bool exact) {
   AlgCost cost = algebra_cost(p);
   uint32_t at[MESH_AXES + 1];
   bool turns = repeats(g);
@@ -150,7 +150,7 @@ static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const Si
     if (r->peak[s] > told || (!turns && r->peak[s] != told))
       wrong(t, what, arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s, (long long)r->peak[s], (long long)told));
   }
-  if (!cost.known || has_filter(p->top)) return;
+  if (!cost.known || has_filter(p->top) || !exact) return;
   if (r->moved != cost.bytes) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes received, and the cost is %.0f", r->moved, cost.bytes));
   if (task_received(g) != cost.bytes && !reduces_to_all(&g->tasks)) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes told, and the cost is %.0f", task_received(g), cost.bytes));
 }
@@ -166,7 +166,8 @@ static TaskGraph *tasks_reread(Try *t, Arena *a, const TaskGraph *g, const char 
   return u;
 }
 
-static void tasks_try(Try *t, const Algebra *p, const char *what) {
+/* `exact`: a site has one tuple of each relation; of several that lie together less may move than one by one. */
+static void tasks_try(Try *t, const Algebra *p, const char *what, bool exact) {
   Arena *a = arena_new();
   Buf said = buf_new(a);
   const char *why = NULL;
@@ -183,7 +184,7 @@ static void tasks_try(Try *t, const Algebra *p, const char *what) {
     EvalArray got = eval_array_of(&r.output[k]);
     if (!output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) wrong(t, what, arena_printf(t->s->arena, "tasks: %s", why));
   }
-  if (ok && t->status == EVAL_OK) tasks_measure(t, p, g, &r, what);
+  if (ok && t->status == EVAL_OK) tasks_measure(t, p, g, &r, what, exact);
   arena_free(a);
 }
 
@@ -195,11 +196,11 @@ static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who
   algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
   Algebra *ia = ia_from_graph(a, t->graph, &c, UINT32_MAX);
   algebra_try(t, ia, arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
-  tasks_try(t, ia, arena_printf(a, "tasks, %lld sites, %s", (long long)sites, who));
+  tasks_try(t, ia, arena_printf(a, "tasks, %lld sites, %s", (long long)sites, who), true);
   if (sites == 1) return;
   ia = ia_from_graph(a, t->graph, &c, 0);
   algebra_try(t, ia, arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
-  tasks_try(t, ia, arena_printf(a, "tasks of Table 1, %lld sites, %s", (long long)sites, who));
+  tasks_try(t, ia, arena_printf(a, "tasks of Table 1, %lld sites, %s", (long long)sites, who), false);
   uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
   for (uint32_t k = 1; t->o->steps && k < steps; k++)
     algebra_try(t, ia_from_graph(a, t->graph, &c, k), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", k, steps, (long long)sites, who));

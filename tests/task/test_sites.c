@@ -1,4 +1,5 @@
 /* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and receives. */
+#include "task/inside.h"
 #include "task/site.h"
 #include "task/task.h"
 #include "tap.h"
@@ -197,6 +198,24 @@ static void check_kinds(void) {
   }
 }
 
+/* A copy is made of all there is, so what has a value only in a domain is not computed in it. */
+static void check_copy(void) {
+  static const char text[] = "taskgraph 1\nbuffer %0 input 0 X[4] : i64\nbuffer %1 output 0 Y[4] : i64\nbuffer %2 work A[4] : i64 alive 0..1\n"
+                             "input X = %0\noutput Y = %1\n"
+                             "kernel 0 A outer 0 {\nstage A[i:4] : i64 = %0[(i + 1)] domain (i < 3) to %2[i]\n}\n"
+                             "kernel 1 Y outer 0 {\nstage Y[i:4] : i64 = %2[i] to %1[i]\n}\n";
+  Arena *a = arena_new();
+  Buf why = buf_new(a), out = buf_new(a);
+  TaskGraph *t = read_it(a, text, &why);
+  if (!OK(t && task_check(t, &why), "a copy of what has a domain")) tap_text("why", why.s);
+  if (!t) return;
+  task_fuse(t);
+  task_lifetimes(t);
+  task_print(&out, t);
+  if (!OK(strstr(out.s, "domain (i < 3)"), "keeps it")) tap_text("fused", out.s);
+  arena_free(a);
+}
+
 int main(void) {
   check_text();
   check_seed();
@@ -204,5 +223,6 @@ int main(void) {
   check_numbers();
   check_kinds();
   check_places();
+  check_copy();
   return DONE();
 }

@@ -45,6 +45,8 @@ PASSES = [
     # the evaluator of a mesh's tasks has the kernels and arrays of that of relations
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval.h"),
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/kernel.h"),
+    # relations on a machine
+    (r"compiler/algebra/simulate.*\.[ch]", "compiler/plan/seconds.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
     # for one site, tasks from the graph itself

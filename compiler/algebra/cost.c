@@ -1,7 +1,7 @@
 /* algebra/cost.c - tuples one by one: where each is, and where it is to be. */
 #include "cost.h"
 
-static double box_elements(const Relation *r, const int64_t *key) {
+double rel_block(const Relation *r, const int64_t *key) {
   int64_t low[64], high[64];
   double n = 1;
   rel_box(r, key, low, high);
@@ -13,13 +13,12 @@ double rel_elements(const Relation *r) {
   int64_t key[REL_KEYS] = {0};
   double n = 0;
   if (rel_keys(r) > (double)ALG_KEYS_TOLD) return -1;
-  do n += box_elements(r, key);
+  do n += rel_block(r, key);
   while (rel_next_key(r->n_key, r->frontier, key));
   return n;
 }
 
-/* By axis the place where tuples with this key are; -1: at every one, or (`+`) at each another. */
-static void places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at) {
+void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at) {
   for (uint32_t a = 0; a < m->n; a++) {
     int8_t on = p->on[a];
     at[a] = -1;
@@ -55,10 +54,10 @@ AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
   AlgCost c = {.known = rel_keys(t) <= (double)ALG_KEYS_TOLD};
   if (!c.known) return c;
   do {
-    double n = box_elements(t, key);
+    double n = rel_block(t, key);
     if (n == 0) continue;
-    places(&p->mesh, &of->at, t, key, is);
-    places(&p->mesh, &move->at, t, key, to);
+    alg_places(&p->mesh, &of->at, t, key, is);
+    alg_places(&p->mesh, &move->at, t, key, to);
     c.bytes += n * size * receivers(&p->mesh, &of->at, is, to);
     c.paper += n;
   } while (rel_next_key(t->n_key, t->frontier, key));

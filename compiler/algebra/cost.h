@@ -15,6 +15,10 @@ AlgCost alg_move_cost(const Algebra *p, const AlgNode *move); /* once */
 AlgCost algebra_cost(const Algebra *p);                       /* of a run; turns that are not known count as one */
 /* How often what stands in the region comes into being. */
 double alg_times(const AlgRegion *r);
+/* Elements of the block with this key. */
+double rel_block(const Relation *r, const int64_t *key);
+/* By axis the place where tuples with this key are; -1: at every one, or (`+`) at each another. */
+void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at);
 /* Elements of a relation, over its keys; -1: too many keys. */
 double rel_elements(const Relation *r);
 

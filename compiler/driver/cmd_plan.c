@@ -428,7 +428,8 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* Whether it is to be a plan for many sites, whose costs are others. */
 static Leave sites_wanted(Session *s, const Args *a, bool *many) {
-  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_MEMORY, OPT_DERIVATION};
+  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_MEMORY, OPT_SIMULATE,
+                                      OPT_DERIVATION};
   int64_t n;
   Leave l = sites_read(s, a, &n);
   const char *format = arg_last(a, OPT_PLAN_FORMAT);

@@ -62,6 +62,11 @@ Leave task_text(const Sites *p, bool reread, Buf *out) {
   return LEAVE_OK;
 }
 
+Leave algebra_simulation(Sites *p) {
+  Cutting c = cutting(p);
+  return simulation_find(p, ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX));
+}
+
 /* ---- the derivation ------------------------------------------------------------------------------------- */
 
 enum { COL_TENSOR, COL_STEP, COL_PAPER, COL_BYTES, COLUMNS };

@@ -9,6 +9,7 @@
  *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
  *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose step; null: at the end, "limit": null: there is
  *                 none },
+ *     "simulated": with --simulate (plan_simulate.c),
  *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time); null: of some tensors not all
  *                 labels were looked at,
  *     "work":     WORK of a run,
@@ -208,6 +209,7 @@ void bytes_text(const Sites *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   tensors_print(p, b);
+  simulation_text(p, b);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
@@ -336,6 +338,7 @@ void bytes_json(const Sites *p, Buf *out) {
   json_end(&j, ']');
   put_count(&j, "bytes", p->placing->bytes);
   machine_json(p, &j);
+  simulation_json(p, &j);
   if (p->placing->narrow) json_null(&j, "bound");
   else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);

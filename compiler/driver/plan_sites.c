@@ -366,6 +366,15 @@ static bool ends_in(const char *s, const char *ending) {
   return n >= m && strcmp(s + n - m, ending) == 0;
 }
 
+static Leave simulate_wanted(const Sites *p, const Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
+  if (!p->machine) return fail(p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
+  bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0;
+  if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--simulate is told in text and JSON; %s has no place for it", told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
+}
+
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   Plan *said;
@@ -375,6 +384,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   p.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
   if (!l) l = machine_wanted(&p, a);
+  if (!l) l = simulate_wanted(&p, a);
   if (!l) l = budget_read(&p, a);
   if (!l) l = rivals_read(&p, a);
   if (!l) l = said_read(&p, a, &said);
@@ -391,6 +401,8 @@ Leave plan_sites(Session *s, Args *a) {
   plan_text_make(&p, a, &cuts);
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
   p.facts = facts_find(&p);
+  l = arg_has(a, OPT_SIMULATE) ? algebra_simulation(&p) : LEAVE_OK;
+  if (l) return l;
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
   else if (format && strcmp(format, "task") == 0) l = task_text(&p, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);

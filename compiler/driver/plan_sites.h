@@ -2,6 +2,7 @@
 #ifndef EIN_PLAN_SITES_H
 #define EIN_PLAN_SITES_H
 
+#include "../algebra/algebra.h"
 #include "../base/json.h"
 #include "../plan/placing.h"
 #include "../plan/placing_memory.h"
@@ -45,6 +46,7 @@ typedef struct Sites {
   VEC(Rival) against;
   const struct RunnerUp *second; /*   plan_rival.h */
   const struct Facts *facts; /* plan_facts.h */
+  const struct Simulated *simulated; /* algebra/simulate.h; NULL: nobody asks */
 } Sites;
 
 #define SITES_NARROW "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n"
@@ -84,6 +86,12 @@ bool relations_named(const char *path); /* x.tra or x.ia */
 Leave plan_relations(Session *s, Args *a); /* plan_relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave task_text(const Sites *p, bool reread, Buf *out);           /* what each site does */
+Leave algebra_simulation(Sites *p); /* as an Ia, run on the machine */
 Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
+
+/* ---- simulated: plan_simulate.c --------------------------------------------------------------------------- */
+Leave simulation_find(Sites *p, const Algebra *ia);
+void simulation_text(const Sites *p, Buf *b); /* nothing where it was not asked for */
+void simulation_json(const Sites *p, Json *j);
 
 #endif

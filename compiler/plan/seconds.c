@@ -37,13 +37,12 @@ static bool levels_use(const Machine *m, int64_t sites, int64_t *used, Buf *why)
 
 /* ---- rates ----------------------------------------------------------------------------------------------------- */
 
-/* In what a vertex computes: its result, or where that is no float and its operands are, as they are. */
-static DType computes_in(const PartVertex *v, const SumCount *n) {
-  DType t = v->node->dtype;
-  if (dtype_is_float(t) || !n->flops) return t;
-  for (uint32_t k = 0; k < v->reads.len; k++)
-    if (dtype_is_float(v->reads.at[k].node->dtype)) return v->reads.at[k].node->dtype;
-  return dtype_is_float(v->node->sum->acc) ? v->node->sum->acc : DT_F32;
+/* In what it computes: its result, or where that is no float and what it reads is, as that is. */
+static DType computes_in(const EinSum *s, DType result, uint32_t n, const DType *read, const SumCount *count) {
+  if (dtype_is_float(result) || !count->flops) return result;
+  for (uint32_t k = 0; k < n; k++)
+    if (dtype_is_float(read[k])) return read[k];
+  return dtype_is_float(s->acc) ? s->acc : DT_F32;
 }
 
 /* All that is inside of a site, together. 0: nobody says. */
@@ -70,16 +69,24 @@ static bool rate_find(const Machine *m, DType t, Reducer by, Computing *c) {
   return false;
 }
 
+bool seconds_point(Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *c) {
+  SumCount count = sum_count(a, s, NULL);
+  c->operations = (double)count.flops + (double)count.integer;
+  DType t = computes_in(s, result, n, read, &count);
+  if (rate_find(m, t, s->reducer, c) || c->operations <= 0) return true;
+  c->dtype = t;
+  return false;
+}
+
 static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Computing *c, Buf *why) {
   for (uint32_t i = 0; i < g->vertices.len; i++) {
     const PartVertex *v = &g->vertices.at[i];
     if (v->node->kind != EIN_VERTEX) continue;
-    SumCount n = sum_count(a, v->node->sum, NULL);
-    c[i].operations = (double)n.flops + (double)n.integer;
-    DType t = computes_in(v, &n);
-    if (rate_find(m, t, v->node->sum->reducer, &c[i]) || c[i].operations <= 0) continue;
+    DType *read = NEW_ARRAY(a, DType, v->reads.len + 1);
+    for (uint32_t k = 0; k < v->reads.len; k++) read[k] = v->reads.at[k].node->dtype;
+    if (seconds_point(a, m, v->node->sum, v->node->dtype, v->reads.len, read, &c[i])) continue;
     buf_printf(why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
-               m->levels.at[m->site].name, v->name, dtype_name(t), dtype_name(t));
+               m->levels.at[m->site].name, v->name, dtype_name(c[i].dtype), dtype_name(c[i].dtype));
     return false;
   }
   return true;

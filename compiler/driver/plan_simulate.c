@@ -1,0 +1,145 @@
+/* driver/plan_simulate.c - ein plan -n P --machine m.json --simulate: a run of the plan on the machine, without data (algebra/simulate.h).
+ *
+ * In --format=json, of "ein placing 1":
+ *
+ *   "simulated": { "seconds": of a run, "idle": share of the sites' time in which they compute nothing, "waiting": share in which they
+ *                  meanwhile have a move under way, "kernel_seconds": of the site that computes longest, "chain_seconds": with all links
+ *                  free, "sequence_seconds": one operation after the other, "turns_cut": a repeat has more turns than were simulated,
+ *                  "turns_differ": these did not take equally long, "turns_unknown": it was taken to have one, or all that there may be,
+ *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
+ *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
+#include "../algebra/simulate.h"
+#include "../algebra/text.h"
+#include "plan_sites.h"
+#include "table.h"
+
+enum { STEPS = 10 };
+
+Leave simulation_find(Sites *p, const Algebra *ia) {
+  Buf why = buf_new(p->s->arena);
+  p->simulated = simulate(p->s->arena, ia, p->seconds, &why);
+  return p->simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------ */
+
+/* "12.3 %" */
+static const char *share_of(Arena *a, double x) {
+  return arena_printf(a, "%.1f %%", 100 * x);
+}
+
+static const char *part_of(const Sites *p, const MachineLevel *level) {
+  const Machine *m = p->machine;
+  for (uint32_t k = 1; k < m->levels.len; k++)
+    if (&m->levels.at[k] == level) return m->levels.at[k - 1].name;
+  return level->name;
+}
+
+/* Of so many steps of a path the longest; earlier ones of equals. */
+static void longest_find(const Simulated *x, bool *shown_as) {
+  for (uint32_t n = 0; n < STEPS && n < x->n_step; n++) {
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < x->n_step; i++)
+      if (!shown_as[i] && (most == UINT32_MAX || x->step[i].seconds > x->step[most].seconds)) most = i;
+    shown_as[most] = true;
+  }
+}
+
+static const char *sites_text(Arena *a, const SimStep *s) {
+  return s->sites == 1 ? arena_printf(a, "%lld", (long long)s->site) : arena_printf(a, "%lld and %lld more", (long long)s->site, (long long)s->sites - 1);
+}
+
+enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
+
+static void path_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Simulated *x = p->simulated;
+  Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_STEP | 1u << COL_SITES | 1u << COL_LINE};
+  bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
+  double rest = 0;
+  longest_find(x, named);
+  vec_push(a, t.rows, ((TableRow){.cell = {"what the time hangs on", "sites", "begins", "takes", "line"}, .tail = ""}));
+  for (uint32_t i = 0; i < x->n_step; i++) {
+    const SimStep *s = &x->step[i];
+    Buf words = buf_new(a);
+    rest += named[i] ? 0 : s->seconds;
+    if (!named[i]) continue;
+    alg_equation(&words, s->node);
+    TableRow r = {.cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds), line_text(a, p->j.path, s->node->place)}, .tail = ""};
+    vec_push(a, t.rows, r);
+  }
+  if (x->n_step > STEPS)
+    vec_push(a, t.rows, ((TableRow){.cell = {arena_printf(a, "%u more, shorter", x->n_step - STEPS), "", "", seconds_of(a, rest), ""}, .tail = ""}));
+  if (t.rows.len > 1) buf_char(b, '\n'), table_print(b, &t);
+}
+
+void simulation_text(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Simulated *x = p->simulated;
+  if (!x) return;
+  double sum = placing_seconds(p->places, p->seconds, p->placing);
+  buf_printf(b, "\nsimulated\n  %-22s%s", "time", seconds_of(a, x->seconds));
+  if (sum > 0) buf_printf(b, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum));
+  buf_printf(b, "\n  %-22s%s with all links free; %s one operation after the other\n", "longest chain", seconds_of(a, x->chain), seconds_of(a, x->sequence));
+  buf_printf(b, "  %-22s%s of the sites' time, %s while moves are under way; a site has %s of kernels at most\n", "idle", share_of(a, x->idle),
+             share_of(a, x->waiting), seconds_of(a, x->kernels));
+  const SimLink *l = &x->busiest;
+  if (l->level)
+    buf_printf(b, "  %-22s%s %s %lld: %s, %s, %s of the time\n", "busiest link", l->in ? "into" : "out of", part_of(p, l->level), (long long)l->part,
+               bytes_of(a, l->bytes), seconds_of(a, l->seconds), share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0));
+  if (x->turns_unknown) buf_printf(b, "  %-22s%s\n", "", "how many turns there are hangs on data: as many as there may be, or one");
+  if (x->turns_cut)
+    buf_printf(b, "  %-22s%s\n", "", x->turns_differ ? "three turns were simulated, which differ; the others go as the last" : "three turns were simulated; they are alike, and so are the others");
+  path_print(p, b);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+
+static void put_link(const Sites *p, Json *j, const SimLink *l) {
+  if (!l->level) {
+    json_null(j, "busiest");
+    return;
+  }
+  json_object(j, "busiest");
+  json_str(j, "level", part_of(p, l->level));
+  json_int(j, "part", l->part);
+  json_bool(j, "into", l->in);
+  put_count(j, "bytes", l->bytes);
+  json_num(j, "seconds", l->seconds);
+  json_end(j, '}');
+}
+
+static void put_step(Json *j, const SimStep *s) {
+  Buf words = buf_new(j->out->arena);
+  alg_equation(&words, s->node);
+  json_object(j, NULL);
+  json_strn(j, "operation", words.s, words.len);
+  if (s->node->name) json_str(j, "name", s->node->name->s);
+  else json_null(j, "name");
+  put_place(j, s->node->place);
+  json_int(j, "site", s->site);
+  json_int(j, "sites", s->sites);
+  json_num(j, "begins", s->begin);
+  json_num(j, "seconds", s->seconds);
+  json_end(j, '}');
+}
+
+void simulation_json(const Sites *p, Json *j) {
+  const Simulated *x = p->simulated;
+  if (!x) return;
+  json_object(j, "simulated");
+  json_num(j, "seconds", x->seconds);
+  json_num(j, "idle", x->idle);
+  json_num(j, "waiting", x->waiting);
+  json_num(j, "kernel_seconds", x->kernels);
+  json_num(j, "chain_seconds", x->chain);
+  json_num(j, "sequence_seconds", x->sequence);
+  json_bool(j, "turns_cut", x->turns_cut);
+  json_bool(j, "turns_differ", x->turns_differ);
+  json_bool(j, "turns_unknown", x->turns_unknown);
+  put_link(p, j, &x->busiest);
+  json_array(j, "path");
+  for (uint32_t i = 0; i < x->n_step; i++) put_step(j, &x->step[i]);
+  json_end(j, ']');
+  json_end(j, '}');
+}

@@ -260,6 +260,13 @@ static SimLink busiest_find(const Net *net, const double *carried) {
   return x;
 }
 
+/* Into sites: what comes into larger parts comes into one of their sites. */
+static double received(const Net *net, const double *carried) {
+  double bytes = 0;
+  for (uint32_t i = 0; net->n && i < net->sites; i++) bytes += carried[net->level[0].base + 2 * i + 1];
+  return bytes;
+}
+
 static void result_tell(Sim *s, Arena *a, const Result *r) {
   Simulated *out = s->out;
   double busy = 0, waiting = 0;
@@ -274,6 +281,7 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   out->waiting = all > 0 ? waiting / all : 0;
   out->chain = r->turns.chain;
   out->sequence = r->turns.sequence;
+  out->received = received(&s->net, r->turns.carried);
   out->busiest = busiest_find(&s->net, r->turns.carried);
   steps_find(s, a, r);
 }

@@ -42,6 +42,7 @@ typedef struct Simulated {
   double kernels;            /* of the site that computes longest */
   double chain;              /* the longest chain of operations, with all links free */
   double sequence;           /* one operation after the other */
+  double received;           /* bytes that sites receive, added over sites: as algebra_cost has them */
   uint32_t n_step;
   const SimStep *step;       /* in their order; they add up to all of it */
   SimLink busiest;

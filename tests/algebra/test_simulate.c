@@ -120,6 +120,9 @@ static void tells(void) {
   x = run_on(a, by_hand[13].text, plain);
   OK(x->n_step == 3 && x->step[1].node->kind == ALG_JOIN && ns(x->step[1].seconds) == 512 && ns(x->step[2].begin) == 768, "a chain has three steps");
   OK(x->busiest.level && ns(x->busiest.seconds) == 128 && x->busiest.bytes == 128, "its links carry 128 bytes");
+  x = run_on(a, "ia 1\nmesh 2\n" HALVES "join %1 Y {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n"
+                "input %2 B {i:2} [32/i] : f32 at 0\njoin %3 Z {i:2} [i:32/i] : f32 at 0 of %2{i} = (&0[i] * &0[i])\n", plain);
+  OK(x->n_step == 2 && ns(x->step[0].seconds) == 256 && ns(x->step[1].seconds) == 128, "a kernel waits for the one before it in the queue");
   x = run_on(a, by_hand[5].text, plain);
   OK(x->busiest.bytes == 128 && ns(x->busiest.seconds) == 1280 && x->busiest.part < 2, "a node's link is busier than a site's");
   OK_INT((int64_t)x->received, 8 * 224, "each of eight receives 7 x 32 bytes");

@@ -4,7 +4,7 @@
  *
  *   "simulated": { "seconds": of a run, "idle": share of the sites' time in which they compute nothing, "waiting": share in which they
  *                  meanwhile have a move under way, "kernel_seconds": of the site that computes longest, "chain_seconds": with all links
- *                  free, "sequence_seconds": one operation after the other, "turns_cut": a repeat has more turns than were simulated,
+ *                  free, "sequence_seconds": one operation after the other, "received_bytes": by sites, in all, "turns_cut": a repeat has more turns than were simulated,
  *                  "turns_differ": these did not take equally long, "turns_unknown": it was taken to have one, or all that there may be,
  *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
  *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
@@ -134,6 +134,7 @@ void simulation_json(const Sites *p, Json *j) {
   json_num(j, "kernel_seconds", x->kernels);
   json_num(j, "chain_seconds", x->chain);
   json_num(j, "sequence_seconds", x->sequence);
+  put_count(j, "received_bytes", x->received);
   json_bool(j, "turns_cut", x->turns_cut);
   json_bool(j, "turns_differ", x->turns_differ);
   json_bool(j, "turns_unknown", x->turns_unknown);

@@ -1,0 +1,71 @@
+#!/bin/sh
+# suite: ci
+# ein plan --simulate: what it tells, in text and JSON; that it moves what the plan moves; and what is refused.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+unset EIN_MACHINE
+server=$root/samples/machines/server_8_gpus.json
+plan() { "$EIN" plan "$root/samples/02_attention.ein" -n 8 "$@"; }
+
+want 0 plan --machine "$server" --simulate
+silent
+for text in simulated "times the plan's sum" "one operation after the other" "busiest link" "what the time hangs on" "more, shorter"; do shows "$text"; done
+cp out first
+want 0 plan --machine "$server" --simulate
+cmp -s out first || wrong "it is another one the second time"
+want 0 plan --machine "$server"
+grep -q simulated out && wrong "it simulates though nobody asks"
+sed '/^simulated/,$d' first | sed '$d' | cmp -s - out || wrong "it changes the plan"
+
+# It begins at 0, goes on without gaps, and ends with the run; sites receive what the
+# program over relations moves; bounds are bounds.
+if command -v python3 >/dev/null; then
+  cat >look.py <<'!'
+import json, sys
+p = json.load(open(sys.argv[1]))
+s = p["simulated"]
+at = 0
+for step in s["path"]:
+    assert abs(step["begins"] - at) <= 1e-9 * s["seconds"], step
+    at = step["begins"] + step["seconds"]
+assert s["turns_cut"] or abs(at - s["seconds"]) <= 1e-9 * s["seconds"], at
+assert s["chain_seconds"] <= s["seconds"] * (1 + 1e-9) and s["kernel_seconds"] <= s["seconds"] * (1 + 1e-9)
+assert s["seconds"] <= s["sequence_seconds"] * (1 + 1e-9)
+moved = json.load(open(sys.argv[2]))["bytes"]
+assert s["received_bytes"] == moved, (s["received_bytes"], moved)
+assert 0 <= s["waiting"] <= s["idle"] + 1e-9 <= 1 + 2e-9
+!
+  for name in 01_matmul 04_domains 06_loops 08_groups 10_convolution 12_kmeans 02_attention; do
+    for n in 1 2 3 8 12 16; do
+      want 0 "$EIN" plan "$root/samples/$name.ein" -n $n --machine "$root/samples/machines/sites_1024.json" --simulate --format=json -o $name.json
+      want 0 "$EIN" plan "$root/samples/$name.ein" -n $n --machine "$root/samples/machines/sites_1024.json" --format=ia -o $name.ia
+      want 0 "$EIN" plan $name.ia --format=json
+      cp out moves.json
+      want 0 python3 look.py $name.json moves.json
+    done
+  done
+  sed 's/"received_bytes": /"received_bytes": 1/' 02_attention.json >changed.json
+  want 1 python3 look.py changed.json moves.json
+fi
+
+want 0 "$EIN" plan "$root/samples/06_loops.ein" -n 4 --machine "$server" --simulate
+shows "three turns were simulated"
+shows "how many turns there are hangs on data"
+want 0 plan --machine "$server" --costs=bytes --simulate
+shows "times the plan's sum"
+
+want 2 plan --simulate
+says "--simulate: wanted is the machine file"
+want 2 plan --costs=eindecomp --simulate
+says "wanted is the machine file"
+want 2 "$EIN" plan "$root/samples/02_attention.ein" --simulate
+says "wanted is the machine file"
+want 2 plan --machine "$server" --simulate --format=ia
+says "--format=ia has no place for it"
+want 2 plan --machine "$server" --simulate --derivation
+says "--derivation has no place for it"
+want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 9 --machine "$server" --simulate
+says "has 8 sites, and 9 are wanted"
+want 1 "$EIN" plan "$root/samples/01_matmul.ein" -n 8192 --machine "$root/samples/machines/sites_65536.json" --simulate
+says "8192 sites are too many to simulate: 4096 at most"
+finish

@@ -49,6 +49,7 @@
 #include "algebra/cost.h"
 #include "algebra/eval.h"
 #include "algebra/from_graph.h"
+#include "algebra/simulate.h"
 #include "plan/machine.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
@@ -111,7 +112,7 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why);
 
 /* ---- 6. EinGraph and Plan -> Tra, Ia ------------------------------------------------------------
  * What a plan means, as a program over relations (key -> block): joins with a kernel, aggregations, and the way from cut to cut; an Ia
- * has a placement for each, and moves. They choose nothing. text: "tra 1", "ia 1". */
+ * has a placement for each, and moves. They choose nothing. text: "tra 1", "ia 1". simulate runs an Ia on a machine without data. */
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
 void algebra_print(Buf *out, const Algebra *p);
@@ -120,6 +121,7 @@ bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why);
 bool algebra_check(const Algebra *p, Buf *out);
 AlgCost algebra_cost(const Algebra *p);
 bool algebra_eval(AlgRun *r, const char **why, Place *place);
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, Buf *why);
 
 /* ---- 7. EinGraph, Ia -> TaskGraph --------------------------------------------------------------
  * What is done, in which order, in which memory: kernels of stages, repeats, buffers with their lives. text: "taskgraph 1". */

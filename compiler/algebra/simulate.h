@@ -20,7 +20,7 @@
 #include "../plan/seconds.h"
 #include "algebra.h"
 
-enum { SIM_SITES = 4096 };   /* at most */
+enum { SIM_SITES = 65536, SIM_BLOCKS = 1 << 23 }; /* at most, these of one tensor */
 
 typedef struct SimStep {     /* of the chain on which the time hangs */
   const AlgNode *node;
@@ -51,7 +51,7 @@ typedef struct Simulated {
   bool turns_unknown;        /*   or nobody knows how many: one */
 } Simulated;
 
-/* NULL, with `why` for people: too many sites or keys, or the machine does not say a figure. The machine's sites are those of the mesh. */
+/* NULL, with `why` for people: too many sites or blocks, or the machine does not say a figure. The machine's sites are those of the mesh. */
 Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, Buf *why);
 
 #endif

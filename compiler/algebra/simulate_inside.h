@@ -1,9 +1,11 @@
 /* algebra/simulate_inside.h - inside of the simulator, for simulate*.c alone: simulate.c is the door, and makes operations of a region's nodes;
- * simulate_cost.c is what each takes, simulate_move.c who sends what to whom, simulate_run.c lets time pass. */
+ * simulate_keys.c is which blocks there are, simulate_cost.c what each node takes, simulate_move.c who sends what to whom, simulate_run.c lets time pass. */
 #ifndef EIN_ALGEBRA_SIMULATE_INSIDE_H
 #define EIN_ALGEBRA_SIMULATE_INSIDE_H
 
 #include "simulate.h"
+
+typedef struct Keys { uint32_t n; const uint64_t *number; } Keys; /* of a relation; row-major, rising */
 
 typedef struct NetLevel {
   const MachineLevel *level;
@@ -27,7 +29,7 @@ typedef struct SimTurns {        /* a repeat, with all its turns */
 } SimTurns;
 
 typedef struct Cost {        /* of a node, once */
-  const bool *there;         /* by key: there is a tuple somewhere; NULL: of each */
+  const Keys *there;         /* of which keys there is a tuple somewhere; NULL: of each */
   const double *seconds;     /* by site, in its queue; NULL: none */
   uint32_t n_group;          /* MOVE */
   const Group *group;
@@ -41,15 +43,22 @@ typedef struct Sim {
   const Seconds *seconds;
   Net net;
   Cost *cost;                /* by node id */
-  const bool **kept;         /* by node id of a join: by key, its one reader, a filter, keeps it; NULL: all */
+  const Keys **kept;         /* by node id of a join: keys that its one reader, a filter, keeps; NULL: all */
   Simulated *out;
   Buf *why;
 } Sim;
 
+/* ---- which tuples there are ------------------------------------------------------------------------------ */
+uint64_t key_number(uint32_t n, const int64_t *frontier, const int64_t *key);
+bool keys_find(Sim *s, const AlgNode *n);        /* of its cost; false: too many */
+const Keys *keys_filtered(Sim *s, const AlgNode *n, const Keys *of);
+bool keys_have(const Keys *k, uint64_t number);  /* NULL: all */
+typedef struct Tuples { const Relation *type; const Keys *keys; uint32_t next; int64_t key[REL_KEYS]; } Tuples;
+bool tuple_next(Tuples *t);                      /* from next = 0; false behind the last */
+
 /* ---- what nodes take -------------------------------------------------------------------------------------- */
 bool cost_find(Sim *s, const AlgNode *n);        /* operands' costs are there; not of a REPEAT */
 void kept_find(Sim *s);                          /* of joins that only one filter reads */
-uint64_t key_number(uint32_t n, const int64_t *frontier, const int64_t *key);
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as of alg_places. Gives how many */
 double element_size(const Relation *t);
 void move_find(Sim *s, const AlgNode *n, Cost *c);

@@ -110,19 +110,15 @@ static void parts_send(Moving *m, const AlgNode *n, int32_t *is, int32_t *to, ui
 static void blocks_send(Moving *m, const AlgNode *n) {
   const AlgNode *of = n->operand[0].node;
   const Relation *t = &of->type;
-  const bool *there = m->s->cost[of->id].there;
   const Mesh *mesh = &m->s->program->mesh;
-  int64_t key[REL_KEYS] = {0};
   int32_t is[MESH_AXES], to[MESH_AXES];
-  uint64_t k = 0;
-  do {
-    double bytes = !there || there[k] ? rel_block(t, key) * element_size(t) : 0;
-    k++;
+  for (Tuples x = {.type = t, .keys = m->s->cost[of->id].there}; tuple_next(&x);) {
+    double bytes = rel_block(t, x.key) * element_size(t);
     if (bytes <= 0) continue;
-    alg_places(mesh, &of->at, t, key, is);
-    alg_places(mesh, &n->at, t, key, to);
+    alg_places(mesh, &of->at, t, x.key, is);
+    alg_places(mesh, &n->at, t, x.key, to);
     parts_send(m, n, is, to, 0, bytes);
-  } while (rel_next_key(t->n_key, t->frontier, key));
+  }
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------ */

@@ -4,7 +4,8 @@
  *
  *   "simulated": { "seconds": of a run, "idle": share of the sites' time in which they compute nothing, "waiting": share in which they
  *                  meanwhile have a move under way, "kernel_seconds": of the site that computes longest, "chain_seconds": with all links
- *                  free, "sequence_seconds": one operation after the other, "received_bytes": by sites, in all, "turns_cut": a repeat has more turns than were simulated,
+ *                  free, "sequence_seconds": one operation after the other, "received_bytes": by sites, in all, "turns_cut": a repeat has more turns
+ *                  than were simulated,
  *                  "turns_differ": these did not take equally long, "turns_unknown": it was taken to have one, or all that there may be,
  *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
  *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
@@ -65,7 +66,8 @@ static void path_print(const Sites *p, Buf *b) {
     rest += named[i] ? 0 : s->seconds;
     if (!named[i]) continue;
     alg_equation(&words, s->node);
-    TableRow r = {.cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds), line_text(a, p->j.path, s->node->place)}, .tail = ""};
+    TableRow r = {.cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
+    r.cell[COL_LINE] = line_text(a, p->j.path, s->node->place);
     vec_push(a, t.rows, r);
   }
   if (x->n_step > STEPS)
@@ -88,8 +90,8 @@ void simulation_text(const Sites *p, Buf *b) {
     buf_printf(b, "  %-22s%s %s %lld: %s, %s, %s of the time\n", "busiest link", l->in ? "into" : "out of", part_of(p, l->level), (long long)l->part,
                bytes_of(a, l->bytes), seconds_of(a, l->seconds), share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0));
   if (x->turns_unknown) buf_printf(b, "  %-22s%s\n", "", "how many turns there are hangs on data: as many as there may be, or one");
-  if (x->turns_cut)
-    buf_printf(b, "  %-22s%s\n", "", x->turns_differ ? "three turns were simulated, which differ; the others go as the last" : "three turns were simulated; they are alike, and so are the others");
+  if (x->turns_cut && x->turns_differ) buf_printf(b, "  %-22s%s\n", "", "three turns were simulated, which differ; the others go as the last");
+  if (x->turns_cut && !x->turns_differ) buf_printf(b, "  %-22s%s\n", "", "three turns were simulated; they are alike, and so are the others");
   path_print(p, b);
 }
 

@@ -16,7 +16,7 @@ static AlgNode *node_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, con
   AlgNode *x = NEW(p->arena, AlgNode);
   *x = (AlgNode){.kind = kind, .id = p->n_nodes++, .region = r, .n_operand = n, .operand = NEW_ARRAY(p->arena, AlgOperand, n + 1)};
   for (uint32_t i = 0; i < n; i++) {
-    x->operand[i].node = operand[i].node;
+    x->operand[i] = (AlgOperand){.node = operand[i].node, .wanted = operand[i].wanted};
     if (operand[i].on) x->operand[i].on = arena_copy(p->arena, operand[i].on, operand[i].node->type.n_key * sizeof *operand[i].on);
   }
   if (n) x->name = operand[0].node->name, x->place = operand[0].node->place;
@@ -26,7 +26,7 @@ static AlgNode *node_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, con
 }
 
 static AlgNode *unary_new(Algebra *p, AlgRegion *r, AlgKind kind, AlgNode *of) {
-  AlgNode *x = node_new(p, r, kind, 1, &(AlgOperand){of, NULL});
+  AlgNode *x = node_new(p, r, kind, 1, &(AlgOperand){.node = of});
   x->type = of->type;
   x->at = of->at;
   return x;
@@ -102,6 +102,7 @@ AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operan
   x->type = (Relation){.dtype = sum->acc, .places = is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
   x->type.frontier = arena_copy(a, frontier, n_key * sizeof *frontier);
   x->type.key = arena_copy(a, key, n_key * sizeof *key);
+  for (uint32_t i = 0; i < n; i++) x->type.holes |= operand[i].wanted && operand[i].node->type.holes;
   if (at) x->at = *at;
   else if (p->placed && !alg_join_place(p, x, &x->at)) bug("algebra: the operands of %%%u do not meet", x->id);
   return x;

@@ -51,6 +51,7 @@ typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merg
 typedef struct AlgOperand {
   AlgNode *node;
   const int32_t *on;         /* JOIN: by key dimension of the operand, that of the result that it agrees with; -1: its frontier is 1 */
+  bool wanted;               /* JOIN: where it has no tuple there is none of the result, as in the papers' join */
 } AlgOperand;
 
 struct AlgNode {
@@ -67,7 +68,7 @@ struct AlgNode {
   const EinSum *sum;         /* JOIN: the kernel. It gives parts: elements of sum->acc, with places for argmax and argmin. */
   const Str *label;          /*   names of its labels, */
   const RelDim *range;       /*   and their ranges, over the result's keys: those of output labels are the array's dimensions. An operand
-                                  that has no tuple with the key (it has holes) is an array without values; else there is no tuple */
+                                  that is not wanted and has no tuple with the key (it has holes) is an array without values */
   uint32_t n_group;          /* AGGREGATE: key dimensions of the operand that stay, in this order */
   const uint32_t *group;
   Reducer reducer;           /*   RED_NONE: concat. Along a key that goes, arrays must abut in one dimension at least */
@@ -126,7 +127,7 @@ Algebra *algebra_new(Arena *a, Strings *t, Exprs *p);
 
 /* ---- building: the type follows from the operands; so does the placement, where all is local ------------------------
  * Each appends to the region and gives the node its id. In an Ia a key dimension that goes leaves `+` along the axes that cut it. `holes` is
- * handed on; who knows that none are left says so in the node's type. A join's result is where `at` says (NULL: as alg_join_place finds, else a bug()). */
+ * handed on, by a join from operands that are wanted; who knows that none are left says so in the node's type. A join's result is where `at` says (NULL: as alg_join_place finds, else a bug()). */
 AlgNode *alg_input(Algebra *p, Str name, const Relation *type, const Placement *at);
 AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);

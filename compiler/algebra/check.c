@@ -99,6 +99,8 @@ static bool check_operands(Check *c, const AlgNode *n) {
     fail(c, "it has %u operands", n->n_operand);
     return false;
   }
+  for (uint32_t i = 0; n->kind != ALG_JOIN && i < n->n_operand; i++)
+    if (n->operand[i].wanted) fail(c, "its operand is wanted, and it is no join");
   for (uint32_t i = 0; i < n->n_operand; i++) well = check_operand(c, "operand", n->operand[i].node) && info_of(c, n->operand[i].node)->well && well;
   return well;
 }

@@ -233,6 +233,16 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
   return well;
 }
 
+/* Those at which all that is wanted is there. */
+static KeySet join_keys(Check *c, const AlgNode *n) {
+  KeySet *set = NEW_ARRAY(c->arena, KeySet, n->n_operand + 1);
+  const int32_t **on = NEW_ARRAY(c->arena, const int32_t *, n->n_operand + 1);
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < n->n_operand; i++)
+    if (n->operand[i].wanted) set[wanted] = info_of(c, n->operand[i].node)->keys, on[wanted++] = n->operand[i].on;
+  return keys_joined(c->arena, &n->type, wanted, set, on);
+}
+
 static void check_join(Check *c, const AlgNode *n, Info *info) {
   const EinSum *s = n->sum;
   bool none = !s || !s->body || (unsigned)s->reducer >= REDUCERS || (unsigned)s->acc >= DTYPES || (unsigned)s->dtype >= DTYPES;
@@ -251,6 +261,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   info->keys = keys_all(&n->type);
   info->well &= well;
   if (!well) return;
+  info->keys = join_keys(c, n);
   check_reducer(&c->c, s);
   c->c.labels = labels;
   c->c.level = c->open.len - 1;
@@ -258,6 +269,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   check_boxes(c, &n->type, labels, n->range, "label");
   Relation base = {.dtype = s->acc, .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN, .rank = s->n_out, .dim = n->range};
   check_result(c, n, base, &info->keys, 0, NULL);
+  check_holes(c, n, &info->keys);
 }
 
 /* ---- aggregate ---------------------------------------------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ static bool eq_operands(Equal *q, const AlgNode *a, const AlgNode *b) {
   if (!eq_int(&q->q, "the number of operands", a->n_operand, b->n_operand)) return false;
   for (uint32_t i = 0; i < a->n_operand; i++) {
     const AlgOperand *x = &a->operand[i], *y = &b->operand[i];
-    if (!eq_ref(q, "an operand", x->node, y->node)) return false;
+    if (!eq_ref(q, "an operand", x->node, y->node) || !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted)) return false;
     for (uint32_t k = 0; a->kind == ALG_JOIN && x->node && k < x->node->type.n_key; k++)
       if (!eq_int(&q->q, "an operand's key", x->on[k], y->on[k])) return false;
   }

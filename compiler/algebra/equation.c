@@ -47,6 +47,13 @@ static void write_join(Writer *w, const AlgNode *n) {
   write_keys(w, "[", n->sum->n_out, n->label, "]");
   buf_str(w->out, " = ");
   write_right(w, n->sum, n->label);
+  bool first = true;
+  for (uint32_t i = 0; i < n->n_operand; i++) {
+    if (!n->operand[i].wanted) continue;
+    buf_str(w->out, first ? ", where there is " : " and ");
+    write_node(w, n->operand[i].node);
+    first = false;
+  }
 }
 
 static void write_group(Writer *w, const AlgNode *n) {

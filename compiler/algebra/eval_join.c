@@ -56,7 +56,7 @@ static bool join_start(Run *r, const AlgNode *n, Held *h) {
 
 /* ---- one tuple of a join ------------------------------------------------------------------------------------ */
 
-/* *missing: there is none and need be none, so there is none of the result. */
+/* *missing: there is none and it is wanted, or said to have all; so there is none of the result. */
 static bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing) {
   const AlgOperand *o = &n->operand[i];
   const Relation *t = &o->node->type;
@@ -65,7 +65,7 @@ static bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, con
   for (uint32_t k = 0; k < t->n_key; k++) its[k] = o->on[k] < 0 ? 0 : key[o->on[k]];
   const Tuple *x = store_find(&held_of(r, o->node)->shelf->site[site], t->n_key, its, &found);
   *out = x ? &x->block : NULL;
-  *missing |= !x && !t->holes;
+  *missing |= !x && (o->wanted || !t->holes);
   return found <= 1 || run_fail(r, n, "joins parts: %s has several tuples%s", run_name(r, o->node), run_key(r, o->node, its));
 }
 

@@ -298,7 +298,7 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
   }
   AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
-  return (AlgOperand){y, on};
+  return (AlgOperand){.node = y, .on = on};
 }
 
 /* ---- what it makes -------------------------------------------------------------------------------------------- */

@@ -74,6 +74,29 @@ KeySet keys_kept(Arena *a, const KeySet *s, const Expr *keep) {
   return keys_of_numbers(s->of, &out, &twice);
 }
 
+static bool has_key(const KeySet *s, const int32_t *on, const int64_t *key) {
+  int64_t its[REL_KEYS + 1], number;
+  if (s->all || !s->n) return s->all;
+  for (uint32_t k = 0; k < s->of->n_key; k++) its[k] = on[k] < 0 ? 0 : key[on[k]];
+  number = number_of(s->of, its);
+  return bsearch(&number, s->at, s->n, sizeof *s->at, by_number);
+}
+
+KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, const int32_t *const *on) {
+  KeySet all = keys_all(of);
+  bool whole = true, told = keys_told(&all) && is_numbered(of);
+  for (uint32_t i = 0; i < n; i++) whole = whole && set[i].known && set[i].all, told = told && set[i].known;
+  if (whole || !told) return whole ? all : keys_unknown(of);
+  int64_t key[REL_KEYS + 1] = {0}, twice;
+  Numbers out = {{0}};
+  for (uint64_t step = 0; keys_next(&all, &step, key);) {
+    bool there = true;
+    for (uint32_t i = 0; there && i < n; i++) there = has_key(&set[i], on[i], key);
+    if (there) vec_push(a, out.v, number_of(of, key));
+  }
+  return keys_of_numbers(of, &out, &twice);
+}
+
 /* ---- pieces ------------------------------------------------------------------------------------------------ */
 
 typedef struct Pieces {

@@ -26,6 +26,8 @@ typedef enum { KEYS_WELL, KEYS_OUTSIDE, KEYS_TWICE } KeysWrong;
 KeySet keys_kept(Arena *a, const KeySet *s, const Expr *keep);
 /* The key and a further one for each piece that has elements, or whose block has none; `of`: keys of both. */
 KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_piece, const RelDim *piece);
+/* Keys of `of` at which each of n sets has its own: key k of set i is key on[i][k] of them, or 0. */
+KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, const int32_t *const *on);
 /* What new keys become of them: each once, below the new frontier; else a key of which that is not so is in `at`. `once` false: several may
  * become one. */
 KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, const Expr *const *to, bool once, KeysWrong *wrong, int64_t *at);

@@ -161,7 +161,7 @@ static void print_labels(Printer *p, const AlgNode *n) {
   print_ranges(p, t->n_key, t->frontier, t->rank, t->dim);
 }
 
-/* `%0{s, -}` */
+/* `%0{s, -} wanted` */
 static void print_operand(Printer *p, const AlgOperand *o) {
   print_ref(p, "", o->node);
   buf_char(p->out, '{');
@@ -169,7 +169,7 @@ static void print_operand(Printer *p, const AlgOperand *o) {
     bool known = o->on[k] >= 0 && o->on[k] < (int64_t)p->k.label.len;
     buf_printf(p->out, "%s%s", k ? ", " : "", known ? p->k.label.at[o->on[k]]->s : "-");
   }
-  buf_char(p->out, '}');
+  buf_str(p->out, o->wanted ? "} wanted" : "}");
 }
 
 static bool is_arg(Reducer r) {

@@ -355,9 +355,9 @@ static bool want_labels(Reader *r, AlgNode *n, EinSum *s, const Keys *k) {
   return true;
 }
 
-/* `%0{s, -}` */
+/* `%0{s, -} wanted` */
 static bool want_operand(Reader *r, const Keys *k) {
-  AlgOperand o;
+  AlgOperand o = {0};
   if (r->operand.len == READ_IDS) return fail(r, D_E913, "a join has at most %d operands", READ_IDS);
   if (!want_relation(r, &o.node) || !scan_want(&r->x.c, '{')) return false;
   uint32_t n = o.node->type.n_key, key = 0;
@@ -371,6 +371,7 @@ static bool want_operand(Reader *r, const Keys *k) {
   }
   if (!scan_take(&r->x.c, '}')) return fail(r, D_E914, "wanted `}` here: %%%u has %u keys", o.node->id, n);
   o.on = on;
+  o.wanted = scan_take_word(&r->x.c, "wanted");
   vec_push(r->g->arena, r->operand, o);
   return true;
 }

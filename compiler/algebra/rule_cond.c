@@ -1,6 +1,6 @@
 /* algebra/rule_cond.c - the conditions of rules. What a result cannot even be said for is a function without a value; these are what it
  * would be wrong for. */
-#include "rule_inside.h"
+#include "rule_fns.h"
 
 enum { KEYS_LOOKED_AT = 1 << 14 };
 
@@ -186,6 +186,9 @@ const RuleTestInfo rule_tests[] = {
   {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
   {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
   {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},
+  {"unbroken", "jp", test_unbroken_operands, "operands that have keys of what is kept have them all, or are wanted"},
+  {"wanted", "j*", test_wanted, "each operand that is filtered is wanted"},
+  {"readable", "j*", test_readable, "at every key the operands, without filters, have what the kernel reads; no place is taken"},
   {"shared", "xj", test_shared, "all axes cut keys that both operands have"},
   {"apart", "xj", test_apart, "all axes cut keys that one operand has"},
   {NULL, NULL, NULL, NULL},

@@ -1,4 +1,4 @@
-/* algebra/rule_fns.h - the functions of the table in rule_value.c that stand in other files. */
+/* algebra/rule_fns.h - functions of the table in rule_value.c, and conditions of that in rule_cond.c, that stand in other files. */
 #ifndef EIN_RULE_FNS_H
 #define EIN_RULE_FNS_H
 
@@ -8,5 +8,8 @@ AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map);
 RuleFn value_bare, value_tail;
 RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above;
 RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits;
+RuleFn keep_part, keep_taken, join_wanting, join_loose;
+RuleTest test_unbroken_operands, test_wanted, test_readable;
+bool join_holes(const AlgNode *join); /* something that is wanted has holes */
 
 #endif

@@ -43,7 +43,7 @@ struct RuleTerm {
   RuleSort sort;
   char letter;               /* VAR */
   bool each;                 /* of all operands of a join */
-  bool maybe;                /* NODE: a move that need not be there */
+  bool maybe;                /* NODE: a move or a filter that need not be there */
   bool bcast, shuf;          /* NODE: a move of this kind */
   AlgKind op;                /* NODE */
   const RuleFnInfo *fn;      /* CALL */

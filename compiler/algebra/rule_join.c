@@ -193,7 +193,7 @@ static void hits_keys(Hits *h, const RuleValue *g, AlgNode *table, int32_t *to) 
   const Str *fresh = names_fresh(h->m, &h->x->type, all - n, key + n);
   for (uint32_t k = n; k < all; k++) key[k] = fresh[k - n];
   h->x->type.n_key = all, h->x->type.frontier = frontier, h->x->type.key = key;
-  h->x->operand[1] = (AlgOperand){table, to};
+  h->x->operand[1] = (AlgOperand){table, to, was->wanted};
 }
 
 static Str label_fresh(RuleMatch *m, uint32_t n, const Str *label, Str name) {
@@ -242,6 +242,6 @@ bool join_hits(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   s->reducer = RED_SUM;
   h.x->sum = s;
   h.x->n_fn = 0;
-  h.x->type.holes = false;
+  h.x->type.holes = join_holes(h.x);
   return true;
 }

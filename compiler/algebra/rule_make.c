@@ -100,7 +100,9 @@ static AlgNode *make_move(RuleMatch *m, const RuleTerm *t, const Placement *to, 
   return t->bcast && !alg_is_broadcast(m->p, x) ? NULL : x;
 }
 
-static AlgNode *make_filter(RuleMatch *m, const Expr *keep, AlgNode *of) {
+/* Below the root a filter that keeps all is left out. */
+static AlgNode *make_filter(RuleMatch *m, const RuleTerm *t, const Expr *keep, AlgNode *of) {
+  if (t != m->rule->to && keep == expr_bool(m->p->exprs, true)) return of;
   return alg_filter(m->p, &m->scratch, of, keep);
 }
 
@@ -123,7 +125,7 @@ static bool make_operands(RuleMatch *m, const RuleTerm *t, const AlgNode *draft,
 
 static AlgNode *made(RuleMatch *m, const RuleTerm *t, const RuleValue *v, AlgNode **of) {
   switch ((int)t->op) {
-    case ALG_FILTER: return make_filter(m, v[0].keep, of[0]);
+    case ALG_FILTER: return make_filter(m, t, v[0].keep, of[0]);
     case ALG_MAP: return make_map(m, v[0].node, of[0]);
     case ALG_AGGREGATE: return make_aggregate(m, &v[0], v[1].node, of[0]);
     case ALG_JOIN: return make_join(m, v[0].node, of);

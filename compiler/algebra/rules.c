@@ -177,7 +177,7 @@ static void words_print(Buf *out) {
   buf_str(out, "\n| condition | of | holds if |\n|---|---|---|\n");
   for (const RuleTestInfo *f = rule_tests; f->name; f++) {
     buf_printf(out, "| `%s` | ", f->name);
-    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%c", c > f->takes ? ", " : "", *c);
+    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
     buf_printf(out, " | %s |\n", f->about);
   }
 }

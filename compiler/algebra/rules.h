@@ -8,8 +8,8 @@
  *   p q        predicates of filters     f h   maps, whole: tile, rekey, functions     g k   which keys an aggregation keeps
  *   o u        its reducer, with the functions behind it     j   a join: kernel, ranges, keys, functions     x y d   placements
  *
- * What stands in the result alone (d) is given by who applies the rule. `move` is any, `bcast` and `shuf` are one kind of it; `move?` is
- * there or not. A function in a result that has no value (a placement that cannot be said over other keys) is a condition too. */
+ * What stands in the result alone (d) is given by who applies the rule. `move` is any, `bcast` and `shuf` are one kind of it; `move?` and
+ * `filter?` are there or not. A function in a result that has no value (a placement that cannot be said over other keys) is a condition too. */
 #ifndef EIN_ALGEBRA_RULES_H
 #define EIN_ALGEBRA_RULES_H
 

@@ -242,6 +242,8 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   const Expr **low = NEW_ARRAY(m->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(m->arena, const Expr *, labels + 1);
   TaskSlot *slot = NEW_ARRAY(m->arena, TaskSlot, n->n_operand + 1);
   if (n->n_fn) return door_fail(m, n, "functions stand behind a join");
+  for (uint32_t i = 0; i < n->n_operand; i++)
+    if (n->operand[i].wanted && n->operand[i].node->type.holes) return door_fail(m, n, "it is made only where an operand with holes has tuples");
   if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, true)) return door_fail(m, n, "a site makes several tuples that are no box");
   for (uint32_t l = 0; l < labels; l++) {
     RelDim d = ia_range(m->t, &n->range[l], n->type.n_key, &keys);

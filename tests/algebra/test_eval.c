@@ -38,7 +38,7 @@ static void test_square(int64_t n, int64_t d) {
   fill(x, n * n, 1);
   product(n, x, x, z);
   AlgNode *a = input(&w, "A", 2, I64S(d, d), 2, DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d)), "");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 2)}, {a, ON(2, 1)}), DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d), cut(&w, n, 2, d)), 3,
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 2), false}, {a, ON(2, 1), false}), DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d), cut(&w, n, 2, d)), 3,
                     I64S(d, d, d), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 2, (const uint32_t[]){0, 1}, RED_SUM, NULL);
   output(&w, "Z", s, 2, I64S(n, n));
@@ -60,12 +60,12 @@ static void test_diagonal(bool sure) {
   const RelDim block[] = {cut(&w, 5, 0, 2), cut(&w, 5, 1, 2)}, both[] = {cut(&w, 5, 0, 2), cut(&w, 5, 0, 2)};
   AlgNode *a = input(&w, "X", 2, I64S(2, 2), 2, block, ""), *b = input(&w, "Y", 2, I64S(2, 2), 2, block, "");
   const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 2, I64S(0, 1)), get(&w, DT_I64, 1, 2, I64S(0, 1)));
-  AlgNode *s = join(&w, NULL, sum_of(&w, 2, 0, 2, RED_NONE, DT_I64, body), OPERANDS({a, ON(0, 1)}, {b, ON(0, 1)}), block, 2, I64S(2, 2), NULL);
+  AlgNode *s = join(&w, NULL, sum_of(&w, 2, 0, 2, RED_NONE, DT_I64, body), OPERANDS({a, ON(0, 1), false}, {b, ON(0, 1), false}), block, 2, I64S(2, 2), NULL);
   AlgNode *f = alg_filter(w.p, w.p->top, s, op2(&w, sure ? OP_EQ : OP_LT, var(&w, 0), var(&w, 1)));
   const Expr *key[] = {var(&w, 0)};
   AlgNode *d = alg_rekey(w.p, w.p->top, f, 1, key, I64S(2), names_of(&w, 1), both);
   d->type.holes = false;
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 2, I64S(0, 0))), OPERANDS({d, ON(0)}), block, 1, I64S(2), NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 2, I64S(0, 0))), OPERANDS({d, ON(0), false}), block, 1, I64S(2), NULL);
   output(&w, "Z", o, 1, I64S(5));
   give(&w, "X", DT_I64, 2, I64S(5, 5), x), give(&w, "Y", DT_I64, 2, I64S(5, 5), y);
   if (!sure) {
@@ -111,7 +111,7 @@ static void test_halo(int64_t halo, bool lazy) {
   const Expr *i = var(&w, 0), *before = op2(&w, OP_SUB, i, num(&w, 1)), *after = op2(&w, OP_ADD, i, num(&w, 1));
   const Expr *l = expr_read(w.x, DT_I64, 0, 1, &before), *r = expr_read(w.x, DT_I64, 0, 1, &after);
   if (lazy) l = expr_select(w.x, op2(&w, OP_GT, i, num(&w, 0)), l, num(&w, 0)), r = expr_select(w.x, op2(&w, OP_LT, i, num(&w, 9)), r, num(&w, 0));
-  AlgNode *s = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, l, r)), OPERANDS({t, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *s = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, l, r)), OPERANDS({t, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", s, 1, I64S(10));
   give(&w, "X", DT_I64, 1, I64S(10), x);
   if (halo < 1) {
@@ -139,7 +139,7 @@ static void test_argmax(bool turned, Reducer red, const double *x, const char *w
   const RelDim block[] = {whole(&w, 2), cut(&w, 4, 0, 3), cut(&w, 3, 1, 2)};
   Relation t = relation(&w, DT_F64, 2, I64S(3, 2), 3, block);
   AlgNode *a = alg_input(w.p, name(&w, "X"), &t, NULL);
-  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, red, DT_F64, get(&w, DT_F64, 0, 3, I64S(0, 1, 2))), OPERANDS({a, ON(0, 1)}), block, 2, I64S(3, 2), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, red, DT_F64, get(&w, DT_F64, 0, 3, I64S(0, 1, 2))), OPERANDS({a, ON(0, 1), false}), block, 2, I64S(3, 2), NULL);
   const Expr *key[] = {op2(&w, OP_SUB, num(&w, 2), var(&w, 0)), var(&w, 1)};
   if (turned) j = alg_rekey(w.p, w.p->top, j, 2, key, I64S(3, 2), names_of(&w, 2), block);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 0, NULL, red, NULL);
@@ -171,7 +171,7 @@ static void test_argmax_nothing(bool nothing) {
   AlgNode *a = input(&w, "X", 1, I64S(3), 1, &c, "");
   EinSum s = *sum_of(&w, 0, 1, 1, RED_ARGMAX, DT_I64, get(&w, DT_I64, 0, 1, I64S(0)));
   s.where = op2(&w, OP_EQ, var(&w, 0), num(&w, nothing ? 7 : 4));
-  AlgNode *j = join(&w, NULL, &s, OPERANDS({a, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, &s, OPERANDS({a, ON(0), false}), &c, 1, I64S(3), NULL);
   AlgNode *g = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_ARGMAX, NULL);
   output(&w, "Z", alg_transform(w.p, w.p->top, g, 1, &(AlgFn){.kind = FN_PLACE}), 0, NULL);
   give(&w, "X", DT_I64, 1, I64S(6), x);
@@ -195,7 +195,7 @@ static void test_monoid(void) {
   AlgNode *in = input(&w, "X", 1, I64S(3), 1, &c, "");
   EinSum s = *sum_of(&w, 0, 1, 1, RED_MONOID, DT_I64, get(&w, DT_I64, 0, 1, I64S(0)));
   s.monoid = &m;
-  AlgNode *j = join(&w, NULL, &s, OPERANDS({in, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, &s, OPERANDS({in, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_MONOID, &m), 0, NULL);
   give(&w, "X", DT_I64, 1, I64S(7), x);
   OK(run(&w) && same_i64(&w.run.output[0], 1, &want), "a monoid");
@@ -214,7 +214,7 @@ static void test_reducers(void) {
       AlgNode *in = input(&w, "X", 1, I64S(3), 1, &c, "");
       EinSum s = *sum_of(&w, 0, 1, 1, all[k].red, DT_I64, get(&w, DT_I64, 0, 1, I64S(0)));
       if (empty) s.where = expr_bool(w.x, false);
-      AlgNode *j = join(&w, NULL, &s, OPERANDS({in, ON(0)}), &c, 1, I64S(3), NULL);
+      AlgNode *j = join(&w, NULL, &s, OPERANDS({in, ON(0), false}), &c, 1, I64S(3), NULL);
       output(&w, "Z", alg_aggregate(w.p, w.p->top, j, 0, NULL, all[k].red, NULL), 0, NULL);
       give(&w, "X", DT_I64, 1, I64S(5), x);
       got[empty] = run(&w) ? *(const int64_t *)w.run.output[0].data : 77;
@@ -234,7 +234,7 @@ static void test_floats(void) {
   Relation t = relation(&w, DT_F16, 1, I64S(2), 1, &c);
   AlgNode *in = alg_input(w.p, name(&w, "X"), &t, NULL);
   const Expr *body = expr_cast(w.x, DT_F32, get(&w, DT_F16, 0, 1, I64S(0)));
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_F32, body), OPERANDS({in, ON(0)}), &c, 1, I64S(2), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_F32, body), OPERANDS({in, ON(0), false}), &c, 1, I64S(2), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   output(&w, "Z", alg_transform(w.p, w.p->top, s, 1, &(AlgFn){.kind = FN_CAST, .to = DT_F16}), 0, NULL);
   give(&w, "X", DT_F16, 1, I64S(9), one);
@@ -253,9 +253,9 @@ static void test_domain(bool careless) {
   const Expr *has = op2(&w, OP_GT, op2(&w, OP_MOD, var(&w, 0), num(&w, 3)), num(&w, 0)), *read = get(&w, DT_I64, 0, 1, I64S(0));
   EinSum s = *sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read);
   s.domain = has;
-  AlgNode *d = join(&w, NULL, &s, OPERANDS({in, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *d = join(&w, NULL, &s, OPERANDS({in, ON(0), false}), &c, 1, I64S(3), NULL);
   const Expr *body = careless ? read : expr_select(w.x, has, read, num(&w, -7));
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({d, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({d, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", o, 1, I64S(8)), output(&w, "D", d, 1, I64S(8));
   give(&w, "X", DT_I64, 1, I64S(8), x);
   if (careless) {
@@ -281,7 +281,7 @@ static void test_holes(bool look) {
   AlgNode *f = alg_filter(w.p, w.p->top, in, op2(&w, OP_EQ, var(&w, 0), num(&w, 0)));
   const Expr *read = get(&w, DT_I64, 0, 1, I64S(0));
   if (!look) read = expr_select(w.x, op2(&w, OP_LT, var(&w, 0), num(&w, 4)), read, num(&w, 0));
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read), OPERANDS({f, ON(0)}), &c, 1, I64S(2), NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read), OPERANDS({f, ON(0), false}), &c, 1, I64S(2), NULL);
   output(&w, "Z", o, 1, I64S(8));
   give(&w, "X", DT_I64, 1, I64S(8), x);
   if (look) {
@@ -315,7 +315,7 @@ static void test_deep(void) {
   for (int k = 0; k < 100000; k++) chain = op2(&w, OP_SUB, chain, num(&w, 3));
   for (int k = 0; k < 60; k++) twice = op2(&w, OP_ADD, twice, twice);
   for (int i = 0; i < 2; i++) z[i] = x[i] - 300000 + x[i] * ((int64_t)1 << 60);
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, chain, twice)), OPERANDS({in, NULL}), &c, 0, NULL, NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, chain, twice)), OPERANDS({in, NULL, false}), &c, 0, NULL, NULL);
   output(&w, "Z", o, 1, I64S(2));
   give(&w, "X", DT_I64, 1, I64S(2), x);
   OK(run(&w) && same_i64(&w.run.output[0], 2, z), "a deep expression, and one with much that is shared");
@@ -347,7 +347,7 @@ static void test_bmm(int64_t n, int64_t p) {
   AlgNode *a = input(&w, "A", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
   AlgNode *b = input(&w, "B", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
   AlgNode *m = alg_move(w.p, w.p->top, b, &all);
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0)}, {m, ON(1)}), DIMS(cut(&w, n, 0, p), whole(&w, n), cut(&w, n, 1, p)), 2, I64S(p, p), NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {m, ON(1), false}), DIMS(cut(&w, n, 0, p), whole(&w, n), cut(&w, n, 1, p)), 2, I64S(p, p), NULL);
   AlgNode *z = alg_aggregate(w.p, w.p->top, j, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   OK(alg_is_broadcast(w.p, m) && j->at.on[0] == 0 && z->at.on[0] == 0, "broadcast based: all that is joined is local");
   check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S((p - 1) * n * n * 8), "BMM");
@@ -359,7 +359,7 @@ static void test_cmm(int64_t n, int64_t p) {
   Placement rows = at("0");
   AlgNode *a = input(&w, "A", 1, &p, 2, DIMS(whole(&w, n), cut(&w, n, 0, p)), "0");
   AlgNode *b = input(&w, "B", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0)}, {b, ON(0)}), DIMS(whole(&w, n), whole(&w, n), cut(&w, n, 0, p)), 1, &p, NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {b, ON(0), false}), DIMS(whole(&w, n), whole(&w, n), cut(&w, n, 0, p)), 1, &p, NULL);
   AlgNode *part = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   AlgNode *t = alg_tile(w.p, w.p->top, part, 1, &p, names_of(&w, 1), DIMS(cut(&w, n, 0, p), whole(&w, n)));
   AlgNode *m = alg_move(w.p, w.p->top, t, &rows);
@@ -377,7 +377,7 @@ static void test_rmm(int64_t n, int64_t p, int64_t q) {
   AlgNode *ma = alg_move(w.p, w.p->top, a, &rows), *mb = alg_move(w.p, w.p->top, b, &columns);
   AlgNode *ra = alg_concat(w.p, w.p->top, ma, 1, (const uint32_t[]){0}, DIMS(cut(&w, n, 0, p), whole(&w, n)));
   AlgNode *cb = alg_concat(w.p, w.p->top, mb, 1, (const uint32_t[]){1}, DIMS(whole(&w, n), cut(&w, n, 0, q)));
-  AlgNode *z = join(&w, NULL, product_sum(&w), OPERANDS({ra, ON(0)}, {cb, ON(1)}), grid, 2, I64S(p, q), NULL);
+  AlgNode *z = join(&w, NULL, product_sum(&w), OPERANDS({ra, ON(0), false}, {cb, ON(1), false}), grid, 2, I64S(p, q), NULL);
   OK(z->at.on[0] == 0 && z->at.on[1] == 1, "replication based: a grid");
   check_product(&w, n, z, (const AlgNode *const[]){ma, mb}, I64S((q - 1) * n * n * 8, (p - 1) * n * n * 8), "RMM");
 }
@@ -388,7 +388,7 @@ static void test_reduce_all(int64_t n) {
   Placement all = at("0 *");
   AlgNode *a = input(&w, "A", 2, I64S(2, 3), 2, DIMS(cut(&w, n, 0, 2), cut(&w, n, 1, 3)), "0 1");
   AlgNode *b = input(&w, "B", 1, I64S(3), 2, DIMS(cut(&w, n, 0, 3), whole(&w, n)), "* 0");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 1)}, {b, ON(1)}), DIMS(cut(&w, n, 0, 2), whole(&w, n), cut(&w, n, 1, 3)), 2, I64S(2, 3), NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 1), false}, {b, ON(1), false}), DIMS(cut(&w, n, 0, 2), whole(&w, n), cut(&w, n, 1, 3)), 2, I64S(2, 3), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   AlgNode *m = alg_move(w.p, w.p->top, s, &all);
   AlgNode *z = alg_aggregate(w.p, w.p->top, m, 1, (const uint32_t[]){0}, RED_SUM, NULL);
@@ -408,7 +408,7 @@ static void test_two_steps(int64_t n) {
   }
   const RelDim block[] = {whole(&w, n), cut(&w, 5, 0, 2), cut(&w, 6, 1, 3)};
   AlgNode *in = input(&w, "X", 2, I64S(2, 3), 3, block, "0 1");
-  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 3, I64S(0, 1, 2))), OPERANDS({in, ON(0, 1)}), block, 2, I64S(2, 3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 3, I64S(0, 1, 2))), OPERANDS({in, ON(0, 1), false}), block, 2, I64S(2, 3), NULL);
   AlgNode *parts = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   AlgNode *t = alg_tile(w.p, w.p->top, parts, 1, I64S(2), names_of(&w, 1), DIMS(cut(&w, n, 0, 2)));
   AlgNode *first = alg_move(w.p, w.p->top, t, &shares);
@@ -431,7 +431,7 @@ static void test_rekeyed_parts(void) {
   Placement all = at("*");
   RelDim one = cut(&w, 3, 0, 3);
   AlgNode *in = input(&w, "X", 1, I64S(3), 1, &one, "0");
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({in, ON(0)}), &one, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({in, ON(0), false}), &one, 1, I64S(3), NULL);
   AlgNode *k = alg_rekey(w.p, w.p->top, j, 0, NULL, NULL, NULL, NULL);
   AlgNode *m = alg_move(w.p, w.p->top, k, &all);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, m, 0, NULL, RED_SUM, NULL), 0, NULL);
@@ -480,7 +480,7 @@ static void test_repeat(int64_t bound, int64_t last) {
   *s = (AlgNode){.kind = ALG_STATE, .id = w.p->n_nodes++, .region = g, .name = name(&w, "x"), .type = in->type, .at = in->at, .repeat = r};
   vec_push(w.arena, g->nodes, s);
   const Expr *t = expr_turn(w.x, 0), *read = get(&w, DT_I64, 0, 1, I64S(0));
-  AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, read, t)), OPERANDS({s, ON(0)}), &c, 1, I64S(2), NULL);
+  AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, read, t)), OPERANDS({s, ON(0), false}), &c, 1, I64S(2), NULL);
   EinSum at_last = *sum_of(&w, 0, 0, 0, RED_NONE, DT_BOOL, op2(&w, OP_EQ, t, num(&w, last)));
   g->stop = join(&w, g, &at_last, NULL, NULL, 0, NULL, NULL);
   vec_push(w.arena, g->states, ((AlgState){s, in, next}));

@@ -20,7 +20,7 @@ static World world_cut(uint32_t n_axis, uint32_t sites, AlgNode **x, RelDim *c) 
 }
 
 static AlgNode *copied(World *w, AlgNode *x, RelDim c) {
-  return join(w, NULL, sum_of(w, 1, 0, 1, RED_NONE, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL);
+  return join(w, NULL, sum_of(w, 1, 0, 1, RED_NONE, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
 }
 
 /* ---- what is given ---------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void test_sites(void) {
   RelDim c;
   Placement all = at("*"), parts = at("+");
   World w = world_cut(1, 3, &x, &c);
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0)}), &c, 1, I64S(3), &all), 1,
+  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), &all), 1,
          I64S(6));
   fails(&w, "join %1 (X) has no tuple at {i = 0} at site 1", "a join of what does not meet");
   w = world_cut(1, 3, &x, &c);
@@ -133,7 +133,7 @@ static void test_sites(void) {
   output(&w, "Z", alg_move(w.p, w.p->top, x, &parts), 1, I64S(6));
   fails(&w, "move %1 (X) makes parts, which a move cannot", "a move to parts");
   w = world_cut(1, 3, &x, &c);
-  y = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0)}), &c, 1, I64S(3), &parts);
+  y = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), &parts);
   output(&w, "Z", y, 1, I64S(6));
   fails(&w, "join %1 (X) makes parts, which a join cannot", "a join to parts");
 }
@@ -141,7 +141,7 @@ static void test_sites(void) {
 /* S = sum[i] X[i] in parts, at `place` of three sites; then perhaps moved to all. */
 static AlgNode *parts_of(World *w, AlgNode *x, RelDim c, bool moved) {
   Placement all = at("*");
-  AlgNode *j = join(w, NULL, sum_of(w, 0, 1, 1, RED_SUM, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(w, NULL, sum_of(w, 0, 1, 1, RED_SUM, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
   AlgNode *s = alg_aggregate(w->p, w->p->top, j, 0, NULL, RED_SUM, NULL);
   return moved ? alg_move(w->p, w->p->top, s, &all) : s;
 }
@@ -159,7 +159,7 @@ static void test_parts(void) {
     w = world_cut(1, 3, &x, &c);
     AlgNode *s = parts_of(&w, x, c, moved);
     Placement all = at("*");
-    output(&w, "Z", join(&w, NULL, sum_of(&w, 0, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 0, NULL)), OPERANDS({s, NULL}), NULL, 0, NULL, &all), 0, NULL);
+    output(&w, "Z", join(&w, NULL, sum_of(&w, 0, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 0, NULL)), OPERANDS({s, NULL, false}), NULL, 0, NULL, &all), 0, NULL);
     fails(&w, moved ? "joins parts: X has several tuples" : "joins parts: X is not aggregated", "a join of parts");
   }
 }
@@ -171,7 +171,7 @@ static void test_disagree(void) {
     AlgNode *x = input(&w, "X", 1, I64S(2), 1, DIMS(span(var(&w, 0), op2(&w, OP_ADD, var(&w, 0), num(&w, 1)))), "0");
     const Expr *here = var(&w, 0);
     RelDim c = x->type.dim[0];
-    AlgNode *s = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, expr_read(w.x, DT_I64, 0, 1, &here)), OPERANDS({x, ON(0)}), &c, 1, I64S(2), NULL);
+    AlgNode *s = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, expr_read(w.x, DT_I64, 0, 1, &here)), OPERANDS({x, ON(0), false}), &c, 1, I64S(2), NULL);
     AlgNode *one = alg_rekey(w.p, w.p->top, s, 0, NULL, NULL, NULL, NULL);
     one->at = at("*");
     give(&w, "X", DT_I64, 1, I64S(2), two);
@@ -227,7 +227,7 @@ static void test_domain(void) {
   s.domain = op2(&w, OP_GE, expr_read(w.x, DT_I64, 1, 1, &here), num(&w, 0));
   s.n_slot = 2;
   AlgNode *only = alg_filter(w.p, w.p->top, x, op2(&w, OP_EQ, var(&w, 0), num(&w, 1)));
-  AlgNode *j = join(&w, NULL, &s, OPERANDS({x, ON(0)}, {only, ON(0)}), range, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, &s, OPERANDS({x, ON(0), false}, {only, ON(0), false}), range, 1, I64S(3), NULL);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL), 1, I64S(1));
   fails(&w, "join %2 (X) reads X[2], of which there is no tuple, at i = 0, j = 0", "a domain that asks a hole");
 }
@@ -248,7 +248,7 @@ static void test_places(void) {
   AlgNode *x;
   RelDim c;
   World w = world_cut(0, 0, &x, &c);
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_ARGMAX, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_ARGMAX, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL), 0, NULL);
   fails(&w, "aggregate %2 (X) aggregates places by sum", "a sum of places");
   w = world_cut(0, 0, &x, &c);
@@ -266,20 +266,20 @@ static void test_expressions(void) {
   RelDim c;
   World w = world_cut(0, 0, &x, &c);
   const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 1, I64S(0)), expr_dim(w.x, name(&w, "N")));
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL), 1, I64S(6));
+  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1, I64S(6));
   fails(&w, "join %1 (X) has an open size", "an open size");
   w = world_cut(0, 0, &x, &c);
   body = get(&w, DT_F64, 0, 1, I64S(0));
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_F64, body), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL), 1, I64S(6));
+  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_F64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1, I64S(6));
   fails(&w, "join %1 (X) reads X as what it is not", "a read of another dtype");
   for (int early = 0; early < 2; early++) { /* asserts come first */
     w = world_cut(0, 0, &x, &c);
     EinSum s = *sum_of(&w, 0, 1, 1, RED_ALL, DT_BOOL, op2(&w, OP_GT, get(&w, DT_I64, 0, 1, I64S(0)), num(&w, early ? 0 : -1)));
-    AlgNode *j = join(&w, NULL, &s, OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL);
+    AlgNode *j = join(&w, NULL, &s, OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
     AlgNode *ok = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_ALL, NULL);
     vec_push(w.arena, w.p->asserts, ((AlgAssert){ok, name(&w, "all are positive"), {0}}));
     const Expr *wide = op2(&w, OP_ADD, var(&w, 0), num(&w, 1));
-    output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &wide)), OPERANDS({x, ON(0)}), &c, 1, I64S(3), NULL), 1,
+    output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &wide)), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1,
            I64S(6));
     fails(&w, early ? "assertion failed: all are positive" : "outside of the block", "what fails behind an assert");
   }

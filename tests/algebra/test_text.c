@@ -183,7 +183,7 @@ static Algebra *made_program(Made *m) {
   *s = (EinSum){.n_out = 1, .n_red = 1, .n_slot = 1, .reducer = RED_SUM, .acc = DT_F32, .dtype = DT_F16};
   s->body = expr_cast(m->p, DT_F32, expr_read(m->p, DT_F16, 0, 2, label));
   Str name[2] = {str_from(m->t, "i"), str_from(m->t, "k")};
-  AlgNode *n = alg_join(m->g, m->g->top, 1, &(AlgOperand){in, (int32_t[]){0, 1}}, s, name, x.dim, 2, x.frontier, x.key, NULL);
+  AlgNode *n = alg_join(m->g, m->g->top, 1, &(AlgOperand){.node = in, .on = (int32_t[]){0, 1}}, s, name, x.dim, 2, x.frontier, x.key, NULL);
   n = alg_aggregate(m->g, m->g->top, n, 1, (uint32_t[]){0}, RED_SUM, NULL);
   Str t = str_from(m->t, "t");
   RelDim piece = rel_cut(m->p, 10, expr_label(m->p, 1), 4);

@@ -259,6 +259,7 @@ typedef struct Joint {       /* a join that is being made */
   Str key[S_KEYS];
   RelDim range[2 * S_RANK];
   uint32_t label_of[3][S_RANK];
+  bool wanted[3];
 } Joint;
 
 /* Keys with equal frontiers may be one. */
@@ -293,6 +294,12 @@ static void labels_agree(Gen *g, Joint *j, uint32_t i) {
   }
 }
 
+/* What never comes to be read, though no one can tell by the expression. */
+static const Expr *unread(Gen *g, const Expr *read) {
+  const Expr *never = expr_op2(g->p->exprs, OP_LT, lab(g, 0), num(g, 0));
+  return expr_select(g->p->exprs, never, read, expr_int(g->p->exprs, read->dtype, 5));
+}
+
 static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {
   EinSum *s = NEW(g->p->arena, EinSum);
   uint32_t to[2 * S_RANK], n = 0;
@@ -308,8 +315,10 @@ static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {
     for (uint32_t d = 0; d < j->of[i]->type.rank; d++) index[d] = lab(g, to[j->label_of[i][d]]);
     int64_t extent; /* the second at what the first has there */
     bool gathers = i == 1 && strstr(g->rule->name, "gather") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 60);
-    if (gathers && rel_is_whole(&j->of[1]->type.dim[0], &extent)) index[0] = expr_op2(g->p->exprs, OP_MOD, s->body, num(g, extent));
+    bool astray = i == 1 && strstr(g->rule->conditions, "readable") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 10);
+    if ((gathers || astray) && rel_is_whole(&j->of[1]->type.dim[0], &extent)) index[0] = expr_op2(g->p->exprs, OP_MOD, s->body, num(g, extent + astray));
     const Expr *read = expr_read(g->p->exprs, j->of[0]->type.dtype, i, j->of[i]->type.rank, index);
+    if (j->of[i]->type.holes && !j->wanted[i] && n && chance(g, 80)) read = unread(g, read);
     s->body = i ? expr_op2(g->p->exprs, chance(g, 60) ? OP_MUL : chance(g, 60) ? OP_SUB : OP_MAX, s->body, read) : read;
   }
   for (uint32_t l = 0; l < n; l++) name[l] = name_new(g, "l");
@@ -327,6 +336,7 @@ static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move, b
   for (uint32_t i = 0; i < n; i++) {
     j.of[i] = of[i];
     if (of[i]->type.dtype != of[0]->type.dtype) return NULL;
+    j.wanted[i] = chance(g, of[i]->type.holes ? 70 : 10);
     keys_agree(g, &j, i);
     labels_agree(g, &j, i);
   }
@@ -335,7 +345,7 @@ static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move, b
   Placement at = place_random(g, j.n_key, 20);
   for (uint32_t a = 0; stay && a < g->p->mesh.n; a++) at.on[a] = of[0]->at.on[a] < 0 ? PLACE_ALL : (int8_t)j.on[0][of[0]->at.on[a]];
   for (uint32_t i = 0; i < n; i++) {
-    operand[i] = (AlgOperand){of[i], j.on[i]};
+    operand[i] = (AlgOperand){.node = of[i], .on = j.on[i], .wanted = j.wanted[i]};
     Placement want;
     operand_place(g->p, &operand[i], of[i]->type.n_key, &at, &want);
     for (uint32_t a = chance(g, 30) ? g->p->mesh.n : 0; a-- > 0 && chance(g, 60);) want.on[a] = PLACE_ALL;
@@ -354,7 +364,7 @@ static AlgNode *join_term(Gen *g, const RuleTerm *t) {
   const RuleTerm *const *arg = t->arg + t->n_attr;
   uint32_t n = arg[0]->each ? 1 + random_below(g, 3) : t->n - t->n_attr;
   AlgNode *of[3];
-  bool move = arg[0]->kind == TERM_NODE; /* of move?(y, R)... */
+  bool move = arg[0]->kind == TERM_NODE && arg[0]->op == ALG_MOVE; /* of move?(y, R)... */
   for (uint32_t i = 0; i < n; i++)
     if (!(of[i] = term_random(g, move ? arg[0]->arg[1] : arg[arg[0]->each ? 0 : i]))) return NULL;
   AlgNode *x = join_random(g, n, of, move, false);
@@ -386,7 +396,9 @@ static AlgNode *term_random(Gen *g, const RuleTerm *t) {
     case ALG_AGGREGATE: return aggregate_term(g, t);
     case ALG_MOVE: return move_term(g, t);
     case ALG_MAP: return (of = term_random(g, t->arg[1])) ? map_random(g, of) : NULL;
-    default: return (of = term_random(g, t->arg[1])) ? alg_filter(g->p, g->p->top, of, keep_random(g, of)) : NULL;
+    default:
+      if (!(of = term_random(g, t->arg[1])) || (t->maybe && chance(g, 40))) return of;
+      return alg_filter(g->p, g->p->top, of, keep_random(g, of));
   }
 }
 

@@ -67,7 +67,7 @@ static AlgNode *revealing(Algebra *p, AlgNode *n, const Bag *bag) {
   *s = (EinSum){.n_out = n_key + rank, .n_slot = 1, .reducer = RED_NONE, .acc = t, .dtype = t};
   s->body = expr_select(e, in, expr_read(e, t, 0, rank, index), expr_int(e, t, -7));
   if (!(s->body->has & HAS_READ) || elements > (double)REVEALED) return NULL;
-  AlgOperand operand = {n, on};
+  AlgOperand operand = {.node = n, .on = on};
   return alg_join(p, p->top, 1, &operand, s, label, range, n_key, n->type.frontier, n->type.key, &all);
 }
 

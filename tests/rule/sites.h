@@ -299,6 +299,7 @@ static int64_t point_value(Point *p, const Expr *e) {
     p->bad |= in < 0;
     return in < 0 ? 0 : t->data[in];
   }
+  if (e->op == OP_SELECT) return point_value(p, e->arg[point_value(p, e->arg[0]) ? 1 : 2]);
   for (uint32_t k = 0; k < e->n; k++) a[k] = point_value(p, e->arg[k]);
   uint64_t x = (uint64_t)a[0], y = (uint64_t)a[1];
   switch ((int)e->op) {
@@ -310,7 +311,7 @@ static int64_t point_value(Point *p, const Expr *e) {
     case OP_MOD: return floor_mod(a[0], a[1]);
     case OP_EQ: return a[0] == a[1];
     case OP_AND: return a[0] && a[1];
-    case OP_SELECT: return a[0] ? a[1] : a[2];
+    case OP_LT: return a[0] < a[1];
     default: return p->bad = true, 0;
   }
 }
@@ -352,7 +353,7 @@ static void eval_join(Sites *s, const AlgNode *n, Held *h) {
         Held *x = (Held *)(uintptr_t)held_get(s, of);
         for (uint32_t k = 0; k < of->type.n_key; k++) its[k] = n->operand[o].on[k] < 0 ? 0 : key[n->operand[o].on[k]];
         operand[o] = group_find(x, i, its, of->type.n_key);
-        missing |= !operand[o] && !of->type.holes;
+        missing |= !operand[o] && (n->operand[o].wanted || !of->type.holes);
       }
       if (!missing) join_tup(s, n, i, key, operand, h);
     } while (rel_next_key(n->type.n_key, n->type.frontier, key));

@@ -34,7 +34,7 @@ static void ids_anew(Algebra *p) {
 
 static AlgNode *user_of(Gen *g, AlgNode *n) {
   bool parts = alg_in_parts(g->p, n);
-  AlgNode *join = !parts && !n->type.holes && chance(g, 40) ? join_random(g, 1, &n, false, chance(g, 80)) : NULL;
+  AlgNode *join = !parts && chance(g, 40) ? join_random(g, 1, &n, false, chance(g, 80)) : NULL;
   if (join) return join;
   if (chance(g, parts ? 50 : 20)) return reduced_random(g, n);
   if (parts || chance(g, 30)) return moved(g, n, 60);

@@ -376,18 +376,6 @@ static bool check_pieces(Check *c, const AlgNode *n, Relation *base, KeySet *s) 
   return true;
 }
 
-/* A frontier is just above the largest key. */
-static void check_largest(Check *c, const AlgNode *n, const KeySet *s) {
-  int64_t key[REL_KEYS + 1] = {0}, most[REL_KEYS + 1] = {0};
-  if (!s->known || s->all || !s->n) return;
-  for (uint64_t i = 0; keys_next(s, &i, key);)
-    for (uint32_t k = 0; k < n->type.n_key; k++)
-      if (key[k] > most[k]) most[k] = key[k];
-  for (uint32_t k = 0; k < n->type.n_key; k++)
-    if (most[k] + 1 != n->type.frontier[k])
-      fail(c, "the frontier of key %s is %lld, and its largest value %lld", n->type.key[k]->s, (long long)n->type.frontier[k], (long long)most[k]);
-}
-
 static bool check_rekey(Check *c, const AlgNode *n, const Relation *base, KeySet *s) {
   int64_t at[REL_KEYS + 1];
   KeysWrong wrong;
@@ -396,7 +384,6 @@ static bool check_rekey(Check *c, const AlgNode *n, const Relation *base, KeySet
   *s = keys_mapped(c->arena, c->g->exprs, s, &n->type, n->rekey, true, &wrong, at);
   if (wrong == KEYS_OUTSIDE) fail(c, "what key %s becomes is not below the frontier", key_text(c, base, at));
   if (wrong == KEYS_TWICE) fail(c, "two keys become %s", key_text(c, &n->type, at));
-  check_largest(c, n, s);
   return true;
 }
 

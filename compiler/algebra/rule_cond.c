@@ -108,23 +108,6 @@ static bool test_full(RuleMatch *m, const RuleValue *v) {
   return true;
 }
 
-/* A frontier is no larger than it must be: of each new key the largest value is that of a tuple which the filter keeps. */
-static bool test_reached(RuleMatch *m, const RuleValue *v) {
-  const AlgNode *f = v[1].node;
-  const Relation *of = &f->operand[0].node->type, *t = &f->type;
-  if (!f->rekey) return true;
-  if (of->holes || f->n_piece || rel_keys(of) > (double)KEYS_LOOKED_AT) return false;
-  int64_t *key = NEW_ARRAY(m->p->arena, int64_t, of->n_key + 1), *to = NEW_ARRAY(m->p->arena, int64_t, t->n_key + 1);
-  bool *seen = NEW_ARRAY(m->p->arena, bool, t->n_key + 1), all = true;
-  do {
-    for (uint32_t k = 0; k < t->n_key; k++) to[k] = rel_value(f->rekey[k], of->n_key, key);
-    if (!rel_predicate(v[0].keep, t->n_key, to)) continue;
-    for (uint32_t k = 0; k < t->n_key; k++) seen[k] = seen[k] || to[k] + 1 == t->frontier[k];
-  } while (rel_next_key(of->n_key, of->frontier, key));
-  for (uint32_t k = 0; k < t->n_key; k++) all = all && seen[k];
-  return all;
-}
-
 /* ---- placements ---------------------------------------------------------------------------------------------------- */
 
 static bool cut_within(const Mesh *m, const Placement *x, const RuleValue *g) {
@@ -182,7 +165,6 @@ const RuleTestInfo rule_tests[] = {
   {"same", "oo", test_same, "one reducer, and the second has no functions"},
   {"narrows", "f", test_narrows, "one cast to an integer type that is no wider"},
   {"full", "f", test_full, "no piece is without elements"},
-  {"reached", "pf", test_reached, "new keys, if there are some, still have their largest values behind the filter"},
   {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
   {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
   {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},

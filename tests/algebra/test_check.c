@@ -72,6 +72,20 @@ static const Case cases[] = {
      "arrays do not make up the box"},
     {tra, "filter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 1)\noutput Y [6] = %8", "blocks of output Y do not make up all of it"},
     {tra, "filter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 0)\noutput Y [6] = %8", "blocks of output Y do not make up all of it"},
+    /* what is wanted: just those keys at which it is there */
+    {tra, "filter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 1)\njoin %9 {i:4, j:2} [a:8/i, b:6/j] : f32 of %0{i, j}, %8{j} wanted = (&0[a, b] + &1[b])",
+     "key (i 0, j 1) is missing, and it does not say `holes`"},
+    {tra, "filter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 1)\n"
+          "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 holes of %0{i, j}, %8{j} wanted = (&0[a, b] + &1[b])\nrekey %10 {i:4} [8/i, 3] : f32 of %9 to [i]",
+     NULL},
+    {tra, "filter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 1)\n"
+          "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 holes of %0{i, j}, %8{j} = (&0[a, b] + &1[b])\nrekey %10 {i:4} [8/i, 3] : f32 of %9 to [i]",
+     "two keys become (i "},
+    {tra, "filter %7 {i:4, j:2} [8/i, 6/j] : f32 holes of %0 keep ((i % 2) == j)\nfilter %8 {j:2} [6/j] : f32 holes of %1 keep (j < 1)\n"
+          "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 holes of %7{i, j} wanted, %8{j} wanted = (&0[a, b] + &1[b])\n"
+          "filter %10 {i:4, j:2} [8/i, 6/j] : f32 holes of %9 keep (i < 2)\nrekey %11 {} [2, 3] : f32 of %10 to []",
+     NULL},
+    {tra, "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 of %0{i, j} wanted, %1{j} wanted = (&0[a, b] + &1[b])\noutput Z [8, 6] = %9", NULL},
     /* rekeys: closed, each once, none missing */
     {tra, "rekey %9 {n:8} [((n // 2) * 2)..(((n // 2) * 2) + 2), ((n % 2) * 3)..(((n % 2) * 3) + 3)] : f32 of %0 to [((i * 2) + j)]", NULL},
     {tra, "rekey %9 {n:8} [6, 6] : f32 of %0 to [((i * 2) + j)]", "dimension 0 of key (i 0, j 0) is from 0 to 2, and is said to be another"},
@@ -79,7 +93,7 @@ static const Case cases[] = {
     {tra, "rekey %9 {n:7} [8/n, 6] : f32 of %0 to [((i * 2) + j)]", "what key (i 3, j 1) becomes is not below the frontier"},
     {tra, "rekey %9 {n:5} [8/n, 6] : f32 of %0 to [(i + j)]", "two keys become (n "},
     {tra, "rekey %9 {n:4} [6/n] : f32 of %1 to [(j * 3)]", "key (n 1) is missing, and it does not say `holes`"},
-    {tra, "rekey %9 {n:9} [3] : f32 holes of %1 to [(j * 3)]", "the frontier of key n is 9, and its largest value 3"},
+    {tra, "rekey %9 {n:9} [n..(n + 3)] : f32 holes of %1 to [(j * 3)]", NULL},
     {tra, "rekey %9 {n:2} [6/n] : f32 of %1 to [$N]", "a new key is not over keys alone"},
     {tra, "rekey %9 {n:2} [6] : f32 holes of %1 to [(j - 1)]", "what key (j 0) becomes is not below the frontier"},
     {tra, "rekey %9 {a:4, b:2} [8/a, 6/b] : f32 of %0 to [(i + j), j]", "what key (i 3, j 1) becomes is not below the frontier"},

@@ -292,6 +292,34 @@ static void test_holes(bool look) {
   arena_free(w.arena);
 }
 
+/* Where what is wanted has no tuple none is made; `sure`: it does not say that it has holes. */
+static void test_wanted(bool sure) {
+  World w = world_new(0, NULL);
+  int64_t x[8], z[4];
+  fill(x, 8, 1);
+  for (int64_t i = 0; i < 4; i++) z[i] = 2 * x[i + 4];
+  RelDim c = cut(&w, 8, 0, 2);
+  AlgNode *in = input(&w, "X", 1, I64S(2), 1, &c, "");
+  AlgNode *f = alg_filter(w.p, w.p->top, in, op2(&w, OP_EQ, var(&w, 0), num(&w, 1)));
+  const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 1, I64S(0)), get(&w, DT_I64, 1, 1, I64S(0)));
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 2, RED_NONE, DT_I64, body), OPERANDS({in, ON(0), true}, {f, ON(0), true}), &c, 1, I64S(2), NULL);
+  OK(o->type.holes && o->operand[0].wanted, "a join of what has holes has holes, where that is wanted");
+  if (sure) o->type.holes = false;
+  AlgNode *r = alg_rekey(w.p, w.p->top, o, 0, NULL, NULL, NULL, DIMS(span(num(&w, 4), num(&w, 8))));
+  const Expr *shifted[] = {op2(&w, OP_ADD, var(&w, 0), num(&w, 4))};
+  RelDim four = whole(&w, 4);
+  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, shifted)), OPERANDS({r, NULL, false}), &four, 0, NULL, NULL),
+         1, I64S(4));
+  give(&w, "X", DT_I64, 1, I64S(8), x);
+  if (sure) {
+    fails(&w, "has no tuple at {i = 0}", "what is said to have no holes");
+    return;
+  }
+  OK(run(&w) && same_i64(&w.run.output[0], 4, z), "a join of what is wanted");
+  OK_INT((int64_t)w.run.calls[o->id], 1, "  makes one tuple of two");
+  arena_free(w.arena);
+}
+
 /* Merged dimensions lie as they did. */
 static void test_merge(void) {
   World w = world_new(0, NULL);
@@ -524,6 +552,8 @@ int main(void) {
   test_domain(true);
   test_holes(false);
   test_holes(true);
+  test_wanted(false);
+  test_wanted(true);
   test_merge();
   test_deep();
   for (int64_t n = 6; n < 13; n += 5) {

@@ -7,7 +7,7 @@
 #include "tap.h"
 
 static const char *const programs[] = {
-    "bmm.ia", "causal.tra", "cmm.ia", "diagonal.tra", "halo.tra", "powers.tra", "recut.tra", "rmm.ia", "square.tra",
+    "bmm.ia", "causal.tra", "cmm.ia", "diagonal.tra", "diagonal_below.ia", "halo.tra", "powers.tra", "recut.tra", "rmm.ia", "square.tra",
 };
 
 static bool file_read(Buf *out, const char *path) {

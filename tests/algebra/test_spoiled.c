@@ -107,6 +107,7 @@ SPOIL(rank_other, s->n[6]->type.rank = 1)
 SPOIL(read_dtype, EinSum *e = own_sum(s, 1); e->body = read_with(s, DT_F64, expr_label(s->p, 0)); e->acc = DT_F64; s->n[1]->type.dtype = DT_F64)
 SPOIL(read_index, EinSum *e = own_sum(s, 1); Expr *x = arena_copy(s->a, e->body, sizeof *x + 2 * sizeof x->arg[0]); x->arg[0] = expr_int(s->p, DT_I32, 1); e->body = x)
 SPOIL(read_slot, EinSum *e = own_sum(s, 1); const Expr *i[2] = {expr_label(s->p, 0), expr_label(s->p, 1)}; e->body = expr_read(s->p, DT_F32, 3, 2, i))
+SPOIL(wanted_elsewhere, s->n[3]->operand[0].wanted = true)
 SPOIL(slots, own_sum(s, 1)->n_slot = 2)
 SPOIL(on_missing, s->n[1]->operand[0].on = NULL)
 SPOIL(on_large, static const int32_t on[2] = {0, 7}; s->n[1]->operand[0].on = on)
@@ -191,6 +192,7 @@ static const Case cases[] = {
     {tra, read_index, "an index of &0 is not i64"},
     {tra, read_slot, "operand 3 is read, of 1"},
     {tra, slots, "it has 1 operands and its kernel 2"},
+    {tra, wanted_elsewhere, "its operand is wanted, and it is no join"},
     {tra, on_missing, "operand 0 does not say which keys agree"},
     {tra, on_large, "operand 0 agrees in key number 7, of 2"},
     {tra, concat_merge, "behind a concat nothing is merged"},

@@ -53,7 +53,7 @@ static const char tra[] =
     "ids 40\n"
     "input %0 Q {s:4, _1=\"odd key\":2} [130/s, 64/_1] : f32 @\"a.ein\":5:7\n"
     "input %1 \"odd name\" {_0=\"true\":2, _1_=\"f32\":1, _1:2} [(_0 * 5)..((_0 * 5) + 7), 8, 0..(_1 + 6)] : i64 @\"dir/a \\\"b\\\".ein\":5:7\n"
-    "join %2 QH {s:4, h:2, a:2} [s:130/s, _1=\"h h\":4/h, d:16; a:64/a] : f32 of %0{s, a} = sum:f32[where (_1 <= s)] (&0[s, a] * f32(d)) domain (d < 7)\n"
+    "join %2 QH {s:4, h:2, a:2} [s:130/s, _1=\"h h\":4/h, d:16; a:64/a] : f32 of %0{s, a} wanted = sum:f32[where (_1 <= s)] (&0[s, a] * f32(d)) domain (d < 7)\n"
     "join %3 n {} [] : i64 = 3\n"
     "join %5 {s:4, a:2} [s:130/s; a:64/a] : f32 places of %0{s, a}, %0{s, a} = argmin:f32[where (s < 100)] (&0[s, a] + &1[s, 0])\n"
     "join %6 {k:2} [i:7/k, j:2] to [14/k] : f16 of %1{k, -, k} = map:i64 &0[i, 0, j] then cast f16, merge [2]\n"
@@ -132,7 +132,7 @@ static void check_full(void) {
 
 static void check_equations(void) {
   static const char want[] = "input Q{s,odd key}\n"
-                             "join QH[s,h h,d] = sum[a where h h <= s] Q[s,a] * f32(d), where d < 7\n"
+                             "join QH[s,h h,d] = sum[a where h h <= s] Q[s,a] * f32(d), where d < 7, where there is Q\n"
                              "aggregate %8 = sum of Q by odd key,s\n"
                              "concat %10 = Q by odd key\n"
                              "tile %11 = Q into s s\n"
@@ -226,6 +226,7 @@ static const struct { const char *old, *new, *want; } others[] = {
     {": f64 at 0 + of %1 by {i} sum", ": f64 at 0 + of %1 by {i} prod", "the reducer is"},
     {"cast f16\naggregate", "cast bf16\naggregate", "what is cast to is"},
     {"of %0{i, k}", "of %0{k, i}", "an operand's key is 0 and 1"},
+    {"of %0{i, k}", "of %0{i, k} wanted", "whether an operand is wanted is 0 and 1"},
     {"sum:f32 &0[i, k]", "sum:f32 &0[k, k]", "the body differs"},
     {"into {t:2} [8/t]", "into {t:2} [7/t]", "a piece differs"},
     {"output A [8]", "output A [9]", "an output's extent is 8 and 9"},
@@ -281,6 +282,7 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i, k} = &0[a, 0]\n", "wanted the name of a key here"},
     {D_E903, "join %9 {i:4} [a:8/i] : f32 of %0{i -} = &0[a, 0]\n", "wanted `,` here"},
     {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i, -, -} = &0[a, 0]\n", "wanted `}` here: %0 has 2 keys"},
+    {D_E903, "join %9 {i:4} [a:8/i] : f32 of %0{i, -} want = &0[a, 0]\n", "wanted `=` here"},
     {D_E905, "join %9 {i:4} [a:8/i] : f32 of %0{i, -} = &1[a, 0]\n", "this join has not so many operands"},
     {D_E905, "join %9 {i:4} [a:8/i] : f32 of %0{i, -} = %0[a, 0]\n", "a kernel reads the operands of its join"},
     {D_E905, "join %9 {i:4} [a:8/i] : f32 of %9{i} = &0[a]\n", "%9 is not defined above this line"},

@@ -136,6 +136,69 @@ static void test_grid(void) {
   OK_INT((int64_t)bytes[1], 8 * 4 * (16 + 16), "each site gets a block of each");
 }
 
+/* ---- a filter of a join ------------------------------------------------------------------------------------------- */
+
+static const char diagonal[] =
+    "ia 1\n"
+    "mesh 2\n"
+    "input %0 X {i:2, j:2} [8/i, 8/j] : i64 at 0\n"
+    "input %1 Y {i:2, j:2} [8/i, 8/j] : i64 at 1\n"
+    "shuffle %2 {i:2, j:2} [8/i, 8/j] : i64 at 0 of %1\n"
+    "join %3 {i:2, j:2} [a:8/i, b:8/j] : i64 at 0 of %0{i, j}, %2{i, j} = (&0[a, b] + &1[a, b])\n"
+    "filter %4 {i:2, j:2} [8/i, 8/j] : i64 holes at 0 of %3 keep (i == j)\n"
+    "rekey %5 {i:2} [8/i, 8/i] : i64 at 0 of %4 to [i]\n"
+    "join %6 D {i:2} [a:8/i] : i64 at 0 of %5{i} = &0[a, a]\n"
+    "output D [8] = %6\n";
+
+static void test_diagonal(void) {
+  double bytes[3];
+  Algebra *p = read_well(diagonal);
+  int64_t want = answer(p, &bytes[0]);
+  applies(p, 4, "R1-6", NULL);
+  const AlgNode *join = find_in(p->top, 5);
+  OK(join->kind == ALG_JOIN && join->operand[0].wanted && join->operand[1].wanted && join->type.holes, "both operands are filtered, and wanted");
+  applies(p, 4, "R2-2 back", NULL);
+  OK(answer(p, &bytes[1]) == want, "diag(X + Y) by blocks of the diagonal alone");
+  OK_INT((int64_t)bytes[0], 8 * 2 * 16, "two blocks moved, off the diagonal");
+  OK_INT((int64_t)bytes[1], 0, "that are not wanted");
+  applies(p, 4, "R2-2", NULL);
+  applies(p, 5, "R1-6 back", NULL);
+  OK(answer(p, &bytes[2]) == want && bytes[2] == bytes[0], "and back");
+  join = find_in(p->top, 3);
+  OK(join->kind == ALG_JOIN && !join->operand[0].wanted && !join->operand[1].wanted && !join->type.holes, "where none is wanted any more");
+  refused(p, 3, "R1-6 back", NULL, "taken(j, R...) has no value");
+}
+
+/* Of three parts of a filter the first is told by both operands, the others by one; the kernel reads all that is there but in %6. */
+static void test_parts(void) {
+  Algebra *p = read_well("ia 1\n"
+                         "mesh 2\n"
+                         "input %0 X {i:2, j:4} [8/i, 8/j] : i64 at 0\n"
+                         "input %1 Y {k:4, i:2} [8/k, 8/i] : i64 at 1\n"
+                         "join %2 {i:2, j:4, k:4} [a:8/i, b:8/j, c:8/k] : i64 at 0 of %0{i, j}, %1{k, i} = (&0[a, b] * &1[c, a])\n"
+                         "filter %3 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and ((k < 2) and (i <= j)))\n"
+                         "filter %4 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and (j == k))\n"
+                         "filter %5 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %0 keep (i < 1)\n"
+                         "join %6 {i:2, j:4} [a:8/i, b:8/j] : i64 at 0 of %5{i, j} = select((a < 4), &0[a, b], 0)\n"
+                         "filter %7 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %6 keep (j < 2)\n"
+                         "join %8 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, (a + 0)])\n"
+                         "join %9 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, min(a, 7)])\n"
+                         "output X [8, 8] = %0\n");
+  refused(p, 4, "R1-6", NULL, "wanting(j, p) has no value"); /* no operand has both j and k */
+  refused(p, 7, "R1-6", NULL, "unbroken(j, p) does not hold");
+  refused(p, 6, "R1-6 back", NULL, "wanted(j, R...) does not hold");
+  refused(p, 9, "R1-6 back", NULL, "readable(j, R...) does not hold"); /* no label, though it is inside */
+  Buf why;
+  OK(apply(p, 3, "R1-6", NULL, &why), "a filter in parts");
+  const AlgNode *join = find_in(p->top, 3);
+  Buf text = buf_new(a);
+  for (uint32_t i = 0; i < 2; i++) alg_equation(&text, join->operand[i].node), buf_char(&text, '\n');
+  const char *first = strstr(text.s, " where "), *second = first ? strstr(first + 1, " where ") : NULL;
+  OK(first && !strncmp(first, " where i < 1 and i <= j\n", 24), "the first operand tells what it has keys for");
+  OK(second && !strncmp(second, " where i < 1 and k < 2\n", 23), "and so does the second, by keys of its own");
+  if (!first || !second) tap_text("text", text.s);
+}
+
 /* ---- users ------------------------------------------------------------------------------------------------------------ */
 
 static const char loop[] =
@@ -223,6 +286,8 @@ int main(void) {
   rules = alg_rules_new(a);
   test_product();
   test_grid();
+  test_diagonal();
+  test_parts();
   test_users();
   test_sweep();
   return DONE();

@@ -50,11 +50,16 @@ static void most_more(const Sites *p, RunnerUp *r) {
 
 /* ---- the search --------------------------------------------------------------------------------------------- */
 
+/* Sums of seconds differ in their last places. */
+static bool as_much(double ours, double its) {
+  return fabs(its - ours) <= 1e-9 * ours;
+}
+
 /* One that moves as much has not lost: it is taken only where there is no other. */
 static bool rival_better(double ours, double its, const Placing *best) {
   if (!best) return true;
-  if (its == ours) return false;
-  return best->cost == ours || its < best->cost;
+  if (as_much(ours, its)) return false;
+  return as_much(ours, best->cost) || its < best->cost;
 }
 
 /* It, what it reads, and what reads it, may be cut anew; all others are cut as they are. */
@@ -122,10 +127,10 @@ void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
   double ours = p->placing->cost, its = r->placing->cost;
   if (p->in_seconds) buf_str(b, seconds_of(a, its));
   else buf_printf(b, "%s a site", bytes_of(a, its / (double)p->sites));
-  if (its == ours) buf_str(b, ", as much");
+  if (as_much(ours, its)) buf_printf(b, ", as %s", p->in_seconds ? "long" : "much");
   else if (its > ours && its < 1.0005 * ours) buf_str(b, ", less than 0.1 % more");
   else if (its > ours && its < 1.1 * ours) buf_printf(b, ", %.1f %% more", 100 * (its / ours - 1));
-  else if (ours > 0) buf_printf(b, ", %.2f times as much", its / ours);
+  else if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
   buf_printf(b, ": %s cut %s", shown(a, v->name), sites_cut(a, v, v->n_label, r->d));
   if (r->more <= 0) return;
   const PlaceTensor *t = &p->places->tensors.at[r->tensor];

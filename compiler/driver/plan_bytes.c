@@ -92,19 +92,14 @@ const char *bytes_of(Arena *a, double x) {
   return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
 }
 
-static const char *cost_of(const Sites *p, Arena *a, double x) {
-  return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
-}
-
-static void against_print(const Sites *p, Buf *b) {
-  for (uint32_t i = 0; i < p->against.len; i++) {
-    const Rival *r = &p->against.at[i];
-    buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
-    if (!r->placing) buf_printf(b, "not here: %s\n", r->why);
-    else if (p->placing->cost > 0)
-      buf_printf(b, "%s, %.2f times as %s\n", cost_of(p, b->arena, r->placing->cost), r->placing->cost / p->placing->cost, p->in_seconds ? "long" : "much");
-    else buf_printf(b, "%s\n", cost_of(p, b->arena, r->placing->cost));
-  }
+const char *bytes_best(const Sites *p, Arena *a) {
+  const Placing *x = p->placing;
+  const char *less = p->in_seconds ? "is faster" : "moves less";
+  if (x->narrow) return SITES_NARROW;
+  if (x->cost <= x->bound * (1 + 1e-9)) return arena_printf(a, "no plan on such a mesh %s", less);
+  if (x->bound <= 0 || p->who != PLANNER_EXACT) return NULL;
+  return arena_printf(a, "no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best", p->in_seconds ? "takes less" : less,
+                      cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
 }
 
 static void head_facts(const Sites *p, Buf *b) {
@@ -131,12 +126,8 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   head_facts(p, b);
   machine_text(p, b);
-  const char *less = p->in_seconds ? "is faster" : "moves less", *than = p->in_seconds ? "takes less" : less;
-  if (x->narrow) buf_str(b, SITES_NARROW);
-  else if (x->cost <= x->bound * (1 + 1e-9)) buf_printf(b, "  no plan on such a mesh %s\n", less);
-  else if (x->bound > 0 && p->who == PLANNER_EXACT)
-    buf_printf(b, "  no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best\n", than, cost_of(p, a, x->bound),
-               p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
+  const char *best = bytes_best(p, a);
+  if (best) buf_printf(b, "  %s\n", best);
   buf_printf(b, "  %-22s", "runner-up");
   rival_text(p, p->second, b);
   buf_char(b, '\n');
@@ -170,8 +161,8 @@ static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
   r->cell[COL_EQUATION] = sites_equation(a, v);
   r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
   r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
-  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, vertex_seconds(p, i));
-  r->cell[COL_MEMORY] = bytes_of(a, step_memory(p, i));
+  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
+  r->cell[COL_MEMORY] = bytes_of(a, p->facts->tensors.at[i].memory);
   r->cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
 }
 
@@ -195,7 +186,7 @@ static void tensors_print(const Sites *p, Buf *b) {
       r.cell[COL_NAME] = x->node->name ? shown(a, x->node->name->s) : "";
       r.cell[COL_EQUATION] = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
       r.cell[COL_CUT] = r.cell[COL_RECEIVED] = r.cell[COL_MEMORY] = "";
-      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, placing_brought_seconds(p->places, p->seconds, p->placing, i));
+      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
       r.cell[COL_LINE] = line_text(a, p->j.path, x->node->place);
     }
     r.cell[COL_HOME] = home_text(a, p, i);
@@ -296,7 +287,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
     json_num(j, "kernel_seconds", placing_kernels(p->places, p->seconds, p->placing, i));
     json_num(j, "received_seconds", placing_received_seconds(p->places, p->seconds, p->placing, i));
   }
-  put_count(j, "memory", step_memory(p, i));
+  put_count(j, "memory", t->memory);
   put_work(j, t->flops, t->integer, t->busiest);
   json_end(j, '}');
 }

@@ -255,7 +255,8 @@ void page_memory(const Facts *f, Buf *b) {
   html_text(b, f->tensors.at[peak].name);
   buf_printf(b, " is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
              "was computed and will be read. Blocks that are "
-             "fetched for one equation, and parts before they are reduced, come on top.</p>\n");
+             "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
+             bytes_of(a, f->p->peak.bytes));
   buf_printf(b, "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "
              "height=\"%.0f\" viewBox=\"%.0f -10 %.0f %.0f\">\n",
              CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW, -CHART_LEFT, CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW);

@@ -18,6 +18,7 @@ typedef struct FactTensor {
   double received, brought;  /* bytes, as in placing.h; elements to kernels and cut anew, and to be reduced */
   double size, at_home;      /* bytes of all of it; of the largest block at home */
   double kept;               /* such blocks at home: more than one for a stack, which has a turn's each */
+  double seconds, memory;    /* of its kernels and all that it moves, with a machine; bytes of a site at its step */
   uint32_t first, last;      /* steps at which it is there */
 } FactTensor;
 

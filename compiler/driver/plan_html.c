@@ -91,17 +91,16 @@ static void sentence_work(const Facts *f, Buf *b) {
 static void sentence_bytes(const Facts *f, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = f->p->placing;
-  if (x->bytes <= 0) buf_str(b, "Nothing moves between sites.");
+  const char *best = x->bytes > 0 || f->p->in_seconds ? bytes_best(f->p, a) : NULL;
+  if (x->bytes <= 0) buf_str(b, "Nothing moves between sites");
   else
     buf_printf(b, "For that, a site receives %s from others in a run, %s over all sites",
                bytes_of(a, x->bytes / (double)f->p->sites), bytes_of(a, x->bytes));
-  if (x->bytes <= 0) return;
-  if (x->narrow) buf_str(b, ".");
-  else if (x->bytes <= x->bound * (1 + 1e-9)) buf_str(b, ", and no plan on such a mesh moves less.");
-  else if (x->bound > 0 && f->p->who == PLANNER_EXACT)
-    buf_printf(b, "; no plan on such a mesh moves less than %s, so this one is within %.1f %% of the best.",
-               bytes_of(a, x->bound), 100 * (x->bytes - x->bound) / x->bound);
-  else buf_str(b, ".");
+  if (f->p->seconds) {
+    buf_printf(b, ", and a run takes %s on ", seconds_of(a, plan_seconds(f->p)));
+    html_text(b, shown(a, f->p->machine->name));
+  }
+  buf_printf(b, "%s%s.", best ? "; " : "", best ? best : "");
 }
 
 static void sentence_elements(const Facts *f, Buf *b) {
@@ -126,6 +125,8 @@ static void tiles_bytes(const Facts *f, Buf *b) {
   const Sites *p = f->p;
   tile(b, "a site receives", bytes_of(a, p->placing->bytes / (double)p->sites),
        arena_printf(a, "%s in all", bytes_of(a, p->placing->bytes)));
+  if (p->seconds) tile(b, "time of a run", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
+  tile(b, "memory of a site", bytes_of(a, p->peak.bytes), arena_printf(a, "at most%s", memory_most(p, a)));
 }
 
 static void tiles_elements(const Facts *f, Buf *b) {
@@ -220,6 +221,14 @@ static void cell_home(const Facts *f, Buf *b, uint32_t i) {
   else buf_str(b, "</td>");
 }
 
+static void cells_bytes(const Facts *f, Buf *b, const FactTensor *t) {
+  Arena *a = b->arena;
+  cell_number(b, t->at_home, bytes_of(a, t->at_home));
+  if (t->vertex < 0) buf_str(b, "<td></td>");
+  else cell_number(b, t->memory, bytes_of(a, t->memory));
+  if (f->p->seconds) cell_number(b, t->seconds, seconds_of(a, t->seconds));
+}
+
 static void row(const Facts *f, Buf *b, uint32_t i) {
   Arena *a = b->arena;
   const FactTensor *t = &f->tensors.at[i];
@@ -236,7 +245,7 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
   cell_number(b, t->brought, facts_moved(a, f, t->brought));
   cell_number(b, t->flops + t->integer, count_amount(a, t->flops + t->integer));
   cell_number(b, t->size, bytes_of(a, t->size));
-  if (f->p->by_bytes) cell_number(b, t->at_home, bytes_of(a, t->at_home));
+  if (f->p->by_bytes) cells_bytes(f, b, t);
   buf_str(b, "<td>");
   html_text(b, t->line);
   buf_str(b, "</td></tr>\n");
@@ -244,18 +253,21 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
 
 static void page_table(const Facts *f, Buf *b) {
   static const char *const of_bytes[] = {"tensor", "equation", "cut", "home", "operands", "result", "operations", "size",
-                                         "block", "line", NULL};
+                                         "block", "memory", "time", "line", NULL};
   static const char *const of_elements[] = {"tensor", "equation", "cut", "to kernels and cut anew", "reduced",
                                             "operations", "size", "line", NULL};
   buf_str(b, "<section id=\"tensors\">\n<h2>Tensor by tensor</h2>\n");
   if (f->p->by_bytes)
-    buf_str(b, "<p><em>Operands</em> are bytes that sites receive to compute it, <em>result</em> those that bring it home "
+    buf_printf(b, "<p><em>Operands</em> are bytes that sites receive to compute it, <em>result</em> those that bring it home "
             "(for an input: further copies), "
-            "<em>block</em> is the largest at home. The small numbers are axes of the mesh; an outlined one cuts a "
-            "label that is reduced, so what comes out is in parts.</p>\n");
+            "<em>block</em> is the largest at home, <em>memory</em> all that is on a site while the tensor is "
+            "computed%s. The small numbers are axes of the mesh; an outlined one cuts a "
+            "label that is reduced, so what comes out is in parts.</p>\n",
+               f->p->seconds ? ", <em>time</em> what its kernels and all that moves for it take" : "");
   else buf_str(b, "<p>Amounts are in elements, as the EinDecomp paper counts them.</p>\n");
   buf_str(b, "<div class=\"scroll\"><table class=\"sort\">\n<thead><tr>");
-  for (const char *const *s = f->p->by_bytes ? of_bytes : of_elements; *s; s++) buf_printf(b, "<th scope=\"col\">%s</th>", *s);
+  for (const char *const *s = f->p->by_bytes ? of_bytes : of_elements; *s; s++)
+    if (f->p->seconds || strcmp(*s, "time") != 0) buf_printf(b, "<th scope=\"col\">%s</th>", *s);
   buf_str(b, "</tr></thead>\n<tbody>\n");
   for (uint32_t i = 0; i < f->tensors.len; i++) row(f, b, i);
   buf_str(b, "</tbody>\n</table></div>\n</section>\n");
@@ -265,19 +277,12 @@ static void page_table(const Facts *f, Buf *b) {
 
 static void against_rows(const Facts *f, Buf *b) {
   const Sites *p = f->p;
-  double ours = p->by_bytes ? p->placing->bytes : p->choice.cost.all;
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
-    bool able = p->by_bytes ? r->placing != NULL : !r->why;
+    Buf words = buf_new(b->arena);
+    against_text(p, r, &words);
     buf_printf(b, "<li>by <em>%s</em>: ", planner_info[r->who].name);
-    if (!able) {
-      buf_str(b, "not here: ");
-      html_text(b, r->why);
-    } else {
-      double its = p->by_bytes ? r->placing->bytes : r->choice.cost.all;
-      buf_str(b, facts_moved(b->arena, f, its));
-      if (ours > 0) buf_printf(b, ", %.2f times as much", its / ours);
-    }
+    html_text(b, words.s);
     buf_str(b, "</li>\n");
   }
 }

@@ -133,24 +133,32 @@ static Shares shares_of(const Sites *p) {
   return x;
 }
 
+double plan_seconds(const Sites *p) {
+  return placing_seconds(p->places, p->seconds, p->placing);
+}
+
+const char *seconds_shares(const Sites *p, Arena *a) {
+  Shares x = shares_of(p);
+  return arena_printf(a, "%s of kernels, %s for operands, %s for results", seconds_of(a, x.kernels), seconds_of(a, x.operands), seconds_of(a, x.results));
+}
+
+const char *memory_most(const Sites *p, Arena *a) {
+  bool end = p->peak.step >= p->g->vertices.len;
+  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
+  return arena_printf(a, "%s%s%s", limit, end ? "" : ", at ", end ? "" : shown(a, p->g->vertices.at[p->peak.step].name));
+}
+
 void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
-  if (p->seconds) {
-    Shares x = shares_of(p);
-    buf_printf(b, "  %-22s%s: %s of kernels, %s for operands, %s for results\n", "time", seconds_of(a, placing_seconds(p->places, p->seconds, p->placing)),
-               seconds_of(a, x.kernels), seconds_of(a, x.operands), seconds_of(a, x.results));
-  }
-  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
-  bool end = p->peak.step >= p->g->vertices.len;
-  buf_printf(b, "  %-22s%s a site at most%s%s%s\n", "memory", bytes_of(a, p->peak.bytes), limit, end ? "" : ", at ",
-             end ? "" : shown(a, p->g->vertices.at[p->peak.step].name));
+  if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
+  buf_printf(b, "  %-22s%s a site at most%s\n", "memory", bytes_of(a, p->peak.bytes), memory_most(p, a));
 }
 
 void machine_json(const Sites *p, Json *j) {
   bool end = p->peak.step >= p->g->vertices.len;
   if (p->seconds) {
     json_str(j, "machine", p->machine->name);
-    json_num(j, "seconds", placing_seconds(p->places, p->seconds, p->placing));
+    json_num(j, "seconds", plan_seconds(p));
   }
   json_object(j, "memory");
   put_count(j, "bytes", p->peak.bytes);

@@ -132,18 +132,27 @@ static bool proven(const PartChoice *c) {
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
-static const char *elements(Arena *a, double x) {
-  return x < 1e18 ? amount(a, (int64_t)x, "") : arena_printf(a, "%.3g", x);
+const char *cost_text(const Sites *p, Arena *a, double x) {
+  if (!p->by_bytes) return count_amount(a, x);
+  return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
-static void against_print(const Sites *p, Buf *b) {
+void against_text(const Sites *p, const Rival *r, Buf *b) {
+  if (p->by_bytes ? !r->placing : r->why != NULL) {
+    buf_printf(b, "not here: %s", r->why);
+    return;
+  }
+  double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all, its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
+  buf_str(b, cost_text(p, b->arena, its));
+  if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+}
+
+void against_print(const Sites *p, Buf *b) {
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
     buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
-    if (r->why) buf_printf(b, "not here: %s\n", r->why);
-    else if (p->choice.cost.all > 0)
-      buf_printf(b, "%s, %.2f times as much\n", elements(b->arena, r->choice.cost.all), r->choice.cost.all / p->choice.cost.all);
-    else buf_printf(b, "%s\n", elements(b->arena, r->choice.cost.all));
+    against_text(p, r, b);
+    buf_char(b, '\n');
   }
 }
 
@@ -156,14 +165,14 @@ static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const PartCost *c = &p->choice.cost;
   sites_head(p, b);
-  buf_printf(b, "  %-22s%s elements (%.0f)\n", "moved", elements(a, c->all), c->all);
-  buf_printf(b, "  %-22s%s\n", "  to kernels", elements(a, c->join));
-  buf_printf(b, "  %-22s%s\n", "  to be reduced", elements(a, c->aggregate));
-  buf_printf(b, "  %-22s%s\n", "  to be cut anew", elements(a, c->repartition));
-  if (p->narrow) buf_str(b, SITES_NARROW);
+  buf_printf(b, "  %-22s%s elements (%.0f)\n", "moved", count_amount(a, c->all), c->all);
+  buf_printf(b, "  %-22s%s\n", "  to kernels", count_amount(a, c->join));
+  buf_printf(b, "  %-22s%s\n", "  to be reduced", count_amount(a, c->aggregate));
+  buf_printf(b, "  %-22s%s\n", "  to be cut anew", count_amount(a, c->repartition));
+  if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
   else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
   else if (p->choice.bound > 0)
-    buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", elements(a, p->choice.bound),
+    buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", count_amount(a, p->choice.bound),
                100 * (c->all - p->choice.bound) / p->choice.bound);
   against_print(p, b);
 }
@@ -202,9 +211,9 @@ static void vertices_print(const Sites *p, Buf *b) {
     r.cell[COL_EQUATION] = sites_equation(a, v);
     r.cell[COL_CUT] = sites_cut(a, v, v->n_label, p->choice.d[i]);
     r.cell[COL_CALLS] = arena_printf(a, "%lld", (long long)calls_of(v, p->choice.d[i]));
-    r.cell[COL_JOIN] = elements(a, c.join);
-    r.cell[COL_AGG] = elements(a, c.aggregate);
-    r.cell[COL_REPART] = elements(a, c.repartition);
+    r.cell[COL_JOIN] = count_amount(a, c.join);
+    r.cell[COL_AGG] = count_amount(a, c.aggregate);
+    r.cell[COL_REPART] = count_amount(a, c.repartition);
     r.cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
     vec_push(a, t.rows, r);
   }

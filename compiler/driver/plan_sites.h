@@ -49,12 +49,15 @@ typedef struct Sites {
   const struct Simulated *simulated; /* algebra/simulate.h; NULL: nobody asks */
 } Sites;
 
-#define SITES_NARROW "  of tensors with many labels, only the longest were looked at; so this says nothing of other plans\n"
+#define SITES_NARROW "of tensors with many labels, only the longest were looked at; so this says nothing of other plans"
 
 /* ---- shared by the two costs -------------------------------------------------------------------------- */
 const char *sites_equation(Arena *a, const PartVertex *v);
 const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d); /* "h=4 s=2", or "whole" */
 void sites_head(const Sites *p, Buf *b);
+const char *cost_text(const Sites *p, Arena *a, double x); /* bytes, seconds or elements: what the plan is to have least of */
+void against_text(const Sites *p, const Rival *r, Buf *b); /* "12.3 kB, 1.25 times as much", or why not */
+void against_print(const Sites *p, Buf *b);                /* a line each */
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
@@ -68,6 +71,9 @@ Leave costs_ready(Sites *p);                   /* for p->places */
 const char *seconds_of(Arena *a, double x);    /* "12.3 ms" */
 double vertex_seconds(const Sites *p, uint32_t vertex); /* its kernels, its operands, its result brought home */
 double step_memory(const Sites *p, uint32_t vertex);
+double plan_seconds(const Sites *p);           /* of a run */
+const char *seconds_shares(const Sites *p, Arena *a); /* "1.0 us of kernels, 2.0 us for operands, 3.0 us for results" */
+const char *memory_most(const Sites *p, Arena *a);    /* behind the bytes of a site at most: ", of 80.0 GB, at T" */
 void machine_text(const Sites *p, Buf *b);     /* lines of the head */
 void machine_json(const Sites *p, Json *j);
 /* A plan that fits p->memory. */
@@ -76,6 +82,7 @@ Leave memory_fit(Sites *p, const PartVectors *only);
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
+const char *bytes_best(const Sites *p, Arena *a); /* whether another plan is better, or how much it could be; NULL: nobody knows */
 void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);
 const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d);

@@ -71,6 +71,27 @@ grep received out >a
 grep received bytes >b
 cmp -s a b || wrong "by bytes a machine changes what moves"
 
+# The page says the same: seconds, what memory they take, and what else could be, by what counts.
+for machine in m.json "$root/samples/machines/sites_1024.json"; do
+  name=$(basename "$machine" .json)
+  want 0 "$EIN" plan "$root/samples/12_kmeans.ein" -n 8 --machine "$machine" --format=html -o "$name.html"
+  want 0 "$EIN" plan "$root/samples/12_kmeans.ein" -n 8 --machine "$machine" --format=json -o "$name.plan.json"
+  [ -z "$(command -v python3)" ] || want 0 python3 "$root/tests/plan/page.py" "$name.html" "$name.plan.json"
+done
+[ -z "$(command -v python3)" ] || want 1 python3 "$root/tests/plan/page.py" m.html sites_1024.plan.json
+want 0 plan --machine m.json --format=html --against=sqrt
+cp out page
+want 0 grep -A3 'class="lead"' page
+shows 'us on three levels'
+shows 'no plan on such a mesh '
+grep -q 'moves less than' page && wrong "by seconds the page speaks of bytes"
+want 0 cat page
+shows '<dt>time of a run</dt>'
+shows '<dt>memory of a site</dt>'
+shows ', of 100.0 MB, at '
+shows ' times as long</li>'
+shows '<th scope="col">time</th>'
+
 # Memory: as little as there must be, and no less. On one site all is known.
 want 0 "$EIN" plan "$root/tests/plan/bytes_loop.ein" -n 1 --costs=bytes --format=json -o one.json
 grep -q '"bytes": 19968,' one.json || wrong "A, b, the first value, the state twice, ten turns of the stack: 16384 + 256 + 256 + 512 + 2560"

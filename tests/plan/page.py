@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Whether pages of `ein plan -n P --format=html` are sound: tags that balance, links and marks that lead somewhere, names for
-pictures, nothing from elsewhere, boxes that do not overlap and arrows that go down; and with the same plan as JSON, bytes that add up.
+pictures, nothing from elsewhere, boxes that do not overlap and arrows that go down; and with the same plan as JSON, bytes and seconds that add up.
 
 page.py PAGE.html [PLAN.json] ...: exit 1 and a line a mistake."""
 import html.parser
 import json
+import math
 import re
 import sys
 
@@ -16,6 +17,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.wrong, self.ids, self.links, self.tags = [], [], [], [], []
         self.words, self.boxes, self.arrows, self.group = [], {}, [], None
+        self.cells = []         # by row of the tensors: its numbers
 
     def handle_starttag(self, tag, attrs):
         a = dict(attrs)
@@ -41,6 +43,10 @@ class Page(html.parser.HTMLParser):
             self.wrong.append(f"<{tag}> is from elsewhere")
         if tag == "a" and "data-n" in a:
             self.group = a["data-n"]
+        if tag == "tr" and "id" in a:
+            self.cells.append([])
+        if tag == "td" and "data-v" in a:
+            self.cells[-1].append(float(a["data-v"]))
         if tag == "rect" and a.get("class") == "box":
             self.boxes[self.group] = [float(a[k]) for k in ("x", "y", "width", "height")]
         if tag == "path" and "data-f" in a:
@@ -100,6 +106,10 @@ def agree(page, plan):
     rows = [a["id"] for tag, a in page.tags if tag == "tr" and "id" in a]
     if rows != [f"t{i}" for i in range(len(plan["tensors"]))]:
         yield "not a row a tensor"
+    if "seconds" in plan and not math.isclose(sum(c[-1] for c in page.cells), plan["seconds"], rel_tol=1e-9):
+        yield f"the times add up to {sum(c[-1] for c in page.cells)}, and the plan takes {plan['seconds']}"
+    if [c[5] for c in page.cells[:len(plan["vertices"])]] != [v["memory"] for v in plan["vertices"]]:
+        yield "the memory of a site is not that of the plan"
     if page.boxes and len(page.boxes) != len(plan["tensors"]):
         yield "not a box a tensor"
     if page.boxes and len(page.arrows) != sum(len(v["reads"]) for v in plan["vertices"]):

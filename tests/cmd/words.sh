@@ -2,10 +2,12 @@
 # What comes out of the table of options: help, the man page, completions; and explain and doctor.
 . "$(dirname "$0")/common"
 
-for c in run build verify bench cache check fmt graph einsum explain machine doctor version help; do
+for c in run build verify bench plan cache check fmt graph einsum explain machine doctor version help; do
   want 0 "$EIN" help $c
   shows "usage: ein $c"
   want 0 "$EIN" $c --help
+  sed '1,/^options:/d' out | grep '^[^ ]' && wrong "ein help $c has a line that is not in its column"
+  awk 'length > 120' out | grep . && wrong "ein help $c has a line of more than 120 characters"
 done
 # An option says what it does in each command.
 want 0 "$EIN" help build

@@ -426,16 +426,25 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* ---- the command ---------------------------------------------------------------------------------- */
 
-/* Whether it is to be a plan for many sites, whose costs are others. */
-static Leave sites_wanted(Session *s, const Args *a, bool *many) {
+/* What only a plan for many sites has a use for; NULL: nothing that was said. */
+static const char *for_many_said(Arena *a, const Args *x) {
   static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_MEMORY, OPT_SIMULATE,
                                       OPT_DERIVATION};
+  const char *format = arg_last(x, OPT_PLAN_FORMAT), *to = arg_last(x, OPT_OUTPUT);
+  for (size_t k = 0; k < COUNT(for_many); k++)
+    if (arg_has(x, for_many[k])) return arena_printf(a, "--%s", options[for_many[k]].name);
+  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) return arena_printf(a, "--format=%s", format);
+  return !format && to && plan_named(to) ? arena_printf(a, "-o %s", to) : NULL;
+}
+
+/* Whether it is to be a plan for many sites, whose costs are others. */
+static Leave sites_wanted(Session *s, const Args *a, bool *many) {
   int64_t n;
   Leave l = sites_read(s, a, &n);
-  const char *format = arg_last(a, OPT_PLAN_FORMAT);
-  *many = n > 1 || (arg_has(a, OPT_SITES) && format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0);
-  for (size_t k = 0; k < COUNT(for_many); k++) *many |= arg_has(a, for_many[k]);
-  return l;
+  const char *said = for_many_said(s->arena, a);
+  *many = n > 1 || said;
+  if (l || !said || arg_has(a, OPT_SITES) || arg_has(a, OPT_PLAN_FILE)) return l;
+  return fail(s, LEAVE_USAGE, "%s is for plans for many sites; -n says for how many", said);
 }
 
 /* As for a library: sizes that the program leaves open do not shape its kernels. */
@@ -455,13 +464,11 @@ Leave cmd_plan(Session *s, Args *a) {
   Report p = {.s = s, .threads = 1};
   CostError error;
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  bool many;
+  bool many = false;
+  if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  if (relations_named(a->operands.at[0])) return plan_relations(s, a);
   Leave l = sites_wanted(s, a, &many);
-  if (!l && a->operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
-  if (!l && relations_named(a->operands.at[0])) return plan_relations(s, a);
   if (!l && many) return plan_sites(s, a);
-  if (!l && format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
-    l = fail(s, LEAVE_USAGE, "--format=%s is for plans for many sites; -n says for how many", format);
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);

@@ -16,16 +16,15 @@ static const char *without_mesh(const Sites *p) {
   return p->by_bytes ? NULL : "is for plans by bytes; those by the paper's cost have no mesh";
 }
 
-/* Its text; sound, and under --roundtrip the same when it is read back. */
-static void checked_print(const Sites *p, const Algebra *g, bool reread, Buf *out) {
-  Arena *a = p->s->arena;
+void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out) {
+  Arena *a = s->arena;
   Buf why = buf_new(a), text = buf_new(a);
   algebra_print(&text, g);
   if (!algebra_check(g, &why)) bug("the plan as a program over relations is not sound:\n%s\n%s", why.s, text.s);
   buf_add(out, text.s, text.len);
   if (!reread) return;
   Diags *d = diags_new(a);
-  Algebra *again = algebra_read(a, p->s->strings, source_new(a, "the relations", text.s, text.len), d);
+  Algebra *again = algebra_read(a, s->strings, source_new(a, "the relations", text.s, text.len), d);
   if (!again) diags_text(d, &why, false);
   if (!again || !algebra_equal(g, again, &why)) bug("a program over relations does not read back: %s\n%s", why.s, text.s);
 }
@@ -33,7 +32,8 @@ static void checked_print(const Sites *p, const Algebra *g, bool reread, Buf *ou
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   Cutting c = cutting(p);
   if (ia && without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--format=ia %s", without_mesh(p));
-  checked_print(p, ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c), reread, out);
+  const Algebra *g = ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c);
+  algebra_print_checked(p->s, g, reread, out);
   return LEAVE_OK;
 }
 

@@ -104,10 +104,22 @@ static void moves_json(const Moves *m, Buf *out) {
   json_end(&j, '}');
 }
 
+/* What else there is to say of a program has been decided in this text. */
+static Leave options_check(Session *s, const Args *a) {
+  for (OptionId o = 0; o < OPTIONS; o++) {
+    bool fits = o == OPT_PLAN_FORMAT || o == OPT_OUTPUT || o == OPT_ROUNDTRIP || o == OPT_COLOR || o == OPT_VERBOSE;
+    if (!fits && o != OPT_SITES && arg_has(a, o))
+      return fail(s, LEAVE_USAGE, "--%s is for programs, not for %s", options[o].name, a->operands.at[0]);
+  }
+  return LEAVE_OK;
+}
+
 Leave plan_relations(Session *s, Args *a) {
   Moves m = {.s = s, .path = a->operands.at[0]};
   const char *why, *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  Buf out = buf_new(s->arena), wrong = buf_new(s->arena);
+  Buf out = buf_new(s->arena), wrong = buf_new(s->arena), text = buf_new(s->arena);
+  Leave l = options_check(s, a);
+  if (l) return l;
   Source *src = source_read(s->arena, m.path, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", m.path, why);
   if (arg_has(a, OPT_SITES)) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", m.path);
@@ -116,6 +128,7 @@ Leave plan_relations(Session *s, Args *a) {
   m.g = algebra_read(s->arena, s->strings, src, s->diags);
   if (!m.g) return session_report(s);
   if (!algebra_check(m.g, &wrong)) return fail(s, LEAVE_PROGRAM, "%s is not sound:\n%s", m.path, wrong.s);
+  if (arg_has(a, OPT_ROUNDTRIP)) algebra_print_checked(s, m.g, true, &text);
   moves_find(&m, m.g->top);
   if (json) moves_json(&m, &out);
   else moves_text(&m, &out);

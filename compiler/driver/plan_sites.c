@@ -50,6 +50,8 @@ static Leave budget_read(Sites *p, const Args *a) {
 static Leave rival_add(Sites *p, const char *name) {
   Session *s = p->s;
   Rival r = {0};
+  if (!*name || strcmp(name, "all") == 0)
+    return fail(s, LEAVE_USAGE, "--against: wanted are planners with commas between, as sqrt,data; or all, alone");
   if (!planner_find(name, &r.who)) {
     Nearest near = nearest_to(s->arena, name);
     for (int k = 0; k < PLANNERS; k++) nearest_try(&near, planner_info[k].name);
@@ -67,11 +69,13 @@ static Leave rivals_read(Sites *p, const Args *a) {
       if (k != (int)p->who) rival_add(p, planner_info[k].name);
     return LEAVE_OK;
   }
-  while (at && *at) {
-    size_t n = strcspn(at, ",");
-    Leave l = rival_add(p, arena_printf(p->s->arena, "%.*s", (int)n, at));
+  for (bool more = at; more;) {
+    at += strspn(at, " ");
+    size_t n = strcspn(at, ","), name = strcspn(at, ", ");
+    Leave l = rival_add(p, arena_printf(p->s->arena, "%.*s", (int)(name + strspn(at + name, " ") == n ? name : n), at));
     if (l) return l;
-    at += n + (at[n] == ',');
+    more = at[n] == ',';
+    at += n + more;
   }
   return LEAVE_OK;
 }
@@ -370,9 +374,19 @@ static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
 
-static bool ends_in(const char *s, const char *ending) {
-  size_t n = strlen(s), m = strlen(ending);
-  return n >= m && strcmp(s + n - m, ending) == 0;
+bool plan_named(const char *path) {
+  size_t n = strlen(path), m = strlen(".plan");
+  return n >= m && strcmp(path + n - m, ".plan") == 0;
+}
+
+/* How it is written has room for all that is asked for. */
+static Leave format_check(Session *s, const Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  bool text = !format || strcmp(format, "text") == 0, others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
+  if (arg_has(a, OPT_DERIVATION) && !text) return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
+  if (!arg_has(a, OPT_AGAINST) || (others && !arg_has(a, OPT_DERIVATION))) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "--against: other planners are told of in text, json and html, and not %s%s",
+              text ? "with --derivation" : "in ", text ? "" : format);
 }
 
 static Leave simulate_wanted(const Sites *p, const Args *a) {
@@ -390,6 +404,7 @@ Leave plan_sites(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
+  if (!l) l = format_check(s, a);
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   p.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
   if (!l) l = machine_wanted(&p, a);
@@ -418,7 +433,7 @@ Leave plan_sites(Session *s, Args *a) {
   else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
   else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
-  else if (!format && to && ends_in(to, ".plan")) out = cuts;
+  else if (!format && to && plan_named(to)) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return l ? l : file_write(s, to ? to : "-", out.s, out.len);
 }

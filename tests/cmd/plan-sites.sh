@@ -144,7 +144,34 @@ want 2 "$EIN" plan x.ein -n 4 --threads 2
 want 2 "$EIN" plan x.ein -n 4 $BY --planner=best
 want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron
 says "there is no planner magatron; did you mean megatron?"
+for bad in "" , sqrt,,data all,data data,all; do
+  want 2 "$EIN" plan x.ein -n 4 "--against=$bad"
+  says "--against: wanted are planners with commas between, as sqrt,data; or all, alone"
+done
+want 0 "$EIN" plan x.ein -n 4 "--against=sqrt, data ,megatron"
+shows "by megatron"
+want 2 "$EIN" plan x.ein -n 4 "--against=sqrt data"
+says "there is no planner sqrt data"
 want 2 "$EIN" plan x.ein -n 4 $BY --plan-budget none
+
+# Nothing that was asked for is passed over.
+for words in --pin=Z:i=2 --costs=bytes --planner=sqrt --against=sqrt --memory=1GB --plan-budget=9 --derivation --format=dot; do
+  want 2 "$EIN" plan x.ein "$words"
+  [ "$words" = --format=dot ] || words=${words%%=*}
+  says "$words is for plans for many sites; -n says for how many"
+done
+want 2 "$EIN" plan x.ein -o one.plan
+says "-o one.plan is for plans for many sites"
+want 0 "$EIN" plan x.ein -n 1 -o one.plan
+want 0 "$EIN" plan x.ein --plan=one.plan
+want 2 "$EIN" plan x.ein -n 4 --derivation --format=json
+says "--derivation is told as text, and not as json"
+want 2 "$EIN" plan x.ein -n 4 --derivation --against=sqrt
+says "not with --derivation"
+for f in dot tra ia; do
+  want 2 "$EIN" plan x.ein -n 4 --format=$f --against=sqrt
+  says "other planners are told of in text, json and html, and not in $f"
+done
 want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 4 $BY --planner=eindecomp-tree
 says "is read more than once, and eindecomp-tree is for forests"
 want 2 "$EIN" plan "$root/samples/13_symbolic_sizes.ein" -n 4 $BY

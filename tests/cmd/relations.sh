@@ -34,6 +34,11 @@ printf 'ia 1\nmesh 2\ninput %%0 A {i:2} [8/i] : f32 at 0\noutput A [9] = %%0\n' 
 want 1 "$EIN" plan bad.ia
 says "bad.ia is not sound"
 want 4 "$EIN" plan none.ia
+want 0 "$EIN" plan x.ia --roundtrip
+for words in --pin=A:i=2 --plan=x.plan --machine=m.json --costs=bytes --memory=1GB --planner=sqrt --against=sqrt --derivation --threads=2; do
+  want 2 "$EIN" plan x.ia "$words"
+  says "${words%%=*} is for programs, not for x.ia"
+done
 want 2 "$EIN" plan "$root/samples/02_attention.ein" --format=tra
 want 2 "$EIN" plan x.ia -n 4
 want 2 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --costs=eindecomp --format=ia

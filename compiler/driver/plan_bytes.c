@@ -36,12 +36,21 @@
  * docs/schema/ein-placing-1.json says it to programs. */
 #include <string.h>
 
-#include "plan_facts.h"
+#include "plan_page.h"
 #include "plan_rival.h"
 #include "plan_sites.h"
 #include "table.h"
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */
+
+/* Counts are products of axes. */
+static const char *not_cut(const Sites *p, const char *name) {
+  Arena *a = p->s->arena;
+  const Mesh *m = p->places->fixed->mesh;
+  if (m) return arena_printf(a, "%s cannot be cut so along the axes of the plan's mesh, %s", shown(a, name), times_text(a, m, "x"));
+  return arena_printf(a, "%s cannot be cut so by a mesh of %lld sites, for the sizes of its axes multiply to that, and each cuts one label; "
+                      "a plan may say another mesh, which leaves sites idle", shown(a, name), (long long)p->sites);
+}
 
 /* The planner's vectors are what is left; the axes that cut so, and homes, are found for them. */
 static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const char **why) {
@@ -57,7 +66,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
   }
   *cuts = only;
   Placing *x = placing_best(s->arena, p->places, p->sites, only, p->budget, &which);
-  if (!x) *why = arena_printf(s->arena, "%s cannot be cut so along axes of a mesh of %lld sites", p->g->vertices.at[which].name, (long long)p->sites);
+  if (!x) *why = not_cut(p, p->g->vertices.at[which].name);
   return x;
 }
 

@@ -142,7 +142,7 @@ static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes
     x.span = span_from(c, at);
     vec_push(a, *axes, x);
   }
-  if (axes->len != p->mesh.n) return scan_fail(c, D_E930, "the mesh has %u axes, and %s has %u here", p->mesh.n, name->s, axes->len);
+  if (axes->len != p->mesh.n) return scan_fail(c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
   return true;
 }
 
@@ -201,10 +201,11 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {
-  int64_t version;
   *at = scan_line(c, *at);
-  if (!scan_take_word(c, "plan") || !scan_want_int(c, 1, 1, "the version 1", &version) || !scan_done(c))
-    return scan_fail(c, D_E930, "this is no plan: its first line is `plan 1`");
+  bool plan = scan_take_word(c, "plan");
+  scan_blanks(c);
+  if (!plan || !scan_take(c, '1') || !scan_done(c))
+    return scan_fail(c, D_E930, plan ? "wanted is `plan 1`: plans of another version are not read" : "this is no plan: its first line is `plan 1`");
   if (!*at) return scan_fail(c, D_E930, "wanted on the second line is `sites` with their number");
   *at = scan_line(c, *at);
   if (!scan_want_word(c, "sites") || !scan_want_int(c, 1, PLAN_SITES, "a number of sites", &p->sites)) return false;
@@ -283,7 +284,8 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
   }
   bool held = p->count[vertex][l] > 1 || (p->count[vertex][l] && p->placed[vertex]);
   if (held && p->count[vertex][l] != c->count)
-    diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u blocks already", c->label->s, v->name, p->count[vertex][l]);
+    diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u block%s already", c->label->s, v->name, p->count[vertex][l],
+             p->count[vertex][l] == 1 ? "" : "s");
   p->count[vertex][l] = c->count;
 }
 
@@ -299,11 +301,30 @@ static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k
   if (c.label) cut_apply(p, vertex, &c);
 }
 
+static bool is_input(const PartGraph *g, Str name) {
+  for (uint32_t i = 0; i < g->vertices.len; i++)
+    for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++) {
+      const PartRead *r = &g->vertices.at[i].reads.at[k];
+      if (r->from < 0 && r->node->name && strcmp(r->node->name->s, name->s) == 0) return true;
+    }
+  return false;
+}
+
+static void name_unknown(Pins *p, const PlanVertex *x) {
+  enum { NAMED = 8 };
+  Diag *g = diag_add(p->d, D_E931, x->span, "no tensor that is computed is called %s", x->name->s);
+  uint32_t n = p->g->vertices.len;
+  Buf b = buf_new(p->arena);
+  for (uint32_t i = 0; i < n && i < NAMED; i++) buf_printf(&b, "%s%s", i ? ", " : "", p->g->vertices.at[i].name);
+  if (n > NAMED) buf_printf(&b, " and %u others", n - NAMED);
+  if (is_input(p->g, x->name)) diag_hint(p->d, g, "inputs and params have no cuts of their own: each reader has them as it wants them");
+  else if (n) diag_hint(p->d, g, "there are %s", b.s);
+}
+
 static void vertex_apply(Pins *p, const PlanVertex *x) {
   uint32_t i = vertex_find(p->g, x->name);
   if (i == p->g->vertices.len) {
-    Diag *g = diag_add(p->d, D_E931, x->span, "no tensor that is computed is called %s", x->name->s);
-    diag_hint(p->d, g, "inputs and params have no cuts of their own: each reader has them as it wants them");
+    name_unknown(p, x);
     return;
   }
   const PartVertex *v = &p->g->vertices.at[i];

@@ -134,6 +134,11 @@ static void axes_fix(Fixing *f, const Cuttable *c, const PlanAxes *axes, int8_t 
 static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
   MemoEntry *e = memo_get(&f->names.number, x->name->s, x->name->len);
   uint32_t i = (uint32_t)(uintptr_t)e->value - 1;
+  bool state = i < f->g->part->vertices.len && f->g->part->vertices.at[i].node->kind == EIN_STATE;
+  if (x->pin && state) {
+    Diag *g = diag_add(f->d, D_E931, x->span, "%s is a state, which lies where its home is, and is cut by no pin", x->name->s);
+    diag_hint(f->d, g, "pin what is computed; or a plan's line `home %s` says where it lies", x->name->s);
+  }
   if (!x->placed) return;
   if (!e->value || i >= f->g->part->vertices.len) {
     diag_add(f->d, D_E931, x->span, "no tensor that is computed is called %s", x->name->s);
@@ -143,7 +148,7 @@ static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
   int8_t *on = NEW_ARRAY(f->arena, int8_t, MESH_AXES);
   for (uint32_t k = 0; k < MESH_AXES; k++) on[k] = PLACE_ALL;
   axes_fix(f, &c, &x->axes, on);
-  for (uint32_t k = 0; f->g->part->vertices.at[i].node->kind == EIN_STATE && k < x->axes.len; k++)
+  for (uint32_t k = 0; state && k < x->axes.len; k++)
     if (on[k] >= 0) {
       diag_add(f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: wanted is *", x->name->s);
       return;

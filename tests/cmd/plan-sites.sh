@@ -74,9 +74,9 @@ shows "home A i j"
 want 0 "$EIN" plan x.ein --plan=hand.plan $BY
 shows "k=3"
 want 1 "$EIN" plan x.ein --plan=hand.plan --pin Z:i=2
-says "i of Z is to be cut into 1 blocks already"
+says "i of Z is to be cut into 1 block already"
 want 1 "$EIN" plan x.ein --plan=hand.plan --pin Y:i=4
-says "Y cannot be cut so along axes of a mesh of 8 sites"
+says "Y cannot be cut so along the axes of the plan's mesh, 2 x 3"
 cat >turn.ein <<'!'
 input B[i:16, j:16] : f32
 repeat t < 3 {
@@ -90,6 +90,10 @@ want 0 "$EIN" plan turn.ein --plan=turn.plan --roundtrip
 printf 'plan 1\nsites 4\nmesh 4\nvertex x axes i\n' >turn.plan
 want 1 "$EIN" plan turn.ein --plan=turn.plan
 says "x is a state, which lies where its home is"
+want 1 "$EIN" plan turn.ein -n 4 --pin x:i=4
+says "x is a state, which lies where its home is, and is cut by no pin"
+says "a plan's line \`home x\` says where it lies"
+want 0 "$EIN" plan turn.ein -n 4 $BY --pin x:i=4
 
 # With next to no work allowed there is a bound, and it is said.
 want 0 "$EIN" plan "$root/tests/plan/sites_layer.ein" -n 4096 $BY --plan-budget 1e5
@@ -113,7 +117,7 @@ want 0 "$EIN" plan x.ein -n 7
 want 0 "$EIN" plan x.ein -n 1 --costs=bytes
 shows "mesh                  1"
 want 1 "$EIN" plan x.ein -n 4 --pin Z:i=3
-says "Z cannot be cut so along axes of a mesh of 4 sites"
+says "Z cannot be cut so by a mesh of 4 sites"
 
 # Tensors of many labels: a plan, but no bound.
 cat >many.ein <<'!'
@@ -177,6 +181,7 @@ says "is read more than once, and eindecomp-tree is for forests"
 want 2 "$EIN" plan "$root/samples/13_symbolic_sizes.ein" -n 4 $BY
 want 1 "$EIN" plan x.ein -n 4 $BY --pin Q:i=2
 says "no tensor that is computed is called Q"
+says "help: there are Z, Y"
 want 1 "$EIN" plan x.ein -n 4 $BY --pin W:j=2
 says "inputs and params have no cuts of their own"
 want 1 "$EIN" plan x.ein -n 4 $BY --pin Z:h=2
@@ -199,6 +204,10 @@ says "i of Z is to be cut into 2 blocks already"
 want 4 "$EIN" plan x.ein -n 4 $BY --plan=none.plan
 want 1 "$EIN" plan x.ein -n 4 $BY --plan=x.ein
 says "this is no plan: its first line is \`plan 1\`"
+printf 'plan 2\nsites 4\n' >later.plan
+want 1 "$EIN" plan x.ein $BY --plan=later.plan
+says "later.plan:1:6: error[E930]: wanted is \`plan 1\`: plans of another version are not read"
+says "1 error"
 want 2 "$EIN" plan x.ein -n 4 $BY --plan=x.plan
 says "is a plan for 8 sites, and -n says 4"
 
@@ -223,7 +232,7 @@ refused 'plan 1\nsites 8\nmesh 2 8\n' 'bad.plan:3' 'the mesh has more than the 8
 refused 'plan 1\nsites 8\nmesh 2 0\n' 'bad.plan:3' 'the size of an axis is from 1'
 refused 'plan 1\nsites 8\nmesh 2 2\nmesh 2\n' 'bad.plan:4' 'the mesh stands here twice'
 refused 'plan 1\nsites 8\nvertex Z axes i\n' 'bad.plan:3' 'stands before this one'
-refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i\n' 'bad.plan:4' 'the mesh has 2 axes, and Z has 1 here'
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i\n' 'bad.plan:4' "wanted is a word for each of the mesh's axes: 2, and Z has 1"
 refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i h\n' 'bad.plan:4' 'Z has no label h' 'its labels are i, k, j'
 refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i 2\n' 'bad.plan:4' 'wanted is a label of Z, or `*`'
 refused 'plan 1\nsites 16\nmesh 2 8\nvertex Z axes i i\n' 'bad.plan:4' 'i of Z cannot be cut into 16 blocks' 'its extent is 8'

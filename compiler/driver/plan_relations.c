@@ -127,7 +127,10 @@ Leave plan_relations(Session *s, Args *a) {
   if (!known) return fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
   m.g = algebra_read(s->arena, s->strings, src, s->diags);
   if (!m.g) return session_report(s);
-  if (!algebra_check(m.g, &wrong)) return fail(s, LEAVE_PROGRAM, "%s is not sound:\n%s", m.path, wrong.s);
+  if (!algebra_check(m.g, &wrong)) {
+    int n = (int)wrong.len - (wrong.s[wrong.len - 1] == '\n'); /* its lines end, and so does a message */
+    return fail(s, LEAVE_PROGRAM, "%s is not sound:\n%.*s", m.path, n, wrong.s);
+  }
   if (arg_has(a, OPT_ROUNDTRIP)) algebra_print_checked(s, m.g, true, &text);
   moves_find(&m, m.g->top);
   if (json) moves_json(&m, &out);

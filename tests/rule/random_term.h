@@ -297,7 +297,7 @@ static void labels_agree(Gen *g, Joint *j, uint32_t i) {
 /* What never comes to be read, though no one can tell by the expression. */
 static const Expr *unread(Gen *g, const Expr *read) {
   const Expr *never = expr_op2(g->p->exprs, OP_LT, lab(g, 0), num(g, 0));
-  return expr_select(g->p->exprs, never, read, expr_int(g->p->exprs, read->dtype, 5));
+  return expr_select(g->p->exprs, never, read, expr_int(g->p->exprs, (DType)read->dtype, 5));
 }
 
 static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {

@@ -101,25 +101,6 @@ const char *bytes_of(Arena *a, double x) {
   return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
 }
 
-static bool halo_there(const Sites *p, uint32_t i, const PartRead *r) {
-  for (uint32_t k = 0; k < r->rank; k++)
-    if (r->halo[k] && p->choice.d[i][r->label[k]] > 1) return true;
-  return false;
-}
-
-const char *halos_text(const Sites *p, Arena *a) {
-  const char *first = NULL;
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < p->g->vertices.len; i++)
-    for (uint32_t k = 0; k < p->g->vertices.at[i].reads.len; k++) {
-      const PartRead *r = &p->g->vertices.at[i].reads.at[k];
-      if (!halo_there(p, i, r) || n++) continue;
-      const char *of = r->from >= 0 ? p->g->vertices.at[r->from].name : r->node->name ? r->node->name->s : "an input";
-      first = arena_printf(a, "of %s by %s", shown(a, of), shown(a, p->g->vertices.at[i].name));
-    }
-  return n > 1 ? arena_printf(a, "%s, and %u read%s more", first, n - 1, n > 2 ? "s" : "") : first;
-}
-
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
   const char *less = p->in_seconds ? "is faster" : "moves less";
@@ -152,10 +133,9 @@ static void head_print(const Sites *p, Buf *b) {
   buf_str(b, x->mesh.n ? "" : "1");
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
   buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
-  const char *halos = halos_text(p, a), *best = bytes_best(p, a);
-  if (halos) buf_printf(b, "  %-22shalos, what is read past the edges of blocks: %s\n", "not counted", halos);
   head_facts(p, b);
   machine_text(p, b);
+  const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
   buf_printf(b, "  %-22s", "runner-up");
   rival_text(p, p->second, b);

@@ -101,11 +101,6 @@ static void sentence_bytes(const Facts *f, Buf *b) {
     html_text(b, shown(a, f->p->machine->name));
   }
   buf_printf(b, "%s%s.", best ? "; " : "", best ? best : "");
-  const char *halos = halos_text(f->p, a);
-  if (!halos) return;
-  buf_str(b, " Not counted are halos, what is read past the edges of blocks: ");
-  html_text(b, halos);
-  buf_char(b, '.');
 }
 
 static void sentence_elements(const Facts *f, Buf *b) {

@@ -83,7 +83,6 @@ Leave memory_fit(Sites *p, const PartVectors *only);
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
-const char *halos_text(const Sites *p, Arena *a); /* "of U by lap": what is cut and read past the edges of blocks; NULL: nothing */
 const char *bytes_best(const Sites *p, Arena *a); /* whether another plan is better, or how much it could be; NULL: nobody knows */
 void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);

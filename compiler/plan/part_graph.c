@@ -41,25 +41,15 @@ static double times_of(const EinRegion *r) {
 
 /* ---- indices ---------------------------------------------------------------------------------------- */
 
-typedef struct Furthest {    /* of an index: */
-  int32_t label;             /* which label moves it furthest, */
-  double span, scale;        /*   how far, and what a step of it is worth; */
-  double reach;              /*   how far all of them move it */
-  bool shifted;              /* something is added to it */
-} Furthest;
+typedef struct Furthest { int32_t label; double span; } Furthest; /* of an index: which label moves it furthest */
 
 /* False where the index is no affine form of labels, apart from what neither hangs on labels nor on data. `scale`: what
  * a step of e is worth. */
 static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthest *f) {
-  if (!(e->has & (HAS_LABEL | HAS_READ))) {
-    Value v;
-    f->shifted |= !expr_value(e, &(ExprEnv){0}, &v) || v.i != 0;
-    return true;
-  }
+  if (!(e->has & (HAS_LABEL | HAS_READ))) return true;
   if (e->kind == EX_LABEL) {
-    double step = scale < 0 ? -scale : scale, span = step * (double)extent[e->i];
-    if (span > f->span) f->label = (int32_t)e->i, f->span = span, f->scale = step;
-    f->reach += span - step;
+    double span = (scale < 0 ? -scale : scale) * (double)extent[e->i];
+    if (span > f->span) *f = (Furthest){(int32_t)e->i, span};
     return true;
   }
   if (e->kind != EX_OP || e->dtype != DT_I64) return false;
@@ -76,12 +66,9 @@ static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthes
   }
 }
 
-/* -1: it comes whole. A group (i k) is no halo: its other labels stay within a step of the first. */
-static int32_t cutting_label(const Expr *index, const int64_t *extent, bool *halo) {
-  Furthest f = {.label = -1};
-  if (!furthest(index, 1, extent, &f)) return -1;
-  *halo = f.label >= 0 && (f.shifted || f.reach - (f.span - f.scale) >= f.scale);
-  return f.label;
+static int32_t cutting_label(const Expr *index, const int64_t *extent) {
+  Furthest f = {-1, 0};
+  return furthest(index, 1, extent, &f) ? f.label : -1;
 }
 
 /* The read that stands for each slot: a slot has one index list. */
@@ -166,10 +153,8 @@ static bool vertex_add(Builder *b, const EinNode *n) {
     PartRead r;
     if (!read_begin(b, n->input[i], &r)) return false;
     int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
-    bool *halo = NEW_ARRAY(b->arena, bool, r.rank + 1);
-    for (uint32_t k = 0; k < r.rank; k++) label[k] = cutting_label(read[i]->arg[k], v.extent, &halo[k]);
+    for (uint32_t k = 0; k < r.rank; k++) label[k] = cutting_label(read[i]->arg[k], v.extent);
     r.label = label;
-    r.halo = halo;
     r.call = true;
     vec_push(b->arena, v.reads, r);
   }
@@ -185,7 +170,6 @@ static bool state_put(Builder *b, PartVertex *v, const EinNode *n) {
   int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
   for (uint32_t k = 0; k < r.rank; k++) label[k] = (int32_t)k;
   r.label = label;
-  r.halo = NEW_ARRAY(b->arena, bool, r.rank + 1);
   vec_push(b->arena, v->reads, r);
   return true;
 }

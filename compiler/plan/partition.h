@@ -20,7 +20,6 @@ typedef struct PartRead {    /* a vertex reads a tensor: */
   const int64_t *extent;     /* of each dimension, */
   const int32_t *label;      /*   the reader's label that cuts it; -1: it comes whole */
   const int32_t *made;       /*   the maker's label that cuts it; -1: it is made whole */
-  const bool *halo;          /* a block wants more of it than its share, as of X[i + 1] and X[i + k]: that is not counted */
   bool call;                 /* it goes to calls of a kernel; else it is only put there: a state's first or next value */
   double times;              /* how often it comes into being in a run */
 } PartRead;

@@ -45,9 +45,21 @@ static double receivers(const Mesh *m, const Placement *from, const int32_t *is,
   return parts * (wanted - there);
 }
 
+/* Keys that are equal: a diagonal. What domains and conditions leave compares numbers. */
+static bool keys_equal(const Expr *e) {
+  for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0])
+    if (!keys_equal(e->arg[1])) return false;
+  return e->kind == EX_OP && e->op == OP_EQ && e->arg[0]->kind == EX_LABEL && e->arg[1]->kind == EX_LABEL;
+}
+
+static const Expr *diagonal(const AlgNode *of) {
+  return of->kind == ALG_FILTER && keys_equal(of->keep) ? of->keep : NULL;
+}
+
 AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
   const AlgNode *of = move->operand[0].node;
   const Relation *t = &of->type;
+  const Expr *keep = diagonal(of);
   int64_t key[REL_KEYS] = {0};
   int32_t is[MESH_AXES + 1], to[MESH_AXES + 1];
   double size = dtype_size(t->dtype) + (t->places ? 8 : 0);
@@ -55,7 +67,7 @@ AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
   if (!c.known) return c;
   do {
     double n = rel_block(t, key);
-    if (n == 0) continue;
+    if (n == 0 || (keep && !rel_predicate(keep, t->n_key, key))) continue;
     alg_places(&p->mesh, &of->at, t, key, is);
     alg_places(&p->mesh, &move->at, t, key, to);
     c.bytes += n * size * receivers(&p->mesh, &of->at, is, to);

@@ -1,5 +1,5 @@
 /* algebra/cost.h - what the moves of an Ia cost, counted from types and placements alone: uniqueness and continuity make it exact (TRA paper,
- * section 5.3), apart from what filters take out and turns that data decide. */
+ * section 5.3), apart from what domains and conditions take out and turns that data decide. */
 #ifndef EIN_ALGEBRA_COST_H
 #define EIN_ALGEBRA_COST_H
 

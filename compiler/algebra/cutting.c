@@ -13,18 +13,16 @@ static uint32_t *home_counts(Arena *a, const Mesh *m, const PlaceTensor *t, cons
   return count;
 }
 
-/* The dimension that is cut further along axis a, where home has copies: best one that no later axis cuts at home, for then its pieces
- * lie together in a block; else the one with the most room. */
+/* The dimension that is cut further along axis a, where home has copies: of those that no later axis cuts at home, for then what is stored at
+ * a site is at home there too, the one with the most room. */
 static int8_t further(const Mesh *m, const PlaceTensor *t, const Placement *home, const uint32_t *count, uint32_t a) {
-  int8_t best = MESH_FIRST;
+  int8_t best = PLACE_FIRST;
   int64_t most = 0;
-  bool apart = true;
   for (uint32_t k = 0; k < t->n; k++) {
     bool later = false;
     int64_t room = t->most[k] / count[k];
     for (uint32_t b = a + 1; b < m->n; b++) later |= home->on[b] == (int8_t)k;
-    if (room < m->size[a] || (!apart && later) || (apart == later && room <= most)) continue;
-    best = (int8_t)k, most = room, apart = later;
+    if (room >= m->size[a] && !later && room > most) best = (int8_t)k, most = room;
   }
   return best;
 }

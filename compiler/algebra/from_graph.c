@@ -136,8 +136,8 @@ static Relation stored_type(const Door *x, const EinNode *n, const Str *label, P
   bool first = false;
   *at = *stored;
   for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
-    first |= stored->on[a] == MESH_FIRST;
-    at->on[a] = stored->on[a] == MESH_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
+    first |= stored->on[a] == PLACE_FIRST;
+    at->on[a] = stored->on[a] == PLACE_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
   }
   Relation type = {.dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
   if (first) frontier[keys] = 1, key[keys] = strings_printf(x->graph->strings, "first");
@@ -343,40 +343,25 @@ static uint32_t group_of(const Vertex *v, uint32_t *group) {
   return n;
 }
 
-/* How parts are shared out to be reduced: where an axis has parts of a result whose home it cuts, parts are cut as the home is, and each site
- * gets its share of them. Where the home is to be everywhere, they are cut where there is room, and the shares go round after that; where there is no room, all
- * parts go to the first place along that axis. */
+/* How parts are shared out to be reduced: each site gets its share of them, as place_between cuts it; where nothing has room, all parts go to the
+ * first place along that axis. */
 typedef struct Share {
   uint32_t *count;           /* by output label */
   int32_t *put;              /* by output label: among the new keys; -1: it is cut as it was */
   uint32_t n_put;            /* new keys; */
   int32_t first;             /*   one of frontier 1 among them, for the first place; -1 */
-  int8_t on[MESH_AXES];      /* by axis: an output label; PLACE_ALL; MESH_FIRST */
+  int8_t on[MESH_AXES];      /* by axis: an output label; PLACE_ALL; PLACE_FIRST */
 } Share;
-
-static int8_t share_axis(const Door *x, const Vertex *v, const Share *s, uint32_t a) {
-  uint32_t tensor = (uint32_t)x->tensor[v->node->id], size = x->placing->mesh.size[a];
-  int8_t l = x->placing->label[tensor][a], home = x->placing->home[tensor].on[a];
-  const PlaceTensor *t = &x->places->tensors.at[tensor];
-  if (l < (int)v->sum->n_out) return l < 0 ? PLACE_ALL : l;
-  if (home >= 0 && t->most[home] / s->count[home] < size) home = PLACE_ALL; /* what was made is cut there too */
-  for (uint32_t k = 0; home < 0 && k < v->sum->n_out; k++)
-    if (t->most[k] / s->count[k] >= size) home = (int8_t)k;
-  return home < 0 ? MESH_FIRST : home;
-}
 
 static Share share_of(const Door *x, const Vertex *v) {
   uint32_t n = v->sum->n_out;
   Share s = {.count = NEW_ARRAY(x->arena, uint32_t, n + 1), .put = NEW_ARRAY(x->arena, int32_t, n + 1), .first = -1};
-  for (uint32_t l = 0; l < n; l++) s.count[l] = v->d[l];
-  for (uint32_t a = 0; a < x->placing->mesh.n; a++) {
-    bool part = x->placing->label[x->tensor[v->node->id]][a] >= (int)n;
-    s.on[a] = share_axis(x, v, &s, a);
-    if (part && s.on[a] >= 0) s.count[s.on[a]] *= x->placing->mesh.size[a];
-  }
+  Placement between = placing_between(x->places, x->placing, (uint32_t)x->tensor[v->node->id]);
+  memcpy(s.on, between.on, sizeof s.on);
+  for (uint32_t l = 0; l < n; l++) s.count[l] = placement_count(&x->placing->mesh, &between, (int8_t)l);
   for (uint32_t l = 0; l < n; l++) s.put[l] = s.count[l] != v->d[l] ? (int32_t)s.n_put++ : -1;
   for (uint32_t a = 0; a < x->placing->mesh.n; a++)
-    if (s.on[a] == MESH_FIRST && s.first < 0) s.first = (int32_t)s.n_put++;
+    if (s.on[a] == PLACE_FIRST && s.first < 0) s.first = (int32_t)s.n_put++;
   return s;
 }
 
@@ -408,7 +393,7 @@ static AlgNode *share_move(const Door *x, AlgRegion *r, const Vertex *v, const S
   Placement to = y->at;
   for (uint32_t a = 0; a < x->p->mesh.n; a++) {
     int8_t l = s->on[a];
-    int32_t key = l == MESH_FIRST ? (int32_t)v->n_key + s->first : l < 0 ? PLACE_ALL : s->put[l] >= 0 ? (int32_t)v->n_key + s->put[l] : v->key_of[l];
+    int32_t key = l == PLACE_FIRST ? (int32_t)v->n_key + s->first : l < 0 ? PLACE_ALL : s->put[l] >= 0 ? (int32_t)v->n_key + s->put[l] : v->key_of[l];
     to.on[a] = (int8_t)key;
   }
   return recut_move(x->p, r, y, &to);

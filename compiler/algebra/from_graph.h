@@ -15,10 +15,8 @@ typedef struct Cutting {     /* a plan, as the doors want it */
   const uint32_t *const *home; /*  by tensor, by its dimensions there (of a vertex its output labels); */
   const uint32_t *const *stored; /* by tensor, of inputs alone: as they are stored, once. NULL: at home as they are made, inputs whole */
   const Placing *placing;    /* what axes cut, and homes; NULL: counts are all that is known */
-  const Placement *stored_at; /* by tensor: an axis that finds no dimension with room has it at its first place: MESH_FIRST */
+  const Placement *stored_at; /* by tensor: an axis that finds no dimension to cut has it at its first place: PLACE_FIRST */
 } Cutting;
-
-enum { MESH_FIRST = -3 };
 
 Cutting cutting_of_counts(const PlaceGraph *places, const uint32_t *const *d);
 Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *placing);

@@ -19,12 +19,14 @@
  *                  or { "why": there is none },
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
- *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1", "times": in a run,
- *                                  turns in a stack too, "received": bytes } ],
+ *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
+ *                                  "indices": null: labels tell all; [ an expression of l0, l1, .., null: it hangs on data or turns ] by
+ *                                  dimension, "times": in a run, turns in a stack too, "received": bytes } ],
  *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
  *                     "memory": bytes of a site at its step, "work": WORK } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
+ *                     "most": [ int ] blocks that a dimension may have, "part": bytes of an element while it is in parts; 0: of an input,
  *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
  *                     "block": bytes of the largest block at home, "kept": how many such, "first", "last": the vertices, by number
  *                     in this list, from which and until which it is there,
@@ -228,6 +230,26 @@ static void put_work(Json *j, double flops, double integer, double busiest) {
   json_end(j, '}');
 }
 
+static Str label_number(void *ctx, int64_t number) {
+  return strings_printf(ctx, "l%lld", (long long)number);
+}
+
+/* Where labels alone do not tell what a block of them reads: by dimension, the index. */
+static void put_indices(Json *j, const Sites *p, const PartRead *r) {
+  ExprNames names = {.ctx = p->s->strings, .label = label_number};
+  if (!r->index) {
+    json_null(j, "indices");
+    return;
+  }
+  json_array(j, "indices");
+  for (uint32_t k = 0; k < r->rank; k++) {
+    Buf b = buf_new(p->s->arena);
+    if (r->index[k]->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) json_null(j, NULL);
+    else expr_print(&b, r->index[k], &names), json_str(j, NULL, b.s);
+  }
+  json_end(j, ']');
+}
+
 static void put_reads(Json *j, const Sites *p, uint32_t i) {
   const PartVertex *v = &p->g->vertices.at[i];
   json_array(j, "reads");
@@ -241,6 +263,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     json_end(j, ']');
     put_numbers(j, "labels", v->reads.at[k].rank, v->reads.at[k].label);
     put_numbers(j, "made", v->reads.at[k].rank, v->reads.at[k].made);
+    put_indices(j, p, &v->reads.at[k]);
     json_bool(j, "called", v->reads.at[k].call);
     put_count(j, "times", times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));
@@ -314,6 +337,10 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   json_array(j, "extents");
   for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->extent[d]);
   json_end(j, ']');
+  json_array(j, "most");
+  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->most[d]);
+  json_end(j, ']');
+  json_int(j, "part", (int64_t)t->part);
   put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
   put_count(j, "block", x->at_home);
   put_count(j, "kept", x->kept);

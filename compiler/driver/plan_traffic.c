@@ -1,6 +1,8 @@
 /* driver/plan_traffic.c - which site receives how much from which other. */
 #include "plan_traffic.h"
 
+#include "../plan/reach.h"
+
 enum { RANK = INT8_MAX + 1 };
 
 typedef struct Looking {
@@ -12,14 +14,17 @@ typedef struct Looking {
   Traffic *out;
 } Looking;
 
-typedef struct Box { int64_t elements, from[RANK], to[RANK]; } Box;
+typedef struct Box { bool none; int64_t elements, from[RANK], to[RANK]; } Box;
 
+/* Sites that are not at the first place, where only those have it, have none. */
 static void box_find(const Looking *w, const PlaceTensor *t, const Placement *p, uint32_t site, Box *b) {
   b->elements = placement_box(w->m, p, t->n, t->extent, w->place[site], b->from, b->to);
+  for (uint32_t a = 0; a < w->m->n; a++)
+    if (p->on[a] == PLACE_FIRST && w->place[site][a]) b->none = true;
 }
 
 static double shared(uint32_t rank, const Box *a, const Box *b) {
-  double n = 1;
+  double n = a->none || b->none ? 0 : 1;
   for (uint32_t d = 0; d < rank; d++) {
     int64_t low = a->from[d] > b->from[d] ? a->from[d] : b->from[d], high = a->to[d] < b->to[d] ? a->to[d] : b->to[d];
     n *= high > low ? (double)(high - low) : 0;
@@ -33,11 +38,11 @@ static void receive(Looking *w, uint32_t to, uint32_t from, double bytes) {
 
 /* ---- moves ------------------------------------------------------------------------------------------------ */
 
-/* The number of its block: places along the axes that cut. */
+/* The number of its block: places along the axes that cut, or along which there are parts. */
 static uint32_t block_of(const Looking *w, const Placement *p, uint32_t site) {
   uint32_t k = 0;
   for (uint32_t a = 0; a < w->m->n; a++)
-    if (p->on[a] >= 0) k = k * w->m->size[a] + w->place[site][a];
+    if (p->on[a] != PLACE_ALL) k = k * w->m->size[a] + w->place[site][a];
   return k;
 }
 
@@ -48,25 +53,41 @@ static uint32_t nearest(uint32_t site, uint32_t sites, uint32_t i) {
   return below > above ? site - (i - both) : site + (i - both);
 }
 
-static void move(Looking *w, const PlaceTensor *t, const Placement *from, const Placement *to, double times) {
-  if (placement_equal(w->m, from, to)) return;
+/* Each gets what it wants and has not, of each block (and of each part) from the nearest that has it. By site: what it has, what it wants. */
+static void boxes_move(Looking *w, uint32_t rank, const Placement *from, const Box *have, const Box *want, double times) {
   uint32_t *seen = NEW_ARRAY(w->arena, uint32_t, w->sites + 1), *block = NEW_ARRAY(w->arena, uint32_t, w->sites);
   uint32_t blocks = w->sites / (uint32_t)placement_copies(w->m, from);
-  Box *have = NEW_ARRAY(w->arena, Box, w->sites), want;
-  for (uint32_t s = 0; s < w->sites; s++) {
-    box_find(w, t, from, s, &have[s]);
-    block[s] = block_of(w, from, s);
-  }
-  for (uint32_t s = 0; s < w->sites; s++) {
-    box_find(w, t, to, s, &want);
+  for (uint32_t s = 0; s < w->sites; s++) block[s] = block_of(w, from, s);
+  for (uint32_t s = 0; s < w->sites; s++)
     for (uint32_t i = 0, left = blocks; left; i++) {
       uint32_t other = nearest(s, w->sites, i);
       if (seen[block[other]] == s + 1) continue;
       seen[block[other]] = s + 1;
       left--;
-      if (other != s) receive(w, s, other, times * shared(t->n, &have[other], &want));
+      if (other != s) receive(w, s, other, times * shared(rank, &have[other], &want[s]));
     }
+}
+
+static void move(Looking *w, const PlaceTensor *t, const Placement *from, const Placement *to, double times) {
+  if (placement_equal(w->m, from, to)) return;
+  Box *have = NEW_ARRAY(w->arena, Box, w->sites), *want = NEW_ARRAY(w->arena, Box, w->sites);
+  for (uint32_t s = 0; s < w->sites; s++) {
+    box_find(w, t, from, s, &have[s]);
+    box_find(w, t, to, s, &want[s]);
   }
+  boxes_move(w, t->n, from, have, want, times);
+}
+
+/* Windows of what is read. */
+static void reach(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
+  const PartRead *r = &w->g->part->vertices.at[i].reads.at[k];
+  uint32_t t = w->g->tensor[i][k];
+  Box *have = NEW_ARRAY(w->arena, Box, w->sites), *want = NEW_ARRAY(w->arena, Box, w->sites);
+  for (uint32_t s = 0; s < w->sites; s++) {
+    reach_home(w->g, w->m, i, k, &x->home[t], w->place[s], have[s].from, have[s].to);
+    reach_wanted(w->g, w->m, i, k, r->call ? x->label[i] : x->home[i].on, w->place[s], want[s].from, want[s].to);
+  }
+  boxes_move(w, r->rank, &x->home[t], have, want, r->times * dtype_size(w->g->tensors.at[t].node->dtype));
 }
 
 /* ---- groups --------------------------------------------------------------------------------------------------- */
@@ -99,17 +120,6 @@ static uint32_t axes_on(const Mesh *m, const Placement *p, int8_t what) {
   return on;
 }
 
-static void reduce(Looking *w, const PlaceTensor *t, const Placement *made, const Placement *between, double times) {
-  uint32_t parts = axes_on(w->m, made, PLACE_PART), again = parts & axes_on(w->m, between, PLACE_ALL);
-  Box b;
-  for (uint32_t s = 0; parts && s < w->sites; s++) {
-    box_find(w, t, between, s, &b);
-    double bytes = times * share_of(w, b.elements, s, again);
-    group_receives(w, s, parts, true, bytes);
-    group_receives(w, s, again, false, bytes);
-  }
-}
-
 static void copy(Looking *w, const PlaceTensor *t, const Placement *home, double times) {
   uint32_t all = axes_on(w->m, home, PLACE_ALL);
   Box b;
@@ -129,15 +139,19 @@ static void tensor_look(Looking *w, const Placing *x, uint32_t i) {
     return;
   }
   const PartVertex *v = &w->g->part->vertices.at[i];
-  Placement between, made = placing_made(w->g, x, i, &between);
+  Placement whole, made = placing_made(w->g, x, i, &whole), between = placing_between(w->g, x, i);
   if (v->node->kind == EIN_STATE) return;
-  reduce(w, t, &made, &between, v->times * bytes);
+  move(w, t, &made, &between, v->times * t->part);
   move(w, t, &between, &x->home[i], v->times * bytes);
 }
 
 static void read_look(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   double times;
   uint32_t n = w->g->tensor[i][k];
+  if (!reach_is_plain(w->g, i, k)) {
+    reach(w, x, i, k);
+    return;
+  }
   const PlaceTensor *t = &w->g->tensors.at[n];
   Placement to = placing_wanted(w->g, x, i, k, &times);
   move(w, t, &x->home[n], &to, times * dtype_size(t->node->dtype));

@@ -1,10 +1,12 @@
 /* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
+#include "../expr/prove.h"
 #include "partition.h"
 
 typedef struct Builder {
   PartGraph *g;
   Arena *arena;
   Strings *strings;
+  Exprs *exprs;
   Buf *why;
   int32_t *vertex;           /* by node id: its vertex; -1: none */
   bool *needed;              /* by node id: some answer hangs on it */
@@ -142,6 +144,30 @@ static const int64_t *mosts(Arena *a, const PartVertex *v) {
   return most;
 }
 
+static int64_t extent_made(const Builder *b, const PartRead *r, uint32_t k) {
+  if (r->from < 0 || r->made[k] < 0) return r->extent[k];
+  return b->g->vertices.at[r->from].extent[r->made[k]];
+}
+
+/* A dimension is read by one label, as long as it is and as it was where it was made; or it comes whole. */
+static bool is_plain(const Builder *b, const PartVertex *v, const PartRead *r, uint32_t k, const Expr *index) {
+  int32_t l = r->label[k];
+  if (l < 0) return !(index->has & HAS_LABEL) || (index->has & HAS_READ);
+  for (uint32_t j = 0; j < k; j++)
+    if (r->label[j] == l) return false;
+  return index->kind == EX_LABEL && v->extent[l] == r->extent[k] && extent_made(b, r, k) == r->extent[k] && (r->from < 0 || r->made[k] >= 0);
+}
+
+/* Where it is not so, the indices are kept. */
+static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, const Expr *const *index) {
+  bool plain = true;
+  for (uint32_t k = 0; k < r->rank; k++) plain &= is_plain(b, v, r, k, index[k]);
+  if (plain) return;
+  const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
+  for (uint32_t k = 0; k < r->rank; k++) normal[k] = expr_normal(b->exprs, index[k]);
+  r->index = normal;
+}
+
 static bool vertex_add(Builder *b, const EinNode *n) {
   const EinSum *s = n->sum;
   PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region)};
@@ -151,11 +177,13 @@ static bool vertex_add(Builder *b, const EinNode *n) {
   reads_find(b->arena, s, read);
   for (uint32_t i = 0; i < s->n_slot; i++) {
     PartRead r;
+    if (n->input[i]->kind == EIN_TURNS) continue; /* known everywhere */
     if (!read_begin(b, n->input[i], &r)) return false;
     int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
     for (uint32_t k = 0; k < r.rank; k++) label[k] = cutting_label(read[i]->arg[k], v.extent);
     r.label = label;
     r.call = true;
+    indices_keep(b, &v, &r, read[i]->arg);
     vec_push(b->arena, v.reads, r);
   }
   b->vertex[n->id] = (int32_t)b->g->vertices.len;
@@ -168,8 +196,10 @@ static bool state_put(Builder *b, PartVertex *v, const EinNode *n) {
   PartRead r;
   if (!read_begin(b, n, &r)) return false;
   int32_t *label = NEW_ARRAY(b->arena, int32_t, r.rank + 1);
-  for (uint32_t k = 0; k < r.rank; k++) label[k] = (int32_t)k;
+  const Expr **index = NEW_ARRAY(b->arena, const Expr *, r.rank + 1);
+  for (uint32_t k = 0; k < r.rank; k++) label[k] = (int32_t)k, index[k] = expr_label(b->exprs, k);
   r.label = label;
+  indices_keep(b, v, &r, index);
   vec_push(b->arena, v->reads, r);
   return true;
 }
@@ -277,7 +307,7 @@ static void names_give(PartGraph *g) {
 }
 
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
-  Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
+  Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .exprs = g->exprs, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
   b.g->needed = b.needed;

@@ -22,6 +22,7 @@ typedef struct PartRead {    /* a vertex reads a tensor: */
   const int32_t *made;       /*   the maker's label that cuts it; -1: it is made whole */
   bool call;                 /* it goes to calls of a kernel; else it is only put there: a state's first or next value */
   double times;              /* how often it comes into being in a run */
+  const Expr *const *index;  /* by dimension, where labels alone do not tell what a block of them reads (reach.h); else NULL */
 } PartRead;
 
 typedef struct PartVertex {
@@ -48,7 +49,7 @@ typedef struct PartGraph {
   VEC(PartKept) kept;
 } PartGraph;
 
-/* Sizes are numbers in g: what is read at (or from) data, at a constant, or past a `%` comes whole; at an affine index it is cut with
+/* The number of turns that a repeat made is known everywhere, and no read. Sizes are numbers in g: what is read at (or from) data, at a constant, or past a `%` comes whole; at an affine index it is cut with
  * the label that goes furthest; of a group (h d) only the outer label is cut. NULL: some extent is no number (said in `why`). */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 

@@ -29,7 +29,7 @@ void placement_print(Buf *out, const Mesh *m, const Placement *p) {
   for (uint32_t a = 0; a < m->n; a++) {
     if (a) buf_char(out, ' ');
     if (p->on[a] >= 0) buf_printf(out, "%d", p->on[a]);
-    else buf_char(out, p->on[a] == PLACE_ALL ? '*' : '+');
+    else buf_str(out, p->on[a] == PLACE_ALL ? "*" : p->on[a] == PLACE_PART ? "+" : "1st");
   }
 }
 
@@ -311,38 +311,106 @@ static double there_all(const Mesh *m, const int64_t *extent, uint32_t rank, con
   return there;
 }
 
+/* What is only at some sites, as if it were at all of them: those it is at are one in *of. */
+static Placement everywhere(const Mesh *m, const Placement *p, int8_t what, double *of) {
+  Placement all = *p;
+  *of = 1;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (p->on[a] == what) all.on[a] = PLACE_ALL, *of *= m->size[a];
+  return all;
+}
+
+static double overlap(uint32_t rank, const int64_t *low, const int64_t *high, const int64_t *from, const int64_t *to) {
+  double n = 1;
+  for (uint32_t d = 0; d < rank; d++) {
+    int64_t l = low[d] > from[d] ? low[d] : from[d], h = high[d] < to[d] ? high[d] : to[d];
+    n *= h > l ? (double)(h - l) : 0;
+  }
+  return n;
+}
+
+/* Site by site, where only those at first places have it. */
+static double there_first(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
+  int64_t low[INT8_MAX + 1], high[INT8_MAX + 1], wanted[INT8_MAX + 1], end[INT8_MAX + 1];
+  double there = 0;
+  for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++) {
+    uint32_t at[MESH_AXES];
+    bool first = true;
+    mesh_place(m, s, at);
+    for (uint32_t a = 0; a < m->n; a++) first &= from->on[a] != PLACE_FIRST || at[a] == 0;
+    if (!first) continue;
+    placement_box(m, from, rank, extent, at, low, high);
+    placement_box(m, to, rank, extent, at, wanted, end);
+    there += overlap(rank, low, high, wanted, end);
+  }
+  return there;
+}
+
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
-  double elements = 1;
+  double elements = 1, of;
+  bool cut = false;
+  Placement is = everywhere(m, from, PLACE_FIRST, &of);
+  for (uint32_t a = 0; a < m->n; a++) cut |= from->on[a] == PLACE_FIRST && to->on[a] >= 0;
   for (uint32_t d = 0; d < rank; d++) elements *= (double)extent[d];
-  return elements * (double)placement_copies(m, to) - there_all(m, extent, rank, from, to);
+  double there = cut && rank <= INT8_MAX ? there_first(m, extent, rank, from, to) : there_all(m, extent, rank, &is, to) / of;
+  return elements * (double)placement_copies(m, to) - there;
 }
 
 /* Where it is not found by digits, with as many places in every dimension as sites. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to) {
   int64_t extent[INT8_MAX + 1] = {0}, sites = mesh_sites(m);
   uint32_t rank = 0;
-  double there;
-  if (!there_by_digits(m, from, to, &there)) {
+  double there, of;
+  Placement is = everywhere(m, from, PLACE_FIRST, &of);
+  if (!there_by_digits(m, &is, to, &there)) {
     for (uint32_t a = 0; a < m->n; a++) {
       if (from->on[a] >= (int)rank) rank = (uint32_t)from->on[a] + 1;
       if (to->on[a] >= (int)rank) rank = (uint32_t)to->on[a] + 1;
     }
     for (uint32_t d = 0; d < rank; d++) extent[d] = sites;
-    there = there_all(m, extent, rank, from, to);
+    there = there_all(m, extent, rank, &is, to);
     for (uint32_t d = 0; d < rank; d++) there /= (double)sites;
   }
-  return (double)placement_copies(m, to) - there;
+  return (double)placement_copies(m, to) - there / of;
 }
 
-/* In a group of G sites that hold parts, each gets G - 1 parts of its share; where all of it is to be everywhere, the shares go
- * round after that. */
+/* ---- parts ----------------------------------------------------------------------------------------------- */
+
+/* In a group of G sites each gets G parts of what it is to hold, and has what is there of its own: so, G - 1 times as much, and what would
+ * move if nothing were in parts. */
+static double reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+  double parts, of, elements = 1;
+  Placement made = everywhere(m, from, PLACE_PART, &parts), share = everywhere(m, to, PLACE_FIRST, &of);
+  if (parts <= 1) return 0;
+  for (uint32_t d = 0; extent && d < rank; d++) elements *= (double)extent[d];
+  double out = extent ? place_move(m, rank, extent, &made, &share) : place_share(m, &made, &share);
+  return (elements * (double)placement_copies(m, &share) * (parts - 1) + out) / of;
+}
+
 double place_reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
-  double parts = 1, again = 1, elements = (double)placement_copies(m, from);
+  static const int64_t none[1];
+  return reduce(m, rank, extent ? extent : none, from, to);
+}
+
+double place_reduce_share(const Mesh *m, const Placement *from, const Placement *to) {
+  return reduce(m, 0, NULL, from, to);
+}
+
+static bool cut_later(const Mesh *m, const Placement *p, int8_t d, uint32_t a) {
+  for (uint32_t b = a + 1; b < m->n; b++)
+    if (p->on[b] == d) return true;
+  return false;
+}
+
+Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home) {
+  Placement p = *made;
   for (uint32_t a = 0; a < m->n; a++) {
-    if (from->on[a] != PLACE_PART) continue;
-    parts *= m->size[a];
-    if (to->on[a] == PLACE_ALL) again *= m->size[a];
+    int8_t d = home->on[a];
+    if (made->on[a] != PLACE_PART) continue;
+    if (d < 0 || most[d] / placement_count(m, &p, d) < m->size[a]) d = PLACE_FIRST;
+    for (uint32_t k = 0; d < 0 && k < rank && k < INT8_MAX; k++)
+      if (most[k] / placement_count(m, &p, (int8_t)k) >= m->size[a] && !cut_later(m, made, (int8_t)k, a)) d = (int8_t)k;
+    p.on[a] = d;
   }
-  for (uint32_t d = 0; d < rank; d++) elements *= (double)extent[d];
-  return elements * (parts - 1 + (again - 1));
+  return p;
 }

@@ -5,7 +5,9 @@
  * (part). Where several axes cut one dimension, the first of them cuts it and the next cut its blocks. So every site
  * holds a box; of a dimension of extent b cut into d, block k is from floor(kb/d) to floor((k+1)b/d).
  *
- * text: one word an axis, the number of a dimension, `*` (all) or `+` (part): "0 * 1 +". */
+ * On the way home a tensor can also be at the first place of an axis alone.
+ *
+ * text: one word an axis, the number of a dimension, `*` (all), `+` (part) or `1st`: "0 * 1 +". */
 #ifndef EIN_PLACE_H
 #define EIN_PLACE_H
 
@@ -15,8 +17,8 @@ enum { MESH_AXES = 31 };     /* the prime factors of a number of sites */
 
 typedef struct Mesh { uint32_t n; uint32_t size[MESH_AXES]; } Mesh; /* each at least 1 */
 
-enum { PLACE_ALL = -1, PLACE_PART = -2 };
-typedef struct Placement { int8_t on[MESH_AXES]; } Placement; /* by axis: a dimension, PLACE_ALL, or PLACE_PART */
+enum { PLACE_ALL = -1, PLACE_PART = -2, PLACE_FIRST = -3 }; /* PLACE_FIRST: only sites at the first place along the axis have it */
+typedef struct Placement { int8_t on[MESH_AXES]; } Placement; /* by axis: a dimension, or one of these */
 
 int64_t mesh_sites(const Mesh *m);
 /* A mesh with an axis for each prime factor of sites, the largest first. */
@@ -35,12 +37,18 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 
 /* ---- what moves: elements that sites receive, added over sites ------------------------------------------ */
 
-/* From one placement to another, neither with parts: each site gets what it is to hold and does not hold. Exact, by looking at every
- * site. */
+/* From one placement to another, neither with parts: each site gets what it is to hold and does not hold. Exact, by blocks. Only `from` may be
+ * at a first place. */
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 /* The same as a share of the tensor's elements, for extents that the counts divide. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to);
-/* The parts of `from` are reduced: along each axis where it has parts, `to` is cut or has all; elsewhere the two are the same. */
+/* The parts of `from` are reduced. Where it has them, `to` is cut (or has all) or is at the first place; elsewhere the two are the same. Each site gets of
+ * all the sites of its group their parts of what it is to hold, but for what of its own part that is. */
 double place_reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
+double place_reduce_share(const Mesh *m, const Placement *from, const Placement *to); /* as place_share */
+/* Where parts made in `made` are reduced on the way to `home`: along each axis that has parts, as home cuts it if there is room (most: by dimension,
+ * how many blocks there may be); else a dimension with room that no later axis cuts, so that shares lie within what a site made;
+ * else at the first place. */
+Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "network.h"
 #include "placing_inside.h"
+#include "reach.h"
 
 /* ---- the graph ------------------------------------------------------------------------------------------ */
 
@@ -27,6 +28,11 @@ static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead 
   return *k;
 }
 
+static double part_size(const EinNode *n) {
+  if (n->kind != EIN_VERTEX || !n->sum) return dtype_size(n->dtype);
+  return dtype_size(n->sum->acc) + (n->sum->reducer == RED_ARGMAX || n->sum->reducer == RED_ARGMIN ? 8 : 0);
+}
+
 PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
   PlaceGraph *g = NEW(a, PlaceGraph);
   Map seen = map_new(a);
@@ -34,7 +40,7 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
   g->tensor = NEW_ARRAY(a, const uint32_t *, part->vertices.len + 1);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     const PartVertex *v = &part->vertices.at[i];
-    PlaceTensor t = {v->node, (int32_t)i, v->n_out, v->extent, v->most, dtype_size(v->node->dtype)};
+    PlaceTensor t = {v->node, (int32_t)i, v->n_out, v->extent, v->most, dtype_size(v->node->dtype), part_size(v->node)};
     for (uint32_t l = 0; l < v->n_out; l++) t.bytes *= (double)v->extent[l];
     vec_push(a, g->tensors, t);
   }
@@ -80,34 +86,38 @@ Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home
   return p;
 }
 
-/* The share of a tensor that moves from where it is made to its home: what is in parts is reduced, then all moves. */
-static double brought(const Mesh *m, const Placement *made, const Placement *home) {
-  Placement between = reduced_at(m, made, home);
-  return place_reduce(m, 0, NULL, made, &between) + place_share(m, &between, home);
-}
-
 /* Copies of an input that is stored once. */
 static double stored(const Mesh *m, const PlaceTensor *t, const Placement *home) {
+  if (t->node->kind == EIN_TURNS) return 0; /* they are a state's first value, and known everywhere */
   return t->bytes * (double)(placement_copies(m, home) - 1);
 }
 
 /* ---- what moves ---------------------------------------------------------------------------------------------- */
 
-enum { LOOKED_AT = 65536 };
-
 static double moved(const PlaceTensor *t, const Mesh *m, const Placement *from, const Placement *to) {
   if (placement_equal(m, from, to)) return 0;
-  if (mesh_sites(m) > LOOKED_AT) return t->bytes * place_share(m, from, to);
+  if (mesh_sites(m) > PLACING_LOOKED) return t->bytes * place_share(m, from, to);
   return dtype_size(t->node->dtype) * place_move(m, t->n, t->extent, from, to);
+}
+
+static double reduced(const PlaceTensor *t, const Mesh *m, const Placement *made, const Placement *between) {
+  if (mesh_sites(m) <= PLACING_LOOKED) return t->part * place_reduce(m, t->n, t->extent, made, between);
+  return t->part * t->bytes / dtype_size(t->node->dtype) * place_reduce_share(m, made, between);
+}
+
+Placement placing_between(const PlaceGraph *g, const Placing *p, uint32_t i) {
+  const PlaceTensor *t = &g->tensors.at[i];
+  Placement made = made_at(&g->part->vertices.at[i], &p->mesh, p->label[i]);
+  return place_between(&p->mesh, t->n, t->most, &made, &p->home[i]);
 }
 
 double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t i) {
   const PlaceTensor *t = &g->tensors.at[i];
   if (t->vertex < 0) return stored(&p->mesh, t, &p->home[i]);
   const PartVertex *v = &g->part->vertices.at[i];
-  Placement made = made_at(v, &p->mesh, p->label[i]), between = reduced_at(&p->mesh, &made, &p->home[i]);
   if (v->node->kind == EIN_STATE) return 0; /* it is put there */
-  return v->times * (t->bytes * place_reduce(&p->mesh, 0, NULL, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
+  Placement made = made_at(v, &p->mesh, p->label[i]), between = placing_between(g, p, i);
+  return v->times * (reduced(t, &p->mesh, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
 }
 
 /* A stack has what its maker made in each turn: so many times as much. */
@@ -133,6 +143,7 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
   double times;
   uint32_t t = g->tensor[i][k];
   Placement to = placing_wanted(g, p, i, k, &times);
+  if (!reach_is_plain(g, i, k)) return reach_bytes(g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
   return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
@@ -290,45 +301,79 @@ static void key_add(Buf *key, const Mesh *m, uint32_t n, const Placement *all) {
   for (uint32_t i = 0; i < n; i++) buf_add(key, (const char *)all[i].on, m->n);
 }
 
-/* `brought`, which is place_share where nothing is in parts; once for those that differ in their dimensions' numbers alone. */
-static double brought_like(Finder *f, const Placement *made, const Placement *home) {
+/* What moves of a tensor from where it is made to its home, as shares: in parts (of which an element counts `part`) and after. Found once for
+ * those that differ in their dimensions' numbers alone. between NULL: nothing is in parts. */
+static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
+  const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
-  char key[2 * MESH_AXES];
+  char key[3 * MESH_AXES];
+  uint32_t n = 0;
   memset(number, -1, sizeof number);
-  for (uint32_t a = 0; a < 2 * f->m->n; a++) {
-    int8_t on = a < f->m->n ? made->on[a] : home->on[a - f->m->n];
-    if (on >= 0 && number[on] < 0) number[on] = next++;
-    key[a] = (char)(on < 0 ? on : number[on]);
-  }
-  MemoEntry *e = memo_get(&f->pairs, key, 2 * f->m->n);
+  for (uint32_t k = 0; k < (between ? 3 : 2); k++)
+    for (uint32_t a = 0; a < f->m->n; a++) {
+      int8_t on = at[k]->on[a];
+      if (on >= 0 && number[on] < 0) number[on] = next++;
+      key[n++] = (char)(on < 0 ? on : number[on]);
+    }
+  MemoEntry *e = memo_get(&f->pairs, key, n);
   if (!e->value) {
-    double *share = NEW(f->arena, double);
-    *share = brought(f->m, made, home);
+    double *share = NEW_ARRAY(f->arena, double, 2);
+    if (between) share[0] = place_reduce_share(f->m, made, between);
+    share[1] = place_share(f->m, between ? between : made, home);
     e->value = share;
   }
-  return *(const double *)e->value;
+  const double *share = e->value;
+  return part * share[0] + share[1];
+}
+
+/* How a tensor gets from x's placements to y's: so many bytes in all, an element in parts counts `part` times. */
+typedef struct Carried { double bytes, part; const PlaceTensor *tensor; } Carried; /* by value */
+
+static bool in_parts(const Mesh *m, uint32_t n, const Placement *at) {
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t a = 0; a < m->n; a++)
+      if (at[i].on[a] == PLACE_PART) return true;
+  return false;
+}
+
+/* What room there is, as far as it counts: where parts go on the way hangs on it. */
+static void room_add(Buf *key, const Mesh *m, const Carried *c) {
+  int64_t sites = mesh_sites(m);
+  buf_add(key, (const char *)&c->part, sizeof c->part);
+  for (uint32_t d = 0; d < c->tensor->n; d++) {
+    int64_t most = c->tensor->most[d] < sites ? c->tensor->most[d] : sites;
+    buf_add(key, (const char *)&most, sizeof most);
+  }
 }
 
 /* Each of p to each of q. */
-static const double *shares(Finder *f, const Distinct *p, const Distinct *q) {
+static const double *shares(Finder *f, const Distinct *p, const Distinct *q, bool parts, const Carried *c) {
   Buf key = buf_new(f->arena);
+  if (parts) room_add(&key, f->m, c);
   for (uint32_t i = 0; i < p->n; i++) key_add(&key, f->m, 1, p->at[i]);
   key_add(&key, f->m, 0, NULL);
   for (uint32_t j = 0; j < q->n; j++) key_add(&key, f->m, 1, q->at[j]);
   MemoEntry *e = memo_get(&f->shares, key.s, key.len);
   if (e->value) return e->value;
   double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
-  for (uint32_t i = 0; i < p->n; i++)
-    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = brought_like(f, p->at[i], q->at[j]);
+  for (uint32_t i = 0; i < p->n; i++) {
+    bool some = parts && in_parts(f->m, 1, p->at[i]);
+    for (uint32_t j = 0; j < q->n; j++) {
+      Placement between;
+      if (some) between = place_between(f->m, c->tensor->n, c->tensor->most, p->at[i], q->at[j]);
+      share[(size_t)i * q->n + j] = brought_like(f, c->part, p->at[i], some ? &between : NULL, q->at[j]);
+    }
+  }
   return e->value = share;
 }
 
-/* A table of what it costs to bring a tensor of so many bytes from x's placements to y's: by value. */
-static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
-                     double bytes) {
+/* A table of what it costs to bring a tensor from x's placements to y's: by value. */
+static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y, Carried c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
-  buf_add(&key, (const char *)&bytes, sizeof bytes);
+  bool parts = in_parts(f->m, n_x, at_x);
+  buf_add(&key, (const char *)&c.bytes, sizeof c.bytes);
+  if (parts) room_add(&key, f->m, &c);
   key_add(&key, f->m, n_x, at_x);
   key_add(&key, f->m, n_y, at_y);
   MemoEntry *e = memo_get(&f->costs, key.s, key.len);
@@ -338,9 +383,9 @@ static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
     return;
   }
   Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
-  const double *share = shares(f, &p, &q);
+  const double *share = shares(f, &p, &q, parts, &c);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = bytes * share[i];
+  for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = c.bytes * share[i];
   e->value = (void *)((uintptr_t)network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost) + 1);
   arena_free(a);
 }
@@ -373,6 +418,7 @@ static const Links *links_of(const Finder *f) {
 
 static void vertex_make(Finder *f, uint32_t i) {
   const PartVertex *v = &f->g->part->vertices.at[i];
+  const PlaceTensor *t = &f->g->tensors.at[i];
   const Ways *w = &f->label[i];
   Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
@@ -384,7 +430,23 @@ static void vertex_make(Finder *f, uint32_t i) {
     pair_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, &c);
     return;
   }
-  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at, v->times * f->g->tensors.at[i].bytes);
+  cost_add(f, f->cut[i], w->n, made, f->stay[i], f->home[i].n, f->home[i].at,
+           (Carried){v->times * t->bytes, t->part / dtype_size(t->node->dtype), t});
+}
+
+/* What windows of it cost. */
+static void reach_add(Finder *f, uint32_t i, uint32_t k, const Ways *w) {
+  Arena *a = arena_new();
+  const PartVertex *v = &f->g->part->vertices.at[i];
+  const PartRead *r = &v->reads.at[k];
+  uint32_t t = f->g->tensor[i][k], x = f->stay[t], y = r->call ? f->cut[i] : f->stay[i];
+  Placement *cut = NEW_ARRAY(a, Placement, w->n);
+  for (uint32_t j = 0; j < w->n; j++) cut[j] = reach_cut(f->g, f->m, i, k, w->at[j].on);
+  Distinct p = distinct(a, f->m, f->home[t].n, f->home[t].at), q = distinct(a, f->m, w->n, cut);
+  double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
+  reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, cost);
+  network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
+  arena_free(a);
 }
 
 static void read_make(Finder *f, uint32_t i, uint32_t k) {
@@ -398,10 +460,15 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (f->g->cost) {
     PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
+    if (!c.links && c.times > 0 && !reach_is_plain(f->g, i, k)) c.times = 0, reach_add(f, i, k, w);
     pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
     return;
   }
-  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, bytes);
+  if (!reach_is_plain(f->g, i, k)) {
+    reach_add(f, i, k, w);
+    return;
+  }
+  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, (Carried){bytes, 1, &f->g->tensors.at[t]});
 }
 
 static void tensor_add(Finder *f, uint32_t i) {

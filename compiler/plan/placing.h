@@ -29,6 +29,7 @@ typedef struct PlaceTensor { /* what is read: the result of a vertex, or an inpu
   uint32_t n;                /* its dimensions here: the output labels of its vertex; an input's own */
   const int64_t *extent, *most;
   double bytes;              /* of all of it */
+  double part;               /* of an element while it is in parts: of the accumulator's dtype, and of a place that is looked for */
 } PlaceTensor;
 
 typedef struct PlaceFixed {  /* what is not looked for */
@@ -56,8 +57,10 @@ typedef struct Placing {
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;
 
+enum { PLACING_LOOKED = 65536 };
+
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
-/* What the placing moves: exact, with blocks as large as they are, on up to 65536 sites; on more as if all blocks were equal. */
+/* What the placing moves: exact, with blocks as large as they are, on up to PLACING_LOOKED sites; on more as if all blocks were equal. */
 double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
@@ -82,10 +85,12 @@ const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, ui
 /* Counts by label; of a tensor's home, by dimension. */
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
-double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them */
+double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them: windows too (reach.h) */
 double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t tensor);  /* bytes to reduce it and bring it home; of an input, its copies */
-/* How a read is wanted, and how often its tensor comes so; how a vertex's kernels make it, and how it is once parts are reduced. */
+/* How a read is wanted, and how often its tensor comes so; how a vertex's kernels make it, and how it is once parts are reduced: `between` as
+ * memory and seconds count it, where sites that are all to have it have all of it then; by bytes it is placing_between. */
 Placement placing_wanted(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *times);
 Placement placing_made(const PlaceGraph *g, const Placing *p, uint32_t vertex, Placement *between);
+Placement placing_between(const PlaceGraph *g, const Placing *p, uint32_t vertex);
 
 #endif

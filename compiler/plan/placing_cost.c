@@ -36,7 +36,7 @@ static double weight_of(const PlaceGraph *g) {
 /* ---- pairs ------------------------------------------------------------------------------------------------ */
 
 static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double size, double times) {
-  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .size = size, .times = weight_of(g) * times};
+  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = size, .part = t->part, .times = weight_of(g) * times};
 }
 
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read) {
@@ -56,9 +56,10 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 }
 
 void pair_key(const PairCost *c, Buf *key) {
-  const double numbers[] = {c->size, c->times, c->price[0], c->price[1], c->price[2]};
+  const double numbers[] = {c->size, c->part, c->times, c->price[0], c->price[1], c->price[2]};
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)c->extent, c->rank * sizeof *c->extent);
+  buf_add(key, (const char *)c->most, c->rank * sizeof *c->most);
 }
 
 static double block_bytes(const PairCost *c, const Placement *p) {
@@ -79,10 +80,11 @@ static double memory_cost(const PairCost *c, const Placement *from, const Placem
   return cost;
 }
 
-static double bytes_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
-  double bytes = c->size;
-  for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];
-  return bytes * (place_reduce(c->mesh, 0, NULL, from, between) + place_share(c->mesh, between, to));
+static double bytes_moved(const PairCost *c, const Placement *from, const Placement *to) {
+  double elements = 1;
+  Placement between = place_between(c->mesh, c->rank, c->most, from, to);
+  for (uint32_t d = 0; d < c->rank; d++) elements *= (double)c->extent[d];
+  return elements * (c->part * place_reduce_share(c->mesh, from, &between) + c->size * place_share(c->mesh, &between, to));
 }
 
 static double seconds_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
@@ -93,7 +95,7 @@ double pair_cost(const PairCost *c, const Placement *from, const Placement *to) 
   Placement between = reduced_at(c->mesh, from, to);
   double cost = memory_cost(c, from, &between, to);
   if (c->times <= 0) return cost;
-  return cost + c->times * (c->links ? seconds_moved(c, from, &between, to) : bytes_moved(c, from, &between, to));
+  return cost + c->times * (c->links ? seconds_moved(c, from, &between, to) : bytes_moved(c, from, to));
 }
 
 /* ---- one choice ----------------------------------------------------------------------------------------------- */

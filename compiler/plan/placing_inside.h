@@ -8,7 +8,7 @@
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
 /* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
 Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label);
-/* Where it is in parts, it is reduced to where it is to be. */
+/* Where it is in parts, it is reduced to where it is to be: as seconds and memory count it. */
 Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home);
 /* A stack has what its maker made in each turn: so many times as much. */
 double turns_in(const PlaceTensor *t, const PartRead *r);
@@ -21,7 +21,8 @@ typedef struct PairCost {    /* a tensor goes from one placement to another: */
   const Links *links;        /* NULL: by bytes */
   uint32_t rank;
   const int64_t *extent;
-  double size;               /* bytes of an element */
+  double size, part;         /* bytes of an element; of one in parts */
+  const int64_t *most;       /* by dimension, blocks that there may be */
   double times;              /* in a run */
   double price[3];           /* of a byte of memory: read, what is fetched; made, while parts are reduced and while it goes home */
 } PairCost;

@@ -80,7 +80,7 @@ T[s,s'] = softmax[s'](sum[d] q[s,d] * k[s',d])
 O[s,d] = sum[s'] T[s,s'] * v[s',d]
 output Y[s,d] = O[s,d] + N[s,d]
 !
-cuts 8 sequence.ein N=s=8 q=s=8 k=s=8 v=s=8 "T=s=2 s'=4" "O=s=2 s'=4" Y=s=8
+cuts 8 sequence.ein N=s=8 q=s=8 k=s=8 v=s=8 "T=s=4 s'=2" "O=s=4 s'=2" Y=s=8
 
 # Products of matrices: two dimensions on four sites, three on eight; one where one matrix is large.
 cat >product.ein <<'!'

@@ -2,6 +2,7 @@
 """Works out anew what `ein plan -n P --format=json` says that moves, site by site, from the mesh, the axes and the homes alone.
 
 moves.py FILE...: exit 1 and a line a difference."""
+import ast
 import itertools
 import json
 import math
@@ -49,19 +50,103 @@ def wanted(read, tensor, vertex, home):
     return on
 
 
+def between(mesh, most, made, home):
+    """Where parts (made: None) are reduced: as home cuts, if there is room; else in a dimension that no later axis cuts; else at the first place."""
+    out, first = list(made), [False] * len(mesh)
+
+    def room(d, a):
+        return d >= 0 and math.prod(s for s, x in zip(mesh, out) if x == d) * mesh[a] <= most[d]
+
+    for a, use in enumerate(made):
+        if use is None:
+            free = [d for d in range(len(most)) if room(d, a) and d not in made[a + 1 :]]
+            out[a] = home[a] if room(home[a], a) else free[0] if free else -1
+            first[a] = out[a] < 0
+    return out, first
+
+
+def reduced(mesh, extents, most, made, home):
+    """Elements in parts that sites get, and elements that go home after that."""
+    at_made = [-1 if use is None else use for use in made]
+    share, first = between(mesh, most, made, home)
+    group = math.prod(s for s, use in zip(mesh, made) if use is None)
+    parts = after = 0
+    for at in itertools.product(*map(range, mesh)):
+        has = box(mesh, at, share, extents)
+        there = not any(f and k for f, k in zip(first, at))
+        if there and None in made:
+            parts += group * elements(has) - elements(both(has, box(mesh, at, at_made, extents)))
+        want = box(mesh, at, home, extents)
+        after += elements(want) - (elements(both(want, has)) if there else 0)
+    return parts if group > 1 else 0, after
+
+
+def intervals(tree, labels):
+    """The least and the largest value of an index, as of a Python expression."""
+    if isinstance(tree, ast.Name):
+        low, high = labels[int(tree.id[1:])]
+        return low, high - 1
+    if isinstance(tree, ast.Constant):
+        return tree.value, tree.value
+    parts = tree.args if isinstance(tree, ast.Call) else [tree.operand] if isinstance(tree, ast.UnaryOp) else [tree.left, tree.right]
+    ends = list(itertools.product(*(intervals(p, labels) for p in parts)))
+    name = tree.func.id if isinstance(tree, ast.Call) else type(tree.op).__name__
+    do = {"max": max, "min": min, "neg": lambda x: -x, "USub": lambda x: -x, "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__}
+    values = [do[name](*e) for e in ends]
+    return min(values), max(values)
+
+
+def told(tree):
+    """Windows are told of sums, differences, max, min, and of products with and quotients by numbers."""
+    for t in ast.walk(tree):
+        if isinstance(t, ast.Call) and t.func.id not in ("max", "min", "neg"):
+            return False
+        if isinstance(t, ast.BinOp):
+            left, right = (not any(isinstance(y, (ast.Name, ast.BinOp)) for y in ast.walk(x)) for x in (t.left, t.right))
+            if not (isinstance(t.op, (ast.Add, ast.Sub)) or isinstance(t.op, ast.Mult) and (left or right) or isinstance(t.op, ast.FloorDiv) and right):
+                return False
+    return True
+
+
+def window(mesh, at, read, use, labels):
+    out = []
+    for index, extent in zip(read["indices"], read["extents"]):
+        out.append((0, extent))
+        tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
+        cut = tree and any(isinstance(t, ast.Name) and t.id[1:].isdigit() and int(t.id[1:]) in use for t in ast.walk(tree))
+        if not cut or not told(tree):
+            continue
+        low, high = intervals(tree, [box(mesh, at, [0 if u == l else -1 for u in use], [x])[0] for l, x in enumerate(labels)])
+        out[-1] = (max(low, 0), max(min(high + 1, extent), max(low, 0)))
+    return out
+
+
+def windows(mesh, read, tensor, vertex, home):
+    """Elements that sites get of what indices reach."""
+    use, n = vertex["axes"] if read["called"] else home, 0
+    labels = [l["extent"] for l in vertex["labels"]]
+    for at in itertools.product(*map(range, mesh)):
+        want, has = window(mesh, at, read, use, labels), []
+        own = box(mesh, at, tensor["home"], tensor["extents"])
+        for k, extent in enumerate(read["extents"]):
+            d = k if tensor["vertex"] is None else read["made"][k]
+            by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
+            has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
+        n += elements(want) - elements(both(want, has))
+    turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack: they stand in its dimensions
+    return n / turns
+
+
 def brought(mesh, tensor, vertex):
     home, extents, whole = tensor["home"], tensor["extents"], math.prod(tensor["extents"])
     if vertex is None:
-        return whole * (math.prod(s for s, d in zip(mesh, home) if d < 0) - 1)
+        return whole * (math.prod(s for s, d in zip(mesh, home) if d < 0) - 1) * size(tensor)
     if vertex["equation"].startswith("state "):
         return 0
     kept = sum(not l["reduced"] for l in vertex["labels"])
-    parts = [l >= kept for l in vertex["axes"]]
-    between = [h if part else l for l, h, part in zip(vertex["axes"], home, parts)]
-    copies = math.prod(s for s, l in zip(mesh, vertex["axes"]) if l < 0)
-    group = math.prod(s for s, part in zip(mesh, parts) if part)
-    again = math.prod(s for s, part, h in zip(mesh, parts, home) if part and h < 0)
-    return vertex["times"] * (whole * copies * (group - 1 + again - 1) + moved(mesh, extents, between, home))
+    made = [None if l >= kept else l for l in vertex["axes"]]
+    parts, after = reduced(mesh, extents, tensor["most"], made, home)
+    return vertex["times"] * (parts * tensor["part"] + after * size(tensor))
 
 
 def size(tensor):
@@ -80,12 +165,13 @@ def check(path):
     for i, v in enumerate(plan["vertices"]):
         for read in v["reads"]:
             t = tensors[read["tensor"]]
-            n = moved(mesh, t["extents"], t["home"], wanted(read, t, v, tensors[i]["home"]))
+            home = tensors[i]["home"]
+            n = windows(mesh, read, t, v, home) if read["indices"] else moved(mesh, t["extents"], t["home"], wanted(read, t, v, home))
             same(f"{v['name']} reads {t['name']}", read["received"], read["times"] * n * size(t))
         same(f"operands of {v['name']}", v["received"], sum(r["received"] for r in v["reads"]))
     for i, t in enumerate(tensors):
         v = plan["vertices"][i] if t["vertex"] is not None else None
-        same(f"{t['name']} brought home", t["brought"], brought(mesh, t, v) * size(t))
+        same(f"{t['name']} brought home", t["brought"], brought(mesh, t, v))
         at_home = [elements(box(mesh, at, t["home"], t["extents"])) for at in itertools.product(*map(range, mesh))]
         same(f"a block of {t['name']}", t["block"], max(at_home) * size(t))
     same("all", plan["bytes"], sum(v["received"] for v in plan["vertices"]) + sum(t["brought"] for t in tensors))

@@ -17,8 +17,10 @@ static Placement random_placement(const Mesh *m, uint32_t rank) {
   return p;
 }
 
-/* Whether the site holds the element, by the definition of blocks. */
+/* Whether the site holds the element, or a part of it, by the definition of blocks. */
 static bool holds(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, const int64_t *index) {
+  for (uint32_t a = 0; a < m->n; a++)
+    if (p->on[a] == PLACE_FIRST && at[a]) return false;
   for (uint32_t d = 0; d < rank; d++) {
     int64_t k = 0, n = 1;
     for (uint32_t a = 0; a < m->n; a++)
@@ -28,8 +30,11 @@ static bool holds(const Mesh *m, const Placement *p, uint32_t rank, const int64_
   return true;
 }
 
+/* What each is to hold and does not hold; of what is in parts, so many parts. */
 static double count_moved(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   double moved = 0;
+  int parts = 1;
+  for (uint32_t a = 0; a < m->n; a++) parts *= from->on[a] == PLACE_PART ? (int)m->size[a] : 1;
   int64_t all = 1, index[4];
   for (uint32_t d = 0; d < rank; d++) all *= extent[d];
   for (int64_t s = 0; s < mesh_sites(m); s++) {
@@ -38,7 +43,7 @@ static double count_moved(const Mesh *m, uint32_t rank, const int64_t *extent, c
     for (int64_t e = 0; e < all; e++) {
       int64_t left = e;
       for (uint32_t d = rank; d-- > 0; left /= extent[d]) index[d] = left % extent[d];
-      moved += holds(m, to, rank, extent, at, index) && !holds(m, from, rank, extent, at, index);
+      if (holds(m, to, rank, extent, at, index)) moved += parts - holds(m, from, rank, extent, at, index);
     }
   }
   return moved;
@@ -100,15 +105,60 @@ static void shares(void) {
   OK(counted > 1000, "so many are small");
 }
 
+/* Along an axis with parts it is cut as home cuts it, or where no later axis cuts, or it is at the first place; never further than there is room. */
+static bool between_is_sound(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *made, const Placement *home, const Placement *p) {
+  for (uint32_t d = 0; d < rank; d++)
+    if (placement_count(m, p, (int8_t)d) > extent[d] && placement_count(m, p, (int8_t)d) > placement_count(m, made, (int8_t)d)) return false;
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (made->on[a] != PLACE_PART && p->on[a] != made->on[a]) return false;
+    if (made->on[a] != PLACE_PART || p->on[a] == PLACE_FIRST || p->on[a] == home->on[a]) continue;
+    for (uint32_t b = a + 1; b < m->n; b++)
+      if (p->on[a] < 0 || made->on[b] == p->on[a]) return false;
+  }
+  return true;
+}
+
+static void parts(void) {
+  uint32_t reduced = 0, moved = 0, sound = 0, firsts = 0, rounds = 3000, even = 0, evens = 0;
+  for (uint32_t i = 0; i < rounds; i++) {
+    bool equal = below(2);
+    Mesh m = {.n = 1 + below(3)};
+    uint32_t rank = below(3);
+    int64_t extent[4];
+    double all = 1;
+    for (uint32_t a = 0; a < m.n; a++) m.size[a] = 2 + below(2);
+    for (uint32_t d = 0; d < rank; d++) extent[d] = equal ? 36 : 1 + below(7), all *= (double)extent[d];
+    Placement made = random_placement(&m, rank), home = random_placement(&m, rank);
+    for (uint32_t a = 0; a < m.n; a++)
+      if (below(2)) made.on[a] = PLACE_PART;
+    if (equal && m.n > 2) m.n = 2;
+    Placement p = place_between(&m, rank, extent, &made, &home);
+    sound += between_is_sound(&m, rank, extent, &made, &home, &p);
+    for (uint32_t a = 0; a < m.n; a++) firsts += p.on[a] == PLACE_FIRST;
+    double want = placement_equal(&m, &made, &p) ? 0 : count_moved(&m, rank, extent, &made, &p);
+    reduced += place_reduce(&m, rank, extent, &made, &p) == want;
+    moved += place_move(&m, rank, extent, &p, &home) == count_moved(&m, rank, extent, &p, &home);
+    evens += equal;
+    even += equal && fabs(all * place_reduce_share(&m, &made, &p) - want) < 1e-6 * (want + 1);
+  }
+  OK_INT(sound, rounds, "parts are shared out where there is room");
+  OK_INT(reduced, rounds, "what is reduced is what elements say");
+  OK_INT(moved, rounds, "and what goes home after that");
+  OK_INT(even, evens, "and the formula's, where blocks are equal");
+  OK(firsts > 100, "at first places: %u", firsts);
+}
+
 /* A product on a grid of 2 by 3 by 5: each operand is stored once, and gathered along the axis that it has not. */
 static void product(void) {
   Mesh m = mesh(3, (uint32_t[]){2, 3, 5});
   int64_t extent[] = {60, 60};
   Placement stored = placed(3, (int[]){0, 0, 1}), wanted = placed(3, (int[]){0, PLACE_ALL, 1}), parts = placed(3, (int[]){0, 1, PLACE_PART}),
-            scattered = placed(3, (int[]){0, 1, 1}), everywhere = placed(3, (int[]){0, 1, PLACE_ALL});
+            scattered = placed(3, (int[]){0, 1, 1}), everywhere = placed(3, (int[]){0, 1, PLACE_ALL}), first = placed(3, (int[]){0, 1, PLACE_FIRST});
   OK_INT((int64_t)place_move(&m, 2, extent, &stored, &wanted), 3600 * 2, "two more copies of A");
   OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &scattered), 3600 * 4, "reduced and scattered");
-  OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &everywhere), 3600 * 8, "reduced for all");
+  OK_INT((int64_t)place_move(&m, 2, extent, &scattered, &everywhere), 3600 * 4, "and for all");
+  OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &first), 3600 * 4, "reduced at one place");
+  OK_INT((int64_t)place_move(&m, 2, extent, &first, &everywhere), 3600 * 4, "and for all");
   OK_INT((int64_t)place_move(&m, 2, extent, &everywhere, &scattered), 0, "what is there need not move");
 }
 
@@ -131,6 +181,7 @@ static void meshes(void) {
 int main(void) {
   moves();
   shares();
+  parts();
   product();
   meshes();
   return DONE();

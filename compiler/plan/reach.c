@@ -1,0 +1,216 @@
+/* plan/reach.c - windows of blocks, as intervals; and what of them is there. */
+#include "reach.h"
+
+#include <string.h>
+
+#include "placing_inside.h"
+
+enum {
+  DEEP = 200,
+  LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, at a site each */
+  SITES = 64                 /* that stand for all, where there are more */
+};
+
+/* ---- windows -------------------------------------------------------------------------------------------- */
+
+/* Ends included. */
+typedef struct Reached { int64_t least, most; } Reached;
+
+static bool span_scaled(Reached a, int64_t by, Reached *out) {
+  int64_t x, y;
+  if (!mul_ok(a.least, by, &x) || !mul_ok(a.most, by, &y)) return false;
+  *out = by < 0 ? (Reached){y, x} : (Reached){x, y};
+  return true;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static bool span_op(const Expr *e, Reached a, Reached b, Reached *out) {
+  switch ((Op)e->op) {
+  case OP_ADD: return add_ok(a.least, b.least, &out->least) && add_ok(a.most, b.most, &out->most);
+  case OP_SUB: return sub_ok(a.least, b.most, &out->least) && sub_ok(a.most, b.least, &out->most);
+  case OP_MAX: *out = (Reached){larger(a.least, b.least), larger(a.most, b.most)}; return true;
+  case OP_MIN: *out = (Reached){smaller(a.least, b.least), smaller(a.most, b.most)}; return true;
+  case OP_MUL:
+    if (e->arg[1]->kind == EX_INT) return span_scaled(a, e->arg[1]->i, out);
+    return e->arg[0]->kind == EX_INT && span_scaled(b, e->arg[0]->i, out);
+  case OP_IDIV:
+    if (e->arg[1]->kind != EX_INT || e->arg[1]->i <= 0) return false;
+    *out = (Reached){floor_div(a.least, e->arg[1]->i), floor_div(a.most, e->arg[1]->i)};
+    return true;
+  default: return false;
+  }
+}
+
+/* A block of each label: from low to high - 1. */
+typedef struct Block { int64_t low, high; bool cut; } Block;
+
+/* What algebra/window.h says with expressions. moves: a label that is cut stands in it. */
+static bool span_of(const Expr *e, const Block *label, int depth, bool *moves, Reached *out) {
+  Reached a, b;
+  if ((e->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
+  if (e->kind == EX_INT) return *out = (Reached){e->i, e->i}, true;
+  if (e->kind == EX_LABEL) {
+    *moves |= label[e->i].cut;
+    *out = (Reached){label[e->i].low, label[e->i].high - 1};
+    return true;
+  }
+  if (e->kind != EX_OP) return false;
+  if (e->op == OP_NEG) return span_of(e->arg[0], label, depth + 1, moves, &a) && span_scaled(a, -1, out);
+  return e->n == 2 && span_of(e->arg[0], label, depth + 1, moves, &a) && span_of(e->arg[1], label, depth + 1, moves, &b) && span_op(e, a, b, out);
+}
+
+static const PartRead *read_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return &g->part->vertices.at[vertex].reads.at[read];
+}
+
+bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return !read_of(g, vertex, read)->index;
+}
+
+static void blocks_find(const PartVertex *v, const Mesh *m, const int8_t *on, const uint32_t *at, Block *label) {
+  for (uint32_t l = 0; l < v->n_label; l++) label[l] = (Block){0, v->extent[l], false};
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (on[a] < 0 || label[on[a]].cut || m->size[a] == 1) continue;
+    Block *b = &label[on[a]];
+    Placement one;
+    for (uint32_t c = 0; c < m->n; c++) one.on[c] = on[c] == on[a] ? 0 : PLACE_ALL;
+    placement_box(m, &one, 1, &v->extent[on[a]], at, &b->low, &b->high);
+    b->cut = true;
+  }
+}
+
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = read_of(g, vertex, read);
+  Block label[GRAPH_LABELS + 1];
+  blocks_find(v, m, on, at, label);
+  for (uint32_t k = 0; k < r->rank; k++) {
+    Reached s;
+    bool moves = false;
+    from[k] = 0, to[k] = r->extent[k];
+    if (!span_of(r->index[k], label, 0, &moves, &s) || !moves) continue;
+    from[k] = larger(s.least, 0);
+    to[k] = larger(smaller(s.most + 1, r->extent[k]), from[k]);
+  }
+}
+
+void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to) {
+  const PartRead *r = read_of(g, vertex, read);
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  int64_t low[REACH_RANK], high[REACH_RANK];
+  placement_box(m, home, t->n, t->extent, at, low, high);
+  for (uint32_t k = 0; k < r->rank; k++) {
+    int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+    from[k] = 0, to[k] = r->extent[k];
+    if (d < 0 || !t->extent[d]) continue;
+    int64_t merged = r->extent[k] / t->extent[d]; /* labels that come after it in the dimension stay whole */
+    from[k] = low[d] * merged, to[k] = high[d] * merged;
+  }
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------- */
+
+static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *has, const int64_t *end) {
+  double want = 1, there = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t low = larger(from[k], has[k]), high = smaller(to[k], end[k]);
+    want *= (double)(to[k] - from[k]);
+    there *= high > low ? (double)(high - low) : 0;
+  }
+  return want - there;
+}
+
+static double size_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return read_of(g, vertex, read)->times * dtype_size(g->tensors.at[g->tensor[vertex][read]].node->dtype);
+}
+
+/* Some site, of so many looked at. */
+static int64_t site_of(int64_t i, int64_t looked, int64_t sites) {
+  return looked == sites ? i : (int64_t)((uint64_t)i * 2654435761u % (uint64_t)sites);
+}
+
+static double elements_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+  uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
+  int64_t from[REACH_RANK], to[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
+  double n = 0;
+  for (int64_t i = 0; i < looked; i++) {
+    mesh_place(m, site_of(i, looked, sites), at);
+    reach_wanted(g, m, vertex, read, on, at, from, to);
+    if (home) reach_home(g, m, vertex, read, home, at, has, end);
+    n += lacking(rank, from, to, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
+  }
+  return n * (double)sites / (double)looked;
+}
+
+double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  int64_t sites = mesh_sites(m);
+  double cost;
+  if (sites <= PLACING_LOOKED) return size_of(g, vertex, read) * elements_lacking(g, m, vertex, read, home, on, sites);
+  Placement p = reach_cut(g, m, vertex, read, on);
+  const Placement *cut = &p;
+  reach_costs(g, m, vertex, read, 1, &home, 1, &cut, &cost);
+  return cost;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------- */
+
+Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on) {
+  const PartRead *r = read_of(g, vertex, read);
+  bool used[GRAPH_LABELS + 1] = {0};
+  Placement p = {{0}};
+  for (uint32_t k = 0; k < r->rank; k++) expr_labels(r->index[k], g->part->vertices.at[vertex].n_label, used);
+  for (uint32_t a = 0; a < m->n; a++) p.on[a] = on[a] >= 0 && used[on[a]] ? on[a] : PLACE_ALL;
+  return p;
+}
+
+/* By dimension and site the ends of boxes. */
+static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
+  uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
+  for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 2 * (size_t)rank) {
+    mesh_place(m, s, at);
+    if (home) reach_home(g, m, vertex, read, p, at, box, box + rank);
+    else reach_wanted(g, m, vertex, read, p->on, at, box, box + rank);
+  }
+}
+
+static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
+                          const Placement *const *on, double *cost) {
+  Arena *a = arena_new();
+  uint32_t rank = read_of(g, vertex, read)->rank;
+  size_t sites = (size_t)mesh_sites(m), each = 2 * rank * sites;
+  int64_t *has = NEW_ARRAY(a, int64_t, each * n_home + 1), *wants = NEW_ARRAY(a, int64_t, each + 1);
+  for (uint32_t i = 0; i < n_home; i++) boxes_find(g, m, vertex, read, true, home[i], has + i * each);
+  for (uint32_t j = 0; j < n_on; j++) {
+    boxes_find(g, m, vertex, read, false, on[j], wants);
+    for (uint32_t i = 0; i < n_home; i++) {
+      double n = 0;
+      const int64_t *h = has + i * each, *w = wants;
+      for (size_t s = 0; s < sites; s++, h += 2 * rank, w += 2 * rank) n += lacking(rank, w, w + rank, h, h + rank);
+      cost[(size_t)i * n_on + j] = size_of(g, vertex, read) * n;
+    }
+  }
+  arena_free(a);
+}
+
+void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
+                 const Placement *const *on, double *cost) {
+  const PartRead *r = read_of(g, vertex, read);
+  int64_t sites = mesh_sites(m);
+  if ((double)n_home * n_on * (double)sites <= LOOKED_AT) {
+    costs_exactly(g, m, vertex, read, n_home, home, n_on, on, cost);
+    return;
+  }
+  for (uint32_t j = 0; j < n_on; j++) {
+    double all = size_of(g, vertex, read) * elements_lacking(g, m, vertex, read, NULL, on[j]->on, sites < SITES ? sites : SITES);
+    Placement wanted = wanted_at(r, m, on[j]->on);
+    for (uint32_t i = 0; i < n_home; i++)
+      cost[(size_t)i * n_on + j] = all * place_share(m, home[i], &wanted) / (double)placement_copies(m, &wanted);
+  }
+}

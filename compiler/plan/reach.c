@@ -203,7 +203,7 @@ void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t r
                  const Placement *const *on, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
   int64_t sites = mesh_sites(m);
-  if ((double)n_home * n_on * (double)sites <= LOOKED_AT) {
+  if ((double)n_home * n_on * (double)sites <= (double)LOOKED_AT) {
     costs_exactly(g, m, vertex, read, n_home, home, n_on, on, cost);
     return;
   }

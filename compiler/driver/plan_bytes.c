@@ -125,6 +125,16 @@ static void head_facts(const Sites *p, Buf *b) {
   }
 }
 
+/* Where it lost goes on a line of its own, if both do not fit one. */
+static void runner_up_print(const Sites *p, Buf *b) {
+  enum { FIRST = 24, WIDTH = 120 };
+  Buf words = buf_new(b->arena);
+  rival_text(p, p->second, &words);
+  const char *lost = strstr(words.s, "; it would move ");
+  if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "  %-22s%s\n", "runner-up", words.s);
+  else buf_printf(b, "  %-22s%.*s;\n%*s%s\n", "runner-up", (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+}
+
 static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
@@ -139,9 +149,7 @@ static void head_print(const Sites *p, Buf *b) {
   machine_text(p, b);
   const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
-  buf_printf(b, "  %-22s", "runner-up");
-  rival_text(p, p->second, b);
-  buf_char(b, '\n');
+  runner_up_print(p, b);
   against_print(p, b);
 }
 

@@ -194,7 +194,7 @@ static bool is_forest(const PartGraph *g, Buf *why) {
       int32_t from = g->vertices.at[i].reads.at[k].from;
       if (from < 0) continue;
       if (read[from]) {
-        buf_printf(why, "%s is read more than once, and eindecomp-tree is for forests; eindecomp-linear takes any graph",
+        buf_printf(why, "%s is read more than once, and eindecomp-tree is for forests; try eindecomp-linear",
                    g->vertices.at[from].name);
         ok = false;
       }

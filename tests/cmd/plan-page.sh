@@ -73,6 +73,8 @@ shows 'not worked out for more than 1024 sites'
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 16
 shows '  runner-up             '
 shows 'it would move'
+want 0 "$EIN" plan "$root/tests/plan/sites_layer.ein" -n 64 --against=all
+awk 'length > 120' out | grep . && wrong "a line is longer than 120 characters"
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 16 --planner=sqrt
 shows 'a rule of thumb has no second choice'
 want 0 "$EIN" plan 'a&<b>"/x.ein' -n 4

@@ -74,7 +74,9 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
                m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype), dtype_name(c.dtype));
     return false;
   }
-  for (Walk *w = walk_new(s, &n->type, &n->at, s->kept[n->id]); walk_next(w);) {
+  const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
+  for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
+    if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
     double operations = join_points(n, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
     for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
   }

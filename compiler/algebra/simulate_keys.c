@@ -68,6 +68,26 @@ static const Keys *grouped(Sim *s, const AlgNode *n, const Keys *of) {
   return keys_of(s, &x);
 }
 
+/* Those at which all that is wanted has its tuple. */
+static bool wanted_there(const Sim *s, const AlgNode *n, const int64_t *key) {
+  int64_t its[REL_KEYS];
+  for (uint32_t i = 0; i < n->n_operand; i++) {
+    const AlgOperand *o = &n->operand[i];
+    const Relation *t = &o->node->type;
+    if (!o->wanted) continue;
+    for (uint32_t k = 0; k < t->n_key; k++) its[k] = o->on[k] < 0 ? 0 : key[o->on[k]];
+    if (!keys_have(s->cost[o->node->id].there, key_number(t->n_key, t->frontier, its))) return false;
+  }
+  return true;
+}
+
+static const Keys *joined(Sim *s, const AlgNode *n) {
+  Numbers x = {0};
+  for (Tuples t = {.type = &n->type}; tuple_next(&t);)
+    if (wanted_there(s, n, t.key)) vec_push(s->arena, x, key_number(n->type.n_key, n->type.frontier, t.key));
+  return keys_of(s, &x);
+}
+
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Pieces {
@@ -153,6 +173,7 @@ bool keys_find(Sim *s, const AlgNode *n) {
     else if (n->kind == ALG_MAP) k = mapped(s, n, its);
     else if (n->kind == ALG_AGGREGATE) k = grouped(s, n, its);
     else if (n->kind == ALG_MOVE) k = its;
+    else if (n->kind == ALG_JOIN && all <= MOST) k = joined(s, n);
   }
   s->cost[n->id].there = k;
   if ((k ? (double)k->n : all) <= MOST && all < LARGEST) return true;

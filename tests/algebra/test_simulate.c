@@ -92,6 +92,11 @@ static const Case by_hand[] = {
    "rekey %2 {j:4, i:2} [max((16 * j), (32 * i))..min(((16 * j) + 16), ((32 * i) + 32))] : f32 holes at 1 of %1 to [j, i]\n", 0, 0, 0, 0, "views"},
   {"ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\nconcat %2 {} [64] : f32 at * of %1 by {}\n", 1640, 1640, 1640, 512,
    "a concat reads 256 bytes and writes them"},
+  {"ia 1\nmesh 2\n" QUARTERS "filter %1 {i:4} [64/i] : f32 holes at 0 of %0 keep ((i % 2) < 1)\n"
+   "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\n", 128, 128, 128, 128, "what is wanted is there for one block of a site's two"},
+  {"ia 1\nmesh 2\n" QUARTERS "filter %1 {i:4} [64/i] : f32 holes at 0 of %0 keep (1 <= i)\n"
+   "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\nfilter %3 Y {i:4} [64/i] : f32 holes at 0 of %2 keep (i < 3)\n",
+   128, 128, 128, 128, "and is kept"},
 };
 
 static void cases(void) {

@@ -54,12 +54,15 @@ shows "how many turns there are hangs on data"
 want 0 plan --machine "$server" --costs=bytes --simulate
 shows "times the plan's sum"
 
+plan --machine "$server" --simulate --format=json >simulated.json
+want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" simulated.json
+
 want 2 plan --simulate
 says "--simulate: wanted is the machine file"
 want 2 plan --costs=eindecomp --simulate
 says "wanted is the machine file"
 want 2 "$EIN" plan "$root/samples/02_attention.ein" --simulate
-says "wanted is the machine file"
+says "-n says for how many"
 want 2 plan --machine "$server" --simulate --format=ia
 says "--format=ia has no place for it"
 want 2 plan --machine "$server" --simulate --derivation

@@ -94,7 +94,7 @@ static bool compare(Recut *x) {
 /* ---- moves ------------------------------------------------------------------------------------------------- */
 
 Placement recut_anyhow(const Algebra *p, const Relation *t, uint32_t n_group, const uint32_t *group) {
-  int64_t *left = arena_copy(p->arena, t->frontier, (t->n_key + 1) * sizeof *left);
+  int64_t *left = arena_copy(p->arena, t->frontier, t->n_key * sizeof *left);
   Placement at;
   for (uint32_t a = 0; a < MESH_AXES; a++) {
     at.on[a] = PLACE_ALL;

@@ -15,8 +15,12 @@ static bool is_over(const WideProblem *p, WideLabel l) {
   return l.below == p->users[l.label] && !p->keep[l.label];
 }
 
+static const WideLabel *labels_end(const WideLabels *l) {
+  return l->len ? l->at + l->len : l->at;
+}
+
 double wide_join(Arena *a, const WideProblem *p, const WideNode *x, const WideNode *y, WideLabels *out, double *space) {
-  const WideLabel *at = x->out.at, *bt = y->out.at, *a_end = at + x->out.len, *b_end = bt + y->out.len;
+  const WideLabel *at = x->out.at, *bt = y->out.at, *a_end = labels_end(&x->out), *b_end = labels_end(&y->out);
   double points = 1;
   *space = 1;
   if (out) out->len = 0;

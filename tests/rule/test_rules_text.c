@@ -24,9 +24,16 @@ int main(int argc, char **argv) {
   rules_print(&table, rules);
   const char *from = s ? strstr(s->bytes, begin) : NULL, *to = from ? strstr(from, end) : NULL;
   OK(to, "%s has a place for the table", file);
-  if (!to) return DONE();
+  if (!to) {
+    arena_free(a);
+    return DONE();
+  }
   from += strlen(begin);
-  if (argc > 1 && !strcmp(argv[1], "--bless")) return bless(s->bytes, from, to, table.s), 0;
+  if (argc > 1 && !strcmp(argv[1], "--bless")) {
+    bless(s->bytes, from, to, table.s);
+    arena_free(a);
+    return 0;
+  }
   buf_printf(&want, "\n%s\n", table.s);
   OK(want.len == (size_t)(to - from) && !memcmp(want.s, from, want.len), "the table is that of rules.def: else --bless, from the source's folder");
   for (uint32_t k = 0; k < rules->n; k++) {
@@ -34,5 +41,6 @@ int main(int argc, char **argv) {
     OK(once, "%s is one rule", rules->at[k].name);
   }
   OK(!rule_find(rules, "R3-1"), "there is no R3-1");
+  arena_free(a);
   return DONE();
 }

@@ -78,8 +78,9 @@ Map map_new(Arena *a);
 void *map_find(const Map *m, const void *key);
 void map_put(Map *m, const void *key, void *val); /* adds or replaces */
 /* The same by content: a key is bytes, of which a copy is kept. A new entry has the value NULL. */
-typedef struct MemoEntry { struct MemoEntry *next; const void *key; size_t n; void *value; } MemoEntry;
-typedef struct Memo { Map by_hash; uint32_t len; } Memo;
+typedef struct MemoEntry { void *value; const void *key; size_t n; } MemoEntry;
+typedef struct MemoSlot { uint32_t hash; MemoEntry *entry; } MemoSlot;
+typedef struct Memo { Arena *arena; MemoSlot *slot; uint32_t room, len; } Memo;
 Memo memo_new(Arena *a);
 MemoEntry *memo_get(Memo *m, const void *key, size_t n);
 uint32_t hash_bytes(const void *p, size_t n, uint32_t seed);

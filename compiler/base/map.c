@@ -62,17 +62,32 @@ void map_put(Map *m, const void *key, void *val) {
 /* ---- by content --------------------------------------------------------------------------------- */
 
 Memo memo_new(Arena *a) {
-  return (Memo){map_new(a), 0};
+  return (Memo){.arena = a};
+}
+
+static void memo_widen(Memo *m) {
+  const MemoSlot *old = m->slot;
+  uint32_t n = m->room;
+  m->room = n ? n * 2 : 2 * SCAN;
+  BUG_UNLESS(m->room);
+  m->slot = NEW_ARRAY(m->arena, MemoSlot, m->room);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t k = old[i].hash & (m->room - 1);
+    if (!old[i].entry) continue;
+    while (m->slot[k].entry) k = (k + 1) & (m->room - 1);
+    m->slot[k] = old[i];
+  }
 }
 
 MemoEntry *memo_get(Memo *m, const void *key, size_t n) {
-  const void *hash = (const void *)((uintptr_t)hash_bytes(key, n, (uint32_t)n) * 2 + 1);
-  MemoEntry *first = map_find(&m->by_hash, hash);
-  for (MemoEntry *e = first; e; e = e->next)
-    if (e->n == n && memcmp(e->key, key, n) == 0) return e;
-  MemoEntry *e = NEW(m->by_hash.arena, MemoEntry);
-  *e = (MemoEntry){first, arena_copy(m->by_hash.arena, key, n), n, NULL};
-  map_put(&m->by_hash, hash, e);
+  if (m->len >= m->room / 2) memo_widen(m);
+  uint32_t hash = hash_bytes(key, n, (uint32_t)n), k = hash & (m->room - 1);
+  for (MemoEntry *e; (e = m->slot[k].entry); k = (k + 1) & (m->room - 1))
+    if (m->slot[k].hash == hash && e->n == n && (n == 0 || memcmp(e->key, key, n) == 0)) return e;
+  MemoEntry *e = arena_alloc(m->arena, sizeof *e + n);
+  *e = (MemoEntry){.key = e + 1, .n = n};
+  if (n) memcpy(e + 1, key, n);
+  m->slot[k] = (MemoSlot){hash, e};
   m->len++;
   return e;
 }

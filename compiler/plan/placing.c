@@ -270,6 +270,10 @@ static Ways one_way(Arena *a, const Mesh *m, const int8_t *on) {
 
 typedef struct Distinct { uint32_t n; uint32_t *of; const Placement **at; } Distinct; /* by value; by class */
 
+typedef struct Pair { uint64_t key; double share[2]; } Pair; /* key 0: none */
+
+enum { PAIR_BITS = 5, PAIRS_FIRST = 1024 };
+
 typedef struct Finder {
   Arena *arena;
   const PlaceGraph *g;
@@ -279,7 +283,8 @@ typedef struct Finder {
   Ways *label, *home;        /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
-  Memo pairs;                /* by two placements */
+  Pair *pairs;               /* by two placements; their room is a power of two */
+  uint32_t n_pairs, pairs_room;
   Links links;               /* by seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
@@ -301,29 +306,51 @@ static void key_add(Buf *key, const Mesh *m, uint32_t n, const Placement *all) {
   for (uint32_t i = 0; i < n; i++) buf_add(key, (const char *)all[i].on, m->n);
 }
 
+static uint32_t pair_slot(const Pair *at, uint32_t room, uint64_t key) {
+  uint32_t k = hash_mix(0, key) & (room - 1);
+  while (at[k].key && at[k].key != key) k = (k + 1) & (room - 1);
+  return k;
+}
+
+/* Where it is, or is to be put. */
+static Pair *pair_get(Finder *f, uint64_t key) {
+  if (f->n_pairs >= f->pairs_room / 2) {
+    uint32_t room = f->pairs_room ? f->pairs_room * 2 : PAIRS_FIRST;
+    Pair *pairs = NEW_ARRAY(f->arena, Pair, room);
+    for (uint32_t i = 0; i < f->pairs_room; i++)
+      if (f->pairs[i].key) pairs[pair_slot(pairs, room, f->pairs[i].key)] = f->pairs[i];
+    f->pairs = pairs;
+    f->pairs_room = room;
+  }
+  Pair *p = &f->pairs[pair_slot(f->pairs, f->pairs_room, key)];
+  f->n_pairs += !p->key;
+  return p;
+}
+
 /* What moves of a tensor from where it is made to its home, as shares: in parts (of which an element counts `part`) and after. Found once for
  * those that differ in their dimensions' numbers alone. between NULL: nothing is in parts. */
 static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
   const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
-  char key[3 * MESH_AXES];
-  uint32_t n = 0;
+  uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered as they come */
+  uint32_t n = between ? 3 : 2;
   memset(number, -1, sizeof number);
-  for (uint32_t k = 0; k < (between ? 3 : 2); k++)
+  for (uint32_t k = 0; k < n; k++)
     for (uint32_t a = 0; a < f->m->n; a++) {
       int8_t on = at[k]->on[a];
       if (on >= 0 && number[on] < 0) number[on] = next++;
-      key[n++] = (char)(on < 0 ? on : number[on]);
+      key = key << PAIR_BITS | (uint64_t)((on < 0 ? on : number[on]) - PLACE_FIRST);
     }
-  MemoEntry *e = memo_get(&f->pairs, key, n);
-  if (!e->value) {
-    double *share = NEW_ARRAY(f->arena, double, 2);
-    if (between) share[0] = place_reduce_share(f->m, made, between);
-    share[1] = place_share(f->m, between ? between : made, home);
-    e->value = share;
+  bool fits = n * f->m->n * PAIR_BITS < 62 && next - PLACE_FIRST < 1 << PAIR_BITS;
+  Pair *known = fits ? pair_get(f, key) : NULL, fresh;
+  if (!known || !known->key) {
+    fresh.share[0] = between ? place_reduce_share(f->m, made, between) : 0;
+    fresh.share[1] = place_share(f->m, between ? between : made, home);
+    fresh.key = key;
+    if (known) *known = fresh;
+    else known = &fresh;
   }
-  const double *share = e->value;
-  return part * share[0] + share[1];
+  return part * known->share[0] + known->share[1];
 }
 
 /* How a tensor gets from x's placements to y's: so many bytes in all, an element in parts counts `part` times. */
@@ -518,7 +545,7 @@ static bool network_make(Finder *f, uint32_t *which) {
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .pairs = memo_new(work), .shares = memo_new(work), .costs = memo_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
   f.label = NEW_ARRAY(work, Ways, vertices + 1);
   f.home = NEW_ARRAY(work, Ways, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);

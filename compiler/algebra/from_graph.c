@@ -152,7 +152,12 @@ static AlgNode *input_make(Door *x, const EinNode *n) {
   Placement at;
   if (x->tensor[n->id] < 0) { /* nothing reads it, it is an output */
     t.dim = whole_of(x, n).dim;
-    return placed(alg_input(x->p, n->name, &t, NULL), n);
+    if (!x->p->placed || !x->p->mesh.n) return placed(alg_input(x->p, n->name, &t, NULL), n);
+    t.n_key = 1; /* it stays where it is stored: at the first site */
+    t.frontier = arena_copy(x->arena, &(int64_t){1}, sizeof(int64_t));
+    t.key = arena_copy(x->arena, &(Str){strings_printf(x->graph->strings, "first")}, sizeof(Str));
+    for (uint32_t k = 0; k < MESH_AXES; k++) at.on[k] = k < x->p->mesh.n ? 0 : PLACE_ALL;
+    return placed(alg_input(x->p, n->name, &t, &at), n);
   }
   const Str *label = input_labels(x, n);
   Home home = home_of(x, n, label);

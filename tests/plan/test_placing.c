@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "plan/placing_fit.h"
+#include "choices.h"
 #include "random_graph.h"
 #include "tap.h"
 
@@ -23,47 +24,6 @@ typedef struct Try {
   double least, least_memory;
 } Try;
 
-static int64_t room_of(const Try *x, uint32_t k, int8_t d) {
-  uint32_t vertices = x->g->part->vertices.len;
-  return k < vertices ? x->g->part->vertices.at[k].most[d] : x->g->tensors.at[k - vertices].most[d];
-}
-
-static uint32_t labels_of(const Try *x, uint32_t k) {
-  uint32_t vertices = x->g->part->vertices.len;
-  return k < vertices ? x->g->part->vertices.at[k].n_label : x->g->tensors.at[k - vertices].n;
-}
-
-/* The number of calls; 0: some label has not so much room. */
-static int64_t calls_of(const Try *x, uint32_t k, const int8_t *on) {
-  int64_t calls = 1;
-  for (int8_t d = 0; d < (int8_t)labels_of(x, k); d++) {
-    int64_t n = 1;
-    for (uint32_t a = 0; a < x->p.mesh.n; a++) n *= on[a] == d ? x->p.mesh.size[a] : 1;
-    if (n > room_of(x, k, d)) return 0;
-    calls *= n;
-  }
-  return calls;
-}
-
-static bool next_on(const Try *x, uint32_t k, int8_t *on) {
-  for (uint32_t a = 0; a < x->p.mesh.n; a++) {
-    if (++on[a] < (int8_t)labels_of(x, k)) return true;
-    on[a] = -1;
-  }
-  return false;
-}
-
-static int64_t most_calls(const Try *x, uint32_t k) {
-  int8_t on[MESH_AXES];
-  int64_t most = 0;
-  for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
-  do {
-    int64_t calls = calls_of(x, k, on);
-    most = calls > most ? calls : most;
-  } while (next_on(x, k, on));
-  return most;
-}
-
 static void try_all(Try *x, uint32_t k) {
   uint32_t vertices = x->g->part->vertices.len;
   if (k == vertices + x->g->tensors.len) {
@@ -74,16 +34,16 @@ static void try_all(Try *x, uint32_t k) {
     return;
   }
   int8_t *on = k < vertices ? x->p.label[k] : x->p.home[k - vertices].on;
-  int64_t most = k < vertices && !x->idle ? most_calls(x, k) : 0;
+  int64_t most = k < vertices && !x->idle ? most_calls(x->g, &x->p.mesh, k) : 0;
   for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
   do
-    if (calls_of(x, k, on) >= (most ? most : 1)) try_all(x, k + 1);
-  while (next_on(x, k, on));
+    if (calls_of(x->g, &x->p.mesh, k, on) >= (most ? most : 1)) try_all(x, k + 1);
+  while (next_on(x->g, &x->p.mesh, k, on));
 }
 
 static double ways_of(Try *x) {
   double ways = 1;
-  for (uint32_t k = 0; k < x->g->part->vertices.len + x->g->tensors.len; k++) ways *= pow(labels_of(x, k) + 1, x->p.mesh.n);
+  for (uint32_t k = 0; k < x->g->part->vertices.len + x->g->tensors.len; k++) ways *= pow(labels_of(x->g, k) + 1, x->p.mesh.n);
   return ways;
 }
 
@@ -167,7 +127,7 @@ static void seconds_against_all(void) {
       bool same = p && fabs(p->seconds - x.least) <= 1e-12 * x.least && p->bound <= p->seconds && p->seconds - p->bound <= 1e-9 * p->seconds;
       if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->seconds : -1, p ? p->bound : -1, x.least);
       exact += same;
-      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && calls_of(&x, i, p->label[i]) < most_calls(&x, i);
+      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && calls_of(x.g, &x.p.mesh, i, p->label[i]) < most_calls(x.g, &x.p.mesh, i);
     }
     arena_free(a);
   }

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "plan/plan.h"
+#include "choices.h"
 #include "random_graph.h"
 #include "tap.h"
 
@@ -132,55 +133,14 @@ typedef struct Try {
   double least;
 } Try;
 
-static int64_t room_of(const Try *x, uint32_t k, int8_t d) {
-  uint32_t vertices = x->g->part->vertices.len;
-  return k < vertices ? x->g->part->vertices.at[k].most[d] : x->g->tensors.at[k - vertices].most[d];
-}
-
-static uint32_t labels_of(const Try *x, uint32_t k) {
-  uint32_t vertices = x->g->part->vertices.len;
-  return k < vertices ? x->g->part->vertices.at[k].n_label : x->g->tensors.at[k - vertices].n;
-}
-
-/* The number of calls; 0: some label has not so much room. */
-static int64_t calls_of(const Try *x, uint32_t k, const int8_t *on) {
-  int64_t calls = 1;
-  for (int8_t d = 0; d < (int8_t)labels_of(x, k); d++) {
-    int64_t n = 1;
-    for (uint32_t a = 0; a < x->p.mesh.n; a++) n *= on[a] == d ? x->p.mesh.size[a] : 1;
-    if (n > room_of(x, k, d)) return 0;
-    calls *= n;
-  }
-  return calls;
-}
-
-static bool next_on(const Try *x, uint32_t k, int8_t *on) {
-  for (uint32_t a = 0; a < x->p.mesh.n; a++) {
-    if (++on[a] < (int8_t)labels_of(x, k)) return true;
-    on[a] = -1;
-  }
-  return false;
-}
-
-static int64_t most_calls(const Try *x, uint32_t k) {
-  int8_t on[MESH_AXES];
-  int64_t most = 0;
-  for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
-  do {
-    int64_t calls = calls_of(x, k, on);
-    most = calls > most ? calls : most;
-  } while (next_on(x, k, on));
-  return most;
-}
-
 static void values_find(Try *x, uint32_t k) {
-  int64_t most = k < x->g->part->vertices.len ? most_calls(x, k) : 1;
+  int64_t most = k < x->g->part->vertices.len ? most_calls(x->g, &x->p.mesh, k) : 1;
   VEC(Placement) all = {0};
   Placement now;
   for (uint32_t a = 0; a < MESH_AXES; a++) now.on[a] = -1;
   do
-    if (calls_of(x, k, now.on) >= most) vec_push(x->arena, all, now);
-  while (next_on(x, k, now.on));
+    if (calls_of(x->g, &x->p.mesh, k, now.on) >= most) vec_push(x->arena, all, now);
+  while (next_on(x->g, &x->p.mesh, k, now.on));
   x->of[k].n = all.len;
   x->of[k].at = all.at;
 }

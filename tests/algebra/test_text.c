@@ -3,46 +3,9 @@
 #include <stdlib.h>
 
 #include "algebra/algebra.h"
-#include "tap.h"
+#include "text.h"
 
-static Algebra *read_text(Arena *a, const char *text, size_t len, Diags *d) {
-  return algebra_read(a, strings_new(a), source_new(a, "x.tra", text, len), d);
-}
-
-static Algebra *read_well(Arena *a, const char *text) {
-  Diags *d = diags_new(a);
-  Algebra *p = read_text(a, text, strlen(text), d);
-  Buf b = buf_new(a);
-  diags_text(d, &b, false);
-  if (!OK(p && !d->errors, "it reads without complaint")) tap_text("complaints", b.s);
-  return p;
-}
-
-static bool is_sound(const Algebra *p) {
-  Buf out = buf_new(p->arena);
-  if (algebra_check(p, &out)) return true;
-  tap_text("check", out.s);
-  return false;
-}
-
-/* The law, over another pool of strings and expressions. */
-static bool comes_back(const Algebra *p) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
-  algebra_print(&text, p);
-  Algebra *q = read_text(a, text.s, text.len, d);
-  bool ok = q && algebra_equal(p, q, &why) && algebra_equal(q, p, &why);
-  if (q) algebra_print(&again, q);
-  ok = ok && strcmp(text.s, again.s) == 0;
-  if (!ok) {
-    diags_text(d, &why, false);
-    tap_text("why", why.s);
-    tap_text("text", text.s);
-  }
-  arena_free(a);
-  return ok;
-}
+TEXT_FORM("x.tra", Algebra, algebra_read, algebra_print, algebra_equal, algebra_check)
 
 /* ---- texts with everything in them ---------------------------------------------------------------------------- */
 
@@ -113,20 +76,20 @@ static const char ia_well[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  Algebra *p = read_well(a, tra), *q = read_well(a, ia_well);
+  Algebra *p = text_well(a, tra), *q = text_well(a, ia_well);
   Buf text = buf_new(a), more = buf_new(a);
   if (!p || !q) return;
   algebra_print(&text, p);
   OK_STR(text.s, tra, "a Tra with everything in it prints as it was");
-  OK(comes_back(p), "and comes back");
+  OK(text_back(p), "and comes back");
   OK_INT(p->n_nodes, 40, "with its number of ids");
   algebra_print(&more, q);
-  OK(comes_back(q), "an Ia comes back");
+  OK(text_back(q), "an Ia comes back");
   OK(strstr(more.s, "then cast f64") && strstr(more.s, "mesh 2 3\n"), "with its mesh and its functions");
   OK(strstr(more.s, "join %1 {i:2, k:3} [i:8/i; k:9/k] : f16") != NULL, "a box that is the labels' is not said twice");
   OK(!algebra_equal(p, q, NULL), "the two are not equal");
   Diags *d = diags_new(a);
-  OK(!read_text(a, ia, sizeof ia - 1, d), "a label without a name is refused");
+  OK(!text_read(a, ia, sizeof ia - 1, d), "a label without a name is refused");
   arena_free(a);
 }
 
@@ -139,7 +102,7 @@ static void check_equations(void) {
                              "rekey %12 = Q to [odd key,s]\n"
                              "transform %15 = %10 then merge, f64\n";
   Arena *a = arena_new();
-  Algebra *p = read_well(a, tra);
+  Algebra *p = text_well(a, tra);
   Buf b = buf_new(a);
   for (uint32_t i = 0; p && i < p->top->nodes.len; i++) {
     const AlgNode *n = p->top->nodes.at[i];
@@ -208,8 +171,8 @@ static void check_built(void) {
   Made m = {.a = a, .p = exprs_new(a), .t = strings_new(a)};
   m.g = algebra_new(a, m.t, m.p);
   Algebra *p = made_program(&m);
-  OK(is_sound(p), "what builders made is sound");
-  OK(comes_back(p), "and comes back");
+  OK(text_sound(a, p), "what builders made is sound");
+  OK(text_back(p), "and comes back");
   Buf text = buf_new(a);
   algebra_print(&text, p);
   OK(strstr(text.s, "= sum:f32 f32(&0[i, k]) gives f16") != NULL, "with what its kernel would have given");
@@ -236,11 +199,11 @@ static const struct { const char *old, *new, *want; } others[] = {
 static void check_others(void) {
   for (size_t i = 0; i < COUNT(others); i++) {
     Arena *a = arena_new();
-    Algebra *p = read_well(a, ia_well);
+    Algebra *p = text_well(a, ia_well);
     const char *at = strstr(ia_well, others[i].old);
     if (!OK(p && at, "number %zu is there", i)) continue;
     const char *text = arena_printf(a, "%.*s%s%s", (int)(at - ia_well), ia_well, others[i].new, at + strlen(others[i].old));
-    Algebra *q = read_well(a, text);
+    Algebra *q = text_well(a, text);
     Buf why = buf_new(a);
     if (!OK(q && !algebra_equal(p, q, &why) && strstr(why.s, others[i].want), "%s", others[i].want)) tap_text("why", why.s);
     arena_free(a);
@@ -318,13 +281,11 @@ static void check_malformed(void) {
     Diags *d = diags_new(a);
     bool whole = malformed[i].code == D_E901 || strncmp(malformed[i].text, "ia", 2) == 0;
     const char *text = arena_printf(a, "%s%s", whole ? "" : head, malformed[i].text);
-    Algebra *p = read_text(a, text, strlen(text), d);
+    Algebra *p = text_read(a, text, strlen(text), d);
     bool found = false;
     for (uint32_t k = 0; k < d->all.len; k++)
       found |= d->all.at[k]->code == malformed[i].code && strstr(d->all.at[k]->text, malformed[i].want) != NULL;
-    Buf b = buf_new(a);
-    diags_text(d, &b, false);
-    if (!OK(!p && found && d->errors == 1, "refused: %s", malformed[i].want)) tap_text("text", text), tap_text("complaints", b.s);
+    if (!OK(!p && found && d->errors == 1, "refused: %s", malformed[i].want)) tap_text("text", text), text_complaints(a, d);
     arena_free(a);
   }
 }
@@ -334,7 +295,7 @@ static void check_hanging(void) {
   static const char text[] = "tra 1\ninput %0 X {i:4 [8/i] : f32\njoin %1 {i:4} [a:8/i] : f32 of %0{i} = &0[a]\noutput Y [8] = %1\noutput Z [8] = %9\n";
   Arena *a = arena_new();
   Diags *d = diags_new(a);
-  OK(!read_text(a, text, sizeof text - 1, d), "a line fails");
+  OK(!text_read(a, text, sizeof text - 1, d), "a line fails");
   OK_INT(d->errors, 2, "and those that hang on it are passed over");
   arena_free(a);
 }
@@ -349,31 +310,9 @@ static void check_limits(void) {
   for (int i = 0; i < 256; i++) buf_printf(&b, "%sl%d:1", i ? ", " : "", i);
   buf_str(&b, "] : i64 = 1\n");
   for (int i = 0; i < 201; i++) buf_printf(&b, "repeat %%%d t < %%0 {\n", i + 3);
-  OK(!read_text(a, b.s, b.len, d) && d->errors == 3, "too many keys, too many labels, too deep repeats");
+  OK(!text_read(a, b.s, b.len, d) && d->errors == 3, "too many keys, too many labels, too deep repeats");
   for (uint32_t k = 0; k < d->all.len; k++) OK_INT(d->all.at[k]->code, D_E913, "each by name");
   arena_free(a);
-}
-
-/* Any prefix, and any one byte changed, is read or refused in peace. */
-static void check_broken(const char *name, const char *text) {
-  static const char with[] = "\0\n\"%[{(:= 9$@}\\\xff-&/.;";
-  uint32_t read = 0, back = 0, tried = 0;
-  size_t len = strlen(text);
-  for (size_t i = 0; i < len; i++)
-    for (size_t k = 0; k <= sizeof with; k++) {
-      Arena *own = arena_new();
-      char *s = arena_copy(own, text, len + 1);
-      if (k < sizeof with) s[i] = with[k];
-      Diags *d = diags_new(own);
-      Algebra *p = read_text(own, s, k == sizeof with ? i : len, d);
-      Buf out = buf_new(own);
-      tried += (p != NULL) == (d->errors == 0);
-      if (p && algebra_check(p, &out)) read++, back += comes_back(p);
-      if (p) algebra_print(&out, p);
-      arena_free(own);
-    }
-  OK(tried == len * (sizeof with + 1), "%s: broken texts are read, or refused with a complaint", name);
-  OK(read > 10 && read == back, "%s: some of them are sound, and come back (%u)", name, read);
 }
 
 int main(void) {
@@ -384,15 +323,15 @@ int main(void) {
   check_malformed();
   check_hanging();
   check_limits();
-  check_broken("ia", "ia 1\nmesh 2\ninput %0 A {k:4} [8, 8/k] : f32 at 0\n"
+  text_broken("ia", "ia 1\nmesh 2\ninput %0 A {k:4} [8, 8/k] : f32 at 0\n"
                      "join %2 {k:4} [i:8; k:8/k] : f32 at 0 of %0{k} = sum:f32[where (k < i)] &0[i, k]\n"
                      "aggregate %3 {} [8] : f32 at + of %2 by {} sum\nbroadcast %5 {} [8] : f32 at * of %3\n"
-                     "aggregate %6 Y {} [8] : f32 at * of %5 by {} sum @\"f\":1:2\noutput Y [8] = %6\n");
-  check_broken("tra", "tra 1\ninput %0 X {i:2} [12/i] : f32\n"
+                     "aggregate %6 Y {} [8] : f32 at * of %5 by {} sum @\"f\":1:2\noutput Y [8] = %6\n", 10);
+  text_broken("tra", "tra 1\ninput %0 X {i:2} [12/i] : f32\n"
                       "tile %1 {i:2, t:3} [max((t * 4), (i * 6))..min(((t * 4) + 4), ((i * 6) + 6))] : f32 holes of %0 into {t:3} [12/t]\n"
                       "concat %2 {t:3} [12/t] : f32 of %1 by {t}\nrekey %3 {a:3} [12/a] : f32 of %2 to [t]\n"
                       "filter %4 {a:3} [12/a] : f32 of %3 keep (a < 3)\ntransform %5 {a:3} [12/a] : f16 of %4 cast f16, merge [1]\n"
                       "join %6 n {} [] : i64 = 3\nrepeat %7 t < %6 turns 3 {\n  state %8 {a:3} [12/a] : f16 = %5\n  next %8 = %8\n"
-                      "  stack L = %8 axis 0\n}\nstacked %9 L {a:3} [3, 12/a] : f16 = %7.0\noutput L [3, 12] = %9\n");
+                      "  stack L = %8 axis 0\n}\nstacked %9 L {a:3} [3, 12/a] : f16 = %7.0\noutput L [3, 12] = %9\n", 10);
   return DONE();
 }

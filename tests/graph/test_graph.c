@@ -5,46 +5,9 @@
 #include <time.h>
 
 #include "graph/graph.h"
-#include "tap.h"
+#include "text.h"
 
-static EinGraph *read_text(Arena *a, const char *text, size_t len, Diags *d) {
-  return graph_read(a, strings_new(a), source_new(a, "x.eingraph", text, len), d);
-}
-
-static EinGraph *read_well(Arena *a, const char *text) {
-  Diags *d = diags_new(a);
-  EinGraph *g = read_text(a, text, strlen(text), d);
-  Buf b = buf_new(a);
-  diags_text(d, &b, false);
-  if (!OK(g && !d->errors, "it reads without complaint")) tap_text("complaints", b.s);
-  return g;
-}
-
-static bool is_sound(const EinGraph *g) {
-  Buf out = buf_new(g->arena);
-  if (graph_check(g, &out)) return true;
-  tap_text("check", out.s);
-  return false;
-}
-
-/* The law, both over one pool of strings and over another. */
-static bool comes_back(const EinGraph *g) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
-  graph_print(&text, g);
-  EinGraph *h = read_text(a, text.s, text.len, d);
-  bool ok = h && graph_equal(g, h, &why) && graph_equal(h, g, &why) && is_sound(h);
-  if (h) graph_print(&again, h);
-  ok = ok && strcmp(text.s, again.s) == 0;
-  if (!ok) {
-    diags_text(d, &why, false);
-    tap_text("why", why.s);
-    tap_text("text", text.s);
-  }
-  arena_free(a);
-  return ok;
-}
+TEXT_FORM("x.eingraph", EinGraph, graph_read, graph_print, graph_equal, graph_check)
 
 /* ---- a text with everything in it ------------------------------------------------------------ */
 
@@ -101,45 +64,16 @@ static const char full[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  EinGraph *g = read_well(a, full);
+  EinGraph *g = text_well(a, full);
   Buf text = buf_new(a);
   graph_print(&text, g);
   OK_STR(text.s, full, "a text with everything in it prints as it was");
-  OK(is_sound(g), "and is sound");
-  OK(comes_back(g), "and comes back");
+  OK(text_sound(a, g), "and is sound");
+  OK(text_back(g), "and comes back");
   OK_INT(g->n_nodes, 40, "with its number of ids");
   OK(g->inputs.at[1]->param && !g->inputs.at[0]->param, "the second input is a param");
   OK_INT(g->outputs.at[1].node->rank, 3, "the stack's rank");
   OK(expr_is_int(g->outputs.at[1].node->dim[1], 3), "turns are at the stack's axis");
-  arena_free(a);
-}
-
-/* Any prefix, and any one byte changed, is read or refused in peace. */
-static void check_broken(void) {
-  Arena *a = arena_new();
-  Buf b = buf_new(a);
-  graph_print(&b, read_well(a, "eingraph 1\ndim K\ninput %0 X[4, $K] : f32 @\"f\":1:2\n"
-                               "vertex %1 [(a:4 b:$K)] : f32 = sum:f32[j:4 where (j < a)] "
-                               "(%0[a, b] * 1.5:f32) domain true\nrepeat %2 t < %1 {\n"
-                               "  state %3 [] : f32 = %1\n  next %3 = %1\n}\nfinal %4 = %2.0\n"
-                               "output Y = %4\n"));
-  static const char with[] = "\0\n\"%[(:= 9$@{}\\\xff-";
-  uint32_t read = 0, tried = 0;
-  for (size_t i = 0; i < b.len; i++)
-    for (size_t k = 0; k <= sizeof with; k++) {
-      Arena *own = arena_new();
-      char *s = arena_copy(own, b.s, b.len + 1);
-      size_t len = k == sizeof with ? i : b.len;
-      if (k < sizeof with) s[i] = with[k];
-      Diags *d = diags_new(own);
-      EinGraph *g = read_text(own, s, len, d);
-      Buf out = buf_new(own);
-      if (g && graph_check(g, &out)) read += comes_back(g);
-      tried += (g != NULL) == (d->errors == 0);
-      arena_free(own);
-    }
-  OK(tried == b.len * (sizeof with + 1), "broken texts are read, or refused with a complaint");
-  OK(read > 10, "some of them are sound, and come back (%u)", read);
   arena_free(a);
 }
 
@@ -235,14 +169,12 @@ static void check_malformed(void) {
     Diags *d = diags_new(a);
     bool header = malformed[i].code != D_E901;
     const char *text = arena_printf(a, "%s%s", header ? "eingraph 1\n" : "", malformed[i].text);
-    EinGraph *g = read_text(a, text, strlen(text), d);
+    EinGraph *g = text_read(a, text, strlen(text), d);
     bool found = false;
     for (uint32_t k = 0; k < d->all.len; k++)
       found |= d->all.at[k]->code == malformed[i].code &&
                strstr(d->all.at[k]->text, malformed[i].want) != NULL;
-    Buf b = buf_new(a);
-    diags_text(d, &b, false);
-    if (!OK(!g && found, "refused: %s", malformed[i].want)) tap_text(text, b.s);
+    if (!OK(!g && found, "refused: %s", malformed[i].want)) tap_text("text", text), text_complaints(a, d);
     OK_INT(d->errors, 1, "with one complaint");
     arena_free(a);
   }
@@ -256,14 +188,14 @@ static void check_limits(void) {
   for (int i = 0; i < 256; i++) buf_printf(&b, "%sl%d:1", i ? ", " : "", i);
   buf_str(&b, "] : i64 = 1\nvertex %1 [] : i64 = 1\n");
   for (int i = 0; i <= GRAPH_DEPTH; i++) buf_printf(&b, "repeat %%%d t < %%1 {\n", i + 2);
-  OK(!read_text(a, b.s, b.len, d) && d->errors == 2, "too many labels, too deep repeats");
+  OK(!text_read(a, b.s, b.len, d) && d->errors == 2, "too many labels, too deep repeats");
   OK(d->errors == 2 && d->all.at[0]->code == D_E913 && d->all.at[1]->code == D_E913,
      "both by name");
   /* what hangs on a line that failed is not complained about */
   static const char hang[] = "eingraph 1\ninput %0 X[4 : f32\nvertex %1 [i:4] : f32 = %0[i]\n"
                              "output Y = %1\noutput Z = %9\n";
   d = diags_new(a);
-  OK(!read_text(a, hang, sizeof hang - 1, d), "a line fails");
+  OK(!text_read(a, hang, sizeof hang - 1, d), "a line fails");
   OK_INT(d->errors, 2, "and those that hang on it are passed over");
   arena_free(a);
 }
@@ -332,7 +264,7 @@ static void check_building(void) {
                  expr_int(m.p, DT_I64, 0)};
   OK(graph_monoid(m.g, &plus) == graph_monoid(m.g, &plus), "equal monoids are one pointer");
   OK(graph_monoid(m.g, &plus) != &plus && m.g->monoids.len == 1, "of the graph's own");
-  OK(is_sound(m.g) && comes_back(m.g), "the whole is sound and comes back");
+  OK(text_sound(m.a, m.g) && text_back(m.g), "the whole is sound and comes back");
   arena_free(m.a);
 }
 
@@ -378,8 +310,8 @@ static void check_equality(void) {
       " vertex %5 [k:4] : f32 = %4[k]\n vertex %6 [] : bool = true\n"
       " next %4 = %5\n stack L = %5 axis 1\n until %6\n}\n"
       "vertex %9 [] : bool = true\noutput Y = %9\nassert %9 \"ok\"\ncheck (2 < $N)\n";
-  EinGraph *g = read_well(a, text);
-  OK(is_sound(g) && graph_equal(g, g, NULL) && comes_back(g), "a graph is equal to itself");
+  EinGraph *g = text_well(a, text);
+  OK(text_sound(a, g) && graph_equal(g, g, NULL) && text_back(g), "a graph is equal to itself");
   for (size_t i = 0; i < COUNT(changes); i++) {
     Buf b = buf_new(a), why = buf_new(a);
     const char *from = changes[i].from, *at = text, *hit;
@@ -389,7 +321,7 @@ static void check_equality(void) {
     }
     buf_str(&b, at);
     Diags *d = diags_new(a);
-    EinGraph *h = read_text(a, b.s, b.len, d);
+    EinGraph *h = text_read(a, b.s, b.len, d);
     bool differs = h && !graph_equal(g, h, &why) && !graph_equal(g, h, NULL);
     if (!OK(differs && strstr(why.s, changes[i].why), "differs: %s", changes[i].why))
       tap_text("why", why.s);
@@ -426,7 +358,7 @@ static void check_equations(void) {
   for (size_t i = 0; i < COUNT(equations); i++) {
     Arena *a = arena_new();
     Buf b = buf_new(a);
-    EinGraph *g = read_well(
+    EinGraph *g = text_well(
         a, arena_printf(a,
                         "eingraph 1\ndim N\nmonoid m:f32 = #0 identity 0.0:f32\n"
                         "input %%0 Q[4, 4] : f32\ninput %%1 K[4, 4] : f32\nvertex %%2 Z%s\n",
@@ -439,7 +371,7 @@ static void check_equations(void) {
 
 static void check_pictures(void) {
   Arena *a = arena_new();
-  EinGraph *g = read_well(a, "eingraph 1\ninput %0 X[4] : f32\nvertex %1 n[] : i64 = 2\n"
+  EinGraph *g = text_well(a, "eingraph 1\ninput %0 X[4] : f32\nvertex %1 n[] : i64 = 2\n"
                              "repeat %2 t < %1 {\n state %3 \"a\\\"b\"[4] : f32 = %0\n"
                              " vertex %4 [i:4] : f32 = %3[(3 - i)]\n next %3 = %4\n}\n"
                              "final %5 W = %2.0\noutput Y = %5\n");
@@ -477,13 +409,13 @@ static void check_scale(void) {
                "(%%%d[i, j] * %%%d[k, ((j + %d) %% $N)]) @\"chain.ein\":%d:1\n",
                i, i, i - 1, i / 2, i, i);
   double t0 = seconds();
-  EinGraph *g = read_well(a, b.s);
+  EinGraph *g = text_well(a, b.s);
   double t1 = seconds();
   bool sound = graph_check(g, &out);
   double t2 = seconds();
   graph_print(&text, g);
   double t3 = seconds();
-  EinGraph *h = read_text(a, text.s, text.len, diags_new(a));
+  EinGraph *h = text_read(a, text.s, text.len, diags_new(a));
   double t4 = seconds();
   bool equal = h && graph_equal(g, h, &why);
   double t5 = seconds();
@@ -502,7 +434,10 @@ int main(void) {
   check_equality();
   check_equations();
   check_pictures();
-  check_broken();
+  text_broken("a small text",
+              "eingraph 1\ndim K\ninput %0 X[4, $K] : f32 @\"f\":1:2\n"
+              "vertex %1 [(a:4 b:$K)] : f32 = sum:f32[j:4 where (j < a)] (%0[a, b] * 1.5:f32) domain true\n"
+              "repeat %2 t < %1 {\n  state %3 [] : f32 = %1\n  next %3 = %1\n}\nfinal %4 = %2.0\noutput Y = %4\n", 10);
   check_scale();
   return DONE();
 }

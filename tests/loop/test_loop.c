@@ -3,39 +3,9 @@
 #include <stdlib.h>
 
 #include "../../codegen/loop.h"
-#include "tap.h"
+#include "text.h"
 
-static LoopProgram *read_text(Arena *a, const char *text, size_t len, Diags *d) {
-  return loop_read(a, strings_new(a), source_new(a, "x.loop", text, len), d);
-}
-
-static LoopProgram *read_well(Arena *a, const char *text) {
-  Diags *d = diags_new(a);
-  LoopProgram *p = read_text(a, text, strlen(text), d);
-  Buf b = buf_new(a);
-  diags_text(d, &b, false);
-  if (!p || d->errors) tap_text("complaints", b.s);
-  return d->errors ? NULL : p;
-}
-
-/* The law, over another pool of strings and expressions. */
-static bool comes_back(const LoopProgram *p) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
-  loop_print(&text, p);
-  LoopProgram *q = read_text(a, text.s, text.len, d);
-  bool ok = q && loop_equal(p, q, &why) && loop_equal(q, p, &why) && loop_check(q, &why);
-  if (q) loop_print(&again, q);
-  ok = ok && strcmp(text.s, again.s) == 0;
-  if (!ok) {
-    diags_text(d, &why, false);
-    tap_text("why", why.s);
-    tap_text("text", text.s);
-  }
-  arena_free(a);
-  return ok;
-}
+TEXT_FORM("x.loop", LoopProgram, loop_read, loop_print, loop_equal, loop_check)
 
 /* ---- a text with everything in it --------------------------------------------------------------- */
 
@@ -121,27 +91,19 @@ static const char full[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  LoopProgram *p = read_well(a, full);
-  Buf text = buf_new(a), out = buf_new(a);
+  LoopProgram *p = text_well(a, full);
+  Buf text = buf_new(a);
   if (!OK(p, "a text with everything in it reads")) return;
   loop_print(&text, p);
   OK_STR(text.s, full, "and prints as it was");
-  if (!OK(loop_check(p, &out), "and is sound")) tap_text("check", out.s);
-  OK(comes_back(p), "and comes back");
+  OK(text_sound(a, p), "and is sound");
+  OK(text_back(p), "and comes back");
   arena_free(a);
 }
 
 /* ---- what the checker reports ------------------------------------------------------------------- */
 
-/* `text` with the first `from` replaced; NULL where it does not stand in it. */
-static char *replaced(Arena *a, const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  return at ? arena_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
-}
-
-typedef struct Break { const char *from, *to, *say; } Break;
-
-static const Break breaks[] = {
+static const TextBreak breaks[] = {
     {"buffer %3 work n[] : i64 alive 0..4", "buffer %3 work n[] : i64 alive 0..1", "buffer %3 is used at step 2"},
     {"kernel y step 3", "kernel y step 2", "kernel y: there is no kernel in the tasks at step 2"},
     {"kernel y step 3", "kernel y step 0", "kernel y: there is another kernel for step 0"},
@@ -210,29 +172,6 @@ static const Break breaks[] = {
     {"kernel Y step 5 work $N {", "kernel y step 5 work $N {", "loops: two things are called y"},
 };
 
-static bool reports(const LoopProgram *p, const char *say) {
-  Buf out = buf_new(p->arena);
-  bool sound = loop_check(p, &out);
-  bool ok = !sound && out.s && strstr(out.s, say);
-  if (!ok) tap_text(say, out.s);
-  return ok;
-}
-
-static void check_breaks(void) {
-  for (size_t i = 0; i < COUNT(breaks); i++) {
-    Arena *a = arena_new();
-    const Break *b = &breaks[i];
-    char *text = replaced(a, full, b->from, b->to);
-    if (b->say) {
-      LoopProgram *p = text ? read_well(a, text) : NULL;
-      OK(p && reports(p, b->say), "reported: %s", b->say);
-    } else {
-      OK(!read_text(a, text, strlen(text), diags_new(a)), "refused already: %s", b->to);
-    }
-    arena_free(a);
-  }
-}
-
 /* What no text can say. */
 typedef void Spoil(LoopProgram *p);
 static LoopKernel *kernel_y(LoopProgram *p) { return p->kernels.at[1]; }
@@ -289,10 +228,10 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
 static void check_spoils(void) {
   for (size_t i = 0; i < COUNT(spoils); i++) {
     Arena *a = arena_new();
-    LoopProgram *p = read_well(a, full), *q = read_well(a, full);
+    LoopProgram *p = text_well(a, full), *q = text_well(a, full);
     Buf why = buf_new(a);
     if (p) spoils[i].spoil(p);
-    OK(p && reports(p, spoils[i].say), "reported: %s", spoils[i].say);
+    OK(p && text_reports(a, p, spoils[i].say), "reported: %s", spoils[i].say);
     bool compare = p && spoils[i].spoil != spoil_at; /* of what is not there */
     OK(!compare || !loop_equal(q, p, &why), "and not equal to what it was: %s", why.s ? why.s : "");
     arena_free(a);
@@ -301,9 +240,7 @@ static void check_spoils(void) {
 
 /* ---- what the reader refuses -------------------------------------------------------------------- */
 
-typedef struct Refused { const char *from, *to, *code, *say; } Refused;
-
-static const Refused refused[] = {
+static const TextRefused refused[] = {
     {"loop 1", "loop 2", "E901", "wanted the line `loop 1` first"},
     {"tasks {", "task {", "E903", "wanted `tasks` here"},
     {"  taskgraph 1", "  taskgraph 2", "E901", "wanted the line `taskgraph 1` here"},
@@ -332,31 +269,6 @@ static const Refused refused[] = {
     {"    Y[i] = w[i]\n  }\n}\n", "    Y[i] = w[i]\n", "E909", "wanted `}` for kernel Y"},
 };
 
-static void check_refused(void) {
-  for (size_t i = 0; i < COUNT(refused); i++) {
-    Arena *a = arena_new();
-    const Refused *r = &refused[i];
-    char *text = replaced(a, full, r->from, r->to);
-    Diags *d = diags_new(a);
-    LoopProgram *p = text ? read_text(a, text, strlen(text), d) : NULL;
-    Buf b = buf_new(a);
-    diags_text(d, &b, false);
-    bool ok = text && !p && d->all.len && strcmp(diag_info(d->all.at[0]->code)->code, r->code) == 0 &&
-              strstr(d->all.at[0]->text, r->say);
-    if (!OK(ok, "refused with %s: %s", r->code, r->say)) tap_text("complaints", b.s);
-    arena_free(a);
-  }
-}
-
-/* What hangs on a line that failed is passed over in silence. */
-static void check_silence(void) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  char *text = replaced(a, full, "register acc : f32", "register acc : f33");
-  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about");
-  arena_free(a);
-}
-
 /* ---- any bytes ---------------------------------------------------------------------------------- */
 
 static const char small[] =
@@ -364,32 +276,6 @@ static const char small[] =
     "stage Y[i:$N] : f32 = 0.0:f32 to %0[i]\n}\n}\nsite 0 \"a\" @\"f\":1:2\nkernel Y step 0 work $N {\nnote \"b\"\n"
     "buffer Y = %0 : f32 [$N] written\nregister r : f32 [4]\nloops i k\nfor i < $N step 4 thread {\nvar r = 0.0:f32\n"
     "for k < (i + 4) from i unroll {\nif (within(k, $N, 0) < 3) {\nY[k] = r[0]\n} else {\nY[i] = r[(k - i)]\n}\n}\n}\n}\n";
-
-static void check_broken(void) {
-  static const char with[] = "\0\n\"%[&(:= 9$@{}\\\xff-.";
-  size_t len = strlen(small);
-  uint32_t well = 0, tried = 0, back = 0;
-  Arena *all = arena_new();
-  LoopProgram *p = read_well(all, small);
-  OK(p && comes_back(p), "a small text comes back");
-  for (size_t i = 0; i < len; i++)
-    for (size_t k = 0; k <= sizeof with; k++) {
-      Arena *a = arena_new();
-      char *s = arena_copy(a, small, len + 1);
-      if (k < sizeof with) s[i] = with[k];
-      Diags *d = diags_new(a);
-      LoopProgram *q = read_text(a, s, k == sizeof with ? i : len, d);
-      Buf out = buf_new(a);
-      bool sound = q && loop_check(q, &out);
-      well += (q != NULL) == (d->errors == 0);
-      back += !sound || comes_back(q);
-      tried++;
-      arena_free(a);
-    }
-  OK_INT(well, tried, "any one byte changed, and any prefix: read or complained about");
-  OK_INT(back, tried, "and what is sound comes back");
-  arena_free(all);
-}
 
 /* Nesting that no kernel has. */
 static void check_depth(void) {
@@ -401,7 +287,7 @@ static void check_depth(void) {
     for (uint32_t i = 0; i < deep; i++) buf_str(&b, "}\n");
     buf_str(&b, "}\n");
     Diags *d = diags_new(a);
-    LoopProgram *p = read_text(a, b.s, b.len, d);
+    LoopProgram *p = text_read(a, b.s, b.len, d);
     OK((p != NULL) == (deep == 1000), "%u blocks in one another are %s", deep, deep == 1000 ? "read" : "refused");
     Buf out = buf_new(a);
     if (p) OK(!loop_check(p, &out) && strstr(out.s, "there is no kernel in the tasks at step 0"), "and checked");
@@ -411,11 +297,11 @@ static void check_depth(void) {
 
 int main(void) {
   check_full();
-  check_breaks();
+  text_breaks(full, COUNT(breaks), breaks);
   check_spoils();
-  check_refused();
-  check_silence();
-  check_broken();
+  text_refusals(full, COUNT(refused), refused);
+  text_silence(full, "register acc : f32", "register acc : f33");
+  text_broken("a small text", small, 10);
   check_depth();
   return DONE();
 }

@@ -3,39 +3,9 @@
 #include <stdlib.h>
 
 #include "task/task.h"
-#include "tap.h"
+#include "text.h"
 
-static TaskGraph *read_text(Arena *a, const char *text, size_t len, Diags *d) {
-  return task_read(a, strings_new(a), source_new(a, "x.task", text, len), d);
-}
-
-static TaskGraph *read_well(Arena *a, const char *text) {
-  Diags *d = diags_new(a);
-  TaskGraph *t = read_text(a, text, strlen(text), d);
-  Buf b = buf_new(a);
-  diags_text(d, &b, false);
-  if (!t || d->errors) tap_text("complaints", b.s);
-  return d->errors ? NULL : t;
-}
-
-/* The law, over another pool of strings and expressions. */
-static bool comes_back(const TaskGraph *t) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  Buf text = buf_new(a), why = buf_new(a), again = buf_new(a);
-  task_print(&text, t);
-  TaskGraph *u = read_text(a, text.s, text.len, d);
-  bool ok = u && task_equal(t, u, &why) && task_equal(u, t, &why) && task_check(u, &why);
-  if (u) task_print(&again, u);
-  ok = ok && strcmp(text.s, again.s) == 0;
-  if (!ok) {
-    diags_text(d, &why, false);
-    tap_text("why", why.s);
-    tap_text("text", text.s);
-  }
-  arena_free(a);
-  return ok;
-}
+TEXT_FORM("x.task", TaskGraph, task_read, task_print, task_equal, task_check)
 
 /* ---- a text with everything in it --------------------------------------------------------------- */
 
@@ -96,13 +66,13 @@ static const char full[] =
 
 static void check_full(void) {
   Arena *a = arena_new();
-  TaskGraph *t = read_well(a, full);
-  Buf text = buf_new(a), out = buf_new(a);
+  TaskGraph *t = text_well(a, full);
+  Buf text = buf_new(a);
   if (!OK(t, "a text with everything in it reads")) return;
   task_print(&text, t);
   OK_STR(text.s, full, "and prints as it was");
-  if (!OK(task_check(t, &out), "and is sound")) tap_text("check", out.s);
-  OK(comes_back(t), "and comes back");
+  OK(text_sound(a, t), "and is sound");
+  OK(text_back(t), "and comes back");
   OK_INT(t->n_steps, 13, "it has 13 steps");
   const Task *r = t->tasks.at[5];
   OK(r->kind == TASK_REPEAT && r->end == 9 && r->stop == 8 && r->turns == 9, "the repeat has its scalars");
@@ -121,27 +91,17 @@ static void check_full(void) {
 
 /* ---- what the checker reports ------------------------------------------------------------------- */
 
-/* `text` with the first `from` replaced; NULL where it does not stand in it. */
-static char *replaced(Arena *a, const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  return at ? arena_printf(a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) : NULL;
-}
-
 /* A stage may be stored and read by later stages of its kernel too. */
 static void check_stored(void) {
   Arena *a = arena_new();
-  char *text = replaced(a, full, "(%0[i, j] * %1[j])\n", "(%0[i, j] * %1[j]) to %5[0, i]\n");
-  TaskGraph *t = read_well(a, text);
-  Buf out = buf_new(a);
-  if (!OK(t && task_check(t, &out), "a stage that is stored may be read as a stage")) tap_text("check", out.s);
-  OK(t && comes_back(t), "and comes back");
+  char *text = text_replaced(a, full, "(%0[i, j] * %1[j])\n", "(%0[i, j] * %1[j]) to %5[0, i]\n");
+  TaskGraph *t = text_well(a, text);
+  OK(text_sound(a, t), "a stage that is stored may be read as a stage");
+  OK(t && text_back(t), "and comes back");
   arena_free(a);
 }
 
-typedef struct Break { const char *from, *to, *say; } Break;
-
-static const Break breaks[] = {
-    {"steps", "steps", NULL}, /* not in it: must be noticed by the test itself */
+static const TextBreak breaks[] = {
     {"dim Ω\n", "dim N2 = -3\n", "taskgraph: dim N2 is negative"},
     {"128, $N] : f32 @", "128, $M] : f32 @", "buffer %0 Q: dim M is not declared"},
     {"128, $N] : f32 @", "128, $S] : f32 @", "buffer %0 Q: dim S has a value and still stands as a name"},
@@ -211,29 +171,6 @@ static const Break breaks[] = {
     {"%4 work n[] : i64", "%4 work n[] : i32", "repeat 5 loop: the bound is not one i64"},
     {"assert 12 %10", "assert 12 %9", "assert 12 it \\ holds: it is not one bool"},
 };
-
-static bool reports(const TaskGraph *t, const char *say) {
-  Buf out = buf_new(t->arena);
-  bool sound = task_check(t, &out);
-  bool ok = !sound && out.s && strstr(out.s, say);
-  if (!ok) tap_text(say, out.s);
-  return ok;
-}
-
-static void check_breaks(void) {
-  for (size_t i = 0; i < COUNT(breaks); i++) {
-    Arena *a = arena_new();
-    const Break *b = &breaks[i];
-    char *text = replaced(a, full, b->from, b->to);
-    if (b->say) {
-      TaskGraph *t = text ? read_well(a, text) : NULL;
-      OK(t && reports(t, b->say), "reported: %s", b->say);
-    } else {
-      OK(!text, "a text without %s", b->from);
-    }
-    arena_free(a);
-  }
-}
 
 /* What no text can say. */
 typedef void Spoil(TaskGraph *t);
@@ -334,10 +271,10 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
 static void check_spoils(void) {
   for (size_t i = 0; i < COUNT(spoils); i++) {
     Arena *a = arena_new();
-    TaskGraph *t = read_well(a, full), *u = read_well(a, full);
+    TaskGraph *t = text_well(a, full), *u = text_well(a, full);
     Buf why = buf_new(a);
     if (t) spoils[i].spoil(t);
-    OK(t && reports(t, spoils[i].say), "reported: %s", spoils[i].say);
+    OK(t && text_reports(a, t, spoils[i].say), "reported: %s", spoils[i].say);
     bool compare = t && spoils[i].spoil != spoil_sum && spoils[i].spoil != spoil_number_read;
     OK(!compare || !task_equal(t, u, &why), "and not equal to what it was: %s", why.s ? why.s : "");
     arena_free(a);
@@ -346,9 +283,7 @@ static void check_spoils(void) {
 
 /* ---- what the reader refuses -------------------------------------------------------------------- */
 
-typedef struct Refused { const char *from, *to, *code, *say; } Refused;
-
-static const Refused refused[] = {
+static const TextRefused refused[] = {
     {"taskgraph 1", "taskgraph 2", "E901", "wanted the line `taskgraph 1` first"},
     {"dim N\n", "dimension N\n", "E902", "wanted a line that begins with"},
     {"buffer %4", "buffer %5", "E906", "buffers are numbered in order: wanted %4"},
@@ -376,34 +311,6 @@ static const Refused refused[] = {
     {"[] : i64 = 3 to", "[] : i64 = 3 fro", "E903", "wanted the end of the line here"},
 };
 
-static void check_refused(void) {
-  for (size_t i = 0; i < COUNT(refused); i++) {
-    Arena *a = arena_new();
-    const Refused *r = &refused[i];
-    char *text = replaced(a, full, r->from, r->to);
-    Diags *d = diags_new(a);
-    TaskGraph *t = text ? read_text(a, text, strlen(text), d) : NULL;
-    Buf b = buf_new(a);
-    diags_text(d, &b, false);
-    bool ok = text && !t && d->all.len && strcmp(diag_info(d->all.at[0]->code)->code, r->code) == 0 &&
-              strstr(d->all.at[0]->text, r->say);
-    if (!OK(ok, "refused with %s: %s", r->code, r->say)) tap_text("complaints", b.s);
-    arena_free(a);
-  }
-}
-
-/* What hangs on a line that failed is passed over in silence. */
-static void check_silence(void) {
-  Arena *a = arena_new();
-  Diags *d = diags_new(a);
-  char *text = replaced(a, full, "buffer %6 work y[128] : f32", "buffer %6 work y[128] : f33");
-  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about");
-  d = diags_new(a);
-  text = replaced(a, full, "stage m[i:128, j:$N]", "stage m[i:128, j:$N");
-  OK(!read_text(a, text, strlen(text), d) && d->errors == 1, "so too a stage");
-  arena_free(a);
-}
-
 /* ---- any bytes ---------------------------------------------------------------------------------- */
 
 static const char small[] =
@@ -412,28 +319,6 @@ static const char small[] =
     "kernel 0 n outer 0 {\n  stage n[] : i64 = 2 to %2[]\n}\nrepeat 1..3 t < %2 {\n"
     "  kernel 2 Y outer 1 @\"f\":1:2 {\n    stage m[i:4] : f32 = g:f32[j:$K where (j < i)] %0[i, j]\n"
     "    stage Y[i:4] : f32 = (&0[i] * 1.5:f32) to %1[((i + @t) - @t)]\n  }\n}\nassert 4 %2\n";
-
-static void check_broken(void) {
-  static const char with[] = "\0\n\"%[&(:= 9$@{}\\\xff-.";
-  size_t len = strlen(small);
-  uint32_t well = 0, tried = 0, back = 0;
-  for (size_t i = 0; i < len; i++)
-    for (size_t k = 0; k <= sizeof with; k++) {
-      Arena *a = arena_new();
-      char *s = arena_copy(a, small, len + 1);
-      if (k < sizeof with) s[i] = with[k];
-      Diags *d = diags_new(a);
-      TaskGraph *t = read_text(a, s, k == sizeof with ? i : len, d);
-      Buf out = buf_new(a);
-      bool sound = t && task_check(t, &out);
-      well += (t != NULL) == (d->errors == 0);
-      back += !sound || comes_back(t);
-      tried++;
-      arena_free(a);
-    }
-  OK_INT(well, tried, "any one byte changed, and any prefix: read or complained about");
-  OK_INT(back, tried, "and what is sound comes back");
-}
 
 /* Nesting and length that no program has. */
 static void check_depth(void) {
@@ -444,7 +329,7 @@ static void check_depth(void) {
     for (uint32_t i = 0; i < deep; i++) buf_printf(&b, "repeat %u..%u t < %%0 {\n", i, 2 * deep - 1 - i);
     for (uint32_t i = 0; i < deep; i++) buf_str(&b, "}\n");
     Diags *d = diags_new(a);
-    TaskGraph *t = read_text(a, b.s, b.len, d);
+    TaskGraph *t = text_read(a, b.s, b.len, d);
     OK((t != NULL) == (deep == 200), "%u repeats in one another are %s", deep, deep == 200 ? "read" : "refused");
     Buf out = buf_new(a);
     if (t) OK(!task_check(t, &out) && strstr(out.s, "is read before it is written"), "and checked");
@@ -453,18 +338,19 @@ static void check_depth(void) {
   buf_str(&b, "taskgraph 1\nbuffer %0 work n[] : i64 alive 0..0\nkernel 0 outer 0 {\n  stage [] : i64 = ");
   for (uint32_t i = 0; i < 300000; i++) buf_char(&b, '(');
   Diags *d = diags_new(a);
-  OK(!read_text(a, b.s, b.len, d) && d->errors, "brackets without end are refused");
+  OK(!text_read(a, b.s, b.len, d) && d->errors, "brackets without end are refused");
   arena_free(a);
 }
 
 int main(void) {
   check_full();
   check_stored();
-  check_breaks();
+  text_breaks(full, COUNT(breaks), breaks);
   check_spoils();
-  check_refused();
-  check_silence();
-  check_broken();
+  text_refusals(full, COUNT(refused), refused);
+  text_silence(full, "buffer %6 work y[128] : f32", "buffer %6 work y[128] : f33");
+  text_silence(full, "stage m[i:128, j:$N]", "stage m[i:128, j:$N");
+  text_broken("a small text", small, 5);
   check_depth();
   return DONE();
 }

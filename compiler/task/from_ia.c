@@ -486,5 +486,6 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_logsumexp(m.t);
   task_fuse(m.t);
   task_lifetimes(m.t);
+  task_overlap(m.t);
   return m.t;
 }

@@ -17,6 +17,10 @@ void task_split(TaskGraph *t);
 double task_side_blocks(TaskGraph *t, const TaskStage *s);
 /* Numbers the steps and finds between which of them each work buffer's content is wanted. */
 void task_lifetimes(TaskGraph *t);
+void task_number(TaskGraph *t);  /* the first half of it, */
+void task_lives(TaskGraph *t);   /*   and the second */
+/* Moves go on while kernels run, as far as that takes no more memory (overlap.c). After lifetimes. */
+void task_overlap(TaskGraph *t);
 
 /* ---- stage.c: stages taken apart and put together ------------------------------------------------ */
 /* A draft's slots renumbered as the law wants them; several equal reads become one slot. */

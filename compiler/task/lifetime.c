@@ -76,7 +76,11 @@ static void touch_list(Walk *w, const Tasks *list) {
     case TASK_MOVE:
       touch(w, k->from, k->step);
       touch(w, k->buffer, k->step);
-      if (task_moves_places(k)) touch(w, k->place_from, k->step), touch(w, k->place_to, k->step);
+      touch(w, k->from, k->end);
+      touch(w, k->buffer, k->end);
+      if (!task_moves_places(k)) break;
+      touch(w, k->place_from, k->step), touch(w, k->place_to, k->step);
+      touch(w, k->place_from, k->end), touch(w, k->place_to, k->end);
       break;
     }
   }
@@ -107,9 +111,10 @@ static bool unite_list(Walk *w, const Tasks *list) {
   return changed;
 }
 
-void task_lifetimes(TaskGraph *t) {
+void task_number(TaskGraph *t) { t->n_steps = number(&t->tasks, 0); }
+
+void task_lives(TaskGraph *t) {
   Walk w = {.t = t, .span = NEW_ARRAY(t->arena, Life, t->buffers.len + 1)};
-  t->n_steps = number(&t->tasks, 0);
   touch_list(&w, &t->tasks);
   while (unite_list(&w, &t->tasks)) continue;
   for (uint32_t b = 0; b < t->buffers.len; b++) {
@@ -117,4 +122,9 @@ void task_lifetimes(TaskGraph *t) {
     t->buffers.at[b].first = w.span[b].first;
     t->buffers.at[b].last = w.span[b].last;
   }
+}
+
+void task_lifetimes(TaskGraph *t) {
+  task_number(t);
+  task_lives(t);
 }

@@ -71,6 +71,11 @@ int64_t task_peak(const TaskGraph *t, const uint32_t *at) {
 
 /* ---- moves ------------------------------------------------------------------------------------------------ */
 
+bool move_hinders(const TaskGraph *t, const Task *m, const Task *k) {
+  if (task_touches(t, k, m->buffer) || task_writes(t, k, m->from)) return true;
+  return task_moves_places(m) && (task_touches(t, k, m->place_to) || task_writes(t, k, m->place_from));
+}
+
 static bool combines(const Task *k, uint32_t a) { return k->of.on[a] == PLACE_PART && k->to.on[a] != PLACE_PART; }
 
 uint32_t move_combines(const TaskGraph *t, const Task *k) {

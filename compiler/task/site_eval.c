@@ -23,6 +23,8 @@ typedef struct Site {
   int64_t live;
 } Site;
 
+typedef struct Going { const Task *move; void **data, **place; } Going; /* what it brings, by site, while nobody may see it */
+
 typedef struct Run {
   SiteRun *out;
   const TaskGraph *t;
@@ -30,6 +32,7 @@ typedef struct Run {
   int64_t sites;
   Site *site;
   Map made;                  /* by stage: Made, one a site */
+  VEC(Going) going;          /* moves that go on */
   int64_t turn[TASK_DEPTH + 1];
   uint32_t depth;
   const char *why;
@@ -86,8 +89,40 @@ static bool step_start(Run *r, uint32_t step) {
   return true;
 }
 
+static void hide(Run *r, uint32_t buffer, void **data) {
+  for (int64_t s = 0; s < r->sites; s++) data[s] = r->site[s].buffer[buffer].data, r->site[s].buffer[buffer].data = NULL;
+}
+
+static void show(Run *r, uint32_t buffer, void *const *data) {
+  for (int64_t s = 0; s < r->sites; s++) r->site[s].buffer[buffer].data = data[s];
+}
+
+/* A move that goes on brings nothing yet. */
+static void going_start(Run *r, const Task *k) {
+  Going g = {k, NEW_ARRAY(r->arena, void *, r->sites + 1), NULL};
+  if (task_moves_places(k)) g.place = NEW_ARRAY(r->arena, void *, r->sites + 1);
+  hide(r, k->buffer, g.data);
+  if (g.place) hide(r, k->place_to, g.place);
+  vec_push(r->arena, r->going, g);
+}
+
+static void going_end(Run *r, uint32_t step) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < r->going.len; i++) {
+    const Going *g = &r->going.at[i];
+    if (g->move->end != step) {
+      r->going.at[left++] = *g;
+      continue;
+    }
+    show(r, g->move->buffer, g->data);
+    if (g->place) show(r, g->move->place_to, g->place);
+  }
+  r->going.len = left;
+}
+
 /* What began behind `after`. */
 static void step_end(Run *r, uint32_t step, int64_t after) {
+  if (after < 0) going_end(r, step);
   for (uint32_t i = 0; i < r->t->buffers.len; i++) {
     const TaskBuffer *b = &r->t->buffers.at[i];
     for (int64_t s = 0; b->space == BUF_WORK && b->last == step && (int64_t)b->first > after && s < r->sites; s++) {
@@ -451,6 +486,7 @@ static bool list_run(Run *r, const Tasks *list) {
     arena_free(r->scratch);
     r->scratch = outer;
     if (!ok) return false;
+    if (k->kind == TASK_MOVE && k->end > k->step) going_start(r, k);
     if (k->kind != TASK_REPEAT) step_end(r, k->step, -1);
   }
   return true;

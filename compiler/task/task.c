@@ -38,6 +38,36 @@ bool task_moves_places(const Task *k) {
   return k->kind == TASK_MOVE && (k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN);
 }
 
+static bool list_touches(const TaskGraph *t, const Tasks *list, uint32_t buffer, bool write) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (write ? task_writes(t, list->at[i], buffer) : task_touches(t, list->at[i], buffer)) return true;
+  return false;
+}
+
+static bool exchanges(const Task *k, uint32_t buffer) {
+  for (uint32_t i = 0; i < k->exchange.len; i++)
+    if (k->exchange.at[i].now == buffer || k->exchange.at[i].next == buffer) return true;
+  return false;
+}
+
+bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer) {
+  bool met = k->turns == (int64_t)buffer || exchanges(k, buffer) || list_touches(t, &k->body, buffer, true);
+  for (uint32_t i = 0; i < k->stages.len; i++) met |= k->stages.at[i].buffer == (int64_t)buffer;
+  if (k->kind == TASK_ZERO || k->kind == TASK_MOVE) met |= k->buffer == buffer;
+  if (k->kind == TASK_DEFAULT) met |= t->inputs.at[k->argument].buffer == buffer;
+  return met || (task_moves_places(k) && k->place_to == buffer);
+}
+
+bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer) {
+  bool met = task_writes(t, k, buffer) || k->stop == (int64_t)buffer || list_touches(t, &k->body, buffer, false);
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    for (uint32_t j = 0; j < s->sum->n_slot; j++) met |= !s->slot[j].kept && s->slot[j].index == buffer;
+  }
+  if (k->kind != TASK_KERNEL) met |= k->buffer == buffer;
+  return met || (k->kind == TASK_MOVE && k->from == buffer) || (task_moves_places(k) && k->place_from == buffer);
+}
+
 Str task_axis(const TaskGraph *t, uint32_t axis) {
   return strings_printf(t->strings, "at%u", axis);
 }

@@ -83,7 +83,8 @@ typedef VEC(Task *) Tasks;
 struct Task {
   TaskKind kind;
   uint32_t step;             /* 0, 1, ... in the order of the text: a repeat's is that of its beginning, and */
-  uint32_t end;              /*   REPEAT: that of its end, which is a step of its own */
+  uint32_t end;              /*   REPEAT: that of its end, which is a step of its own; MOVE: it may go on while what stands behind it is done, up to
+                                  the task that ends at this step */
   int32_t unless;            /* done only if this input is not given; -1: always */
   Place place;
   Str name;                  /* KERNEL: of the tensor that it is for; ASSERT: the text to be said; NULL: none */
@@ -134,6 +135,10 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 Str task_axis(const TaskGraph *t, uint32_t axis);
 
 bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
+
+/* Whether the task, or one in it, reads or writes the buffer; whether it writes it. */
+bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer);
+bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer);
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
 

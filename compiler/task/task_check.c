@@ -236,6 +236,8 @@ static void check_move(Check *c, const Task *k) {
   const TaskBuffer *to = &c->t->buffers.at[k->buffer], *from = &c->t->buffers.at[k->from];
   check_read(c, k->from, k->step);
   check_write(c, k->buffer, k->step);
+  use(c, k->from, k->end);
+  use(c, k->buffer, k->end);
   if (k->from == k->buffer || from->dtype != to->dtype || from->rank != to->rank) {
     fail(c, "%%%u and %%%u are not of one tensor", k->from, k->buffer);
     return;
@@ -250,8 +252,8 @@ static void check_move(Check *c, const Task *k) {
   if (task_moves_places(k)) {
     check_places(c, "where places come from", k->place_from, from);
     check_places(c, "where places go", k->place_to, to);
-    if (k->place_from < c->t->buffers.len) check_read(c, k->place_from, k->step);
-    if (k->place_to < c->t->buffers.len) check_write(c, k->place_to, k->step);
+    if (k->place_from < c->t->buffers.len) check_read(c, k->place_from, k->step), use(c, k->place_from, k->end);
+    if (k->place_to < c->t->buffers.len) check_write(c, k->place_to, k->step), use(c, k->place_to, k->end);
   } else if (k->place_from || k->place_to) {
     fail(c, "it moves places, and is not by argmax or argmin");
   }
@@ -540,7 +542,7 @@ static void check_fields(Check *c, const Task *k) {
   if (!kernel && (k->stages.len || k->n_outer)) fail(c, "it has stages and is no kernel");
   if (!repeat && (k->body.len || k->exchange.len || k->turn || k->depth || k->stop != NONE || k->turns != NONE))
     fail(c, "it has what only a repeat has");
-  if (!repeat && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
+  if (!repeat && (k->kind != TASK_MOVE || k->end < k->step) && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
   bool move = k->kind == TASK_MOVE;
   if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move)) fail(c, "it has what only a move has");
@@ -578,8 +580,24 @@ static void check_task(Check *c, const Task *k) {
   c->task = NULL;
 }
 
+/* What is done while a move goes on leaves alone what it takes and what it brings. */
+static void check_while(Check *c, const Tasks *list, uint32_t i) {
+  const Task *m = list->at[i];
+  uint32_t end = m->step;
+  c->task = m;
+  for (uint32_t j = i + 1; j < list->len && end < m->end; j++) {
+    const Task *k = list->at[j];
+    if (move_hinders(c->t, m, k)) fail(c, "it goes on to step %u, and step %u has to do with what it moves", m->end, k->step);
+    end = k->kind == TASK_REPEAT ? k->end : k->step;
+  }
+  if (end != m->end) fail(c, "it goes on to step %u, where no task beside it ends", m->end);
+  c->task = NULL;
+}
+
 static void check_tasks(Check *c, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) check_task(c, list->at[i]);
+  for (uint32_t i = 0; c->c.ok && i < list->len; i++)
+    if (list->at[i]->kind == TASK_MOVE) check_while(c, list, i);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -166,7 +166,9 @@ static void print_placement(Printer *p, const Placement *x) {
 
 static void print_move(Printer *p, const Task *k) {
   EinSum by = {.reducer = k->reducer, .monoid = k->monoid, .acc = p->t->buffers.at[k->from].dtype};
-  buf_printf(p->out, "move %u %s %%%u", k->step, task_move_word(k->move), k->from);
+  buf_printf(p->out, "move %u", k->step);
+  if (k->end != k->step) buf_printf(p->out, "..%u", k->end);
+  buf_printf(p->out, " %s %%%u", task_move_word(k->move), k->from);
   print_placement(p, &k->of);
   buf_printf(p->out, " to %%%u", k->buffer);
   print_placement(p, &k->to);

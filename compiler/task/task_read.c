@@ -221,7 +221,7 @@ static Task *task_begin(Reader *r, TaskKind kind) {
 
 static void task_put(Reader *r, Task *k) {
   Tasks *list = r->open.len ? &vec_last(r->open)->body : &r->t->tasks;
-  if (k->kind != TASK_REPEAT) k->end = k->step;
+  if (k->kind != TASK_REPEAT && k->kind != TASK_MOVE) k->end = k->step;
   vec_push(r->t->arena, *list, k);
 }
 
@@ -326,9 +326,15 @@ static bool want_by(Reader *r, Task *k) {
   return scan_want_word(&r->x.c, "places") && want_buffer(r, &k->place_from) && scan_want_word(&r->x.c, "to") && want_buffer(r, &k->place_to);
 }
 
+static bool want_while(Reader *r, Task *k) {
+  if (!scan_want_number(&r->x.c, "a step", &k->step)) return false;
+  k->end = k->step;
+  return !scan_take(&r->x.c, '.') || (scan_want(&r->x.c, '.') && scan_want_number(&r->x.c, "a step", &k->end));
+}
+
 static bool line_move(Reader *r) {
   Task *k = task_begin(r, TASK_MOVE);
-  if (!scan_want_number(&r->x.c, "a step", &k->step) || !want_move_word(r, &k->move)) return false;
+  if (!want_while(r, k) || !want_move_word(r, &k->move)) return false;
   if (!want_buffer(r, &k->from) || !want_placement(r, &k->of) || !scan_want_word(&r->x.c, "to")) return false;
   if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_by(r, k) || !want_tail(r, k)) return false;
   if (!scan_want_end(&r->x.c, &k->place)) return false;

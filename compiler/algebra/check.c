@@ -11,14 +11,6 @@ static void say_where(void *ctx, Buf *out) {
     buf_str(out, "program");
 }
 
-static void *id_key(uint32_t id) {
-  return (void *)((uintptr_t)id + 1);
-}
-
-static uint32_t level(const Check *c) {
-  return c->open.len - 1;
-}
-
 static bool is_name(Str s) {
   return s && s->len;
 }
@@ -27,39 +19,6 @@ Info *info_of(Check *c, const AlgNode *n) {
   Info *i = map_find(&c->info, n);
   if (!i) map_put(&c->info, n, i = NEW(c->arena, Info));
   return i;
-}
-
-/* ---- references ------------------------------------------------------------------------------------------ */
-
-static uint32_t region_level(const AlgRegion *r) {
-  return r->parent ? r->depth + 1 : 0;
-}
-
-static bool is_visible(const Check *c, const AlgNode *x) {
-  uint32_t k = region_level(x->region);
-  return k < c->open.len && c->open.at[k] == x->region;
-}
-
-/* x is a relation that is computed before what is at hand, and may be seen from there. */
-static bool check_ref(Check *c, const char *what, const AlgNode *x) {
-  if (!x)
-    fail(c, "%s is missing", what);
-  else if (map_find(&c->nodes, id_key(x->id)) != x)
-    fail(c, "%s %%%u is not defined before", what, x->id);
-  else if (!alg_is_tensor(x))
-    fail(c, "%s %%%u is a repeat, not a relation", what, x->id);
-  else if (!is_visible(c, x))
-    fail(c, "%s %%%u stands in a block that is closed", what, x->id);
-  else
-    return true;
-  return false;
-}
-
-static bool check_operand(Check *c, const char *what, const AlgNode *x) {
-  if (!check_ref(c, what, x)) return false;
-  if (x->id < c->n->id) return true;
-  fail(c, "%s %%%u has a larger id", what, x->id);
-  return false;
 }
 
 /* Rank 0, no keys, of this dtype, and at every site. */
@@ -80,16 +39,12 @@ static uint32_t operands_due(const AlgNode *n) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const AlgNode *n) {
-  bool map = n->kind == ALG_MAP, join = n->kind == ALG_JOIN, group = n->kind == ALG_AGGREGATE, repeat = n->kind == ALG_REPEAT;
-  bool part = is_result(n) || n->kind == ALG_STATE;
+  bool map = n->kind == ALG_MAP, join = n->kind == ALG_JOIN, group = n->kind == ALG_AGGREGATE;
   if ((n->sum != NULL) != join) fail(c, "a kernel is what a join has, and only a join");
-  if ((n->body != NULL) != repeat) fail(c, "a block is what a repeat has, and only a repeat");
   if (!group && (n->n_group || n->reducer != RED_NONE || n->monoid)) fail(c, "it has what only an aggregate has");
   if (!map && (n->n_piece || n->piece || n->rekey)) fail(c, "it has what only a map has");
   if (n->keep && n->kind != ALG_FILTER) fail(c, "it keeps some keys and is no filter");
   if (n->n_fn && !map && !join && !group) fail(c, "it has functions of the array");
-  if ((n->repeat || n->index) && !part) fail(c, "it is of a repeat and has no part in it");
-  if (n->name && !n->name->len) fail(c, "its name is empty");
   if (n->kind == ALG_MOVE && !c->g->placed) fail(c, "a Tra has no moves");
 }
 
@@ -101,66 +56,30 @@ static bool check_operands(Check *c, const AlgNode *n) {
   }
   for (uint32_t i = 0; n->kind != ALG_JOIN && i < n->n_operand; i++)
     if (n->operand[i].wanted) fail(c, "its operand is wanted, and it is no join");
-  for (uint32_t i = 0; i < n->n_operand; i++) well = check_operand(c, "operand", n->operand[i].node) && info_of(c, n->operand[i].node)->well && well;
+  for (uint32_t i = 0; i < n->n_operand; i++) well = check_operand(&c->r, "operand", n->operand[i].node) && info_of(c, n->operand[i].node)->well && well;
   return well;
 }
 
 static void check_input(Check *c, const AlgNode *n) {
-  if (level(c)) fail(c, "it stands in a repeat");
+  if (check_level(&c->r)) fail(c, "it stands in a repeat");
   if (!is_name(n->name)) fail(c, "it has no name");
   if (c->inputs >= c->g->inputs.len || c->g->inputs.at[c->inputs] != n) fail(c, "it is not in its place in the list of inputs");
   c->inputs++;
 }
 
-static void check_state(Check *c, const AlgNode *n, const AlgRegion *r) {
-  if (!r->repeat || n->repeat != r->repeat)
-    fail(c, "it is not of the repeat in which it stands");
-  else if (n->index >= r->states.len || r->states.at[n->index].node != n)
-    fail(c, "it is not in its place in the list of states");
-  check_whole(c, "state", n);
-}
-
-/* One turn's type with the turns put in at the axis. */
-static void check_stack(Check *c, const AlgNode *n, const AlgRegion *b) {
-  const AlgStack *s = &b->stacks.at[n->index];
-  if (!s->node || s->axis > s->node->type.rank || b->turns < 0) return; /* said already */
-  AlgNode one = *s->node;
-  uint32_t rank = one.type.rank + 1;
-  RelDim *dim = NEW_ARRAY(c->arena, RelDim, rank);
-  for (uint32_t d = 0; d < rank; d++)
-    dim[d] = d == s->axis ? rel_whole(c->g->exprs, b->turns) : s->node->type.dim[d < s->axis ? d : d - 1];
-  one.type.rank = rank;
-  one.type.dim = dim;
-  info_of(c, &one)->well = info_of(c, s->node)->well;
-  check_same_type(c, "what is stacked, with its turns,", n, &one);
-  map_put(&c->info, &one, NULL);
-}
-
-static void check_result(Check *c, const AlgNode *n) {
-  const AlgNode *of = n->repeat;
-  if (!of || !map_find(&c->closed, of) || !is_visible(c, of)) {
-    fail(c, "it is not of a repeat before it");
-    return;
-  }
-  if (of->id > n->id) fail(c, "its repeat %%%u has a larger id", of->id);
-  const AlgRegion *b = of->body;
-  if (n->kind == ALG_TURNS) {
-    check_scalar(c, "it", n, DT_I64);
-    if (n->index) fail(c, "it has an index");
-  } else if (n->index >= (n->kind == ALG_FINAL ? b->states.len : b->stacks.len)) {
-    fail(c, "%%%u has no number %u", of->id, n->index);
-  } else if (n->kind == ALG_FINAL) {
-    if (b->states.at[n->index].node) check_same_type(c, "the state", n, b->states.at[n->index].node);
-  } else {
-    check_stack(c, n, b);
-  }
-}
-
 /* ---- regions -------------------------------------------------------------------------------------------------- */
 
-static void check_region(Check *c, const AlgRegion *r);
+static bool is_known(void *ctx, const void *node) {
+  bool known = (unsigned)((const AlgNode *)node)->kind <= ALG_TURNS;
+  if (!known) fail((Check *)ctx, "it has no kind");
+  return known;
+}
 
-static void check_relation(Check *c, const AlgNode *n, const AlgRegion *r) {
+static void put_at(void *ctx, const void *node) {
+  ((Check *)ctx)->n = node;
+}
+
+static void check_relation(Check *c, const AlgNode *n) {
   Info *i = info_of(c, n);
   bool well = check_form(c, n);
   well = check_placement(c, n) && well;
@@ -170,109 +89,55 @@ static void check_relation(Check *c, const AlgNode *n, const AlgRegion *r) {
   if (!well) return;
   if (n->kind == ALG_INPUT) check_input(c, n);
   for (uint32_t a = 0; c->g->placed && a < c->g->mesh.n; a++) i->parts |= n->at.on[a] == PLACE_PART;
-  if (n->kind == ALG_STATE) check_state(c, n, r);
-  if (is_result(n)) check_result(c, n);
+  if (n->kind == ALG_STATE) check_state(&c->r, n), check_whole(c, "state", n);
+  if (is_result(n)) check_result(&c->r, n);
   check_operation(c, n, i);
   if (i->well) check_places(c, n, i);
 }
 
-static void check_node(Check *c, AlgNode *n, const AlgRegion *r) {
-  c->n = n;
-  if ((unsigned)n->kind > ALG_TURNS) {
-    fail(c, "it has no kind");
-    return;
-  }
-  if (map_find(&c->nodes, id_key(n->id))) fail(c, "its id is another node's too");
-  if (n->id >= c->g->n_nodes) fail(c, "its id is not below %u", c->g->n_nodes);
-  if (n->region != r) fail(c, "it does not stand where it says");
+static void check_node(void *ctx, const void *node) {
+  Check *c = ctx;
+  const AlgNode *n = node;
   check_fields(c, n);
-  if (alg_is_tensor(n)) check_relation(c, n, r);
-  map_put(&c->nodes, id_key(n->id), n);
-  if (n->kind == ALG_REPEAT && n->body) {
-    check_region(c, n->body);
-    map_put(&c->closed, n, c);
-  }
+  if (alg_is_tensor(n))
+    check_relation(c, n);
+  else if (n->body && n->body->turns < -1)
+    fail(c, "its number of turns is %lld", (long long)n->body->turns);
 }
 
-/* Before a block: what it takes from outside. */
-static bool check_block_head(Check *c, const AlgRegion *r) {
-  const AlgNode *n = c->n;
-  if (map_find(&c->regions, r) || r->repeat != n || r->parent != vec_last(c->open) || r->depth != level(c)) {
-    fail(c, "its block does not stand in it");
-    return false;
-  }
-  if (c->open.len > ALG_DEPTH) {
-    fail(c, "repeats are nested more than %d deep", ALG_DEPTH);
-    return false;
-  }
-  map_put(&c->regions, r, c);
-  if (!is_name(r->turn)) fail(c, "its loop variable has no name");
-  if (check_operand(c, "the bound", r->bound)) check_scalar(c, "the bound", r->bound, DT_I64);
-  if (r->turns < -1) fail(c, "its number of turns is %lld", (long long)r->turns);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    const AlgState *s = &r->states.at[i];
-    if (!s->node || s->node->kind != ALG_STATE || s->node->region != r) {
-      fail(c, "state %u is not in its block", i);
-      continue;
-    }
-    c->n = s->node;
-    if (check_operand(c, "the init", s->init)) check_whole(c, "the init", s->init);
-    c->n = n;
-  }
-  return true;
+static void law_scalar(void *ctx, const char *what, const void *node, DType t) {
+  check_scalar(ctx, what, node, t);
 }
 
-static void check_states(Check *c, const AlgRegion *r, uint32_t states) {
-  if (states != r->states.len) fail(c, "%u states stand in its block and %u in its list", states, r->states.len);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    const AlgState *s = &r->states.at[i];
-    if (!check_ref(c, "a state's next", s->next) || !s->node) continue;
-    check_same_type(c, "a state's next", s->node, s->next);
-    check_whole(c, "a state's next", s->next);
-    if (s->init && map_find(&c->nodes, id_key(s->init->id)) == s->init) check_same_type(c, "a state's init", s->node, s->init);
-  }
+static void law_same(void *ctx, const char *what, const void *a, const void *b) {
+  check_same_type(ctx, what, a, b);
 }
 
-/* After a block: what it hands on. */
-static void check_block_foot(Check *c, const AlgRegion *r, uint32_t states) {
-  check_states(c, r, states);
-  for (uint32_t i = 0; i < r->stacks.len; i++) {
-    const AlgStack *s = &r->stacks.at[i];
-    if (!is_name(s->name)) fail(c, "stack %u has no name", i);
-    if (r->turns < 0) fail(c, "it stacks and does not say over how many turns");
-    if (!check_ref(c, "what is stacked,", s->node)) continue;
-    check_whole(c, "what is stacked,", s->node);
-    if (s->axis > s->node->type.rank) fail(c, "the axis of stack %u is beyond its rank", i);
-  }
-  if (!r->stop || !check_ref(c, "the stop", r->stop)) return;
-  check_scalar(c, "the stop", r->stop, DT_BOOL);
-  if (r->stop->region != r) fail(c, "the stop stands outside of its block");
+static void law_whole(void *ctx, const char *what, const void *node) {
+  check_whole(ctx, what, node);
 }
 
-static uint32_t check_nodes(Check *c, const AlgRegion *r) {
-  uint32_t states = 0;
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    AlgNode *n = r->nodes.at[i];
-    if (n) {
-      check_node(c, n, r);
-      states += n->kind == ALG_STATE;
-    } else {
-      c->n = r->repeat;
-      fail(c, "node %u of its block is missing", i);
-    }
-  }
-  return states;
+static uint32_t law_rank(const void *node) {
+  return ((const AlgNode *)node)->type.rank;
 }
 
-static void check_region(Check *c, const AlgRegion *r) {
-  const AlgNode *n = c->n;
-  if (!check_block_head(c, r)) return;
-  vec_push(c->arena, c->open, r);
-  uint32_t states = check_nodes(c, r);
-  c->n = n;
-  check_block_foot(c, r, states);
-  c->open.len--;
+/* One turn's type with the turns put in at the axis. */
+static void law_stacked(void *ctx, const void *node, StackView of, const Expr *turns) {
+  Check *c = ctx;
+  const AlgNode *of_turn = of.node.at;
+  AlgNode one = *of_turn;
+  uint32_t rank = one.type.rank + 1;
+  RelDim *dim = NEW_ARRAY(c->arena, RelDim, rank);
+  for (uint32_t d = 0; d < rank; d++) dim[d] = d == of.axis ? rel_whole(c->g->exprs, turns->i) : of_turn->type.dim[d < of.axis ? d : d - 1];
+  one.type.rank = rank;
+  one.type.dim = dim;
+  info_of(c, &one)->well = info_of(c, of_turn)->well;
+  check_same_type(c, "what is stacked, with its turns,", node, &one);
+  map_put(&c->info, &one, NULL);
 }
+
+static const RegionLaws laws = {.noun = "relation", .known = is_known, .at = put_at, .node = check_node, .scalar = law_scalar, .same = law_same,
+                                .whole = law_whole, .rank = law_rank, .stacked = law_stacked};
 
 /* ---- the program ------------------------------------------------------------------------------------------------ */
 
@@ -283,16 +148,6 @@ static void check_mesh(Check *c) {
   bool well = m->n <= MESH_AXES;
   for (uint32_t a = 0; well && a < m->n; a++) well = m->size[a] && mul_ok(sites, m->size[a], &sites) && sites <= 1 << 24;
   if (!well) fail(c, "its mesh has no size, or too large a one");
-}
-
-static void check_top(Check *c) {
-  const AlgRegion *r = c->g->top;
-  if (r->parent || r->repeat || r->bound || r->turns != -1 || r->stop || r->turn || r->depth || r->states.len || r->stacks.len)
-    fail(c, "the program itself is no repeat");
-  map_put(&c->regions, r, c);
-  vec_push(c->arena, c->open, r);
-  check_nodes(c, r);
-  c->n = NULL;
 }
 
 static void check_inputs(Check *c) {
@@ -309,7 +164,7 @@ static void check_outputs(Check *c) {
   Map names = map_new(c->arena);
   for (uint32_t i = 0; i < c->g->outputs.len; i++) {
     const AlgOutput *o = &c->g->outputs.at[i];
-    bool well = check_ref(c, "an output", o->node);
+    bool well = check_ref(&c->r, "an output", o->node);
     if (well) check_whole(c, "an output", o->node);
     for (uint32_t d = 0; d < o->rank; d++)
       if (o->extent[d] < 0) fail(c, "output %u has a negative extent", i);
@@ -326,7 +181,7 @@ static void check_outputs(Check *c) {
 static void check_asserts(Check *c) {
   for (uint32_t i = 0; i < c->g->asserts.len; i++) {
     const AlgNode *n = c->g->asserts.at[i].node;
-    if (check_ref(c, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
+    if (check_ref(&c->r, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
   }
 }
 
@@ -335,11 +190,12 @@ bool algebra_check(const Algebra *p, Buf *out) {
   Check c = {.g = p, .arena = a};
   c.c = sum_check_new(out, a, p->exprs, &c, say_where);
   c.c.read = check_read;
-  c.nodes = c.info = c.closed = c.regions = map_new(a);
+  c.info = map_new(a);
+  c.r = region_check_new(&c.c, &algebra_face, &laws, &c, p->n_nodes);
   for (uint32_t i = 0; i < p->monoids.len; i++) check_monoid(&c.c, p->monoids.at[i]);
   check_mesh(&c);
   if (c.c.ok) {
-    check_top(&c);
+    check_regions(&c.r, p->top);
     check_inputs(&c);
     check_outputs(&c);
     check_asserts(&c);

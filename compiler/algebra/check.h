@@ -3,7 +3,7 @@
 #ifndef EIN_ALGEBRA_CHECK_H
 #define EIN_ALGEBRA_CHECK_H
 
-#include "../expr/sum_law.h"
+#include "../expr/region_law.h"
 #include "keys.h"
 #include "text.h"
 
@@ -19,14 +19,12 @@ typedef struct Info {
 
 typedef struct Check {
   SumCheck c;
+  RegionCheck r;
   const Algebra *g;
   Arena *arena;
   const AlgNode *n;          /* the node at hand; NULL: the program as a whole */
   bool over_keys;            /* the expression at hand is over keys: no reads */
-  Map nodes;                 /* id + 1 to the node of that id, for those defined so far */
   Map info;                  /* node to its Info */
-  Map closed, regions;       /* repeats whose block was walked; regions met */
-  VEC(const AlgRegion *) open; /* the region at hand and those around it */
   uint32_t inputs;           /* met so far */
 } Check;
 

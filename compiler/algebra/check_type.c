@@ -158,7 +158,7 @@ static bool apply_fn(Check *c, Relation *t, const AlgFn *f) {
 }
 
 /* `base` is over the keys of `s`; functions are applied to it, and then the node must be of that type, at the keys that `to` makes. */
-static void check_result(Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
+static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
   int64_t key[REL_KEYS + 1];
   uint32_t d;
   for (uint32_t k = 0; k < n->n_fn; k++)
@@ -264,11 +264,11 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   info->keys = join_keys(c, n);
   check_reducer(&c->c, s);
   c->c.labels = labels;
-  c->c.level = c->open.len - 1;
+  c->c.level = check_level(&c->r);
   check_expressions(&c->c, s);
   check_boxes(c, &n->type, labels, n->range, "label");
   Relation base = {.dtype = s->acc, .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN, .rank = s->n_out, .dim = n->range};
-  check_result(c, n, base, &info->keys, 0, NULL);
+  check_made(c, n, base, &info->keys, 0, NULL);
   check_holes(c, n, &info->keys);
 }
 
@@ -315,7 +315,7 @@ static void check_concat(Check *c, const AlgNode *n, const Info *of, uint32_t n_
     if (!boxes_fill(c->arena, &of->keys, t->dim, group, whole, key)) fail(c, "arrays do not make up the box, as at key %s", key_text(c, t, key));
     base.dim = whole;
   }
-  check_result(c, n, base, &of->keys, n_to, to);
+  check_made(c, n, base, &of->keys, n_to, to);
 }
 
 static void check_aggregate(Check *c, const AlgNode *n, Info *info) {
@@ -336,7 +336,7 @@ static void check_aggregate(Check *c, const AlgNode *n, Info *info) {
   if (n->reducer == RED_NONE)
     check_concat(c, n, of, n->n_group, to);
   else
-    check_result(c, n, *t, &of->keys, n->n_group, to);
+    check_made(c, n, *t, &of->keys, n->n_group, to);
   check_holes(c, n, &info->keys);
 }
 
@@ -403,7 +403,7 @@ static void check_map(Check *c, const AlgNode *n, Info *info) {
   if (!n->rekey && !check_frontiers(c, n, base.n_key, base.frontier)) return;
   info->well = true;
   if (!n->rekey) info->keys.of = &n->type;
-  check_result(c, n, base, &s, n->rekey ? n->type.n_key : 0, n->rekey);
+  check_made(c, n, base, &s, n->rekey ? n->type.n_key : 0, n->rekey);
   check_holes(c, n, &info->keys);
 }
 
@@ -418,7 +418,7 @@ static void check_kept(Check *c, const AlgNode *n, Info *info) {
   if (n->kind == ALG_FILTER && check_over_keys(c, "what it keeps", n->keep, t->n_key, DT_BOOL))
     info->keys = keys_kept(c->arena, &of->keys, n->keep);
   info->keys.of = &n->type;
-  check_result(c, n, *t, &of->keys, 0, NULL);
+  check_made(c, n, *t, &of->keys, 0, NULL);
   check_holes(c, n, &info->keys);
 }
 

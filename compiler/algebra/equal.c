@@ -1,6 +1,6 @@
 /* algebra/equal.c - are two programs the same in all fields? They may come of different pools and tables. Scratch (mark) and what hash
  * an EinSum has are no part of a program; nor has a repeat a type. */
-#include "../expr/sum_law.h"
+#include "../expr/region_law.h"
 #include "text.h"
 
 typedef struct Equal {
@@ -14,9 +14,8 @@ static void say_where(void *ctx, Buf *out) {
   if (q->n) buf_printf(out, "%s %%%u: ", alg_word(q->g, q->n), q->n->id);
 }
 
-static bool eq_ref(Equal *q, const char *what, const AlgNode *a, const AlgNode *b) {
-  if (!a || !b) return a == b || differ(&q->q, "%s is there in one only", what);
-  return eq_int(&q->q, what, a->id, b->id);
+static bool same_ref(Equal *q, const char *what, const AlgNode *a, const AlgNode *b) {
+  return eq_ref(&q->q, what, algebra_face.node(a), algebra_face.node(b));
 }
 
 /* ---- types -------------------------------------------------------------------------------------------- */
@@ -54,7 +53,7 @@ static bool eq_operands(Equal *q, const AlgNode *a, const AlgNode *b) {
   if (!eq_int(&q->q, "the number of operands", a->n_operand, b->n_operand)) return false;
   for (uint32_t i = 0; i < a->n_operand; i++) {
     const AlgOperand *x = &a->operand[i], *y = &b->operand[i];
-    if (!eq_ref(q, "an operand", x->node, y->node) || !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted)) return false;
+    if (!same_ref(q, "an operand", x->node, y->node) || !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted)) return false;
     for (uint32_t k = 0; a->kind == ALG_JOIN && x->node && k < x->node->type.n_key; k++)
       if (!eq_int(&q->q, "an operand's key", x->on[k], y->on[k])) return false;
   }
@@ -100,52 +99,20 @@ static bool eq_fns(Equal *q, const AlgNode *a, const AlgNode *b) {
   return true;
 }
 
-static bool eq_region(Equal *q, const AlgRegion *a, const AlgRegion *b);
-
-static bool eq_node(Equal *q, const AlgNode *a, const AlgNode *b) {
-  q->n = a;
-  bool ok = eq_int(&q->q, "the id", a->id, b->id) && eq_int(&q->q, "the kind", a->kind, b->kind) && eq_str(&q->q, "the name", a->name, b->name) &&
-            eq_place(&q->q, a->place, b->place) && eq_operands(q, a, b) && eq_ref(q, "the repeat", a->repeat, b->repeat) &&
-            eq_int(&q->q, "the index", a->index, b->index);
+static bool eq_node(void *ctx, const void *left, const void *right) {
+  Equal *q = ctx;
+  const AlgNode *a = left, *b = right;
+  bool ok = eq_int(&q->q, "the kind", a->kind, b->kind) && eq_operands(q, a, b);
   if (ok && a->kind != ALG_REPEAT) ok = eq_type(q, &a->type, &b->type) && eq_placement(q, &a->at, &b->at) && eq_fns(q, a, b);
   if (ok && a->kind == ALG_JOIN) ok = eq_join(q, a, b);
   if (ok && a->kind == ALG_AGGREGATE) ok = eq_group(q, a, b);
   if (ok && a->kind == ALG_MAP) ok = eq_map(q, a, b);
   if (ok && a->kind == ALG_FILTER) ok = eq_expr(&q->q, "what is kept", a->keep, b->keep);
-  if (ok && a->kind == ALG_REPEAT) ok = eq_region(q, a->body, b->body);
-  q->n = NULL;
   return ok;
 }
 
-/* ---- regions ---------------------------------------------------------------------------------------------- */
-
-static bool eq_blocks(Equal *q, const AlgRegion *a, const AlgRegion *b) {
-  if (!eq_int(&q->q, "the number of states", a->states.len, b->states.len)) return false;
-  if (!eq_int(&q->q, "the number of stacks", a->stacks.len, b->stacks.len)) return false;
-  for (uint32_t i = 0; i < a->states.len; i++) {
-    const AlgState *x = &a->states.at[i], *y = &b->states.at[i];
-    if (!eq_ref(q, "a state", x->node, y->node) || !eq_ref(q, "a state's init", x->init, y->init) ||
-        !eq_ref(q, "a state's next", x->next, y->next))
-      return false;
-  }
-  for (uint32_t i = 0; i < a->stacks.len; i++) {
-    const AlgStack *x = &a->stacks.at[i], *y = &b->stacks.at[i];
-    if (!eq_str(&q->q, "a stack's name", x->name, y->name) || !eq_ref(q, "a stack", x->node, y->node) ||
-        !eq_int(&q->q, "a stack's axis", x->axis, y->axis))
-      return false;
-  }
-  return true;
-}
-
-static bool eq_region(Equal *q, const AlgRegion *a, const AlgRegion *b) {
-  if (!eq_int(&q->q, "the depth", a->depth, b->depth) || !eq_str(&q->q, "the loop variable", a->turn, b->turn) ||
-      !eq_ref(q, "the region's repeat", a->repeat, b->repeat) || !eq_ref(q, "the bound", a->bound, b->bound) ||
-      !eq_int(&q->q, "the number of turns", a->turns, b->turns) || !eq_ref(q, "the stop", a->stop, b->stop) || !eq_blocks(q, a, b) ||
-      !eq_int(&q->q, "the number of nodes", a->nodes.len, b->nodes.len))
-    return false;
-  for (uint32_t i = 0; i < a->nodes.len; i++)
-    if (!eq_node(q, a->nodes.at[i], b->nodes.at[i])) return false;
-  return true;
+static void put_at(void *ctx, const void *node) {
+  ((Equal *)ctx)->n = node;
 }
 
 /* ---- the program -------------------------------------------------------------------------------------------- */
@@ -162,7 +129,7 @@ static bool eq_heads(Equal *q, const Algebra *a, const Algebra *b) {
 }
 
 static bool eq_output(Equal *q, const AlgOutput *a, const AlgOutput *b) {
-  if (!eq_str(&q->q, "an output's name", a->name, b->name) || !eq_ref(q, "an output", a->node, b->node) ||
+  if (!eq_str(&q->q, "an output's name", a->name, b->name) || !same_ref(q, "an output", a->node, b->node) ||
       !eq_int(&q->q, "an output's rank", a->rank, b->rank))
     return false;
   for (uint32_t d = 0; d < a->rank; d++)
@@ -176,12 +143,12 @@ static bool eq_feet(Equal *q, const Algebra *a, const Algebra *b) {
       !eq_int(&q->q, "the number of asserts", a->asserts.len, b->asserts.len))
     return false;
   for (uint32_t i = 0; i < a->inputs.len; i++)
-    if (!eq_ref(q, "an input", a->inputs.at[i], b->inputs.at[i])) return false;
+    if (!same_ref(q, "an input", a->inputs.at[i], b->inputs.at[i])) return false;
   for (uint32_t i = 0; i < a->outputs.len; i++)
     if (!eq_output(q, &a->outputs.at[i], &b->outputs.at[i])) return false;
   for (uint32_t i = 0; i < a->asserts.len; i++) {
     const AlgAssert *x = &a->asserts.at[i], *y = &b->asserts.at[i];
-    if (!eq_ref(q, "an assert", x->node, y->node) || !eq_str(&q->q, "an assert's text", x->text, y->text) ||
+    if (!same_ref(q, "an assert", x->node, y->node) || !eq_str(&q->q, "an assert's text", x->text, y->text) ||
         !eq_place(&q->q, x->place, y->place))
       return false;
   }
@@ -190,9 +157,10 @@ static bool eq_feet(Equal *q, const Algebra *a, const Algebra *b) {
 
 bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why) {
   Equal q = {.q = {.arena = arena_new(), .why = why, .same_pool = a->exprs == b->exprs}, .g = a};
+  RegionSame r = {&q.q, &algebra_face, &q, a->exprs, b->exprs, eq_node, put_at};
   q.q.ctx = &q;
   q.q.where = say_where;
-  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) && eq_region(&q, a->top, b->top) &&
+  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) && eq_region(&r, a->top, b->top) &&
             eq_feet(&q, a, b);
   arena_free(q.q.arena);
   return ok;

@@ -1,6 +1,6 @@
 /* algebra/print.c - a Tra or an Ia as text, a line a node; regions are indented blocks. Two sorts of expressions stand in a line: those
  * over keys (boxes, new keys, what a filter keeps), and a kernel's, over its labels. The grammar is in docs/languages-inside.md. */
-#include "../expr/sum_print.h"
+#include "../expr/region_text.h"
 #include "text.h"
 
 typedef struct Printer {
@@ -111,12 +111,8 @@ static void print_type(Printer *p, const AlgNode *n) {
   print_rest(p, n);
 }
 
-static void print_ref(Printer *p, const char *before, const AlgNode *n) {
-  buf_str(p->out, before);
-  if (n)
-    buf_printf(p->out, "%%%u", n->id);
-  else
-    buf_str(p->out, "%?");
+static void put_ref(Printer *p, const char *before, const AlgNode *n) {
+  print_ref(p->out, before, algebra_face.node(n));
 }
 
 /* ---- functions of the array ------------------------------------------------------------------------------ */
@@ -163,7 +159,7 @@ static void print_labels(Printer *p, const AlgNode *n) {
 
 /* `%0{s, -} wanted` */
 static void print_operand(Printer *p, const AlgOperand *o) {
-  print_ref(p, "", o->node);
+  put_ref(p, "", o->node);
   buf_char(p->out, '{');
   for (uint32_t k = 0; o->node && k < o->node->type.n_key; k++) {
     bool known = o->on[k] >= 0 && o->on[k] < (int64_t)p->k.label.len;
@@ -255,7 +251,7 @@ static void print_map(Printer *p, const AlgNode *n) {
 }
 
 static void print_state(Printer *p, const AlgNode *n) {
-  print_ref(p, " = ", n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
+  put_ref(p, " = ", n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
 }
 
 static void print_relation(Printer *p, const AlgNode *n) {
@@ -267,7 +263,7 @@ static void print_relation(Printer *p, const AlgNode *n) {
     print_join(p, n);
   } else {
     print_type(p, n);
-    if (n->n_operand) print_ref(p, " of ", alg_of(n));
+    if (n->n_operand) put_ref(p, " of ", alg_of(n));
     if (n->kind == ALG_AGGREGATE) print_group(p, n);
     if (n->kind == ALG_MAP) print_map(p, n);
     if (n->kind == ALG_STATE) print_state(p, n);
@@ -275,68 +271,18 @@ static void print_relation(Printer *p, const AlgNode *n) {
       buf_str(p->out, " keep ");
       print_expr(&p->k, n->keep);
     }
-    if (n->kind == ALG_FINAL || n->kind == ALG_STACK || n->kind == ALG_TURNS) print_ref(p, " = ", n->repeat);
+    if (n->kind == ALG_FINAL || n->kind == ALG_STACK || n->kind == ALG_TURNS) put_ref(p, " = ", n->repeat);
     if (n->kind == ALG_FINAL || n->kind == ALG_STACK) buf_printf(p->out, ".%u", n->index);
   }
   print_end(&p->p, n->place);
 }
 
-/* ---- regions ---------------------------------------------------------------------------------------------------- */
-
-static void print_nodes(Printer *p, const AlgRegion *r);
-
-static void print_block(Printer *p, const AlgRegion *r) {
-  print_nodes(p, r);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    print_indent(&p->p, p->p.turn.len);
-    print_ref(p, "next ", r->states.at[i].node);
-    print_ref(p, " = ", r->states.at[i].next);
-    buf_char(p->out, '\n');
-  }
-  for (uint32_t i = 0; i < r->stacks.len; i++) {
-    print_indent(&p->p, p->p.turn.len);
-    buf_str(p->out, "stack ");
-    word_print(p->out, r->stacks.at[i].name);
-    print_ref(p, " = ", r->stacks.at[i].node);
-    buf_printf(p->out, " axis %u\n", r->stacks.at[i].axis);
-  }
-  if (r->stop) {
-    print_indent(&p->p, p->p.turn.len);
-    print_ref(p, "until ", r->stop);
-    buf_char(p->out, '\n');
-  }
+static const char *word_of(void *ctx, const void *node) {
+  return alg_word(((const Printer *)ctx)->g, node);
 }
 
-/* `t < %8 turns 10 named L @place {`, the block, and `}`. */
-static void print_repeat(Printer *p, const AlgNode *n) {
-  const AlgRegion *r = n->body;
-  Str turn = turn_text(&p->p, r->turn);
-  print_alias(&p->p, turn, r->turn);
-  print_ref(p, " < ", r->bound);
-  if (r->turns >= 0) buf_printf(p->out, " turns %lld", (long long)r->turns);
-  if (n->name) {
-    buf_str(p->out, " named ");
-    word_print(p->out, n->name);
-  }
-  place_print(p->out, n->place);
-  buf_str(p->out, " {\n");
-  vec_push(p->out->arena, p->p.turn, turn);
-  print_block(p, r);
-  p->p.turn.len--;
-  print_indent(&p->p, p->p.turn.len);
-  buf_str(p->out, "}\n");
-}
-
-static void print_nodes(Printer *p, const AlgRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
-    print_indent(&p->p, p->p.turn.len);
-    buf_printf(p->out, "%s %%%u ", alg_word(p->g, n), n->id);
-    if (n->kind == ALG_REPEAT)
-      print_repeat(p, n);
-    else
-      print_relation(p, n);
-  }
+static void print_line(void *ctx, const void *node) {
+  print_relation(ctx, node);
 }
 
 /* ---- the program -------------------------------------------------------------------------------------------------- */
@@ -356,34 +302,23 @@ static void print_foot(Printer *p) {
     word_print(p->out, o->name);
     buf_str(p->out, " [");
     for (uint32_t d = 0; d < o->rank; d++) buf_printf(p->out, "%s%lld", d ? ", " : "", (long long)o->extent[d]);
-    print_ref(p, "] = ", o->node);
+    put_ref(p, "] = ", o->node);
     buf_char(p->out, '\n');
   }
   for (uint32_t i = 0; i < p->g->asserts.len; i++) {
-    print_ref(p, "assert ", p->g->asserts.at[i].node);
+    put_ref(p, "assert ", p->g->asserts.at[i].node);
     print_string(&p->p, p->g->asserts.at[i].text);
     print_end(&p->p, p->g->asserts.at[i].place);
   }
 }
 
-/* One more than the largest id, which is what the reader takes for n_nodes if nothing is said. */
-static uint32_t ids_end(const AlgRegion *r) {
-  uint32_t end = 0;
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const AlgNode *n = r->nodes.at[i];
-    if (n->id >= end) end = n->id + 1;
-    uint32_t in = n->kind == ALG_REPEAT ? ids_end(n->body) : 0;
-    if (in > end) end = in;
-  }
-  return end;
-}
-
 void algebra_print(Buf *out, const Algebra *g) {
   Printer p = {.out = out, .g = g};
+  RegionPrinter r = {&p.p, g->exprs, &algebra_face, &p, word_of, print_line};
   p.p = sum_printer(out, &p, operand_text);
   p.k = sum_printer(out, &p, NULL);
   print_head(&p);
-  if (ids_end(g->top) != g->n_nodes) buf_printf(out, "ids %u\n", g->n_nodes);
-  print_nodes(&p, g->top);
+  if (region_ids(&algebra_face, g->exprs, g->top) != g->n_nodes) buf_printf(out, "ids %u\n", g->n_nodes);
+  print_nodes(&r, g->top);
   print_foot(&p);
 }

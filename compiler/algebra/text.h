@@ -2,12 +2,12 @@
 #ifndef EIN_ALGEBRA_TEXT_H
 #define EIN_ALGEBRA_TEXT_H
 
+#include "../expr/region.h"
 #include "algebra.h"
 
-enum {
-  ALG_DEPTH = 200,           /* repeats in one another, that the text and the checker allow */
-  ALG_ON = 128               /* a placement knows key dimensions below */
-};
+enum { ALG_ON = 128 }; /* a placement knows key dimensions below */
+
+extern const RegionFace algebra_face;
 
 /* The word that the node's line begins with. */
 const char *alg_word(const Algebra *p, const AlgNode *n);

@@ -1,5 +1,6 @@
 /* graph/equal.c - are two graphs the same in all fields? They may come of different pools and
  * tables. Scratch (mark, the interning) and what hash an EinSum has are not part of a graph. */
+#include "../expr/region_law.h"
 #include "inside.h"
 
 typedef struct Equal {
@@ -12,9 +13,8 @@ static void say_where(void *ctx, Buf *out) {
   if (n) buf_printf(out, "%s %%%u: ", node_word(n), n->id);
 }
 
-static bool eq_ref(Equal *q, const char *what, const EinNode *a, const EinNode *b) {
-  if (!a || !b) return a == b || differ(&q->q, "%s is there in one only", what);
-  return eq_int(&q->q, what, a->id, b->id);
+static bool same_ref(Equal *q, const char *what, const EinNode *a, const EinNode *b) {
+  return eq_ref(&q->q, what, graph_face.node(a), graph_face.node(b));
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -28,59 +28,21 @@ static bool eq_vertex(Equal *q, const EinNode *a, const EinNode *b) {
   for (uint32_t k = 0; k < a->rank; k++)
     if (!eq_int(&q->q, "the merge of labels", a->merge[k], b->merge[k])) return false;
   for (uint32_t k = 0; k < a->sum->n_slot; k++)
-    if (!eq_ref(q, "an input", a->input[k], b->input[k])) return false;
+    if (!same_ref(q, "an input", a->input[k], b->input[k])) return false;
   return true;
 }
 
-static bool eq_region(Equal *q, const EinRegion *a, const EinRegion *b);
-
-static bool eq_node(Equal *q, const EinNode *a, const EinNode *b) {
-  q->n = a;
-  bool ok =
-      eq_int(&q->q, "the id", a->id, b->id) && eq_int(&q->q, "the kind", a->kind, b->kind) &&
-      eq_str(&q->q, "the name", a->name, b->name) && eq_place(&q->q, a->place, b->place) &&
-      eq_int(&q->q, "the dtype", a->dtype, b->dtype) && eq_int(&q->q, "the rank", a->rank, b->rank) &&
-      eq_exprs(&q->q, "the shape", a->rank, a->dim, b->dim) && eq_int(&q->q, "param", a->param, b->param) &&
-      eq_ref(q, "the default", a->fallback, b->fallback) &&
-      eq_ref(q, "the repeat", a->repeat, b->repeat) && eq_int(&q->q, "the index", a->index, b->index);
-  if (ok && a->kind == EIN_VERTEX) ok = eq_vertex(q, a, b);
-  if (ok && a->kind == EIN_REPEAT) ok = eq_region(q, a->body, b->body);
-  q->n = NULL;
-  return ok;
+static bool eq_node(void *ctx, const void *left, const void *right) {
+  Equal *q = ctx;
+  const EinNode *a = left, *b = right;
+  bool ok = eq_int(&q->q, "the kind", a->kind, b->kind) && eq_int(&q->q, "the dtype", a->dtype, b->dtype) &&
+            eq_int(&q->q, "the rank", a->rank, b->rank) && eq_exprs(&q->q, "the shape", a->rank, a->dim, b->dim) &&
+            eq_int(&q->q, "param", a->param, b->param) && same_ref(q, "the default", a->fallback, b->fallback);
+  return ok && (a->kind != EIN_VERTEX || eq_vertex(q, a, b));
 }
 
-/* ---- regions --------------------------------------------------------------------------------- */
-
-static bool eq_blocks(Equal *q, const EinRegion *a, const EinRegion *b) {
-  if (!eq_int(&q->q, "the number of states", a->states.len, b->states.len)) return false;
-  if (!eq_int(&q->q, "the number of stacks", a->stacks.len, b->stacks.len)) return false;
-  for (uint32_t i = 0; i < a->states.len; i++) {
-    const EinState *x = &a->states.at[i], *y = &b->states.at[i];
-    if (!eq_ref(q, "a state", x->node, y->node) || !eq_ref(q, "a state's init", x->init, y->init) ||
-        !eq_ref(q, "a state's next", x->next, y->next))
-      return false;
-  }
-  for (uint32_t i = 0; i < a->stacks.len; i++) {
-    const EinStack *x = &a->stacks.at[i], *y = &b->stacks.at[i];
-    if (!eq_str(&q->q, "a stack's name", x->name, y->name) || !eq_ref(q, "a stack", x->node, y->node) ||
-        !eq_int(&q->q, "a stack's axis", x->axis, y->axis))
-      return false;
-  }
-  return true;
-}
-
-static bool eq_region(Equal *q, const EinRegion *a, const EinRegion *b) {
-  if (!eq_int(&q->q, "the depth", a->depth, b->depth) ||
-      !eq_str(&q->q, "the loop variable", a->turn, b->turn) ||
-      !eq_ref(q, "the region's repeat", a->repeat, b->repeat) ||
-      !eq_ref(q, "the bound", a->bound, b->bound) ||
-      !eq_expr(&q->q, "the number of turns", a->turns, b->turns) ||
-      !eq_ref(q, "the stop", a->stop, b->stop) || !eq_blocks(q, a, b) ||
-      !eq_int(&q->q, "the number of nodes", a->nodes.len, b->nodes.len))
-    return false;
-  for (uint32_t i = 0; i < a->nodes.len; i++)
-    if (!eq_node(q, a->nodes.at[i], b->nodes.at[i])) return false;
-  return true;
+static void put_at(void *ctx, const void *node) {
+  ((Equal *)ctx)->n = node;
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */
@@ -104,11 +66,11 @@ static bool eq_outputs(Equal *q, const EinGraph *a, const EinGraph *b) {
   if (!eq_int(&q->q, "the number of inputs", a->inputs.len, b->inputs.len)) return false;
   if (!eq_int(&q->q, "the number of outputs", a->outputs.len, b->outputs.len)) return false;
   for (uint32_t i = 0; i < a->inputs.len; i++)
-    if (!eq_ref(q, "an input", a->inputs.at[i], b->inputs.at[i])) return false;
+    if (!same_ref(q, "an input", a->inputs.at[i], b->inputs.at[i])) return false;
   for (uint32_t i = 0; i < a->outputs.len; i++) {
     const EinOutput *x = &a->outputs.at[i], *y = &b->outputs.at[i];
     if (!eq_str(&q->q, "an output's name", x->name, y->name) ||
-        !eq_ref(q, "an output", x->node, y->node))
+        !same_ref(q, "an output", x->node, y->node))
       return false;
   }
   return true;
@@ -119,7 +81,7 @@ static bool eq_tests(Equal *q, const EinGraph *a, const EinGraph *b) {
   if (!eq_int(&q->q, "the number of checks", a->checks.len, b->checks.len)) return false;
   for (uint32_t i = 0; i < a->asserts.len; i++) {
     const EinAssert *x = &a->asserts.at[i], *y = &b->asserts.at[i];
-    if (!eq_ref(q, "an assert", x->node, y->node) ||
+    if (!same_ref(q, "an assert", x->node, y->node) ||
         !eq_str(&q->q, "an assert's text", x->text, y->text) || !eq_place(&q->q, x->place, y->place))
       return false;
   }
@@ -134,10 +96,11 @@ static bool eq_tests(Equal *q, const EinGraph *a, const EinGraph *b) {
 
 bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why) {
   Equal q = {.q = {.arena = arena_new(), .why = why, .same_pool = a->exprs == b->exprs}};
+  RegionSame r = {&q.q, &graph_face, &q, a->exprs, b->exprs, eq_node, put_at};
   q.q.ctx = &q;
   q.q.where = say_where;
   bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) &&
-            eq_region(&q, a->top, b->top) && eq_outputs(&q, a, b) && eq_tests(&q, a, b);
+            eq_region(&r, a->top, b->top) && eq_outputs(&q, a, b) && eq_tests(&q, a, b);
   arena_free(q.q.arena);
   return ok;
 }

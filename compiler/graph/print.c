@@ -1,7 +1,7 @@
 /* graph/print.c - an EinGraph as text, a line a node, in the order in which it is computed; regions
  * are indented blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not
  * said again. The grammar is in docs/languages-inside.md. */
-#include "../expr/sum_print.h"
+#include "../expr/region_text.h"
 #include "inside.h"
 
 typedef struct Printer {
@@ -19,12 +19,8 @@ static void read_text(void *ctx, Buf *out, int64_t slot) {
 
 /* ---- pieces of lines ------------------------------------------------------------------------- */
 
-static void print_ref(Printer *p, const char *before, const EinNode *n) {
-  buf_str(p->out, before);
-  if (n)
-    buf_printf(p->out, "%%%u", n->id);
-  else
-    buf_str(p->out, "%?");
+static void put_ref(Printer *p, const char *before, const EinNode *n) {
+  print_ref(p->out, before, graph_face.node(n));
 }
 
 static void print_shape(Printer *p, const EinNode *n) {
@@ -59,55 +55,8 @@ static void print_vertex(Printer *p, const EinNode *n) {
   p->n = NULL;
 }
 
-static void print_nodes(Printer *p, const EinRegion *r);
-
-static void print_block(Printer *p, const EinRegion *r) {
-  print_nodes(p, r);
-  for (uint32_t i = 0; i < r->states.len; i++) {
-    print_indent(&p->p, p->p.turn.len);
-    print_ref(p, "next ", r->states.at[i].node);
-    print_ref(p, " = ", r->states.at[i].next);
-    buf_char(p->out, '\n');
-  }
-  for (uint32_t i = 0; i < r->stacks.len; i++) {
-    print_indent(&p->p, p->p.turn.len);
-    buf_str(p->out, "stack ");
-    word_print(p->out, r->stacks.at[i].name);
-    print_ref(p, " = ", r->stacks.at[i].node);
-    buf_printf(p->out, " axis %u\n", r->stacks.at[i].axis);
-  }
-  if (r->stop) {
-    print_indent(&p->p, p->p.turn.len);
-    print_ref(p, "until ", r->stop);
-    buf_char(p->out, '\n');
-  }
-}
-
-/* `t < %8 turns $T named L @place {`, the block, and `}`. */
-static void print_repeat(Printer *p, const EinNode *n) {
-  const EinRegion *r = n->body;
-  Str turn = turn_text(&p->p, r->turn);
-  print_alias(&p->p, turn, r->turn);
-  print_ref(p, " < ", r->bound);
-  if (r->turns) {
-    buf_str(p->out, " turns ");
-    print_expr(&p->p, r->turns);
-  }
-  if (n->name) {
-    buf_str(p->out, " named ");
-    word_print(p->out, n->name);
-  }
-  place_print(p->out, n->place);
-  buf_str(p->out, " {\n");
-  vec_push(p->out->arena, p->p.turn, turn);
-  print_block(p, r);
-  p->p.turn.len--;
-  print_indent(&p->p, p->p.turn.len);
-  buf_str(p->out, "}\n");
-}
-
 static void print_result(Printer *p, const EinNode *n) {
-  print_ref(p, n->name ? " = " : "= ", n->repeat);
+  put_ref(p, n->name ? " = " : "= ", n->repeat);
   if (n->kind != EIN_TURNS) buf_printf(p->out, ".%u", n->index);
 }
 
@@ -118,26 +67,23 @@ static void print_tensor(Printer *p, const EinNode *n) {
   } else if (n->kind == EIN_INPUT || n->kind == EIN_STATE) {
     print_shape(p, n);
     if (n->kind == EIN_STATE)
-      print_ref(p, " = ",
-                n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
+      put_ref(p, " = ",
+              n->index < n->region->states.len ? n->region->states.at[n->index].init : NULL);
     else if (n->fallback)
-      print_ref(p, " default ", n->fallback);
+      put_ref(p, " default ", n->fallback);
   } else {
     print_result(p, n);
   }
   print_end(&p->p, n->place);
 }
 
-static void print_nodes(Printer *p, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
-    print_indent(&p->p, p->p.turn.len);
-    buf_printf(p->out, "%s %%%u ", node_word(n), n->id);
-    if (n->kind == EIN_REPEAT)
-      print_repeat(p, n);
-    else
-      print_tensor(p, n);
-  }
+static const char *word_of(void *ctx, const void *node) {
+  (void)ctx;
+  return node_word(node);
+}
+
+static void print_line(void *ctx, const void *node) {
+  print_tensor(ctx, node);
 }
 
 static void print_head(Printer *p) {
@@ -153,11 +99,11 @@ static void print_foot(Printer *p) {
   for (uint32_t i = 0; i < p->g->outputs.len; i++) {
     buf_str(p->out, "output ");
     word_print(p->out, p->g->outputs.at[i].name);
-    print_ref(p, " = ", p->g->outputs.at[i].node);
+    put_ref(p, " = ", p->g->outputs.at[i].node);
     buf_char(p->out, '\n');
   }
   for (uint32_t i = 0; i < p->g->asserts.len; i++) {
-    print_ref(p, "assert ", p->g->asserts.at[i].node);
+    put_ref(p, "assert ", p->g->asserts.at[i].node);
     print_string(&p->p, p->g->asserts.at[i].text);
     print_end(&p->p, p->g->asserts.at[i].place);
   }
@@ -167,23 +113,12 @@ static void print_foot(Printer *p) {
   }
 }
 
-/* One more than the largest id, which is what the reader takes for n_nodes if nothing is said. */
-static uint32_t ids_end(const EinRegion *r) {
-  uint32_t end = 0;
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
-    if (n->id >= end) end = n->id + 1;
-    uint32_t in = n->kind == EIN_REPEAT ? ids_end(n->body) : 0;
-    if (in > end) end = in;
-  }
-  return end;
-}
-
 void graph_print(Buf *out, const EinGraph *g) {
   Printer p = {.out = out, .g = g};
+  RegionPrinter r = {&p.p, g->exprs, &graph_face, &p, word_of, print_line};
   p.p = sum_printer(out, &p, read_text);
   print_head(&p);
-  if (ids_end(g->top) != g->n_nodes) buf_printf(out, "ids %u\n", g->n_nodes);
-  print_nodes(&p, g->top);
+  if (region_ids(&graph_face, g->exprs, g->top) != g->n_nodes) buf_printf(out, "ids %u\n", g->n_nodes);
+  print_nodes(&r, g->top);
   print_foot(&p);
 }

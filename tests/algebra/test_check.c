@@ -149,10 +149,10 @@ static const Case cases[] = {
     {tra, "assert %2", "an assert is not one bool"},
     /* repeats */
     {tra, "repeat %4 t < %1 {\n}", "the bound is not one i64"},
-    {tra, "repeat %4 t < %2 {\n state %5 {j:2} [6/j] : f32 = %1\n next %5 = %0\n}", "a state's next has other keys"},
+    {tra, "repeat %4 t < %2 {\n state %5 {j:2} [6/j] : f32 = %1\n next %5 = %0\n}", "its next has other keys"},
     {tra, "repeat %4 t < %2 {\n state %5 {j:2} [6/j] : f32 = %1\n rekey %6 {j:2} [(3 - (j * 3))..(6 - (j * 3))] : f32 of %5 to [(1 - j)]\n next %5 = %6\n}",
-     "a state's next has another box in dimension 0, as at key (j 0)"},
-    {tra, "repeat %4 t < %2 {\n state %5 {j:2} [6/j] : f64 = %1\n next %5 = %5\n}", "a state's init is f32 and not f64"},
+     "its next has another box in dimension 0, as at key (j 0)"},
+    {tra, "repeat %4 t < %2 {\n state %5 {j:2} [6/j] : f64 = %1\n next %5 = %5\n}", "its init is f32 and not f64"},
     {tra, "repeat %4 t < %2 {\n stack L = %1 axis 0\n}", "it stacks and does not say over how many turns"},
     {tra, "repeat %4 t < %2 turns 5 {\n stack L = %1 axis 1\n}\nstacked %5 L {j:2} [6/j, 5] : f32 = %4.0", NULL},
     {tra, "repeat %4 t < %2 turns 5 {\n stack L = %1 axis 0\n}\nstacked %5 L {j:2} [6/j, 5] : f32 = %4.0", "what is stacked, with its turns, has another box"},

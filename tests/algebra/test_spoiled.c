@@ -121,7 +121,7 @@ SPOIL(many_keys, s->n[3]->type.n_key = REL_KEYS + 1)
 
 static void deep(Sound *s) {
   AlgRegion *r = s->body;
-  for (uint32_t i = 0; i < ALG_DEPTH; i++) {
+  for (uint32_t i = 0; i < REGION_DEPTH; i++) {
     AlgNode *n = NEW(s->a, AlgNode);
     *n = (AlgNode){.kind = ALG_REPEAT, .id = s->g->n_nodes++, .region = r};
     n->body = NEW(s->a, AlgRegion);
@@ -175,7 +175,7 @@ static const Case cases[] = {
     {tra, turns_negative, "its number of turns is -7"},
     {tra, state_missing, "state 0 is not in its block"},
     {tra, state_unlisted, "1 states stand in its block and 0 in its list"},
-    {tra, next_missing, "a state's next is missing"},
+    {tra, next_missing, "its next is missing"},
     {tra, stack_name, "stack 0 has no name"},
     {tra, stop_outside, "the stop stands outside of its block"},
     {tra, node_missing, "node 5 of its block is missing"},
@@ -200,7 +200,7 @@ static const Case cases[] = {
     {tra, piece_key, "its new keys are not filled in"},
     {tra, piece_frontier, "the frontier of new key 0 is 0"},
     {tra, state_holes, "differs in `places` or `holes`"},
-    {tra, state_rank, "a state's next has rank 2 and not 1"},
+    {tra, state_rank, "its next has rank 2 and not 1"},
     {tra, deep, "repeats are nested more than 200 deep"},
     {ia, mesh_zero, "its mesh has no size, or too large a one"},
     {ia, final_place, "the state is at another place"},

@@ -11,10 +11,6 @@ static void say_where(void *ctx, Buf *out) {
     buf_str(out, "program");
 }
 
-static bool is_name(Str s) {
-  return s && s->len;
-}
-
 Info *info_of(Check *c, const AlgNode *n) {
   Info *i = map_find(&c->info, n);
   if (!i) map_put(&c->info, n, i = NEW(c->arena, Info));

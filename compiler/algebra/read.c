@@ -7,7 +7,7 @@ enum { MOST_SITES = 1 << 24 };
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------- */
 
-bool read_of(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) {
+bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) {
   Reader *r = ctx;
   if (!kept || k >= r->operand.len) {
     r->x.why = kept ? "this join has not so many operands" : "a kernel reads the operands of its join, like &0[i]";
@@ -18,7 +18,7 @@ bool read_of(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) {
   return true;
 }
 
-bool finish(Reader *r, AlgNode *n) {
+bool line_end(Reader *r, AlgNode *n) {
   if (!scan_want_end(&r->x.c, &n->place)) return false;
   vec_push(r->g->arena, r->region->nodes, n);
   node_made(&r->b, n->id, n, n->kind == ALG_STATE);
@@ -33,7 +33,7 @@ static bool line_state(void *ctx) {
   if (!s.node || !scan_want(&r->x.c, '=') || !want_relation(r, &s.init)) return false;
   s.node->repeat = r->region->repeat;
   s.node->index = r->region->states.len;
-  if (!finish(r, s.node)) return false;
+  if (!line_end(r, s.node)) return false;
   vec_push(r->g->arena, r->region->states, s);
   return true;
 }
@@ -44,7 +44,7 @@ static bool read_result(Reader *r, AlgKind kind, NodeRole role) {
   const TextNode *of = want_result(&r->b, role, &n->index);
   if (!of) return false;
   n->repeat = of->node;
-  return finish(r, n);
+  return line_end(r, n);
 }
 
 static bool line_final(void *ctx) {
@@ -171,7 +171,7 @@ Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {
   Algebra *g = algebra_new(a, t, exprs_new(a));
   Reader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}), .g = g, .region = g->top};
   r.x.ctx = &r;
-  r.x.read = read_of;
+  r.x.read = read_operand;
   r.x.kept = true;
   r.keys = map_new(a);
   r.b = region_reader(&r.x, &maker, &r);

@@ -28,8 +28,8 @@ typedef struct Reader {
 #define fail(r, ...) scan_fail(&(r)->x.c, __VA_ARGS__)
 
 /* ---- read.c */
-bool read_of(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot); /* &k is operand k of the join at hand */
-bool finish(Reader *r, AlgNode *n);              /* the end of its line; it stands in the region at hand */
+bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot); /* &k is operand k of the join at hand */
+bool line_end(Reader *r, AlgNode *n);            /* the end of its line; it stands in the region at hand */
 
 /* ---- read_type.c */
 Keys *keys_new(Reader *r, const Keys *from);

@@ -103,7 +103,7 @@ bool line_join(void *ctx) {
   if (!want_operands(r, n, k) || !want_kernel(r, n, s) || !take_fns(r, n)) return false;
   s->hash = sum_hash(s);
   n->sum = s;
-  return finish(r, n);
+  return line_end(r, n);
 }
 
 /* ---- the other operations --------------------------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ bool line_join(void *ctx) {
 bool line_input(void *ctx) {
   Reader *r = ctx;
   AlgNode *n = want_typed(r, ALG_INPUT);
-  if (!n || !finish(r, n)) return false;
+  if (!n || !line_end(r, n)) return false;
   vec_push(r->g->arena, r->g->inputs, n);
   return true;
 }
@@ -158,7 +158,7 @@ static bool read_aggregate(Reader *r, bool concat) {
   if (!n || !want_of(r, n) || !want_group(r, n)) return false;
   n->reducer = RED_NONE;
   if (!concat && !want_reducer_word(r, n)) return false;
-  return take_fns(r, n) && finish(r, n);
+  return take_fns(r, n) && line_end(r, n);
 }
 
 bool line_aggregate(void *ctx) {
@@ -200,19 +200,19 @@ bool line_map(void *ctx) {
   Keys *k = keys_new(r, keys_of(r, alg_of(n)));
   if (scan_take_word(&r->x.c, "into") && !want_pieces(r, n, k)) return false;
   if (scan_take_word(&r->x.c, "to") && !want_rekey(r, n, k)) return false;
-  return take_fns(r, n) && finish(r, n);
+  return take_fns(r, n) && line_end(r, n);
 }
 
 bool line_transform(void *ctx) {
   Reader *r = ctx;
   AlgNode *n = want_typed(r, ALG_MAP);
-  return n && want_of(r, n) && want_fns(r, n) && finish(r, n);
+  return n && want_of(r, n) && want_fns(r, n) && line_end(r, n);
 }
 
 bool line_filter(void *ctx) {
   Reader *r = ctx;
   AlgNode *n = want_typed(r, ALG_FILTER);
-  return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) && finish(r, n);
+  return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) && line_end(r, n);
 }
 
 static bool read_move(Reader *r, bool broadcast) {
@@ -224,7 +224,7 @@ static bool read_move(Reader *r, bool broadcast) {
     r->x.c.s = at;
     return fail(r, D_E915, broadcast ? "this is a shuffle: it does more than make copies" : "this is a broadcast: it makes copies alone");
   }
-  return finish(r, n);
+  return line_end(r, n);
 }
 
 bool line_broadcast(void *ctx) {

@@ -7,10 +7,6 @@ static void *id_key(uint32_t id) {
   return (void *)((uintptr_t)id + 1);
 }
 
-static bool is_name(Str s) {
-  return s && s->len;
-}
-
 RegionCheck region_check_new(SumCheck *c, const RegionFace *face, const RegionLaws *laws, void *ctx, uint32_t n_ids) {
   RegionCheck r = {.c = c, .face = face, .laws = laws, .ctx = ctx, .n_ids = n_ids};
   r.nodes = r.closed = r.regions = map_new(c->arena);

@@ -22,6 +22,10 @@ void check_fail(SumCheck *c, const char *fmt, ...) {
   buf_char(c->out, '\n');
 }
 
+bool is_name(Str s) {
+  return s && s->len;
+}
+
 const char *check_dtype_name(DType t) {
   return (unsigned)t < DTYPES ? dtype_name(t) : "of no dtype";
 }

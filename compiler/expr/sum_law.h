@@ -72,6 +72,7 @@ typedef struct SumCheck {
 } SumCheck;
 
 #define WALK_ALL (~0u)
+bool is_name(Str s); /* it is there, and not empty */
 SumCheck sum_check_new(Buf *out, Arena *a, Exprs *p, void *ctx, void (*where)(void *ctx, Buf *out));
 void check_fail(SumCheck *c, const char *fmt, ...) EIN_PRINTF(2, 3);
 const char *check_dtype_name(DType t); /* of any value */

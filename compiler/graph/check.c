@@ -28,10 +28,6 @@ static void say_where(void *ctx, Buf *out) {
 
 #define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
 
-static bool is_name(Str s) {
-  return s && s->len;
-}
-
 /* ---- extents and shapes ---------------------------------------------------------------------- */
 
 static void check_shape(Check *c, const EinNode *n) {

@@ -82,6 +82,7 @@ void graph_print(Buf *out, const EinGraph *g);
 EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why);
 bool graph_check(const EinGraph *g, Buf *out);
+bool graph_check_text(const EinGraph *g, Diags *d);
 void graph_dot(Buf *out, const EinGraph *g);
 void graph_json(Buf *out, const EinGraph *g);
 
@@ -119,6 +120,7 @@ void algebra_print(Buf *out, const Algebra *p);
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why);
 bool algebra_check(const Algebra *p, Buf *out);
+bool algebra_check_text(const Algebra *p, Diags *d);
 AlgCost algebra_cost(const Algebra *p);
 bool algebra_eval(AlgRun *r, const char **why, Place *place);
 Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, Buf *why);
@@ -133,6 +135,7 @@ void task_print(Buf *out, const TaskGraph *t);
 TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
 bool task_check(const TaskGraph *t, Buf *out);
+bool task_check_text(const TaskGraph *t, Diags *d);
 
 /* ---- 8. TaskGraph -> Loop ----------------------------------------------------------------------
  * How each kernel runs: loops, tiles, lanes, threads. All that is decided about speed stands in the text: "loop 1". */

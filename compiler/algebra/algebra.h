@@ -23,6 +23,7 @@
 #define EIN_ALGEBRA_H
 
 #include "../base/diag.h"
+#include "../expr/lines.h"
 #include "../plan/place.h"
 #include "relation.h"
 
@@ -119,6 +120,7 @@ typedef struct Algebra {
   VEC(const Monoid *) monoids;
   AlgRegion *top;
   uint32_t n_nodes;
+  const TextLines *lines;    /* of one that was read: where its text has what; no part of it */
 } Algebra;
 
 enum { ALG_KEYS_TOLD = 1 << 20 }; /* keys that are gone through one by one; of more the checker believes what it cannot prove */
@@ -160,7 +162,9 @@ bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why);
 void alg_equation(Buf *out, const AlgNode *n);
 
 /* ---- the checker: types, uniqueness, continuity, frontier, closedness after rekey and filter; placements. Changes nothing; a line for
- * each invariant broken, with the node's line of text. */
+ * each invariant broken. */
 bool algebra_check(const Algebra *p, Buf *out);
+/* The same of one that was read: first causes alone, where the text has them. */
+bool algebra_check_text(const Algebra *p, Diags *d);
 
 #endif

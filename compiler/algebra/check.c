@@ -160,6 +160,8 @@ static void check_outputs(Check *c) {
   Map names = map_new(c->arena);
   for (uint32_t i = 0; i < c->g->outputs.len; i++) {
     const AlgOutput *o = &c->g->outputs.at[i];
+    c->r.line = line_key(LINE_OUTPUT, i);
+    c->r.about = o->node;
     bool well = check_ref(&c->r, "an output", o->node);
     if (well) check_whole(c, "an output", o->node);
     for (uint32_t d = 0; d < o->rank; d++)
@@ -177,17 +179,31 @@ static void check_outputs(Check *c) {
 static void check_asserts(Check *c) {
   for (uint32_t i = 0; i < c->g->asserts.len; i++) {
     const AlgNode *n = c->g->asserts.at[i].node;
+    c->r.line = line_key(LINE_ASSERT, i);
+    c->r.about = n;
     if (check_ref(&c->r, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
   }
 }
 
-bool algebra_check(const Algebra *p, Buf *out) {
+static Span line_of(void *ctx) {
+  return check_line(&((const Check *)ctx)->r);
+}
+
+static bool follows(void *ctx) {
+  return check_follows(&((Check *)ctx)->r);
+}
+
+static bool check_all(const Algebra *p, Buf *out, Diags *d) {
   Arena *a = arena_new();
   Check c = {.g = p, .arena = a};
   c.c = sum_check_new(out, a, p->exprs, &c, say_where);
   c.c.read = check_read;
+  c.c.d = d;
+  c.c.line = line_of;
+  c.c.follows = follows;
   c.info = map_new(a);
   c.r = region_check_new(&c.c, &algebra_face, &laws, &c, p->n_nodes);
+  c.r.lines = p->lines;
   for (uint32_t i = 0; i < p->monoids.len; i++) check_monoid(&c.c, p->monoids.at[i]);
   check_mesh(&c);
   if (c.c.ok) {
@@ -198,4 +214,12 @@ bool algebra_check(const Algebra *p, Buf *out) {
   }
   arena_free(a);
   return c.c.ok;
+}
+
+bool algebra_check(const Algebra *p, Buf *out) {
+  return check_all(p, out, NULL);
+}
+
+bool algebra_check_text(const Algebra *p, Diags *d) {
+  return check_all(p, NULL, d);
 }

@@ -26,6 +26,11 @@ static NodeView node_view(const void *node) {
                     .index = n->index};
 }
 
+static const void *operand_view(const void *node, uint32_t i) {
+  const AlgNode *n = node;
+  return i < n->n_operand ? n->operand[i].node : NULL;
+}
+
 static RegionView region_view(Exprs *p, const void *region) {
   const AlgRegion *r = region;
   return (RegionView){.at = r,
@@ -55,4 +60,4 @@ static StackView stack_view(const void *region, uint32_t i) {
   return (StackView){s->name, node_view(s->node), s->axis};
 }
 
-const RegionFace algebra_face = {node_view, region_view, nth_view, state_view, stack_view};
+const RegionFace algebra_face = {node_view, operand_view, region_view, nth_view, state_view, stack_view};

@@ -114,6 +114,7 @@ static bool line_output(void *ctx) {
   if (!scan_want(&r->x.c, '=') || !want_relation(r, &o.node) || !scan_want_end(&r->x.c, NULL)) return false;
   o.rank = extent.len;
   o.extent = extent.at;
+  lines_put(r->b.lines, line_key(LINE_OUTPUT, r->g->outputs.len), scan_head(&r->x.c));
   vec_push(r->g->arena, r->g->outputs, o);
   return true;
 }
@@ -124,6 +125,7 @@ static bool line_assert(void *ctx) {
   AlgAssert x = {0};
   if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
   x.node = node;
+  lines_put(r->b.lines, line_key(LINE_ASSERT, r->g->asserts.len), scan_head(&r->x.c));
   vec_push(r->g->arena, r->g->asserts, x);
   return true;
 }
@@ -174,8 +176,9 @@ Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {
   r.x.read = read_operand;
   r.x.kept = true;
   r.keys = map_new(a);
-  r.b = region_reader(&r.x, &maker, &r);
   const char *at = scan_line(&r.x.c, src->bytes);
+  r.b = region_reader(&r.x, &maker, &r);
+  g->lines = r.b.lines;
   if (!read_header(&r, &at)) return NULL;
   bool ok = region_lines(&r.b, at);
   g->n_nodes = r.b.ids;

@@ -20,9 +20,7 @@ static Leave graph_file(Session *s, Job *j) {
   EinGraph *g = graph_read(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l || !g) return l ? l : LEAVE_PROGRAM;
-  Buf b = buf_new(s->arena);
-  if (!graph_check(g, &b))
-    return fail(s, LEAVE_PROGRAM, "%s is no correct graph:\n%s", j->path, b.s);
+  if (!graph_check_text(g, s->diags)) return session_report(s);
   j->graph = g;
   return LEAVE_OK;
 }

@@ -119,11 +119,6 @@ static Source *text_read(Session *s, const Job *j) {
   return src;
 }
 
-/* What was mailed to us may be wrong: that is no bug. */
-static Leave text_sound(Session *s, const Job *j, const char *what, bool sound, const Buf *why) {
-  return sound ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s is no correct text of %s:\n%s", j->path, what, why->s);
-}
-
 /* A tensor as far as its name, type and shape go; labels are NULL where none are known. */
 static EinNode *argument_vertex(EinGraph *g, const TaskBuffer *b, Str *label) {
   Exprs *x = g->exprs;
@@ -168,10 +163,9 @@ Leave task_file(Session *s, Job *j) {
   j->tasks = task_read(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l || !j->tasks) return l ? l : LEAVE_PROGRAM;
-  Buf why = buf_new(s->arena);
-  l = text_sound(s, j, "tasks", task_check(j->tasks, &why), &why);
-  if (!l) tasks_begin(s, j);
-  return l;
+  if (!task_check_text(j->tasks, s->diags)) return session_report(s);
+  tasks_begin(s, j);
+  return LEAVE_OK;
 }
 
 static Leave loop_source(Session *s, Job *j, Source *src) {
@@ -180,9 +174,9 @@ static Leave loop_source(Session *s, Job *j, Source *src) {
   if (l || !j->loops) return l ? l : LEAVE_PROGRAM;
   Buf why = buf_new(s->arena);
   j->tasks = j->loops->tasks;
-  l = text_sound(s, j, "loops", loop_check(j->loops, &why), &why);
-  if (!l) tasks_begin(s, j);
-  return l;
+  if (!loop_check(j->loops, &why)) return fail(s, LEAVE_PROGRAM, "%s is no correct text of loops:\n%s", j->path, why.s);
+  tasks_begin(s, j);
+  return LEAVE_OK;
 }
 
 Leave loop_file(Session *s, Job *j) {

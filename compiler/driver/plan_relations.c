@@ -117,7 +117,7 @@ static Leave options_check(Session *s, const Args *a) {
 Leave plan_relations(Session *s, Args *a) {
   Moves m = {.s = s, .path = a->operands.at[0]};
   const char *why, *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  Buf out = buf_new(s->arena), wrong = buf_new(s->arena), text = buf_new(s->arena);
+  Buf out = buf_new(s->arena), text = buf_new(s->arena);
   Leave l = options_check(s, a);
   if (l) return l;
   Source *src = source_read(s->arena, m.path, &why);
@@ -127,10 +127,7 @@ Leave plan_relations(Session *s, Args *a) {
   if (!known) return fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
   m.g = algebra_read(s->arena, s->strings, src, s->diags);
   if (!m.g) return session_report(s);
-  if (!algebra_check(m.g, &wrong)) {
-    int n = (int)wrong.len - (wrong.s[wrong.len - 1] == '\n'); /* its lines end, and so does a message */
-    return fail(s, LEAVE_PROGRAM, "%s is not sound:\n%.*s", m.path, n, wrong.s);
-  }
+  if (!algebra_check_text(m.g, s->diags)) return session_report(s);
   if (arg_has(a, OPT_ROUNDTRIP)) algebra_print_checked(s, m.g, true, &text);
   moves_find(&m, m.g->top);
   if (json) moves_json(&m, &out);

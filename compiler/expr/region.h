@@ -36,6 +36,7 @@ typedef struct RegionView {
 
 typedef struct RegionFace {
   NodeView (*node)(const void *node); /* NULL too */
+  const void *(*operand)(const void *node, uint32_t i); /* what node's value is made of; NULL: of no more */
   RegionView (*region)(Exprs *p, const void *region);
   NodeView (*nth)(const void *region, uint32_t i);
   StateView (*state)(const void *region, uint32_t i);

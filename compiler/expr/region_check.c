@@ -9,7 +9,7 @@ static void *id_key(uint32_t id) {
 
 RegionCheck region_check_new(SumCheck *c, const RegionFace *face, const RegionLaws *laws, void *ctx, uint32_t n_ids) {
   RegionCheck r = {.c = c, .face = face, .laws = laws, .ctx = ctx, .n_ids = n_ids};
-  r.nodes = r.closed = r.regions = map_new(c->arena);
+  r.nodes = r.closed = r.regions = r.wrong = map_new(c->arena);
   return r;
 }
 
@@ -20,6 +20,35 @@ static RegionView region_of(const RegionCheck *c, const void *region) {
 static void put_at(RegionCheck *c, const void *node) {
   c->n = node;
   c->laws->at(c->ctx, node);
+}
+
+Span check_line(const RegionCheck *c) {
+  return lines_find(c->lines, 2, (const void *const[]){c->line, c->n ? c->n : c->about});
+}
+
+static bool is_wrong(const RegionCheck *c, NodeView n) {
+  return n.at && map_find(&c->wrong, n.at);
+}
+
+/* Something that a repeat's state, stack or turns are made of. */
+static bool part_wrong(const RegionCheck *c, NodeView n, const void *body) {
+  RegionView r = region_of(c, body);
+  if (n.role == NODE_STACK) return n.index < r.n_stack && is_wrong(c, c->face->stack(body, n.index).node);
+  if (n.role == NODE_TURNS || n.index >= r.n_state) return is_wrong(c, r.bound) || is_wrong(c, r.stop);
+  StateView s = c->face->state(body, n.index);
+  return (n.role == NODE_FINAL && is_wrong(c, s.node)) || is_wrong(c, s.init) || is_wrong(c, s.next);
+}
+
+bool check_follows(RegionCheck *c) {
+  NodeView n = c->face->node(c->n), repeat = c->face->node(n.repeat);
+  if (!n.at) return is_wrong(c, c->face->node(c->about));
+  bool said = is_wrong(c, n);
+  map_put(&c->wrong, n.at, c);
+  for (uint32_t i = 0; !said && n.role != NODE_REPEAT && c->face->operand(n.at, i); i++)
+    said = is_wrong(c, c->face->node(c->face->operand(n.at, i)));
+  if (said || n.role == NODE_PLAIN) return said;
+  if (n.role == NODE_REPEAT) return n.body && is_wrong(c, region_of(c, n.body).bound);
+  return repeat.body && ((n.role != NODE_STATE && is_wrong(c, repeat)) || part_wrong(c, n, repeat.body));
 }
 
 uint32_t check_level(const RegionCheck *c) {
@@ -152,6 +181,7 @@ static bool check_block_head(RegionCheck *c, const RegionView *r) {
 static void check_next(RegionCheck *c, StateView s) {
   bool init = s.init.at && map_find(&c->nodes, id_key(s.init.id)) == s.init.at;
   if (s.node.at && init) c->laws->same(c->ctx, "its init", s.node.at, s.init.at);
+  c->line = line_key(LINE_NEXT, s.node.id);
   if (!check_ref(c, "its next", s.next.at) || !s.node.at) return;
   c->laws->same(c->ctx, "its next", s.node.at, s.next.at);
   check_whole(c, "its next", s.next.at);
@@ -163,6 +193,7 @@ static void check_states(RegionCheck *c, const RegionView *r, uint32_t states) {
     StateView s = c->face->state(r->at, i);
     if (s.node.at) put_at(c, s.node.at);
     check_next(c, s);
+    c->line = NULL;
     put_at(c, r->repeat);
   }
 }

@@ -27,13 +27,20 @@ typedef struct RegionCheck {
   const RegionLaws *laws;
   void *ctx;
   uint32_t n_ids;
-  const void *n;             /* the node at hand; NULL: the program as a whole */
+  const void *n;             /* the node at hand; NULL: the program as a whole, */
+  const void *about;         /*   or what it does with this node, or NULL; */
+  const void *line;          /*   where the text has what is said, before the node: a key of `lines`, or NULL */
+  const TextLines *lines;
+  Map wrong;                 /* nodes of which something was said, or follows from what was */
   Map nodes;                 /* id + 1 to the node of that id, for those defined so far */
   Map closed, regions;       /* repeats whose block was walked; regions met */
   VEC(const void *) open;    /* the region at hand and those around it */
 } RegionCheck;
 
 RegionCheck region_check_new(SumCheck *c, const RegionFace *face, const RegionLaws *laws, void *ctx, uint32_t n_ids);
+/* For the SumCheck, whose own are of another type. */
+Span check_line(const RegionCheck *c);
+bool check_follows(RegionCheck *c);
 uint32_t check_level(const RegionCheck *c);                             /* repeats around what is at hand */
 bool check_ref(RegionCheck *c, const char *what, const void *node);     /* is computed before what is at hand, and may be seen from there */
 bool check_operand(RegionCheck *c, const char *what, const void *node); /*   with a smaller id */

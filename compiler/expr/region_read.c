@@ -12,6 +12,7 @@ static void *id_key(uint32_t id) {
 RegionReader region_reader(SumReader *x, const RegionMaker *make, void *ctx) {
   RegionReader r = {.x = x, .make = make, .ctx = ctx, .arena = x->arena, .block = NEW(x->arena, TextBlock)};
   r.nodes = r.failed = map_new(x->arena);
+  r.lines = lines_new(x->arena, scan_head(&x->c));
   return r;
 }
 
@@ -58,6 +59,7 @@ static TextNode *node_put(RegionReader *r, uint32_t id, void *node) {
   TextNode *n = NEW(r->arena, TextNode);
   *n = (TextNode){.id = id, .node = node, .in = r->block};
   map_put(&r->nodes, id_key(id), n);
+  lines_put(r->lines, node, scan_head(&r->x->c));
   if (r->ids <= id) r->ids = id + 1;
   return n;
 }
@@ -156,6 +158,7 @@ static bool line_next(RegionReader *r) {
   void *next = scan_want(&r->x->c, '=') ? want_node(r) : NULL;
   if (!next || !scan_want_end(&r->x->c, NULL)) return false;
   r->block->next.at[n->state - 1] = true;
+  lines_put(r->lines, line_key(LINE_NEXT, n->id), scan_head(&r->x->c));
   r->make->next(r->ctx, n->state - 1, next);
   return true;
 }

@@ -2,6 +2,7 @@
 #ifndef EIN_EXPR_REGION_TEXT_H
 #define EIN_EXPR_REGION_TEXT_H
 
+#include "lines.h"
 #include "region.h"
 #include "sum_print.h"
 #include "sum_read.h"
@@ -78,6 +79,7 @@ typedef struct RegionReader {
   Arena *arena;
   TextBlock *block;          /* at hand */
   Map nodes, failed;         /* id + 1 to the TextNode; those whose line failed */
+  TextLines *lines;
   uint32_t defining;         /* the id that the line at hand defines, or READ_IDS */
   uint32_t ids;              /* how many are due */
   bool give_up;              /* nothing that follows would make sense */

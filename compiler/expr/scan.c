@@ -6,10 +6,22 @@
 const char *scan_line(Scan *c, const char *at) {
   const char *end = c->src->bytes + c->src->len;
   const char *nl = memchr(at, '\n', (size_t)(end - at));
-  c->s = at;
+  c->begin = c->s = at;
   c->end = nl ? nl : end;
   c->quiet = false;
   return nl ? nl + 1 : NULL;
+}
+
+Span scan_head(const Scan *c) {
+  Scan x = *c;
+  x.s = x.begin;
+  scan_blanks(&x);
+  const char *at = x.s, *end = at;
+  for (int word = 0; word < 2; word++) {
+    scan_blanks(&x);
+    while (x.s < x.end && *x.s != ' ' && *x.s != '\t' && *x.s != '\r') end = ++x.s;
+  }
+  return (Span){c->src, (uint32_t)(at - c->src->bytes), (uint32_t)(end - c->src->bytes)};
 }
 
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) {

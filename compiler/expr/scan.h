@@ -17,13 +17,15 @@ typedef struct Scan {
   Source *src;
   Strings *strings;
   Diags *d;
-  const char *s, *end; /* what is left of the line */
+  const char *begin;   /* of the line */
+  const char *s, *end; /* what is left of it */
   bool quiet;          /* this line hangs on one that was complained about: say nothing */
   const char *noun;    /* what has a number with a %: "node" */
 } Scan;
 
 /* Sets the cursor to the line at `at`; the start of the next one, or NULL. */
 const char *scan_line(Scan *c, const char *at);
+Span scan_head(const Scan *c); /* the line's first two words: `join %3` */
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4); /* false, always */
 void scan_blanks(Scan *c);
 bool scan_done(Scan *c);       /* nothing is left */

@@ -12,14 +12,19 @@ SumCheck sum_check_new(Buf *out, Arena *a, Exprs *p, void *ctx, void (*where)(vo
 }
 
 void check_fail(SumCheck *c, const char *fmt, ...) {
+  Buf own = buf_new(c->arena), *out = c->d ? &own : c->out;
   c->ok = false;
-  c->where(c->ctx, c->out);
-  buf_str(c->out, ": ");
+  if (c->d && c->follows(c->ctx)) return;
+  c->where(c->ctx, out);
+  buf_str(out, ": ");
   va_list ap;
   va_start(ap, fmt);
-  buf_vprintf(c->out, fmt, ap);
+  buf_vprintf(out, fmt, ap);
   va_end(ap);
-  buf_char(c->out, '\n');
+  if (c->d)
+    diag_add(c->d, D_E916, c->line(c->ctx), "%s", own.s);
+  else
+    buf_char(out, '\n');
 }
 
 bool is_name(Str s) {

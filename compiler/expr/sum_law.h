@@ -4,6 +4,7 @@
 #define EIN_EXPR_SUM_LAW_H
 
 #include "einsum.h"
+#include "lines.h"
 
 enum { /* what the texts and checkers allow */
   SUM_LABELS = 4095,         /* labels of one EinSum of a graph */
@@ -54,12 +55,15 @@ bool eq_monoid(Same *q, const Monoid *a, const Monoid *b);
 bool eq_sum(Same *q, const EinSum *a, const EinSum *b);
 
 /* ---- checks: sum_check.c -----------------------------------------------------------------------
- * Each reports what it finds, a line each. */
+ * Each reports what it finds: into `out`, all of it, a line each; or as complaints about a text, first causes alone. */
 typedef struct SumCheck {
   Buf *out;
+  Diags *d;                            /* a text's complaints, and nothing goes into `out`; or NULL */
   bool ok;
   void *ctx;
-  void (*where)(void *ctx, Buf *out);  /* what is at hand: "vertex %3 E" */
+  void (*where)(void *ctx, Buf *out);  /* what is at hand: "vertex %3 E"; */
+  Span (*line)(void *ctx);             /*   of a text: where it stands, */
+  bool (*follows)(void *ctx);          /*   and whether what is wrong with it follows from what was said; takes note that something is */
   void (*read)(void *ctx, const Expr *e); /* a read: whether it is a sound one; it may call check_read_slot */
   Arena *arena;
   Exprs *exprs;

@@ -206,6 +206,8 @@ static void check_outputs(Check *c) {
   names = map_new(c->arena);
   for (uint32_t i = 0; i < c->g->outputs.len; i++) {
     const EinOutput *o = &c->g->outputs.at[i];
+    c->r.line = line_key(LINE_OUTPUT, i);
+    c->r.about = o->node;
     check_ref(&c->r, "an output", o->node);
     if (!is_name(o->name))
       fail(c, "output %u has no name", i);
@@ -219,18 +221,33 @@ static void check_outputs(Check *c) {
 static void check_tests(Check *c) {
   for (uint32_t i = 0; i < c->g->asserts.len; i++) {
     const EinNode *n = c->g->asserts.at[i].node;
+    c->r.line = line_key(LINE_ASSERT, i);
+    c->r.about = n;
     if (check_ref(&c->r, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
   }
+  c->r.line = c->r.about = NULL;
   for (uint32_t i = 0; i < c->g->checks.len; i++)
     check_condition(&c->c, i, c->g->checks.at[i].cond);
 }
 
-bool graph_check(const EinGraph *g, Buf *out) {
+static Span line_of(void *ctx) {
+  return check_line(&((const Check *)ctx)->r);
+}
+
+static bool follows(void *ctx) {
+  return check_follows(&((Check *)ctx)->r);
+}
+
+static bool check_all(const EinGraph *g, Buf *out, Diags *d) {
   Arena *a = arena_new();
   Check c = {.g = g, .arena = a};
   c.c = sum_check_new(out, a, g->exprs, &c, say_where);
   c.c.read = check_read;
+  c.c.d = d;
+  c.c.line = line_of;
+  c.c.follows = follows;
   c.r = region_check_new(&c.c, &graph_face, &laws, &c, g->n_nodes);
+  c.r.lines = g->lines;
   for (uint32_t i = 0; i < g->dims.len; i++)
     check_dim(&c.c, i, g->dims.at[i].name, g->dims.at[i].known, g->dims.at[i].value);
   for (uint32_t i = 0; i < g->monoids.len; i++) check_monoid(&c.c, g->monoids.at[i]);
@@ -239,4 +256,12 @@ bool graph_check(const EinGraph *g, Buf *out) {
   check_tests(&c);
   arena_free(a);
   return c.c.ok;
+}
+
+bool graph_check(const EinGraph *g, Buf *out) {
+  return check_all(g, out, NULL);
+}
+
+bool graph_check_text(const EinGraph *g, Diags *d) {
+  return check_all(g, NULL, d);
 }

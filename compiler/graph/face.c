@@ -26,6 +26,12 @@ static NodeView node_view(const void *node) {
                     .index = n->index};
 }
 
+static const void *operand_view(const void *node, uint32_t i) {
+  const EinNode *n = node;
+  if (n->kind == EIN_INPUT) return i ? NULL : n->fallback;
+  return n->sum && n->input && i < n->sum->n_slot ? n->input[i] : NULL;
+}
+
 static RegionView region_view(Exprs *p, const void *region) {
   const EinRegion *r = region;
   (void)p;
@@ -56,4 +62,4 @@ static StackView stack_view(const void *region, uint32_t i) {
   return (StackView){s->name, node_view(s->node), s->axis};
 }
 
-const RegionFace graph_face = {node_view, region_view, nth_view, state_view, stack_view};
+const RegionFace graph_face = {node_view, operand_view, region_view, nth_view, state_view, stack_view};

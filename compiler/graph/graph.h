@@ -10,6 +10,7 @@
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../expr/einsum.h"
+#include "../expr/lines.h"
 
 typedef struct EinNode EinNode;
 typedef struct EinRegion EinRegion;
@@ -84,6 +85,7 @@ struct EinGraph {
   VEC(const Monoid *) monoids;
   EinRegion *top;
   uint32_t n_nodes;
+  const TextLines *lines;    /* of one that was read: where its text has what; no part of it */
   Map sums;                  /* the interning of EinSum; private to graph.c */
 };
 
@@ -123,6 +125,8 @@ bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why); /* graphs of d
 /* ---- the checker: every invariant said above and in docs/languages-inside.md; changes nothing.
  * Reports all it finds, a line each, into `out`; true if there is nothing to report. */
 bool graph_check(const EinGraph *g, Buf *out);
+/* The same of one that was read: first causes alone, where the text has them. */
+bool graph_check_text(const EinGraph *g, Diags *d);
 
 /* ---- pictures and data ----------------------------------------------------------------------- */
 void graph_dot(Buf *out, const EinGraph *g);

@@ -221,6 +221,7 @@ static bool line_output(void *ctx) {
   if (!scan_want_name(&r->x.c, &o.name) || !scan_want(&r->x.c, '=') || !want_ref(r, &o.node))
     return false;
   if (!scan_want_end(&r->x.c, NULL)) return false;
+  lines_put(r->b.lines, line_key(LINE_OUTPUT, r->g->outputs.len), scan_head(&r->x.c));
   vec_push(r->g->arena, r->g->outputs, o);
   return true;
 }
@@ -231,6 +232,7 @@ static bool line_assert(void *ctx) {
   EinAssert x = {0};
   if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
   x.node = node;
+  lines_put(r->b.lines, line_key(LINE_ASSERT, r->g->asserts.len), scan_head(&r->x.c));
   vec_push(r->g->arena, r->g->asserts, x);
   return true;
 }
@@ -267,8 +269,9 @@ EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
   r.x.ctx = &r;
   r.x.read = read_of;
   r.x.most = GRAPH_LABELS;
-  r.b = region_reader(&r.x, &maker, &r);
   const char *at = scan_line(&r.x.c, src->bytes);
+  r.b = region_reader(&r.x, &maker, &r);
+  g->lines = r.b.lines;
   if (!read_header(&r)) return NULL;
   bool ok = region_lines(&r.b, at);
   g->n_nodes = r.b.ids;

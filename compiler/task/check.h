@@ -28,6 +28,8 @@ typedef struct Check {
   int32_t unless;            /* what is at hand is done only if this input is not given; NONE */
   Held *held;                /* by buffer */
   int32_t *default_of;       /* by input: the buffer that holds its default, or NONE */
+  const void *argument;      /* the input or output at hand: where its line is */
+  const void *wrong;         /* what the last complaint was about */
 } Check;
 
 #define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)

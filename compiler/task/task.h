@@ -14,6 +14,7 @@
 #include "../base/base.h"
 #include "../base/diag.h"
 #include "../expr/einsum.h"
+#include "../expr/lines.h"
 #include "../plan/place.h"
 
 typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WORK } TaskSpace;
@@ -126,6 +127,7 @@ typedef struct TaskGraph {
   VEC(TaskCheck) checks;     /* over dims; tested once sizes are bound */
   Tasks tasks;
   uint32_t n_steps;
+  const TextLines *lines;    /* of one that was read: where its text has what; no part of it */
 } TaskGraph;
 
 /* A dims-only extent; where dims have no value, what it is with a middling size for each: for choices, never for answers. */
@@ -153,6 +155,8 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
 
 /* ---- the checker: changes nothing; a line for each invariant broken ---------------------------- */
 bool task_check(const TaskGraph *t, Buf *out);
+/* The same of one that was read: first causes alone, where the text has them. */
+bool task_check_text(const TaskGraph *t, Diags *d);
 
 /* One stage as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
 void task_equation(Buf *out, const TaskGraph *t, const Task *kernel, uint32_t stage);

@@ -113,8 +113,15 @@ static void check_arguments(Check *c) {
   const TaskGraph *t = c->t;
   Map names = map_new(c->arena), other = map_new(c->arena);
   uint32_t places = 0;
-  for (uint32_t i = 0; i < t->inputs.len; i++) check_argument(c, "input", BUF_INPUT, &t->inputs.at[i], i, &names);
-  for (uint32_t i = 0; i < t->outputs.len; i++) check_argument(c, "output", BUF_OUTPUT, &t->outputs.at[i], i, &other);
+  for (uint32_t i = 0; i < t->inputs.len; i++) {
+    c->argument = line_key(LINE_INPUT, i);
+    check_argument(c, "input", BUF_INPUT, &t->inputs.at[i], i, &names);
+  }
+  for (uint32_t i = 0; i < t->outputs.len; i++) {
+    c->argument = line_key(LINE_OUTPUT, i);
+    check_argument(c, "output", BUF_OUTPUT, &t->outputs.at[i], i, &other);
+  }
+  c->argument = NULL;
   for (uint32_t i = 0; i < t->buffers.len; i++) places += t->buffers.at[i].space != BUF_WORK;
   if (places != t->inputs.len + t->outputs.len)
     fail(c, "%u buffers are the caller's, for %u arguments", places, t->inputs.len + t->outputs.len);
@@ -285,19 +292,40 @@ static void check_tasks(Check *c, const Tasks *list) {
 static void check_end(Check *c) {
   const TaskGraph *t = c->t;
   if (c->step != t->n_steps) fail(c, "it has %u steps and says %u", c->step, t->n_steps);
-  for (uint32_t i = 0; i < t->inputs.len; i++)
+  for (uint32_t i = 0; i < t->inputs.len; i++) {
+    c->argument = line_key(LINE_INPUT, i);
     if (t->inputs.at[i].optional && c->default_of[i] < 0) fail(c, "input %u is optional and has no default", i);
+  }
   for (uint32_t i = 0; i < t->outputs.len; i++) {
     uint32_t b = t->outputs.at[i].buffer;
+    c->argument = line_key(LINE_OUTPUT, i);
     if (b < t->buffers.len && c->held[b].written != NONE) fail(c, "output %u is not written", i);
   }
 }
 
-bool task_check(const TaskGraph *t, Buf *out) {
+static Span line_of(void *ctx) {
+  const Check *c = ctx;
+  const void *buffer = c->buffer ? line_key(LINE_BUFFER, c->buffer->id) : NULL;
+  return lines_find(c->t->lines, 4, (const void *const[]){c->stage ? c->stage->sum : NULL, c->task, buffer, c->argument});
+}
+
+/* One complaint for each thing. */
+static bool follows(void *ctx) {
+  Check *c = ctx;
+  const void *now = c->stage ? (const void *)c->stage : c->task ? (const void *)c->task : c->buffer ? (const void *)c->buffer : c->argument;
+  bool said = now && c->wrong == now;
+  c->wrong = now;
+  return said;
+}
+
+static bool check_all(const TaskGraph *t, Buf *out, Diags *d) {
   Arena *a = arena_new();
   Check c = {.t = t, .arena = a, .unless = NONE};
   c.c = sum_check_new(out, a, t->exprs, &c, say_where);
   c.c.read = check_slot_read;
+  c.c.d = d;
+  c.c.line = line_of;
+  c.c.follows = follows;
   c.held = NEW_ARRAY(a, Held, t->buffers.len + 1);
   c.default_of = NEW_ARRAY(a, int32_t, t->inputs.len + 1);
   for (uint32_t i = 0; i < t->buffers.len; i++) c.held[i] = (Held){.written = NEVER, .stands_for = NONE};
@@ -314,4 +342,12 @@ bool task_check(const TaskGraph *t, Buf *out) {
   if (well) check_end(&c);
   arena_free(a);
   return c.c.ok;
+}
+
+bool task_check(const TaskGraph *t, Buf *out) {
+  return check_all(t, out, NULL);
+}
+
+bool task_check_text(const TaskGraph *t, Diags *d) {
+  return check_all(t, NULL, d);
 }

@@ -16,6 +16,7 @@ typedef struct Reader {
   Map failed;                /* id + 1 of buffers whose line failed */
   Map failed_stages;         /* so too the stages of the open kernel */
   VEC(TaskSlot) slot;        /* of the stage at hand: one a read, as they come */
+  TextLines *lines;
   uint32_t steps;            /* the value of n_steps that is said; UINT32_MAX: none is */
 } Reader;
 
@@ -162,6 +163,7 @@ static bool line_buffer(Reader *r) {
   TaskBuffer b = {.id = r->t->buffers.len};
   if (b.id == READ_IDS) return scan_fail(&r->x.c, D_E913, "there are at most %d buffers", READ_IDS);
   bool ok = want_buffer_line(r, &b);
+  lines_put(r->lines, line_key(LINE_BUFFER, b.id), scan_head(&r->x.c));
   if (!ok) map_put(&r->failed, id_key(b.id), r);
   vec_push(r->t->arena, r->t->buffers, b);
   return ok;
@@ -177,6 +179,7 @@ static bool want_argument(Reader *r, TaskArgument *a) {
 static bool line_input(Reader *r) {
   TaskArgument a = {0};
   if (!want_argument(r, &a)) return false;
+  lines_put(r->lines, line_key(LINE_INPUT, r->t->inputs.len), scan_head(&r->x.c));
   vec_push(r->t->arena, r->t->inputs, a);
   return true;
 }
@@ -184,6 +187,7 @@ static bool line_input(Reader *r) {
 static bool line_output(Reader *r) {
   TaskArgument a = {0};
   if (!want_argument(r, &a)) return false;
+  lines_put(r->lines, line_key(LINE_OUTPUT, r->t->outputs.len), scan_head(&r->x.c));
   vec_push(r->t->arena, r->t->outputs, a);
   return true;
 }
@@ -216,6 +220,7 @@ static bool want_tail(Reader *r, Task *k) {
 static Task *task_begin(Reader *r, TaskKind kind) {
   Task *k = NEW(r->t->arena, Task);
   *k = (Task){.kind = kind, .unless = -1, .stop = -1, .turns = -1};
+  lines_put(r->lines, k, scan_head(&r->x.c));
   return k;
 }
 
@@ -387,6 +392,7 @@ static bool line_stage(Reader *r) {
     map_put(&r->failed_stages, id_key(r->kernel->stages.len), r);
   }
   s.sum = arena_copy(r->t->arena, &sum, sizeof sum);
+  lines_put(r->lines, s.sum, scan_head(&r->x.c));
   vec_push(r->t->arena, r->kernel->stages, s);
   return ok;
 }
@@ -469,6 +475,7 @@ static bool read_end(Reader *r) {
 
 static TaskGraph *read_from(Reader *r, const char **at) {
   *at = scan_line(&r->x.c, *at);
+  r->t->lines = r->lines = lines_new(r->t->arena, scan_head(&r->x.c));
   bool ok = read_header(r);
   r->give_up = !ok;
   while (*at && !r->give_up && !r->ended) {

@@ -1,0 +1,25 @@
+/* expr/lines.c - where a text has what was read from it. */
+#include "lines.h"
+
+const void *line_key(LineKind kind, uint32_t number) {
+  return (const void *)((uintptr_t)number * 8 + kind); /* no object of ours lies there */
+}
+
+TextLines *lines_new(Arena *a, Span head) {
+  TextLines *t = NEW(a, TextLines);
+  *t = (TextLines){.arena = a, .head = head, .at = map_new(a)};
+  return t;
+}
+
+void lines_put(TextLines *t, const void *key, Span at) {
+  map_put(&t->at, key, arena_copy(t->arena, &at, sizeof at));
+}
+
+Span lines_find(const TextLines *t, uint32_t n, const void *const *key) {
+  if (!t) return (Span){0};
+  for (uint32_t i = 0; i < n; i++) {
+    const Span *s = key[i] ? map_find(&t->at, key[i]) : NULL;
+    if (s) return *s;
+  }
+  return t->head;
+}

@@ -41,6 +41,7 @@ for kind in bad warn parse graph plan run; do
 done
 list run stdlib/examples/*.ein
 list run samples/*.ein
+list known tests/shape/known/*.ein
 list cmd tests/cmd/*.sh
 list cmd tests/hostile/*.sh
 list cmd tests/lib/*.sh

@@ -73,7 +73,7 @@ AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
     c.bytes += n * size * receivers(&p->mesh, &of->at, is, to);
     c.paper += n;
   } while (rel_next_key(t->n_key, t->frontier, key));
-  if (alg_is_broadcast(p, move)) c.paper *= (double)mesh_sites(&p->mesh);
+  c.paper = c.bytes > 0 ? c.paper * (double)placement_copies(&p->mesh, &move->at) : 0;
   return c;
 }
 

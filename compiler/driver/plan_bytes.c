@@ -2,26 +2,27 @@
  *
  * With --format=json:
  *
- *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes" or "seconds", "planner",
+ *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "seconds" or "ia", "planner",
  *     "dims":     { NAME: value },
  *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
  *     "bytes":    that sites receive, added over sites and over a run,
+ *     "elements": by "ia", as the TRA paper counts them,
  *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
  *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose step; null: at the end, "limit": null: there is
  *                 none },
  *     "simulated": with --simulate (plan_simulate.c),
- *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time); null: of some tensors not all
- *                 labels were looked at,
+ *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements); null: of some tensors
+ *                 not all labels were looked at,
  *     "work":     WORK of a run,
  *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
- *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes",
+ *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
  *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
  *                  or { "why": there is none },
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
  *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
  *                                  "indices": null: labels tell all; [ an expression of l0, l1, .., null: it hangs on data or turns ] by
- *                                  dimension, "times": in a run, turns in a stack too, "received": bytes } ],
+ *                                  dimension, "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
  *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
  *                     "memory": bytes of a site at its step, "work": WORK } ],
@@ -30,8 +31,9 @@
  *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
  *                     "block": bytes of the largest block at home, "kept": how many such, "first", "last": the vertices, by number
  *                     in this list, from which and until which it is there,
- *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds" } ],
- *     "against":  [ { "planner", "bytes", by seconds "seconds"; or "why": it is not for this program } ] }
+ *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds"; by "ia"
+ *                     "brought_elements" } ],
+ *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it is not for this program } ] }
  *
  *   WORK: { "flops", "integer_operations", "site_operations": of both, what a site with the largest blocks does }
  *
@@ -105,7 +107,7 @@ const char *bytes_of(Arena *a, double x) {
 
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
-  const char *less = p->in_seconds ? "is faster" : "moves less";
+  const char *less = p->in_seconds ? "is faster" : p->in_elements ? "costs less" : "moves less";
   if (x->narrow) return SITES_NARROW;
   if (x->cost <= x->bound * (1 + 1e-9)) return arena_printf(a, "no plan on such a mesh %s", less);
   if (x->bound <= 0 || p->who != PLANNER_EXACT) return NULL;
@@ -144,7 +146,9 @@ static void head_print(const Sites *p, Buf *b) {
   int64_t idle = p->sites - mesh_sites(&x->mesh);
   buf_str(b, x->mesh.n ? "" : "1");
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
-  buf_printf(b, "\n  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  buf_char(b, '\n');
+  if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
+  buf_printf(b, "  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   head_facts(p, b);
   machine_text(p, b);
   const char *best = bytes_best(p, a);
@@ -275,6 +279,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     json_bool(j, "called", v->reads.at[k].call);
     put_count(j, "times", times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));
+    if (p->in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
     json_end(j, '}');
   }
   json_end(j, ']');
@@ -302,6 +307,7 @@ static void put_runner_up(Json *j, const Sites *p) {
     for (uint32_t l = 0; l < p->g->vertices.at[r->vertex].n_label; l++) json_int(j, NULL, r->d[l]);
     json_end(j, ']');
     put_count(j, "bytes", r->placing->bytes);
+    if (p->in_elements) put_count(j, "elements", r->placing->elements);
     put_more(j, r);
   }
   json_end(j, '}');
@@ -355,6 +361,7 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   json_int(j, "first", x->first);
   json_int(j, "last", x->last);
   put_count(j, "brought", placing_brought(p->places, p->placing, i));
+  if (p->in_elements) put_count(j, "brought_elements", placing_brought_elements(p->places, p->placing, i));
   if (p->seconds) json_num(j, "brought_seconds", placing_brought_seconds(p->places, p->seconds, p->placing, i));
   json_end(j, '}');
 }
@@ -362,16 +369,18 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
 void put_placing(Json *j, const Sites *p, const Placing *x) {
   put_count(j, "bytes", x->bytes);
   if (p->in_seconds) json_num(j, "seconds", x->seconds);
+  if (p->in_elements) put_count(j, "elements", x->elements);
 }
 
 void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
-  put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : "bytes");
+  put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : p->in_elements ? "ia" : "bytes");
   json_array(&j, "mesh");
   for (uint32_t k = 0; k < p->placing->mesh.n; k++) json_int(&j, NULL, p->placing->mesh.size[k]);
   json_end(&j, ']');
   put_count(&j, "bytes", p->placing->bytes);
+  if (p->in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);
   simulation_json(p, &j);
   if (p->placing->narrow) json_null(&j, "bound");

@@ -91,11 +91,12 @@ static void sentence_work(const Facts *f, Buf *b) {
 static void sentence_bytes(const Facts *f, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = f->p->placing;
-  const char *best = x->bytes > 0 || f->p->in_seconds ? bytes_best(f->p, a) : NULL;
+  const char *best = x->cost > 0 ? bytes_best(f->p, a) : NULL;
   if (x->bytes <= 0) buf_str(b, "Nothing moves between sites");
   else
     buf_printf(b, "For that, a site receives %s from others in a run, %s over all sites",
                bytes_of(a, x->bytes / (double)f->p->sites), bytes_of(a, x->bytes));
+  if (f->p->in_elements) buf_printf(b, "; by the paper&#39;s count %s elements move", count_amount(a, x->elements));
   if (f->p->seconds) {
     buf_printf(b, ", and a run takes %s on ", seconds_of(a, plan_seconds(f->p)));
     html_text(b, shown(a, f->p->machine->name));
@@ -125,6 +126,7 @@ static void tiles_bytes(const Facts *f, Buf *b) {
   const Sites *p = f->p;
   tile(b, "a site receives", bytes_of(a, p->placing->bytes / (double)p->sites),
        arena_printf(a, "%s in all", bytes_of(a, p->placing->bytes)));
+  if (p->in_elements) tile(b, "elements moved", count_amount(a, p->placing->elements), "as the TRA paper counts them");
   if (p->seconds) tile(b, "time of a run", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   tile(b, "memory of a site", bytes_of(a, p->peak.bytes), arena_printf(a, "at most%s", memory_most(p, a)));
 }

@@ -63,9 +63,9 @@ Leave costs_ready(Sites *p) {
     p->seconds = seconds_new(s->arena, p->g, p->machine, p->sites, &why);
     if (!p->seconds) return fail(s, LEAVE_PROGRAM, "%s", why.s);
   }
-  if (p->in_seconds) {
+  if (p->in_seconds || p->in_elements) {
     PlaceCost *cost = NEW(s->arena, PlaceCost);
-    *cost = (PlaceCost){.seconds = p->seconds};
+    *cost = (PlaceCost){.seconds = p->in_seconds ? p->seconds : NULL, .paper = p->in_elements};
     g->cost = cost;
   }
   return LEAVE_OK;

@@ -126,6 +126,7 @@ void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
   const PartVertex *v = &p->g->vertices.at[r->vertex];
   double ours = p->placing->cost, its = r->placing->cost;
   if (p->in_seconds) buf_str(b, seconds_of(a, its));
+  else if (p->in_elements) buf_printf(b, "%s elements", cost_text(p, a, its));
   else buf_printf(b, "%s a site", bytes_of(a, its / (double)p->sites));
   if (as_much(ours, its)) buf_printf(b, ", as %s", p->in_seconds ? "long" : "much");
   else if (its > ours && its < 1.0005 * ours) buf_str(b, ", less than 0.1 % more");

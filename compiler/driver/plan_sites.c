@@ -137,7 +137,7 @@ static bool proven(const PartChoice *c) {
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 const char *cost_text(const Sites *p, Arena *a, double x) {
-  if (!p->by_bytes) return count_amount(a, x);
+  if (!p->by_bytes || p->in_elements) return count_amount(a, x);
   return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
@@ -407,6 +407,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = format_check(s, a);
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   p.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
+  p.in_elements = costs && strcmp(costs, "ia") == 0;
   if (!l) l = machine_wanted(&p, a);
   if (!l) l = simulate_wanted(&p, a);
   if (!l) l = budget_read(&p, a);

@@ -25,7 +25,7 @@ typedef struct Sites {
   Session *s;
   Job j;
   int64_t sites;
-  bool by_bytes;             /* by bytes or seconds: not by the paper's cost */
+  bool by_bytes;             /* by bytes, seconds or elements of a plan over relations: not by the EinDecomp paper's cost */
   Planner who;
   double budget;
   const PartGraph *g;
@@ -38,6 +38,7 @@ typedef struct Sites {
   Placing *placing;
   Machine *machine;          /*   NULL: none was said */
   bool in_seconds;           /*   that is what is least, */
+  bool in_elements;          /*   or elements as the TRA paper counts moves; */
   Seconds *seconds;          /*   and else is told where a machine was said */
   double memory;             /*   of a site, at most; 0: nobody says */
   const Lives *lives;
@@ -64,7 +65,7 @@ void put_count(Json *j, const char *key, double x); /* whole, as far as a double
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
 void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x);
 void put_rivals(Json *j, const Sites *p);
-void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds if those count */
+void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds or elements if those count */
 
 /* ---- a machine, seconds, memory: plan_machine.c ---------------------------------------------------------- */
 Leave machine_wanted(Sites *p, const Args *a); /* --machine, --costs=seconds, --memory: before the program */

@@ -462,7 +462,7 @@ static void vertex_make(Finder *f, uint32_t i) {
 }
 
 /* What windows of it cost. */
-static void reach_add(Finder *f, uint32_t i, uint32_t k, const Ways *w) {
+static void reach_add(Finder *f, uint32_t i, uint32_t k, const Ways *w, bool paper) {
   Arena *a = arena_new();
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
@@ -471,7 +471,7 @@ static void reach_add(Finder *f, uint32_t i, uint32_t k, const Ways *w) {
   for (uint32_t j = 0; j < w->n; j++) cut[j] = reach_cut(f->g, f->m, i, k, w->at[j].on);
   Distinct p = distinct(a, f->m, f->home[t].n, f->home[t].at), q = distinct(a, f->m, w->n, cut);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, cost);
+  reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, paper, cost);
   network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
   arena_free(a);
 }
@@ -487,12 +487,12 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (f->g->cost) {
     PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
-    if (!c.links && c.times > 0 && !reach_is_plain(f->g, i, k)) c.times = 0, reach_add(f, i, k, w);
+    if (!c.links && c.times > 0 && !reach_is_plain(f->g, i, k)) c.times = 0, reach_add(f, i, k, w, f->g->cost->paper);
     pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
     return;
   }
   if (!reach_is_plain(f->g, i, k)) {
-    reach_add(f, i, k, w);
+    reach_add(f, i, k, w, false);
     return;
   }
   cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, (Carried){bytes, 1, &f->g->tensors.at[t]});
@@ -565,8 +565,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
       for (uint32_t k = 0; k < mesh->n; k++) p->label[i][k] = f.label[i].at[x.value[f.cut[i]]].on[k];
   }
   for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
-  p->bytes = p->cost = placing_bytes(g, p);
-  if (g->cost && g->cost->seconds) p->cost = p->seconds = placing_seconds(g, g->cost->seconds, p);
+  placing_count(g, p);
   if (g->cost && g->cost->price) p->cost = x.sum;
   p->narrow = f.narrow;
   if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */

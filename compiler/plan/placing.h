@@ -16,7 +16,8 @@
 typedef struct Lives Lives;  /* placing_memory.h */
 
 typedef struct PlaceCost {   /* what is to be least */
-  const Seconds *seconds;    /* seconds; NULL: bytes that move */
+  const Seconds *seconds;    /* seconds; NULL: bytes that move, */
+  bool paper;                /*   or elements as the TRA paper counts moves (placing_elements) */
   const double *price;       /*   and so much for a byte of a site's memory, by step and phase of placing_memory.h; NULL: nothing */
   const Lives *lives;        /*   with prices */
   bool memory_only;          /* nothing but these prices */
@@ -52,7 +53,8 @@ typedef struct Placing {
   Placement *home;           /* by tensor */
   double bytes;              /* moved, in a run */
   double seconds;            /* by seconds */
-  double cost;               /* bytes or seconds, with what memory costs */
+  double elements;           /* by the TRA paper's cost */
+  double cost;               /* bytes, seconds or elements, with what memory costs */
   double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;
@@ -72,6 +74,17 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 
 /* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+
+/* What it costs by all that g's cost counts, memory apart: its bytes, seconds, elements, and cost. */
+void placing_count(const PlaceGraph *g, Placing *p);
+
+/* The cost of a placing as the TRA paper counts the moves of a plan over relations (section 5.3): in all; as placing_read, placing_received and
+ * placing_brought. Where some site lacks something, all that sites are to hold is moved: f elements to c sites each cost f*c, and of a
+ * result in parts f are those of all parts. Exact whatever blocks are; windows as in reach.h. */
+double placing_elements(const PlaceGraph *g, const Placing *p);
+double placing_read_elements(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
+double placing_received_elements(const PlaceGraph *g, const Placing *p, uint32_t vertex);
+double placing_brought_elements(const PlaceGraph *g, const Placing *p, uint32_t tensor);
 
 /* The seconds of a placing, on any mesh of as many sites: in all; of a vertex's kernels; as placing_received and placing_brought. */
 double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p);

@@ -1,5 +1,7 @@
-/* plan/placing_cost.c - what choices cost by seconds, and with memory that has a price. */
+/* plan/placing_cost.c - what choices cost by seconds, as the TRA paper counts moves, and with memory that has a price. */
 #include "placing_inside.h"
+
+#include "reach.h"
 
 /* ---- prices --------------------------------------------------------------------------------------------- */
 
@@ -35,28 +37,29 @@ static double weight_of(const PlaceGraph *g) {
 
 /* ---- pairs ------------------------------------------------------------------------------------------------ */
 
-static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double size, double times) {
-  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = size, .part = t->part, .times = weight_of(g) * times};
+static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double turns, double times) {
+  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = dtype_size(t->node->dtype) * turns, .part = t->part,
+                    .turns = turns, .times = weight_of(g) * times};
 }
 
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read) {
   const PartRead *r = &g->part->vertices.at[vertex].reads.at[read];
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
-  PairCost c = pair_of(g, m, l, t, dtype_size(t->node->dtype) * turns_in(t, r), r->times);
+  PairCost c = pair_of(g, m, l, t, turns_in(t, r), r->times);
   if (g->part->vertices.at[vertex].node->kind == EIN_VERTEX) c.price[PHASE_KERNEL] = price_fetched(g, vertex, read);
   return c;
 }
 
 PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex) {
   const PlaceTensor *t = &g->tensors.at[vertex];
-  PairCost c = pair_of(g, m, l, t, dtype_size(t->node->dtype), g->part->vertices.at[vertex].times);
+  PairCost c = pair_of(g, m, l, t, 1, g->part->vertices.at[vertex].times);
   c.price[PHASE_REDUCE] = price_at(g, vertex, PHASE_REDUCE);
   c.price[PHASE_HOME] = price_at(g, vertex, PHASE_HOME);
   return c;
 }
 
 void pair_key(const PairCost *c, Buf *key) {
-  const double numbers[] = {c->size, c->part, c->times, c->price[0], c->price[1], c->price[2]};
+  const double numbers[] = {c->size, c->part, c->turns, c->times, c->price[0], c->price[1], c->price[2]};
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)c->extent, c->rank * sizeof *c->extent);
   buf_add(key, (const char *)c->most, c->rank * sizeof *c->most);
@@ -87,6 +90,20 @@ static double bytes_moved(const PairCost *c, const Placement *from, const Placem
   return elements * (c->part * place_reduce_share(c->mesh, from, &between) + c->size * place_share(c->mesh, &between, to));
 }
 
+/* As placing_elements has it: nothing where every site has what it is to have. */
+static double elements_moved(const PairCost *c, const Placement *from, const Placement *to) {
+  double elements = c->turns, parts = 1;
+  bool first = false;
+  Placement between = place_between(c->mesh, c->rank, c->most, from, to);
+  for (uint32_t d = 0; d < c->rank; d++) elements *= (double)c->extent[d];
+  for (uint32_t a = 0; a < c->mesh->n; a++) {
+    parts *= from->on[a] == PLACE_PART ? c->mesh->size[a] : 1;
+    first |= between.on[a] == PLACE_FIRST && c->mesh->size[a] > 1;
+  }
+  double cost = parts > 1 ? elements * parts * (double)placement_copies(c->mesh, &between) : 0;
+  return first || !placement_within(c->mesh, &between, to) ? cost + elements * (double)placement_copies(c->mesh, to) : cost;
+}
+
 static double seconds_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
   return links_reduce(c->links, c->rank, c->extent, c->size, from, between) + links_move(c->links, c->rank, c->extent, c->size, between, to);
 }
@@ -95,7 +112,8 @@ double pair_cost(const PairCost *c, const Placement *from, const Placement *to) 
   Placement between = reduced_at(c->mesh, from, to);
   double cost = memory_cost(c, from, &between, to);
   if (c->times <= 0) return cost;
-  return cost + c->times * (c->links ? seconds_moved(c, from, &between, to) : bytes_moved(c, from, to));
+  if (c->links) return cost + c->times * seconds_moved(c, from, &between, to);
+  return cost + c->times * (c->g->cost->paper ? elements_moved(c, from, to) : bytes_moved(c, from, to));
 }
 
 /* ---- one choice ----------------------------------------------------------------------------------------------- */
@@ -117,11 +135,17 @@ double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_
   return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);
 }
 
+/* An input is stored once: all of its copies are moved, if there is more than one. */
+static double elements_copied(const PlaceTensor *t, double copies) {
+  return t->node->kind == EIN_TURNS || copies <= 1 ? 0 : t->bytes / dtype_size(t->node->dtype) * copies;
+}
+
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home) {
   const PlaceTensor *t = &g->tensors.at[tensor];
-  double cost = 0, price = price_home(g, tensor);
+  double cost = 0, price = price_home(g, tensor), copies = (double)placement_copies(m, home);
   if (t->vertex < 0 && l) cost = weight_of(g) * links_copies(l, t->n, t->extent, dtype_size(t->node->dtype), home);
-  else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (double)(placement_copies(m, home) - 1);
+  else if (t->vertex < 0 && g->cost->paper) cost = weight_of(g) * elements_copied(t, copies);
+  else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (copies - 1);
   return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
 }
 
@@ -186,4 +210,53 @@ double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p) 
   for (uint32_t i = 0; i < g->tensors.len; i++) seconds += placing_brought_seconds(g, s, p, i);
   for (uint32_t i = 0; i < g->part->vertices.len; i++) seconds += placing_received_seconds(g, s, p, i) + placing_kernels(g, s, p, i);
   return seconds;
+}
+
+void placing_count(const PlaceGraph *g, Placing *p) {
+  p->cost = p->bytes = placing_bytes(g, p);
+  if (g->cost && g->cost->seconds) p->cost = p->seconds = placing_seconds(g, g->cost->seconds, p);
+  if (g->cost && g->cost->paper) p->cost = p->elements = placing_elements(g, p);
+}
+
+/* ---- as the TRA paper counts ----------------------------------------------------------------------------------- */
+
+static PlaceGraph as_paper(const PlaceGraph *g, PlaceCost *cost) {
+  PlaceGraph x = *g;
+  *cost = (PlaceCost){.paper = true};
+  x.cost = cost;
+  return x;
+}
+
+double placing_read_elements(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+  PlaceCost cost;
+  PlaceGraph x = as_paper(g, &cost);
+  double times;
+  const Placement *home = &p->home[g->tensor[i][k]];
+  if (!reach_is_plain(g, i, k)) return reach_elements(g, &p->mesh, i, k, home, g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
+  PairCost c = pair_read(&x, &p->mesh, NULL, i, k);
+  Placement to = placing_wanted(g, p, i, k, &times);
+  return pair_cost(&c, home, &to);
+}
+
+double placing_received_elements(const PlaceGraph *g, const Placing *p, uint32_t i) {
+  double elements = 0;
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) elements += placing_read_elements(g, p, i, k);
+  return elements;
+}
+
+double placing_brought_elements(const PlaceGraph *g, const Placing *p, uint32_t tensor) {
+  PlaceCost cost;
+  PlaceGraph x = as_paper(g, &cost);
+  if (g->tensors.at[tensor].vertex < 0) return home_cost(&x, &p->mesh, NULL, tensor, &p->home[tensor]);
+  if (g->part->vertices.at[tensor].node->kind != EIN_VERTEX) return 0;
+  PairCost c = pair_made(&x, &p->mesh, NULL, tensor);
+  Placement made = made_at(&g->part->vertices.at[tensor], &p->mesh, p->label[tensor]);
+  return pair_cost(&c, &made, &p->home[tensor]);
+}
+
+double placing_elements(const PlaceGraph *g, const Placing *p) {
+  double elements = 0;
+  for (uint32_t i = 0; i < g->tensors.len; i++) elements += placing_brought_elements(g, p, i);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) elements += placing_received_elements(g, p, i);
+  return elements;
 }

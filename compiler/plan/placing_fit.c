@@ -28,7 +28,7 @@ static bool look(Fitting *x, double price) {
   Placing *p = placing_best(x->arena, &x->g, x->sites, x->only, x->budget / (double)LOOKS, &which);
   SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
   x->last = p;
-  p->cost = x->cost.seconds ? p->seconds : p->bytes;
+  p->cost = x->cost.seconds ? p->seconds : x->cost.paper ? p->elements : p->bytes;
   if (m.bytes < x->best.memory.bytes) x->best.smallest = p, x->best.memory = m;
   bool fits = m.bytes <= x->limit;
   if (fits && (!x->best.placing || p->cost < x->best.placing->cost)) x->best.placing = p;
@@ -67,7 +67,8 @@ static double score_of(Descent *d) {
   x->work += (double)x->n * (x->l->all.len + 8);
   if (d->by_cost && m.bytes > x->limit) return INFINITY;
   if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
-  if (d->by_cost) return x->cost.seconds ? placing_seconds(&x->g, x->cost.seconds, d->p) : placing_bytes(&x->g, d->p);
+  if (d->by_cost && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
+  if (d->by_cost) return x->cost.paper ? placing_elements(&x->g, d->p) : placing_bytes(&x->g, d->p);
   for (size_t k = 0; k < x->n; k++) sum += pow(x->by[k] / m.bytes, 32);
   return m.bytes * (1 + 1e-10 * sum / (double)x->n);
 }
@@ -159,17 +160,12 @@ static void descend(Descent *d) {
   }
 }
 
-static void settle(Fitting *x, Placing *p) {
-  p->bytes = p->cost = placing_bytes(&x->g, p);
-  if (x->cost.seconds) p->cost = p->seconds = placing_seconds(&x->g, x->cost.seconds, p);
-}
-
 /* The last plan, with less memory. */
 static void descend_memory(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->last)};
   descend(&d);
   SiteMemory m = placing_memory(&x->g, x->l, d.p, NULL);
-  settle(x, d.p);
+  placing_count(&x->g, d.p);
   if (m.bytes < x->best.memory.bytes) x->best.smallest = d.p, x->best.memory = m;
   if (m.bytes <= x->limit) x->best.placing = d.p;
 }
@@ -178,7 +174,7 @@ static void descend_memory(Fitting *x) {
 static void descend_cost(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->best.placing), .by_cost = true};
   descend(&d);
-  settle(x, d.p);
+  placing_count(&x->g, d.p);
   if (d.p->cost < x->best.placing->cost) x->best.placing = d.p;
 }
 
@@ -198,7 +194,7 @@ static void look_for_least(Fitting *x) {
 PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
                      Placing *free) {
   Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .budget = budget, .limit = limit, .n = (size_t)l->steps * PHASES};
-  x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .lives = l};
+  x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper, .lives = l};
   x.g.cost = &x.cost;
   x.weight = NEW_ARRAY(a, double, x.n);
   x.price = NEW_ARRAY(a, double, x.n);

@@ -21,7 +21,8 @@ typedef struct PairCost {    /* a tensor goes from one placement to another: */
   const Links *links;        /* NULL: by bytes */
   uint32_t rank;
   const int64_t *extent;
-  double size, part;         /* bytes of an element; of one in parts */
+  double size, part;         /* bytes of an element, of a stack in all turns; of one in parts */
+  double turns;              /* these turns */
   const int64_t *most;       /* by dimension, blocks that there may be */
   double times;              /* in a run */
   double price[3];           /* of a byte of memory: read, what is fetched; made, while parts are reduced and while it goes home */

@@ -131,10 +131,10 @@ double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p) 
 /* All that cuts `from` cuts `to`, and nothing else before it. */
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to) {
   for (uint32_t a = 0; a < m->n; a++) {
-    if (from->on[a] < 0) continue;
+    if (from->on[a] < 0 || m->size[a] == 1) continue;
     if (to->on[a] != from->on[a]) return false;
     for (uint32_t b = 0; b < a; b++)
-      if (to->on[b] == to->on[a] && from->on[b] != to->on[a]) return false;
+      if (m->size[b] > 1 && to->on[b] == to->on[a] && from->on[b] != to->on[a]) return false;
   }
   return true;
 }

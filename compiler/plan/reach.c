@@ -117,14 +117,19 @@ void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t re
 
 /* ---- what is there ----------------------------------------------------------------------------------------- */
 
+static double volume(uint32_t rank, const int64_t *from, const int64_t *to) {
+  double n = 1;
+  for (uint32_t k = 0; k < rank; k++) n *= (double)(to[k] - from[k]);
+  return n;
+}
+
 static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *has, const int64_t *end) {
-  double want = 1, there = 1;
+  double there = 1;
   for (uint32_t k = 0; k < rank; k++) {
     int64_t low = larger(from[k], has[k]), high = smaller(to[k], end[k]);
-    want *= (double)(to[k] - from[k]);
     there *= high > low ? (double)(high - low) : 0;
   }
-  return want - there;
+  return volume(rank, from, to) - there;
 }
 
 static double size_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
@@ -136,27 +141,44 @@ static int64_t site_of(int64_t i, int64_t looked, int64_t sites) {
   return looked == sites ? i : (int64_t)((uint64_t)i * 2654435761u % (uint64_t)sites);
 }
 
-static double elements_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+/* Added over sites: what they want, and of it what they lack. */
+typedef struct Amount { double want, lack; } Amount;
+
+static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
   int64_t from[REACH_RANK], to[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
-  double n = 0;
+  Amount n = {0, 0};
   for (int64_t i = 0; i < looked; i++) {
     mesh_place(m, site_of(i, looked, sites), at);
     reach_wanted(g, m, vertex, read, on, at, from, to);
     if (home) reach_home(g, m, vertex, read, home, at, has, end);
-    n += lacking(rank, from, to, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
+    n.want += volume(rank, from, to);
+    n.lack += lacking(rank, from, to, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
   }
-  return n * (double)sites / (double)looked;
+  return (Amount){n.want * (double)sites / (double)looked, n.lack * (double)sites / (double)looked};
+}
+
+static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, Amount n, bool paper) {
+  if (!paper) return size_of(g, vertex, read) * n.lack;
+  return n.lack > 0 ? read_of(g, vertex, read)->times * n.want : 0;
+}
+
+static double reach_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
+  int64_t sites = mesh_sites(m);
+  double cost;
+  if (sites <= PLACING_LOOKED) return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
+  Placement p = reach_cut(g, m, vertex, read, on);
+  const Placement *cut = &p;
+  reach_costs(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
+  return cost;
 }
 
 double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
-  int64_t sites = mesh_sites(m);
-  double cost;
-  if (sites <= PLACING_LOOKED) return size_of(g, vertex, read) * elements_lacking(g, m, vertex, read, home, on, sites);
-  Placement p = reach_cut(g, m, vertex, read, on);
-  const Placement *cut = &p;
-  reach_costs(g, m, vertex, read, 1, &home, 1, &cut, &cost);
-  return cost;
+  return reach_cost(g, m, vertex, read, home, on, false);
+}
+
+double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  return reach_cost(g, m, vertex, read, home, on, true);
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------- */
@@ -181,7 +203,7 @@ static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint
 }
 
 static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
-                          const Placement *const *on, double *cost) {
+                          const Placement *const *on, bool paper, double *cost) {
   Arena *a = arena_new();
   uint32_t rank = read_of(g, vertex, read)->rank;
   size_t sites = (size_t)mesh_sites(m), each = 2 * rank * sites;
@@ -190,27 +212,39 @@ static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, u
   for (uint32_t j = 0; j < n_on; j++) {
     boxes_find(g, m, vertex, read, false, on[j], wants);
     for (uint32_t i = 0; i < n_home; i++) {
-      double n = 0;
+      Amount n = {0, 0};
       const int64_t *h = has + i * each, *w = wants;
-      for (size_t s = 0; s < sites; s++, h += 2 * rank, w += 2 * rank) n += lacking(rank, w, w + rank, h, h + rank);
-      cost[(size_t)i * n_on + j] = size_of(g, vertex, read) * n;
+      for (size_t s = 0; s < sites; s++, h += 2 * rank, w += 2 * rank) {
+        n.want += volume(rank, w, w + rank);
+        n.lack += lacking(rank, w, w + rank, h, h + rank);
+      }
+      cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
   arena_free(a);
 }
 
+static double elements_of(const PartRead *r) {
+  double n = 1;
+  for (uint32_t k = 0; k < r->rank; k++) n *= (double)r->extent[k];
+  return n;
+}
+
 void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
-                 const Placement *const *on, double *cost) {
+                 const Placement *const *on, bool paper, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
   int64_t sites = mesh_sites(m);
   if ((double)n_home * n_on * (double)sites <= (double)LOOKED_AT) {
-    costs_exactly(g, m, vertex, read, n_home, home, n_on, on, cost);
+    costs_exactly(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
     return;
   }
   for (uint32_t j = 0; j < n_on; j++) {
-    double all = size_of(g, vertex, read) * elements_lacking(g, m, vertex, read, NULL, on[j]->on, sites < SITES ? sites : SITES);
+    Amount all = amount_of(g, m, vertex, read, NULL, on[j]->on, sites < SITES ? sites : SITES);
     Placement wanted = wanted_at(r, m, on[j]->on);
-    for (uint32_t i = 0; i < n_home; i++)
-      cost[(size_t)i * n_on + j] = all * place_share(m, home[i], &wanted) / (double)placement_copies(m, &wanted);
+    for (uint32_t i = 0; i < n_home; i++) {
+      double share = place_share(m, home[i], &wanted) / (double)placement_copies(m, &wanted);
+      Amount n = {all.want, share > 1e-9 ? all.lack * share : paper ? all.lack - elements_of(r) * (double)placement_copies(m, &wanted) : 0};
+      cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
+    }
   }
 }

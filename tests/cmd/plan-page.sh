@@ -21,6 +21,8 @@ for file in "$root"/samples/*.ein "$root"/tests/plan/sites_loop.ein "$root"/test
     pages="$pages $name.$p.html $name.$p.json"
   done
   # shellcheck disable=SC2046
+  want 0 "$EIN" plan "$file" -n 12 $(sizes "$name") --format=json --costs=ia --against=sqrt,data -o "$name.ia.json"
+  # shellcheck disable=SC2046
   want 0 "$EIN" plan "$file" -n 6 $(sizes "$name") --format=html --costs=eindecomp -o "$name.elements.html"
   # shellcheck disable=SC2046
   want 0 "$EIN" plan "$file" -n 6 $(sizes "$name") --format=json --costs=eindecomp --against=all -o "$name.partition"
@@ -45,6 +47,8 @@ if [ -n "$python" ]; then
   sed 's/"sites": 16/"sites": "16"/' 02_attention.16.json >changed.json
   want 1 "$python" "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" changed.json
   sed 's/"received": 49152/"received": 49153/' 02_attention.16.json >changed.json
+  want 1 "$python" "$root/tests/plan/moves.py" changed.json
+  sed 's/"brought_elements": 0/"brought_elements": 1/' 02_attention.ia.json >changed.json
   want 1 "$python" "$root/tests/plan/moves.py" changed.json
 fi
 

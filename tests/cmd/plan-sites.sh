@@ -119,6 +119,16 @@ shows "mesh                  1"
 want 1 "$EIN" plan x.ein -n 4 --pin Z:i=3
 says "Z cannot be cut so by a mesh of 4 sites"
 
+# By the TRA paper's cost: what is least, and what is received. C[i] = A[i,j] W[j] over 4 sites along i: W goes to all of them.
+printf 'input A[i:64, j:64] : f32\nparam W[j:64] : f32\noutput C[i] = sum[j] A[i,j] * W[j]\n' >vector.ein
+want 0 "$EIN" plan vector.ein -n 4 --costs=ia --pin C:i=4
+shows "moved                 256 elements (256), as the TRA paper counts"
+shows "received              768 B in all, 192 B a site"
+shows "no plan on such a mesh costs less"
+want 0 "$EIN" plan vector.ein -n 4 --costs=ia --derivation
+tail -1 out >last
+grep -q '256     768 B' last || wrong "the derivation does not end with the plan's cost: $(cat last)"
+
 # Tensors of many labels: a plan, but no bound.
 cat >many.ein <<'!'
 input A[a:16, b:16, c:16, d:16, e:16, f:16, g:16, h:16, i:16, j:16] : f32
@@ -142,6 +152,7 @@ want 2 "$EIN" plan x.ein -n -4 $BY
 want 2 "$EIN" plan x.ein -n 2147483648 $BY
 want 2 "$EIN" plan x.ein -n four $BY
 want 2 "$EIN" plan x.ein -n 4 --costs=pebbles
+for measure in eindecomp ia bytes seconds; do says "$measure"; done
 want 4 "$EIN" plan x.ein -n 4 --machine m.json
 says "cannot read m.json"
 want 2 "$EIN" plan x.ein -n 4 --threads 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Works out anew what `ein plan -n P --format=json` says that moves, site by site, from the mesh, the axes and the homes alone.
+"""Works out anew what `ein plan -n P --format=json` says that moves, site by site, from the mesh, the axes and the homes alone; with
+--costs=ia also the elements that the TRA paper counts: all that sites are to hold, where one of them lacks some of it.
 
 moves.py FILE...: exit 1 and a line a difference."""
 import ast
@@ -34,11 +35,13 @@ def both(a, b):
 
 
 def moved(mesh, extents, here, there):
-    n = 0
+    """Elements that sites lack of what they are to have; and as the paper counts."""
+    n = all_of_it = 0
     for at in itertools.product(*map(range, mesh)):
         want = box(mesh, at, there, extents)
         n += elements(want) - elements(both(want, box(mesh, at, here, extents)))
-    return n
+        all_of_it += elements(want)
+    return n, all_of_it if n else 0
 
 
 def wanted(read, tensor, vertex, home):
@@ -66,19 +69,21 @@ def between(mesh, most, made, home):
 
 
 def reduced(mesh, extents, most, made, home):
-    """Elements in parts that sites get, and elements that go home after that."""
+    """Elements in parts that sites get, elements that go home after that, and both as the paper counts."""
     at_made = [-1 if use is None else use for use in made]
     share, first = between(mesh, most, made, home)
     group = math.prod(s for s, use in zip(mesh, made) if use is None)
-    parts = after = 0
+    parts = after = shared = at_home = 0
     for at in itertools.product(*map(range, mesh)):
         has = box(mesh, at, share, extents)
         there = not any(f and k for f, k in zip(first, at))
         if there and None in made:
             parts += group * elements(has) - elements(both(has, box(mesh, at, at_made, extents)))
+            shared += group * elements(has)
         want = box(mesh, at, home, extents)
         after += elements(want) - (elements(both(want, has)) if there else 0)
-    return parts if group > 1 else 0, after
+        at_home += elements(want)
+    return parts if group > 1 else 0, after, (shared if group > 1 else 0) + (at_home if after else 0)
 
 
 def intervals(tree, labels):
@@ -122,8 +127,8 @@ def window(mesh, at, read, use, labels):
 
 
 def windows(mesh, read, tensor, vertex, home):
-    """Elements that sites get of what indices reach."""
-    use, n = vertex["axes"] if read["called"] else home, 0
+    """Elements that sites get of what indices reach; and as the paper counts."""
+    use, n, all_of_it = vertex["axes"] if read["called"] else home, 0, 0
     labels = [l["extent"] for l in vertex["labels"]]
     for at in itertools.product(*map(range, mesh)):
         want, has = window(mesh, at, read, use, labels), []
@@ -133,20 +138,22 @@ def windows(mesh, read, tensor, vertex, home):
             by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
             has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
         n += elements(want) - elements(both(want, has))
+        all_of_it += elements(want)
     turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack: they stand in its dimensions
-    return n / turns
+    return n / turns, all_of_it / turns if n else 0
 
 
 def brought(mesh, tensor, vertex):
     home, extents, whole = tensor["home"], tensor["extents"], math.prod(tensor["extents"])
     if vertex is None:
-        return whole * (math.prod(s for s, d in zip(mesh, home) if d < 0) - 1) * size(tensor)
+        copies = math.prod(s for s, d in zip(mesh, home) if d < 0)
+        return whole * (copies - 1) * size(tensor), whole * copies if copies > 1 else 0
     if vertex["equation"].startswith("state "):
-        return 0
+        return 0, 0
     kept = sum(not l["reduced"] for l in vertex["labels"])
     made = [None if l >= kept else l for l in vertex["axes"]]
-    parts, after = reduced(mesh, extents, tensor["most"], made, home)
-    return vertex["times"] * (parts * tensor["part"] + after * size(tensor))
+    parts, after, paper = reduced(mesh, extents, tensor["most"], made, home)
+    return vertex["times"] * (parts * tensor["part"] + after * size(tensor)), vertex["times"] * paper
 
 
 def size(tensor):
@@ -157,6 +164,7 @@ def size(tensor):
 def check(path):
     plan = json.load(open(path))
     mesh, tensors, wrong = plan["mesh"], plan["tensors"], []
+    by_paper, paper = plan["measure"] == "ia", 0
 
     def same(what, said, mine):
         if said != mine:
@@ -166,19 +174,29 @@ def check(path):
         for read in v["reads"]:
             t = tensors[read["tensor"]]
             home = tensors[i]["home"]
-            n = windows(mesh, read, t, v, home) if read["indices"] else moved(mesh, t["extents"], t["home"], wanted(read, t, v, home))
+            n, counted = windows(mesh, read, t, v, home) if read["indices"] else moved(mesh, t["extents"], t["home"], wanted(read, t, v, home))
+            if by_paper:
+                same(f"{v['name']} reads {t['name']}, as the paper counts", read["elements"], read["times"] * counted)
+                paper += read["elements"]
             same(f"{v['name']} reads {t['name']}", read["received"], read["times"] * n * size(t))
         same(f"operands of {v['name']}", v["received"], sum(r["received"] for r in v["reads"]))
     for i, t in enumerate(tensors):
         v = plan["vertices"][i] if t["vertex"] is not None else None
-        same(f"{t['name']} brought home", t["brought"], brought(mesh, t, v))
+        n, counted = brought(mesh, t, v)
+        same(f"{t['name']} brought home", t["brought"], n)
+        if by_paper:
+            same(f"{t['name']} brought home, as the paper counts", t["brought_elements"], counted)
+            paper += counted
         at_home = [elements(box(mesh, at, t["home"], t["extents"])) for at in itertools.product(*map(range, mesh))]
         same(f"a block of {t['name']}", t["block"], max(at_home) * size(t))
     same("all", plan["bytes"], sum(v["received"] for v in plan["vertices"]) + sum(t["brought"] for t in tensors))
+    if by_paper:
+        same("all, as the paper counts", plan["elements"], paper)
     for key in plan["work"]:
         same(key, plan["work"][key], sum(v["work"][key] for v in plan["vertices"]))
     rival = plan["runner_up"]
-    if plan["planner"] == "exact" and plan["bound"] == plan["bytes"] and rival.get("bytes", plan["bytes"]) < plan["bytes"]:
+    key = "elements" if by_paper else "bytes"
+    if plan["planner"] == "exact" and plan["bound"] == plan[key] and rival.get(key, plan[key]) < plan[key]:
         wrong.append(f"{path}: the runner-up is better")
     return wrong
 

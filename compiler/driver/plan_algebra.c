@@ -7,13 +7,7 @@
 #include "table.h"
 
 static Cutting cutting(const Sites *p) {
-  Arena *a = p->s->arena;
-  if (p->by_bytes) return cutting_of_placing(a, p->places, p->placing);
-  return cutting_of_counts(place_graph(a, p->g), p->choice.d);
-}
-
-static const char *without_mesh(const Sites *p) {
-  return p->by_bytes ? NULL : "is for plans by bytes; those by the paper's cost have no mesh";
+  return cutting_of_placing(p->s->arena, p->places, p->placing);
 }
 
 void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out) {
@@ -30,8 +24,7 @@ void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out) 
 }
 
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
-  Cutting c = cutting(p);
-  if (ia && without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--format=ia %s", without_mesh(p));
+  Cutting c = ia || p->by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
   const Algebra *g = ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c);
   algebra_print_checked(p->s, g, reread, out);
   return LEAVE_OK;
@@ -54,7 +47,6 @@ static void tasks_print(const Sites *p, const TaskGraph *t, bool reread, Buf *ou
 Leave task_text(const Sites *p, bool reread, Buf *out) {
   Cutting c = cutting(p);
   Buf why = buf_new(p->s->arena);
-  if (without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--format=task %s", without_mesh(p));
   Algebra *ia = ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX);
   TaskGraph *t = task_from_ia(p->s->arena, ia, &why);
   if (!t) return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
@@ -87,7 +79,6 @@ static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, 
 }
 
 Leave algebra_derivation(const Sites *p, Buf *out) {
-  if (without_mesh(p)) return fail(p->s, LEAVE_USAGE, "--derivation %s", without_mesh(p));
   Cutting c = cutting(p);
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_TENSOR | 1u << COL_STEP};
   AlgCost before = {0};

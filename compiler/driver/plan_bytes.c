@@ -56,8 +56,9 @@ static const char *not_cut(const Sites *p, const char *name) {
                       "a plan may say another mesh, which leaves sites idle", shown(a, name), (long long)p->sites);
 }
 
-/* The planner's vectors are what is left; the axes that cut so, and homes, are found for them. */
-static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const char **why) {
+/* The planner's vectors are what is left; the axes that cut so, and homes, are found for them: on a mesh of few axes if they can be, else on one of
+ * many; *exactly: only nearly so, there. */
+static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const bool **exactly, const char **why) {
   Session *s = p->s;
   const PartVectors *only = p->said;
   uint32_t which, n = p->g->vertices.len;
@@ -70,8 +71,13 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
   }
   *cuts = only;
   Placing *x = placing_best(s->arena, p->places, p->sites, only, p->budget, &which);
-  if (!x) *why = not_cut(p, p->g->vertices.at[which].name);
-  return x;
+  if (x) return x;
+  *why = not_cut(p, p->g->vertices.at[which].name);
+  if (who == PLANNER_EXACT || p->places->fixed->mesh) return NULL;
+  bool *same = NEW_ARRAY(s->arena, bool, n + 1);
+  *exactly = same;
+  *why = NULL;
+  return placing_realise(s->arena, p->places, p->sites, choice->d, p->budget, same);
 }
 
 Leave bytes_find(Sites *p) {
@@ -80,7 +86,7 @@ Leave bytes_find(Sites *p) {
   uint32_t n = p->g->vertices.len;
   Leave l = costs_ready(p);
   if (l) return l;
-  p->placing = placing_by(p, p->who, &p->choice, &cuts, &why);
+  p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
   if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
   l = memory_fit(p, cuts);
   if (l) return l;
@@ -93,7 +99,7 @@ Leave bytes_find(Sites *p) {
   p->choice.d = d;
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
-    r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->why);
+    r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
   }
   p->second = rival_find(p);
   return LEAVE_OK;
@@ -149,6 +155,7 @@ static void head_print(const Sites *p, Buf *b) {
   buf_char(b, '\n');
   if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
   buf_printf(b, "  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  less_cut_print(p, b);
   head_facts(p, b);
   machine_text(p, b);
   const char *best = bytes_best(p, a);
@@ -228,7 +235,13 @@ void bytes_text(const Sites *p, Buf *b) {
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-static void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on) {
+void put_mesh(Json *j, const Mesh *m) {
+  json_array(j, "mesh");
+  for (uint32_t k = 0; k < m->n; k++) json_int(j, NULL, m->size[k]);
+  json_end(j, ']');
+}
+
+void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on) {
   json_array(j, key);
   for (uint32_t k = 0; k < n; k++) json_int(j, NULL, on[k]);
   json_end(j, ']');
@@ -376,9 +389,7 @@ void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
   put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : p->in_elements ? "ia" : "bytes");
-  json_array(&j, "mesh");
-  for (uint32_t k = 0; k < p->placing->mesh.n; k++) json_int(&j, NULL, p->placing->mesh.size[k]);
-  json_end(&j, ']');
+  put_mesh(&j, &p->placing->mesh);
   put_count(&j, "bytes", p->placing->bytes);
   if (p->in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);

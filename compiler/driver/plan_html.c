@@ -111,6 +111,9 @@ static void sentence_elements(const Facts *f, Buf *b) {
   if (c->bound > 0 && c->bound >= c->cost.all) buf_str(b, ", and no plan moves less.");
   else if (c->bound > 0) buf_printf(b, "; no plan moves less than %s.", count_amount(a, c->bound));
   else buf_str(b, ".");
+  buf_printf(b, " On a mesh of %s, a site then receives %s from others, %s over all sites.",
+             f->p->placing->mesh.n ? times_text(a, &f->p->placing->mesh, "x") : "1", bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
+             bytes_of(a, f->p->placing->bytes));
 }
 
 static void tile(Buf *b, const char *what, const char *value, const char *more) {
@@ -137,6 +140,8 @@ static void tiles_elements(const Facts *f, Buf *b) {
   tile(b, "elements moved", count_amount(a, c->all),
        arena_printf(a, "%s to kernels, %s to be reduced, %s cut anew", count_amount(a, c->join),
                     count_amount(a, c->aggregate), count_amount(a, c->repartition)));
+  tile(b, "a site receives", bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
+       arena_printf(a, "%s in all, on a mesh of %s", bytes_of(a, f->p->placing->bytes), times_text(a, &f->p->placing->mesh, "x")));
 }
 
 static void page_tiles(const Facts *f, Buf *b) {

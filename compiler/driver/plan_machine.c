@@ -39,8 +39,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
   const char *path = arg_last(a, OPT_MACHINE), *costs = arg_last(a, OPT_COSTS), *memory = arg_last(a, OPT_MEMORY), *env = getenv("EIN_MACHINE");
   bool asked = costs && strcmp(costs, "seconds") == 0;
   if (!path && asked && env && *env) path = env;
-  if (path && !p->by_bytes) return fail(s, LEAVE_USAGE, "--machine is for plans by seconds or bytes; the paper's cost is the same on any");
-  if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans by seconds or bytes");
+  if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
   if (asked && !path) return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
   if (memory && !amount_read(memory, &p->memory)) return fail(s, LEAVE_USAGE, "--memory %s: wanted are bytes, as 24GB or 512MiB", memory);
   p->in_seconds = path && (asked || !costs);
@@ -49,13 +48,24 @@ Leave machine_wanted(Sites *p, const Args *a) {
   return l;
 }
 
+/* What a plan says of axes and homes; counts it says to those who choose them, of states too. */
+static const Plan *axes_said(Arena *a, const Plan *p) {
+  Plan *x = NEW(a, Plan);
+  *x = *p;
+  x->vertices.at = NULL;
+  x->vertices.len = x->vertices.cap = 0;
+  for (uint32_t i = 0; i < p->vertices.len; i++)
+    if (p->vertices.at[i].placed) vec_push(a, x->vertices, p->vertices.at[i]);
+  return x;
+}
+
 Leave costs_ready(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
   PlaceGraph *g = place_graph(s->arena, p->g);
   p->places = g;
   p->lives = lives_find(s->arena, g);
-  g->fixed = plan_fixed(s->arena, g, p->plan, s->diags);
+  g->fixed = plan_fixed(s->arena, g, p->by_bytes ? p->plan : axes_said(s->arena, p->plan), s->diags);
   if (!g->fixed) return session_report(s);
   if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
     return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
@@ -86,7 +96,8 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   p->peak = placing_memory(p->places, p->lives, p->placing, p->memory_by);
   if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
   Placing *unbound = p->placing;
-  PlaceFit f = placing_fit(s->arena, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound);
+  PlaceFit f = {.smallest = unbound, .memory = p->peak};
+  if (!p->exactly) f = placing_fit(s->arena, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound);
   if (f.placing) {
     p->placing = f.placing;
     p->placing->bound = unbound->bound;

@@ -8,6 +8,8 @@
  *     "cost":     COST of a run, of all vertices,
  *     "bound":    null where the planner looks for none; else no plan, with these pins, costs less,
  *     "proven":   bound is the cost,
+ *     "mesh":     [ int ] on which these counts are had, "bytes": that its sites receive; with --machine "machine", "seconds", of a run there;
+ *     "simulated": with --simulate (plan_simulate.c),
  *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run does it,
  *                     "labels": [ { "name", "extent", "count", "reduced" } ],
  *                     "reads":  [ { "tensor", "from": id of the vertex that makes it; null: an input,
@@ -15,6 +17,8 @@
  *                                   "labels": [ int ] that cut it as it is read, "made": [ int ] of `from`,
  *                                   "called": it goes to the kernel; else it is a state's value, put there,
  *                                   "times": how often it comes into being } ],
+ *                     "axes", "home", "received", "brought": on the mesh, as in "ein placing 1"; "exactly": its axes have its counts, else smaller
+ *                     ones; a state has neither axes nor this,
  *                     "cost":   COST of a run } ],
  *     "against":  [ { "planner", "cost": COST; or "why": it is not for this program } ] }
  *
@@ -116,6 +120,17 @@ static Leave graph_wanted(Sites *p, const Args *a) {
 
 /* ---- the plans --------------------------------------------------------------------------------------------- */
 
+/* What then really moves: on a mesh, by bytes. */
+static Leave plan_realise(Sites *p) {
+  Leave l = costs_ready(p);
+  if (l) return l;
+  bool *exactly = NEW_ARRAY(p->s->arena, bool, p->g->vertices.len + 1);
+  p->exactly = exactly;
+  p->placing = placing_realise(p->s->arena, p->places, p->sites, p->choice.d, p->budget, exactly);
+  BUG_UNLESS(p->placing);
+  return LEAVE_OK;
+}
+
 static Leave plans_find(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
@@ -127,7 +142,7 @@ static Leave plans_find(Sites *p) {
     bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
     r->why = able ? NULL : words.s;
   }
-  return LEAVE_OK;
+  return plan_realise(p);
 }
 
 static bool proven(const PartChoice *c) {
@@ -141,6 +156,13 @@ const char *cost_text(const Sites *p, Arena *a, double x) {
   return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
+/* The first vertex that its axes cut less than its planner; -1: none. */
+static int32_t less_cut_first(const Sites *p, const bool *exactly) {
+  for (uint32_t i = 0; exactly && i < p->g->vertices.len; i++)
+    if (p->g->vertices.at[i].node->kind == EIN_VERTEX && !exactly[i]) return (int32_t)i;
+  return -1;
+}
+
 void against_text(const Sites *p, const Rival *r, Buf *b) {
   if (p->by_bytes ? !r->placing : r->why != NULL) {
     buf_printf(b, "not here: %s", r->why);
@@ -149,6 +171,7 @@ void against_text(const Sites *p, const Rival *r, Buf *b) {
   double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all, its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
   buf_str(b, cost_text(p, b->arena, its));
   if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+  if (less_cut_first(p, r->exactly) >= 0) buf_str(b, ", with a mesh that cuts some tensors less");
 }
 
 void against_print(const Sites *p, Buf *b) {
@@ -165,6 +188,35 @@ void sites_head(const Sites *p, Buf *b) {
              planner_info[p->who].name, planner_info[p->who].what);
 }
 
+/* "Z k=4", of a vertex that its axes do not cut as the plan has it. */
+static void less_cut(const Sites *p, uint32_t i, Buf *b) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  uint32_t *d = NEW_ARRAY(b->arena, uint32_t, v->n_label + 1);
+  placing_counts(p->places, p->placing, i, d);
+  buf_printf(b, "%s %s", shown(b->arena, v->name), sites_cut(b->arena, v, v->n_label, d));
+}
+
+void less_cut_print(const Sites *p, Buf *b) {
+  int32_t first = less_cut_first(p, p->exactly);
+  uint32_t others = 0;
+  if (first < 0) return;
+  for (uint32_t i = (uint32_t)first + 1; i < p->g->vertices.len; i++) others += p->g->vertices.at[i].node->kind == EIN_VERTEX && !p->exactly[i];
+  buf_printf(b, "  %-22s", "cut less by the mesh");
+  less_cut(p, (uint32_t)first, b);
+  if (others) buf_printf(b, ", and %u more", others);
+  buf_char(b, '\n');
+}
+
+/* What the plan moves on a mesh. */
+static void realised_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Placing *x = p->placing;
+  buf_printf(b, "  %-22s%s in all, %s a site, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
+             x->mesh.n ? times_text(a, &x->mesh, "x") : "1");
+  if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
+  less_cut_print(p, b);
+}
+
 static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const PartCost *c = &p->choice.cost;
@@ -173,6 +225,7 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s%s\n", "  to kernels", count_amount(a, c->join));
   buf_printf(b, "  %-22s%s\n", "  to be reduced", count_amount(a, c->aggregate));
   buf_printf(b, "  %-22s%s\n", "  to be cut anew", count_amount(a, c->repartition));
+  realised_print(p, b);
   if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
   else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
   else if (p->choice.bound > 0)
@@ -228,6 +281,7 @@ static void sites_text(const Sites *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   vertices_print(p, b);
+  simulation_text(p, b);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
@@ -299,6 +353,11 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
   put_reads(j, p, v);
+  if (v->node->kind == EIN_VERTEX) put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  if (v->node->kind == EIN_VERTEX) json_bool(j, "exactly", p->exactly[i]);
+  put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  put_count(j, "received", placing_received(p->places, p->placing, i));
+  put_count(j, "brought", placing_brought(p->places, p->placing, i));
   put_cost(j, &c);
   json_end(j, '}');
 }
@@ -337,6 +396,10 @@ static void sites_json(const Sites *p, Buf *out) {
   if (p->choice.bound > 0) put_count(&j, "bound", p->choice.bound);
   else json_null(&j, "bound");
   json_bool(&j, "proven", proven(&p->choice));
+  put_mesh(&j, &p->placing->mesh);
+  put_count(&j, "bytes", p->placing->bytes);
+  if (p->seconds) json_str(&j, "machine", p->machine->name), json_num(&j, "seconds", plan_seconds(p));
+  simulation_json(p, &j);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
   json_end(&j, ']');

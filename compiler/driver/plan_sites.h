@@ -18,7 +18,8 @@ typedef struct Rival {       /* another planner, to compare with */
   Planner who;
   const char *why;           /* it is not for this program; NULL: it is */
   PartChoice choice;         /* by the paper's cost; */
-  Placing *placing;          /*   by bytes: its cuts, with the best homes */
+  Placing *placing;          /*   by bytes: its cuts, with the best homes; */
+  const bool *exactly;       /*   as Sites has it */
 } Rival;
 
 typedef struct Sites {
@@ -35,7 +36,8 @@ typedef struct Sites {
   const PlaceGraph *places;  /* by bytes: */
   const Plan *plan;          /*   a plan's file, and pins, */
   const PartVectors *said;   /*   what pins and a plan's file allow, of those vertices that they name */
-  Placing *placing;
+  Placing *placing;          /*   by the EinDecomp paper's cost its counts as axes have them, */
+  const bool *exactly;       /*   which some do not quite: by vertex. So too by bytes, of another planner's counts; NULL: all do */
   Machine *machine;          /*   NULL: none was said */
   bool in_seconds;           /*   that is what is least, */
   bool in_elements;          /*   or elements as the TRA paper counts moves; */
@@ -58,12 +60,15 @@ const char *sites_equation(Arena *a, const PartVertex *v);
 const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d); /* "h=4 s=2", or "whole" */
 void sites_head(const Sites *p, Buf *b);
 const char *cost_text(const Sites *p, Arena *a, double x); /* bytes, seconds or elements: what the plan is to have least of */
+void less_cut_print(const Sites *p, Buf *b); /* a line, if some vertices are not cut as their planner has it */
 void against_text(const Sites *p, const Rival *r, Buf *b); /* "12.3 kB, 1.25 times as much", or why not */
 void against_print(const Sites *p, Buf *b);                /* a line each */
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
 void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x);
+void put_mesh(Json *j, const Mesh *m);
+void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on);
 void put_rivals(Json *j, const Sites *p);
 void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds or elements if those count */
 

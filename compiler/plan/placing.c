@@ -179,8 +179,6 @@ void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint
 
 /* ---- what there is to choose ------------------------------------------------------------------------------ */
 
-typedef struct Ways { uint32_t n; Placement *at; } Ways; /* by value: of a vertex, labels by axis; of a tensor, its home */
-
 enum {
   CUT_LABELS = 127,          /* more than these cannot be told apart in a placement */
   WAYS = 1300                /* of one tensor, at most: tables have the square of that */
@@ -252,18 +250,18 @@ static bool longest_only(Choosing *c) {
 }
 
 /* All ways to give axes to labels that have room for them: with as many calls as can be, or any. */
-static Ways ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
+static PlaceWays ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
   Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .idle = idle, .only = only};
   for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
   if (!only || !only->n) *narrow |= longest_only(&c);
   choose_axis(&c, 0);
-  return (Ways){c.all.len, c.all.at};
+  return (PlaceWays){c.all.len, c.all.at};
 }
 
-static Ways one_way(Arena *a, const Mesh *m, const int8_t *on) {
-  Ways w = {1, NEW(a, Placement)};
-  memcpy(w.at->on, on, m->n);
-  return w;
+static PlaceWays one_way(Arena *a, const Mesh *m, const int8_t *on) {
+  Placement *p = NEW(a, Placement);
+  memcpy(p->on, on, m->n);
+  return (PlaceWays){1, p};
 }
 
 /* ---- the network ------------------------------------------------------------------------------------------- */
@@ -280,7 +278,7 @@ typedef struct Finder {
   const Mesh *m;
   Network *n;
   const PartVectors *only;   /* by vertex; NULL: nothing is said */
-  Ways *label, *home;        /* by vertex, by tensor */
+  PlaceWays *label, *home;   /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
   Pair *pairs;               /* by two placements; their room is a power of two */
@@ -446,7 +444,7 @@ static const Links *links_of(const Finder *f) {
 static void vertex_make(Finder *f, uint32_t i) {
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PlaceTensor *t = &f->g->tensors.at[i];
-  const Ways *w = &f->label[i];
+  const PlaceWays *w = &f->label[i];
   Placement *made = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t k = 0; k < w->n; k++) made[k] = made_at(v, f->m, w->at[k].on);
   if (f->g->cost) {
@@ -462,7 +460,7 @@ static void vertex_make(Finder *f, uint32_t i) {
 }
 
 /* What windows of it cost. */
-static void reach_add(Finder *f, uint32_t i, uint32_t k, const Ways *w, bool paper) {
+static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w, bool paper) {
   Arena *a = arena_new();
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
@@ -480,8 +478,8 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   const PartRead *r = &f->g->part->vertices.at[i].reads.at[k];
   uint32_t t = f->g->tensor[i][k];
   double bytes = r->times * turns_in(&f->g->tensors.at[t], r) * f->g->tensors.at[t].bytes;
-  const Ways *home = &f->home[t];
-  const Ways *w = r->call ? &f->label[i] : &f->home[i];
+  const PlaceWays *home = &f->home[t];
+  const PlaceWays *w = r->call ? &f->label[i] : &f->home[i];
   if (!r->call && t == i) return; /* a state that stays as it is */
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
@@ -502,6 +500,7 @@ static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
   const PlaceFixed *fixed = f->g->fixed;
   if (fixed && fixed->home[i]) f->home[i] = one_way(f->arena, f->m, fixed->home[i]->on);
+  else if (f->g->home) f->home[i] = f->g->home[i];
   else f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0 && !f->g->cost) return;
@@ -523,6 +522,7 @@ static bool variables_make(Finder *f, uint32_t *which) {
     if (v->node->kind == EIN_VERTEX) {
       const PlaceFixed *fixed = f->g->fixed;
       if (fixed && fixed->label[i]) f->label[i] = one_way(f->arena, f->m, fixed->label[i]);
+      else if (f->g->label) f->label[i] = f->g->label[i];
       else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) && !f->g->cost->busy, f->only ? &f->only[i] : NULL, &f->narrow);
       if (!f->label[i].n) return *which = i, false;
       f->cut[i] = network_variable(f->n, f->label[i].n);
@@ -546,8 +546,8 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   Arena *work = arena_new();
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
   Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
-  f.label = NEW_ARRAY(work, Ways, vertices + 1);
-  f.home = NEW_ARRAY(work, Ways, tensors + 1);
+  f.label = NEW_ARRAY(work, PlaceWays, vertices + 1);
+  f.home = NEW_ARRAY(work, PlaceWays, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
   if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh);

@@ -39,12 +39,15 @@ typedef struct PlaceFixed {  /* what is not looked for */
   const Placement **home;    /* by tensor; NULL: any */
 } PlaceFixed;
 
+typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a vertex, labels by axis; of a tensor, its home */
+
 typedef struct PlaceGraph {
   const PartGraph *part;
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
   const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
   const PlaceCost *cost;     /* of its plans; NULL: bytes */
+  const PlaceWays *label, *home; /* by vertex, by tensor: what is looked at, where it is not fixed; NULL: all */
 } PlaceGraph;
 
 typedef struct Placing {
@@ -74,6 +77,11 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 
 /* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+
+/* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed one), axes
+ * that multiply to its counts, and homes; as g's cost has it, among ways that are likely (realise.c). d: by vertex, by label; exactly: by
+ * vertex, false where no axes multiply to its counts and those that it has are smaller. It has no bound (0). */
+Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
 
 /* What it costs by all that g's cost counts, memory apart: its bytes, seconds, elements, and cost. */
 void placing_count(const PlaceGraph *g, Placing *p);

@@ -120,8 +120,8 @@ for bad in 0 -1 GB 1e3 24Gb 0.5 24GBB nan; do
 done
 want 2 plan --costs=seconds
 says "wanted is a machine file"
-want 2 plan --costs=eindecomp --machine m.json
-says "the paper's cost is the same on any"
+want 0 plan --costs=eindecomp --machine m.json
+shows "  time  "
 want 2 plan --costs=eindecomp --memory=1GB
 want 4 plan --machine none.json
 says "cannot read none.json"

@@ -57,6 +57,11 @@ shows "times the plan's sum"
 plan --machine "$server" --simulate --format=json >simulated.json
 want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" simulated.json
 
+plan --machine "$server" --costs=eindecomp --simulate --format=json >simulated.json
+want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-partition-1.json" simulated.json
+want 0 plan --machine "$server" --costs=eindecomp --simulate
+shows "times the plan's sum"
+
 want 2 plan --simulate
 says "--simulate: wanted is the machine file"
 want 2 plan --costs=eindecomp --simulate

@@ -96,7 +96,7 @@ bool ast_eval(AstEval *e, const char **why, Span *where);
 
 /* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
  * For many sites: into how many blocks each label is cut, by the EinDecomp paper's cost; or what each axis of a mesh cuts and
- * where tensors stay, by bytes or by seconds on a machine. Nothing is run by it yet.
+ * where tensors stay, by bytes, by the TRA paper's cost or by seconds on a machine; the first comes to such axes too. Nothing is run by it yet.
  * text: "plan 1", which a person can type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, bool *narrow, Diags *d);
@@ -104,6 +104,7 @@ bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
 Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);

@@ -6,9 +6,9 @@
 #include "algebra.h"
 
 typedef struct AlgCost {
-  double paper;              /* elements as the paper counts them: of a relation of f elements a shuffle f, a broadcast to s sites f*s. What is to be at
-                                c sites along some axes costs f*c, as in the paper's plan that shuffles c copies of each block; and nothing
-                                where every site has what it is to have, which in the paper is no move */
+  double paper;              /* elements as the paper counts them: of a relation of f elements a shuffle f, a broadcast to s sites f*s. What is
+                                to be at c sites along some axes costs f*c, as in the paper's plan that shuffles c copies of each block;
+                                and nothing where every site has what it is to have, which in the paper is no move */
   double bytes;              /* that sites receive, added over sites: what a site has already does not move */
   bool known;                /* else there were too many tuples to go through, and bytes are none */
 } AlgCost;

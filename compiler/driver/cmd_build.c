@@ -6,16 +6,22 @@
 
 #include "../../codegen/names.h"
 #include "native.h"
+#include "plan_sites.h"
+#include "table.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static Leave stop_known(Session *s, const char *stop) {
-  static const char *const here[] = {"graph", "optimised", "task", "loop"}, *const later[] = {"plan", "tra", "ia"};
+/* Languages of plans for many sites are told where these are made. */
+static Leave stop_known(Session *s, const char *stop, const char *path) {
+  static const char *const here[] = {"graph", "optimised", "task", "loop"};
   static const char have[] = "this ein has graph, optimised, task and loop";
   for (size_t i = 0; i < COUNT(here); i++)
     if (strcmp(stop, here[i]) == 0) return LEAVE_OK;
-  for (size_t i = 0; i < COUNT(later); i++)
-    if (strcmp(stop, later[i]) == 0) return fail(s, LEAVE_USAGE, "--stop=%s comes with a later step; %s", stop, have);
+  if (strcmp(stop, "plan") == 0)
+    return fail(s, LEAVE_USAGE, "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan", shown(s->arena, path));
+  if (strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0)
+    return fail(s, LEAVE_USAGE, "--stop=%s: it is of a plan for many sites, which ein plan makes: ein plan %s -n 4 --format=%s", stop,
+                shown(s->arena, path), stop);
   return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; %s", stop, have);
 }
 
@@ -144,7 +150,10 @@ static Leave one_goal(Session *s, const Args *a) {
   int goals = arg_has(a, OPT_STOP) + arg_has(a, OPT_EMIT) + arg_has(a, OPT_LIB);
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
-  return arg_has(a, OPT_STOP) ? stop_known(s, arg_last(a, OPT_STOP)) : LEAVE_OK;
+  const char *path = a->operands.at[0];
+  if (relations_named(path))
+    return fail(s, LEAVE_USAGE, "%s is a program over relations, of which nothing is built; ein plan says what it moves", shown(s->arena, path));
+  return arg_has(a, OPT_STOP) ? stop_known(s, arg_last(a, OPT_STOP), path) : LEAVE_OK;
 }
 
 Leave cmd_build(Session *s, Args *a) {

@@ -78,9 +78,9 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 /* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
-/* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed one), axes
- * that multiply to its counts, and homes; as g's cost has it, among ways that are likely (realise.c). d: by vertex, by label; exactly: by
- * vertex, false where no axes multiply to its counts and those that it has are smaller. It has no bound (0). */
+/* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed
+ * one), axes that multiply to its counts, and homes; as g's cost has it, among ways that are likely (realise.c). d: by vertex, by
+ * label; exactly: by vertex, false where no axes multiply to its counts and those that it has are smaller. It has no bound (0). */
 Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
 
 /* What it costs by all that g's cost counts, memory apart: its bytes, seconds, elements, and cost. */

@@ -38,8 +38,8 @@ static double weight_of(const PlaceGraph *g) {
 /* ---- pairs ------------------------------------------------------------------------------------------------ */
 
 static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double turns, double times) {
-  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = dtype_size(t->node->dtype) * turns, .part = t->part,
-                    .turns = turns, .times = weight_of(g) * times};
+  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = dtype_size(t->node->dtype) * turns,
+                    .part = t->part, .turns = turns, .times = weight_of(g) * times};
 }
 
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read) {
@@ -232,7 +232,8 @@ double placing_read_elements(const PlaceGraph *g, const Placing *p, uint32_t i, 
   PlaceGraph x = as_paper(g, &cost);
   double times;
   const Placement *home = &p->home[g->tensor[i][k]];
-  if (!reach_is_plain(g, i, k)) return reach_elements(g, &p->mesh, i, k, home, g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
+  const int8_t *on = g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on;
+  if (!reach_is_plain(g, i, k)) return reach_elements(g, &p->mesh, i, k, home, on);
   PairCost c = pair_read(&x, &p->mesh, NULL, i, k);
   Placement to = placing_wanted(g, p, i, k, &times);
   return pair_cost(&c, home, &to);

@@ -20,8 +20,8 @@ void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t 
 double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
 /* The same as the TRA paper counts it: all that sites want, where one of them lacks something. */
 double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
-/* For each home and each cut, cost[home * n_on + on], in bytes or as the paper counts: the same where these are few enough to look at each site; else windows' share as if blocks
- * lay as they do without them. */
+/* For each home and each cut, cost[home * n_on + on], in bytes or as the paper counts: the same where these are few enough to look at each
+ * site; else windows' share as if blocks lay as they do without them. */
 void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
                  const Placement *const *on, bool paper, double *cost);
 /* Axes that cut labels on which nothing hangs here are none: two cuts that are equal then want the same. */

@@ -1,9 +1,9 @@
 /* plan/realise.c - counts that were chosen without a mesh, on one: which axes cut which label, and homes, so that little moves.
  *
- * In: by vertex how often each label is cut. Out: a placing with these counts on a mesh with an axis for each prime factor of the sites. Such meshes have many
- * axes, and axes can be given to labels, and homes chosen, in far more ways than anyone can try. So few are looked at: for a vertex all ways
- * if there are not many, else those in which labels take their axes one after the other, in each order; for a tensor the placements
- * in which some way of its maker leaves it or some way of a reader wants it. Of these the network takes the best. */
+ * In: by vertex how often each label is cut. Out: a placing with these counts on a mesh with an axis for each prime factor of the sites. Such
+ * meshes have many axes, and axes can be given to labels, and homes chosen, in far more ways than anyone can try. So few are looked at:
+ * for a vertex all ways if there are not many, else those in which labels take their axes one after the other, in each order; for a
+ * tensor the placements in which some way of its maker leaves it or some way of a reader wants it. Of these the network takes the best. */
 #include <math.h>
 #include <string.h>
 
@@ -54,8 +54,8 @@ static bool giving_start(Giving *v, Realise *x, const PartVertex *of, const uint
   return true;
 }
 
-/* All ways, from axis a on; false: they are more than WAYS, or not found soon. Where axes are primes each finds a part, as what is left of both is the
- * same number. */
+/* All ways, from axis a on; false: they are more than WAYS, or not found soon. Where axes are primes each finds a part, as what is left of
+ * both is the same number. */
 static bool give_all(Giving *v, uint32_t a) {
   if (v->steps++ == STEPS) return false;
   if (a == v->x->mesh.n) {

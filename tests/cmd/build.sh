@@ -122,6 +122,15 @@ for stop in graph task loop; do
   cmp -s got.c want.c || wrong "from sum.$stop comes other C than from sum.ein"
 done
 want 2 "$EIN" build sum.task --stop=graph
+for stop in tra ia; do
+  want 2 "$EIN" build sum.ein --stop=$stop
+  says "ein plan sum.ein -n 4 --format=$stop"
+  want 0 "$EIN" plan sum.ein -D N=8 -n 4 --format=$stop -o sum.$stop
+  want 2 "$EIN" build sum.$stop -o sum
+  says "sum.$stop is a program over relations"
+done
+want 2 "$EIN" build sum.ein --stop=plan
+says "ein plan sum.ein -n 4 -o x.plan"
 want 2 "$EIN" build sum.task --stop=task -D N=4
 want 2 "$EIN" build sum.graph --stop=graph -D N=4
 echo 'taskgraph 1

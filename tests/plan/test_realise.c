@@ -1,5 +1,5 @@
-/* tests/plan/test_realise.c - counts of the EinDecomp paper's planners on meshes: they come out as they are, and what moves is next to what the best axes
- * and homes move. */
+/* tests/plan/test_realise.c - counts of the EinDecomp paper's planners on meshes: they come out as they are, and what moves is next to what
+ * the best axes and homes move. */
 #include <math.h>
 #include <string.h>
 

@@ -106,7 +106,8 @@ static void tables(void) {
     Arena *a = arena_new();
     uint32_t which;
     int n = k ? 40000 : 80000;
-    OK(placing_find(a, product_graph(a, n, k ? n : 10000, n, true), &ten, NULL, 1e9, INFINITY, &which)->elements == (k ? 1.6e10 : 8e9), "Table 4, %d", n);
+    Placing *x = placing_find(a, product_graph(a, n, k ? n : 10000, n, true), &ten, NULL, 1e9, INFINITY, &which);
+    OK(x->elements == (k ? 1.6e10 : 8e9), "Table 4, %d", n);
     arena_free(a);
   }
 }

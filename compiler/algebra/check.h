@@ -41,6 +41,9 @@ void check_operation(Check *c, const AlgNode *n, Info *i); /* JOIN to MOVE, and 
 void check_same_type(Check *c, const char *what, const AlgNode *a, const AlgNode *b);
 void check_output_boxes(Check *c, const AlgOutput *o);
 
+/* ---- check_read.c: kernels of joins read inside of blocks; what else is wrong with a join is said already */
+void check_reads(Check *c, const AlgNode *n, const KeySet *keys);
+
 /* ---- check_place.c: of an Ia */
 bool check_placement(Check *c, const AlgNode *n);        /* by itself */
 void check_places(Check *c, const AlgNode *n, Info *i);  /* what an operation leaves where */

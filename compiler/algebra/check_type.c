@@ -262,11 +262,15 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   info->well &= well;
   if (!well) return;
   info->keys = join_keys(c, n);
+  bool before = c->c.ok;
+  c->c.ok = true;
   check_reducer(&c->c, s);
   c->c.labels = labels;
   c->c.level = check_level(&c->r);
   check_expressions(&c->c, s);
   check_boxes(c, &n->type, labels, n->range, "label");
+  if (c->c.ok) check_reads(c, n, &info->keys);
+  c->c.ok &= before;
   Relation base = {.dtype = s->acc, .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN, .rank = s->n_out, .dim = n->range};
   check_made(c, n, base, &info->keys, 0, NULL);
   check_holes(c, n, &info->keys);

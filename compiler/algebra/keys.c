@@ -74,12 +74,16 @@ KeySet keys_kept(Arena *a, const KeySet *s, const Expr *keep) {
   return keys_of_numbers(s->of, &out, &twice);
 }
 
-static bool has_key(const KeySet *s, const int32_t *on, const int64_t *key) {
-  int64_t its[REL_KEYS + 1], number;
+bool keys_has(const KeySet *s, const int64_t *key) {
   if (s->all || !s->n) return s->all;
-  for (uint32_t k = 0; k < s->of->n_key; k++) its[k] = on[k] < 0 ? 0 : key[on[k]];
-  number = number_of(s->of, its);
+  int64_t number = number_of(s->of, key);
   return bsearch(&number, s->at, s->n, sizeof *s->at, by_number);
+}
+
+static bool has_key(const KeySet *s, const int32_t *on, const int64_t *key) {
+  int64_t its[REL_KEYS + 1];
+  for (uint32_t k = 0; k < s->of->n_key; k++) its[k] = on[k] < 0 ? 0 : key[on[k]];
+  return keys_has(s, its);
 }
 
 KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, const int32_t *const *on) {

@@ -20,6 +20,8 @@ KeySet keys_unknown(const Relation *of);
 bool keys_told(const KeySet *s);
 bool keys_next(const KeySet *s, uint64_t *i, int64_t *key);
 
+bool keys_has(const KeySet *s, const int64_t *key); /* where known */
+
 typedef enum { KEYS_WELL, KEYS_OUTSIDE, KEYS_TWICE } KeysWrong;
 
 /* Those of which `keep` holds. */

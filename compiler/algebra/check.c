@@ -7,7 +7,7 @@ static void say_where(void *ctx, Buf *out) {
   const AlgNode *n = c->n;
   if (n)
     buf_printf(out, "%s %%%u%s%s", (unsigned)n->kind <= ALG_TURNS ? alg_word(c->g, n) : "node", n->id, n->name ? " " : "", n->name ? n->name->s : "");
-  else
+  else if (!c->c.d)
     buf_str(out, "program");
 }
 

@@ -11,7 +11,7 @@ bool check_placement(Check *c, const AlgNode *n) {
   for (uint32_t a = 0; c->g->placed && a < c->g->mesh.n; a++) {
     int8_t on = n->at.on[a];
     if (on >= PLACE_PART && (on < 0 || (uint32_t)on < n->type.n_key)) continue;
-    fail(c, "axis %u cuts key number %d, of %u", a, on, n->type.n_key);
+    fail(c, "axis %u cuts key number %d, and there are %u, from 0 on", a, on, n->type.n_key);
     well = false;
   }
   return well;
@@ -105,6 +105,12 @@ static void check_group_place(Check *c, const AlgNode *n) {
   }
 }
 
+static const char *place_text(Check *c, const AlgNode *n) {
+  Buf b = buf_new(c->arena);
+  placement_print(&b, &c->g->mesh, &n->at);
+  return b.s;
+}
+
 static void check_join_place(Check *c, const AlgNode *n) {
   if (has_parts(c, n)) {
     fail(c, "a join makes no parts");
@@ -115,7 +121,9 @@ static void check_join_place(Check *c, const AlgNode *n) {
     one.n_operand = 1;
     one.operand = n->operand + i;
     check_whole(c, "operand", n->operand[i].node);
-    if (!has_parts(c, n->operand[i].node) && !alg_join_meets(c->g, &one)) fail(c, "operand %u is not where the result is to be made", i);
+    if (!has_parts(c, n->operand[i].node) && !alg_join_meets(c->g, &one))
+      fail(c, "operand %u is not where the result is to be made: %%%u is at %s, and the result at %s, each by its own keys", i, one.operand->node->id,
+           place_text(c, one.operand->node), place_text(c, n));
   }
 }
 

@@ -94,7 +94,7 @@ static void check_boxes(Check *c, const Relation *r, uint32_t n, const RelDim *d
 
 static bool check_frontiers(Check *c, const AlgNode *n, uint32_t n_key, const int64_t *frontier) {
   if (n->type.n_key != n_key) {
-    fail(c, "it has %u keys and not %u", n->type.n_key, n_key);
+    fail(c, "its type has %u key%s, and what it makes has %u", n->type.n_key, n->type.n_key == 1 ? "" : "s", n_key);
     return false;
   }
   bool well = true;
@@ -157,6 +157,16 @@ static bool apply_fn(Check *c, Relation *t, const AlgFn *f) {
   return true;
 }
 
+static void say_other_range(Check *c, const AlgNode *n, const KeySet *s, const Relation *made, uint32_t d, const int64_t *key, uint32_t n_to,
+                            const Expr *const *to) {
+  int64_t its[REL_KEYS + 1], low, high;
+  uint32_t n_key = s->of->n_key;
+  for (uint32_t k = 0; k < n->type.n_key; k++) its[k] = to && k < n_to ? rel_value(to[k], n_key, key) : key[k];
+  rel_ranges(1, &n->type.dim[d], n->type.n_key, its, &low, &high);
+  fail(c, "dimension %u of key %s is from %lld to %lld, and its type says from %lld to %lld", d, key_text(c, s->of, key),
+       (long long)rel_value(made->dim[d].low, n_key, key), (long long)rel_value(made->dim[d].high, n_key, key), (long long)low, (long long)high);
+}
+
 /* `base` is over the keys of `s`; functions are applied to it, and then the node must be of that type, at the keys that `to` makes. */
 static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
   int64_t key[REL_KEYS + 1];
@@ -168,8 +178,7 @@ static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *
   if (n->type.rank != base.rank) {
     fail(c, "its arrays have rank %u and not %u", n->type.rank, base.rank);
   } else if (!ranges_agree(c->g->exprs, s, base.rank, base.dim, n->type.dim, n_to, to, &d, key)) {
-    fail(c, "dimension %u of key %s is from %lld to %lld, and is said to be another", d, key_text(c, s->of, key),
-         (long long)rel_value(base.dim[d].low, s->of->n_key, key), (long long)rel_value(base.dim[d].high, s->of->n_key, key));
+    say_other_range(c, n, s, &base, d, key, n_to, to);
   }
 }
 
@@ -227,8 +236,8 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
     else if (o->on[k] < 0)
       fail(c, "key %s of operand %u agrees with none and has %lld values", t->key[k]->s, i, (long long)t->frontier[k]);
     else
-      fail(c, "key %s of operand %u has frontier %lld, and %s has %lld", t->key[k]->s, i, (long long)t->frontier[k],
-           n->type.key[o->on[k]]->s, (long long)f);
+      fail(c, "key %s of operand %u, %%%u, has frontier %lld, and the join's key %s has %lld", t->key[k]->s, i, o->node->id,
+           (long long)t->frontier[k], n->type.key[o->on[k]]->s, (long long)f);
   }
   return well;
 }
@@ -299,6 +308,11 @@ static void check_aggregate_reducer(Check *c, const AlgNode *n, const Relation *
   if (n->reducer != RED_NONE && arg != of->places) fail(c, arg ? "it aggregates places that there are not" : "it loses places");
 }
 
+static const char *filling_text(Check *c, Filling how, const Relation *r, const int64_t *key) {
+  if (how == FILL_GAP) return "there is a gap";
+  return arena_printf(c->arena, "that of key %s %s", key_text(c, r, key), how == FILL_TWICE ? "lies on another" : "leads out");
+}
+
 /* Arrays side by side make up, each place once, the box that the result has. */
 static void check_concat(Check *c, const AlgNode *n, const Info *of, uint32_t n_to, const Expr *const *to) {
   const Relation *t = of->keys.of;
@@ -316,7 +330,8 @@ static void check_concat(Check *c, const AlgNode *n, const Info *of, uint32_t n_
       whole[d] = (RelDim){expr_relabel(c->g->exprs, n->type.dim[d].low, n_to, to), expr_relabel(c->g->exprs, n->type.dim[d].high, n_to, to)};
     for (uint32_t k = 0; k < n->n_group; k++) group[n->group[k]] = true;
     check_boxes(c, &n->type, n->type.rank, n->type.dim, "dimension");
-    if (!boxes_fill(c->arena, &of->keys, t->dim, group, whole, key)) fail(c, "arrays do not make up the box, as at key %s", key_text(c, t, key));
+    Filling how = boxes_fill(c->arena, &of->keys, t->dim, group, whole, key);
+    if (how != FILL_WELL) fail(c, "arrays do not make up the box: %s", filling_text(c, how, t, key));
     base.dim = whole;
   }
   check_made(c, n, base, &of->keys, n_to, to);
@@ -480,6 +495,6 @@ void check_output_boxes(Check *c, const AlgOutput *o) {
   int64_t key[REL_KEYS + 1];
   for (uint32_t d = 0; d < t->rank; d++) whole[d] = rel_whole(c->g->exprs, o->extent[d]);
   bool some = i->keys.known && !i->keys.all && i->keys.n == 0;
-  if (some || !boxes_fill(c->arena, &i->keys, t->dim, group, whole, key))
-    fail(c, "blocks of output %s do not make up all of it, each place once", o->name->s);
+  Filling how = some ? FILL_GAP : boxes_fill(c->arena, &i->keys, t->dim, group, whole, key);
+  if (how != FILL_WELL) fail(c, "blocks of output %s do not make up all of it: %s", o->name->s, filling_text(c, how, t, key));
 }

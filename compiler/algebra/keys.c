@@ -287,7 +287,7 @@ bool ranges_well(Exprs *p, const KeySet *s, uint32_t n, const RelDim *dim, uint3
 
 /* ---- boxes that make up a whole ------------------------------------------------------------------------------------ */
 
-typedef struct Box { const int64_t *low, *high; } Box;
+typedef struct Box { const int64_t *low, *high; uint32_t number; } Box;
 
 typedef struct Boxes {
   uint32_t rank;
@@ -315,28 +315,29 @@ static int by_low(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* None is outside, together they are as large as the whole, and no two meet. Empty ones count for nothing. */
-static bool boxes_are_whole(Boxes *b) {
+/* None is outside, together they are as large as the whole, and no two meet. Empty ones count for nothing. *at: the box that is wrong. */
+static Filling boxes_fill_whole(Boxes *b, uint32_t *at) {
   int64_t whole, sum = 0, one;
   uint32_t n = 0;
-  if (!volume_of(b->rank, b->low, b->high, &whole)) return true; /* larger than can be told */
+  *at = 0;
+  if (!volume_of(b->rank, b->low, b->high, &whole)) return FILL_WELL; /* larger than can be told */
   for (uint32_t i = 0; i < b->box.len; i++) {
     Box x = b->box.at[i];
-    if (!volume_of(b->rank, x.low, x.high, &one)) return false;
-    for (uint32_t d = 0; one && d < b->rank; d++)
-      if (x.low[d] < b->low[d] || x.high[d] > b->high[d]) return false;
-    if (!add_ok(sum, one, &sum)) return false;
+    bool told = volume_of(b->rank, x.low, x.high, &one), out = !told;
+    for (uint32_t d = 0; told && one && d < b->rank; d++) out |= x.low[d] < b->low[d] || x.high[d] > b->high[d];
+    if (out) return *at = x.number, FILL_OUTSIDE;
+    if (!add_ok(sum, one, &sum)) return FILL_TWICE;
     if (one) b->box.at[n++] = x;
   }
-  if (sum != whole) return false;
+  if (sum < whole) return FILL_GAP;
   if (b->rank) qsort(b->box.at, n, sizeof(Box), by_low);
   uint32_t pairs = 0;
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = i + 1; j < n && (!b->rank || b->box.at[j].low[0] < b->box.at[i].high[0]); j++) {
-      if (boxes_meet(b->rank, &b->box.at[i], &b->box.at[j])) return false;
-      if (++pairs == MOST_PAIRS) return true;
+      if (boxes_meet(b->rank, &b->box.at[i], &b->box.at[j])) return *at = b->box.at[j].number, FILL_TWICE;
+      if (++pairs == MOST_PAIRS) return sum == whole ? FILL_WELL : FILL_TWICE;
     }
-  return true;
+  return sum == whole ? FILL_WELL : FILL_TWICE;
 }
 
 typedef struct Fill {
@@ -350,11 +351,11 @@ typedef struct Fill {
 static Box box_at(Arena *a, const Fill *f, const RelDim *dim, const int64_t *key) {
   int64_t *x = NEW_ARRAY(a, int64_t, 2 * f->rank + 1);
   rel_ranges(f->rank, dim, f->s->of->n_key, key, x, x + f->rank);
-  return (Box){x, x + f->rank};
+  return (Box){x, x + f->rank, 0};
 }
 
 /* Boxes of the keys at hand that agree in their group. */
-static bool group_is_whole(const Fill *f, uint32_t n, const int64_t *numbers, int64_t *key) {
+static Filling group_fill(const Fill *f, uint32_t n, const int64_t *numbers, int64_t *key) {
   Arena *own = arena_new();
   key_of(f->s->of, numbers[0], key);
   Box whole = box_at(own, f, f->whole, key);
@@ -362,11 +363,14 @@ static bool group_is_whole(const Fill *f, uint32_t n, const int64_t *numbers, in
   for (uint32_t i = 0; i < n; i++) {
     key_of(f->s->of, numbers[i], key);
     Box x = box_at(own, f, f->dim, key);
+    x.number = i;
     vec_push(own, b.box, x);
   }
-  bool well = boxes_are_whole(&b);
+  uint32_t at;
+  Filling how = boxes_fill_whole(&b, &at);
+  key_of(f->s->of, numbers[at], key);
   arena_free(own);
-  return well;
+  return how;
 }
 
 typedef struct Grouped { int64_t group, number; } Grouped;
@@ -377,7 +381,7 @@ static int by_group(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool fill_one_by_one(const Fill *f, int64_t *key) {
+static Filling fill_one_by_one(const Fill *f, int64_t *key) {
   const Relation *r = f->s->of;
   VEC(Grouped) all = {0};
   memset(key, 0, (r->n_key + 1) * sizeof *key);
@@ -387,15 +391,16 @@ static bool fill_one_by_one(const Fill *f, int64_t *key) {
       if (f->group[k]) g = g * r->frontier[k] + key[k];
     vec_push(f->a, all, ((Grouped){g, number_of(r, key)}));
   }
-  if (!all.len) return true;
+  if (!all.len) return FILL_WELL;
   qsort(all.at, all.len, sizeof(Grouped), by_group);
   int64_t *number = NEW_ARRAY(f->a, int64_t, all.len);
   for (uint32_t i = 0; i < all.len; i++) number[i] = all.at[i].number;
   for (uint32_t i = 0, j; i < all.len; i = j) {
     for (j = i + 1; j < all.len && all.at[j].group == all.at[i].group;) j++;
-    if (!group_is_whole(f, j - i, number + i, key)) return false;
+    Filling how = group_fill(f, j - i, number + i, key);
+    if (how != FILL_WELL) return how;
   }
-  return true;
+  return FILL_WELL;
 }
 
 /* In each dimension by itself, where no two hang on one key that goes and each such key is used. */
@@ -421,7 +426,7 @@ static bool is_by_dims(const Fill *f) {
 }
 
 /* Keys that this dimension hangs on take all their values, others are 0. */
-static bool fill_dim(const Fill *f, uint32_t d, int64_t *key) {
+static Filling fill_dim(const Fill *f, uint32_t d, int64_t *key) {
   const Relation *r = f->s->of;
   bool *used = NEW_ARRAY(f->a, bool, r->n_key + 1);
   int64_t *frontier = NEW_ARRAY(f->a, int64_t, r->n_key + 1);
@@ -436,13 +441,11 @@ static bool fill_dim(const Fill *f, uint32_t d, int64_t *key) {
   return fill_one_by_one(&one, key);
 }
 
-bool boxes_fill(Arena *a, const KeySet *s, const RelDim *dim, const bool *group, const RelDim *whole, int64_t *key) {
+Filling boxes_fill(Arena *a, const KeySet *s, const RelDim *dim, const bool *group, const RelDim *whole, int64_t *key) {
   Fill f = {.a = a, .s = s, .dim = dim, .whole = whole, .group = group, .rank = s->of->rank};
-  if (!is_numbered(s->of)) return true;
-  if (is_by_dims(&f)) {
-    for (uint32_t d = 0; d < f.rank; d++)
-      if (!fill_dim(&f, d, key)) return false;
-    return true;
-  }
-  return !keys_told(s) || fill_one_by_one(&f, key);
+  Filling how = FILL_WELL;
+  if (!is_numbered(s->of)) return how;
+  if (!is_by_dims(&f)) return keys_told(s) ? fill_one_by_one(&f, key) : how;
+  for (uint32_t d = 0; how == FILL_WELL && d < f.rank; d++) how = fill_dim(&f, d, key);
+  return how;
 }

@@ -40,7 +40,9 @@ bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const 
 /* Whether no range is negative, at any key. */
 bool ranges_well(Exprs *p, const KeySet *s, uint32_t n, const RelDim *dim, uint32_t *which, int64_t *key);
 
-/* Whether the boxes of the keys that agree in `group` make up, each place once, the box `whole`, which is over all keys. */
-bool boxes_fill(Arena *a, const KeySet *s, const RelDim *dim, const bool *group, const RelDim *whole, int64_t *key);
+/* Whether the boxes of the keys that agree in `group` make up, each place once, the box `whole`, which is over all keys. If not, a key of
+ * such a group, and how. */
+typedef enum { FILL_WELL, FILL_OUTSIDE, FILL_GAP, FILL_TWICE } Filling;
+Filling boxes_fill(Arena *a, const KeySet *s, const RelDim *dim, const bool *group, const RelDim *whole, int64_t *key);
 
 #endif

@@ -24,13 +24,20 @@ static bool key_find(const Keys *k, Str text, uint32_t *out) {
   return false;
 }
 
+/* `: i, j or k` */
+static const char *keys_text(Reader *r, const Keys *k) {
+  Buf b = buf_new(r->x.arena);
+  for (uint32_t i = 0; i < k->text.len; i++) buf_printf(&b, "%s%s", !i ? ": " : i + 1 == k->text.len ? " or " : ", ", k->text.at[i]->s);
+  return k->text.len ? b.s : ", and there is none";
+}
+
 /* The name of one of the keys. */
 bool want_key(Reader *r, const Keys *k, uint32_t *out) {
   const char *at;
   size_t n = scan_word(&r->x.c, false, &at);
   if (n && key_find(k, str_of(r->x.c.strings, at, n), out)) return true;
   r->x.c.s = at;
-  return fail(r, D_E914, "wanted the name of a key here");
+  return fail(r, D_E914, "wanted the name of a key here%s", keys_text(r, k));
 }
 
 /* `{s:4, _1="odd name":2}`, added to k. */
@@ -108,6 +115,10 @@ bool want_ranges(Reader *r, const Keys *k, uint32_t *n, RelDim **out) {
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
+static bool number_follows(Reader *r) {
+  return !scan_done(&r->x.c) && *r->x.c.s >= '0' && *r->x.c.s <= '9';
+}
+
 /* `at 0 * +` */
 static bool want_placement(Reader *r, Placement *out) {
   if (!r->g->placed || !r->g->mesh.n) return true;
@@ -118,11 +129,14 @@ static bool want_placement(Reader *r, Placement *out) {
       k = PLACE_ALL;
     else if (scan_take(&r->x.c, '+'))
       k = PLACE_PART;
-    else if (!scan_want_int(&r->x.c, 0, ALG_ON - 1, "a key dimension, `*` or `+`", &k))
+    else if (!number_follows(r))
+      return fail(r, D_E903, "wanted a key dimension, `*` or `+` here, for each of the mesh's axes, which are %u", r->g->mesh.n);
+    else if (!scan_want_int(&r->x.c, 0, ALG_ON - 1, "a key dimension", &k))
       return false;
     out->on[a] = (int8_t)k;
   }
-  return true;
+  bool more = scan_is(&r->x.c, '*') || scan_is(&r->x.c, '+') || number_follows(r);
+  return !more || fail(r, D_E903, "the mesh has %u axes, and this is said of one more", r->g->mesh.n);
 }
 
 /* ` : f32 places holes at 0 *` */

@@ -11,7 +11,7 @@ typedef struct TextLines {
 } TextLines;
 
 /* What has no address of its own, or one that changes. */
-typedef enum { LINE_INPUT = 1, LINE_OUTPUT, LINE_ASSERT, LINE_NEXT, LINE_BUFFER } LineKind;
+typedef enum { LINE_INPUT = 1, LINE_OUTPUT, LINE_ASSERT, LINE_NEXT, LINE_UNTIL, LINE_BUFFER } LineKind;
 const void *line_key(LineKind kind, uint32_t number);
 
 TextLines *lines_new(Arena *a, Span head);

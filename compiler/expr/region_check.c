@@ -209,9 +209,12 @@ static void check_block_foot(RegionCheck *c, const RegionView *r, uint32_t state
     check_whole(c, "what is stacked,", s.node.at);
     if (s.axis > c->laws->rank(s.node.at)) fail(c, "the axis of stack %u is beyond its rank", i);
   }
-  if (!r->stop.at || !check_ref(c, "the stop", r->stop.at)) return;
-  c->laws->scalar(c->ctx, "the stop", r->stop.at, DT_BOOL);
-  if (r->stop.region != r->at) fail(c, "the stop stands outside of its block");
+  c->line = line_key(LINE_UNTIL, c->face->node(r->repeat).id);
+  if (r->stop.at && check_ref(c, "the stop", r->stop.at)) {
+    c->laws->scalar(c->ctx, "the stop", r->stop.at, DT_BOOL);
+    if (r->stop.region != r->at) fail(c, "the stop stands outside of its block");
+  }
+  c->line = NULL;
 }
 
 static uint32_t check_nodes(RegionCheck *c, const RegionView *r) {

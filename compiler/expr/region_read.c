@@ -105,6 +105,13 @@ static bool line_repeat(RegionReader *r) {
   return true;
 }
 
+static bool fail_next(RegionReader *r, const TextNode *state) {
+  Diags *d = r->x->c.d;
+  Diag *g = diag_add(d, D_E909, lines_find(r->lines, 1, (const void *const[]){state->node}), "state %%%u of this block has no next", state->id);
+  diag_hint(d, g, "a line `next %%%u = %%...` says what it becomes with each turn", state->id);
+  return false;
+}
+
 static bool line_close(RegionReader *r) {
   if (!scan_want_end(&r->x->c, NULL)) return false;
   TextBlock *b = r->block;
@@ -113,8 +120,19 @@ static bool line_close(RegionReader *r) {
   r->x->turn.len--;
   r->make->close(r->ctx);
   for (uint32_t i = 0; i < b->states.len; i++)
-    if (!b->next.at[i]) return fail(r, D_E909, "state %%%u of this block has no next", b->states.at[i]->id);
+    if (!b->next.at[i]) return fail_next(r, b->states.at[i]);
   return true;
+}
+
+/* What stands here does so behind the block of n. */
+static bool fail_open(RegionReader *r, const TextNode *n, const char *what) {
+  Diags *d = r->x->c.d;
+  if (r->x->c.quiet || r->open_said) return false;
+  r->open_said = true;
+  Diag *g = diag_add(d, D_E909, scan_here(&r->x->c), "%s, and the block of repeat %%%u is still open here", what, n->id);
+  diag_at(d, g, lines_find(r->lines, 1, (const void *const[]){n->node}), "it begins here");
+  diag_hint(d, g, "a line `}` ends it");
+  return false;
 }
 
 static TextNode *want_closed(RegionReader *r) {
@@ -122,6 +140,7 @@ static TextNode *want_closed(RegionReader *r) {
   TextNode *n = want_ref(r);
   if (!n || (n->body && n->body->closed)) return n;
   r->x->c.s = at;
+  if (n->body) return fail_open(r, n, "wanted a repeat whose block is closed"), NULL;
   fail(r, D_E909, "wanted a repeat whose block is closed");
   return NULL;
 }
@@ -142,6 +161,7 @@ TextNode *want_result(RegionReader *r, NodeRole role, uint32_t *index) {
   TextNode *of = want_closed(r);
   if (!of) return NULL;
   if (role == NODE_FINAL && !want_index(r, of->body->states.len, "states", index)) return NULL;
+  if (role == NODE_STACK && of->body->broken) return r->x->c.quiet = true, NULL;
   if (role == NODE_STACK && !want_index(r, of->body->stacks, "stacks", index)) return NULL;
   return of;
 }
@@ -155,15 +175,15 @@ static bool line_next(RegionReader *r) {
     r->x->c.s = at;
     return fail(r, D_E909, own ? "this state has a next already" : "wanted a state of this block");
   }
+  r->block->next.at[n->state - 1] = true; /* if not well, then that is said */
   void *next = scan_want(&r->x->c, '=') ? want_node(r) : NULL;
   if (!next || !scan_want_end(&r->x->c, NULL)) return false;
-  r->block->next.at[n->state - 1] = true;
   lines_put(r->lines, line_key(LINE_NEXT, n->id), scan_head(&r->x->c));
   r->make->next(r->ctx, n->state - 1, next);
   return true;
 }
 
-static bool line_stack(RegionReader *r) {
+static bool read_stack(RegionReader *r) {
   Str name;
   int64_t axis;
   if (!scan_want_name(&r->x->c, &name) || !scan_want(&r->x->c, '=')) return false;
@@ -175,11 +195,18 @@ static bool line_stack(RegionReader *r) {
   return true;
 }
 
+static bool line_stack(RegionReader *r) {
+  bool ok = read_stack(r);
+  r->block->broken |= !ok;
+  return ok;
+}
+
 static bool line_until(RegionReader *r) {
   if (r->block->stop) return fail(r, D_E909, "this block has an until already");
   void *n = want_node(r);
   if (!n || !scan_want_end(&r->x->c, NULL)) return false;
   r->block->stop = true;
+  lines_put(r->lines, line_key(LINE_UNTIL, r->block->repeat->id), scan_head(&r->x->c));
   r->make->until(r->ctx, n);
   return true;
 }
@@ -218,7 +245,10 @@ static bool take_word(RegionReader *r, const char *word, LineWhere where, bool *
   *here = where == ANYWHERE || (where == BLOCK) == block;
   if (*here) return true;
   r->x->c.s = at;
-  fail(r, D_E909, "`%s` stands %s only", word, block ? "outside of repeats" : "in a repeat");
+  if (block)
+    fail_open(r, r->block->repeat, arena_printf(r->arena, "`%s` stands outside of repeats only", word));
+  else
+    fail(r, D_E909, "`%s` stands in a repeat only", word);
   return true;
 }
 
@@ -242,6 +272,6 @@ bool region_lines(RegionReader *r, const char *at) {
     ok = false;
     if (r->defining != READ_IDS) map_put(&r->failed, id_key(r->defining), r);
   }
-  if (r->block->parent && !r->give_up) ok = fail(r, D_E909, "wanted `}` for repeat %%%u", r->block->repeat->id);
+  if (r->block->parent && !r->give_up && !r->open_said) ok = fail(r, D_E909, "wanted `}` for repeat %%%u", r->block->repeat->id);
   return ok;
 }

@@ -42,6 +42,7 @@ struct TextBlock {
   VEC(bool) next;            /* of each of them, whether it is said */
   uint32_t stacks;
   bool stop, closed;
+  bool broken;               /* one of its stacks failed, so their numbers are not known */
 };
 
 typedef struct RepeatHead {
@@ -82,6 +83,7 @@ typedef struct RegionReader {
   TextLines *lines;
   uint32_t defining;         /* the id that the line at hand defines, or READ_IDS */
   uint32_t ids;              /* how many are due */
+  bool open_said;            /* that a block is open where it should not be: all that follows from it is not said */
   bool give_up;              /* nothing that follows would make sense */
 } RegionReader;
 

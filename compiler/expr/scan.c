@@ -12,6 +12,13 @@ const char *scan_line(Scan *c, const char *at) {
   return nl ? nl + 1 : NULL;
 }
 
+Span scan_here(const Scan *c) {
+  Scan x = *c;
+  scan_blanks(&x);
+  uint32_t at = (uint32_t)(x.s - c->src->bytes);
+  return (Span){c->src, at, x.s < c->end ? at + 1 : at};
+}
+
 Span scan_head(const Scan *c) {
   Scan x = *c;
   x.s = x.begin;
@@ -30,9 +37,7 @@ bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) {
   va_start(ap, fmt);
   const char *text = arena_vprintf(c->d->arena, fmt, ap);
   va_end(ap);
-  uint32_t at = (uint32_t)(c->s - c->src->bytes);
-  uint32_t end = c->s < c->end ? at + 1 : at;
-  diag_add(c->d, code, (Span){c->src, at, end}, "%s", text);
+  diag_add(c->d, code, scan_here(c), "%s", text);
   return false;
 }
 

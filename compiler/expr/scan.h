@@ -25,6 +25,7 @@ typedef struct Scan {
 
 /* Sets the cursor to the line at `at`; the start of the next one, or NULL. */
 const char *scan_line(Scan *c, const char *at);
+Span scan_here(const Scan *c); /* what comes next, as far as one sign */
 Span scan_head(const Scan *c); /* the line's first two words: `join %3` */
 bool scan_fail(Scan *c, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4); /* false, always */
 void scan_blanks(Scan *c);

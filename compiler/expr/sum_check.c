@@ -15,8 +15,9 @@ void check_fail(SumCheck *c, const char *fmt, ...) {
   Buf own = buf_new(c->arena), *out = c->d ? &own : c->out;
   c->ok = false;
   if (c->d && c->follows(c->ctx)) return;
+  size_t before = out->len;
   c->where(c->ctx, out);
-  buf_str(out, ": ");
+  if (out->len > before) buf_str(out, ": ");
   va_list ap;
   va_start(ap, fmt);
   buf_vprintf(out, fmt, ap);

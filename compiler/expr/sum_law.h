@@ -61,7 +61,7 @@ typedef struct SumCheck {
   Diags *d;                            /* a text's complaints, and nothing goes into `out`; or NULL */
   bool ok;
   void *ctx;
-  void (*where)(void *ctx, Buf *out);  /* what is at hand: "vertex %3 E"; */
+  void (*where)(void *ctx, Buf *out);  /* what is at hand: "vertex %3 E"; or nothing; */
   Span (*line)(void *ctx);             /*   of a text: where it stands, */
   bool (*follows)(void *ctx);          /*   and whether what is wrong with it follows from what was said; takes note that something is */
   void (*read)(void *ctx, const Expr *e); /* a read: whether it is a sound one; it may call check_read_slot */

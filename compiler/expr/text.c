@@ -196,11 +196,14 @@ static bool word_is(const char *w, size_t n, const char *s) {
   return strlen(s) == n && memcmp(w, s, n) == 0;
 }
 
+enum { LABEL_SHOWN = 40 };
+
 static const Expr *read_label(ExprReader *r, const char *w, size_t n) {
   int64_t k;
   if (word_is(w, n, "true") || word_is(w, n, "false")) return expr_bool(r->pool, n == 4);
-  if (!r->label || !r->label(r->ctx, str_of(r->strings, w, n), &k) || k < 0) return fail(r, "no such label");
-  return expr_label(r->pool, k);
+  if (r->label && r->label(r->ctx, str_of(r->strings, w, n), &k) && k >= 0) return expr_label(r->pool, k);
+  r->s = w; /* which is where the complaint is to point */
+  return fail(r, arena_printf(exprs_arena(r->pool), "no such label: %.*s", n < LABEL_SHOWN ? (int)n : LABEL_SHOWN, w));
 }
 
 /* $N @t #0, after its sign. */
@@ -288,6 +291,13 @@ static bool resolve(ExprReader *r, const Open *o, uint32_t n, const Expr *const 
   return r->read && r->read(r->ctx, o->node, n, arg, t, slot);
 }
 
+static const Expr *op_wrong(ExprReader *r, Op op, uint32_t n, const Expr *const *arg) {
+  Buf b = buf_new(exprs_arena(r->pool));
+  buf_printf(&b, "the operation does not take such arguments: %s of", op_info[op].name);
+  for (uint32_t i = 0; i < n; i++) buf_printf(&b, "%s %s", i + 1 == n && i ? " and" : i ? "," : "", dtype_name((DType)arg[i]->dtype));
+  return fail(r, b.s);
+}
+
 static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr *const *arg) {
   ExprReader *r = g->r;
   DType t;
@@ -306,7 +316,7 @@ static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr 
   case OPEN_PAREN:
   case OPEN_CALL: break;
   }
-  if (!op_result(o->op, n, arg, &t)) return fail(r, "the operation does not take such arguments");
+  if (!op_result(o->op, n, arg, &t)) return op_wrong(r, o->op, n, arg);
   return expr_op(r->pool, o->op, n, arg);
 }
 

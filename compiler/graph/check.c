@@ -18,11 +18,12 @@ typedef struct Check {
 } Check;
 
 static void say_where(void *ctx, Buf *out) {
-  const EinNode *n = ((const Check *)ctx)->n;
+  const Check *c = ctx;
+  const EinNode *n = c->n;
   if (n)
     buf_printf(out, "%s %%%u%s%s", node_word(n), n->id, n->name ? " " : "",
                n->name ? n->name->s : "");
-  else
+  else if (!c->c.d)
     buf_str(out, "graph");
 }
 

@@ -101,6 +101,13 @@ static Span span_from(const Scan *c, const char *at) {
   return (Span){c->src, (uint32_t)(at - c->src->bytes), (uint32_t)(c->s - c->src->bytes)};
 }
 
+/* Something that stands twice: here, and at `first` before. */
+static bool fail_twice(Scan *c, Span again, Span first, const char *before, Str name, const char *behind) {
+  Diag *g = diag_add(c->d, D_E930, again, "%s%s %s", before, name->s, behind);
+  diag_at(c->d, g, first, "here for the first time");
+  return false;
+}
+
 static bool want_tensor_name(Scan *c, Str *name, Span *span) {
   uint32_t id;
   scan_blanks(c);
@@ -122,7 +129,7 @@ static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
   x.count = (uint32_t)count;
   x.span = span_from(c, at);
   for (uint32_t k = 0; k < v->cuts.len; k++)
-    if (v->cuts.at[k].label == x.label) return scan_fail(c, D_E930, "label %s has its count already", x.label->s);
+    if (v->cuts.at[k].label == x.label) return fail_twice(c, x.span, v->cuts.at[k].span, "label ", x.label, "has its count already");
   vec_push(a, v->cuts, x);
   return true;
 }
@@ -172,7 +179,7 @@ static bool home_read(Arena *a, Scan *c, Plan *p) {
   PlanHome h = {0};
   if (!want_tensor_name(c, &h.name, &h.span) || !want_axes(a, c, p, h.name, &h.axes)) return false;
   for (uint32_t i = 0; i < p->homes.len; i++)
-    if (p->homes.at[i].name == h.name) return scan_fail(c, D_E930, "the home of %s stands here twice", h.name->s);
+    if (p->homes.at[i].name == h.name) return fail_twice(c, h.span, p->homes.at[i].span, "the home of ", h.name, "stands here twice");
   vec_push(a, p->homes, h);
   return true;
 }
@@ -186,7 +193,7 @@ static bool vertex_read(Arena *a, Scan *c, Plan *p, bool pin) {
     if (!want_cut(a, c, &v)) return false;
   for (uint32_t i = 0; i < p->vertices.len; i++)
     if (p->vertices.at[i].name == v.name && !pin && !p->vertices.at[i].pin)
-      return scan_fail(c, D_E930, "%s stands here twice", v.name->s);
+      return fail_twice(c, v.span, p->vertices.at[i].span, "", v.name, "stands here twice");
   vec_push(a, p->vertices, v);
   return true;
 }
@@ -269,6 +276,15 @@ static void labels_say(Pins *p, Diag *g, const PartVertex *v) {
   diag_hint(p->d, g, v->n_label ? "its labels are %s" : "it has none", b.s);
 }
 
+/* Where x, which was applied before, speaks of the label. */
+static void first_say(Pins *p, Diag *g, const PlanVertex *x, Str label) {
+  for (uint32_t k = 0; x && k < x->cuts.len; k++)
+    if (strcmp(x->cuts.at[k].label->s, label->s) == 0) {
+      diag_at(p->d, g, x->cuts.at[k].span, "here");
+      return;
+    }
+}
+
 static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
   const PartVertex *v = &p->g->vertices.at[vertex];
   uint32_t l = label_find(v, c->label);
@@ -283,9 +299,11 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
     return;
   }
   bool held = p->count[vertex][l] > 1 || (p->count[vertex][l] && p->placed[vertex]);
-  if (held && p->count[vertex][l] != c->count)
-    diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u block%s already", c->label->s, v->name, p->count[vertex][l],
-             p->count[vertex][l] == 1 ? "" : "s");
+  if (held && p->count[vertex][l] != c->count) {
+    Diag *g = diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u block%s already", c->label->s, v->name, p->count[vertex][l],
+                       p->count[vertex][l] == 1 ? "" : "s");
+    first_say(p, g, p->who[vertex], c->label);
+  }
   p->count[vertex][l] = c->count;
 }
 

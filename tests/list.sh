@@ -39,6 +39,7 @@ list fuzz tests/fuzz/*.c
 for kind in bad warn parse graph plan run; do
   list $kind tests/$kind/*.ein
 done
+list wrong tests/wrong/*.tra tests/wrong/*.ia tests/wrong/*.plan tests/wrong/*.json
 list run stdlib/examples/*.ein
 list run samples/*.ein
 list known tests/shape/known/*.ein

@@ -7,6 +7,7 @@
 #   parse   x.ein     x.want     `ein fmt` gives x.want, and x.want again from x.want
 #   graph   x.ein     x.want     `ein build --stop=graph` gives x.want
 #   plan    x.ein     x.want     `ein plan` gives x.want
+#   wrong   x.tra     x.err      `ein plan` of a text that was mistyped (.ia too; .plan and .json with mm.ein) says exactly x.err and exits with 1
 #   run     x.ein                `ein run --expect` finds every `# expect:` comment true
 #
 # A line `# args: -D N=4` among the first three of FILE adds arguments. Commands run in the file's folder.
@@ -77,6 +78,14 @@ parse)
   same "$stem.want" 0 "$(out fmt - <"$stem.want")"
   ;;
 graph) same "$stem.want" 0 "$(out build "$file" $args $trip --stop=graph -o -)" ;;
+wrong)
+  case $file in
+  *.plan) set -- mm.ein -n 4 "--plan=$file" ;;
+  *.json) set -- mm.ein "--machine=$file" ;;
+  *) set -- "$file" ;;
+  esac
+  same "$stem.err" 1 "$(all plan "$@")"
+  ;;
 plan) same "$stem.want" 0 "$(out plan "$file" $args $trip)" ;;
 run)
   ok run --expect $args $trip "$file"

@@ -204,7 +204,7 @@ static const Case cases[] = {
     {tra, deep, "repeats are nested more than 200 deep"},
     {ia, mesh_zero, "its mesh has no size, or too large a one"},
     {ia, final_place, "the state is at another place"},
-    {ia, place_none, "axis 0 cuts key number -3, of 1"},
+    {ia, place_none, "axis 0 cuts key number -3, and there are 1"},
     {ia, tile_place, "its keys are cut otherwise than those of its operand"},
 };
 

@@ -112,7 +112,7 @@ static void sentence_elements(const Facts *f, Buf *b) {
   else if (c->bound > 0) buf_printf(b, "; no plan moves less than %s.", count_amount(a, c->bound));
   else buf_str(b, ".");
   buf_printf(b, " On a mesh of %s, a site then receives %s from others, %s over all sites.",
-             f->p->placing->mesh.n ? times_text(a, &f->p->placing->mesh, "x") : "1", bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
+             times_text(a, &f->p->placing->mesh, "x"), bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
              bytes_of(a, f->p->placing->bytes));
 }
 

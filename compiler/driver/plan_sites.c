@@ -212,7 +212,7 @@ static void realised_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
   buf_printf(b, "  %-22s%s in all, %s a site, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
-             x->mesh.n ? times_text(a, &x->mesh, "x") : "1");
+             times_text(a, &x->mesh, "x"));
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   less_cut_print(p, b);
 }

@@ -26,13 +26,18 @@ static void bash_options(Buf *b, unsigned in) {
   }
 }
 
-/* An option that has other choices in other commands is offered those that stand first. */
+/* By command and option: one name may have other choices elsewhere. */
 static void bash_choices(Buf *b) {
   for (OptionId o = 0; o < OPTIONS; o++) {
-    bool again = false;
-    for (OptionId k = 0; k < o; k++) again |= strcmp(options[k].name, options[o].name) == 0;
-    if (!options[o].choices || again) continue;
-    buf_printf(b, "    --%s) COMPREPLY=($(compgen -W '", options[o].name);
+    if (!options[o].choices) continue;
+    const char *before = "    ";
+    for (CommandId c = 0; c < COMMANDS; c++) {
+      if (!(options[o].in & 1u << c)) continue;
+      buf_printf(b, "%s%s.--%s", before, commands[c].name, options[o].name);
+      before = "|";
+    }
+    if (options[o].in & OPTION_TOP) buf_printf(b, "%s*.--%s", before, options[o].name);
+    buf_str(b, ") COMPREPLY=($(compgen -W '");
     words_of(b, options[o].choices);
     buf_str(b, "' -- \"$word\")); return ;;\n");
   }
@@ -44,7 +49,7 @@ static void bash(Buf *b) {
              "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list\n"
              "  [ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
              "  [ \"$word\" = = ] && { before=${COMP_WORDS[COMP_CWORD-1]}; word=; }\n"
-             "  case $before in\n");
+             "  case ${COMP_WORDS[1]}.$before in\n");
   bash_choices(b);
   buf_str(b, "  esac\n  if [ \"$COMP_CWORD\" = 1 ]; then\n    list='");
   for (CommandId c = 0; c < COMMANDS; c++) buf_printf(b, "%s%s", c ? " " : "", commands[c].name);

@@ -34,6 +34,16 @@ if command -v bash >/dev/null; then
   shows run
   want 0 bash -c '. ./ein.bash; COMP_WORDS=(ein run --tar); COMP_CWORD=2; _ein; echo "${COMPREPLY[@]}"'
   shows --target
+  choices() { # WORDS WANT: what bash offers for the last of the words
+    want 0 bash -c '. ./ein.bash; COMP_WORDS=('"$1"'); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ein; echo "${COMPREPLY[*]}"'
+    [ "$(cat out)" = "$2" ] || wrong "bash offers $(cat out) for: $1"
+  }
+  choices 'ein bench --format = ""' 'text json'
+  choices 'ein machine --format = j' json
+  choices 'ein plan --format = t' 'text tra task'
+  choices 'ein build --stop = ""' 'graph optimised task loop'
+  choices 'ein build x.ein --stop o' optimised
+  choices 'ein check --diagnostics =' 'text json'
 fi
 want 0 "$EIN" --completions zsh
 cp out _ein

@@ -39,6 +39,7 @@ from peers.roof import Roof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REST = 0.05  # seconds before a sample of several threads: those of who was timed before spin for a while, and then sleep
+SMALL = ["--flags=-O1 -march=native -DEIN_ONE_VERSION"]  # where only answers count: every kernel once
 LONG = 3.0  # seconds: so much, about, is spent on the samples of one program or peer in one row
 
 
@@ -149,7 +150,7 @@ def measure(work, row, sample):
     with open(source, "w") as f:
         f.write(row.program())
     try:
-        ours = ours_make(work.ein, work.cc, source, work.folder, work.threads, ["--flags=-O1"] if work.small else [])
+        ours = ours_make(work.ein, work.cc, source, work.folder, work.threads, SMALL if work.small else [])
         case = Case(row, list(ours.arguments(0, row.strides)), list(ours.arguments(1)))
         inputs_fill(work, row, case.inputs)
         runs = {"ours": ours_bind(work, row, ours, case)}

@@ -70,6 +70,7 @@ output Y[n,o,h:60,w:60] = sum[c,p,q] (X[n,c,h+p-1,w+q-1] ?? 0) * W[o,c,p,q]
 END
 
 differ=0
+flags="-O2 -march=native -DEIN_ONE_VERSION"
 for p in product flat double semiring masked attention rows image; do
   d=
   in=
@@ -84,7 +85,7 @@ for p in product flat double semiring masked attention rows image; do
     [ $m = none ] && with=
     want 0 "$EIN" build $p.ein $d --stop=loop $with -o $p.$m.loop
     for t in 1 3; do
-      want 0 "$EIN" run $p.ein $d $in --target=c --flags=-O2 --threads $t $with -o all=$p.$m.$t/
+      want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags" --threads $t $with -o all=$p.$m.$t/
       [ $m$t = none1 ] || diff -r $p.none.1 $p.$m.$t >diffs || wrong "$p: other bits with $m and $t threads: $(cat diffs)"
     done
   done

@@ -99,23 +99,34 @@ static void side_block(Panel *t, Side *x, const Expr *number, const char *name) 
   if (one) x->n = size;
   else if (size->kind == EX_INT && size->i % wide->i == 0) x->n = wide;
   else x->n = named(s, NULL, "n", ex_min(s, wide, ex_sub(s, size, x->lo)));
-  if (x->flat != NO_LABEL) x->tiles = ex_int(s, (pack_flat_size(t, x) + x->unit - 1) / x->unit);
+  if (x->flat != NO_LABEL) x->tiles = named(s, NULL, "tiles", ex_div_up(s, pack_flat(t, x), unit));
   else x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
 }
 
-/* The points of a panel go further back than the block's own where that is needed for as many of them. */
+static bool is_turned(const Panel *t, int64_t label) {
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].turned == label) return true;
+  return false;
+}
+
+/* Where squares go along the label, the points of a panel go further back than the block's own if that is needed for as many of them. */
 static void part_block(Panel *t, Side *x, const Expr *number) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->part], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
   Str name = t->p->stage->label[x->part];
-  x->slot_n = size->kind == EX_INT ? slots : named(s, NULL, "n", ex_min(s, slots, size));
   x->part_lo = named(s, name, "part", ex_mul(s, number, slots));
   if (size->kind == EX_INT && size->i % x->slots == 0) {
-    x->slot_lo = x->part_lo;
+    x->slot_lo = x->part_lo, x->slot_n = slots;
     x->part_hi = ex_add(s, x->part_lo, slots);
     return;
   }
   x->part_hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->part_lo, slots), size));
+  if (!is_turned(t, x->part)) {
+    x->slot_lo = x->part_lo;
+    x->slot_n = named(s, NULL, "n", ex_sub(s, x->part_hi, x->part_lo));
+    return;
+  }
+  x->slot_n = size->kind == EX_INT ? slots : named(s, NULL, "n", ex_min(s, slots, size));
   x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->part_lo, ex_sub(s, size, slots))));
 }
 
@@ -130,7 +141,10 @@ static void blocks_walk(Panel *t, bool threads) {
   struct { uint32_t n; const uint32_t *label; } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
   for (size_t i = 0; i < COUNT(outer); i++)
     for (uint32_t k = 0; k < outer[i].n; k++) walk_add(s, w, p->stage->label[outer[i].label[k]], p->stage->bound[outer[i].label[k]]);
-  if (t->v.part != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v.part], ex_int(s, t->v.slots)));
+  Side *side[] = {&t->v, &t->u};
+  uint32_t parts = w->n;
+  for (size_t i = 0; i < COUNT(side); i++)
+    if (side[i]->part != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[side[i]->part], ex_int(s, side[i]->slots)));
   uint32_t others = w->n;
   walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v.tile], ex_int(s, t->v.unit * t->v.units)));
   walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u.tile], ex_int(s, t->u.unit * t->u.units)));
@@ -138,7 +152,8 @@ static void blocks_walk(Panel *t, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (size_t i = 0, n = 0; i < COUNT(outer); i++)
     for (uint32_t k = 0; k < outer[i].n; k++) pack_label_is(t, outer[i].label[k], w->index[n++]);
-  if (t->v.part != NO_LABEL) part_block(t, &t->v, w->index[others - 1]);
+  for (size_t i = 0; i < COUNT(side); i++)
+    if (side[i]->part != NO_LABEL) part_block(t, side[i], w->index[parts++]);
   side_block(t, &t->v, w->index[others], "lanes_at");
   side_block(t, &t->u, w->index[others + 1], "rows_at");
   block(t);

@@ -70,7 +70,8 @@ bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that bot
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
 double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */
-int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too */
+int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too, */
+const Expr *pack_flat(const Panel *t, const Side *x);                 /*   and of those in the block at hand */
 
 /* ---- schedule_pack_fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);

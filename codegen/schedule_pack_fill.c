@@ -1,6 +1,8 @@
 /* codegen/schedule_pack_fill.c - panels: a block of one side of a contraction, copied in the order in which tiles use it. */
 #include "schedule_pack.h"
 
+enum { LINE = 64 }; /* bytes of the longest vector */
+
 /* ---- labels at hand ---------------------------------------------------------------------------------------- */
 
 void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[label] = t->in_block[label] = value; }
@@ -114,9 +116,24 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
 
 static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }
 
+/* Where a vector of n lanes at most begins that goes over the last of them, and partly over what whole ones before it went over, as
+ * compilers take what is left behind those one by one; n: nothing is left. */
+static int64_t last_vector(int64_t n, DType type) {
+  int64_t wide = LINE / dtype_size(type);
+  while (wide > n) wide /= 2;
+  return wide < 4 || n % wide == 0 ? n : n - wide;
+}
+
 /* From lo to hi of the tile: what is at `at` of its own label, NULL: at its own. */
 static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *hi, const Expr *at) {
   Sched *s = t->s;
+  if (!at && k->of->kind == EX_READ && expr_is_int(lo, 0) && hi->kind == EX_INT) {
+    int64_t last = last_vector(hi->i, (DType)k->of->dtype), wide = hi->i - last;
+    if (wide) {
+      fill_lanes(t, k, x, first, lo, ex_int(s, hi->i / wide * wide), NULL);
+      lo = ex_int(s, last);
+    }
+  }
   uint32_t v = var_new(s, NULL, "l");
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
   const Expr *l = var_read(s, v);
@@ -311,14 +328,14 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
 /* Lanes behind the last are as that is. */
 static void fill_end(Panel *t, Pack *k, const Side *x) {
   Sched *s = t->s;
-  int64_t n = pack_flat_size(t, x), all = up(n, x->unit);
+  const Expr *n = pack_flat(t, x), *all = ex_mul(s, x->tiles, ex_int(s, x->unit));
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *l;
-  if (n == all) return;
+  if (n->kind == EX_INT && expr_is_int(all, n->i)) return;
   LoopBody *was = s->body;
   loops_near_but(t, x, x->flat);
   for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
-  uint32_t v = var_new(s, NULL, "l"), rank = pack_at(t, k, NULL, ex_int(s, n - 1), at);
-  into(s, &for_add(s, v, ex_int(s, n), ex_int(s, all), 1, BIND_VECTOR)->body);
+  uint32_t v = var_new(s, NULL, "l"), rank = pack_at(t, k, NULL, ex_sub(s, n, ex_int(s, 1)), at);
+  into(s, &for_add(s, v, n, all, 1, BIND_VECTOR)->body);
   l = place_read(s, k->place, rank, at);
   at[rank - 1] = var_read(s, v);
   store_add(s, k->place, rank, at, l);

@@ -7,7 +7,8 @@ enum {
   LINE_MOST = 16 * 1024,     /* bytes that are streamed at once, at most, */
   LINE_LEAST = 256,          /*   and at least: below, most lines would be written by halves */
   LINE_ENOUGH = 512,
-  LINES_BYTES = 64 * 1024    /* of rows that are kept: more would go further away than the second cache is worth */
+  LINES_BYTES = 64 * 1024,   /* of rows that are kept: more would go further away than the second cache is worth */
+  KEPT_DEEP = 128            /* points that a result is summed up from: by so many, to copy it once more is next to nothing */
 };
 
 const Expr *pack_lane(Panel *t, const Expr *l) { return ex_add(t->s, ex_mul(t->s, t->v.at, ex_int(t->s, t->v.unit)), l); }
@@ -51,7 +52,7 @@ static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
 }
 
 static int64_t near_size(const Panel *t, uint32_t label) {
-  return label == t->v.part ? t->v.slots : t->p->size[label];
+  return label == t->v.part ? t->v.slots : label == t->u.part ? t->u.slots : t->p->size[label];
 }
 
 static void sums_place(Panel *t) {
@@ -131,13 +132,15 @@ static bool is_near(const Side *x, uint32_t label) {
   return false;
 }
 
+static bool is_part(const Panel *t, int64_t label) { return label == t->v.part || label == t->u.part; }
+
 /* The near label along which the result goes on behind its lanes, if what is streamed would be short without it. */
 static int64_t near_choose(const Panel *t) {
   const TaskStage *st = t->p->stage;
   uint32_t n = st->n_at;
   if (st->buffer < 0 || n < 2 || st->at[n - 1]->kind != EX_LABEL || st->at[n - 1]->i != t->v.tile || st->at[n - 2]->kind != EX_LABEL) return NO_LABEL;
   uint32_t label = (uint32_t)st->at[n - 2]->i;
-  if (label == t->v.flat || label == t->v.part || t->p->size[t->v.tile] * dtype_size(st->sum->dtype) > LINE_ENOUGH) return NO_LABEL;
+  if (label == t->v.flat || is_part(t, label) || t->p->size[t->v.tile] * dtype_size(st->sum->dtype) > LINE_ENOUGH) return NO_LABEL;
   return is_near(&t->u, label) || is_near(&t->v, label) ? (int64_t)label : NO_LABEL;
 }
 
@@ -150,8 +153,8 @@ static uint32_t axes_whole(const Panel *t, int64_t *n) {
   for (uint32_t k = st->n_at; k-- > 0; axes++) {
     if (st->at[k]->kind != EX_LABEL || !expr_is_int(b->dim[k], t->p->size[st->at[k]->i])) break;
     int64_t label = st->at[k]->i;
-    bool lanes = label == t->v.tile, flat = label == t->v.flat && label != t->v.part;
-    bool rows = label == t->u.tile && !t->by_tile && is_whole(t, &t->u), near = label == t->kept_near && label != t->v.part;
+    bool lanes = label == t->v.tile, flat = label == t->v.flat && !is_part(t, label);
+    bool rows = label == t->u.tile && !t->by_tile && is_whole(t, &t->u), near = label == t->kept_near && !is_part(t, label);
     if (k + 1 == st->n_at ? !lanes : !flat && !rows && !near) break;
     if (*n * t->p->size[label] * dtype_size(st->sum->dtype) > LINE_MOST) break;
     *n *= t->p->size[label];
@@ -173,7 +176,8 @@ bool pack_line_choose(Panel *t) {
   int64_t bytes = t->u.unit * t->u.units * lanes_all(t) * dtype_size(t->p->stage->sum->acc);
   if (t->kept_near != NO_LABEL) bytes *= t->p->size[t->kept_near];
   t->by_tile = !t->sums && bytes > LINES_BYTES;
-  t->line = t->v.flat != NO_LABEL && (t->sums || axes_streamed(t, &n));
+  bool deep = pack_product(t->p, t->p->n_red, t->p->red) >= (double)KEPT_DEEP;
+  t->line = t->v.flat != NO_LABEL && (t->sums || deep || axes_streamed(t, &n));
   return t->line;
 }
 

@@ -356,12 +356,23 @@ static double blocks_most(const Panel *t) {
   return far * fmax(1, rows) * fmax(1, lanes);
 }
 
-/* Where much is done and few blocks would hold all, threads get parts of the last label that is whole in the lanes' blocks; not of
- * one along which something steps to the next element. */
-static void part_for_threads(Panel *t) {
+/* How many points of the label make a part, of PARTS: some more than their share, if tiles that go over it too then leave fewer lanes
+ * empty. */
+static int64_t slots_choose(const Panel *t, const Side *x, uint32_t label) {
+  int64_t n = t->p->size[label], lanes = t->p->size[x->tile], share = up(n, PARTS), best = share, fewest = INT64_MAX;
+  if (x != &t->v || !t->p->exact[x->tile]) return share;
+  for (int64_t slots = share; slots <= share + share / 4; slots++) {
+    int64_t tiles = n / slots * up(slots * lanes, x->unit) + up(n % slots * lanes, x->unit);
+    if (tiles < fewest) best = slots, fewest = tiles;
+  }
+  return best;
+}
+
+/* Where much is done, threads get parts of the last label that is whole in a side's blocks; not of one along which something steps to
+ * the next element. */
+static void part_for_threads(Panel *t, Side *x) {
   const StagePlan *p = t->p;
-  Side *x = &t->v;
-  if (!x->n_near || blocks_most(t) >= (double)PARTS) return;
+  if (!x->n_near) return;
   uint32_t label = x->near[x->n_near - 1];
   double work = 2;
   for (uint32_t l = 0; l < p->n_label; l++) work *= (double)p->size[l];
@@ -369,7 +380,14 @@ static void part_for_threads(Panel *t) {
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (moves(t->pack[k].of, label) > 0) return;
   x->part = label;
-  x->slots = up(p->size[label], PARTS);
+  x->slots = slots_choose(t, x, label);
+}
+
+/* Where few blocks would hold all. Rows that are few would be cut into pieces of lines otherwise. */
+static void parts_for_threads(Panel *t) {
+  if (blocks_most(t) >= (double)PARTS) return;
+  part_for_threads(t, &t->v);
+  if (t->v.part != NO_LABEL && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
 }
 
 static void block_near(Panel *t) {
@@ -380,7 +398,7 @@ static void block_near(Panel *t) {
   near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
   near_take(t, &t->v, room);
   if (t->v.part != NO_LABEL) t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
-  else part_for_threads(t);
+  else parts_for_threads(t);
 }
 
 /* So many lanes in a block, at most, if a label is there in part. */
@@ -398,6 +416,7 @@ static void block_size(Panel *t, int64_t most) {
   double near_u = pack_near_all(t, &t->u), near_v = pack_near_all(t, &t->v);
   double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
   if (t->v.part != NO_LABEL) all *= (double)up(p->size[t->v.part], t->v.slots);
+  if (t->u.part != NO_LABEL) all *= (double)up(p->size[t->u.part], t->u.slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
   int64_t wide_u = most, wide_v = lanes_most(t, most);
   while (wide_u > nu) wide_u = nu < NARROW ? nu : wide_u / 2; /* few are not cut: the other side would be filled again */
@@ -488,6 +507,11 @@ static void tile_cut(Panel *t) {
 
 int64_t pack_flat_size(const Panel *t, const Side *x) {
   return t->p->size[x->tile] * (x->flat == x->part ? x->slots : t->p->size[x->flat]);
+}
+
+const Expr *pack_flat(const Panel *t, const Side *x) {
+  const Expr *n = x->flat == x->part ? x->slot_n : t->p->stage->bound[x->flat];
+  return ex_mul(t->s, n, t->p->stage->bound[x->tile]);
 }
 
 /* Tiles whose lanes are cut off at the end do in vain what is left of them. Where all lanes and all of another of the side's labels

@@ -325,6 +325,18 @@ static void far_sort(Panel *t, uint32_t part) {
   }
 }
 
+/* So many points of the label are in a block: all, if that leaves room for a tile of lanes, as memory gives long runs sooner than lines
+ * from here and there; else some lines of each. */
+static int64_t slots_lines(const Panel *t, int64_t n, bool exact) {
+  int64_t unit = t->v.unit, lanes = up(t->p->size[t->v.tile], unit) * unit, few = lanes < NARROW ? lanes : NARROW;
+  double room = (double)PANEL_BYTES / lane_bytes(t);
+  if (exact && n <= NARROW && (double)(n * unit) <= room) return n;
+  room /= (double)few;
+  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
+  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* whole squares */
+  return exact ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
+}
+
 /* The lanes' other label along which most is read goes into the block at least in part, so that whole lines are read and
  * whole vectors written: moved by squares an element takes a quarter of a cycle, one by one several. */
 static void part_take(Panel *t) {
@@ -338,12 +350,8 @@ static void part_take(Panel *t) {
   }
   if (best == NOWHERE || x->unit % (SQUARE / 2)) return;
   uint32_t label = x->far[best];
-  int64_t n = p->size[label], lanes = up(p->size[x->tile], x->unit) * x->unit, few = lanes < NARROW ? lanes : NARROW;
-  double room = (double)PANEL_BYTES / (lane_bytes(t) * (double)few);
-  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
-  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* whole squares */
   x->part = label;
-  x->slots = p->exact[label] ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
+  x->slots = slots_lines(t, p->size[label], p->exact[label]);
   memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
   far_sort(t, label);
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# suite: ci
+# Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
+# too; lanes read along another label, all of which is in a block; squares whose next lines are fetched.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+
+cat >parts.ein <<'END'
+input X[n:12, j:30, m:13, i:28] : f32
+input Y[m:13, k:11, n:12, l:24] : f32
+output Z[l,k,j,i] = sum[m,n] X[n,j,m,i] * Y[m,k,n,l]
+END
+cat >across.ein <<'END'
+input X[a:60, k:52, b:3, c:41] : f32
+input Y[j:24, k:52] : f32
+output Z[c,j,b,a] = sum[k] X[a,k,b,c] * Y[j,k]
+END
+cat >turned.ein <<'END'
+input X[c:9, a:40, b:17, k:52] : f32
+input Y[k:52, j:19] : f32
+output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
+END
+
+for p in parts across turned; do
+  want 0 "$EIN" build $p.ein --stop=loop
+  case $p in
+    parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by" ;;
+    across) shows "by 32 a 41 c by 52 k" ;;
+    turned) shows "fetch X[min((" ;;
+  esac
+  want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
+done
+finish

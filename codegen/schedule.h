@@ -150,8 +150,13 @@ void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
 
 void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
 
+/* ---- schedule_square.c --------------------------------------------------------------------------- */
+/* A map by squares that are turned; false if the stage is not such a one. */
+bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
 /* ---- schedule_stream.c --------------------------------------------------------------------------- */
 enum { STREAM_PIECE = 1024 }; /* elements of a row that are made before they are streamed, at most */
+int64_t stream_cache(const Sched *s); /* bytes of the last one */
 /* Whether the stage's result has rows along the label that are worth streaming, and next to each other. */
 bool stream_rows(const StagePlan *p, uint32_t label);
 /* Whether the stage's result is so large that it should go past the cache: a condition over dims, literally true where the

@@ -59,8 +59,10 @@ static const Expr *reach_of(Sched *s) {
   return all;
 }
 
+int64_t stream_cache(const Sched *s) { return s->target->cache_bytes ? s->target->cache_bytes : CACHE; }
+
 static const Expr *at_least(Sched *s, const Expr *bytes, int64_t sixteenths) {
-  int64_t cache = s->target->cache_bytes ? s->target->cache_bytes : CACHE, least = cache / 16 * sixteenths;
+  int64_t least = stream_cache(s) / 16 * sixteenths;
   if (bytes->kind == EX_INT) return expr_bool(s->x, bytes->i >= least);
   return expr_op2(s->x, OP_LE, ex_int(s, least), bytes);
 }

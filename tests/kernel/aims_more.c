@@ -1,5 +1,5 @@
 /* tests/kernel/aims_more.c - programs aimed at what is no plain contraction: running sums (schedule_scan.c), scatters
- * (schedule_scatter.c), transposes (the squares of schedule_stage.c), several stages over one row, convolutions. */
+ * (schedule_scatter.c), transposes (schedule_square.c), several stages over one row, convolutions. */
 #include <math.h>
 #include <string.h>
 

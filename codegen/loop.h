@@ -75,7 +75,7 @@ typedef struct LoopKernel {
   VEC(Str) var;              /* names of the loop variables, by number; unique in the kernel with those of the places */
   VEC(LoopPlace) places;
   LoopBody body;             /* in order; only here may a loop be bound to threads */
-  const Expr *work;          /* about how many scalar operations; dims-only */
+  const Expr *work;          /* about how many scalar operations, or vectors of them in tiles: whether a second thread pays; dims-only */
   uint32_t task;             /* the step of its task */
 } LoopKernel;
 

@@ -296,9 +296,10 @@ static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *numbe
   int64_t squares = q->side[0] / SQUARE * (q->side[1] / SQUARE) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
   LoopBody *was = s->body;
   uint32_t r = var_new(s, NULL, "r"), l = var_new(s, NULL, "l");
+  if (squares * share > all) into(s, &if_add(s, expr_op2(s->x, OP_LT, number, ex_int(s, (all + share - 1) / share)))->body);
   into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, share), 1, BIND_UNROLL)->body);
   const Expr *row = ex_add(s, ex_mul(s, number, ex_int(s, share)), var_read(s, r)), *many = ex_int(s, q->many);
-  if (squares * share > all) row = ex_min(s, row, ex_int(s, all - 1));
+  if (all % share) row = ex_min(s, row, ex_int(s, all - 1));
   if (q->group != NOWHERE) {
     uint32_t label = q->label[q->group];
     const Expr *from = ex_mul(s, q->next[q->group], many);

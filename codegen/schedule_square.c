@@ -165,7 +165,7 @@ static void group_find(Squares *q) {
   }
 }
 
-static double tiled_least(const Sched *s) { return (double)stream_cache(s) / TILED_PART; }
+static double tiled_least(const Sched *s) { return (double)(stream_cache(s) / TILED_PART); }
 
 /* Rows of the result have the same place in the nearest cache: as many as a tile has drive each other out. */
 static bool rows_crowd(const Squares *q) {

@@ -253,9 +253,18 @@ static RelDim dim_merged(Algebra *p, const RelDim *d, uint32_t n) {
   return out;
 }
 
+static void dim_shift(Algebra *p, Relation *t, const AlgFn *f) {
+  RelDim *dim = arena_copy(p->arena, t->dim, t->rank * sizeof *dim);
+  const Expr *by = expr_op2(p->exprs, OP_MUL, expr_label(p->exprs, f->key), expr_int(p->exprs, DT_I64, f->by));
+  dim[f->n].low = expr_normal(p->exprs, expr_op2(p->exprs, OP_ADD, dim[f->n].low, by));
+  dim[f->n].high = expr_normal(p->exprs, expr_op2(p->exprs, OP_ADD, dim[f->n].high, by));
+  t->dim = dim;
+}
+
 static void fn_apply(Algebra *p, Relation *t, const AlgFn *f) {
   if (f->kind == FN_CAST) t->dtype = f->to;
   if (f->kind == FN_PLACE) t->dtype = DT_I64, t->places = false;
+  if (f->kind == FN_SHIFT) dim_shift(p, t, f);
   if (f->kind != FN_MERGE) return;
   RelDim *dim = NEW_ARRAY(p->arena, RelDim, f->n + 1);
   uint32_t from = 0;

@@ -44,10 +44,11 @@ typedef enum {
   ALG_TURNS                  /* of a repeat: the number of turns made */
 } AlgKind;
 
-typedef enum { FN_CAST, FN_PLACE, FN_MERGE } AlgFnKind;
+typedef enum { FN_CAST, FN_PLACE, FN_MERGE, FN_SHIFT } AlgFnKind;
 /* CAST: elements to a dtype. PLACE: of argmax's parts the place; no part is an error. MERGE: dimension k of the result is merge[k]
- * dimensions, row-major, of which all but the first that is longer than 1 are whole. */
-typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merge; } AlgFn;
+ * dimensions, row-major, of which all but the first that is longer than 1 are whole. SHIFT: places of dimension n become larger by `by` times
+ * key dimension `key` of the operand; only in a map that has neither pieces nor new keys. So a block that wraps around is laid together. */
+typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merge; int64_t by; uint32_t key; } AlgFn;
 
 typedef struct AlgOperand {
   AlgNode *node;

@@ -138,12 +138,26 @@ static bool apply_merge(Check *c, Relation *t, const AlgFn *f) {
   return true;
 }
 
-static bool apply_fn(Check *c, Relation *t, const AlgFn *f) {
-  if ((unsigned)f->kind > FN_MERGE) {
+static bool apply_shift(Check *c, const AlgNode *n, Relation *t, const AlgFn *f) {
+  Exprs *p = c->g->exprs;
+  if (n->kind != ALG_MAP || n->n_piece || n->rekey || f->by < 1 || f->n >= t->rank || f->key >= t->n_key) {
+    fail(c, "it shifts what is no dimension, by no key, or beside other things");
+    return false;
+  }
+  RelDim *dim = arena_copy(c->arena, t->dim, t->rank * sizeof *dim);
+  const Expr *by = expr_op2(p, OP_MUL, expr_label(p, f->key), expr_int(p, DT_I64, f->by));
+  dim[f->n] = (RelDim){expr_op2(p, OP_ADD, dim[f->n].low, by), expr_op2(p, OP_ADD, dim[f->n].high, by)};
+  t->dim = dim;
+  return true;
+}
+
+static bool apply_fn(Check *c, const AlgNode *n, Relation *t, const AlgFn *f) {
+  if ((unsigned)f->kind > FN_SHIFT) {
     fail(c, "a function is none");
     return false;
   }
   if (f->kind == FN_MERGE) return apply_merge(c, t, f);
+  if (f->kind == FN_SHIFT) return apply_shift(c, n, t, f);
   if (f->kind == FN_CAST && (unsigned)f->to >= DTYPES) {
     fail(c, "it casts to no dtype");
     return false;
@@ -172,7 +186,7 @@ static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *
   int64_t key[REL_KEYS + 1];
   uint32_t d;
   for (uint32_t k = 0; k < n->n_fn; k++)
-    if (!apply_fn(c, &base, &n->fn[k])) return;
+    if (!apply_fn(c, n, &base, &n->fn[k])) return;
   if (n->type.dtype != base.dtype) fail(c, "it is %s and not %s", check_dtype_name(n->type.dtype), check_dtype_name(base.dtype));
   if (n->type.places != base.places) fail(c, base.places ? "it does not say that it has places" : "it has no places");
   if (n->type.rank != base.rank) {

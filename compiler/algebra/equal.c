@@ -91,6 +91,9 @@ static bool eq_fns(Equal *q, const AlgNode *a, const AlgNode *b) {
     const AlgFn *f = &a->fn[i], *g = &b->fn[i];
     if (!eq_int(&q->q, "a function", f->kind, g->kind)) return false;
     if (f->kind == FN_CAST && !eq_int(&q->q, "what is cast to", f->to, g->to)) return false;
+    if (f->kind == FN_SHIFT && (!eq_int(&q->q, "the dimension that is shifted", f->n, g->n) || !eq_int(&q->q, "how far", f->by, g->by) ||
+                                !eq_int(&q->q, "by which key", f->key, g->key)))
+      return false;
     if (f->kind != FN_MERGE) continue;
     if (!eq_int(&q->q, "the rank merged to", f->n, g->n)) return false;
     for (uint32_t k = 0; k < f->n; k++)

@@ -78,7 +78,7 @@ static void write_fns(Writer *w, const AlgNode *n) {
     if (f->kind == FN_CAST)
       buf_str(w->out, dtype_name(f->to));
     else
-      buf_str(w->out, f->kind == FN_PLACE ? "place" : "merge");
+      buf_str(w->out, f->kind == FN_PLACE ? "place" : f->kind == FN_SHIFT ? "shift" : "merge");
   }
 }
 

@@ -51,8 +51,8 @@ void held_empty(Run *r, Held *h);
 /* ---- tuples that come out (eval_put.c) ------------------------------------------------------------------- */
 /* Room for a block with so many elements. */
 bool room_ask(Run *r, const AlgNode *n, uint32_t rank, const int64_t *low, const int64_t *high);
-/* What stands behind the operation: casts, places, merges. */
-bool fns_apply(Run *r, const AlgNode *n, Arena *a, Block *b);
+/* What stands behind the operation: casts, places, merges; shifts by the key. */
+bool fns_apply(Run *r, const AlgNode *n, Arena *a, const int64_t *key, Block *b);
 /* With the key in the frontier, and the box of the node's type at it. The key is copied; the block is not. */
 bool tuple_put(Run *r, const AlgNode *n, Shelf *s, int64_t site, const int64_t *key, int64_t part, Block b);
 /* The node has come out: sorted; each key once, where it is to be, and none missing. Counts what there is. */

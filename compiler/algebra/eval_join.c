@@ -95,7 +95,7 @@ static bool tuple_join(Run *r, const AlgNode *n, Shelf *s, int64_t site, const i
   Held *h = held_of(r, n);
   KernelCall c = {.low = low, .high = high, .whole = h->whole, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena};
   if (!kernel_run(h->kernel, &c)) return fault_tell(r, n, &c);
-  return fns_apply(r, n, s->arena, &out) && tuple_put(r, n, s, site, key, 0, out);
+  return fns_apply(r, n, s->arena, key, &out) && tuple_put(r, n, s, site, key, 0, out);
 }
 
 static bool site_join(Run *r, const AlgNode *n, Shelf *s, int64_t site) {
@@ -184,7 +184,7 @@ static bool group_concat(Run *r, const AlgNode *n, Arena *a, const Tuple *t, uin
 static bool group_run(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *t, uint32_t count) {
   Block out;
   bool ok = n->reducer == RED_NONE ? group_concat(r, n, s->arena, t, count, &out) : group_fold(r, n, s->arena, t, count, &out);
-  return ok && fns_apply(r, n, s->arena, &out) && tuple_put(r, n, s, site, t->key, site - site_first(r, &n->at, site), out);
+  return ok && fns_apply(r, n, s->arena, t->key, &out) && tuple_put(r, n, s, site, t->key, site - site_first(r, &n->at, site), out);
 }
 
 /* A group's tuples in the order of their own keys and parts. */

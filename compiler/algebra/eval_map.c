@@ -32,7 +32,7 @@ static bool piece_map(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tu
   if (!n->n_piece) b = block_cut(s->arena, &x->block, x->block.low, x->block.high);
   else if (!piece_cut(n, s->arena, &x->block, n_key, key, &b)) return true;
   for (uint32_t k = 0; k < n->type.n_key; k++) new_key[k] = n->rekey ? rel_value(n->rekey[k], n_key, key) : key[k];
-  return fns_apply(r, n, s->arena, &b) && tuple_put(r, n, s, site, new_key, part_of(r, n, site, x->part), b);
+  return fns_apply(r, n, s->arena, key, &b) && tuple_put(r, n, s, site, new_key, part_of(r, n, site, x->part), b);
 }
 
 static bool tuple_map(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *x) {

@@ -54,12 +54,23 @@ static bool block_merge(Run *r, const AlgNode *n, Arena *a, Block *b, const AlgF
   return true;
 }
 
-bool fns_apply(Run *r, const AlgNode *n, Arena *a, Block *b) {
+static bool block_shift(Run *r, const AlgNode *n, Arena *a, Block *b, const AlgFn *f, const int64_t *key) {
+  int64_t by, *low = arena_copy(a, b->low, b->rank * sizeof *low), *high = arena_copy(a, b->high, b->rank * sizeof *high);
+  if (n->kind != ALG_MAP || n->n_piece || n->rekey || f->key >= n->type.n_key) return run_fail(r, n, "shifts by a key that there is not");
+  if (f->n >= b->rank || !mul_ok(f->by, key[f->key], &by) || !add_ok(low[f->n], by, &low[f->n]) || !add_ok(high[f->n], by, &high[f->n]))
+    return run_fail(r, n, "shifts an array too far");
+  b->low = low;
+  b->high = high;
+  return true;
+}
+
+bool fns_apply(Run *r, const AlgNode *n, Arena *a, const int64_t *key, Block *b) {
   for (uint32_t k = 0; k < n->n_fn; k++) {
     const AlgFn *f = &n->fn[k];
     if (f->kind == FN_CAST) block_cast(a, b, f->to);
     else if (f->kind == FN_PLACE && !block_to_places(r, n, b)) return false;
     else if (f->kind == FN_MERGE && !block_merge(r, n, a, b, f)) return false;
+    else if (f->kind == FN_SHIFT && !block_shift(r, n, a, b, f, key)) return false;
   }
   return true;
 }

@@ -122,6 +122,8 @@ static void print_fn(Printer *p, const AlgFn *f) {
     buf_printf(p->out, "cast %s", dtype_name(f->to));
   } else if (f->kind == FN_PLACE) {
     buf_str(p->out, "place");
+  } else if (f->kind == FN_SHIFT) {
+    buf_printf(p->out, "shift %u by %lld %s", f->n, (long long)f->by, f->key < p->k.label.len ? p->k.label.at[f->key]->s : "-");
   } else {
     buf_str(p->out, "merge [");
     for (uint32_t k = 0; k < f->n; k++) buf_printf(p->out, "%s%u", k ? ", " : "", f->merge[k]);

@@ -213,19 +213,27 @@ static bool want_merge(Reader *r, AlgFn *f) {
   return true;
 }
 
-static bool want_fn(Reader *r, AlgFn *f) {
+/* `shift 0 by 16 w` */
+static bool want_shift(Reader *r, const AlgNode *n, AlgFn *f) {
+  f->kind = FN_SHIFT;
+  return scan_want_number(&r->x.c, "a dimension", &f->n) && scan_want_word(&r->x.c, "by") && scan_want_int(&r->x.c, 1, INT64_MAX, "how far", &f->by) &&
+         want_key(r, keys_of(r, alg_of(n)), &f->key);
+}
+
+static bool want_fn(Reader *r, const AlgNode *n, AlgFn *f) {
   *f = (AlgFn){.kind = FN_CAST};
   if (scan_take_word(&r->x.c, "cast")) return scan_want_dtype(&r->x.c, &f->to);
   f->kind = FN_PLACE;
   if (scan_take_word(&r->x.c, "place")) return true;
-  return scan_take_word(&r->x.c, "merge") ? want_merge(r, f) : fail(r, D_E903, "wanted `cast`, `place` or `merge` here");
+  if (scan_take_word(&r->x.c, "shift")) return want_shift(r, n, f);
+  return scan_take_word(&r->x.c, "merge") ? want_merge(r, f) : fail(r, D_E903, "wanted `cast`, `place`, `merge` or `shift` here");
 }
 
 bool want_fns(Reader *r, AlgNode *n) {
   AlgFn f;
   r->fn.len = 0;
   do {
-    if (!want_fn(r, &f)) return false;
+    if (!want_fn(r, n, &f)) return false;
     vec_push(r->g->arena, r->fn, f);
   } while (scan_take(&r->x.c, ','));
   n->n_fn = r->fn.len;

@@ -39,7 +39,7 @@ bool monoid_elementwise(const AlgNode *aggregate) {
 
 bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn) {
   for (uint32_t k = 0; k < n; k++) {
-    if (fn[k].kind == FN_PLACE || (fn[k].kind == FN_MERGE && !monoid_elementwise(aggregate))) return false;
+    if (fn[k].kind == FN_PLACE || fn[k].kind == FN_SHIFT || (fn[k].kind == FN_MERGE && !monoid_elementwise(aggregate))) return false;
     if (fn[k].kind != FN_CAST) continue;
     if (!cast_distributes(aggregate, from, fn[k].to)) return false;
     from = fn[k].to;

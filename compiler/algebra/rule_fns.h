@@ -4,6 +4,8 @@
 
 #include "rule_inside.h"
 
+/* A shift stands alone: it is by a key of its operand. */
+bool map_shifts(const AlgNode *map);
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map);
 RuleFn value_bare, value_tail;
 RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above;

@@ -75,7 +75,7 @@ static void join_readdress(RuleMatch *m, AlgNode *x, const int32_t *to) {
 bool join_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *f = v[1].node;
   AlgNode *x = out->node = rule_draft(m, v[0].node);
-  if (f->n_piece && !join_tiled(m, x, f)) return false;
+  if (map_shifts(f) || (f->n_piece && !join_tiled(m, x, f))) return false;
   if (f->rekey) {
     int32_t *to = NEW_ARRAY(m->p->arena, int32_t, x->type.n_key + 1);
     if (!keys_permuted(m, x, f, to)) return false;

@@ -79,7 +79,7 @@ bool map_compose(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   uint32_t n;
   const Expr **to = outer_labels(m, outer, inner, &n);
   AlgNode *x = out->node = with_functions(m, inner, outer);
-  if (outer->n_piece && reshapes(inner)) return false;
+  if ((outer->n_piece && reshapes(inner)) || map_shifts(outer) || map_shifts(inner)) return false;
   tiles_join(m, x, outer, inner);
   keys_join(m, x, outer, inner, n, to);
   x->type = outer->type;

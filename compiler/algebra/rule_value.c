@@ -112,6 +112,12 @@ static bool group_less(RuleMatch *m, const RuleValue *v, RuleValue *out) {
 
 /* ---- reducers ---------------------------------------------------------------------------------------------------- */
 
+bool map_shifts(const AlgNode *map) {
+  for (uint32_t k = 0; k < map->n_fn; k++)
+    if (map->fn[k].kind == FN_SHIFT) return true;
+  return false;
+}
+
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map) {
   AlgNode *x = rule_draft(m, of);
   AlgFn *fn = NEW_ARRAY(m->p->arena, AlgFn, of->n_fn + map->n_fn + 1);
@@ -127,7 +133,7 @@ static bool reducer_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   bool merges = false;
   for (uint32_t k = 0; k < v[1].node->n_fn; k++) merges = merges || v[1].node->fn[k].kind == FN_MERGE;
   out->node = with_functions(m, v[0].node, v[1].node);
-  return !merges || v[0].node->reducer != RED_NONE;
+  return !map_shifts(v[1].node) && (!merges || v[0].node->reducer != RED_NONE);
 }
 
 bool value_bare(RuleMatch *m, const RuleValue *v, RuleValue *out) {

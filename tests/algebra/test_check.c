@@ -86,6 +86,17 @@ static const Case cases[] = {
     {tra, "concat %9 {i:4} [8, 6] : f32 of %0 by {i}", "arrays do not make up the box: there is a gap"},
     {tra, "input %8 Z {i:4} [i..(i + 2)] : f32\nconcat %9 {} [5] : f32 of %8 by {}", "arrays do not make up the box: that of key (i 1) lies on another"},
     {tra, "input %8 Z {i:4} [6] : f32\nconcat %9 {} [6] : f32 of %8 by {}", "arrays do not make up the box"},
+    /* shifts */
+    {tra, "transform %9 {i:4, j:2} [8/i, ((6 * i) + (3 * j))..((6 * i) + ((3 * j) + 3))] : f32 of %0 shift 1 by 6 i", NULL},
+    {tra, "transform %9 {i:4, j:2} [8/i, ((6 * i) + (3 * j))..((6 * i) + ((3 * j) + 3))] : f32 of %0 shift 1 by 5 i",
+     "dimension 1 of key (i 1, j 0) is from 5 to 8, and is said to be another"},
+    {tra, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 shift 2 by 6 i", "it shifts what is no dimension, by no key, or beside other things"},
+    {tra, "map %9 {j:2, i:4} [8/i, 6/j] : f32 of %0 to [j, i] then shift 1 by 6 i", "it shifts what is no dimension"},
+    {tra, "tile %7 {j:2, k:2, lap:2} [max((((3 * k) - (6 * lap)) + 2), (3 * j))..min((((3 * k) - (6 * lap)) + 5), ((3 * j) + 3))] : f32 holes of %1 "
+          "into {k:2, lap:2} [(((3 * k) - (6 * lap)) + 2)..(((3 * k) - (6 * lap)) + 5)]\n"
+          "transform %8 {j:2, k:2, lap:2} [((6 * lap) + max((((3 * k) - (6 * lap)) + 2), (3 * j)))..((6 * lap) + min((((3 * k) - (6 * lap)) + 5), "
+          "((3 * j) + 3)))] : f32 holes of %7 shift 0 by 6 lap\nconcat %9 {k:2} [((3 * k) + 2)..((3 * k) + 5)] : f32 of %8 by {k}",
+     NULL}, /* around the end, laid together */
     /* filters and holes */
     {tra, "filter %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 keep (i == j)", "key (i 0, j 1) is missing, and it does not say `holes`"},
     {tra, "filter %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 keep (i <= (j + 3))", NULL},

@@ -333,6 +333,30 @@ static void test_merge(void) {
   arena_free(w.arena);
 }
 
+/* A ring turned by two: blocks are cut where it ends, shifted to where they are laid. */
+static void test_shift(void) {
+  World w = world_new(0, NULL);
+  int64_t x[5], z[5];
+  fill(x, 5, 1);
+  AlgNode *a = input(&w, "X", 1, I64S(2), 1, DIMS(cut(&w, 5, 0, 2)), "");
+  const Expr *lap = op2(&w, OP_MUL, num(&w, 5), var(&w, 2));
+  RelDim block = cut(&w, 5, 1, 2), piece = {op2(&w, OP_SUB, op2(&w, OP_ADD, block.low, num(&w, 2)), lap), op2(&w, OP_SUB, op2(&w, OP_ADD, block.high, num(&w, 2)), lap)};
+  Str key[] = {strings_printf(w.strings, "k"), strings_printf(w.strings, "lap")};
+  AlgNode *y = alg_tile(w.p, w.p->top, a, 2, I64S(2, 2), key, &piece);
+  y->type.holes = true;
+  y = alg_transform(w.p, w.p->top, y, 1, &(AlgFn){.kind = FN_SHIFT, .by = 5, .key = 2});
+  RelDim own = cut(&w, 5, 0, 2), whole_one = {op2(&w, OP_ADD, own.low, num(&w, 2)), op2(&w, OP_ADD, own.high, num(&w, 2))};
+  y = alg_concat(w.p, w.p->top, y, 1, (const uint32_t[]){1}, &whole_one);
+  y->type.holes = false;
+  const Expr *at = op2(&w, OP_ADD, var(&w, 0), num(&w, 2));
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &at)), OPERANDS({y, ON(0), false}), &own, 1, I64S(2), NULL);
+  output(&w, "Z", j, 1, I64S(5));
+  give(&w, "X", DT_I64, 1, I64S(5), x);
+  for (int i = 0; i < 5; i++) z[i] = x[(i + 2) % 5];
+  OK(run(&w) && same_i64(&w.run.output[0], 5, z), "a ring turned by two");
+  arena_free(w.arena);
+}
+
 /* A chain of a hundred thousand additions, and one of 60 doublings of one expression: neither deep nor long to run. */
 static void test_deep(void) {
   World w = world_new(0, NULL);
@@ -555,6 +579,7 @@ int main(void) {
   test_wanted(false);
   test_wanted(true);
   test_merge();
+  test_shift();
   test_deep();
   for (int64_t n = 6; n < 13; n += 5) {
     for (int64_t p = 1; p < 5; p++) test_bmm(n, p), test_cmm(n, p);

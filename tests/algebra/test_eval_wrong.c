@@ -244,6 +244,21 @@ static void test_merge(void) {
   fails(&w, "map %2 (X) merges what does not lie together", "a merge of what is cut inside");
 }
 
+static void test_shift(void) {
+  AlgNode *x;
+  RelDim c;
+  World w = world_cut(0, 0, &x, &c);
+  AlgNode *m = alg_transform(w.p, w.p->top, copied(&w, x, c), 1, &(AlgFn){.kind = FN_SHIFT, .by = 4});
+  output(&w, "Z", m, 1, I64S(6));
+  m->fn = &(AlgFn){.kind = FN_SHIFT, .by = 4, .key = 1};
+  fails(&w, "shifts by a key that there is not", "a shift by no key");
+  w = world_cut(0, 0, &x, &c);
+  m = alg_transform(w.p, w.p->top, copied(&w, x, c), 1, &(AlgFn){.kind = FN_SHIFT, .by = INT64_MAX / 2});
+  output(&w, "Z", m, 1, I64S(6));
+  m->fn = &(AlgFn){.kind = FN_SHIFT, .by = INT64_MAX};
+  fails(&w, "shifts an array too far", "a shift to where no place is");
+}
+
 static void test_places(void) {
   AlgNode *x;
   RelDim c;
@@ -324,6 +339,7 @@ int main(void) {
   test_arrays();
   test_domain();
   test_merge();
+  test_shift();
   test_places();
   test_expressions();
   test_repeats();

@@ -29,6 +29,7 @@ static const char tra[] =
     "rekey %13 {} [7] : i64 of %1 to []\n"
     "transform %14 {s:4, a:2} [130/s] : i64 of %5 place\n"
     "transform %15 {s:4} [8320] : f64 of %10 merge [2, 0], cast f64\n"
+    "transform %18 {s:4, _1=\"odd key\":2} [((130 * _1) + s)..((130 * _1) + 130), 256/s] : f32 of %0 shift 0 by 130 _1, shift 1 by 64 s\n"
     "map %16 {s:4} [1] : i64 of %5 into {t:2} [12] to [(s + t)] then place, merge [1]\n"
     "filter %17 {i:2, _1=\"s\\x00\":4} [130/_1, 64] : f32 holes of %12 keep ((i <= _1) and (0 <= i))\n"
     "repeat %20 t < %3 turns 3 named loop @\"f\":1:1 {\n"
@@ -261,7 +262,9 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E911, "tile %9 {i:4, j:2, t:2} [8/i, 6/j] : f32 of %0 into {j:2} [8, 6]\n", "key j stands here twice"},
     {D_E914, "rekey %9 {i:4} [8/i, 6] : f32 of %0 to [i, j]\n", "wanted `]` here: the result has 1 keys"},
     {D_E904, "rekey %9 {i:4} [8/i, 6] : f32 of %0 to [@t]\n", "no such loop variable"},
-    {D_E903, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0\n", "wanted `cast`, `place` or `merge` here"},
+    {D_E903, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0\n", "wanted `cast`, `place`, `merge` or `shift` here"},
+    {D_E914, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 shift 0 by 8 k\n", "wanted the name of a key here"},
+    {D_E908, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 shift 0 by 0 i\n", "how far is from 1"},
     {D_E908, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 merge [256]\n", "a number of dimensions is from 0 to 255"},
     {D_E903, "filter %9 {i:4, j:2} [8/i, 6/j] : f32 of %0\n", "wanted `keep` here"},
     {D_E915, "shuffle %9 {i:4, j:2} [8/i, 6/j] : f32 of %0\n", "there are no moves in a Tra"},

@@ -414,3 +414,19 @@ Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const
   }
   return p;
 }
+
+/* ---- around the end of a dimension ---------------------------------------------------------------- */
+
+/* Of those below `to`; low and high are within the dimension. */
+static int64_t shared_below(int64_t to, int64_t wrap, int64_t low, int64_t high) {
+  int64_t laps = floor_div(to, wrap), rest = to - laps * wrap - low;
+  return laps * (high - low) + (rest < 0 ? 0 : rest < high - low ? rest : high - low);
+}
+
+int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t high) {
+  int64_t first = wrap ? 0 : from, end = wrap ? wrap : to;
+  low = low > first ? low : first;
+  high = high < end ? high : end;
+  if (high <= low || to <= from) return 0;
+  return wrap ? shared_below(to, wrap, low, high) - shared_below(from, wrap, low, high) : high - low;
+}

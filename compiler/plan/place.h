@@ -51,4 +51,7 @@ double place_reduce_share(const Mesh *m, const Placement *from, const Placement 
  * else at the first place. */
 Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
 
+/* How many of the places from `from` to below `to` are also between low and high. wrap: place j stands at j % wrap; 0: at j. */
+int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t high);
+
 #endif

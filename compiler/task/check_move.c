@@ -81,6 +81,13 @@ static void check_places(Check *c, const char *what, uint32_t buffer, const Task
   if (!same) fail(c, "%%%u has not the places of %%%u", buffer, b->id);
 }
 
+/* What wraps is cut from whole tensors, by their extents; parts are combined place by place. */
+static void check_wrap(Check *c, const Task *k, uint32_t rank) {
+  for (uint32_t d = 0; d < rank; d++)
+    if (k->wrap[d] < 0) fail(c, "dimension %u wraps at %lld", d, (long long)k->wrap[d]);
+  if (k->reducer != RED_NONE) fail(c, "it wraps and combines parts");
+}
+
 void check_move(Check *c, const Task *k) {
   const TaskBuffer *to = &c->t->buffers.at[k->buffer], *from = &c->t->buffers.at[k->from];
   check_buffer_read(c, k->from, k->step);
@@ -98,6 +105,7 @@ void check_move(Check *c, const Task *k) {
   check_placement(c, "what it moves", from, &k->of);
   check_placement(c, "what it makes", to, &k->to);
   check_reduction(c, k, to->dtype);
+  if (k->wrap) check_wrap(c, k, to->rank);
   if (task_moves_places(k)) {
     check_places(c, "where places come from", k->place_from, from);
     check_places(c, "where places go", k->place_to, to);

@@ -60,7 +60,7 @@ static void uses_of_region(IaDoor *m, const AlgRegion *r) {
     if (!m->held[n->id].needed) continue;
     if (n->kind == ALG_JOIN)
       for (uint32_t s = 0; s < n->n_operand; s++) use(m, n->operand[s].node, n);
-    else if (n->kind == ALG_FILTER || n->n_fn) use(m, n->operand[0].node, n);
+    else if (n->kind == ALG_FILTER || (n->n_fn && n->fn[0].kind != FN_SHIFT)) use(m, n->operand[0].node, n);
     else if (n->kind == ALG_MAP || n->kind == ALG_AGGREGATE || n->kind == ALG_MOVE) use(m, chain_of(m, n).from, n);
     else if (n->kind == ALG_REPEAT) uses_of_repeat(m, n->body);
     else if (n->kind == ALG_FINAL || n->kind == ALG_STACK || n->kind == ALG_TURNS) use(m, n->repeat, n);
@@ -103,10 +103,16 @@ static Str *labels_of(IaDoor *m, uint32_t n) {
   return label;
 }
 
+/* Where place `at` of b's dimension stands in a's dimension; wrap: as a move's. */
+static const Expr *place_in(Exprs *x, const Expr *at, const Expr *b_low, const Expr *a_low, int64_t wrap) {
+  if (!wrap) return expr_op2(x, OP_ADD, at, extent_normal(x, expr_op2(x, OP_SUB, b_low, a_low)));
+  return expr_op2(x, OP_SUB, expr_op2(x, OP_MOD, expr_op2(x, OP_ADD, at, b_low), expr_int(x, DT_I64, wrap)), a_low);
+}
+
 /* A kernel of one stage that maps one buffer. `turn`: 1 + the axis that the turn is put in at, or 0; merge: by dimension of `to` how many
- * labels, or NULL. */
+ * labels, or NULL; wrap: as a move's. */
 static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth, const uint8_t *merge,
-                     Place place) {
+                     const int64_t *wrap, Place place) {
   Exprs *x = m->t->exprs;
   const TaskBuffer *a = &m->t->buffers.at[from], *b = &m->t->buffers.at[to];
   uint32_t n = a->rank, l = 0;
@@ -120,9 +126,8 @@ static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t
     }
     s.at[d] = expr_int(x, DT_I64, 0);
     for (uint32_t j = merge ? merge[d] : 1; j-- > 0; l++) {
-      const Expr *shift = merge ? expr_int(x, DT_I64, 0) : extent_normal(x, expr_op2(x, OP_SUB, b->low[d], a->low[l]));
       bound[l] = merge ? a->dim[l] : b->dim[d];
-      index[l] = expr_op2(x, OP_ADD, expr_label(x, l), shift);
+      index[l] = merge ? expr_label(x, l) : place_in(x, expr_label(x, l), b->low[d], a->low[l], wrap ? wrap[d] : 0);
       s.at[d] = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, s.at[d], bound[l]), expr_label(x, l));
     }
   }
@@ -134,8 +139,8 @@ static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t
   vec_push(m->arena, k->stages, s);
 }
 
-void door_copy(IaDoor *m, uint32_t from, uint32_t to, Place place) {
-  map_make(m, from, to, m->t->buffers.at[to].dtype, 0, 0, NULL, place);
+void door_copy(IaDoor *m, uint32_t from, uint32_t to, const int64_t *wrap, Place place) {
+  map_make(m, from, to, m->t->buffers.at[to].dtype, 0, 0, NULL, wrap, place);
 }
 
 /* ---- joins ------------------------------------------------------------------------------------------------------ */
@@ -280,6 +285,7 @@ static bool functions_make(IaDoor *m, const AlgNode *n) {
   bool rounded = m->held[of->id].rounded;
   for (uint32_t k = 0; k < n->n_fn; k++) {
     const AlgFn *f = &n->fn[k];
+    if (f->kind == FN_SHIFT) return door_fail(m, n, "arrays are shifted, and not laid together");
     if (f->kind == FN_PLACE && m->held[of->id].place >= 0) from = (uint32_t)m->held[of->id].place;
     if (f->kind == FN_PLACE || (k == 0 && rounded)) continue; /* the kernel below has done it */
     if (f->kind == FN_MERGE && k + 1 < n->n_fn) return door_fail(m, n, "dimensions are merged before another function");
@@ -287,7 +293,7 @@ static bool functions_make(IaDoor *m, const AlgNode *n) {
     IaBox same = {a->low, a->dim, a->when};
     DType t = f->kind == FN_CAST ? f->to : a->dtype;
     uint32_t to = door_buffer(m, BUF_WORK, t, f->kind == FN_MERGE ? n->type.rank : a->rank, f->kind == FN_MERGE ? &box : &same, n->name, n->place);
-    map_make(m, from, to, t, 0, 0, f->kind == FN_MERGE ? f->merge : NULL, n->place);
+    map_make(m, from, to, t, 0, 0, f->kind == FN_MERGE ? f->merge : NULL, NULL, n->place);
     from = to;
   }
   m->held[n->id].buffer = (int32_t)from;
@@ -314,7 +320,7 @@ static bool filter_make(IaDoor *m, const AlgNode *n) {
   } else {
     IaBox box = {b->low, b->dim, keep};
     uint32_t to = door_buffer(m, BUF_WORK, b->dtype, b->rank, &box, b->name, b->place);
-    door_copy(m, from, to, n->place);
+    door_copy(m, from, to, NULL, n->place);
     from = to;
   }
   m->held[n->id].buffer = (int32_t)from;
@@ -334,7 +340,7 @@ static bool states_start(IaDoor *m, const AlgRegion *r, Task *k, Laters *later) 
     IaBox box = ia_box(m->t, &s->node->type, &s->node->at);
     uint32_t init, now = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
     if (!buffer_of(m, s->init, &init)) return false;
-    door_copy(m, init, now, s->node->place);
+    door_copy(m, init, now, NULL, s->node->place);
     m->held[s->node->id].buffer = (int32_t)now;
     if (s->next == s->node) continue;
     uint32_t next = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
@@ -382,7 +388,7 @@ static bool repeat_make(IaDoor *m, const AlgNode *n) {
   for (uint32_t i = 0; ok && i < later.len; i++) {
     uint32_t from;
     ok = buffer_of(m, later.at[i].node, &from);
-    if (ok) map_make(m, from, later.at[i].to, m->t->buffers.at[from].dtype, later.at[i].turn, r->depth, NULL, n->place);
+    if (ok) map_make(m, from, later.at[i].to, m->t->buffers.at[from].dtype, later.at[i].turn, r->depth, NULL, NULL, n->place);
   }
   ok = ok && (!r->stop || buffer_of(m, r->stop, &stop));
   if (ok && r->stop) k->stop = (int32_t)stop;
@@ -460,7 +466,7 @@ static bool outputs_copy(IaDoor *m) {
     const AlgNode *n = m->ia->outputs.at[i].node;
     uint32_t to = m->t->outputs.at[i].buffer, from;
     if (!buffer_of(m, n, &from)) return false;
-    if (from != to) door_copy(m, from, to, n->place);
+    if (from != to) door_copy(m, from, to, NULL, n->place);
   }
   return true;
 }

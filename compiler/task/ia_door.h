@@ -29,14 +29,15 @@ bool door_fail(IaDoor *m, const AlgNode *n, const char *why); /* false, always *
 uint32_t door_buffer(IaDoor *m, TaskSpace space, DType t, uint32_t rank, const IaBox *box, Str name, Place place);
 uint32_t door_result(IaDoor *m, const AlgNode *n, DType t, const IaBox *box);
 Task *door_task(IaDoor *m, TaskKind kind, Place place, Str name);
-/* Of a buffer what another's box has of it. */
-void door_copy(IaDoor *m, uint32_t from, uint32_t to, Place place);
+/* Of a buffer what another's box has of it; wrap: as a move's. */
+void door_copy(IaDoor *m, uint32_t from, uint32_t to, const int64_t *wrap, Place place);
 
-/* Tiles and rekeys, then perhaps a move, then perhaps an aggregation by a reducer, then concats: elements stay what they are, and go from the
+/* Tiles, shifts and rekeys, then perhaps a move, then perhaps an aggregation by a reducer, then concats: elements stay what they are, and go from the
  * box that a site has to the one that it is to have. */
 typedef struct Chain {
   AlgNode *from;             /* what it begins with */
   const AlgNode *reducing;   /* or NULL */
+  int64_t *wrap;             /* as a move's */
 } Chain;
 Chain chain_of(const IaDoor *m, const AlgNode *n);
 bool chain_make(IaDoor *m, const AlgNode *n);

@@ -104,10 +104,7 @@ static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const
   int64_t l[RANK], h[RANK];
   double n = 1;
   task_box(t, b, p, l, h);
-  for (uint32_t d = 0; d < b->rank; d++) {
-    int64_t from = low[d] > l[d] ? low[d] : l[d], to = high[d] < h[d] ? high[d] : h[d];
-    n *= to > from ? (double)to - (double)from : 0;
-  }
+  for (uint32_t d = 0; d < b->rank; d++) n *= (double)wrap_shared(low[d], high[d], k->wrap ? k->wrap[d] : 0, l[d], h[d]);
   return n;
 }
 

@@ -297,6 +297,17 @@ static void box_of(const Run *r, uint32_t buffer, const Site *s, Box *b) {
   task_box(r->t, &r->t->buffers.at[buffer], s->at, b->low, b->high);
 }
 
+/* Where in p's box the place `at` of the buffer that it goes to is; -1: nowhere. */
+static int64_t offset_in(const Task *k, uint32_t rank, const Box *own, const int64_t *at) {
+  int64_t i = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    int64_t wrap = k->wrap ? k->wrap[d] : 0, j = wrap ? at[d] - floor_div(at[d], wrap) * wrap : at[d];
+    if (j < own->low[d] || j >= own->high[d]) return -1;
+    i = i * (own->high[d] - own->low[d]) + j - own->low[d];
+  }
+  return i;
+}
+
 /* What p has of the box goes into x where nothing was; elements so got. */
 static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, Block *x, uint8_t *there) {
   const Block *from = &p->buffer[k->from], *place = task_moves_places(k) ? &p->buffer[k->place_from] : NULL;
@@ -304,18 +315,16 @@ static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, 
   int64_t at[RANK], l[RANK], h[RANK], n = 0, most = 1;
   box_of(r, k->from, p, &own);
   for (uint32_t d = 0; d < x->rank; d++) {
-    l[d] = own.low[d] > box->low[d] ? own.low[d] : box->low[d];
-    h[d] = own.high[d] < box->high[d] ? own.high[d] : box->high[d];
+    bool wraps = k->wrap && k->wrap[d];
+    l[d] = own.low[d] > box->low[d] && !wraps ? own.low[d] : box->low[d];
+    h[d] = own.high[d] < box->high[d] && !wraps ? own.high[d] : box->high[d];
     most = h[d] > l[d] ? most : 0;
     at[d] = l[d];
   }
   while (most) {
-    int64_t to = 0, i = 0;
-    for (uint32_t d = 0; d < x->rank; d++) {
-      to = to * (box->high[d] - box->low[d]) + at[d] - box->low[d];
-      i = i * (own.high[d] - own.low[d]) + at[d] - own.low[d];
-    }
-    if (!there[to]) {
+    int64_t to = 0, i = offset_in(k, x->rank, &own, at);
+    for (uint32_t d = 0; d < x->rank; d++) to = to * (box->high[d] - box->low[d]) + at[d] - box->low[d];
+    if (i >= 0 && !there[to]) {
       there[to] = 1;
       n++;
       x->has[to] = block_has(from, i) ? HAS_VALUE : HAS_NONE;

@@ -102,6 +102,7 @@ struct Task {
   Reducer reducer;           /*   how the parts are combined of axes where `of` is `+` and `to` is not; RED_NONE: there are none */
   const Monoid *monoid;
   TaskMove move;
+  const int64_t *wrap;       /*   by dimension: place j of `buffer` is place j % wrap of `from`, where that is not 0. NULL: none is so */
 
   Str turn;                  /* REPEAT: its counter's name, */
   uint32_t depth;            /*   number */

@@ -6,7 +6,7 @@
 typedef struct Equal {
   Same q;
   const Task *task;          /* the one at hand, for the complaint */
-  const Mesh *mesh;
+  const TaskGraph *graph;    /* the first; its buffers are the other's */
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {
@@ -58,13 +58,22 @@ static bool eq_placement(Same *q, const Mesh *m, const Placement *a, const Place
   return true;
 }
 
-static bool eq_move(Same *q, const Mesh *m, const Task *a, const Task *b) {
+static bool eq_wrap(Same *q, uint32_t rank, const int64_t *a, const int64_t *b) {
+  if (!eq_int(q, "whether the move wraps", a != NULL, b != NULL)) return false;
+  for (uint32_t d = 0; a && d < rank; d++)
+    if (!eq_int(q, "where the move wraps", a[d], b[d])) return false;
+  return true;
+}
+
+static bool eq_move(Same *q, const TaskGraph *g, const Task *a, const Task *b) {
   if (a->kind != TASK_MOVE) return true;
+  const Mesh *m = &g->mesh;
+  uint32_t rank = a->buffer < g->buffers.len ? g->buffers.at[a->buffer].rank : 0;
   bool monoids = (a->monoid == NULL) == (b->monoid == NULL) || differ(q, "one move is by a monoid, the other is not");
   return monoids && eq_int(q, "the move", a->move, b->move) && eq_int(q, "where it comes from", a->from, b->from) &&
          eq_int(q, "the places", a->place_from, b->place_from) && eq_int(q, "where places go", a->place_to, b->place_to) &&
          eq_int(q, "the reducer", a->reducer, b->reducer) && (!a->monoid || eq_monoid(q, a->monoid, b->monoid)) &&
-         eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to);
+         eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to) && eq_wrap(q, rank, a->wrap, b->wrap);
 }
 
 static bool eq_task(Equal *e, const Task *a, const Task *b) {
@@ -76,7 +85,7 @@ static bool eq_task(Equal *e, const Task *a, const Task *b) {
             eq_int(q, "the number of outer labels", a->n_outer, b->n_outer) &&
             eq_int(q, "the buffer", a->buffer, b->buffer) && eq_int(q, "the argument", a->argument, b->argument) &&
             eq_str(q, "the loop variable", a->turn, b->turn) && eq_int(q, "the depth", a->depth, b->depth) &&
-            eq_move(q, e->mesh, a, b) &&
+            eq_move(q, e->graph, a, b) &&
             eq_int(q, "the stop", a->stop, b->stop) && eq_int(q, "the turns", a->turns, b->turns) && eq_parts(e, a, b);
   e->task = NULL;
   return ok;
@@ -162,7 +171,7 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why) {
   Equal e = {.q = {.arena = arena_new(), .why = why, .same_pool = a->exprs == b->exprs}};
   e.q.ctx = &e;
   e.q.where = say_where;
-  e.mesh = &a->mesh;
+  e.graph = a;
   bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) &&
             eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) && eq_tasks(&e, &a->tasks, &b->tasks);
   arena_free(e.q.arena);

@@ -337,11 +337,25 @@ static bool want_while(Reader *r, Task *k) {
   return !scan_take(&r->x.c, '.') || (scan_want(&r->x.c, '.') && scan_want_number(&r->x.c, "a step", &k->end));
 }
 
+/* ` wrap [0, 16]` */
+static bool want_wrap(Reader *r, Task *k) {
+  uint32_t rank = r->t->buffers.at[k->buffer].rank;
+  int64_t *wrap = NEW_ARRAY(r->t->arena, int64_t, rank + 1);
+  if (!scan_take_word(&r->x.c, "wrap")) return true;
+  if (!scan_want(&r->x.c, '[')) return false;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d && !scan_want(&r->x.c, ',')) return false;
+    if (!scan_want_int(&r->x.c, 0, INT64_MAX, "an extent", &wrap[d])) return false;
+  }
+  k->wrap = wrap;
+  return scan_want(&r->x.c, ']');
+}
+
 static bool line_move(Reader *r) {
   Task *k = task_begin(r, TASK_MOVE);
   if (!want_while(r, k) || !want_move_word(r, &k->move)) return false;
   if (!want_buffer(r, &k->from) || !want_placement(r, &k->of) || !scan_want_word(&r->x.c, "to")) return false;
-  if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_by(r, k) || !want_tail(r, k)) return false;
+  if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_wrap(r, k) || !want_by(r, k) || !want_tail(r, k)) return false;
   if (!scan_want_end(&r->x.c, &k->place)) return false;
   task_put(r, k);
   return true;

@@ -136,6 +136,30 @@ static void check_numbers(void) {
   arena_free(a);
 }
 
+/* ---- around the end ------------------------------------------------------------------------------------------------ */
+
+/* 8 places in two blocks, each to get five from its third on: one of the other block, and the second, from behind the end, two of the first. */
+static void check_wrap(void) {
+  static const char text[] = "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 X[4, 3] : i64 low [(4 * $at0), 0]\n"
+                             "buffer %1 output 0 Y[5, 2] : i64 low [((4 * $at0) + 2), 2]\ninput X = %0\noutput Y = %1\n"
+                             "move 0 exchange %0 at 0 to %1 at 0 wrap [8, 3]\n";
+  Arena *a = arena_new();
+  Buf why = buf_new(a), out = buf_new(a);
+  TaskGraph *t = read_it(a, text, &why);
+  if (!OK(t && task_check(t, &why), "a move that wraps is sound")) tap_text("said", why.s);
+  if (!t) return;
+  task_print(&out, t);
+  OK_STR(out.s, text, "and prints as it was");
+  for (uint32_t s = 0; s < 2; s++) OK_INT((int64_t)move_received(t, t->tasks.at[0], &s), 8 * 3 * 2, "site %u gets three places, and of two columns", s);
+  TaskGraph *u = read_it(a, replaced(a, text, "[8, 3]", "[8, 0]"), &why), *v = read_it(a, replaced(a, text, " wrap [8, 3]", ""), &why);
+  why = buf_new(a);
+  OK(u && v && !task_equal(t, u, &why) && !task_equal(t, v, &why), "how it wraps is part of it");
+  OK_INT((int64_t)move_received(v, v->tasks.at[0], (const uint32_t[]){1}), 0, "without it, the second gets nothing");
+  t->tasks.at[0]->wrap = (const int64_t[]){-8, 3};
+  OK(!task_check(t, &why) && strstr(why.s, "dimension 0 wraps at -8"), "nothing wraps at less than 0");
+  arena_free(a);
+}
+
 /* ---- what a move is ---------------------------------------------------------------------------------------------- */
 
 /* Of parts of argmax the places move too. */
@@ -221,6 +245,7 @@ int main(void) {
   check_seed();
   check_broken();
   check_numbers();
+  check_wrap();
   check_kinds();
   check_places();
   check_copy();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../expr/prove.h"
+#include "../plan/reach.h"
 #include "recut.h"
 #include "window.h"
 
@@ -41,7 +42,7 @@ static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const St
   int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t->n + 1);
   Str *key = NEW_ARRAY(x->arena, Str, t->n + 1);
   RelDim *label_dim = NEW_ARRAY(x->arena, RelDim, t->n + 1), *dim = label_dim;
-  Cuts c = {0, frontier, key, label_dim};
+  Cuts c = {0, frontier, key, label_dim, NULL};
   for (uint32_t k = 0; k < t->n; k++) {
     uint32_t count = home_count(x, tensor, k);
     label_dim[k] = rel_cut(x->exprs, t->extent[k], expr_label(x->exprs, c.n_key), count);
@@ -235,6 +236,16 @@ static bool moves_with_cuts(const Vertex *v, const Expr *index) {
   return some && !none;
 }
 
+/* The index of a dimension unrolled, where blocks of labels go around its end. `laps`: how many stand one behind the other. */
+static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, int64_t extent, int64_t *laps) {
+  ReachWrap w;
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
+  *laps = 1;
+  if (!moves_with_cuts(v, index) || !reach_wrap(reach_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w)) return index;
+  *laps = w.laps;
+  return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
+}
+
 /* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */
 static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
   RelDim w, whole = rel_whole(x->exprs, extent);
@@ -264,16 +275,20 @@ static int64_t extent_of(const RelDim *d, const Relation *t) {
 static Cuts operand_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, int32_t *which) {
   Arena *a = x->arena;
   RelDim *dim = NEW_ARRAY(a, RelDim, home->rank + 1);
-  bool used[REL_KEYS] = {0};
+  CutWrap *wrap = NEW_ARRAY(a, CutWrap, home->rank + 1);
+  bool used[REL_KEYS] = {0}, wraps = false;
   for (uint32_t k = 0; k < home->rank; k++) {
-    dim[k] = reach(x, v, v->read[slot]->arg[k], extent_of(&home->dim[k], home));
+    int64_t extent = extent_of(&home->dim[k], home), laps;
+    const Expr *index = unrolled(x, v, v->read[slot]->arg[k], extent, &laps);
+    dim[k] = reach(x, v, index, extent * laps);
+    if (laps > 1) wrap[k] = (CutWrap){extent, laps}, wraps = true;
     expr_labels(dim[k].low, v->n_key, used);
     expr_labels(dim[k].high, v->n_key, used);
   }
   int64_t *frontier = NEW_ARRAY(a, int64_t, v->n_key + 1);
   Str *key = NEW_ARRAY(a, Str, v->n_key + 1);
   const Expr **to = NEW_ARRAY(a, const Expr *, v->n_key + 1);
-  Cuts want = {0, frontier, key, dim};
+  Cuts want = {0, frontier, key, dim, wraps ? wrap : NULL};
   for (uint32_t k = 0; k < v->n_key; k++) {
     if (!used[k]) continue;
     to[k] = expr_label(x->exprs, want.n_key);
@@ -304,6 +319,31 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
   AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){.node = y, .on = on};
+}
+
+typedef struct Unrolled { const Door *x; const Vertex *v; } Unrolled;
+
+static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
+  const Unrolled *u = env;
+  int64_t laps;
+  if (leaf->kind != EX_READ) return leaf;
+  const Relation *home = &u->x->is[u->v->node->input[leaf->i]->id]->type;
+  const Expr **index = NEW_ARRAY(u->x->arena, const Expr *, leaf->n + 1);
+  for (uint32_t k = 0; k < leaf->n; k++) {
+    const Expr *e = unrolled(u->x, u->v, leaf->arg[k], extent_of(&home->dim[k], home), &laps);
+    index[k] = laps > 1 ? e : leaf->arg[k];
+  }
+  return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+/* The vertex's kernel: what it reads around the end of a dimension, it reads of that unrolled. */
+static const EinSum *kernel_of(const Door *x, const Vertex *v) {
+  EinSum *s = arena_copy(x->arena, v->sum, sizeof *s);
+  Unrolled u = {x, v};
+  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_unrolled, &u);
+  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_unrolled, &u);
+  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_unrolled, &u);
+  return s;
 }
 
 /* ---- what it makes -------------------------------------------------------------------------------------------- */
@@ -475,7 +515,7 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, &v, s, operands);
   if (x->p->placed && !operands) broadcast_all(x, r, v.sum->n_slot, operand);
   const Placement *at = x->p->placed && operands ? &v.at : NULL;
-  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, v.sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
+  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, kernel_of(x, &v), n->label, v.range, v.n_key, v.frontier, v.key, at), n);
   const Expr *keep = keep_of(x, &v);
   if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
   y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));

@@ -15,7 +15,12 @@ typedef struct Recut {
   int32_t *to;               /* by key of `of`: the wanted key that it is; NONE: it goes */
   int32_t *put;              /* by wanted key: among the new ones; NONE: a key of `of` is it */
   uint32_t n_put;
+  uint32_t n_wrap;           /* keys for laps, behind those */
 } Recut;
+
+static bool wraps(const Recut *x, uint32_t d) {
+  return x->want->wrap && x->want->wrap[d].laps;
+}
 
 /* The one key that a box hangs on. */
 static int32_t only_key(const RelDim *d, uint32_t n) {
@@ -44,6 +49,7 @@ static bool as_wanted(Recut *x, uint32_t d) {
   const Relation *t = &x->of->type;
   const RelDim *is = &t->dim[d], *want = &x->want->dim[d];
   int32_t its = only_key(is, t->n_key), theirs = only_key(want, x->want->n_key);
+  if (wraps(x, d)) return false;
   if (its == NONE && theirs == NONE) return is->low == want->low && is->high == want->high;
   if (its < 0 || theirs < 0 || t->frontier[its] != x->want->frontier[theirs]) return false;
   const Expr **to = NEW_ARRAY(x->p->arena, const Expr *, t->n_key + 1);
@@ -218,13 +224,22 @@ static bool some_empty(const Recut *x) {
   return false;
 }
 
+/* What stands in a lap, at its places in the tensor: from 0, if blocks do not say so. */
+static RelDim lapped(Exprs *p, RelDim d, uint32_t key, int64_t extent, bool from_first) {
+  const Expr *by = expr_op2(p, OP_MUL, expr_label(p, key), expr_int(p, DT_I64, extent)), *low = expr_op2(p, OP_SUB, d.low, by);
+  if (from_first) low = expr_op2(p, OP_MAX, low, expr_int(p, DT_I64, 0));
+  return (RelDim){expr_normal(p, low), expr_normal(p, expr_op2(p, OP_SUB, d.high, by))};
+}
+
+/* Dimensions that wrap have a key each behind the other new ones: pieces are cut from each lap, and shifted to it. */
 static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
   const Relation *t = &of->type;
   const Cuts *w = x->want;
   Arena *a = x->p->arena;
-  int64_t *frontier = NEW_ARRAY(a, int64_t, x->n_put + 1);
-  Str *key = NEW_ARRAY(a, Str, x->n_put + 1);
+  int64_t *frontier = NEW_ARRAY(a, int64_t, x->n_put + t->rank + 1);
+  Str *key = NEW_ARRAY(a, Str, x->n_put + t->rank + 1);
   RelDim *piece = NEW_ARRAY(a, RelDim, t->rank + 1);
+  AlgFn *fn = NEW_ARRAY(a, AlgFn, t->rank + 1);
   const Expr **to = NEW_ARRAY(a, const Expr *, w->n_key + 1);
   for (uint32_t k = 0; k < w->n_key; k++) {
     if (x->put[k] == NONE) continue;
@@ -232,8 +247,17 @@ static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
     key[x->put[k]] = recut_fresh(x->p, t, x->n_put, key, w->key[k]);
     to[k] = expr_label(x->p->exprs, (int64_t)t->n_key + x->put[k]);
   }
-  for (uint32_t d = 0; d < t->rank; d++) piece[d] = x->anew[d] ? renamed(x->p->exprs, w->dim[d], w->n_key, to) : t->dim[d];
-  return alg_tile(x->p, r, of, x->n_put, frontier, key, piece);
+  for (uint32_t d = 0; d < t->rank; d++) {
+    piece[d] = x->anew[d] ? renamed(x->p->exprs, w->dim[d], w->n_key, to) : t->dim[d];
+    if (!wraps(x, d)) continue;
+    uint32_t n = x->n_put + x->n_wrap;
+    frontier[n] = w->wrap[d].laps;
+    key[n] = recut_fresh(x->p, t, n, key, strings_printf(x->p->strings, "lap"));
+    fn[x->n_wrap++] = (AlgFn){.kind = FN_SHIFT, .n = d, .by = w->wrap[d].extent, .key = t->n_key + n};
+    piece[d] = lapped(x->p->exprs, piece[d], t->n_key + n, w->wrap[d].extent, expr_is_int(t->dim[d].low, 0));
+  }
+  AlgNode *y = alg_tile(x->p, r, of, x->n_put + x->n_wrap, frontier, key, piece);
+  return x->n_wrap ? alg_transform(x->p, r, y, x->n_wrap, fn) : y;
 }
 
 /* Keys of `of` that stay, then the new ones. */
@@ -249,7 +273,7 @@ static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goa
     if (x->put[k] >= 0) from[k] = expr_label(x->p->exprs, (int64_t)n + x->put[k]), wanted[n + (uint32_t)x->put[k]] = (int32_t)k;
   for (uint32_t k = 0; k < x->n_put; k++) group[n + k] = t->n_key + k;
   *on = wanted;
-  if (n == t->n_key) return moved(x, r, tile, goal);
+  if (n == t->n_key && !x->n_wrap) return moved(x, r, tile, goal);
   tile = gathered(x, r, tile, goal, n + x->n_put, group);
   RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
   for (uint32_t d = 0; d < t->rank; d++)

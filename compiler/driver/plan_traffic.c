@@ -14,7 +14,7 @@ typedef struct Looking {
   Traffic *out;
 } Looking;
 
-typedef struct Box { bool none; int64_t elements, from[RANK], to[RANK]; } Box;
+typedef struct Box { bool none; int64_t elements, from[RANK], to[RANK], wrap[RANK]; } Box; /* wrap: see reach.h */
 
 /* Sites that are not at the first place, where only those have it, have none. */
 static void box_find(const Looking *w, const PlaceTensor *t, const Placement *p, uint32_t site, Box *b) {
@@ -23,12 +23,9 @@ static void box_find(const Looking *w, const PlaceTensor *t, const Placement *p,
     if (p->on[a] == PLACE_FIRST && w->place[site][a]) b->none = true;
 }
 
-static double shared(uint32_t rank, const Box *a, const Box *b) {
-  double n = a->none || b->none ? 0 : 1;
-  for (uint32_t d = 0; d < rank; d++) {
-    int64_t low = a->from[d] > b->from[d] ? a->from[d] : b->from[d], high = a->to[d] < b->to[d] ? a->to[d] : b->to[d];
-    n *= high > low ? (double)(high - low) : 0;
-  }
+static double shared(uint32_t rank, const Box *has, const Box *wants) {
+  double n = has->none || wants->none ? 0 : 1;
+  for (uint32_t d = 0; d < rank; d++) n *= (double)wrap_shared(wants->from[d], wants->to[d], wants->wrap[d], has->from[d], has->to[d]);
   return n;
 }
 
@@ -85,7 +82,7 @@ static void reach(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   Box *have = NEW_ARRAY(w->arena, Box, w->sites), *want = NEW_ARRAY(w->arena, Box, w->sites);
   for (uint32_t s = 0; s < w->sites; s++) {
     reach_home(w->g, w->m, i, k, &x->home[t], w->place[s], have[s].from, have[s].to);
-    reach_wanted(w->g, w->m, i, k, r->call ? x->label[i] : x->home[i].on, w->place[s], want[s].from, want[s].to);
+    reach_wanted(w->g, w->m, i, k, r->call ? x->label[i] : x->home[i].on, w->place[s], want[s].from, want[s].to, want[s].wrap);
   }
   boxes_move(w, r->rank, &x->home[t], have, want, r->times * dtype_size(w->g->tensors.at[t].node->dtype));
 }

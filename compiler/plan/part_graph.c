@@ -1,6 +1,7 @@
 /* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
 #include "../expr/prove.h"
 #include "partition.h"
+#include "reach.h"
 
 typedef struct Builder {
   PartGraph *g;
@@ -56,6 +57,7 @@ static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthes
   }
   if (e->kind != EX_OP || e->dtype != DT_I64) return false;
   const Expr *a = e->arg[0], *c = e->n > 1 ? e->arg[1] : NULL;
+  Furthest once = {-1, 0};
   switch ((Op)e->op) {
   case OP_NEG: return furthest(a, -scale, extent, f);
   case OP_ADD: return furthest(a, scale, extent, f) && furthest(c, scale, extent, f);
@@ -63,7 +65,10 @@ static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthes
   case OP_MUL:
     if (a->kind == EX_INT) return furthest(c, scale * (double)a->i, extent, f);
     return c->kind == EX_INT && furthest(a, scale * (double)c->i, extent, f);
+  case OP_MAX: case OP_MIN: return furthest(a, scale, extent, f) && furthest(c, scale, extent, f);
   case OP_IDIV: return c->kind == EX_INT && c->i > 0 && furthest(a, scale / (double)c->i, extent, f);
+  case OP_MOD: /* around once at most */
+    return c->kind == EX_INT && furthest(a, 1, extent, &once) && once.span <= (double)c->i && furthest(a, scale, extent, f);
   default: return false;
   }
 }
@@ -164,7 +169,7 @@ static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, con
   for (uint32_t k = 0; k < r->rank; k++) plain &= is_plain(b, v, r, k, index[k]);
   if (plain) return;
   const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
-  for (uint32_t k = 0; k < r->rank; k++) normal[k] = expr_normal(b->exprs, index[k]);
+  for (uint32_t k = 0; k < r->rank; k++) normal[k] = reach_index(b->exprs, index[k]);
   r->index = normal;
 }
 

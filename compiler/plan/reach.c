@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#include "../expr/prove.h"
 #include "placing_inside.h"
 
 enum {
   DEEP = 200,
   LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, at a site each */
-  SITES = 64                 /* that stand for all, where there are more */
+  SITES = 64,                /* that stand for all, where there are more */
+  LAPS = 64                 /* of an index around its dimension */
 };
 
 /* ---- windows -------------------------------------------------------------------------------------------- */
@@ -66,6 +68,44 @@ static bool span_of(const Expr *e, const Block *label, int depth, bool *moves, R
   return e->n == 2 && span_of(e->arg[0], label, depth + 1, moves, &a) && span_of(e->arg[1], label, depth + 1, moves, &b) && span_op(e, a, b, out);
 }
 
+const Expr *reach_index(Exprs *p, const Expr *index) {
+  bool rest = index->kind == EX_OP && index->op == OP_MOD && index->dtype == DT_I64 && index->arg[1]->kind == EX_INT;
+  return rest ? expr_op2(p, OP_MOD, expr_normal(p, index->arg[0]), index->arg[1]) : expr_normal(p, index);
+}
+
+/* The most that values over blocks of labels of these lengths lie apart, of what has a span. False: too far. */
+static bool width_of(const Expr *e, const int64_t *len, int64_t *out) {
+  int64_t a = 0, b = 0, by;
+  if (e->kind == EX_INT) return *out = 0, true;
+  if (e->kind == EX_LABEL) return *out = len[e->i] - 1, true;
+  if (!width_of(e->arg[0], len, &a) || (e->n > 1 && !width_of(e->arg[1], len, &b))) return false;
+  switch ((Op)e->op) {
+  case OP_MAX: case OP_MIN: *out = larger(a, b); return true;
+  case OP_MUL:
+    by = e->arg[0]->kind == EX_INT ? e->arg[0]->i : e->arg[1]->i;
+    return by != INT64_MIN && mul_ok(larger(a, b), by < 0 ? -by : by, out);
+  case OP_IDIV: *out = -floor_div(-a, e->arg[1]->i); return true;
+  default: return add_ok(a, b, out); /* sums and differences; -x, whose b is 0 */
+  }
+}
+
+bool reach_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, ReachWrap *out) {
+  Block whole[GRAPH_LABELS + 1];
+  int64_t len[GRAPH_LABELS + 1], width, lap;
+  Reached all;
+  bool moves = false;
+  if (index->kind != EX_OP || index->op != OP_MOD || index->arg[1]->kind != EX_INT || index->arg[1]->i != size || size < 1) return false;
+  for (uint32_t l = 0; l < n_label; l++) {
+    whole[l] = (Block){0, extent[l], count[l] > 1};
+    len[l] = -floor_div(-extent[l], count[l]);
+  }
+  if (!span_of(index->arg[0], whole, 0, &moves, &all) || !moves || all.least > all.most) return false;
+  if (!width_of(index->arg[0], len, &width) || width >= size) return false;
+  lap = floor_div(all.least, size);
+  *out = (ReachWrap){index->arg[0], -lap * size, floor_div(all.most, size) - lap + 1};
+  return out->laps <= LAPS && all.least > INT64_MIN / 2 && all.most < INT64_MAX / 2;
+}
+
 static const PartRead *read_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return &g->part->vertices.at[vertex].reads.at[read];
 }
@@ -86,18 +126,25 @@ static void blocks_find(const PartVertex *v, const Mesh *m, const int8_t *on, co
   }
 }
 
-void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to) {
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
+                  int64_t *wrap) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = read_of(g, vertex, read);
   Block label[GRAPH_LABELS + 1];
+  uint32_t count[GRAPH_LABELS + 1];
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (on[a] >= 0) count[on[a]] *= m->size[a];
   blocks_find(v, m, on, at, label);
   for (uint32_t k = 0; k < r->rank; k++) {
     Reached s;
-    bool moves = false;
-    from[k] = 0, to[k] = r->extent[k];
-    if (!span_of(r->index[k], label, 0, &moves, &s) || !moves) continue;
-    from[k] = larger(s.least, 0);
-    to[k] = larger(smaller(s.most + 1, r->extent[k]), from[k]);
+    ReachWrap w = {r->index[k], 0, 1};
+    bool moves = false, wraps = reach_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], &w);
+    from[k] = 0, to[k] = r->extent[k], wrap[k] = 0;
+    if (!span_of(w.of, label, 0, &moves, &s) || !moves) continue;
+    from[k] = larger(s.least + w.add, 0);
+    to[k] = larger(smaller(s.most + w.add + 1, w.laps * r->extent[k]), from[k]);
+    if (wraps && w.laps > 1) wrap[k] = r->extent[k];
   }
 }
 
@@ -123,12 +170,9 @@ static double volume(uint32_t rank, const int64_t *from, const int64_t *to) {
   return n;
 }
 
-static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *has, const int64_t *end) {
+static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *wrap, const int64_t *has, const int64_t *end) {
   double there = 1;
-  for (uint32_t k = 0; k < rank; k++) {
-    int64_t low = larger(from[k], has[k]), high = smaller(to[k], end[k]);
-    there *= high > low ? (double)(high - low) : 0;
-  }
+  for (uint32_t k = 0; k < rank; k++) there *= (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
   return volume(rank, from, to) - there;
 }
 
@@ -146,14 +190,14 @@ typedef struct Amount { double want, lack; } Amount;
 
 static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
-  int64_t from[REACH_RANK], to[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
+  int64_t from[REACH_RANK], to[REACH_RANK], wrap[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
   Amount n = {0, 0};
   for (int64_t i = 0; i < looked; i++) {
     mesh_place(m, site_of(i, looked, sites), at);
-    reach_wanted(g, m, vertex, read, on, at, from, to);
+    reach_wanted(g, m, vertex, read, on, at, from, to, wrap);
     if (home) reach_home(g, m, vertex, read, home, at, has, end);
     n.want += volume(rank, from, to);
-    n.lack += lacking(rank, from, to, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
+    n.lack += lacking(rank, from, to, wrap, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
   }
   return (Amount){n.want * (double)sites / (double)looked, n.lack * (double)sites / (double)looked};
 }
@@ -192,13 +236,13 @@ Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_
   return p;
 }
 
-/* By dimension and site the ends of boxes. */
+/* By site and dimension the ends of boxes; and where they wrap. */
 static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
-  for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 2 * (size_t)rank) {
+  for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 3 * (size_t)rank) {
     mesh_place(m, s, at);
     if (home) reach_home(g, m, vertex, read, p, at, box, box + rank);
-    else reach_wanted(g, m, vertex, read, p->on, at, box, box + rank);
+    else reach_wanted(g, m, vertex, read, p->on, at, box, box + rank, box + 2 * (size_t)rank);
   }
 }
 
@@ -206,7 +250,7 @@ static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, u
                           const Placement *const *on, bool paper, double *cost) {
   Arena *a = arena_new();
   uint32_t rank = read_of(g, vertex, read)->rank;
-  size_t sites = (size_t)mesh_sites(m), each = 2 * rank * sites;
+  size_t sites = (size_t)mesh_sites(m), each = 3 * rank * sites;
   int64_t *has = NEW_ARRAY(a, int64_t, each * n_home + 1), *wants = NEW_ARRAY(a, int64_t, each + 1);
   for (uint32_t i = 0; i < n_home; i++) boxes_find(g, m, vertex, read, true, home[i], has + i * each);
   for (uint32_t j = 0; j < n_on; j++) {
@@ -214,9 +258,9 @@ static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, u
     for (uint32_t i = 0; i < n_home; i++) {
       Amount n = {0, 0};
       const int64_t *h = has + i * each, *w = wants;
-      for (size_t s = 0; s < sites; s++, h += 2 * rank, w += 2 * rank) {
+      for (size_t s = 0; s < sites; s++, h += 3 * rank, w += 3 * rank) {
         n.want += volume(rank, w, w + rank);
-        n.lack += lacking(rank, w, w + rank, h, h + rank);
+        n.lack += lacking(rank, w, w + rank, w + 2 * rank, h, h + rank);
       }
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }

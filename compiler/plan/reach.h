@@ -3,7 +3,10 @@
  *
  * A block of the reader's labels reaches a window of each dimension: from the least to the largest value of the index there, inside of
  * the tensor. Where no label that is cut moves the index, or data do, all of the dimension is wanted. Dimensions are those of what is read: a stack's
- * turns among them. */
+ * turns among them.
+ *
+ * An index `e % extent` wraps around: there the window is one of the dimension unrolled, of which place j is place j % extent of the tensor, if no
+ * window is longer than the dimension; else all is wanted. */
 #ifndef EIN_PLAN_REACH_H
 #define EIN_PLAN_REACH_H
 
@@ -13,9 +16,18 @@ enum { REACH_RANK = 256 };
 
 /* Whether what a read wants is told by its labels alone (placing_wanted); the rest is for others. */
 bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read);
-/* What the site at `at` has at home, and what it wants where axes cut the reader's labels so. */
+/* An index in normal form, but that what it is the remainder of keeps its coefficients as they are: (i - k) % 8 is not (i + 7*k) % 8. */
+const Expr *reach_index(Exprs *p, const Expr *index);
+
+/* `index`, so, of a dimension with `size` places: value `of` + `add` stands at place (of + add) % size, is not below 0, and below size * laps. */
+typedef struct ReachWrap { const Expr *of; int64_t add, laps; } ReachWrap;
+/* Whether blocks of labels, each cut into `count`, reach windows around its end that are no longer than it is. */
+bool reach_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, ReachWrap *out);
+
+/* What the site at `at` has at home, and what it wants where axes cut the reader's labels so; wrap: by dimension its extent where it is unrolled, or 0. */
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to);
-void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to);
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
+                  int64_t *wrap);
 /* Bytes that sites receive for it in a run: site by site. */
 double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
 /* The same as the TRA paper counts it: all that sites want, where one of them lacks something. */

@@ -11,7 +11,7 @@ sizes() { # NAME
 }
 
 pages=
-for file in "$root"/samples/*.ein "$root"/tests/plan/sites_loop.ein "$root"/tests/plan/sites_reads.ein; do
+for file in "$root"/samples/*.ein "$root"/tests/plan/sites_loop.ein "$root"/tests/plan/sites_reads.ein "$root"/tests/plan/bytes_ring.ein; do
   name=$(basename "$file" .ein)
   for p in 1 2 6 16 64; do
     # shellcheck disable=SC2046

@@ -113,17 +113,33 @@ def told(tree):
     return True
 
 
+def span(mesh, at, tree, use, labels):
+    return intervals(tree, [box(mesh, at, [0 if u == l else -1 for u in use], [x])[0] for l, x in enumerate(labels)])
+
+
 def window(mesh, at, read, use, labels):
+    """By dimension: from, to, and where it goes round: of e % extent, if that is nowhere longer than the dimension; else 0."""
     out = []
     for index, extent in zip(read["indices"], read["extents"]):
-        out.append((0, extent))
+        out.append((0, extent, 0))
         tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
         cut = tree and any(isinstance(t, ast.Name) and t.id[1:].isdigit() and int(t.id[1:]) in use for t in ast.walk(tree))
-        if not cut or not told(tree):
-            continue
-        low, high = intervals(tree, [box(mesh, at, [0 if u == l else -1 for u in use], [x])[0] for l, x in enumerate(labels)])
-        out[-1] = (max(low, 0), max(min(high + 1, extent), max(low, 0)))
+        around = tree and isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult) and isinstance(tree.right, ast.Constant)
+        if around and cut and tree.right.value == extent and told(tree.left):
+            ends = [span(mesh, a, tree.left, use, labels) for a in itertools.product(*map(range, mesh))]
+            low, high = span(mesh, at, tree.left, use, labels)
+            if max(y - x for x, y in ends) < extent:
+                out[-1] = (low, high + 1, extent)
+        if cut and told(tree):
+            low, high = span(mesh, at, tree, use, labels)
+            out[-1] = (max(low, 0), max(min(high + 1, extent), max(low, 0)), 0)
     return out
+
+
+def there(want, has):
+    """Places of a window that are there."""
+    low, to, around = want
+    return sum(has[0] <= (j % around if around else j) < has[1] for j in range(low, to))
 
 
 def windows(mesh, read, tensor, vertex, home):
@@ -137,8 +153,8 @@ def windows(mesh, read, tensor, vertex, home):
             d = k if tensor["vertex"] is None else read["made"][k]
             by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
             has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
-        n += elements(want) - elements(both(want, has))
-        all_of_it += elements(want)
+        n += elements(w[:2] for w in want) - math.prod(map(there, want, has))
+        all_of_it += elements(w[:2] for w in want)
     turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack: they stand in its dimensions
     return n / turns, all_of_it / turns if n else 0
 

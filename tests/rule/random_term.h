@@ -155,6 +155,8 @@ static void fns_random(Gen *g, AlgNode *n) {
   fn[0] = (AlgFn){.kind = FN_CAST, .to = to};
   merge[0] = 2;
   if (!concat && n->type.rank == 2 && rel_is_whole(&n->type.dim[1], &extent) && chance(g, 60)) fn[0] = (AlgFn){.kind = FN_MERGE, .n = 1, .merge = merge};
+  bool alone = n->kind == ALG_MAP && !n->n_piece && !n->rekey && n->type.n_key && n->type.rank;
+  if (alone && chance(g, 15)) fn[0] = (AlgFn){.kind = FN_SHIFT, .n = random_below(g, n->type.rank), .by = 1 + random_below(g, 9), .key = random_below(g, n->type.n_key)};
   n->type = alg_transform(g->p, &(AlgRegion){0}, n, 1, fn)->type;
   n->fn = fn;
   n->n_fn = 1;

@@ -121,6 +121,7 @@ static void fns_run(const AlgNode *n, Tup *t) {
     const AlgFn *fn = &n->fn[f];
     if (fn->kind == FN_CAST)
       for (int64_t k = 0; k < t->n; k++) t->data[k] = wrapped(fn->to, t->data[k]);
+    if (fn->kind == FN_SHIFT) t->low[fn->n] += fn->by * t->key[fn->key], t->high[fn->n] += fn->by * t->key[fn->key];
     if (fn->kind != FN_MERGE) continue;
     uint32_t d = 0;
     for (uint32_t k = 0; k < fn->n; k++) {

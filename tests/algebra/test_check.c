@@ -89,7 +89,7 @@ static const Case cases[] = {
     /* shifts */
     {tra, "transform %9 {i:4, j:2} [8/i, ((6 * i) + (3 * j))..((6 * i) + ((3 * j) + 3))] : f32 of %0 shift 1 by 6 i", NULL},
     {tra, "transform %9 {i:4, j:2} [8/i, ((6 * i) + (3 * j))..((6 * i) + ((3 * j) + 3))] : f32 of %0 shift 1 by 5 i",
-     "dimension 1 of key (i 1, j 0) is from 5 to 8, and is said to be another"},
+     "dimension 1 of key (i 1, j 0) is from 5 to 8, and its type says from 6 to 9"},
     {tra, "transform %9 {i:4, j:2} [8/i, 6/j] : f32 of %0 shift 2 by 6 i", "it shifts what is no dimension, by no key, or beside other things"},
     {tra, "map %9 {j:2, i:4} [8/i, 6/j] : f32 of %0 to [j, i] then shift 1 by 6 i", "it shifts what is no dimension"},
     {tra, "tile %7 {j:2, k:2, lap:2} [max((((3 * k) - (6 * lap)) + 2), (3 * j))..min((((3 * k) - (6 * lap)) + 5), ((3 * j) + 3))] : f32 holes of %1 "

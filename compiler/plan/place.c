@@ -419,7 +419,7 @@ Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const
 
 /* Of those below `to`; low and high are within the dimension. */
 static int64_t shared_below(int64_t to, int64_t wrap, int64_t low, int64_t high) {
-  int64_t laps = floor_div(to, wrap), rest = to - laps * wrap - low;
+  int64_t laps = floor_div(to, wrap), rest = floor_mod(to, wrap) - low;
   return laps * (high - low) + (rest < 0 ? 0 : rest < high - low ? rest : high - low);
 }
 
@@ -428,5 +428,7 @@ int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t
   low = low > first ? low : first;
   high = high < end ? high : end;
   if (high <= low || to <= from) return 0;
-  return wrap ? shared_below(to, wrap, low, high) - shared_below(from, wrap, low, high) : high - low;
+  uint64_t below[] = {(uint64_t)low, (uint64_t)high}; /* a text may say anything */
+  if (wrap) below[0] = (uint64_t)shared_below(from, wrap, low, high), below[1] = (uint64_t)shared_below(to, wrap, low, high);
+  return (int64_t)(below[1] - below[0]);
 }

@@ -301,7 +301,7 @@ static void box_of(const Run *r, uint32_t buffer, const Site *s, Box *b) {
 static int64_t offset_in(const Task *k, uint32_t rank, const Box *own, const int64_t *at) {
   int64_t i = 0;
   for (uint32_t d = 0; d < rank; d++) {
-    int64_t wrap = k->wrap ? k->wrap[d] : 0, j = wrap ? at[d] - floor_div(at[d], wrap) * wrap : at[d];
+    int64_t wrap = k->wrap ? k->wrap[d] : 0, j = wrap ? floor_mod(at[d], wrap) : at[d];
     if (j < own->low[d] || j >= own->high[d]) return -1;
     i = i * (own->high[d] - own->low[d]) + j - own->low[d];
   }

@@ -178,11 +178,27 @@ static void meshes(void) {
   arena_free(a);
 }
 
+/* Counted one by one. */
+static void check_wrap(void) {
+  bool same = true;
+  for (int64_t from = 0; from < 9; from++)
+    for (int64_t to = from; to < 18; to++)
+      for (int64_t low = 0; low < 5; low++)
+        for (int64_t high = low; high <= 5; high++)
+          for (int64_t wrap = 0; wrap <= 5; wrap += 5) {
+            int64_t n = 0;
+            for (int64_t j = from; j < to; j++) n += (wrap ? j % wrap : j) >= low && (wrap ? j % wrap : j) < high;
+            same &= n == wrap_shared(from, to, wrap, low, high);
+          }
+  OK(same, "places that are shared, around the end too");
+}
+
 int main(void) {
   moves();
   shares();
   parts();
   product();
   meshes();
+  check_wrap();
   return DONE();
 }

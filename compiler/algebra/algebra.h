@@ -14,7 +14,8 @@
  *   move       Ia: the same tuples at other sites. A broadcast makes copies along some axes; all else is a shuffle
  *
  * Placement (plan/place.h): by axis of the mesh a key dimension, `*` or `+`. A key dimension of frontier f that n sites along its axes share
- * has key k at site floor(k*n/f) of them: where f is n each has one; where f is less some have none. `*`: the same along that axis. `+`: along that axis there are several tuples with
+ * has key k at site floor(k*n/f) of them: where f is n each has one; where f is less some have none. `*`: the same along that axis.
+ * `+`: along that axis there are several tuples with
  * one key, parts that are still to be aggregated (R2-5 makes them).
  *
  * Regions are as in the EinGraph. Nodes stand in an order in which they can be computed; operands have smaller ids, a state's next
@@ -130,12 +131,14 @@ Algebra *algebra_new(Arena *a, Strings *t, Exprs *p);
 
 /* ---- building: the type follows from the operands; so does the placement, where all is local ------------------------
  * Each appends to the region and gives the node its id. In an Ia a key dimension that goes leaves `+` along the axes that cut it. `holes` is
- * handed on, by a join from operands that are wanted; who knows that none are left says so in the node's type. A join's result is where `at` says (NULL: as alg_join_place finds, else a bug()). */
+ * handed on, by a join from operands that are wanted; who knows that none are left says so in the node's type. A join's result is where
+ * `at` says (NULL: as alg_join_place finds, else a bug()). */
 AlgNode *alg_input(Algebra *p, Str name, const Relation *type, const Placement *at);
 AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
 AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer, const Monoid *monoid);
-AlgNode *alg_concat(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, const RelDim *dim); /* dim: over the keys that stay */
+/* dim: over the keys that stay */
+AlgNode *alg_concat(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, const RelDim *dim);
 AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key, const RelDim *piece);
 AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const Expr *const *key, const int64_t *frontier, const Str *name,
                    const RelDim *dim);

@@ -52,7 +52,10 @@ static bool check_operands(Check *c, const AlgNode *n) {
   }
   for (uint32_t i = 0; n->kind != ALG_JOIN && i < n->n_operand; i++)
     if (n->operand[i].wanted) fail(c, "its operand is wanted, and it is no join");
-  for (uint32_t i = 0; i < n->n_operand; i++) well = check_operand(&c->r, "operand", n->operand[i].node) && info_of(c, n->operand[i].node)->well && well;
+  for (uint32_t i = 0; i < n->n_operand; i++) {
+    const AlgNode *x = n->operand[i].node;
+    well = check_operand(&c->r, "operand", x) && info_of(c, x)->well && well;
+  }
   return well;
 }
 

@@ -55,7 +55,8 @@ static bool want_operand(Reader *r, const Keys *k) {
   const Keys *its = keys_of(r, o.node);
   int32_t *on = NEW_ARRAY(r->g->arena, int32_t, n + 1);
   for (uint32_t i = 0; i < n; i++) {
-    if (i && !scan_take(&r->x.c, ',')) return fail(r, D_E914, "wanted a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
+    if (i && !scan_take(&r->x.c, ','))
+      return fail(r, D_E914, "wanted a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
     on[i] = -1;
     if (scan_take(&r->x.c, '-')) continue;
     if (!want_key(r, k, &key)) return false;

@@ -121,7 +121,8 @@ typedef struct TaskGraph {
   Strings *strings;
   Exprs *exprs;
   Mesh mesh;                 /* no axes: one site */
-  VEC(TaskDim) dims;         /* the site's place along each axis of the mesh; then in order of declaration; those without value are bound when a run is planned */
+  VEC(TaskDim) dims;         /* the site's place along each axis of the mesh; then in order of declaration; those without value are bound
+                                when a run is planned */
   VEC(TaskArgument) inputs, outputs;
   VEC(TaskBuffer) buffers;
   VEC(const Monoid *) monoids;

@@ -50,6 +50,7 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
   case TASK_DEFAULT:
     buf_printf(out, "%sein_default(ctx, %u, %u);\n", in, c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
+  case TASK_FETCH:
   case TASK_MOVE: bug("moves are for MPI, which there is none of yet");
   case TASK_ASSERT:
     buf_printf(out, "%sif (!ein_true(ctx, %u)) return ein_failed_assert(ctx, ", in, k->buffer);

@@ -2,6 +2,7 @@
 #include "algebra.h"
 
 #include "../expr/prove.h"
+#include "../expr/sum_law.h"
 
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
   Algebra *g = NEW(a, Algebra);
@@ -74,7 +75,7 @@ static bool meets(const Mesh *m, const AlgOperand *o, const Placement *to) {
 
 bool alg_join_meets(const Algebra *p, const AlgNode *join) {
   for (uint32_t i = 0; i < join->n_operand; i++)
-    if (!meets(&p->mesh, &join->operand[i], &join->at)) return false;
+    if (!alg_is_table(join, i) && !meets(&p->mesh, &join->operand[i], &join->at)) return false;
   return true;
 }
 
@@ -82,7 +83,7 @@ bool alg_join_place(const Algebra *p, const AlgNode *join, Placement *out) {
   AlgNode x = *join;
   for (uint32_t a = 0; a < MESH_AXES; a++) x.at.on[a] = PLACE_ALL;
   for (uint32_t i = 0; i < join->n_operand; i++)
-    for (uint32_t a = 0; a < p->mesh.n; a++) {
+    for (uint32_t a = 0; !alg_is_table(join, i) && a < p->mesh.n; a++) {
       const AlgOperand *o = &join->operand[i];
       int8_t key = o->node->at.on[a];
       if (key >= 0 && o->on[key] >= 0 && o->on[key] <= INT8_MAX) x.at.on[a] = (int8_t)o->on[key];
@@ -91,20 +92,50 @@ bool alg_join_place(const Algebra *p, const AlgNode *join, Placement *out) {
   return alg_join_meets(p, &x);
 }
 
-AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
-                  uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
+static AlgNode *kernel_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label,
+                           const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key) {
   Arena *a = p->arena;
   uint32_t labels = sum->n_out + sum->n_red;
-  AlgNode *x = node_new(p, r, ALG_JOIN, n, operand);
+  AlgNode *x = node_new(p, r, kind, n, operand);
   x->sum = sum;
   x->label = arena_copy(a, label, labels * sizeof *label);
   x->range = arena_copy(a, range, labels * sizeof *range);
   x->type = (Relation){.dtype = sum->acc, .places = is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
   x->type.frontier = arena_copy(a, frontier, n_key * sizeof *frontier);
   x->type.key = arena_copy(a, key, n_key * sizeof *key);
+  return x;
+}
+
+AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
+                  uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
+  AlgNode *x = kernel_new(p, r, ALG_JOIN, n, operand, sum, label, range, n_key, frontier, key);
   for (uint32_t i = 0; i < n; i++) x->type.holes |= operand[i].wanted && operand[i].node->type.holes;
   if (at) x->at = *at;
   else if (p->placed && !alg_join_place(p, x, &x->at)) bug("algebra: the operands of %%%u do not meet", x->id);
+  return x;
+}
+
+static uint64_t slot_itself(void *ctx, uint32_t slot) {
+  (void)ctx;
+  return slot;
+}
+
+AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label, const Str *label, const RelDim *range,
+                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
+  const AlgNode *table = operand[read->i].node;
+  DType t = table->type.dtype;
+  EinSum *sum = NEW(p->arena, EinSum);
+  *sum = (EinSum){.n_out = n_label, .acc = t, .dtype = t, .body = read};
+  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, sum, slot_itself, NULL);
+  AlgOperand *o = NEW_ARRAY(p->arena, AlgOperand, sum->n_slot);
+  for (uint32_t k = 0; k < sum->n_slot; k++) o[k] = operand[slot[k]];
+  o[sum->n_slot - 1].on = NULL;
+  sum->hash = sum_hash(sum);
+  BUG_UNLESS(p->placed);
+  AlgNode *x = kernel_new(p, r, ALG_FETCH, sum->n_slot, o, sum, label, range, n_key, frontier, key);
+  x->name = table->name;
+  x->place = table->place;
+  x->at = *at;
   return x;
 }
 

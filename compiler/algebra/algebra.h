@@ -3,7 +3,7 @@
  *
  * Both are one type. A Tra says what is done to which blocks: its operations are join, aggregation, rekey, filter, transform, tile and
  * concat. An Ia is a Tra whose relations also say where they are: it has a mesh of sites, each relation has a placement on it, all operations are
- * local to a site, and two more move tuples: broadcast and shuffle.
+ * local to a site, and three more move tuples: broadcast, shuffle and fetch.
  *
  *   join       of any number of relations: for each key of the result the tuples that agree with it, and a kernel (an EinSum over
  *              a box of its labels) on their arrays. The papers' join is that of two
@@ -12,6 +12,9 @@
  *              (transform). Ia composes them (R1-2); in a Tra each stands alone
  *   filter     keeps keys of which a predicate holds
  *   move       Ia: the same tuples at other sites. A broadcast makes copies along some axes; all else is a shuffle
+ *   fetch      Ia: of a table that is anywhere, what is read at data: for each key of the result an array over labels, each element the
+ *              table's at indices that are made of other operands, which are there. What no site has (an index is out of range, or has no
+ *              value itself) is an element without value: whoever reads it meets that
  *
  * Placement (plan/place.h): by axis of the mesh a key dimension, `*` or `+`. A key dimension of frontier f that n sites along its axes share
  * has key k at site floor(k*n/f) of them: where f is n each has one; where f is less some have none. `*`: the same along that axis.
@@ -38,6 +41,7 @@ typedef enum {
   ALG_MAP,
   ALG_FILTER,
   ALG_MOVE,
+  ALG_FETCH,
   ALG_REPEAT,                /* holds a region; no relation */
   ALG_STATE,                 /* in a region: what a state is during a turn */
   ALG_FINAL,                 /* of a repeat: state `index` after the last turn */
@@ -53,7 +57,8 @@ typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merg
 
 typedef struct AlgOperand {
   AlgNode *node;
-  const int32_t *on;         /* JOIN: by key dimension of the operand, that of the result that it agrees with; -1: its frontier is 1 */
+  const int32_t *on;         /* JOIN: by key dimension of the operand, that of the result that it agrees with; -1: its frontier is 1. FETCH: so too, but
+                                for its table, the last one: NULL */
   bool wanted;               /* JOIN: where it has no tuple there is none of the result, as in the papers' join */
 } AlgOperand;
 
@@ -68,7 +73,7 @@ struct AlgNode {
   uint32_t n_operand;
   AlgOperand *operand;       /* JOIN: one a slot of sum; else one, or none */
 
-  const EinSum *sum;         /* JOIN: the kernel. It gives parts: elements of sum->acc, with places for argmax and argmin. */
+  const EinSum *sum;         /* JOIN: the kernel. It gives parts: elements of sum->acc, with places for argmax and argmin. FETCH: a read of its last slot, the table */
   const Str *label;          /*   names of its labels, */
   const RelDim *range;       /*   and their ranges, over the result's keys: those of output labels are the array's dimensions. An operand
                                   that is not wanted and has no tuple with the key (it has holes) is an array without values */
@@ -145,10 +150,18 @@ AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const 
 AlgNode *alg_transform(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n, const AlgFn *fn);
 AlgNode *alg_filter(Algebra *p, AlgRegion *r, AlgNode *of, const Expr *keep);
 AlgNode *alg_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to);
+/* read: of the table, by its slot, over the labels; other slots stand in its indices, and those that do not are left out. The table's `on` is not
+ * looked at. */
+AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label, const Str *label, const RelDim *range,
+                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
+static inline bool alg_has_kernel(const AlgNode *n) { return n->kind == ALG_JOIN || n->kind == ALG_FETCH; }
+static inline bool alg_moves(const AlgNode *n) { return n->kind == ALG_MOVE || n->kind == ALG_FETCH; }
+static inline bool alg_is_table(const AlgNode *n, uint32_t operand) { return n->kind == ALG_FETCH && operand + 1 == n->n_operand; }
+static inline AlgNode *alg_table(const AlgNode *fetch) { return fetch->operand[fetch->n_operand - 1].node; }
 
 /* Whether each site that is to have a tuple of the result has what it is made of: an operand that is cut along an axis is cut there by the
  * key dimension that the result is cut by, and of the axes that cut this in the result, in order, it has the first few. A site makes
- * those tuples that it is to have: where all operands are `*`, the result may be cut anyhow. */
+ * those tuples that it is to have: where all operands are `*`, the result may be cut anyhow. A fetch's table may be anywhere. */
 bool alg_join_meets(const Algebra *p, const AlgNode *join);
 /* The result cut where operands are; false: they do not meet there. */
 bool alg_join_place(const Algebra *p, const AlgNode *join, Placement *out);

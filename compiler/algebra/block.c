@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../runtime/ein_rt.h"
+#include "../expr/asked.h"
 
 /* ---- elements ---------------------------------------------------------------------------------------- */
 
@@ -167,6 +168,29 @@ bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there) {
     k += r.row;
   } while (rows_next(&r));
   return true;
+}
+
+double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place) {
+  Rows r;
+  int64_t places = 1, elements = 0, asks = 0;
+  uint32_t indices = 0;
+  for (uint32_t d = 0; d < b->rank; d++) places *= place[d] && high[d] > low[d] ? high[d] - low[d] : 1, indices += place[d];
+  if (!rows_start(a, &r, b, low, high)) return 0;
+  uint8_t *met = NEW_ARRAY(a, uint8_t, places);
+  do {
+    int64_t at = rows_offset(&r), first = 0;
+    uint32_t last = b->rank ? b->rank - 1 : 0;
+    for (uint32_t d = 0; d < b->rank; d++)
+      if (place[d]) first = first * (high[d] - low[d]) + r.at[d] - low[d];
+    for (int64_t k = 0; k < r.row; k++) {
+      int64_t at_place = first + (b->rank && place[last] ? k : 0);
+      if (!asked[at + k]) continue;
+      elements++;
+      asks += !met[at_place];
+      met[at_place] = 1;
+    }
+  } while (rows_next(&r));
+  return (double)elements * dtype_size(b->dtype) + (double)asks * indices * (double)ASKED_INDEX;
 }
 
 bool block_equal(const Block *a, const Block *b) {

@@ -4,8 +4,9 @@
 
 #include "relation.h"
 
-/* Of an element: outside of the domain; a value; a part of argmax or argmin over no point, which may still get one. */
-enum { HAS_NONE, HAS_VALUE, HAS_EMPTY };
+/* Of an element: outside of the domain; a value; a part of argmax or argmin over no point, which may still get one; asked for where nothing
+ * is (a fetch), which is an error of whoever reads it. */
+enum { HAS_NONE, HAS_VALUE, HAS_EMPTY, HAS_MISSED };
 
 typedef struct Block {       /* C order, packed */
   DType dtype;
@@ -31,6 +32,8 @@ Block block_cut(Arena *a, const Block *b, const int64_t *low, const int64_t *hig
 /* Puts a part where it lies in b. `there`, perhaps NULL, has a byte an element of b, and counts how often it was put. False: it does not
  * lie within. */
 bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there);
+/* Bytes that come for elements of b that are asked for (a byte each) and lie in the box: these, and 8 for each index of each place (expr/asked.h). */
+double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
 bool block_box_is(const Block *b, uint32_t rank, const int64_t *low, const int64_t *high); /* blocks without elements: of that rank */
 bool block_equal(const Block *a, const Block *b);           /* boxes, and what has a value, bit for bit */
 double block_bytes(const Block *b);                         /* elements, and 8 for each place; no mask */

@@ -35,18 +35,18 @@ static uint32_t operands_due(const AlgNode *n) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const AlgNode *n) {
-  bool map = n->kind == ALG_MAP, join = n->kind == ALG_JOIN, group = n->kind == ALG_AGGREGATE;
-  if ((n->sum != NULL) != join) fail(c, "a kernel is what a join has, and only a join");
+  bool map = n->kind == ALG_MAP, join = alg_has_kernel(n), group = n->kind == ALG_AGGREGATE;
+  if ((n->sum != NULL) != join) fail(c, "a kernel is what a join or a fetch has, and only those");
   if (!group && (n->n_group || n->reducer != RED_NONE || n->monoid)) fail(c, "it has what only an aggregate has");
   if (!map && (n->n_piece || n->piece || n->rekey)) fail(c, "it has what only a map has");
   if (n->keep && n->kind != ALG_FILTER) fail(c, "it keeps some keys and is no filter");
-  if (n->n_fn && !map && !join && !group) fail(c, "it has functions of the array");
-  if (n->kind == ALG_MOVE && !c->g->placed) fail(c, "a Tra has no moves");
+  if (n->n_fn && !map && n->kind != ALG_JOIN && !group) fail(c, "it has functions of the array");
+  if (alg_moves(n) && !c->g->placed) fail(c, "a Tra has no moves");
 }
 
 static bool check_operands(Check *c, const AlgNode *n) {
   bool well = true;
-  if (n->kind != ALG_JOIN && n->n_operand != operands_due(n)) {
+  if (!alg_has_kernel(n) && n->n_operand != operands_due(n)) {
     fail(c, "it has %u operands", n->n_operand);
     return false;
   }

@@ -113,14 +113,16 @@ static const char *place_text(Check *c, const AlgNode *n) {
 
 static void check_join_place(Check *c, const AlgNode *n) {
   if (has_parts(c, n)) {
-    fail(c, "a join makes no parts");
+    fail(c, "a %s makes no parts", alg_word(c->g, n));
     return;
   }
   for (uint32_t i = 0; i < n->n_operand; i++) {
     AlgNode one = *n;
+    one.kind = ALG_JOIN;
     one.n_operand = 1;
     one.operand = n->operand + i;
     check_whole(c, "operand", n->operand[i].node);
+    if (alg_is_table(n, i)) continue;
     if (!has_parts(c, n->operand[i].node) && !alg_join_meets(c->g, &one))
       fail(c, "operand %u is not where the result is to be made: %%%u is at %s, and the result at %s, each by its own keys", i, one.operand->node->id,
            place_text(c, one.operand->node), place_text(c, n));
@@ -168,8 +170,8 @@ void check_places(Check *c, const AlgNode *n, Info *info) {
   if (!c->g->placed) return;
   const AlgNode *x = alg_of(n);
   if (n->kind == ALG_INPUT) check_input_place(c, n);
-  if (n->kind == ALG_JOIN) check_join_place(c, n);
-  if (n->kind == ALG_JOIN || !x) return;
+  if (alg_has_kernel(n)) check_join_place(c, n);
+  if (alg_has_kernel(n) || !x) return;
   const Info *of = info_of(c, x);
   if (n->kind == ALG_AGGREGATE) check_group_place(c, n);
   if (n->kind == ALG_MAP || n->kind == ALG_FILTER) check_kept_place(c, n, of);

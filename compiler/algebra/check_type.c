@@ -211,6 +211,7 @@ static void check_holes(Check *c, const AlgNode *n, const KeySet *s) {
 static uint64_t operand_number(const AlgNode *n, uint32_t slot) {
   for (uint32_t i = 0; i < slot; i++) {
     const AlgOperand *a = &n->operand[i], *b = &n->operand[slot];
+    if (alg_is_table(n, slot)) break;
     if (a->node == b->node && (!a->node->type.n_key || memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0)) return i;
   }
   return slot;
@@ -236,11 +237,12 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
   const AlgOperand *o = &n->operand[i];
   const Relation *t = &o->node->type;
   bool well = true;
+  if (t->places) fail(c, "operand %u has places, which a %s does not take", i, alg_word(c->g, n));
+  if (alg_is_table(n, i)) return true;
   if (t->n_key && !o->on) {
     fail(c, "operand %u does not say which keys agree", i);
     return false;
   }
-  if (t->places) fail(c, "operand %u has places, which a join does not take", i);
   for (uint32_t k = 0; k < t->n_key; k++) {
     int64_t f = o->on[k] < 0 ? 1 : o->on[k] < (int64_t)n->type.n_key ? n->type.frontier[o->on[k]] : 0;
     if (f == t->frontier[k]) continue;
@@ -262,8 +264,29 @@ static KeySet join_keys(Check *c, const AlgNode *n) {
   const int32_t **on = NEW_ARRAY(c->arena, const int32_t *, n->n_operand + 1);
   uint32_t wanted = 0;
   for (uint32_t i = 0; i < n->n_operand; i++)
-    if (n->operand[i].wanted) set[wanted] = info_of(c, n->operand[i].node)->keys, on[wanted++] = n->operand[i].on;
+    if (n->operand[i].wanted && n->operand[i].on) set[wanted] = info_of(c, n->operand[i].node)->keys, on[wanted++] = n->operand[i].on;
   return keys_joined(c->arena, &n->type, wanted, set, on);
+}
+
+/* What it fetches is a read of the table; its indices are made of what else it has. */
+static bool check_fetch(Check *c, const AlgNode *n) {
+  const EinSum *s = n->sum;
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(c->arena);
+  bool own = s->n_red || s->reducer != RED_NONE || s->where || s->domain || s->body->kind != EX_READ || s->body->i + 1 != n->n_operand;
+  for (uint32_t k = 0; !own && k < s->body->n; k++) vec_push(c->arena, todo, s->body->arg[k]);
+  while (!own && todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, c);
+    own = e->kind == EX_READ && e->i + 1 == n->n_operand;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(c->arena, todo, e->arg[k]);
+  }
+  if (own) fail(c, "what it fetches is not a read of its table, which nothing else reads");
+  for (uint32_t i = 0; i < n->n_operand; i++)
+    if (n->operand[i].wanted) fail(c, "operand %u is wanted, and it is no join", i);
+  if (n->type.holes) fail(c, "a fetch has no holes");
+  return !own;
 }
 
 static void check_join(Check *c, const AlgNode *n, Info *info) {
@@ -281,6 +304,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
     well = false;
   }
   for (uint32_t i = 0; i < n->n_operand; i++) well &= check_on(c, n, i);
+  if (n->kind == ALG_FETCH) well = well && check_fetch(c, n);
   info->keys = keys_all(&n->type);
   info->well &= well;
   if (!well) return;
@@ -292,7 +316,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   c->c.level = check_level(&c->r);
   check_expressions(&c->c, s);
   check_boxes(c, &n->type, labels, n->range, "label");
-  if (c->c.ok) check_reads(c, n, &info->keys);
+  if (c->c.ok && n->kind == ALG_JOIN) check_reads(c, n, &info->keys); /* where a fetch finds nothing is no mistake of its own */
   c->c.ok &= before;
   Relation base = {.dtype = s->acc, .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN, .rank = s->n_out, .dim = n->range};
   check_made(c, n, base, &info->keys, 0, NULL);
@@ -470,7 +494,7 @@ void check_operation(Check *c, const AlgNode *n, Info *info) {
   }
   if (!info->well) return;
   if (n->kind == ALG_INPUT) check_input(c, n, info);
-  if (n->kind == ALG_JOIN) check_join(c, n, info);
+  if (alg_has_kernel(n)) check_join(c, n, info);
   if (n->kind == ALG_AGGREGATE) check_aggregate(c, n, info);
   if (n->kind == ALG_MAP) check_map(c, n, info);
   if (n->kind == ALG_FILTER || n->kind == ALG_MOVE) check_kept(c, n, info);

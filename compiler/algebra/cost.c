@@ -1,6 +1,8 @@
 /* algebra/cost.c - tuples one by one: where each is, and where it is to be. */
 #include "cost.h"
 
+#include "../expr/asked.h"
+
 double rel_block(const Relation *r, const int64_t *key) {
   int64_t low[64], high[64];
   double n = 1;
@@ -56,7 +58,101 @@ static const Expr *diagonal(const AlgNode *of) {
   return of->kind == ALG_FILTER && keys_equal(of->keep) ? of->keep : NULL;
 }
 
+/* ---- fetches ------------------------------------------------------------------------------------------ */
+
+enum { LOOKED_AT = 1 << 26 };
+
+static AskedTable table_of(Arena *a, const Relation *t, const Asked *q) {
+  uint32_t n = (uint32_t)rel_keys(t);
+  int64_t key[REL_KEYS] = {0}, *low = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1), *high = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1);
+  size_t i = 0;
+  do {
+    rel_box(t, key, low + i * t->rank, high + i * t->rank);
+    i++;
+  } while (rel_next_key(t->n_key, t->frontier, key));
+  return asked_table(a, q, n, low, high);
+}
+
+struct AlgFetch {
+  const Algebra *p;
+  const AlgNode *n;
+  Asked asked;
+  AskedTable table;
+};
+
+AlgFetch *alg_fetch_begin(Arena *a, const Algebra *p, const AlgNode *n) {
+  const AlgNode *table = alg_table(n);
+  const Expr *read = n->sum->body;
+  double sites = (double)mesh_sites(&p->mesh), keys = rel_keys(&n->type), tuples = rel_keys(&table->type);
+  bool few = keys * sites <= (double)LOOKED_AT && sites * tuples <= (double)LOOKED_AT && tuples <= (double)ALG_KEYS_TOLD;
+  if (!few || read->n >= ASKED_RANK) return NULL;
+  AlgFetch *f = NEW(a, AlgFetch);
+  *f = (AlgFetch){.p = p, .n = n};
+  asked_of(a, n->sum->n_out, read->n, read->arg, &f->asked);
+  f->table = table_of(a, &table->type, &f->asked);
+  return f;
+}
+
+/* By tuple of the table, whether the site has it. */
+static void here_find(const AlgFetch *f, const uint32_t *at, bool *here) {
+  const AlgNode *table = alg_table(f->n);
+  int64_t key[REL_KEYS] = {0};
+  do *here++ = alg_holds(&f->p->mesh, &table->at, &table->type, key, at);
+  while (rel_next_key(table->type.n_key, table->type.frontier, key));
+}
+
+/* Spread as what can be asked for lies. */
+static void bytes_spread(Arena *a, const AlgFetch *f, const int64_t *low, const int64_t *high, const bool *here, double bytes, double *by) {
+  const AskedTable *t = &f->table;
+  uint32_t rank = f->asked.rank;
+  int64_t from[ASKED_RANK], to[ASKED_RANK];
+  double *weight = NEW_ARRAY(a, double, t->n + 1), all = 0;
+  asked_box(&f->asked, low, high, t->extent, from, to);
+  for (uint32_t i = 0; i < t->n; i++) {
+    const int64_t *l = t->low + (size_t)i * rank, *h = t->high + (size_t)i * rank;
+    weight[i] = here[i] ? 0 : asked_common(&f->asked, true, from, to, l, h) * asked_common(&f->asked, false, from, to, l, h);
+    all += weight[i];
+  }
+  for (uint32_t i = 0; all > 0 && i < t->n; i++) by[i] += bytes * weight[i] / all;
+}
+
+double alg_fetch_at(const AlgFetch *f, const uint32_t *at, double *by) {
+  const AlgNode *n = f->n;
+  uint32_t labels = n->sum->n_out;
+  Arena *a = arena_new();
+  int64_t key[REL_KEYS] = {0}, *low = NEW_ARRAY(a, int64_t, labels + 1), *high = NEW_ARRAY(a, int64_t, labels + 1);
+  bool *here = NEW_ARRAY(a, bool, f->table.n + 1);
+  double bytes = 0;
+  here_find(f, at, here);
+  do {
+    if (!alg_holds(&f->p->mesh, &n->at, &n->type, key, at)) continue;
+    rel_ranges(labels, n->range, n->type.n_key, key, low, high);
+    double more = asked_most(a, &f->asked, &f->table, low, high, here, dtype_size(n->type.dtype));
+    bytes += more;
+    if (by) bytes_spread(a, f, low, high, here, more, by);
+  } while (rel_next_key(n->type.n_key, n->type.frontier, key));
+  arena_free(a);
+  return bytes;
+}
+
+static AlgCost fetch_cost(const Algebra *p, const AlgNode *n) {
+  Arena *a = arena_new();
+  uint32_t at[MESH_AXES + 1];
+  AlgFetch *f = alg_fetch_begin(a, p, n);
+  AlgCost c = {.known = f != NULL};
+  for (int64_t s = 0; f && s < mesh_sites(&p->mesh); s++) {
+    mesh_place(&p->mesh, s, at);
+    c.bytes += alg_fetch_at(f, at, NULL);
+  }
+  if (c.bytes > 0) c.paper = rel_elements(&n->type) * (double)placement_copies(&p->mesh, &n->at);
+  arena_free(a);
+  return c;
+}
+
+/* ---- moves ---------------------------------------------------------------------------------------------- */
+
 AlgCost alg_move_cost(const Algebra *p, const AlgNode *move) {
+  if (move->kind == ALG_FETCH) return fetch_cost(p, move);
   const AlgNode *of = move->operand[0].node;
   const Relation *t = &of->type;
   const Expr *keep = diagonal(of);
@@ -88,7 +184,7 @@ static void region_cost(const Algebra *p, const AlgRegion *r, AlgCost *c) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];
     if (n->kind == ALG_REPEAT) region_cost(p, n->body, c);
-    if (n->kind != ALG_MOVE) continue;
+    if (!alg_moves(n)) continue;
     AlgCost one = alg_move_cost(p, n);
     c->known &= one.known;
     c->bytes += one.bytes * alg_times(r);

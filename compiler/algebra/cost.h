@@ -13,7 +13,13 @@ typedef struct AlgCost {
   bool known;                /* else there were too many tuples to go through, and bytes are none */
 } AlgCost;
 
-AlgCost alg_move_cost(const Algebra *p, const AlgNode *move); /* once */
+/* Once. Of a fetch, what comes if all points ask for places of their own that lie where it costs most; the paper has none, its elements count as those of
+ * a shuffle of its result. */
+AlgCost alg_move_cost(const Algebra *p, const AlgNode *move);
+/* What a fetch brings to the site at `at`, at most; and (not NULL) by tuple of its table, in order of keys. NULL: there are too many. */
+typedef struct AlgFetch AlgFetch;
+AlgFetch *alg_fetch_begin(Arena *a, const Algebra *p, const AlgNode *fetch);
+double alg_fetch_at(const AlgFetch *f, const uint32_t *at, double *by);
 AlgCost algebra_cost(const Algebra *p);                       /* of a run; turns that are not known count as one */
 /* How often what stands in the region comes into being. */
 double alg_times(const AlgRegion *r);

@@ -54,7 +54,7 @@ static bool eq_operands(Equal *q, const AlgNode *a, const AlgNode *b) {
   for (uint32_t i = 0; i < a->n_operand; i++) {
     const AlgOperand *x = &a->operand[i], *y = &b->operand[i];
     if (!same_ref(q, "an operand", x->node, y->node) || !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted)) return false;
-    for (uint32_t k = 0; a->kind == ALG_JOIN && x->node && k < x->node->type.n_key; k++)
+    for (uint32_t k = 0; alg_has_kernel(a) && !alg_is_table(a, i) && x->node && k < x->node->type.n_key; k++)
       if (!eq_int(&q->q, "an operand's key", x->on[k], y->on[k])) return false;
   }
   return true;
@@ -107,7 +107,7 @@ static bool eq_node(void *ctx, const void *left, const void *right) {
   const AlgNode *a = left, *b = right;
   bool ok = eq_int(&q->q, "the kind", a->kind, b->kind) && eq_operands(q, a, b);
   if (ok && a->kind != ALG_REPEAT) ok = eq_type(q, &a->type, &b->type) && eq_placement(q, &a->at, &b->at) && eq_fns(q, a, b);
-  if (ok && a->kind == ALG_JOIN) ok = eq_join(q, a, b);
+  if (ok && alg_has_kernel(a)) ok = eq_join(q, a, b);
   if (ok && a->kind == ALG_AGGREGATE) ok = eq_group(q, a, b);
   if (ok && a->kind == ALG_MAP) ok = eq_map(q, a, b);
   if (ok && a->kind == ALG_FILTER) ok = eq_expr(&q->q, "what is kept", a->keep, b->keep);

@@ -18,6 +18,7 @@ static const char *node_kind(const AlgNode *n) {
   case ALG_MAP: return "map";
   case ALG_FILTER: return "filter";
   case ALG_MOVE: return "move";
+  case ALG_FETCH: return "fetch";
   case ALG_REPEAT: return "repeat";
   case ALG_STATE: return "state";
   case ALG_FINAL: case ALG_STACK: case ALG_TURNS: break;
@@ -143,6 +144,7 @@ static bool relation_run(Run *r, const AlgNode *n, Shelf *s) {
   switch (n->kind) {
   case ALG_INPUT: return input_run(r, n, s);
   case ALG_JOIN: return join_run(r, n, s);
+  case ALG_FETCH: return fetch_run(r, n, s);
   case ALG_AGGREGATE: return aggregate_run(r, n, s);
   case ALG_MAP: return map_run(r, n, s);
   case ALG_FILTER: return filter_run(r, n, s);

@@ -1,5 +1,5 @@
 /* algebra/eval_inside.h - inside of the evaluator, for eval*.c alone: eval.c is the door, what is needed and when it goes; eval_put.c is
- * what must hold of tuples that come out; eval_join.c, eval_map.c and eval_move.c are the operations, eval_loop.c repeats. */
+ * what must hold of tuples that come out; eval_join.c, eval_map.c, eval_move.c and eval_fetch.c are the operations, eval_loop.c repeats. */
 #ifndef EIN_ALGEBRA_EVAL_INSIDE_H
 #define EIN_ALGEBRA_EVAL_INSIDE_H
 
@@ -66,6 +66,13 @@ void shelf_count(Run *r, Shelf *s);
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
 bool join_run(Run *r, const AlgNode *n, Shelf *s);
+bool fetch_run(Run *r, const AlgNode *n, Shelf *s);
+/* The kernel is there from now on. */
+bool join_start(Run *r, const AlgNode *n, Held *h);
+/* *missing: there is none and it is wanted, or said to have all; so there is none of the result. */
+bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing);
+/* Of every tuple one copy. */
+Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count);
 bool aggregate_run(Run *r, const AlgNode *n, Shelf *s);
 bool map_run(Run *r, const AlgNode *n, Shelf *s);
 bool filter_run(Run *r, const AlgNode *n, Shelf *s);

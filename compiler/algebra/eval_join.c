@@ -41,7 +41,7 @@ static bool operands_fit(Run *r, const AlgNode *n, const Kernel *k) {
   return true;
 }
 
-static bool join_start(Run *r, const AlgNode *n, Held *h) {
+bool join_start(Run *r, const AlgNode *n, Held *h) {
   const char *why = NULL;
   if (h->kernel) return true;
   if (n->n_operand != n->sum->n_slot) return run_fail(r, n, "has %u operands, its kernel %u", n->n_operand, n->sum->n_slot);
@@ -56,8 +56,7 @@ static bool join_start(Run *r, const AlgNode *n, Held *h) {
 
 /* ---- one tuple of a join ------------------------------------------------------------------------------------ */
 
-/* *missing: there is none and it is wanted, or said to have all; so there is none of the result. */
-static bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing) {
+bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing) {
   const AlgOperand *o = &n->operand[i];
   const Relation *t = &o->node->type;
   int64_t its[REL_KEYS + 1];
@@ -80,6 +79,8 @@ static bool fault_tell(Run *r, const AlgNode *n, const KernelCall *c) {
   for (uint32_t l = 0; l < n->sum->n_out + n->sum->n_red; l++)
     buf_printf(&point, "%s%s = %lld", l ? ", " : ", at ", n->label[l]->s, (long long)c->at[l]);
   if (!b) return run_fail(r, n, "reads %s, of which there is no tuple%s", at.s, point.s);
+  if (c->dim == c->rank && n->operand[c->slot].node->kind == ALG_FETCH)
+    return run_fail(r, n, "reads %s, for which an index was out of range, or which has no value%s", at.s, point.s);
   if (c->dim == c->rank) return run_fail(r, n, "reads %s, which has no value%s", at.s, point.s);
   return run_fail(r, n, "reads %s: index %lld is outside of the block, which has %lld..%lld in dimension %u%s", at.s,
                    (long long)c->index[c->dim], (long long)b->low[c->dim], (long long)b->high[c->dim], c->dim + 1, point.s);

@@ -2,8 +2,7 @@
  * that it is to have is received, and counted. */
 #include "eval_inside.h"
 
-/* Of every tuple one copy. */
-static Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count) {
+Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count) {
   uint32_t n = 0, kept = 0;
   for (int64_t i = 0; i < of->sites; i++) n += of->site[i].tuples.len;
   Tuple *t = NEW_ARRAY(a, Tuple, n + 1);

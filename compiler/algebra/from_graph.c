@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../expr/prove.h"
+#include "../expr/sum_law.h"
 #include "../plan/reach.h"
 #include "recut.h"
 #include "window.h"
@@ -187,18 +188,16 @@ typedef struct Vertex {
   Placement at;              /* Ia: by axis the key that it cuts */
 } Vertex;
 
-static void reads_find(Arena *a, Vertex *v) {
-  const Expr *top[] = {v->sum->body, v->sum->where, v->sum->domain};
+static void reads_find(Arena *a, uint32_t n, const Expr *const *top, const Expr **read) {
   VEC(const Expr *) stack = {0};
   Map seen = map_new(a);
-  v->read = NEW_ARRAY(a, const Expr *, v->sum->n_slot + 1);
-  for (uint32_t k = 0; k < COUNT(top); k++)
+  for (uint32_t k = 0; k < n; k++)
     if (top[k]) vec_push(a, stack, top[k]);
   while (stack.len) {
     const Expr *e = vec_pop(stack);
     if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
     map_put(&seen, e, &seen);
-    if (e->kind == EX_READ) v->read[e->i] = e;
+    if (e->kind == EX_READ) read[e->i] = e;
     for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
   }
 }
@@ -216,7 +215,9 @@ static Vertex vertex_begin(const Door *x, const EinNode *n) {
     v.key_of[l] = v.d[l] > 1 ? (int32_t)v.n_key : -1;
     if (v.d[l] > 1) v.frontier[v.n_key] = v.d[l], v.key[v.n_key++] = n->label[l];
   }
-  reads_find(a, &v);
+  const Expr *top[] = {v.sum->body, v.sum->where, v.sum->domain};
+  v.read = NEW_ARRAY(a, const Expr *, v.sum->n_slot + 1);
+  reads_find(a, COUNT(top), top, v.read);
   for (uint32_t k = 0; x->placing && k < x->placing->mesh.n; k++) {
     int8_t l = x->placing->label[x->tensor[n->id]][k];
     v.at.on[k] = l >= 0 && v.key_of[l] >= 0 ? (int8_t)v.key_of[l] : PLACE_ALL;
@@ -321,12 +322,14 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
   return (AlgOperand){.node = y, .on = on};
 }
 
-typedef struct Unrolled { const Door *x; const Vertex *v; } Unrolled;
+/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+
+typedef struct Unrolled { const Door *x; const Vertex *v; const bool *asked; } Unrolled;
 
 static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
   const Unrolled *u = env;
   int64_t laps;
-  if (leaf->kind != EX_READ) return leaf;
+  if (leaf->kind != EX_READ || u->asked[leaf->i]) return leaf;
   const Relation *home = &u->x->is[u->v->node->input[leaf->i]->id]->type;
   const Expr **index = NEW_ARRAY(u->x->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
@@ -336,14 +339,155 @@ static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
   return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
 }
 
-/* The vertex's kernel: what it reads around the end of a dimension, it reads of that unrolled. */
-static const EinSum *kernel_of(const Door *x, const Vertex *v) {
+/* The vertex's kernel: what it reads around the end of a dimension, it reads of that unrolled; but for tables that are asked for their places. */
+static EinSum *kernel_of(const Door *x, const Vertex *v, const bool *asked) {
   EinSum *s = arena_copy(x->arena, v->sum, sizeof *s);
-  Unrolled u = {x, v};
+  Unrolled u = {x, v, asked};
   if (s->body) s->body = expr_map(x->exprs, s->body, leaf_unrolled, &u);
   if (s->where) s->where = expr_map(x->exprs, s->where, leaf_unrolled, &u);
   if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_unrolled, &u);
   return s;
+}
+
+/* ---- what is asked for at data ------------------------------------------------------------------------------ */
+
+/* Reads that are fetched: by slot, what is read instead; NULL: it is read as it is. */
+typedef struct Instead { const Expr **read; } Instead;
+
+static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
+  const Instead *x = env;
+  (void)p;
+  return leaf->kind == EX_READ && x->read[leaf->i] ? x->read[leaf->i] : leaf;
+}
+
+/* Whether the plan asks for its places. */
+static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
+  uint32_t vertex = (uint32_t)x->tensor[v->node->id], read = 0;
+  if (!x->p->placed || v->node->input[slot]->kind == EIN_TURNS) return false;
+  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
+  return placing_fetches(x->places, x->placing, vertex, read);
+}
+
+/* What is read at the indices as they now are: the innermost region of what they are made of. */
+static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *operand, const Expr *read) {
+  AlgRegion *in = operand[read->i].node->region;
+  Map seen = map_new(x->arena);
+  VEC(const Expr *) stack = {0};
+  for (uint32_t k = 0; k < read->n; k++) vec_push(x->arena, stack, read->arg[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, in);
+    AlgRegion *its = e->kind == EX_TURN ? r : e->kind == EX_READ ? operand[e->i].node->region : in;
+    for (const AlgRegion *up = its; up; up = up->parent)
+      if (up == in) in = its;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(x->arena, stack, e->arg[k]);
+  }
+  return in;
+}
+
+typedef struct Asking {      /* labels and keys of what is fetched, among the vertex's */
+  uint32_t n_label, n_key;
+  const Expr **label, **key; /* by those of the vertex: as they are called here; NULL: not here */
+  Str *label_name, *key_name;
+  RelDim *range;
+  int64_t *frontier;
+  int32_t *on;               /* by key: the vertex's */
+  const Expr **at;           /* by label: the vertex's */
+} Asking;
+
+static Asking asking_of(const Door *x, const Vertex *v, const Expr *read) {
+  Arena *a = x->arena;
+  uint32_t n = v->n_label + 1;
+  bool *used = NEW_ARRAY(a, bool, n);
+  Asking q = {.label = NEW_ARRAY(a, const Expr *, n), .key = NEW_ARRAY(a, const Expr *, n), .at = NEW_ARRAY(a, const Expr *, n)};
+  q.label_name = NEW_ARRAY(a, Str, n), q.key_name = NEW_ARRAY(a, Str, n), q.frontier = NEW_ARRAY(a, int64_t, n);
+  q.range = NEW_ARRAY(a, RelDim, n), q.on = NEW_ARRAY(a, int32_t, n);
+  for (uint32_t k = 0; k < read->n; k++) expr_labels(read->arg[k], v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    int32_t key = v->key_of[l];
+    if (!used[l]) continue;
+    q.label[l] = expr_label(x->exprs, q.n_label);
+    q.at[q.n_label] = expr_label(x->exprs, l);
+    q.range[q.n_label] = v->range[l];
+    q.label_name[q.n_label++] = v->node->label[l];
+    if (key < 0) continue;
+    q.key[key] = expr_label(x->exprs, q.n_key);
+    q.key_name[q.n_key] = v->key[key];
+    q.on[q.n_key] = key;
+    q.frontier[q.n_key++] = v->frontier[key];
+  }
+  for (uint32_t l = 0; l < q.n_label; l++) {
+    q.range[l].low = expr_normal(x->exprs, expr_relabel(x->exprs, q.range[l].low, v->n_key, q.key));
+    q.range[l].high = expr_normal(x->exprs, expr_relabel(x->exprs, q.range[l].high, v->n_key, q.key));
+  }
+  return q;
+}
+
+/* An operand's keys among those of what is fetched. */
+static AlgOperand operand_asking(const Door *x, const Asking *q, const AlgOperand *o) {
+  int32_t *on = NEW_ARRAY(x->arena, int32_t, o->node->type.n_key + 1);
+  for (uint32_t k = 0; k < o->node->type.n_key; k++) on[k] = o->on[k] < 0 ? -1 : (int32_t)q->key[o->on[k]]->i;
+  return (AlgOperand){.node = o->node, .on = on};
+}
+
+/* The places that the vertex reads, from wherever they are, by its labels. Slots in its indices come before it. */
+static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot, const Expr *was, AlgOperand *operand, Instead *instead) {
+  const Expr **arg = NEW_ARRAY(x->arena, const Expr *, was->n + 1);
+  AlgNode *table = x->is[v->node->input[slot]->id];
+  operand[slot] = (AlgOperand){.node = table};
+  for (uint32_t k = 0; k < was->n; k++) arg[k] = expr_normal(x->exprs, expr_map(x->exprs, was->arg[k], leaf_instead, instead));
+  const Expr *read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
+  Asking q = asking_of(x, v, read);
+  AlgRegion *in = region_asked(x, r, operand, read);
+  for (uint32_t k = 0; k < was->n; k++) arg[k] = expr_relabel(x->exprs, arg[k], v->n_label, q.label);
+  read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
+  AlgOperand *of = NEW_ARRAY(x->arena, AlgOperand, slot + 1);
+  const Expr **stands = NEW_ARRAY(x->arena, const Expr *, slot + 1);
+  reads_find(x->arena, 1, &read, stands);
+  for (uint32_t s = 0; s < slot; s++)
+    if (stands[s]) of[s] = operand_asking(x, &q, &operand[s]);
+  of[slot].node = table;
+  Placement at = v->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) at.on[a] = at.on[a] >= 0 && q.key[at.on[a]] ? (int8_t)q.key[at.on[a]]->i : PLACE_ALL;
+  AlgNode *y = alg_fetch(x->p, in, of, read, q.n_label, q.label_name, q.range, q.n_key, q.frontier, q.key_name, &at);
+  operand[slot] = (AlgOperand){.node = y, .on = q.on};
+  instead->read[slot] = expr_read(x->exprs, (DType)was->dtype, slot, q.n_label, q.at);
+}
+
+static uint64_t slot_itself(void *ctx, uint32_t slot) {
+  (void)ctx;
+  return slot;
+}
+
+/* The kernel with what it reads now; *n operands are left. */
+static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
+  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_instead, instead);
+  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_instead, instead);
+  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_instead, instead);
+  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, slot_itself, NULL);
+  AlgOperand *was = arena_copy(x->arena, operand, *n * sizeof *was);
+  *n = s->n_slot;
+  for (uint32_t k = 0; k < *n; k++) operand[k] = was[from[k]];
+  s->hash = sum_hash(s);
+  return s;
+}
+
+/* The vertex's operands, where they meet or as Table 1 has them, and its kernel over them. */
+static const EinSum *operands_make(Door *x, const Vertex *v, AlgRegion *r, bool meet, uint32_t *n, AlgOperand *operand) {
+  uint32_t n_slot = *n = v->sum->n_slot;
+  const Expr **read = NEW_ARRAY(x->arena, const Expr *, n_slot + 1);
+  Instead instead = {NEW_ARRAY(x->arena, const Expr *, n_slot + 1)};
+  bool *asked = NEW_ARRAY(x->arena, bool, n_slot + 1);
+  for (uint32_t s = 0; s < n_slot; s++) asked[s] = meet && is_asked(x, v, s);
+  EinSum *sum = kernel_of(x, v, asked);
+  const Expr *top[] = {sum->body, sum->where, sum->domain};
+  reads_find(x->arena, COUNT(top), top, read);
+  for (uint32_t s = 0; s < n_slot; s++) {
+    if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
+    else operand[s] = operand_make(x, v, s, meet);
+  }
+  return sum_instead(x, sum, &instead, n, operand);
 }
 
 /* ---- what it makes -------------------------------------------------------------------------------------------- */
@@ -512,10 +656,11 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   Vertex v = vertex_begin(x, n);
   bool operands = step(x), parts = step(x), way_home = step(x);
   AlgOperand *operand = NEW_ARRAY(x->arena, AlgOperand, v.sum->n_slot + 1);
-  for (uint32_t s = 0; s < v.sum->n_slot; s++) operand[s] = operand_make(x, &v, s, operands);
-  if (x->p->placed && !operands) broadcast_all(x, r, v.sum->n_slot, operand);
+  uint32_t n_operand;
+  const EinSum *sum = operands_make(x, &v, r, operands, &n_operand, operand);
+  if (x->p->placed && !operands) broadcast_all(x, r, n_operand, operand);
   const Placement *at = x->p->placed && operands ? &v.at : NULL;
-  AlgNode *y = placed(alg_join(x->p, r, v.sum->n_slot, operand, kernel_of(x, &v), n->label, v.range, v.n_key, v.frontier, v.key, at), n);
+  AlgNode *y = placed(alg_join(x->p, r, n_operand, operand, sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
   const Expr *keep = keep_of(x, &v);
   if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
   y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));

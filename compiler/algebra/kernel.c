@@ -31,6 +31,8 @@ struct Program {
   uint32_t stale;            /* from this level on, steps are to be done anew */
   uint32_t result;
   DType want;
+  uint8_t *asked;            /* NULL, or by element of what is in this slot: 1 where it was read */
+  uint32_t asked_slot;
 };
 
 typedef struct Making {      /* of a program */
@@ -164,7 +166,7 @@ static Value element_random(const Step *s, const Value *v) {
   }
 }
 
-/* Where in its block an element lies; -1: not there. */
+/* Where in its block an element lies; -1: outside. */
 static int64_t read_offset(const Step *s, const Value *v, const Block *b) {
   int64_t at = 0;
   for (uint32_t d = 0; d < s->n; d++) {
@@ -172,7 +174,7 @@ static int64_t read_offset(const Step *s, const Value *v, const Block *b) {
     if (i < b->low[d] || i >= b->high[d]) return -1;
     at = at * (b->high[d] - b->low[d]) + (i - b->low[d]);
   }
-  return block_has(b, at) ? at : -1;
+  return at;
 }
 
 static void read_do(Program *p, const Step *s, const Block *b) {
@@ -181,7 +183,8 @@ static void read_do(Program *p, const Step *s, const Block *b) {
   p->fault[s->dst] = failed;
   if (failed) return;
   int64_t at = b ? read_offset(s, p->v, b) : -1;
-  if (at < 0) p->fault[s->dst] = (uint32_t)(s - p->step) + 1;
+  if (at >= 0 && p->asked && s->slot == p->asked_slot) p->asked[at] = 1;
+  if (at < 0 || !block_has(b, at)) p->fault[s->dst] = (uint32_t)(s - p->step) + 1;
   else p->v[s->dst] = element_load(b->data, (DType)s->dtype, at);
 }
 
@@ -332,6 +335,8 @@ static void kernel_start(Kernel *k, const KernelCall *c) {
   for (uint32_t i = 0; i < COUNT(all); i++) {
     if (!all[i]) continue;
     all[i]->stale = 0;
+    all[i]->asked = c->asked;
+    all[i]->asked_slot = c->slot;
     for (uint32_t t = 0; t < k->n_turn; t++) all[i]->v[k->n_label + t].i = c->turn[t];
   }
 }
@@ -370,7 +375,7 @@ static bool fault_tell(Kernel *k, KernelCall *c, const Program *p) {
 
 static inline bool point_value(Kernel *k, KernelCall *c, Program *p, Value *out) {
   program_run(p, c->operand);
-  if (p->fault[p->result]) return fault_tell(k, c, p);
+  if (p->fault[p->result]) return !c->gaps && fault_tell(k, c, p);
   *out = program_value(p);
   return true;
 }
@@ -457,8 +462,13 @@ static bool point_do(Kernel *k, KernelCall *c, int64_t to) {
     }
   }
   if (k->sum->reducer != RED_NONE) return point_reduce(k, c, to);
-  if (!point_value(k, c, k->body, &x)) return false;
-  element_store(c->out->data, k->sum->acc, to, x);
+  if (point_value(k, c, k->body, &x)) {
+    element_store(c->out->data, k->sum->acc, to, x);
+    return true;
+  }
+  if (!c->gaps) return false;
+  block_mask(c->arena, c->out);
+  c->out->has[to] = HAS_MISSED;
   return true;
 }
 

@@ -39,6 +39,8 @@ typedef struct KernelCall {
   const Block *const *operand; /* one a slot; NULL: there is no tuple. Rank and dtype are as the reads say */
   Block *out;                 /* of dtype acc, over the output labels' box; gets a mask where elements are without value */
   Arena *arena;               /* for the mask and a fault's index */
+  bool gaps;                  /* a map: where it fails the element is HAS_MISSED */
+  uint8_t *asked;             /* NULL, or by element of operand `slot`: set to 1 where it is read */
   uint32_t slot, rank, dim;   /* of a fault: which read, and the index that is outside; rank: there is no value */
   const int64_t *index;       /*   the place that was asked for */
   const int64_t *at;          /*   and the labels' */

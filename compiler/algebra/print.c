@@ -38,6 +38,7 @@ const char *alg_word(const Algebra *p, const AlgNode *n) {
   case ALG_MAP: return map_word(n);
   case ALG_FILTER: return "filter";
   case ALG_MOVE: return alg_of(n) && alg_is_broadcast(p, n) ? "broadcast" : "shuffle";
+  case ALG_FETCH: return "fetch";
   case ALG_REPEAT: return "repeat";
   case ALG_STATE: return "state";
   case ALG_FINAL: return "final";
@@ -159,9 +160,11 @@ static void print_labels(Printer *p, const AlgNode *n) {
   print_ranges(p, t->n_key, t->frontier, t->rank, t->dim);
 }
 
-/* `%0{s, -} wanted` */
-static void print_operand(Printer *p, const AlgOperand *o) {
+/* `%0{s, -} wanted`; a fetch's table stands without keys */
+static void print_operand(Printer *p, const AlgNode *n, uint32_t i) {
+  const AlgOperand *o = &n->operand[i];
   put_ref(p, "", o->node);
+  if (alg_is_table(n, i)) return;
   buf_char(p->out, '{');
   for (uint32_t k = 0; o->node && k < o->node->type.n_key; k++) {
     bool known = o->on[k] >= 0 && o->on[k] < (int64_t)p->k.label.len;
@@ -203,7 +206,7 @@ static void print_join(Printer *p, const AlgNode *n) {
   print_rest(p, n);
   for (uint32_t i = 0; i < n->n_operand; i++) {
     buf_str(p->out, i ? ", " : " of ");
-    print_operand(p, &n->operand[i]);
+    print_operand(p, n, i);
   }
   print_kernel(p, n);
   print_sum_of(&p->p, NULL, NULL, NULL);
@@ -261,7 +264,7 @@ static void print_relation(Printer *p, const AlgNode *n) {
     word_print(p->out, n->name);
     buf_char(p->out, ' ');
   }
-  if (n->kind == ALG_JOIN) {
+  if (alg_has_kernel(n)) {
     print_join(p, n);
   } else {
     print_type(p, n);

@@ -139,6 +139,7 @@ static const RegionLine lines[] = {
     {"shuffle", ANYWHERE, line_shuffle},     {"final", ANYWHERE, line_final},         {"stacked", ANYWHERE, line_stacked},
     {"turns", ANYWHERE, line_turns},         {"state", BLOCK, line_state},            {"input", PROGRAM, line_input},
     {"monoid", PROGRAM, line_monoid},        {"output", PROGRAM, line_output},        {"assert", PROGRAM, line_assert},
+    {"fetch", ANYWHERE, line_fetch},
 };
 
 static const RegionMaker maker = {.noun = "relation", .word = "join", .sized = true, .line = lines, .n_line = COUNT(lines), .repeat = make_repeat,

@@ -49,6 +49,7 @@ bool take_fns(Reader *r, AlgNode *n);                     /* ` then `, and these
 
 /* ---- read_node.c: a line each, behind its word */
 bool line_join(void *ctx);
+bool line_fetch(void *ctx);
 bool line_input(void *ctx);
 bool line_aggregate(void *ctx);
 bool line_concat(void *ctx);

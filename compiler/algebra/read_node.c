@@ -46,11 +46,16 @@ static bool want_labels(Reader *r, AlgNode *n, EinSum *s, const Keys *k) {
   return true;
 }
 
-/* `%0{s, -} wanted` */
-static bool want_operand(Reader *r, const Keys *k) {
+/* `%0{s, -} wanted`; a fetch's table stands without keys */
+static bool want_operand(Reader *r, const AlgNode *x, const Keys *k) {
   AlgOperand o = {0};
   if (r->operand.len == READ_IDS) return fail(r, D_E913, "a join has at most %d operands", READ_IDS);
-  if (!want_relation(r, &o.node) || !scan_want(&r->x.c, '{')) return false;
+  if (!want_relation(r, &o.node)) return false;
+  if (x->kind == ALG_FETCH && !scan_is(&r->x.c, '{')) {
+    vec_push(r->g->arena, r->operand, o);
+    return true;
+  }
+  if (!scan_want(&r->x.c, '{')) return false;
   uint32_t n = o.node->type.n_key, key = 0;
   const Keys *its = keys_of(r, o.node);
   int32_t *on = NEW_ARRAY(r->g->arena, int32_t, n + 1);
@@ -73,7 +78,7 @@ static bool want_operands(Reader *r, AlgNode *n, const Keys *k) {
   r->operand.len = 0;
   if (!scan_take_word(&r->x.c, "of")) return true;
   do {
-    if (!want_operand(r, k)) return false;
+    if (!want_operand(r, n, k)) return false;
   } while (scan_take(&r->x.c, ','));
   n->n_operand = r->operand.len;
   n->operand = arena_copy(r->g->arena, r->operand.at, r->operand.len * sizeof(AlgOperand));
@@ -96,16 +101,24 @@ static bool want_kernel(Reader *r, AlgNode *n, EinSum *s) {
   return !scan_take_word(&r->x.c, "gives") || scan_want_dtype(&r->x.c, &s->dtype);
 }
 
-bool line_join(void *ctx) {
-  Reader *r = ctx;
+static bool read_kernel(Reader *r, AlgKind kind) {
   Keys *k;
-  AlgNode *n = want_head(r, ALG_JOIN, &k);
+  AlgNode *n = want_head(r, kind, &k);
   EinSum *s = NEW(r->g->arena, EinSum);
   if (!n || !want_keys(r, k) || !want_labels(r, n, s, k) || !want_rest(r, n, k)) return false;
   if (!want_operands(r, n, k) || !want_kernel(r, n, s) || !take_fns(r, n)) return false;
   s->hash = sum_hash(s);
   n->sum = s;
   return line_end(r, n);
+}
+
+bool line_join(void *ctx) {
+  return read_kernel(ctx, ALG_JOIN);
+}
+bool line_fetch(void *ctx) {
+  Reader *r = ctx;
+  if (!r->g->placed) return fail(r, D_E915, "there are no moves in a Tra");
+  return read_kernel(r, ALG_FETCH);
 }
 
 /* ---- the other operations --------------------------------------------------------------------------------------------------- */

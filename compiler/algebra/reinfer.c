@@ -85,6 +85,7 @@ static bool node_place(const Refit *r, AlgNode *n, Placement *at) {
     case ALG_FILTER: return *at = n->operand[0].node->at, true;
     case ALG_MAP: return map_place(r->p, n, at);
     case ALG_AGGREGATE: return group_place(r->p, n, at), true;
+    case ALG_FETCH: return alg_join_meets(r->p, n);
     case ALG_JOIN: return alg_join_meets(r->p, n) || alg_join_place(r->p, n, at);
     case ALG_STATE: return *at = n->repeat->body->states.at[n->index].init->at, true;
     case ALG_FINAL: return *at = n->repeat->body->states.at[n->index].node->at, true;

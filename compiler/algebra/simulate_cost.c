@@ -130,7 +130,7 @@ static bool kernels_find(Sim *s, const AlgNode *n, Cost *c) {
 bool cost_find(Sim *s, const AlgNode *n) {
   Cost *c = &s->cost[n->id];
   if (!keys_find(s, n)) return false;
-  if (n->kind == ALG_MOVE) move_find(s, n, c);
+  if (alg_moves(n) && !move_find(s, n, c)) return false;
   bool copies = n->kind == ALG_JOIN || n->kind == ALG_AGGREGATE || (n->kind == ALG_MAP && casts(n));
   return !copies || kernels_find(s, n, c);
 }

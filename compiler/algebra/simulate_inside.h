@@ -31,7 +31,7 @@ typedef struct SimTurns {        /* a repeat, with all its turns */
 typedef struct Cost {        /* of a node, once */
   const Keys *there;         /* of which keys there is a tuple somewhere; NULL: of each */
   const double *seconds;     /* by site, in its queue; NULL: none */
-  uint32_t n_group;          /* MOVE */
+  uint32_t n_group;          /* MOVE, FETCH */
   const Group *group;
   const int32_t *in;         /*   by site: in which; -1: it neither sends nor receives */
   const SimTurns *turns;          /* REPEAT */
@@ -61,7 +61,7 @@ bool cost_find(Sim *s, const AlgNode *n);        /* operands' costs are there; n
 void kept_find(Sim *s);                          /* of joins that only one filter reads */
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as of alg_places. Gives how many */
 double element_size(const Relation *t);
-void move_find(Sim *s, const AlgNode *n, Cost *c);
+bool move_find(Sim *s, const AlgNode *n, Cost *c);
 
 /* ---- a run -------------------------------------------------------------------------------------------------- */
 typedef struct SimOp {          /* a node, in one turn */

@@ -121,6 +121,36 @@ static void blocks_send(Moving *m, const AlgNode *n) {
   }
 }
 
+/* ---- a fetch ------------------------------------------------------------------------------------------------------------ */
+
+/* To one site, out of each tuple of the table from one that has it; requests go with the answers. */
+static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_t site) {
+  const Mesh *mesh = &m->s->program->mesh;
+  const AlgNode *table = alg_table(n);
+  uint32_t at[MESH_AXES + 1];
+  int32_t is[MESH_AXES];
+  Arena *a = arena_new();
+  double *by = NEW_ARRAY(a, double, (size_t)rel_keys(&table->type) + 1);
+  mesh_place(mesh, site, at);
+  alg_fetch_at(f, at, by);
+  for (Tuples x = {.type = &table->type}; tuple_next(&x); by++) {
+    if (*by <= 0) continue;
+    alg_places(mesh, &table->at, &table->type, x.key, is);
+    Message y = {.to = site, .bytes = *by};
+    y.from = sender(&m->s->net, (Sites){sites_at(mesh, is, m->holder), m->holder}, (Sites){1, &site}, site, &y.level);
+    join_trees(m, y.from, y.to);
+    vec_push(m->arena, m->messages, y);
+  }
+  arena_free(a);
+}
+
+static bool fetch_send(Moving *m, const AlgNode *n) {
+  AlgFetch *f = alg_fetch_begin(m->arena, m->s->program, n);
+  if (!f) return buf_printf(m->s->why, "%s is fetched from too many blocks to be simulated", n->name ? n->name->s : "a value without a name"), false;
+  for (uint32_t s = 0; s < m->s->net.sites; s++) site_fetches(m, n, f, s);
+  return true;
+}
+
 /* ---- groups ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct Load { double *bytes; uint32_t n, *touched; bool *crossed; } Load; /* by link; crossed by level */
@@ -198,14 +228,16 @@ static void groups_find(Moving *m, Cost *c) {
   c->in = in;
 }
 
-void move_find(Sim *s, const AlgNode *n, Cost *c) {
+bool move_find(Sim *s, const AlgNode *n, Cost *c) {
   Moving m = {.s = s, .arena = arena_new()};
   m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.holder = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.receiver = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   for (uint32_t i = 0; i < s->net.sites; i++) m.parent[i] = i;
-  blocks_send(&m, n);
-  if (m.messages.len) groups_find(&m, c);
+  bool ok = n->kind != ALG_FETCH || fetch_send(&m, n);
+  if (n->kind == ALG_MOVE) blocks_send(&m, n);
+  if (ok && m.messages.len) groups_find(&m, c);
   arena_free(m.arena);
+  return ok;
 }

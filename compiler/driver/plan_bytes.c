@@ -22,7 +22,9 @@
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
  *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
  *                                  "indices": null: labels tell all; [ an expression of l0, l1, .., null: it hangs on data or turns ] by
- *                                  dimension, "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
+ *                                  dimension, "asked": null: it is not read at data; { "places": [ bool ] by dimension, "points": [ int ] labels,
+ *                                  "times", "bytes": at most, if its places are asked for, "whole": if all of it comes },
+ *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
  *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
  *                     "memory": bytes of a site at its step, "work": WORK } ],
@@ -40,6 +42,7 @@
  * docs/schema/ein-placing-1.json says it to programs. */
 #include <string.h>
 
+#include "../expr/asked.h"
 #include "plan_page.h"
 #include "plan_rival.h"
 #include "plan_sites.h"
@@ -143,6 +146,24 @@ static void runner_up_print(const Sites *p, Buf *b) {
   else buf_printf(b, "  %-22s%.*s;\n%*s%s\n", "runner-up", (int)(lost - words.s), words.s, FIRST, "", lost + 2);
 }
 
+/* A line for each table that is read at data and moves, those that move most first; of many only a few. */
+static void ways_print(const Sites *p, Buf *b) {
+  enum { LINES = 3 };
+  const Facts *f = p->facts;
+  bool *said = NEW_ARRAY(b->arena, bool, f->reads.len + 1);
+  uint32_t n = 0, lines = 0;
+  for (uint32_t i = 0; i < f->reads.len; i++) n += facts_way(b->arena, f, &f->reads.at[i]) != NULL;
+  for (; lines < n && lines < LINES; lines++) {
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < f->reads.len; i++)
+      if (!said[i] && facts_way(b->arena, f, &f->reads.at[i]) && (most == UINT32_MAX || f->reads.at[i].moved > f->reads.at[most].moved)) most = i;
+    const FactRead *r = &f->reads.at[most];
+    said[most] = true;
+    buf_printf(b, "  %-22s%s receives %s\n", lines ? "" : "read at data", f->tensors.at[r->vertex].name, facts_way(b->arena, f, r));
+  }
+  if (n > lines) buf_printf(b, "  %-22sand %u more\n", "", n - lines);
+}
+
 static void head_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
@@ -157,6 +178,7 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   less_cut_print(p, b);
   head_facts(p, b);
+  ways_print(p, b);
   machine_text(p, b);
   const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
@@ -275,6 +297,30 @@ static void put_indices(Json *j, const Sites *p, const PartRead *r) {
   json_end(j, ']');
 }
 
+/* Read at data: which dimensions say the place, how often it would be asked for, and whether it is. */
+static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
+  const PartRead *r = &p->g->vertices.at[i].reads.at[k];
+  double whole, asked;
+  Asked q;
+  if (!placing_ways(p->places, p->placing, i, k, &whole, &asked)) {
+    json_null(j, "asked");
+    return;
+  }
+  asked_of(p->s->arena, p->g->vertices.at[i].n_label, r->rank, r->index, &q);
+  json_object(j, "asked");
+  json_array(j, "places");
+  for (uint32_t d = 0; d < r->rank; d++) json_bool(j, NULL, q.place[d]);
+  json_end(j, ']');
+  json_array(j, "points");
+  for (uint32_t l = 0; l < q.n_label; l++)
+    if (q.label[l]) json_int(j, NULL, l);
+  json_end(j, ']');
+  put_count(j, "times", r->asked);
+  put_count(j, "bytes", asked);
+  put_count(j, "whole", whole);
+  json_end(j, '}');
+}
+
 static void put_reads(Json *j, const Sites *p, uint32_t i) {
   const PartVertex *v = &p->g->vertices.at[i];
   json_array(j, "reads");
@@ -289,6 +335,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     put_numbers(j, "labels", v->reads.at[k].rank, v->reads.at[k].label);
     put_numbers(j, "made", v->reads.at[k].rank, v->reads.at[k].made);
     put_indices(j, p, &v->reads.at[k]);
+    put_asked(j, p, i, k);
     json_bool(j, "called", v->reads.at[k].call);
     put_count(j, "times", times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));

@@ -35,8 +35,8 @@ static void dot_arrow(const Facts *f, Buf *b, const FactRead *r, double most) {
   buf_printf(b, "  t%u -> t%u [", r->tensor, r->vertex);
   if (r->back) buf_str(b, "style=dashed, constraint=false, ");
   if (r->moved > 0)
-    buf_printf(b, "label=\"%s\", color=\"#b3261e\", fontcolor=\"#b3261e\", penwidth=%.1f];\n",
-               facts_moved(b->arena, f, r->moved), 1.6 + 5 * sqrt(r->moved / most));
+    buf_printf(b, "label=\"%s%s\", color=\"#b3261e\", fontcolor=\"#b3261e\", penwidth=%.1f];\n",
+               facts_moved(b->arena, f, r->moved), r->asked < r->whole ? "\\nasked for" : "", 1.6 + 5 * sqrt(r->moved / most));
   else buf_str(b, "color=\"#8a939c\"];\n");
 }
 

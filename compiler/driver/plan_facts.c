@@ -163,10 +163,19 @@ static void reads_find(Facts *f) {
   const PartGraph *part = f->g->part;
   for (uint32_t i = 0; i < part->vertices.len; i++)
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) {
-      FactRead r = {f->g->tensor[i][k], i, k, false, read_moved(f->p, f->g, i, k)};
+      FactRead r = {f->g->tensor[i][k], i, k, false, read_moved(f->p, f->g, i, k), 0, 0};
+      if (f->p->by_bytes) placing_ways(f->g, f->p->placing, i, k, &r.whole, &r.asked);
       r.back = f->tensors.at[r.tensor].vertex >= 0 && r.tensor >= i;
       vec_push(f->p->s->arena, f->reads, r);
     }
+}
+
+const char *facts_way(Arena *a, const Facts *f, const FactRead *r) {
+  const char *of = shown(a, f->tensors.at[r->tensor].name);
+  if (r->moved <= 0 || r->asked <= 0) return NULL;
+  if (r->asked < r->whole)
+    return arena_printf(a, "places of %s, %s at most; all of it would be %s", of, facts_moved(a, f, r->asked), facts_moved(a, f, r->whole));
+  return arena_printf(a, "all of %s, %s; places of it could be %s", of, facts_moved(a, f, r->whole), facts_moved(a, f, r->asked));
 }
 
 static void totals_find(Facts *f) {

@@ -26,6 +26,7 @@ typedef struct FactRead {
   uint32_t tensor, vertex, read;
   bool back;                 /* from a turn to the next */
   double moved;
+  double whole, asked;       /* at data: as of placing_ways; else both are 0 */
 } FactRead;
 
 typedef struct Facts {
@@ -39,6 +40,8 @@ typedef struct Facts {
 } Facts;
 
 Facts *facts_find(const Sites *p);
+/* Of what is read at data, "places of E, 288 B; all of it would be 12.0 kB"; NULL: it is not, or nothing of it moves. */
+const char *facts_way(Arena *a, const Facts *f, const FactRead *r);
 const char *facts_moved(Arena *a, const Facts *f, double x); /* "12.3 kB"; or "12.3 k" elements */
 const char *count_amount(Arena *a, double x);                     /* "12.3 k" */
 const char *flops_amount(Arena *a, double flops, double integer); /* "8.9 M, and 155.6 k on integers" */

@@ -304,6 +304,13 @@ static void page_others(const Facts *f, Buf *b) {
     html_text(b, words.s);
     buf_str(b, ". It is the best plan in which one of the tensors that most bytes hang on is cut otherwise.</li>\n");
   }
+  for (uint32_t i = 0; i < f->reads.len; i++) {
+    const char *way = facts_way(b->arena, f, &f->reads.at[i]);
+    if (!way) continue;
+    buf_str(b, "<li>Read at data: ");
+    html_text(b, arena_printf(b->arena, "%s receives %s", f->tensors.at[f->reads.at[i].vertex].name, way));
+    buf_str(b, ".</li>\n");
+  }
   against_rows(f, b);
   buf_str(b, "</ul>\n</section>\n");
 }

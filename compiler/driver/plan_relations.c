@@ -4,7 +4,7 @@
  *
  *   { "schema": "ein moves 1", "program", "mesh": [ int ],
  *     "elements": in all, as the TRA paper counts them (a broadcast f*s, a shuffle f), "bytes": that sites receive; null: too many tuples,
- *     "moves":    [ { "id", "name", "kind": "broadcast" or "shuffle", "times", "elements", "bytes" } ] } */
+ *     "moves":    [ { "id", "name", "kind": "broadcast", "shuffle" or "fetch", "times", "elements", "bytes" } ] } */
 #include <string.h>
 
 #include "../algebra/cost.h"
@@ -27,7 +27,7 @@ static void moves_find(Moves *m, const AlgRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];
     if (n->kind == ALG_REPEAT) moves_find(m, n->body);
-    if (n->kind == ALG_MOVE) vec_push(m->s->arena, m->all, n);
+    if (alg_moves(n)) vec_push(m->s->arena, m->all, n);
   }
 }
 
@@ -39,7 +39,7 @@ static AlgCost cost_of(const Moves *m, const AlgNode *n) {
 }
 
 static const char *kind_of(const Moves *m, const AlgNode *n) {
-  return alg_is_broadcast(m->g, n) ? "broadcast" : "shuffle";
+  return n->kind == ALG_FETCH ? "fetch" : alg_is_broadcast(m->g, n) ? "broadcast" : "shuffle";
 }
 
 static const char *name_of(const Moves *m, const AlgNode *n) {

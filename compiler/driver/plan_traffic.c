@@ -75,6 +75,26 @@ static void move(Looking *w, const PlaceTensor *t, const Placement *from, const 
   boxes_move(w, t->n, from, have, want, times);
 }
 
+/* What is asked for at data, as if places were spread evenly; of blocks that several sites have, from the nearest. */
+static void ask(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
+  uint32_t rank = w->g->part->vertices.at[i].reads.at[k].rank;
+  const Placement *home = &x->home[w->g->tensor[i][k]];
+  Box *have = NEW_ARRAY(w->arena, Box, w->sites), *want = NEW_ARRAY(w->arena, Box, w->sites);
+  double *share = NEW_ARRAY(w->arena, double, w->sites);
+  uint32_t *seen = NEW_ARRAY(w->arena, uint32_t, w->sites + 1);
+  for (uint32_t s = 0; s < w->sites; s++) reach_home(w->g, w->m, i, k, home, w->place[s], have[s].from, have[s].to);
+  for (uint32_t s = 0; s < w->sites; s++) {
+    double bytes = reach_asked(w->g, w->m, i, k, home, x->label[i], w->place[s], want[s].from, want[s].to), all = 0;
+    for (uint32_t n = 0; n < w->sites; n++) { /* the nearest first */
+      uint32_t other = nearest(s, w->sites, n), b = block_of(w, home, other);
+      share[n] = seen[b] == s + 1 || other == s ? 0 : shared(rank, &have[other], &want[s]);
+      seen[b] = s + 1;
+      all += share[n];
+    }
+    for (uint32_t n = 0; all > 0 && n < w->sites; n++) receive(w, s, nearest(s, w->sites, n), bytes * share[n] / all);
+  }
+}
+
 /* Windows of what is read. */
 static void reach(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   const PartRead *r = &w->g->part->vertices.at[i].reads.at[k];
@@ -146,7 +166,8 @@ static void read_look(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   double times;
   uint32_t n = w->g->tensor[i][k];
   if (!reach_is_plain(w->g, i, k)) {
-    reach(w, x, i, k);
+    if (placing_fetches(w->g, x, i, k)) ask(w, x, i, k);
+    else reach(w, x, i, k);
     return;
   }
   const PlaceTensor *t = &w->g->tensors.at[n];

@@ -1,4 +1,5 @@
 /* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
+#include "../expr/asked.h"
 #include "../expr/prove.h"
 #include "partition.h"
 #include "reach.h"
@@ -40,6 +41,11 @@ static double times_of(const EinRegion *r) {
     if (r->turns && expr_value(r->turns, &(ExprEnv){0}, &v) && v.i >= 0) times *= (double)v.i;
   }
   return times;
+}
+
+static bool region_within(const EinRegion *r, const EinRegion *outer) {
+  while (r && r != outer) r = r->parent;
+  return r;
 }
 
 /* ---- indices ---------------------------------------------------------------------------------------- */
@@ -173,6 +179,41 @@ static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, con
   r->index = normal;
 }
 
+/* How often what it is made of is new: as often as the innermost of the table and its indices. */
+static double times_asked(const EinNode *n, const PartRead *r) {
+  const EinRegion *inner = r->node->region;
+  Arena *a = arena_new();
+  Map seen = map_new(a);
+  VEC(const Expr *) stack = {0};
+  for (uint32_t k = 0; k < r->rank; k++) vec_push(a, stack, r->index[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, &seen);
+    const EinRegion *its = e->kind == EX_TURN ? n->region : e->kind == EX_READ ? n->input[e->i]->region : inner;
+    if (region_within(its, inner)) inner = its;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
+  }
+  arena_free(a);
+  return times_of(inner);
+}
+
+/* Where data decide, in few labels. */
+static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, PartRead *r, const Expr *const *index) {
+  const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
+  bool used[GRAPH_LABELS + 1] = {0};
+  uint32_t labels = 0;
+  Asked q;
+  for (uint32_t k = 0; k < r->rank; k++) {
+    normal[k] = expr_normal(b->exprs, index[k]);
+    expr_labels(normal[k], v->n_label, used);
+  }
+  for (uint32_t l = 0; l < v->n_label; l++) labels += used[l];
+  if (labels > ASKED_MOST || !asked_of(b->arena, v->n_label, r->rank, normal, &q)) return;
+  r->index = normal;
+  r->asked = times_asked(n, r);
+}
+
 static bool vertex_add(Builder *b, const EinNode *n) {
   const EinSum *s = n->sum;
   PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region)};
@@ -189,6 +230,7 @@ static bool vertex_add(Builder *b, const EinNode *n) {
     r.label = label;
     r.call = true;
     indices_keep(b, &v, &r, read[i]->arg);
+    asked_find(b, n, &v, &r, read[i]->arg);
     vec_push(b->arena, v.reads, r);
   }
   b->vertex[n->id] = (int32_t)b->g->vertices.len;

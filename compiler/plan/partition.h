@@ -22,7 +22,8 @@ typedef struct PartRead {    /* a vertex reads a tensor: */
   const int32_t *made;       /*   the maker's label that cuts it; -1: it is made whole */
   bool call;                 /* it goes to calls of a kernel; else it is only put there: a state's first or next value */
   double times;              /* how often it comes into being in a run */
-  const Expr *const *index;  /* by dimension, where labels alone do not tell what a block of them reads (reach.h); else NULL */
+  const Expr *const *index;  /* by dimension, where labels alone do not tell what a block of them reads (reach.h), or data do; else NULL */
+  double asked;              /* read at data: how often in a run its places would be asked for (expr/asked.h); 0: it comes whole in any case */
 } PartRead;
 
 typedef struct PartVertex {

@@ -147,6 +147,17 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
   return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
+bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k, double *whole, double *asked) {
+  if (g->part->vertices.at[i].reads.at[k].asked <= 0 || (g->cost && g->cost->paper)) return false; /* the paper knows of no requests */
+  reach_ways(g, &p->mesh, i, k, &p->home[g->tensor[i][k]], p->label[i], whole, asked);
+  return true;
+}
+
+bool placing_fetches(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k) {
+  double whole, asked;
+  return placing_ways(g, p, i, k, &whole, &asked) && asked < whole;
+}
+
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t i) {
   double bytes = 0;
   for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) bytes += placing_read(g, p, i, k);

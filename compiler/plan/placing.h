@@ -107,6 +107,10 @@ const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, ui
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
 double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them: windows too (reach.h) */
+/* A read at data (else false): bytes in a run if all of its table comes, and at most if its places are asked for (expr/asked.h). What moves less is done. */
+bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *whole, double *asked);
+/* Whether its places are asked for. */
+bool placing_fetches(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
 double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t tensor);  /* bytes to reduce it and bring it home; of an input, its copies */
 /* How a read is wanted, and how often its tensor comes so; how a vertex's kernels make it, and how it is once parts are reduced: `between` as
  * memory and seconds count it, where sites that are all to have it have all of it then; by bytes it is placing_between. */

@@ -145,11 +145,30 @@ static bool in_place(const Lives *l, const Placing *p, uint32_t tensor) {
   return state >= 0 && placement_equal(&p->mesh, &p->home[tensor], &p->home[state]);
 }
 
+/* Where places are asked for there is an element at each point of the labels that stand in the indices. */
+static double asked_block(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = &v->reads.at[read];
+  Arena *a = arena_new();
+  bool *used = NEW_ARRAY(a, bool, v->n_label + 1);
+  double bytes = dtype_size(r->node->dtype);
+  for (uint32_t k = 0; k < r->rank; k++) expr_labels(r->index[k], v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    int64_t n = 1;
+    for (uint32_t x = 0; x < p->mesh.n; x++)
+      if (p->label[vertex][x] == (int64_t)l) n *= p->mesh.size[x];
+    if (used[l]) bytes *= (double)(v->extent[l] / n + (v->extent[l] % n > 0));
+  }
+  arena_free(a);
+  return bytes;
+}
+
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
   double times;
   uint32_t t = g->tensor[vertex][read];
   Placement to = placing_wanted(g, p, vertex, read, &times);
   if (placement_within(&p->mesh, &p->home[t], &to)) return 0;
+  if (placing_fetches(g, p, vertex, read)) return asked_block(g, p, vertex, read);
   return turns_in(&g->tensors.at[t], &g->part->vertices.at[vertex].reads.at[read]) * placement_bytes(&g->tensors.at[t], &p->mesh, &to);
 }
 

@@ -3,14 +3,16 @@
 
 #include <string.h>
 
+#include "../expr/asked.h"
 #include "../expr/prove.h"
 #include "placing_inside.h"
 
 enum {
   DEEP = 200,
   LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, at a site each */
-  SITES = 64,                /* that stand for all, where there are more */
-  LAPS = 64                 /* of an index around its dimension */
+  SITES = 64,                /* that stand for all, where there are more; */
+  ASKED_SITES = 4,           /*   where they ask for places, so many */
+  LAPS = 64                  /* of an index around its dimension */
 };
 
 /* ---- windows -------------------------------------------------------------------------------------------- */
@@ -202,15 +204,114 @@ static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uin
   return (Amount){n.want * (double)sites / (double)looked, n.lack * (double)sites / (double)looked};
 }
 
+/* ---- at data: what is asked for ------------------------------------------------------------------------------ */
+
+typedef struct Asking {      /* of a read, with a cut of labels, at a site */
+  double points;
+  int64_t from[REACH_RANK], to[REACH_RANK];
+} Asking;
+
+static bool asked_read(Arena *a, const PlaceGraph *g, uint32_t vertex, uint32_t read, Asked *q) {
+  const PartRead *r = read_of(g, vertex, read);
+  if (g->cost && g->cost->paper) return false; /* which knows of no requests */
+  return r->asked > 0 && asked_of(a, g->part->vertices.at[vertex].n_label, r->rank, r->index, q);
+}
+
+static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const int8_t *on, const uint32_t *at, Asking *x) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  Block label[GRAPH_LABELS + 1];
+  int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
+  blocks_find(v, m, on, at, label);
+  for (uint32_t l = 0; l < v->n_label; l++) low[l] = label[l].low, high[l] = label[l].high;
+  x->points = asked_points(q, low, high);
+  asked_box(q, low, high, read_of(g, vertex, read)->extent, x->from, x->to);
+}
+
+/* Blocks of a dimension at home, of so many, that have something of from..to. */
+static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, const Mesh *m, const Placement *home, int64_t from, int64_t to) {
+  int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+  if (d < 0 || !t->extent[d] || to <= from) return 1;
+  int64_t each = r->extent[k] / t->extent[d], n = placement_count(m, home, (int8_t)d);
+  return (double)(((to - 1) / each * n + n - 1) / t->extent[d] - (from / each * n + n - 1) / t->extent[d] + 1);
+}
+
+/* Bytes, once, to a site that has has..end. */
+static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const Asking *x, const Placement *home,
+                         const int64_t *has, const int64_t *end) {
+  const PartRead *r = read_of(g, vertex, read);
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  double size = dtype_size(t->node->dtype), asks = (double)ASKED_INDEX * q->n_place, blocks = 1;
+  double slice = asked_common(q, false, x->from, x->to, x->from, x->to), own = asked_common(q, false, x->from, x->to, has, end);
+  double places = asked_common(q, true, x->from, x->to, x->from, x->to), here = asked_common(q, true, x->from, x->to, has, end);
+  for (uint32_t k = 0; k < r->rank; k++)
+    if (!q->place[k]) blocks *= blocks_met(t, r, k, m, home, x->from[k], x->to[k]);
+  double all = slice > 0 ? slice * size + blocks * asks : 0;
+  AskedPlaces at[2] = {{places - here, all}, {here, own > 0 ? all - own * size - asks : all}};
+  return asked_bytes(x->points, 2, at);
+}
+
+/* In a run; LARGE where nothing can be asked for. */
+static const double LARGE = 1e300;
+
+static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+  int64_t has[REACH_RANK], end[REACH_RANK], sites = mesh_sites(m);
+  Arena *a = arena_new();
+  uint32_t at[MESH_AXES];
+  double n = 0;
+  Asked q;
+  Asking x;
+  bool asked = asked_read(a, g, vertex, read, &q);
+  for (int64_t i = 0; asked && i < looked; i++) {
+    mesh_place(m, site_of(i, looked, sites), at);
+    asking_at(g, m, vertex, read, &q, on, at, &x);
+    reach_home(g, m, vertex, read, home, at, has, end);
+    n += asked_once(g, m, vertex, read, &q, &x, home, has, end);
+  }
+  arena_free(a);
+  return asked ? read_of(g, vertex, read)->asked * n * (double)sites / (double)looked : LARGE;
+}
+
+/* ---- in a run ------------------------------------------------------------------------------------------------- */
+
 static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, Amount n, bool paper) {
   if (!paper) return size_of(g, vertex, read) * n.lack;
   return n.lack > 0 ? read_of(g, vertex, read)->times * n.want : 0;
 }
 
+static double bytes_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
+  return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, mesh_sites(m)), paper);
+}
+
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked) {
+  *whole = bytes_whole(g, m, vertex, read, home, on, false);
+  *asked = asked_lacking(g, m, vertex, read, home, on, mesh_sites(m));
+}
+
+double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
+                   int64_t *from, int64_t *to) {
+  int64_t has[REACH_RANK], end[REACH_RANK];
+  Arena *a = arena_new();
+  double bytes = 0;
+  Asked q;
+  Asking x;
+  if (asked_read(a, g, vertex, read, &q)) {
+    asking_at(g, m, vertex, read, &q, on, at, &x);
+    reach_home(g, m, vertex, read, home, at, has, end);
+    bytes = read_of(g, vertex, read)->asked * asked_once(g, m, vertex, read, &q, &x, home, has, end);
+    memcpy(from, x.from, q.rank * sizeof *from);
+    memcpy(to, x.to, q.rank * sizeof *to);
+  }
+  arena_free(a);
+  return bytes;
+}
+
 static double reach_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
   int64_t sites = mesh_sites(m);
   double cost;
-  if (sites <= PLACING_LOOKED) return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
+  if (sites <= PLACING_LOOKED) {
+    double whole = bytes_whole(g, m, vertex, read, home, on, paper), asked = paper ? LARGE : asked_lacking(g, m, vertex, read, home, on, sites);
+    return asked < whole ? asked : whole;
+  }
   Placement p = reach_cut(g, m, vertex, read, on);
   const Placement *cut = &p;
   reach_costs(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
@@ -246,6 +347,33 @@ static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint
   }
 }
 
+/* Of a read at data: where it costs less to ask for places. Of some sites, that stand for all. */
+static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked, uint32_t n_home,
+                        const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
+  const PartRead *r = read_of(g, vertex, read);
+  int64_t sites = mesh_sites(m), *has = NEW_ARRAY(a, int64_t, 2 * (size_t)r->rank * n_home + 1);
+  double *sum = NEW_ARRAY(a, double, (size_t)n_home * n_on);
+  uint32_t at[MESH_AXES];
+  Asked q;
+  Asking x;
+  if (!asked_read(a, g, vertex, read, &q)) return;
+  for (int64_t s = 0; s < looked; s++) {
+    mesh_place(m, site_of(s, looked, sites), at);
+    for (uint32_t i = 0; i < n_home; i++) reach_home(g, m, vertex, read, home[i], at, has + 2 * (size_t)i * r->rank, has + (2 * (size_t)i + 1) * r->rank);
+    for (uint32_t j = 0; j < n_on; j++) {
+      asking_at(g, m, vertex, read, &q, on[j]->on, at, &x);
+      for (uint32_t i = 0; i < n_home; i++) {
+        const int64_t *h = has + 2 * (size_t)i * r->rank;
+        sum[(size_t)i * n_on + j] += asked_once(g, m, vertex, read, &q, &x, home[i], h, h + r->rank);
+      }
+    }
+  }
+  for (size_t k = 0; k < (size_t)n_home * n_on; k++) {
+    double asked = r->asked * sum[k] * (double)sites / (double)looked;
+    if (asked < cost[k]) cost[k] = asked;
+  }
+}
+
 static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
                           const Placement *const *on, bool paper, double *cost) {
   Arena *a = arena_new();
@@ -265,6 +393,7 @@ static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, u
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
+  if (!paper) costs_asked(a, g, m, vertex, read, (int64_t)sites, n_home, home, n_on, on, cost);
   arena_free(a);
 }
 
@@ -291,4 +420,8 @@ void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t r
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
+  if (paper) return;
+  Arena *a = arena_new();
+  costs_asked(a, g, m, vertex, read, sites < ASKED_SITES ? sites : ASKED_SITES, n_home, home, n_on, on, cost);
+  arena_free(a);
 }

@@ -28,7 +28,11 @@ bool reach_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, cons
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to);
 void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
                   int64_t *wrap);
-/* Bytes that sites receive for it in a run: site by site. */
+/* Of a read at data, bytes in a run if all of it comes, and if sites ask for its places; of these, what comes to one site, out of the box from..to. */
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked);
+double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
+                   int64_t *from, int64_t *to);
+/* Bytes that sites receive for it in a run: site by site. At data, if all of it comes or if its places are asked for, whichever are fewer. */
 double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
 /* The same as the TRA paper counts it: all that sites want, where one of them lacks something. */
 double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);

@@ -58,7 +58,7 @@ static void uses_of_region(IaDoor *m, const AlgRegion *r) {
   for (uint32_t i = r->nodes.len; i-- > 0;) {
     const AlgNode *n = r->nodes.at[i];
     if (!m->held[n->id].needed) continue;
-    if (n->kind == ALG_JOIN)
+    if (alg_has_kernel(n))
       for (uint32_t s = 0; s < n->n_operand; s++) use(m, n->operand[s].node, n);
     else if (n->kind == ALG_FILTER || (n->n_fn && n->fn[0].kind != FN_SHIFT)) use(m, n->operand[0].node, n);
     else if (n->kind == ALG_MAP || n->kind == ALG_AGGREGATE || n->kind == ALG_MOVE) use(m, chain_of(m, n).from, n);
@@ -145,7 +145,10 @@ void door_copy(IaDoor *m, uint32_t from, uint32_t to, const int64_t *wrap, Place
 
 /* ---- joins ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Local { const Expr *const *low; const TaskBuffer *const *operand; } Local;
+typedef struct Local {      /* operand NULL: it is read at places of the whole */
+  const Expr *const *low;
+  const TaskBuffer *const *operand;
+} Local;
 
 /* Labels and reads, from places of whole tensors to those of blocks. */
 static const Expr *leaf_local(void *env, Exprs *x, const Expr *leaf) {
@@ -153,6 +156,7 @@ static const Expr *leaf_local(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind == EX_LABEL) return expr_op2(x, OP_ADD, leaf, l->low[leaf->i]);
   if (leaf->kind != EX_READ) return leaf;
   const TaskBuffer *b = l->operand[leaf->i];
+  if (!b) return leaf;
   const Expr **index = NEW_ARRAY(exprs_arena(x), const Expr *, leaf->n + 1);
   for (uint32_t d = 0; d < leaf->n; d++) {
     bool from_first = expr_is_int(b->low[d], 0);
@@ -187,13 +191,13 @@ static bool operands_find(IaDoor *m, const AlgNode *n, TaskSlot *slot, const Tas
   for (uint32_t i = 0; i < n->n_operand; i++) {
     slot[i] = (TaskSlot){0};
     if (!buffer_of(m, n->operand[i].node, &slot[i].index)) return false;
-    operand[i] = &m->t->buffers.at[slot[i].index];
+    operand[i] = alg_is_table(n, i) ? NULL : &m->t->buffers.at[slot[i].index];
   }
   return true;
 }
 
 static void kernel_put(IaDoor *m, const AlgNode *n, const TaskStage *s) {
-  Task *k = door_task(m, TASK_KERNEL, n->place, n->name);
+  Task *k = door_task(m, n->kind == ALG_FETCH ? TASK_FETCH : TASK_KERNEL, n->place, n->name);
   vec_push(m->arena, k->stages, *s);
 }
 
@@ -403,7 +407,7 @@ static bool node_make(IaDoor *m, const AlgNode *n) {
   IaHeld *h = &m->held[n->id];
   if (n->n_fn && n->kind != ALG_JOIN) return functions_make(m, n);
   switch (n->kind) {
-  case ALG_JOIN: return join_make(m, n);
+  case ALG_JOIN: case ALG_FETCH: return join_make(m, n);
   case ALG_FILTER: return filter_make(m, n);
   case ALG_AGGREGATE: case ALG_MAP: case ALG_MOVE: return chain_make(m, n);
   case ALG_REPEAT: return repeat_make(m, n);

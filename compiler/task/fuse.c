@@ -40,6 +40,12 @@ static void pin(Fuse *f, int32_t buffer) {
   if (buffer >= 0) f->of[buffer].pinned = true;
 }
 
+/* What it reads is read by others, and what it makes is not made here. */
+static void pin_fetch(Fuse *f, const TaskStage *s) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) pin(f, (int32_t)s->slot[j].index);
+  pin(f, s->buffer);
+}
+
 static void fact_kernel(Fuse *f, Task *k) {
   f->task++;
   for (uint32_t i = 0; i < k->stages.len; i++) {
@@ -63,7 +69,8 @@ static void facts_list(Fuse *f, const Tasks *list) {
       fact_kernel(f, k);
       continue;
     }
-    pin(f, (int32_t)k->buffer);
+    if (k->kind == TASK_FETCH) pin_fetch(f, &k->stages.at[0]);
+    else pin(f, (int32_t)k->buffer);
     if (k->kind == TASK_MOVE) pin(f, (int32_t)k->from);
     if (task_moves_places(k)) pin(f, (int32_t)k->place_from), pin(f, (int32_t)k->place_to);
     pin(f, k->stop);
@@ -498,7 +505,7 @@ static void buffer_to(const uint32_t *to, int32_t *b) {
 static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
-    if (k->kind != TASK_KERNEL) k->buffer = to[k->buffer];
+    if (!task_has_stages(k)) k->buffer = to[k->buffer];
     if (k->kind == TASK_MOVE) k->from = to[k->from];
     if (task_moves_places(k)) k->place_from = to[k->place_from], k->place_to = to[k->place_to];
     buffer_to(to, &k->stop);
@@ -520,7 +527,7 @@ static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
 static void mark_used(const Tasks *list, bool *used) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
-    if (k->kind != TASK_KERNEL) used[k->buffer] = true;
+    if (!task_has_stages(k)) used[k->buffer] = true;
     if (k->kind == TASK_MOVE) used[k->from] = true;
     if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
     if (k->stop >= 0) used[k->stop] = true;

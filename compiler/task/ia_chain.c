@@ -25,7 +25,8 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
     if (*phase == AT_MOVE) return false;
     break;
   case ALG_MAP: here = n->n_piece || shifts(n) ? AT_TILES : *phase; break;
-  case ALG_INPUT: case ALG_JOIN: case ALG_FILTER: case ALG_REPEAT: case ALG_STATE: case ALG_FINAL: case ALG_STACK: case ALG_TURNS: return false;
+  case ALG_INPUT: case ALG_JOIN: case ALG_FETCH: case ALG_FILTER: case ALG_REPEAT: case ALG_STATE: case ALG_FINAL: case ALG_STACK:
+  case ALG_TURNS: return false;
   }
   if (here > *phase) return false;
   *phase = here;

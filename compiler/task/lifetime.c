@@ -65,6 +65,7 @@ static void touch_list(Walk *w, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     switch (k->kind) {
+    case TASK_FETCH:
     case TASK_KERNEL: touch_kernel(w, k); break;
     case TASK_REPEAT: touch_repeat(w, k); break;
     case TASK_DEFAULT:

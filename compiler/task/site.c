@@ -2,6 +2,10 @@
  * intersections with what others have. */
 #include "site.h"
 
+#include <string.h>
+
+#include "../expr/asked.h"
+#include "../expr/prove.h"
 #include "text.h"
 
 enum { RANK = 256, SITES_MOST = 256 };
@@ -182,6 +186,53 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 
+static const Expr *leaf_at(void *env, Exprs *x, const Expr *leaf) {
+  const AtSite *s = env;
+  return leaf->kind == EX_DIM ? expr_int(x, DT_I64, task_at(s->t, leaf, s->at)) : leaf;
+}
+
+/* The boxes of a buffer that there are, each once; here: whether the site at q has it. Gives how many. */
+static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
+  uint32_t n = 0, p[MESH_AXES + 1];
+  for (int64_t s = 0; s < mesh_sites(&t->mesh); s++) {
+    uint32_t i = 0;
+    bool same = true;
+    mesh_place(&t->mesh, s, p);
+    for (uint32_t a = 0; a < t->mesh.n; a++) same &= p[a] == q[a];
+    int64_t *l = low + (size_t)n * b->rank, *h = high + (size_t)n * b->rank;
+    if (!task_has(t, b, p) || (!task_box(t, b, p, l, h) && b->rank)) continue;
+    for (size_t size = b->rank * sizeof *low; i < n; i++)
+      if (memcmp(low + (size_t)i * b->rank, l, size) == 0 && memcmp(high + (size_t)i * b->rank, h, size) == 0) break;
+    here[i] = same || (i < n && here[i]);
+    if (i == n) n++;
+  }
+  return n;
+}
+
+double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
+  const TaskStage *s = &k->stages.at[0];
+  const TaskBuffer *b = &t->buffers.at[task_table(k)];
+  const Expr *read = s->sum->body;
+  uint32_t labels = s->sum->n_out;
+  size_t sites = (size_t)mesh_sites(&t->mesh);
+  if (!task_has(t, &t->buffers.at[s->buffer], q)) return 0;
+  Arena *a = arena_new();
+  int64_t *low = NEW_ARRAY(a, int64_t, labels + 1), *high = NEW_ARRAY(a, int64_t, labels + 1);
+  int64_t *from = NEW_ARRAY(a, int64_t, sites * b->rank + 1), *to = NEW_ARRAY(a, int64_t, sites * b->rank + 1);
+  bool *here = NEW_ARRAY(a, bool, sites + 1);
+  const Expr **index = NEW_ARRAY(a, const Expr *, read->n + 1);
+  AtSite x = {t, q};
+  Asked asked;
+  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, expr_map(t->exprs, read->arg[d], leaf_at, &x));
+  for (uint32_t l = 0; l < labels; l++) high[l] = task_at(t, s->bound[l], q);
+  asked_of(a, labels, read->n, index, &asked);
+  uint32_t n = boxes_find(t, b, q, from, to, here);
+  AskedTable table = asked_table(a, &asked, n, from, to);
+  double bytes = asked_most(a, &asked, &table, low, high, here, dtype_size(b->dtype));
+  arena_free(a);
+  return bytes;
+}
+
 /* What one number is put into the buffer; 1: something else is. */
 static int64_t number_in(const Tasks *list, uint32_t buffer) {
   int64_t n = 1;
@@ -199,9 +250,9 @@ static double list_received(const TaskGraph *t, const Tasks *list) {
   uint32_t q[MESH_AXES + 1];
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
-    for (int64_t s = 0; k->kind == TASK_MOVE && s < mesh_sites(&t->mesh); s++) {
+    for (int64_t s = 0; (k->kind == TASK_MOVE || k->kind == TASK_FETCH) && s < mesh_sites(&t->mesh); s++) {
       mesh_place(&t->mesh, s, q);
-      n += move_received(t, k, q);
+      n += k->kind == TASK_MOVE ? move_received(t, k, q) : fetch_received(t, k, q);
     }
     if (k->kind == TASK_REPEAT) n += (double)number_in(&t->tasks, k->buffer) * list_received(t, &k->body);
   }

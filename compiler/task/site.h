@@ -35,6 +35,8 @@ TaskMove move_kind(const TaskGraph *t, const Task *move);
 /* Bytes that a site receives in it once: what it is to have and has not, each part for itself. For an all-reduce those of a reduce-scatter and
  * an all-gather, whose shares are as even as can be. */
 double move_received(const TaskGraph *t, const Task *move, const uint32_t *at);
+/* So in a fetch, at most: what comes if each point asks for a place of its own, where it costs most (expr/asked.h). */
+double fetch_received(const TaskGraph *t, const Task *fetch, const uint32_t *at);
 /* Over all sites and all that is done; turns that are not known count as one. */
 double task_received(const TaskGraph *t);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../algebra/kernel.h"
+#include "../expr/asked.h"
 #include "site.h"
 #include "text.h"
 
@@ -227,7 +228,7 @@ static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made 
     }
     int64_t p = offset_of(to, at);
     if (p < 0 && block_has(x, i)) return fail(r, k, "it stores outside of %%%d", st->buffer);
-    if (p >= 0 && (whole || block_has(x, i))) to->has[p] = block_has(x, i) ? HAS_VALUE : HAS_NONE;
+    if (p >= 0 && (whole || block_has(x, i))) to->has[p] = block_has(x, i) ? HAS_VALUE : x->has[i] == HAS_MISSED ? HAS_MISSED : HAS_NONE;
     if (block_has(x, i)) element_store(to->data, to->dtype, p, element_load(x->data, x->dtype, i));
     for (uint32_t l = st->sum->n_out; l-- > 0 && ++label[l] == x->high[l];) label[l] = 0;
   }
@@ -241,7 +242,7 @@ static const Expr *copied(const EinSum *s) {
   return e->kind == EX_READ && !(e->n && e->arg[0]->has & HAS_READ) && s->n_slot == 1 && s->reducer == RED_NONE && !s->domain ? e : NULL;
 }
 
-/* What has a value in the operand; false: an index is outside. */
+/* What has a value in the operand; false: an index is outside, or is where a fetch found nothing. */
 static bool copy_run(Run *r, const EinSum *s, const Expr *read, const Block *from, Block *to) {
   int64_t label[RANK] = {0}, at[RANK];
   block_mask(r->scratch, to);
@@ -253,7 +254,7 @@ static bool copy_run(Run *r, const EinSum *s, const Expr *read, const Block *fro
       at[d] = v.i;
     }
     int64_t p = offset_of(from, at);
-    if (p < 0) return false;
+    if (p < 0 || (from->has && from->has[p] == HAS_MISSED)) return false;
     to->has[i] = block_has(from, p) ? HAS_VALUE : HAS_NONE;
     if (to->has[i]) element_store(to->data, to->dtype, i, value_cast(element_load(from->data, from->dtype, p), to->dtype));
     for (uint32_t l = s->n_out; l-- > 0 && ++label[l] == to->high[l];) label[l] = 0;
@@ -279,7 +280,7 @@ static bool kernel_at(Run *r, const Task *k, int64_t site) {
     KernelCall c = {.low = m->low, .high = m->high, .whole = m->high + sum->n_out, .turn = r->turn, .operand = operand, .out = &made[i], .arena = r->scratch};
     const Expr *read = copied(m->sum);
     bool copy = read && operand[0];
-    if (copy && !copy_run(r, m->sum, read, operand[0], &made[i])) return fail(r, k, "site %lld reads outside of what it copies", (long long)site);
+    if (copy && !copy_run(r, m->sum, read, operand[0], &made[i])) return fail(r, k, "site %lld reads outside of what it copies, or what was fetched from where nothing is", (long long)site);
     if (!copy && !kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
     if (!result_finish(r, k, sum, &made[i])) return false;
     if (!made[i].data) made[i].data = arena_alloc(r->scratch, 1);
@@ -410,6 +411,84 @@ static bool move_run(Run *r, const Task *k) {
   return true;
 }
 
+/* ---- fetches ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Table {
+  Block whole;               /* all that sites have */
+  uint32_t n;
+  Box *box;                  /* the blocks, each once */
+  Asked asked;
+} Table;
+
+static bool box_same(uint32_t rank, const Box *a, const Box *b) {
+  for (uint32_t d = 0; d < rank; d++)
+    if (a->low[d] != b->low[d] || a->high[d] != b->high[d]) return false;
+  return true;
+}
+
+static bool table_lay(Run *r, const Task *k, Table *t) {
+  const TaskBuffer *b = &r->t->buffers.at[task_table(k)];
+  int64_t low[RANK] = {0}, high[RANK] = {0}, count;
+  t->box = NEW_ARRAY(r->scratch, Box, r->sites);
+  for (int64_t s = 0; s < r->sites; s++) {
+    Box *x = &t->box[t->n];
+    uint32_t i = 0;
+    if (!r->site[s].buffer[b->id].data) continue;
+    box_of(r, b->id, &r->site[s], x);
+    for (uint32_t d = 0; d < b->rank; d++)
+      if (x->high[d] > high[d]) high[d] = x->high[d];
+    while (i < t->n && !box_same(b->rank, &t->box[i], x)) i++;
+    if (i == t->n) t->n++;
+  }
+  if (!box_count(b->rank, low, high, r->out->max_elements, &count)) return fail(r, k, "its table is too large");
+  t->whole = block_make(r->scratch, b->dtype, false, b->rank, low, high);
+  t->whole.has = NEW_ARRAY(r->scratch, uint8_t, t->whole.count + 1);
+  for (int64_t s = 0; s < r->sites; s++) {
+    Block x = r->site[s].buffer[b->id];
+    Box own;
+    if (!x.data) continue;
+    box_of(r, b->id, &r->site[s], &own);
+    x.low = own.low, x.high = own.high;
+    if (!block_paste(r->scratch, &t->whole, &x, NULL)) return fail(r, k, "its table begins before its first place");
+  }
+  return true;
+}
+
+static bool fetch_at(Run *r, const Task *k, int64_t site, const Table *t) {
+  Site *s = &r->site[site];
+  const TaskStage *st = &k->stages.at[0];
+  const EinSum *sum = st->sum;
+  uint32_t table = task_table(k);
+  Made *m = stage_at(r, k, site, st);
+  const Block **operand = NEW_ARRAY(r->scratch, const Block *, sum->n_slot + 1);
+  Box own = {0};
+  if (!task_has(r->t, &r->t->buffers.at[st->buffer], s->at)) return true;
+  if (!m) return false;
+  for (uint32_t j = 0; j < sum->n_slot; j++) {
+    operand[j] = j + 1 == sum->n_slot ? &t->whole : &s->buffer[st->slot[j].index];
+    if (!operand[j]->data && operand[j]->count) operand[j] = NULL;
+  }
+  Block out = block_make(r->scratch, sum->acc, false, sum->n_out, m->low, m->high);
+  KernelCall c = {.low = m->low, .high = m->high, .turn = r->turn, .operand = operand, .out = &out, .arena = r->scratch, .gaps = true};
+  c.asked = NEW_ARRAY(r->scratch, uint8_t, t->whole.count + 1);
+  c.slot = sum->n_slot - 1;
+  if (!kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
+  if (s->buffer[table].data) box_of(r, table, s, &own);
+  for (uint32_t i = 0; i < t->n; i++)
+    if (!s->buffer[table].data || !box_same(t->whole.rank, &t->box[i], &own))
+      r->out->moved += block_asked(r->scratch, &t->whole, c.asked, t->box[i].low, t->box[i].high, t->asked.place);
+  return result_store(r, k, st, m, s, &out);
+}
+
+static bool fetch_run(Run *r, const Task *k) {
+  const Expr *read = k->stages.at[0].sum->body;
+  Table t = {.n = 0};
+  bool ok = table_lay(r, k, &t);
+  asked_of(r->scratch, k->stages.at[0].sum->n_out, read->n, read->arg, &t.asked);
+  for (int64_t s = 0; ok && s < r->sites; s++) ok = fetch_at(r, k, s, &t);
+  return ok;
+}
+
 /* ---- tasks ------------------------------------------------------------------------------------------------------------ */
 
 /* A number that all sites know. */
@@ -481,6 +560,7 @@ static bool task_run(Run *r, const Task *k) {
   case TASK_DEFAULT: return true; /* all inputs are given */
   case TASK_ASSERT: return assert_run(r, k);
   case TASK_MOVE: return move_run(r, k);
+  case TASK_FETCH: return fetch_run(r, k);
   }
   return true;
 }

@@ -20,6 +20,7 @@ const char *task_word(const Task *k) {
   case TASK_DEFAULT: return "default";
   case TASK_ASSERT: return "assert";
   case TASK_MOVE: return "move";
+  case TASK_FETCH: return "fetch";
   }
   return "task";
 }
@@ -64,7 +65,7 @@ bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer) {
     const TaskStage *s = &k->stages.at[i];
     for (uint32_t j = 0; j < s->sum->n_slot; j++) met |= !s->slot[j].kept && s->slot[j].index == buffer;
   }
-  if (k->kind != TASK_KERNEL) met |= k->buffer == buffer;
+  if (!task_has_stages(k)) met |= k->buffer == buffer;
   return met || (k->kind == TASK_MOVE && k->from == buffer) || (task_moves_places(k) && k->place_from == buffer);
 }
 

@@ -56,7 +56,9 @@ typedef enum {
   TASK_ZERO,                 /* buffer becomes 0 */
   TASK_DEFAULT,              /* input `argument`, where it is not given, is what is in buffer */
   TASK_ASSERT,               /* buffer, a rank-0 bool, holds; else the run ends */
-  TASK_MOVE                  /* of a mesh: what a site is to have in buffer comes from wherever it is in `from` */
+  TASK_MOVE,                 /* of a mesh: what a site is to have in buffer comes from wherever it is in `from` */
+  TASK_FETCH                 /* of a mesh: a kernel of one stage, whose last slot it reads at places of the whole tensor, from whatever site has them;
+                                elements at places that nobody has are without value */
 } TaskKind;
 
 /* What a move is, along the axes that it spans: sites that agree on all others make a group. Recognised (site.h), and in the text
@@ -90,7 +92,7 @@ struct Task {
   Place place;
   Str name;                  /* KERNEL: of the tensor that it is for; ASSERT: the text to be said; NULL: none */
 
-  uint32_t n_outer;          /* KERNEL: labels that all its stages share */
+  uint32_t n_outer;          /* KERNEL, FETCH: labels that all its stages share */
   VEC(TaskStage) stages;     /*   at least one; the last is stored */
 
   uint32_t buffer;           /* ZERO, DEFAULT, ASSERT; REPEAT: rank-0 i64, how many turns at most */
@@ -138,6 +140,12 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 /* What the site's place along an axis is called: at0, at1, ... A mesh's graph has no sizes that could be called so. */
 Str task_axis(const TaskGraph *t, uint32_t axis);
 
+static inline bool task_has_stages(const Task *k) { return k->kind == TASK_KERNEL || k->kind == TASK_FETCH; }
+/* The buffer that a fetch's table is. */
+static inline uint32_t task_table(const Task *fetch) {
+  const TaskStage *s = &fetch->stages.at[0];
+  return s->slot[s->sum->n_slot - 1].index;
+}
 bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
 
 /* Whether the task, or one in it, reads or writes the buffer; whether it writes it. */

@@ -156,6 +156,17 @@ static void check_kernel(Check *c, const Task *k) {
   c->stage = NULL;
 }
 
+/* Its one stage is a read of the table, which stands last; a buffer of a tensor. */
+static void check_fetch(Check *c, const Task *k) {
+  const TaskStage *s = k->stages.len == 1 ? &k->stages.at[0] : NULL;
+  const EinSum *sum = s ? s->sum : NULL;
+  bool well = sum && sum->n_slot && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain && sum->body->kind == EX_READ &&
+              sum->body->i + 1 == sum->n_slot && sum->dtype == sum->acc;
+  for (uint32_t i = 0; well && i < sum->n_slot; i++) well = !s->slot[i].kept && s->slot[i].index < c->t->buffers.len;
+  if (!well) fail(c, "what it fetches is not one read of its table");
+  else if (!c->t->buffers.at[task_table(k)].low && c->t->mesh.n) fail(c, "%%%u does not say where it is", task_table(k));
+}
+
 static void check_exchanges_before(Check *c, const Task *k) {
   for (uint32_t i = 0; i < k->exchange.len; i++) {
     const TaskExchange *x = &k->exchange.at[i];
@@ -239,7 +250,7 @@ static void check_default(Check *c, const Task *k) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const Task *k) {
-  bool kernel = k->kind == TASK_KERNEL, repeat = k->kind == TASK_REPEAT;
+  bool kernel = task_has_stages(k), repeat = k->kind == TASK_REPEAT;
   if (!kernel && (k->stages.len || k->n_outer)) fail(c, "it has stages and is no kernel");
   if (!repeat && (k->body.len || k->exchange.len || k->turn || k->depth || k->stop != NONE || k->turns != NONE))
     fail(c, "it has what only a repeat has");
@@ -247,7 +258,7 @@ static void check_fields(Check *c, const Task *k) {
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
   bool move = k->kind == TASK_MOVE;
   if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move || k->wrap)) fail(c, "it has what only a move has");
-  if (move && !c->t->mesh.n) fail(c, "it moves, and there is no mesh");
+  if ((move || k->kind == TASK_FETCH) && !c->t->mesh.n) fail(c, "it moves, and there is no mesh");
   if (k->kind != TASK_DEFAULT && k->argument) fail(c, "it has an argument and is no default");
   if (k->name && !k->name->len) fail(c, "its name is empty");
   if (k->unless < NONE || k->unless >= (int64_t)c->t->inputs.len)
@@ -259,7 +270,7 @@ static void check_fields(Check *c, const Task *k) {
 static void check_task(Check *c, const Task *k) {
   int32_t unless = c->unless;
   c->task = k;
-  if ((unsigned)k->kind > TASK_MOVE) {
+  if ((unsigned)k->kind > TASK_FETCH) {
     fail(c, "it has no kind");
     return;
   }
@@ -267,9 +278,10 @@ static void check_task(Check *c, const Task *k) {
   c->step++;
   check_fields(c, k);
   if (k->unless != NONE) c->unless = k->unless;
-  if (k->kind == TASK_KERNEL) check_kernel(c, k);
+  if (task_has_stages(k)) check_kernel(c, k);
+  if (k->kind == TASK_FETCH) check_fetch(c, k);
   if (k->kind == TASK_REPEAT) check_repeat(c, k);
-  bool one = k->kind != TASK_KERNEL && k->kind != TASK_REPEAT && check_buffer_number(c, "it", k->buffer);
+  bool one = !task_has_stages(k) && k->kind != TASK_REPEAT && check_buffer_number(c, "it", k->buffer);
   if (one && k->kind == TASK_ZERO) check_buffer_write(c, k->buffer, k->step);
   if (one && k->kind == TASK_MOVE && c->t->mesh.n && check_buffer_number(c, "it comes from", k->from)) check_move(c, k);
   if (one && k->kind == TASK_DEFAULT) check_default(c, k);

@@ -103,7 +103,7 @@ static void print_tail(Printer *p, const Task *k) {
 }
 
 static void print_kernel(Printer *p, const Task *k, uint32_t level) {
-  buf_printf(p->out, "kernel %u", k->step);
+  buf_printf(p->out, "%s %u", task_word(k), k->step);
   print_name(p, k->name, "outer");
   buf_printf(p->out, " outer %u", k->n_outer);
   print_unless(p, k);
@@ -185,6 +185,7 @@ static void print_tasks(Printer *p, const Tasks *list, uint32_t level) {
     const Task *k = list->at[i];
     print_indent(&p->p, level);
     switch (k->kind) {
+    case TASK_FETCH:
     case TASK_KERNEL: print_kernel(p, k, level); break;
     case TASK_REPEAT: print_repeat(p, k, level); break;
     case TASK_ASSERT: print_assert(p, k); break;

@@ -242,13 +242,20 @@ static bool want_kernel(Reader *r, Task *k) {
   return scan_want_number(&r->x.c, "the number of outer labels", &k->n_outer) && want_unless(r, k) && want_block(r, k);
 }
 
-static bool line_kernel(Reader *r) {
-  Task *k = task_begin(r, TASK_KERNEL);
+static bool read_kernel(Reader *r, TaskKind kind) {
+  Task *k = task_begin(r, kind);
   r->give_up = !want_kernel(r, k);
   task_put(r, k);
   r->kernel = k;
   r->failed_stages = map_new(r->t->arena);
   return !r->give_up;
+}
+
+static bool line_kernel(Reader *r) {
+  return read_kernel(r, TASK_KERNEL);
+}
+static bool line_fetch(Reader *r) {
+  return read_kernel(r, TASK_FETCH);
 }
 
 static bool want_repeat(Reader *r, Task *k, Str *text) {
@@ -449,6 +456,7 @@ static const Line lines[] = {
     {"default", PROGRAM | REPEAT, line_default},
     {"assert", PROGRAM | REPEAT, line_assert},
     {"move", PROGRAM | REPEAT, line_move},
+    {"fetch", PROGRAM | REPEAT, line_fetch},
     {"exchange", REPEAT, line_exchange},
     {"mesh", PROGRAM, line_mesh},
     {"dim", PROGRAM, line_dim},

@@ -243,6 +243,22 @@ static const Case part_cases[] = {
     {parts, "join %8 {} [] : i64 at * = 3\nrepeat %9 t < %8 {\n state %10 {} [8] : f32 at + = %2\n next %10 = %10\n}", "has parts"},
 };
 
+static const char asks[] = "ia 1\nmesh 2\ninput %0 E {v:2, d:2} [8/v, 6/d] : f32 at 0\ninput %1 T {s:2} [6/s] : i64 at 0\n"
+                           "fetch %2 E {s:2} [s:6/s, d:6] : f32 at 0 of %1{s}, %0 = &1[&0[s], d]\n";
+
+static const Case fetch_cases[] = {
+    {asks, "output Y [6, 6] = %2", NULL},
+    {asks, "fetch %9 {} [d:6] : f32 at * of %0 = &0[3, d]", NULL},
+    {asks, "fetch %9 {s:2} [s:6/s, d:6] : f32 at * of %1{s}, %0 = &1[&0[s], d]", "operand 0 is not where the result is to be made"},
+    {asks, "fetch %9 {s:2} [s:6/s; d:6] : f32 at 0 of %1{s}, %0 = sum:f32 &1[&0[s], d]", "what it fetches is not a read of its table"},
+    {asks, "fetch %9 {s:2} [s:6/s, d:6] : f32 at 0 of %1{s}, %0 = (&1[&0[s], d] * 2.0:f32)", "what it fetches is not a read of its table"},
+    {asks, "fetch %9 {s:2} [s:6/s] : i64 at 0 of %1{s}, %1 = &1[&1[&0[s]]]", "is not a read of its table, which nothing else reads"},
+    {asks, "fetch %9 {s:2} [s:6/s, d:6] : f32 holes at 0 of %1{s}, %0 = &1[&0[s], d]", "a fetch has no holes"},
+    {asks, "fetch %9 {s:2} [s:6/s, d:6] : f32 at 0 of %1{s} wanted, %0 = &1[&0[s], d]", "operand 0 is wanted, and it is no join"},
+    {asks, "fetch %9 {s:2} [s:6/s, d:6] : f64 at 0 of %1{s}, %0 = f64(&1[&0[s], d])", "what it fetches is not a read of its table"},
+    {asks, "aggregate %8 {} [8, 6] : f32 at + of %0 by {} sum\nfetch %9 {s:2} [s:6/s, d:6] : f32 at 0 of %1{s}, %8 = &1[&0[s], d]", "has parts"},
+};
+
 static void check_case(const Case *x) {
   Arena *a = arena_new();
   const char *name = x->want ? x->want : "a sound one";
@@ -263,5 +279,6 @@ static void check_case(const Case *x) {
 int main(void) {
   for (size_t i = 0; i < COUNT(cases); i++) check_case(&cases[i]);
   for (size_t i = 0; i < COUNT(part_cases); i++) check_case(&part_cases[i]);
+  for (size_t i = 0; i < COUNT(fetch_cases); i++) check_case(&fetch_cases[i]);
   return DONE();
 }

@@ -73,6 +73,9 @@ static const char ia_well[] =
     "shuffle %4 {i:2} [8/i] : f64 at * 0 of %2\n"
     "shuffle %5 {i:2} [8/i] : f64 at * 0 of %4\n"
     "map %6 {i:2, t:2} [8/i] : f16 at * 0 of %4 into {t:2} [8/t] then cast f16\n"
+    "join %7 T {i:2} [i:8/i] : i64 at 0 * = i\n"
+    "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n"
+    "fetch %9 {} [k:9] : f32 at * * of %0 = &0[2, k]\n"
     "output A [8] = %6\n";
 
 static void check_full(void) {
@@ -88,6 +91,7 @@ static void check_full(void) {
   OK(text_back(q), "an Ia comes back");
   OK(strstr(more.s, "then cast f64") && strstr(more.s, "mesh 2 3\n"), "with its mesh and its functions");
   OK(strstr(more.s, "join %1 {i:2, k:3} [i:8/i; k:9/k] : f16") != NULL, "a box that is the labels' is not said twice");
+  OK(strstr(more.s, "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n") != NULL, "a fetch's table stands last, without keys");
   OK(!algebra_equal(p, q, NULL), "the two are not equal");
   Diags *d = diags_new(a);
   OK(!text_read(a, ia, sizeof ia - 1, d), "a label without a name is refused");
@@ -227,6 +231,7 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E908, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 128\n", "a key dimension is from 0 to 127"},
     {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nshuffle %1 {i:2} [4/i] : f32 at * of %0\n", "this is a broadcast"},
     {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nbroadcast %1 {i:2} [4/i] : f32 at 0 of %0\n", "this is a shuffle"},
+    {D_E915, "fetch %1 {} [] : f32 of %0 = &0[1, 1]", "no moves in a Tra"},
     {D_E902, "vertex %9 [] : f32 = 1\n", "wanted a line that begins with input, join or the like"},
     {D_E902, "\xff\xfe\n", "wanted a line that begins with"},
     {D_E903, "input %9 Z [4] : f32\n", "wanted `{` here"},

@@ -159,6 +159,40 @@ def windows(mesh, read, tensor, vertex, home):
     return n / turns, all_of_it / turns if n else 0
 
 
+def reached(index, extent, labels):
+    """What a block of labels reaches of a slice, or of places that it says without data."""
+    tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
+    if not tree or not told(tree):
+        return 0, extent
+    low, high = intervals(tree, labels)
+    return max(low, 0), max(min(high + 1, extent), max(low, 0))
+
+
+def asked(mesh, read, tensor, vertex):
+    """Bytes that come at most if sites ask for places, each once: points ask for those that cost most, while there are such."""
+    use, a, n = vertex["axes"], read["asked"], 0
+    index = 8 * sum(a["places"])
+    for at in itertools.product(*map(range, mesh)):
+        labels = [box(mesh, at, [0 if u == l else -1 for u in use], [x["extent"]])[0] for l, x in enumerate(vertex["labels"])]
+        want = [reached(i, x, labels) for i, x in zip(read["indices"], read["extents"])]
+        own, has, blocks = box(mesh, at, tensor["home"], tensor["extents"]), [], 1
+        for k, extent in enumerate(read["extents"]):
+            d = k if tensor["vertex"] is None else read["made"][k]
+            by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
+            has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
+            if d >= 0 and not a["places"][k]:
+                count = math.prod(s for s, x in zip(mesh, tensor["home"]) if x == d)
+                cuts = [block(c, tensor["extents"][d], count) for c in range(count)]
+                blocks *= sum(elements(both([(low * by, high * by)], [want[k]])) > 0 for low, high in cuts) or 1
+        parts = [[elements(x[k] for k in range(len(want)) if a["places"][k] == p) for x in (want, both(want, has))] for p in (True, False)]
+        (places, here), (piece, mine) = parts
+        points = elements(labels[l] for l in a["points"])
+        each = piece * size(tensor) + blocks * index if piece else 0
+        away = min(points, places - here)
+        n += away * each + min(points - away, here) * (each - (mine * size(tensor) + index if mine else 0))
+    return a["times"] * n
+
+
 def brought(mesh, tensor, vertex):
     home, extents, whole = tensor["home"], tensor["extents"], math.prod(tensor["extents"])
     if vertex is None:
@@ -194,7 +228,12 @@ def check(path):
             if by_paper:
                 same(f"{v['name']} reads {t['name']}, as the paper counts", read["elements"], read["times"] * counted)
                 paper += read["elements"]
-            same(f"{v['name']} reads {t['name']}", read["received"], read["times"] * n * size(t))
+            n *= read["times"] * size(t)
+            if read["asked"]:
+                same(f"{v['name']} reads all of {t['name']}", read["asked"]["whole"], n)
+                same(f"{v['name']} asks for {t['name']}", read["asked"]["bytes"], asked(mesh, read, t, v))
+                n = min(n, read["asked"]["bytes"])
+            same(f"{v['name']} reads {t['name']}", read["received"], n)
         same(f"operands of {v['name']}", v["received"], sum(r["received"] for r in v["reads"]))
     for i, t in enumerate(tensors):
         v = plan["vertices"][i] if t["vertex"] is not None else None

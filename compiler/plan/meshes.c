@@ -1,7 +1,7 @@
 /* plan/meshes.c - the meshes of so many sites on which plans are looked for, and the best plan on any of them. */
-#include "placing.h"
-
 #include <math.h>
+
+#include "placing_inside.h"
 
 enum {
   AXES = 4,
@@ -70,21 +70,21 @@ static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
 
 static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
   Placing *best = NULL;
-  double bound = INFINITY;
+  double bound = INFINITY, work = 0;
   bool narrow = false;
   for (uint32_t i = 0; i < x->all.len; i++) {
     Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, best ? best->cost : INFINITY, which);
     if (!p) continue;
+    work += p->work;
     if (p->bound < bound) bound = p->bound;
     narrow |= p->narrow;
     if (!best || p->cost < best->cost) best = p;
   }
-  if (best) best->bound = bound, best->narrow = narrow;
+  if (best) best->bound = bound, best->narrow = narrow, best->work = work;
   return best;
 }
 
-/* The most sites below so many that have small primes only; 0: there is no need. */
-static int64_t sites_fewer(int64_t sites) {
+int64_t sites_fewer(int64_t sites) {
   int64_t best = 0;
   Mesh prime = mesh_of_primes(sites);
   if (!prime.n || prime.size[0] <= SMOOTH) return 0;
@@ -106,5 +106,8 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   uint32_t nobody;
   x = meshes_of(a, fewer);
   Placing *p = best_of(a, g, &x, only, budget, &nobody);
-  return p && p->cost <= most ? p : best;
+  double work = best->work + (p ? p->work : 0);
+  if (p && p->cost <= most) best = p;
+  best->work = work;
+  return best;
 }

@@ -8,6 +8,8 @@
 #include "placing_inside.h"
 #include "reach.h"
 
+#define ENTRY 100.0            /* additions that take as long as an entry of a table, about */
+
 /* ---- the graph ------------------------------------------------------------------------------------------ */
 
 static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead *r) {
@@ -297,6 +299,7 @@ typedef struct Finder {
   Links links;               /* by seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
+  double entries;            /* of tables that were made */
 } Finder;
 
 static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *all) {
@@ -422,8 +425,22 @@ static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
   const double *share = shares(f, &p, &q, parts, &c);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
   for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = c.bytes * share[i];
+  f->entries += (double)p.n * q.n;
   e->value = (void *)((uintptr_t)network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost) + 1);
   arena_free(a);
+}
+
+/* What a tensor's way costs: memory, and seconds or bytes. */
+static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placement *from, const Placement *to) {
+  double cost = pair_memory(c, from, to), bytes = c->size;
+  if (c->times <= 0) return cost;
+  if (c->links) return cost + pair_seconds(c, from, to);
+  if (f->g->cost->paper) return cost + c->times * pair_elements(c, from, to);
+  Placement between;
+  if (parts) between = place_between(f->m, c->rank, c->most, from, to);
+  for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];
+  if (bytes <= 0) return cost;
+  return cost + c->times * bytes * brought_like(f, c->part / c->size, from, parts ? &between : NULL, to);
 }
 
 /* The same where costs are others than bytes. */
@@ -442,8 +459,11 @@ static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
   }
   Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  for (uint32_t i = 0; i < p.n; i++)
-    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_cost(c, p.at[i], q.at[j]);
+  for (uint32_t i = 0; i < p.n; i++) {
+    bool parts = in_parts(f->m, 1, p.at[i]);
+    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_cost(f, c, parts, p.at[i], q.at[j]);
+  }
+  f->entries += (double)p.n * q.n;
   e->value = (void *)((uintptr_t)network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost) + 1);
   arena_free(a);
 }
@@ -579,6 +599,7 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   placing_count(g, p);
   if (g->cost && g->cost->price) p->cost = x.sum;
   p->narrow = f.narrow;
+  p->work = x.work + ENTRY * f.entries;
   if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;

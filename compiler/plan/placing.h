@@ -58,6 +58,7 @@ typedef struct Placing {
   double seconds;            /* by seconds */
   double elements;           /* by the TRA paper's cost */
   double cost;               /* bytes, seconds or elements, with what memory costs */
+  double work;               /* additions that finding it took, about */
   double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;

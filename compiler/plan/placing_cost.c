@@ -83,15 +83,8 @@ static double memory_cost(const PairCost *c, const Placement *from, const Placem
   return cost;
 }
 
-static double bytes_moved(const PairCost *c, const Placement *from, const Placement *to) {
-  double elements = 1;
-  Placement between = place_between(c->mesh, c->rank, c->most, from, to);
-  for (uint32_t d = 0; d < c->rank; d++) elements *= (double)c->extent[d];
-  return elements * (c->part * place_reduce_share(c->mesh, from, &between) + c->size * place_share(c->mesh, &between, to));
-}
-
 /* As placing_elements has it: nothing where every site has what it is to have. */
-static double elements_moved(const PairCost *c, const Placement *from, const Placement *to) {
+double pair_elements(const PairCost *c, const Placement *from, const Placement *to) {
   double elements = c->turns, parts = 1;
   bool first = false;
   Placement between = place_between(c->mesh, c->rank, c->most, from, to);
@@ -104,16 +97,16 @@ static double elements_moved(const PairCost *c, const Placement *from, const Pla
   return first || !placement_within(c->mesh, &between, to) ? cost + elements * (double)placement_copies(c->mesh, to) : cost;
 }
 
-static double seconds_moved(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
-  return links_reduce(c->links, c->rank, c->extent, c->size, from, between) + links_move(c->links, c->rank, c->extent, c->size, between, to);
+double pair_memory(const PairCost *c, const Placement *from, const Placement *to) {
+  if (c->price[0] <= 0 && c->price[1] <= 0 && c->price[2] <= 0) return 0;
+  Placement between = reduced_at(c->mesh, from, to);
+  return memory_cost(c, from, &between, to);
 }
 
-double pair_cost(const PairCost *c, const Placement *from, const Placement *to) {
+double pair_seconds(const PairCost *c, const Placement *from, const Placement *to) {
   Placement between = reduced_at(c->mesh, from, to);
-  double cost = memory_cost(c, from, &between, to);
-  if (c->times <= 0) return cost;
-  if (c->links) return cost + c->times * seconds_moved(c, from, &between, to);
-  return cost + c->times * (c->g->cost->paper ? elements_moved(c, from, to) : bytes_moved(c, from, to));
+  double reduced = links_reduce(c->links, c->rank, c->extent, c->size, from, &between);
+  return c->times * (reduced + links_move(c->links, c->rank, c->extent, c->size, &between, to));
 }
 
 /* ---- one choice ----------------------------------------------------------------------------------------------- */
@@ -159,6 +152,7 @@ Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVe
   cost.busy = true;
   fewer.cost = &cost;
   Placing *q = placing_search(a, &fewer, sites, only, budget, which);
+  if (q) p->work = q->work += p->work;
   if (!q || q->cost >= p->cost) return p;
   q->bound = p->bound;
   q->narrow |= p->narrow;
@@ -189,7 +183,7 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
   for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
     PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
     Placement to = placing_wanted(g, p, vertex, k, &times);
-    seconds += pair_cost(&c, &p->home[g->tensor[vertex][k]], &to);
+    seconds += pair_seconds(&c, &p->home[g->tensor[vertex][k]], &to);
   }
   return seconds;
 }
@@ -202,7 +196,7 @@ double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Plac
   if (g->part->vertices.at[tensor].node->kind != EIN_VERTEX) return 0;
   PairCost c = pair_made(&x, &p->mesh, &l, tensor);
   Placement between, made = placing_made(g, p, tensor, &between);
-  return pair_cost(&c, &made, &p->home[tensor]);
+  return pair_seconds(&c, &made, &p->home[tensor]);
 }
 
 double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p) {

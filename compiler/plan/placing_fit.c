@@ -4,7 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "placing_inside.h"
+
 enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* of the budget, for each look */ };
+
+/* Of the budget, by when prices that rise are to be through, when the least is, and when all is; and the least where none can fit. */
+static const double fit_up = 0.1, fit_least = 0.2, fit_all = 0.3, fit_none = 0.05;
 
 typedef struct Fitting {
   Arena *arena;
@@ -19,13 +24,28 @@ typedef struct Fitting {
   Placing *last;
   PlaceFit best;
   double work;               /* additions of changing one choice after the other */
+  PlaceFixed one;            /* the mesh of the best so far, */
+  double wide, spent, most;  /* additions: of a search on all meshes; so far; not to be gone beyond */
 } Fitting;
+
+/* On all meshes, or on that of the best. */
+static Placing *search(Fitting *x) {
+  PlaceGraph g = x->g;
+  uint32_t which;
+  bool wide = x->spent + x->wide <= x->most || (g.fixed && g.fixed->mesh);
+  const Placing *best = x->best.placing ? x->best.placing : x->best.smallest;
+  x->one.mesh = &best->mesh;
+  if (!wide) g.fixed = &x->one;
+  Placing *p = placing_best(x->arena, &g, x->sites, x->only, x->budget / (double)LOOKS, &which);
+  if (wide && p->work > x->wide) x->wide = p->work;
+  x->spent += p->work;
+  return p;
+}
 
 /* Looks for the best with this price of a byte, and keeps it if it is better than what there was. Gives whether it fits. */
 static bool look(Fitting *x, double price) {
-  uint32_t which;
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
-  Placing *p = placing_best(x->arena, &x->g, x->sites, x->only, x->budget / (double)LOOKS, &which);
+  Placing *p = search(x);
   SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
   x->last = p;
   p->cost = x->cost.seconds ? p->seconds : x->cost.paper ? p->elements : p->bytes;
@@ -183,7 +203,7 @@ static void descend_cost(Fitting *x) {
 static void look_for_least(Fitting *x) {
   x->cost.memory_only = true;
   for (size_t k = 0; k < x->n; k++) x->weight[k] = 1;
-  for (uint32_t round = 0; round < ROUNDS_LEAST && !x->best.placing; round++) {
+  for (uint32_t round = 0; round < ROUNDS_LEAST && !x->best.placing && (round == 0 || x->spent < x->most); round++) {
     look(x, 1);
     weigh_largest(x);
     if (!x->best.placing) descend_memory(x);
@@ -191,9 +211,43 @@ static void look_for_least(Fitting *x) {
   x->cost.memory_only = false;
 }
 
+/* Prices go up until a plan fits, and down again. */
+static void look_all(Fitting *x, const Placing *free) {
+  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x->best.memory.bytes / 8;
+  bool none = x->best.least > x->limit, fits = false;
+  x->most = fit_up * x->budget;
+  for (uint32_t round = 0; round < ROUNDS_UP && !fits && !none && (round == 0 || x->spent < x->most); round++) {
+    if (round) low = high, high *= 8;
+    weigh(x);
+    fits = look(x, high);
+  }
+  x->most = (none ? fit_none : fit_least) * x->budget;
+  if (!fits) look_for_least(x);
+  x->most = fit_all * x->budget;
+  for (uint32_t round = 0; round < ROUNDS_DOWN && fits && x->spent < x->most; round++) {
+    double middle = low > 0 ? sqrt(low * high) : high / 8;
+    if (look(x, middle)) high = middle;
+    else low = middle;
+  }
+}
+
+/* On as many sites as a plan may have. */
+static double least_of(const PlaceGraph *g, const Lives *l, int64_t sites) {
+  if (g->fixed && g->fixed->mesh) return memory_least(g, l, mesh_sites(g->fixed->mesh));
+  double least = memory_least(g, l, sites), fewer = sites_fewer(sites) ? memory_least(g, l, sites_fewer(sites)) : least;
+  return fewer < least ? fewer : least;
+}
+
+static PlaceFixed one_mesh(Arena *a, const PlaceGraph *g) {
+  PlaceFixed f = {.label = NEW_ARRAY(a, const int8_t *, g->part->vertices.len + 1), .home = NEW_ARRAY(a, const Placement *, g->tensors.len + 1)};
+  return f;
+}
+
 PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
                      Placing *free) {
   Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .budget = budget, .limit = limit, .n = (size_t)l->steps * PHASES};
+  x.one = one_mesh(a, g);
+  x.wide = free->work;
   x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper, .lives = l};
   x.g.cost = &x.cost;
   x.weight = NEW_ARRAY(a, double, x.n);
@@ -201,19 +255,8 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
   x.by = NEW_ARRAY(a, double, x.n);
   x.cost.price = x.price;
   x.best = (PlaceFit){.smallest = free, .memory = placing_memory(g, l, free, x.by)};
-  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x.best.memory.bytes / 8;
-  bool fits = false;
-  for (uint32_t round = 0; round < ROUNDS_UP && !fits; round++) {
-    if (round) low = high, high *= 8;
-    weigh(&x);
-    fits = look(&x, high);
-  }
-  if (!fits) look_for_least(&x);
-  for (uint32_t round = 0; round < ROUNDS_DOWN && fits; round++) {
-    double middle = low > 0 ? sqrt(low * high) : high / 8;
-    if (look(&x, middle)) high = middle;
-    else low = middle;
-  }
+  x.best.least = least_of(g, l, sites);
+  look_all(&x, free);
   if (x.best.placing) descend_cost(&x);
   return x.best;
 }

@@ -3,7 +3,10 @@
  * Memory gets a price, at those steps that were over; what is best then is looked for again, and the price rises until a plan fits; then it
  * falls as far as that goes. The best of those that fit is not proven to be it: only the plan without a limit says what none goes below.
  * Where none fits, nothing but memory counts, the steps that need most more and more. At the end, in programs that are not too long for it, one
- * choice after the other is changed while that helps. So what is found may not be the best there is, nor the least the least. */
+ * choice after the other is changed while that helps. So what is found may not be the best there is, nor the least the least.
+ *
+ * All meshes are searched while there is room for it in the work that is allowed, a share of that for a plan; then only the one of the best plan so
+ * far. Where memory_least is over the limit, only the least is looked for, with a part of that work. */
 #ifndef EIN_PLACING_FIT_H
 #define EIN_PLACING_FIT_H
 
@@ -13,6 +16,7 @@ typedef struct PlaceFit {
   Placing *placing;          /* its cost is without memory's; NULL: none was found that fits */
   Placing *smallest;         /* the one with the least memory that was found; and that: */
   SiteMemory memory;
+  double least;              /* no placing has less: proven */
 } PlaceFit;
 
 /* free: the best plan without a limit, which needs more. The rest is as in placing_best. */
@@ -20,5 +24,8 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
                      Placing *free);
 /* Whose memory it is mostly: the tensor with the largest share at that step. */
 uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, const SiteMemory *at, double *bytes);
+
+/* No placing on a mesh of so many sites takes less memory. */
+double memory_least(const PlaceGraph *g, const Lives *l, int64_t sites);
 
 #endif

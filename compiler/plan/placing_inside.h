@@ -32,9 +32,14 @@ PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex);
 /* What tells two apart. */
 void pair_key(const PairCost *c, Buf *key);
-double pair_cost(const PairCost *c, const Placement *from, const Placement *to);
+double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
+double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* once, by the TRA paper's cost */
+double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* what memory alone costs */
 /* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
+
+/* The most sites below so many that have small primes only; 0: there is no need. */
+int64_t sites_fewer(int64_t sites);
 
 #endif

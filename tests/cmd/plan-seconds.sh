@@ -109,15 +109,28 @@ says "no plan was found in which a site has no more than 60.0 kB (60000 bytes); 
 least=$(sed 's/.*found is [0-9.]* kB (\([0-9]*\) bytes), of which softmax.*/\1/' err)
 want 0 plan --memory="$least"
 want 1 plan --memory=$((least - 1))
+says "; none has less than "
 sed 's/100000000}/50000}/' m.json >little.json
 want 1 plan --machine little.json
 says "no more than 50.0 kB"
 
-# What is refused.
+for same in 100kB "100 kB" "100  KB" "0.1 MB" 100000B "100000 bytes" 97.65625KiB 97.65625Ki; do
+  want 0 plan --memory="$same"
+  shows "kB a site at most, of 100.0 kB"
+done
+
+# What is refused; and at once where no plan can have so little.
 for bad in 0 -1 GB 1e3 24Gb 0.5 24GBB nan; do
   want 2 plan --memory=$bad
   says "--memory $bad: wanted are bytes, as 24GB or 512MiB"
 done
+for bad in 10G "10 G" 10g 0G; do
+  want 2 plan --memory="$bad"
+done
+want 2 plan --memory="10 G"
+says "--memory 10 G: wanted is 10GB, of powers of 1000, or 10GiB, of 1024"
+want 2 plan --memory=1.5k
+says "--memory 1.5k: wanted is 1.5kB, of powers of 1000, or 1.5KiB, of 1024"
 want 2 plan --costs=seconds
 says "wanted is a machine file"
 want 0 plan --costs=eindecomp --machine m.json

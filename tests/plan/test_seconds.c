@@ -1,7 +1,7 @@
 /* tests/plan/test_seconds.c - what moves take on links, worked out by hand; which levels sites fill; sample machines; memory of a site. */
 #include <math.h>
 
-#include "plan/placing_memory.h"
+#include "plan/placing_fit.h"
 #include "tap.h"
 
 /* Sites four to a node and two nodes to a rack; times in ns are whole numbers. */
@@ -173,6 +173,19 @@ static void memory(const char *a_home, const char *b, const char *b_home, const 
   arena_free(a);
 }
 
+/* Of a product of 8 by 8, 256 bytes each, on 8 sites: shares of 32 for A and B; cut in two along each label the kernels have 64 of each, and
+ * every other cut has more. Of the chain on two: a half of all three tensors, as in the first of the plans above. */
+static void least(void) {
+  Arena *a = arena_new();
+  PlaceGraph *g = place_graph(a, graph_of(a, product));
+  OK_INT((int64_t)memory_least(g, lives_find(a, g), 8), 3 * 64, "a product has no less");
+  OK_INT((int64_t)memory_least(g, lives_find(a, g), 1), 3 * 256, "nor on one site");
+  OK_INT((int64_t)memory_least(g, lives_find(a, g), 5), 64 + 64 + 256, "nor on five: two rows of A and of C, and all of B");
+  g = place_graph(a, graph_of(a, chain));
+  OK_INT((int64_t)memory_least(g, lives_find(a, g), 2), 128 + 128 + 16, "nor a chain");
+  arena_free(a);
+}
+
 int main(void) {
   moves();
   fills(8, "1 4 2");
@@ -196,5 +209,6 @@ int main(void) {
   memory("1", "1", "1", "1", "0", 128 + 128 + 32 + 16, 1, PHASE_REDUCE);
   memory("0", "0", "1", "0", "0", 128 + 128 + 128 + 16, 1, PHASE_KERNEL);
   memory("0", "0", "*", "0", "*", 128 + 128 + 256, 0, PHASE_HOME);
+  least();
   return DONE();
 }

@@ -6,7 +6,7 @@
 
 #include "network.h"
 #include "placing_inside.h"
-#include "reach.h"
+#include "windows.h"
 
 #define ENTRY 100.0            /* additions that take as long as an entry of a table, about */
 
@@ -490,8 +490,23 @@ static void vertex_make(Finder *f, uint32_t i) {
            (Carried){v->times * t->bytes, t->part / dtype_size(t->node->dtype), t});
 }
 
+/* What windows of it cost by another measure than bytes alone. */
+static void windows_price(Finder *f, uint32_t i, uint32_t k, const PairCost *c, const Distinct *home, const Distinct *on, double *cost) {
+  size_t n = (size_t)home->n * on->n;
+  double price = c->price[PHASE_KERNEL], *other = NEW_ARRAY(f->arena, double, n + 1);
+  if (c->times <= 0)
+    for (size_t x = 0; x < n; x++) cost[x] = 0;
+  else if (c->links) {
+    windows_costs(f->g, f->m, c->links, i, k, home->n, home->at, on->n, on->at, cost, NULL);
+    for (size_t x = 0; x < n; x++) cost[x] *= c->times;
+  } else reach_costs(f->g, f->m, i, k, home->n, home->at, on->n, on->at, c->g->cost->paper, cost);
+  if (price <= 0) return;
+  windows_costs(f->g, f->m, NULL, i, k, home->n, home->at, on->n, on->at, NULL, other);
+  for (size_t x = 0; x < n; x++) cost[x] += price * other[x];
+}
+
 /* What windows of it cost. */
-static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w, bool paper) {
+static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w) {
   Arena *a = arena_new();
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
@@ -500,7 +515,11 @@ static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w, boo
   for (uint32_t j = 0; j < w->n; j++) cut[j] = reach_cut(f->g, f->m, i, k, w->at[j].on);
   Distinct p = distinct(a, f->m, f->home[t].n, f->home[t].at), q = distinct(a, f->m, w->n, cut);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, paper, cost);
+  if (f->g->cost) {
+    PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
+    windows_price(f, i, k, &c, &p, &q, cost);
+  } else reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, false, cost);
+  f->entries += (double)p.n * q.n;
   network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
   arena_free(a);
 }
@@ -514,14 +533,13 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   if (!r->call && t == i) return; /* a state that stays as it is */
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
-  if (f->g->cost) {
-    PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
-    if (!c.links && c.times > 0 && !reach_is_plain(f->g, i, k)) c.times = 0, reach_add(f, i, k, w, f->g->cost->paper);
-    pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
+  if (!reach_is_plain(f->g, i, k)) {
+    reach_add(f, i, k, w);
     return;
   }
-  if (!reach_is_plain(f->g, i, k)) {
-    reach_add(f, i, k, w, false);
+  if (f->g->cost) {
+    PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
+    pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
     return;
   }
   cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, (Carried){bytes, 1, &f->g->tensors.at[t]});

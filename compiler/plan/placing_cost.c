@@ -1,5 +1,6 @@
 /* plan/placing_cost.c - what choices cost by seconds, as the TRA paper counts moves, and with memory that has a price. */
 #include "placing_inside.h"
+#include "windows.h"
 
 #include "reach.h"
 
@@ -182,6 +183,10 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
   double seconds = 0, times;
   for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
     PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
+    if (!reach_is_plain(g, vertex, k)) {
+      seconds += c.times * windows_seconds(g, &l, p, vertex, k);
+      continue;
+    }
     Placement to = placing_wanted(g, p, vertex, k, &times);
     seconds += pair_seconds(&c, &p->home[g->tensor[vertex][k]], &to);
   }

@@ -1,5 +1,6 @@
 /* plan/placing_memory.c - which tensors are alive at each step, and what of them a site holds. */
 #include "placing_inside.h"
+#include "windows.h"
 
 /* ---- lives --------------------------------------------------------------------------------------------- */
 
@@ -166,6 +167,7 @@ static double asked_block(const PlaceGraph *g, const Placing *p, uint32_t vertex
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
   double times;
   uint32_t t = g->tensor[vertex][read];
+  if (!reach_is_plain(g, vertex, read)) return windows_fetched(g, p, vertex, read);
   Placement to = placing_wanted(g, p, vertex, read, &times);
   if (placement_within(&p->mesh, &p->home[t], &to)) return 0;
   if (placing_fetches(g, p, vertex, read)) return asked_block(g, p, vertex, read);

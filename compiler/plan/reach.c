@@ -128,15 +128,33 @@ static void blocks_find(const PartVertex *v, const Mesh *m, const int8_t *on, co
   }
 }
 
+static void counts_find(const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, uint32_t *count) {
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
+  for (uint32_t a = 0; a < axes; a++)
+    if (on[a] >= 0) count[on[a]] *= m->size[a];
+}
+
+bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = read_of(g, vertex, read);
+  Block label[GRAPH_LABELS + 1];
+  uint32_t count[GRAPH_LABELS + 1];
+  Reached s;
+  ReachWrap w = {r->index[dimension], 0, 1};
+  bool moves = false;
+  for (uint32_t l = 0; l < v->n_label; l++) label[l] = (Block){0, v->extent[l], false};
+  counts_find(v, m, m->n, on, count);
+  reach_wrap(r->index[dimension], v->n_label, v->extent, count, r->extent[dimension], &w);
+  return span_of(w.of, label, 0, &moves, &s);
+}
+
 void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
                   int64_t *wrap) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = read_of(g, vertex, read);
   Block label[GRAPH_LABELS + 1];
   uint32_t count[GRAPH_LABELS + 1];
-  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
-  for (uint32_t a = 0; a < m->n; a++)
-    if (on[a] >= 0) count[on[a]] *= m->size[a];
+  counts_find(v, m, m->n, on, count);
   blocks_find(v, m, on, at, label);
   for (uint32_t k = 0; k < r->rank; k++) {
     Reached s;

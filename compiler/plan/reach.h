@@ -24,6 +24,8 @@ typedef struct ReachWrap { const Expr *of; int64_t add, laps; } ReachWrap;
 /* Whether blocks of labels, each cut into `count`, reach windows around its end that are no longer than it is. */
 bool reach_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, ReachWrap *out);
 
+/* Whether blocks of labels tell windows of a dimension: data do not move its index, nor what is not told of. */
+bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on);
 /* What the site at `at` has at home, and what it wants where axes cut the reader's labels so; wrap: by dimension its extent where it is unrolled, or 0. */
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to);
 void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,

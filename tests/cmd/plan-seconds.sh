@@ -18,6 +18,15 @@ cat >m.json <<'!'
    {"name": "hall", "parts": 8, "link": {"latency_seconds": 1e-5, "bytes_per_second": 3e10}}]}
 !
 mkdir json
+cat >stencil.ein <<'!'
+input X[x:96, y:64] : f32
+A[i:96, j:64] = X[i, j - 1] ?? 0 + X[i, j + 2] ?? 0 + X[i - 1, j] ?? 0
+output B[i:48, j:64] = max[k:3] A[2 * i + k, j - 1] ?? 0
+!
+for p in 3 12 96; do
+  want 0 "$EIN" plan stencil.ein -n $p --machine m.json --format=json -o "json/stencil.$p"
+  want 0 "$EIN" plan stencil.ein -n $p --machine m.json --costs=bytes --format=json -o "json/stencil.$p.bytes"
+done
 for name in 01_matmul 02_attention 04_domains 05_gather_scatter 06_loops 08_groups 12_kmeans; do
   for p in 2 3 8 12 24 96; do
     want 0 "$EIN" plan "$root/samples/$name.ein" -n $p --machine m.json --format=json --against=sqrt,data -o "json/$name.$p"

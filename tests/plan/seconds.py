@@ -2,11 +2,15 @@
 """Works out anew what `ein plan -n P --machine M --format=json` says of seconds: site by site, from the mesh, the axes and the homes.
 
 seconds.py MACHINE PLAN...: exit 1 and a line a difference. Plans on at most 256 sites are looked at."""
+import ast
+import itertools
 import json
 import math
 import sys
 from fractions import Fraction
 from functools import lru_cache
+
+import moves
 
 SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
 ALL, PART = -1, -2
@@ -148,6 +152,56 @@ def reduce(mesh, extents, size, axes, to, parts):
     return most + waits if most else 0
 
 
+def met(mesh, link, on, tensor, d, windows, scale, gathered):
+    """Of how many places along axes that lead over this link, and cut the dimension at home, some site wants something. Axes that follow
+    each other count together."""
+    cuts, most = [a for a, x in enumerate(tensor["home"]) if x == d and mesh.sizes[a] > 1], 1
+    of = [(mesh.by[a] == link and (on[a] < 0) == gathered) for a in cuts]
+    runs = [[a for _, a in run] for use, run in itertools.groupby(zip(of, cuts), lambda x: x[0]) if use]
+    blocks = {}
+    for s in range(mesh.sites):
+        low, high = mesh.box(tensor["home"], tensor["extents"], s)[d]
+        blocks[tuple(mesh.place(s)[a] for a in cuts)] = (low * scale, high * scale)
+    for low, high in windows:
+        there = [at for at, b in blocks.items() if max(b[0], low) < min(b[1], high)]
+        most = max([most] + [len({tuple(at[cuts.index(a)] for a in run) for at in there}) for run in runs])
+    return most
+
+
+def moving(index):
+    """The labels that move an index, where their blocks tell of what."""
+    tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
+    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and moves.told(tree) else set()
+
+
+def windowed(mesh, read, tensor, vertex, own_home):
+    """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
+    use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
+    labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
+    wants = [moves.window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    made = [k if tensor["vertex"] is None else read["made"][k] for k in range(rank)]
+    scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]
+    own = [mesh.box(tensor["home"], tensor["extents"], s) for s in range(mesh.sites)]
+    has = [[(o[d][0] * n, o[d][1] * n) if n else (0, e) for d, n, e in zip(made, scale, read["extents"])] for o in own]
+    for part, _, rate in mesh.links:
+        pairs = [[hull([of[s] for s in sites]) for of in (wants, has)] for sites in mesh.parts(part)]
+        longest = [max(w[k][1] - w[k][0] for w, h in pairs) for k in range(rank)]
+        lacks = [max(w[k][1] - w[k][0] - max(0, volume([meet(w, h)[k]])) for w, h in pairs) for k in range(rank)]
+        most = max(most, size * (math.prod(longest) - math.prod(n - l for n, l in zip(longest, lacks))) / rate)
+    if not most:
+        return 0
+    for link, (_, latency, _) in enumerate(mesh.links):
+        others, steps = 1, 0
+        for k in range(rank):
+            if scale[k]:
+                on = [l if l in moving(read["indices"][k]) else -1 for l in use]
+                at = {w[k] for w in wants if w[k][0] < w[k][1]}
+                others *= met(mesh, link, on, tensor, made[k], at, scale[k], False)
+                steps += log2(met(mesh, link, on, tensor, made[k], at, scale[k], True))
+        most += (others - 1 + steps) * latency
+    return most
+
+
 def close(a, b):
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-15)
 
@@ -187,6 +241,9 @@ def check(machine, path):
             t = plan["tensors"][r["tensor"]]
             bytes_ += SIZE[t["dtype"]] * math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
             turns = math.prod(r["extents"]) / max(1, math.prod(t["extents"]))
+            if r["indices"]:
+                seconds += r["times"] / max(1, turns) * windowed(mesh, r, t, v, own["home"])
+                continue
             to = wanted(t["vertex"], r, axes if r["called"] else own["home"])
             seconds += r["times"] / max(1, turns) * moved(tuple(t["extents"]), SIZE[t["dtype"]] * turns, tuple(t["home"]), tuple(to))
         total += differ(f"operands of {v['name']}", seconds, v["received_seconds"])

@@ -83,6 +83,25 @@ static void against_all(void) {
   OK_INT(exact, graphs, "the least of all, and known to be it");
 }
 
+/* Some reads reach further than their block: by a label and another, or a number more; by twice a label; or from the other end. */
+static void with_windows(Arena *a, PartGraph *part) {
+  Exprs *pool = exprs_new(a);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      PartRead *r = &v->reads.at[k];
+      const Expr **index = NEW_ARRAY(a, const Expr *, r->rank + 1);
+      if (!v->n_label || below(3)) continue;
+      for (uint32_t d = 0; d < r->rank; d++) {
+        const Expr *l = r->label[d] < 0 ? expr_int(pool, DT_I64, 0) : expr_label(pool, r->label[d]), *by = expr_int(pool, DT_I64, 1 + below(2));
+        static const Op op[] = {OP_ADD, OP_SUB, OP_MUL};
+        index[d] = expr_op2(pool, op[below(3)], l, below(3) ? by : expr_label(pool, below(v->n_label)));
+      }
+      r->index = index;
+    }
+  }
+}
+
 /* ---- seconds -------------------------------------------------------------------------------------------------- */
 
 static int64_t any_extent(void) {
@@ -114,6 +133,7 @@ static void seconds_against_all(void) {
   for (uint32_t round = 0; round < 4000 && graphs < 400; round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, any_extent);
+    if (round % 2) with_windows(a, part);
     Try x = try_of(a, part);
     PlaceGraph g = *x.g;
     PlaceCost cost = {.seconds = random_seconds(a, part, &x.p.mesh)};
@@ -143,6 +163,7 @@ static void memory_against_all(void) {
   for (uint32_t round = 0; round < 8000 && graphs < 300; round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, even_extent);
+    if (round % 2) with_windows(a, part);
     Try x = try_of(a, part);
     Mesh primes = mesh_of_primes(mesh_sites(&x.p.mesh));
     uint32_t which;
@@ -172,7 +193,7 @@ static void memory_against_all(void) {
   OK_INT(sound, graphs, "none takes less than can be");
   OK_INT(least, graphs, "the least memory");
   OK_INT(under, graphs, "which is no less than the bound");
-  OK(sharp > graphs / 2, "and mostly just that: %u", sharp);
+  OK(sharp > graphs / 3, "and mostly just that: %u", sharp);
   OK_INT(fits, graphs, "and where that is allowed, a plan");
   OK_INT(best, graphs, "which is the best");
   OK_INT(half, graphs, "and so it is where half of what is too much is allowed");

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "plan/placing_fit.h"
+#include "plan/windows.h"
 #include "tap.h"
 
 /* Sites four to a node and two nodes to a rack; times in ns are whole numbers. */
@@ -173,6 +174,37 @@ static void memory(const char *a_home, const char *b, const char *b_home, const 
   arena_free(a);
 }
 
+/* ---- windows ------------------------------------------------------------------------------------------------------ */
+
+static const char three[] =
+  "eingraph 1\ninput %0 X[66] : f32\nvertex %1 Y[i:64] : f32 = sum:f32[k:3] %0[(i + k)]\noutput Y = %1\n";
+static const char second[] = "eingraph 1\ninput %0 X[64] : f32\nvertex %1 Y[i:32] : f32 = exp(%0[(2 * i)])\noutput Y = %1\n";
+
+static void window(const char *text, const char *home, const char *cut, int64_t want, int64_t fetched, const char *what) {
+  Arena *a = arena_new();
+  Buf why = buf_new(a);
+  PlaceGraph *g = place_graph(a, graph_of(a, text));
+  const Seconds *s = seconds_new(a, g->part, machine_of(a, two_levels), 8, &why);
+  Placing p = {.mesh = {2, {2, 4}}, .label = NEW_ARRAY(a, int8_t *, 1), .home = NEW_ARRAY(a, Placement, 2)};
+  Placement labels = placement_of(cut);
+  Links l = seconds_links(s, &p.mesh);
+  p.label[0] = labels.on, p.home[0] = labels, p.home[1] = placement_of(home);
+  OK_INT(ns(windows_seconds(g, &l, &p, 0, 0)), want, "home %s, cut %s: %s", home, cut, what);
+  OK_INT(ns(placing_received_seconds(g, s, &p, 0)), want, "and in the plan");
+  OK_INT((int64_t)fetched_bytes(g, &p, 0, 0), fetched, "as fetched");
+  arena_free(a);
+}
+
+static void windows(void) {
+  window(three, "0 0", "0 0", 40 + 10000 + 2000, 40, "a node lacks one element of its 34, and has it of one other; a site two of its ten, of two");
+  window(three, "0 0", "0 *", 104 + 10000 + 2000, 136, "a node's sites all want its 34 elements, of which a site has eight: a gather");
+  window(three, "0 0", "* *", 33 * 40 + 10000 + 2000, 264, "all want all of it");
+  window(three, "* *", "0 0", 0, 0, "all is there");
+  window(second, "0 0", "0 0", 0, 0, "seven elements of the eight that are there");
+  window(second, "0 *", "0 0", 0, 0, "or of more");
+  window(second, "* 0", "0 *", 124 + 1000, 124, "31 of a half, of which some site has nothing, and which two others have: all in a node");
+}
+
 /* Of a product of 8 by 8, 256 bytes each, on 8 sites: shares of 32 for A and B; cut in two along each label the kernels have 64 of each, and
  * every other cut has more. Of the chain on two: a half of all three tensors, as in the first of the plans above. */
 static void least(void) {
@@ -209,6 +241,7 @@ int main(void) {
   memory("1", "1", "1", "1", "0", 128 + 128 + 32 + 16, 1, PHASE_REDUCE);
   memory("0", "0", "1", "0", "0", 128 + 128 + 128 + 16, 1, PHASE_KERNEL);
   memory("0", "0", "*", "0", "*", 128 + 128 + 256, 0, PHASE_HOME);
+  windows();
   least();
   return DONE();
 }

@@ -435,7 +435,7 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
   double cost = pair_memory(c, from, to), bytes = c->size;
   if (c->times <= 0) return cost;
   if (c->links) return cost + pair_seconds(c, from, to);
-  if (f->g->cost->paper) return cost + c->times * pair_elements(c, from, to);
+  if (f->g->cost->paper) return cost + pair_elements(c, from, to);
   Placement between;
   if (parts) between = place_between(f->m, c->rank, c->most, from, to);
   for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];

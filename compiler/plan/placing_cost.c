@@ -95,7 +95,8 @@ double pair_elements(const PairCost *c, const Placement *from, const Placement *
     first |= between.on[a] == PLACE_FIRST && c->mesh->size[a] > 1;
   }
   double cost = parts > 1 ? elements * parts * (double)placement_copies(c->mesh, &between) : 0;
-  return first || !placement_within(c->mesh, &between, to) ? cost + elements * (double)placement_copies(c->mesh, to) : cost;
+  if (first || !placement_within(c->mesh, &between, to)) cost += elements * (double)placement_copies(c->mesh, to);
+  return c->times * cost;
 }
 
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to) {
@@ -235,7 +236,7 @@ double placing_read_elements(const PlaceGraph *g, const Placing *p, uint32_t i, 
   if (!reach_is_plain(g, i, k)) return reach_elements(g, &p->mesh, i, k, home, on);
   PairCost c = pair_read(&x, &p->mesh, NULL, i, k);
   Placement to = placing_wanted(g, p, i, k, &times);
-  return pair_cost(&c, home, &to);
+  return pair_elements(&c, home, &to);
 }
 
 double placing_received_elements(const PlaceGraph *g, const Placing *p, uint32_t i) {
@@ -251,7 +252,7 @@ double placing_brought_elements(const PlaceGraph *g, const Placing *p, uint32_t 
   if (g->part->vertices.at[tensor].node->kind != EIN_VERTEX) return 0;
   PairCost c = pair_made(&x, &p->mesh, NULL, tensor);
   Placement made = made_at(&g->part->vertices.at[tensor], &p->mesh, p->label[tensor]);
-  return pair_cost(&c, &made, &p->home[tensor]);
+  return pair_elements(&c, &made, &p->home[tensor]);
 }
 
 double placing_elements(const PlaceGraph *g, const Placing *p) {

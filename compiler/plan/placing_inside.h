@@ -33,7 +33,7 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 /* What tells two apart. */
 void pair_key(const PairCost *c, Buf *key);
 double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
-double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* once, by the TRA paper's cost */
+double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* by the TRA paper's cost */
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* what memory alone costs */
 /* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);

@@ -116,14 +116,16 @@ bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return !read_of(g, vertex, read)->index;
 }
 
-static void blocks_find(const PartVertex *v, const Mesh *m, const int8_t *on, const uint32_t *at, Block *label) {
+static void blocks_find(const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, const uint32_t *at, Block *label) {
+  Mesh out = *m;
+  out.n = axes;
   for (uint32_t l = 0; l < v->n_label; l++) label[l] = (Block){0, v->extent[l], false};
   for (uint32_t a = 0; a < m->n; a++) {
     if (on[a] < 0 || label[on[a]].cut || m->size[a] == 1) continue;
     Block *b = &label[on[a]];
     Placement one;
     for (uint32_t c = 0; c < m->n; c++) one.on[c] = on[c] == on[a] ? 0 : PLACE_ALL;
-    placement_box(m, &one, 1, &v->extent[on[a]], at, &b->low, &b->high);
+    placement_box(&out, &one, 1, &v->extent[on[a]], at, &b->low, &b->high);
     b->cut = true;
   }
 }
@@ -150,12 +152,17 @@ bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t
 
 void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
                   int64_t *wrap) {
+  reach_together(g, m, m->n, vertex, read, on, at, from, to, wrap);
+}
+
+void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at,
+                    int64_t *from, int64_t *to, int64_t *wrap) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = read_of(g, vertex, read);
   Block label[GRAPH_LABELS + 1];
   uint32_t count[GRAPH_LABELS + 1];
-  counts_find(v, m, m->n, on, count);
-  blocks_find(v, m, on, at, label);
+  counts_find(v, m, axes, on, count);
+  blocks_find(v, m, axes, on, at, label);
   for (uint32_t k = 0; k < r->rank; k++) {
     Reached s;
     ReachWrap w = {r->index[k], 0, 1};

@@ -30,6 +30,9 @@ bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to);
 void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
                   int64_t *wrap);
+/* What all sites want together that are at one place along the first so many axes. */
+void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at,
+                    int64_t *from, int64_t *to, int64_t *wrap);
 /* Of a read at data, bytes in a run if all of it comes, and if sites ask for its places; of these, what comes to one site, out of the box from..to. */
 void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked);
 double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,

@@ -99,7 +99,7 @@ static void level_find(const Windows *w, uint32_t k, uint32_t level, const Place
   for (uint32_t a = 0; a < m.n; a++) used[a] = home->on[a] >= 0 || on->on[a] >= 0;
   bool few = places_of(&m, used) > LOOKED;
   do {
-    reach_wanted(w->g, &m, w->vertex, w->read, on->on, at, from, to, wrap);
+    reach_together(w->g, w->m, m.n, w->vertex, w->read, on->on, at, from, to, wrap);
     reach_home(w->g, &m, w->vertex, w->read, home, at, has, end);
     double wants = (double)(to[k] - from[k]), lacks = wants - (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
     if (wants > x->wants[level]) x->wants[level] = wants;

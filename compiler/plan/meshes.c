@@ -68,17 +68,19 @@ static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
   return x;
 }
 
-static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
+/* enough: nobody wants one that costs more. */
+static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Placing *best = NULL;
   double bound = INFINITY, work = 0;
   bool narrow = false;
   for (uint32_t i = 0; i < x->all.len; i++) {
-    Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, best ? best->cost : INFINITY, which);
+    Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, enough, which);
     if (!p) continue;
     work += p->work;
     if (p->bound < bound) bound = p->bound;
     narrow |= p->narrow;
     if (!best || p->cost < best->cost) best = p;
+    if (p->cost < enough) enough = p->cost;
   }
   if (best) best->bound = bound, best->narrow = narrow, best->work = work;
   return best;
@@ -99,13 +101,13 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
   bool bytes = !g->cost || !g->cost->seconds;
   Meshes x = bytes ? meshes_of(a, sites) : meshes_by_seconds(a, g->cost->seconds);
-  Placing *best = best_of(a, g, &x, only, budget, which);
+  Placing *best = best_of(a, g, &x, only, budget, INFINITY, which);
   int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
   double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
   if (!fewer || most <= 0) return best;
   uint32_t nobody;
   x = meshes_of(a, fewer);
-  Placing *p = best_of(a, g, &x, only, budget, &nobody);
+  Placing *p = best_of(a, g, &x, only, budget, most, &nobody);
   double work = best->work + (p ? p->work : 0);
   if (p && p->cost <= most) best = p;
   best->work = work;

@@ -7,6 +7,7 @@
 #include "network_inside.h"
 
 #define QUICK 3e7              /* additions that are tried before bounds are looked for */
+#define FEWER 0.98             /* a share of the values with which elimination is tried again */
 
 static const double table_most = 1 << 25; /* entries of one table */
 
@@ -225,6 +226,7 @@ typedef struct Solving {
   Network *n;
   double budget, done;
   bool **left;               /* by variable, by value: it may be in a better choice than `best` */
+  double tried, with;        /* so many were left at the last elimination, and it had so much work */
   NetworkAnswer best;
 } Solving;
 
@@ -249,6 +251,13 @@ static bool solved(Solving *x) {
   return x->best.bound >= x->best.sum;
 }
 
+static double values_left(const Solving *x) {
+  double n = 0;
+  for (uint32_t v = 0; v < x->n->variables.len; v++)
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) n += x->left[v][i];
+  return n;
+}
+
 /* With little work first. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
  * more work where a turn brings little. */
 NetworkAnswer network_solve(Network *n, double budget, double enough) {
@@ -259,11 +268,16 @@ NetworkAnswer network_solve(Network *n, double budget, double enough) {
     x.left[v] = NEW_ARRAY(n->arena, bool, n->variables.at[v].n);
     for (uint32_t i = 0; i < n->variables.at[v].n; i++) x.left[v][i] = true;
   }
+  Tighten *t = tighten_new(n, n->arena, x.left);
   for (double most = QUICK;; ) {
     double gap = x.best.sum - x.best.bound, left = budget - x.done - n->work;
-    try_left(&x, most < left ? most : left);
-    if (solved(&x) || x.done + n->work >= budget) break;
-    double bound = network_tighten(n, n->work + (budget - x.done - n->work) / 2, enough, x.best.value, x.left);
+    double values = values_left(&x);
+    if (most > x.with || values < FEWER * x.tried) { /* else it would come to the same */
+      try_left(&x, most < left ? most : left);
+      x.with = most, x.tried = values;
+    }
+    if (solved(&x) || x.best.bound >= enough || x.done + n->work >= budget) break;
+    double bound = network_tighten(t, n->work + (budget - x.done - n->work) / 2, enough, x.best.value, x.left);
     x.best.sum = network_sum(n, x.best.value);
     if (bound > x.best.bound) x.best.bound = bound;
     if (solved(&x) || x.best.bound >= enough || x.done + n->work >= budget) break;

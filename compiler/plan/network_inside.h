@@ -65,9 +65,12 @@ double step_price(const Network *n, uint32_t x);
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);
 
 /* ---- network_tighten.c: of a network from which nothing was taken out ---------------------------------- */
-/* Of the values that are left, left[x][v], those go that are in no better choice than `value`, which is improved. Gives a bound from
- * below of all sums with values that were left. */
-double network_tighten(Network *n, double budget, double enough, uint32_t *value, bool **left);
+typedef struct Tighten Tighten;
+/* left: [x][v], values that are left. */
+Tighten *tighten_new(Network *n, Arena *a, bool **left);
+/* Goes on from where it stopped. Of the values that are left those go that are in no choice below `enough`, and in none better than `value`, which is
+ * improved. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. */
+double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */
 /* One variable after the other gets its best value beside the others', until none has a better one. */

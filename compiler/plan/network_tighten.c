@@ -13,7 +13,7 @@ enum { PASSES = 60 };
 
 typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
 
-typedef struct Tighten {
+struct Tighten {
   Network *n;
   Arena *arena;
   Share *share;              /* by factor */
@@ -22,9 +22,11 @@ typedef struct Tighten {
   double *low;               /* of one of its factors, by class */
   double taken;              /* the bound, but for the network's constant */
   uint32_t *value;           /* the best choice so far, and */
-  double above;              /*   its sum, but for the constant */
+  double best;               /*   its sum; */
+  double above;              /*   that, or what is enough: without the constant */
   uint32_t *choice;          /* that of this pass */
-} Tighten;
+  bool none;                 /* of some variable no value is left */
+};
 
 static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
   const Factor *f = &t->n->factors.at[t->n->variables.at[x].factors.at[i]];
@@ -70,6 +72,8 @@ static void gather(Tighten *t, uint32_t x) {
     for (uint32_t j = 0; j < v->n; j++) t->sum[j] += s->to[side][f->side[side].by->of[j]];
   }
   for (uint32_t j = 0; j < v->n; j++) least = t->sum[j] < least ? t->sum[j] : least;
+  t->none |= isinf(least);
+  if (isinf(least)) return;
   for (uint32_t j = 0; j < v->n; j++) t->own[x][j] -= least, t->sum[j] -= least;
   t->taken += least;
 }
@@ -133,51 +137,55 @@ static void pass(Tighten *t, bool back) {
   for (uint32_t i = 0; i < len; i++) {
     uint32_t x = back ? len - 1 - i : i;
     gather(t, x);
+    if (t->none) return;
     drop(t, x);
     choose(t, x, back);
     give(t, x, back);
   }
   network_improve(t->n, t->choice);
-  double sum = network_sum(t->n, t->choice) - t->n->constant;
-  if (sum >= t->above) return;
-  t->above = sum;
+  double sum = network_sum(t->n, t->choice);
+  if (sum >= t->best) return;
+  t->best = sum;
+  t->above = fmin(t->above, sum - t->n->constant);
   for (uint32_t x = 0; x < len; x++) t->value[x] = t->choice[x];
 }
 
-static Tighten tighten_new(Network *n, Arena *work, uint32_t *value, bool **left) {
+Tighten *tighten_new(Network *n, Arena *work, bool **left) {
   uint32_t most = 1, len = n->variables.len;
-  Tighten t = {.n = n, .arena = work, .value = value, .above = network_sum(n, value) - n->constant};
-  t.share = NEW_ARRAY(work, Share, n->said + 1);
-  t.own = NEW_ARRAY(work, double *, len + 1);
-  t.choice = NEW_ARRAY(work, uint32_t, len + 1);
+  Tighten *t = NEW(work, Tighten);
+  t->n = n;
+  t->share = NEW_ARRAY(work, Share, n->said + 1);
+  t->own = NEW_ARRAY(work, double *, len + 1);
+  t->choice = NEW_ARRAY(work, uint32_t, len + 1);
   for (uint32_t i = 0; i < n->said; i++)
-    for (uint32_t k = 0; k < 2; k++) t.share[i].to[k] = NEW_ARRAY(work, double, n->factors.at[i].side[k].by->n);
+    for (uint32_t k = 0; k < 2; k++) t->share[i].to[k] = NEW_ARRAY(work, double, n->factors.at[i].side[k].by->n);
   for (uint32_t x = 0; x < len; x++) {
     const Variable *v = &n->variables.at[x];
     double least = INFINITY;
     for (uint32_t j = 0; j < v->n; j++) least = left[x][j] && n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
-    t.own[x] = NEW_ARRAY(work, double, v->n);
-    for (uint32_t j = 0; j < v->n; j++) t.own[x][j] = left[x][j] ? n->own_said.at[x][j] - least : INFINITY;
-    t.taken += least;
+    t->own[x] = NEW_ARRAY(work, double, v->n);
+    for (uint32_t j = 0; j < v->n; j++) t->own[x][j] = left[x][j] ? n->own_said.at[x][j] - least : INFINITY;
+    t->taken += least;
     most = v->n > most ? v->n : most;
   }
-  t.sum = NEW_ARRAY(work, double, most);
-  t.low = NEW_ARRAY(work, double, most);
+  t->sum = NEW_ARRAY(work, double, most);
+  t->low = NEW_ARRAY(work, double, most);
   return t;
 }
 
-double network_tighten(Network *n, double budget, double enough, uint32_t *value, bool **left) {
-  Arena *work = arena_new();
-  Tighten t = tighten_new(n, work, value, left);
+double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left) {
+  const Network *n = t->n;
+  t->value = value;
+  t->best = network_sum(n, value);
+  t->above = fmin(t->best, enough) - n->constant;
   for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
-    double before = t.taken, gap = t.above - t.taken;
-    pass(&t, k % 2);
-    bool slow = k > 4 && t.taken - before < 1e-3 * (t.above - t.taken);
-    if (slow || n->constant + t.taken >= enough || t.above - t.taken <= 1e-9 * (fabs(t.above) + 1) || gap <= 0) break;
+    double before = t->taken, gap = t->above - t->taken;
+    pass(t, k % 2);
+    if (t->none) return fmin(t->best, enough);
+    bool slow = k > 4 && t->taken - before < 1e-3 * (t->above - t->taken);
+    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0) break;
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
-    for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t.own[x][j]);
-  double bound = n->constant + t.taken;
-  arena_free(work);
-  return bound;
+    for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);
+  return n->constant + t->taken;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LOOKED = 256 };       /* places that are all looked at */
+static const double looked = 256; /* places that are all looked at */
 
 typedef struct Windows {
   Arena *arena;
@@ -97,7 +97,7 @@ static void level_find(const Windows *w, uint32_t k, uint32_t level, const Place
   uint32_t at[MESH_AXES] = {0};
   if (!sites) m.n = w->l->link[level].axes;
   for (uint32_t a = 0; a < m.n; a++) used[a] = home->on[a] >= 0 || on->on[a] >= 0;
-  bool few = places_of(&m, used) > LOOKED;
+  bool few = places_of(&m, used) > looked;
   do {
     reach_together(w->g, w->m, m.n, w->vertex, w->read, on->on, at, from, to, wrap);
     reach_home(w->g, &m, w->vertex, w->read, home, at, has, end);

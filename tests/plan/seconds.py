@@ -178,7 +178,7 @@ def windowed(mesh, read, tensor, vertex, own_home):
     """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
     use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
     labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
-    wants = [moves.window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    wants = [[w[:2] for w in moves.window(mesh.sizes, mesh.place(s), read, use, labels)] for s in range(mesh.sites)]  # none goes around
     made = [k if tensor["vertex"] is None else read["made"][k] for k in range(rank)]
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]
     own = [mesh.box(tensor["home"], tensor["extents"], s) for s in range(mesh.sites)]

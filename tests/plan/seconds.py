@@ -152,6 +152,11 @@ def reduce(mesh, extents, size, axes, to, parts):
     return most + waits if most else 0
 
 
+def shared(window, block, around):
+    """Of a window that may go around the end."""
+    return sum(block[0] <= (j % around if around else j) < block[1] for j in range(*window))
+
+
 def met(mesh, link, on, tensor, d, windows, scale, gathered):
     """Of how many places along axes that lead over this link, and cut the dimension at home, some site wants something. Axes that follow
     each other count together."""
@@ -162,31 +167,33 @@ def met(mesh, link, on, tensor, d, windows, scale, gathered):
     for s in range(mesh.sites):
         low, high = mesh.box(tensor["home"], tensor["extents"], s)[d]
         blocks[tuple(mesh.place(s)[a] for a in cuts)] = (low * scale, high * scale)
-    for low, high in windows:
-        there = [at for at, b in blocks.items() if max(b[0], low) < min(b[1], high)]
+    for low, high, around in windows:
+        there = [at for at, b in blocks.items() if shared((low, high), b, around)]
         most = max([most] + [len({tuple(at[cuts.index(a)] for a in run) for at in there}) for run in runs])
     return most
 
 
-def moving(index):
+def moving(index, around):
     """The labels that move an index, where their blocks tell of what."""
     tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
-    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and moves.told(tree) else set()
+    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and (around or moves.told(tree)) else set()
 
 
 def windowed(mesh, read, tensor, vertex, own_home):
     """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
     use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
     labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
-    wants = [[w[:2] for w in moves.window(mesh.sizes, mesh.place(s), read, use, labels)] for s in range(mesh.sites)]  # none goes around
+    wants = [moves.window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    around = [max(w[k][2] for w in wants) for k in range(rank)]
     made = [k if tensor["vertex"] is None else read["made"][k] for k in range(rank)]
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]
     own = [mesh.box(tensor["home"], tensor["extents"], s) for s in range(mesh.sites)]
     has = [[(o[d][0] * n, o[d][1] * n) if n else (0, e) for d, n, e in zip(made, scale, read["extents"])] for o in own]
     for part, _, rate in mesh.links:
         pairs = [[hull([of[s] for s in sites]) for of in (wants, has)] for sites in mesh.parts(part)]
+        pairs = [([w[k] if w[k][1] - w[k][0] < e else (0, e) for k, e in enumerate(read["extents"])], h) for w, h in pairs]
         longest = [max(w[k][1] - w[k][0] for w, h in pairs) for k in range(rank)]
-        lacks = [max(w[k][1] - w[k][0] - max(0, volume([meet(w, h)[k]])) for w, h in pairs) for k in range(rank)]
+        lacks = [max(w[k][1] - w[k][0] - shared(w[k], h[k], around[k]) for w, h in pairs) for k in range(rank)]
         most = max(most, size * (math.prod(longest) - math.prod(n - l for n, l in zip(longest, lacks))) / rate)
     if not most:
         return 0
@@ -194,7 +201,7 @@ def windowed(mesh, read, tensor, vertex, own_home):
         others, steps = 1, 0
         for k in range(rank):
             if scale[k]:
-                on = [l if l in moving(read["indices"][k]) else -1 for l in use]
+                on = [l if l in moving(read["indices"][k], around[k]) else -1 for l in use]
                 at = {w[k] for w in wants if w[k][0] < w[k][1]}
                 others *= met(mesh, link, on, tensor, made[k], at, scale[k], False)
                 steps += log2(met(mesh, link, on, tensor, made[k], at, scale[k], True))

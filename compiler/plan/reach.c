@@ -246,7 +246,7 @@ static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint3
   const PartVertex *v = &g->part->vertices.at[vertex];
   Block label[GRAPH_LABELS + 1];
   int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
-  blocks_find(v, m, on, at, label);
+  blocks_find(v, m, m->n, on, at, label);
   for (uint32_t l = 0; l < v->n_label; l++) low[l] = label[l].low, high[l] = label[l].high;
   x->points = asked_points(q, low, high);
   asked_box(q, low, high, read_of(g, vertex, read)->extent, x->from, x->to);

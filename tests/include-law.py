@@ -41,7 +41,7 @@ PASSES = [
     # relations from graph and plan; tasks from relations
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
     (r"compiler/algebra/(from_graph|place_on)\.[ch]", "compiler/plan/placing.h"),
-    (r"compiler/algebra/from_graph\.[ch]", "compiler/plan/reach.h"),
+    (r"compiler/algebra/from_graph_read\.[ch]", "compiler/plan/reach.h"),
     (r"compiler/task/(from_ia|ia_box|ia_chain|ia_door|site_eval)\.[ch]", "compiler/algebra/algebra.h"),
     # the evaluator of a mesh's tasks has the kernels and arrays of that of relations
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval.h"),

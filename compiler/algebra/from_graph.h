@@ -1,8 +1,9 @@
 /* algebra/from_graph.h - EinGraph and plan to Tra, and to Ia (EinDecomp, section 4.3): what each equation reads is cut as its labels are, joined
  * by a kernel on one block of each, and aggregated over reduced labels that are cut; the result is cut as its home is. It chooses nothing.
  *
- * An index that moves with labels asks for the window that its block of labels can reach (a halo); what is read at data comes whole. Around the end of a
- * dimension the window is one of the dimension laid round and round, and so is what the kernel reads.
+ * An index that moves with labels asks for the window that its block of labels can reach (a halo); what is read at data comes whole, or, where the
+ * plan says so, place by place. Around the end of a dimension the window is one of the dimension laid round and round, and so is what the kernel
+ * reads.
  * Where a predicate or a domain holds at no point of a block, the block is filtered out. */
 #ifndef EIN_ALGEBRA_FROM_GRAPH_H
 #define EIN_ALGEBRA_FROM_GRAPH_H

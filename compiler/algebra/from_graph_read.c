@@ -1,0 +1,309 @@
+/* algebra/from_graph_read.c - what a vertex reads: each operand cut as its labels are, or asked for its places, and the kernel over them. */
+#include "door.h"
+
+#include <string.h>
+
+#include "../expr/prove.h"
+#include "../expr/sum_law.h"
+#include "../plan/reach.h"
+#include "window.h"
+
+static void reads_find(Arena *a, uint32_t n, const Expr *const *top, const Expr **read) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(a);
+  for (uint32_t k = 0; k < n; k++)
+    if (top[k]) vec_push(a, stack, top[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, &seen);
+    if (e->kind == EX_READ) read[e->i] = e;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
+  }
+}
+
+Vertex door_vertex(const Door *x, const EinNode *n) {
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[n->id]];
+  Arena *a = x->arena;
+  Vertex v = {.node = n, .sum = n->sum, .n_label = part->n_label, .d = x->cut->d[x->tensor[n->id]]};
+  v.frontier = NEW_ARRAY(a, int64_t, v.n_label + 1);
+  v.key = NEW_ARRAY(a, Str, v.n_label + 1);
+  v.key_of = NEW_ARRAY(a, int32_t, v.n_label + 1);
+  v.range = NEW_ARRAY(a, RelDim, v.n_label + 1);
+  for (uint32_t l = 0; l < v.n_label; l++) {
+    v.range[l] = rel_cut(x->exprs, part->extent[l], expr_label(x->exprs, v.n_key), v.d[l]);
+    v.key_of[l] = v.d[l] > 1 ? (int32_t)v.n_key : -1;
+    if (v.d[l] > 1) v.frontier[v.n_key] = v.d[l], v.key[v.n_key++] = n->label[l];
+  }
+  const Expr *top[] = {v.sum->body, v.sum->where, v.sum->domain};
+  v.read = NEW_ARRAY(a, const Expr *, v.sum->n_slot + 1);
+  reads_find(a, COUNT(top), top, v.read);
+  for (uint32_t k = 0; x->placing && k < x->placing->mesh.n; k++) {
+    int8_t l = x->placing->label[x->tensor[n->id]][k];
+    v.at.on[k] = l >= 0 && v.key_of[l] >= 0 ? (int8_t)v.key_of[l] : PLACE_ALL;
+  }
+  return v;
+}
+
+/* And with no label that has no place, of which nothing can be said. */
+static bool moves_with_cuts(const Vertex *v, const Expr *index) {
+  bool used[GRAPH_LABELS + 1] = {0}, some = false, none = false;
+  int64_t extent;
+  expr_labels(index, v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    some |= used[l] && v->d[l] > 1;
+    none |= used[l] && rel_is_whole(&v->range[l], &extent) && extent == 0;
+  }
+  return some && !none;
+}
+
+/* The index of a dimension unrolled, where blocks of labels go around its end. `laps`: how many stand one behind the other. */
+static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, int64_t extent, int64_t *laps) {
+  ReachWrap w;
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
+  *laps = 1;
+  if (!moves_with_cuts(v, index) || !reach_wrap(reach_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w)) return index;
+  *laps = w.laps;
+  return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
+}
+
+/* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */
+static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
+  RelDim w, whole = rel_whole(x->exprs, extent);
+  if (index->kind == EX_LABEL && v->d[index->i] > 1 && v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
+    return v->range[index->i];
+  if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
+  w = (RelDim){expr_normal(x->exprs, w.low), expr_normal(x->exprs, w.high)};
+  if (!((w.low->has | w.high->has) & HAS_LABEL)) return whole; /* X[j - j]: all blocks want the same */
+  int64_t first[REL_KEYS] = {0}, last[REL_KEYS] = {0}, low[2], high[2];
+  for (uint32_t k = 0; k < v->n_key; k++) last[k] = v->frontier[k] - 1;
+  rel_ranges(1, &w, v->n_key, first, &low[0], &high[0]);
+  rel_ranges(1, &w, v->n_key, last, &low[1], &high[1]);
+  bool rising = low[0] >= 0 && high[1] <= extent && low[0] <= low[1] && high[0] <= high[1] && v->n_key == 1;
+  if (rising) return w; /* inside of the tensor at both ends */
+  w.low = expr_op2(x->exprs, OP_MAX, w.low, whole.low);
+  w.high = expr_op2(x->exprs, OP_MAX, expr_op2(x->exprs, OP_MIN, w.high, whole.high), w.low);
+  return w;
+}
+
+int64_t door_extent(const RelDim *d, const Relation *t) {
+  int64_t last[REL_KEYS];
+  for (uint32_t k = 0; k < t->n_key; k++) last[k] = t->frontier[k] - 1;
+  return rel_value(d->high, t->n_key, last);
+}
+
+Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, int32_t *which) {
+  Arena *a = x->arena;
+  RelDim *dim = NEW_ARRAY(a, RelDim, home->rank + 1);
+  CutWrap *wrap = NEW_ARRAY(a, CutWrap, home->rank + 1);
+  bool used[REL_KEYS] = {0}, wraps = false;
+  for (uint32_t k = 0; k < home->rank; k++) {
+    int64_t extent = door_extent(&home->dim[k], home), laps;
+    const Expr *index = unrolled(x, v, v->read[slot]->arg[k], extent, &laps);
+    dim[k] = reach(x, v, index, extent * laps);
+    if (laps > 1) wrap[k] = (CutWrap){extent, laps}, wraps = true;
+    expr_labels(dim[k].low, v->n_key, used);
+    expr_labels(dim[k].high, v->n_key, used);
+  }
+  int64_t *frontier = NEW_ARRAY(a, int64_t, v->n_key + 1);
+  Str *key = NEW_ARRAY(a, Str, v->n_key + 1);
+  const Expr **to = NEW_ARRAY(a, const Expr *, v->n_key + 1);
+  Cuts want = {0, frontier, key, dim, wraps ? wrap : NULL};
+  for (uint32_t k = 0; k < v->n_key; k++) {
+    if (!used[k]) continue;
+    to[k] = expr_label(x->exprs, want.n_key);
+    which[want.n_key] = (int32_t)k;
+    frontier[want.n_key] = v->frontier[k];
+    key[want.n_key++] = v->key[k];
+  }
+  for (uint32_t k = 0; k < home->rank; k++) {
+    dim[k].low = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].low, v->n_key, to));
+    dim[k].high = expr_normal(x->exprs, expr_relabel(x->exprs, dim[k].high, v->n_key, to));
+  }
+  return want;
+}
+
+/* The operand with those keys of the vertex that cut it. */
+static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
+  AlgNode *home = x->is[v->node->input[slot]->id];
+  int32_t *which = NEW_ARRAY(x->arena, int32_t, v->n_key + 1), *on = NEW_ARRAY(x->arena, int32_t, v->n_key + 1);
+  Cuts want = door_cuts(x, v, slot, &home->type, which);
+  const int32_t *as;
+  Placement goal = v->at;
+  for (uint32_t k = 0; k < x->p->mesh.n; k++) {
+    int8_t cut = goal.on[k];
+    goal.on[k] = PLACE_ALL;
+    for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
+      if (which[j] == cut) goal.on[k] = (int8_t)j;
+  }
+  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
+  for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
+  return (AlgOperand){.node = y, .on = on};
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+
+typedef struct Unrolled { const Door *x; const Vertex *v; const bool *asked; } Unrolled;
+
+static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
+  const Unrolled *u = env;
+  int64_t laps;
+  if (leaf->kind != EX_READ || u->asked[leaf->i]) return leaf;
+  const Relation *home = &u->x->is[u->v->node->input[leaf->i]->id]->type;
+  const Expr **index = NEW_ARRAY(u->x->arena, const Expr *, leaf->n + 1);
+  for (uint32_t k = 0; k < leaf->n; k++) {
+    const Expr *e = unrolled(u->x, u->v, leaf->arg[k], door_extent(&home->dim[k], home), &laps);
+    index[k] = laps > 1 ? e : leaf->arg[k];
+  }
+  return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+/* The vertex's kernel: what it reads around the end of a dimension, it reads of that unrolled; but for tables that are asked for their places. */
+static EinSum *kernel_of(const Door *x, const Vertex *v, const bool *asked) {
+  EinSum *s = arena_copy(x->arena, v->sum, sizeof *s);
+  Unrolled u = {x, v, asked};
+  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_unrolled, &u);
+  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_unrolled, &u);
+  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_unrolled, &u);
+  return s;
+}
+
+/* ---- what is asked for at data ------------------------------------------------------------------------------ */
+
+/* Reads that are fetched: by slot, what is read instead; NULL: it is read as it is. */
+typedef struct Instead { const Expr **read; } Instead;
+
+static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
+  const Instead *x = env;
+  (void)p;
+  return leaf->kind == EX_READ && x->read[leaf->i] ? x->read[leaf->i] : leaf;
+}
+
+/* Whether the plan asks for its places. */
+static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
+  uint32_t vertex = (uint32_t)x->tensor[v->node->id], read = 0;
+  if (!x->p->placed || v->node->input[slot]->kind == EIN_TURNS) return false;
+  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
+  return placing_fetches(x->places, x->placing, vertex, read);
+}
+
+/* What is read at the indices as they now are: the innermost region of what they are made of. */
+static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *operand, const Expr *read) {
+  AlgRegion *in = operand[read->i].node->region;
+  Map seen = map_new(x->arena);
+  VEC(const Expr *) stack = {0};
+  for (uint32_t k = 0; k < read->n; k++) vec_push(x->arena, stack, read->arg[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, in);
+    AlgRegion *its = e->kind == EX_TURN ? r : e->kind == EX_READ ? operand[e->i].node->region : in;
+    for (const AlgRegion *up = its; up; up = up->parent)
+      if (up == in) in = its;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(x->arena, stack, e->arg[k]);
+  }
+  return in;
+}
+
+typedef struct Asking {      /* labels and keys of what is fetched, among the vertex's */
+  uint32_t n_label, n_key;
+  const Expr **label, **key; /* by those of the vertex: as they are called here; NULL: not here */
+  Str *label_name, *key_name;
+  RelDim *range;
+  int64_t *frontier;
+  int32_t *on;               /* by key: the vertex's */
+  const Expr **at;           /* by label: the vertex's */
+} Asking;
+
+static Asking asking_of(const Door *x, const Vertex *v, const Expr *read) {
+  Arena *a = x->arena;
+  uint32_t n = v->n_label + 1;
+  bool *used = NEW_ARRAY(a, bool, n);
+  Asking q = {.label = NEW_ARRAY(a, const Expr *, n), .key = NEW_ARRAY(a, const Expr *, n), .at = NEW_ARRAY(a, const Expr *, n)};
+  q.label_name = NEW_ARRAY(a, Str, n), q.key_name = NEW_ARRAY(a, Str, n), q.frontier = NEW_ARRAY(a, int64_t, n);
+  q.range = NEW_ARRAY(a, RelDim, n), q.on = NEW_ARRAY(a, int32_t, n);
+  for (uint32_t k = 0; k < read->n; k++) expr_labels(read->arg[k], v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    int32_t key = v->key_of[l];
+    if (!used[l]) continue;
+    q.label[l] = expr_label(x->exprs, q.n_label);
+    q.at[q.n_label] = expr_label(x->exprs, l);
+    q.range[q.n_label] = v->range[l];
+    q.label_name[q.n_label++] = v->node->label[l];
+    if (key < 0) continue;
+    q.key[key] = expr_label(x->exprs, q.n_key);
+    q.key_name[q.n_key] = v->key[key];
+    q.on[q.n_key] = key;
+    q.frontier[q.n_key++] = v->frontier[key];
+  }
+  for (uint32_t l = 0; l < q.n_label; l++) {
+    q.range[l].low = expr_normal(x->exprs, expr_relabel(x->exprs, q.range[l].low, v->n_key, q.key));
+    q.range[l].high = expr_normal(x->exprs, expr_relabel(x->exprs, q.range[l].high, v->n_key, q.key));
+  }
+  return q;
+}
+
+/* An operand's keys among those of what is fetched. */
+static AlgOperand operand_asking(const Door *x, const Asking *q, const AlgOperand *o) {
+  int32_t *on = NEW_ARRAY(x->arena, int32_t, o->node->type.n_key + 1);
+  for (uint32_t k = 0; k < o->node->type.n_key; k++) on[k] = o->on[k] < 0 ? -1 : (int32_t)q->key[o->on[k]]->i;
+  return (AlgOperand){.node = o->node, .on = on};
+}
+
+/* The places that the vertex reads, from wherever they are, by its labels. Slots in its indices come before it. */
+static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot, const Expr *was, AlgOperand *operand, Instead *instead) {
+  const Expr **arg = NEW_ARRAY(x->arena, const Expr *, was->n + 1);
+  AlgNode *table = x->is[v->node->input[slot]->id];
+  operand[slot] = (AlgOperand){.node = table};
+  for (uint32_t k = 0; k < was->n; k++) arg[k] = expr_normal(x->exprs, expr_map(x->exprs, was->arg[k], leaf_instead, instead));
+  const Expr *read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
+  Asking q = asking_of(x, v, read);
+  AlgRegion *in = region_asked(x, r, operand, read);
+  for (uint32_t k = 0; k < was->n; k++) arg[k] = expr_relabel(x->exprs, arg[k], v->n_label, q.label);
+  read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
+  AlgOperand *of = NEW_ARRAY(x->arena, AlgOperand, slot + 1);
+  const Expr **stands = NEW_ARRAY(x->arena, const Expr *, slot + 1);
+  reads_find(x->arena, 1, &read, stands);
+  for (uint32_t s = 0; s < slot; s++)
+    if (stands[s]) of[s] = operand_asking(x, &q, &operand[s]);
+  of[slot].node = table;
+  Placement at = v->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) at.on[a] = at.on[a] >= 0 && q.key[at.on[a]] ? (int8_t)q.key[at.on[a]]->i : PLACE_ALL;
+  AlgNode *y = alg_fetch(x->p, in, of, read, q.n_label, q.label_name, q.range, q.n_key, q.frontier, q.key_name, &at);
+  operand[slot] = (AlgOperand){.node = y, .on = q.on};
+  instead->read[slot] = expr_read(x->exprs, (DType)was->dtype, slot, q.n_label, q.at);
+}
+
+static uint64_t slot_itself(void *ctx, uint32_t slot) {
+  (void)ctx;
+  return slot;
+}
+
+/* The kernel with what it reads now; *n operands are left. */
+static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
+  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_instead, instead);
+  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_instead, instead);
+  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_instead, instead);
+  const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, slot_itself, NULL);
+  AlgOperand *was = arena_copy(x->arena, operand, *n * sizeof *was);
+  *n = s->n_slot;
+  for (uint32_t k = 0; k < *n; k++) operand[k] = was[from[k]];
+  s->hash = sum_hash(s);
+  return s;
+}
+
+const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, bool meet, uint32_t *n, AlgOperand *operand) {
+  uint32_t n_slot = *n = v->sum->n_slot;
+  const Expr **read = NEW_ARRAY(x->arena, const Expr *, n_slot + 1);
+  Instead instead = {NEW_ARRAY(x->arena, const Expr *, n_slot + 1)};
+  bool *asked = NEW_ARRAY(x->arena, bool, n_slot + 1);
+  for (uint32_t s = 0; s < n_slot; s++) asked[s] = meet && is_asked(x, v, s);
+  EinSum *sum = kernel_of(x, v, asked);
+  const Expr *top[] = {sum->body, sum->where, sum->domain};
+  reads_find(x->arena, COUNT(top), top, read);
+  for (uint32_t s = 0; s < n_slot; s++) {
+    if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
+    else operand[s] = operand_make(x, v, s, meet);
+  }
+  return sum_instead(x, sum, &instead, n, operand);
+}

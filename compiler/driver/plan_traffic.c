@@ -1,6 +1,8 @@
 /* driver/plan_traffic.c - which site receives how much from which other. */
 #include "plan_traffic.h"
 
+#include <math.h>
+
 #include "../plan/reach.h"
 
 enum { RANK = INT8_MAX + 1 };
@@ -91,7 +93,12 @@ static void ask(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
       seen[b] = s + 1;
       all += share[n];
     }
-    for (uint32_t n = 0; all > 0 && n < w->sites; n++) receive(w, s, nearest(s, w->sites, n), bytes * share[n] / all);
+    double given = 0, so_far = 0; /* whole bytes, which add up */
+    for (uint32_t n = 0; all > 0 && n < w->sites; n++) {
+      double upto = floor(bytes * (so_far += share[n]) / all + 0.5);
+      receive(w, s, nearest(s, w->sites, n), upto - given);
+      given = upto;
+    }
   }
 }
 

@@ -96,10 +96,10 @@ static void give_in_order(Giving *v) {
   vec_push(v->x->arena, v->all, v->now);
 }
 
-/* The first WAYS orders, from part i on. */
+/* The first WAYS orders, from part i on; fewer where those that are tried soon suit no axes. */
 static void give_orders(Giving *v, uint32_t i) {
-  if (i == v->n) give_in_order(v);
-  for (uint32_t k = i; k < v->n && v->all.len < WAYS; k++) {
+  if (i == v->n) give_in_order(v), v->steps++;
+  for (uint32_t k = i; k < v->n && v->all.len < WAYS && v->steps < STEPS; k++) {
     uint32_t was = v->order[i];
     v->order[i] = v->order[k], v->order[k] = was;
     give_orders(v, i + 1);
@@ -123,7 +123,7 @@ static PlaceWays vertex_ways(Realise *x, const PartVertex *of, const uint32_t *d
   Giving v;
   if (!giving_start(&v, x, of, d)) return (PlaceWays){0, NULL};
   if (!give_all(&v, 0)) {
-    v.all.len = 0;
+    v.all.len = v.steps = 0;
     for (uint32_t k = 0; k < v.n; k++) v.order[k] = k;
     give_orders(&v, 0);
   }

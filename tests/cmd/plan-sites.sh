@@ -48,6 +48,15 @@ want 0 "$EIN" plan x.ein -n 1000000 $BY
 shows "512"
 want 0 "$EIN" plan x.ein -n 2147483647 $BY
 
+# Counts that suit no axes of a mesh, in no order of so many labels, are not tried in all orders.
+{
+  echo 'input A[a:4,b:4,c:4,d:4,e:4,f:4,g:4,h:4,i:4,j:4,k:4,l:4,m:4,n:4] : f32'
+  echo 'output C[a,b,c,d,e,f,g,h,i,j,k,l,m,n] = A[a,b,c,d,e,f,g,h,i,j,k,l,m,n] * 2.0'
+} >labels.ein
+printf 'plan 1\nsites 32768\nmesh 2 2 2 2 2 2 2 2 2 2 2 2 2 4\nvertex C a=4 b=2 c=2 d=2 e=2 f=2 g=2 h=2 i=2 j=2 k=2 l=2 m=2 n=2\n' >labels.plan
+want 0 "$EIN" plan labels.ein --plan=labels.plan $BY
+shows "cut less by the mesh  C a=4"
+
 # By bytes a plan says all of it, and is kept to the letter, whoever plans.
 want 0 "$EIN" plan x.ein -n 8 --roundtrip -o place.plan
 want 0 cat place.plan

@@ -303,15 +303,6 @@ static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, A
   return n.lack > 0 ? read_of(g, vertex, read)->times * n.want : 0;
 }
 
-static double bytes_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
-  return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, mesh_sites(m)), paper);
-}
-
-void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked) {
-  *whole = bytes_whole(g, m, vertex, read, home, on, false);
-  *asked = asked_lacking(g, m, vertex, read, home, on, mesh_sites(m));
-}
-
 double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
                    int64_t *from, int64_t *to) {
   int64_t has[REACH_RANK], end[REACH_RANK];
@@ -328,27 +319,6 @@ double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t
   }
   arena_free(a);
   return bytes;
-}
-
-static double reach_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
-  int64_t sites = mesh_sites(m);
-  double cost;
-  if (sites <= PLACING_LOOKED) {
-    double whole = bytes_whole(g, m, vertex, read, home, on, paper), asked = paper ? LARGE : asked_lacking(g, m, vertex, read, home, on, sites);
-    return asked < whole ? asked : whole;
-  }
-  Placement p = reach_cut(g, m, vertex, read, on);
-  const Placement *cut = &p;
-  reach_costs(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
-  return cost;
-}
-
-double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
-  return reach_cost(g, m, vertex, read, home, on, false);
-}
-
-double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
-  return reach_cost(g, m, vertex, read, home, on, true);
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------- */
@@ -418,7 +388,6 @@ static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, u
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
-  if (!paper) costs_asked(a, g, m, vertex, read, (int64_t)sites, n_home, home, n_on, on, cost);
   arena_free(a);
 }
 
@@ -428,14 +397,11 @@ static double elements_of(const PartRead *r) {
   return n;
 }
 
-void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
-                 const Placement *const *on, bool paper, double *cost) {
+/* As if blocks lay as they do without windows. */
+static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
+                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
   int64_t sites = mesh_sites(m);
-  if ((double)n_home * n_on * (double)sites <= (double)LOOKED_AT) {
-    costs_exactly(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
-    return;
-  }
   for (uint32_t j = 0; j < n_on; j++) {
     Amount all = amount_of(g, m, vertex, read, NULL, on[j]->on, sites < SITES ? sites : SITES);
     Placement wanted = wanted_at(r, m, on[j]->on);
@@ -445,8 +411,55 @@ void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t r
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
+}
+
+/* So many pairs of a home and a cut are few enough to look at each site. */
+static bool are_few(const Mesh *m, double pairs) { return pairs * (double)mesh_sites(m) <= (double)LOOKED_AT; }
+
+/* Sites that are looked at for what is asked for. */
+static int64_t asked_sites(const Mesh *m, double pairs) {
+  int64_t sites = mesh_sites(m);
+  return are_few(m, pairs) || sites < ASKED_SITES ? sites : ASKED_SITES;
+}
+
+static void costs_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
+                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+  bool few = are_few(m, (double)n_home * n_on);
+  (few ? costs_exactly : costs_about)(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
+}
+
+void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
+                 const Placement *const *on, bool paper, double *cost) {
+  costs_whole(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
   if (paper) return;
   Arena *a = arena_new();
-  costs_asked(a, g, m, vertex, read, sites < ASKED_SITES ? sites : ASKED_SITES, n_home, home, n_on, on, cost);
+  costs_asked(a, g, m, vertex, read, asked_sites(m, (double)n_home * n_on), n_home, home, n_on, on, cost);
   arena_free(a);
+}
+
+/* ---- one home and one cut ---------------------------------------------------------------------------------- */
+
+static double cost_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
+  int64_t sites = mesh_sites(m);
+  double cost;
+  if (sites <= PLACING_LOOKED) return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
+  Placement p = reach_cut(g, m, vertex, read, on);
+  const Placement *cut = &p;
+  costs_whole(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
+  return cost;
+}
+
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked) {
+  *whole = cost_whole(g, m, vertex, read, home, on, false);
+  *asked = asked_lacking(g, m, vertex, read, home, on, asked_sites(m, 1));
+}
+
+double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  double whole, asked;
+  reach_ways(g, m, vertex, read, home, on, &whole, &asked);
+  return asked < whole ? asked : whole;
+}
+
+double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  return cost_whole(g, m, vertex, read, home, on, true);
 }

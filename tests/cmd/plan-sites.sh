@@ -48,6 +48,15 @@ want 0 "$EIN" plan x.ein -n 1000000 $BY
 shows "512"
 want 0 "$EIN" plan x.ein -n 2147483647 $BY
 
+# What is read at data is not looked at site by site where there are very many.
+cat >gather.ein <<'!'
+input X[v:23, d:6] : f32
+input t[s:23] : i64
+output Y[s,d] = X[t[s], d]
+!
+want 0 "$EIN" plan gather.ein -n 2147483647
+shows "Y receives places of X"
+
 # Counts that suit no axes of a mesh, in no order of so many labels, are not tried in all orders.
 {
   echo 'input A[a:4,b:4,c:4,d:4,e:4,f:4,g:4,h:4,i:4,j:4,k:4,l:4,m:4,n:4] : f32'

@@ -72,6 +72,13 @@ Tighten *tighten_new(Network *n, Arena *a, bool **left);
  * improved. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. */
 double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left);
 
+/* ---- network_repeat.c: of a network from which nothing was taken out ----------------------------------- */
+/* Variables start..start + len - 1 are like those a period before and after, which are among them; len 0: there are none such, four times. */
+typedef struct Repeat { uint32_t period, start, len; } Repeat;
+Repeat repeat_find(Network *n);
+/* Two periods of it in a ring: variable i is start + period + i, and of those factors with such a side 0 each is there, by variable. NULL: there is none. */
+Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
+
 /* ---- network.c ------------------------------------------------------------------------------------------ */
 /* One variable after the other gets its best value beside the others', until none has a better one. */
 void network_improve(const Network *n, uint32_t *value);

@@ -9,7 +9,7 @@
 
 #include "network_inside.h"
 
-enum { PASSES = 60 };
+enum { PASSES = 60, PASSES_RING = 30 };
 
 typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
 
@@ -26,6 +26,7 @@ struct Tighten {
   double above;              /*   that, or what is enough: without the constant */
   uint32_t *choice;          /* that of this pass */
   bool none;                 /* of some variable no value is left */
+  bool begun;                /* with shares that repeat */
 };
 
 static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
@@ -173,11 +174,81 @@ Tighten *tighten_new(Network *n, Arena *work, bool **left) {
   return t;
 }
 
+/* ---- what repeats --------------------------------------------------------------------------------------- */
+
+/* Shares of a ring of two periods, which are found with little work. */
+static Tighten *ring_tighten(Arena *a, Network *m, double budget) {
+  bool **all = NEW_ARRAY(a, bool *, m->variables.len + 1);
+  for (uint32_t x = 0; x < m->variables.len; x++) {
+    all[x] = NEW_ARRAY(a, bool, m->variables.at[x].n);
+    for (uint32_t v = 0; v < m->variables.at[x].n; v++) all[x][v] = true;
+  }
+  Tighten *t = tighten_new(m, a, all);
+  for (uint32_t k = 0; k < PASSES_RING && m->work < budget; k++) {
+    double before = t->taken;
+    for (uint32_t i = 0; i < m->variables.len; i++) {
+      uint32_t x = k % 2 ? m->variables.len - 1 - i : i;
+      gather(t, x);
+      give(t, x, k % 2);
+    }
+    if (k > 4 && t->taken - before < 1e-3 * fabs(t->taken)) break;
+  }
+  return t;
+}
+
+/* The shares of each factor of x are those of the factor in the ring that is like it. They leave no pair less than 0, and so do anywhere. */
+static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, uint32_t like) {
+  const Variable *v = &t->n->variables.at[x], *w = &ring->n->variables.at[like];
+  uint32_t j = 0;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = &t->n->factors.at[v->factors.at[i]];
+    if (f->side[0].variable != x) continue;
+    while (ring->n->factors.at[w->factors.at[j]].side[0].variable != like) j++;
+    const Share *s = &ring->share[w->factors.at[j++]];
+    for (uint32_t k = 0; k < 2; k++)
+      for (uint32_t c = 0; c < f->side[k].by->n; c++) t->share[v->factors.at[i]].to[k][c] = s->to[k][c];
+  }
+}
+
+/* Of what a variable's values have, with what its factors gave, the least is taken off. */
+static void settle(Tighten *t, uint32_t x) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  uint32_t side;
+  for (uint32_t j = 0; j < v->n; j++) {
+    double sum = t->own[x][j];
+    for (uint32_t i = 0; i < v->factors.len; i++) {
+      const Factor *f = factor_of(t, x, i, &side);
+      sum += share_of(t, x, i)->to[side][f->side[side].by->of[j]];
+    }
+    least = fmin(least, sum);
+  }
+  for (uint32_t j = 0; j < v->n; j++) t->own[x][j] -= least;
+  t->taken += least;
+}
+
+/* Layers that are alike begin with shares that one of them has among its like. */
+static void begin(Tighten *t, double budget) {
+  Repeat r = repeat_find(t->n);
+  t->begun = true;
+  if (!r.len) return;
+  Arena *a = arena_new();
+  Network *m = repeat_ring(a, t->n, &r);
+  if (m) {
+    Tighten *ring = ring_tighten(a, m, budget - t->n->work);
+    t->n->work += m->work;
+    for (uint32_t i = 0; i < r.len; i++) shares_take(t, r.start + i, ring, i % r.period);
+    for (uint32_t x = 0; x < t->n->variables.len; x++) settle(t, x);
+  }
+  arena_free(a);
+}
+
 double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left) {
   const Network *n = t->n;
   t->value = value;
   t->best = network_sum(n, value);
   t->above = fmin(t->best, enough) - n->constant;
+  if (!t->begun) begin(t, budget);
   for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
     double before = t->taken, gap = t->above - t->taken;
     pass(t, k % 2);

@@ -1,0 +1,84 @@
+/* tests/plan/test_repeat.c - networks that repeat: where they do, and that bounds which begin with it hold, beside the least by elimination. */
+#include <math.h>
+
+#include "plan/network_inside.h"
+#include "tap.h"
+
+enum { VALUES = 4, EACH = 3, LAYERS = 9 };
+
+static uint32_t below(uint32_t n) {
+  static uint64_t state = 7;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(state >> 33) % n;
+}
+
+typedef struct Shape { uint32_t x, y; double cost[VALUES * VALUES]; } Shape; /* x: of a layer; y: of this layer or, from EACH on, the next */
+
+static const Shape *shapes(Arena *a, uint32_t *n) {
+  Shape *s = NEW_ARRAY(a, Shape, 2 * EACH + 1);
+  *n = 0;
+  for (uint32_t x = 0; x < EACH; x++)
+    for (uint32_t k = 0; k < 2; k++) {
+      uint32_t y = x + 1 + (uint32_t)below(EACH - 1);
+      if (k && below(3) == 0) continue;
+      s[*n].x = x, s[*n].y = k ? y : x + 1;
+      for (uint32_t c = 0; c < VALUES * VALUES; c++) s[*n].cost[c] = (double)below(50);
+      ++*n;
+    }
+  return s;
+}
+
+/* Equal layers; `odd`: a layer with a cost of its own, LAYERS: none. The first variable is in no layer. */
+static Network *network_of(Arena *a, const double *own, uint32_t n, const Shape *s, uint32_t odd) {
+  static const uint32_t all[] = {0, 1, 2, 3};
+  static const double more[] = {7, 0, 3, 1};
+  Network *w = network_new(a);
+  network_variable(w, 2);
+  for (uint32_t l = 0; l < LAYERS; l++)
+    for (uint32_t x = 0; x < EACH; x++) {
+      network_cost(w, network_variable(w, VALUES), own + VALUES * x);
+      if (l == odd) network_cost(w, w->variables.len - 1, more);
+    }
+  for (uint32_t l = 0; l < LAYERS; l++)
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t x = 1 + l * EACH + s[i].x, y = 1 + l * EACH + s[i].y;
+      if (y < w->variables.len) network_cost2(w, x, VALUES, all, y, VALUES, all, s[i].cost);
+    }
+  return w;
+}
+
+/* The bound that so much work gives. */
+static double bound_of(Arena *a, Network *n, double budget) {
+  bool **left = NEW_ARRAY(a, bool *, n->variables.len);
+  uint32_t *value = NEW_ARRAY(a, uint32_t, n->variables.len);
+  for (uint32_t x = 0; x < n->variables.len; x++) {
+    left[x] = NEW_ARRAY(a, bool, n->variables.at[x].n);
+    for (uint32_t v = 0; v < n->variables.at[x].n; v++) left[x][v] = true;
+  }
+  return network_tighten(tighten_new(n, a, left), budget, INFINITY, value, left);
+}
+
+int main(void) {
+  uint32_t rounds = 300, found = 0, holds = 0, partly = 0;
+  double first = 0, all = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    Arena *a = arena_new();
+    uint32_t n, odd = round % 3 ? LAYERS : LAYERS - 1;
+    double own[VALUES * EACH];
+    for (uint32_t i = 0; i < VALUES * EACH; i++) own[i] = (double)below(50);
+    const Shape *s = shapes(a, &n);
+    Repeat r = repeat_find(network_of(a, own, n, s, odd));
+    found += r.period == EACH && r.start <= 2 * EACH + 1 && r.len >= (LAYERS - 4) * EACH;
+    double least = network_solve(network_of(a, own, n, s, odd), 1e12, INFINITY).sum;
+    double some = bound_of(a, network_of(a, own, n, s, odd), 4000), most = bound_of(a, network_of(a, own, n, s, odd), 1e9);
+    holds += some <= least + 1e-6 && most <= least + 1e-6;
+    partly += some <= most + 1e-6;
+    first += some, all += least;
+    arena_free(a);
+  }
+  OK_INT(found, rounds, "layers that are alike are found");
+  OK_INT(holds, rounds, "no bound is above the least");
+  OK(first > 0.9 * all, "with little work they are near: %g of %g", first, all);
+  OK(partly > rounds / 2, "with more not farther: %u", partly);
+  return DONE();
+}

@@ -76,7 +76,8 @@ double network_tighten(Tighten *t, double budget, double enough, uint32_t *value
 /* Variables start..start + len - 1 are like those a period before and after, which are among them; len 0: there are none such, four times. */
 typedef struct Repeat { uint32_t period, start, len; } Repeat;
 Repeat repeat_find(Network *n);
-/* Two periods of it in a ring: variable i is start + period + i, and of those factors with such a side 0 each is there, by variable. NULL: there is none. */
+/* Two periods of it in a ring: variable i is start + period + i, and of the factors those
+ * whose side 0 is such a one, by variable. NULL: there is none. */
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "placing_inside.h"
+#include "reach.h"
 
 enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* of the budget, for each look */ };
 
@@ -24,6 +25,7 @@ typedef struct Fitting {
   Placing *last;
   PlaceFit best;
   double work;               /* additions of changing one choice after the other */
+  double windows;            /*   and of these for windows, each time that memory is counted */
   PlaceFixed one;            /* the mesh of the best so far, */
   double wide, spent, most;  /* additions: of a search on all meshes; so far; not to be gone beyond */
 } Fitting;
@@ -72,6 +74,7 @@ static void weigh_largest(Fitting *x) {
 /* ---- one choice after the other ---------------------------------------------------------------------------- */
 
 #define DESCENT_WORK 1e8       /* additions: more than programs of a few dozen tensors need */
+#define WINDOW_WORK 5e3        /* about what a window takes */
 
 typedef struct Descent {
   Fitting *x;
@@ -84,7 +87,7 @@ static double score_of(Descent *d) {
   Fitting *x = d->x;
   double sum = 0;
   SiteMemory m = placing_memory(&x->g, x->l, d->p, x->by);
-  x->work += (double)x->n * (x->l->all.len + 8);
+  x->work += (double)x->n * (x->l->all.len + 8) + x->windows;
   if (d->by_cost && m.bytes > x->limit) return INFINITY;
   if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
   if (d->by_cost && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
@@ -238,6 +241,13 @@ static double least_of(const PlaceGraph *g, const Lives *l, int64_t sites) {
   return fewer < least ? fewer : least;
 }
 
+static double windows_work(const PlaceGraph *g) {
+  double work = 0;
+  for (uint32_t i = 0; i < g->part->vertices.len; i++)
+    for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) work += reach_is_plain(g, i, k) ? 0 : WINDOW_WORK;
+  return work;
+}
+
 static PlaceFixed one_mesh(Arena *a, const PlaceGraph *g) {
   PlaceFixed f = {.label = NEW_ARRAY(a, const int8_t *, g->part->vertices.len + 1), .home = NEW_ARRAY(a, const Placement *, g->tensors.len + 1)};
   return f;
@@ -256,6 +266,7 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
   x.cost.price = x.price;
   x.best = (PlaceFit){.smallest = free, .memory = placing_memory(g, l, free, x.by)};
   x.best.least = least_of(g, l, sites);
+  x.windows = windows_work(g);
   look_all(&x, free);
   if (x.best.placing) descend_cost(&x);
   return x.best;

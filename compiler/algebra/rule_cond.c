@@ -131,6 +131,22 @@ static bool test_unbroken(RuleMatch *m, const RuleValue *v) {
   return monoid_elementwise(v[1].node) || !v[0].node->type.holes;
 }
 
+/* Each key cuts a dimension of its own, or has one value: no two blocks have a place in common. */
+static bool test_blocks(RuleMatch *m, const RuleValue *v) {
+  const Relation *t = &v[0].node->type;
+  bool *cuts = NEW_ARRAY(m->p->arena, bool, t->n_key + 1);
+  for (uint32_t d = 0; d < t->rank; d++) {
+    uint32_t key;
+    int64_t extent;
+    if (rel_is_whole(&t->dim[d], &extent)) continue;
+    if (!rel_is_cut(m->p->exprs, t, d, &key, &extent) || cuts[key]) return false;
+    cuts[key] = true;
+  }
+  for (uint32_t k = 0; k < t->n_key; k++)
+    if (!cuts[k] && t->frontier[k] > 1) return false;
+  return !alg_in_parts(m->p, v[0].node);
+}
+
 /* How many of a join's operands have the key of its result. */
 static uint32_t holders(const AlgNode *join, int8_t key) {
   uint32_t n = 0;
@@ -168,6 +184,7 @@ const RuleTestInfo rule_tests[] = {
   {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
   {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
   {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},
+  {"blocks", "R", test_blocks, "no parts; each key cuts a dimension of its own, or has one value"},
   {"unbroken", "jp", test_unbroken_operands, "operands that have keys of what is kept have them all, or are wanted"},
   {"wanted", "j*", test_wanted, "each operand that is filtered is wanted"},
   {"readable", "j*", test_readable, "at every key the operands, without filters, have what the kernel reads; no place is taken"},

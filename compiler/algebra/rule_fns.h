@@ -9,9 +9,11 @@ bool map_shifts(const AlgNode *map);
 AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map);
 RuleFn value_bare, value_tail;
 RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above;
-RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits;
+RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits, join_asked, join_answered;
 RuleFn keep_part, keep_taken, join_wanting, join_loose;
 RuleTest test_unbroken_operands, test_wanted, test_readable;
+/* The one read of the second operand; NULL: none, or there are several. */
+const Expr *join_second_read(RuleMatch *m, const EinSum *s, bool *several);
 bool join_holes(const AlgNode *join); /* something that is wanted has holes */
 
 #endif

@@ -146,10 +146,9 @@ typedef struct Hits {
   RuleMatch *m;
   AlgNode *x;                /* the join that is made */
   EinSum *sum;
-  const Expr *index[ALG_RANK]; /* of the second slot: as it was, */
+  const Expr *const *index;  /* of the second slot: as it was, */
   const Expr *now[ALG_RANK]; /*   and as it is */
   uint32_t rank;
-  bool several;
 } Hits;
 
 static const Expr *second_read(void *env, Exprs *p, const Expr *leaf) {
@@ -158,23 +157,23 @@ static const Expr *second_read(void *env, Exprs *p, const Expr *leaf) {
   return expr_read(p, (DType)leaf->dtype, 1, leaf->n, h->now);
 }
 
-/* The one index list that the second operand is read at. */
-static void second_index(Hits *h, const Expr *e) {
+const Expr *join_second_read(RuleMatch *m, const EinSum *s, bool *several) {
   VEC(const Expr *) todo = {0};
-  Map seen = map_new(h->m->p->arena);
-  if (e) vec_push(h->m->p->arena, todo, e);
+  Map seen = map_new(m->p->arena);
+  const Expr *top[] = {s->body, s->where, s->domain}, *read = NULL;
+  *several = false;
+  for (uint32_t k = 0; k < COUNT(top); k++)
+    if (top[k]) vec_push(m->p->arena, todo, top[k]);
   while (todo.len) {
     const Expr *x = vec_pop(todo);
     if (map_find(&seen, x)) continue;
-    map_put(&seen, x, h);
-    for (uint32_t k = 0; k < x->n; k++) vec_push(h->m->p->arena, todo, x->arg[k]);
+    map_put(&seen, x, &seen);
+    for (uint32_t k = 0; k < x->n; k++) vec_push(m->p->arena, todo, x->arg[k]);
     if (x->kind != EX_READ || x->i != 1) continue;
-    if (x->n > ALG_RANK) h->several = true;
-    for (uint32_t k = 0; k < x->n && !h->several; k++) {
-      h->several = h->index[k] && h->index[k] != x->arg[k];
-      h->index[k] = x->arg[k];
-    }
+    *several = *several || read;
+    read = x;
   }
+  return *several ? NULL : read;
 }
 
 /* Keys of the table's blocks that were laid together are keys of the result now; to[k]: which key k of the table agrees with. */
@@ -233,10 +232,12 @@ bool join_hits(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   AlgNode *table = v[2].node, *whole = v[0].node->operand[1].node;
   int32_t *to = NEW_ARRAY(m->p->arena, int32_t, table->type.n_key + 1);
   EinSum *s = h.sum = arena_copy(m->p->arena, h.x->sum, sizeof *s);
-  second_index(&h, s->body);
-  if (h.several || s->domain || s->where || (s->reducer != RED_NONE && s->reducer != RED_SUM) || dtype_sum(s->acc) != s->acc) return false;
+  bool several;
+  const Expr *read = join_second_read(m, s, &several);
+  if (several || s->domain || s->where || (s->reducer != RED_NONE && s->reducer != RED_SUM) || dtype_sum(s->acc) != s->acc) return false;
   h.rank = table->type.rank;
-  if (h.rank > ALG_RANK || whole->type.rank != h.rank || (h.rank && !h.index[0])) return false;
+  if (h.rank > ALG_RANK || whole->type.rank != h.rank || (h.rank && !read)) return false;
+  if (read) h.index = read->arg;
   hits_keys(&h, &v[1], table, to);
   hits_labels(&h, whole, table, to);
   s->reducer = RED_SUM;

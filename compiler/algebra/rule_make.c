@@ -89,6 +89,15 @@ static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *op
   return alg_join_meets(p, x) && type_functions(m, &x->type, x->n_fn, x->fn) ? x : NULL;
 }
 
+/* Of the last operand, the table, which may be anywhere. */
+static AlgNode *make_fetch(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
+  AlgOperand *o = arena_copy(m->p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
+  for (uint32_t k = 0; k < draft->n_operand; k++) o[k].node = operand[k];
+  AlgNode *x = alg_fetch(m->p, &m->scratch, o, draft->sum->body, draft->sum->n_out, draft->label, draft->range, draft->type.n_key,
+                         draft->type.frontier, draft->type.key, &draft->at);
+  return alg_join_meets(m->p, x) ? x : NULL;
+}
+
 /* Below the root a move that moves nothing is left out. */
 static AlgNode *make_move(RuleMatch *m, const RuleTerm *t, const Placement *to, AlgNode *of) {
   if (t != m->rule->to && placement_equal(&m->p->mesh, to, &of->at)) return of;
@@ -112,7 +121,7 @@ static bool make_operands(RuleMatch *m, const RuleTerm *t, const AlgNode *draft,
   const RuleTerm *const *arg = t->arg + t->n_attr;
   bool each = arg[0]->each;
   uint32_t n = each ? m->n_each : t->n - t->n_attr;
-  if (t->op == ALG_JOIN && n != draft->n_operand) return false;
+  if (n != draft->n_operand) return false;
   for (uint32_t k = 0; k < n; k++) {
     m->operand = k;
     m->in_each = each;
@@ -129,6 +138,7 @@ static AlgNode *made(RuleMatch *m, const RuleTerm *t, const RuleValue *v, AlgNod
     case ALG_MAP: return make_map(m, v[0].node, of[0]);
     case ALG_AGGREGATE: return make_aggregate(m, &v[0], v[1].node, of[0]);
     case ALG_JOIN: return make_join(m, v[0].node, of);
+    case ALG_FETCH: return make_fetch(m, v[0].node, of);
     default: return make_move(m, t, &v[0].at, of[0]);
   }
 }
@@ -145,7 +155,7 @@ AlgNode *rule_make(RuleMatch *m, const RuleTerm *t) {
   if (t->kind == TERM_VAR) return relation_of(m, t);
   for (uint32_t k = 0; k < t->n_attr; k++)
     if (!rule_value(m, t->arg[k], &v[k])) return NULL;
-  bool ok = t->op == ALG_JOIN ? make_operands(m, t, v[0].node, of) : (of[0] = rule_make(m, t->arg[t->n_attr])) != NULL;
+  bool ok = t->op == ALG_JOIN || t->op == ALG_FETCH ? make_operands(m, t, v[0].node, of) : (of[0] = rule_make(m, t->arg[t->n_attr])) != NULL;
   AlgNode *x = ok ? made(m, t, v, of) : NULL;
   if (!x && !m->why->len) buf_str(m->why, "the result cannot be said");
   if (x && x != of[0]) vec_push(m->p->arena, m->made, x);

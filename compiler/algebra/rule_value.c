@@ -227,6 +227,8 @@ const RuleFnInfo rule_fns[] = {
   {"kept", "j", SORT_GROUP, join_kept, "all keys of a join"},
   {"adding", "j", SORT_REDUCER, join_adding, "a sum, and the join's functions behind it"},
   {"hits", "jgR", SORT_JOIN, join_hits, "a join of the blocks that a concat lays together, each giving what it has of what is read, else 0"},
+  {"asked", "j", SORT_JOIN, join_asked, "what it reads of its second operand, over the labels that say where; where the join is"},
+  {"answered", "j", SORT_JOIN, join_answered, "the join that reads it there"},
   {"lift", "xg", SORT_PLACE, at_lift, "the same keys of what is grouped"},
   {"lift", "xf", SORT_PLACE, at_lift, "the same keys of what is mapped"},
   {"image", "xg", SORT_PLACE, at_image, "the same keys of the groups"},

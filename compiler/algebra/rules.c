@@ -44,7 +44,7 @@ static RuleSort letter_sort(char c) {
 static const struct { const char *name; AlgKind op; const char *attr; bool bcast, shuf; } operations[] = {
   {"filter", ALG_FILTER, "p", false, false}, {"map", ALG_MAP, "f", false, false},   {"agg", ALG_AGGREGATE, "go", false, false},
   {"join", ALG_JOIN, "j", false, false},     {"move", ALG_MOVE, "x", false, false}, {"bcast", ALG_MOVE, "x", true, false},
-  {"shuf", ALG_MOVE, "x", false, true},
+  {"shuf", ALG_MOVE, "x", false, true},      {"fetch", ALG_FETCH, "j", false, false},
 };
 
 static const RuleTerm *scan_term(Scan *s, bool test);

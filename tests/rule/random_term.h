@@ -13,6 +13,7 @@ typedef struct Gen {
   uint32_t names;
   const Rule *rule;
   DType dtype;               /* of inputs */
+  bool tables;               /* inputs with a dimension for each key are wanted, most of them whole */
   bool broken;               /* concats of relations with holes are wanted */
   AlgNode *last_aggregate;   /* parts of it may be wanted: by the same reducer then */
 } Gen;
@@ -53,11 +54,13 @@ static AlgNode *input_random(Gen *g, uint32_t n_key) {
   Str key[S_KEYS];
   RelDim dim[S_RANK];
   bool used[S_KEYS] = {false};
-  uint32_t rank = random_below(g, 3);
+  bool table = g->tables && chance(g, 75);
+  uint32_t rank = table ? n_key = 1 + random_below(g, 2), n_key + random_below(g, 2) : random_below(g, 3), first = random_below(g, 2);
   for (uint32_t k = 0; k < n_key; k++) frontier[k] = 1 + random_below(g, 4), key[k] = name_new(g, "k");
   for (uint32_t d = 0; d < rank; d++) {
     uint32_t k = random_below(g, n_key + 1);
     int64_t extent = 1 + random_below(g, 7);
+    if (table && d < n_key) k = (d + first) % n_key, extent = frontier[k] + random_below(g, 4);
     bool cut = k < n_key && !used[k] && frontier[k] <= extent;
     dim[d] = cut ? rel_cut(g->p->exprs, extent, lab(g, k), frontier[k]) : rel_whole(g->p->exprs, extent);
     if (cut) used[k] = true;
@@ -127,9 +130,9 @@ static const Expr *keep_random(Gen *g, const AlgNode *of);
 static AlgNode *relation_random(Gen *g) {
   AlgNode *n = input_random(g, 1 + random_below(g, 3));
   if (chance(g, 30)) n = moved(g, n, 40);
-  if (chance(g, 30)) n = reduced_random(g, n);
+  if (chance(g, g->tables ? 5 : 30)) n = reduced_random(g, n);
   if (chance(g, 30)) n = moved(g, n, 40);
-  if (chance(g, g->broken ? 70 : 10)) n = alg_filter(g->p, g->p->top, n, keep_random(g, n));
+  if (chance(g, g->broken && !g->tables ? 70 : 10)) n = alg_filter(g->p, g->p->top, n, keep_random(g, n));
   return n;
 }
 

@@ -285,6 +285,28 @@ static void eval_aggregate(Sites *s, const AlgNode *n, Held *h) {
   }
 }
 
+/* ---- fetch ---------------------------------------------------------------------------------------------------------- */
+
+/* All blocks of a table, wherever they are. */
+static Tup *table_laid(Sites *s, const AlgNode *table) {
+  const Held *of = held_get(s, table);
+  Held *h = NEW(s->arena, Held);
+  uint32_t rank = table->type.rank;
+  int64_t none[S_KEYS] = {0}, low[S_RANK] = {0}, high[S_RANK] = {0}, at[S_RANK];
+  for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t k = 0; k < of->at[i].len; k++)
+      for (uint32_t d = 0; d < rank; d++)
+        if (of->at[i].at[k].high[d] > high[d]) high[d] = of->at[i].at[k].high[d];
+  Tup *to = tup_new(s, h, 0, none, 0, rank, low, high);
+  for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t k = 0; k < of->at[i].len; k++) {
+      const Tup *t = &of->at[i].at[k];
+      memcpy(at, t->low, sizeof at);
+      for (int64_t e = 0; e < t->n; e++, place_next(rank, t->low, t->high, at)) to->data[place_in(to, rank, at)] = t->data[e];
+    }
+  return to;
+}
+
 /* ---- join ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct Point { const AlgNode *n; const Tup **operand; const int64_t *label; bool bad; } Point;
@@ -343,6 +365,7 @@ static void eval_join(Sites *s, const AlgNode *n, Held *h) {
   const Tup *operand[S_KEYS];
   int64_t key[S_KEYS] = {0}, its[S_KEYS];
   uint32_t where[MESH_AXES + 1];
+  const Tup *table = n->kind == ALG_FETCH ? table_laid(s, alg_table(n)) : NULL;
   for (uint32_t i = 0; i < s->n; i++) {
     site_at(s, i, where);
     memset(key, 0, sizeof key);
@@ -350,6 +373,7 @@ static void eval_join(Sites *s, const AlgNode *n, Held *h) {
       bool missing = false;
       if (!alg_holds(&s->p->mesh, &n->at, &n->type, key, where)) continue;
       for (uint32_t o = 0; o < n->n_operand; o++) {
+        if (alg_is_table(n, o)) { operand[o] = table; continue; }
         const AlgNode *of = n->operand[o].node;
         Held *x = (Held *)(uintptr_t)held_get(s, of);
         for (uint32_t k = 0; k < of->type.n_key; k++) its[k] = n->operand[o].on[k] < 0 ? 0 : key[n->operand[o].on[k]];
@@ -370,7 +394,8 @@ static const Held *held_get(Sites *s, const AlgNode *n) {
   switch ((int)n->kind) {
     case ALG_INPUT: eval_input(s, n, h); break;
     case ALG_AGGREGATE: eval_aggregate(s, n, h); break;
-    case ALG_JOIN: eval_join(s, n, h); break;
+    case ALG_JOIN:
+    case ALG_FETCH: eval_join(s, n, h); break;
     case ALG_MOVE: eval_move(s, n, h); break;
     default: eval_each(s, n, h);
   }

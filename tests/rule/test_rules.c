@@ -54,6 +54,7 @@ static Case case_random(const Rule *rule, uint64_t seed) {
   Case c = {.arena = arena_new()};
   c.p = program_random(c.arena, seed);
   c.gen = (Gen){.p = c.p, .seed = seed * 0x9e3779b97f4a7c15u + 0x1234567, .rule = rule};
+  c.gen.tables = strstr(rule->conditions, "blocks");
   c.gen.broken = strstr(rule->conditions, "unbroken");
   c.gen.dtype = seed % 5 ? DT_I64 : DT_I32;
   for (int k = 0; k < 4; k++) random_below(&c.gen, 2);

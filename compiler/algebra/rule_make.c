@@ -1,6 +1,7 @@
 /* algebra/rule_make.c - what a rule's result says is made, and put where the pattern's root was. */
 #include <string.h>
 
+#include "../expr/sum_law.h"
 #include "rule_inside.h"
 
 /* ---- types ------------------------------------------------------------------------------------------------ */
@@ -77,11 +78,20 @@ static AlgNode *make_aggregate(RuleMatch *m, const RuleValue *g, const AlgNode *
   return type_functions(m, &x->type, x->n_fn, x->fn) ? x : NULL;
 }
 
+static uint64_t slot_itself(void *ctx, uint32_t slot) {
+  (void)ctx;
+  return slot;
+}
+
+/* Operands that the kernel no longer reads are left out; the others are in the order in which it reads them. */
 static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
   Algebra *p = m->p;
   AlgOperand *o = arena_copy(p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
-  for (uint32_t k = 0; k < draft->n_operand; k++) o[k].node = operand[k];
-  AlgNode *x = alg_join(p, &m->scratch, draft->n_operand, o, draft->sum, draft->label, draft->range, draft->type.n_key, draft->type.frontier,
+  EinSum *s = arena_copy(p->arena, draft->sum, sizeof *s);
+  const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, s, slot_itself, NULL);
+  for (uint32_t k = 0; k < s->n_slot; k++) o[k] = draft->operand[slot[k]], o[k].node = operand[slot[k]];
+  s->hash = sum_hash(s);
+  AlgNode *x = alg_join(p, &m->scratch, s->n_slot, o, s, draft->label, draft->range, draft->type.n_key, draft->type.frontier,
                         draft->type.key, &draft->at);
   x->type.holes = draft->type.holes;
   x->n_fn = draft->n_fn;

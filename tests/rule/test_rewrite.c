@@ -267,6 +267,32 @@ static void test_users(void) {
   OK(answer(q, &bytes) == want, "and come to the same");
 }
 
+/* A[s,d] = E[t[s], d] of rows that the first column of t says, with as many sites as blocks. */
+static const char gather[] = "ia 1\n"
+                             "mesh 4\n"
+                             "input %0 t {s:4} [8/s, 8] : i64 at 0\n"
+                             "input %1 E {v:4} [8/v, 8] : i64 at 0\n"
+                             "broadcast %2 {v:4} [8/v, 8] : i64 at * of %1\n"
+                             "concat %3 {} [8, 8] : i64 at * of %2 by {}\n"
+                             "join %4 A {s:4} [s:8/s, d:8] : i64 at 0 of %0{s}, %3{} = &1[(&0[s, 0] % 8), d]\n"
+                             "output A [8, 8] = %4\n";
+
+static void test_gather(void) {
+  double whole, asked;
+  Algebra *p = read_well(gather);
+  int64_t want = answer(p, &whole);
+  refused(p, 3, "gather by request", NULL, "it does not match");
+  applies(p, 4, "gather by request", NULL);
+  OK(strstr(text_of(p), "fetch %2 E {s:4} [s:8/s, d:8] : i64 at 0 of %0{s}, %1 = &1[(&0[s, 0] % 8), d]\n"), "its places are asked for: %s", text_of(p));
+  Algebra *again = read_well(text_of(p));
+  Buf why = buf_new(a);
+  OK(algebra_equal(p, again, &why), "what comes out is read as it is printed: %s", why.s);
+  OK(answer(p, &asked) == want, "the answer is the same");
+  OK_INT((int64_t)whole, 8 * 4 * 48, "all of it comes to each site");
+  /* t says 0 0, 6 7, 6 0, 5 5: none to the first site, which has row 0, two to the second and the third, to the last one, once */
+  OK_INT((int64_t)asked, 5 * (8 + 8 * 8), "five rows come, and as many requests");
+}
+
 static void test_sweep(void) {
   Algebra *p = read_well(loop);
   uint32_t n = p->n_nodes;
@@ -289,6 +315,7 @@ int main(void) {
   test_diagonal();
   test_parts();
   test_users();
+  test_gather();
   test_sweep();
   return DONE();
 }

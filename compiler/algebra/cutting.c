@@ -63,6 +63,14 @@ uint32_t ia_steps(const Cutting *c) {
   return n;
 }
 
+/* Whether places of something that vertex i reads are asked for. */
+static bool asks(const Cutting *c, uint32_t i) {
+  const PartVertex *v = &c->places->part->vertices.at[i];
+  for (uint32_t k = 0; c->placing && k < v->reads.len; k++)
+    if (placing_fetches(c->places, c->placing, i, k)) return true;
+  return false;
+}
+
 void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says) {
   static const char *const what[STEPS] = {"operands go where they meet (R2-6)", "parts are reduced where the result goes (R2-1, R1-4)",
                                           "the result goes home (R2-1)"};
@@ -71,7 +79,7 @@ void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex
     const PartVertex *v = &c->places->part->vertices.at[i];
     if (v->node->kind != EIN_VERTEX || n++ != step / STEPS) continue;
     *vertex = arena_printf(a, "%s", v->name);
-    *says = what[step % STEPS];
+    *says = step % STEPS == 0 && asks(c, i) ? "operands go where they meet, places are asked for (R2-6, gather by request)" : what[step % STEPS];
     return;
   }
 }

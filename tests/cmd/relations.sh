@@ -17,6 +17,11 @@ for n in 1 4 6; do
   done
 done
 
+# Places that are asked for are told with the rule.
+printf 'input E[v:100000, d:4] : f32\ninput t[s:32] : i64\noutput A[s,d] = E[t[s], d]\n' >asked.ein
+want 0 "$EIN" plan asked.ein -n 4 --derivation
+shows 'places are asked for (R2-6, gather by request)'
+
 # What the last line of a derivation says is received is what the plan moves.
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --format=json
 python3 -c 'import json; print(json.load(open("out"))["bytes"])' >bytes

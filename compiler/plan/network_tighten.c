@@ -6,10 +6,15 @@
  * ascent on the dual of the linear relaxation.) A value that then costs more than what lies between the bound and the sum of a
  * choice that was found is in no better choice. */
 #include <math.h>
+#include <string.h>
 
 #include "network_inside.h"
 
-enum { PASSES = 60, PASSES_RING = 30 };
+enum {
+  PASSES = 60,
+  PASSES_PLAIN = 2,          /* what is like a tree needs no more; but first where twice as many are paid for */
+  PASSES_RING = 30
+};
 
 typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
 
@@ -26,7 +31,7 @@ struct Tighten {
   double above;              /*   that, or what is enough: without the constant */
   uint32_t *choice;          /* that of this pass */
   bool none;                 /* of some variable no value is left */
-  bool begun;                /* with shares that repeat */
+  uint32_t passes, plain;    /* so far; before layers that are alike begin anew */
 };
 
 static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
@@ -227,20 +232,35 @@ static void settle(Tighten *t, uint32_t x) {
   t->taken += least;
 }
 
-/* Layers that are alike begin with shares that one of them has among its like. */
+/* Nothing is shared out and nothing taken off; values that are out stay out. */
+static void restart(Tighten *t) {
+  for (uint32_t i = 0; i < t->n->said; i++)
+    for (uint32_t k = 0; k < 2; k++) memset(t->share[i].to[k], 0, t->n->factors.at[i].side[k].by->n * sizeof(double));
+  for (uint32_t x = 0; x < t->n->variables.len; x++)
+    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) t->own[x][j] = isinf(t->own[x][j]) ? INFINITY : t->n->own_said.at[x][j];
+  t->taken = 0;
+}
+
+/* Layers that are alike begin anew, with shares that one of them has among its like. */
 static void begin(Tighten *t, double budget) {
   Repeat r = repeat_find(t->n);
-  t->begun = true;
   if (!r.len) return;
   Arena *a = arena_new();
   Network *m = repeat_ring(a, t->n, &r);
   if (m) {
     Tighten *ring = ring_tighten(a, m, budget - t->n->work);
     t->n->work += m->work;
+    restart(t);
     for (uint32_t i = 0; i < r.len; i++) shares_take(t, r.start + i, ring, i % r.period);
     for (uint32_t x = 0; x < t->n->variables.len; x++) settle(t, x);
   }
   arena_free(a);
+}
+
+static uint32_t passes_plain(const Network *n, double budget) {
+  double work = 0;
+  for (uint32_t i = 0; i < n->said; i++) work += 2.0 * n->factors.at[i].side[0].by->n * n->factors.at[i].side[1].by->n;
+  return n->work + 2 * PASSES_PLAIN * work <= budget ? PASSES_PLAIN : 0;
 }
 
 double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left) {
@@ -248,8 +268,10 @@ double network_tighten(Tighten *t, double budget, double enough, uint32_t *value
   t->value = value;
   t->best = network_sum(n, value);
   t->above = fmin(t->best, enough) - n->constant;
-  if (!t->begun) begin(t, budget);
+  double kept = t->taken;
+  if (!t->passes) t->plain = passes_plain(n, budget);
   for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
+    if (t->passes++ == t->plain) kept = t->taken, begin(t, budget);
     double before = t->taken, gap = t->above - t->taken;
     pass(t, k % 2);
     if (t->none) return fmin(t->best, enough);
@@ -258,5 +280,5 @@ double network_tighten(Tighten *t, double budget, double enough, uint32_t *value
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
     for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);
-  return n->constant + t->taken;
+  return n->constant + fmax(t->taken, kept);
 }

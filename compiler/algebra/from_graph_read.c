@@ -8,20 +8,6 @@
 #include "../plan/reach.h"
 #include "window.h"
 
-static void reads_find(Arena *a, uint32_t n, const Expr *const *top, const Expr **read) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(a);
-  for (uint32_t k = 0; k < n; k++)
-    if (top[k]) vec_push(a, stack, top[k]);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, &seen);
-    if (e->kind == EX_READ) read[e->i] = e;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
-  }
-}
-
 Vertex door_vertex(const Door *x, const EinNode *n) {
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[n->id]];
   Arena *a = x->arena;
@@ -37,7 +23,7 @@ Vertex door_vertex(const Door *x, const EinNode *n) {
   }
   const Expr *top[] = {v.sum->body, v.sum->where, v.sum->domain};
   v.read = NEW_ARRAY(a, const Expr *, v.sum->n_slot + 1);
-  reads_find(a, COUNT(top), top, v.read);
+  expr_slot_reads(a, COUNT(top), top, v.read);
   for (uint32_t k = 0; x->placing && k < x->placing->mesh.n; k++) {
     int8_t l = x->placing->label[x->tensor[n->id]][k];
     v.at.on[k] = l >= 0 && v.key_of[l] >= 0 ? (int8_t)v.key_of[l] : PLACE_ALL;
@@ -263,7 +249,7 @@ static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot,
   read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
   AlgOperand *of = NEW_ARRAY(x->arena, AlgOperand, slot + 1);
   const Expr **stands = NEW_ARRAY(x->arena, const Expr *, slot + 1);
-  reads_find(x->arena, 1, &read, stands);
+  expr_slot_reads(x->arena, 1, &read, stands);
   for (uint32_t s = 0; s < slot; s++)
     if (stands[s]) of[s] = operand_asking(x, &q, &operand[s]);
   of[slot].node = table;
@@ -300,7 +286,7 @@ const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, bool meet, u
   for (uint32_t s = 0; s < n_slot; s++) asked[s] = meet && is_asked(x, v, s);
   EinSum *sum = kernel_of(x, v, asked);
   const Expr *top[] = {sum->body, sum->where, sum->domain};
-  reads_find(x->arena, COUNT(top), top, read);
+  expr_slot_reads(x->arena, COUNT(top), top, read);
   for (uint32_t s = 0; s < n_slot; s++) {
     if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
     else operand[s] = operand_make(x, v, s, meet);

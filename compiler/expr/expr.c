@@ -358,3 +358,17 @@ void expr_labels(const Expr *e, uint32_t n, bool *used) {
   for (uint32_t k = 0; k < n && k < 63; k++) used[k] |= (e->labels >> k & 1) != 0;
   if (n > 63 && e->labels >> 63) labels_many(e, n, used);
 }
+
+void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **read) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(a);
+  for (uint32_t k = 0; k < n; k++)
+    if (top[k]) vec_push(a, stack, top[k]);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, &seen);
+    if (e->kind == EX_READ) read[e->i] = e;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
+  }
+}

@@ -132,6 +132,9 @@ bool expr_is_int(const Expr *e, int64_t v);
  * first); f returns its replacement (or the leaf itself). Shared parts are visited once. */
 typedef const Expr *ExprLeaf(void *env, Exprs *p, const Expr *leaf);
 const Expr *expr_map(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
+
+/* The read that stands for each slot: of canonical expressions each slot has one index list. NULL in top is nothing. */
+void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **read);
 /* Label k becomes to[k] (an i64 expression); to[k] NULL leaves it. */
 const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
 /* Sets used[k] for each label k < n that occurs. */

@@ -84,22 +84,6 @@ static int32_t cutting_label(const Expr *index, const int64_t *extent) {
   return furthest(index, 1, extent, &f) ? f.label : -1;
 }
 
-/* The read that stands for each slot: a slot has one index list. */
-static void reads_find(Arena *a, const EinSum *s, const Expr **read) {
-  const Expr *top[] = {s->body, s->where, s->domain};
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(a);
-  for (uint32_t k = 0; k < COUNT(top); k++)
-    if (top[k]) vec_push(a, stack, top[k]);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, &seen);
-    if (e->kind == EX_READ) read[e->i] = e;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
-  }
-}
-
 /* ---- what cuts a tensor where it is made -------------------------------------------------------------- */
 
 /* A state's dimensions are its labels; a vertex's dimension merges some, of which the first that is longer than 1 cuts it. */
@@ -220,7 +204,8 @@ static bool vertex_add(Builder *b, const EinNode *n) {
   const Expr **read = NEW_ARRAY(b->arena, const Expr *, s->n_slot + 1);
   if (!numbers(b, n, v.n_label, n->bound, &v.extent)) return false;
   v.most = mosts(b->arena, &v);
-  reads_find(b->arena, s, read);
+  const Expr *top[] = {s->body, s->where, s->domain};
+  expr_slot_reads(b->arena, COUNT(top), top, read);
   for (uint32_t i = 0; i < s->n_slot; i++) {
     PartRead r;
     if (n->input[i]->kind == EIN_TURNS) continue; /* known everywhere */

@@ -69,7 +69,7 @@ class Data:
         self.elements = reach if self.count else 0  # of the memory, those between the view's included
         self.bytes = self.count * SIZE[dtype]
         self.room = self.elements * SIZE[dtype]
-        self.memory = mmap.mmap(-1, max(self.room, 1))
+        self.memory = mmap.mmap(-1, max(self.room, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared memory has small pages alone
         if hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without them
                 self.memory.madvise(mmap.MADV_HUGEPAGE)

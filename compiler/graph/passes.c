@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-/* First what can fail is made plain. Then simplifying, since it makes more vertices equal and products plain; then what is equal is one before it is counted
- * who reads what; and once more after contraction, whose steps may be equal among themselves. */
+/* First what can fail is made plain. Then simplifying, since it makes more vertices equal and products plain, and labels that
+ * nobody looks at; then what is equal is one before it is counted who reads what; and once more after contraction, whose steps
+ * may be equal among themselves. */
 const PassInfo pass_info[GRAPH_PASSES] = {
-    {"dead", graph_dead},     {"values", graph_values},     {"simplify", graph_simplify}, {"common", graph_common},
-    {"wide", graph_wide}, {"contract", graph_contract},     {"common", graph_common}, {"dead", graph_dead},
+    {"dead", graph_dead}, {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow}, {"common", graph_common},
+    {"wide", graph_wide}, {"contract", graph_contract}, {"common", graph_common},     {"dead", graph_dead},
 };
 
 PassNotes pass_notes(Arena *a) {

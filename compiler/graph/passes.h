@@ -34,6 +34,8 @@ EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Constants folded, laws applied, conditions that the extents decide decided, labels that an equation pins replaced. */
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Labels that a vertex does not look at dropped, where only vertices read it. */
+EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Products too wide for the next pass (labels, or factors) cut into steps of two factors, in an order that costs little. */
 EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
 /* g itself; or, where a vertex has more labels than loops would ever get through, what graph_wide makes of it. For those
@@ -49,7 +51,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 8 };
+enum { GRAPH_PASSES = 9 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
 
 typedef struct Optimise {

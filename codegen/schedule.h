@@ -189,11 +189,13 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* ---- schedule_fetch.c ----------------------------------------------------------------------------- */
 /* Tiles of `rows` values of label u, of lanes along v, one after the other: the one that begins at u0 is at hand. */
 typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when; } FetchRows;
-/* What later ones read by rows is fetched ahead, where it is worth it; `when`, if that is not NULL. */
-void rows_fetch(Sched *s, const FetchRows *f, Env *e);
+/* What later ones read by rows is fetched ahead, where it is worth it (false: nowhere); `when`, if that is not NULL. */
+bool rows_fetch(Sched *s, const FetchRows *f, Env *e);
 /* Where the tile at hand, of so many lanes from v0 on, puts its results, and what stages behind it read there. */
 void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);
-/* What a part of the body reads at the point that e says is wanted soon, if it is a tensor's and that is large. */
+/* Of a large tensor. */
+bool read_is_far(Sched *s, const StagePlan *p, const Expr *of);
+/* What a part of the body reads at the point that e says is wanted soon, if it is far. */
 void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
 
 /* ---- schedule_pack.c ------------------------------------------------------------------------------ */

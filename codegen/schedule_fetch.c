@@ -26,10 +26,14 @@ static double bytes_of(const TaskBuffer *b) {
   return all;
 }
 
+bool read_is_far(Sched *s, const StagePlan *p, const Expr *of) {
+  if (of->kind != EX_READ || p->stage->slot[of->i].kept || p->stage->sum->where || p->stage->sum->domain) return false;
+  return bytes_of(&s->t->buffers.at[p->stage->slot[of->i].index]) >= (double)ALL_LEAST;
+}
+
 void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
   while (of->kind == EX_OP && of->n == 1) of = of->arg[0];
-  if (of->kind != EX_READ || p->stage->slot[of->i].kept || p->stage->sum->where || p->stage->sum->domain) return;
-  if (bytes_of(&s->t->buffers.at[p->stage->slot[of->i].index]) < (double)ALL_LEAST) return;
+  if (!read_is_far(s, p, of)) return;
   const Expr *at = ex_of(e, of);
   if (map_find(&s->safe, at)) fetch_add(s, at);
 }
@@ -80,10 +84,11 @@ static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, i
   into(s, around);
 }
 
-void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
+bool rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   const StagePlan *p = f->p;
   const EinSum *sum = p->stage->sum;
-  if (sum->where || sum->domain) return;
+  bool some = false;
+  if (sum->where || sum->domain) return false;
   const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
   expr_map(s->x, sum->body, leaf_note, (void *)read);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
@@ -93,7 +98,9 @@ void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
     int64_t tile = tile_bytes(f, a, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
     if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || p->size[f->u] < 3 * ahead * f->rows) continue;
     fetch_tile(s, f, e, read[a], ahead);
+    some = true;
   }
+  return some;
 }
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */

@@ -87,6 +87,12 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
 void pack_new(Panel *t, Pack *k);
 void pack_fill(Panel *t, Pack *k);
 
+/* ---- schedule_pack_fetch.c ---- */
+/* The line that is read next of a square's row, the one at hand being at `at` of the label that is turned. */
+void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *at);
+/* What rows that are read where they lie have in the next block: as much of it as comes on the tile that begins at u0. */
+void pack_fetch_rows(Panel *t, const Expr *u0);
+
 /* ---- schedule_pack_tile.c ---- */
 typedef struct Corners { Reach of[2]; } Corners; /* of a box of rows and lanes */
 LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l); /* a loop over lanes */

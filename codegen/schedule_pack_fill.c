@@ -180,28 +180,6 @@ static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Exp
   return whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
 }
 
-/* The label along which the same line of a square is read next: a reduced one, or, where all of those is read at once, the one that
- * is walked over innermost around the panels. */
-static uint32_t next_label(const Panel *t, const Pack *k, const Side *x) {
-  uint32_t r = NOWHERE;
-  for (uint32_t i = 0; k->turned == x->part && i < k->n_red; i++)
-    if (k->lies[i] != k->turned) r = k->lies[i];
-  if (k->turned != x->part && !t->sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) r = x->far[x->n_far - 1];
-  return r;
-}
-
-/* The line of the square at hand that is read next: rows of squares lie too far apart for the processor to guess it. */
-static void fetch_next(Panel *t, const Pack *k, const Side *x, const Expr *at) {
-  Sched *s = t->s;
-  uint32_t r = next_label(t, k, x);
-  if (r == NOWHERE) return;
-  const Expr *was = t->e->label[r];
-  t->e->label[k->turned] = at;
-  t->e->label[r] = ex_min(s, ex_add(s, was, ex_int(s, 1)), ex_sub(s, t->p->stage->bound[r], ex_int(s, 1)));
-  read_fetch(s, t->p, k->of, t->e);
-  t->e->label[r] = was;
-}
-
 /* `wide` lanes from `lane` on, by as many points of the label that is turned, from `from` on in the block, where it is `lo`. */
 static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
                         int64_t wide, bool whole) {
@@ -213,7 +191,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   at[0] = span(s, "a", wide, BIND_SEQ);
   const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
   t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
-  fetch_next(t, k, x, ex_add(s, lo, from));
+  pack_fetch_line(t, k, x, ex_add(s, lo, from));
   at[1] = span(s, "b", wide, BIND_VECTOR);
   t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
   store_add(s, square, 2, at, pack_value(t, k));

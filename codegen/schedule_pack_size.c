@@ -398,15 +398,26 @@ static void parts_for_threads(Panel *t) {
   if (t->v.part != NO_LABEL && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
 }
 
+/* So many rows in a block at most, where short ones may be twice as many: the lanes' panel is filled for each block. */
+static double rows_room(const Panel *t) {
+  double bytes = (double)(dtype_size(t->p->stage->sum->acc) * t->deep) * pack_product(t->p, t->n_inner, t->inner);
+  return (double)WIDE * (bytes * 4 * (double)WIDE <= (double)PANEL_BYTES ? 4 : 2);
+}
+
 static void block_near(Panel *t) {
+  const StagePlan *p = t->p;
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
   part_take(t);
   double room = nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1;
   if (t->v.part != NO_LABEL) room = fmin(room, (double)PANEL_BYTES / (lane_bytes(t) * (double)(nv * t->v.slots)));
-  near_take(t, &t->u, nu < WIDE / 2 ? 2.0 * (double)WIDE / (double)nu : 1);
+  near_take(t, &t->u, nu < WIDE / 2 ? rows_room(t) / (double)nu : 1);
   near_take(t, &t->v, room);
-  if (t->v.part != NO_LABEL) t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
-  else parts_for_threads(t);
+  if (t->v.part == NO_LABEL) {
+    parts_for_threads(t);
+    return;
+  }
+  t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
+  if (blocks_most(t) * (double)up(p->size[t->v.part], t->v.slots) < (double)PARTS) part_for_threads(t, &t->u);
 }
 
 /* So many lanes in a block, at most, if a label is there in part. */

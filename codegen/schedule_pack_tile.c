@@ -197,7 +197,7 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
   if (!some || t->sums || t->v.n_near) return;
   if (!expr_is_int(t->v.tiles, 1)) f.when = expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
-  rows_fetch(t->s, &f, t->e);
+  if (!rows_fetch(t->s, &f, t->e)) pack_fetch_rows(t, u0);
 }
 
 /* What the tile at hand comes to, in acc. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
-# too; lanes read along another label, all of which is in a block; squares whose next lines are fetched.
+# too; lanes read along another label, all of which is in a block; squares whose next lines are fetched; rows that are read where they
+# lie, of which the next block's are fetched: lines that go along rows, and across them.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -23,11 +24,24 @@ input Y[k:52, j:19] : f32
 output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
 END
 
-for p in parts across turned; do
+cat >next.ein <<'END'
+input X[a:21, p:40] : f32
+input Y[s:13, r:13, q:40, p:40] : f32
+output Z[s,r,q,a] = sum[p] X[a,p] * Y[s,r,q,p]
+END
+cat >lines.ein <<'END'
+input X[b:111, k:42, i:60] : f32
+input Y[b:111, j:33, k:42] : f32
+output Z[b,i,j] = sum[k] X[b,k,i] * Y[b,j,k]
+END
+
+for p in parts across turned next lines; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
+    next) shows "fetch Y[min((i + 1), 12), r, (q + 1), p" ;;
+    lines) shows "fetch X[min((b + 1), 110), k" ;;
     turned) shows "fetch X[min((" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"

@@ -1,0 +1,123 @@
+/* codegen/schedule_pack_fetch.c - what blocks read next is brought near while the one at hand is at work: the processor sees many
+ * short streams, and does not guess where they go on. */
+#include <string.h>
+
+#include "schedule_pack.h"
+
+enum {
+  LINE = 64,                 /* bytes that come near together */
+  WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
+};
+
+/* Whether the rows of a read lie a multiple of WAY apart: there is not room for another block of them. */
+static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) {
+  if (k->of->kind != EX_READ) return false;
+  const TaskBuffer *b = &t->s->t->buffers.at[t->p->stage->slot[k->of->i].index];
+  int64_t bytes = dtype_size(b->dtype);
+  for (uint32_t i = b->rank; i-- > 0 && !ex_has_label(k->of->arg[i], x->tile);) {
+    if (b->dim[i]->kind != EX_INT) return false;
+    bytes = bytes * b->dim[i]->i % WAY;
+  }
+  return bytes == 0;
+}
+
+/* The label that is another in each block, if blocks lie next to each other along one; NOWHERE: they do not. */
+static uint32_t walked_last(const Panel *t) {
+  const StagePlan *p = t->p;
+  if (t->sums || t->u.part != NO_LABEL || t->v.part != NO_LABEL) return NOWHERE;
+  if (!p->exact[t->u.tile] || t->u.unit * t->u.units < p->size[t->u.tile]) return NOWHERE;
+  if (!p->exact[t->v.tile] || t->v.unit * t->v.units < p->size[t->v.tile]) return NOWHERE;
+  if (t->u.n_far) return t->u.far[t->u.n_far - 1];
+  if (t->v.n_far) return t->v.far[t->v.n_far - 1];
+  return t->n_common ? t->common[t->n_common - 1] : NOWHERE;
+}
+
+/* The label along which the same line of a square is read next: a reduced one, or, where all of those is read at once, the one that
+ * is walked over innermost around the panels. */
+static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
+  uint32_t r = NOWHERE, last = walked_last(t);
+  for (uint32_t i = 0; k->turned == x->part && i < k->n_red; i++)
+    if (k->lies[i] != k->turned) r = k->lies[i];
+  if (k->turned == x->part) return r;
+  if (!t->sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) return x->far[x->n_far - 1];
+  return last != NOWHERE && ex_has_label(k->of, last) && !rows_crowd(t, k, x) ? last : NOWHERE;
+}
+
+/* The value of a label behind the one at hand; the last one, if there is none. */
+static const Expr *after(Panel *t, uint32_t label) {
+  Sched *s = t->s;
+  return ex_min(s, ex_add(s, t->e->label[label], ex_int(s, 1)), ex_sub(s, t->p->stage->bound[label], ex_int(s, 1)));
+}
+
+void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *at) {
+  uint32_t r = line_next(t, k, x);
+  if (r == NOWHERE) return;
+  const Expr *was = t->e->label[r];
+  t->e->label[k->turned] = at;
+  t->e->label[r] = after(t, r);
+  read_fetch(t->s, t->p, k->of, t->e);
+  t->e->label[r] = was;
+}
+
+/* ---- rows that are read where they lie ----------------------------------------------------------------------------- */
+
+/* From lo to hi; a point in each line, if it goes along one. */
+static void loop_lines(Panel *t, const Pack *k, uint32_t label, const Expr *lo, const Expr *hi, bool along) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[label], "r");
+  into(s, &for_add(s, v, lo, hi, along ? LINE / dtype_size((DType)k->of->dtype) : 1, BIND_SEQ)->body);
+  t->e->label[label] = var_read(s, v);
+}
+
+/* The tile's rows, each along the reduced labels. */
+static void fetch_along(Panel *t, const Pack *k, const Expr *u0) {
+  Sched *s = t->s;
+  const Expr *end = ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1));
+  for (uint32_t i = 0; i < k->n_red; i++)
+    loop_lines(t, k, k->lies[i], ex_int(s, 0), t->p->stage->bound[k->lies[i]], i + 1 == k->n_red);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    const Expr *row = ex_add(s, u0, ex_int(s, r));
+    t->e->label[t->u.tile] = pack_even(t, &t->u) ? row : ex_min(s, row, end);
+    read_fetch(s, t->p, k->of, t->e);
+  }
+}
+
+/* Lines that go over the rows of several tiles: each tile has its share of the points of one reduced label. */
+static void fetch_across(Panel *t, const Pack *k) {
+  Sched *s = t->s;
+  const Expr *all = t->p->stage->bound[t->cut];
+  const Expr *share = ex_div_up(s, all, t->u.tiles), *lo = ex_mul(s, t->u.at, share);
+  for (uint32_t i = 0; i < k->n_red; i++) {
+    bool cut = k->lies[i] == t->cut;
+    loop_lines(t, k, k->lies[i], cut ? lo : ex_int(s, 0), cut ? ex_min(s, all, ex_add(s, lo, share)) : t->p->stage->bound[k->lies[i]], false);
+  }
+  loop_lines(t, k, (uint32_t)t->u.tile, ex_int(s, 0), t->p->stage->bound[t->u.tile], true);
+  read_fetch(s, t->p, k->of, t->e);
+}
+
+/* Rows of their own, that are worth it, and for another block of which there is room. */
+static bool is_of_rows(const Panel *t, const Pack *k) {
+  if (k->lanes || k->place != NOWHERE || !read_is_far(t->s, t->p, k->of) || rows_crowd(t, k, &t->u)) return false;
+  for (uint32_t i = 0; i < k->of->n; i++)
+    if (k->of->arg[i]->kind != EX_LABEL) return false;
+  return true;
+}
+
+void pack_fetch_rows(Panel *t, const Expr *u0) {
+  Sched *s = t->s;
+  uint32_t label = walked_last(t), n = t->p->n_label;
+  const Expr **was = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  if (label == NOWHERE || t->v.n_near) return;
+  memcpy(was, t->e->label, n * sizeof *was);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    if (!is_of_rows(t, k) || !ex_has_label(k->of, label)) continue;
+    LoopBody *around = s->body;
+    if (!expr_is_int(t->v.tiles, 1)) into(s, &if_add(s, expr_op2(s->x, OP_EQ, t->v.at, ex_int(s, 0)))->body);
+    t->e->label[label] = after(t, label);
+    if (k->across) fetch_across(t, k);
+    else fetch_along(t, k, u0);
+    memcpy(t->e->label, was, n * sizeof *was);
+    into(s, around);
+  }
+}

@@ -88,6 +88,7 @@ const Expr *ex_of(Env *e, const Expr *of);
 const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
 /* Whether all that the stage reads is there for any values of its labels, predicates or not. */
 bool ex_safe(Env *e);
+bool ex_is_safe(Env *e, const Expr *of); /* the same of what a part of its expressions reads */
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
  * of bounded size. */
 const Expr *ex_shared(Sched *s, const Expr *e);
@@ -127,6 +128,9 @@ int64_t tile_vectors(const Sched *s);          /* how many of these it has */
  * for nothing. */
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi);
+/* The same with those that bound it by data alone (start[n] <= z), which are read here. */
+const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                              const Expr **hi);
 /* Labels from first to last, both included; the others have a value. */
 enum { REACHES_MOST = 3 };
 typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
@@ -143,6 +147,8 @@ void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach);
 bool where_is_affine(const StagePlan *p, const Expr *cond);
 /* Whether the whole predicate says no more than from where to where `label` goes, all other labels given. */
 bool where_is_range(const StagePlan *p, uint32_t label);
+/* The same, where data may bound it too. */
+bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);
 
 /* ---- schedule_stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */

@@ -89,6 +89,13 @@ bool ex_safe(Env *e) {
   return true;
 }
 
+bool ex_is_safe(Env *e, const Expr *of) {
+  if (of->kind == EX_READ && !leaf_is_safe(e, (uint32_t)of->i)) return false;
+  for (uint32_t k = 0; k < of->n; k++)
+    if (of->arg[k]->has & HAS_READ && !ex_is_safe(e, of->arg[k])) return false;
+  return true;
+}
+
 const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
   if (!s->row) return own;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, *n + 1);

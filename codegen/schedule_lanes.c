@@ -44,7 +44,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
-  if (sum->where && (is_arg(sum) || !where_is_range(p, r))) return 0;
+  if (sum->where && (is_arg(sum) || !where_is_walk(s, p, r))) return 0;
   int64_t width = VECTORS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;
@@ -382,7 +382,8 @@ static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
   if (!p->stage->sum->where) return;
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
-  where_narrow(w->part[0].e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
+  const Expr *rest = where_narrow(w->part[0].e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
+  where_narrow_data(w->part[0].e, rest, p->n_label, last, bound, lo, hi);
   *lo = named(s, NULL, "from", *lo);
   *hi = named(s, NULL, "to", ex_max(s, *lo, *hi)); /* never before it, so that what is left over is counted right */
 }

@@ -75,6 +75,7 @@ void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
     uint32_t l = p->red[k];
     const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
     rest = where_narrow(e, rest, p->n_label, l, bound, &lo, &hi);
+    rest = where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
     if (part && k + 1 == p->n_red) {
       block_loop(s, p, l, &lo, &hi);
       *part = acc_new(s, p->stage->sum, "part");

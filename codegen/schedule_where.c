@@ -11,12 +11,14 @@ static bool is_affine(const Expr *e, uint32_t n_label) {
   return true;
 }
 
-typedef struct Narrow {
+typedef struct Narrow Narrow;
+struct Narrow {
   Env *e;
   uint32_t label, n_label;
   const bool *bound;         /* labels that have a value already */
   const Expr *lo, *hi;
-} Narrow;
+  bool (*take)(Narrow *n, const Expr *c); /* a comparison: true if it went into the bounds */
+};
 
 /* a < b, or a <= b: true if it went into the bounds. */
 static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
@@ -55,7 +57,7 @@ static const Expr *narrow(Narrow *n, const Expr *cond) {
     const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
     return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
   }
-  return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
+  return cond->kind == EX_OP && n->take(n, cond) ? NULL : cond;
 }
 
 static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
@@ -67,6 +69,51 @@ static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
   ex_slope(c->arg[0], label, &x);
   ex_slope(c->arg[1], label, &y);
   return x - y == 1 || x - y == -1;
+}
+
+/* ---- data as bounds ------------------------------------------------------------------------------- */
+
+/* What has its value ahead of the label's loop, and may be read there, whether or not the loop comes to a point. */
+static bool is_ahead(const Narrow *n, const Expr *e) {
+  if (e->dtype != DT_I64 || !(e->has & HAS_READ) || !ex_is_safe(n->e, e)) return false;
+  for (uint32_t l = 0; l < n->n_label; l++)
+    if (ex_has_label(e, l) && (l == n->label || !n->bound[l])) return false;
+  return true;
+}
+
+/* Its value; outside of the label's extent it is all the same how far. */
+static const Expr *clamped(Narrow *n, const Expr *e) {
+  Sched *s = n->e->s;
+  uint32_t v = place_own(s, NULL, "bound", DT_I64, 0, NULL);
+  const Expr *value = ex_shared(s, ex_of(n->e, e));
+  let_add(s, v, ex_min(s, ex_max(s, value, ex_int(s, -1)), n->e->stage->bound[n->label]));
+  return scalar_read(s, v);
+}
+
+static bool is_the_label(const Narrow *n, const Expr *e) { return e->kind == EX_LABEL && e->i == n->label; }
+
+static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
+  Sched *s = n->e->s;
+  if (is_the_label(n, a) && is_ahead(n, b)) {
+    const Expr *end = clamped(n, b);
+    n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
+    return true;
+  }
+  if (!is_the_label(n, b) || !is_ahead(n, a)) return false;
+  const Expr *from = clamped(n, a);
+  n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
+  return true;
+}
+
+static bool take_data(Narrow *n, const Expr *c) {
+  switch ((Op)c->op) {
+  case OP_LT: return less_data(n, c->arg[0], c->arg[1], true);
+  case OP_LE: return less_data(n, c->arg[0], c->arg[1], false);
+  case OP_GT: return less_data(n, c->arg[1], c->arg[0], true);
+  case OP_GE: return less_data(n, c->arg[1], c->arg[0], false);
+  case OP_EQ: return less_data(n, c->arg[0], c->arg[1], false) && less_data(n, c->arg[1], c->arg[0], false);
+  default: return false;
+  }
 }
 
 /* ---- what is wanted ------------------------------------------------------------------------------- */
@@ -148,7 +195,7 @@ void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uin
                  const Expr **lo, const Expr **hi) {
   bool *bound = NEW_ARRAY(e->s->arena, bool, n_label + 1);
   for (uint32_t l = 0; l < n_label; l++) bound[l] = l != label;
-  Narrow to = {e, label, n_label, bound, *lo, *hi};
+  Narrow to = {e, label, n_label, bound, *lo, *hi, take};
   range(&(Box){e, n_label, n, reach, all}, cond, &to);
   *lo = to.lo;
   *hi = to.hi;
@@ -174,14 +221,39 @@ bool where_is_affine(const StagePlan *p, const Expr *c) {
   return is_affine(c->arg[0], p->n_label) && is_affine(c->arg[1], p->n_label);
 }
 
+/* Each comparison bounds the label, by labels or by data. */
+static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
+  if (is_bound(p, c, n->label)) return true;
+  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
+  return (is_the_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (is_the_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
+}
+
+bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
+  Env own = {.s = s, .stage = p->stage};
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != label;
+  Narrow n = {&own, label, p->n_label, bound, NULL, NULL, NULL};
+  return is_walk(&n, p, p->stage->sum->where);
+}
+
 bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }
 
-const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
-                         const Expr **hi) {
-  Narrow n = {e, label, n_label, bound, *lo, *hi};
+static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {
   if (!cond) return NULL;
   const Expr *rest = narrow(&n, cond);
   *lo = n.lo;
   *hi = n.hi;
   return rest;
+}
+
+const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                         const Expr **hi) {
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, take}, cond, lo, hi);
+}
+
+const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                              const Expr **hi) {
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, take_data}, cond, lo, hi);
 }

@@ -10,8 +10,8 @@
 
 #include "rebuild.h"
 
-/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact. */
-typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES } Side;
+/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing is read. */
+typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS } Side;
 
 /* In patterns x y z stand for anything, c d for literals, 0 1 2 -1 inf true false for themselves, in any dtype; arguments
  * of commutative operations in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
@@ -66,6 +66,10 @@ static const struct { const char *from; Side side; const char *to; } rules[] = {
   {"ne(x, x)", INTS, "false"},
   {"lt(x, x)", INTS, "false"},
   {"gt(x, x)", INTS, "false"},
+  {"le(abs(x), y)", LABELS, "and(le(x, y), le(neg(x), y))"}, /* so that each bounds a loop */
+  {"lt(abs(x), y)", LABELS, "and(lt(x, y), lt(neg(x), y))"},
+  {"ge(x, abs(y))", LABELS, "and(ge(x, y), ge(x, neg(y)))"},
+  {"gt(x, abs(y))", LABELS, "and(gt(x, y), gt(x, neg(y)))"},
   {"eq(x, x)", BOOLS, "true"},
   {"ne(x, x)", BOOLS, "false"},
   {"eq(x, true)", BOOLS, "x"},
@@ -234,6 +238,7 @@ static bool side_holds(const Rules *r, Side side, const Expr *e) {
   case INTS: return dtype_is_int(t);
   case FLOATS: return dtype_is_float(t);
   case BOOLS: return t == DT_BOOL;
+  case LABELS: return dtype_is_int(t) && !(e->has & HAS_READ);
   case HALVES: return halves(r->bound['c' - 'a']);
   }
   return false;

@@ -225,16 +225,72 @@ static void stream_axes(CPrinter *p, uint32_t place, uint32_t n) {
   }
 }
 
+/* The element where the last n axes begin. */
+static void stream_base(CPrinter *p, const LoopStmt *s, uint32_t n) {
+  const Expr **at = NEW_ARRAY(p->arena, const Expr *, s->n_at + 1);
+  for (uint32_t k = 0; k < s->n_at; k++) at[k] = k + n < s->n_at ? s->at[k] : expr_int(p->p->tasks->exprs, DT_I64, 0);
+  buf_char(p->out, '&');
+  c_element(p, s->place, s->n_at, at);
+}
+
+/* So many elements further on does what is streamed begin. */
+static const Expr *stream_first(CPrinter *p, const LoopStmt *s) {
+  Exprs *x = p->p->tasks->exprs;
+  const Expr *first = expr_int(x, DT_I64, 0);
+  for (uint32_t k = s->n_at - (uint32_t)s->step; k < s->n_at; k++)
+    first = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, first, p->k->places.at[s->place].dim[k]), s->at[k]);
+  return first;
+}
+
+/* What tiles hold, if all of it is streamed in whole lines. */
+static bool is_held(const LoopPlace *x, const LoopStmt *s) {
+  return x->space == SPACE_REGISTER && s->hi->kind == EX_INT && s->hi->i <= x->dim[0]->i && s->hi->i * dtype_size(x->dtype) % 64 == 0;
+}
+
+/* Where the last axes lie next to each other, which is known where all is dense. */
+static void stream_held(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  uint32_t n = (uint32_t)s->step;
+  buf_str(p->out, "if (");
+  for (uint32_t k = x->rank - n; k + 1 < x->rank; k++) {
+    c_stride(p, s->place, k);
+    buf_str(p->out, " == ");
+    c_expr(p, x->dim[k + 1], true);
+    buf_str(p->out, " * ");
+    c_stride(p, s->place, k + 1);
+    buf_str(p->out, " && ");
+  }
+  c_stride(p, s->place, x->rank - 1);
+  buf_str(p->out, " == 1) ein_stream_held(");
+  stream_base(p, s, n);
+  buf_str(p->out, " + ");
+  c_expr(p, stream_first(p, s), false);
+  buf_str(p->out, ", &");
+  c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_printf(p->out, ", %lld, %d);\n", (long long)s->hi->i, dtype_size(x->dtype));
+  indent(p, depth);
+  buf_str(p->out, "else ");
+}
+
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
   bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES;
   p->place_used[s->value->i] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_stream%s(&", s->step > 1 ? "_axes" : few ? "_few" : "");
-  c_element(p, s->place, s->n_at, s->at);
-  buf_str(p->out, ", ");
-  if (s->step > 1) stream_axes(p, s->place, (uint32_t)s->step);
-  else c_stride(p, s->place, x->rank - 1);
+  if (is_held(from, s)) stream_held(p, s, depth);
+  buf_printf(p->out, "ein_stream%s(", s->step > 1 ? "_axes" : few ? "_few" : "");
+  if (s->step > 1) {
+    stream_base(p, s, (uint32_t)s->step);
+    buf_str(p->out, ", ");
+    stream_axes(p, s->place, (uint32_t)s->step);
+    buf_str(p->out, ", ");
+    c_expr(p, stream_first(p, s), true);
+  } else {
+    buf_char(p->out, '&');
+    c_element(p, s->place, s->n_at, s->at);
+    buf_str(p->out, ", ");
+    c_stride(p, s->place, x->rank - 1);
+  }
   buf_str(p->out, ", &");
   c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
   buf_str(p->out, ", ");

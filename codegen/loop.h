@@ -43,8 +43,8 @@ typedef enum {
   LOOP_STORE,
   LOOP_TURN,                 /* a small square array is transposed where it is */
   LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near */
-  LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's;
-                                nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
+  LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
+                                where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
 } LoopKind;
 
 /* Whether an element of a kernel's own array has the bytes that it has in a buffer. */

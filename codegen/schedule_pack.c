@@ -222,6 +222,7 @@ static void how_panels(const Panel *t) {
   for (uint32_t k = 0; k < t->n_inner; k++) buf_printf(&b, " %s", how_label(st, t->inner[k]));
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
+  if (t->held) buf_str(&b, ", streamed by tiles");
   how_add(t->s, st, "%s", b.s);
 }
 

@@ -59,6 +59,7 @@ typedef struct Panel {
   bool line;                 /* results are kept in rows with all their lanes, from which they are stored; */
   bool by_tile;              /*   those of one tile of rows at a time; */
   int64_t kept_near;         /*   of all points of this near label; NO_LABEL: of one of each */
+  bool held;                 /* a tile's rows are whole lines of the result, which go past the cache from registers */
 } Panel;
 
 /* ---- schedule_pack_size.c: which labels are whose, and how large tiles and blocks are ---- */
@@ -108,7 +109,8 @@ void pack_sums_new(Panel *t);       /* a block's sums, the identity for now */
 /* sums = f(sums, acc), or acc where there is one block; acc NULL: the identity. */
 void pack_sums_step(Panel *t, const uint32_t *acc);
 void pack_sums_store(Panel *t);
-bool pack_line_choose(Panel *t);     /* false: results are stored by tiles */
+bool pack_line_choose(Panel *t);     /* false: results are stored by tiles, whose lanes are those of one label */
+void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0);
 /* For each tile, whose rows are kept; gives the place behind those that are stored together. */
 LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0);
 void pack_line_store(Panel *t);

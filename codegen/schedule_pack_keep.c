@@ -4,6 +4,7 @@
 #include "schedule_pack.h"
 
 enum {
+  LINE = 64,                 /* bytes of the machine's */
   LINE_MOST = 16 * 1024,     /* bytes that are streamed at once, at most, */
   LINE_LEAST = 256,          /*   and at least: below, most lines would be written by halves */
   LINE_ENOUGH = 512,
@@ -170,8 +171,63 @@ static uint32_t axes_streamed(Panel *t, int64_t *n) {
   return *n * dtype_size(sum->dtype) < LINE_LEAST ? 0 : axes;
 }
 
+static int64_t lanes_stored(const Panel *t) { return t->v.flat == NO_LABEL ? t->p->size[t->v.tile] : pack_flat_size(t, &t->v); }
+
+/* Whether the result's axis, counted from the last, is all of a label. */
+static bool is_axis(const Panel *t, uint32_t back, int64_t label) {
+  const TaskStage *st = t->p->stage;
+  if (st->n_at <= back || label == NO_LABEL) return false;
+  uint32_t k = st->n_at - 1 - back;
+  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(t->s->t->buffers.at[st->buffer].dim[k], t->p->size[label]);
+}
+
+static bool whole_lines(const Panel *t, int64_t lanes) { return lanes * dtype_size(t->p->stage->sum->dtype) % LINE == 0; }
+
+/* Whether tiles have whole lines of the result, which then need not be kept: the processor stores them while it computes the next tile. */
+static bool is_held(Panel *t) {
+  const TaskStage *st = t->p->stage;
+  const EinSum *sum = st->sum;
+  bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2; /* tile_cut leaves whole lines */
+  if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide || !t->p->exact[t->v.tile]) return false;
+  const Expr *when = stream_if(t->s, st);
+  if (!when || when->kind != EX_INT || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t))) return false;
+  return is_axis(t, 0, t->v.tile) && (t->v.flat == NO_LABEL || (!is_part(t, t->v.flat) && is_axis(t, 1, t->v.flat)));
+}
+
+static void held_rows(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t lanes) {
+  Sched *s = t->s;
+  const Expr *zero = ex_int(s, 0), *size = t->p->stage->bound[t->u.tile];
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    const Expr *u = ex_add(s, u0, ex_int(s, r));
+    LoopBody *was = s->body;
+    if (r && !pack_even(t, &t->u)) into(s, &if_add(s, expr_op2(s->x, OP_LT, u, size))->body);
+    t->e->label[t->u.tile] = u;
+    t->e->label[t->v.tile] = v0;
+    if (t->v.flat != NO_LABEL) t->e->label[t->v.flat] = zero;
+    stream_from(s, t->p->stage, t->e, place_read(s, acc[r], 1, &zero), ex_int(s, lanes), t->v.flat == NO_LABEL ? 1 : 2);
+    into(s, was);
+  }
+}
+
+void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  int64_t unit = t->v.unit, all = lanes_stored(t);
+  LoopBody *was = s->body;
+  LoopStmt *st = all % unit ? if_add(s, expr_op2(s->x, OP_LE, ex_add(s, v0, ex_int(s, unit)), ex_int(s, all))) : NULL;
+  if (st) into(s, &st->body);
+  held_rows(t, acc, u0, v0, unit);
+  if (st) {
+    into(s, &st->other);
+    held_rows(t, acc, u0, v0, all % unit);
+  }
+  into(s, was);
+}
+
 bool pack_line_choose(Panel *t) {
   int64_t n;
+  t->line = false;
+  t->held = is_held(t);
+  if (t->held) return true;
   t->kept_near = t->sums ? NO_LABEL : near_choose(t);
   int64_t bytes = t->u.unit * t->u.units * lanes_all(t) * dtype_size(t->p->stage->sum->acc);
   if (t->kept_near != NO_LABEL) bytes *= t->p->size[t->kept_near];

@@ -511,12 +511,12 @@ static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) 
 
 /* Blocks stay what they are, and so do all sums: tiles are cut into such as the machine has registers for. */
 static void tile_cut(Panel *t) {
-  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
+  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0, size = dtype_size(t->p->stage->sum->acc);
   bool turned = false;
   for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
   for (int64_t r = rows; r > 0; r--)
     for (int64_t l = lanes; l >= one; l--) {
-      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
+      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || (t->held && l * size % 64) || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
       best = r * l;
       t->u.unit = r, t->v.unit = l;
     }

@@ -193,7 +193,7 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   bool some = false;
   FetchRows f = {t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, NULL};
-  if (!t->sums && !t->line) result_fetch(t->s, &f, t->e, v0, t->v.unit);
+  if (!t->sums && !t->line && !t->held) result_fetch(t->s, &f, t->e, v0, t->v.unit);
   for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
   if (!some || t->sums || t->v.n_near) return;
   if (!expr_is_int(t->v.tiles, 1)) f.when = expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
@@ -226,6 +226,7 @@ void pack_tiles(Panel *t) {
     pack_tiles_open(t, &u0, &v0);
     tile_reduce(t, acc, u0, v0);
     if (t->sums) pack_sums_step(t, acc);
+    else if (t->held) pack_held_store(t, acc, u0, v0);
     else pack_rows_do(t, acc, u0, v0, row_store);
   }
   into(s, was);

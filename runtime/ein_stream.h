@@ -39,6 +39,12 @@
 #endif
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define EIN_STREAM_UNROLL _Pragma("GCC unroll 64")
+#else
+#define EIN_STREAM_UNROLL
+#endif
+
 /* `to` is a multiple of 64, and so is bytes. */
 EIN_STREAM_INLINE void ein_stream_lines(char *to, const char *from, size_t bytes) {
 #if defined(EIN_STREAM_PIECE)
@@ -82,20 +88,51 @@ EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int6
   if (bytes - head > lines) memcpy(t + head + lines, f + head + lines, bytes - head - lines);
 }
 
-/* The same where the elements go on over several axes, in row-major order: `shape` and `step` of each, of which all but the first are
- * gone over whole. */
-EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, const void *from, int64_t n, size_t size) {
+/* What a tile holds in registers, bytes that are known when this is compiled and lie next to each other: its address goes nowhere
+ * else, so that it may stay there. */
+EIN_STREAM_INLINE void ein_stream_held(void *to, const void *from, int64_t n, size_t size) {
+#if defined(EIN_STREAM_PIECE)
+  EIN_STREAM_V(EIN_STREAM_PIECE);
+  char *t = (char *)to;
+  const char *f = (const char *)from;
+  size_t bytes = (size_t)n * size, lines = bytes & ~(size_t)63;
+  if (((uintptr_t)t & 63) == 0) {
+    EIN_STREAM_UNROLL
+    for (size_t at = 0; at < lines; at += sizeof(V)) {
+      V v;
+      memcpy(&v, f + at, sizeof v);
+      EIN_STREAM_PUT(t + at, v);
+    }
+  } else {
+    EIN_STREAM_UNROLL
+    for (size_t at = 0; at < lines; at += sizeof(V)) {
+      V v;
+      memcpy(&v, f + at, sizeof v);
+      memcpy(t + at, &v, sizeof v);
+    }
+  }
+  if (bytes > lines) memcpy(t + lines, f + lines, bytes - lines);
+#else
+  memcpy(to, from, (size_t)n * size);
+#endif
+}
+
+/* The same as ein_stream where the elements go on over several axes, in row-major order: `shape` and `step` of each, of which all but the
+ * first are gone over whole. `to` is where these axes begin; the first element goes so many elements further on. */
+EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
+                                       size_t size) {
   const int64_t last = shape[axes - 1];
   int dense = 1;
   for (int k = axes - 1; k > 0; k--) dense &= step[k - 1] == step[k] * shape[k];
   if (dense) {
-    ein_stream(to, step[axes - 1], from, n, size);
+    ein_stream((char *)to + first * step[axes - 1] * (int64_t)size, step[axes - 1], from, n, size);
     return;
   }
-  for (int64_t row = 0; row * last < n; row++) {
-    int64_t left = n - row * last, at = 0, rest = row;
-    for (int k = axes - 1; k-- > 0; rest /= k ? shape[k] : 1) at += (k ? rest % shape[k] : rest) * step[k];
-    ein_stream_few((char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)(row * last) * size, left < last ? left : last, size);
+  for (int64_t done = 0, here; done < n; done += here) {
+    int64_t row = (first + done) / last, in = (first + done) % last, at = in * step[axes - 1];
+    here = last - in < n - done ? last - in : n - done;
+    for (int k = axes - 1; k-- > 0; row /= k ? shape[k] : 1) at += (k ? row % shape[k] : row) * step[k];
+    ein_stream_few((char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)done * size, here, size);
   }
 }
 

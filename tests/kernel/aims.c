@@ -240,6 +240,35 @@ static void aim_crossed(Case *c) {
   equation_add(c, t.n_out, t.out, chance(&c->rng, 30) ? epilogue(c, value, t.n_out, t.out) : value, true);
 }
 
+/* A result whose last two axes are whole lines together, of one side or of both: it goes past the cache (kernels.c). */
+static void aim_lines(Case *c) {
+  static const int64_t inner[] = {16, 20, 20, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30}, deep[] = {16, 17, 20, 33};
+  static const DType types[] = {DT_F32, DT_F32, DT_F32, DT_F64, DT_I32, DT_I64};
+  Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_lanes = 1, .n_red = 1};
+  bool was = c->opens;
+  c->opens = false;
+  t.lanes[0] = lab_of(c, inner, COUNT(inner)), t.rows[0] = lab_of(c, rows, COUNT(rows)), t.red[0] = lab_of(c, deep, COUNT(deep));
+  Lab *b = lab_of(c, next, COUNT(next));
+  c->opens = was && chance(&c->rng, 30);
+  if (chance(&c->rng, 50)) t.lanes[t.n_lanes++] = b;
+  else t.rows[t.n_rows++] = b;
+  if (chance(&c->rng, 60)) t.rows[t.n_rows++] = lab_new(c, size_new(c, 1 + below(&c->rng, 12)));
+  if (chance(&c->rng, 60)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, 20)));
+  if (chance(&c->rng, 20)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
+  for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
+  for (uint32_t k = 0; k < t.n_rows; k++)
+    if (t.rows[k] != b) t.out[t.n_out++] = t.rows[k];
+  for (uint32_t k = 1; k < t.n_lanes; k++)
+    if (t.lanes[k] != b) t.out[t.n_out++] = t.lanes[k];
+  labs_mix(c, t.n_out, t.out);
+  t.out[t.n_out++] = b, t.out[t.n_out++] = t.lanes[0];
+  DType type = types[below(&c->rng, COUNT(types))];
+  Term *x = side(&t, type, values_for(c), t.n_rows, t.rows, 0), *y = side(&t, type, values_for(c), t.n_lanes, t.lanes, 0);
+  Term *body = combine(&t, x, y);
+  const char *name = reducer_for(c, &body, t.n_red, t.red);
+  equation_add(c, t.n_out, t.out, term_reduce(c, name, t.n_red, t.red, NULL, body), true);
+}
+
 /* (A B) C: what is between is stored, or joined with what comes after. */
 static void aim_chain(Case *c) {
   Contraction t = {.c = c, .plain = true};
@@ -371,7 +400,7 @@ static const struct { uint32_t weight; const char *name; void (*make)(Case *c); 
   {16, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
   {8, "scan", aim_scan},          {5, "scatter", aim_scatter}, {6, "map", aim_map},     {9, "rows", aim_rows},
   {12, "blocks", aim_blocks},     {8, "masked", aim_masked},   {5, "long", aim_long},
-  {4, "crossed", aim_crossed},    {2, "parts", aim_parts},
+  {4, "crossed", aim_crossed},    {2, "parts", aim_parts},       {0, "lines", aim_lines},
 };
 
 static size_t aim_for(Case *c, const char *name) {

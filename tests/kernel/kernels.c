@@ -33,8 +33,10 @@ static const char *text(Work *w, Arena *a, void *program, uint64_t seed) {
 static bool graph(Subject *s) {
   static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0},          {64, 32, 0, 0, 8192, 16, 32},     {64, 32, 4096, 128, 16, 32, 16},
                                        {32, 16, 0, 0, 0, 0, 0}, {16, 32, 0, 1024, 65536, 0, 0}};
+  static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0}, {64, 32, 0, 0, 1024, 64, 32}, {64, 32, 0, 0, 1024, 32, 16}, {64, 32, 0, 0, 1024, 16, 32}};
+  const Case *c = s->program;
   s->optimise = s->seed % 5;
-  s->target = &targets[s->seed / 5 % COUNT(targets)];
+  s->target = strcmp(c->aim, "lines") != 0 ? &targets[s->seed / 5 % COUNT(targets)] : &streams[s->seed / 5 % COUNT(streams)];
   return subject_read(s, case_text(s->arena, s->program)) || subject_rejected(s);
 }
 

@@ -187,6 +187,8 @@ void walk_add(Sched *s, Walk *w, Str name, const Expr *extent);
 void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost);
 /* The outermost together are cut into chunks for threads; `work`: scalar operations inside the innermost. */
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
+/* What they come to a turn later, or at the last one; those that are not wanted stay as they are; NULL: all are. */
+void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 
 /* ---- schedule_tile.c ------------------------------------------------------------------------------ */
 /* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */

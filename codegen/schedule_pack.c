@@ -110,52 +110,82 @@ static bool is_turned(const Panel *t, int64_t label) {
 }
 
 /* Where squares go along the label, the points of a panel go further back than the block's own if that is needed for as many of them. */
-static void part_block(Panel *t, Side *x, const Expr *number) {
+static void part_block(Panel *t, Part *x, const Expr *number) {
   Sched *s = t->s;
-  const Expr *size = t->p->stage->bound[x->part], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
-  Str name = t->p->stage->label[x->part];
-  x->part_lo = named(s, name, "part", ex_mul(s, number, slots));
+  const Expr *size = t->p->stage->bound[x->label], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
+  Str name = t->p->stage->label[x->label];
+  x->lo = named(s, name, "part", ex_mul(s, number, slots));
   if (size->kind == EX_INT && size->i % x->slots == 0) {
-    x->slot_lo = x->part_lo, x->slot_n = slots;
-    x->part_hi = ex_add(s, x->part_lo, slots);
+    x->slot_lo = x->lo, x->slot_n = slots;
+    x->hi = ex_add(s, x->lo, slots);
     return;
   }
-  x->part_hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->part_lo, slots), size));
-  if (!is_turned(t, x->part)) {
-    x->slot_lo = x->part_lo;
-    x->slot_n = named(s, NULL, "n", ex_sub(s, x->part_hi, x->part_lo));
+  x->hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->lo, slots), size));
+  if (!is_turned(t, x->label)) {
+    x->slot_lo = x->lo;
+    x->slot_n = named(s, NULL, "n", ex_sub(s, x->hi, x->lo));
     return;
   }
   x->slot_n = size->kind == EX_INT ? slots : named(s, NULL, "n", ex_min(s, slots, size));
-  x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->part_lo, ex_sub(s, size, slots))));
+  x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->lo, ex_sub(s, size, slots))));
+}
+
+/* How blocks are walked over: which label each place in the walk is for, by so many points a turn. */
+typedef struct Blocks {
+  Walk w;
+  uint32_t label[WALK_MOST];
+  int64_t step[WALK_MOST];
+} Blocks;
+
+static void blocks_add(Panel *t, Blocks *b, uint32_t label, int64_t step) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[label];
+  b->label[b->w.n] = label, b->step[b->w.n] = step;
+  walk_add(s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
+}
+
+/* The block behind the one at hand. */
+static void next_find(Panel *t, const Blocks *b) {
+  bool wanted[WALK_MOST] = {false};
+  const Expr *next[WALK_MOST] = {NULL};
+  for (uint32_t i = 0; i < t->n_pack; i++)
+    for (uint32_t k = 0; k < b->w.n && pack_is_part(&t->v, t->pack[i].turned); k++)
+      wanted[k] |= !expr_is_int(b->w.extent[k], 1) && ex_has_label(t->pack[i].of, b->label[k]);
+  walk_next(t->s, &b->w, wanted, next);
+  for (uint32_t k = 0; k < b->w.n; k++)
+    if (next[k]) t->next[b->label[k]] = ex_mul(t->s, next[k], ex_int(t->s, b->step[k]));
+}
+
+static const Expr *block_work(const Panel *t) {
+  const StagePlan *p = t->p;
+  double points = 2 * (double)p->ops * (double)(t->u.unit * t->u.units * t->v.unit * t->v.units) *
+                  pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
+  const Expr *work = ex_int(t->s, points < 1e15 ? (int64_t)points : 1000000000000000);
+  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(t->s, work, p->stage->bound[p->red[k]]);
+  return work;
 }
 
 static void blocks_walk(Panel *t, bool threads) {
   Sched *s = t->s;
-  const StagePlan *p = t->p;
-  Walk *w = NEW(s->arena, Walk);
-  double points = 2 * (double)p->ops * (double)(t->u.unit * t->u.units * t->v.unit * t->v.units) *
-                  pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
-  const Expr *work = ex_int(s, points < 1e15 ? (int64_t)points : 1000000000000000);
-  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
+  Side *side[] = {&t->v, &t->u};
+  Blocks *b = NEW(s->arena, Blocks);
   struct { uint32_t n; const uint32_t *label; } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
   for (size_t i = 0; i < COUNT(outer); i++)
-    for (uint32_t k = 0; k < outer[i].n; k++) walk_add(s, w, p->stage->label[outer[i].label[k]], p->stage->bound[outer[i].label[k]]);
-  Side *side[] = {&t->v, &t->u};
-  uint32_t parts = w->n;
+    for (uint32_t k = 0; k < outer[i].n; k++) blocks_add(t, b, outer[i].label[k], 1);
+  uint32_t parts = b->w.n;
   for (size_t i = 0; i < COUNT(side); i++)
-    if (side[i]->part != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[side[i]->part], ex_int(s, side[i]->slots)));
-  uint32_t others = w->n;
-  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v.tile], ex_int(s, t->v.unit * t->v.units)));
-  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u.tile], ex_int(s, t->u.unit * t->u.units)));
-  if (threads) walk_chunks(s, w, work, BIND_SEQ);
-  else walk_plain(s, w, 0, BIND_SEQ);
-  for (size_t i = 0, n = 0; i < COUNT(outer); i++)
-    for (uint32_t k = 0; k < outer[i].n; k++) pack_label_is(t, outer[i].label[k], w->index[n++]);
+    for (uint32_t k = 0; k < side[i]->n_part; k++) blocks_add(t, b, side[i]->part[k].label, side[i]->part[k].slots);
+  uint32_t tiles = b->w.n;
+  for (size_t i = 0; i < COUNT(side); i++) blocks_add(t, b, (uint32_t)side[i]->tile, side[i]->unit * side[i]->units);
+  if (threads) walk_chunks(s, &b->w, block_work(t), BIND_SEQ);
+  else walk_plain(s, &b->w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < parts; k++) pack_label_is(t, b->label[k], b->w.index[k]);
   for (size_t i = 0; i < COUNT(side); i++)
-    if (side[i]->part != NO_LABEL) part_block(t, side[i], w->index[parts++]);
-  side_block(t, &t->v, w->index[others], "lanes_at");
-  side_block(t, &t->u, w->index[others + 1], "rows_at");
+    for (uint32_t k = 0; k < side[i]->n_part; k++) part_block(t, &side[i]->part[k], b->w.index[parts++]);
+  side_block(t, &t->v, b->w.index[tiles], "lanes_at");
+  side_block(t, &t->u, b->w.index[tiles + 1], "rows_at");
+  t->ahead = pack_looks_ahead(t);
+  if (t->ahead) next_find(t, b);
   block(t);
 }
 
@@ -204,7 +234,7 @@ static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
   long long n = (long long)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
   buf_printf(b, "%s%lld %s", sign, n, how_label(st, x->tile));
   for (uint32_t k = 0; k < x->n_near; k++) {
-    if (x->near[k] == x->part) buf_printf(b, " %lld", (long long)x->slots);
+    if (pack_is_part(x, x->near[k])) buf_printf(b, " %lld", (long long)pack_near_size(t, x, k));
     buf_printf(b, " %s", how_label(st, x->near[k]));
   }
 }
@@ -229,7 +259,9 @@ static void how_panels(const Panel *t) {
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!fits(p)) return false;
   Panel *t = NEW(s->arena, Panel);
-  *t = (Panel){.s = s, .p = p, .e = e, .in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1)};
+  *t = (Panel){.s = s, .p = p, .e = e};
+  t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t)) return false;
   if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return false; /* more is fetched than is wanted */
   if (!pack_parts(t)) return false;

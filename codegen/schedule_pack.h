@@ -7,9 +7,19 @@
 enum {
   NO_LABEL = -1,
   PACKS_MOST = 8,
+  PARTS_MOST = 3,
   ROWS_MOST = 16,
   SQUARE = 16                /* side of the squares by which a panel is turned, at most */
 };
+
+/* A near label that is not whole in a block. */
+typedef struct Part {
+  uint32_t label;
+  int64_t slots;             /* so many points of it are in a panel: */
+  const Expr *slot_lo;       /*   the first of them in the block at hand, */
+  const Expr *slot_n;        /*   how many there are, */
+  const Expr *lo, *hi;       /*   and which of them are the block's own: others are there as squares are whole */
+} Part;
 
 /* The labels that one side has alone: one is in the tile, some are whole in a block, the rest is walked over. */
 typedef struct Side {
@@ -20,11 +30,8 @@ typedef struct Side {
   int64_t units;             /*   and so many tiles in a block */
   const Expr *lo, *n, *tiles;/* the block at hand: where it begins, how long it is, in how many tiles */
   const Expr *at;            /* the number of the tile at hand */
-  int64_t part;              /* the last of `near`, if that is not whole in a block: NO_LABEL: there is none; */
-  int64_t slots;             /*   so many points of it are in a panel */
-  const Expr *slot_lo;       /*   the first of them in the block at hand, */
-  const Expr *slot_n;        /*   how many there are, */
-  const Expr *part_lo, *part_hi; /* and which of them are the block's own: others are there as squares are whole */
+  uint32_t n_part;           /* of `near`, those that are not whole in a block, the first for its own sake, */
+  Part part[PARTS_MOST];     /*   others for longer runs of what is read and stored */
   int64_t flat;              /* lanes: tiles go over this one of `near` too, each of whose points has all of `tile`; NO_LABEL: none */
 } Side;
 
@@ -32,7 +39,7 @@ typedef struct Pack {
   const Expr *of;            /* part of the body */
   bool lanes;                /* whose side it is */
   bool across;               /* rows: a tile's lie next to each other; lanes: they are fetched along another label, and turned: */
-  int64_t turned;            /*   this one, reduced or the side's `part`; NO_LABEL: none */
+  int64_t turned;            /*   this one, reduced or the side's first part; NO_LABEL: none */
   uint32_t place, n_red, *red; /* NOWHERE: it is fetched where it lies; its reduced labels, in order, */
   uint32_t *lies;            /*   and in the order in which they lie in what is read */
 } Pack;
@@ -49,6 +56,8 @@ typedef struct Panel {
   uint32_t n_inner, *inner;  /*   whole in a block */
   const Expr *deep_lo, *deep_n; /* of the label that is cut, in the block at hand */
   const Expr **in_block;     /* of a label: how far it is in the block */
+  bool ahead;                /* what the next block reads for squares is fetched while this one is filled: */
+  const Expr **next;         /*   where a label is, or begins, there; NULL: it does not change, or nobody asks */
   uint32_t n_pack;
   Pack pack[PACKS_MOST];
   const Expr *body;          /* with reads of slots behind the last for the packs */
@@ -69,16 +78,19 @@ void pack_sizes(Panel *t);
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
+Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */
+bool pack_is_part(const Side *x, int64_t label);
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
 double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */
+double pack_lane_bytes(const Panel *t);                 /* of the lanes' panel, for each lane and each point of near labels */
 int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too, */
 const Expr *pack_flat(const Panel *t, const Side *x);                 /*   and of those in the block at hand */
 
 /* ---- schedule_pack_fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);
 void pack_loop_whole(Panel *t, uint32_t label);
-void pack_loops_near(Panel *t, const Side *x); /* but for one that tiles go over */
-void pack_loop_near(Panel *t, const Side *x, uint32_t label);
+void pack_loops_near(Panel *t, Side *x); /* but for one that tiles go over */
+void pack_loop_near(Panel *t, Side *x, uint32_t label);
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind); /* over its points in the block */
 bool pack_even(const Panel *t, const Side *x);               /* no tile of the side is cut off */
 /* Over the tiles of a side in the block; x->at is the number of the one at hand, and the result where it begins. */
@@ -89,8 +101,9 @@ void pack_new(Panel *t, Pack *k);
 void pack_fill(Panel *t, Pack *k);
 
 /* ---- schedule_pack_fetch.c ---- */
-/* The line that is read next of a square's row, the one at hand being at `at` of the label that is turned. */
-void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *at);
+bool pack_looks_ahead(const Panel *t); /* while squares of a block are turned, to what the next one reads */
+/* A line of a square that is read later: the one at hand is that of lane `in` of the block, and `from` points into what is turned. */
+void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from);
 /* What rows that are read where they lie have in the next block: as much of it as comes on the tile that begins at u0. */
 void pack_fetch_rows(Panel *t, const Expr *u0);
 

@@ -6,6 +6,7 @@
 
 enum {
   LINE = 64,                 /* bytes that come near together */
+  AHEAD_BYTES = 288 * 1024,  /* of a panel, which stays in the second cache with what it is filled from and what the next one will be */
   WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
 };
 
@@ -24,7 +25,7 @@ static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) {
 /* The label that is another in each block, if blocks lie next to each other along one; NOWHERE: they do not. */
 static uint32_t walked_last(const Panel *t) {
   const StagePlan *p = t->p;
-  if (t->sums || t->u.part != NO_LABEL || t->v.part != NO_LABEL) return NOWHERE;
+  if (t->sums || t->u.n_part || t->v.n_part) return NOWHERE;
   if (!p->exact[t->u.tile] || t->u.unit * t->u.units < p->size[t->u.tile]) return NOWHERE;
   if (!p->exact[t->v.tile] || t->v.unit * t->v.units < p->size[t->v.tile]) return NOWHERE;
   if (t->u.n_far) return t->u.far[t->u.n_far - 1];
@@ -36,9 +37,9 @@ static uint32_t walked_last(const Panel *t) {
  * is walked over innermost around the panels. */
 static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t r = NOWHERE, last = walked_last(t);
-  for (uint32_t i = 0; k->turned == x->part && i < k->n_red; i++)
-    if (k->lies[i] != k->turned) r = k->lies[i];
-  if (k->turned == x->part) return r;
+  bool part = pack_is_part(x, k->turned);
+  for (uint32_t i = 0; part && i < k->n_red; i++) r = k->lies[i];
+  if (part) return r;
   if (!t->sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) return x->far[x->n_far - 1];
   return last != NOWHERE && ex_has_label(k->of, last) && !rows_crowd(t, k, x) ? last : NOWHERE;
 }
@@ -49,14 +50,37 @@ static const Expr *after(Panel *t, uint32_t label) {
   return ex_min(s, ex_add(s, t->e->label[label], ex_int(s, 1)), ex_sub(s, t->p->stage->bound[label], ex_int(s, 1)));
 }
 
-void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *at) {
-  uint32_t r = line_next(t, k, x);
-  if (r == NOWHERE) return;
-  const Expr *was = t->e->label[r];
-  t->e->label[k->turned] = at;
-  t->e->label[r] = after(t, r);
+/* Labels at what the next block has where this one has row `in` and is `from` points into what is turned. */
+static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
+  Sched *s = t->s;
+  for (uint32_t l = 0; l < t->p->n_label; l++) {
+    if (!t->next[l] || !ex_has_label(k->of, l)) continue;
+    const Expr *at = l == x->tile ? in : l == k->turned ? from : pack_is_part(x, l) ? t->in_block[l] : NULL;
+    const Expr *last = ex_sub(s, t->p->stage->bound[l], ex_int(s, 1));
+    t->e->label[l] = at ? ex_min(s, last, ex_add(s, t->next[l], at)) : t->next[l];
+  }
+}
+
+bool pack_looks_ahead(const Panel *t) {
+  const Side *x = &t->v;
+  bool part = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned) && !rows_crowd(t, &t->pack[k], x);
+  double lanes = (double)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
+  return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)AHEAD_BYTES;
+}
+
+/* Where squares go along a part and two blocks are near at once: what the next one has where this one is now. Else what is next in
+ * this one, which comes late. */
+void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
+  uint32_t n = t->p->n_label, r = line_next(t, k, x);
+  bool ahead = t->ahead && pack_is_part(x, k->turned);
+  if (!ahead && r == NOWHERE) return;
+  const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
+  memcpy(was, t->e->label, n * sizeof *was);
+  if (ahead) labels_ahead(t, k, x, in, from);
+  else t->e->label[r] = after(t, r);
   read_fetch(t->s, t->p, k->of, t->e);
-  t->e->label[r] = was;
+  memcpy(t->e->label, was, n * sizeof *was);
 }
 
 /* ---- rows that are read where they lie ----------------------------------------------------------------------------- */

@@ -14,25 +14,26 @@ void pack_loop_whole(Panel *t, uint32_t label) {
   pack_label_is(t, label, var_read(s, v));
 }
 
-static void loop_part(Panel *t, const Side *x) {
+static void loop_part(Panel *t, const Part *x) {
   Sched *s = t->s;
-  uint32_t label = (uint32_t)x->part, v = var_new(s, t->p->stage->label[label], "i");
-  into(s, &for_add(s, v, x->part_lo, x->part_hi, 1, BIND_SEQ)->body);
+  uint32_t label = x->label, v = var_new(s, t->p->stage->label[label], "i");
+  into(s, &for_add(s, v, x->lo, x->hi, 1, BIND_SEQ)->body);
   t->e->label[label] = var_read(s, v);
   t->in_block[label] = ex_sub(s, var_read(s, v), x->slot_lo);
 }
 
-void pack_loop_near(Panel *t, const Side *x, uint32_t label) {
-  if (label == x->part) loop_part(t, x);
+void pack_loop_near(Panel *t, Side *x, uint32_t label) {
+  const Part *part = pack_part(x, label);
+  if (part) loop_part(t, part);
   else pack_loop_whole(t, label);
 }
 
-static void loops_near_but(Panel *t, const Side *x, int64_t but) {
+static void loops_near_but(Panel *t, Side *x, int64_t but) {
   for (uint32_t k = 0; k < x->n_near; k++)
     if (x->near[k] != but) pack_loop_near(t, x, x->near[k]);
 }
 
-void pack_loops_near(Panel *t, const Side *x) { loops_near_but(t, x, x->flat); }
+void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat); }
 
 /* Over the points of a reduced label in the block. */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
@@ -165,9 +166,10 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
 }
 
 /* What is turned: from which value of its label on, and how many of them. */
-static const Expr *turned_range(Panel *t, const Pack *k, const Side *x, const Expr **lo) {
+static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
   Sched *s = t->s;
-  if (k->turned == x->part) return *lo = x->slot_lo, x->slot_n;
+  const Part *part = pack_part(x, k->turned);
+  if (part) return *lo = part->slot_lo, part->slot_n;
   bool is_cut = k->turned == t->cut;
   *lo = is_cut ? t->deep_lo : ex_int(s, 0);
   return is_cut ? t->deep_n : t->p->stage->bound[k->turned];
@@ -191,7 +193,10 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   at[0] = span(s, "a", wide, BIND_SEQ);
   const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
   t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
-  pack_fetch_line(t, k, x, ex_add(s, lo, from));
+  t->e->label[k->turned] = ex_add(s, lo, from);
+  const Expr *in = ex_add(s, lane, at[0]);
+  if (x->flat == NO_LABEL) in = ex_add(s, ex_mul(s, x->at, ex_int(s, x->unit)), in);
+  pack_fetch_line(t, k, x, in, from);
   at[1] = span(s, "b", wide, BIND_VECTOR);
   t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
   store_add(s, square, 2, at, pack_value(t, k));
@@ -255,7 +260,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
     into(s, &some->body);
   }
   const Expr *lane = NULL;
-  if (k->turned != x->part) lane = loop_squares(t, lanes, wide); /* so many rows are gone along at once, and no more */
+  if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* so many rows are gone along at once, and no more */
   loops_red_but(t, k, k->turned);
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
@@ -311,7 +316,7 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
 }
 
 /* Lanes behind the last are as that is. */
-static void fill_end(Panel *t, Pack *k, const Side *x) {
+static void fill_end(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   const Expr *n = pack_flat(t, x), *all = ex_mul(s, x->tiles, ex_int(s, x->unit));
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *l;

@@ -53,7 +53,11 @@ static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
 }
 
 static int64_t near_size(const Panel *t, uint32_t label) {
-  return label == t->v.part ? t->v.slots : label == t->u.part ? t->u.slots : t->p->size[label];
+  for (uint32_t k = 0; k < t->u.n_near; k++)
+    if (t->u.near[k] == label) return pack_near_size(t, &t->u, k);
+  for (uint32_t k = 0; k < t->v.n_near; k++)
+    if (t->v.near[k] == label) return pack_near_size(t, &t->v, k);
+  return t->p->size[label];
 }
 
 static void sums_place(Panel *t) {
@@ -133,7 +137,7 @@ static bool is_near(const Side *x, uint32_t label) {
   return false;
 }
 
-static bool is_part(const Panel *t, int64_t label) { return label == t->v.part || label == t->u.part; }
+static bool is_part(const Panel *t, int64_t label) { return pack_is_part(&t->v, label) || pack_is_part(&t->u, label); }
 
 /* The near label along which the result goes on behind its lanes, if what is streamed would be short without it. */
 static int64_t near_choose(const Panel *t) {
@@ -239,7 +243,7 @@ bool pack_line_choose(Panel *t) {
 
 /* Over near labels that are kept, or over the others. */
 static void loops_near(Panel *t, bool those) {
-  const Side *side[2] = {&t->v, &t->u};
+  Side *side[2] = {&t->v, &t->u};
   for (int i = 0; i < 2; i++)
     for (uint32_t k = 0; k < side[i]->n_near; k++)
       if (side[i]->near[k] != side[i]->flat && has_near(t, side[i]->near[k]) == those) pack_loop_near(t, side[i], side[i]->near[k]);

@@ -279,8 +279,22 @@ static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
   return up(up(size, up(size, most)), unit);
 }
 
+Part *pack_part(Side *x, int64_t label) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == label) return &x->part[k];
+  return NULL;
+}
+
+bool pack_is_part(const Side *x, int64_t label) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == label) return true;
+  return false;
+}
+
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near) {
-  return x->near[near] == x->part ? x->slots : t->p->size[x->near[near]];
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->near[near]) return x->part[k].slots;
+  return t->p->size[x->near[near]];
 }
 
 double pack_near_all(const Panel *t, const Side *x) {
@@ -304,8 +318,7 @@ static double part_gain(const Panel *t, uint32_t label) {
   return all;
 }
 
-/* Bytes of the lanes' panel for each lane and each point of near labels. */
-static double lane_bytes(const Panel *t) {
+double pack_lane_bytes(const Panel *t) {
   double widest = 1;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes) widest = fmax(widest, (double)dtype_size((DType)t->pack[k].of->dtype));
@@ -329,7 +342,7 @@ static void far_sort(Panel *t, uint32_t part) {
  * from here and there; else some lines of each. */
 static int64_t slots_lines(const Panel *t, int64_t n, bool exact) {
   int64_t unit = t->v.unit, lanes = up(t->p->size[t->v.tile], unit) * unit, few = lanes < NARROW ? lanes : NARROW;
-  double room = (double)PANEL_BYTES / lane_bytes(t);
+  double room = (double)PANEL_BYTES / pack_lane_bytes(t);
   if (exact && n <= NARROW && (double)(n * unit) <= room) return n;
   room /= (double)few;
   int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
@@ -350,8 +363,7 @@ static void part_take(Panel *t) {
   }
   if (best == NOWHERE || x->unit % (SQUARE / 2)) return;
   uint32_t label = x->far[best];
-  x->part = label;
-  x->slots = slots_lines(t, p->size[label], p->exact[label]);
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots_lines(t, p->size[label], p->exact[label])};
   memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
   far_sort(t, label);
 }
@@ -387,15 +399,14 @@ static void part_for_threads(Panel *t, Side *x) {
   if (p->size[label] < 2 * PARTS || work < (double)(BLOCK_OPS * PARTS * PARTS)) return;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (moves(t->pack[k].of, label) > 0) return;
-  x->part = label;
-  x->slots = slots_choose(t, x, label);
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots_choose(t, x, label)};
 }
 
 /* Where few blocks would hold all. Rows that are few would be cut into pieces of lines otherwise. */
 static void parts_for_threads(Panel *t) {
   if (blocks_most(t) >= (double)PARTS) return;
   part_for_threads(t, &t->v);
-  if (t->v.part != NO_LABEL && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
+  if (t->v.n_part && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
 }
 
 /* So many rows in a block at most, where short ones may be twice as many: the lanes' panel is filled for each block. */
@@ -409,21 +420,21 @@ static void block_near(Panel *t) {
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
   part_take(t);
   double room = nv < WIDE / 2 ? 2.0 * (double)WIDE / (double)nv : 1;
-  if (t->v.part != NO_LABEL) room = fmin(room, (double)PANEL_BYTES / (lane_bytes(t) * (double)(nv * t->v.slots)));
+  if (t->v.n_part) room = fmin(room, (double)PANEL_BYTES / (pack_lane_bytes(t) * (double)(nv * t->v.part[0].slots)));
   near_take(t, &t->u, nu < WIDE / 2 ? rows_room(t) / (double)nu : 1);
   near_take(t, &t->v, room);
-  if (t->v.part == NO_LABEL) {
+  if (!t->v.n_part) {
     parts_for_threads(t);
     return;
   }
-  t->v.near[t->v.n_near++] = (uint32_t)t->v.part;
-  if (blocks_most(t) * (double)up(p->size[t->v.part], t->v.slots) < (double)PARTS) part_for_threads(t, &t->u);
+  t->v.near[t->v.n_near++] = t->v.part[0].label;
+  if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS) part_for_threads(t, &t->u);
 }
 
 /* So many lanes in a block, at most, if a label is there in part. */
 static int64_t lanes_most(const Panel *t, int64_t most) {
-  if (t->v.part == NO_LABEL) return most;
-  double room = (double)PANEL_BYTES / (lane_bytes(t) * pack_near_all(t, &t->v));
+  if (!t->v.n_part) return most;
+  double room = (double)PANEL_BYTES / (pack_lane_bytes(t) * pack_near_all(t, &t->v));
   while (most > t->v.unit && (double)most > room) most /= 2;
   return most;
 }
@@ -434,8 +445,8 @@ static void block_size(Panel *t, int64_t most) {
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
   double near_u = pack_near_all(t, &t->u), near_v = pack_near_all(t, &t->v);
   double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
-  if (t->v.part != NO_LABEL) all *= (double)up(p->size[t->v.part], t->v.slots);
-  if (t->u.part != NO_LABEL) all *= (double)up(p->size[t->u.part], t->u.slots);
+  for (uint32_t k = 0; k < t->v.n_part; k++) all *= (double)up(p->size[t->v.part[k].label], t->v.part[k].slots);
+  for (uint32_t k = 0; k < t->u.n_part; k++) all *= (double)up(p->size[t->u.part[k].label], t->u.part[k].slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
   int64_t wide_u = most, wide_v = lanes_most(t, most);
   while (wide_u > nu) wide_u = nu < NARROW ? nu : wide_u / 2; /* few are not cut: the other side would be filled again */
@@ -494,7 +505,7 @@ static void packs_choose(Panel *t) {
     const Side *x = k->lanes ? &t->v : &t->u;
     int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
     k->turned = k->lanes ? turns(t, k) : NO_LABEL;
-    if (k->lanes && k->turned == NO_LABEL && t->v.part != NO_LABEL && moves(k->of, t->v.part) > 0 && tile < 0) k->turned = t->v.part;
+    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && moves(k->of, t->v.part[0].label) > 0 && tile < 0) k->turned = t->v.part[0].label;
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
@@ -525,11 +536,15 @@ static void tile_cut(Panel *t) {
 }
 
 int64_t pack_flat_size(const Panel *t, const Side *x) {
-  return t->p->size[x->tile] * (x->flat == x->part ? x->slots : t->p->size[x->flat]);
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->flat) return t->p->size[x->tile] * x->part[k].slots;
+  return t->p->size[x->tile] * t->p->size[x->flat];
 }
 
 const Expr *pack_flat(const Panel *t, const Side *x) {
-  const Expr *n = x->flat == x->part ? x->slot_n : t->p->stage->bound[x->flat];
+  const Expr *n = t->p->stage->bound[x->flat];
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->flat) n = x->part[k].slot_n;
   return ex_mul(t->s, n, t->p->stage->bound[x->tile]);
 }
 
@@ -554,7 +569,7 @@ static void flat_choose(Panel *t, double worth) {
 
 bool pack_labels(Panel *t) {
   t->v.tile = lanes_label(t->p);
-  t->u.part = t->v.part = t->u.flat = t->v.flat = NO_LABEL;
+  t->u.flat = t->v.flat = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
   if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
   labels_sort(t);

@@ -216,20 +216,6 @@ static void squares_choose(Squares *q, bool threads) {
   group_find(q);
 }
 
-/* Of the walk, the point after the one at hand, or the last one. */
-static void walk_next(Sched *s, const Walk *w, const Expr **next) {
-  const Expr *f = w->index[0], *all = w->extent[0];
-  for (uint32_t k = 1; k < w->n; k++) {
-    f = ex_add(s, ex_mul(s, f, w->extent[k]), w->index[k]);
-    all = ex_mul(s, all, w->extent[k]);
-  }
-  f = named(s, NULL, "next", ex_min(s, ex_add(s, f, ex_int(s, 1)), ex_sub(s, all, ex_int(s, 1))));
-  for (uint32_t k = w->n; k-- > 0;) {
-    next[k] = named(s, NULL, "next", k ? expr_op2(s->x, OP_MOD, f, w->extent[k]) : f);
-    if (k) f = expr_op2(s->x, OP_IDIV, f, w->extent[k]);
-  }
-}
-
 /* Over what lies around the squares, or the tiles. */
 static void squares_walk(Squares *q, bool threads) {
   Sched *s = q->s;
@@ -249,7 +235,7 @@ static void squares_walk(Squares *q, bool threads) {
   if (q->group != NOWHERE) q->from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
   if (!q->tiled) return;
   q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
-  walk_next(s, w, q->next);
+  walk_next(s, w, NULL, q->next);
   for (int k = 0; k < 2; k++) q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
 }
 

@@ -74,6 +74,22 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   walk_plain(s, w, n, innermost);
 }
 
+void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next) {
+  const Expr *f = w->index[0], *all = w->extent[0];
+  uint32_t first = 0;
+  for (uint32_t k = 1; k < w->n; k++) {
+    f = ex_add(s, ex_mul(s, f, w->extent[k]), w->index[k]);
+    all = ex_mul(s, all, w->extent[k]);
+  }
+  while (wanted && first < w->n && !wanted[first]) first++;
+  if (first == w->n) return;
+  f = named(s, NULL, "next", ex_min(s, ex_add(s, f, ex_int(s, 1)), ex_sub(s, all, ex_int(s, 1))));
+  for (uint32_t k = w->n; k-- > first;) {
+    if (!wanted || wanted[k]) next[k] = named(s, NULL, "next", k ? expr_op2(s->x, OP_MOD, f, w->extent[k]) : f);
+    if (k) f = expr_op2(s->x, OP_IDIV, f, w->extent[k]);
+  }
+}
+
 void walk_add(Sched *s, Walk *w, Str name, const Expr *extent) {
   BUG_UNLESS(w->n < WALK_MOST);
   (void)s;

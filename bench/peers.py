@@ -5,10 +5,11 @@ compiled), JAX, OpenBLAS, plain C.
     bench/peers.py build/ein [--group NAME ...] [--only ROW ...] [--peers NAME ...] [--threads 1] [--rounds 7] [--json FILE]
                    [--machine FILE] [--markdown] [--list] [--small]
 
-Each row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Results must
-agree before anything is timed. Then ours and all peers are timed in turn: a sample is the mean of as many runs as take
-20 ms (or what the group says), a round is one sample of each, and medians of all rounds are compared. Who takes long
-gets fewer rounds. A peer that is not installed is left out. --only takes names as the shell does, `square_*`; --small
+Each row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Ours and each peer
+have a process of their own, which is stopped while it is another's turn. Results must agree before anything is timed. Then ours and
+all peers are timed in turn: a sample is the mean of as many runs as take 20 ms (or what the group says), after a quarter as many that do
+not count, a round is one sample of each, and medians of all rounds are compared. Who takes long gets fewer rounds. A peer that is not
+installed is left out, and one that fails, or crashes, in a row is noted. --only takes names as the shell does, `square_*`; --small
 makes all sizes tiny, and judges nothing but the answers. --machine, with what `ein machine -o FILE` wrote, also tells how much of the
 roofline is reached (bench/peers/roof.py): by operations, or by bytes.
 
@@ -19,10 +20,8 @@ if a program does not build or a result disagrees.
 On a machine with other work, keep the whole to one core: `taskset -c 1 bench/peers.py build/ein`.
 """
 import argparse
-import ctypes
 import faulthandler
 import fnmatch
-import gc
 import json
 import math
 import os
@@ -30,21 +29,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-from einlib import CLOSE, DTYPES, Failure, duration, ours_make, runs_find, seconds, shared_make, support_make
+from einlib import DTYPES, SIZE, duration, shared_make, support_make
+from peers.apart import Apart, Trouble
 from peers.groups import GROUPS
-from peers.libraries import PEERS, Repeating, environment_set
+from peers.libraries import PEERS, environment_set
 from peers.roof import Roof
+from peers.worker import LONG, WARM, OursWorker, PeerWorker
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-REST = 0.05  # seconds before a sample of several threads: those of who was timed before spin for a while, and then sleep
-SMALL = ["--flags=-O1 -march=native -DEIN_ONE_VERSION"]  # where only answers count: every kernel once
-LONG = 3.0  # seconds: so much, about, is spent on the samples of one program or peer in one row
 
 
 class Work:
-    """What all rows share: the command line's choices, a folder, the peers that are there, and helpers in C."""
+    """What all rows share: the command line's choices, a folder, helpers in C, and the workers of ours and of the peers that are
+    there."""
 
     def __init__(self, options, folder):
         self.ein, self.cc = os.path.abspath(options.ein), options.cc
@@ -53,133 +51,125 @@ class Work:
         self.folder = folder
         self.support = support_make(self.cc, folder)
         self.calls = shared_make(self.cc, os.path.join(HERE, "peers", "calls.c"), ["-O2"], folder)
-        self.peers, self.versions, self.left_out = {}, {}, {}
         said = subprocess.run([self.ein, "--version"], stdout=subprocess.PIPE, text=True, check=True)
-        self.versions["ein"] = said.stdout.split()[-1]
+        self.versions, self.left_out = {"ein": said.stdout.split()[-1]}, {}
+        self.ours, self.peers = Apart(lambda: OursWorker(self)), {}
 
     def peers_load(self, names):
-        for kind in PEERS:
-            if kind.name in names:
-                peer = kind(self)
-                try:
-                    self.versions[kind.name] = peer.load()
-                    self.peers[kind.name] = peer
-                except (ImportError, OSError) as e:
-                    self.left_out[kind.name] = str(e).splitlines()[0]
-
-
-class Case:
-    """A row with its data: the inputs, and outputs for one peer or ours."""
-
-    def __init__(self, row, inputs, outputs):
-        self.row, self.inputs, self.outputs = row, inputs, outputs
+        """All at a time, which is done before anything is timed."""
+        self.peers = {kind.name: Apart(lambda kind=kind: PeerWorker(self, kind), "load") for kind in PEERS if kind.name in names}
+        for worker in self.peers.values():
+            worker.tell("load")
+        for name, worker in list(self.peers.items()):
+            try:
+                self.versions[name] = worker.answer()
+            except Trouble as e:
+                self.left_out[name] = (str(e) or e.kind).splitlines()[0]
+                self.peers.pop(name).end()
 
 
 # ---- one row ------------------------------------------------------------------------------------------
 
-def inputs_fill(work, row, inputs):
-    for k, d in enumerate(inputs):
-        work.support.fill(d.at, d.dtype, d.elements, row.below.get(d.name, 16), k + 1)
-        if d.name in row.scale:
-            by, plus = row.scale[d.name]
-            getattr(work.calls, "scale_" + DTYPES[d.dtype])(
-                ctypes.c_void_p(d.at), ctypes.c_int64(d.elements), ctypes.c_double(by), ctypes.c_double(plus))
-
-
-def ours_bind(work, row, ours, case):
-    """What is timed of ours; it has run once."""
-    run, views = ours.bind(case.inputs, case.outputs)
-    ours.check(run())
-    if not row.from_c:
-        return run
-    function = ctypes.cast(getattr(ours.library, row.name + ("_again" if row.again else "_run")), ctypes.c_void_p)
-    loop = work.calls.calls_again if row.again else work.calls.calls_ours
-    loop.restype = None
-    views = () if row.again else views
-    return Repeating(lambda times: loop(ctypes.c_int64(times), function, ours.context, *views))
-
-
-def difference(work, a, b):
-    """The greatest between two lists of outputs, as a multiple of what is allowed."""
-    return max(work.support.differ(x.at, y.at, x.dtype, x.count) / max(CLOSE[x.dtype], 1e-300) for x, y in zip(a, b))
-
-
-def peers_bind(work, row, case, notes):
-    """Of each peer that has the row and agrees with ours, what is timed, and the data, which must stay."""
+def peers_bind(work, row, shapes, notes):
+    """The workers of the peers that have the row and agree with ours, ready to be timed."""
     bound = {}
-    for name, f in row.peers.items():
+    for name in row.peers:
         if name not in work.peers:
             continue
-        own = Case(row, case.inputs, [d.another() for d in case.outputs])
         try:
-            run, first = work.peers[name].bind(f, own)
-            work.peers[name].give(first, own)
-        except (Exception, Failure) as e:  # a peer may refuse in any way it likes
-            notes.append(" ".join(f"{name} fails: {type(e).__name__} {e}".split())[:200])
+            far = work.peers[name].ask("bind", row.name, shapes)
+        except Trouble as e:
+            fails_note(notes, name, e)
             continue
-        far = difference(work, case.outputs, own.outputs)
         if far > 1:
             notes.append(f"**disagrees** with {name}, {far:.3g} times what is allowed")
         else:
-            bound[name] = run, own
+            bound[name] = work.peers[name]
     return bound
 
 
-def samples_take(work, runs, sample):
+def fails_note(notes, name, e):
+    notes.append(" ".join(f"{name} fails: {e.kind} {e}".split())[:200])
+
+
+class Turns:
+    """A worker's samples of a row, of which it may take so many; none any more once it has failed."""
+
+    def __init__(self, name, worker, notes):
+        self.name, self.worker, self.notes = name, worker, notes
+        self.samples, self.left, self.times = [], 0, 1
+
+    def ask(self, *words):
+        try:
+            return self.worker.ask(*words)
+        except Trouble as e:
+            fails_note(self.notes, self.name, e)
+            self.samples, self.left = [], 0
+            return None
+
+    def pace(self, sample, rounds):
+        found = self.ask("pace", sample)
+        if found:
+            one, self.times = found
+            self.samples = [one] if one > LONG else []
+            runs = self.times + math.ceil(self.times / WARM)
+            self.left = 0 if one > LONG else max(1, min(rounds, int(LONG / (one * runs))))
+
+    def take(self):
+        if self.left:
+            self.left -= 1
+            took = self.ask("sample", self.times)
+            self.samples += [took] if took else []
+
+
+def samples_take(work, workers, sample, notes):
     """Lists of seconds by name. Each takes its turn in each round, but for those that are through with their time."""
-    samples, times, turns = {}, {}, {}
-    for name, run in runs.items():
-        one = seconds(run, 1)
-        samples[name] = [one] if one > LONG else []
-        times[name] = 1 if one >= sample else runs_find(run, sample)
-        turns[name] = 0 if one > LONG else max(1, min(work.rounds, int(LONG / (one * times[name]))))
-    for turn in range(work.rounds):
-        for name, run in runs.items():
-            if turn < turns[name]:
-                if work.threads > 1:
-                    time.sleep(REST)
-                    run()
-                samples[name].append(seconds(run, times[name]))
-    return samples
+    turns = [Turns(name, worker, notes) for name, worker in workers.items()]
+    for one in turns:
+        one.pace(sample, work.rounds)
+    for _ in range(work.rounds):
+        for one in turns:
+            one.take()
+    return {one.name: one.samples for one in turns if one.samples}
+
+
+def rows_free(work):
+    for worker in [work.ours, *work.peers.values()]:
+        try:
+            worker.ask("free")
+        except Trouble:
+            pass  # it begins anew with the next row
 
 
 def measure(work, row, sample):
     """A dict; `ours` is None where there is no library."""
     notes, result = [], {"row": row.name, "sizes": row.sizes, "ours": None, "peers": {}, "rate": "", "samples": {}}
-    source = os.path.join(work.folder, row.name + ".ein")
-    with open(source, "w") as f:
-        f.write(row.program())
     try:
-        ours = ours_make(work.ein, work.cc, source, work.folder, work.threads, SMALL if work.small else [])
-        case = Case(row, list(ours.arguments(0, row.strides)), list(ours.arguments(1)))
-        inputs_fill(work, row, case.inputs)
-        runs = {"ours": ours_bind(work, row, ours, case)}
-    except Failure as e:
-        print(e, file=sys.stderr)
+        shapes = work.ours.ask("bind", row.name)
+    except Trouble as e:
+        print(f"{row.name}: {e}", file=sys.stderr)
         return {**result, "notes": ["**does not build or run**"], "broken": True}
-    bound = peers_bind(work, row, case, notes)
-    runs.update((name, run) for name, (run, _) in bound.items())
-    samples = samples_take(work, runs, sample)
+    bound = peers_bind(work, row, shapes, notes)
+    samples = samples_take(work, {"ours": work.ours, **bound}, sample, notes)
+    rows_free(work)
     medians = {name: statistics.median(s) for name, s in samples.items()}
-    result.update(ours=medians.pop("ours"), samples=samples, peers=medians, notes=notes,
-                  broken=any("disagrees" in n for n in notes))
-    result["rate"] = rate(row, case, result["ours"])
-    if work.roof:
-        roof = work.roof.seconds(row, DTYPES[case.outputs[0].dtype], bytes_of(case))
-        if roof:
-            result["roof"] = {"seconds": roof[0], "by": roof[1], "reached": roof[0] / result["ours"]}
-    ours.close()
+    result.update(ours=medians.pop("ours", None), samples=samples, peers=medians, notes=notes)
+    result["broken"] = result["ours"] is None or any("disagrees" in n for n in notes)
+    if result["ours"]:
+        reached_add(work, row, shapes, result)
     return result
 
 
-def rate(row, case, t):
-    if row.flops:
-        return f"{row.flops / t / 1e9:.1f} GFLOP/s"
-    return f"{bytes_of(case) / t / 1e9:.1f} GB/s"
+def reached_add(work, row, shapes, result):
+    moved = sum(math.prod(shape) * SIZE[dtype] for side in shapes for _, dtype, shape, _ in side)
+    result["rate"] = rate(row, moved, result["ours"])
+    roof = work.roof and work.roof.seconds(row, DTYPES[shapes[1][0][1]], moved)
+    if roof:
+        result["roof"] = {"seconds": roof[0], "by": roof[1], "reached": roof[0] / result["ours"]}
 
 
-def bytes_of(case):
-    return sum(d.bytes for d in case.inputs + case.outputs)
+def rate(row, moved, t):
+    return f"{row.flops / t / 1e9:.1f} GFLOP/s" if row.flops else f"{moved / t / 1e9:.1f} GB/s"
 
 
 # ---- what is printed --------------------------------------------------------------------------------
@@ -272,7 +262,6 @@ def run(work, groups, table):
             for row in rows:
                 if row.name not in results:
                     results[row.name] = measure(work, row.at(work.small), 0.0005 if work.small else group.sample)
-                    gc.collect()
                 table.row(results[row.name], part)
             parts_done.append(summary(group, part, [results[r.name] for r in rows], work.small))
             table.part_end(parts_done[-1])
@@ -310,6 +299,25 @@ def options_parse():
     return options, groups, peers_wanted(parser, options, groups)
 
 
+def run_all(options, groups, names, folder, dropped):
+    """What JSON holds of it."""
+    os.makedirs(folder, exist_ok=True)
+    work = Work(options, folder)
+    try:
+        work.peers_load(names)
+        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}; "
+              + ", ".join(f"{n} {v}" for n, v in work.versions.items()))
+        for name, why in work.left_out.items():
+            print(f"left out: {name} ({why})")
+        if dropped:
+            print(f"set in the environment, but not here: {' '.join(dropped)}")
+        results, parts = run(work, groups, Table(options.markdown))
+    finally:
+        Apart.end_all()
+    return {"format": "ein peers 1", "threads": options.threads, "rounds": options.rounds, "small": options.small,
+            "versions": work.versions, "left_out": work.left_out, "dropped": dropped, "parts": parts, "rows": results}
+
+
 def main():
     options, groups, names = options_parse()
     if options.list:
@@ -318,27 +326,14 @@ def main():
     faulthandler.enable()
     dropped = environment_set(options.threads)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = os.path.abspath(options.keep or temporary)
-        os.makedirs(folder, exist_ok=True)
-        work = Work(options, folder)
-        work.peers_load(names)
-        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}; "
-              + ", ".join(f"{n} {v}" for n, v in work.versions.items()))
-        for name, why in work.left_out.items():
-            print(f"left out: {name} ({why})")
-        if dropped:
-            print(f"set in the environment, but not here: {' '.join(dropped)}")
-        gc.disable()
-        results, parts = run(work, groups, Table(options.markdown))
+        said = run_all(options, groups, names, os.path.abspath(options.keep or temporary), dropped)
     if options.json:
-        said = {"format": "ein peers 1", "threads": options.threads, "rounds": options.rounds, "small": options.small,
-                "versions": work.versions, "left_out": work.left_out, "dropped": dropped, "parts": parts, "rows": results}
         with open(options.json, "w") as f:
             json.dump(said, f, indent=1)
             f.write("\n")
-    if any(r["broken"] for r in results):
+    if any(r["broken"] for r in said["rows"]):
         return 2
-    return 1 if any(p["met"] is False for p in parts) else 0
+    return 1 if any(p["met"] is False for p in said["parts"]) else 0
 
 
 if __name__ == "__main__":

@@ -92,6 +92,9 @@ bool ex_is_safe(Env *e, const Expr *of); /* the same of what a part of its expre
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
  * of bounded size. */
 const Expr *ex_shared(Sched *s, const Expr *e);
+/* e with the values of its conditions (where so, a read, else 0) that are the same for all of `var`, of the loop at hand, which is the
+ * last of `around`: they are found ahead of it, for a compiler makes no lanes of what is read under a condition. */
+const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var);
 /* How e changes with label k: true, and by how much a step, if that is a constant. */
 bool ex_slope(const Expr *e, int64_t label, int64_t *slope);
 bool ex_has_label(const Expr *e, int64_t label);
@@ -191,8 +194,9 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
 void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 
 /* ---- schedule_tile.c ------------------------------------------------------------------------------ */
-/* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. */
-bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+/* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. far: no read steps to
+ * the next element along the lanes, but all to one nearby. */
+bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far);
 
 /* ---- schedule_fetch.c ----------------------------------------------------------------------------- */
 /* Tiles of `rows` values of label u, of lanes along v, one after the other: the one that begins at u0 is at hand. */
@@ -232,6 +236,7 @@ const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
 /* The combining operation; of argmax and argmin, that of the values. */
 Op red_op(const EinSum *sum);
+static inline bool red_is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */
 double red_score(const StagePlan *p);
 

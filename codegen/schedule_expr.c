@@ -252,6 +252,31 @@ static void let_before_last(Sched *s, LoopBody *body, uint32_t place, const Expr
   into(s, was);
 }
 
+typedef struct Ahead { Sched *s; LoopBody *around; int64_t label; Map done; } Ahead;
+
+static const Expr *ahead(Ahead *a, const Expr *e) {
+  if (e->kind != EX_OP || !(e->has & HAS_READ)) return e;
+  const Expr *made = map_find(&a->done, e);
+  if (made) return made;
+  Sched *s = a->s;
+  if (e->op == OP_SELECT && !ex_has_label(e, a->label)) {
+    uint32_t place = place_own(s, NULL, "v", (DType)e->dtype, 0, NULL);
+    let_before_last(s, a->around, place, e);
+    made = scalar_read(s, place);
+  } else {
+    const Expr **arg = NEW_ARRAY(s->arena, const Expr *, e->n + 1);
+    for (uint32_t k = 0; k < e->n; k++) arg[k] = k && is_lazy(e) ? e->arg[k] : ahead(a, e->arg[k]);
+    made = op_make(s, e, arg);
+  }
+  map_put(&a->done, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var) {
+  if (var->kind != EX_LABEL) return e;
+  return ahead(&(Ahead){s, around, var->i, map_new(s->arena)}, e);
+}
+
 static void name_shared(Sharing *h) {
   Sched *s = h->s;
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);

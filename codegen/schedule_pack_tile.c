@@ -30,7 +30,7 @@ static const Expr *plain(Exprs *x, const Expr *e) {
 }
 
 /* acc = acc with the body in row r, lane l. */
-static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l) {
+static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *packed[PACKS_MOST];
   t->e->label[t->u.tile] = row_of(t, u0, r, false);
@@ -44,7 +44,7 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *value = ex_of(t->e, t->body), *have = place_read(s, acc, 1, &l);
+  const Expr *value = ex_ahead(s, ex_of(t->e, t->body), around, l), *have = place_read(s, acc, 1, &l);
   t->e->packed = NULL;
   if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
   value = ex_shared(s, value);
@@ -55,7 +55,7 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
 static void step(Panel *t, const uint32_t *acc, const Expr *u0) {
   const Expr *l;
   LoopBody *was = pack_lanes(t, ex_int(t->s, t->v.unit), &l);
-  for (int64_t r = 0; r < t->u.unit; r++) store_add(t->s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, l));
+  for (int64_t r = 0; r < t->u.unit; r++) store_add(t->s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, l, was));
   into(t->s, was);
 }
 
@@ -68,9 +68,9 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     LoopBody *was = s->body;
     t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
     if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
-    pack_lanes(t, ex_int(s, t->v.unit), &l);
+    LoopBody *around = pack_lanes(t, ex_int(s, t->v.unit), &l);
     t->e->label[t->v.tile] = ex_add(s, v0, l);
-    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, l);
+    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, l, around);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
     store_add(s, acc[r], 1, &l, next);
     into(s, was);

@@ -14,6 +14,7 @@ enum {
   PIECES_MOST = 4,
   UNROLLED = 192,            /* so many vector operations are written out one by one, */
   DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
+  STRIDE_MOST = 8,           /* elements between those of neighbouring lanes */
   NO_LABEL = -1
 };
 
@@ -44,8 +45,7 @@ typedef struct Tile {
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
-  if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_LSE || (red_is_arg(sum) && sum->where)) return false;
   return p->n_red && p->n_order && !sum->domain;
 }
 
@@ -192,6 +192,19 @@ static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, uint
   t->e->label[t->v] = ex_add(s, v0, ex_add(s, l, ex_int(s, t->cut.at[piece])));
 }
 
+static const Expr *let(Sched *s, const Expr *value) {
+  if (value->kind == EX_INT || value->kind == EX_REAL) return value;
+  uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
+  let_add(s, v, value);
+  return scalar_read(s, v);
+}
+
+/* A monoid's function may use an argument twice. */
+static const Expr *combined(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  if (sum->reducer != RED_MONOID) return red_combine(s, sum, a, b);
+  return ex_shared(s, red_combine(s, sum, let(s, a), let(s, b)));
+}
+
 /* into[r][l] = into[r][l] with value(r, l). */
 static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
@@ -201,8 +214,8 @@ static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
     LoopBody *was = piece_open(t, k, &l);
     for (int64_t r = 0; r < t->rows; r++) {
       point_set(t, u0, r, v0, k, l);
-      const Expr *value = ex_shared(s, ex_of(t->e, sum->body));
-      store_add(s, c.at[k][r], 1, &l, red_combine(s, sum, cell(t, c.at[k][r], l), value));
+      const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, l));
+      store_add(s, c.at[k][r], 1, &l, combined(s, sum, cell(t, c.at[k][r], l), value));
     }
     into(s, was);
   }
@@ -397,7 +410,54 @@ enum {
   STRIP_BLOCK = 4096         /* rows that go into a strip before it is added to the total */
 };
 
-typedef struct Strip { Tile *t; const Expr *v0, *count; uint32_t acc; int64_t deep; } Strip;
+typedef struct Strip {
+  Tile *t;
+  const Expr *v0, *count;
+  uint32_t acc, at;          /* at: the places of argmax and argmin */
+  int64_t deep;
+} Strip;
+
+/* A place fits into 32 bits, of which as many lie in a vector as of most values. */
+static DType place_dtype(const Tile *t) {
+  int64_t all = 1;
+  for (uint32_t k = 0; k < t->p->n_red; k++) {
+    const Expr *n = t->p->stage->bound[t->p->red[k]];
+    if (n->kind != EX_INT || !mul_ok(all, n->i, &all) || all > INT32_MAX) return DT_I64;
+  }
+  return dtype_size(t->p->stage->sum->acc) <= 4 ? DT_I32 : DT_I64;
+}
+
+/* The first NaN stays, and the first of equals: at the first point, that is, where all are the identity. */
+static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
+  Tile *t = x->t;
+  Sched *s = t->s;
+  const EinSum *sum = t->p->stage->sum;
+  bool most = sum->reducer == RED_ARGMAX;
+  const Expr *v = let(s, value), *best = let(s, cell(t, x->acc, l)), *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
+  const Expr *at = ex_int(s, 0);
+  for (uint32_t k = sum->n_out; k < t->p->n_label; k++) at = ex_add(s, ex_mul(s, at, t->p->stage->bound[k]), t->e->label[k]);
+  if (dtype_is_float(sum->acc)) {
+    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
+    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
+  }
+  const Expr *pick[3] = {let(s, hot), v, best};
+  store_add(s, x->acc, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
+  pick[1] = expr_cast(s->x, place_dtype(t), at), pick[2] = let(s, cell(t, x->at, l));
+  store_add(s, x->at, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
+}
+
+/* -1 where there is no point. */
+static const Expr *strip_place(Strip *x, const Expr *l) {
+  Sched *s = x->t->s;
+  const StagePlan *p = x->t->p;
+  const Expr *at = expr_cast(s->x, DT_I64, cell(x->t, x->at, l)), *some = NULL;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    const Expr *n = p->stage->bound[p->red[k]];
+    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
+  }
+  const Expr *choice[3] = {some, at, ex_int(s, -1)};
+  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
+}
 
 /* sums[l] = sums[l] with f(l), for the whole strip. */
 static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
@@ -409,21 +469,22 @@ static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
   t->e->label[t->v] = ex_add(s, x->v0, l);
   for (int64_t k = 0; k < deep; k++) {
     t->e->label[label] = ex_add(s, at, ex_int(s, k));
-    value[k] = ex_shared(s, ex_of(t->e, sum->body));
+    value[k] = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, l));
   }
   for (int64_t n = deep; n > 1; n /= 2)
-    for (int64_t k = 0; k < n / 2; k++) value[k] = red_combine(s, sum, value[2 * k], value[2 * k + 1]);
-  store_add(s, x->acc, 1, &l, red_combine(s, sum, cell(t, x->acc, l), value[0]));
+    for (int64_t k = 0; k < n / 2; k++) value[k] = combined(s, sum, value[2 * k], value[2 * k + 1]);
+  if (red_is_arg(sum)) strip_arg(x, l, value[0]);
+  else store_add(s, x->acc, 1, &l, combined(s, sum, cell(t, x->acc, l), value[0]));
   into(s, was);
 }
 
-static uint32_t strip_new(Strip *x, const char *name) {
+static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *identity) {
   Sched *s = x->t->s;
   const Expr *dim = ex_int(s, x->t->lanes), *l;
-  uint32_t place = place_own(s, NULL, name, x->t->p->stage->sum->acc, 1, &dim);
+  uint32_t place = place_own(s, NULL, name, dtype, 1, &dim);
   var_add(s, place, NULL);
   LoopBody *was = lanes_open(x->t, x->count, &l);
-  store_add(s, place, 1, &l, red_identity(s, x->t->p->stage->sum));
+  store_add(s, place, 1, &l, identity);
   into(s, was);
   return place;
 }
@@ -444,7 +505,7 @@ static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr 
   const Expr *l = var_read(s, v);
   t->e->label[t->v] = ex_add(s, x->v0, l);
   const Expr *value = ex_shared(s, ex_of(t->e, p->stage->sum->body));
-  store_add(s, x->acc, 1, &l, red_combine(s, p->stage->sum, cell(t, x->acc, l), value));
+  store_add(s, x->acc, 1, &l, combined(s, p->stage->sum, cell(t, x->acc, l), value));
   into(s, was);
 }
 
@@ -507,7 +568,11 @@ static void strips(Tile *t, bool threads) {
   int64_t one = vector_lanes(s, p->stage->sum->acc);
   x.deep = even && p->exact[t->v] && t->lanes % one == 0 && t->lanes <= HELD * one ? 1 : DEEP;
   x.count = even ? whole : named(s, NULL, "n", ex_min(s, whole, ex_sub(s, size, x.v0)));
-  uint32_t tot = x.acc = strip_new(&x, "sums");
+  const Expr *identity = red_identity(s, p->stage->sum);
+  bool arg = red_is_arg(p->stage->sum);
+  if (arg || p->stage->sum->reducer == RED_MONOID) x.deep = 1;
+  uint32_t tot = x.acc = strip_new(&x, "sums", p->stage->sum->acc, identity);
+  if (arg) x.at = strip_new(&x, "places", place_dtype(t), expr_int(s->x, place_dtype(t), 0));
   LoopBody *was = s->body;
   for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
@@ -520,7 +585,7 @@ static void strips(Tile *t, bool threads) {
     lo = var_read(s, b);
     hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, STRIP_BLOCK))));
     block = s->body;
-    x.acc = strip_new(&x, "part");
+    x.acc = strip_new(&x, "part", p->stage->sum->acc, identity);
   }
   strip_rows(&x, last, lo, hi);
   into(s, block);
@@ -531,7 +596,7 @@ static void strips(Tile *t, bool threads) {
   into(s, was);
   lanes_open(t, x.count, &l);
   t->e->label[t->v] = ex_add(s, x.v0, l);
-  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, cell(t, tot, l)));
+  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : cell(t, tot, l)));
   into(s, was);
 }
 
@@ -552,13 +617,57 @@ static bool in_place(const Sched *s) {
   return false;
 }
 
-bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
+  return leaf;
+}
+
+/* How many elements further a read goes with the label; false: that is not known. */
+static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t label, int64_t *stride) {
+  TaskSlot slot = p->stage->slot[read->i];
+  const Expr *const *dim = slot.kept ? s->task->stages.at[slot.index].bound : s->t->buffers.at[slot.index].dim;
+  int64_t below = 1, slope, step;
+  *stride = 0;
+  for (uint32_t k = read->n; k-- > (slot.kept ? s->outer : 0);) {
+    if (!ex_slope(read->arg[k], label, &slope) || !mul_ok(slope, below, &step) || !add_ok(*stride, step, stride)) return false;
+    if (dim[k]->kind == EX_INT ? !mul_ok(below, dim[k]->i, &below) : k > 0) return false;
+  }
+  return true;
+}
+
+/* What moves along the label moves by a few elements, so that compilers make lanes of what lies there. */
+static bool is_near(Sched *s, const StagePlan *p, uint32_t label) {
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, p->n_access + 1);
+  int64_t stride;
+  bool any = false;
+  expr_map(s->x, p->stage->sum->body, leaf_note, (void *)read);
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    if (!read[a] || plan_move(p, a, label) == MOVE_NONE) continue;
+    if (!stride_of(s, p, read[a], label, &stride) || stride > STRIDE_MOST || stride < -STRIDE_MOST) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* How good v is for lanes, where it is that at all. */
+static bool lanes_along(Sched *s, const StagePlan *p, uint32_t v, bool far) {
+  bool along = false;
+  if (p->size[v] < 4) return false;
+  if (far) {
+    bool reduced = is_near(s, p, p->red[p->n_red - 1]); /* are good lanes too, or few and next to each other */
+    return !reduced && !p->stage->sum->where && p->size[v] >= vector_lanes(s, p->stage->sum->acc) && is_near(s, p, v);
+  }
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
+  return along && plan_score(p, v) > red_score(p);
+}
+
+bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
   if (!fits(p)) return false;
   uint32_t v = p->order[p->n_order - 1];
-  bool along = false;
-  for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
-  if (!along || plan_score(p, v) <= red_score(p) || p->size[v] < 4) return false;
-  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = best_u(p, v), .twice = !in_place(s)};
+  bool arg = red_is_arg(p->stage->sum);
+  if (!lanes_along(s, p, v, far)) return false;
+  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !in_place(s)};
   if (decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.over = t.u == NO_LABEL ? 0 : over_of(s, p, v);
@@ -566,7 +675,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   t.blocked = is_long(p);
   bool steady = !p->stage->sum->where || decides(p, v) || where_is_range(p, p->red[p->n_red - 1]);
   bool cut = decides(p, v);
-  if (t.u == NO_LABEL && steady && (cut || p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc))) {
+  if (arg || (t.u == NO_LABEL && steady && (cut || p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)))) {
     bool row = s->block && v + 1 == p->stage->sum->n_out; /* there are never more of them than in a block */
     t.lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
     t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;

@@ -93,6 +93,8 @@ static bool buffers_size(Costs *c, CostError *e) {
   out->shape = shape;
   out->bytes = NEW_ARRAY(c->arena, int64_t, n + 1);
   out->largest = -1;
+  bool *used = NEW_ARRAY(c->arena, bool, n + 1);
+  task_buffers_used(&c->t->tasks, used);
   for (uint32_t i = 0; i < n; i++) {
     const TaskBuffer *b = &c->t->buffers.at[i];
     shape[i] = NEW_ARRAY(c->arena, int64_t, b->rank + 1);
@@ -100,7 +102,7 @@ static bool buffers_size(Costs *c, CostError *e) {
     if (b->space == BUF_INPUT) out->inputs = amount_add(out->inputs, out->bytes[i]);
     if (b->space == BUF_OUTPUT) out->outputs = amount_add(out->outputs, out->bytes[i]);
     bool larger = out->largest < 0 || out->bytes[i] > out->bytes[out->largest];
-    if (b->space == BUF_WORK && larger) out->largest = (int32_t)i;
+    if (b->space == BUF_WORK && used[i] && larger) out->largest = (int32_t)i;
   }
   return true;
 }

@@ -524,29 +524,10 @@ static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
   }
 }
 
-static void mark_used(const Tasks *list, bool *used) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
-    if (!task_has_stages(k)) used[k->buffer] = true;
-    if (k->kind == TASK_MOVE) used[k->from] = true;
-    if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
-    if (k->stop >= 0) used[k->stop] = true;
-    if (k->turns >= 0) used[k->turns] = true;
-    for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;
-    for (uint32_t j = 0; j < k->stages.len; j++) {
-      const TaskStage *s = &k->stages.at[j];
-      if (s->buffer >= 0) used[s->buffer] = true;
-      for (uint32_t m = 0; m < s->sum->n_slot; m++)
-        if (!s->slot[m].kept) used[s->slot[m].index] = true;
-    }
-    mark_used(&k->body, used);
-  }
-}
-
 static void buffers_drop(TaskGraph *t) {
   bool *used = NEW_ARRAY(t->arena, bool, t->buffers.len + 1);
   uint32_t *to = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1), n = 0;
-  mark_used(&t->tasks, used);
+  task_buffers_used(&t->tasks, used);
   for (uint32_t b = 0; b < t->buffers.len; b++) {
     if (!used[b] && t->buffers.at[b].space == BUF_WORK) continue;
     to[b] = n;

@@ -114,3 +114,22 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e) {
   if (e->kind == EX_INT) return e->i;
   return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
 }
+
+void task_buffers_used(const Tasks *list, bool *used) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (!task_has_stages(k)) used[k->buffer] = true;
+    if (k->kind == TASK_MOVE) used[k->from] = true;
+    if (task_moves_places(k)) used[k->place_from] = used[k->place_to] = true;
+    if (k->stop >= 0) used[k->stop] = true;
+    if (k->turns >= 0) used[k->turns] = true;
+    for (uint32_t j = 0; j < k->exchange.len; j++) used[k->exchange.at[j].now] = used[k->exchange.at[j].next] = true;
+    for (uint32_t j = 0; j < k->stages.len; j++) {
+      const TaskStage *s = &k->stages.at[j];
+      if (s->buffer >= 0) used[s->buffer] = true;
+      for (uint32_t m = 0; m < s->sum->n_slot; m++)
+        if (!s->slot[m].kept) used[s->slot[m].index] = true;
+    }
+    task_buffers_used(&k->body, used);
+  }
+}

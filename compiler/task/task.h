@@ -169,6 +169,8 @@ bool task_check(const TaskGraph *t, Buf *out);
 bool task_check_text(const TaskGraph *t, Diags *d);
 
 /* One stage as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
+/* Buffers that tasks store to or read; others are arrays that a kernel has for itself that all its threads share. */
+void task_buffers_used(const Tasks *list, bool *used);
 void task_equation(Buf *out, const TaskGraph *t, const Task *kernel, uint32_t stage);
 
 #endif

@@ -8,6 +8,8 @@ enum {
   NO_LABEL = -1,
   PACKS_MOST = 8,
   PARTS_MOST = 3,
+  PACK_LINE = 64,            /* bytes of the machine's */
+  PACK_AHEAD = 288 * 1024,   /* bytes of a panel, which stays in the second cache with what it is filled from and what the next one will be */
   ROWS_MOST = 16,
   SQUARE = 16                /* side of the squares by which a panel is turned, at most */
 };
@@ -122,6 +124,7 @@ void pack_sums_new(Panel *t);       /* a block's sums, the identity for now */
 /* sums = f(sums, acc), or acc where there is one block; acc NULL: the identity. */
 void pack_sums_step(Panel *t, const uint32_t *acc);
 void pack_sums_store(Panel *t);
+bool pack_may_hold(const Panel *t);  /* the result goes past the cache, and tiles have all that makes it up */
 bool pack_line_choose(Panel *t);     /* false: results are stored by tiles, whose lanes are those of one label */
 void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0);
 /* For each tile, whose rows are kept; gives the place behind those that are stored together. */

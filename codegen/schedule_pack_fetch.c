@@ -5,8 +5,7 @@
 #include "schedule_pack.h"
 
 enum {
-  LINE = 64,                 /* bytes that come near together */
-  AHEAD_BYTES = 288 * 1024,  /* of a panel, which stays in the second cache with what it is filled from and what the next one will be */
+  LINE = PACK_LINE,
   WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
 };
 
@@ -66,7 +65,7 @@ bool pack_looks_ahead(const Panel *t) {
   bool part = false;
   for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned) && !rows_crowd(t, &t->pack[k], x);
   double lanes = (double)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
-  return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)AHEAD_BYTES;
+  return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }
 
 /* Where squares go along a part and two blocks are near at once: what the next one has where this one is now. Else what is next in

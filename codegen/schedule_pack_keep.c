@@ -4,7 +4,7 @@
 #include "schedule_pack.h"
 
 enum {
-  LINE = 64,                 /* bytes of the machine's */
+  LINE = PACK_LINE,
   LINE_MOST = 16 * 1024,     /* bytes that are streamed at once, at most, */
   LINE_LEAST = 256,          /*   and at least: below, most lines would be written by halves */
   LINE_ENOUGH = 512,
@@ -187,27 +187,32 @@ static bool is_axis(const Panel *t, uint32_t back, int64_t label) {
 
 static bool whole_lines(const Panel *t, int64_t lanes) { return lanes * dtype_size(t->p->stage->sum->dtype) % LINE == 0; }
 
-/* Whether tiles have whole lines of the result, which then need not be kept: the processor stores them while it computes the next tile. */
-static bool is_held(Panel *t) {
-  const TaskStage *st = t->p->stage;
-  const EinSum *sum = st->sum;
+bool pack_may_hold(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2; /* tile_cut leaves whole lines */
   if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide || !t->p->exact[t->v.tile]) return false;
-  const Expr *when = stream_if(t->s, st);
-  if (!when || when->kind != EX_INT || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t))) return false;
-  return is_axis(t, 0, t->v.tile) && (t->v.flat == NO_LABEL || (!is_part(t, t->v.flat) && is_axis(t, 1, t->v.flat)));
+  const Expr *when = stream_if(t->s, t->p->stage);
+  return when && when->kind == EX_INT;
+}
+
+/* Whether tiles have whole lines of the result, which then need not be kept: the processor stores them while it computes the next tile. */
+static bool is_held(const Panel *t) {
+  if (!pack_may_hold(t) || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t)) || !is_axis(t, 0, t->v.tile)) return false;
+  if (t->v.flat == NO_LABEL) return true;
+  return is_axis(t, 1, t->v.flat) && t->p->size[t->v.flat] * t->p->size[t->v.tile] % pack_flat_size(t, &t->v) == 0;
 }
 
 static void held_rows(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t lanes) {
   Sched *s = t->s;
   const Expr *zero = ex_int(s, 0), *size = t->p->stage->bound[t->u.tile];
+  const Part *part = pack_part(&t->v, t->v.flat);
   for (int64_t r = 0; r < t->u.unit; r++) {
     const Expr *u = ex_add(s, u0, ex_int(s, r));
     LoopBody *was = s->body;
     if (r && !pack_even(t, &t->u)) into(s, &if_add(s, expr_op2(s->x, OP_LT, u, size))->body);
     t->e->label[t->u.tile] = u;
     t->e->label[t->v.tile] = v0;
-    if (t->v.flat != NO_LABEL) t->e->label[t->v.flat] = zero;
+    if (t->v.flat != NO_LABEL) t->e->label[t->v.flat] = part ? part->lo : zero;
     stream_from(s, t->p->stage, t->e, place_read(s, acc[r], 1, &zero), ex_int(s, lanes), t->v.flat == NO_LABEL ? 1 : 2);
     into(s, was);
   }

@@ -220,6 +220,7 @@ bool pack_is_in_part(const Panel *t, const Expr *e) {
 
 /* ---- how large ------------------------------------------------------------------------------------------- */
 
+#define RUN_GAIN 0.9       /* where lines of the result are whole then, and nothing is kept */
 #define FLAT_GAIN 1.1      /* in lanes that are of use: what is kept has to be stored from there */
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
@@ -415,6 +416,74 @@ static double rows_room(const Panel *t) {
   return (double)WIDE * (bytes * 4 * (double)WIDE <= (double)PANEL_BYTES ? 4 : 2);
 }
 
+/* ---- longer runs ---- */
+
+/* The lanes' label before this one among the indices, if it is walked over around the panels; NOWHERE: it is none of these. */
+static uint32_t far_before(const Panel *t, uint32_t n, const Expr *const *at, int64_t label) {
+  if (n < 2 || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != label || at[n - 2]->kind != EX_LABEL) return NOWHERE;
+  uint32_t before = (uint32_t)at[n - 2]->i;
+  for (uint32_t k = 0; k < t->v.n_far; k++)
+    if (t->v.far[k] == before && t->p->exact[before] && !decides(t->p, before)) return before;
+  return NOWHERE;
+}
+
+/* So many points of the label, that divide all of them, go into a block. */
+static void run_take(Panel *t, uint32_t label, int64_t slots) {
+  Side *x = &t->v;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < x->n_far; k++)
+    if (x->far[k] != label) x->far[kept++] = x->far[k];
+  x->n_far = kept;
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots};
+}
+
+/* Lanes that there is room for, all of one label's in a panel. */
+static double run_room(const Panel *t) { return (double)PACK_AHEAD / (pack_lane_bytes(t) * pack_near_all(t, &t->v)); }
+
+/* The label along which the result goes on behind its lanes: as few points as make whole lines, where these go past the cache. */
+static bool run_stored(Panel *t) {
+  const TaskStage *st = t->p->stage;
+  uint32_t label = pack_may_hold(t) ? far_before(t, st->n_at, st->at, t->v.tile) : NOWHERE;
+  if (label == NOWHERE) return false;
+  int64_t n = t->p->size[label], lanes = t->p->size[t->v.tile], bytes = lanes * dtype_size(st->sum->dtype);
+  for (int64_t slots = 2; slots < n && (double)(slots * lanes) <= run_room(t); slots++) {
+    if (n % slots || slots * bytes % PACK_LINE) continue;
+    run_take(t, label, slots);
+    return true;
+  }
+  return false;
+}
+
+/* The label along which what squares are read from goes on behind the first part: as many points as there is room for. */
+static bool run_read(Panel *t) {
+  uint32_t label = NOWHERE;
+  if (t->v.part[0].slots != t->p->size[t->v.part[0].label]) return false;
+  for (uint32_t i = 0; i < t->n_pack && label == NOWHERE; i++) {
+    const Expr *of = t->pack[i].of;
+    if (t->pack[i].lanes && of->kind == EX_READ) label = far_before(t, of->n, of->arg, t->v.part[0].label);
+  }
+  if (label == NOWHERE) return false;
+  for (int64_t slots = t->p->size[label] / 2; slots > 1; slots--) {
+    if (t->p->size[label] % slots || (double)(slots * t->p->size[t->v.tile]) > run_room(t)) continue;
+    run_take(t, label, slots);
+    return true;
+  }
+  return false;
+}
+
+/* Squares are read, and lines of the result written, in pieces that memory gives and takes sooner: the near labels so far, then a part of
+ * what lies behind what is read, the first part itself, and a part of what lies behind the lanes in the result, over which tiles go too. */
+static void runs_take(Panel *t) {
+  Side *x = &t->v;
+  uint32_t first = x->n_near++;
+  x->near[first] = x->part[0].label;
+  if (!t->p->exact[x->tile] || t->p->size[x->tile] >= NARROW) return;
+  if (run_stored(t)) x->near[x->n_near++] = x->part[x->n_part - 1].label;
+  if (!run_read(t)) return;
+  memmove(x->near + first + 1, x->near + first, (x->n_near++ - first) * sizeof *x->near);
+  x->near[first] = x->part[x->n_part - 1].label;
+}
+
 static void block_near(Panel *t) {
   const StagePlan *p = t->p;
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
@@ -427,7 +496,7 @@ static void block_near(Panel *t) {
     parts_for_threads(t);
     return;
   }
-  t->v.near[t->v.n_near++] = t->v.part[0].label;
+  runs_take(t);
   if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS) part_for_threads(t, &t->u);
 }
 
@@ -557,7 +626,8 @@ static void flat_choose(Panel *t, double worth) {
   int64_t lanes = p->size[x->tile], unit = x->unit, units = t->u.units, rows = t->u.unit;
   if (!x->n_near || !p->exact[x->tile] || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
   x->flat = x->near[x->n_near - 1];
-  if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * FLAT_GAIN) {
+  bool run = x->n_part > 1 && pack_is_part(x, x->flat) && x->flat != x->part[0].label;
+  if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * (run ? RUN_GAIN : FLAT_GAIN)) {
     t->u.units = up(units * rows, t->u.unit);
     x->units = up(lanes, x->unit);
     return;

@@ -269,6 +269,29 @@ static void aim_lines(Case *c) {
   equation_add(c, t.n_out, t.out, term_reduce(c, name, t.n_red, t.red, NULL, body), true);
 }
 
+/* Squares along a label that the result does not end with, so large that parts of those behind it, and behind the lanes in the result,
+ * are in a block. It goes past the cache (kernels.c). */
+static void aim_runs(Case *c) {
+  static const int64_t lanes[] = {12, 20, 24, 28, 32}, turned[] = {20, 24, 28}, behind[] = {15, 16, 18, 20}, rows[] = {16, 17, 24}, deep[] = {16, 20};
+  Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_red = 1};
+  bool both = chance(&c->rng, 30);
+  c->opens = false;
+  Lab *a = lab_of(c, lanes, COUNT(lanes)), *last = lab_of(c, turned, COUNT(turned)), *b = lab_of(c, behind, COUNT(behind));
+  Lab *d = lab_new(c, size_new(c, both ? 10 : 1)), *lab[5] = {a, NULL, b, d, last};
+  t.rows[0] = lab_of(c, rows, COUNT(rows)), t.red[0] = lab[1] = lab_of(c, deep, COUNT(deep));
+  labs_mix(c, both ? 3 : 4, lab);
+  Lab *out[3] = {last, t.rows[0], d};
+  labs_mix(c, 3, out);
+  memcpy(t.out, out, sizeof out);
+  t.out[3] = b, t.out[4] = a, t.n_out = 5;
+  Tensor *x = input_new(c, chance(&c->rng, 70) ? DT_F32 : dtype_any(c), values_for(c));
+  for (uint32_t k = 0; k < COUNT(lab); k++) x->axis[k] = axis_of(lab[k]->size);
+  x->rank = COUNT(lab);
+  Term *body = combine(&t, tensor_at(c, x, lab), side(&t, x->dtype, values_for(c), 1, t.rows, 0));
+  const char *name = reducer_for(c, &body, t.n_red, t.red);
+  equation_add(c, t.n_out, t.out, term_reduce(c, name, t.n_red, t.red, NULL, body), true);
+}
+
 /* (A B) C: what is between is stored, or joined with what comes after. */
 static void aim_chain(Case *c) {
   Contraction t = {.c = c, .plain = true};
@@ -401,6 +424,7 @@ static const struct { uint32_t weight; const char *name; void (*make)(Case *c); 
   {8, "scan", aim_scan},          {5, "scatter", aim_scatter}, {6, "map", aim_map},     {9, "rows", aim_rows},
   {12, "blocks", aim_blocks},     {8, "masked", aim_masked},   {5, "long", aim_long},
   {4, "crossed", aim_crossed},    {2, "parts", aim_parts},       {0, "lines", aim_lines},
+  {0, "runs", aim_runs},
 };
 
 static size_t aim_for(Case *c, const char *name) {

@@ -203,6 +203,10 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far);
 typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when; } FetchRows;
 /* What later ones read by rows is fetched ahead, where it is worth it (false: nowhere); `when`, if that is not NULL. */
 bool rows_fetch(Sched *s, const FetchRows *f, Env *e);
+/* Tiles along u and v, so many for each point of a label around them all: the one at hand has that number. */
+typedef struct FetchNext { const StagePlan *p; uint32_t u, v, label; int64_t tiles; const Expr *tile; } FetchNext;
+/* What is read at the label's next point is fetched, each tile its share, where that is little but comes from far. */
+void next_fetch(Sched *s, const FetchNext *f, Env *e);
 /* Where the tile at hand, of so many lanes from v0 on, puts its results, and what stages behind it read there. */
 void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);
 /* Of a large tensor. */

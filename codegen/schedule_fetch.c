@@ -103,6 +103,69 @@ bool rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   return some;
 }
 
+/* ---- what is next of a label around all tiles ----------------------------------------------------------------------- */
+
+static bool is_around(const FetchNext *f, uint32_t label) {
+  for (uint32_t k = 0; k < f->p->n_order; k++)
+    if (f->p->order[k] == label) return label != f->u && label != f->v;
+  return false;
+}
+
+/* Labels by which a read goes on at one point of the label around, in the order of its axes, if there are two at least; *bytes: what
+ * that comes to. 0: it is not read by plain labels, or its sizes are not known. */
+static uint32_t labels_at_point(const FetchNext *f, const Expr *read, uint32_t *label, int64_t *bytes) {
+  uint32_t n = 0;
+  *bytes = dtype_size((DType)read->dtype);
+  if (!ex_has_label(read, f->label)) return 0;
+  for (uint32_t k = 0; k < read->n; k++) {
+    if (read->arg[k]->kind != EX_LABEL) return 0;
+    uint32_t at = (uint32_t)read->arg[k]->i;
+    if (is_around(f, at)) continue;
+    if (!f->p->exact[at]) return 0;
+    if (*bytes <= TILE_MOST) *bytes *= f->p->size[at];
+    label[n++] = at;
+  }
+  return n > 1 && !is_around(f, (uint32_t)read->arg[read->n - 1]->i) ? n : 0;
+}
+
+/* The tile's share of it: so many points of the first label, and all of the others. */
+static void fetch_share(Sched *s, const FetchNext *f, Env *e, const Expr *read, uint32_t n, const uint32_t *label) {
+  int64_t size = f->p->size[label[0]], share = (size + f->tiles - 1) / f->tiles;
+  const Expr *lo = ex_mul(s, f->tile, ex_int(s, share)), *hi = ex_add(s, lo, ex_int(s, share));
+  if (share * f->tiles != size) hi = ex_min(s, hi, ex_int(s, size));
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t v = var_new(s, f->p->stage->label[label[k]], "r");
+    int64_t step = k + 1 < n ? 1 : LINE / dtype_size((DType)read->dtype);
+    into(s, &for_add(s, v, k ? ex_int(s, 0) : lo, k ? f->p->stage->bound[label[k]] : hi, step, BIND_SEQ)->body);
+    e->label[label[k]] = var_read(s, v);
+  }
+  const Expr *at = ex_of(e, read);
+  if (map_find(&s->safe, at)) fetch_add(s, at);
+}
+
+void next_fetch(Sched *s, const FetchNext *f, Env *e) {
+  const StagePlan *p = f->p;
+  const EinSum *sum = p->stage->sum;
+  if (sum->where || sum->domain) return;
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  uint32_t *label = NEW_ARRAY(s->arena, uint32_t, p->n_label + 1);
+  expr_map(s->x, sum->body, leaf_note, (void *)read);
+  memcpy(was, e->label, p->n_label * sizeof *was);
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    TaskSlot slot = p->stage->slot[a];
+    int64_t bytes;
+    if (!read[a] || slot.kept || bytes_of(&s->t->buffers.at[slot.index]) < (double)ALL_LEAST) continue;
+    uint32_t n = labels_at_point(f, read[a], label, &bytes);
+    if (!n || bytes < TILE_LEAST || bytes > TILE_MOST) continue;
+    LoopBody *around = s->body;
+    const Expr *end = ex_sub(s, p->stage->bound[f->label], ex_int(s, 1));
+    e->label[f->label] = ex_min(s, ex_add(s, was[f->label], ex_int(s, 1)), end);
+    fetch_share(s, f, e, read[a], n, label);
+    memcpy(e->label, was, p->n_label * sizeof *was);
+    into(s, around);
+  }
+}
+
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 /* Along v to the next element, along u elsewhere, in a large tensor. */

@@ -77,6 +77,7 @@ typedef struct Panel {
 bool pack_labels(Panel *t);         /* false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be taken apart */
 void pack_sizes(Panel *t);
+int pack_moves(const Expr *e, int64_t label); /* along a label: reads inside e that step to the next element, less those that step elsewhere */
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
@@ -108,6 +109,10 @@ bool pack_looks_ahead(const Panel *t); /* while squares of a block are turned, t
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from);
 /* What rows that are read where they lie have in the next block: as much of it as comes on the tile that begins at u0. */
 void pack_fetch_rows(Panel *t, const Expr *u0);
+
+/* ---- schedule_pack_ahead.c: what is copied soon is fetched ---- */
+void pack_ahead_along(Panel *t, const Pack *k); /* around the innermost loop: as much as it goes along */
+void pack_ahead_across(Panel *t, const Pack *k, const Side *x, const Expr *first, int64_t lanes); /* so many lanes from `first` on */
 
 /* ---- schedule_pack_tile.c ---- */
 typedef struct Corners { Reach of[2]; } Corners; /* of a box of rows and lanes */

@@ -149,6 +149,7 @@ static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) 
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
   if (whole) {
+    if (k->turned == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0) pack_ahead_across(t, k, x, first, unit->i);
     fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
     return;
   }
@@ -309,7 +310,11 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
   into(s, &for_add(s, v, ex_int(s, 0), ex_mul(s, x->tiles, ex_int(s, x->unit)), 1, BIND_SEQ)->body);
   const Expr *row = ex_add(s, x->lo, var_read(s, v));
   t->e->label[x->tile] = named(s, t->p->stage->label[x->tile], "u", pack_even(t, x) ? row : ex_min(s, row, ex_sub(s, size, ex_int(s, 1))));
-  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], i + 1 == k->n_red ? BIND_VECTOR : BIND_SEQ);
+  for (uint32_t i = 0; i < k->n_red; i++) {
+    bool last = i + 1 == k->n_red;
+    if (last && pack_moves(k->of, k->red[i]) > 0) pack_ahead_along(t, k);
+    pack_loop_red(t, k->red[i], last ? BIND_VECTOR : BIND_SEQ);
+  }
   x->at = ex_int(s, 0);
   pack_store(t, k, var_read(s, v), pack_value(t, k));
   into(s, was);

@@ -181,6 +181,8 @@ static int moves(const Expr *e, int64_t label) {
   return n;
 }
 
+int pack_moves(const Expr *e, int64_t label) { return moves(e, label); }
+
 /* The axis of the first read inside e that has the label in an index. */
 static uint32_t axis_of(const Expr *e, uint32_t label) {
   if (!ex_has_label(e, label)) return NOWHERE;

@@ -371,6 +371,17 @@ static bool lanes_are_near(const Tile *t) {
   return true;
 }
 
+/* What the next point of the innermost label around has. */
+static void tile_fetch_next(Tile *t, const Expr *number) {
+  const StagePlan *p = t->p;
+  int64_t around = NO_LABEL;
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) around = p->order[k];
+  if (around == NO_LABEL || !p->exact[t->u] || !p->exact[t->v]) return;
+  int64_t tiles = (p->size[t->u] + t->rows - 1) / t->rows * ((p->size[t->v] + t->lanes - 1) / t->lanes);
+  next_fetch(t->s, &(FetchNext){p, (uint32_t)t->u, (uint32_t)t->v, (uint32_t)around, tiles, number}, t->e);
+}
+
 /* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. Where that is
  * near all the time, the rows' tiles come first: what they alone have is fetched once. */
 static void tiles_walk(Tile *t, bool threads) {
@@ -398,6 +409,7 @@ static void tiles_walk(Tile *t, bool threads) {
     const Expr *first = expr_is_int(v0, 0) ? NULL : expr_op2(s->x, OP_EQ, v0, ex_int(s, 0));
     rows_fetch(s, &(FetchRows){p, (uint32_t)t->u, (uint32_t)t->v, t->rows, u0, first}, t->e);
   }
+  if (t->u != NO_LABEL) tile_fetch_next(t, ex_add(s, ex_mul(s, w->index[others], w->extent[others + 1]), w->index[others + 1]));
   lanes_do(t, u0, v0);
 }
 

@@ -92,8 +92,8 @@ bool ex_is_safe(Env *e, const Expr *of); /* the same of what a part of its expre
 /* The value of e with what occurs more than once computed once: LETs go to the body, and what is left is a tree
  * of bounded size. */
 const Expr *ex_shared(Sched *s, const Expr *e);
-/* e with the values of its conditions (where so, a read, else 0) that are the same for all of `var`, of the loop at hand, which is the
- * last of `around`: they are found ahead of it, for a compiler makes no lanes of what is read under a condition. */
+/* e with names for its conditions, what is read under them, and indices that are looked at, as far as they are the same for all of
+ * `var`, of the loop at hand, which is the last of `around`: they are found ahead of it, for compilers make no lanes of them. */
 const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var);
 /* How e changes with label k: true, and by how much a step, if that is a constant. */
 bool ex_slope(const Expr *e, int64_t label, int64_t *slope);

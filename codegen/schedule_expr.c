@@ -254,19 +254,27 @@ static void let_before_last(Sched *s, LoopBody *body, uint32_t place, const Expr
 
 typedef struct Ahead { Sched *s; LoopBody *around; int64_t label; Map done; } Ahead;
 
+static const Expr *named_ahead(Ahead *a, const Expr *e) {
+  if (e->kind == EX_INT || (e->kind == EX_READ && !e->n)) return e;
+  uint32_t place = place_own(a->s, NULL, "v", (DType)e->dtype, 0, NULL);
+  let_before_last(a->s, a->around, place, e);
+  return scalar_read(a->s, place);
+}
+
 static const Expr *ahead(Ahead *a, const Expr *e) {
-  if (e->kind != EX_OP || !(e->has & HAS_READ)) return e;
+  if ((e->kind != EX_OP && e->kind != EX_READ) || !(e->has & HAS_READ)) return e;
   const Expr *made = map_find(&a->done, e);
   if (made) return made;
   Sched *s = a->s;
-  if (e->op == OP_SELECT && !ex_has_label(e, a->label)) {
-    uint32_t place = place_own(s, NULL, "v", (DType)e->dtype, 0, NULL);
-    let_before_last(s, a->around, place, e);
-    made = scalar_read(s, place);
+  bool asks = e->kind == EX_OP && (e->op == OP_SELECT || e->op == OP_WITHIN);
+  if (asks && !ex_has_label(e, a->label)) {
+    made = named_ahead(a, e);
   } else {
     const Expr **arg = NEW_ARRAY(s->arena, const Expr *, e->n + 1);
+    bool condition = asks && e->op == OP_SELECT && !ex_has_label(e->arg[0], a->label);
     for (uint32_t k = 0; k < e->n; k++) arg[k] = k && is_lazy(e) ? e->arg[k] : ahead(a, e->arg[k]);
-    made = op_make(s, e, arg);
+    if (condition) arg[0] = named_ahead(a, arg[0]);
+    made = e->kind == EX_READ ? expr_read(s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(s, e, arg);
   }
   map_put(&a->done, e, (void *)(uintptr_t)made);
   return made;

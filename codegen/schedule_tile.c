@@ -39,6 +39,7 @@ typedef struct Tile {
   int64_t over;              /* so wide a last piece is at most only for being as wide as others; 0: it is not */
   Lanes cut;                 /* of the tile at hand */
   bool blocked;              /* the sum is long enough to go in blocks */
+  const Expr *asks;          /* a condition of the body on which a read along the lanes hangs, the same for all lanes; or NULL */
 } Tile;
 
 /* ---- whether, and which -------------------------------------------------------------------------------- */
@@ -205,20 +206,83 @@ static const Expr *combined(Sched *s, const EinSum *sum, const Expr *a, const Ex
   return ex_shared(s, red_combine(s, sum, let(s, a), let(s, b)));
 }
 
-/* into[r][l] = into[r][l] with value(r, l). */
-static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
+/* The rows from `from` to before `to`: into[r][l] = into[r][l] with value(r, l). */
+static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t from, int64_t to) {
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
   const Expr *l;
   for (uint32_t k = 0; k < t->cut.n; k++) {
     LoopBody *was = piece_open(t, k, &l);
-    for (int64_t r = 0; r < t->rows; r++) {
+    for (int64_t r = from; r < to; r++) {
       point_set(t, u0, r, v0, k, l);
-      const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, l));
+      const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), was, l));
       store_add(s, c.at[k][r], 1, &l, combined(s, sum, cell(t, c.at[k][r], l), value));
     }
     into(s, was);
   }
+}
+
+/* ---- under a condition --------------------------------------------------------------------------------- */
+
+/* A read that is only there under a condition makes no lanes. Where the condition is the same for all lanes, as at the border of an
+ * image, it is asked ahead of them. */
+typedef struct Asks { Tile *t; const Expr *found; bool several; } Asks;
+
+static bool lane_is_guarded(Tile *t, const Expr *e) {
+  if (e->kind == EX_READ && ex_has_label(e, t->v) && !ex_is_safe(t->e, e)) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (lane_is_guarded(t, e->arg[k])) return true;
+  return false;
+}
+
+static void asks_find(Asks *a, const Expr *e) {
+  if (e->kind == EX_OP && e->op == OP_SELECT && !ex_has_label(e->arg[0], a->t->v) && where_is_affine(a->t->p, e->arg[0]) &&
+      (lane_is_guarded(a->t, e->arg[1]) || lane_is_guarded(a->t, e->arg[2]))) {
+    a->several |= a->found && a->found != e->arg[0];
+    a->found = e->arg[0];
+  }
+  for (uint32_t k = 0; k < e->n; k++) asks_find(a, e->arg[k]);
+}
+
+/* The body where the condition holds, or does not. */
+static const Expr *answered(Tile *t, const Expr *e, bool holds) {
+  if (e->kind != EX_OP) return e;
+  if (e->op == OP_SELECT && e->arg[0] == t->asks) return answered(t, e->arg[holds ? 1 : 2], holds);
+  const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = answered(t, e->arg[k], holds);
+  return e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
+}
+
+static const Expr *asks_of_row(Tile *t, const Expr *u0, int64_t row) {
+  if (t->u != NO_LABEL) t->e->label[t->u] = ex_add(t->s, u0, ex_int(t->s, row));
+  return ex_of(t->e, t->asks);
+}
+
+/* Comparisons of what is affine hold in between, where they hold for the first row and the last. */
+static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  const Expr *body = t->p->stage->sum->body;
+  if (!t->asks) {
+    rows_step(t, c, u0, v0, body, 0, t->rows);
+    return;
+  }
+  const Expr *yes = answered(t, body, true), *no = answered(t, body, false);
+  bool one = t->u == NO_LABEL || !ex_has_label(t->asks, t->u) || t->rows == 1;
+  const Expr *first = asks_of_row(t, u0, 0), *all = one ? first : expr_and(s->x, first, asks_of_row(t, u0, t->rows - 1));
+  LoopStmt *st = if_add(s, all);
+  LoopBody *was = into(s, &st->body);
+  rows_step(t, c, u0, v0, yes, 0, t->rows);
+  into(s, &st->other);
+  if (one) rows_step(t, c, u0, v0, no, 0, t->rows);
+  for (int64_t r = 0; !one && r < t->rows; r++) {
+    LoopStmt *row = if_add(s, asks_of_row(t, u0, r));
+    LoopBody *around = into(s, &row->body);
+    rows_step(t, c, u0, v0, yes, r, r + 1);
+    into(s, &row->other);
+    rows_step(t, c, u0, v0, no, r, r + 1);
+    into(s, around);
+  }
+  into(s, was);
 }
 
 static void total_step(Tile *t, Cells tot, Cells acc) {
@@ -694,6 +758,9 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
     how_add(s, p->stage, "strips of %lld %s", (long long)t.lanes, how_label(p->stage, v));
     strips(&t, threads);
   } else {
+    Asks a = {.t = &t};
+    asks_find(&a, p->stage->sum->body);
+    t.asks = a.several ? NULL : a.found;
     how_tiles(&t);
     tiles_walk(&t, threads);
   }

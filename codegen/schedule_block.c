@@ -78,6 +78,40 @@ static uint32_t rows_label(Sched *s, const Task *k) {
   return best;
 }
 
+/* ---- columns ------------------------------------------------------------------------------------------- */
+
+/* Rows of which each is a column of what is read: where a block of them is read along, lines of memory are. */
+typedef struct Columns { const TaskStage *st; uint32_t n_outer, label; bool other; } Columns;
+
+static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
+  Columns *c = env;
+  int64_t slope;
+  uint32_t n_label = c->st->sum->n_out + c->st->sum->n_red, mine = NOWHERE;
+  (void)x;
+  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept || !has_some(leaf, c->n_outer, n_label)) return leaf;
+  const Expr *last = leaf->arg[leaf->n - 1];
+  for (uint32_t l = 0; l < c->n_outer; l++)
+    if (ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1) mine = l;
+  if (mine == NOWHERE || has_some(last, c->n_outer, n_label) || (c->label != NOWHERE && c->label != mine)) c->other = true;
+  else c->label = mine;
+  return leaf;
+}
+
+static uint32_t column_label(Sched *s, const Task *k) {
+  Columns c = {.n_outer = k->n_outer, .label = NOWHERE};
+  double kept = 4;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    c.st = &k->stages.at[i];
+    double n = 4;
+    for (uint32_t l = k->n_outer; l < c.st->sum->n_out; l++) n *= (double)task_size_guess(s->t, c.st->bound[l]);
+    if (n > kept) kept = n;
+    expr_map(s->x, c.st->sum->body, leaf_column, &c);
+    if (c.st->sum->where) expr_map(s->x, c.st->sum->where, leaf_column, &c);
+  }
+  if (c.other || c.label == NOWHERE || kept * (double)BLOCK_LEAST > (double)BLOCK_BYTES) return NOWHERE;
+  return task_size_guess(s->t, k->stages.at[0].bound[c.label]) < BLOCK_LEAST ? NOWHERE : c.label;
+}
+
 static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   double kept = 0, others = 1;
   for (uint32_t i = 0; i < k->stages.len; i++) {
@@ -161,6 +195,7 @@ static TaskStage stage_cut(Sched *s, const Task *k, const TaskStage *st, uint32_
 
 const Task *block_task(Sched *s, const Task *k) {
   uint32_t label = rows_label(s, k);
+  if (label == NOWHERE) label = column_label(s, k);
   if (label == NOWHERE) return k;
   int64_t rows = block_rows(s, k, label);
   Task *made = NEW(s->arena, Task);

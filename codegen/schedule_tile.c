@@ -40,6 +40,7 @@ typedef struct Tile {
   Lanes cut;                 /* of the tile at hand */
   bool blocked;              /* the sum is long enough to go in blocks */
   const Expr *asks;          /* a condition of the body on which a read along the lanes hangs, the same for all lanes; or NULL */
+  const Expr *yes, *no;      /*   the body where it holds, or does not */
 } Tile;
 
 /* ---- whether, and which -------------------------------------------------------------------------------- */
@@ -226,31 +227,58 @@ static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Ex
 
 /* A read that is only there under a condition makes no lanes. Where the condition is the same for all lanes, as at the border of an
  * image, it is asked ahead of them. */
-typedef struct Asks { Tile *t; const Expr *found; bool several; } Asks;
+typedef struct Asks { Tile *t; Map seen, made; const Expr *found; bool several, guarded; } Asks;
 
-static bool lane_is_guarded(Tile *t, const Expr *e) {
-  if (e->kind == EX_READ && ex_has_label(e, t->v) && !ex_is_safe(t->e, e)) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (lane_is_guarded(t, e->arg[k])) return true;
-  return false;
+static const Expr *leaf_guarded(void *env, Exprs *x, const Expr *leaf) {
+  Asks *a = env;
+  (void)x;
+  if (leaf->kind == EX_READ && ex_has_label(leaf, a->t->v) && !ex_is_safe(a->t->e, leaf)) a->guarded = true;
+  return leaf;
+}
+
+static bool lane_is_guarded(Asks *a, const Expr *e) {
+  a->guarded = false;
+  expr_map(a->t->s->x, e, leaf_guarded, a);
+  return a->guarded;
 }
 
 static void asks_find(Asks *a, const Expr *e) {
-  if (e->kind == EX_OP && e->op == OP_SELECT && !ex_has_label(e->arg[0], a->t->v) && where_is_affine(a->t->p, e->arg[0]) &&
-      (lane_is_guarded(a->t, e->arg[1]) || lane_is_guarded(a->t, e->arg[2]))) {
+  if (e->kind != EX_OP || map_find(&a->seen, e)) return;
+  map_put(&a->seen, e, a);
+  if (e->op == OP_SELECT && !ex_has_label(e->arg[0], a->t->v) && where_is_affine(a->t->p, e->arg[0]) &&
+      (lane_is_guarded(a, e->arg[1]) || lane_is_guarded(a, e->arg[2]))) {
     a->several |= a->found && a->found != e->arg[0];
     a->found = e->arg[0];
   }
   for (uint32_t k = 0; k < e->n; k++) asks_find(a, e->arg[k]);
 }
 
-/* The body where the condition holds, or does not. */
-static const Expr *answered(Tile *t, const Expr *e, bool holds) {
+static const Expr *answer(Asks *a, const Expr *e, bool holds) {
   if (e->kind != EX_OP) return e;
-  if (e->op == OP_SELECT && e->arg[0] == t->asks) return answered(t, e->arg[holds ? 1 : 2], holds);
-  const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
-  for (uint32_t k = 0; k < e->n; k++) arg[k] = answered(t, e->arg[k], holds);
-  return e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
+  const Expr *made = map_find(&a->made, e);
+  if (made) return made;
+  if (e->op == OP_SELECT && e->arg[0] == a->found) {
+    made = answer(a, e->arg[holds ? 1 : 2], holds);
+  } else {
+    const Expr **arg = NEW_ARRAY(a->t->s->arena, const Expr *, e->n + 1);
+    for (uint32_t k = 0; k < e->n; k++) arg[k] = answer(a, e->arg[k], holds);
+    made = e->op == OP_CAST ? expr_cast(a->t->s->x, (DType)e->dtype, arg[0]) : expr_op(a->t->s->x, (Op)e->op, e->n, arg);
+  }
+  map_put(&a->made, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+/* The condition, if there is one and no other, and the body where it holds and where it does not. */
+static void asks_of_body(Tile *t) {
+  Arena *arena = t->s->arena;
+  Asks a = {.t = t, .seen = map_new(arena), .made = map_new(arena)};
+  const Expr *body = t->p->stage->sum->body;
+  asks_find(&a, body);
+  if (!a.found || a.several) return;
+  t->asks = a.found;
+  t->yes = answer(&a, body, true);
+  a.made = map_new(arena);
+  t->no = answer(&a, body, false);
 }
 
 static const Expr *asks_of_row(Tile *t, const Expr *u0, int64_t row) {
@@ -261,25 +289,23 @@ static const Expr *asks_of_row(Tile *t, const Expr *u0, int64_t row) {
 /* Comparisons of what is affine hold in between, where they hold for the first row and the last. */
 static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
-  const Expr *body = t->p->stage->sum->body;
   if (!t->asks) {
-    rows_step(t, c, u0, v0, body, 0, t->rows);
+    rows_step(t, c, u0, v0, t->p->stage->sum->body, 0, t->rows);
     return;
   }
-  const Expr *yes = answered(t, body, true), *no = answered(t, body, false);
   bool one = t->u == NO_LABEL || !ex_has_label(t->asks, t->u) || t->rows == 1;
   const Expr *first = asks_of_row(t, u0, 0), *all = one ? first : expr_and(s->x, first, asks_of_row(t, u0, t->rows - 1));
   LoopStmt *st = if_add(s, all);
   LoopBody *was = into(s, &st->body);
-  rows_step(t, c, u0, v0, yes, 0, t->rows);
+  rows_step(t, c, u0, v0, t->yes, 0, t->rows);
   into(s, &st->other);
-  if (one) rows_step(t, c, u0, v0, no, 0, t->rows);
+  if (one) rows_step(t, c, u0, v0, t->no, 0, t->rows);
   for (int64_t r = 0; !one && r < t->rows; r++) {
     LoopStmt *row = if_add(s, asks_of_row(t, u0, r));
     LoopBody *around = into(s, &row->body);
-    rows_step(t, c, u0, v0, yes, r, r + 1);
+    rows_step(t, c, u0, v0, t->yes, r, r + 1);
     into(s, &row->other);
-    rows_step(t, c, u0, v0, no, r, r + 1);
+    rows_step(t, c, u0, v0, t->no, r, r + 1);
     into(s, around);
   }
   into(s, was);
@@ -758,9 +784,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
     how_add(s, p->stage, "strips of %lld %s", (long long)t.lanes, how_label(p->stage, v));
     strips(&t, threads);
   } else {
-    Asks a = {.t = &t};
-    asks_find(&a, p->stage->sum->body);
-    t.asks = a.several ? NULL : a.found;
+    asks_of_body(&t);
     how_tiles(&t);
     tiles_walk(&t, threads);
   }

@@ -201,8 +201,9 @@ static const Expr *let(Sched *s, const Expr *value) {
   return scalar_read(s, v);
 }
 
-/* A monoid's function may use an argument twice. */
+/* A monoid's function may use an argument twice; and where both sides of `and` and `or` are there, these are no branches. */
 static const Expr *combined(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  if (sum->acc == DT_BOOL) b = let(s, b);
   if (sum->reducer != RED_MONOID) return red_combine(s, sum, a, b);
   return ex_shared(s, red_combine(s, sum, let(s, a), let(s, b)));
 }

@@ -24,7 +24,8 @@ from einlib import CLOSE, duration, ours_make, runs_find, seconds, shared_make, 
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nests")
 BELOW = 16  # integers of inputs, where nothing is said here:
-RANGES = {"gather": {"tok": 8192}, "histogram": {"bin": 256}}
+RANGES = {"gather": {"tok": 8192}, "histogram": {"bin": 256}, "histogram_2d": {"a": 64, "b": 64}, "segment_sum": {"g": 512},
+          "embedding_bag": {"tok": 8192}, "csr_product": {"start": 524256, "col": 16384}}
 
 # Operations on numbers of theirs, predicates counted as if they held; the others are told by the bytes of their arguments.
 FLOPS = {
@@ -34,7 +35,8 @@ FLOPS = {
     "chain_product": 4 * 1024**2 * 16, "mttkrp": 2 * 128**3 * 32, "bilinear": 2 * 512 * 256**2,
     "conv_nhwc": 2 * 2 * 56**2 * 9 * 32**2, "conv_nchw": 2 * 2 * 56**2 * 9 * 32**2,
     "causal_scores": 8 * 512**2 * 64, "causal_sum": 8 * 512**2 * 64, "causal_attention": 2 * 8 * 512**2 * 64,
-    "jacobi": 4 * 40 * 512**2, "kv_cache": 2 * 512**2 * 256,
+    "conv_depthwise": 2 * 4 * 56**2 * 9 * 64, "conv_dilated": 2 * 2 * 56**2 * 9 * 32**2, "complex_product": 8 * 192**3,
+    "csr_product": 2 * 16384 * 32, "embedding_bag": 2048 * 16 * 64, "jacobi": 4 * 40 * 512**2, "kv_cache": 2 * 512**2 * 256,
 }
 MOVED = {"trace": 4 * 8192 * 65}  # bytes, where not all of the arguments is read
 

@@ -293,6 +293,77 @@ void cumulative(IN(float, x), OUT(float, c)) {
   }
 }
 
+void column_argmax(IN(float, X), OUT(int64_t, best)) {
+  enum { N = 2048, M = 1024 };
+  float most[M];
+  for (int j = 0; j < M; j++) most[j] = X[j], best[j] = 0;
+  for (int i = 1; i < N; i++)
+    for (int j = 0; j < M; j++)
+      if (X[i * M + j] > most[j]) most[j] = X[i * M + j], best[j] = i;
+}
+
+void column_softmax(IN(float, X), OUT(float, Y)) {
+  enum { N = 1024, M = 1024 };
+  float most[M], sum[M];
+  for (int j = 0; j < M; j++) most[j] = X[j], sum[j] = 0;
+  for (int i = 1; i < N; i++)
+    for (int j = 0; j < M; j++) most[j] = X[i * M + j] > most[j] ? X[i * M + j] : most[j];
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++) {
+      Y[i * M + j] = expf(X[i * M + j] - most[j]);
+      sum[j] += Y[i * M + j];
+    }
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++) Y[i * M + j] /= sum[j];
+}
+
+void histogram_2d(IN(int32_t, a), IN(int32_t, b), IN(float, w), OUT(float, h)) {
+  enum { N = 524288 };
+  memset(h, 0, sizeof(float) * 64 * 64);
+  for (int i = 0; i < N; i++) h[a[i] * 64 + b[i]] += w[i];
+}
+
+void segment_sum(IN(float, X), IN(int32_t, g), OUT(float, Y)) {
+  enum { N = 16384, D = 64, G = 512 };
+  memset(Y, 0, sizeof(float) * G * D);
+  for (int n = 0; n < N; n++)
+    for (int d = 0; d < D; d++) Y[g[n] * D + d] += X[n * D + d];
+}
+
+void embedding_bag(IN(float, E), IN(int32_t, tok), OUT(float, Y)) {
+  enum { D = 64, B = 2048, L = 16 };
+  for (int b = 0; b < B; b++) {
+    float sum[D] = {0};
+    for (int l = 0; l < L; l++)
+      for (int d = 0; d < D; d++) sum[d] += E[tok[b * L + l] * D + d];
+    for (int d = 0; d < D; d++) Y[b * D + d] = sum[d];
+  }
+}
+
+void csr_product(IN(int32_t, start), IN(int32_t, col), IN(float, w), IN(float, x), OUT(float, y)) {
+  enum { N = 16384, L = 32 };
+  for (int n = 0; n < N; n++) {
+    float sum = 0;
+    for (int z = start[n]; z < start[n] + L; z++) sum += w[z] * x[col[z]];
+    y[n] = sum;
+  }
+}
+
+void complex_product(IN(float, A), IN(float, B), OUT(float, C)) {
+  enum { N = 192 };
+  for (int i = 0; i < N; i++) {
+    float row[2 * N] = {0};
+    for (int k = 0; k < N; k++) {
+      float re = A[2 * (i * N + k)], im = A[2 * (i * N + k) + 1];
+      for (int j = 0; j < N; j++) {
+        row[2 * j] += re * B[2 * (k * N + j)] - im * B[2 * (k * N + j) + 1];
+        row[2 * j + 1] += re * B[2 * (k * N + j) + 1] + im * B[2 * (k * N + j)];
+      }
+    }
+    memcpy(C + 2 * N * i, row, sizeof row);
+  }
+}
+
 /* ---- maps -------------------------------------------------------------------------------------------- */
 
 void chain(IN(float, x), IN(float, w), IN(float, b), OUT(float, y)) {
@@ -363,6 +434,39 @@ void conv_nchw(IN(float, X), IN(float, F), OUT(float, Y)) {
               for (int x = x0; x < x1; x++)
                 Y[((n * O + o) * H + y) * W + x] += f * X[((n * C + c) * H + y + r - 1) * W + x + s - 1];
           }
+}
+
+void conv_depthwise(IN(float, X), IN(float, F), OUT(float, Y)) {
+  enum { N = 4, H = 56, W = 56, C = 64 };
+  for (int n = 0; n < N; n++)
+    for (int y = 0; y < H; y++)
+      for (int x = 0; x < W; x++) {
+        float sum[C] = {0};
+        for (int r = 0; r < 3; r++)
+          for (int s = 0; s < 3; s++) {
+            int v = y + r - 1, u = x + s - 1;
+            if (v < 0 || v >= H || u < 0 || u >= W) continue;
+            for (int c = 0; c < C; c++) sum[c] += X[((n * H + v) * W + u) * C + c] * F[(r * 3 + s) * C + c];
+          }
+        for (int c = 0; c < C; c++) Y[((n * H + y) * W + x) * C + c] = sum[c];
+      }
+}
+
+void conv_dilated(IN(float, X), IN(float, F), OUT(float, Y)) {
+  enum { N = 2, H = 56, W = 56, C = 32, O = 32 };
+  for (int n = 0; n < N; n++)
+    for (int y = 0; y < H; y++)
+      for (int x = 0; x < W; x++) {
+        float sum[O] = {0};
+        for (int r = 0; r < 3; r++)
+          for (int s = 0; s < 3; s++) {
+            int v = y + 2 * r - 2, u = x + 2 * s - 2;
+            if (v < 0 || v >= H || u < 0 || u >= W) continue;
+            for (int c = 0; c < C; c++)
+              for (int o = 0; o < O; o++) sum[o] += X[((n * H + v) * W + u) * C + c] * F[((r * 3 + s) * C + c) * O + o];
+          }
+        for (int o = 0; o < O; o++) Y[((n * H + y) * W + x) * O + o] = sum[o];
+      }
 }
 
 void causal_scores(IN(float, Q), IN(float, K), OUT(float, P)) {

@@ -50,6 +50,8 @@ typedef struct Strings Strings;
 Strings *strings_new(Arena *a);
 Str str_of(Strings *t, const char *s, size_t len);
 Str str_from(Strings *t, const char *zs);
+/* Edits (insert, delete, replace, swap) between two names, or `limit` if there are more. */
+uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit);
 Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);
 
 /* ---- growable arrays -------------------------------------------------------------------------

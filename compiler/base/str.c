@@ -81,3 +81,22 @@ Str strings_printf(Strings *t, const char *fmt, ...) {
   va_end(ap);
   return str_from(t, s);
 }
+
+uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
+  enum { LONG = 40 };
+  uint32_t row[3][LONG + 1];
+  if (n > LONG || m > LONG || (n > m ? n - m : m - n) >= limit) return limit;
+  for (uint32_t j = 0; j <= m; j++) row[0][j] = j;
+  for (uint32_t i = 1; i <= n; i++) {
+    uint32_t *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+    now[0] = i;
+    for (uint32_t j = 1; j <= m; j++) {
+      uint32_t best = up[j - 1] + (a[i - 1] != b[j - 1]);
+      if (up[j] + 1 < best) best = up[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return row[n % 3][m] < limit ? row[n % 3][m] : limit;
+}

@@ -2,7 +2,8 @@
  * with the grammar in the state before it; out goes one complaint, and what to take in the token's
  * place so that one mistake makes one message. The rules are tried in order, special ones first;
  * the last lists all that could have come. Here are the order, brackets, and what rules look at;
- * words stand in mistakes_words.c, what is missing in mistakes_missing.c. */
+ * words stand in mistakes_words.c, what is missing in mistakes_missing.c, what is near to something
+ * of ours in mistakes_near.c. */
 #include "foreign.h"
 #include "mistakes.h"
 
@@ -359,6 +360,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_slashes,          rule_equals,           rule_semicolon,        rule_where_called,
       rule_where_first,      rule_where_behind,     rule_where_in_read,    rule_keyword_defined,
       rule_dtype_first,      rule_keyword_as_name,  rule_wrong_place,      rule_foreign,
+      rule_misspelt,         rule_foreign_operator, rule_choice_behind,    rule_many_in_one,
       rule_loop_head,        rule_round_left,       rule_bare_expression,  rule_unary_plus,
       rule_assert,           rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,    rule_def_parameters,
       rule_missing_in_list,  rule_missing_equals,   rule_missing_branch,   rule_round_reducer,

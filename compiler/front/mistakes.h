@@ -30,6 +30,9 @@ Rule rule_slashes, rule_assert, rule_unary_plus, rule_bare_reducer, rule_missing
     rule_def_parameters, rule_missing_in_list, rule_missing_equals, rule_missing_branch,
     rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over, rule_slice;
 
+/* mistakes_near.c */
+Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
+
 /* ---- mistakes.c: saying it -------------------------------------------------------------------- */
 const char *token_text(const Parse *p, Token t);   /* into the source */
 const char *token_shown(const Parse *p, Token t);  /* "`x`", or what it is called */

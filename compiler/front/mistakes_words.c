@@ -117,15 +117,19 @@ int rule_where_first(const Scene *s) {
   return TOK_BAD;
 }
 
-/* `sum[i] x[i] where p` */
+/* `sum[i] x[i] where p`, `sum[i] (x[i] where p)` */
 static void hint_where(const Scene *s, Diag *g) {
   const Parse *p = s->p;
   Span r = p->reach;
-  const char *q = source_piece(p, s->t.end, line_rest(p, s->t));
+  uint32_t n = p->open.len, depth = 0;
+  while (r.src && depth < n && p->open.at[n - 1 - depth].at >= r.end) depth++; /* brackets of the body that are open here */
+  bool round = depth == 1 && s->in == TOK_LP, plain = depth == 0 && s->in != TOK_LC;
+  uint32_t end = n && (round || plain) ? bracket_end(p) : line_rest(p, s->t);
+  const char *q = end ? source_piece(p, s->t.end, n && (round || plain) ? end - 1 : end) : NULL;
   const char *head = r.src ? source_piece(p, p->reducer_word.at, r.end - 1) : NULL, *body = r.src ? source_piece(p, r.end, s->t.at) : NULL;
-  if (head && body && q)
-    diag_hint(p->diags, g, "a predicate stands in the reducer's brackets: `%s%s %s] %s`", head,
-              strstr(head, " where ") ? " and" : " where", q, body);
+  if (head && body && q && depth <= round)
+    diag_hint(p->diags, g, "a predicate stands in the reducer's brackets: `%s%s %s] %s%s`", head,
+              strstr(head, " where ") ? " and" : " where", q, body, round ? ")" : "");
   else
     diag_hint(p->diags, g, "a predicate stands in a reducer, `sum[i where p] e`; `if p then a else b` chooses");
 }

@@ -57,8 +57,8 @@ typedef struct AlgFn { AlgFnKind kind; DType to; uint32_t n; const uint8_t *merg
 
 typedef struct AlgOperand {
   AlgNode *node;
-  const int32_t *on;         /* JOIN: by key dimension of the operand, that of the result that it agrees with; -1: its frontier is 1. FETCH: so too, but
-                                for its table, the last one: NULL */
+  const int32_t *on;         /* JOIN: by key dimension of the operand, that of the result that it agrees with; -1: its frontier
+                                is 1. FETCH: so too, but for its table, the last one: NULL */
   bool wanted;               /* JOIN: where it has no tuple there is none of the result, as in the papers' join */
 } AlgOperand;
 
@@ -73,7 +73,8 @@ struct AlgNode {
   uint32_t n_operand;
   AlgOperand *operand;       /* JOIN: one a slot of sum; else one, or none */
 
-  const EinSum *sum;         /* JOIN: the kernel. It gives parts: elements of sum->acc, with places for argmax and argmin. FETCH: a read of its last slot, the table */
+  const EinSum *sum;         /* JOIN: the kernel. It gives parts: elements of sum->acc, with places for argmax and argmin.
+                                FETCH: a read of its last slot, the table */
   const Str *label;          /*   names of its labels, */
   const RelDim *range;       /*   and their ranges, over the result's keys: those of output labels are the array's dimensions. An operand
                                   that is not wanted and has no tuple with the key (it has holes) is an array without values */

@@ -13,8 +13,8 @@ typedef struct AlgCost {
   bool known;                /* else there were too many tuples to go through, and bytes are none */
 } AlgCost;
 
-/* Once. Of a fetch, what comes if all points ask for places of their own that lie where it costs most; the paper has none, its elements count as those of
- * a shuffle of its result. */
+/* Once. Of a fetch, what comes if all points ask for places of their own that lie where it costs most; the paper has none,
+ * its elements count as those of a shuffle of its result. */
 AlgCost alg_move_cost(const Algebra *p, const AlgNode *move);
 /* What a fetch brings to the site at `at`, at most; and (not NULL) by tuple of its table, in order of keys. NULL: there are too many. */
 typedef struct AlgFetch AlgFetch;

@@ -2,7 +2,8 @@
  * alone. Of a Tra there is one site.
  *
  * It goes by plain loops and looks at nothing but what the text says. A kernel that reads an element that is not in the block it
- * was given, tuples that do not meet, arrays that do not abut, a key that is there twice or, without `holes`, not at all: each is an error that names the node. */
+ * was given, tuples that do not meet, arrays that do not abut, a key that is there twice or, without `holes`, not at all:
+ * each is an error that names the node. */
 #ifndef EIN_ALGEBRA_EVAL_H
 #define EIN_ALGEBRA_EVAL_H
 

@@ -1,5 +1,6 @@
-/* algebra/eval_fetch.c - what a site asks other sites' tables for. Its indices are made of what it has; each element that it asks for it gets from wherever
- * it is. What it has itself does not move; of all else each place is asked for once in a tuple of the result, and answered. */
+/* algebra/eval_fetch.c - what a site asks other sites' tables for. Its indices are made of what it has; each element that
+ * it asks for it gets from wherever it is. What it has itself does not move; of all else each place is asked for once in a
+ * tuple of the result, and answered. */
 #include "eval_inside.h"
 
 #include "../expr/asked.h"

@@ -27,7 +27,8 @@ Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 
 /* The same over a mesh, with all moves. A vertex takes three steps from Table 1 of the TRA paper (all operands but the last broadcast, shuffles by
  * what is aggregated) to the plan: its operands go where they meet (R2-6; places of what is read at data may be
- * asked for: gather by request), parts are reduced on the way home (R2-1, R1-4), and the result goes home (R2-1). So many steps are done, vertex by vertex; all with UINT32_MAX. */
+ * asked for: gather by request), parts are reduced on the way home (R2-1, R1-4), and the result goes home (R2-1). So many
+ * steps are done, vertex by vertex; all with UINT32_MAX. */
 Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
 uint32_t ia_steps(const Cutting *c);
 /* The vertex and the rules of a step, for people. */

@@ -56,7 +56,8 @@ static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, i
 /* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */
 static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
   RelDim w, whole = rel_whole(x->exprs, extent);
-  if (index->kind == EX_LABEL && v->d[index->i] > 1 && v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
+  if (index->kind == EX_LABEL && v->d[index->i] > 1 &&
+      v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
     return v->range[index->i];
   if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
   w = (RelDim){expr_normal(x->exprs, w.low), expr_normal(x->exprs, w.high)};

@@ -2,8 +2,8 @@
  *
  * Its expressions are compiled once into lists of steps, arguments first, and each shared part is one step. Every step is done at
  * every point, for arithmetic cannot fail. A read can: then its value is a fault, which goes on through what is computed of it, and is dropped
- * by `and`, `or` and select where they do not need it. So laziness costs no jumps, and steps need to be done anew only from the outermost label that has
- * changed: they are sorted by the innermost that they hang on. */
+ * by `and`, `or` and select where they do not need it. So laziness costs no jumps, and steps need to be done anew only
+ * from the outermost label that has changed: they are sorted by the innermost that they hang on. */
 #ifndef EIN_ALGEBRA_KERNEL_H
 #define EIN_ALGEBRA_KERNEL_H
 

@@ -216,7 +216,8 @@ static bool want_merge(Reader *r, AlgFn *f) {
 /* `shift 0 by 16 w` */
 static bool want_shift(Reader *r, const AlgNode *n, AlgFn *f) {
   f->kind = FN_SHIFT;
-  return scan_want_number(&r->x.c, "a dimension", &f->n) && scan_want_word(&r->x.c, "by") && scan_want_int(&r->x.c, 1, INT64_MAX, "how far", &f->by) &&
+  return scan_want_number(&r->x.c, "a dimension", &f->n) && scan_want_word(&r->x.c, "by") &&
+      scan_want_int(&r->x.c, 1, INT64_MAX, "how far", &f->by) &&
          want_key(r, keys_of(r, alg_of(n)), &f->key);
 }
 

@@ -16,8 +16,8 @@ typedef struct Cuts {        /* what is wanted */
 
 /* Where a dimension is cut as it is wanted, its key stays; where two such keys become one (a diagonal), those that differ are filtered
  * out. Elsewhere the blocks are cut into the pieces that wanted blocks have in them (tile), and these are laid together (concat). The
- * result's keys may stand in another order, and have other names: on[k] is the wanted key that key k is. Where a dimension wraps, there is a key for its
- * laps meanwhile, and pieces are shifted to where they are laid.
+ * result's keys may stand in another order, and have other names: on[k] is the wanted key that key k is. Where a dimension
+ * wraps, there is a key for its laps meanwhile, and pieces are shifted to where they are laid.
  *
  * In an Ia tuples go where `goal` says (by axis: a wanted key, or `*`), as pieces. NULL: as Table 1 of the TRA paper has it: where what is to be
  * laid together is at one site. */

@@ -32,7 +32,8 @@ static Net net_new(Arena *a, const Seconds *s) {
 
 /* ---- operations ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; int32_t *now, *before; } Making; /* by node id: its op in this turn, and in the last; -1 */
+typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; int32_t *now, *before; } Making;
+/* now, before: by node id, its op in this turn, and in the last; -1 */
 
 typedef VEC(uint32_t) Numbers;
 
@@ -213,7 +214,8 @@ static bool region_run(Sim *s, const AlgRegion *r, int64_t turns, Result *out) {
   if (turns > TURNS_RUN) s->out->turns_cut = true;
   if (turns > TURNS_RUN && !turns_same(end)) s->out->turns_differ = true;
   double times = run ? (double)turns / run : 0, ran = run ? end[run - 1] : 0;
-  out->turns = (SimTurns){go_on(end, run, turns), go_on(chain, run, turns), times * sequence_find(s, m.op.len, m.op.at), out->ran.busy, out->ran.waiting,
+  out->turns = (SimTurns){go_on(end, run, turns), go_on(chain, run, turns), times * sequence_find(s, m.op.len, m.op.at), out->ran.busy,
+                          out->ran.waiting,
                      out->ran.carried};
   for (uint32_t i = 0; i < s->net.sites; i++) {
     out->ran.busy[i] *= times;

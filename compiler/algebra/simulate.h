@@ -2,15 +2,17 @@
  *
  * A site has one queue of kernels, in the program's order: each begins when its operands are at the site and the one before it is done. A
  * join takes its operations at the site's rate, or its operands and result at the rate of its memory if that is longer; blocks that a
- * filter behind it drops are not made. A concat or an aggregation of several arrays, and a cast, take memory's time for what they read and write; tiles, rekeys,
- * filters and merges take none, for they are views.
+ * filter behind it drops are not made. A concat or an aggregation of several arrays, and a cast, take memory's time for
+ * what they read and write; tiles, rekeys, filters and merges take none, for they are views.
  *
- * A move is done by groups: sites that have to do with each other in it. A group begins when all its sites have its operand, whatever their queues do: it waits one
- * latency for each level that it crosses, then its bytes go over links. A part of a level has a link each way to the others of its whole; a message
- * crosses those of all parts that it leaves and comes into. Messages go directly, not around a ring: each site sends and receives the same bytes so, and waits
- * once. What several sites of a part want of one block comes into it once, to one of them, which sends it on inside: so a collective
- * goes by levels, as in plan/seconds.h. But parts to be reduced each go their way: an Ia has no site that adds for others.
- * Groups that are on a link at a time have equal shares of it, and each goes as fast as the slowest of its shares allows.
+ * A move is done by groups: sites that have to do with each other in it. A group begins when all its sites have its
+ * operand, whatever their queues do: it waits one latency for each level that it crosses, then its bytes go over links. A
+ * part of a level has a link each way to the others of its whole; a message crosses those of all parts that it leaves and
+ * comes into. Messages go directly, not around a ring: each site sends and receives the same bytes so, and waits once.
+ * What several sites of a part want of one block comes into it once, to one of them, which sends it on inside: so a
+ * collective goes by levels, as in plan/seconds.h. But parts to be reduced each go their way: an Ia has no site that adds
+ * for others. Groups that are on a link at a time have equal shares of it, and each goes as fast as the slowest of its
+ * shares allows.
  *
  * A repeat begins when all before it in the queues is done and all sites are there. Up to three turns are simulated, and go on as the
  * last of them did. */

@@ -1,5 +1,6 @@
 /* algebra/simulate_inside.h - inside of the simulator, for simulate*.c alone: simulate.c is the door, and makes operations of a region's nodes;
- * simulate_keys.c is which blocks there are, simulate_cost.c what each node takes, simulate_move.c who sends what to whom, simulate_run.c lets time pass. */
+ * simulate_keys.c is which blocks there are, simulate_cost.c what each node takes, simulate_move.c who sends what to whom,
+ * simulate_run.c lets time pass. */
 #ifndef EIN_ALGEBRA_SIMULATE_INSIDE_H
 #define EIN_ALGEBRA_SIMULATE_INSIDE_H
 

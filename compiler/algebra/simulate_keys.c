@@ -1,4 +1,5 @@
-/* algebra/simulate_keys.c - which tuples there are: of relations with holes a list of their keys' numbers, for there are many more keys than tuples. */
+/* algebra/simulate_keys.c - which tuples there are: of relations with holes a list of their keys' numbers, for there are
+ * many more keys than tuples. */
 #include <stdlib.h>
 
 #include "simulate_inside.h"

@@ -45,7 +45,8 @@ static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
 Leave job_narrow(Session *s, const Job *j, const EinGraph *g) {
   const EinNode *n = graph_too_wide(g);
   if (!n) return LEAVE_OK;
-  return fail(s, LEAVE_PROGRAM, "%s has %u labels, and is no product that can be computed by steps over fewer (%s:%u)", n->name ? n->name->s : "an equation",
+  return fail(s, LEAVE_PROGRAM, "%s has %u labels, and is no product that can be computed by steps over fewer (%s:%u)",
+              n->name ? n->name->s : "an equation",
               n->sum->n_out + n->sum->n_red, n->place.file ? n->place.file->s : j->path, n->place.line);
 }
 

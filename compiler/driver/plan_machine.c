@@ -115,7 +115,8 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   }
   uint32_t binds = memory_binds(p->places, p->lives, f.smallest, &f.memory, &bytes);
   return fail(s, LEAVE_PROGRAM, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes), "
-              "of which %s takes %s; none has less than %s", bytes_of(s->arena, p->memory), p->memory, bytes_of(s->arena, f.memory.bytes), f.memory.bytes,
+              "of which %s takes %s; none has less than %s", bytes_of(s->arena, p->memory), p->memory, bytes_of(s->arena, f.memory.bytes),
+              f.memory.bytes,
               shown(s->arena, tensor_name(p, binds)), bytes_of(s->arena, bytes), bytes_of(s->arena, f.least));
 }
 
@@ -157,7 +158,8 @@ double plan_seconds(const Sites *p) {
 
 const char *seconds_shares(const Sites *p, Arena *a) {
   Shares x = shares_of(p);
-  return arena_printf(a, "%s of kernels, %s for operands, %s for results", seconds_of(a, x.kernels), seconds_of(a, x.operands), seconds_of(a, x.results));
+  return arena_printf(a, "%s of kernels, %s for operands, %s for results", seconds_of(a, x.kernels), seconds_of(a, x.operands),
+                      seconds_of(a, x.results));
 }
 
 const char *memory_most(const Sites *p, Arena *a) {

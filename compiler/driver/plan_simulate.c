@@ -47,7 +47,8 @@ static void longest_find(const Simulated *x, bool *shown_as) {
 }
 
 static const char *sites_text(Arena *a, const SimStep *s) {
-  return s->sites == 1 ? arena_printf(a, "%lld", (long long)s->site) : arena_printf(a, "%lld and %lld more", (long long)s->site, (long long)s->sites - 1);
+  return s->sites == 1 ? arena_printf(a, "%lld", (long long)s->site)
+                       : arena_printf(a, "%lld and %lld more", (long long)s->site, (long long)s->sites - 1);
 }
 
 enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
@@ -82,7 +83,8 @@ void simulation_text(const Sites *p, Buf *b) {
   double sum = placing_seconds(p->places, p->seconds, p->placing);
   buf_printf(b, "\nsimulated\n  %-22s%s", "time", seconds_of(a, x->seconds));
   if (sum > 0) buf_printf(b, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum));
-  buf_printf(b, "\n  %-22s%s with all links free; %s one operation after the other\n", "longest chain", seconds_of(a, x->chain), seconds_of(a, x->sequence));
+  buf_printf(b, "\n  %-22s%s with all links free; %s one operation after the other\n", "longest chain", seconds_of(a, x->chain),
+             seconds_of(a, x->sequence));
   buf_printf(b, "  %-22s%s of the sites' time, %s while moves are under way; a site has %s of kernels at most\n", "idle", share_of(a, x->idle),
              share_of(a, x->waiting), seconds_of(a, x->kernels));
   const SimLink *l = &x->busiest;

@@ -458,13 +458,15 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
   if (!p->machine) return fail(p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
   bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0;
   if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "--simulate is told in text and JSON; %s has no place for it", told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
+  return fail(p->s, LEAVE_USAGE, "--simulate is told in text and JSON; %s has no place for it",
+              told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
 }
 
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   Plan *said;
-  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER),
+      *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p.who));
   Leave l = sites_read(s, a, &p.sites);
   if (!l) l = format_check(s, a);

@@ -378,7 +378,8 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   *f = (Frame){.parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
   if (f->depth > DEF_DEPTH || ++x->expansions > MAX_EXPANSIONS) {
     if (x->expansions <= MAX_EXPANSIONS + 1)
-      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here", f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS, f->depth > DEF_DEPTH ? "deep" : "times");
+      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here", f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS,
+               f->depth > DEF_DEPTH ? "deep" : "times");
     return fail(x);
   }
   Labels *own = NEW(x->arena, Labels);

@@ -1,7 +1,7 @@
 /* front/core.c - from the AST of one expression to Core: names resolved, types known, labels gathered.
  *
- * Every function here returns NULL after a complaint, and sets x->failed. Reducers are in core_reduce.c, calls in calls.c. Left-deep chains of operators are
- * walked by a loop; everything else is as deep as the parser lets it be. */
+ * Every function here returns NULL after a complaint, and sets x->failed. Reducers are in core_reduce.c, calls in calls.c.
+ * Left-deep chains of operators are walked by a loop; everything else is as deep as the parser lets it be. */
 #include "elab.h"
 
 #include <math.h>
@@ -295,7 +295,8 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
     case SYM_TENSOR:
       if (!y->node) return fail(x); /* its own definition was complained about */
       if (!y->node->rank) return core_read(x, y, span, 0, NULL);
-      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank, y->node->rank == 1 ? "" : "s");
+      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank,
+                         y->node->rank == 1 ? "" : "s");
       diag_at(x->diags, d, y->span, "defined here");
       diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
       return fail(x);
@@ -344,7 +345,8 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   Local *l = frame_find(s->frame, n.s);
   Symbol *y = scope_symbol(x, s, n.s);
   if (!l && y->kind == SYM_TENSOR && !y->node) return x->failed = true; /* who knows what it is */
-  const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim" : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
+  const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim"
+                     : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
   Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
   diag_at(x->diags, d, l ? l->span : y->span, "defined here");
   if (y && !l && y->kind == SYM_DIM && n.s->s[0] >= 'A' && n.s->s[0] <= 'Z' && n.s->len == 1)
@@ -417,8 +419,11 @@ static Core *index_checked(Elab *x, Core *c) {
 static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *extent, Str tensor) {
   if (it->kind == ITEM_GROUP) return index_group(x, s, it, extent, tensor);
   if (it->kind == ITEM_BIND || it->kind == ITEM_SIZED) {
-    Diag *d = diag_add(x->diags, D_E055, it->span, it->kind == ITEM_BIND ? "a tensor is read by position, not by label" : "a size cannot be given where a tensor is read");
-    diag_hint(x->diags, d, it->kind == ITEM_BIND ? "`x[j = ...]` substitutes in a def's parameter or in a parenthesised expression" : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
+    Diag *d = diag_add(x->diags, D_E055, it->span,
+                       it->kind == ITEM_BIND ? "a tensor is read by position, not by label" : "a size cannot be given where a tensor is read");
+    diag_hint(x->diags, d, it->kind == ITEM_BIND
+              ? "`x[j = ...]` substitutes in a def's parameter or in a parenthesised expression"
+              : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
     return fail(x);
   }
   if (it->e->kind == AST_NAME && name_is_label(x, s, it->e->name.s)) {

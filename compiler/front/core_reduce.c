@@ -86,7 +86,8 @@ static uint32_t reach_end(const Source *src, uint32_t at) {
 static bool check_reach(Elab *x, Scope *s, const Ast *a, LabelSet labels) {
   for (uint32_t i = 0; s->reach && i < labels.n; i++) {
     if (!set_has(s->reduced, labels.at[i])) continue;
-    Diag *d = diag_add(x->diags, D_E059, a->op_span, "this %s binds %s again inside the reach of another reducer", reducer_info[a->op].name, labels.at[i]->name->s);
+    Diag *d = diag_add(x->diags, D_E059, a->op_span, "this %s binds %s again inside the reach of another reducer",
+                       reducer_info[a->op].name, labels.at[i]->name->s);
     diag_at(x->diags, d, *s->reach, "this one's reach takes in the whole product after it");
     Span first = {s->reach->src, s->reach->at, reach_end(s->reach->src, a->span.at)};
     diag_hint(x->diags, d, "put the first in parentheses: `(%s)`", source_text(x, first));

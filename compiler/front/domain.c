@@ -219,7 +219,8 @@ static void complain_value(Elab *x, const Obligation *o, const Proof *p, const c
 static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {
   Diag *d = diag_add(x->diags, D_E082, o->span, "this does not always fit into %s", dtype_name(o->dtype));
   int64_t value;
-  if (p->verdict == REFUTED && index_value(x, o->index, p, &value)) diag_note(x->diags, d, "is %lld at %s", (long long)value, point_text(x, p, o->cond));
+  if (p->verdict == REFUTED && index_value(x, o->index, p, &value))
+    diag_note(x->diags, d, "is %lld at %s", (long long)value, point_text(x, p, o->cond));
   diag_hint(x->diags, d, "`%s(...)` keeps its low bits; a wider type holds all of it", dtype_name(o->dtype));
 }
 

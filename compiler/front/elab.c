@@ -279,7 +279,8 @@ static EinNode *declare_default(Elab *x, const AstStmt *s, const AstDecl *d, Lef
 
 static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
   equation_begin(x, d->name.s);
-  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1), .typed = s->dtype_span};
+  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1),
+            .typed = s->dtype_span};
   Scope sc = {.labels = &l.labels};
   Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len <= GRAPH_RANK};
   if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than %d dimensions", GRAPH_RANK);
@@ -319,7 +320,8 @@ static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
     if (twice(x, it->e->name, s->params.at[k])) return false;
   Symbol *y = symbol_find(x, it->e->name.s, UINT32_MAX);
   if (!y || (y->kind != SYM_DIM && !(y->kind == SYM_TENSOR && y->node && !y->node->rank))) return true;
-  Diag *d = diag_add(x->diags, D_E052, it->span, "%s cannot be a label here: it is a %s", y->name->s, y->kind == SYM_DIM ? "dim" : "tensor without dimensions");
+  Diag *d = diag_add(x->diags, D_E052, it->span, "%s cannot be a label here: it is a %s", y->name->s,
+                     y->kind == SYM_DIM ? "dim" : "tensor without dimensions");
   diag_at(x->diags, d, y->span, "defined here");
   diag_hint(x->diags, d, "choose another label");
   return false;

@@ -103,9 +103,11 @@ static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value 
   const char *where = nan ? " where NaN is met" : "";
   Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s",
                      name->s, law ? law : where, where);
-  if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", name->s, name->s, value_text(x, a), value_text(x, b), value_text(x, *c), value_text(x, left), name->s, value_text(x, a), name->s, value_text(x, b), value_text(x, *c), value_text(x, right));
-  else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", name->s, value_text(x, a), value_text(x, b), value_text(x, left), name->s, value_text(x, b), value_text(x, a), value_text(x, right));
-  else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", name->s, value_text(x, a), value_text(x, b), value_text(x, left), value_text(x, right));
+  const char *s = name->s, *va = value_text(x, a), *vb = value_text(x, b), *vc = c ? value_text(x, *c) : NULL;
+  const char *l = value_text(x, left), *r = value_text(x, right);
+  if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, va, vb, vc, l, s, va, s, vb, vc, r);
+  else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, va, vb, l, s, vb, va, r);
+  else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", s, va, vb, l, r);
   if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
   if (!nan) x->failed = true;
   return false;

@@ -33,7 +33,8 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
   if (old && !(old->turns && kind == SYM_TURN)) {
     Diag *d = diag_add(x->diags, D_E050, name.span, "%s is defined twice", name.s->s);
     diag_at(x->diags, d, old->span, "first defined here");
-    if (old->block && old->block == x->block && kind == SYM_TENSOR) diag_hint(x->diags, d, "what a state becomes is its next: `next %s = ...`", name.s->s);
+    if (old->block && old->block == x->block && kind == SYM_TENSOR)
+      diag_hint(x->diags, d, "what a state becomes is its next: `next %s = ...`", name.s->s);
     else diag_hint(x->diags, d, "`=` defines a name once; choose another name for the second");
     s->quiet = true;
   } else if (name_is_builtin(name.s)) {

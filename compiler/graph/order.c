@@ -136,7 +136,8 @@ static void tree_finish(const OrderProblem *p, OrderTree *t) {
     x->space = leaf ? p->operand[i] : t->node[x->left].labels | t->node[x->right].labels;
     if (root) x->space |= p->last;
     x->labels = root ? p->out : kept(p, x->space, others);
-    part[i] = (Part){x->labels, order_points(p, x->labels), x->axis, !leaf || x->space != x->labels || p->made >> i & 1, !leaf && x->space == x->labels};
+    part[i] = (Part){x->labels, order_points(p, x->labels), x->axis, !leaf || x->space != x->labels || p->made >> i & 1,
+                     !leaf && x->space == x->labels};
     if (leaf) axes_among(p->axis[i], labels_count(x->space), x->labels, x->axis);
     else axes_join(&part[x->left], &part[x->right], x->labels, x->axis);
     t->ops += leaf ? leaf_ops(p, x->space, x->labels) : step_ops(p, x->space, x->labels);

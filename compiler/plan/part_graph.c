@@ -339,7 +339,8 @@ static void names_give(PartGraph *g) {
 }
 
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
-  Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .exprs = g->exprs, .why = why, .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
+  Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .exprs = g->exprs, .why = why,
+               .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
   b.g->arena = a;
   b.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
   b.g->needed = b.needed;

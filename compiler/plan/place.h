@@ -42,8 +42,9 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 /* The same as a share of the tensor's elements, for extents that the counts divide. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to);
-/* The parts of `from` are reduced. Where it has them, `to` is cut (or has all) or is at the first place; elsewhere the two are the same. Each site gets of
- * all the sites of its group their parts of what it is to hold, but for what of its own part that is. */
+/* The parts of `from` are reduced. Where it has them, `to` is cut (or has all) or is at the first place; elsewhere the two
+ * are the same. Each site gets of all the sites of its group their parts of what it is to hold, but for what of its own
+ * part that is. */
 double place_reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 double place_reduce_share(const Mesh *m, const Placement *from, const Placement *to); /* as place_share */
 /* Where parts made in `made` are reduced on the way to `home`: along each axis that has parts, as home cuts it if there is room (most: by dimension,

@@ -145,7 +145,8 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
   double times;
   uint32_t t = g->tensor[i][k];
   Placement to = placing_wanted(g, p, i, k, &times);
-  if (!reach_is_plain(g, i, k)) return reach_bytes(g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
+  if (!reach_is_plain(g, i, k))
+    return reach_bytes(g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
   return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 

@@ -2,10 +2,11 @@
  * it stays for its readers.
  *
  * A vertex's axes cut its labels, as many as there are (an axis that finds no label with room is idle: its sites all do the
- * same). What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and moved to its *home*, which has no
- * parts; from there it goes to each reader's cut. So what several readers want everywhere is brought there once. An input is stored once, evenly
- * cut; further copies at home are moves too. Moves are counted as elements received (place.h), times the size of an element; or in
- * seconds on a machine (seconds.h), kernels too, and a vertex may leave axes idle although its labels have room. */
+ * same). What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and
+ * moved to its *home*, which has no parts; from there it goes to each reader's cut. So what several readers want
+ * everywhere is brought there once. An input is stored once, evenly cut; further copies at home are moves too. Moves are
+ * counted as elements received (place.h), times the size of an element; or in seconds on a machine (seconds.h), kernels
+ * too, and a vertex may leave axes idle although its labels have room. */
 #ifndef EIN_PLACING_H
 #define EIN_PLACING_H
 
@@ -108,7 +109,8 @@ const char *placing_dimension(Arena *a, const PlaceGraph *g, uint32_t tensor, ui
 void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t *d);
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
 double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them: windows too (reach.h) */
-/* A read at data (else false): bytes in a run if all of its table comes, and at most if its places are asked for (expr/asked.h). What moves less is done. */
+/* A read at data (else false): bytes in a run if all of its table comes, and at most if its places are asked for
+ * (expr/asked.h). What moves less is done. */
 bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *whole, double *asked);
 /* Whether its places are asked for. */
 bool placing_fetches(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);

@@ -281,7 +281,8 @@ uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, con
   double *share = NEW_ARRAY(work, double, g->tensors.len + 1);
   for (uint32_t k = 0; k < l->all.len; k++) {
     const Life *x = &l->all.at[k];
-    if (x->from <= at->step && at->step <= x->to) share[x->tensor] += x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
+    if (x->from <= at->step && at->step <= x->to)
+      share[x->tensor] += x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
   }
   if (at->step < g->part->vertices.len && g->part->vertices.at[at->step].node->kind == EIN_VERTEX) {
     Placement between, made = placing_made(g, p, at->step, &between);

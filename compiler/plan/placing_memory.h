@@ -4,7 +4,8 @@
  * always, another's until its last reader is through (where that is in a repeat in which it was not made, until the repeat is). A state lies
  * there twice while its repeat runs, this turn's value and the next one's; where the next value has the state's home, it is made in its place.
  * A stack has a block of each turn. To this come, by phases of the step: operands where a site has not all of what its kernels want, as fetched
- * (what comes into a repeat from outside, once for all turns, is there while it runs), and the result as made; that and what its parts are reduced to; that and the result at home. What is the same is there once.
+ * (what comes into a repeat from outside, once for all turns, is there while it runs), and the result as made; that and
+ * what its parts are reduced to; that and the result at home. What is the same is there once.
  *
  * Every site reserves as much: a block counts as large as the largest. */
 #ifndef EIN_PLACING_MEMORY_H

@@ -149,7 +149,8 @@ static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes
     x.span = span_from(c, at);
     vec_push(a, *axes, x);
   }
-  if (axes->len != p->mesh.n) return scan_fail(c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
+  if (axes->len != p->mesh.n)
+    return scan_fail(c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
   return true;
 }
 

@@ -150,8 +150,8 @@ bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t
   return span_of(w.of, label, 0, &moves, &s);
 }
 
-void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to,
-                  int64_t *wrap) {
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from,
+                  int64_t *to, int64_t *wrap) {
   reach_together(g, m, m->n, vertex, read, on, at, from, to, wrap);
 }
 
@@ -175,7 +175,8 @@ void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t 
   }
 }
 
-void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at, int64_t *from, int64_t *to) {
+void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at,
+                int64_t *from, int64_t *to) {
   const PartRead *r = read_of(g, vertex, read);
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   int64_t low[REACH_RANK], high[REACH_RANK];
@@ -242,7 +243,8 @@ static bool asked_read(Arena *a, const PlaceGraph *g, uint32_t vertex, uint32_t 
   return r->asked > 0 && asked_of(a, g->part->vertices.at[vertex].n_label, r->rank, r->index, q);
 }
 
-static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const int8_t *on, const uint32_t *at, Asking *x) {
+static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const int8_t *on,
+                      const uint32_t *at, Asking *x) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   Block label[GRAPH_LABELS + 1];
   int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
@@ -278,7 +280,8 @@ static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, ui
 /* In a run; LARGE where nothing can be asked for. */
 static const double LARGE = 1e300;
 
-static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on,
+                            int64_t looked) {
   int64_t has[REACH_RANK], end[REACH_RANK], sites = mesh_sites(m);
   Arena *a = arena_new();
   uint32_t at[MESH_AXES];
@@ -354,7 +357,8 @@ static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t v
   if (!asked_read(a, g, vertex, read, &q)) return;
   for (int64_t s = 0; s < looked; s++) {
     mesh_place(m, site_of(s, looked, sites), at);
-    for (uint32_t i = 0; i < n_home; i++) reach_home(g, m, vertex, read, home[i], at, has + 2 * (size_t)i * r->rank, has + (2 * (size_t)i + 1) * r->rank);
+    for (uint32_t i = 0; i < n_home; i++)
+      reach_home(g, m, vertex, read, home[i], at, has + 2 * (size_t)i * r->rank, has + (2 * (size_t)i + 1) * r->rank);
     for (uint32_t j = 0; j < n_on; j++) {
       asking_at(g, m, vertex, read, &q, on[j]->on, at, &x);
       for (uint32_t i = 0; i < n_home; i++) {
@@ -369,7 +373,8 @@ static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t v
   }
 }
 
-static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
+static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+                          const Placement *const *home, uint32_t n_on,
                           const Placement *const *on, bool paper, double *cost) {
   Arena *a = arena_new();
   uint32_t rank = read_of(g, vertex, read)->rank;
@@ -449,7 +454,8 @@ static double cost_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, ui
   return cost;
 }
 
-void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole, double *asked) {
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole,
+                double *asked) {
   *whole = cost_whole(g, m, vertex, read, home, on, false);
   *asked = asked_lacking(g, m, vertex, read, home, on, asked_sites(m, 1));
 }

@@ -96,7 +96,9 @@ static bool memory_rate(const Machine *m, double *out, Buf *why) {
   const MachineLevel *l = &m->levels.at[m->site];
   for (uint32_t k = 0; k < l->memories.len; k++)
     if (l->memories.at[k].read.value > 0) *out = l->memories.at[k].read.value;
-  if (*out <= 0) buf_printf(why, "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted", m->name, l->name);
+  if (*out <= 0)
+    buf_printf(why, "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted", m->name,
+               l->name);
   return *out > 0;
 }
 

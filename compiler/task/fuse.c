@@ -304,7 +304,8 @@ static bool is_epilogue(const Task *p, const Task *q, uint32_t n) {
 static bool has_epilogue(const Task *k) {
   for (uint32_t i = 1; i < k->stages.len; i++)
     if (k->stages.at[i].sum->reducer != RED_NONE) return false;
-  return k->stages.at[0].sum->reducer != RED_NONE && k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out && k->n_outer == vec_last(k->stages).sum->n_out;
+  return k->stages.at[0].sum->reducer != RED_NONE && k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out &&
+      k->n_outer == vec_last(k->stages).sum->n_out;
 }
 
 typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; bool some; } Shared;

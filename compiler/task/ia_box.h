@@ -5,8 +5,8 @@
 #include "../algebra/algebra.h"
 #include "task.h"
 
-/* A key dimension of frontier f over n sites: where f is n the site's number is the key, where it is less some sites have none, and where it is more a
- * site has a run of them. */
+/* A key dimension of frontier f over n sites: where f is n the site's number is the key, where it is less some sites have
+ * none, and where it is more a site has a run of them. */
 typedef struct IaKeys {
   const Expr **low, **high;  /* by key dimension: the first and the last that the site has */
   const Expr *when;          /* bool: it has some; NULL: all sites have */

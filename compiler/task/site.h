@@ -21,8 +21,8 @@ int64_t task_peak(const TaskGraph *t, const uint32_t *at);
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
 
-/* Whether the site at p has something that the site at q may be given in the move: parts that stay parts are each for themselves, and of copies one is
- * as good as another, so q asks that at its own place. */
+/* Whether the site at p has something that the site at q may be given in the move: parts that stay parts are each for
+ * themselves, and of copies one is as good as another, so q asks that at its own place. */
 bool move_asks(const TaskGraph *t, const Task *move, const uint32_t *p, const uint32_t *q);
 /* Whether the other task has to do with what the move brings, or changes what it takes: it cannot be done while the move goes on. */
 bool move_hinders(const TaskGraph *t, const Task *move, const Task *other);

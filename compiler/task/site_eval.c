@@ -277,10 +277,12 @@ static bool kernel_at(Run *r, const Task *k, int64_t site) {
       if (!operand[j]->data) operand[j] = NULL;
     }
     made[i] = block_make(r->scratch, sum->acc, reducer_is_arg(sum->reducer), sum->n_out, m->low, m->high);
-    KernelCall c = {.low = m->low, .high = m->high, .whole = m->high + sum->n_out, .turn = r->turn, .operand = operand, .out = &made[i], .arena = r->scratch};
+    KernelCall c = {.low = m->low, .high = m->high, .whole = m->high + sum->n_out, .turn = r->turn, .operand = operand, .out = &made[i],
+                    .arena = r->scratch};
     const Expr *read = copied(m->sum);
     bool copy = read && operand[0];
-    if (copy && !copy_run(r, m->sum, read, operand[0], &made[i])) return fail(r, k, "site %lld reads outside of what it copies, or what was fetched from where nothing is", (long long)site);
+    if (copy && !copy_run(r, m->sum, read, operand[0], &made[i]))
+      return fail(r, k, "site %lld reads outside of what it copies, or what was fetched from where nothing is", (long long)site);
     if (!copy && !kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
     if (!result_finish(r, k, sum, &made[i])) return false;
     if (!made[i].data) made[i].data = arena_alloc(r->scratch, 1);

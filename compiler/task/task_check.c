@@ -257,7 +257,8 @@ static void check_fields(Check *c, const Task *k) {
   if (!repeat && (k->kind != TASK_MOVE || k->end < k->step) && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
   bool move = k->kind == TASK_MOVE;
-  if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move || k->wrap)) fail(c, "it has what only a move has");
+  if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move || k->wrap))
+    fail(c, "it has what only a move has");
   if ((move || k->kind == TASK_FETCH) && !c->t->mesh.n) fail(c, "it moves, and there is no mesh");
   if (k->kind != TASK_DEFAULT && k->argument) fail(c, "it has an argument and is no default");
   if (k->name && !k->name->len) fail(c, "its name is empty");

@@ -172,7 +172,8 @@ static void print_move(Printer *p, const Task *k) {
   print_placement(p, &k->of);
   buf_printf(p->out, " to %%%u", k->buffer);
   print_placement(p, &k->to);
-  for (uint32_t d = 0; k->wrap && d < p->t->buffers.at[k->buffer].rank; d++) buf_printf(p->out, "%s%lld", d ? ", " : " wrap [", (long long)k->wrap[d]);
+  for (uint32_t d = 0; k->wrap && d < p->t->buffers.at[k->buffer].rank; d++)
+    buf_printf(p->out, "%s%lld", d ? ", " : " wrap [", (long long)k->wrap[d]);
   if (k->wrap) buf_char(p->out, ']');
   if (k->reducer != RED_NONE) buf_str(p->out, " by "), print_reducer_name(&p->p, &by);
   if (task_moves_places(k)) buf_printf(p->out, " places %%%u to %%%u", k->place_from, k->place_to);

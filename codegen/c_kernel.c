@@ -274,11 +274,11 @@ static void stream_held(CPrinter *p, const LoopStmt *s, int depth) {
 
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
-  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES;
+  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES, held = is_held(from, s);
   p->place_used[s->value->i] = true;
   indent(p, depth);
-  if (is_held(from, s)) stream_held(p, s, depth);
-  buf_printf(p->out, "ein_stream%s(", s->step > 1 ? "_axes" : few ? "_few" : "");
+  if (held) stream_held(p, s, depth);
+  buf_printf(p->out, "ein_stream%s(", s->step > 1 ? held ? "_apart" : "_axes" : few ? "_few" : "");
   if (s->step > 1) {
     stream_base(p, s, (uint32_t)s->step);
     buf_str(p->out, ", ");

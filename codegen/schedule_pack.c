@@ -267,6 +267,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!pack_parts(t)) return false;
   pack_sizes(t);
   if (!pays(t)) return false;
+  if (pack_joint(t, threads)) return true;
   how_panels(t);
   blocks_walk(t, threads);
   return true;

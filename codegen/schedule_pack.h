@@ -80,6 +80,7 @@ void pack_sizes(Panel *t);
 int pack_moves(const Expr *e, int64_t label); /* along a label: reads inside e that step to the next element, less those that step elsewhere */
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
+void pack_body(Panel *t);           /* the body with its parts taken from the packs that have a place */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */
 bool pack_is_part(const Side *x, int64_t label);
@@ -135,5 +136,8 @@ void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *
 /* For each tile, whose rows are kept; gives the place behind those that are stored together. */
 LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0);
 void pack_line_store(Panel *t);
+
+/* ---- schedule_pack_joint.c ---- */
+bool pack_joint(Panel *t, bool threads); /* lanes over labels of both sides; false: not here */
 
 #endif

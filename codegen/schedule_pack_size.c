@@ -142,6 +142,11 @@ static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
   return made;
 }
 
+void pack_body(Panel *t) {
+  Map done = map_new(t->s->arena);
+  t->body = body_swap(t, &done, t->p->stage->sum->body);
+}
+
 /* Whether e is no NaN where all that is packed is finite: at most one sum or product on the way, which may be infinite at
  * worst. */
 static bool is_tame(const Expr *e, uint32_t n_slot, bool summed) {
@@ -593,12 +598,13 @@ static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) 
 
 /* Blocks stay what they are, and so do all sums: tiles are cut into such as the machine has registers for. */
 static void tile_cut(Panel *t) {
-  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0, size = dtype_size(t->p->stage->sum->acc);
+  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
+  int64_t line = t->held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
   bool turned = false;
   for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
   for (int64_t r = rows; r > 0; r--)
     for (int64_t l = lanes; l >= one; l--) {
-      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || (t->held && l * size % 64) || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
+      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
       best = r * l;
       t->u.unit = r, t->v.unit = l;
     }
@@ -677,6 +683,5 @@ void pack_sizes(Panel *t) {
     pack_line_choose(t);
   }
   if (t->s->target->vector_bytes) tile_cut(t);
-  Map done = map_new(t->s->arena);
-  t->body = body_swap(t, &done, t->p->stage->sum->body);
+  pack_body(t);
 }

@@ -15,9 +15,11 @@
 
 #if defined(__GNUC__)
 #define EIN_STREAM_INLINE static inline __attribute__((always_inline, unused))
+#define EIN_STREAM_CALL static __attribute__((noinline, unused))
 #define EIN_STREAM_V(bytes) typedef float V __attribute__((vector_size(bytes)))
 #else
 #define EIN_STREAM_INLINE static inline
+#define EIN_STREAM_CALL static inline
 #endif
 
 #if defined(__has_builtin)
@@ -134,6 +136,12 @@ EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape,
     for (int k = axes - 1; k-- > 0; row /= k ? shape[k] : 1) at += (k ? row % shape[k] : row) * step[k];
     ein_stream_few((char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)done * size, here, size);
   }
+}
+
+/* That as a call, for what is seldom so: tiles that are held in registers, of a result whose axes are apart. */
+EIN_STREAM_CALL void ein_stream_apart(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
+                                      size_t size) {
+  ein_stream_axes(to, axes, shape, step, first, from, n, size);
 }
 
 /* What was stored so far is there for whoever is told of it from now on. */

@@ -245,15 +245,17 @@ static void aim_lines(Case *c) {
   static const int64_t inner[] = {16, 20, 20, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30}, deep[] = {16, 17, 20, 33};
   static const DType types[] = {DT_F32, DT_F32, DT_F32, DT_F64, DT_I32, DT_I64};
   Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_lanes = 1, .n_red = 1};
-  bool was = c->opens;
+  bool was = c->opens, joint = chance(&c->rng, 60);
   c->opens = false;
-  t.lanes[0] = lab_of(c, inner, COUNT(inner)), t.rows[0] = lab_of(c, rows, COUNT(rows)), t.red[0] = lab_of(c, deep, COUNT(deep));
-  Lab *b = lab_of(c, next, COUNT(next));
+  t.lanes[0] = lab_of(c, inner + (joint ? 1 : 0), joint ? 3 : COUNT(inner)), t.rows[0] = lab_of(c, rows, COUNT(rows));
+  t.red[0] = lab_of(c, deep, COUNT(deep));
+  Lab *b = lab_of(c, next + (joint ? 2 : 0), joint ? 2 : COUNT(next));
+  if (joint) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 3 + below(&c->rng, 18)));
+  if (joint || chance(&c->rng, 50)) t.rows[t.n_rows++] = b;
+  else t.lanes[t.n_lanes++] = b;
   c->opens = was && chance(&c->rng, 30);
-  if (chance(&c->rng, 50)) t.lanes[t.n_lanes++] = b;
-  else t.rows[t.n_rows++] = b;
-  if (chance(&c->rng, 60)) t.rows[t.n_rows++] = lab_new(c, size_new(c, 1 + below(&c->rng, 12)));
-  if (chance(&c->rng, 60)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, 20)));
+  if (chance(&c->rng, 60)) t.rows[t.n_rows++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 12)));
+  if (chance(&c->rng, joint ? 20 : 60)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 20)));
   if (chance(&c->rng, 20)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
   for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
   for (uint32_t k = 0; k < t.n_rows; k++)
@@ -264,8 +266,9 @@ static void aim_lines(Case *c) {
   t.out[t.n_out++] = b, t.out[t.n_out++] = t.lanes[0];
   DType type = types[below(&c->rng, COUNT(types))];
   Term *x = side(&t, type, values_for(c), t.n_rows, t.rows, 0), *y = side(&t, type, values_for(c), t.n_lanes, t.lanes, 0);
-  Term *body = combine(&t, x, y);
-  const char *name = reducer_for(c, &body, t.n_red, t.red);
+  bool product = joint && chance(&c->rng, 70);
+  Term *body = product ? term_op(c, OP_MUL, x, y) : combine(&t, x, y);
+  const char *name = product ? "sum" : reducer_for(c, &body, t.n_red, t.red);
   equation_add(c, t.n_out, t.out, term_reduce(c, name, t.n_red, t.red, NULL, body), true);
 }
 

@@ -133,8 +133,8 @@ def samples_take(work, workers, sample, notes):
     return {one.name: one.samples for one in turns if one.samples}
 
 
-def rows_free(work):
-    for worker in [work.ours, *work.peers.values()]:
+def row_free(work, row):
+    for worker in [work.ours] + [work.peers[name] for name in row.peers if name in work.peers]:
         try:
             worker.ask("free")
         except Trouble:
@@ -151,7 +151,7 @@ def measure(work, row, sample):
         return {**result, "notes": ["**does not build or run**"], "broken": True}
     bound = peers_bind(work, row, shapes, notes)
     samples = samples_take(work, {"ours": work.ours, **bound}, sample, notes)
-    rows_free(work)
+    row_free(work, row)
     medians = {name: statistics.median(s) for name, s in samples.items()}
     result.update(ours=medians.pop("ours", None), samples=samples, peers=medians, notes=notes)
     result["broken"] = result["ours"] is None or any("disagrees" in n for n in notes)

@@ -80,7 +80,9 @@ class PeerWorker(Worker):
         self.peer = kind(work)
 
     def load(self):
-        return self.peer.load()
+        version = self.peer.load()
+        gc.freeze()  # a library has many objects, which stay: `free` need not look at them
+        return version
 
     def bind(self, name, shapes):
         """How far the first result is from that of ours, as a multiple of what is allowed."""

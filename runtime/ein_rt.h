@@ -36,6 +36,7 @@ ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dty
  * element k is k const:2.5                      also inf, -inf, nan; without '.', 'e' or a name it
  * is an integer uniform:seed=7  randn:seed=7   f32 values of ein_uniform, ein_normal at row-major
  * index k; seed 0 if not given randint:lo=-5:hi=5:seed=7      ein_randint; lo and hi must be given
+ *   2.5                            a number alone: const:2.5
  *   fill:t=3                       element k is ((7k + 3t) mod 11) - 5; t 0 if not given
  * A file whose path begins with a generator's name and ':' can be written with "./" before it.
  */

@@ -131,7 +131,7 @@ static int help(const program *p) {
          "      --version           the version\n"
          "\n"
          "A SOURCE is a file (a.npy, a.npz:name, a.safetensors:name, a.raw) or a generator: zeros, ones, iota,\n"
-         "const:2.5, uniform:seed=7, randn:seed=7, randint:lo=0:hi=9:seed=7, fill:t=3.\n",
+         "const:2.5, uniform:seed=7, randn:seed=7, randint:lo=0:hi=9:seed=7, fill:t=3. A number means const.\n",
          m->n_dims ? "\n" : "");
   return LEAVE_OK;
 }

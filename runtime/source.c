@@ -109,14 +109,23 @@ static ein_status read_params(source *s, const generator *g, const char *rest, e
 
 /* const:2 is an integer; const:2.0 is not. */
 static ein_status read_const(source *s, const char *rest, ein_error *err) {
-  if (*rest != ':') return bad_spec(s, "say the value, as const:2.5", err);
-  size_t length = strlen(++rest);
+  size_t length = strlen(rest);
   ein_status status = ein_read_i64(rest, length, &s->const_int);
   s->const_is_int = status == EIN_OK;
   if (status == EIN_ERR_RANGE) return bad_spec(s, "the integer does not fit 64 bits", err);
   if (status != EIN_OK) status = ein_read_f64(rest, length, &s->const_float);
   if (status == EIN_ERR_RANGE) return bad_spec(s, "the number is too large for f64", err);
   return status == EIN_OK ? EIN_OK : bad_spec(s, "the value is no number", err);
+}
+
+/* A number alone means const: `dt=0.01`. One that is too large is a number, too. */
+static int is_number(const char *spec) {
+  int64_t whole;
+  double real;
+  size_t length = strlen(spec);
+  ein_status status = ein_read_i64(spec, length, &whole);
+  if (status != EIN_OK && status != EIN_ERR_RANGE) status = ein_read_f64(spec, length, &real);
+  return status == EIN_OK || status == EIN_ERR_RANGE;
 }
 
 /* ---- taking a spec apart: files ---- */
@@ -169,10 +178,12 @@ static ein_status source_from_spec(source *s, const char *spec, ein_error *err) 
   *s = (source){.spec = spec};
   size_t word = strcspn(spec, ":");
   const generator *g = generator_find(spec, word);
-  if (!g) return read_file_spec(s, err);
-  s->kind = g->kind;
-  return g->kind == SOURCE_CONST ? read_const(s, spec + word, err)
-                                 : read_params(s, g, spec + word, err);
+  if (!g && !is_number(spec)) return read_file_spec(s, err);
+  s->kind = g ? g->kind : SOURCE_CONST;
+  if (!g) return read_const(s, spec, err);
+  if (g->kind != SOURCE_CONST) return read_params(s, g, spec + word, err);
+  if (!spec[word]) return bad_spec(s, "say the value, as const:2.5", err);
+  return read_const(s, spec + word + 1, err);
 }
 
 static void source_end(source *s) {

@@ -104,6 +104,13 @@ static Names dims_declared(Session *s, const Job *j) {
   return n;
 }
 
+bool job_has_dim(Session *s, const Job *j, Str name) {
+  Names known = dims_declared(s, j);
+  for (uint32_t i = 0; i < known.len; i++)
+    if (known.at[i] == name) return true;
+  return false;
+}
+
 static Leave dim_unknown(Session *s, const Job *j, Str name, const Names *known) {
   Nearest near = nearest_to(s->arena, name->s);
   Buf b = buf_new(s->arena);

@@ -160,6 +160,7 @@ void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *targe
 Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */
 Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);
+bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may name */
 AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */
 
 /* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */

@@ -45,7 +45,9 @@ static Declareds inputs_declared(Session *s, const Job *j) {
   return d;
 }
 
-static Leave input_unknown(Session *s, const Job *j, Str name, const Declareds *d) {
+static Leave input_unknown(Session *s, const Job *j, Str name, const char *spec, const Declareds *d) {
+  if (job_has_dim(s, j, name))
+    return fail(s, LEAVE_USAGE, "%s is a dim of %s: write -D %s=%s", name->s, j->path, name->s, spec);
   Nearest near = nearest_to(s->arena, name->s);
   Buf b = buf_new(s->arena);
   for (uint32_t i = 0; i < d->len; i++) {
@@ -113,7 +115,7 @@ static Leave word_take(Session *s, const Job *j, const char *word, const Declare
                 d->len ? ", as in " : "", d->len ? d->at[0].name->s : "", d->len ? "=" : "", d->len ? word : "");
   for (uint32_t i = 0; i < d->len; i++)
     if (d->at[i].name == name) return given_add(s, out, name, spec);
-  return input_unknown(s, j, name, d);
+  return input_unknown(s, j, name, spec, d);
 }
 
 /* --params: every param that is not given by itself. */

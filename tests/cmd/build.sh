@@ -82,7 +82,7 @@ want 0 "$EIN" build gather.ein -o gather $O
 want 1 ./gather
 says "gather.ein:3"
 want 0 ./gather P=iota
-want 1 ./gather P=iota X=const:20
+want 1 ./gather P=iota X=20
 says "all is small"
 
 # ---- C
@@ -178,7 +178,7 @@ says "gather.ein:3"
 # ---- an index that makes only a part of an equation fails all the same
 printf '%s\n' 'input A[i:3, k:4] : f32' 'input idx[j:2] : i64' 'output Y[j] = if idx[j] >= 0 then 1 + sum[i] A[i, idx[j]] else -1' \
   'output Z[j] = (1 + sum[i] A[i, idx[j]]) ?? 5' >inner.ein
-want 1 "$EIN" run inner.ein --target=c $O A=ones idx=const:4
+want 1 "$EIN" run inner.ein --target=c $O A=ones idx=4
 says "index 2 of A, read for Y: 4 is out of range, its size is 4 (inner.ein:3)"
 want 0 "$EIN" run inner.ein --target=c $O A=ones idx=const:-1
 shows "-1.0  -1.0"

@@ -47,6 +47,8 @@ for stop in optimised task loop; do
   says "no value for dim N"
   want 2 "$EIN" run $text -D N=3 $O X=ones
   says "has no input X"
+  want 2 "$EIN" run $text $O N=3
+  says "N is a dim of $text: write -D N=3"
   want 2 "$EIN" run $text -D N=3 $O -o H=h.npy
   want 2 "$EIN" build $text -D N=3 -o sized
   says "has the sizes that its text says"

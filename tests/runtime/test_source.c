@@ -31,6 +31,8 @@ static void test_generators(void) {
          gives("const:1e3", 1e3, 1e3, 1e3, 1e3) &&
          gives("const:-inf", -INFINITY, -INFINITY, -INFINITY, -INFINITY),
      "const");
+  OK(gives("2.5", 2.5, 2.5, 2.5, 2.5) && gives("-3", -3, -3, -3, -3) && gives("1e3", 1e3, 1e3, 1e3, 1e3),
+     "a number alone is const");
   OK(gives("fill", -5, 2, -2, 5) && gives("fill:t=3", 4, 0, -4, 3) &&
          gives("fill:t=-8", 4, 0, -4, 3),
      "fill");
@@ -82,6 +84,10 @@ static void test_bad_specs(void) {
       {"uniform:seed=1:", "unknown parameter"},
       {"randint:seed=1", "lo and hi must be given"},
       {"randint:lo=1:hi=0", "lo is above hi"},
+      {"3.txt", "neither a file"},
+      {"3-", "neither a file"},
+      {"9223372036854775808", "does not fit 64 bits"},
+      {"1e999", "too large"},
       {"const", "say the value"},
       {"const:", "no number"},
       {"const:abc", "no number"},

@@ -681,9 +681,26 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
+/* `N // 0` would be 0, as everywhere; in a size nobody means it. */
+static bool size_divides(Elab *x, Scope *s, const Ast *a) {
+  for (; a->kind == AST_BINARY || a->kind == AST_PAREN || a->kind == AST_NEG; a = a->a) {
+    if (a->kind != AST_BINARY) continue;
+    if (!size_divides(x, s, a->b)) return false;
+    if (a->op != OP_IDIV && a->op != OP_MOD) continue;
+    Core *c = core_from_ast(x, s, a->b);
+    const Expr *by = c && c->kind == CORE_CONST ? expr_normal(x->exprs, c->e) : NULL;
+    if (!by || by->kind != EX_INT || by->i) continue;
+    Diag *d = diag_add(x->diags, D_E064, a->b->span, "a size is divided by 0");
+    if (a->b->kind != AST_INT) diag_note(x->diags, d, "is 0");
+    return false;
+  }
+  return true;
+}
+
 const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a) {
-  if (!item_is_size(x, s, a)) {
-    complain_size(x, s, a);
+  bool size = item_is_size(x, s, a);
+  if (!size) complain_size(x, s, a);
+  if (!size || !size_divides(x, s, a)) {
     x->failed = true;
     return NULL;
   }

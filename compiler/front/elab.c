@@ -95,20 +95,52 @@ static const Ast *child_with(const Ast *a, Span s) {
   return NULL;
 }
 
+/* The last place where v is used and not bound. */
+static Span free_last(const Core *c, const LabelVar *v) {
+  for (uint32_t i = c->n; i-- > 0;) {
+    if (!c->arg[i] || !set_has(c->arg[i]->free, v)) continue;
+    c = c->arg[i];
+    i = c->n;
+  }
+  return c->span;
+}
+
+/* Is the chain e a sum that goes on from r, so that r may take in the rest? */
+static bool chain_goes_on(const Ast *e, const Ast *r) {
+  if (e->kind == AST_BINARY && e->span.at == r->span.at) return true;
+  for (; e->kind == AST_BINARY && (e->op == OP_ADD || e->op == OP_SUB); e = e->a)
+    if (e->b == r) return e->op == OP_ADD;
+  return false;
+}
+
 /* `sum[i] x[i] - y[i]` leaves the second i free: with parentheses around what it may have been meant to reach. */
 static const char *reach_fix(Elab *x, const Ast *e, const Ast *r, Span at) {
   for (const Ast *in; (in = child_with(e, at)) && in == child_with(e, r->span);) e = in;
-  if (e->kind != AST_BINARY || e->span.at != r->span.at || e->span.src != at.src || !r->a) return NULL;
+  if (!chain_goes_on(e, r) || e->span.src != at.src || !r->a) return NULL;
   Span head = {at.src, r->span.at, r->a->span.at}, body = {at.src, r->a->span.at, e->span.end};
   return arena_printf(x->arena, "%s(%s)", source_text(x, head), source_text(x, body));
 }
 
-static void hint_reduce(Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span at, const char *all, bool left, bool is_bool) {
-  const char *fix = v->reduced && !v->reduced->call_form ? reach_fix(x, e, v->reduced, at) : NULL;
+static void hint_reduce(Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span last, const char *all, bool left, bool is_bool) {
+  const char *fix = v->reduced && !v->reduced->call_form ? reach_fix(x, e, v->reduced, last) : NULL;
   if (v->reduced) diag_at(x->diags, d, v->reduced->op_span, "the reach of this ends before it");
   if (!left && is_bool) diag_hint(x->diags, d, "for all of them, write `all[%s] (%s)`", all, source_text(x, e->span));
   else if (fix) diag_hint(x->diags, d, "a reducer reaches over `*` and `/` only; to take in all, write `%s`", fix);
   else diag_hint(x->diags, d, left ? "add it on the left, or reduce it: `sum[%s] ...`" : "reduce it: `sum[%s] ...`", all);
+}
+
+/* `L[i] = sum[i] x[i]`: nothing but the reducer's own label says how long L is. */
+static void warn_bound_left(Elab *x, const Core *c, const Ast *e, LabelSet out) {
+  for (uint32_t i = 0; i < out.n; i++) {
+    const LabelVar *v = out.at[i], *root = label_root(out.at[i]);
+    bool sized = false;
+    for (uint32_t k = 0; k < root->facts.len; k++)
+      sized |= root->facts.at[k].span.src != e->span.src || root->facts.at[k].span.at < e->span.at;
+    if (!v->left || !v->reduced || sized || set_has(c->free, v)) continue;
+    Diag *d = diag_add(x->diags, D_W007, v->span, "every %s gets the same value", v->name->s);
+    diag_at(x->diags, d, v->reduced->op_span, "binds a label %s of its own", v->name->s);
+    diag_hint(x->diags, d, "leave %s out on the left; if this is meant, say its size there: `%s:SIZE`", v->name->s, v->name->s);
+  }
 }
 
 /* All that are left over are one mistake. name: of the left side, or NULL where there is none. */
@@ -123,7 +155,7 @@ static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet o
   Diag *d = diag_add(x->diags, D_E078, at, "label%s %s %s %sreduced", over.n > 1 ? "s" : "", listed.s, over.n > 1 ? "are" : "is", left);
   for (uint32_t i = 1; i < over.n; i++) diag_at(x->diags, d, free_place(c, over.at[i]), "%s", over.at[i]->name->s);
   if (over.n > 1) diag_note(x->diags, d, "%s", over.at[0]->name->s);
-  hint_reduce(x, d, e, over.at[0], at, all.s, name != NULL, c->type.dtype == DT_BOOL);
+  hint_reduce(x, d, e, over.at[0], free_last(c, over.at[0]), all.s, name != NULL, c->type.dtype == DT_BOOL);
 }
 
 bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char *name) {
@@ -162,7 +194,9 @@ static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
   Scope s = {.labels = &l->labels};
   Core *c = core_from_ast(x, &s, e);
   if (!c || x->failed || !core_closed(x, c, e, l->out, name)) return NULL;
-  return extents_solve(x) ? c : NULL;
+  if (!extents_solve(x)) return NULL;
+  if (name) warn_bound_left(x, c, e, l->out);
+  return c;
 }
 
 EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span) {

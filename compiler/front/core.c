@@ -653,11 +653,24 @@ static bool label_forgotten(const Ast *a) {
   return at && strchr("[,", s[at - 1]) && *a->name.s->s >= 'a' && *a->name.s->s <= 'z';
 }
 
+/* `sum[j:i] x[j]`, where i is a label: j would have another size for each i. */
+static bool complain_size_label(Elab *x, Scope *s, const Ast *a) {
+  const LabelVar *v = s->frame || !s->labels ? NULL : map_find(&s->labels->map, a->name.s);
+  if (!v || !(v->left || v->reduced)) return false;
+  const char *name = a->name.s->s;
+  Diag *d = diag_add(x->diags, D_E064, a->span, "%s is a label, and a size is the same everywhere", name);
+  const char *other = strcmp(name, "k") ? "k" : "j";
+  diag_hint(x->diags, d, "give the largest size; what is beyond is left out by a predicate, `sum[%s:8 where %s < %s] ...`, or by an `if`",
+            other, other, name);
+  return true;
+}
+
 static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
   const char *name = a->name.s->s;
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : scope_symbol(x, s, a->name.s);
   if (y && y->kind == SYM_TENSOR && !y->node) { x->failed = true; return; }
+  if (!l && !y && complain_size_label(x, s, a)) return;
   Diag *d = diag_add(x->diags, D_E064, a->span, l || y ? "%s is not a dim, so it is no size" : "%s is not defined, so it is no size", name);
   if (l || y) {
     diag_at(x->diags, d, l ? l->span : y->span, "defined here");

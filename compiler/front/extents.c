@@ -150,6 +150,12 @@ static bool extents_agree(Elab *x, const Expr *a, const Expr *b) {
   return prove(x->exprs, &f, expr_op2(x->exprs, OP_EQ, a, b)).verdict == PROVED;
 }
 
+/* Whatever the dims are. */
+static bool extents_differ(Elab *x, const Expr *a, const Expr *b) {
+  Facts f = {.hold = x->hold.at, .n_hold = x->hold.len};
+  return prove(x->exprs, &f, expr_op2(x->exprs, OP_NE, a, b)).verdict == PROVED;
+}
+
 static bool is_said(const ExtentFact *f) { return !strcmp(f->from, "its size"); } /* label:size */
 
 /* "4 in A", "said to be 4" */
@@ -177,9 +183,13 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   diag_note(x->diags, d, "%s", fact_note(x, other));
   for (uint32_t i = 0; i < v->facts.len; i++)
     if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
-  if (first->extent->kind != EX_INT || other->extent->kind != EX_INT)
+  if (extents_differ(x, first->extent, other->extent)) {
+    if (is_said(first) != is_said(other))
+      diag_hint(x->diags, d, "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
+  } else {
     diag_hint(x->diags, d, "if they are always equal, say so: `assert %s == %s, \"...\"`", extent_text(x, first->extent),
               extent_text(x, other->extent));
+  }
 }
 
 static bool label_solve(Elab *x, LabelVar *v) {

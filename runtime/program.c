@@ -124,7 +124,7 @@ static int help(const program *p) {
   printf("%s\noptions:\n"
          "  -D, --dim NAME=N        the size NAME is N; files tell sizes too\n"
          "  -o, --output NAME=FILE  an output goes to a .npy, .raw or .safetensors file; all=DIR/ writes\n"
-         "                          each as DIR/NAME.npy; others are printed\n"
+         "                          each as DIR/NAME.npy, all=x.safetensors all into one; others are printed\n"
          "      --params FILE       params that are not given are read from this .safetensors file\n"
          "      --threads N         at most N threads (default $OMP_NUM_THREADS, or one for each processor)\n"
          "  -h, --help              this text\n"

@@ -85,7 +85,8 @@ static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *
   const char *path;
   if (!word_split(s, word, &name, &path)) {
     if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name->s, word);
-    return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s", word, word);
+    return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s%s%s", word, word,
+                ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "", ends_in(word, ".safetensors") ? word : "");
   }
   if (output_find(g, name->s)) return target_add(s, out, name->s, path);
   if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);

@@ -30,6 +30,10 @@ want 0 "$EIN" run sum.ein X=two.safetensors:Y
 want 2 "$EIN" run sum.ein X=iota -D N=5 -o Y=same.npy -o S=same.npy
 want 2 "$EIN" run sum.ein X=iota -D N=5 -o y.npy
 says "which output"
+want 2 "$EIN" run sum.ein X=iota -D N=5 -o y.safetensors
+says "-o all=y.safetensors"
+want 0 "$EIN" run sum.ein X=iota -D N=5 -o all=y.safetensors
+want 0 "$EIN" run sum.ein X=y.safetensors:Y
 
 # shapes that disagree
 want 1 "$EIN" run sum.ein X=z.npy

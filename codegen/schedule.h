@@ -152,6 +152,8 @@ bool where_is_affine(const StagePlan *p, const Expr *cond);
 bool where_is_range(const StagePlan *p, uint32_t label);
 /* The same, where data may bound it too. */
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);
+/* Whether it says more, and may be asked of each point after that was computed. */
+bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label);
 
 /* ---- schedule_stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */

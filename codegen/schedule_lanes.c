@@ -44,7 +44,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
-  if (sum->where && (is_arg(sum) || !where_is_walk(s, p, r))) return 0;
+  if (sum->where && (is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
   int64_t width = VECTORS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;
@@ -160,7 +160,12 @@ static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr 
 static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
-  const Expr *value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, ex_of(q->e, sum->body)));
+  const Expr *body = ex_of(q->e, sum->body), *value;
+  if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1])) {
+    const Expr *pick[3] = {let(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let(s, "v", ex_shared(s, body)), red_identity(s, sum)};
+    body = expr_op(s->x, OP_SELECT, 3, pick);
+  }
+  value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
   if (is_arg(sum)) {
     arg_step(w, q, base, l, value);
     return;

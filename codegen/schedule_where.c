@@ -238,6 +238,19 @@ bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
   return is_walk(&n, p, p->stage->sum->where);
 }
 
+/* One point of the label alone is in it. */
+static bool is_point(const Narrow *n, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_point(n, c->arg[0]) || is_point(n, c->arg[1]);
+  return c->op == OP_EQ && (is_the_label(n, c->arg[0]) || is_the_label(n, c->arg[1]));
+}
+
+bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
+  Env own = {.s = s, .stage = p->stage};
+  Narrow n = {&own, label, p->n_label, NULL, NULL, NULL, NULL};
+  return p->n_red == 1 && !is_point(&n, p->stage->sum->where) && !where_is_walk(s, p, label) && ex_safe(&own);
+}
+
 bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }
 
 static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {

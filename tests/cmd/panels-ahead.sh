@@ -13,8 +13,8 @@ input Y[k:1100, j:300] : f32
 output Z[i,j] = sum[k] X[i,k] * Y[k,j]
 END
 cat >lanes.ein <<'END'
-input X[i:19, k:1100] : f32
-input Y[k:1100, j:243] : f32
+input X[i:100, k:2800] : f32
+input Y[k:2800, j:96] : f32
 output Z[i,j] = sum[k] X[i,k] * Y[k,j]
 END
 cat >around.ein <<'END'

@@ -63,7 +63,7 @@ static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in,
 bool pack_looks_ahead(const Panel *t) {
   const Side *x = &t->v;
   bool part = false;
-  for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned) && !rows_crowd(t, &t->pack[k], x);
+  for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned);
   double lanes = (double)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
   return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }

@@ -2,7 +2,7 @@
 # suite: ci
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched; rows that are read where they
-# lie, of which the next block's are fetched: lines that go along rows, and across them.
+# lie, of which the next block's are fetched: lines that go along rows, and across them; squares, of which the next block's are.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -35,12 +35,19 @@ input Y[b:111, j:33, k:42] : f32
 output Z[b,i,j] = sum[k] X[b,k,i] * Y[b,j,k]
 END
 
-for p in parts across turned next lines; do
+cat >ahead.ein <<'END'
+input X[d:14, a:28, b:19, k:20, c:21] : f32
+input Y[k:20, j:24] : f32
+output Z[c,d,b,j,a] = sum[k] X[d,a,b,k,c] * Y[k,j]
+END
+
+for p in parts across turned next lines ahead; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
     next) shows "fetch Y[min((i + 1), 12), r, (q + 1), p" ;;
+    ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
     lines) shows "fetch X[min((b + 1), 110), k" ;;
     turned) shows "fetch X[min((" ;;
   esac

@@ -50,6 +50,8 @@ uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);
 void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) EIN_PRINTF(3, 4);
 const char *how_label(const TaskStage *st, int64_t label);
 uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim);
+/* An array that all threads of the kernel share: a work buffer which no stage knows of, wanted in this step alone. */
+uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim);
 uint32_t var_new(Sched *s, Str name, const char *otherwise);
 const Expr *var_read(Sched *s, uint32_t var);
 const Expr *place_read(Sched *s, uint32_t place, uint32_t n, const Expr *const *at);
@@ -190,6 +192,8 @@ typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_M
 const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value);
 void walk_add(Sched *s, Walk *w, Str name, const Expr *extent);
 void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost);
+/* f counts through the first n of them, the last fastest. */
+void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f);
 /* The outermost together are cut into chunks for threads; `work`: scalar operations inside the innermost. */
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost);
 /* What they come to a turn later, or at the last one; those that are not wanted stay as they are; NULL: all are. */

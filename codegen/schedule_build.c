@@ -54,6 +54,22 @@ uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t 
   return s->k->places.len - 1;
 }
 
+static void buffers_more(Sched *s) {
+  uint32_t n = s->t->buffers.len, *of = NEW_ARRAY(s->arena, uint32_t, n + 1);
+  for (uint32_t b = 0; b + 1 < n; b++) of[b] = s->of_buffer[b];
+  of[n - 1] = NOWHERE;
+  s->of_buffer = of;
+}
+
+uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim) {
+  TaskBuffer b = {.id = s->t->buffers.len, .space = BUF_WORK, .name = str_of(s->t->strings, name, strlen(name)), .place = s->task->place};
+  b.dtype = t, b.rank = rank, b.dim = arena_copy(s->arena, dim, rank * sizeof *dim);
+  b.first = b.last = s->task->step;
+  vec_push(s->arena, s->t->buffers, b);
+  buffers_more(s);
+  return place_of_buffer(s, b.id, true);
+}
+
 uint32_t var_new(Sched *s, Str name, const char *otherwise) {
   Str text = c_scope_name(&s->names, name, otherwise);
   vec_push(s->arena, s->k->var, text);

@@ -47,6 +47,9 @@ static void deep_open(Panel *t) {
   t->deep_n = named(s, NULL, "n", ex_min(s, ex_int(s, t->deep), ex_sub(s, hi, t->deep_lo)));
 }
 
+/* A panel of the block's own. */
+static bool has_panel(const Panel *t, const Pack *k) { return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared); }
+
 /* The NaN rule of max and min costs as much as the rest: what the panels hold is looked at while they are filled. */
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
@@ -57,7 +60,7 @@ static void fill_and_tile(Panel *t) {
     var_add(s, t->odd, expr_bool(s->x, false));
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
-    if (t->pack[k].place != NOWHERE) pack_fill(t, &t->pack[k]);
+    if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
   LoopStmt *st = tame ? if_add(s, scalar_read(s, t->odd)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
   pack_tiles(t);
@@ -80,21 +83,25 @@ static void block(Panel *t) {
     if (some) into(s, &if_add(s, some)->body);
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
-    if (t->pack[k].place != NOWHERE) pack_new(t, &t->pack[k]);
+    if (has_panel(t, &t->pack[k])) pack_new(t, &t->pack[k]);
   if (t->sums) pack_sums_new(t);
   LoopBody *around = s->body;
   for (uint32_t k = 0; k < t->n_outer; k++) pack_loop_whole(t, t->outer[k]);
   deep_open(t);
+  if (t->v.shared) pack_share_at(t, &t->v);
+  if (t->u.shared) pack_share_at(t, &t->u);
   fill_and_tile(t);
   into(s, around);
   if (t->sums) pack_sums_store(t);
   into(s, was);
 }
 
-static void side_block(Panel *t, Side *x, const Expr *number, const char *name) {
+void pack_side_block(Panel *t, Side *x, const Expr *number) {
   Sched *s = t->s;
+  const char *name = x == &t->v ? "lanes_at" : "rows_at";
   const Expr *size = t->p->stage->bound[x->tile], *wide = ex_int(s, x->unit * x->units), *unit = ex_int(s, x->unit);
   bool one = size->kind == EX_INT && size->i <= wide->i;
+  x->number = number;
   x->lo = one ? ex_int(s, 0) : named(s, NULL, name, ex_mul(s, number, wide));
   if (one) x->n = size;
   else if (size->kind == EX_INT && size->i % wide->i == 0) x->n = wide;
@@ -110,10 +117,11 @@ static bool is_turned(const Panel *t, int64_t label) {
 }
 
 /* Where squares go along the label, the points of a panel go further back than the block's own if that is needed for as many of them. */
-static void part_block(Panel *t, Part *x, const Expr *number) {
+void pack_part_block(Panel *t, Part *x, const Expr *number) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->label], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
   Str name = t->p->stage->label[x->label];
+  x->number = number;
   x->lo = named(s, name, "part", ex_mul(s, number, slots));
   if (size->kind == EX_INT && size->i % x->slots == 0) {
     x->slot_lo = x->lo, x->slot_n = slots;
@@ -181,9 +189,9 @@ static void blocks_walk(Panel *t, bool threads) {
   else walk_plain(s, &b->w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < parts; k++) pack_label_is(t, b->label[k], b->w.index[k]);
   for (size_t i = 0; i < COUNT(side); i++)
-    for (uint32_t k = 0; k < side[i]->n_part; k++) part_block(t, &side[i]->part[k], b->w.index[parts++]);
-  side_block(t, &t->v, b->w.index[tiles], "lanes_at");
-  side_block(t, &t->u, b->w.index[tiles + 1], "rows_at");
+    for (uint32_t k = 0; k < side[i]->n_part; k++) pack_part_block(t, &side[i]->part[k], b->w.index[parts++]);
+  pack_side_block(t, &t->v, b->w.index[tiles]);
+  pack_side_block(t, &t->u, b->w.index[tiles + 1]);
   t->ahead = pack_looks_ahead(t);
   if (t->ahead) next_find(t, b);
   block(t);
@@ -253,6 +261,8 @@ static void how_panels(const Panel *t) {
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
   if (t->held) buf_str(&b, ", streamed by tiles");
+  if (t->u.shared || t->v.shared)
+    buf_printf(&b, ", %s filled ahead", t->u.shared && t->v.shared ? "all" : t->u.shared ? "those of rows" : "those of lanes");
   how_add(t->s, st, "%s", b.s);
 }
 
@@ -268,7 +278,9 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   pack_sizes(t);
   if (!pays(t)) return false;
   if (pack_joint(t, threads)) return true;
+  pack_share_choose(t, threads);
   how_panels(t);
+  pack_share_fill(t);
   blocks_walk(t, threads);
   return true;
 }

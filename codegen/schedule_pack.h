@@ -21,6 +21,7 @@ typedef struct Part {
   const Expr *slot_lo;       /*   the first of them in the block at hand, */
   const Expr *slot_n;        /*   how many there are, */
   const Expr *lo, *hi;       /*   and which of them are the block's own: others are there as squares are whole */
+  const Expr *number;        /* which block it is */
 } Part;
 
 /* The labels that one side has alone: one is in the tile, some are whole in a block, the rest is walked over. */
@@ -34,6 +35,9 @@ typedef struct Side {
   const Expr *at;            /* the number of the tile at hand */
   uint32_t n_part;           /* of `near`, those that are not whole in a block, the first for its own sake, */
   Part part[PARTS_MOST];     /*   others for longer runs of what is read and stored */
+  const Expr *number;        /* which block it is, of the tile's label */
+  bool shared;               /* all its panels are filled ahead, for all threads (schedule_pack_share.c): */
+  const Expr *block;         /*   the one at hand */
   int64_t flat;              /* lanes: tiles go over this one of `near` too, each of whose points has all of `tile`; NO_LABEL: none */
 } Side;
 
@@ -89,6 +93,16 @@ double pack_near_all(const Panel *t, const Side *x);                  /*   of al
 double pack_lane_bytes(const Panel *t);                 /* of the lanes' panel, for each lane and each point of near labels */
 int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too, */
 const Expr *pack_flat(const Panel *t, const Side *x);                 /*   and of those in the block at hand */
+
+/* ---- schedule_pack.c ---- */
+void pack_side_block(Panel *t, Side *x, const Expr *number); /* the block at hand, of the tile's label */
+void pack_part_block(Panel *t, Part *x, const Expr *number); /*   of a part */
+
+/* ---- schedule_pack_share.c ---- */
+void pack_share_choose(Panel *t, bool threads);
+void pack_share_fill(Panel *t);          /* all panels of sides that are shared */
+void pack_share_at(Panel *t, Side *x);   /* the panel at hand, once all labels of the block are */
+int64_t pack_share_blocks(const Panel *t, const Side *x); /* how many panels there are */
 
 /* ---- schedule_pack_fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);

@@ -72,15 +72,21 @@ void pack_new(Panel *t, Pack *k) {
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
   const StagePlan *p = t->p;
-  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, p->n_label + 3);
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, p->n_label + 4);
   uint32_t n = 0;
+  if (x->shared) dim[n++] = ex_int(s, pack_share_blocks(t, x));
   for (uint32_t i = 0; i < x->n_near; i++)
     if (x->near[i] != x->flat) dim[n++] = ex_int(s, pack_near_size(t, x, i));
   bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
   if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
   for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, k->red[i] == t->cut ? t->deep : p->size[k->red[i]]);
   if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
-  k->place = place_own(s, NULL, k->lanes ? "lanes" : "rows", (DType)k->of->dtype, n, dim);
+  const char *name = k->lanes ? "lanes" : "rows";
+  if (x->shared) {
+    k->place = place_shared(s, name, (DType)k->of->dtype, n, dim);
+    return;
+  }
+  k->place = place_own(s, NULL, name, (DType)k->of->dtype, n, dim);
   var_add(s, k->place, NULL);
 }
 
@@ -90,6 +96,7 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
   const Side *x = k->lanes ? &t->v : &t->u;
   bool tiled = k->lanes || k->across;
   uint32_t n = 0;
+  if (x->shared) at[n++] = x->block;
   for (uint32_t i = 0; i < x->n_near; i++)
     if (x->near[i] != x->flat) at[n++] = t->in_block[x->near[i]];
   if (x->flat == NO_LABEL) at[n++] = tiled ? tile : ex_add(s, ex_mul(s, tile, ex_int(s, x->unit)), in);
@@ -99,7 +106,7 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
 }
 
 static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value) {
-  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 3);
+  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
   if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
@@ -324,7 +331,7 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
 static void fill_end(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   const Expr *n = pack_flat(t, x), *all = ex_mul(s, x->tiles, ex_int(s, x->unit));
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *l;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
   if (n->kind == EX_INT && expr_is_int(all, n->i)) return;
   LoopBody *was = s->body;
   loops_near_but(t, x, x->flat);

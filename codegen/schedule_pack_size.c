@@ -515,6 +515,14 @@ static int64_t lanes_most(const Panel *t, int64_t most) {
   return most;
 }
 
+/* All rows or lanes where they are few enough: in several blocks, each would have the other side filled again. */
+static int64_t whole_or(int64_t n, int64_t most, int64_t unit) { return n > most ? most : n < NARROW ? n : up(n, unit) * unit; }
+
+static int64_t halved(int64_t n, int64_t most) {
+  while (most > n) most = n < NARROW ? n : most / 2;
+  return most;
+}
+
 /* So many rows and lanes at most. */
 static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
@@ -524,11 +532,11 @@ static void block_size(Panel *t, int64_t most) {
   for (uint32_t k = 0; k < t->v.n_part; k++) all *= (double)up(p->size[t->v.part[k].label], t->v.part[k].slots);
   for (uint32_t k = 0; k < t->u.n_part; k++) all *= (double)up(p->size[t->u.part[k].label], t->u.part[k].slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
-  int64_t wide_u = most, wide_v = lanes_most(t, most);
-  while (wide_u > nu) wide_u = nu < NARROW ? nu : wide_u / 2; /* few are not cut: the other side would be filled again */
-  while (wide_v > nv) wide_v = nv < NARROW ? nv : wide_v / 2;
+  int64_t most_v = lanes_most(t, most), wide_u = whole_or(nu, most, t->u.unit), wide_v = whole_or(nv, most_v, t->v.unit);
+  double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
+  if (blocks * blocks * (double)BLOCK_OPS < work) wide_u = halved(nu, most), wide_v = halved(nv, most_v);
   for (;;) {
-    double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
+    blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
     if (blocks * blocks * (double)BLOCK_OPS >= work || (u <= (double)NARROW && v <= (double)NARROW)) break;
     if (u > v && wide_u > t->u.unit) wide_u /= 2;

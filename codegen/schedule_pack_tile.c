@@ -32,7 +32,7 @@ static const Expr *plain(Exprs *x, const Expr *e) {
 /* acc = acc with the body in row r, lane l. */
 static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 3), *packed[PACKS_MOST];
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
   t->e->label[t->u.tile] = row_of(t, u0, r, false);
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];

@@ -34,8 +34,7 @@ void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost) {
   }
 }
 
-/* f counts through the first n of them, the last fastest. */
-static void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
+void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
   for (uint32_t k = n; k-- > 0;) {
     w->index[k] = ex_int(s, 0);
     if (expr_is_int(w->extent[k], 1)) continue;

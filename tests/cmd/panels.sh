@@ -2,7 +2,8 @@
 # suite: ci
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched; rows that are read where they
-# lie, of which the next block's are fetched: lines that go along rows, and across them; squares, of which the next block's are.
+# lie, of which the next block's are fetched: lines that go along rows, and across them; squares, of which the next block's are;
+# panels that are filled ahead, of several blocks of all labels.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -22,6 +23,16 @@ cat >turned.ein <<'END'
 input X[c:9, a:40, b:17, k:52] : f32
 input Y[k:52, j:19] : f32
 output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
+END
+cat >ahead.ein <<'END'
+input A[i:261, k:530] : f64
+input B[j:259, k:530] : f64
+output C[j,i] = sum[k] A[i,k] * B[j,k]
+END
+cat >small.json <<'END'
+{"format": "ein machine 1", "name": "small", "site": {"level": "core"},
+ "levels": [{"name": "core", "parts": 1, "memories": [{"name": "L1", "bytes": 4096}, {"name": "L2", "bytes": 65536}]}],
+ "prices": {"worth_threads_operations": 1000}}
 END
 
 cat >next.ein <<'END'
@@ -44,7 +55,8 @@ END
 for p in parts across turned next lines ahead; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
-    parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by" ;;
+    parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
+           shows ", all filled ahead" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
     next) shows "fetch Y[min((i + 1), 12), r, (q + 1), p" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
@@ -53,4 +65,7 @@ for p in parts across turned next lines ahead; do
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done
+want 0 "$EIN" build ahead.ein --machine small.json --stop=loop
+shows ", all filled ahead"
+want 0 "$EIN" verify ahead.ein --machine small.json --threads 3 --flags="-O1 -march=native"
 finish

@@ -31,7 +31,7 @@ static const char *text(Work *w, Arena *a, void *program, uint64_t seed) {
 }
 
 static bool graph(Subject *s) {
-  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0},          {64, 32, 0, 0, 8192, 16, 32},     {64, 32, 4096, 128, 16, 32, 16},
+  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0},          {64, 32, 0, 0, 8192, 16, 32},     {64, 32, 4096, 16, 16, 32, 16},
                                        {32, 16, 0, 0, 0, 0, 0}, {16, 32, 0, 1024, 65536, 0, 0}};
   static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0},   {64, 32, 0, 0, 1024, 64, 32}, {64, 32, 0, 0, 1024, 32, 16},
                                        {64, 32, 0, 0, 1024, 16, 32}};

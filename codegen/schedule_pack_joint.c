@@ -273,36 +273,37 @@ static const Expr *row_at(Joint *j, const Expr *y, const Expr *b) {
   return kept(j, place_read(t->s, j->rows, n, at));
 }
 
-/* All sums take in the point at hand of the reduced labels. */
-static void step(Joint *j, const Tile *tile) {
+/* The sums of one row take in the point at hand of the reduced labels. */
+static void row_step(Joint *j, const Tile *tile, int64_t k) {
   Panel *t = j->t;
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *near[TILE_Y], *next[TILE_Y], *x[TILE_X], *packed[PACKS_MOST] = {NULL}, *one = ex_int(s, 1);
-  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_red + 4);
+  bool two = tile->cut < j->wide;
+  const Expr *y = ex_add(s, tile->y0, ex_int(s, k)), *row = row_at(j, y, tile->b0), *x[TILE_X], *packed[PACKS_MOST] = {NULL};
+  const Expr *next = two ? row_at(j, y, ex_add(s, tile->b0, ex_int(s, 1))) : NULL, **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_red + 4);
   uint32_t n = t->p->n_red + 3;
-  for (int64_t k = 0; k < j->ny; k++) {
-    const Expr *y = ex_add(s, tile->y0, ex_int(s, k));
-    near[k] = row_at(j, y, tile->b0);
-    if (tile->cut < j->wide) next[k] = row_at(j, y, ex_add(s, tile->b0, one));
-  }
+  LoopBody *was = s->body;
   const Expr *l = loop(j, "l", j->wide, BIND_VECTOR);
   at[0] = ex_int(s, tile->turn), at[n - 1] = l;
-  for (uint32_t k = 0; k < t->p->n_red; k++) at[k + 1] = t->in_block[t->p->red[k]];
+  for (uint32_t r = 0; r < t->p->n_red; r++) at[r + 1] = t->in_block[t->p->red[r]];
   for (int64_t i = 0; i < j->nx; i++) {
     at[n - 2] = ex_add(s, tile->x0, ex_int(s, i));
     x[i] = kept(j, place_read(s, j->lanes, n, at));
   }
-  for (int64_t k = 0; k < j->ny; k++)
-    for (int64_t i = 0; i < j->nx; i++) {
-      const Expr *mine = expr_op2(s->x, OP_LT, l, ex_int(s, tile->cut)), *have = place_read(s, tile->acc[k][i], 1, &l);
-      packed[j->v - t->pack] = x[i];
-      packed[j->u - t->pack] = tile->cut < j->wide ? expr_select(s->x, mine, near[k], next[k]) : near[k];
-      t->e->packed = packed;
-      const Expr *value = ex_shared(s, ex_of(t->e, t->body));
-      t->e->packed = NULL;
-      store_add(s, tile->acc[k][i], 1, &l, red_combine(s, sum, have, value));
-    }
+  if (two) row = expr_select(s->x, expr_op2(s->x, OP_LT, l, ex_int(s, tile->cut)), row, next);
+  for (int64_t i = 0; i < j->nx; i++) {
+    packed[j->v - t->pack] = x[i], packed[j->u - t->pack] = row;
+    t->e->packed = packed;
+    const Expr *value = ex_shared(s, ex_of(t->e, t->body));
+    t->e->packed = NULL;
+    store_add(s, tile->acc[k][i], 1, &l, red_combine(s, sum, place_read(s, tile->acc[k][i], 1, &l), value));
+  }
+  into(s, was);
+}
+
+/* All of them. A loop for each row: in one for all, gcc has all rows in registers at once, and no room for the sums. */
+static void step(Joint *j, const Tile *tile) {
+  for (int64_t k = 0; k < j->ny; k++) row_step(j, tile, k);
 }
 
 static void tile_reduce(Joint *j, Tile *tile) {

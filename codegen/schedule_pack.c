@@ -28,6 +28,17 @@ static Corners corners_of_block(Panel *t) {
                     {(uint32_t)t->v.tile, t->v.lo, ex_sub(s, ex_add(s, t->v.lo, t->v.n), one)}}};
 }
 
+/* The blocks of another label that is cut. */
+static void deep_too_open(Panel *t) {
+  Sched *s = t->s;
+  if (t->cut_too == NO_LABEL) return;
+  const Expr *size = t->p->stage->bound[t->cut_too], *deep = ex_int(s, t->deep_too);
+  uint32_t v = var_new(s, NULL, "block");
+  into(s, &for_add(s, v, ex_int(s, 0), size, t->deep_too, BIND_SEQ)->body);
+  t->too_lo = var_read(s, v);
+  t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0 ? deep : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
+}
+
 /* The blocks of the label that is cut, as far as some row or lane wants them. */
 static void deep_open(Panel *t) {
   Sched *s = t->s;
@@ -88,6 +99,7 @@ static void block(Panel *t) {
   LoopBody *around = s->body;
   for (uint32_t k = 0; k < t->n_outer; k++) pack_loop_whole(t, t->outer[k]);
   deep_open(t);
+  deep_too_open(t);
   if (t->v.shared) pack_share_at(t, &t->v);
   if (t->u.shared) pack_share_at(t, &t->u);
   fill_and_tile(t);
@@ -257,7 +269,10 @@ static void how_panels(const Panel *t) {
   how_side(t, &b, &t->u, "; panels of ");
   how_side(t, &b, &t->v, " by ");
   buf_printf(&b, " by %lld %s", (long long)t->deep, how_label(st, t->cut));
-  for (uint32_t k = 0; k < t->n_inner; k++) buf_printf(&b, " %s", how_label(st, t->inner[k]));
+  for (uint32_t k = 0; k < t->n_inner; k++) {
+    if (t->inner[k] == t->cut_too) buf_printf(&b, " %lld", (long long)t->deep_too);
+    buf_printf(&b, " %s", how_label(st, t->inner[k]));
+  }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
   if (t->held) buf_str(&b, ", streamed by tiles");

@@ -59,8 +59,11 @@ typedef struct Panel {
   uint32_t n_outer, *outer;  /* reduced labels: walked over around the panels, */
   int64_t cut;               /*   taken in blocks of */
   int64_t deep;              /*   so many points, */
-  uint32_t n_inner, *inner;  /*   whole in a block */
-  const Expr *deep_lo, *deep_n; /* of the label that is cut, in the block at hand */
+  uint32_t n_inner, *inner;  /*   whole in a block, */
+  int64_t cut_too;           /*   but for this one, of which there are */
+  int64_t deep_too;          /*   so many points; NO_LABEL: none */
+  const Expr *deep_lo, *deep_n; /* of the label that is cut, in the block at hand, */
+  const Expr *too_lo, *too_n;   /*   and of the other one */
   const Expr **in_block;     /* of a label: how far it is in the block */
   bool ahead;                /* what the next block reads for squares is fetched while this one is filled: */
   const Expr **next;         /*   where a label is, or begins, there; NULL: it does not change, or nobody asks */
@@ -69,6 +72,7 @@ typedef struct Panel {
   const Expr *body;          /* with reads of slots behind the last for the packs */
   uint32_t odd;              /* a bool that is true if some element of the panels is infinite or NaN; NOWHERE: nobody asks */
   bool plain;                /* there is none, so a comparison is all of max and min */
+  bool thin;                 /* little is done with what is read */
   bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
   uint32_t sum_place;
   bool line;                 /* results are kept in rows with all their lanes, from which they are stored; */
@@ -83,11 +87,15 @@ bool pack_parts(Panel *t);          /* the parts of the body that belong to one 
 void pack_sizes(Panel *t);
 int pack_moves(const Expr *e, int64_t label); /* along a label: reads inside e that step to the next element, less those that step elsewhere */
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
+/* A read, an index of which two labels of a block move: neighbouring rows share what they read, and a panel would hold it many times. */
+bool pack_overlaps(const Panel *t, const Expr *e);
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 void pack_body(Panel *t);           /* the body with its parts taken from the packs that have a place */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */
 bool pack_is_part(const Side *x, int64_t label);
+int64_t pack_depth(const Panel *t, uint32_t label);         /* so many points of a reduced label are in a block, */
+double pack_points(const Panel *t);                         /*   and of all of them together */
 int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near); /* so many points of x->near[near] are in a panel */
 double pack_near_all(const Panel *t, const Side *x);                  /*   of all of them */
 double pack_lane_bytes(const Panel *t);                 /* of the lanes' panel, for each lane and each point of near labels */
@@ -109,6 +117,7 @@ void pack_label_is(Panel *t, uint32_t label, const Expr *value);
 void pack_loop_whole(Panel *t, uint32_t label);
 void pack_loops_near(Panel *t, Side *x); /* but for one that tiles go over */
 void pack_loop_near(Panel *t, Side *x, uint32_t label);
+const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo); /* a reduced label's points in the block: how many, and from where on */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind); /* over its points in the block */
 bool pack_even(const Panel *t, const Side *x);               /* no tile of the side is cut off */
 /* Over the tiles of a side in the block; x->at is the number of the one at hand, and the result where it begins. */
@@ -122,6 +131,8 @@ void pack_fill(Panel *t, Pack *k);
 bool pack_looks_ahead(const Panel *t); /* while squares of a block are turned, to what the next one reads */
 /* A line of a square that is read later: the one at hand is that of lane `in` of the block, and `from` points into what is turned. */
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from);
+/* What the next block of the reduced labels reads, where it is worth it: one of so many shares of what comes on the tile at hand. */
+void pack_fetch_block(Panel *t, const Expr *of, int64_t shares);
 /* What rows that are read where they lie have in the next block: as much of it as comes on the tile that begins at u0. */
 void pack_fetch_rows(Panel *t, const Expr *u0);
 

@@ -6,6 +6,8 @@
 
 enum {
   LINE = PACK_LINE,
+  RUN_MOST = 8,              /* points that are fetched in one go: where they are is worked out once */
+  BLOCK_MOST = 384 * 1024,   /* bytes that are fetched for the next block: they stay in the second cache beside the one at hand */
   WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
 };
 
@@ -19,6 +21,11 @@ static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) {
     bytes = bytes * b->dim[i]->i % WAY;
   }
   return bytes == 0;
+}
+
+/* From one point to the next, along a label: a line, if that is what it goes along. */
+static int64_t line_step(const Pack *k, uint32_t label) {
+  return pack_moves(k->of, label) > 0 ? LINE / dtype_size((DType)k->of->dtype) : 1;
 }
 
 /* The label that is another in each block, if blocks lie next to each other along one; NOWHERE: they do not. */
@@ -80,6 +87,94 @@ void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, con
   else t->e->label[r] = after(t, r);
   read_fetch(t->s, t->p, k->of, t->e);
   memcpy(t->e->label, was, n * sizeof *was);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+
+/* So many steps are made along a label in a block. */
+static int64_t steps(const Panel *t, const Pack *k, const Side *x, uint32_t label) {
+  int64_t n = label == x->tile ? x->unit * x->units : pack_depth(t, label), step = line_step(k, label);
+  return (n + step - 1) / step;
+}
+
+/* Where a label begins in the next block, and its last point there. */
+static const Expr *next_range(Panel *t, const Side *x, uint32_t label, uint32_t next, const Expr **last) {
+  Sched *s = t->s;
+  const Expr *lo = x->lo, *n = x->n, *end = t->p->stage->bound[label];
+  if (label != x->tile) n = pack_range(t, label, &lo);
+  if (label == next) {
+    lo = ex_add(s, lo, ex_int(s, pack_depth(t, label)));
+    *last = ex_sub(s, end, ex_int(s, 1));
+  } else {
+    *last = ex_sub(s, ex_add(s, lo, n), ex_int(s, 1));
+  }
+  return lo;
+}
+
+/* So many points of the tile's label, of n. */
+static int64_t run_of(int64_t n) {
+  int64_t run = RUN_MOST;
+  while (n % run) run--;
+  return run;
+}
+
+/* A part's points in the next block: one of the shares of the tile at hand. All runs of points are counted, those of
+ * the tile's label first, and those of one share go by in one short loop. */
+static void fetch_share(Panel *t, const Pack *k, const Side *x, uint32_t next, const Expr *of, int64_t shares) {
+  Sched *s = t->s;
+  int64_t tile = steps(t, k, x, (uint32_t)x->tile), run = run_of(tile), all = tile / run, each = 1, tiles = t->u.units * t->v.units;
+  for (uint32_t i = 0; i < k->n_red; i++) all *= steps(t, k, x, k->lies[i]);
+  int64_t share = (all + shares * tiles - 1) / (shares * tiles);
+  const Expr *no = ex_add(s, ex_mul(s, t->v.at, ex_int(s, t->u.units)), t->u.at), *last = NULL, *first = NULL;
+  no = ex_add(s, ex_mul(s, no, ex_int(s, shares)), of);
+  const Expr *from = named(s, NULL, "from", ex_mul(s, no, ex_int(s, share)));
+  uint32_t v = var_new(s, NULL, "ahead");
+  into(s, &for_add(s, v, from, ex_min(s, ex_add(s, from, ex_int(s, share)), ex_int(s, all)), 1, BIND_SEQ)->body);
+  for (uint32_t i = k->n_red + 1; i-- > 0;) {
+    bool is_tile = i == k->n_red;
+    uint32_t label = is_tile ? (uint32_t)x->tile : k->lies[i];
+    int64_t n = is_tile ? tile / run : steps(t, k, x, label), step = line_step(k, label) * (is_tile ? run : 1);
+    const Expr *end, *lo = next_range(t, x, label, next, &end), *at = expr_op2(s->x, OP_IDIV, var_read(s, v), ex_int(s, each));
+    if (i) at = expr_op2(s->x, OP_MOD, at, ex_int(s, n));
+    at = ex_add(s, lo, ex_mul(s, at, ex_int(s, step)));
+    if (is_tile) first = named(s, NULL, "first", at), last = end;
+    else t->e->label[label] = named(s, NULL, "next", ex_min(s, at, end));
+    each *= n;
+  }
+  for (int64_t q = 0; q < run; q++) {
+    t->e->label[x->tile] = ex_min(s, ex_add(s, first, ex_int(s, q * line_step(k, (uint32_t)x->tile))), last);
+    read_fetch(s, t->p, k->of, t->e);
+  }
+}
+
+/* Whether the next block has other points of a part, which lie apart, far, and where there is room for them. */
+static bool is_wanted(const Panel *t, const Pack *k, uint32_t next) {
+  const Side *x = k->lanes ? &t->v : &t->u, *y = k->lanes ? &t->u : &t->v;
+  double bytes = (double)(x->unit * x->units * dtype_size((DType)k->of->dtype)) * pack_points(t);
+  if (next == NOWHERE || y->n_near || (k->lanes && x->n_near) || !k->n_red || bytes > (double)BLOCK_MOST) return false;
+  if (!read_is_far(t->s, t->p, k->of) || !ex_has_label(k->of, next) || rows_crowd(t, k, x)) return false;
+  return !pack_overlaps(t, k->of);
+}
+
+/* The reduced label of which the next block has other points, where little is done with them. Where two are cut, or there is no other,
+ * it was tried and took longer. */
+static uint32_t summed_next(const Panel *t) {
+  return t->n_outer || !t->thin || !t->n_inner || t->cut_too != NO_LABEL ? NOWHERE : (uint32_t)t->cut;
+}
+
+void pack_fetch_block(Panel *t, const Expr *of, int64_t shares) {
+  Sched *s = t->s;
+  uint32_t n = t->p->n_label, next = summed_next(t);
+  const Expr **was = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  memcpy(was, t->e->label, n * sizeof *was);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    if (!is_wanted(t, k, next)) continue;
+    LoopBody *around = s->body;
+    fetch_share(t, k, k->lanes ? &t->v : &t->u, next, of, shares);
+    memcpy(t->e->label, was, n * sizeof *was);
+    into(s, around);
+  }
 }
 
 /* ---- rows that are read where they lie ----------------------------------------------------------------------------- */

@@ -35,14 +35,20 @@ static void loops_near_but(Panel *t, Side *x, int64_t but) {
 
 void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat); }
 
+const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo) {
+  if (label == t->cut) return *lo = t->deep_lo, t->deep_n;
+  if (label == t->cut_too) return *lo = t->too_lo, t->too_n;
+  return *lo = ex_int(t->s, 0), t->p->stage->bound[label];
+}
+
 /* Over the points of a reduced label in the block. */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
-  bool is_cut = label == t->cut;
-  into(s, &for_add(s, v, ex_int(s, 0), is_cut ? t->deep_n : t->p->stage->bound[label], 1, bind)->body);
+  const Expr *lo, *n = pack_range(t, label, &lo);
+  into(s, &for_add(s, v, ex_int(s, 0), n, 1, bind)->body);
   t->in_block[label] = var_read(s, v);
-  t->e->label[label] = is_cut ? ex_add(s, t->deep_lo, var_read(s, v)) : var_read(s, v);
+  t->e->label[label] = ex_add(s, lo, var_read(s, v));
 }
 
 static int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -79,7 +85,7 @@ void pack_new(Panel *t, Pack *k) {
     if (x->near[i] != x->flat) dim[n++] = ex_int(s, pack_near_size(t, x, i));
   bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
   if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
-  for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, k->red[i] == t->cut ? t->deep : p->size[k->red[i]]);
+  for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, pack_depth(t, k->red[i]));
   if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
   const char *name = k->lanes ? "lanes" : "rows";
   if (x->shared) {
@@ -175,12 +181,8 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
 
 /* What is turned: from which value of its label on, and how many of them. */
 static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
-  Sched *s = t->s;
   const Part *part = pack_part(x, k->turned);
-  if (part) return *lo = part->slot_lo, part->slot_n;
-  bool is_cut = k->turned == t->cut;
-  *lo = is_cut ? t->deep_lo : ex_int(s, 0);
-  return is_cut ? t->deep_n : t->p->stage->bound[k->turned];
+  return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->turned, lo);
 }
 
 /* A label of the tile in the tile that begins at `first`; what is cut off is stood for by the last that is there. */

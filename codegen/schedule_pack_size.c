@@ -11,6 +11,8 @@ enum {
   NARROW = 64,               /*   and at least, where there are so many */
   BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
   PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
+  THIN_OPS = 48,             /* where so few operations come on a byte of operands, */
+  THIN_LEAST = 8 << 20,      /*   and these are so many bytes at least, blocks are few */
   PANEL_BYTES = 512 * 1024   /* of a panel with a label that is there in part: it stays in the second cache */
 };
 
@@ -170,8 +172,7 @@ bool pack_is_tame(const Panel *t) {
   return is_tame(t->body, sum->n_slot, false);
 }
 
-/* How the reads inside e move along a label: steps to the next element less steps elsewhere. */
-static int moves(const Expr *e, int64_t label) {
+int pack_moves(const Expr *e, int64_t label) {
   int n = 0;
   if (!ex_has_label(e, label)) return 0;
   if (e->kind == EX_READ) {
@@ -182,11 +183,9 @@ static int moves(const Expr *e, int64_t label) {
     }
     return n;
   }
-  for (uint32_t k = 0; k < e->n; k++) n += moves(e->arg[k], label);
+  for (uint32_t k = 0; k < e->n; k++) n += pack_moves(e->arg[k], label);
   return n;
 }
-
-int pack_moves(const Expr *e, int64_t label) { return moves(e, label); }
 
 /* The axis of the first read inside e that has the label in an index. */
 static uint32_t axis_of(const Expr *e, uint32_t label) {
@@ -211,8 +210,7 @@ static uint32_t movers(const Panel *t, const Expr *index, bool common) {
   return n;
 }
 
-/* An index that two labels of a block move: neighbouring rows share what they read, and a panel would hold it many times. */
-static bool overlaps(const Panel *t, const Expr *e) {
+bool pack_overlaps(const Panel *t, const Expr *e) {
   if (e->kind != EX_READ) return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (movers(t, e->arg[k], false) > 1) return true;
@@ -264,8 +262,9 @@ static bool decides(const StagePlan *p, uint32_t label) {
 /* The reduced label along which the lanes' part is fetched to be turned. */
 static int64_t turns(const Panel *t, const Pack *k) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
-  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || t->v.unit % (SQUARE / 2)) return NO_LABEL;
-  return moves(k->of, r) > moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
+  if (t->cut_too != NO_LABEL && pack_moves(k->of, t->cut) > 0) r = (uint32_t)t->cut;
+  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2)) return NO_LABEL;
+  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
 }
 
 /* Labels of constant size go whole into the block while there is room: first those by whose steps the result is stored nearest. */
@@ -319,7 +318,7 @@ static double part_gain(const Panel *t, uint32_t label) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
     double n = 1;
-    if (!k->lanes || moves(k->of, label) <= 0 || moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL) continue;
+    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL) continue;
     for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
     all += n;
   }
@@ -330,7 +329,7 @@ double pack_lane_bytes(const Panel *t) {
   double widest = 1;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes) widest = fmax(widest, (double)dtype_size((DType)t->pack[k].of->dtype));
-  return widest * (double)t->deep * pack_product(t->p, t->n_inner, t->inner);
+  return widest * pack_points(t);
 }
 
 /* The lanes' labels that are walked over, in the order in which they lie in what steps to the next element along this one: what
@@ -338,7 +337,7 @@ double pack_lane_bytes(const Panel *t) {
 static void far_sort(Panel *t, uint32_t part) {
   const Expr *of = NULL;
   for (uint32_t i = 0; i < t->n_pack && !of; i++)
-    if (t->pack[i].lanes && moves(t->pack[i].of, part) > 0) of = t->pack[i].of;
+    if (t->pack[i].lanes && pack_moves(t->pack[i].of, part) > 0) of = t->pack[i].of;
   for (uint32_t k = 1; of && k < t->v.n_far; k++) {
     uint32_t label = t->v.far[k], at = k;
     for (; at && axis_of(of, t->v.far[at - 1]) > axis_of(of, label); at--) t->v.far[at] = t->v.far[at - 1];
@@ -406,7 +405,7 @@ static void part_for_threads(Panel *t, Side *x) {
   for (uint32_t l = 0; l < p->n_label; l++) work *= (double)p->size[l];
   if (p->size[label] < 2 * PARTS || work < (double)(BLOCK_OPS * PARTS * PARTS)) return;
   for (uint32_t k = 0; k < t->n_pack; k++)
-    if (moves(t->pack[k].of, label) > 0) return;
+    if (pack_moves(t->pack[k].of, label) > 0) return;
   x->part[x->n_part++] = (Part){.label = label, .slots = slots_choose(t, x, label)};
 }
 
@@ -419,7 +418,7 @@ static void parts_for_threads(Panel *t) {
 
 /* So many rows in a block at most, where short ones may be twice as many: the lanes' panel is filled for each block. */
 static double rows_room(const Panel *t) {
-  double bytes = (double)(dtype_size(t->p->stage->sum->acc) * t->deep) * pack_product(t->p, t->n_inner, t->inner);
+  double bytes = (double)dtype_size(t->p->stage->sum->acc) * pack_points(t);
   return (double)WIDE * (bytes * 4 * (double)WIDE <= (double)PANEL_BYTES ? 4 : 2);
 }
 
@@ -523,6 +522,19 @@ static int64_t halved(int64_t n, int64_t most) {
   return most;
 }
 
+/* So little is done with what is read that to read it again takes longer than a few blocks more would gain. */
+static bool is_thin(const Panel *t, double work) {
+  const StagePlan *p = t->p;
+  double bytes = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    double n = (double)dtype_size((DType)t->pack[i].of->dtype);
+    if (!read_is_far(t->s, p, t->pack[i].of)) continue;
+    for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(t->pack[i].of, l) ? (double)p->size[l] : 1;
+    bytes += n;
+  }
+  return t->sums && bytes >= (double)THIN_LEAST && work < bytes * (double)THIN_OPS;
+}
+
 /* So many rows and lanes at most. */
 static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
@@ -532,19 +544,47 @@ static void block_size(Panel *t, int64_t most) {
   for (uint32_t k = 0; k < t->v.n_part; k++) all *= (double)up(p->size[t->v.part[k].label], t->v.part[k].slots);
   for (uint32_t k = 0; k < t->u.n_part; k++) all *= (double)up(p->size[t->u.part[k].label], t->u.part[k].slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
+  t->thin = is_thin(t, work);
   int64_t most_v = lanes_most(t, most), wide_u = whole_or(nu, most, t->u.unit), wide_v = whole_or(nv, most_v, t->v.unit);
   double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
-  if (blocks * blocks * (double)BLOCK_OPS < work) wide_u = halved(nu, most), wide_v = halved(nv, most_v);
+  if (blocks * blocks * (double)BLOCK_OPS < work) {
+    wide_u = t->thin && nu <= WIDE / 2 ? nu : halved(nu, most);
+    wide_v = t->thin && nv <= WIDE / 2 ? nv : halved(nv, most_v);
+  }
   for (;;) {
     blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
-    if (blocks * blocks * (double)BLOCK_OPS >= work || (u <= (double)NARROW && v <= (double)NARROW)) break;
+    if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS) || (u <= (double)NARROW && v <= (double)NARROW)) break;
     if (u > v && wide_u > t->u.unit) wide_u /= 2;
     else if (wide_v > t->v.unit) wide_v /= 2;
     else break;
   }
   t->u.units = p->exact[t->u.tile] ? balanced(nu, wide_u, t->u.unit) : up(wide_u, t->u.unit);
   t->v.units = p->exact[t->v.tile] ? balanced(nv, wide_v, t->v.unit) : up(wide_v, t->v.unit);
+}
+
+int64_t pack_depth(const Panel *t, uint32_t label) {
+  return label == t->cut ? t->deep : label == t->cut_too ? t->deep_too : t->p->size[label];
+}
+
+double pack_points(const Panel *t) {
+  double n = (double)t->deep;
+  for (uint32_t k = 0; k < t->n_inner; k++) n *= (double)pack_depth(t, t->inner[k]);
+  return n;
+}
+
+/* Lanes that lie along the label that is cut would be moved one by one if a block has few points of it: it has more then, and fewer
+ * of the inner one. */
+static void depth_both(Panel *t, int64_t room) {
+  const StagePlan *p = t->p;
+  uint32_t inner = t->n_inner == 1 ? t->inner[0] : NOWHERE;
+  int64_t few = 2 * SQUARE, rest = 2 * room / few;
+  bool along = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) along |= t->pack[k].lanes && pack_moves(t->pack[k].of, t->cut) > 0;
+  if (!along || inner == NOWHERE || t->deep >= SQUARE || !p->exact[t->cut] || p->size[t->cut] < few || p->size[inner] < 2 * rest) return;
+  t->deep = up(p->size[t->cut], up(p->size[t->cut], few));
+  t->cut_too = inner;
+  t->deep_too = up(p->size[inner], up(p->size[inner], rest));
 }
 
 /* Reduced labels: from the last on, whole while there is room; the first that has none is cut. */
@@ -563,6 +603,8 @@ static void depth_size(Panel *t) {
   bool whole = p->exact[t->cut] && n <= 2 * room;
   t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
   t->sums = !whole || t->n_outer;
+  t->cut_too = NO_LABEL;
+  if (!whole) depth_both(t, DEEP_BYTES / (bytes < 4 ? 4 : bytes));
 }
 
 /* A part's reduced labels. */
@@ -587,13 +629,13 @@ static void packs_choose(Panel *t) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     Pack *k = &t->pack[i];
     const Side *x = k->lanes ? &t->v : &t->u;
-    int along = k->n_red ? moves(k->of, k->red[k->n_red - 1]) : -1, tile = moves(k->of, x->tile);
+    int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
     k->turned = k->lanes ? turns(t, k) : NO_LABEL;
-    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && moves(k->of, t->v.part[0].label) > 0 && tile < 0) k->turned = t->v.part[0].label;
+    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0) k->turned = t->v.part[0].label;
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
-    if (plain ? overlaps(t, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
+    if (plain ? pack_overlaps(t, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
   }
 }
 

@@ -153,6 +153,7 @@ static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
   t->in_block[label] = var_read(s, v);
   t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
+  if (t->sums && t->n_inner) pack_fetch_block(t, var_read(s, v), t->deep);
   for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
   if (masked) step_masked(t, acc, u0, v0);
   else step(t, acc, u0);

@@ -3,7 +3,8 @@
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched; rows that are read where they
 # lie, of which the next block's are fetched: lines that go along rows, and across them; squares, of which the next block's are;
-# panels that are filled ahead, of several blocks of all labels.
+# panels that are filled ahead, of several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie;
+# and blocks of long sums, of which the next one is fetched.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -24,7 +25,7 @@ input X[c:9, a:40, b:17, k:52] : f32
 input Y[k:52, j:19] : f32
 output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
 END
-cat >ahead.ein <<'END'
+cat >filled.ein <<'END'
 input A[i:261, k:530] : f64
 input B[j:259, k:530] : f64
 output C[j,i] = sum[k] A[i,k] * B[j,k]
@@ -52,7 +53,18 @@ input Y[k:20, j:24] : f32
 output Z[c,d,b,j,a] = sum[k] X[d,a,b,k,c] * Y[k,j]
 END
 
-for p in parts across turned next lines ahead; do
+cat >both.ein <<'END'
+input X[l:70, i:20, k:45] : f32
+input Y[j:18, k:45, l:70] : f32
+output Z[j,i] = sum[k,l] X[l,i,k] * Y[j,k,l]
+END
+cat >thin.ein <<'END'
+input X[l:152, k:148, i:152] : f32
+input Y[k:148, j:148, l:152] : f32
+output Z[j,i] = sum[k,l] X[l,k,i] * Y[k,j,l]
+END
+
+for p in parts across turned next lines ahead both; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
@@ -61,11 +73,15 @@ for p in parts across turned next lines ahead; do
     next) shows "fetch Y[min((i + 1), 12), r, (q + 1), p" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
     lines) shows "fetch X[min((b + 1), 110), k" ;;
+    both) shows "by 23 k 24 l" ;;
     turned) shows "fetch X[min((" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done
-want 0 "$EIN" build ahead.ein --machine small.json --stop=loop
+want 0 "$EIN" build filled.ein --machine small.json --stop=loop
 shows ", all filled ahead"
-want 0 "$EIN" verify ahead.ein --machine small.json --threads 3 --flags="-O1 -march=native"
+want 0 "$EIN" verify filled.ein --machine small.json --threads 3 --flags="-O1 -march=native"
+want 0 "$EIN" build thin.ein --stop=loop
+shows "panels of 152 j by 160 i by 3 k l"
+shows "fetch X["
 finish

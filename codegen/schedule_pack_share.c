@@ -38,7 +38,7 @@ static double side_bytes(const Panel *t, const Side *x) {
     for (uint32_t r = 0; r < k->n_red; r++) n *= k->red[r] == t->cut ? (double)t->deep : (double)t->p->size[k->red[r]];
     bytes += n * blocks_of(t, x) * blocks_deep(t);
   }
-  return bytes ? bytes : INFINITY;
+  return bytes > 0 ? bytes : INFINITY;
 }
 
 static bool all_exact(const StagePlan *p) {

@@ -53,7 +53,7 @@ want 0 "$EIN" verify claim.ein $O
 shows "both fail"
 echo 'output' >broken.ein
 want 1 "$EIN" verify broken.ein $O
-says "this line goes on from the one above"
+says "the file ends behind this"
 
 # Arithmetic that is wrong is found out: the runtime's own, with one number of its generator spoiled.
 : "${EIN_RUNTIME:=$(dirname "$EIN")/../runtime}"

@@ -1,7 +1,7 @@
 /* codegen/schedule_tile.c - contractions. A tile of outputs is held in registers while the reduced labels go by: `rows`
  * values of one label u, times lanes of another, v, along which the reads (or the store) step to the next element. What
  * an operand does not have of u or v is fetched once for all of them. Long float sums go in blocks of BLOCK points. */
-#include "schedule.h"
+#include "schedule_tile.h"
 
 enum {
   BLOCK = 1024,              /* points that go into a tile before it is added to the total */
@@ -11,37 +11,10 @@ enum {
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
   FEW_OPS = 4,               /* of a point */
-  PIECES_MOST = 4,
   UNROLLED = 192,            /* so many vector operations are written out one by one, */
   DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
-  STRIDE_MOST = 8,           /* elements between those of neighbouring lanes */
-  NO_LABEL = -1
+  STRIDE_MOST = 8            /* elements between those of neighbouring lanes */
 };
-
-/* The lanes of a tile, in pieces that are vectors of a size which machines have: else compilers make short ones and
- * scalars of what is left. The last piece may lie partly over what is before it: that is computed twice. Where it is as wide as
- * the vectors before it, it takes what does not move along the lanes from their registers: a shorter one fetches all anew, so 12
- * by 12 sums of 12 take half as long again. */
-typedef struct Lanes {
-  uint32_t n;
-  int64_t at[PIECES_MOST], width[PIECES_MOST];
-  const Expr *count;         /* of all; */
-  bool open;                 /*   it is not known: there is one piece, of at most that width */
-} Lanes;
-
-typedef struct Tile {
-  Sched *s;
-  const StagePlan *p;
-  Env *e;
-  int64_t u, v;              /* labels; u may be NO_LABEL */
-  int64_t rows, lanes;
-  bool twice;                /* results may be stored twice: nothing that is written is read */
-  int64_t over;              /* so wide a last piece is at most only for being as wide as others; 0: it is not */
-  Lanes cut;                 /* of the tile at hand */
-  bool blocked;              /* the sum is long enough to go in blocks */
-  const Expr *asks;          /* a condition of the body on which a read along the lanes hangs, the same for all lanes; or NULL */
-  const Expr *yes, *no;      /*   the body where it holds, or does not */
-} Tile;
 
 /* ---- whether, and which -------------------------------------------------------------------------------- */
 
@@ -51,7 +24,7 @@ static bool fits(const StagePlan *p) {
   return p->n_red && p->n_order && !sum->domain;
 }
 
-static bool decides(const StagePlan *p, uint32_t label) { /* whether the predicate looks at it */
+bool tile_decides(const StagePlan *p, uint32_t label) {
   return p->stage->sum->where && ex_has_label(p->stage->sum->where, label);
 }
 
@@ -60,7 +33,7 @@ static double reuse(const StagePlan *p, uint32_t u, uint32_t v) {
   double n = 0;
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     n += plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, u) == MOVE_NONE ? 1 : 0;
-  return p->size[u] < 2 || decides(p, u) ? 0 : n;
+  return p->size[u] < 2 || tile_decides(p, u) ? 0 : n;
 }
 
 static int64_t best_u(const StagePlan *p, uint32_t v) {
@@ -175,7 +148,7 @@ static Cells cells_new(Tile *t, const char *name) {
   return c;
 }
 
-static LoopBody *lanes_open(Tile *t, const Expr *count, const Expr **l) {
+LoopBody *tile_lanes_open(Tile *t, const Expr *count, const Expr **l) {
   Sched *s = t->s;
   uint32_t v = var_new(s, NULL, "l");
   *l = var_read(s, v);
@@ -183,10 +156,10 @@ static LoopBody *lanes_open(Tile *t, const Expr *count, const Expr **l) {
 }
 
 static LoopBody *piece_open(Tile *t, uint32_t k, const Expr **l) {
-  return lanes_open(t, t->cut.open ? t->cut.count : ex_int(t->s, t->cut.width[k]), l);
+  return tile_lanes_open(t, t->cut.open ? t->cut.count : ex_int(t->s, t->cut.width[k]), l);
 }
 
-static const Expr *cell(Tile *t, uint32_t place, const Expr *l) { return place_read(t->s, place, 1, &l); }
+const Expr *tile_cell(Tile *t, uint32_t place, const Expr *l) { return place_read(t->s, place, 1, &l); }
 
 static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, uint32_t piece, const Expr *l) {
   Sched *s = t->s;
@@ -194,18 +167,17 @@ static void point_set(Tile *t, const Expr *u0, int64_t row, const Expr *v0, uint
   t->e->label[t->v] = ex_add(s, v0, ex_add(s, l, ex_int(s, t->cut.at[piece])));
 }
 
-static const Expr *let(Sched *s, const Expr *value) {
+const Expr *tile_let(Sched *s, const Expr *value) {
   if (value->kind == EX_INT || value->kind == EX_REAL) return value;
   uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
   let_add(s, v, value);
   return scalar_read(s, v);
 }
 
-/* A monoid's function may use an argument twice; and where both sides of `and` and `or` are there, these are no branches. */
-static const Expr *combined(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
-  if (sum->acc == DT_BOOL) b = let(s, b);
+const Expr *tile_combined(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  if (sum->acc == DT_BOOL) b = tile_let(s, b);
   if (sum->reducer != RED_MONOID) return red_combine(s, sum, a, b);
-  return ex_shared(s, red_combine(s, sum, let(s, a), let(s, b)));
+  return ex_shared(s, red_combine(s, sum, tile_let(s, a), tile_let(s, b)));
 }
 
 /* The rows from `from` to before `to`: into[r][l] = into[r][l] with value(r, l). */
@@ -218,7 +190,7 @@ static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Ex
     for (int64_t r = from; r < to; r++) {
       point_set(t, u0, r, v0, k, l);
       const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), was, l));
-      store_add(s, c.at[k][r], 1, &l, combined(s, sum, cell(t, c.at[k][r], l), value));
+      store_add(s, c.at[k][r], 1, &l, tile_combined(s, sum, tile_cell(t, c.at[k][r], l), value));
     }
     into(s, was);
   }
@@ -318,12 +290,12 @@ static void total_step(Tile *t, Cells tot, Cells acc) {
   for (uint32_t k = 0; k < t->cut.n; k++) {
     LoopBody *was = piece_open(t, k, &l);
     for (int64_t r = 0; r < t->rows; r++)
-      store_add(s, tot.at[k][r], 1, &l, red_combine(s, t->p->stage->sum, cell(t, tot.at[k][r], l), cell(t, acc.at[k][r], l)));
+      store_add(s, tot.at[k][r], 1, &l, red_combine(s, t->p->stage->sum, tile_cell(t, tot.at[k][r], l), tile_cell(t, acc.at[k][r], l)));
     into(s, was);
   }
 }
 
-static void red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, LoopBind bind) {
+void tile_red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, LoopBind bind) {
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
   t->e->label[label] = var_read(s, v);
@@ -360,7 +332,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
     into(s, was);
     return tot;
   }
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
+  for (uint32_t k = 0; k + 1 < p->n_red; k++) tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   LoopBody *block = s->body;
   if (t->blocked) {
@@ -371,7 +343,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
     hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, BLOCK)));
     acc = cells_new(t, "part");
   }
-  red_open(t, last, lo, hi, innermost_bind(t, hi));
+  tile_red_open(t, last, lo, hi, innermost_bind(t, hi));
   step(t, acc, u0, v0);
   into(s, block);
   if (t->blocked) total_step(t, tot, acc);
@@ -389,7 +361,7 @@ static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0) {
       const Expr *l;
       LoopBody *was = piece_open(t, k, &l);
       point_set(t, u0, r, v0, k, l);
-      result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, cell(t, acc.at[k][r], l)));
+      result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, tile_cell(t, acc.at[k][r], l)));
       into(s, was);
     }
   t->rows = was_rows;
@@ -504,205 +476,6 @@ static void tiles_walk(Tile *t, bool threads) {
   lanes_do(t, u0, v0);
 }
 
-/* ---- strips ------------------------------------------------------------------------------------------------ */
-
-enum {
-  STRIP = 1024,              /* outputs of a strip: their sums stay in the nearest cache */
-  DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often; */
-  HELD = 16,                 /*   so many vectors of sums stay in registers, and rows go by one at a time */
-  STRIP_BLOCK = 4096         /* rows that go into a strip before it is added to the total */
-};
-
-typedef struct Strip {
-  Tile *t;
-  const Expr *v0, *count;
-  uint32_t acc, at;          /* at: the places of argmax and argmin */
-  int64_t deep;
-} Strip;
-
-/* A place fits into 32 bits, of which as many lie in a vector as of most values. */
-static DType place_dtype(const Tile *t) {
-  int64_t all = 1;
-  for (uint32_t k = 0; k < t->p->n_red; k++) {
-    const Expr *n = t->p->stage->bound[t->p->red[k]];
-    if (n->kind != EX_INT || !mul_ok(all, n->i, &all) || all > INT32_MAX) return DT_I64;
-  }
-  return dtype_size(t->p->stage->sum->acc) <= 4 ? DT_I32 : DT_I64;
-}
-
-/* The first NaN stays, and the first of equals: at the first point, that is, where all are the identity. */
-static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
-  Tile *t = x->t;
-  Sched *s = t->s;
-  const EinSum *sum = t->p->stage->sum;
-  bool most = sum->reducer == RED_ARGMAX;
-  const Expr *v = let(s, value), *best = let(s, cell(t, x->acc, l)), *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
-  const Expr *at = ex_int(s, 0);
-  for (uint32_t k = sum->n_out; k < t->p->n_label; k++) at = ex_add(s, ex_mul(s, at, t->p->stage->bound[k]), t->e->label[k]);
-  if (dtype_is_float(sum->acc)) {
-    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
-    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
-  }
-  const Expr *pick[3] = {let(s, hot), v, best};
-  store_add(s, x->acc, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
-  pick[1] = expr_cast(s->x, place_dtype(t), at), pick[2] = let(s, cell(t, x->at, l));
-  store_add(s, x->at, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
-}
-
-/* -1 where there is no point. */
-static const Expr *strip_place(Strip *x, const Expr *l) {
-  Sched *s = x->t->s;
-  const StagePlan *p = x->t->p;
-  const Expr *at = expr_cast(s->x, DT_I64, cell(x->t, x->at, l)), *some = NULL;
-  for (uint32_t k = 0; k < p->n_red; k++) {
-    const Expr *n = p->stage->bound[p->red[k]];
-    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
-  }
-  const Expr *choice[3] = {some, at, ex_int(s, -1)};
-  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
-}
-
-/* sums[l] = sums[l] with f(l), for the whole strip. */
-static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
-  Tile *t = x->t;
-  Sched *s = t->s;
-  const EinSum *sum = t->p->stage->sum;
-  const Expr *l, *value[DEEP];
-  LoopBody *was = lanes_open(t, x->count, &l);
-  t->e->label[t->v] = ex_add(s, x->v0, l);
-  for (int64_t k = 0; k < deep; k++) {
-    t->e->label[label] = ex_add(s, at, ex_int(s, k));
-    value[k] = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, l));
-  }
-  for (int64_t n = deep; n > 1; n /= 2)
-    for (int64_t k = 0; k < n / 2; k++) value[k] = combined(s, sum, value[2 * k], value[2 * k + 1]);
-  if (red_is_arg(sum)) strip_arg(x, l, value[0]);
-  else store_add(s, x->acc, 1, &l, combined(s, sum, cell(t, x->acc, l), value[0]));
-  into(s, was);
-}
-
-static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *identity) {
-  Sched *s = x->t->s;
-  const Expr *dim = ex_int(s, x->t->lanes), *l;
-  uint32_t place = place_own(s, NULL, name, dtype, 1, &dim);
-  var_add(s, place, NULL);
-  LoopBody *was = lanes_open(x->t, x->count, &l);
-  store_add(s, place, 1, &l, identity);
-  into(s, was);
-  return place;
-}
-
-/* Row by row, each as far along the strip as the predicate lets it go. */
-static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
-  Tile *t = x->t;
-  Sched *s = t->s;
-  const StagePlan *p = t->p;
-  uint32_t r = var_new(s, p->stage->label[label], "r"), v = var_new(s, NULL, "l");
-  LoopBody *was = into(s, &for_add(s, r, lo, hi, 1, BIND_SEQ)->body);
-  t->e->label[label] = var_read(s, r);
-  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
-  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != (uint32_t)t->v;
-  const Expr *first = x->v0, *last = ex_add(s, x->v0, x->count);
-  where_narrow(t->e, p->stage->sum->where, p->n_label, (uint32_t)t->v, bound, &first, &last);
-  into(s, &for_add(s, v, ex_sub(s, first, x->v0), ex_sub(s, last, x->v0), 1, BIND_VECTOR)->body);
-  const Expr *l = var_read(s, v);
-  t->e->label[t->v] = ex_add(s, x->v0, l);
-  const Expr *value = ex_shared(s, ex_of(t->e, p->stage->sum->body));
-  store_add(s, x->acc, 1, &l, combined(s, p->stage->sum, cell(t, x->acc, l), value));
-  into(s, was);
-}
-
-static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
-  Sched *s = x->t->s;
-  if (decides(x->t->p, (uint32_t)x->t->v)) {
-    strip_rows_cut(x, label, lo, hi);
-    return;
-  }
-  uint32_t v = var_new(s, x->t->p->stage->label[label], "r");
-  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, x->deep - 1)), x->deep, BIND_SEQ)->body);
-  strip_step(x, label, var_read(s, v), x->deep);
-  into(s, was);
-  if (x->deep == 1 || (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % x->deep == 0)) return;
-  const Expr *n = x->t->p->stage->sum->where ? ex_max(s, ex_sub(s, hi, lo), ex_int(s, 0)) : ex_sub(s, hi, lo);
-  const Expr *rest = ex_sub(s, ex_add(s, lo, n), expr_op2(s->x, OP_MOD, n, ex_int(s, x->deep)));
-  uint32_t w = var_new(s, x->t->p->stage->label[label], "r");
-  into(s, &for_add(s, w, rest, hi, 1, BIND_SEQ)->body);
-  strip_step(x, label, var_read(s, w), 1);
-  into(s, was);
-}
-
-static void strip_bounds(Tile *t, const Strip *x, uint32_t last, const Expr **lo, const Expr **hi) {
-  const StagePlan *p = t->p;
-  Reach reach = {(uint32_t)t->v, x->v0, ex_sub(t->s, ex_add(t->s, x->v0, x->count), ex_int(t->s, 1))};
-  if (!p->stage->sum->where) return;
-  if (decides(p, (uint32_t)t->v)) {
-    if (!where_is_range(p, last)) return;
-    where_range(t->e, p->stage->sum->where, p->n_label, last, 1, &reach, false, lo, hi);
-    *lo = named(t->s, NULL, "from", *lo);
-    *hi = named(t->s, NULL, "to", *hi);
-    return;
-  }
-  bool *bound = NEW_ARRAY(t->s->arena, bool, p->n_label + 1);
-  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
-  where_narrow(t->e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
-  *lo = named(t->s, NULL, "from", *lo);
-  *hi = named(t->s, NULL, "to", *hi);
-}
-
-/* Nothing is used twice: rows go by, and each is added to a strip of sums. */
-static void strips(Tile *t, bool threads) {
-  Sched *s = t->s;
-  const StagePlan *p = t->p;
-  Walk *w = NEW(s->arena, Walk);
-  uint32_t last = p->red[p->n_red - 1];
-  const Expr *work = ex_int(s, (int64_t)p->ops * STRIP), *l;
-  for (uint32_t k = 0; k < p->n_order; k++)
-    if (p->order[k] != t->v) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
-  uint32_t others = w->n;
-  walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes)));
-  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
-  if (threads) walk_chunks(s, w, work, BIND_SEQ);
-  else walk_plain(s, w, 0, BIND_SEQ);
-  for (uint32_t k = 0, i = 0; k < p->n_order; k++)
-    if (p->order[k] != t->v) t->e->label[p->order[k]] = w->index[i++];
-  Strip x = {.t = t, .v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others], ex_int(s, t->lanes)))};
-  const Expr *size = p->stage->bound[t->v], *whole = ex_int(s, t->lanes);
-  bool even = size->kind == EX_INT && size->i % t->lanes == 0;
-  int64_t one = vector_lanes(s, p->stage->sum->acc);
-  x.deep = even && p->exact[t->v] && t->lanes % one == 0 && t->lanes <= HELD * one ? 1 : DEEP;
-  x.count = even ? whole : named(s, NULL, "n", ex_min(s, whole, ex_sub(s, size, x.v0)));
-  const Expr *identity = red_identity(s, p->stage->sum);
-  bool arg = red_is_arg(p->stage->sum);
-  if (arg || p->stage->sum->reducer == RED_MONOID) x.deep = 1;
-  uint32_t tot = x.acc = strip_new(&x, "sums", p->stage->sum->acc, identity);
-  if (arg) x.at = strip_new(&x, "places", place_dtype(t), expr_int(s->x, place_dtype(t), 0));
-  LoopBody *was = s->body;
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
-  const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
-  strip_bounds(t, &x, last, &lo, &hi);
-  LoopBody *block = s->body;
-  if (t->blocked) {
-    uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, STRIP_BLOCK, BIND_SEQ)->body);
-    block = s->body;
-    lo = var_read(s, b);
-    hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, STRIP_BLOCK))));
-    block = s->body;
-    x.acc = strip_new(&x, "part", p->stage->sum->acc, identity);
-  }
-  strip_rows(&x, last, lo, hi);
-  into(s, block);
-  if (t->blocked) {
-    lanes_open(t, x.count, &l);
-    store_add(s, tot, 1, &l, red_combine(s, p->stage->sum, cell(t, tot, l), cell(t, x.acc, l)));
-  }
-  into(s, was);
-  lanes_open(t, x.count, &l);
-  t->e->label[t->v] = ex_add(s, x.v0, l);
-  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : cell(t, tot, l)));
-  into(s, was);
-}
-
 static void how_tiles(const Tile *t) {
   const TaskStage *st = t->p->stage;
   if (t->u == NO_LABEL) how_add(t->s, st, "tiles of %lld %s in lanes", (long long)t->lanes, how_label(st, t->v));
@@ -771,19 +544,15 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
   bool arg = red_is_arg(p->stage->sum);
   if (!lanes_along(s, p, v, far)) return false;
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !in_place(s)};
-  if (decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
+  if (tile_decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.over = t.u == NO_LABEL ? 0 : over_of(s, p, v);
   t.rows = rows_of(s, p, t.u, t.lanes);
   t.blocked = is_long(p);
-  bool steady = !p->stage->sum->where || decides(p, v) || where_is_range(p, p->red[p->n_red - 1]);
-  bool cut = decides(p, v);
+  bool steady = !p->stage->sum->where || tile_decides(p, v) || where_is_range(p, p->red[p->n_red - 1]);
+  bool cut = tile_decides(p, v);
   if (arg || (t.u == NO_LABEL && steady && (cut || p->size[v] >= 4 * vector_lanes(s, p->stage->sum->acc)))) {
-    bool row = s->block && v + 1 == p->stage->sum->n_out; /* there are never more of them than in a block */
-    t.lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
-    t.blocked &= !p->exact[p->red[p->n_red - 1]] || p->size[p->red[p->n_red - 1]] > 2 * STRIP_BLOCK;
-    how_add(s, p->stage, "strips of %lld %s", (long long)t.lanes, how_label(p->stage, v));
-    strips(&t, threads);
+    strip_loops(&t, threads);
   } else {
     asks_of_body(&t);
     how_tiles(&t);

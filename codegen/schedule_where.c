@@ -11,14 +11,13 @@ static bool is_affine(const Expr *e, uint32_t n_label) {
   return true;
 }
 
-typedef struct Narrow Narrow;
-struct Narrow {
+typedef struct Narrow {
   Env *e;
   uint32_t label, n_label;
   const bool *bound;         /* labels that have a value already */
   const Expr *lo, *hi;
-  bool (*take)(Narrow *n, const Expr *c); /* a comparison: true if it went into the bounds */
-};
+  bool data;                 /* by comparisons with data, else with labels */
+} Narrow;
 
 /* a < b, or a <= b: true if it went into the bounds. */
 static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
@@ -40,24 +39,6 @@ static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
     n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
   }
   return true;
-}
-
-static bool take(Narrow *n, const Expr *c) {
-  switch ((Op)c->op) {
-  case OP_LT: return less(n, c->arg[0], c->arg[1], true);
-  case OP_LE: return less(n, c->arg[0], c->arg[1], false);
-  case OP_GT: return less(n, c->arg[1], c->arg[0], true);
-  case OP_GE: return less(n, c->arg[1], c->arg[0], false);
-  default: return false;
-  }
-}
-
-static const Expr *narrow(Narrow *n, const Expr *cond) {
-  if (cond->kind == EX_OP && cond->op == OP_AND) {
-    const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
-    return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
-  }
-  return cond->kind == EX_OP && n->take(n, cond) ? NULL : cond;
 }
 
 static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
@@ -105,15 +86,25 @@ static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   return true;
 }
 
-static bool take_data(Narrow *n, const Expr *c) {
+/* A comparison: true if it went into the bounds. */
+static bool take(Narrow *n, const Expr *c) {
+  bool (*lower)(Narrow *, const Expr *, const Expr *, bool) = n->data ? less_data : less;
   switch ((Op)c->op) {
-  case OP_LT: return less_data(n, c->arg[0], c->arg[1], true);
-  case OP_LE: return less_data(n, c->arg[0], c->arg[1], false);
-  case OP_GT: return less_data(n, c->arg[1], c->arg[0], true);
-  case OP_GE: return less_data(n, c->arg[1], c->arg[0], false);
-  case OP_EQ: return less_data(n, c->arg[0], c->arg[1], false) && less_data(n, c->arg[1], c->arg[0], false);
+  case OP_LT: return lower(n, c->arg[0], c->arg[1], true);
+  case OP_LE: return lower(n, c->arg[0], c->arg[1], false);
+  case OP_GT: return lower(n, c->arg[1], c->arg[0], true);
+  case OP_GE: return lower(n, c->arg[1], c->arg[0], false);
+  case OP_EQ: return n->data && lower(n, c->arg[0], c->arg[1], false) && lower(n, c->arg[1], c->arg[0], false);
   default: return false;
   }
+}
+
+static const Expr *narrow(Narrow *n, const Expr *cond) {
+  if (cond->kind == EX_OP && cond->op == OP_AND) {
+    const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
+    return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
+  }
+  return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
 }
 
 /* ---- what is wanted ------------------------------------------------------------------------------- */
@@ -195,7 +186,7 @@ void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uin
                  const Expr **lo, const Expr **hi) {
   bool *bound = NEW_ARRAY(e->s->arena, bool, n_label + 1);
   for (uint32_t l = 0; l < n_label; l++) bound[l] = l != label;
-  Narrow to = {e, label, n_label, bound, *lo, *hi, take};
+  Narrow to = {e, label, n_label, bound, *lo, *hi, false};
   range(&(Box){e, n_label, n, reach, all}, cond, &to);
   *lo = to.lo;
   *hi = to.hi;
@@ -234,7 +225,7 @@ bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
   Env own = {.s = s, .stage = p->stage};
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != label;
-  Narrow n = {&own, label, p->n_label, bound, NULL, NULL, NULL};
+  Narrow n = {&own, label, p->n_label, bound, NULL, NULL, true};
   return is_walk(&n, p, p->stage->sum->where);
 }
 
@@ -247,7 +238,7 @@ static bool is_point(const Narrow *n, const Expr *c) {
 
 bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
   Env own = {.s = s, .stage = p->stage};
-  Narrow n = {&own, label, p->n_label, NULL, NULL, NULL, NULL};
+  Narrow n = {&own, label, p->n_label, NULL, NULL, NULL, true};
   return p->n_red == 1 && !is_point(&n, p->stage->sum->where) && !where_is_walk(s, p, label) && ex_safe(&own);
 }
 
@@ -263,10 +254,10 @@ static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const 
 
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi) {
-  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, take}, cond, lo, hi);
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, false}, cond, lo, hi);
 }
 
 const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                               const Expr **hi) {
-  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, take_data}, cond, lo, hi);
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, true}, cond, lo, hi);
 }

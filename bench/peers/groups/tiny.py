@@ -19,8 +19,9 @@ output C[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]
 
 
 GROUP = Group("tiny", [
-    Part("up to 16", 1.2, [square(8), square(16)]),
-    Part("up to 64", 1.0, [square(32), square(64)]),
+    Part("8", 1.2, [square(8)]),
+    Part("16", 1.0, [square(16)]),
+    Part("32 and 64", 0.95, [square(32), square(64)]),
     Part("odd sizes", 1.0, [square(n) for n in (5, 7, 12, 13, 24, 31, 50)]),
     Part("many of 4", 2, [batch(64), batch(4096)]),
     Part("the call alone", None, [square(1, "call")]),

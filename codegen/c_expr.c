@@ -121,7 +121,8 @@ static const char *logic_text(const CPrinter *p, const Expr *e) {
 
 static const char *op_text(const Expr *e) {
   const OpInfo *o = &op_info[e->op];
-  DType t = (DType)(o->rule == RULE_COMPARE || o->rule == RULE_TEST ? e->arg[0]->dtype : e->dtype);
+  bool other = o->rule == RULE_COMPARE || o->rule == RULE_TEST || o->rule == RULE_BITS;
+  DType t = (DType)(other ? e->arg[0]->dtype : e->dtype);
   const char *s = t == DT_F64 ? o->c_f64 : dtype_is_float(t) ? o->c_f32 : o->c_int;
   if (!s) bug("no C text for %s on %s", o->name, dtype_name(t));
   return s;
@@ -272,13 +273,27 @@ static bool is_argument(const CPrinter *p, const LoopPlace *x) {
 
 static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->op == OP_WITHIN ? e->arg[0] : e; }
 
+/* A register that the last index of an own array has behind its "+"; NULL: none. It goes with the array's name, so that the C compiler sees
+ * one more pointer, and the same way from it to each element. */
+static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
+  const Expr *last = n ? at[n - 1] : NULL;
+  if (!last || is_argument(p, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
+  const Expr *base = last->arg[1];
+  return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
+}
+
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   const LoopPlace *x = &p->k->places.at[place];
+  const Expr *base = index_base(p, x, n, at);
   bool any = false;
   p->place_used[place] = true;
-  buf_printf(p->out, "%s[", x->name->s);
+  buf_printf(p->out, base ? "(%s + " : "%s[", x->name->s);
+  if (base) {
+    c_expr(p, base, true);
+    buf_str(p->out, ")[");
+  }
   for (uint32_t k = 0; k < n; k++) {
-    const Expr *i = index_inside(at[k]);
+    const Expr *i = base && k + 1 == n ? at[k]->arg[0] : index_inside(at[k]);
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;

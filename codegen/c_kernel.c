@@ -151,6 +151,13 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   if (x->space == SPACE_SCRATCH) return; /* declared with the kernel's pointers */
   int64_t n = place_count(x);
+  if (s->value && s->value->kind == EX_OP && s->value->op == OP_HIDDEN) {
+    indent(p, depth);
+    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x->dtype), x->name->s, (long long)n);
+    c_expr(p, s->value->arg[0], false);
+    buf_str(p->out, ");\n");
+    return;
+  }
   const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
   if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
   indent(p, depth);

@@ -103,8 +103,8 @@ static void check_loop_part(SumCheck *sc, const Expr *e) {
       fail(c, "loop variable %s stands outside of its loop", c->k->var.at[e->i] ? c->k->var.at[e->i]->s : "?");
   } else if (e->kind == EX_READ) {
     check_read(c, e);
-  } else if (e->kind == EX_OP && e->op == OP_WITHIN) {
-    check_within(c, e);
+  } else if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) {
+    if (e->op == OP_WITHIN) check_within(c, e);
   } else {
     check_part(sc, e);
   }

@@ -293,6 +293,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   pack_sizes(t);
   if (!pays(t)) return false;
   if (pack_joint(t, threads)) return true;
+  pack_units_choose(t);
   pack_share_choose(t, threads);
   how_panels(t);
   pack_share_fill(t);

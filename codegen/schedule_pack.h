@@ -50,6 +50,14 @@ typedef struct Pack {
   uint32_t *lies;            /*   and in the order in which they lie in what is read */
 } Pack;
 
+/* Which units of the machine a tile's operations go to (schedule_pack_units.c). */
+typedef struct Units {
+  uint32_t ones;             /* hidden ones: a sum of a row's value times one is made by the units that multiply; NOWHERE: by those that add */
+  const Expr *apart;         /* a hidden zero: each vector of a row's lanes loads the row's value for itself; NULL: one load for all */
+  int64_t vector;            /* lanes of a vector */
+  bool order;                /* the panels hold integers in the order of floats, and are compared as such */
+} Units;
+
 typedef struct Panel {
   Sched *s;
   const StagePlan *p;
@@ -79,6 +87,7 @@ typedef struct Panel {
   bool by_tile;              /*   those of one tile of rows at a time; */
   int64_t kept_near;         /*   of all points of this near label; NO_LABEL: of one of each */
   bool held;                 /* a tile's rows are whole lines of the result, which go past the cache from registers */
+  Units units;
 } Panel;
 
 /* ---- schedule_pack_size.c: which labels are whose, and how large tiles and blocks are ---- */
@@ -147,6 +156,17 @@ LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l); /* a loop ove
 typedef void PackDo(Panel *t, uint32_t acc, int64_t r, const Expr *l);
 void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, PackDo *f);
 void pack_tiles(Panel *t);          /* for each tile: reduce, then store, or add to the sums */
+
+/* ---- schedule_pack_units.c ---- */
+void pack_units_choose(Panel *t);   /* before panels are made */
+void pack_units_open(Panel *t);     /* before tiles are */
+/* The index of a row's value in its panel, for lanes from `lane` on. */
+const Expr *pack_units_index(Panel *t, int64_t lane, const Expr *index);
+/* What a row takes in at lane l, where packed[k] is what pack k has there. */
+const Expr *pack_units_value(Panel *t, const Expr *const *packed, const Expr *l, const Expr *value);
+DType pack_units_type(const Panel *t, const Pack *k);          /* of a panel's elements, */
+const Expr *pack_units_put(Panel *t, const Expr *value);       /*   what is put there, */
+const Expr *pack_units_get(Panel *t, const Expr *value);       /*   and what tiles see of it */
 
 /* ---- schedule_pack_keep.c ---- */
 const Expr *pack_lane(Panel *t, const Expr *l); /* a lane of the tile at hand among all of its row */

@@ -89,10 +89,10 @@ void pack_new(Panel *t, Pack *k) {
   if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
   const char *name = k->lanes ? "lanes" : "rows";
   if (x->shared) {
-    k->place = place_shared(s, name, (DType)k->of->dtype, n, dim);
+    k->place = place_shared(s, name, pack_units_type(t, k), n, dim);
     return;
   }
-  k->place = place_own(s, NULL, name, (DType)k->of->dtype, n, dim);
+  k->place = place_own(s, NULL, name, pack_units_type(t, k), n, dim);
   var_add(s, k->place, NULL);
 }
 
@@ -125,7 +125,7 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
     const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
     store_add(s, t->odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
   }
-  store_add(s, k->place, n, at, value);
+  store_add(s, k->place, n, at, pack_units_put(t, value));
 }
 
 static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }

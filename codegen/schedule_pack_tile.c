@@ -3,12 +3,14 @@
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) {
+static LoopBody *lanes_between(Panel *t, const Expr *lo, const Expr *hi, const Expr **l) {
   Sched *s = t->s;
   uint32_t v = var_new(s, NULL, "l");
   *l = var_read(s, v);
-  return into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+  return into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
 }
+
+LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) { return lanes_between(t, ex_int(t->s, 0), count, l); }
 
 static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
   Sched *s = t->s;
@@ -29,8 +31,8 @@ static const Expr *plain(Exprs *x, const Expr *e) {
   return expr_op(x, (Op)e->op, e->n, arg);
 }
 
-/* acc = acc with the body in row r, lane l. */
-static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, const Expr *l, LoopBody *around) {
+/* acc = acc with the body in row r, lane l, which is `lane` or behind it. */
+static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
   t->e->label[t->u.tile] = row_of(t, u0, r, false);
@@ -40,11 +42,13 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
     const Side *side = x->lanes ? &t->v : &t->u;
     const Expr *in = !x->lanes ? ex_int(s, r) : t->v.flat == NO_LABEL ? l : pack_lane(t, l);
     uint32_t n = pack_at(t, x, side->at, in, at);
-    packed[k] = place_read(s, x->place, n, at);
+    if (!x->lanes) at[n - 1] = pack_units_index(t, lane, at[n - 1]);
+    packed[k] = pack_units_get(t, place_read(s, x->place, n, at));
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
   const Expr *value = ex_ahead(s, ex_of(t->e, t->body), around, l), *have = place_read(s, acc, 1, &l);
+  value = pack_units_value(t, packed, l, value);
   t->e->packed = NULL;
   if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
   value = ex_shared(s, value);
@@ -53,10 +57,13 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, c
 
 /* All rows and lanes take in the point at hand of the reduced labels. */
 static void step(Panel *t, const uint32_t *acc, const Expr *u0) {
+  Sched *s = t->s;
   const Expr *l;
-  LoopBody *was = pack_lanes(t, ex_int(t->s, t->v.unit), &l);
-  for (int64_t r = 0; r < t->u.unit; r++) store_add(t->s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, l, was));
-  into(t->s, was);
+  for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
+    LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
+    for (int64_t r = 0; r < t->u.unit; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
+    into(s, was);
+  }
 }
 
 /* Those rows and lanes whose own the point is. */
@@ -70,7 +77,7 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
     LoopBody *around = pack_lanes(t, ex_int(s, t->v.unit), &l);
     t->e->label[t->v.tile] = ex_add(s, v0, l);
-    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, l, around);
+    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, 0, l, around);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
     store_add(s, acc[r], 1, &l, next);
     into(s, was);
@@ -131,8 +138,22 @@ static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
   Sched *s = t->s;
   const Expr *dim = ex_int(s, t->v.unit);
   for (int64_t r = 0; r < t->u.unit; r++) {
-    acc[r] = place_own(s, NULL, "acc", t->p->stage->sum->acc, 1, &dim);
+    acc[r] = place_own(s, NULL, "acc", (DType)(value ? value->dtype : t->p->stage->sum->acc), 1, &dim);
     var_add(s, acc[r], value);
+  }
+}
+
+/* They were compared as integers. */
+static void accs_floats(Panel *t, uint32_t *acc) {
+  Sched *s = t->s;
+  uint32_t made[ROWS_MOST];
+  const Expr *l;
+  accs_new(t, made, NULL);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
+    store_add(s, made[r], 1, &l, expr_op1(s->x, OP_UNORDER, place_read(s, acc[r], 1, &l)));
+    into(s, was);
+    acc[r] = made[r];
   }
 }
 
@@ -204,12 +225,15 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
 /* What the tile at hand comes to, in acc. */
 static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
+  bool order = t->units.order && t->plain;
+  const Expr *none = red_identity(s, t->p->stage->sum);
   tile_fetch(t, u0, v0);
-  accs_new(t, acc, red_identity(s, t->p->stage->sum));
+  accs_new(t, acc, order ? expr_op1(s->x, OP_ORDER, none) : none);
   LoopBody *inside = s->body;
   tile_wanted(t, u0, v0);
   spans(t, acc, u0, v0);
   into(s, inside);
+  if (order) accs_floats(t, acc);
 }
 
 void pack_tiles(Panel *t) {
@@ -217,6 +241,7 @@ void pack_tiles(Panel *t) {
   uint32_t acc[ROWS_MOST];
   const Expr *u0, *v0;
   LoopBody *was = s->body, *around;
+  pack_units_open(t);
   if (t->line && !t->sums) {
     around = pack_line_open(t, &u0, &v0);
     tile_reduce(t, acc, u0, v0);

@@ -71,6 +71,47 @@ EIN_INTEGER(i8, int8_t, int32_t, uint32_t)
 EIN_INTEGER(u8, uint8_t, int32_t, uint32_t)
 #undef EIN_INTEGER
 
+/* ---- what schedules make ---- */
+
+/* The argument, which the compiler does not know to be that. */
+EIN_INLINE int64_t ein_hidden_i64(int64_t x) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(x));
+#endif
+  return x;
+}
+EIN_INLINE float ein_hidden_f32(float x) {
+  volatile float y = x;
+  return y;
+}
+EIN_INLINE double ein_hidden_f64(double x) {
+  volatile double y = x;
+  return y;
+}
+/* Integers in the order of floats, none of which is NaN; -0 is less than 0. */
+EIN_INLINE int32_t ein_order_f32(float x) {
+  int32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits ^ ((bits >> 31) & INT32_MAX);
+}
+EIN_INLINE float ein_unorder_i32(int32_t bits) {
+  float x;
+  bits ^= (bits >> 31) & INT32_MAX;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+EIN_INLINE int64_t ein_order_f64(double x) {
+  int64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits ^ ((bits >> 63) & INT64_MAX);
+}
+EIN_INLINE double ein_unorder_i64(int64_t bits) {
+  double x;
+  bits ^= (bits >> 63) & INT64_MAX;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 /* ---- reals ---- */
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)

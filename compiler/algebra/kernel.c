@@ -97,7 +97,7 @@ static uint32_t step_new(Making *m, const Expr *e) {
     if (k < 3) s.arg[k] = index[k];
   }
   if (e->kind == EX_READ) s.index = index, s.slot = (uint32_t)e->i;
-  else if (e->op == OP_WITHIN) m->why = "has an operation that only a schedule makes";
+  else if (op_info[e->op].laws & LAW_LOOP) m->why = "has an operation that only a schedule makes";
   s.dst = value_new(m, (Value){.dtype = (DType)e->dtype}, s.level);
   vec_push(m->arena, m->steps, s);
   return s.dst;

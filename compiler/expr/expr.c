@@ -162,6 +162,7 @@ static bool is_bool(const Expr *e, bool v) {
 static const Expr *fold_literals(Exprs *p, Op op, DType t, uint32_t n, const Expr *const *arg) {
   Value v[3];
   OpRule rule = op_info[op].rule;
+  if (op_info[op].laws & LAW_LOOP) return NULL;
   if (rule != RULE_SAME && rule != RULE_COMPARE && rule != RULE_LOGIC && rule != RULE_INT) return NULL;
   for (uint32_t i = 0; i < n; i++) {
     if (arg[i]->kind != EX_INT || !is_index(arg[i])) return NULL;

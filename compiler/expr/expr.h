@@ -37,14 +37,16 @@ typedef enum { /* what an operation asks of its arguments and gives back */
   RULE_SELECT,  /* bool, then two of one dtype (bool too), which the result has */
   RULE_CAST,    /* one argument of any dtype; the result's dtype is the node's own */
   RULE_RANDOM,  /* i64 seed, i64 index; f32 */
-  RULE_INDEX    /* i64 arguments; i64 */
+  RULE_INDEX,   /* i64 arguments; i64 */
+  RULE_BITS     /* f32 or f64; the integer of as many bits; or the other way round */
 } OpRule;
 
 enum { /* laws, over the reals and ignoring rounding; what rounding costs is the user of a law's business */
   LAW_COMMUTATIVE = 1, LAW_ASSOCIATIVE = 2, LAW_IDEMPOTENT = 4,
   LAW_LAZY = 8,          /* evaluates an argument only where it is needed: and, or, select */
   LAW_EXACT = 16,        /* gives the same bits whatever the target (no libm) */
-  LAW_FUNCTION = 32      /* users may call it by name */
+  LAW_FUNCTION = 32,     /* users may call it by name */
+  LAW_LOOP = 64          /* only in loops: the schedule's own */
 };
 
 typedef struct OpInfo {

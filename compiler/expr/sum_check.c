@@ -77,9 +77,9 @@ void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumChe
   }
 }
 
-/* `within` is of the loops alone. */
+/* Of the loops alone. */
 static void check_op(SumCheck *c, const Expr *e) {
-  if (e->kind == EX_OP && e->op == OP_WITHIN) check_fail(c, "`within` stands outside of loops");
+  if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
 }
 
 void check_dim_name(SumCheck *c, const Expr *e) {

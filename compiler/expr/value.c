@@ -227,6 +227,7 @@ Value op_value(Op op, DType result, uint32_t n, const Value *arg) {
       r.i = op_int(op, result, arg[0].i, b.i);
     return r;
   case RULE_RANDOM:
+  case RULE_BITS:
   case RULE_INDEX: break;
   }
   bug("op_value: %s is the runtime's", op_info[op].name);
@@ -262,7 +263,9 @@ static bool value_leaf(const Expr *e, const ExprEnv *env, Value *out) {
 }
 
 static bool has_value(const Expr *e) {
-  return e->kind != EX_OP || (op_info[e->op].rule != RULE_RANDOM && op_info[e->op].rule != RULE_INDEX);
+  if (e->kind != EX_OP) return true;
+  const OpInfo *o = &op_info[e->op];
+  return !(o->laws & LAW_LOOP) && o->rule != RULE_RANDOM && o->rule != RULE_INDEX;
 }
 
 /* Which argument of `e` is wanted next when the first `done` of them asked for are known; e->n: none.

@@ -22,7 +22,7 @@ bool name_is_builtin(Str name) {
   Reducer r;
   if (op_find(name->s, name->len, &op))
     return (op_info[op].laws & LAW_FUNCTION) || op_info[op].rule == RULE_RANDOM ||
-           (op_info[op].rule == RULE_INDEX && op != OP_WITHIN);
+           (op_info[op].rule == RULE_INDEX && !(op_info[op].laws & LAW_LOOP));
   return reducer_find(name->s, name->len, &r) && r != RED_NONE && r != RED_MONOID;
 }
 

@@ -58,7 +58,7 @@ __attribute__((unused)) static const Expr *gen_expr(Gen *g, DType t, int depth) 
   if (depth <= 0) return gen_leaf(g, t, depth);
   for (;;) {
     Op op = (Op)gen_int(g, 0, OPS - 1);
-    if (op == OP_WITHIN) continue; /* of the loops alone */
+    if (op_info[op].laws & LAW_LOOP) continue; /* of the loops alone */
     DType in = (DType)gen_int(g, 0, DTYPES - 1);
     const Expr *arg[3];
     OpRule rule = op_info[op].rule;

@@ -90,7 +90,7 @@ static const Expr *read(Gen *r, DType t, int depth) {
 /* Some operation that gives t, or NULL. */
 static const Expr *operation(Gen *r, DType t, int depth) {
   Op op = (Op)below(r, OPS);
-  if (op == OP_WITHIN) return NULL; /* of the loops alone */
+  if (op_info[op].laws & LAW_LOOP) return NULL; /* of the loops alone */
   OpRule rule = op_info[op].rule;
   DType in = rule == RULE_COMPARE || rule == RULE_TEST ? dtype(r)
              : rule == RULE_LOGIC                      ? DT_BOOL

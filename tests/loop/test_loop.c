@@ -50,6 +50,7 @@ static const char full[] =
     "  register acc : f32 [8]\n"
     "  register v : i64 []\n"
     "  register s : f32 []\n"
+    "  register ones : f32 [8]\n"
     "  stack row : f32 [64]\n"
     "  scratch far : f64 [$N]\n"
     "  loops i j l k u\n"
@@ -57,6 +58,7 @@ static const char full[] =
     "    let v = within(tok[i], $N, 0)\n"
     "    fetch X[v[], 63]\n"
     "    var acc = 0.0:f32\n"
+    "    var ones = hidden(1.0:f32)\n"
     "    var row\n"
     "    var far\n"
     "    for j < 64 step 8 roll {\n"
@@ -64,10 +66,10 @@ static const char full[] =
     "        row[l] = (X[v[], l] * f32(@t0))\n"
     "      }\n"
     "      for k < 8 unroll {\n"
-    "        acc[k] = (acc[k] + row[(j + k)])\n"
+    "        acc[k] = (acc[k] + (row[(j + k)] * ones[k]))\n"
     "      }\n"
     "    }\n"
-    "    far[i] = f64(acc[0])\n"
+    "    far[i] = f64(unorder(order(acc[0])))\n"
     "    if (v[] < 2) {\n"
     "      var s = acc[1]\n"
     "      for u < 4 from 2 unroll {\n"
@@ -218,10 +220,10 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
     {spoil_let, "kernel y: v is missing"},
     {spoil_step, "kernel y: a statement has what only a loop has"},
     {spoil_at, "kernel y: a statement has indices and is no store"},
-    {spoil_place, "kernel y: place 99, of 8"},
+    {spoil_place, "kernel y: place 99, of 9"},
     {spoil_kind, "kernel y: a statement is of no kind"},
     {spoil_hi, "kernel y: where a loop ends is missing"},
-    {spoil_read, "kernel y: place 99 is read, of 8"},
+    {spoil_read, "kernel y: place 99 is read, of 9"},
     {spoil_dtype, "kernel y: y is f32 and is read as i64"},
 };
 

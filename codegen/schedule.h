@@ -43,6 +43,15 @@ const Task *block_task(Sched *s, const Task *k);
 bool block_is_index(const Sched *s, const TaskStage *st, const Expr *index);
 void block_bound(Sched *s, const Expr *block);
 
+/* ---- schedule_bound.c --------------------------------------------------------------------------- */
+/* What `cond` says of the label's bounds, as where_bounds wants it, NULL: nothing; what it says beside that goes to *rest. */
+const Expr *where_split(Sched *s, const Expr *cond, uint32_t n_label, uint32_t label, const Expr **rest);
+
+/* ---- schedule_mask.c ---------------------------------------------------------------------------- */
+/* The kernel with its predicates that are no range as choices, and as stages of their own ahead of the others; rows: the label of which
+ * blocks are to be taken. */
+const Task *mask_task(Sched *s, const Task *k, uint32_t rows);
+
 /* ---- schedule_build.c: places, variables, statements ------------------------------------------- */
 uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);
 /* A register (rank 0 or a short constant array), or an array wherever it fits. */
@@ -148,7 +157,9 @@ void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uin
 /* Where stages go on from a reduction and look at its value under a condition only (if t <= s then .. else 0): what
  * follows is done if some point of the box is wanted. */
 void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach);
-/* Whether `cond` is made of comparisons of what is affine in the labels. */
+/* Whether `cond` says no more than from where to where `label` goes, all other labels given. */
+bool where_bounds(const Expr *cond, uint32_t n_label, uint32_t label);
+/* Whether `cond` is made of comparisons of what only rises, or only falls, with each label. */
 bool where_is_affine(const StagePlan *p, const Expr *cond);
 /* Whether the whole predicate says no more than from where to where `label` goes, all other labels given. */
 bool where_is_range(const StagePlan *p, uint32_t label);

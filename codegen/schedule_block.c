@@ -198,11 +198,15 @@ const Task *block_task(Sched *s, const Task *k) {
   if (label == NOWHERE) label = column_label(s, k);
   if (label == NOWHERE) return k;
   int64_t rows = block_rows(s, k, label);
+  k = mask_task(s, k, label);
   Task *made = NEW(s->arena, Task);
   *made = *k;
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
   for (uint32_t i = 0; i < k->stages.len; i++)
     vec_push(s->arena, made->stages, stage_cut(s, k, &k->stages.at[i], label, rows));
+  s->of_stage = NEW_ARRAY(s->arena, uint32_t, made->stages.len + 1);
+  s->value = NEW_ARRAY(s->arena, const Expr *, made->stages.len + 1);
+  for (uint32_t i = 0; i < made->stages.len; i++) s->of_stage[i] = NOWHERE;
   s->block = rows;
   s->block_of = k->stages.at[0].bound[label];
   return made;

@@ -64,20 +64,22 @@ static bool has_panel(const Panel *t, const Pack *k) { return k->place != NOWHER
 /* The NaN rule of max and min costs as much as the rest: what the panels hold is looked at while they are filled. */
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
-  bool tame = pack_is_tame(t);
+  bool looks = pack_looks(t);
   t->odd = NOWHERE;
-  if (tame) {
+  if (looks) {
     t->odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
     var_add(s, t->odd, expr_bool(s->x, false));
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
-  LoopStmt *st = tame ? if_add(s, scalar_read(s, t->odd)) : NULL;
+  LoopStmt *st = looks ? if_add(s, scalar_read(s, t->odd)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
+  t->asks = t->guard && st;
   pack_tiles(t);
+  t->asks = false;
   if (st) {
     into(s, &st->other);
-    t->plain = true;
+    t->plain = !t->guard;
     pack_tiles(t);
     t->plain = false;
   }
@@ -225,7 +227,7 @@ static bool is_plain(const Panel *t, double rows) {
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (rows > (double)FEW_ROWS && t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
   return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
-         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_is_tame(t);
+         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_looks(t);
 }
 
 /* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
@@ -289,9 +291,11 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t)) return false;
   if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return false; /* more is fetched than is wanted */
+  pack_guard_find(t);
+  if (t->guard && !ex_safe(e)) return false;
   if (!pack_parts(t)) return false;
   pack_sizes(t);
-  if (!pays(t)) return false;
+  if (!pays(t) || !pack_guard_fits(t)) return false;
   if (pack_joint(t, threads)) return true;
   pack_units_choose(t);
   pack_share_choose(t, threads);

@@ -80,6 +80,9 @@ typedef struct Panel {
   const Expr *body;          /* with reads of slots behind the last for the packs */
   uint32_t odd;              /* a bool that is true if some element of the panels is infinite or NaN; NOWHERE: nobody asks */
   bool plain;                /* there is none, so a comparison is all of max and min */
+  const Expr *of;            /* what is taken apart: the stage's body, or */
+  bool asks;                 /*   at the tiles at hand: */
+  const Expr *guard;         /*   that is this one, which asks at each point, and `of` the same where the panels are finite; NULL: nobody asks */
   bool thin;                 /* little is done with what is read */
   bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
   uint32_t sum_place;
@@ -110,6 +113,13 @@ double pack_near_all(const Panel *t, const Side *x);                  /*   of al
 double pack_lane_bytes(const Panel *t);                 /* of the lanes' panel, for each lane and each point of near labels */
 int64_t pack_flat_size(const Panel *t, const Side *x);                /* lanes of all points of the label that tiles go over too, */
 const Expr *pack_flat(const Panel *t, const Side *x);                 /*   and of those in the block at hand */
+
+/* ---- schedule_pack_guard.c ---- */
+void pack_guard_find(Panel *t);          /* what is taken apart, once it is known whose label is whose */
+bool pack_guard_fits(const Panel *t);    /* false: there is more in a product than its two panels */
+bool pack_guards(const Panel *t, const Pack *k); /* the pack has 0 for what the condition excludes */
+/* What the panels hold is looked at while they are filled. */
+static inline bool pack_looks(const Panel *t) { return pack_is_tame(t) || (t->guard && dtype_is_float(t->p->stage->sum->acc)); }
 
 /* ---- schedule_pack.c ---- */
 void pack_side_block(Panel *t, Side *x, const Expr *number); /* the block at hand, of the tile's label */

@@ -117,7 +117,7 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
   const Side *x = k->lanes ? &t->v : &t->u;
   if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
   uint32_t n = pack_at(t, k, x->at, in, at);
-  if (t->odd != NOWHERE) {
+  if (t->odd != NOWHERE && !pack_guards(t, k)) {
     uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
     let_add(s, v, value);
     value = scalar_read(s, v);

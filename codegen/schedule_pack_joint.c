@@ -112,7 +112,7 @@ static bool streams(const Panel *t) {
   const Expr *when = stream_if(t->s, t->p->stage);
   for (uint32_t k = 0; k < t->p->n_red; k++)
     if (!t->p->exact[t->p->red[k]]) return false;
-  return when && when->kind == EX_INT && !pack_is_tame(t);
+  return when && when->kind == EX_INT && !pack_looks(t);
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }

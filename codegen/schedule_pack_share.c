@@ -54,7 +54,7 @@ static bool pays(const Panel *t, const Side *x, const Side *other) {
 
 void pack_share_choose(Panel *t, bool threads) {
   const EinSum *sum = t->p->stage->sum;
-  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_is_tame(t) || !all_exact(t->p)) return;
+  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) || !all_exact(t->p)) return;
   if (t->cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
   t->v.shared = pays(t, &t->v, &t->u);

@@ -146,7 +146,7 @@ static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
 
 void pack_body(Panel *t) {
   Map done = map_new(t->s->arena);
-  t->body = body_swap(t, &done, t->p->stage->sum->body);
+  t->body = body_swap(t, &done, t->of);
 }
 
 /* Whether e is no NaN where all that is packed is finite: at most one sum or product on the way, which may be infinite at
@@ -635,6 +635,7 @@ static void packs_choose(Panel *t) {
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
     bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
+    if (pack_guards(t, k)) continue;
     if (plain ? pack_overlaps(t, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
   }
 }
@@ -682,7 +683,7 @@ static void flat_choose(Panel *t, double worth) {
   Side *x = &t->v;
   const EinSum *sum = p->stage->sum;
   int64_t lanes = p->size[x->tile], unit = x->unit, units = t->u.units, rows = t->u.unit;
-  if (!x->n_near || !p->exact[x->tile] || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
+  if (!x->n_near || !p->exact[x->tile] || t->guard || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
   x->flat = x->near[x->n_near - 1];
   bool run = x->n_part > 1 && pack_is_part(x, x->flat) && x->flat != x->part[0].label;
   if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * (run ? RUN_GAIN : FLAT_GAIN)) {
@@ -705,7 +706,7 @@ bool pack_labels(Panel *t) {
 }
 
 bool pack_parts(Panel *t) {
-  if (!parts_find(t, t->p->stage->sum->body)) return false;
+  if (!parts_find(t, t->of)) return false;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes) return true;
   return false;

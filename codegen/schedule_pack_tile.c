@@ -18,6 +18,13 @@ static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
   return inside || pack_even(t, &t->u) ? u : ex_min(s, u, ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1)));
 }
 
+/* The lane's label; what is cut off is stood for by the last that is there. */
+static const Expr *lane_of(Panel *t, const Expr *v0, const Expr *l) {
+  Sched *s = t->s;
+  const Expr *v = ex_add(s, v0, l);
+  return pack_even(t, &t->v) ? v : ex_min(s, v, ex_sub(s, t->p->stage->bound[t->v.tile], ex_int(s, 1)));
+}
+
 /* max(a, b), where neither is NaN: b > a ? b : a. */
 static const Expr *compared(Exprs *x, Op op, const Expr *a, const Expr *b) {
   return expr_select(x, expr_op2(x, op == OP_MAX ? OP_GT : OP_LT, b, a), b, a);
@@ -47,7 +54,8 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *value = ex_ahead(s, ex_of(t->e, t->body), around, l), *have = place_read(s, acc, 1, &l);
+  const Expr *body = t->asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
+  const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
   value = pack_units_value(t, packed, l, value);
   t->e->packed = NULL;
   if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
@@ -56,11 +64,12 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
 }
 
 /* All rows and lanes take in the point at hand of the reduced labels. */
-static void step(Panel *t, const uint32_t *acc, const Expr *u0) {
+static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *l;
   for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
     LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
+    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
     for (int64_t r = 0; r < t->u.unit; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
     into(s, was);
   }
@@ -77,7 +86,9 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
     LoopBody *around = pack_lanes(t, ex_int(s, t->v.unit), &l);
     t->e->label[t->v.tile] = ex_add(s, v0, l);
-    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL, *next = taken_in(t, acc[r], u0, r, 0, l, around);
+    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL;
+    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
+    const Expr *next = taken_in(t, acc[r], u0, r, 0, l, around);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
     store_add(s, acc[r], 1, &l, next);
     into(s, was);
@@ -177,7 +188,7 @@ static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   if (t->sums && t->n_inner) pack_fetch_block(t, var_read(s, v), t->deep);
   for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
   if (masked) step_masked(t, acc, u0, v0);
-  else step(t, acc, u0);
+  else step(t, acc, u0, v0);
   into(s, was);
 }
 

@@ -88,7 +88,7 @@ static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *i
   return place;
 }
 
-/* Row by row, each as far along the strip as the predicate lets it go. */
+/* Row by row, each as far along the strip as the predicate lets it go; where it does not say so by a range of lanes, each is asked. */
 static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
   Tile *t = x->t;
   Sched *s = t->s;
@@ -98,22 +98,20 @@ static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr 
   t->e->label[label] = var_read(s, r);
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != (uint32_t)t->v;
-  const Expr *first = x->v0, *last = ex_add(s, x->v0, x->count);
-  where_narrow(t->e, p->stage->sum->where, p->n_label, (uint32_t)t->v, bound, &first, &last);
+  const Expr *first = x->v0, *last = ex_add(s, x->v0, x->count), *where = p->stage->sum->where;
+  bool asks = !where_is_range(p, (uint32_t)t->v);
+  if (!asks) where_narrow(t->e, where, p->n_label, (uint32_t)t->v, bound, &first, &last);
   into(s, &for_add(s, v, ex_sub(s, first, x->v0), ex_sub(s, last, x->v0), 1, BIND_VECTOR)->body);
   const Expr *l = var_read(s, v);
   t->e->label[t->v] = ex_add(s, x->v0, l);
-  const Expr *value = ex_shared(s, ex_of(t->e, p->stage->sum->body));
-  store_add(s, x->acc, 1, &l, tile_combined(s, p->stage->sum, tile_cell(t, x->acc, l), value));
+  const Expr *value = ex_of(t->e, p->stage->sum->body);
+  if (asks) value = expr_select(s->x, ex_of(t->e, where), value, red_identity(s, p->stage->sum));
+  store_add(s, x->acc, 1, &l, tile_combined(s, p->stage->sum, tile_cell(t, x->acc, l), ex_shared(s, value)));
   into(s, was);
 }
 
-static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
+static void strip_rows_all(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
   Sched *s = x->t->s;
-  if (tile_decides(x->t->p, (uint32_t)x->t->v)) {
-    strip_rows_cut(x, label, lo, hi);
-    return;
-  }
   uint32_t v = var_new(s, x->t->p->stage->label[label], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, x->deep - 1)), x->deep, BIND_SEQ)->body);
   strip_step(x, label, var_read(s, v), x->deep);
@@ -127,9 +125,38 @@ static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi)
   into(s, was);
 }
 
+static Reach strip_reach(const Strip *x) {
+  return (Reach){(uint32_t)x->t->v, x->v0, ex_sub(x->t->s, ex_add(x->t->s, x->v0, x->count), ex_int(x->t->s, 1))};
+}
+
+/* Where a predicate bounds them: those of which some of the strip has a part, and in between those of which all has. */
+static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
+  const Tile *t = x->t;
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  if (!tile_decides(t->p, (uint32_t)t->v)) {
+    strip_rows_all(x, label, lo, hi);
+    return;
+  }
+  if (!where_is_range(t->p, label) || red_is_arg(t->p->stage->sum)) {
+    strip_rows_cut(x, label, lo, hi);
+    return;
+  }
+  Reach reach = strip_reach(x);
+  const Expr *from = lo, *to = hi;
+  where_range(t->e, t->p->stage->sum->where, t->p->n_label, label, 1, &reach, true, &from, &to);
+  bool low = from != lo, high = to != hi;
+  from = low ? named(s, NULL, "all_from", ex_min(s, hi, ex_max(s, from, lo))) : lo;
+  to = high ? named(s, NULL, "all_to", ex_max(s, from, ex_min(s, to, hi))) : hi;
+  if (low) strip_rows_cut(x, label, lo, from);
+  strip_rows_all(x, label, from, to);
+  if (high) strip_rows_cut(x, label, to, hi);
+  into(s, was);
+}
+
 static void strip_bounds(Tile *t, const Strip *x, uint32_t last, const Expr **lo, const Expr **hi) {
   const StagePlan *p = t->p;
-  Reach reach = {(uint32_t)t->v, x->v0, ex_sub(t->s, ex_add(t->s, x->v0, x->count), ex_int(t->s, 1))};
+  Reach reach = strip_reach(x);
   if (!p->stage->sum->where) return;
   if (tile_decides(p, (uint32_t)t->v)) {
     if (!where_is_range(p, last)) return;

@@ -544,7 +544,8 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
   bool arg = red_is_arg(p->stage->sum);
   if (!lanes_along(s, p, v, far)) return false;
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !in_place(s)};
-  if (tile_decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !where_is_range(p, v) || !ex_safe(e))) return false;
+  if (tile_decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !(where_is_range(p, v) || where_is_range(p, p->red[0])) || !ex_safe(e)))
+    return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.over = t.u == NO_LABEL ? 0 : over_of(s, p, v);
   t.rows = rows_of(s, p, t.u, t.lanes);

@@ -2,12 +2,48 @@
  * outside of its loop (t <= s) is no question at each point: the loop begins or ends there. */
 #include "schedule.h"
 
-/* Affine in every label, with constant steps and nothing read: no value of it leaves 64 bits for labels that are indices. */
-static bool is_affine(const Expr *e, uint32_t n_label) {
-  int64_t slope;
-  if (e->dtype != DT_I64 || e->has & HAS_READ) return false;
+/* How much e may change, at least and at most, from one value of the label to the next; false: that is not known. */
+typedef struct Lean { int64_t least, most; } Lean;
+
+static bool lean(const Expr *e, int64_t label, Lean *of) {
+  Lean a, b;
+  *of = (Lean){0, 0};
+  if (!ex_has_label(e, label)) return true;
+  if (e->kind == EX_LABEL) return *of = (Lean){1, 1}, true;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || e->n > 2) return false;
+  if (!lean(e->arg[0], label, &a) || (e->n > 1 && !lean(e->arg[1], label, &b))) return false;
+  switch ((Op)e->op) {
+  case OP_NEG: return sub_ok(0, a.most, &of->least) && sub_ok(0, a.least, &of->most);
+  case OP_ADD: return add_ok(a.least, b.least, &of->least) && add_ok(a.most, b.most, &of->most);
+  case OP_SUB: return sub_ok(a.least, b.most, &of->least) && sub_ok(a.most, b.least, &of->most);
+  case OP_MIN: case OP_MAX:
+    return *of = (Lean){a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most}, true;
+  case OP_MUL: {
+    const Expr *by = e->arg[1]->kind == EX_INT ? e->arg[1] : e->arg[0];
+    if (by->kind != EX_INT) return false;
+    if (by == e->arg[0]) a = b;
+    return mul_ok(by->i < 0 ? a.most : a.least, by->i, &of->least) && mul_ok(by->i < 0 ? a.least : a.most, by->i, &of->most);
+  }
+  case OP_IDIV:
+    if (e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return false;
+    return *of = (Lean){a.least < 0 ? a.least : 0, a.most > 0 ? a.most : 0}, true;
+  default: return false;
+  }
+}
+
+/* Of a - b. */
+static bool lean_between(const Expr *a, const Expr *b, int64_t label, Lean *of) {
+  Lean x, y;
+  return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) && sub_ok(x.most, y.least, &of->most);
+}
+
+/* a - b only rises, or only falls, with each label, by constant steps at most, and nothing is read: no value of it leaves 64 bits for labels
+ * that are indices. */
+static bool is_monotone(const Expr *a, const Expr *b, uint32_t n_label) {
+  Lean x;
+  if (a->dtype != DT_I64 || (a->has | b->has) & HAS_READ) return false;
   for (uint32_t l = 0; l < n_label; l++)
-    if (!ex_slope(e, l, &slope) || slope > INT32_MAX || slope < INT32_MIN) return false;
+    if (!lean_between(a, b, l, &x) || x.most > INT32_MAX || x.least < INT32_MIN || (x.least < 0 && x.most > 0)) return false;
   return true;
 }
 
@@ -23,7 +59,7 @@ typedef struct Narrow {
 static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   Sched *s = n->e->s;
   int64_t x, y;
-  if (!is_affine(a, n->n_label) || !is_affine(b, n->n_label)) return false;
+  if (!is_monotone(a, b, n->n_label)) return false;
   for (uint32_t l = 0; l < n->n_label; l++)
     if (l != n->label && !n->bound[l] && (ex_has_label(a, l) || ex_has_label(b, l))) return false;
   if (!ex_slope(a, n->label, &x) || !ex_slope(b, n->label, &y) || (x - y != 1 && x - y != -1)) return false;
@@ -41,15 +77,16 @@ static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   return true;
 }
 
-static bool is_bound(const StagePlan *p, const Expr *c, uint32_t label) {
+static bool is_comparison(const Expr *c, uint32_t n_label) {
+  if (c->kind != EX_OP || (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE)) return false;
+  return is_monotone(c->arg[0], c->arg[1], n_label);
+}
+
+bool where_bounds(const Expr *c, uint32_t n_label, uint32_t label) {
   int64_t x, y;
-  if (c->kind != EX_OP) return false;
-  if (c->op == OP_AND) return is_bound(p, c->arg[0], label) && is_bound(p, c->arg[1], label);
-  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
-  if (!is_affine(c->arg[0], p->n_label) || !is_affine(c->arg[1], p->n_label)) return false;
-  ex_slope(c->arg[0], label, &x);
-  ex_slope(c->arg[1], label, &y);
-  return x - y == 1 || x - y == -1;
+  if (c->kind == EX_OP && c->op == OP_AND) return where_bounds(c->arg[0], n_label, label) && where_bounds(c->arg[1], n_label, label);
+  if (!is_comparison(c, n_label)) return false;
+  return ex_slope(c->arg[0], label, &x) && ex_slope(c->arg[1], label, &y) && (x - y == 1 || x - y == -1);
 }
 
 /* ---- data as bounds ------------------------------------------------------------------------------- */
@@ -137,11 +174,10 @@ typedef struct Box { Env *e; uint32_t n_label, n; const Reach *reach; bool all; 
 /* The labels stand at the corner where a < b holds first, or for `all` last; what they were is kept in `was`. */
 static void corner_take(Box *x, const Expr *a, const Expr *b, const Expr **was) {
   for (uint32_t k = 0; k < x->n; k++) {
-    int64_t left, right;
-    ex_slope(a, x->reach[k].label, &left);
-    ex_slope(b, x->reach[k].label, &right);
+    Lean of;
+    lean_between(a, b, x->reach[k].label, &of);
     was[k] = x->e->label[x->reach[k].label];
-    x->e->label[x->reach[k].label] = (left > right) == x->all ? x->reach[k].last : x->reach[k].first;
+    x->e->label[x->reach[k].label] = (of.most > 0) == x->all ? x->reach[k].last : x->reach[k].first;
   }
 }
 
@@ -152,7 +188,7 @@ static void corner_leave(Box *x, const Expr *const *was) {
 /* a < b (or a <= b) at the corner where it holds first, or for `all` last; NULL: that is not known. */
 static const Expr *corner(Box *x, const Expr *a, const Expr *b, Op op) {
   const Expr *was[REACHES_MOST];
-  if (!is_affine(a, x->n_label) || !is_affine(b, x->n_label)) return NULL;
+  if (!is_monotone(a, b, x->n_label)) return NULL;
   corner_take(x, a, b, was);
   const Expr *made = expr_op2(x->e->s->x, op, ex_of(x->e, a), ex_of(x->e, b));
   corner_leave(x, was);
@@ -206,17 +242,15 @@ void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach) {
 }
 
 bool where_is_affine(const StagePlan *p, const Expr *c) {
-  if (c->kind != EX_OP) return false;
-  if (c->op == OP_AND) return where_is_affine(p, c->arg[0]) && where_is_affine(p, c->arg[1]);
-  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
-  return is_affine(c->arg[0], p->n_label) && is_affine(c->arg[1], p->n_label);
+  if (c->kind == EX_OP && c->op == OP_AND) return where_is_affine(p, c->arg[0]) && where_is_affine(p, c->arg[1]);
+  return is_comparison(c, p->n_label);
 }
 
 /* Each comparison bounds the label, by labels or by data. */
 static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->kind != EX_OP) return false;
   if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
-  if (is_bound(p, c, n->label)) return true;
+  if (where_bounds(c, p->n_label, n->label)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
   return (is_the_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (is_the_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
 }
@@ -242,7 +276,7 @@ bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
   return p->n_red == 1 && !is_point(&n, p->stage->sum->where) && !where_is_walk(s, p, label) && ex_safe(&own);
 }
 
-bool where_is_range(const StagePlan *p, uint32_t label) { return is_bound(p, p->stage->sum->where, label); }
+bool where_is_range(const StagePlan *p, uint32_t label) { return where_bounds(p->stage->sum->where, p->n_label, label); }
 
 static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {
   if (!cond) return NULL;

@@ -26,6 +26,7 @@ static void stages(Sched *s) {
   const TaskStage *first = &s->task->stages.at[0];
   LoopBody *was = s->body;
   s->goes_on = goes_on(s->task);
+  s->from = 0, s->then = 1;
   s->outer = 0;
   if (s->task->stages.len > 1 && !s->goes_on) {
     rows_loops(s);

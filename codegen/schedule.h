@@ -33,7 +33,8 @@ typedef struct Sched {
   Map safe;                  /* reads that are in range wherever the kernel is: they may be done without being asked for */
   int64_t block;             /* so many rows are taken together, their label being each stage's last of the output; 0: none */
   const Expr *block_of;      /*   of so many in all */
-  bool goes_on;              /* all stages have the first one's labels: they go on from its value */
+  bool goes_on;              /* stages behind the one at hand go on from its value: it is stage `from`, */
+  uint32_t from, then;       /*   and they are those from `then` on */
 } Sched;
 
 /* ---- schedule_block.c --------------------------------------------------------------------------- */

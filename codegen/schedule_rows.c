@@ -38,6 +38,7 @@ typedef struct Rows {
   RowStage *at;              /* by stage */
   const Expr **label;        /* of all stages, by number: the shared ones come first */
   const Expr *from, *to;     /* where several rows are taken together: these */
+  uint32_t into;             /* the stage from whose value the last one goes on; NOWHERE: there is none */
 } Rows;
 
 typedef struct Group { Rows *r; uint32_t *stage; } Group; /* what a sweep knows: which stage each part is */
@@ -278,10 +279,38 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
   return true;
 }
 
+/* In blocks: the last stage is a map of what another one reduces to, point by point, so it needs no array in between, and what is best for
+ * the result's order is done. */
+static uint32_t goes_into_last(const Rows *r) {
+  uint32_t last = r->n - 1;
+  const TaskStage *to = &r->s->task->stages.at[last];
+  if (!r->s->block || to->sum->reducer != RED_NONE || to->sum->domain || to->buffer < 0) return NOWHERE;
+  for (uint32_t k = 0; k < last; k++) {
+    const TaskStage *st = &r->s->task->stages.at[k];
+    bool own = true, others = false, any = true;
+    if (is_map(&r->at[k]) || st->buffer >= 0 || st->sum->domain || st->sum->n_out != to->sum->n_out || st->sum->n_out <= r->s->outer + 1) continue;
+    if (st->sum->dtype != r->s->t->buffers.at[to->buffer].dtype || !reads(r, last, k, &own) || !own) continue;
+    for (uint32_t i = k + 1; i < last; i++) others |= reads(r, i, k, &any);
+    for (uint32_t l = r->s->outer; l < st->sum->n_out; l++) others |= st->bound[l] != to->bound[l];
+    if (!others) return k;
+  }
+  return NOWHERE;
+}
+
+/* It is done when the last one would be, and stores where that does. */
+static void into_last(Rows *r) {
+  r->into = goes_into_last(r);
+  if (r->into == NOWHERE) return;
+  TaskStage *st = &r->s->task->stages.at[r->into];
+  const TaskStage *last = &r->s->task->stages.at[r->n - 1];
+  r->at[r->into].level = r->at[r->n - 1].level;
+  st->buffer = last->buffer, st->n_at = last->n_at, st->at = last->at;
+}
+
 static void keep(Rows *r, uint32_t k) {
   Sched *s = r->s;
   const TaskStage *st = r->at[k].p.stage;
-  if (r->at[k].home != HOME_OWN) return;
+  if (r->at[k].home != HOME_OWN || k == r->into) return;
   for (uint32_t i = 0; i < k && is_map(&r->at[k]); i++) {
     if (!may_follow(r, k, i)) continue;
     s->of_stage[k] = s->of_stage[i];
@@ -471,6 +500,10 @@ static void levels_make(Rows *r) {
     if (r->s->rows > 1) together_open(r, level);
     for (uint32_t i = 0; i < r->n; i++) {
       if (done[i] || r->at[i].level != level) continue;
+      done[i] = true;
+      if (r->into != NOWHERE && i + 1 == r->n) continue;
+      r->s->goes_on = i == r->into;
+      r->s->from = i, r->s->then = r->n - 1;
       if (r->at[i].flat) {
         sweep_make(r, i, done);
         continue;
@@ -478,7 +511,7 @@ static void levels_make(Rows *r) {
       Env e = {.s = r->s, .stage = r->at[i].p.stage, .label = NEW_ARRAY(r->s->arena, const Expr *, r->at[i].p.n_label + 1)};
       for (uint32_t l = 0; l < r->s->outer; l++) e.label[l] = r->label[l];
       stage_loops(r->s, e.stage, &e, false);
-      done[i] = true;
+      r->s->goes_on = false, r->s->value[i] = NULL;
     }
     if (r->s->rows > 1) together_close(r, was);
     left = 0;
@@ -556,6 +589,7 @@ void rows_loops(Sched *s) {
   for (uint32_t i = 0; i < r.n; i++) stage_look(&r, i);
   s->rows = rows_together(&r);
   rows_open(&r);
+  into_last(&r);
   for (uint32_t i = r.n; i-- > 0;) home_choose(&r, i);
   for (uint32_t i = 0; i < r.n; i++) keep(&r, i);
   if (s->block) block_bound(s, r.label[s->outer - 1]);

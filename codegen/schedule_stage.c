@@ -112,14 +112,14 @@ static void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value
   store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, value);
 }
 
-/* Where the stages go on from the first one's value, that is not stored, but the last one's. */
+/* Where stages go on from this one's value, that is not stored, but the last one's. */
 void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   if (!s->goes_on) {
     value_store(s, st, e, value);
     return;
   }
-  s->value[0] = value;
-  for (uint32_t i = 1; i < s->task->stages.len; i++) {
+  s->value[s->from] = value;
+  for (uint32_t i = s->then; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
     Env f = {.s = s, .stage = next, .label = e->label};
     s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));

@@ -160,8 +160,8 @@ static const Expr *peel_casts(const Expr *e) {
 
 /* Where the stages go on from a reduction: the points whose value they look at; NULL: at all. */
 static const Expr *wanted(const Sched *s) {
-  if (!s->goes_on || s->task->stages.len != 2 || s->task->stages.at[0].buffer >= 0) return NULL;
-  const TaskStage *next = &s->task->stages.at[1];
+  if (!s->goes_on || s->task->stages.len != s->then + 1 || s->task->stages.at[s->from].buffer >= 0) return NULL;
+  const TaskStage *next = &s->task->stages.at[s->then];
   const Expr *e = peel_casts(next->sum->body);
   if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || looks(next, e->arg[2])) return NULL;
   return e->arg[0];

@@ -5,6 +5,8 @@
 #include "../compiler/expr/sum_law.h"
 #include "schedule.h"
 
+enum { DEEP_ENOUGH = 16 };   /* points of a product that has panels (schedule_pack.c) */
+
 typedef struct Masks {
   Sched *s;
   const Task *k;
@@ -114,6 +116,52 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   return made;
 }
 
+/* ---- what is asked for ------------------------------------------------------------------------------------- */
+
+/* A predicate of stage j over the labels of what it reads; NULL: it hangs on others too, or what is read is not at labels. */
+static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, const Expr *read) {
+  uint32_t n = sum->n_out + sum->n_red;
+  const Expr **to = NEW_ARRAY(m->s->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < read->n; k++) {
+    if (read->arg[k]->kind != EX_LABEL) return NULL;
+    to[read->arg[k]->i] = expr_label(m->s->x, k);
+  }
+  for (uint32_t l = 0; l < n; l++)
+    if (!to[l] && ex_has_label(cond, l)) return NULL;
+  return expr_relabel(m->s->x, cond, n, to);
+}
+
+/* Where stage i is looked at by stage j, if it is; false: everywhere, or in different ways. */
+static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const Expr **where) {
+  const TaskStage *st = &m->k->stages.at[j];
+  const EinSum *sum = st->sum;
+  const Expr *cond = sum->reducer == RED_NONE ? to[j].domain : to[j].range, *top[3] = {sum->body, sum->where, sum->domain};
+  const Expr **read = NEW_ARRAY(m->s->arena, const Expr *, sum->n_slot + 1);
+  expr_slot_reads(m->s->arena, 3, top, read);
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    if (!st->slot[a].kept || st->slot[a].index != i) continue;
+    const Expr *is = cond && read[a] ? over_read(m, sum, cond, read[a]) : NULL;
+    if (!is || (*where && *where != is) || (sum->where && reads_kept(st, sum->where))) return false;
+    *where = is;
+  }
+  return true;
+}
+
+/* What is kept of stage i is made where later ones look at it; not of a reduction so short that it has no panels. */
+static void domain_find(Masks *m, Masked *to, uint32_t i) {
+  const TaskStage *st = &m->k->stages.at[i];
+  const EinSum *sum = st->sum;
+  const Expr *where = NULL;
+  double points = 1;
+  for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++) points *= (double)task_size_guess(m->s->t, st->bound[l]);
+  if (st->buffer >= 0 || to[i].domain || sum->n_out == m->k->n_outer || (sum->n_red && points < (double)DEEP_ENOUGH)) return;
+  for (uint32_t j = i + 1; j < m->k->stages.len; j++)
+    if (!asked_by(m, to, i, j, &where)) return;
+  to[i].domain = where;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------ */
+
 /* What stands for the predicate: a read of the mask, by the slot behind the stage's own. */
 static const Expr *mask_read(Masks *m, const EinSum *sum) {
   Sched *s = m->s;
@@ -149,6 +197,9 @@ const Task *mask_task(Sched *s, const Task *k, uint32_t rows) {
   bool any = false;
   for (uint32_t i = 0; i < k->stages.len; i++) {
     to[i] = masked_find(&m, &k->stages.at[i], rows);
+  }
+  for (uint32_t i = k->stages.len; i-- > 0;) {
+    domain_find(&m, to, i);
     any |= to[i].hard || to[i].domain != k->stages.at[i].sum->domain || to[i].range != k->stages.at[i].sum->where;
   }
   if (!any) return k;

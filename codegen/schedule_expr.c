@@ -41,8 +41,13 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
     const Expr *n = st->bound[e->i];
     return *lo = 0, *hi = n->kind == EX_INT ? n->i - 1 : 0, n->kind == EX_INT && n->i > 0;
   }
-  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_MUL) || e->dtype != DT_I64 || !depth) return false;
+  if (e->kind != EX_OP || e->n != 2 || e->dtype != DT_I64 || !depth) return false;
   if (!index_reach(st, e->arg[0], depth - 1, &a, &b) || !index_reach(st, e->arg[1], depth - 1, &c, &d)) return false;
+  if (e->op == OP_IDIV || e->op == OP_MOD) { /* by a number */
+    if (a < 0 || c != d || c < 1) return false;
+    return *lo = e->op == OP_IDIV ? a / c : 0, *hi = e->op == OP_IDIV ? b / c : b < c ? b : c - 1, true;
+  }
+  if (e->op != OP_ADD && e->op != OP_MUL) return false;
   if (e->op == OP_ADD) return add_ok(a, c, lo) && add_ok(b, d, hi);
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }

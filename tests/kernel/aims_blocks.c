@@ -24,7 +24,7 @@ static void mix_some(Case *c, uint32_t n, Lab **lab, uint32_t percent) {
 typedef struct Mask { uint32_t kind; int64_t width; Tensor *data; Lab *at[2]; uint32_t n; } Mask; /* of rows s and columns t */
 
 static Mask mask_new(Case *c, Lab *s, Lab *t) {
-  Mask m = {.kind = below(&c->rng, 16), .width = below(&c->rng, 12)};
+  Mask m = {.kind = below(&c->rng, 20), .width = below(&c->rng, 12)};
   m.at[m.n++] = t;
   if (chance(&c->rng, 30)) m.at[m.n++] = s;
   if (m.kind != 8 && m.kind != 9) return m;
@@ -33,6 +33,8 @@ static Mask mask_new(Case *c, Lab *s, Lab *t) {
   for (uint32_t k = 0; k < m.n; k++) m.data->axis[k] = axis_of(m.at[k]->size);
   return m;
 }
+
+static Term *quotient(Case *c, Term *of, const Mask *m) { return term_op(c, OP_IDIV, of, term_int(c, m->width + 1)); }
 
 /* NULL: there is none. */
 static Term *mask_term(Case *c, const Mask *m, Lab *row, Lab *column) {
@@ -50,6 +52,11 @@ static Term *mask_term(Case *c, const Mask *m, Lab *row, Lab *column) {
     case 9: return both(c, compare(c, OP_LE, t, s), tensor_at(c, m->data, m->at));
     case 10: return compare(c, OP_LE, t, term_form(c, text, DT_I64, 1, true, 1, &s)); /* the last row has all */
     case 11: return compare(c, OP_NE, term_op(c, OP_MOD, plus(c, s, t), term_int(c, 3)), term_int(c, 0));
+    case 12: return compare(c, OP_EQ, quotient(c, t, m), quotient(c, s, m));
+    case 13: return compare(c, m->width % 2 ? OP_LE : OP_GE, quotient(c, t, m), quotient(c, s, m));
+    case 14: return term_op(c, OP_OR, compare(c, OP_LE, t, s), compare(c, OP_LT, t, term_int(c, m->width * 5)));
+    case 15: /* a window, and the first few */
+      return term_op(c, OP_OR, both(c, compare(c, OP_LE, t, s), compare(c, OP_GT, t, minus(c, s, w))), compare(c, OP_LT, t, term_int(c, 3)));
     default: return NULL;
   }
 }

@@ -217,13 +217,20 @@ void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far);
 
 /* ---- schedule_fetch.c ----------------------------------------------------------------------------- */
-/* Tiles of `rows` values of label u, of lanes along v, one after the other: the one that begins at u0 is at hand. */
-typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when; } FetchRows;
-/* What later ones read by rows is fetched ahead, where it is worth it (false: nowhere); `when`, if that is not NULL. */
-bool rows_fetch(Sched *s, const FetchRows *f, Env *e);
+/* What comes soon is fetched between the points of a sum, a little after so many of n: the machine keeps as many lines in mind as it
+ * fetches at once, and would wait with all else. They divide n, as gcc makes worse of a loop whose length it does not know; 0: nothing
+ * does that is neither few nor many. */
+int64_t fetch_points(int64_t n);
+/* Tiles of `rows` values of label u, of lanes along v, one after the other: the one that begins at u0 is at hand, and of the last
+ * reduced label the points from lo up to hi, at the point at hand of the others; NULL: all of all. */
+typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when, *lo, *hi; } FetchRows;
+/* What later ones read by rows is fetched ahead, where it is worth it; `when`, if that is not NULL. */
+bool rows_wanted(Sched *s, const FetchRows *f); /* whether that is anything */
+void rows_fetch(Sched *s, const FetchRows *f, Env *e);
 /* Tiles along u and v, so many for each point of a label around them all: the one at hand has that number. */
 typedef struct FetchNext { const StagePlan *p; uint32_t u, v, label; int64_t tiles; const Expr *tile; } FetchNext;
 /* What is read at the label's next point is fetched, each tile its share, where that is little but comes from far. */
+bool next_wanted(Sched *s, const FetchNext *f); /* whether that is anything */
 void next_fetch(Sched *s, const FetchNext *f, Env *e);
 /* Where the tile at hand, of so many lanes from v0 on, puts its results, and what stages behind it read there. */
 void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);

@@ -10,6 +10,9 @@ enum {
   AHEAD = 4096,              /* so many bytes are on their way, where a tile has fewer */
   TILE_LEAST = 2048,         /* bytes of a tile's rows: less lies where the last one's neighbours were fetched, */
   TILE_MOST = 32768,         /*   of more, the first would be gone when they are wanted */
+  POINTS = 16,               /* about so many of a sum between what is fetched, */
+  POINTS_LEAST = 8,
+  POINTS_MOST = 40,
   ROW_LEAST = 1024,          /* bytes of a row of results: shorter ones lie next to each other */
   ALL_LEAST = 1 << 20        /* and of the tensor: less is near anyway */
 };
@@ -18,6 +21,14 @@ static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
   if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
   return leaf;
+}
+
+int64_t fetch_points(int64_t n) {
+  for (int64_t d = POINTS; d <= POINTS_MOST; d++) {
+    if (n % d == 0 && d < n) return d;
+    if (2 * POINTS - d >= POINTS_LEAST && n % (2 * POINTS - d) == 0 && 2 * POINTS - d < n) return 2 * POINTS - d;
+  }
+  return 0;
 }
 
 static double bytes_of(const TaskBuffer *b) {
@@ -60,7 +71,8 @@ static int64_t tile_bytes(const FetchRows *f, uint32_t access, DType t) {
 
 static void loop_open(Sched *s, const FetchRows *f, Env *e, uint32_t label, int64_t step) {
   uint32_t v = var_new(s, f->p->stage->label[label], "r");
-  into(s, &for_add(s, v, ex_int(s, 0), f->p->stage->bound[label], step, BIND_SEQ)->body);
+  const Expr *lo = f->lo ? f->lo : ex_int(s, 0), *hi = f->lo ? f->hi : f->p->stage->bound[label];
+  into(s, &for_add(s, v, lo, hi, step, BIND_SEQ)->body);
   e->label[label] = var_read(s, v);
 }
 
@@ -73,7 +85,7 @@ static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, i
   if (f->when) into(s, &if_add(s, f->when)->body);
   for (uint32_t k = 0; k < p->n_red; k++) {
     bool last = k + 1 == p->n_red;
-    if (ex_has_label(read, p->red[k])) loop_open(s, f, e, p->red[k], last ? LINE / dtype_size((DType)read->dtype) : 1);
+    if (ex_has_label(read, p->red[k]) && (last || !f->lo)) loop_open(s, f, e, p->red[k], last ? LINE / dtype_size((DType)read->dtype) : 1);
   }
   for (int64_t k = 0; k < f->rows; k++) {
     e->label[f->u] = ex_min(s, ex_add(s, f->u0, ex_int(s, ahead * f->rows + k)), end);
@@ -84,23 +96,39 @@ static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, i
   into(s, around);
 }
 
-bool rows_fetch(Sched *s, const FetchRows *f, Env *e) {
-  const StagePlan *p = f->p;
-  const EinSum *sum = p->stage->sum;
-  bool some = false;
-  if (sum->where || sum->domain) return false;
+/* The sum's reads, by slot. */
+static const Expr **reads_of(Sched *s, const EinSum *sum) {
   const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
   expr_map(s->x, sum->body, leaf_note, (void *)read);
+  return read;
+}
+
+/* So many tiles ahead rows are fetched, if they are worth it; 0: they are not. */
+static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const Expr *read) {
+  TaskSlot slot = f->p->stage->slot[access];
+  if (!read || slot.kept || !is_of_rows(f, access, read)) return 0;
+  const TaskBuffer *b = &s->t->buffers.at[slot.index];
+  int64_t tile = tile_bytes(f, access, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
+  if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || f->p->size[f->u] < 3 * ahead * f->rows) return 0;
+  return ahead;
+}
+
+bool rows_wanted(Sched *s, const FetchRows *f) {
+  const EinSum *sum = f->p->stage->sum;
+  const Expr **read = reads_of(s, sum);
+  bool some = false;
+  for (uint32_t a = 0; a < sum->n_slot; a++) some |= tiles_ahead(s, f, a, read[a]) > 0;
+  return some && !sum->where && !sum->domain;
+}
+
+void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
+  const EinSum *sum = f->p->stage->sum;
+  const Expr **read = reads_of(s, sum);
+  if (sum->where || sum->domain) return;
   for (uint32_t a = 0; a < sum->n_slot; a++) {
-    TaskSlot slot = p->stage->slot[a];
-    if (!read[a] || slot.kept || !is_of_rows(f, a, read[a])) continue;
-    const TaskBuffer *b = &s->t->buffers.at[slot.index];
-    int64_t tile = tile_bytes(f, a, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
-    if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || p->size[f->u] < 3 * ahead * f->rows) continue;
-    fetch_tile(s, f, e, read[a], ahead);
-    some = true;
+    int64_t ahead = tiles_ahead(s, f, a, read[a]);
+    if (ahead) fetch_tile(s, f, e, read[a], ahead);
   }
-  return some;
 }
 
 /* ---- what is next of a label around all tiles ----------------------------------------------------------------------- */
@@ -143,20 +171,34 @@ static void fetch_share(Sched *s, const FetchNext *f, Env *e, const Expr *read, 
   if (map_find(&s->safe, at)) fetch_add(s, at);
 }
 
+/* As labels_at_point, of a read that is worth it. */
+static uint32_t labels_wanted(Sched *s, const FetchNext *f, uint32_t access, const Expr *read, uint32_t *label) {
+  TaskSlot slot = f->p->stage->slot[access];
+  int64_t bytes;
+  if (!read || slot.kept || bytes_of(&s->t->buffers.at[slot.index]) < (double)ALL_LEAST) return 0;
+  uint32_t n = labels_at_point(f, read, label, &bytes);
+  return bytes < TILE_LEAST || bytes > TILE_MOST ? 0 : n;
+}
+
+bool next_wanted(Sched *s, const FetchNext *f) {
+  const EinSum *sum = f->p->stage->sum;
+  const Expr **read = reads_of(s, sum);
+  uint32_t *label = NEW_ARRAY(s->arena, uint32_t, f->p->n_label + 1);
+  bool some = false;
+  for (uint32_t a = 0; a < sum->n_slot; a++) some |= labels_wanted(s, f, a, read[a], label) > 0;
+  return some && !sum->where && !sum->domain;
+}
+
 void next_fetch(Sched *s, const FetchNext *f, Env *e) {
   const StagePlan *p = f->p;
   const EinSum *sum = p->stage->sum;
   if (sum->where || sum->domain) return;
-  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  const Expr **read = reads_of(s, sum), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   uint32_t *label = NEW_ARRAY(s->arena, uint32_t, p->n_label + 1);
-  expr_map(s->x, sum->body, leaf_note, (void *)read);
   memcpy(was, e->label, p->n_label * sizeof *was);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
-    TaskSlot slot = p->stage->slot[a];
-    int64_t bytes;
-    if (!read[a] || slot.kept || bytes_of(&s->t->buffers.at[slot.index]) < (double)ALL_LEAST) continue;
-    uint32_t n = labels_at_point(f, read[a], label, &bytes);
-    if (!n || bytes < TILE_LEAST || bytes > TILE_MOST) continue;
+    uint32_t n = labels_wanted(s, f, a, read[a], label);
+    if (!n) continue;
     LoopBody *around = s->body;
     const Expr *end = ex_sub(s, p->stage->bound[f->label], ex_int(s, 1));
     e->label[f->label] = ex_min(s, ex_add(s, was[f->label], ex_int(s, 1)), end);

@@ -299,6 +299,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (pack_joint(t, threads)) return true;
   pack_units_choose(t);
   pack_share_choose(t, threads);
+  pack_comes_choose(t);
   how_panels(t);
   pack_share_fill(t);
   blocks_walk(t, threads);

@@ -48,6 +48,7 @@ typedef struct Pack {
   int64_t turned;            /*   this one, reduced or the side's first part; NO_LABEL: none */
   uint32_t place, n_red, *red; /* NOWHERE: it is fetched where it lies; its reduced labels, in order, */
   uint32_t *lies;            /*   and in the order in which they lie in what is read */
+  bool comes;                /* what the next block has of it is fetched while tiles of this one are made */
 } Pack;
 
 /* Which units of the machine a tile's operations go to (schedule_pack_units.c). */
@@ -150,10 +151,11 @@ void pack_fill(Panel *t, Pack *k);
 bool pack_looks_ahead(const Panel *t); /* while squares of a block are turned, to what the next one reads */
 /* A line of a square that is read later: the one at hand is that of lane `in` of the block, and `from` points into what is turned. */
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from);
-/* What the next block of the reduced labels reads, where it is worth it: one of so many shares of what comes on the tile at hand. */
+void pack_comes_choose(Panel *t);      /* of which parts of the body the next block's share is fetched by tiles */
+bool pack_comes(const Panel *t);       /*   of some */
+bool pack_fetches_rows(Panel *t, const FetchRows *f); /* rows that are read where they lie, for tiles soon to come */
+/* What the next block reads, where it is worth it: one of so many shares of what comes on the tile at hand. */
 void pack_fetch_block(Panel *t, const Expr *of, int64_t shares);
-/* What rows that are read where they lie have in the next block: as much of it as comes on the tile that begins at u0. */
-void pack_fetch_rows(Panel *t, const Expr *u0);
 
 /* ---- schedule_pack_ahead.c: what is copied soon is fetched ---- */
 void pack_ahead_along(Panel *t, const Pack *k); /* around the innermost loop: as much as it goes along */

@@ -50,6 +50,7 @@ void pack_ahead_along(Panel *t, const Pack *k) {
   uint32_t last = k->red[k->n_red - 1];
   int64_t one = dtype_size((DType)k->of->dtype);
   double run = (double)(red_size(t, last) * one);
+  if (k->comes) return;
   Ahead a = {0};
   bool found = false;
   for (uint32_t i = k->n_red - 1; i-- > 0 && !found;) found = ahead_try(k->red[i], red_size(t, k->red[i]), &run, &a);
@@ -72,7 +73,7 @@ void pack_ahead_across(Panel *t, const Pack *k, const Side *x, const Expr *first
   double run = (double)((x->flat == NO_LABEL ? x->unit * x->units : lanes) * one);
   Ahead a = {0};
   bool found = false;
-  if (run >= (double)LONG_LANES) return;
+  if (run >= (double)LONG_LANES || k->comes) return;
   for (uint32_t i = k->n_red; i-- > 0 && !found;) found = ahead_try(k->lies[i], red_size(t, k->lies[i]), &run, &a);
   if (!found && !ahead_near(t, k, x, run, &a)) return;
   for (int64_t l = 0; l < lanes; l += LINE / one) {

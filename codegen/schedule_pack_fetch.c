@@ -31,12 +31,12 @@ static int64_t line_step(const Pack *k, uint32_t label) {
 /* The label that is another in each block, if blocks lie next to each other along one; NOWHERE: they do not. */
 static uint32_t walked_last(const Panel *t) {
   const StagePlan *p = t->p;
-  if (t->sums || t->u.n_part || t->v.n_part) return NOWHERE;
+  uint32_t last = t->u.n_far ? t->u.far[t->u.n_far - 1] : t->v.n_far ? t->v.far[t->v.n_far - 1] :
+                  t->n_common ? t->common[t->n_common - 1] : NOWHERE;
+  if (last == NOWHERE || p->size[last] < 2 || t->sums || t->u.n_part || t->v.n_part) return NOWHERE;
   if (!p->exact[t->u.tile] || t->u.unit * t->u.units < p->size[t->u.tile]) return NOWHERE;
   if (!p->exact[t->v.tile] || t->v.unit * t->v.units < p->size[t->v.tile]) return NOWHERE;
-  if (t->u.n_far) return t->u.far[t->u.n_far - 1];
-  if (t->v.n_far) return t->v.far[t->v.n_far - 1];
-  return t->n_common ? t->common[t->n_common - 1] : NOWHERE;
+  return last;
 }
 
 /* The label along which the same line of a square is read next: a reduced one, or, where all of those is read at once, the one that
@@ -80,7 +80,7 @@ bool pack_looks_ahead(const Panel *t) {
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
   uint32_t n = t->p->n_label, r = line_next(t, k, x);
   bool ahead = t->ahead && pack_is_part(x, k->turned);
-  if (!ahead && r == NOWHERE) return;
+  if ((!ahead && r == NOWHERE) || k->comes) return;
   const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
   memcpy(was, t->e->label, n * sizeof *was);
   if (ahead) labels_ahead(t, k, x, in, from);
@@ -162,80 +162,47 @@ static uint32_t summed_next(const Panel *t) {
   return t->n_outer || !t->thin || !t->n_inner || t->cut_too != NO_LABEL ? NOWHERE : (uint32_t)t->cut;
 }
 
+/* Those of the label that is another in each block, but for rows that later tiles fetch. */
+void pack_comes_choose(Panel *t) {
+  uint32_t next = walked_last(t);
+  FetchRows f = {.p = t->p, .u = (uint32_t)t->u.tile, .v = (uint32_t)t->v.tile, .rows = t->u.unit};
+  bool rows = pack_fetches_rows(t, &f);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    Pack *k = &t->pack[i];
+    bool shared = k->lanes ? t->v.shared : t->u.shared, by_rows = rows && !k->lanes && k->place == NOWHERE;
+    k->comes = !shared && !by_rows && is_wanted(t, k, next);
+  }
+}
+
+bool pack_comes(const Panel *t) {
+  bool some = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) some |= t->pack[k].comes;
+  return some;
+}
+
 void pack_fetch_block(Panel *t, const Expr *of, int64_t shares) {
   Sched *s = t->s;
-  uint32_t n = t->p->n_label, next = summed_next(t);
+  uint32_t n = t->p->n_label, summed = summed_next(t), walked = walked_last(t);
   const Expr **was = NEW_ARRAY(s->arena, const Expr *, n + 1);
   memcpy(was, t->e->label, n * sizeof *was);
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
-    if (!is_wanted(t, k, next)) continue;
+    if (!k->comes && !is_wanted(t, k, summed)) continue;
     LoopBody *around = s->body;
-    fetch_share(t, k, k->lanes ? &t->v : &t->u, next, of, shares);
+    if (k->comes) t->e->label[walked] = after(t, walked);
+    fetch_share(t, k, k->lanes ? &t->v : &t->u, k->comes ? NOWHERE : summed, of, shares);
     memcpy(t->e->label, was, n * sizeof *was);
     into(s, around);
   }
 }
 
-/* ---- rows that are read where they lie ----------------------------------------------------------------------------- */
-
-/* From lo to hi; a point in each line, if it goes along one. */
-static void loop_lines(Panel *t, const Pack *k, uint32_t label, const Expr *lo, const Expr *hi, bool along) {
-  Sched *s = t->s;
-  uint32_t v = var_new(s, t->p->stage->label[label], "r");
-  into(s, &for_add(s, v, lo, hi, along ? LINE / dtype_size((DType)k->of->dtype) : 1, BIND_SEQ)->body);
-  t->e->label[label] = var_read(s, v);
-}
-
-/* The tile's rows, each along the reduced labels. */
-static void fetch_along(Panel *t, const Pack *k, const Expr *u0) {
-  Sched *s = t->s;
-  const Expr *end = ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1));
-  for (uint32_t i = 0; i < k->n_red; i++)
-    loop_lines(t, k, k->lies[i], ex_int(s, 0), t->p->stage->bound[k->lies[i]], i + 1 == k->n_red);
-  for (int64_t r = 0; r < t->u.unit; r++) {
-    const Expr *row = ex_add(s, u0, ex_int(s, r));
-    t->e->label[t->u.tile] = pack_even(t, &t->u) ? row : ex_min(s, row, end);
-    read_fetch(s, t->p, k->of, t->e);
-  }
-}
-
-/* Lines that go over the rows of several tiles: each tile has its share of the points of one reduced label. */
-static void fetch_across(Panel *t, const Pack *k) {
-  Sched *s = t->s;
-  const Expr *all = t->p->stage->bound[t->cut];
-  const Expr *share = ex_div_up(s, all, t->u.tiles), *lo = ex_mul(s, t->u.at, share);
-  for (uint32_t i = 0; i < k->n_red; i++) {
-    bool cut = k->lies[i] == t->cut;
-    loop_lines(t, k, k->lies[i], cut ? lo : ex_int(s, 0), cut ? ex_min(s, all, ex_add(s, lo, share)) : t->p->stage->bound[k->lies[i]], false);
-  }
-  loop_lines(t, k, (uint32_t)t->u.tile, ex_int(s, 0), t->p->stage->bound[t->u.tile], true);
-  read_fetch(s, t->p, k->of, t->e);
-}
-
-/* Rows of their own, that are worth it, and for another block of which there is room. */
-static bool is_of_rows(const Panel *t, const Pack *k) {
-  if (k->lanes || k->place != NOWHERE || !read_is_far(t->s, t->p, k->of) || rows_crowd(t, k, &t->u)) return false;
-  for (uint32_t i = 0; i < k->of->n; i++)
-    if (k->of->arg[i]->kind != EX_LABEL) return false;
-  return true;
-}
-
-void pack_fetch_rows(Panel *t, const Expr *u0) {
-  Sched *s = t->s;
-  uint32_t label = walked_last(t), n = t->p->n_label;
-  const Expr **was = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  if (label == NOWHERE || t->v.n_near) return;
-  memcpy(was, t->e->label, n * sizeof *was);
+bool pack_fetches_rows(Panel *t, const FetchRows *f) {
+  bool some = false;
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
-    if (!is_of_rows(t, k) || !ex_has_label(k->of, label)) continue;
-    LoopBody *around = s->body;
-    if (!expr_is_int(t->v.tiles, 1)) into(s, &if_add(s, expr_op2(s->x, OP_EQ, t->v.at, ex_int(s, 0)))->body);
-    t->e->label[label] = after(t, label);
-    if (k->across) fetch_across(t, k);
-    else fetch_along(t, k, u0);
-    memcpy(t->e->label, was, n * sizeof *was);
-    into(s, around);
+    if (k->lanes || k->place != NOWHERE) continue;
+    if (rows_crowd(t, k, &t->u)) return false;
+    some = true;
   }
+  return some && !t->sums && !t->v.n_near && rows_wanted(t->s, f);
 }

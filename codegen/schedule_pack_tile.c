@@ -176,16 +176,64 @@ static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
   wanted_open(t->e, t->p->n_label, 2, c.of);
 }
 
+/* ---- what comes soon ---------------------------------------------------------------------------------------------- */
+
+/* Rows that are read where they lie; of the label that is cut, from lo up to hi. */
+static FetchRows rows_ahead(Panel *t, const Expr *u0, const Expr *lo, const Expr *hi) {
+  Sched *s = t->s;
+  const Expr *first = expr_is_int(t->v.tiles, 1) ? NULL : expr_op2(s->x, OP_EQ, t->v.at, ex_int(s, 0));
+  return (FetchRows){t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, first, lo, hi};
+}
+
+/* One of so many parts of what comes on the tile at hand. */
+static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_t parts) {
+  LoopBody *was = t->s->body;
+  if (pack_fetches_rows(t, rows)) rows_fetch(t->s, rows, t->e);
+  into(t->s, was);
+  if (pack_comes(t)) pack_fetch_block(t, part, parts);
+}
+
+/* The points go by in parts, so that a little can be fetched in each. */
+static bool has_parts(Panel *t) {
+  const Expr *n = t->p->stage->bound[t->cut];
+  FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
+  if (t->n_inner || t->sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i)) return false;
+  return pack_comes(t) || pack_fetches_rows(t, &rows);
+}
+
+static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  int64_t points = fetch_points((*hi)->i), parts = (*hi)->i / points;
+  uint32_t v = var_new(s, NULL, "part");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ)->body);
+  *lo = ex_mul(s, var_read(s, v), ex_int(s, points));
+  *hi = ex_add(s, *lo, ex_int(s, points));
+  FetchRows rows = rows_ahead(t, u0, *lo, *hi);
+  part_fetch(t, &rows, var_read(s, v), parts);
+}
+
+/* Before the tile: where its results go at once, and what is not fetched in parts or with each point of the label that is cut. */
+static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
+  FetchRows rows = rows_ahead(t, u0, NULL, NULL);
+  if (!t->sums && !t->line && !t->held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
+  if (t->n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);
+  else if (!t->n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
+}
+
+/* ---- points of the reduced labels ----------------------------------------------------------------------------------- */
+
 /* The points of the label that is cut from lo on, up to hi; masked: each row asks whether the point is its own. */
 static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
   Sched *s = t->s;
   uint32_t label = (uint32_t)t->cut;
+  LoopBody *was = s->body;
   if (lo == hi) return;
+  if (has_parts(t)) parts_open(t, u0, &lo, &hi);
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
-  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
   t->in_block[label] = var_read(s, v);
   t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
-  if (t->sums && t->n_inner) pack_fetch_block(t, var_read(s, v), t->deep);
+  if (t->n_inner && (t->sums || pack_comes(t))) pack_fetch_block(t, var_read(s, v), t->deep);
   for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
   if (masked) step_masked(t, acc, u0, v0);
   else step(t, acc, u0, v0);
@@ -220,17 +268,6 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
   if (low) span_step(t, acc, u0, v0, lo, from, true);
   span_step(t, acc, u0, v0, from, to, false);
   if (high) span_step(t, acc, u0, v0, to, hi, true);
-}
-
-/* Results that are stored at once; rows that are read where they lie, and all of a row at once. */
-static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
-  bool some = false;
-  FetchRows f = {t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, NULL};
-  if (!t->sums && !t->line && !t->held) result_fetch(t->s, &f, t->e, v0, t->v.unit);
-  for (uint32_t k = 0; k < t->n_pack; k++) some |= !t->pack[k].lanes && t->pack[k].place == NOWHERE;
-  if (!some || t->sums || t->v.n_near) return;
-  if (!expr_is_int(t->v.tiles, 1)) f.when = expr_op2(t->s->x, OP_EQ, t->v.at, ex_int(t->s, 0));
-  if (!rows_fetch(t->s, &f, t->e)) pack_fetch_rows(t, u0);
 }
 
 /* What the tile at hand comes to, in acc. */

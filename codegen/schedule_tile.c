@@ -318,12 +318,79 @@ static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0) {
   wanted_open(t->e, t->p->n_label, n, span);
 }
 
+/* ---- what later tiles want ------------------------------------------------------------------------------- */
+
+/* Of the innermost reduced label, in `parts` parts: the one from lo up to hi is at hand; NULL: all. */
+typedef struct Points { const Expr *lo, *hi, *part; int64_t parts; } Points;
+
+static FetchRows rows_ahead(Tile *t, const Expr *u0, const Expr *v0, Points at) {
+  Sched *s = t->s;
+  const Expr *first = expr_is_int(v0, 0) ? NULL : expr_op2(s->x, OP_EQ, v0, ex_int(s, 0));
+  return (FetchRows){t->p, (uint32_t)t->u, (uint32_t)t->v, t->rows, u0, first, at.lo, at.hi};
+}
+
+/* Of the next point of the innermost label around; without one, it has no label. */
+static FetchNext next_ahead(Tile *t, Points at) {
+  Sched *s = t->s;
+  const StagePlan *p = t->p;
+  FetchNext f = {p, (uint32_t)t->u, (uint32_t)t->v, NOWHERE, t->tiles * at.parts, t->number};
+  for (uint32_t k = 0; k < p->n_order && p->exact[t->u] && p->exact[t->v]; k++)
+    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) f.label = p->order[k];
+  for (uint32_t k = 0; at.lo && k + 1 < p->n_red; k++) {
+    f.tiles *= p->size[p->red[k]];
+    f.tile = ex_add(s, ex_mul(s, f.tile, p->stage->bound[p->red[k]]), t->e->label[p->red[k]]);
+  }
+  if (at.lo) f.tile = ex_add(s, ex_mul(s, f.tile, ex_int(s, at.parts)), at.part);
+  return f;
+}
+
+static bool fetches(Tile *t, const Expr *u0, const Expr *v0) {
+  if (t->u == NO_LABEL) return false;
+  Points all = {.parts = 1};
+  FetchRows rows = rows_ahead(t, u0, v0, all);
+  FetchNext next = next_ahead(t, all);
+  return (t->rows_first && rows_wanted(t->s, &rows)) || (next.label != NOWHERE && next_wanted(t->s, &next));
+}
+
+static void tile_fetch(Tile *t, const Expr *u0, const Expr *v0, Points at) {
+  FetchRows rows = rows_ahead(t, u0, v0, at);
+  FetchNext next = next_ahead(t, at);
+  LoopBody *was = t->s->body;
+  if (t->rows_first) rows_fetch(t->s, &rows, t->e);
+  into(t->s, was);
+  if (next.label != NOWHERE) next_fetch(t->s, &next, t->e);
+}
+
+/* Sizes are known of all reduced labels, and the innermost is long enough to fetch a little in between. */
+static bool has_parts(const Tile *t) {
+  const StagePlan *p = t->p;
+  for (uint32_t k = 0; k < p->n_red; k++)
+    if (!p->exact[p->red[k]]) return false;
+  return !p->stage->sum->where && !t->blocked && fetch_points(p->size[p->red[p->n_red - 1]]);
+}
+
+/* A loop over parts of n points, with what is fetched in each; gives the part's first and last. */
+static void parts_open(Tile *t, const Expr *u0, const Expr *v0, int64_t n, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  int64_t points = fetch_points(n);
+  Points at = {.parts = n / points};
+  uint32_t v = var_new(s, NULL, "part");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, at.parts), 1, BIND_SEQ)->body);
+  at.part = var_read(s, v);
+  at.lo = ex_mul(s, at.part, ex_int(s, points));
+  at.hi = ex_add(s, at.lo, ex_int(s, points));
+  tile_fetch(t, u0, v0, at);
+  *lo = at.lo, *hi = at.hi;
+}
+
 static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
   uint32_t last = p->red[p->n_red - 1];
   LoopBody *was = s->body;
   Cells tot = cells_new(t, "acc"), acc = tot;
+  bool far = fetches(t, u0, v0), parts = far && has_parts(t);
+  if (far && !parts) tile_fetch(t, u0, v0, (Points){.parts = 1});
   tile_wanted(t, u0, v0);
   if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
     point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, 0, ex_int(s, 0));
@@ -335,6 +402,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   for (uint32_t k = 0; k + 1 < p->n_red; k++) tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   LoopBody *block = s->body;
+  if (parts) parts_open(t, u0, v0, p->size[last], &lo, &hi);
   if (t->blocked) {
     uint32_t b = var_new(s, NULL, "block");
     into(s, &for_add(s, b, lo, hi, BLOCK, BIND_SEQ)->body);
@@ -434,17 +502,6 @@ static bool lanes_are_near(const Tile *t) {
   return true;
 }
 
-/* What the next point of the innermost label around has. */
-static void tile_fetch_next(Tile *t, const Expr *number) {
-  const StagePlan *p = t->p;
-  int64_t around = NO_LABEL;
-  for (uint32_t k = 0; k < p->n_order; k++)
-    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) around = p->order[k];
-  if (around == NO_LABEL || !p->exact[t->u] || !p->exact[t->v]) return;
-  int64_t tiles = (p->size[t->u] + t->rows - 1) / t->rows * ((p->size[t->v] + t->lanes - 1) / t->lanes);
-  next_fetch(t->s, &(FetchNext){p, (uint32_t)t->u, (uint32_t)t->v, (uint32_t)around, tiles, number}, t->e);
-}
-
 /* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. Where that is
  * near all the time, the rows' tiles come first: what they alone have is fetched once. */
 static void tiles_walk(Tile *t, bool threads) {
@@ -456,23 +513,20 @@ static void tiles_walk(Tile *t, bool threads) {
     if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
   uint32_t others = w->n;
   const Expr *tiles = ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes));
-  bool rows_first = t->u != NO_LABEL && lanes_are_near(t);
-  if (!rows_first) walk_add(s, w, NULL, tiles);
+  t->rows_first = t->u != NO_LABEL && lanes_are_near(t);
+  if (!t->rows_first) walk_add(s, w, NULL, tiles);
   if (t->u != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[t->u], ex_int(s, t->rows)));
-  if (rows_first) walk_add(s, w, NULL, tiles);
+  if (t->rows_first) walk_add(s, w, NULL, tiles);
   for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, p->stage->bound[p->red[k]]);
   if (threads) walk_chunks(s, w, work, BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0, i = 0; k < p->n_order; k++)
     if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) t->e->label[p->order[k]] = w->index[i++];
-  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others + rows_first], ex_int(s, t->lanes)));
+  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others + t->rows_first], ex_int(s, t->lanes)));
   const Expr *u0 = NULL;
-  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + !rows_first], ex_int(s, t->rows)));
-  if (rows_first) {
-    const Expr *first = expr_is_int(v0, 0) ? NULL : expr_op2(s->x, OP_EQ, v0, ex_int(s, 0));
-    rows_fetch(s, &(FetchRows){p, (uint32_t)t->u, (uint32_t)t->v, t->rows, u0, first}, t->e);
-  }
-  if (t->u != NO_LABEL) tile_fetch_next(t, ex_add(s, ex_mul(s, w->index[others], w->extent[others + 1]), w->index[others + 1]));
+  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + !t->rows_first], ex_int(s, t->rows)));
+  if (t->u != NO_LABEL) t->number = ex_add(s, ex_mul(s, w->index[others], w->extent[others + 1]), w->index[others + 1]);
+  t->tiles = tiles_of(p->size[t->v], t->lanes) * (t->u == NO_LABEL ? 1 : tiles_of(p->size[t->u], t->rows));
   lanes_do(t, u0, v0);
 }
 

@@ -29,6 +29,9 @@ typedef struct Tile {
   bool blocked;              /* the sum is long enough to go in blocks */
   const Expr *asks;          /* a condition of the body on which a read along the lanes hangs, the same for all lanes; or NULL */
   const Expr *yes, *no;      /*   the body where it holds, or does not */
+  bool rows_first;           /* the rows' tiles go around those of the lanes: what later rows have is fetched at the first lanes */
+  int64_t tiles;             /* at a point of the labels around, */
+  const Expr *number;        /*   and that of the one at hand; NULL: there are no rows */
 } Tile;
 
 bool tile_decides(const StagePlan *p, uint32_t label); /* whether the predicate looks at it */

@@ -1,10 +1,10 @@
 #!/bin/sh
 # suite: ci
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
-# too; lanes read along another label, all of which is in a block; squares whose next lines are fetched; rows that are read where they
-# lie, of which the next block's are fetched: lines that go along rows, and across them; squares, of which the next block's are;
-# panels that are filled ahead, of several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie;
-# and blocks of long sums, of which the next one is fetched.
+# too; lanes read along another label, all of which is in a block; squares whose next lines are fetched, or the next block's; what a block
+# has at the next point of a label around, fetched between points of one reduced label, or of two; panels that are filled ahead, of
+# several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie; and blocks of long sums, of which the
+# next one is fetched.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -46,6 +46,11 @@ input X[b:111, k:42, i:60] : f32
 input Y[b:111, j:33, k:42] : f32
 output Z[b,i,j] = sum[k] X[b,k,i] * Y[b,j,k]
 END
+cat >walked.ein <<'END'
+input X[k:40, i:52, l:14, m:12] : f32
+input Y[l:14, j:21, m:12] : f32
+output Z[k,j,i] = sum[l,m] X[k,i,l,m] * Y[l,j,m]
+END
 
 cat >ahead.ein <<'END'
 input X[d:14, a:28, b:19, k:20, c:21] : f32
@@ -64,15 +69,17 @@ input Y[k:148, j:148, l:152] : f32
 output Z[j,i] = sum[k,l] X[l,k,i] * Y[k,j,l]
 END
 
-for p in parts across turned next lines ahead both; do
+for p in parts across turned next lines walked ahead both; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
            shows ", all filled ahead" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
-    next) shows "fetch Y[min((i + 1), 12), r, (q + 1), p" ;;
+    next) shows "fetch Y[min((i + 1), 12), r, min((first + 1), 39), next" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
-    lines) shows "fetch X[min((b + 1), 110), k" ;;
+    lines) shows "for part < 3"
+           shows "fetch X[min((b + 1), 110), next" ;;
+    walked) shows "fetch X[min((i + 1), 39), min(first" ;;
     both) shows "by 23 k 24 l" ;;
     turned) shows "fetch X[min((" ;;
   esac

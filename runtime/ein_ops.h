@@ -233,6 +233,46 @@ EIN_INLINE float ein_tanh_f32(float x) {
   return x < 0 ? -y : y;
 }
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+/*
+ * Below 0.94 x, and x times a polynomial in its square; beyond it 1 - exp -t, where -log(1 - erf a) is t, as a and a times a polynomial:
+ * few of the places of exp -t count, and those of t - 1 are finer. Each coefficient was rounded before the next ones were found.
+ */
+EIN_INLINE float ein_erf_f32(float x) {
+  float a = x < 0 ? -x : x, b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 there is nothing but 1 */
+  float p = 7.97622779e-5f;
+  p = fmaf(p, z, -0.000804493204f);
+  p = fmaf(p, z, 0.00519200508f);
+  p = fmaf(p, z, -0.0268555973f);
+  p = fmaf(p, z, 0.112836242f);
+  p = fmaf(p, z, -0.376126289f);
+  p = fmaf(p, z, 0.128379166f);
+  float t = -0.000212821571f;
+  t = fmaf(t, b, 0.00320539903f);
+  t = fmaf(t, b, -0.0228594355f);
+  t = fmaf(t, b, 0.105214417f);
+  t = fmaf(t, b, 0.635754168f);
+  t = fmaf(t, b, 0.128503799f);
+  float far = fmaf(ein_exp_f32(-fmaf(t, b, b - 1.0f)), -0.36787944f, 1.0f);
+  float y = a < 0.94f ? fmaf(p, a, a) : far;
+  return x < 0 ? -y : y;
+}
+
+/* x ^ 3 within one unit: what the rounded square lacks is added, unless there is no end to it. */
+#define EIN_CUBE(n, T, f)                                                                          \
+  EIN_INLINE T ein_cube_##n(T x) {                                                                 \
+    T square = x * x, y = square * x, lacks = fma##f(x, x, -square);                               \
+    return y - y == 0 ? fma##f(square, x, lacks * x) : y;                                          \
+  }
+#else /* rounded products would be more than a unit off */
+EIN_INLINE float ein_erf_f32(float x) { return erff(x); }
+#define EIN_CUBE(n, T, f)                                                                          \
+  EIN_INLINE T ein_cube_##n(T x) { return pow##f(x, 3); }
+#endif
+EIN_CUBE(f32, float, f)
+EIN_CUBE(f64, double, )
+#undef EIN_CUBE
+
 /*
  * The same of doubles. exp: a polynomial for (exp r - 1 - r) / r^2 of the least relative error. log: with s = f / (2 + f),
  * log(1 + f) = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + R), where R is s^2 times a polynomial in s^2. Integers here become

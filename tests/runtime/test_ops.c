@@ -235,6 +235,9 @@ static double units_off(float got, double want) {
 static float exp_of(float x) { return ein_exp_f32(x); }
 static float log_of(float x) { return ein_log_f32(x); }
 static float tanh_of(float x) { return ein_tanh_f32(x); }
+static float erf_of(float x) { return ein_erf_f32(x); }
+static float cube_of(float x) { return ein_cube_f32(x); }
+static double cubed(double x) { return (double)((long double)x * x * x); }
 
 /* Each 997th of all floats, both zeros, infinities and NaN among them. */
 static void within_units(const char *name, float (*f)(float), double (*truth)(double), double most) {
@@ -261,6 +264,8 @@ static double units_off_f64(double got, long double want) {
 static double exp_of_f64(double x) { return ein_exp_f64(x); }
 static double log_of_f64(double x) { return ein_log_f64(x); }
 static double tanh_of_f64(double x) { return ein_tanh_f64(x); }
+static double cube_of_f64(double x) { return ein_cube_f64(x); }
+static long double cubed_f64(long double x) { return x * x * x; }
 
 static const double edge_f64[] = {
   0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 0x1.6A09E667F3BCCp-1, 0x1.6A09E667F3BCDp-1, 0x1.6A09E667F3BCCp0, 0x1.6A09E667F3BCDp0,
@@ -296,9 +301,12 @@ static void test_functions(void) {
   within_units_f64("exp", exp_of_f64, expl, 1 + more);
   within_units_f64("log", log_of_f64, logl, 1 + more);
   within_units_f64("tanh", tanh_of_f64, tanhl, 2 + more);
+  within_units_f64("cube", cube_of_f64, cubed_f64, 1 + more);
   within_units("exp", exp_of, exp, 1);
   within_units("log", log_of, log, 1);
   within_units("tanh", tanh_of, tanh, 2);
+  within_units("erf", erf_of, erf, 1);
+  within_units("cube", cube_of, cubed, 1);
 }
 
 int main(void) {

@@ -347,9 +347,26 @@ static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   return false;
 }
 
+/* One of the first n labels equals what the points decide (where bin[e] == b): one walk over the points puts each where it belongs, and a row
+ * by itself would ask all of them. */
+static bool is_put(const Expr *where, uint32_t n) {
+  if (!where || where->kind != EX_OP) return false;
+  if (where->op == OP_AND) return is_put(where->arg[0], n) || is_put(where->arg[1], n);
+  if (where->op != OP_EQ) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *label = where->arg[k], *to = where->arg[1 - k];
+    bool is = label->kind == EX_LABEL && label->i < (int64_t)n && label->i < 63;
+    if (is && to->has & HAS_READ && !(to->labels >> label->i & 1)) return true;
+  }
+  return false;
+}
+
 /* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
 static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
+  if (s->sum->reducer != RED_NONE && is_put(s->sum->where, n)) return false;
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    if (p->stages.at[i].sum->reducer != RED_NONE && is_put(p->stages.at[i].sum->where, n)) return false;
   bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
   if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;

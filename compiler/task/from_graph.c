@@ -358,6 +358,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_logsumexp(m.t);
   task_in_place(m.t);
   task_fuse(m.t);
+  task_digits(m.t);
   task_split(m.t);
   task_lifetimes(m.t);
   return m.t;

@@ -11,6 +11,8 @@ void task_fuse(TaskGraph *t);
 void task_logsumexp(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
+/* Labels in lanes that are looked at by quotient and rest are cut into these (digits.c). After task_fuse, before task_split. */
+void task_digits(TaskGraph *t);
 /* Long reductions to few outputs go in parts that threads can share (split.c). After task_fuse, before lifetimes. */
 void task_split(TaskGraph *t);
 /* About how many blocks of rows and lanes threads can be given of a product of two sides (sides.c); 0: it is none, or small. */

@@ -25,7 +25,7 @@ const char *c_array_type(DType t) {
   case DT_I64: return "uint64_t";
   case DT_I32: return "uint32_t";
   case DT_I16: return "uint16_t";
-  case DT_I8: return "uint8_t";
+  case DT_I8: case DT_BOOL: return "uint8_t";
   default: return c_value_type(t);
   }
 }
@@ -113,9 +113,11 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
   return false;
 }
 
-/* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. */
+/* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. Of two that are read one is made a mask
+ * here, all of its bits: they would find no lanes of bytes else. */
 static const char *logic_text(const CPrinter *p, const Expr *e) {
   if (!p->k || reads_memory(p, e->arg[1])) return NULL;
+  if (e->op == OP_AND && e->arg[0]->kind == EX_READ && e->arg[1]->kind == EX_READ) return "-(int)$0 & (int)$1";
   return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
 }
 

@@ -139,7 +139,7 @@ static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, "}\n");
 }
 
-static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 || t == DT_BOOL ? 32 : 8 * dtype_size(t); }
+static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
 
 static int64_t place_count(const LoopPlace *x) {
   int64_t n = 1;
@@ -366,7 +366,7 @@ static void strides_print(CPrinter *p, uint32_t place) {
 /* Bytes of a worker's array, rounded up to a cache line. */
 static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
   Exprs *e = p->p->tasks->exprs;
-  int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : x->dtype == DT_BOOL ? 4 : dtype_size(x->dtype);
+  int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
   const Expr *n = expr_int(e, DT_I64, size);
   for (uint32_t k = 0; k < x->rank; k++) n = expr_op2(e, OP_MUL, n, x->dim[k]);
   n = expr_op2(e, OP_IDIV, expr_op2(e, OP_ADD, n, expr_int(e, DT_I64, 63)), expr_int(e, DT_I64, 64));

@@ -89,7 +89,7 @@ double red_score(const StagePlan *p) {
 }
 
 int64_t vector_lanes(const Sched *s, DType t) {
-  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : t == DT_BOOL ? 4 : dtype_size(t);
+  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : dtype_size(t);
   return s->target->lanes_bytes / size;
 }
 

@@ -87,7 +87,7 @@ static bool label_find(Scan *c) {
 
 static int64_t lanes_of(const Scan *c, uint32_t v) {
   DType t = c->p->stage->sum->acc;
-  int64_t size = (dtype_is_float(t) && dtype_size(t) < 4) || t == DT_BOOL ? 4 : dtype_size(t);
+  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : dtype_size(t);
   int64_t one = c->s->target->lanes_bytes / size, want = 4 * one, n = c->p->size[v];
   if (!c->p->exact[v]) return want;
   if (n <= want) return n;

@@ -288,6 +288,11 @@ static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n,
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
 
+/* x // c and then x % c: that the one times c and the other are x, compilers see where they stand together. */
+static bool is_pair(const Expr *a, const Expr *b) {
+  return a->kind == EX_OP && a->op == OP_IDIV && b->kind == EX_OP && b->op == OP_MOD && a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1];
+}
+
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *base = index_base(p, x, n, at);
@@ -303,13 +308,11 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;
-    if (k + 1 == n && !is_argument(p, x)) {
-      argument(p, i, true, n == 1);
-      continue;
-    }
-    argument(p, i, true, false);
-    buf_str(p->out, " * ");
-    c_stride(p, place, k);
+    if (k + 1 < n && is_pair(i, at[k + 1])) buf_char(p->out, '(');
+    bool last = k + 1 == n && !is_argument(p, x), second = k && is_pair(at[k - 1], i);
+    argument(p, i, true, last && n == 1);
+    if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
+    if (second) buf_char(p->out, ')');
   }
   buf_str(p->out, any ? "]" : "0]");
 }

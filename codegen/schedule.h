@@ -299,6 +299,7 @@ struct Sweep {
   uint32_t n_fetch;
   SweepFetch *fetch;
   int64_t width;             /* lanes */
+  int64_t left, end;         /* so many of the innermost label's points, up to its end, wait until the lanes are folded */
   const Expr *at;            /* maps that are streamed put their values here in their lines; NULL: nothing is streamed */
 };
 

@@ -260,6 +260,23 @@ static void row_fetch(Sweep *w, const Expr *base) {
   w->label[w->row] = row;
 }
 
+/* What is met twice changes nothing: the last lanes may lie partly over those before them. */
+static bool meets_again(const Sweep *w) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    const EinSum *sum = sum_of(&w->part[i]);
+    if (!reduces(&w->part[i]) || is_arg(sum) || !(reducer_info[sum->reducer].laws & LAW_IDEMPOTENT)) return false;
+  }
+  return !w->before && !w->after;
+}
+
+/* Of one short row what is left joins the lanes while they are folded, as soon as they are so few: lanes of which some are used apart
+ * are in no registers. */
+static bool left_to_fold(const Sweep *w, int64_t points) {
+  const SweepPart *q = &w->part[0];
+  return w->n == 1 && w->n_loop == 1 && points < BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
+         !red_is_extreme(sum_of(q)) && !w->before && !w->after;
+}
+
 /* From lo to hi of the innermost label: whole widths, then what is left in as many lanes. */
 static void span(Sweep *w, const Expr *lo, const Expr *hi) {
   Sched *s = w->s;
@@ -269,7 +286,17 @@ static void span(Sweep *w, const Expr *lo, const Expr *hi) {
   row_fetch(w, var_read(s, v));
   point(w, var_read(s, v), lanes_open(s, width));
   into(s, was);
-  if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % w->width == 0) return;
+  int64_t points = expr_is_int(lo, 0) && hi->kind == EX_INT ? hi->i : 0;
+  if (points && points % w->width == 0) return;
+  if (points > w->width && meets_again(w)) {
+    point(w, ex_int(s, points - w->width), lanes_open(s, width));
+    into(s, was);
+    return;
+  }
+  if (points > w->width && left_to_fold(w, points)) {
+    w->left = points % w->width, w->end = points;
+    return;
+  }
   const Expr *rest = named(s, NULL, "rest", expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), width));
   const Expr *from = named(s, NULL, "from", ex_sub(s, hi, rest));
   point(w, from, lanes_open(s, rest));
@@ -353,6 +380,9 @@ static void fold(Sweep *w, bool blocked) {
     for (uint32_t i = 0; i < w->n; i++)
       if (reduces(&w->part[i]) && w->part[i].blocked == blocked)
         half_fold(s, &w->part[i], &f[i], half == w->width / 2, l, far);
+    into(s, was);
+    if (!(w->left & half)) continue;
+    point(w, ex_int(s, w->end - (w->left & (2 * half - 1))), half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0));
     into(s, was);
   }
   for (uint32_t i = 0; i < w->n; i++)

@@ -25,6 +25,7 @@ from einlib import CLOSE, duration, ours_make, runs_find, seconds, shared_make, 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nests")
 BELOW = 16  # integers of inputs, where nothing is said here:
 RANGES = {"gather": {"tok": 8192}, "histogram": {"bin": 256}, "histogram_2d": {"a": 64, "b": 64}, "segment_sum": {"g": 512},
+          "segment_mean": {"g": 512}, "bool_product": {"A": 2, "B": 2}, "dequantize": {"Q": 256},
           "embedding_bag": {"tok": 8192}, "csr_product": {"start": 524256, "col": 16384}}
 
 # Operations on numbers of theirs, predicates counted as if they held; the others are told by the bytes of their arguments.
@@ -36,7 +37,7 @@ FLOPS = {
     "conv_nhwc": 2 * 2 * 56**2 * 9 * 32**2, "conv_nchw": 2 * 2 * 56**2 * 9 * 32**2,
     "causal_scores": 8 * 512**2 * 64, "causal_sum": 8 * 512**2 * 64, "causal_attention": 2 * 8 * 512**2 * 64,
     "conv_depthwise": 2 * 4 * 56**2 * 9 * 64, "conv_dilated": 2 * 2 * 56**2 * 9 * 32**2, "complex_product": 8 * 192**3,
-    "csr_product": 2 * 16384 * 32, "embedding_bag": 2048 * 16 * 64, "jacobi": 4 * 40 * 512**2, "kv_cache": 2 * 512**2 * 256,
+    "csr_product": 2 * 16384 * 32, "embedding_bag": 2048 * 16 * 64, "bool_product": 2 * 512**3, "jacobi": 4 * 40 * 512**2, "kv_cache": 2 * 512**2 * 256,
 }
 MOVED = {"trace": 4 * 8192 * 65}  # bytes, where not all of the arguments is read
 

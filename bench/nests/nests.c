@@ -192,6 +192,15 @@ void bilinear(IN(float, x), IN(float, W), IN(float, z), OUT(float, y)) {
   }
 }
 
+void bool_product(IN(uint8_t, A), IN(uint8_t, B), OUT(uint8_t, C)) {
+  enum { N = 512 };
+  for (int i = 0; i < N; i++) {
+    for (int k = 0; k < N; k++) C[i * N + k] = 0;
+    for (int j = 0; j < N; j++)
+      for (int k = 0; k < N; k++) C[i * N + k] |= A[i * N + j] & B[j * N + k];
+  }
+}
+
 /* ---- reductions ------------------------------------------------------------------------------------ */
 
 void row_sum(IN(float, X), OUT(float, s)) {
@@ -330,6 +339,27 @@ void segment_sum(IN(float, X), IN(int32_t, g), OUT(float, Y)) {
     for (int d = 0; d < D; d++) Y[g[n] * D + d] += X[n * D + d];
 }
 
+void segment_mean(IN(float, X), IN(int32_t, g), OUT(float, Y)) {
+  enum { N = 16384, D = 64, G = 512 };
+  int count[G] = {0};
+  memset(Y, 0, sizeof(float) * G * D);
+  for (int n = 0; n < N; n++) {
+    count[g[n]]++;
+    for (int d = 0; d < D; d++) Y[g[n] * D + d] += X[n * D + d];
+  }
+  for (int a = 0; a < G; a++)
+    for (int d = 0; d < D; d++) Y[a * D + d] /= (float)(count[a] ? count[a] : 1);
+}
+
+void global_pool(IN(float, X), OUT(float, Y)) {
+  enum { N = 64 * 1024, P = 7 * 7 };
+  for (int n = 0; n < N; n++) {
+    float sum = 0;
+    for (int i = 0; i < P; i++) sum += X[n * P + i];
+    Y[n] = sum / P;
+  }
+}
+
 void embedding_bag(IN(float, E), IN(int32_t, tok), OUT(float, Y)) {
   enum { D = 64, B = 2048, L = 16 };
   for (int b = 0; b < B; b++) {
@@ -377,6 +407,55 @@ void chain(IN(float, x), IN(float, w), IN(float, b), OUT(float, y)) {
 void silu(IN(float, x), IN(float, g), OUT(float, y)) {
   enum { N = 2097152 };
   for (int i = 0; i < N; i++) y[i] = x[i] / (1 + expf(-x[i])) * g[i];
+}
+
+void gelu(IN(float, x), OUT(float, y)) {
+  enum { N = 2097152 };
+  for (int i = 0; i < N; i++) y[i] = 2 * x[i] * (1 + erff(4 * x[i] * 0.70710678f));
+}
+
+void gelu_tanh(IN(float, x), OUT(float, y)) {
+  enum { N = 2097152 };
+  for (int i = 0; i < N; i++) {
+    float a = 4 * x[i];
+    y[i] = 0.5f * a * (1 + tanhf(0.79788456f * (a + 0.044715f * a * a * a)));
+  }
+}
+
+void rotary(IN(float, X), IN(float, C), IN(float, T), OUT(float, Y)) {
+  enum { N = 16384 * 64 };
+  for (int i = 0; i < N; i++) {
+    float a = X[2 * i], b = X[2 * i + 1];
+    Y[2 * i] = a * C[i] - b * T[i];
+    Y[2 * i + 1] = b * C[i] + a * T[i];
+  }
+}
+
+void dequantize(IN(uint8_t, Q), IN(float, s), OUT(float, W)) {
+  enum { N = 2048, K = 2048 };
+  for (int n = 0; n < N; n++)
+    for (int b = 0; b < K / 2; b++) {
+      int q = Q[n * K / 2 + b];
+      float by = s[n * K / 64 + b / 32];
+      W[n * K + 2 * b] = (float)(q % 16 - 8) * by;
+      W[n * K + 2 * b + 1] = (float)(q / 16 - 8) * by;
+    }
+}
+
+void merge_heads(IN(float, X), OUT(float, Y)) {
+  enum { H = 16, S = 1024, D = 64 };
+  for (int s = 0; s < S; s++)
+    for (int h = 0; h < H; h++)
+      for (int d = 0; d < D; d++) Y[(s * H + h) * D + d] = X[(h * S + s) * D + d];
+}
+
+void windows(IN(float, X), OUT(float, Y)) {
+  enum { N = 8, H = 56, W = 56, C = 32 };
+  for (int n = 0; n < N; n++)
+    for (int h = 0; h < H; h++)
+      for (int w = 0; w < W; w++, Y += 9 * C)
+        for (int r = 0; r < 3; r++)
+          for (int i = 0; i < 3 * C; i++) Y[r * 3 * C + i] = X[((n * (H + 2) + h + r) * (W + 2) + w) * C + i];
 }
 
 void transpose(IN(float, X), OUT(float, Y)) {

@@ -185,6 +185,17 @@ static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ";\n");
 }
 
+static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const Expr *from = s->value;
+  uint32_t place = (uint32_t)from->i;
+  indent(p, depth);
+  buf_printf(p->out, "const int64_t %s = ein_stream_lead(&", p->k->places.at[s->place].name->s);
+  c_element(p, place, from->n, from->arg);
+  buf_str(p->out, ", ");
+  c_stride(p, place, from->n - 1);
+  buf_printf(p->out, ", %d);\n", dtype_size((DType)from->dtype));
+}
+
 static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   indent(p, depth);
@@ -314,6 +325,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_LET:
       if (p->place_read[s->place]) var_print(p, s, depth);
       break;
+    case LOOP_LEAD: lead_print(p, s, depth); break;
     case LOOP_VAR: var_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
     case LOOP_TURN: turn_print(p, s, depth); break;

@@ -43,6 +43,8 @@ typedef enum {
   LOOP_STORE,
   LOOP_TURN,                 /* a small square array is transposed where it is */
   LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near */
+  LOOP_LEAD,                 /* a register that keeps how many elements lie from one of a buffer on, along its last axis, ahead of the next
+                                whole line of the cache; 0 where they do not lie next to each other */
   LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
 } LoopKind;
@@ -61,10 +63,10 @@ struct LoopStmt {
   int64_t step;              /*   STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, VAR, STORE, TURN, FETCH, STREAM */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, TURN, FETCH, STREAM */
   uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
   const Expr **at;           /*   where */
-  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element */
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
 };
 
 typedef struct LoopKernel {

@@ -224,15 +224,26 @@ static const LoopPlace *place_at(Check *c, const LoopStmt *s) {
   return NULL;
 }
 
-/* LET, VAR */
+/* An element of a buffer. */
+static void check_lead(Check *c, const LoopStmt *s, const LoopPlace *x) {
+  const Expr *v = s->value;
+  bool element = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space == SPACE_BUFFER;
+  check_value(c, name_of(x), v, DTYPES);
+  if (x->dtype != DT_I64) fail(c, "%s is %s and leads to a line", name_of(x), check_dtype_name(x->dtype));
+  if (!element) fail(c, "what %s leads from is no element of a buffer", name_of(x));
+}
+
+/* LET, LEAD, VAR */
 static void check_made(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
+  bool keeps = s->kind != LOOP_VAR;
   if (!x) return;
-  if (s->kind == LOOP_LET || s->value) check_value(c, name_of(x), s->value, x->dtype);
+  if (s->kind == LOOP_LEAD) check_lead(c, s, x);
+  else if (keeps || s->value) check_value(c, name_of(x), s->value, x->dtype);
   if (x->space == SPACE_BUFFER) fail(c, "%s is a buffer and does not come to be", name_of(x));
-  if (s->kind == LOOP_LET && (x->space != SPACE_REGISTER || x->rank)) fail(c, "%s is no scalar register", name_of(x));
+  if (keeps && (x->space != SPACE_REGISTER || x->rank)) fail(c, "%s is no scalar register", name_of(x));
   if (c->place[s->place].state != UNMADE) fail(c, "%s comes to be twice", name_of(x));
-  c->place[s->place] = (PlaceHeld){s->kind == LOOP_LET ? OPEN_LET : OPEN_VAR, false};
+  c->place[s->place] = (PlaceHeld){keeps ? OPEN_LET : OPEN_VAR, false};
   vec_push(c->arena, c->scope, s->place);
 }
 
@@ -312,6 +323,7 @@ static void check_body(Check *c, const LoopBody *body) {
       check_block(c, &s->other);
       break;
     case LOOP_LET:
+    case LOOP_LEAD:
     case LOOP_VAR: check_made(c, s); break;
     case LOOP_STORE: check_store(c, s); break;
     case LOOP_TURN: check_turn(c, s); break;

@@ -97,7 +97,7 @@ static void print_if(Printer *p, const LoopStmt *s, uint32_t level) {
 }
 
 static void print_simple(Printer *p, const LoopStmt *s) {
-  if (s->kind != LOOP_STORE) buf_str(p->out, s->kind == LOOP_LET ? "let " : "var ");
+  if (s->kind != LOOP_STORE) buf_str(p->out, s->kind == LOOP_LET ? "let " : s->kind == LOOP_LEAD ? "lead " : "var ");
   print_place(p, s->place);
   if (s->kind == LOOP_STORE) print_exprs(p, s->n_at, s->at);
   if (s->value || s->kind != LOOP_VAR) print_with(p, " = ", s->value);

@@ -239,12 +239,15 @@ static bool want_place_name(Reader *r, uint32_t *out) {
   return true;
 }
 
-static bool line_let(Reader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_LET);
+static bool line_value(Reader *r, LoopKind kind) {
+  LoopStmt *s = stmt_begin(r, kind);
   if (!want_place_name(r, &s->place) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
+
+static bool line_let(Reader *r) { return line_value(r, LOOP_LET); }
+static bool line_lead(Reader *r) { return line_value(r, LOOP_LEAD); }
 
 static bool line_var(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_VAR);
@@ -348,7 +351,7 @@ static const Line lines[] = {
     {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
     {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
-    {"stream", KERNEL | BLOCK, line_stream},
+    {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},

@@ -72,6 +72,7 @@ LoopStmt *if_add(Sched *s, const Expr *cond);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
+LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
 LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
@@ -180,7 +181,6 @@ void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); 
 bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
 /* ---- schedule_stream.c --------------------------------------------------------------------------- */
-enum { STREAM_PIECE = 1024 }; /* elements of a row that are made before they are streamed, at most */
 int64_t stream_cache(const Sched *s); /* bytes of the last one */
 /* Whether the stage's result has rows along the label that are worth streaming, and next to each other. */
 bool stream_rows(const StagePlan *p, uint32_t label);
@@ -192,6 +192,13 @@ LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other);
 /* `count` elements of the stage's result from the point that `e` says on, in row-major order over so many of its last axes, of which
  * the first alone is not gone over whole. */
 void stream_from(Sched *s, const TaskStage *stage, Env *e, const Expr *from, const Expr *count, uint32_t axes);
+/* A row of the stage's result along a label, which is streamed: where it begins with a line of the cache, a line after the other, from
+ * registers; elsewhere in longer pieces, from memory. `make` makes so many values from lo on, in arrays of `most` elements that
+ * are streamed; NULL: stores them as usual. */
+typedef void (*StreamMake)(void *env, const Expr *lo, const Expr *count, const Expr *most);
+typedef struct StreamRow { const TaskStage *stage; Env *e; uint32_t label; StreamMake make; void *env; } StreamRow;
+/* most: how many elements there are at most; NULL: unknown. */
+void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most);
 /* Some labels of a map, in the order in which what it reads lies in memory, as that is waited for, and streams are not. */
 void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label);
 /* A map in pieces of its rows that are streamed; false if the stage is not such a one. */

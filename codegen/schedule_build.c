@@ -112,6 +112,7 @@ static LoopStmt *give(Sched *s, LoopKind kind, uint32_t place, const Expr *value
 }
 
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value) { return give(s, LOOP_LET, place, value); }
+LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from) { return give(s, LOOP_LEAD, place, from); }
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value) { return give(s, LOOP_VAR, place, value); }
 
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value) {

@@ -505,47 +505,49 @@ static void reductions(Sweep *w) {
   results(w);
 }
 
-/* So many points of the innermost label, from lo on. */
-static void maps_row(Sweep *w, const Expr *lo, const Expr *count) {
+/* So many points of the innermost label, from lo on; what is streamed lies in arrays of `most` elements, if that is not NULL. */
+static void maps_row(Sweep *w, const Expr *lo, const Expr *count, const Expr *most) {
   Sched *s = w->s;
-  LoopBody *was = s->body;
+  LoopBody *was = s->body, *outside = s->outside;
   uint32_t l = w->loop[w->n_loop - 1], v = var_new(s, w->part[0].p->stage->label[l], "i");
-  s->outside = s->body, s->inner = v;
+  if (!outside) s->outside = s->body;
+  s->inner = v;
   into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
-  if (w->at) w->at = var_read(s, v);
+  w->at = most ? var_read(s, v) : NULL;
   point(w, lo, var_read(s, v));
-  s->outside = NULL;
+  w->at = NULL;
+  s->outside = outside;
   into(s, was);
 }
 
-/* The same a piece after the other, of which the results are streamed. */
-static void maps_stream(Sweep *w) {
+static void maps_make(void *env, const Expr *lo, const Expr *count, const Expr *most) {
+  Sweep *w = env;
   Sched *s = w->s;
-  const StagePlan *p = w->part[0].p;
-  uint32_t l = w->loop[w->n_loop - 1];
-  const Expr *extent = p->stage->bound[l], *lo = ex_int(s, 0), *count = extent, *zero = ex_int(s, 0);
-  bool whole = p->exact[l] && p->size[l] <= STREAM_PIECE;
-  const Expr *most = ex_int(s, whole ? p->size[l] : STREAM_PIECE);
-  if (!whole) {
-    uint32_t v = var_new(s, NULL, "piece");
-    into(s, &for_add(s, v, lo, extent, STREAM_PIECE, BIND_SEQ)->body);
-    lo = var_read(s, v);
-    count = named(s, NULL, "n", ex_min(s, most, ex_sub(s, extent, lo)));
-  }
-  for (uint32_t i = 0; i < w->n; i++) {
+  const Expr *zero = ex_int(s, 0);
+  for (uint32_t i = 0; i < w->n && most; i++) {
     SweepPart *q = &w->part[i];
     if (!q->when) continue;
     q->line = place_own(s, NULL, "line", sum_of(q)->dtype, 1, &most);
     var_add(s, q->line, NULL);
   }
-  w->at = zero;
-  maps_row(w, lo, count);
-  w->at = NULL;
-  w->label[l] = lo;
-  for (uint32_t i = 0; i < w->n; i++) {
+  maps_row(w, lo, count, most);
+  w->label[w->loop[w->n_loop - 1]] = lo;
+  for (uint32_t i = 0; i < w->n && most; i++) {
     SweepPart *q = &w->part[i];
     if (q->when) stream_from(s, q->p->stage, q->e, place_read(s, q->line, 1, &zero), count, 1);
   }
+}
+
+/* The same a piece after the other; that of the narrowest elements says where lines begin. */
+static void maps_stream(Sweep *w) {
+  const SweepPart *q = NULL;
+  uint32_t l = w->loop[w->n_loop - 1];
+  for (uint32_t i = 0; i < w->n; i++) {
+    const SweepPart *x = &w->part[i];
+    if (x->when && (!q || dtype_size(sum_of(x)->dtype) < dtype_size(sum_of(q)->dtype))) q = x;
+  }
+  const Expr *extent = q->p->stage->bound[l];
+  stream_row(w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
 }
 
 /* Maps alone. What may be streamed is, if all of it is so large. */
@@ -568,7 +570,7 @@ static void maps(Sweep *w) {
   }
   if (other) {
     into(s, other);
-    maps_row(w, ex_int(s, 0), w->part[0].p->stage->bound[w->loop[w->n_loop - 1]]);
+    maps_row(w, ex_int(s, 0), w->part[0].p->stage->bound[w->loop[w->n_loop - 1]], NULL);
   }
   into(s, was);
 }

@@ -1,6 +1,7 @@
 /* codegen/schedule_stream.c - results that go past the cache: a kernel that goes over more memory than the cache holds leaves
- * nothing of its result there, so that lines of it need be neither read before they are written nor kept. Values are
- * made in a short array, a piece of a row, that is then streamed. */
+ * nothing of its result there, so that lines of it need be neither read before they are written nor kept. Rows that begin where a
+ * line does are made line by line, in registers, and so while the lines before are on their way; others in longer pieces, in a short
+ * array that is then streamed. */
 #include "schedule.h"
 
 /* Of the last level of the cache, in sixteenths. Measured with one of 32 MB, on one core: transposes of 16 MB to as many take
@@ -15,7 +16,8 @@ enum {
 };
 
 enum {
-  PIECE = STREAM_PIECE,
+  LINE = 64,                 /* bytes */
+  PIECE = 1024,              /* elements of a row that are made before they are streamed, at most */
   PIECE_BYTES = 256          /* bytes of a piece at least: below, most lines would be written by halves */
 };
 
@@ -98,34 +100,86 @@ void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const 
   stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count, axes);
 }
 
-static void piece_values(Sched *s, const TaskStage *st, Env *e, uint32_t l, const Expr *lo, const Expr *count, uint32_t line) {
-  LoopBody *was = s->body;
-  uint32_t v = var_new(s, st->label[l], "l");
-  const Expr *lane = var_read(s, v);
-  s->outside = s->body, s->inner = v;
-  into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
-  e->label[l] = ex_add(s, lo, lane);
-  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(e, st->sum->body)));
-  if (line == NOWHERE) result_store(s, st, e, value);
-  else store_add(s, line, 1, &lane, value);
+/* How far it is from the element at lo to where a line begins. */
+static const Expr *lead_of(Sched *s, const StreamRow *r, const Expr *lo) {
+  const TaskStage *st = r->stage;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
+  r->e->label[r->label] = lo;
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(r->e, st->at[k]);
+  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
+  return scalar_read(s, lead);
+}
+
+static void lines(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count) {
+  const Expr *lanes = ex_int(s, LINE / dtype_size(r->stage->sum->dtype)), *end = ex_add(s, lo, count);
+  uint32_t v = var_new(s, r->stage->label[r->label], "l");
+  s->outside = s->body;
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, end, ex_sub(s, lanes, ex_int(s, 1))), lanes->i, BIND_SEQ)->body);
+  r->make(r->env, var_read(s, v), lanes, lanes);
   s->outside = NULL;
+  into(s, was);
+  if (count->kind == EX_INT && count->i % lanes->i == 0) return;
+  const Expr *rest = named(s, NULL, "rest", expr_op2(s->x, OP_MOD, count, lanes));
+  r->make(r->env, ex_sub(s, end, rest), rest, NULL);
+}
+
+static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
+  if (most) {
+    r->make(r->env, lo, count, most);
+    return;
+  }
+  const Expr *end = ex_add(s, lo, count);
+  uint32_t v = var_new(s, NULL, "piece");
+  into(s, &for_add(s, v, lo, end, PIECE, BIND_SEQ)->body);
+  most = ex_int(s, PIECE);
+  r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
+}
+
+void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
+  LoopBody *was = s->body;
+  LoopStmt *both = if_add(s, expr_op2(s->x, OP_EQ, lead_of(s, r, lo), ex_int(s, 0)));
+  into(s, &both->body);
+  lines(s, r, lo, count);
+  into(s, &both->other);
+  pieces(s, r, lo, count, most && most->i <= PIECE ? most : NULL);
   into(s, was);
 }
 
-static void piece(Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Expr *count, int64_t most, const Expr *when) {
-  const TaskStage *st = p->stage;
-  uint32_t l = p->order[p->n_order - 1];
+typedef struct Piece { Sched *s; const StagePlan *p; Env *e; uint32_t label; } Piece;
+
+static void piece_make(void *env, const Expr *lo, const Expr *count, const Expr *most) {
+  const Piece *q = env;
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  LoopBody *was = s->body, *outside = s->outside;
+  uint32_t v = var_new(s, st->label[q->label], "l"), line = NOWHERE;
+  const Expr *lane = var_read(s, v), *zero = ex_int(s, 0);
+  if (most) {
+    line = place_own(s, NULL, "line", st->sum->dtype, 1, &most);
+    var_add(s, line, NULL);
+  }
+  if (!outside) s->outside = s->body;
+  s->inner = v;
+  into(s, &for_add(s, v, zero, count, 1, BIND_VECTOR)->body);
+  q->e->label[q->label] = ex_add(s, lo, lane);
+  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, st->sum->body)));
+  if (most) store_add(s, line, 1, &lane, value);
+  else result_store(s, st, q->e, value);
+  s->outside = outside;
+  into(s, was);
+  q->e->label[q->label] = lo;
+  if (most) stream_from(s, st, q->e, place_read(s, line, 1, &zero), count, 1);
+}
+
+static void piece(Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Expr *count, const Expr *most, const Expr *when) {
   LoopBody *was = s->body, *other, *here = stream_when(s, when, &other);
-  const Expr *dim = ex_int(s, most), *zero = ex_int(s, 0);
+  Piece q = {s, p, e, p->order[p->n_order - 1]};
   into(s, here);
-  uint32_t line = place_own(s, NULL, "line", st->sum->dtype, 1, &dim);
-  var_add(s, line, NULL);
-  piece_values(s, st, e, l, lo, count, line);
-  e->label[l] = lo;
-  stream_from(s, st, e, place_read(s, line, 1, &zero), count, 1);
+  stream_row(s, &(StreamRow){p->stage, e, q.label, piece_make, &q}, lo, count, most);
   if (other) {
     into(s, other);
-    piece_values(s, st, e, l, lo, count, NOWHERE);
+    piece_make(&q, lo, count, NULL);
   }
   into(s, was);
 }
@@ -180,6 +234,6 @@ bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   for (uint32_t k = 0; k < n; k++) e->label[label[k]] = w->index[k];
   const Expr *lo = whole ? ex_int(s, 0) : named(s, st->label[last], "i", ex_mul(s, w->index[n], ex_int(s, PIECE)));
   const Expr *count = whole ? extent : named(s, NULL, "n", ex_min(s, ex_int(s, PIECE), ex_sub(s, extent, lo)));
-  piece(s, p, e, lo, count, most, when);
+  piece(s, p, e, lo, count, ex_int(s, most), when);
   return true;
 }

@@ -75,6 +75,12 @@ EIN_STREAM_INLINE void ein_stream_few(void *to, int64_t step, const void *from, 
     memcpy(t, f, bytes);
 }
 
+/* How many elements lie ahead of the first whole line, if they lie next to each other and lines hold whole ones. */
+EIN_STREAM_INLINE int64_t ein_stream_lead(const void *from, int64_t step, size_t size) {
+  size_t ahead = (64 - ((uintptr_t)from & 63)) & 63;
+  return step == 1 && ahead % size == 0 ? (int64_t)(ahead / size) : 0;
+}
+
 /* The same of a long array: all lines that are whole. */
 EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int64_t n, size_t size) {
   char *t = (char *)to;

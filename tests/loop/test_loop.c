@@ -51,12 +51,14 @@ static const char full[] =
     "  register v : i64 []\n"
     "  register s : f32 []\n"
     "  register ones : f32 [8]\n"
+    "  register near : i64 []\n"
     "  stack row : f32 [64]\n"
     "  scratch far : f64 [$N]\n"
     "  loops i j l k u\n"
     "  for i < $N thread {\n"
     "    let v = within(tok[i], $N, 0)\n"
     "    fetch X[v[], 63]\n"
+    "    lead near = y[i]\n"
     "    var acc = 0.0:f32\n"
     "    var ones = hidden(1.0:f32)\n"
     "    var row\n"
@@ -146,6 +148,12 @@ static const TextBreak breaks[] = {
     {"fetch X[v[], 63]", "fetch X[v[]]", "kernel y: X has rank 2 and is fetched with 1 indices"},
     {"fetch X[v[], 63]", "fetch X[v[], 1.5]", "kernel y: an index of what is fetched is f64 and not i64"},
     {"fetch X[v[], 63]", "fetch acc[3]", "kernel y: acc is no buffer and is fetched"},
+    {"lead near = y[i]", "lead near", NULL},
+    {"lead near = y[i]", "lead near = v[]", "kernel y: what near leads from is no element of a buffer"},
+    {"lead near = y[i]", "lead near = (y[i] + 1.0:f32)", "kernel y: what near leads from is no element of a buffer"},
+    {"lead near = y[i]", "lead near = y[0.5]", NULL},
+    {"register near : i64", "register near : f32", "kernel y: near is f32 and leads to a line"},
+    {"lead near = y[i]", "lead near = y[i]\n    near[] = 1", "kernel y: near is stored to and keeps one value"},
     {"stream y[i] = row[63] for (v[] - i)", "stream y[i] = row[63]", NULL},
     {"row[63] for (v[] - i)", "row[63] for (v[] - i) over 2", "kernel y: y has rank 1 and is streamed to over 2 axes"},
     {"row[63] for (v[] - i)", "row[63] for (v[] - i) over 0", "kernel y: y has rank 1 and is streamed to over 0 axes"},
@@ -165,8 +173,8 @@ static const TextBreak breaks[] = {
     {"    var row\n", "    var X\n", "kernel y: X is a buffer and does not come to be"},
     {"    var row\n", "    var row = 1\n", "kernel y: row is i64 and not f32"},
     {"    var row\n", "    let row = 1.0:f32\n", "kernel y: row is no scalar register"},
-    {"  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n    var acc = 0.0:f32\n",
-     "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n", "kernel y: acc is stored to by many threads"},
+    {"  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n    lead near = y[i]\n    var acc = 0.0:f32\n",
+     "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n    lead near = y[i]\n", "kernel y: acc is stored to by many threads"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, 2)", "kernel y: `within` says what no site says"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, i)", "kernel y: `within` says what no site says"},
     {"@t0", "@t1", "kernel y: loop variable of depth 1 in 1 repeats"},
@@ -220,10 +228,10 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
     {spoil_let, "kernel y: v is missing"},
     {spoil_step, "kernel y: a statement has what only a loop has"},
     {spoil_at, "kernel y: a statement has indices and is no store"},
-    {spoil_place, "kernel y: place 99, of 9"},
+    {spoil_place, "kernel y: place 99, of 10"},
     {spoil_kind, "kernel y: a statement is of no kind"},
     {spoil_hi, "kernel y: where a loop ends is missing"},
-    {spoil_read, "kernel y: place 99 is read, of 9"},
+    {spoil_read, "kernel y: place 99 is read, of 10"},
     {spoil_dtype, "kernel y: y is f32 and is read as i64"},
 };
 

@@ -49,6 +49,14 @@ static int tile(size_t size, size_t off) {
   return differ;
 }
 
+/* Where the next line begins, and never within an element. */
+static int lead(size_t size, size_t off) {
+  const char *at = (const char *)(((uintptr_t)got + 63) & ~(uintptr_t)63) + off;
+  int64_t n = ein_stream_lead(at, 1, size);
+  bool whole = off % size == 0;
+  return ein_stream_lead(at, 2, size) != 0 || (whole ? n != (int64_t)((64 - off % 64) % 64 / size) : n != 0);
+}
+
 int main(void) {
   for (size_t k = 0; k < sizeof from; k++) from[k] = (unsigned char)(k * 37 + k / 251);
   for (size_t size = 1; size <= 8; size *= 2) {
@@ -75,6 +83,9 @@ int main(void) {
     int held = 0;
     for (size_t off = 0; off < 130; off += size) held += tile(size, off);
     OK(!held, "%d bytes an element, of a tile", (int)size);
+    int astray = 0;
+    for (size_t off = 0; off < 130; off++) astray += lead(size, off);
+    OK(!astray, "%d bytes an element, to where a line begins", (int)size);
   }
   return DONE();
 }

@@ -97,7 +97,22 @@ static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
 }
 
+/* A function of each element of an array of the kernel's own, by itself: ein_lanes.h has it for all of them. */
+static bool lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopStmt *st = s->body.len == 1 ? s->body.at[0] : NULL;
+  if (s->bind != BIND_VECTOR || !expr_is_int(s->lo, 0) || s->hi->kind != EX_INT || s->hi->i % 16 || !st || st->kind != LOOP_STORE) return false;
+  const LoopPlace *x = &p->k->places.at[st->place];
+  const Expr *e = st->value, *of = e->n ? e->arg[0] : NULL;
+  if (x->space == SPACE_BUFFER || x->rank != 1 || x->dim[0] != s->hi || e->kind != EX_OP || e->op != OP_EXP || e->dtype != DT_F32) return false;
+  if (of->kind != EX_READ || of->i != st->place || of->arg[0] != st->at[0] || of->arg[0]->kind != EX_LABEL) return false;
+  p->place_used[st->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "ein_exp_lanes_f32(%s, %lld);\n", x->name->s, (long long)s->hi->i);
+  return true;
+}
+
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
+  if (lanes_print(p, s, depth)) return;
   if (runs_once(p, s)) {
     if (p->var_read[s->var]) {
       indent(p, depth);

@@ -204,6 +204,10 @@ void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label);
 /* A map in pieces of its rows that are streamed; false if the stage is not such a one. */
 bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule_apart.c ---------------------------------------------------------------------------- */
+/* Functions of lanes, in all loops of a kernel, get loops of their own. */
+void apart_loops(Sched *s, LoopBody *b);
+
 /* Loops to be made, outermost first, and what their variables are once they are. */
 enum { WALK_MOST = 256 };
 typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_MOST], *index[WALK_MOST]; } Walk;

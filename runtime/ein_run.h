@@ -18,6 +18,7 @@
 #pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
 #endif
 
+#include "ein_lanes.h"
 #include "ein_ops.h"
 #include "ein_stream.h"
 #include "ein_tensor.h"

@@ -3,6 +3,7 @@
  * eight bits all pairs are tried; elsewhere all pairs of values at which something happens.
  */
 #include "graph/eval_inside.h"
+#include "ein_lanes.h"
 #include "ein_ops.h"
 #include "../tap.h"
 
@@ -252,6 +253,18 @@ static void within_units(const char *name, float (*f)(float), double (*truth)(do
 }
 
 /* Units in the last place of a double; long doubles have more places on some machines only. */
+/* Many at a time, to the bit. */
+static void test_lanes(void) {
+  int wrong = 0;
+  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += 64 * 499) {
+    float x[64];
+    for (uint32_t k = 0; k < 64; k++) x[k] = ein_f32_of_bits((uint32_t)bits + k * 499);
+    ein_exp_lanes_f32(x, 64);
+    for (uint32_t k = 0; k < 64; k++) wrong += !same_s(x[k], ein_exp_f32(ein_f32_of_bits((uint32_t)bits + k * 499)));
+  }
+  OK_INT(wrong, 0, "exp of 64 floats is that of each");
+}
+
 static double units_off_f64(double got, long double want) {
   int exponent;
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : 1e9;
@@ -311,6 +324,7 @@ static void test_functions(void) {
 
 int main(void) {
   test_functions();
+  test_lanes();
   test_integers();
   test_reals();
   test_saturating();

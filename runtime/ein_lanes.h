@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Functions of many floats at a time, where they are: what emitted C calls where a compiler's own vectors are poorer than the
+ * machine's. The results are those of ein_ops.h to the bit.
+ */
+#ifndef EIN_LANES_H
+#define EIN_LANES_H
+
+#include "ein_ops.h"
+
+#if defined(__AVX512F__) && defined(__GNUC__)
+typedef float ein_v16 __attribute__((vector_size(64)));
+#define EIN_V16(c) ((ein_v16){0} + (c))
+#if defined(__clang__)
+#define EIN_V16_MIN(a, b) ((ein_v16)__builtin_ia32_minps512(a, b, 4))
+#define EIN_V16_MAX(a, b) ((ein_v16)__builtin_ia32_maxps512(a, b, 4))
+#else
+#define EIN_V16_MIN(a, b) __builtin_ia32_minps512_mask(a, b, a, (uint16_t)-1, 4)
+#define EIN_V16_MAX(a, b) __builtin_ia32_maxps512_mask(a, b, a, (uint16_t)-1, 4)
+#endif
+#define EIN_V16_FMA(a, b, c) ((ein_v16)__builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4))
+
+/* As ein_exp_f32, of which the powers of two are multiplied by one instruction here, that rounds once as well. What is beyond -104 and
+ * 89 comes to what it comes to there; NaN, the second one where two are compared, stays. */
+EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
+  const ein_v16 shift = EIN_V16(12582912.0f);
+  x = EIN_V16_MAX(EIN_V16(-104.0f), EIN_V16_MIN(EIN_V16(89.0f), x));
+  ein_v16 n = x * 1.44269504088896341f + shift - shift;
+  ein_v16 r = x - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  ein_v16 p = EIN_V16(0.0013814540105360484f);
+  p = EIN_V16_FMA(p, r, EIN_V16(0.00836874519559647f));
+  p = EIN_V16_FMA(p, r, EIN_V16(0.04166839079137147f));
+  p = EIN_V16_FMA(p, r, EIN_V16(0.16666520398318727f));
+  p = EIN_V16_FMA(p, r, EIN_V16(0.4999999343207683f));
+  p = EIN_V16_FMA(p, r, EIN_V16(1.0f));
+  p = EIN_V16_FMA(p, r, EIN_V16(1.0f));
+  return (ein_v16)__builtin_ia32_scalefps512_mask(p, n, p, (uint16_t)-1, 4);
+}
+#endif
+
+/* 16 divides n, which is known when this is compiled. */
+EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
+#if defined(EIN_V16)
+#if !defined(__clang__)
+  _Pragma("GCC unroll 8")
+#endif
+  for (int k = 0; k < n; k += 16) {
+    ein_v16 v;
+    memcpy(&v, x + k, sizeof v);
+    v = ein_exp_v16(v);
+    memcpy(x + k, &v, sizeof v);
+  }
+#else
+#if defined(__GNUC__) && !defined(__clang__)
+  _Pragma("GCC unroll 1") /* gcc would write short loops out one by one */
+#endif
+  for (int k = 0; k < n; k++) x[k] = ein_exp_f32(x[k]);
+#endif
+}
+
+#endif

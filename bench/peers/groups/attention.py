@@ -1,4 +1,4 @@
-"""Attention of eight heads, to all places and to the past."""
+"""Attention of eight heads, to all places and to the past; and under masks: read, of segments, of a window, of a prefix."""
 from peers.row import Group, Part, Row
 
 INPUTS = "use attention\ninput Q[h:H,s:S,d:D], K[h:H,t:S,d:D], V[h:H,t:S,e:D] : f32\n"
@@ -26,5 +26,22 @@ def attention(s, causal):
                "2 * H * S * (S + 1) * D" if causal else "4 * H * S * S * D")
 
 
+def masked(name, where, mask, inputs="", flops="4 * H * S * S * D", **row):
+    """Under a predicate; mask(torch, places, more inputs) is the same for PyTorch, where it is made beforehand."""
+    def torch_masked(torch, Q, K, V, *more):
+        allowed = mask(torch, torch.arange(Q.shape[1], device=Q.device), *more)
+        return lambda: torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None], attn_mask=allowed)[0]
+
+    return Row(name, INPUTS + inputs + f"output O[h,s,e] = attention[t, d where {where}](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))\n",
+               {"H": 8, "S": 1024, "D": 64}, {"torch": torch_masked}, {"H": 2, "S": 41, "D": 16}, flops, **row)
+
+
+MASKED = [
+    masked("masked", "M[s,t]", lambda torch, at, M: M, "input M[s:S,t:S] : bool\n"),
+    masked("segments", "seg[s] == seg[t]", lambda torch, at, seg: seg[:, None] == seg[None, :], "input seg[s:S] : i64\n", below={"seg": "8"}),
+    masked("window", "t <= s and s < t + 128", lambda torch, at: (at[None, :] <= at[:, None]) & (at[:, None] < at[None, :] + 128),
+           flops="4 * H * S * 128 * D"),
+    masked("prefix", "t <= s or t < 256", lambda torch, at: (at[None, :] <= at[:, None]) | (at[None, :] < 256), flops="2 * H * S * (S + 256) * D")]
+
 GROUP = Group("attention", [Part("attention", 1.0, [
-    attention(s, causal) for causal in (False, True) for s in (512, 1024, 2048, 4096)], ("torch",))])
+    attention(s, causal) for causal in (False, True) for s in (512, 1024, 2048, 4096)], ("torch",)), Part("masks", None, MASKED, ("torch",))])

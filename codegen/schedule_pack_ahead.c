@@ -20,8 +20,6 @@ static bool ahead_try(uint32_t label, int64_t size, double *run, Ahead *out) {
   return false;
 }
 
-static int64_t red_size(const Panel *t, uint32_t label) { return label == (uint32_t)t->cut ? t->deep : t->p->size[label]; }
-
 static bool ahead_near(const Panel *t, const Pack *k, const Side *x, double run, Ahead *out) {
   for (uint32_t i = x->n_near; i-- > 0;)
     if (ex_has_label(k->of, x->near[i]) && ahead_try(x->near[i], pack_near_size(t, x, i), &run, out)) return true;
@@ -30,7 +28,7 @@ static bool ahead_near(const Panel *t, const Pack *k, const Side *x, double run,
 
 /* Whether the label's next point goes on behind the run of this one, which is all of the last axis: that the processor sees. */
 static bool goes_on(const Panel *t, const Expr *e, uint32_t last, uint32_t next) {
-  if (e->kind != EX_READ || e->n < 2 || red_size(t, last) < t->p->size[last]) return false;
+  if (e->kind != EX_READ || e->n < 2 || pack_depth(t, last) < t->p->size[last]) return false;
   const Expr *at = e->arg[e->n - 1], *before = e->arg[e->n - 2];
   return at->kind == EX_LABEL && at->i == last && before->kind == EX_LABEL && before->i == next;
 }
@@ -49,16 +47,15 @@ void pack_ahead_along(Panel *t, const Pack *k) {
   const Side *x = &t->u;
   uint32_t last = k->red[k->n_red - 1];
   int64_t one = dtype_size((DType)k->of->dtype);
-  double run = (double)(red_size(t, last) * one);
+  double run = (double)(pack_depth(t, last) * one);
   if (k->comes) return;
   Ahead a = {0};
   bool found = false;
-  for (uint32_t i = k->n_red - 1; i-- > 0 && !found;) found = ahead_try(k->red[i], red_size(t, k->red[i]), &run, &a);
+  for (uint32_t i = k->n_red - 1; i-- > 0 && !found;) found = ahead_try(k->red[i], pack_depth(t, k->red[i]), &run, &a);
   if (!found) found = ahead_try((uint32_t)x->tile, x->unit * x->units, &run, &a);
   if (!found && !ahead_near(t, k, x, run, &a)) return;
   if (goes_on(t, k->of, last, a.label)) return;
-  const Expr *lo = last == (uint32_t)t->cut ? t->deep_lo : ex_int(s, 0);
-  const Expr *n = last == (uint32_t)t->cut ? t->deep_n : t->p->stage->bound[last], *was = t->e->label[last];
+  const Expr *lo, *n = pack_range(t, last, &lo), *was = t->e->label[last];
   uint32_t v = var_new(s, t->p->stage->label[last], "r");
   LoopBody *around = into(s, &for_add(s, v, ex_int(s, 0), n, LINE / one, BIND_SEQ)->body);
   t->e->label[last] = ex_add(s, lo, var_read(s, v));
@@ -74,7 +71,7 @@ void pack_ahead_across(Panel *t, const Pack *k, const Side *x, const Expr *first
   Ahead a = {0};
   bool found = false;
   if (run >= (double)LONG_LANES || k->comes) return;
-  for (uint32_t i = k->n_red; i-- > 0 && !found;) found = ahead_try(k->lies[i], red_size(t, k->lies[i]), &run, &a);
+  for (uint32_t i = k->n_red; i-- > 0 && !found;) found = ahead_try(k->lies[i], pack_depth(t, k->lies[i]), &run, &a);
   if (!found && !ahead_near(t, k, x, run, &a)) return;
   for (int64_t l = 0; l < lanes; l += LINE / one) {
     t->e->label[x->tile] = ex_add(s, first, ex_int(s, l));

@@ -7,21 +7,25 @@
 enum {
   LINE = PACK_LINE,
   RUN_MOST = 8,              /* points that are fetched in one go: where they are is worked out once */
+  AHEAD = 4096,              /* bytes of squares that are on their way */
   BLOCK_MOST = 384 * 1024,   /* bytes that are fetched for the next block: they stay in the second cache beside the one at hand */
   WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
 };
 
-/* Whether the rows of a read lie a multiple of WAY apart: there is not room for another block of them. */
-static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) {
-  if (k->of->kind != EX_READ) return false;
+/* How far apart the rows of a read lie, in bytes, beyond a multiple of WAY; -1: that is not known. */
+static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
+  if (k->of->kind != EX_READ) return -1;
   const TaskBuffer *b = &t->s->t->buffers.at[t->p->stage->slot[k->of->i].index];
   int64_t bytes = dtype_size(b->dtype);
   for (uint32_t i = b->rank; i-- > 0 && !ex_has_label(k->of->arg[i], x->tile);) {
-    if (b->dim[i]->kind != EX_INT) return false;
+    if (b->dim[i]->kind != EX_INT) return -1;
     bytes = bytes * b->dim[i]->i % WAY;
   }
-  return bytes == 0;
+  return bytes;
 }
+
+/* There is not room for another block of them. */
+static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) { return rows_apart(t, k, x) == 0; }
 
 /* From one point to the next, along a label: a line, if that is what it goes along. */
 static int64_t line_step(const Pack *k, uint32_t label) {
@@ -75,10 +79,39 @@ bool pack_looks_ahead(const Panel *t) {
   return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }
 
+/* Of several sums, the label along which squares go by, each at another point of it, if their lines lie apart; NOWHERE: there is none. */
+static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
+  uint32_t next = NOWHERE;
+  if (!t->sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->red[i] != k->turned) next = k->red[i];
+  return next;
+}
+
+/* The square that is read so far ahead, its line at hand: where it begins and, if lines of the machine may end in it, where it ends. */
+static void fetch_square(Panel *t, const Pack *k, const Side *x, uint32_t next) {
+  Sched *s = t->s;
+  const Expr *was = t->e->label[next], *from = t->e->label[k->turned];
+  int64_t one = dtype_size((DType)k->of->dtype), bytes = (int64_t)SQUARE * one * pack_depth(t, (uint32_t)k->turned);
+  const Expr *at = ex_add(s, was, ex_int(s, bytes < AHEAD ? AHEAD / bytes : 1));
+  t->e->label[next] = ex_min(s, at, ex_sub(s, t->p->stage->bound[next], ex_int(s, 1)));
+  read_fetch(s, t->p, k->of, t->e);
+  if (rows_apart(t, k, x) % LINE) {
+    const Expr *end = ex_add(s, from, ex_int(s, LINE / one - 1));
+    t->e->label[k->turned] = ex_min(s, end, ex_sub(s, t->p->stage->bound[k->turned], ex_int(s, 1)));
+    read_fetch(s, t->p, k->of, t->e);
+  }
+  t->e->label[next] = was, t->e->label[k->turned] = from;
+}
+
 /* Where squares go along a part and two blocks are near at once: what the next one has where this one is now. Else what is next in
  * this one, which comes late. */
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
-  uint32_t n = t->p->n_label, r = line_next(t, k, x);
+  uint32_t n = t->p->n_label, r = line_next(t, k, x), square = square_next(t, k, x);
+  if (square != NOWHERE) {
+    fetch_square(t, k, x, square);
+    return;
+  }
   bool ahead = t->ahead && pack_is_part(x, k->turned);
   if ((!ahead && r == NOWHERE) || k->comes) return;
   const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);

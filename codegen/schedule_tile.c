@@ -13,6 +13,7 @@ enum {
   FEW_OPS = 4,               /* of a point */
   UNROLLED = 192,            /* so many vector operations are written out one by one, */
   DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
+  PART_OPS = 128,            /* vectors' worth of points between what is fetched: fewer cost more than it gains */
   STRIDE_MOST = 8            /* elements between those of neighbouring lanes */
 };
 
@@ -361,12 +362,14 @@ static void tile_fetch(Tile *t, const Expr *u0, const Expr *v0, Points at) {
   if (next.label != NOWHERE) next_fetch(t->s, &next, t->e);
 }
 
-/* Sizes are known of all reduced labels, and the innermost is long enough to fetch a little in between. */
+/* Sizes are known of all reduced labels, and the innermost is long enough to fetch a little in between: not so little is done there
+ * that the loop itself would count. */
 static bool has_parts(const Tile *t) {
   const StagePlan *p = t->p;
+  int64_t work = fetch_points(p->size[p->red[p->n_red - 1]]) * t->rows;
   for (uint32_t k = 0; k < p->n_red; k++)
     if (!p->exact[p->red[k]]) return false;
-  return !p->stage->sum->where && !t->blocked && fetch_points(p->size[p->red[p->n_red - 1]]);
+  return !p->stage->sum->where && !t->blocked && work * t->lanes >= PART_OPS * vector_lanes(t->s, p->stage->sum->acc);
 }
 
 /* A loop over parts of n points, with what is fetched in each; gives the part's first and last. */

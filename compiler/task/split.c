@@ -27,7 +27,8 @@ enum {
   TILE_LEAST = 4,
   POINTS_LEAST = 256,        /* points reduced to one value of P: what P costs is nothing beside them; */
   POINTS_SIDES = 1024,       /*   of a product of two sides, where a point costs less */
-  STEPS_LEAST = 1024,        /* steps to the next element that are left in one go */
+  STEPS_LEAST = 1024,        /* steps to the next element that are left in one go, */
+  STEPS_SIDES = 32,          /*   and of a product of two sides, which turns squares of them */
   ALIGN = 64,                /* such steps: whole lanes, whole lines of the cache; */
   ALIGN_SIDES = 16,          /*   whole squares of a panel */
   TRIES = 4096               /* sizes of parts that are tried for one that leaves little behind */
@@ -209,20 +210,28 @@ static int64_t chunk_least(const Cut *c, const Sizes *z) {
   double few = (double)(z->sides ? POINTS_SIDES : POINTS_LEAST) * z->decided / (z->reduced / size);
   if (!is_known(c->stage, c->label)) few *= 4;
   if (least < few) least = few;
-  if (c->near && least < (double)STEPS_LEAST) least = (double)STEPS_LEAST;
+  double steps = z->sides ? (double)STEPS_SIDES : (double)STEPS_LEAST;
+  if (c->near && least < steps) least = steps;
   return least > INT32_MAX ? INT32_MAX : least < 1 ? 1 : (int64_t)least;
 }
 
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* The parts that leave no rest, nearly as many as wanted; else those of the least rest. */
-static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
-  int64_t align = c->align, best = 0, chunk = whole(size / want, align);
+/* Nearly as many parts as wanted that leave no rest; 0: there are none. */
+static int64_t parts_even(int64_t size, int64_t want, int64_t align) {
+  int64_t best = 0;
   for (int64_t n = want / 2; n <= 2 * want; n++) {
     if (!n || size % n || size / n % align) continue;
     int64_t far = n > want ? n - want : want - n, was = best > want ? best - want : want - best;
     if (!best || far < was) best = n;
   }
+  return best;
+}
+
+/* The parts that leave no rest; else those of the least rest. Where squares are not whole, the last lies over the one before it. */
+static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
+  int64_t align = c->align, best = parts_even(size, want, align), chunk = whole(size / want, align);
+  if (!best && align == ALIGN_SIDES) best = parts_even(size, want, 1);
   if (best) return size / best;
   for (int64_t k = 0, n = chunk, least = chunk / 2; k < TRIES && n > least; k++, n -= align)
     if (size % n < size % chunk) chunk = n;

@@ -3,8 +3,8 @@
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched, or the next block's; what a block
 # has at the next point of a label around, fetched between points of one reduced label, or of two; panels that are filled ahead, of
-# several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie; and blocks of long sums, of which the
-# next one is fetched.
+# several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie, by squares that are fetched; and
+# blocks of long sums, of which the next one is fetched.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -63,13 +63,18 @@ input X[l:70, i:20, k:45] : f32
 input Y[j:18, k:45, l:70] : f32
 output Z[j,i] = sum[k,l] X[l,i,k] * Y[j,k,l]
 END
+cat >squares.ein <<'END'
+input X[l:70, i:88, k:72] : f32
+input Y[j:40, k:72, l:70] : f32
+output Z[j,i] = sum[k,l] X[l,i,k] * Y[j,k,l]
+END
 cat >thin.ein <<'END'
 input X[l:152, k:148, i:152] : f32
 input Y[k:148, j:148, l:152] : f32
 output Z[j,i] = sum[k,l] X[l,k,i] * Y[k,j,l]
 END
 
-for p in parts across turned next lines walked ahead both; do
+for p in parts across turned next lines walked ahead both squares; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
@@ -81,6 +86,8 @@ for p in parts across turned next lines walked ahead both; do
            shows "fetch X[min((b + 1), 110), next" ;;
     walked) shows "fetch X[min((i + 1), 39), min(first" ;;
     both) shows "by 23 k 24 l" ;;
+    squares) shows "fetch X[min(((block_2 + l_12) + 2), 69), (i_3 + (l_11 + a)), (block + from)]"
+             shows "min(((block + from) + 15), 71)]" ;;
     turned) shows "fetch X[min((" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"

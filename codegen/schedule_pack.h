@@ -152,7 +152,7 @@ bool pack_looks_ahead(const Panel *t); /* while squares of a block are turned, t
 /* A line of a square that is read later: the one at hand is that of lane `in` of the block, and `from` points into what is turned. */
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from);
 void pack_comes_choose(Panel *t);      /* of which parts of the body the next block's share is fetched by tiles */
-bool pack_comes(const Panel *t);       /*   of some */
+bool pack_fetches_block(const Panel *t); /* of some part, of this label or of a reduced one */
 bool pack_fetches_rows(Panel *t, const FetchRows *f); /* rows that are read where they lie, for tiles soon to come */
 /* What the next block reads, where it is worth it: one of so many shares of what comes on the tile at hand. */
 void pack_fetch_block(Panel *t, const Expr *of, int64_t shares);

@@ -207,9 +207,9 @@ void pack_comes_choose(Panel *t) {
   }
 }
 
-bool pack_comes(const Panel *t) {
+bool pack_fetches_block(const Panel *t) {
   bool some = false;
-  for (uint32_t k = 0; k < t->n_pack; k++) some |= t->pack[k].comes;
+  for (uint32_t k = 0; k < t->n_pack; k++) some |= t->pack[k].comes || is_wanted(t, &t->pack[k], summed_next(t));
   return some;
 }
 

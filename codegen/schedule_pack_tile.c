@@ -190,7 +190,7 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
   LoopBody *was = t->s->body;
   if (pack_fetches_rows(t, rows)) rows_fetch(t->s, rows, t->e);
   into(t->s, was);
-  if (pack_comes(t)) pack_fetch_block(t, part, parts);
+  pack_fetch_block(t, part, parts);
 }
 
 /* The points go by in parts, so that a little can be fetched in each. */
@@ -198,7 +198,7 @@ static bool has_parts(Panel *t) {
   const Expr *n = t->p->stage->bound[t->cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
   if (t->n_inner || t->sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i)) return false;
-  return pack_comes(t) || pack_fetches_rows(t, &rows);
+  return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
 }
 
 static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **hi) {
@@ -210,6 +210,27 @@ static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **h
   *hi = ex_add(s, *lo, ex_int(s, points));
   FetchRows rows = rows_ahead(t, u0, *lo, *hi);
   part_fetch(t, &rows, var_read(s, v), parts);
+}
+
+/* The other reduced labels, at point `of` of the one that is cut: something is fetched for each of these, or, where there is one label,
+ * for each of its parts. */
+static void inner_open(Panel *t, const Expr *of) {
+  Sched *s = t->s;
+  uint32_t label = t->n_inner ? t->inner[0] : NOWHERE;
+  int64_t n = t->n_inner == 1 ? t->p->size[label] : 0, points = n && t->cut_too == NO_LABEL ? fetch_points(n) : 0;
+  bool fetches = t->n_inner && pack_fetches_block(t);
+  if (!fetches || !points) {
+    if (fetches) pack_fetch_block(t, of, t->deep);
+    for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
+    return;
+  }
+  uint32_t part = var_new(s, NULL, "part"), v = var_new(s, t->p->stage->label[label], "r");
+  const Expr *parts = ex_int(s, n / points), *run = ex_int(s, points);
+  into(s, &for_add(s, part, ex_int(s, 0), parts, 1, BIND_SEQ)->body);
+  pack_fetch_block(t, ex_add(s, ex_mul(s, of, parts), var_read(s, part)), t->deep * (n / points));
+  const Expr *lo = ex_mul(s, var_read(s, part), run);
+  into(s, &for_add(s, v, lo, ex_add(s, lo, run), 1, BIND_SEQ)->body);
+  t->in_block[label] = t->e->label[label] = var_read(s, v);
 }
 
 /* Before the tile: where its results go at once, and what is not fetched in parts or with each point of the label that is cut. */
@@ -233,8 +254,7 @@ static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
   t->in_block[label] = var_read(s, v);
   t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
-  if (t->n_inner && (t->sums || pack_comes(t))) pack_fetch_block(t, var_read(s, v), t->deep);
-  for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
+  inner_open(t, var_read(s, v));
   if (masked) step_masked(t, acc, u0, v0);
   else step(t, acc, u0, v0);
   into(s, was);

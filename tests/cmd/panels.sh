@@ -97,5 +97,6 @@ shows ", all filled ahead"
 want 0 "$EIN" verify filled.ein --machine small.json --threads 3 --flags="-O1 -march=native"
 want 0 "$EIN" build thin.ein --stop=loop
 shows "panels of 152 j by 160 i by 3 k l"
+shows "for part < 8"
 shows "fetch X["
 finish

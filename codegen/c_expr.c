@@ -124,11 +124,14 @@ static const char *logic_text(const CPrinter *p, const Expr *e) {
 /* The one power that lanes have, beside those that the graph's rules made products of. */
 static bool is_cube(const Expr *e) { return e->op == OP_POW && e->arg[1]->kind == EX_REAL && e->arg[1]->f == 3; }
 
+static bool is_two_to(const Expr *e) { return e->op == OP_POW && expr_is_int(e->arg[0], 2); }
+
 static const char *op_text(const Expr *e) {
   const OpInfo *o = &op_info[e->op];
   bool other = o->rule == RULE_COMPARE || o->rule == RULE_TEST || o->rule == RULE_BITS;
   DType t = (DType)(other ? e->arg[0]->dtype : e->dtype);
   const char *s = t == DT_F64 ? o->c_f64 : dtype_is_float(t) ? o->c_f32 : o->c_int;
+  if (is_two_to(e)) return "ein_two_to_@($1)";
   if (is_cube(e)) return t == DT_F64 ? "ein_cube_f64($0)" : "ein_cube_f32($0)";
   if (!s) bug("no C text for %s on %s", o->name, dtype_name(t));
   return s;

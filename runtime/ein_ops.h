@@ -62,6 +62,10 @@
     if (e < 0) return 0;                                                                           \
     for (; e != 0; e >>= 1, base *= base) power *= e & 1 ? base : 1;                               \
     return (T)power;                                                                               \
+  }                                                                                                \
+  EIN_INLINE T ein_two_to_##n(T b) { /* 2 ^ b */                                                   \
+    U e = (U)b;                                                                                    \
+    return (T)(e < 8 * sizeof(U) ? (U)1 << (e & (8 * sizeof(U) - 1)) : 0);                         \
   }
 
 EIN_INTEGER(i64, int64_t, int64_t, uint64_t)

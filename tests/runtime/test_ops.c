@@ -43,6 +43,7 @@ static int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uin
       WANT("idiv", ein_idiv_##n(x, y), int_idiv(a, b));                                            \
       WANT("mod", ein_mod_##n(x, y), int_mod(a, b));                                               \
       WANT("pow", ein_pow_##n(x, y), int_pow(a, b));                                               \
+      WANT("power of two", ein_two_to_##n(y), int_pow(2, b));                                      \
       WANT("max", ein_max_##n(x, y), a > b ? a : b);                                               \
       WANT("min", ein_min_##n(x, y), a < b ? a : b);                                               \
       WANT("neg", ein_neg_##n(x), minus(0, a));                                                    \

@@ -176,6 +176,10 @@ void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
 
 void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
 
+/* ---- schedule_short.c ---------------------------------------------------------------------------- */
+/* A map whose result is woven of a few: false if the stage is not such a one. */
+bool short_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
 /* ---- schedule_square.c --------------------------------------------------------------------------- */
 /* A map by squares that are turned; false if the stage is not such a one. */
 bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads);

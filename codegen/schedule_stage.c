@@ -177,8 +177,8 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);
   bool tiles = !made && (pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
   if (tiles && threads) work_of_tiles(s, st);
-  if (made || tiles || dot_loops(s, &p, e, threads) || square_loops(s, &p, e, threads) || stream_loops(s, &p, e, threads) ||
-      tile_loops(s, &p, e, threads, true)) {
+  if (made || tiles || dot_loops(s, &p, e, threads) || short_loops(s, &p, e, threads) || square_loops(s, &p, e, threads) ||
+      stream_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, true)) {
     into(s, was);
     return;
   }

@@ -237,7 +237,7 @@ static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
   indent(p, depth);
-  buf_str(p->out, "EIN_FETCH(&");
+  buf_str(p->out, s->step ? "EIN_FETCH_SECOND(&" : "EIN_FETCH(&");
   c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, ");\n");
 }

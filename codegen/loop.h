@@ -24,6 +24,7 @@ typedef enum {
   SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
+enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
 
 typedef struct LoopPlace {
   LoopSpace space;
@@ -42,7 +43,7 @@ typedef enum {
   LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
   LOOP_STORE,
   LOOP_TURN,                 /* a small square array is transposed where it is */
-  LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near */
+  LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near, or into the second cache */
   LOOP_LEAD,                 /* a register that keeps how many elements lie from one of a buffer on, along its last axis, ahead of the next
                                 whole line of the cache; 0 where they do not lie next to each other */
   LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
@@ -60,7 +61,7 @@ struct LoopStmt {
   LoopBind bind;             /* FOR */
   uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
   const Expr *lo, *hi;       /*   i64, over what is in scope; STREAM: hi elements */
-  int64_t step;              /*   STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
+  int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
   const Expr *cond;          /* IF */
   LoopBody body, other;      /* FOR, IF; other: the else */
   uint32_t place;            /* LET, LEAD, VAR, STORE, TURN, FETCH, STREAM */

@@ -276,6 +276,7 @@ static void check_fetch(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
   if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is fetched", name_of(x));
+  if (s->step && s->step != FETCH_SECOND) fail(c, "%s is fetched to another cache than the nearest or the second", name_of(x));
   if (s->n_at != x->rank || (s->n_at && !s->at))
     fail(c, "%s has rank %u and is fetched with %u indices", name_of(x), x->rank, s->n_at);
   else
@@ -304,7 +305,8 @@ static void check_stream(Check *c, const LoopStmt *s) {
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
-  if (!loop && (s->bind || s->var || s->lo || ((s->hi || s->step) && s->kind != LOOP_STREAM))) fail(c, "a statement has what only a loop has");
+  bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
+  if (!loop && (s->bind || s->var || s->lo || hi || step)) fail(c, "a statement has what only a loop has");
   if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
   if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");

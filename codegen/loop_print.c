@@ -114,7 +114,7 @@ static void print_fetch(Printer *p, const LoopStmt *s) {
   buf_str(p->out, "fetch ");
   print_place(p, s->place);
   print_exprs(p, s->n_at, s->at);
-  buf_char(p->out, '\n');
+  buf_str(p->out, s->step ? " second\n" : "\n");
 }
 
 /* `stream Y[i, j] = line[0] for 64`, `stream Y[i, 0, 0] = line[0] for 240 over 2` */

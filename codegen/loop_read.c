@@ -267,6 +267,7 @@ static bool line_turn(Reader *r) {
 static bool line_fetch(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_FETCH);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  s->step = scan_take_word(&r->c, "second") ? FETCH_SECOND : 0;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }

@@ -18,11 +18,13 @@
 #define EIN_INLINE static inline
 #endif
 
-/* What lies there is wanted soon. */
+/* What lies there is wanted soon; or not so soon that the nearest cache should have it. */
 #if defined(__GNUC__)
 #define EIN_FETCH(at) __builtin_prefetch(at)
+#define EIN_FETCH_SECOND(at) __builtin_prefetch(at, 0, 2)
 #else
 #define EIN_FETCH(at) ((void)(at))
+#define EIN_FETCH_SECOND(at) ((void)(at))
 #endif
 
 /* ---- integers: two's complement; // floors, % has the divisor's sign; by 0 gives 0 ----

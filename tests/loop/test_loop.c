@@ -60,6 +60,7 @@ static const char full[] =
     "    fetch X[v[], 63]\n"
     "    lead near = y[i]\n"
     "    var acc = 0.0:f32\n"
+    "    fetch X[v[], 0] second\n"
     "    var ones = hidden(1.0:f32)\n"
     "    var row\n"
     "    var far\n"

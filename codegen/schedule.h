@@ -230,6 +230,7 @@ void walk_next(Sched *s, const Walk *w, const bool *wanted, const Expr **next);
 /* A contraction as tiles of outputs in registers, one label in lanes; false if the stage is not such a one. far: no read steps to
  * the next element along the lanes, but all to one nearby. */
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far);
+bool tile_in_place(const Sched *s); /* whether some stage of the kernel reads what one stores */
 
 /* ---- schedule_fetch.c ----------------------------------------------------------------------------- */
 /* What comes soon is fetched between the points of a sum, a little after so many of n: the machine keeps as many lines in mind as it
@@ -251,8 +252,8 @@ void next_fetch(Sched *s, const FetchNext *f, Env *e);
 void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t lanes);
 /* Of a large tensor. */
 bool read_is_far(Sched *s, const StagePlan *p, const Expr *of);
-/* What a part of the body reads at the point that e says is wanted soon, if it is far. */
-void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
+/* What a part of the body reads at the point that e says is wanted soon, if it is far (else NULL). */
+LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
 
 /* ---- schedule_pack.c ------------------------------------------------------------------------------ */
 /* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */

@@ -42,11 +42,11 @@ bool read_is_far(Sched *s, const StagePlan *p, const Expr *of) {
   return bytes_of(&s->t->buffers.at[p->stage->slot[of->i].index]) >= (double)ALL_LEAST;
 }
 
-void read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
+LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
   while (of->kind == EX_OP && of->n == 1) of = of->arg[0];
-  if (!read_is_far(s, p, of)) return;
+  if (!read_is_far(s, p, of)) return NULL;
   const Expr *at = ex_of(e, of);
-  if (map_find(&s->safe, at)) fetch_add(s, at);
+  return map_find(&s->safe, at) ? fetch_add(s, at) : NULL;
 }
 
 /* A read by rows, which the lanes share: they lie apart, and each goes to the next element along the last of the reduced labels.

@@ -296,7 +296,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!pack_parts(t)) return false;
   pack_sizes(t);
   if (!pays(t) || !pack_guard_fits(t)) return false;
-  if (pack_joint(t, threads)) return true;
+  if (pack_cross(t, threads) || pack_joint(t, threads)) return true;
   pack_units_choose(t);
   pack_share_choose(t, threads);
   pack_comes_choose(t);

@@ -197,4 +197,7 @@ void pack_line_store(Panel *t);
 /* ---- schedule_pack_joint.c ---- */
 bool pack_joint(Panel *t, bool threads); /* lanes over labels of both sides; false: not here */
 
+/* ---- schedule_pack_cross.c ---- */
+bool pack_cross(Panel *t, bool threads); /* the result is turned, not a side; false: not here */
+
 #endif

@@ -539,8 +539,7 @@ static void how_tiles(const Tile *t) {
   else how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, how_label(st, t->u), (long long)t->lanes, how_label(st, t->v));
 }
 
-/* Whether some stage of the kernel reads what one stores. */
-static bool in_place(const Sched *s) {
+bool tile_in_place(const Sched *s) {
   for (uint32_t i = 0; i < s->task->stages.len; i++)
     for (uint32_t k = 0; k < s->task->stages.len; k++) {
       const TaskStage *st = &s->task->stages.at[k];
@@ -600,7 +599,7 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
   uint32_t v = p->order[p->n_order - 1];
   bool arg = red_is_arg(p->stage->sum);
   if (!lanes_along(s, p, v, far)) return false;
-  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !in_place(s)};
+  Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !tile_in_place(s)};
   if (tile_decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !(where_is_range(p, v) || where_is_range(p, p->red[0])) || !ex_safe(e)))
     return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);

@@ -265,7 +265,9 @@ static void tiles(Cross *c) {
 
 /* ---- all of it -------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_group(const Cross *c, uint32_t label) { return label == c->a || (c->slots[label] > 1 && cross_among(c->n_far, c->far, label)); }
+static bool is_group(const Cross *c, uint32_t label) {
+  return label == c->a || (c->slots[label] > 1 && cross_among(c->n_far, c->far, label));
+}
 
 static void how(const Cross *c) {
   const TaskStage *st = c->t->p->stage;
@@ -298,8 +300,9 @@ static void blocks_walk(Cross *c, bool threads) {
     uint32_t label = (uint32_t)of->arg[k]->i;
     bool far = cross_among(c->n_far, c->far, label);
     if (!far && label != c->a && label != c->own) continue;
-    int64_t slots = c->slots[label];
-    walk_add(s, w, slots == 1 ? p->stage->label[label] : NULL, slots == 1 ? p->stage->bound[label] : ex_int(s, cross_up(cross_size(c, label), slots)));
+    bool one = c->slots[label] == 1;
+    const Expr *blocks = one ? p->stage->bound[label] : ex_int(s, cross_size(c, label) / c->slots[label]);
+    walk_add(s, w, one ? p->stage->label[label] : NULL, blocks);
   }
   if (threads) walk_chunks(s, w, block_work(c), BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
@@ -310,10 +313,7 @@ static void blocks_walk(Cross *c, bool threads) {
     uint32_t label = (uint32_t)of->arg[k]->i;
     bool far = cross_among(c->n_far, c->far, label);
     if (!far && label != c->a && label != c->own) continue;
-    int64_t slots = c->slots[label], size = cross_size(c, label);
-    const Expr *lo = ex_mul(s, w->index[i++], ex_int(s, slots));
-    if (slots > 1 && size % slots) lo = ex_min(s, lo, ex_int(s, size - slots));
-    c->lo[label] = named(s, NULL, "from", lo);
+    c->lo[label] = named(s, NULL, "from", ex_mul(s, w->index[i++], ex_int(s, c->slots[label])));
     cross_label_in(c, label, zero);
   }
 }

@@ -41,7 +41,8 @@ bool cross_among(uint32_t n, const uint32_t *label, int64_t one);
 /* ---- schedule_pack_cross_size.c ---- */
 bool cross_find(Cross *c); /* labels, parts of the body, and blocks; false: not here */
 void cross_shape_choose(Cross *c);
-int64_t cross_points_whole(int64_t size, int64_t line, int64_t room); /* as few as make whole lines of the result, for `line` bytes of each */
+/* As few points as make whole lines of the result, for `line` bytes of each. */
+int64_t cross_points_whole(int64_t size, int64_t line, int64_t room);
 
 /* ---- schedule_pack_cross.c ---- */
 uint32_t cross_kept_labels(const Cross *c, uint32_t *label); /* [labels of both sides.., the rows' label, a, the lanes' label] */

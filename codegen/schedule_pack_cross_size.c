@@ -123,14 +123,17 @@ static bool fits(const Panel *t) {
 
 /* ---- how large ------------------------------------------------------------------------------------------------------------- */
 
-/* About as many as there are in each of the fewest parts, in whole squares if that leaves little to be done twice. */
+/* So many at most that none are left over, as threads store to no place twice; whole squares, if these are not far fewer. 0: there
+ * is no such part. */
 static int64_t part_of(int64_t size, int64_t most) {
-  int64_t unit = most < SQUARE ? SQUARE / 2 : SQUARE, parts;
+  int64_t best = 0;
   if (size <= most) return size;
-  most = most / unit * unit;
-  parts = cross_up(size, most);
-  int64_t whole = cross_up(cross_up(size, parts), unit) * unit;
-  return 8 * whole * parts <= 9 * size ? whole : cross_up(size, parts);
+  for (int64_t n = most; n >= SQUARE / 2 && (!best || 2 * n >= best); n--) {
+    if (size % n) continue;
+    if (n % SQUARE == 0) return n;
+    best = best ? best : n;
+  }
+  return best;
 }
 
 /* The label whose points lie next to each other around those of `inner`, if it is one of X's that are walked over. */
@@ -167,6 +170,7 @@ static bool slots_choose(Cross *c, int64_t room) {
   if (!nx) return false;
   c->slots[c->own] = nx;
   c->slots[c->a] = na = part_of(na, room / nx < SQUARE ? SQUARE : room / nx);
+  if (!na) return false;
   room /= na * nx;
   uint32_t label = na == cross_size(c, c->a) && st->buffer >= 0 ? before(c, st->n_at, st->at, c->a) : NOWHERE;
   if (label != NOWHERE) room /= c->slots[label] = cross_points_whole(cross_size(c, label), na * bytes, room);

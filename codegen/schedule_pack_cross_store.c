@@ -30,7 +30,8 @@ static bool is_axis(const Cross *c, uint32_t back, uint32_t label) {
   const TaskStage *st = c->t->p->stage;
   if (st->n_at <= back) return false;
   uint32_t k = st->n_at - 1 - back;
-  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(c->t->s->t->buffers.at[st->buffer].dim[k], cross_size(c, label));
+  const Expr *dim = c->t->s->t->buffers.at[st->buffer].dim[k];
+  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(dim, cross_size(c, label));
 }
 
 /* Whether what lies next to each other in a square's lines, or in those of a few points of the label before a, makes whole lines of a

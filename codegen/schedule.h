@@ -282,6 +282,7 @@ const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *
 /* The combining operation; of argmax and argmin, that of the values. */
 Op red_op(const EinSum *sum);
 static inline bool red_is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
+enum { LANES_LEAST = 16 };    /* points of a reduced label, for it to be in lanes */
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */
 double red_score(const StagePlan *p);
 

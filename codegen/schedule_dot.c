@@ -238,7 +238,7 @@ bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
       sum->reducer == RED_LSE || sum->where || sum->domain || !p->n_red || !p->n_order)
     return false;
   Dot d = {.s = s, .p = p, .e = e, .r = p->red[p->n_red - 1]};
-  if (red_score(p) < 1 || p->size[d.r] < 16) return false;
+  if (red_score(p) < 1 || p->size[d.r] < LANES_LEAST) return false;
   labels_choose(&d);
   if (d.u[0] == NO_LABEL) return false;
   d.width = width_of(&d);

@@ -591,7 +591,8 @@ static bool lanes_along(Sched *s, const StagePlan *p, uint32_t v, bool far) {
     return !reduced && !p->stage->sum->where && p->size[v] >= vector_lanes(s, p->stage->sum->acc) && is_near(s, p, v);
   }
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;
-  return along && plan_score(p, v) > red_score(p);
+  double score = plan_score(p, v);
+  return along && (score > red_score(p) || (score >= 1 && p->size[p->red[p->n_red - 1]] < LANES_LEAST));
 }
 
 bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {

@@ -51,6 +51,8 @@ double extent_guess(const Expr *e); /* at least 1; what no one knows is taken to
 /* The vertex as a product, or NULL where it is none; join: with what it alone uses; divides: a divisor over output labels
  * is one of the product, else x / y is a factor. In c->scratch. */
 Product *product_of(Contract *c, const EinNode *n, bool join, bool divides);
+/* What is known of the counters of the repeats around a vertex; turn is the caller's, for all there can be. */
+void facts_turns(Facts *f, const EinRegion *r, const Expr **turn);
 /* What is known where it stands; of the labels, the extents of these. bound and turn are the caller's, for all there can be. */
 Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn);
 double product_points(const Product *x, uint64_t labels);

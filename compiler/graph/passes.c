@@ -5,10 +5,11 @@
 
 /* First what can fail is made plain. Then simplifying, since it makes more vertices equal and products plain, and labels that
  * nobody looks at; then what is equal is one before it is counted who reads what; and once more after contraction, whose steps
- * may be equal among themselves. */
+ * may be equal among themselves. What contraction leaves under a predicate is taken apart behind it. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead}, {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow}, {"common", graph_common},
-    {"wide", graph_wide}, {"contract", graph_contract}, {"common", graph_common},     {"dead", graph_dead},
+    {"wide", graph_wide}, {"contract", graph_contract}, {"separate", graph_separate}, {"window", graph_window},     {"common", graph_common},
+    {"dead", graph_dead},
 };
 
 PassNotes pass_notes(Arena *a) {

@@ -3,7 +3,7 @@
  * The new graph lies in the arena given, shares the old one's strings and expressions, and the old one is left as it
  * was. Names and places are kept; inputs, outputs, asserts, checks and dims are the same, in the same order. What comes
  * out is sound (graph_check) and means the same: integers and bools to the bit, floats but for the rounding of
- * graph_contract, which alone changes the order of float operations. An answer may be found where the old graph would have
+ * graph_contract and graph_separate, which alone change the order of float operations. An answer may be found where the old graph would have
  * stopped with an error in something that no answer needs; never the other way round.
  *
  * Each pass is linear in the vertices, but for logarithms; what is spent on one vertex, on proofs and on orders of contraction,
@@ -45,13 +45,17 @@ EinGraph *graph_stepwise(Arena *a, EinGraph *g);
 const EinNode *graph_too_wide(const EinGraph *g);
 /* Products under a reducer that distributes over them cut into steps of two operands, in the order that costs least. */
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Reductions whose predicate parts into conditions about different labels made one label after another. */
+EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Bands, of which each result has as many points as the next one, counted from their low ends. */
+EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
 
 /* ---- the column ------------------------------------------------------------------------------ */
 typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 9 };
+enum { GRAPH_PASSES = 11 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
 
 typedef struct Optimise {

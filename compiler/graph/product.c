@@ -190,13 +190,18 @@ bool is_partial(const EinNode *n) {
   return n->kind == EIN_VERTEX && n->sum->domain;
 }
 
-Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn) {
-  Facts f = {.label = bound, .n_label = x->bound.len, .turn = turn};
-  for (uint32_t k = 0; k < x->bound.len; k++) bound[k] = labels >> k & 1 ? x->bound.at[k] : NULL;
-  for (const EinRegion *r = x->root->region; r->parent; r = r->parent) {
+void facts_turns(Facts *f, const EinRegion *r, const Expr **turn) {
+  f->turn = turn;
+  for (; r->parent; r = r->parent) {
     turn[r->depth] = r->turns;
-    if (r->depth >= f.n_turn) f.n_turn = r->depth + 1;
+    if (r->depth >= f->n_turn) f->n_turn = r->depth + 1;
   }
+}
+
+Facts product_facts(const Product *x, uint64_t labels, const Expr **bound, const Expr **turn) {
+  Facts f = {.label = bound, .n_label = x->bound.len};
+  for (uint32_t k = 0; k < x->bound.len; k++) bound[k] = labels >> k & 1 ? x->bound.at[k] : NULL;
+  facts_turns(&f, x->root->region, turn);
   return f;
 }
 

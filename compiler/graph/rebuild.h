@@ -45,7 +45,7 @@ EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, c
                         const Str *label, EinNode *const *input);
 void rebuild_note(Rebuild *b, const char *what, Place place);
 
-/* ---- expressions: rules.c -------------------------------------------------------------------- */
+/* ---- expressions: rules.c, pass_window.c -------------------------------------------------------------------- */
 /* The laws of the scalar operations, applied from the leaves upwards until none applies; each shared part once. */
 typedef struct Rules Rules;
 Rules *rules_new(Arena *a, Exprs *p);
@@ -54,6 +54,11 @@ const Expr *rules_apply(Rules *r, const Expr *e, uint32_t *count); /* *count gro
 bool expr_can_fail(const Expr *e);
 /* e with other arguments, folded as the constructors do. */
 const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg);
+/* What op joins in e, from left to right; false: more than so many. */
+bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, uint32_t *n);
+/* A comparison without reads as *by < 0, where it is strict, or *by <= 0, of which the label's coefficient is 1 or -1, which is
+ * given; 0: it is none. */
+int64_t bound_of_label(Exprs *p, const Expr *e, const Expr *label, const Expr **by, int64_t *strict);
 /* The element that changes nothing, in a vertex's accumulator; NULL where there is none (argmax). */
 const Expr *reducer_identity(Exprs *p, const EinSum *s);
 

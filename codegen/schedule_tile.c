@@ -391,9 +391,10 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   const StagePlan *p = t->p;
   uint32_t last = p->red[p->n_red - 1];
   LoopBody *was = s->body;
-  Cells tot = cells_new(t, "acc"), acc = tot;
   bool far = fetches(t, u0, v0), parts = far && has_parts(t);
   if (far && !parts) tile_fetch(t, u0, v0, (Points){.parts = 1});
+  into(s, was);
+  Cells tot = cells_new(t, "acc"), acc = tot;
   tile_wanted(t, u0, v0);
   if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
     point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, 0, ex_int(s, 0));

@@ -5,7 +5,7 @@
 #include "schedule.h"
 
 enum {
-  LANES_LEAST = 16,          /* a vector of floats */
+  ONE_VECTOR = 16,          /* a vector of floats */
   LANES_MOST = 64,           /*   and four, whose chains of operations go side by side */
   CALLS_MOST = 2             /* arrays of lanes, which are to stay in registers */
 };
@@ -176,7 +176,7 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
 /* How many lanes a loop of so many turns has at a time; 0: too few. turns < 0: not known. */
 static int64_t lanes_of(int64_t turns) {
   int64_t lanes = LANES_MOST;
-  while (turns >= 0 && lanes > LANES_LEAST && turns % lanes && (turns < lanes || turns % LANES_LEAST == 0)) lanes /= 2;
+  while (turns >= 0 && lanes > ONE_VECTOR && turns % lanes && (turns < lanes || turns % ONE_VECTOR == 0)) lanes /= 2;
   return turns < 0 || turns >= lanes ? lanes : 0;
 }
 
@@ -203,7 +203,7 @@ static bool loop_split(Sched *s, LoopStmt *loop) {
 }
 
 void apart_loops(Sched *s, LoopBody *b) {
-  if (tile_vector(s, DT_F32) < LANES_LEAST) return; /* the machine has no such vectors */
+  if (tile_vector(s, DT_F32) < ONE_VECTOR) return; /* the machine has no such vectors */
   LoopBody made = {0}, *was = into(s, &made);
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *st = b->at[i];

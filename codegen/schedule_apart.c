@@ -14,6 +14,7 @@ typedef struct Apart {
   Sched *s;
   const LoopStmt *loop;
   Map let;                   /* of each register that a LET makes in the loop: its value, over what is there ahead of the loop */
+  int64_t most;              /* turns, as far as the axes tell along which it goes */
   bool *stored;              /* by place: by one of its statements that is not the last */
   uint32_t n;
   const Expr *call[CALLS_MOST], *arg[CALLS_MOST];
@@ -33,19 +34,27 @@ static const Expr *leaf_value(void *env, Exprs *x, const Expr *leaf) {
 /* With the values of the loop's registers in their stead. */
 static const Expr *value_of(Apart *a, const Expr *e) { return expr_map(a->s->x, e, leaf_value, a); }
 
-typedef struct Look { const Apart *a; bool well; } Look;
+/* The loop's variable is nowhere beyond an axis that it goes along. */
+static void most_take(Apart *a, int64_t place, uint32_t n, const Expr *const *at) {
+  const LoopPlace *x = &a->s->k->places.at[place];
+  for (uint32_t k = 0; k < n; k++)
+    if (at[k]->kind == EX_LABEL && at[k]->i == a->loop->var && x->dim[k]->kind == EX_INT && x->dim[k]->i < a->most) a->most = x->dim[k]->i;
+}
+
+typedef struct Look { Apart *a; bool well; } Look;
 
 static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   Look *l = env;
   (void)x;
   if (leaf->kind == EX_READ && l->a->stored[leaf->i]) l->well = false;
+  if (leaf->kind == EX_READ) most_take(l->a, leaf->i, leaf->n, leaf->arg);
   for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
     if (leaf->arg[k]->kind == EX_OP && leaf->arg[k]->op == OP_WITHIN) l->well = false;
   return leaf;
 }
 
 /* It may be computed ahead of the lanes' statements. */
-static bool may_lead(const Apart *a, const Expr *arg) {
+static bool may_lead(Apart *a, const Expr *arg) {
   Look l = {a, true};
   expr_map(a->s->x, arg, leaf_look, &l);
   return l.well;
@@ -88,6 +97,7 @@ static bool loop_look(Apart *a) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *st = b->at[i];
     calls_find(a, st->value);
+    most_take(a, st->place, st->n_at, st->at);
     if (st->kind == LOOP_LET) map_put(&a->let, key(st->place), (void *)(uintptr_t)value_of(a, st->value));
   }
   return a->n > 0;
@@ -184,8 +194,10 @@ static int64_t lanes_of(int64_t turns) {
 static bool loop_split(Sched *s, LoopStmt *loop) {
   bool known = loop->lo->kind == EX_INT && loop->hi->kind == EX_INT;
   int64_t turns = known ? loop->hi->i - loop->lo->i : -1, lanes = lanes_of(turns);
-  Apart a = {.s = s, .loop = loop, .let = map_new(s->arena), .stored = NEW_ARRAY(s->arena, bool, s->k->places.len + 1)};
+  Apart a = {.s = s, .loop = loop, .most = INT64_MAX, .let = map_new(s->arena), .stored = NEW_ARRAY(s->arena, bool, s->k->places.len + 1)};
   if (!lanes || loop->step != 1 || !loop_look(&a)) return false;
+  while (lanes > a.most) lanes /= 2;
+  if (lanes < LANES_LEAST) return false;
   const Expr *width = ex_int(s, lanes), *lo = loop->lo, *hi = loop->hi;
   if (turns == lanes) {
     lanes_make(&a, lo, width);

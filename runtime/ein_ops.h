@@ -141,7 +141,7 @@ float lgammaf_r(float x, int *sign);
   EIN_INLINE T ein_fmax_##n(T a, T b) { return ((a > b) | (b != b)) ? a : b; }                     \
   EIN_INLINE T ein_fmin_##n(T a, T b) { return ((a < b) | (b != b)) ? a : b; }                     \
   EIN_INLINE T ein_sign_##n(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }                            \
-  EIN_INLINE T ein_mod_##n(T a, T b) {                                                             \
+  EIN_INLINE T ein_mod_lib_##n(T a, T b) {                                                         \
     T m = fmod##f(a, b);                                                                           \
     return ((m != 0) & ((m < 0) != (b < 0))) ? m + b : m;                                          \
   }                                                                                                \
@@ -271,7 +271,6 @@ EIN_INLINE float ein_erf_f32(float x) {
     return y - y == 0 ? fma##f(square, x, lacks * x) : y;                                          \
   }
 #else /* rounded products would be more than a unit off */
-EIN_INLINE float ein_erf_f32(float x) { return erff(x); }
 #define EIN_CUBE(n, T, f)                                                                          \
   EIN_INLINE T ein_cube_##n(T x) { return pow##f(x, 3); }
 #endif
@@ -365,6 +364,8 @@ EIN_INLINE double ein_tanh_f64(double x) {
   double y = a < 0.55 ? p * z * a + a : 1.0 - (e + e) / (e + 1.0);
   return x < 0 ? -y : y;
 }
+
+#include "ein_math.h"
 
 /* ---- reals to integers: towards 0; what is too large becomes the largest, NaN becomes 0 ---- */
 

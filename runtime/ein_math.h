@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Functions of floats that are computed in doubles and rounded once, and powers. All without a branch or a table, so
+ * that loops over them use vectors whatever the compiler's library has; the polynomials are Chebyshev fits. Those of floats are
+ * half a unit in the last place off, and little more: tests/runtime/test_math.c. ein_ops.h includes this.
+ */
+#ifndef EIN_MATH_H
+#define EIN_MATH_H
+
+/* Products are added without being rounded in between, by one instruction: then doubles may be had in pairs. */
+#if (defined(__FMA__) || defined(__ARM_FEATURE_FMA)) && !defined(EIN_FMA)
+#define EIN_FMA 1
+#endif
+
+/* ---- doubles that are as exact as floats need ---- */
+
+/* 2^x is *scale times what is given and 1, for x from -1000 to 1000. */
+EIN_INLINE double ein_wide_exp2m1(double x, double *scale) {
+  const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023: adding it rounds to an integer, in the low bits */
+  double biased = x + shift, r = x - (biased - shift);
+  double p = 1.325080551750225e-06;
+  p = p * r + 1.5303700711365693e-05;
+  p = p * r + 0.00015403475186530786;
+  p = p * r + 0.0013333478473685416;
+  p = p * r + 0.00961812913523614;
+  p = p * r + 0.055504109063258665;
+  p = p * r + 0.24022650695888503;
+  p = p * r + 0.6931471805568324;
+  *scale = ein_f64_of_bits(ein_bits_f64(biased) << 52);
+  return p * r;
+}
+
+/* x, or the end of what floats' powers of 2 need; NaN stays. */
+EIN_INLINE double ein_wide_clamp(double x) {
+  x = x < -300.0 ? -300.0 : x;
+  return x > 300.0 ? 300.0 : x;
+}
+
+EIN_INLINE double ein_wide_exp2(double x) {
+  double scale, y = ein_wide_exp2m1(ein_wide_clamp(x), &scale);
+  return scale * y + scale;
+}
+
+/* log(1 + f), f from the root of a half on to the root of 2, both less 1. */
+EIN_INLINE double ein_wide_log1p(double f) {
+  double s = f / (f + 2.0), z = s * s;
+  double p = 0.196082353787879;
+  p = p * z + 0.2217424066085398;
+  p = p * z + 0.28572166357462264;
+  p = p * z + 0.39999994889888124;
+  p = p * z + 0.6666666667958537;
+  p = p * z + 1.9999999999999472;
+  return p * s;
+}
+
+/* A normal number is (1 + what is given) * 2^*e. */
+EIN_INLINE double ein_wide_split(double x, double *e) {
+  uint64_t bits = ein_bits_f64(x) + UINT64_C(0x00095F619980C433); /* what the root of a half lacks to 1 */
+  *e = ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
+  return ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
+}
+
+EIN_INLINE double ein_wide_log2(double x) {
+  double e, f = ein_wide_split(x, &e);
+  return ein_wide_log1p(f) * 1.4426950408889634 + e;
+}
+
+/* y, the logarithm of x, but where x has none. */
+EIN_INLINE float ein_log_ends(double x, double y) {
+  y = x > 0 ? y : x == 0 ? -(double)INFINITY : (double)NAN;
+  return (float)(x > 3.5e38 ? x : y);
+}
+
+/* ---- exponentials and logarithms ---- */
+
+EIN_INLINE float ein_exp2_f32(float x) { return (float)ein_wide_exp2((double)x); }
+
+EIN_INLINE float ein_expm1_f32(float x) {
+  double scale, y = ein_wide_exp2m1(ein_wide_clamp((double)x * 1.4426950408889634), &scale);
+  return (float)(scale * y + (scale - 1.0));
+}
+
+EIN_INLINE float ein_log2_f32(float x) { return ein_log_ends((double)x, ein_wide_log2((double)x)); }
+
+EIN_INLINE float ein_log10_f32(float x) {
+  double e, y = ein_wide_log1p(ein_wide_split((double)x, &e));
+  return ein_log_ends((double)x, y * 0.4342944819032518 + e * 0.3010299956639812);
+}
+
+/* Where 1 + x loses places of x, x itself is what the logarithm is of. */
+EIN_INLINE float ein_log1p_f32(float x) {
+  double e, one = 1.0 + (double)x, f = ein_wide_split(one, &e);
+  double y = ein_wide_log1p(e == 0 ? (double)x : f) + e * 0.6931471805599453;
+  return ein_log_ends(one, y);
+}
+
+EIN_INLINE float ein_sinh_f32(float x) {
+  double scale, y = ein_wide_exp2m1(ein_wide_clamp(fabs((double)x) * 1.4426950408889634), &scale);
+  double less = scale * y + (scale - 1.0); /* exp |x| - 1 */
+  less = 0.5 * (less + less / (less + 1.0));
+  return (float)(x < 0 ? -less : less);
+}
+
+EIN_INLINE float ein_cosh_f32(float x) {
+  double y = ein_wide_exp2((double)x * 1.4426950408889634);
+  return (float)(0.5 * (y + 1.0 / y));
+}
+
+EIN_INLINE float ein_cbrt_f32(float x) {
+  double a = fabs((double)x), y = ein_wide_exp2(ein_wide_log2(a) * 0.3333333333333333);
+  y = (a > 0) & (a < 3.5e38) ? y : a;
+  return (float)(x < 0 ? -y : y);
+}
+
+#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA) /* ein_ops.h has one for floats that are multiplied and added at once */
+/* Near 0 a polynomial in its square, elsewhere 1 - 2^-p. */
+EIN_INLINE float ein_erf_f32(float x) {
+  double a = fabs((double)x), z = a * a;
+  a = a > 4.0 ? 4.0 : a;
+  double p = -9.667044571486996e-06;
+  p = p * z + 0.00011265959025606609;
+  p = p * z - 0.0008484080405535107;
+  p = p * z + 0.005221031807858023;
+  p = p * z - 0.026865430727670243;
+  p = p * z + 0.11283782495236845;
+  p = p * z - 0.3761263846802871;
+  p = p * z + 1.1283791670615435;
+  double q = 1.093949767436081e-07;
+  q = q * a - 4.792177886445941e-06;
+  q = q * a + 8.987752529165308e-05;
+  q = q * a - 0.0009894531814404325;
+  q = q * a + 0.007307173804162151;
+  q = q * a - 0.03909634786669486;
+  q = q * a + 0.16021852282824903;
+  q = q * a + 0.910272807150235;
+  q = q * a + 1.6312194233675206;
+  q = q * a - 0.0006006360977670374;
+  double y = a < 1.0 ? p * a : 1.0 - ein_wide_exp2(-q);
+  return (float)(x < 0 ? -y : y);
+}
+#endif
+
+/* ---- angles ---- */
+
+/* asin for 0 to 0.5 */
+EIN_INLINE double ein_wide_asin(double x) {
+  double z = x * x;
+  double p = 0.03295759470084881;
+  p = p * z + 0.0019156113431105127;
+  p = p * z + 0.02068132717169167;
+  p = p * z + 0.02185574259984348;
+  p = p * z + 0.03042811901907943;
+  p = p * z + 0.04464056469220037;
+  p = p * z + 0.07500005655821883;
+  p = p * z + 0.16666666613278705;
+  p = p * z + 1.000000000000825;
+  return p * x;
+}
+
+EIN_INLINE float ein_asin_f32(float x) {
+  double a = fabs((double)x), far = sqrt(0.5 - 0.5 * a), y = ein_wide_asin(a > 0.5 ? far : a);
+  y = a > 0.5 ? 1.5707963267948966 - (y + y) : y;
+  return (float)(x < 0 ? -y : y);
+}
+
+EIN_INLINE float ein_acos_f32(float x) {
+  double a = fabs((double)x), far = sqrt(0.5 - 0.5 * a), y = ein_wide_asin(a > 0.5 ? far : a);
+  double near = x < 0 ? 1.5707963267948966 + y : 1.5707963267948966 - y, twice = y + y;
+  twice = x < 0 ? 3.141592653589793 - twice : twice;
+  return (float)(a > 0.5 ? twice : near);
+}
+
+/* atan for numbers up to the root of 2 less 1 */
+EIN_INLINE double ein_wide_atan(double q) {
+  double z = q * q;
+  double p = 0.04707257411522469;
+  p = p * z - 0.08456149941251835;
+  p = p * z + 0.11040481662468073;
+  p = p * z - 0.1428158816410649;
+  p = p * z + 0.19999883834670074;
+  p = p * z - 0.3333333209732565;
+  p = p * z + 0.999999999978393;
+  return p * q;
+}
+
+/* The angle of a point that is not far from the diagonal, or less: with q = small / large, atan q, or an eighth of a turn more. */
+EIN_INLINE double ein_wide_atan2(double y, double x) {
+  double a = fabs(x), b = fabs(y), small = a < b ? a : b, large = a < b ? b : a;
+  int diagonal = (small > large * 0.4142135623730951) | (small == (double)INFINITY);
+  double q = (diagonal ? small - large : small) / (diagonal ? small + large : large);
+  q = large == 0 ? 0 : small == (double)INFINITY ? 0 : q; /* of two infinities the diagonal itself */
+  double p = ein_wide_atan(q) + (diagonal ? 0.7853981633974483 : 0.0);
+  p = a < b ? 1.5707963267948966 - p : p;
+  p = copysign(1.0, x) < 0 ? 3.141592653589793 - p : p;
+  return (a != a) | (b != b) ? (double)NAN : copysign(p, y);
+}
+
+EIN_INLINE float ein_atan_f32(float x) {
+  double a = fabs((double)x), over = a > 0.4142135623730951 ? a - 1.0 : a, under = a > 0.4142135623730951 ? a + 1.0 : 1.0;
+  double from = a > 0.4142135623730951 ? 0.7853981633974483 : 0.0;
+  over = a > 2.414213562373095 ? -1.0 : over;
+  under = a > 2.414213562373095 ? a : under;
+  from = a > 2.414213562373095 ? 1.5707963267948966 : from;
+  double y = ein_wide_atan(over / under) + from;
+  return (float)(x < 0 ? -y : y);
+}
+EIN_INLINE float ein_atan2_f32(float y, float x) { return (float)ein_wide_atan2((double)y, (double)x); }
+
+EIN_INLINE float ein_hypot_f32(float x, float y) {
+  double a = fabs((double)x), b = fabs((double)y), far = (double)INFINITY;
+  return (float)((a == far) | (b == far) ? far : sqrt(a * a + b * b));
+}
+
+/*
+ * The remainder with the divisor's sign, exact. Each step takes so many times b away as a double can tell, of up to 2^277
+ * times, and leaves no more than one bit or two beyond b's places, so what is left is exact, and some 2^52 times smaller.
+ */
+#if defined(EIN_FMA)
+EIN_INLINE float ein_mod_f32(float a, float b) {
+  double x = (double)a, r = x, d = (double)b, one = 1.0 / d;
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fma(-trunc(r * one), d, r);
+  r = fabs(r) >= fabs(d) ? r - copysign(d, r) : r;
+  double m = (r < 0) & (d > 0) ? r + d : r;
+  m = (r > 0) & (d < 0) ? r + d : m;
+  m = r == 0 ? copysign(0.0, x) : m;
+  m = fabs(d) > 3.5e38 ? ((x < 0) & (d > 0)) | ((x > 0) & (d < 0)) ? d : x : m;
+  m = (fabs(x) > 3.5e38) | (d == 0) ? (double)NAN : m;
+  return (float)(d != d ? d : m);
+}
+#else
+EIN_INLINE float ein_mod_f32(float a, float b) { return ein_mod_lib_f32(a, b); }
+#endif
+
+EIN_INLINE double ein_mod_f64(double a, double b) { return ein_mod_lib_f64(a, b); }
+
+/* ---- powers ---- */
+
+/* Of floats, to any power. */
+EIN_INLINE float ein_pow_any_f32(float x, float y) {
+  double a = fabs((double)x), b = (double)y, r = ein_wide_exp2(b * ein_wide_log2(a));
+  int whole = floor(b) == b, odd = whole & (b - 2.0 * floor(b * 0.5) == 1.0);
+  double end = b < 0 ? (double)INFINITY : 0.0;
+  r = a == 0 ? end : a == (double)INFINITY ? 1.0 / end : a == 1.0 ? 1.0 : r;
+  r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
+  r = (x == -(float)INFINITY) & !whole ? fabs(1.0 / end) : r; /* which has no sign */
+  r = (x != x) | (y != y) ? (double)NAN : r;
+  return (float)((y == 0) | (x == 1.0f) ? 1.0 : r);
+}
+
+/* Is y, a constant, a half of a whole number that is not too large? */
+#if defined(__GNUC__)
+#define EIN_IS_HALVES(y) (__builtin_constant_p(y) && (y) >= -32 && (y) <= 32 && (double)(int)((y) * 2) == (double)(y) * 2)
+#else
+#define EIN_IS_HALVES(y) 0
+#endif
+
+/* x^(twice / 2), a constant, or one divided by it: products, and perhaps a root. */
+EIN_INLINE double ein_wide_halves(double x, int twice, int under) {
+  double base = !(twice & 1) ? x : x == -(double)INFINITY ? (double)INFINITY : x + 0.0, p = twice & 1 ? sqrt(base) : 1.0;
+  if (twice & 2) p *= base;
+  base *= base;
+  if (twice & 4) p *= base;
+  base *= base;
+  if (twice & 8) p *= base;
+  base *= base;
+  if (twice & 16) p *= base;
+  base *= base;
+  if (twice & 32) p *= base;
+  base *= base;
+  if (twice & 64) p *= base;
+  return under ? 1.0 / p : p;
+}
+
+EIN_INLINE float ein_pow_f32(float x, float y) {
+  return EIN_IS_HALVES(y) ? (float)ein_wide_halves((double)x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f32(x, y);
+}
+
+/* Of doubles each factor is one with what it lacks, so that all is rounded about once: p *= b. */
+#if defined(EIN_FMA)
+EIN_INLINE void ein_pair_mul(double *p, double *rest, double b, double b_rest) {
+  double q = *p * b;
+  *rest = fma(*p, b, -q) + (*p * b_rest + *rest * b);
+  *p = q;
+}
+
+EIN_INLINE double ein_pow_halves(double x, int twice, int under) {
+  uint64_t bits = ein_bits_f64(x), field = bits >> 52 & 2047;
+  field = (field - 1 + (field == 0)) | 1; /* an even exponent, with its 1023; x without it is from 1 to 4, or subnormal */
+  double e = ein_f64_of_bits(field | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
+  double base = x * ein_f64_of_bits((2046 - field) << 52), base_rest = 0.0, p = 1.0, rest = 0.0;
+  if (twice & 1) {
+    p = sqrt(base);
+    rest = fma(-p, p, base) * (0.5 / p);
+  }
+  if (twice & 2) ein_pair_mul(&p, &rest, base, base_rest);
+  ein_pair_mul(&base, &base_rest, base, base_rest);
+  if (twice & 4) ein_pair_mul(&p, &rest, base, base_rest);
+  ein_pair_mul(&base, &base_rest, base, base_rest);
+  if (twice & 8) ein_pair_mul(&p, &rest, base, base_rest);
+  ein_pair_mul(&base, &base_rest, base, base_rest);
+  if (twice & 16) ein_pair_mul(&p, &rest, base, base_rest);
+  ein_pair_mul(&base, &base_rest, base, base_rest);
+  if (twice & 32) ein_pair_mul(&p, &rest, base, base_rest);
+  ein_pair_mul(&base, &base_rest, base, base_rest);
+  if (twice & 64) ein_pair_mul(&p, &rest, base, base_rest);
+  double y = p + rest, to = e * 0.5 * (under ? -twice : twice);
+  if (under) { /* its inverse, and what that lacks */
+    y = 1.0 / p;
+    y -= y * (fma(y, p, -1.0) + y * rest);
+  }
+  to = to > 2044.0 ? 2044.0 : to < -2044.0 ? -2044.0 : to;
+  const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
+  double half = to * 0.5 + shift, other = to - (half - shift) + shift;
+  y = y * ein_f64_of_bits(ein_bits_f64(half) << 52) * ein_f64_of_bits(ein_bits_f64(other) << 52);
+  const double least = twice > 2 ? 2.2250738585072014e-308 : 5e-324; /* of what is less, such a power is 0 or infinite */
+  return (fabs(x) < least) | (x - x != 0) ? ein_wide_halves(x, twice, under) : y; /* infinities and NaN, too */
+}
+
+/* log(1 + f) and what that lacks: 2 atanh s, as s (2 + 2 z / 3 + z^2 q), where z = s^2, and s = f / (2 + f). */
+EIN_INLINE double ein_pair_log1p(double f, double *rest) {
+  double t = f + 2.0, one = 1.0 / t, s = f * one, s_rest = (fma(-s, t, f) - s * (f - (t - 2.0))) * one;
+  double z = s * s, z_rest = fma(s, s, -z) + 2.0 * s * s_rest;
+  double q = 0.11723170160799075;
+  q = q * z + 0.11706237148816372;
+  q = q * z + 0.13334804663624336;
+  q = q * z + 0.15384594963074136;
+  q = q * z + 0.181818183353876;
+  q = q * z + 0.22222222221655907;
+  q = q * z + 0.28571428571429364;
+  q = q * z;
+  double d = q + 0.4, d_rest = 0.4 - d + q - 2.2204460492503132e-17, w = z * d, w_rest = fma(z, d, -w) + z * d_rest;
+  double c = w + 0.6666666666666666, c_rest = 0.6666666666666666 - c + w + (w_rest + 3.700743415417188e-17);
+  double u = z * c, u_rest = fma(z, c, -u) + (z * c_rest + z_rest * c), v = u + 2.0, y = s * v;
+  *rest = fma(s, v, -y) + (s * (2.0 - v + u + u_rest) + s_rest * v);
+  return y;
+}
+
+/* log x, of what is above 0 and not infinite. */
+EIN_INLINE double ein_pair_log(double x, double *rest) {
+  int tiny = x < 2.2250738585072014e-308;
+  double e, l_rest, f = ein_wide_split(tiny ? x * 18014398509481984.0 : x, &e), l = ein_pair_log1p(f, &l_rest);
+  e = tiny ? e - 54.0 : e;
+  double large = e * 0.6931471805598903, h = large + l;
+  *rest = large - h + l + (l_rest + e * 5.497923018708371e-14);
+  return h;
+}
+
+/* exp(p + p_rest) - 1 is first + *rest, times *half times *other, and what these two, powers of 2, are more than 1 together. */
+EIN_INLINE double ein_pair_expm1(double p, double p_rest, double *rest, double *half, double *other) {
+  const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
+  p_rest = fabs(p) < 800.0 ? p_rest : 0.0;
+  p = p > 800.0 ? 800.0 : p < -800.0 ? -800.0 : p;
+  double biased = p * 1.4426950408889634 + shift, n = biased - shift;
+  double first = p - n * 0.6931471805598903, less = n * 5.497923018708371e-14, r = first - less;
+  double q = 2.09147553258932e-09;
+  q = q * r + 2.5105312729622103e-08;
+  q = q * r + 2.755727347871858e-07;
+  q = q * r + 2.755725517000089e-06;
+  q = q * r + 2.480158732567746e-05;
+  q = q * r + 0.0001984126987500228;
+  q = q * r + 0.0013888888888883711;
+  q = q * r + 0.008333333333326084;
+  q = q * r + 0.04166666666666667;
+  q = q * r + 0.1666666666666667;
+  q = q * r + 0.5;
+  q = q * (r * r) - less;
+  uint64_t bits = ein_bits_f64(biased), down = bits >> 1;
+  *half = ein_f64_of_bits(down << 52);
+  *other = ein_f64_of_bits((bits - down) << 52);
+  *rest = q + p_rest * (q + first + 1.0);
+  return first;
+}
+
+EIN_INLINE double ein_pair_exp(double p, double p_rest, double *half, double *other) {
+  double rest, first = ein_pair_expm1(p, p_rest, &rest, half, other), one = first + 1.0;
+  return one + (rest + (1.0 - one + first));
+}
+
+/* To any power: the logarithm in twice as many places, times y, and exp of that. */
+EIN_INLINE double ein_pow_any_f64(double x, double y) {
+  double a = fabs(x), far = (double)INFINITY;
+  double h_rest, h = ein_pair_log(a, &h_rest);
+  double p = y * h, p_rest = fma(y, h, -p) + y * h_rest;
+  double half, other, r = ein_pair_exp(p, p_rest, &half, &other) * half * other;
+  int whole = floor(y) == y, odd = whole & (y - 2.0 * floor(y * 0.5) == 1.0);
+  double end = y < 0 ? far : 0.0, no_end = y < 0 ? 0.0 : far;
+  r = a == 0 ? end : a == far ? no_end : a == 1.0 ? 1.0 : r;
+  r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
+  r = (x == -far) & !whole ? no_end : r; /* which has no sign */
+  r = (x != x) | (y != y) ? (double)NAN : r;
+  return (y == 0) | (x == 1.0) ? 1.0 : r;
+}
+
+EIN_INLINE double ein_pow_f64(double x, double y) {
+  return EIN_IS_HALVES(y) ? ein_pow_halves(x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f64(x, y);
+}
+
+/* y, a logarithm of x, but where x has none. */
+EIN_INLINE double ein_log_ends_f64(double x, double y) {
+  y = x > 0 ? y : x == 0 ? -(double)INFINITY : (double)NAN;
+  return x == (double)INFINITY ? x : y;
+}
+
+/* (h + h_rest) (c + c_rest) */
+EIN_INLINE double ein_pair_times(double h, double h_rest, double c, double c_rest) {
+  double p = h * c;
+  return p + (fma(h, c, -p) + (h * c_rest + h_rest * c));
+}
+
+EIN_INLINE double ein_log2_f64(double x) {
+  double rest, h = ein_pair_log(x, &rest);
+  return ein_log_ends_f64(x, ein_pair_times(h, rest, 1.4426950408889634, 2.0355273740931033e-17));
+}
+
+EIN_INLINE double ein_log10_f64(double x) {
+  double rest, h = ein_pair_log(x, &rest);
+  return ein_log_ends_f64(x, ein_pair_times(h, rest, 0.4342944819032518, 1.098319650216765e-17));
+}
+
+EIN_INLINE double ein_log1p_f64(double x) {
+  double one = 1.0 + x, most = one - 1.0, lost = (1.0 - (one - most)) + (x - most); /* of x, in the sum */
+  double rest, h = ein_pair_log(one, &rest);
+  return ein_log_ends_f64(one, h + (rest + lost / one));
+}
+
+EIN_INLINE double ein_exp2_f64(double x) {
+  x = x > 1100.0 ? 1100.0 : x < -1100.0 ? -1100.0 : x;
+  double half, other, p = x * 0.6931471805599453, rest = fma(x, 0.6931471805599453, -p) + x * 2.3190468138462996e-17;
+  return ein_pair_exp(p, rest, &half, &other) * half * other;
+}
+
+/* 2^n (1 + y) - 1 as (2^half y + (2^half - 2^-other)) 2^other. */
+EIN_INLINE double ein_expm1_f64(double x) {
+  double half, other, rest, first = ein_pair_expm1(x, 0.0, &rest, &half, &other);
+  double one = ein_f64_of_bits((UINT64_C(2046) << 52) - ein_bits_f64(other)), less = half - one, more = half * first;
+  double sum = less + more, b = sum - less, part = half - less - one, lost = (less - (sum - b)) + (more - b) + (less < 0 ? 0.0 : part);
+  return (sum + (lost + half * rest)) * other;
+}
+
+EIN_INLINE double ein_cosh_f64(double x) {
+  double half, other, m = ein_pair_exp(fabs(x), 0.0, &half, &other), inverse = 0.5 / (m * half * other);
+  return m * (0.5 * half) * other + inverse;
+}
+
+EIN_INLINE double ein_sinh_f64(double x) {
+  double half, other, a = fabs(x), m = ein_pair_exp(a, 0.0, &half, &other), inverse = 0.5 / (m * half * other);
+  double less = ein_expm1_f64(a), near = less - 0.5 * less * (less / (less + 1.0));
+  double y = a > 1.0 ? m * (0.5 * half) * other - inverse : near;
+  return x < 0 ? -y : y;
+}
+
+EIN_INLINE double ein_cbrt_f64(double x) {
+  double a = fabs(x), h_rest, h = ein_pair_log(a, &h_rest), p = h * 0.3333333333333333;
+  double half, other, rest = fma(h, 0.3333333333333333, -p) + (h * 1.850371707708594e-17 + h_rest * 0.3333333333333333);
+  double y = ein_pair_exp(p, rest, &half, &other) * half * other;
+  y = (a > 0) & (a < (double)INFINITY) ? y : a;
+  return x < 0 ? -y : y;
+}
+
+/* The root, and what its square lacks. Halves and doubles of what is very large or small keep all from overflowing. */
+EIN_INLINE double ein_hypot_f64(double x, double y) {
+  double a = fabs(x), b = fabs(y), far = (double)INFINITY, large = a < b ? b : a, small = a < b ? a : b;
+  double scale = large > 1e150 ? 2.409919865102884e-181 : large < 1e-120 ? 4.149515568880993e+180 : 1.0;
+  double u = large * scale, v = small * scale, uu = u * u, vv = v * v, h = sqrt(uu + vv), hh = h * h;
+  double lacks = (uu - hh + vv) + (fma(u, u, -uu) + fma(v, v, -vv) - fma(h, h, -hh));
+  h = h > 0 ? h + lacks / (h + h) : h;
+  h = h * (large > 1e150 ? 4.149515568880993e+180 : large < 1e-120 ? 2.409919865102884e-181 : 1.0);
+  h = (a != a) | (b != b) ? (double)NAN : h;
+  return (a == far) | (b == far) ? far : h;
+}
+#else
+EIN_INLINE double ein_exp2_f64(double x) { return exp2(x); }
+EIN_INLINE double ein_expm1_f64(double x) { return expm1(x); }
+EIN_INLINE double ein_log2_f64(double x) { return log2(x); }
+EIN_INLINE double ein_log10_f64(double x) { return log10(x); }
+EIN_INLINE double ein_log1p_f64(double x) { return log1p(x); }
+EIN_INLINE double ein_cbrt_f64(double x) { return cbrt(x); }
+EIN_INLINE double ein_sinh_f64(double x) { return sinh(x); }
+EIN_INLINE double ein_cosh_f64(double x) { return cosh(x); }
+EIN_INLINE double ein_pow_f64(double x, double y) { return pow(x, y); }
+EIN_INLINE double ein_hypot_f64(double x, double y) { return hypot(x, y); }
+#endif
+
+#endif

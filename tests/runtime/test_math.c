@@ -1,0 +1,196 @@
+/*
+ * Functions of floats that are computed in doubles, and powers: against the library's functions of doubles, and those of long doubles.
+ */
+#define EIN_FMA 1 /* by a call of the library, where this is compiled for a machine without the instruction */
+#include "ein_ops.h"
+#include "../tap.h"
+#include "units.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- of one argument ---- */
+
+#define ONE(name, f)                                                                               \
+  static float name##_of(float x) { return ein_##f##_f32(x); }
+ONE(exp2, exp2)
+ONE(expm1, expm1)
+ONE(log2, log2)
+ONE(log10, log10)
+ONE(log1p, log1p)
+ONE(cbrt, cbrt)
+ONE(asin, asin)
+ONE(acos, acos)
+ONE(atan, atan)
+ONE(sinh, sinh)
+ONE(cosh, cosh)
+ONE(erf, erf)
+
+#define ONE_F64(name)                                                                              \
+  static double name##_of_f64(double x) { return ein_##name##_f64(x); }
+ONE_F64(exp2)
+ONE_F64(expm1)
+ONE_F64(log2)
+ONE_F64(log10)
+ONE_F64(log1p)
+ONE_F64(cbrt)
+ONE_F64(sinh)
+ONE_F64(cosh)
+
+static void test_functions_f64(void) {
+  double more = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 1; /* what the reference is off itself */
+  within_units_f64("exp2", exp2_of_f64, exp2l, 1 + more);
+  within_units_f64("expm1", expm1_of_f64, expm1l, 1 + more);
+  within_units_f64("log2", log2_of_f64, log2l, 1 + more);
+  within_units_f64("log10", log10_of_f64, log10l, 1 + more);
+  within_units_f64("log1p", log1p_of_f64, log1pl, 1 + more);
+  within_units_f64("cbrt", cbrt_of_f64, cbrtl, 1 + more);
+  within_units_f64("sinh", sinh_of_f64, sinhl, 2 + more);
+  within_units_f64("cosh", cosh_of_f64, coshl, 2 + more);
+}
+
+static void test_functions(void) {
+  within_units("exp2", exp2_of, exp2, 0.51);
+  within_units("expm1", expm1_of, expm1, 0.51);
+  within_units("log2", log2_of, log2, 0.51);
+  within_units("log10", log10_of, log10, 0.51);
+  within_units("log1p", log1p_of, log1p, 0.51);
+  within_units("cbrt", cbrt_of, cbrt, 0.51);
+  within_units("asin", asin_of, asin, 0.51);
+  within_units("acos", acos_of, acos, 0.51);
+  within_units("atan", atan_of, atan, 0.51);
+  within_units("sinh", sinh_of, sinh, 0.51);
+  within_units("cosh", cosh_of, cosh, 0.51);
+  within_units("erf", erf_of, erf, 0.55);
+}
+
+/* ---- powers of constants ---- */
+
+#define POWERS(P) P(3, 3) P(32, 32) P(m3, -3) P(half, 0.5) P(m3h, -1.5)
+#define FLOATS(n, y)                                                                               \
+  static float power_##n(float x) { return ein_pow_f32(x, (float)(y)); }                           \
+  static double truth_##n(double x) { return pow(x, y); }
+#define DOUBLES(n, y)                                                                              \
+  static double power_f64_##n(double x) { return ein_pow_f64(x, y); }                              \
+  static long double truth_f64_##n(long double x) { return powl(x, y); }
+POWERS(FLOATS)
+POWERS(DOUBLES)
+
+static void test_powers(void) {
+  double most = LDBL_MANT_DIG > DBL_MANT_DIG ? 0.76 : 2; /* what the reference is off itself */
+#define TRY_FLOATS(n, y)  within_units("x^" #y, power_##n, truth_##n, 0.51);
+#define TRY_DOUBLES(n, y) within_units_f64("x^" #y, power_f64_##n, truth_f64_##n, most);
+  POWERS(TRY_FLOATS)
+  POWERS(TRY_DOUBLES)
+}
+
+/* ---- of two arguments ---- */
+
+static const double some[] = {
+  0.0, -0.0, 1, -1, 0.5, 2, -2, 3, -3, 1.5, -1.5, 0x1p-149, 0x1p-126, 1e-30, 0.999, 1.001, 1e3, -1e3, 7e8, 16777217.0, 3e38, -3e38, 0.1, -0.1,
+  31, 33, (double)INFINITY, -(double)INFINITY, (double)NAN};
+enum { SOME = sizeof some / sizeof *some };
+
+static uint64_t state = 88172645463325252u;
+static double random_of(double lo, double hi) {
+  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+  return lo + (hi - lo) * (double)(state >> 11) * 0x1p-53;
+}
+
+typedef struct Two { const char *name; float (*f)(float, float); double (*truth)(double, double); } Two;
+
+static float pow_of(float x, float y) { return ein_pow_f32(x, y); }
+static float atan2_of(float x, float y) { return ein_atan2_f32(x, y); }
+static float hypot_of(float x, float y) { return ein_hypot_f32(x, y); }
+
+/* The sign of a zero, and what follows from it, is no part of an answer. */
+static int zero_tells(float x, float y, double want) { return (x == 0 || y == 0) && (isinf(want) || want == 0 || y == 0); }
+
+static double off_of_two(const Two *t, float x, float y) {
+  float got = t->f(x, y);
+  double want = t->truth((double)x, (double)y);
+  if (fabs((double)got) == fabs(want) && zero_tells(x, y, want)) return 0;
+  return units_off(got, want);
+}
+
+static void test_two(const Two *t) {
+  double worst = 0;
+  for (int i = 0; i < SOME * SOME; i++) {
+    double off = off_of_two(t, (float)some[i / SOME], (float)some[i % SOME]);
+    if (off > 0.51) printf("# %s of %a, %a: %g units off\n", t->name, some[i / SOME], some[i % SOME], off);
+    if (off > worst) worst = off;
+  }
+  for (int k = 0; k < 300000; k++) {
+    float x = (float)exp2(random_of(-20, 20)), y = (float)random_of(-30, 30);
+    double off = off_of_two(t, k & 1 ? x : 1 + y / 1000, k & 2 ? y : y * 100);
+    if (off > worst) worst = off;
+  }
+  OK(worst <= 0.51, "%s is at most half a unit off: %.3f", t->name, worst);
+}
+
+static double off_of_power(double x, volatile double y) {
+  double got = ein_pow_f64(x, y);
+  if (x == 0 && fabs(got) == pow(fabs(x), y)) return 0;
+  return units_off_f64(got, powl((long double)x, (long double)y));
+}
+
+static void test_pow_f64(void) {
+  double worst = 0;
+  for (int i = 0; i < SOME * SOME; i++) {
+    double off = off_of_power(some[i / SOME], some[i % SOME]);
+    if (off > 0.9) printf("# %a ^ %a: %g units off\n", some[i / SOME], some[i % SOME], off);
+    if (off > worst) worst = off;
+  }
+  for (int k = 0; k < 100000; k++) {
+    double near = exp2(random_of(-0.5, 0.5)), far = exp2(random_of(-1070, 1020)), whole = floor(random_of(-40, 40));
+    double one = off_of_power(near, random_of(-2000, 2000)), two = off_of_power(far, random_of(-1, 1));
+    double three = off_of_power(random_of(-20, 20), whole);
+    if (one > worst) worst = one;
+    if (two > worst) worst = two;
+    if (three > worst) worst = three;
+  }
+  OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "pow of doubles is less than a unit off: %.3f", worst);
+}
+
+/* Remainders are exact. */
+static void test_mod(void) {
+  int wrong = 0;
+  for (int k = 0; k < 500000; k++) {
+    uint32_t bits = (uint32_t)(random_of(0, 1) * 4294967296.0);
+    float x = ein_f32_of_bits((uint32_t)(random_of(0, 1) * 4294967296.0)), y = ein_f32_of_bits(bits);
+    if (k % 4 == 1) x = (float)(k % 5000) - 2500, y = (float)(k % 77) / 7 - 3;
+    if (k % 4 == 2) y = ein_f32_of_bits(bits & 0x80007FFF);
+    if (k % 4 == 3) y = x * (float)(k % 1000) / 3;
+    float got = ein_mod_f32(x, y), want = ein_mod_lib_f32(x, y);
+    if (!(got != got && want != want) && ein_bits_f32(got) != ein_bits_f32(want) && wrong++ < 3)
+      printf("# %a %% %a: %a, want %a\n", (double)x, (double)y, (double)got, (double)want);
+  }
+  OK_INT(wrong, 0, "remainders of floats are the library's");
+}
+
+static void test_hypot_f64(void) {
+  double worst = 0;
+  for (int i = 0; i < SOME * SOME; i++) {
+    double x = some[i / SOME], y = some[i % SOME], off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
+    if (off > worst) worst = off;
+  }
+  for (int k = 0; k < 500000; k++) {
+    double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)), y = x * random_of(-3, 3);
+    double off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
+    if (off > worst) worst = off;
+  }
+  OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "hypot of doubles is at most a unit off: %.3f", worst);
+}
+
+int main(void) {
+  test_functions();
+  test_functions_f64();
+  test_powers();
+  test_two(&(Two){"pow", pow_of, pow});
+  test_two(&(Two){"atan2", atan2_of, atan2});
+  test_two(&(Two){"hypot", hypot_of, hypot});
+  test_hypot_f64();
+  test_pow_f64();
+  test_mod();
+  return DONE();
+}

@@ -39,6 +39,9 @@ const char *cache_folder(Session *s, bool make);
 typedef struct Shared { const char *path, *temporary; double seconds; bool old; } Shared;
 Leave shared_get(Session *s, Compiler *c, const char *name, const Buf *text, bool again, Shared *out);
 
+/* ---- bench_peers.c ------------------------------------------------------------------------------ */
+Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot be run */
+
 /* ---- library.c: an emitted text as functions in this process ---------------------------------- */
 typedef struct Library {
   const ein_model *model;

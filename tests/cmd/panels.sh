@@ -4,7 +4,8 @@
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched, or the next block's; what a block
 # has at the next point of a label around, fetched between points of one reduced label, or of two; panels that are filled ahead, of
 # several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie, by squares that are fetched; and
-# blocks of long sums, of which the next one is fetched.
+# blocks of long sums, of which the next one is fetched. Results have more than twice as many elements as
+# what they lie across; where they have fewer, they are turned (tests/run/results_turned.ein).
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -17,12 +18,12 @@ output Z[l,k,j,i] = sum[m,n] X[n,j,m,i] * Y[m,k,n,l]
 END
 cat >across.ein <<'END'
 input X[a:60, k:52, b:3, c:41] : f32
-input Y[j:24, k:52] : f32
+input Y[j:120, k:52] : f32
 output Z[c,j,b,a] = sum[k] X[a,k,b,c] * Y[j,k]
 END
 cat >turned.ein <<'END'
 input X[c:9, a:40, b:17, k:52] : f32
-input Y[k:52, j:19] : f32
+input Y[k:52, j:107] : f32
 output Z[c,j,b,a] = sum[k] X[c,a,b,k] * Y[k,j]
 END
 cat >filled.ein <<'END'
@@ -48,13 +49,13 @@ output Z[b,i,j] = sum[k] X[b,k,i] * Y[b,j,k]
 END
 cat >walked.ein <<'END'
 input X[k:40, i:52, l:14, m:12] : f32
-input Y[l:14, j:21, m:12] : f32
+input Y[l:14, j:341, m:12] : f32
 output Z[k,j,i] = sum[l,m] X[k,i,l,m] * Y[l,j,m]
 END
 
 cat >ahead.ein <<'END'
 input X[d:14, a:28, b:19, k:20, c:21] : f32
-input Y[k:20, j:24] : f32
+input Y[k:20, j:44] : f32
 output Z[c,d,b,j,a] = sum[k] X[d,a,b,k,c] * Y[k,j]
 END
 

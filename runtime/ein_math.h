@@ -108,7 +108,7 @@ EIN_INLINE float ein_cosh_f32(float x) {
 
 EIN_INLINE float ein_cbrt_f32(float x) {
   double a = fabs((double)x), y = ein_wide_exp2(ein_wide_log2(a) * 0.3333333333333333);
-  y = (a > 0) & (a < 3.5e38) ? y : a;
+  y = ((a > 0) & (a < 3.5e38)) ? y : a;
   return (float)(x < 0 ? -y : y);
 }
 
@@ -192,7 +192,7 @@ EIN_INLINE double ein_wide_atan2(double y, double x) {
   double p = ein_wide_atan(q) + (diagonal ? 0.7853981633974483 : 0.0);
   p = a < b ? 1.5707963267948966 - p : p;
   p = copysign(1.0, x) < 0 ? 3.141592653589793 - p : p;
-  return (a != a) | (b != b) ? (double)NAN : copysign(p, y);
+  return ((a != a) | (b != b)) ? (double)NAN : copysign(p, y);
 }
 
 EIN_INLINE float ein_atan_f32(float x) {
@@ -208,7 +208,7 @@ EIN_INLINE float ein_atan2_f32(float y, float x) { return (float)ein_wide_atan2(
 
 EIN_INLINE float ein_hypot_f32(float x, float y) {
   double a = fabs((double)x), b = fabs((double)y), far = (double)INFINITY;
-  return (float)((a == far) | (b == far) ? far : sqrt(a * a + b * b));
+  return (float)(((a == far) | (b == far)) ? far : sqrt(a * a + b * b));
 }
 
 /*
@@ -226,11 +226,11 @@ EIN_INLINE float ein_mod_f32(float a, float b) {
   r = fma(-trunc(r * one), d, r);
   r = fma(-trunc(r * one), d, r);
   r = fabs(r) >= fabs(d) ? r - copysign(d, r) : r;
-  double m = (r < 0) & (d > 0) ? r + d : r;
-  m = (r > 0) & (d < 0) ? r + d : m;
+  double m = ((r < 0) & (d > 0)) ? r + d : r;
+  m = ((r > 0) & (d < 0)) ? r + d : m;
   m = r == 0 ? copysign(0.0, x) : m;
   m = fabs(d) > 3.5e38 ? ((x < 0) & (d > 0)) | ((x > 0) & (d < 0)) ? d : x : m;
-  m = (fabs(x) > 3.5e38) | (d == 0) ? (double)NAN : m;
+  m = ((fabs(x) > 3.5e38) | (d == 0)) ? (double)NAN : m;
   return (float)(d != d ? d : m);
 }
 #else
@@ -248,9 +248,9 @@ EIN_INLINE float ein_pow_any_f32(float x, float y) {
   double end = b < 0 ? (double)INFINITY : 0.0;
   r = a == 0 ? end : a == (double)INFINITY ? 1.0 / end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
-  r = (x == -(float)INFINITY) & !whole ? fabs(1.0 / end) : r; /* which has no sign */
-  r = (x != x) | (y != y) ? (double)NAN : r;
-  return (float)((y == 0) | (x == 1.0f) ? 1.0 : r);
+  r = ((x == -(float)INFINITY) & !whole) ? fabs(1.0 / end) : r; /* which has no sign */
+  r = ((x != x) | (y != y)) ? (double)NAN : r;
+  return (float)(((y == 0) | (x == 1.0f)) ? 1.0 : r);
 }
 
 /* Is y, a constant, a half of a whole number that is not too large? */
@@ -319,7 +319,7 @@ EIN_INLINE double ein_pow_halves(double x, int twice, int under) {
   double half = to * 0.5 + shift, other = to - (half - shift) + shift;
   y = y * ein_f64_of_bits(ein_bits_f64(half) << 52) * ein_f64_of_bits(ein_bits_f64(other) << 52);
   const double least = twice > 2 ? 2.2250738585072014e-308 : 5e-324; /* of what is less, such a power is 0 or infinite */
-  return (fabs(x) < least) | (x - x != 0) ? ein_wide_halves(x, twice, under) : y; /* infinities and NaN, too */
+  return ((fabs(x) < least) | (x - x != 0)) ? ein_wide_halves(x, twice, under) : y; /* infinities and NaN, too */
 }
 
 /* log(1 + f) and what that lacks: 2 atanh s, as s (2 + 2 z / 3 + z^2 q), where z = s^2, and s = f / (2 + f). */
@@ -392,9 +392,9 @@ EIN_INLINE double ein_pow_any_f64(double x, double y) {
   double end = y < 0 ? far : 0.0, no_end = y < 0 ? 0.0 : far;
   r = a == 0 ? end : a == far ? no_end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
-  r = (x == -far) & !whole ? no_end : r; /* which has no sign */
-  r = (x != x) | (y != y) ? (double)NAN : r;
-  return (y == 0) | (x == 1.0) ? 1.0 : r;
+  r = ((x == -far) & !whole) ? no_end : r; /* which has no sign */
+  r = ((x != x) | (y != y)) ? (double)NAN : r;
+  return ((y == 0) | (x == 1.0)) ? 1.0 : r;
 }
 
 EIN_INLINE double ein_pow_f64(double x, double y) {
@@ -459,7 +459,7 @@ EIN_INLINE double ein_cbrt_f64(double x) {
   double a = fabs(x), h_rest, h = ein_pair_log(a, &h_rest), p = h * 0.3333333333333333;
   double half, other, rest = fma(h, 0.3333333333333333, -p) + (h * 1.850371707708594e-17 + h_rest * 0.3333333333333333);
   double y = ein_pair_exp(p, rest, &half, &other) * half * other;
-  y = (a > 0) & (a < (double)INFINITY) ? y : a;
+  y = ((a > 0) & (a < (double)INFINITY)) ? y : a;
   return x < 0 ? -y : y;
 }
 
@@ -471,8 +471,8 @@ EIN_INLINE double ein_hypot_f64(double x, double y) {
   double lacks = (uu - hh + vv) + (fma(u, u, -uu) + fma(v, v, -vv) - fma(h, h, -hh));
   h = h > 0 ? h + lacks / (h + h) : h;
   h = h * (large > 1e150 ? 4.149515568880993e+180 : large < 1e-120 ? 2.409919865102884e-181 : 1.0);
-  h = (a != a) | (b != b) ? (double)NAN : h;
-  return (a == far) | (b == far) ? far : h;
+  h = ((a != a) | (b != b)) ? (double)NAN : h;
+  return ((a == far) | (b == far)) ? far : h;
 }
 #else
 EIN_INLINE double ein_exp2_f64(double x) { return exp2(x); }

@@ -212,7 +212,7 @@ static void orders_try(Separate *c, uint32_t at, uint32_t done, uint64_t labels,
     for (uint32_t i = 0; i < c->n_factor; i++)
       if (taken >> i & 1) body |= c->factor[i]->labels;
     uint64_t rest = end ? bits_below(c->n->sum->n_out) : (body | g->outer) & ~g->red;
-    double now = cost + step_cost(c, g, body, rest) + (end ? 0 : STORE * points(c, rest));
+    double now = cost + step_cost(c, g, body, rest) + (end ? 0 : (double)STORE * points(c, rest));
     c->step[at] = (Step){k, taken};
     if (now >= c->cost) continue;
     if (!end) {

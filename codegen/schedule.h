@@ -70,6 +70,7 @@ const Expr *scalar_read(Sched *s, uint32_t place); /* of rank 0 */
 LoopStmt *for_add(Sched *s, uint32_t var, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind);
 LoopStmt *if_add(Sched *s, const Expr *cond);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
+const Expr *let_read(Sched *s, const char *name, const Expr *value); /* a register with that value, read */
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
@@ -136,7 +137,7 @@ double plan_bytes(Sched *s, const StagePlan *p, uint32_t read); /* that it goes 
 enum { NEAR_CACHE = 32 << 10, SECOND_CACHE = 1 << 20 };
 
 int64_t vector_lanes(const Sched *s, DType t); /* elements of an accumulator in a vector register */
-int64_t tile_vector(const Sched *s, DType t);  /*   in one that the machine has: nothing but the size of tiles may hang on it */
+int64_t tile_vector(const Sched *s, DType t);  /*   in one that the machine has: nothing may hang on it but the size of tiles, and what changes no bit */
 int64_t tile_vectors(const Sched *s);          /* how many of these it has */
 
 /* ---- schedule_where.c ---------------------------------------------------------------------------- */

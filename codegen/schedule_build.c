@@ -113,6 +113,12 @@ static LoopStmt *give(Sched *s, LoopKind kind, uint32_t place, const Expr *value
 
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value) { return give(s, LOOP_LET, place, value); }
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from) { return give(s, LOOP_LEAD, place, from); }
+const Expr *let_read(Sched *s, const char *name, const Expr *value) {
+  uint32_t place = place_own(s, NULL, name, (DType)value->dtype, 0, NULL);
+  let_add(s, place, value);
+  return scalar_read(s, place);
+}
+
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value) { return give(s, LOOP_VAR, place, value); }
 
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value) {

@@ -10,6 +10,7 @@ enum {
   PARTS_MOST = 3,
   PACK_LINE = 64,            /* bytes of the machine's */
   PACK_AHEAD = 288 * 1024,   /* bytes of a panel, which stays in the second cache with what it is filled from and what the next one will be */
+  PACK_WIDE = 512,           /* rows or lanes of a block, at most */
   ROWS_MOST = 16,
   SQUARE = 16                /* side of the squares by which a panel is turned, at most */
 };
@@ -94,16 +95,21 @@ typedef struct Panel {
   Units units;
 } Panel;
 
-/* ---- schedule_pack_size.c: which labels are whose, and how large tiles and blocks are ---- */
+/* ---- schedule_pack_side.c: which labels and which parts of the body are whose ---- */
 bool pack_labels(Panel *t);         /* false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be taken apart */
-void pack_sizes(Panel *t);
+bool pack_is_two(const Panel *t);   /* one part of each side, of the dtype of the sums */
 int pack_moves(const Expr *e, int64_t label); /* along a label: reads inside e that step to the next element, less those that step elsewhere */
+uint32_t pack_axis(const Expr *e, uint32_t label); /* of the first read inside e that has the label in an index */
 bool pack_is_tame(const Panel *t);  /* floats of which max or min is taken, and which are no NaN where the panels are finite */
 /* A read, an index of which two labels of a block move: neighbouring rows share what they read, and a panel would hold it many times. */
 bool pack_overlaps(const Panel *t, const Expr *e);
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 void pack_body(Panel *t);           /* the body with its parts taken from the packs that have a place */
+bool pack_body_alone(Panel *t);     /* the same, all packs having one; false, and nothing is done, if there is more in it */
+
+/* ---- schedule_pack_size.c: how large tiles and blocks are ---- */
+void pack_sizes(Panel *t);
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */
 bool pack_is_part(const Side *x, int64_t label);

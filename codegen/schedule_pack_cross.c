@@ -108,17 +108,10 @@ typedef struct Tile {
   uint32_t acc[ROWS_MOST][CROSS_VECTORS_MOST];
 } Tile;
 
-static const Expr *name_for(Cross *c, const Expr *value) {
-  Sched *s = c->t->s;
-  uint32_t place = place_own(s, NULL, "have", (DType)value->dtype, 0, NULL);
-  let_add(s, place, value);
-  return scalar_read(s, place);
-}
-
 /* What a side has at the point at hand. */
 static const Expr *value_of(Cross *c, uint32_t label) {
   uint32_t at[CROSS_LABELS_MOST], n = panel_labels(c, at);
-  return name_for(c, label == c->own ? ex_of(c->t->e, c->big->of) : cross_read_at(c, c->panel, n, at));
+  return let_read(c->t->s, "have", label == c->own ? ex_of(c->t->e, c->big->of) : cross_read_at(c, c->panel, n, at));
 }
 
 /* Over the vectors of one width that begin with this one; gives the one behind them. */

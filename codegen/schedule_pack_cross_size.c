@@ -37,14 +37,6 @@ static bool all_exact(const StagePlan *p, uint32_t n, const uint32_t *label) {
   return true;
 }
 
-/* Nothing is read or looked at but the two parts. */
-static bool is_packed(const Panel *t, const Expr *e) {
-  if (e->kind == EX_LABEL || (e->kind == EX_READ && e->i < t->p->stage->sum->n_slot)) return false;
-  for (uint32_t k = 0; e->kind == EX_OP && k < e->n; k++)
-    if (!is_packed(t, e->arg[k])) return false;
-  return true;
-}
-
 /* A tensor that is read by labels alone, each once. */
 static bool is_read_plainly(const Panel *t, const Expr *e) {
   if (e->kind != EX_READ || !e->n || t->p->stage->slot[e->i].kept) return false;
@@ -54,25 +46,12 @@ static bool is_read_plainly(const Panel *t, const Expr *e) {
   return true;
 }
 
-/* One part of each side, of the dtype of the sums: X, and the other one. */
+/* X, and the other part. */
 static bool packs_find(Cross *c) {
   Panel *t = c->t;
-  DType acc = t->p->stage->sum->acc;
-  if (t->n_pack != 2 || t->pack[0].lanes == t->pack[1].lanes) return false;
+  if (!pack_is_two(t)) return false;
   c->big = &t->pack[t->pack[0].lanes ? 0 : 1], c->small = &t->pack[t->pack[0].lanes ? 1 : 0];
-  return (DType)c->big->of->dtype == acc && (DType)c->small->of->dtype == acc && is_read_plainly(t, c->big->of);
-}
-
-/* The body made of the two parts; false: there is more in it. */
-static bool body_make(Panel *t) {
-  const Expr *body = t->body;
-  uint32_t was[2];
-  for (int k = 0; k < 2; k++) was[k] = t->pack[k].place, t->pack[k].place = 0;
-  pack_body(t);
-  if (is_packed(t, t->body)) return true;
-  for (int k = 0; k < 2; k++) t->pack[k].place = was[k];
-  t->body = body;
-  return false;
+  return is_read_plainly(t, c->big->of);
 }
 
 /* X's label in tiles, and the small side's, and which of them is in lanes. */
@@ -197,7 +176,7 @@ static bool block_choose(Cross *c) {
 }
 
 bool cross_find(Cross *c) {
-  return fits(c->t) && packs_find(c) && labels_find(c) && is_worth(c) && block_choose(c) && body_make(c->t);
+  return fits(c->t) && packs_find(c) && labels_find(c) && is_worth(c) && block_choose(c) && pack_body_alone(c->t);
 }
 
 /* n lanes by vectors of `wide`, `most` of them in a tile. */

@@ -118,9 +118,7 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
   if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
   uint32_t n = pack_at(t, k, x->at, in, at);
   if (t->odd != NOWHERE && !pack_guards(t, k)) {
-    uint32_t v = place_own(s, NULL, "v", (DType)value->dtype, 0, NULL);
-    let_add(s, v, value);
-    value = scalar_read(s, v);
+    value = let_read(s, "v", value);
     const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->odd);
     const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
     store_add(s, t->odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));

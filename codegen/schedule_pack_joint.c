@@ -79,30 +79,12 @@ static bool side_sort(const Joint *j, const Side *side, uint32_t lane, uint32_t 
   return true;
 }
 
-/* Nothing is read or looked at but what the packs hold. */
-static bool is_packed(const Panel *t, const Expr *e) {
-  if (e->kind == EX_LABEL || (e->kind == EX_READ && e->i < t->p->stage->sum->n_slot)) return false;
-  for (uint32_t k = 0; e->kind == EX_OP && k < e->n; k++)
-    if (!is_packed(t, e->arg[k])) return false;
-  return true;
-}
-
-/* One part of each side, of the dtype of the sums, and nothing else. */
+/* One part of each side, and nothing else. */
 static bool packs_find(Joint *j) {
   Panel *t = j->t;
-  uint32_t was[2];
-  if (t->n_pack != 2 || t->pack[0].lanes == t->pack[1].lanes) return false;
-  for (int k = 0; k < 2; k++) {
-    if ((DType)t->pack[k].of->dtype != t->p->stage->sum->acc) return false;
-    was[k] = t->pack[k].place, t->pack[k].place = 0;
-  }
-  const Expr *body = t->body;
-  pack_body(t);
-  bool alone = is_packed(t, t->body);
-  for (int k = 0; k < 2 && !alone; k++) t->pack[k].place = was[k];
-  if (!alone) t->body = body;
+  if (!pack_is_two(t) || !pack_body_alone(t)) return false;
   j->v = &t->pack[t->pack[0].lanes ? 0 : 1], j->u = &t->pack[t->pack[0].lanes ? 1 : 0];
-  return alone;
+  return true;
 }
 
 static bool streams(const Panel *t) {
@@ -258,19 +240,12 @@ typedef struct Tile {
   uint32_t acc[TILE_Y][TILE_X];
 } Tile;
 
-static const Expr *kept(Joint *j, const Expr *value) {
-  Sched *s = j->t->s;
-  uint32_t place = place_own(s, NULL, "have", (DType)value->dtype, 0, NULL);
-  let_add(s, place, value);
-  return scalar_read(s, place);
-}
-
 static const Expr *row_at(Joint *j, const Expr *y, const Expr *b) {
   Panel *t = j->t;
   uint32_t *label = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 2), n = panel_labels(j, j->u, label);
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
   for (uint32_t k = 0; k < n; k++) at[k] = label[k] == j->y ? y : label[k] == j->b ? b : t->in_block[label[k]];
-  return kept(j, place_read(t->s, j->rows, n, at));
+  return let_read(j->t->s, "have", place_read(t->s, j->rows, n, at));
 }
 
 /* The sums of one row take in the point at hand of the reduced labels. */
@@ -288,7 +263,7 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
   for (uint32_t r = 0; r < t->p->n_red; r++) at[r + 1] = t->in_block[t->p->red[r]];
   for (int64_t i = 0; i < j->nx; i++) {
     at[n - 2] = ex_add(s, tile->x0, ex_int(s, i));
-    x[i] = kept(j, place_read(s, j->lanes, n, at));
+    x[i] = let_read(j->t->s, "have", place_read(s, j->lanes, n, at));
   }
   if (two) row = expr_select(s->x, expr_op2(s->x, OP_LT, l, ex_int(s, tile->cut)), row, next);
   for (int64_t i = 0; i < j->nx; i++) {

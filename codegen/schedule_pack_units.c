@@ -76,11 +76,10 @@ static bool is_wide(const Panel *t) {
 
 /* ---- what is made of it ------------------------------------------------------------------------------------- */
 
-/* Before panels are made. */
+/* Before panels are made. Floats are compared as integers on any machine, as that decides which zero is the more. */
 void pack_units_choose(Panel *t) {
   Units *u = &t->units;
   *u = (Units){.ones = NOWHERE, .vector = t->v.unit};
-  if (!is_wide(t)) return;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].of->dtype != t->p->stage->sum->acc) return;
   u->order = pack_is_tame(t) && t->p->stage->sum->acc == DT_F32 && t->body->kind == EX_OP && is_choice(t, t->body);
@@ -103,9 +102,7 @@ void pack_units_open(Panel *t) {
   int64_t vector = tile_vector(s, acc);
   if (u->order || !c.row || !c.sums || !c.products || (u->ones == NOWHERE && vector * dtype_size(acc) < LOADS)) return;
   if (t->v.unit % vector || t->v.unit == vector) return;
-  uint32_t apart = place_own(s, NULL, "apart", DT_I64, 0, NULL);
-  let_add(s, apart, expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
-  u->apart = scalar_read(s, apart);
+  u->apart = let_read(s, "apart", expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
   u->vector = vector;
 }
 

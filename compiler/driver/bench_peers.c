@@ -1,23 +1,9 @@
 /* driver/bench_peers.c - ein bench --peers: the benchmark beside other libraries (bench/peers.py), which this program becomes. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "native.h"
-
-/* $EIN_BENCH, or beside the program: installed (bin/ein, share/ein/bench), or in a build tree. */
-static const char *bench_find(Session *s) {
-  static const char *const places[] = {"../share/ein/bench", "../bench"};
-  const char *said = getenv("EIN_BENCH"), *self = program_folder(s->arena);
-  if (said && *said) return said;
-  for (size_t i = 0; self && i < COUNT(places); i++) {
-    const char *at = arena_printf(s->arena, "%s%s", self, places[i]);
-    if (access(arena_printf(s->arena, "%s/peers.py", at), R_OK) == 0) return at;
-  }
-  fail(s, LEAVE_MACHINE, "the benchmark is not found; set EIN_BENCH to the folder of peers.py");
-  return NULL;
-}
 
 /* What belongs to one program alone. */
 static Leave options_check(Session *s, const Args *a) {
@@ -38,8 +24,8 @@ static void option_give(Session *s, Words *w, const char *name, const char *valu
 Leave bench_peers(Session *s, const Args *a) {
   Leave l = options_check(s, a);
   if (l) return l;
-  const char *folder = bench_find(s), *self = program_folder(s->arena);
-  if (!folder) return LEAVE_MACHINE;
+  const char *folder = folder_beside(s->arena, "EIN_BENCH", "bench", "peers.py"), *self = program_folder(s->arena);
+  if (!folder) return fail(s, LEAVE_MACHINE, "the benchmark is not found; set EIN_BENCH to the folder of peers.py");
   if (!self) return fail(s, LEAVE_MACHINE, "where this program lies is not known; run %s/peers.py", folder);
   Words w = {0};
   word_give(s, &w, "python3");

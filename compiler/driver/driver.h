@@ -93,6 +93,8 @@ struct Session {
 };
 Session *session_new(void);
 Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
+/* What $variable says, or a folder beside this program that has the file; NULL: there is none. */
+const char *folder_beside(Arena *a, const char *variable, const char *folder, const char *file);
 const char *program_folder(Arena *a);       /* where this program lies, with a '/' at the end; NULL: not known */
 void session_fresh(Session *s);             /* new Diags and front, for the next file */
 /* A message on stderr: "ein: ..." and a newline; control characters in it are shown escaped. */

@@ -2,8 +2,6 @@
  * needs. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "native.h"
 
@@ -11,17 +9,10 @@ const char *const runtime_program[] = {"program.c", "array.c", "bytes.c", "conve
                                        "npy.c",     "npz.c",   "number.c", "out.c",     "raw.c",         "safetensors.c",
                                        "source.c",  NULL};
 
-/* $EIN_RUNTIME, or beside the program: installed (bin/ein, share/ein/runtime), or in a build tree. */
 const char *runtime_find(Session *s) {
-  static const char *const places[] = {"../share/ein/runtime", "../runtime"};
-  const char *said = getenv("EIN_RUNTIME"), *self = program_folder(s->arena);
-  if (said && *said) return said;
-  for (size_t i = 0; self && i < COUNT(places); i++) {
-    const char *at = arena_printf(s->arena, "%s%s", self, places[i]);
-    if (access(arena_printf(s->arena, "%s/ein_run.h", at), R_OK) == 0) return at;
-  }
-  fail(s, LEAVE_MACHINE, "the runtime's sources are not found; set EIN_RUNTIME to the folder of ein_run.h");
-  return NULL;
+  const char *at = folder_beside(s->arena, "EIN_RUNTIME", "runtime", "ein_run.h");
+  if (!at) fail(s, LEAVE_MACHINE, "the runtime's sources are not found; set EIN_RUNTIME to the folder of ein_run.h");
+  return at;
 }
 
 Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len) {

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -29,11 +28,6 @@ static bool colour_wanted(void) {
   return !(no && *no) && !(term && strcmp(term, "dumb") == 0) && isatty(STDERR_FILENO);
 }
 
-static bool has_prelude(Arena *a, const char *folder) {
-  struct stat st;
-  return stat(arena_printf(a, "%s/prelude.ein", folder), &st) == 0;
-}
-
 const char *program_folder(Arena *a) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self);
@@ -42,19 +36,22 @@ const char *program_folder(Arena *a) {
   return arena_printf(a, "%.*s", (int)n, self);
 }
 
-/* $EIN_STDLIB, or beside the program: installed (bin/ein, share/ein/stdlib), or in a build tree
- * (build/ein, stdlib). */
-static const char *stdlib_find(Arena *a) {
-  static const char *const places[] = {"../share/ein/stdlib", "../stdlib"};
-  const char *said = getenv("EIN_STDLIB");
+/* Installed (bin/ein, share/ein/FOLDER), or in a build tree (build/ein, FOLDER). */
+const char *folder_beside(Arena *a, const char *variable, const char *folder, const char *file) {
+  static const char *const places[] = {"../share/ein/", "../"};
+  const char *said = getenv(variable), *self = program_folder(a);
   if (said && *said) return said;
-  const char *self = program_folder(a), *first = NULL;
   for (size_t i = 0; self && i < COUNT(places); i++) {
-    const char *at = arena_printf(a, "%s%s", self, places[i]);
-    if (!first) first = at;
-    if (has_prelude(a, at)) return at;
+    const char *at = arena_printf(a, "%s%s%s", self, places[i], folder);
+    if (access(arena_printf(a, "%s/%s", at, file), R_OK) == 0) return at;
   }
-  return first;
+  return NULL;
+}
+
+/* Where it is not, the complaint says where it should be. */
+static const char *stdlib_find(Arena *a) {
+  const char *found = folder_beside(a, "EIN_STDLIB", "stdlib", "prelude.ein"), *self = program_folder(a);
+  return found || !self ? found : arena_printf(a, "%s../share/ein/stdlib", self);
 }
 
 Session *session_new(void) {

@@ -35,6 +35,7 @@ from peers.apart import Apart, Trouble
 from peers.groups import GROUPS
 from peers.libraries import PEERS, environment_set
 from peers.roof import Roof
+from peers.steady import Steady
 from peers.worker import LONG, WARM, OursWorker, PeerWorker
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -51,6 +52,7 @@ class Work:
         self.folder = folder
         self.support = support_make(self.cc, folder)
         self.calls = shared_make(self.cc, os.path.join(HERE, "peers", "calls.c"), ["-O2"], folder)
+        self.steady = None if options.small else Steady(self.cc, folder, options.threads)
         said = subprocess.run([self.ein, "--version"], stdout=subprocess.PIPE, text=True, check=True)
         self.versions, self.left_out = {"ein": said.stdout.split()[-1]}, {}
         self.ours, self.peers = Apart(lambda: OursWorker(self)), {}
@@ -115,10 +117,11 @@ class Turns:
             runs = self.times + math.ceil(self.times / WARM)
             self.left = 0 if one > LONG else max(1, min(rounds, int(LONG / (one * runs))))
 
-    def take(self):
+    def take(self, steady):
         if self.left:
             self.left -= 1
-            took = self.ask("sample", self.times)
+            one = lambda: self.ask("sample", self.times)
+            took = steady.sample(one) if steady else one()
             self.samples += [took] if took else []
 
 
@@ -129,7 +132,7 @@ def samples_take(work, workers, sample, notes):
         one.pace(sample, work.rounds)
     for _ in range(work.rounds):
         for one in turns:
-            one.take()
+            one.take(work.steady)
     return {one.name: one.samples for one in turns if one.samples}
 
 
@@ -312,10 +315,13 @@ def run_all(options, groups, names, folder, dropped):
         if dropped:
             print(f"set in the environment, but not here: {' '.join(dropped)}")
         results, parts = run(work, groups, Table(options.markdown))
+        again = work.steady.again if work.steady else 0
+        if again:
+            print(f"\n{again} samples were taken again, as the processors were slower than before")
     finally:
         Apart.end_all()
     return {"format": "ein peers 1", "threads": options.threads, "rounds": options.rounds, "small": options.small,
-            "versions": work.versions, "left_out": work.left_out, "dropped": dropped, "parts": parts, "rows": results}
+            "versions": work.versions, "left_out": work.left_out, "dropped": dropped, "again": again, "parts": parts, "rows": results}
 
 
 def main():

@@ -11,7 +11,8 @@ enum {
   PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
   THIN_OPS = 48,             /* where so few operations come on a byte of operands, */
   THIN_LEAST = 8 << 20,      /*   and these are so many bytes at least, blocks are few */
-  PANEL_BYTES = 512 * 1024   /* of a panel with a label that is there in part: it stays in the second cache */
+  PANEL_BYTES = 512 * 1024,  /* of a panel with a label that is there in part: it stays in the second cache */
+  LARGE_BYTES = 2 << 20      /* of a panel: it does not, whatever the machine */
 };
 
 /* ---- how large ------------------------------------------------------------------------------------------- */
@@ -186,12 +187,12 @@ static int64_t slots_choose(const Panel *t, const Side *x, uint32_t label) {
   return best;
 }
 
-/* Where much is done, threads get parts of the last label that is whole in a side's blocks; not of one along which something steps to
+/* Where much is done, threads get parts of the first label that is whole in a side's blocks; not of one along which something steps to
  * the next element. */
 static void part_for_threads(Panel *t, Side *x) {
   const StagePlan *p = t->p;
   if (!x->n_near) return;
-  uint32_t label = x->near[x->n_near - 1];
+  uint32_t label = x->near[0];
   double work = 2;
   for (uint32_t l = 0; l < p->n_label; l++) work *= (double)p->size[l];
   if (p->size[label] < 2 * PARTS || work < (double)(BLOCK_OPS * PARTS * PARTS)) return;
@@ -200,9 +201,13 @@ static void part_for_threads(Panel *t, Side *x) {
   x->part[x->n_part++] = (Part){.label = label, .slots = slots_choose(t, x, label)};
 }
 
-/* Where few blocks would hold all. Rows that are few would be cut into pieces of lines otherwise. */
+/* Of the lanes' panel, with all of their label. */
+static double near_bytes(const Panel *t) { return pack_lane_bytes(t) * (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v); }
+
+/* Where few blocks would hold all, or the lanes' panel be larger than a cache of one core's. Rows that are few would be cut into pieces of
+ * lines otherwise. */
 static void parts_for_threads(Panel *t) {
-  if (blocks_most(t) >= (double)PARTS) return;
+  if (blocks_most(t) >= (double)PARTS && near_bytes(t) <= (double)LARGE_BYTES) return;
   part_for_threads(t, &t->v);
   if (t->v.n_part && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
 }
@@ -345,9 +350,10 @@ static void block_size(Panel *t, int64_t most) {
   for (;;) {
     blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
-    if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS) || (u <= (double)NARROW && v <= (double)NARROW)) break;
-    if (u > v && wide_u > t->u.unit) wide_u /= 2;
-    else if (wide_v > t->v.unit) wide_v /= 2;
+    if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS)) break;
+    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit;
+    if (cut_u && (u > v || (!cut_v && blocks < 2 * (double)PARTS))) wide_u /= 2;
+    else if (cut_v) wide_v /= 2;
     else break;
   }
   t->u.units = p->exact[t->u.tile] ? balanced(nu, wide_u, t->u.unit) : up(wide_u, t->u.unit);

@@ -3,7 +3,7 @@
 # Packed contractions of many short labels: parts of one on both sides, of which the last is shorter, while tiles of lanes go over it
 # too; lanes read along another label, all of which is in a block; squares whose next lines are fetched, or the next block's; what a block
 # has at the next point of a label around, fetched between points of one reduced label, or of two; panels that are filled ahead, of
-# several blocks of all labels; sums that go in blocks of two labels, along one of which lanes lie, by squares that are fetched; and
+# several blocks of all labels; parts of a label where panels of all of it would be large; sums that go in blocks of two labels, along one of which lanes lie, by squares that are fetched; and
 # blocks of long sums, of which the next one is fetched. Results have more than twice as many elements as
 # what they lie across; where they have fewer, they are turned (tests/run/results_turned.ein).
 . "$(dirname "$0")/common"
@@ -75,11 +75,18 @@ input Y[k:148, j:148, l:152] : f32
 output Z[j,i] = sum[k,l] X[l,k,i] * Y[k,j,l]
 END
 
-for p in parts across turned next lines walked ahead both squares; do
+cat >heads.ein <<'END'
+input X[s:67, d:1021] : f32
+input W[d:1021, h:11, r:2, p:37] : f32
+output Z[s,h,r,p] = sum[d] X[s,d] * W[d,h,r,p]
+END
+
+for p in parts heads across turned next lines walked ahead both squares; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
            shows ", all filled ahead" ;;
+    heads) shows "by 48 p 3 h r by" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
     next) shows "fetch Y[min((i + 1), 12), r, min((first + 1), 39), next" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;

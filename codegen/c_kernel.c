@@ -103,11 +103,11 @@ static bool lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (s->bind != BIND_VECTOR || !expr_is_int(s->lo, 0) || s->hi->kind != EX_INT || s->hi->i % 16 || !st || st->kind != LOOP_STORE) return false;
   const LoopPlace *x = &p->k->places.at[st->place];
   const Expr *e = st->value, *of = e->n ? e->arg[0] : NULL;
-  if (x->space == SPACE_BUFFER || x->rank != 1 || x->dim[0] != s->hi || e->kind != EX_OP || e->op != OP_EXP || e->dtype != DT_F32) return false;
+  if (!loop_has_lanes(e) || x->space == SPACE_BUFFER || x->rank != 1 || x->dim[0] != s->hi || s->hi->i > LOOP_LANES) return false;
   if (of->kind != EX_READ || of->i != st->place || of->arg[0] != st->at[0] || of->arg[0]->kind != EX_LABEL) return false;
   p->place_used[st->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_exp_lanes_f32(%s, %lld);\n", x->name->s, (long long)s->hi->i);
+  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[e->op].name, dtype_name((DType)e->dtype), x->name->s, (long long)s->hi->i);
   return true;
 }
 

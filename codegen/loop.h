@@ -24,6 +24,7 @@ typedef enum {
   SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
+enum { LOOP_LANES = 64 };     /* elements of an array that an operation's own function for arrays takes, at most */
 enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
 
 typedef struct LoopPlace {
@@ -51,6 +52,11 @@ typedef enum {
 } LoopKind;
 
 /* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
+/* An operation of which there is such a function, of this dtype. */
+static inline bool loop_has_lanes(const Expr *e) {
+  unsigned law = e->dtype == DT_F32 ? LAW_LANES_F32 : e->dtype == DT_F64 ? LAW_LANES_F64 : 0;
+  return e->kind == EX_OP && (op_info[e->op].laws & law);
+}
 static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
 
 typedef struct LoopStmt LoopStmt;

@@ -1,12 +1,11 @@
-/* codegen/schedule_apart.c - functions that a C compiler makes poorer vectors of than there are: they stand apart, in loops over as many
- * lanes as registers hold, which the printer knows (c_lanes.c). In: a kernel's statements. A loop over lanes that takes the
- * exponential of floats becomes three: the arguments; their exponentials; what follows from these. What does not fill the lanes is left
- * as it was. Every lane is the same to the bit. */
+/* codegen/schedule_apart.c - functions that a C compiler makes poorer vectors of than there are, or none: they stand apart, in loops over as
+ * many lanes as registers hold, which the printer knows (c_kernel.c). In: a kernel's statements. A loop over lanes that takes the
+ * exponential of floats, or a sine, becomes three: the arguments; their exponentials; what follows from these. What does not fill the lanes
+ * is left as it was. Every lane is the same to the bit. */
 #include "schedule.h"
 
 enum {
   ONE_VECTOR = 16,          /* a vector of floats */
-  LANES_MOST = 64,           /*   and four, whose chains of operations go side by side */
   CALLS_MOST = 2             /* arrays of lanes, which are to stay in registers */
 };
 
@@ -69,6 +68,11 @@ static void call_note(Apart *a, const Expr *e) {
   a->arg[a->n++] = arg;
 }
 
+/* Of exponentials compilers make vectors of their own; only the longest are better done by hand. */
+static bool stands_apart(const Sched *s, const Expr *e) {
+  return loop_has_lanes(e) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
+}
+
 /* What is taken in any case. */
 static void calls_find(Apart *a, const Expr *top) {
   VEC(const Expr *) todo = {0};
@@ -78,7 +82,7 @@ static void calls_find(Apart *a, const Expr *top) {
     const Expr *e = vec_pop(todo);
     if (e->kind != EX_OP || map_find(&seen, e)) continue;
     map_put(&seen, e, a);
-    if (e->op == OP_EXP && e->dtype == DT_F32) {
+    if (stands_apart(a->s, e)) {
       call_note(a, e);
       continue;
     }
@@ -167,7 +171,7 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
   LoopBody *was = s->body;
   uint32_t array[CALLS_MOST];
   for (uint32_t k = 0; k < a->n; k++) {
-    array[k] = place_own(s, NULL, "f", DT_F32, 1, &lanes);
+    array[k] = place_own(s, NULL, "f", (DType)a->call[k]->dtype, 1, &lanes);
     var_add(s, array[k], NULL);
   }
   Put p = lanes_open(a, from, lanes, NULL);
@@ -185,7 +189,7 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
 
 /* How many lanes a loop of so many turns has at a time; 0: too few. turns < 0: not known. */
 static int64_t lanes_of(int64_t turns) {
-  int64_t lanes = LANES_MOST;
+  int64_t lanes = LOOP_LANES;
   while (turns >= 0 && lanes > ONE_VECTOR && turns % lanes && (turns < lanes || turns % ONE_VECTOR == 0)) lanes /= 2;
   return turns < 0 || turns >= lanes ? lanes : 0;
 }
@@ -215,7 +219,6 @@ static bool loop_split(Sched *s, LoopStmt *loop) {
 }
 
 void apart_loops(Sched *s, LoopBody *b) {
-  if (tile_vector(s, DT_F32) < ONE_VECTOR) return; /* the machine has no such vectors */
   LoopBody made = {0}, *was = into(s, &made);
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *st = b->at[i];

@@ -38,7 +38,8 @@ EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
 }
 #endif
 
-/* 16 divides n, which is known when this is compiled. */
+/* ---- n of them, known when this is compiled: 16, 32 or 64 ---- */
+
 EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
 #if defined(EIN_V16)
 #if !defined(__clang__)
@@ -57,5 +58,24 @@ EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
   for (int k = 0; k < n; k++) x[k] = ein_exp_f32(x[k]);
 #endif
 }
+
+/* As if all angles were near, and then those that are not, which are few. */
+#define EIN_ANGLE_LANES(name, n, T, abs)                                                           \
+  EIN_INLINE void ein_##name##_lanes_##n(T *x, int count) {                                        \
+    T y[64];                                                                                       \
+    int far = 0;                                                                                   \
+    for (int k = 0; k < count; k++) far |= !(abs(x[k]) <= (T)EIN_ANGLES);                          \
+    for (int k = 0; k < count; k++) y[k] = ein_##name##_near_##n(x[k]);                            \
+    if (far)                                                                                       \
+      for (int k = 0; k < count; k++)                                                              \
+        if (!(abs(x[k]) <= (T)EIN_ANGLES)) y[k] = ein_##name##_##n(x[k]);                          \
+    memcpy(x, y, (size_t)count * sizeof *x);                                                       \
+  }
+EIN_ANGLE_LANES(sin, f32, float, fabsf)
+EIN_ANGLE_LANES(cos, f32, float, fabsf)
+EIN_ANGLE_LANES(tan, f32, float, fabsf)
+EIN_ANGLE_LANES(sin, f64, double, fabs)
+EIN_ANGLE_LANES(cos, f64, double, fabs)
+#undef EIN_ANGLE_LANES
 
 #endif

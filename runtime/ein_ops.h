@@ -366,6 +366,7 @@ EIN_INLINE double ein_tanh_f64(double x) {
 }
 
 #include "ein_math.h"
+#include "ein_angle.h"
 
 /* ---- reals to integers: towards 0; what is too large becomes the largest, NaN becomes 0 ---- */
 

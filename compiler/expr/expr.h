@@ -46,7 +46,8 @@ enum { /* laws, over the reals and ignoring rounding; what rounding costs is the
   LAW_LAZY = 8,          /* evaluates an argument only where it is needed: and, or, select */
   LAW_EXACT = 16,        /* gives the same bits whatever the target (no libm) */
   LAW_FUNCTION = 32,     /* users may call it by name */
-  LAW_LOOP = 64          /* only in loops: the schedule's own */
+  LAW_LOOP = 64,         /* only in loops: the schedule's own */
+  LAW_LANES_F32 = 128, LAW_LANES_F64 = 256 /* runtime/ein_lanes.h has it for arrays of these */
 };
 
 typedef struct OpInfo {

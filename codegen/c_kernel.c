@@ -244,18 +244,21 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
 
-/* An extent and a stride of each of so many last axes. */
-static void stream_axes(CPrinter *p, uint32_t place, uint32_t n) {
+/* An extent and a stride of each of so many last axes, in arrays: C++ takes the address of none that has no name. */
+static void stream_axes(CPrinter *p, uint32_t place, uint32_t n, int depth) {
   const LoopPlace *x = &p->k->places.at[place];
-  buf_printf(p->out, "%u, (const int64_t[]){", n);
+  buf_str(p->out, "{\n");
+  indent(p, depth + 1);
+  buf_str(p->out, "const int64_t ein_extents[] = {");
   for (uint32_t k = x->rank - n; k < x->rank; k++) {
     c_expr(p, x->dim[k], true);
-    buf_str(p->out, k + 1 < x->rank ? ", " : "}, (const int64_t[]){");
+    buf_str(p->out, k + 1 < x->rank ? ", " : "}, ein_steps[] = {");
   }
   for (uint32_t k = x->rank - n; k < x->rank; k++) {
     c_stride(p, place, k);
-    buf_str(p->out, k + 1 < x->rank ? ", " : "}");
+    buf_str(p->out, k + 1 < x->rank ? ", " : "};\n");
   }
+  indent(p, depth + 1);
 }
 
 /* The element where the last n axes begin. */
@@ -311,12 +314,11 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   p->place_used[s->value->i] = true;
   indent(p, depth);
   if (held) stream_held(p, s, depth);
+  if (s->step > 1) stream_axes(p, s->place, (uint32_t)s->step, depth);
   buf_printf(p->out, "ein_stream%s(", s->step > 1 ? held ? "_apart" : "_axes" : few ? "_few" : "");
   if (s->step > 1) {
     stream_base(p, s, (uint32_t)s->step);
-    buf_str(p->out, ", ");
-    stream_axes(p, s->place, (uint32_t)s->step);
-    buf_str(p->out, ", ");
+    buf_printf(p->out, ", %lld, ein_extents, ein_steps, ", (long long)s->step);
     c_expr(p, stream_first(p, s), true);
   } else {
     buf_char(p->out, '&');
@@ -329,6 +331,10 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ", ");
   c_expr(p, s->hi, true);
   buf_printf(p->out, ", %d);\n", dtype_size(x->dtype));
+  if (s->step > 1) {
+    indent(p, depth);
+    buf_str(p->out, "}\n");
+  }
 }
 
 static void body_print(CPrinter *p, const LoopBody *b, int depth) {

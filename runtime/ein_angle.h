@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Sines and cosines. An angle up to 2^20 is less a whole number of quarter turns, exactly as far as the result tells, then there are
+ * Sines, cosines and tangents, and the angles of doubles. An angle up to 2^20 is less a whole number of quarter turns, exactly as far as the result tells, then there are
  * polynomials, of the least error relative to what is asked for; without a branch or a table, so that loops over them use vectors. Angles
  * beyond, infinities and NaN are the C library's, one by one: whoever has many asks for all at once whether there is one (ein_lanes.h).
  * ein_ops.h includes this.
@@ -69,7 +69,8 @@ EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
   return r;
 }
 
-EIN_INLINE double ein_pair_sin(double r, double low) {
+/* Both with what they lack. */
+EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
   double z = r * r, v = z * r;
   double p = 1.5896230247014639e-10;
   p = p * z - 2.505074776559758e-08;
@@ -77,10 +78,12 @@ EIN_INLINE double ein_pair_sin(double r, double low) {
   p = p * z - 0.0001984126982958966;
   p = p * z + 0.008333333333322118;
   p = p * z - 0.1666666666666663;
-  return r + fma(p, v, low - low * (0.5 * z));
+  double t = fma(p, v, low - low * (0.5 * z)), y = r + t;
+  *rest = t - (y - r);
+  return y;
 }
 
-EIN_INLINE double ein_pair_cos(double r, double low) {
+EIN_INLINE double ein_pair_cos(double r, double low, double *rest) {
   double z = r * r, half = 0.5 * z, w = 1.0 - half;
   double p = -1.1358536426112617e-11;
   p = p * z + 2.087570083995415e-09;
@@ -88,23 +91,116 @@ EIN_INLINE double ein_pair_cos(double r, double low) {
   p = p * z + 2.4801587288851636e-05;
   p = p * z - 0.0013888888888873056;
   p = p * z + 0.041666666666666595;
-  return w + (1.0 - w - half + fma(p * z, z, -r * low));
+  double t = 1.0 - w - half + fma(p * z, z, -r * low), y = w + t;
+  *rest = t - (y - w);
+  return y;
 }
 
 EIN_INLINE double ein_sin_near_f64(double x) {
   uint64_t quarter;
-  double low, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_cos(r, low) : ein_pair_sin(r, low);
+  double low, rest, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_cos(r, low, &rest) : ein_pair_sin(r, low, &rest);
   return ein_f64_of_bits(ein_bits_f64(y) ^ (quarter & 2) << 62 ^ (ein_bits_f64(x) & UINT64_C(1) << 63));
 }
 
 EIN_INLINE double ein_cos_near_f64(double x) {
   uint64_t quarter;
-  double low, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_sin(r, low) : ein_pair_cos(r, low);
+  double low, rest, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_sin(r, low, &rest) : ein_pair_cos(r, low, &rest);
   return ein_f64_of_bits(ein_bits_f64(y) ^ ((quarter ^ quarter << 1) & 2) << 62);
+}
+
+EIN_INLINE double ein_tan_near_f64(double x) {
+  uint64_t quarter;
+  double low, s_rest, c_rest, r = ein_pair_turn(fabs(x), &low, &quarter);
+  double s = ein_pair_sin(r, low, &s_rest), c = ein_pair_cos(r, low, &c_rest);
+  double over = quarter & 1 ? -c : s, over_rest = quarter & 1 ? -c_rest : s_rest;
+  double under = quarter & 1 ? s : c, under_rest = quarter & 1 ? s_rest : c_rest;
+  double inverse = 1.0 / under, q = over * inverse;
+  q += (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
+  return x < 0 ? -q : x == 0 ? x : q;
 }
 #else
 EIN_INLINE double ein_sin_near_f64(double x) { return sin(x); }
 EIN_INLINE double ein_cos_near_f64(double x) { return cos(x); }
+EIN_INLINE double ein_tan_near_f64(double x) { return tan(x); }
+#endif
+
+/* ---- what angle it is ---- */
+
+#if defined(EIN_FMA)
+/* So many eighths of a turn, and the angle whose tangent is over / under, up to the root of 2 less 1; both with what they lack. */
+EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, double under, double under_rest) {
+  double from = eighths * 0.7853981633974483, from_rest = fma(eighths, 0.7853981633974483, -from) + eighths * 3.061616997868383e-17;
+  double inverse = 1.0 / under, q = over * inverse, q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
+  double z = q * q;
+  double p = -0.017905003966270414;
+  p = p * z + 0.038062107318348914;
+  p = p * z - 0.05039189143725384;
+  p = p * z + 0.0584785899061083;
+  p = p * z - 0.06663099165597017;
+  p = p * z + 0.07692059714198725;
+  p = p * z - 0.09090897725084505;
+  p = p * z + 0.11111110782150234;
+  p = p * z - 0.14285714280166512;
+  p = p * z + 0.19999999999953247;
+  p = p * z - 0.333333333333332;
+  double sum = from + q, lost = eighths == 0 ? 0.0 : q - (sum - from);
+  return sum + (lost + from_rest + fma(p * z, q, q_rest - q_rest * z));
+}
+
+EIN_INLINE double ein_atan_f64(double x) {
+  double a = fabs(x), less = a - 1.0, more = a + 1.0;
+  a = a > 1e18 ? 1e18 : a; /* there is no difference beyond */
+  int steep = a > 2.414213562373095, diagonal = (a > 0.4142135623730951) & !steep;
+  double over = steep ? -1.0 : diagonal ? less : a, over_rest = diagonal ? a - (less + 1.0) : 0.0;
+  double under = steep ? a : diagonal ? more : 1.0, under_rest = diagonal ? a < 1.0 ? a - (more - 1.0) : 1.0 - (more - a) : 0.0;
+  return copysign(ein_pair_atan(steep ? 2.0 : diagonal ? 1.0 : 0.0, over, over_rest, under, under_rest), x);
+}
+
+/* Of a point with b above and a to the right, or, if it is back, to the left; neither so small or large that its inverse is infinite. */
+EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_rest, int back) {
+  int steep = a < b;
+  double s = steep ? a : b, s_rest = steep ? a_rest : b_rest, l = steep ? b : a, l_rest = steep ? b_rest : a_rest;
+  double less = s - l, more = s + l;
+  int diagonal = s > l * 0.4142135623730951;
+  double over = diagonal ? less : s, over_rest = diagonal ? s - (less + l) + (s_rest - l_rest) : s_rest;
+  double under = diagonal ? more : l, under_rest = diagonal ? s - (more - l) + (s_rest + l_rest) : l_rest;
+  double eighths = diagonal ? 1.0 : 0.0, turned = steep != back ? -1.0 : 1.0;
+  eighths = steep ? 2.0 - eighths : eighths;
+  eighths = back ? 4.0 - eighths : eighths;
+  return ein_pair_atan(eighths, over * turned, over_rest * turned, under, under_rest);
+}
+
+EIN_INLINE double ein_atan2_f64(double y, double x) {
+  double a = fabs(x), b = fabs(y), large = a < b ? b : a, end = (double)INFINITY;
+  double scale = large > 1e298 ? 7.888609052210118e-31 : large < 1e-270 ? 1.2676506002282294e+30 : 1.0; /* powers of 2 */
+  a = large == 0 ? 1.0 : large == end ? a == end ? 1.0 : 0.0 : a * scale;
+  b = large == end ? b == end ? 1.0 : 0.0 : b * scale;
+  double angle = ein_pair_angle(b, 0.0, a, 0.0, copysign(1.0, x) < 0);
+  return ((x != x) | (y != y)) ? (double)NAN : copysign(angle, y);
+}
+
+/* The other side of a triangle whose longest is 1. */
+EIN_INLINE double ein_pair_beside(double a, double *rest) {
+  double u = 1.0 - a, u_rest = 1.0 - u - a, v = 1.0 + a, v_rest = a - (v - 1.0);
+  double w = u * v, w_rest = fma(u, v, -w) + (u * v_rest + u_rest * v), c = sqrt(w);
+  *rest = w > 0 ? (fma(-c, c, w) + w_rest) * (0.5 / c) : 0.0;
+  return c;
+}
+
+EIN_INLINE double ein_asin_f64(double x) {
+  double a = fabs(x), rest, c = ein_pair_beside(a, &rest);
+  return copysign(ein_pair_angle(a, 0.0, c, rest, 0), x);
+}
+
+EIN_INLINE double ein_acos_f64(double x) {
+  double a = fabs(x), rest, c = ein_pair_beside(a, &rest);
+  return ein_pair_angle(c, rest, a, 0.0, x < 0);
+}
+#else
+EIN_INLINE double ein_atan_f64(double x) { return atan(x); }
+EIN_INLINE double ein_atan2_f64(double y, double x) { return atan2(y, x); }
+EIN_INLINE double ein_asin_f64(double x) { return asin(x); }
+EIN_INLINE double ein_acos_f64(double x) { return acos(x); }
 #endif
 
 /* ---- of any angle ---- */
@@ -114,5 +210,6 @@ EIN_INLINE float ein_cos_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? e
 EIN_INLINE float ein_tan_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_tan_near_f32(x) : (float)tan((double)x); }
 EIN_INLINE double ein_sin_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_sin_near_f64(x) : sin(x); }
 EIN_INLINE double ein_cos_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_cos_near_f64(x) : cos(x); }
+EIN_INLINE double ein_tan_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_tan_near_f64(x) : tan(x); }
 
 #endif

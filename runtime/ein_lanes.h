@@ -76,6 +76,7 @@ EIN_ANGLE_LANES(cos, f32, float, fabsf)
 EIN_ANGLE_LANES(tan, f32, float, fabsf)
 EIN_ANGLE_LANES(sin, f64, double, fabs)
 EIN_ANGLE_LANES(cos, f64, double, fabs)
+EIN_ANGLE_LANES(tan, f64, double, fabs)
 #undef EIN_ANGLE_LANES
 
 #endif

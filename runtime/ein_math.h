@@ -140,6 +140,45 @@ EIN_INLINE float ein_erf_f32(float x) {
 }
 #endif
 
+#if defined(EIN_FMA)
+/* Up to 1.05 x and x times a polynomial in its square, beyond 1 - exp(-x^2) times one in 1 / (1 + x), both around a place in the middle. */
+EIN_INLINE double ein_erf_f64(double x) {
+  double a = fabs(x), b = a > 6.0 ? 6.0 : a, square = b * b, z = square - 0.25, t = 1.0 / (1.0 + b) - 0.25;
+  double p = 5.672930088123989e-11;
+  p = fma(p, z, -9.49827067980679e-10);
+  p = fma(p, z, 1.1767859672798779e-08);
+  p = fma(p, z, -1.3055345428583621e-07);
+  p = fma(p, z, 1.3166315565912192e-06);
+  p = fma(p, z, -1.1975210725425266e-05);
+  p = fma(p, z, 9.711112271101146e-05);
+  p = fma(p, z, -0.0006922292295469991);
+  p = fma(p, z, 0.004260723762541205);
+  p = fma(p, z, -0.022140744383002064);
+  p = fma(p, z, 0.09452048120844507);
+  p = fma(p, z, -0.32443435338129656);
+  p = fma(p, z, 0.04099975562609307);
+  double q = 0.43185536971584965;
+  q = fma(q, t, -3.4519292227047065);
+  q = fma(q, t, 6.945397715753006);
+  q = fma(q, t, -6.768224531827152);
+  q = fma(q, t, 3.157547635641483);
+  q = fma(q, t, 0.3193420863136002);
+  q = fma(q, t, -1.3637657828603418);
+  q = fma(q, t, 0.49013406028268947);
+  q = fma(q, t, 0.5154591342745357);
+  q = fma(q, t, -0.5099477630821923);
+  q = fma(q, t, -0.2641441256437893);
+  q = fma(q, t, 0.5865743767097685);
+  q = fma(q, t, 0.8699561601113622);
+  q = fma(q, t, 0.17900115118139695);
+  q = fma(-q, fma(b, b, -square), q); /* what the rounded square lacks */
+  double y = a > 1.05 ? fma(-q, ein_exp_f64(-square), 1.0) : fma(a, p, a);
+  return copysign(y, x);
+}
+#else
+EIN_INLINE double ein_erf_f64(double x) { return erf(x); }
+#endif
+
 /* ---- angles ---- */
 
 /* asin for 0 to 0.5 */

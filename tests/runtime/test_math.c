@@ -40,6 +40,11 @@ ONE_F64(cbrt)
 ONE_F64(sinh)
 ONE_F64(cosh)
 ONE_F64(sin)
+ONE_F64(atan)
+ONE_F64(erf)
+ONE_F64(tan)
+ONE_F64(asin)
+ONE_F64(acos)
 ONE_F64(cos)
 
 static void test_functions_f64(void) {
@@ -52,7 +57,12 @@ static void test_functions_f64(void) {
   within_units_f64("cbrt", cbrt_of_f64, cbrtl, 1 + more);
   within_units_f64("sinh", sinh_of_f64, sinhl, 2 + more);
   within_units_f64("cosh", cosh_of_f64, coshl, 2 + more);
+  within_units_f64("asin", asin_of_f64, asinl, 1 + more);
+  within_units_f64("acos", acos_of_f64, acosl, 1 + more);
+  within_units_f64("erf", erf_of_f64, erfl, 1.1 + more);
+  within_units_f64("atan", atan_of_f64, atanl, 1 + more);
   within_units_f64("sin", sin_of_f64, sinl, 1 + more);
+  within_units_f64("tan", tan_of_f64, tanl, 1 + more);
   within_units_f64("cos", cos_of_f64, cosl, 1 + more);
 }
 
@@ -63,9 +73,10 @@ static void test_quarters(void) {
     double x = (double)(n * 1.5707963267948966192313216916397514L);
     float y = (float)x;
     worst = fmax(worst, fmax(units_off_f64(ein_sin_near_f64(x), sinl((long double)x)), units_off_f64(ein_cos_near_f64(x), cosl((long double)x))));
+    worst = fmax(worst, units_off_f64(ein_tan_near_f64(x), tanl((long double)x)));
     worst_f32 = fmax(worst_f32, fmax(units_off(ein_sin_near_f32(y), sin((double)y)), units_off(ein_cos_near_f32(y), cos((double)y))));
   }
-  OK(worst <= 1 + more, "sines of doubles close to quarter turns are within a unit: %.3f", worst);
+  OK(worst <= 1 + more, "sines and tangents of doubles close to quarter turns are within a unit: %.3f", worst);
   OK(worst_f32 <= 0.51, "and of floats within 0.51: %.3f", worst_f32);
 }
 
@@ -157,6 +168,19 @@ static double off_of_power(double x, volatile double y) {
   return units_off_f64(got, powl((long double)x, (long double)y));
 }
 
+static void test_atan2_f64(void) {
+  static const double some[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1.7e308, -1.7e308, 2.5e-308, 1e-200, 3e200, 0.4142135623730951};
+  enum { SOME = sizeof some / sizeof *some };
+  double worst = 0, worst_x = 0, worst_y = 0;
+  for (int k = 0; k < 1000000; k++) {
+    double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)), y = k % 2 ? x * random_of(-3, 3) : random_of(-1, 1) * exp2(random_of(-1000, 1000));
+    if (k < SOME * SOME) x = some[k / SOME], y = some[k % SOME];
+    double off = units_off_f64(ein_atan2_f64(y, x), atan2l((long double)y, (long double)x));
+    if (off > worst) worst = off, worst_x = x, worst_y = y;
+  }
+  OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "atan2 of doubles is at most a unit off: %.3f, at %a, %a", worst, worst_y, worst_x);
+}
+
 static void test_pow_f64(void) {
   double worst = 0;
   for (int i = 0; i < SOME * SOME; i++) {
@@ -228,6 +252,7 @@ static void test_lanes(void) {
   LANES_AGREE(cos, f32, float, uint32_t, same_f32, ein_f32_of_bits, 331);
   LANES_AGREE(tan, f32, float, uint32_t, same_f32, ein_f32_of_bits, 331);
   LANES_AGREE(sin, f64, double, uint64_t, same_f64, ein_f64_of_bits, UINT64_C(1441151880758));
+  LANES_AGREE(tan, f64, double, uint64_t, same_f64, ein_f64_of_bits, UINT64_C(1441151880758));
   LANES_AGREE(cos, f64, double, uint64_t, same_f64, ein_f64_of_bits, UINT64_C(1441151880758));
 }
 
@@ -240,6 +265,7 @@ int main(void) {
   test_two(&(Two){"atan2", atan2_of, atan2});
   test_two(&(Two){"hypot", hypot_of, hypot});
   test_hypot_f64();
+  test_atan2_f64();
   test_pow_f64();
   test_mod();
   test_lanes();

@@ -147,36 +147,43 @@ EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, d
   return sum + (lost + from_rest + fma(p * z, q, q_rest - q_rest * z));
 }
 
-EIN_INLINE double ein_atan_f64(double x) {
-  double a = fabs(x), less = a - 1.0, more = a + 1.0;
-  a = a > 1e18 ? 1e18 : a; /* there is no difference beyond */
-  int steep = a > 2.414213562373095, diagonal = (a > 0.4142135623730951) & !steep;
-  double over = steep ? -1.0 : diagonal ? less : a, over_rest = diagonal ? a - (less + 1.0) : 0.0;
-  double under = steep ? a : diagonal ? more : 1.0, under_rest = diagonal ? a < 1.0 ? a - (more - 1.0) : 1.0 - (more - a) : 0.0;
-  return copysign(ein_pair_atan(steep ? 2.0 : diagonal ? 1.0 : 0.0, over, over_rest, under, under_rest), x);
+/* One or the other by a mask of bits: compilers would follow what hangs on a condition through all that comes behind it, and give up. */
+EIN_INLINE uint64_t ein_mask(int yes) { return (uint64_t)0 - (uint64_t)yes; }
+EIN_INLINE double ein_either(uint64_t mask, double a, double b) {
+  return ein_f64_of_bits((ein_bits_f64(a) & mask) | (ein_bits_f64(b) & ~mask));
 }
 
 /* Of a point with b above and a to the right, or, if it is back, to the left; neither so small or large that its inverse is infinite. */
-EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_rest, int back) {
-  int steep = a < b;
-  double s = steep ? a : b, s_rest = steep ? a_rest : b_rest, l = steep ? b : a, l_rest = steep ? b_rest : a_rest;
-  double less = s - l, more = s + l;
-  int diagonal = s > l * 0.4142135623730951;
-  double over = diagonal ? less : s, over_rest = diagonal ? s - (less + l) + (s_rest - l_rest) : s_rest;
-  double under = diagonal ? more : l, under_rest = diagonal ? s - (more - l) + (s_rest + l_rest) : l_rest;
-  double eighths = diagonal ? 1.0 : 0.0, turned = steep != back ? -1.0 : 1.0;
-  eighths = steep ? 2.0 - eighths : eighths;
-  eighths = back ? 4.0 - eighths : eighths;
-  return ein_pair_atan(eighths, over * turned, over_rest * turned, under, under_rest);
+EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_rest, uint64_t back) {
+  uint64_t steep = ein_mask(a < b);
+  double s = ein_either(steep, a, b), s_rest = ein_either(steep, a_rest, b_rest), l = ein_either(steep, b, a), l_rest = ein_either(steep, b_rest, a_rest);
+  double less = s - l, less_rest = s - (less + l) + (s_rest - l_rest), more = s + l, more_rest = s - (more - l) + (s_rest + l_rest);
+  uint64_t diagonal = ein_mask(s > l * 0.4142135623730951), turned = (steep ^ back) & UINT64_C(1) << 63;
+  double over = ein_either(diagonal, less, s), over_rest = ein_either(diagonal, less_rest, s_rest);
+  double under = ein_either(diagonal, more, l), under_rest = ein_either(diagonal, more_rest, l_rest);
+  double eighths = ein_either(diagonal, 1.0, 0.0);
+  eighths = ein_either(steep, 2.0 - eighths, eighths);
+  eighths = ein_either(back, 4.0 - eighths, eighths);
+  over = ein_f64_of_bits(ein_bits_f64(over) ^ turned);
+  over_rest = ein_f64_of_bits(ein_bits_f64(over_rest) ^ turned);
+  return ein_pair_atan(eighths, over, over_rest, under, under_rest);
+}
+
+EIN_INLINE double ein_atan_f64(double x) {
+  double a = fabs(x), b = a > 1e18 ? 1e18 : a; /* there is no difference beyond */
+  return copysign(ein_pair_angle(b, 0.0, 1.0, 0.0, 0), x);
 }
 
 EIN_INLINE double ein_atan2_f64(double y, double x) {
   double a = fabs(x), b = fabs(y), large = a < b ? b : a, end = (double)INFINITY;
-  double scale = large > 1e298 ? 7.888609052210118e-31 : large < 1e-270 ? 1.2676506002282294e+30 : 1.0; /* powers of 2 */
-  a = large == 0 ? 1.0 : large == end ? a == end ? 1.0 : 0.0 : a * scale;
-  b = large == end ? b == end ? 1.0 : 0.0 : b * scale;
-  double angle = ein_pair_angle(b, 0.0, a, 0.0, copysign(1.0, x) < 0);
-  return ((x != x) | (y != y)) ? (double)NAN : copysign(angle, y);
+  double up = large < 1e-270 ? 1.2676506002282294e+30 : 1.0, scale = large > 1e298 ? 7.888609052210118e-31 : up; /* powers of 2 */
+  uint64_t far = ein_mask(large == end);
+  double a_near = ein_either(ein_mask(large == 0), 1.0, a * scale), a_far = ein_either(ein_mask(a == end), 1.0, 0.0);
+  double b_far = ein_either(ein_mask(b == end), 1.0, 0.0);
+  a = ein_either(far, a_far, a_near);
+  b = ein_either(far, b_far, b * scale);
+  double angle = ein_pair_angle(b, 0.0, a, 0.0, ein_mask((int)(ein_bits_f64(x) >> 63)));
+  return ein_either(ein_mask((x != x) | (y != y)), (double)NAN, copysign(angle, y));
 }
 
 /* The other side of a triangle whose longest is 1. */
@@ -194,7 +201,7 @@ EIN_INLINE double ein_asin_f64(double x) {
 
 EIN_INLINE double ein_acos_f64(double x) {
   double a = fabs(x), rest, c = ein_pair_beside(a, &rest);
-  return ein_pair_angle(c, rest, a, 0.0, x < 0);
+  return ein_pair_angle(c, rest, a, 0.0, ein_mask(x < 0));
 }
 #else
 EIN_INLINE double ein_atan_f64(double x) { return atan(x); }

@@ -120,9 +120,11 @@ class Turns:
     def take(self, steady):
         if self.left:
             self.left -= 1
-            one = lambda: self.ask("sample", self.times)
-            took = steady.sample(one) if steady else one()
+            took = steady.sample(self.sample) if steady else self.sample()
             self.samples += [took] if took else []
+
+    def sample(self):
+        return self.ask("sample", self.times)
 
 
 def samples_take(work, workers, sample, notes):

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Sines, cosines and tangents, and the angles of doubles. An angle up to 2^20 is less a whole number of quarter turns, exactly as far as the result tells, then there are
- * polynomials, of the least error relative to what is asked for; without a branch or a table, so that loops over them use vectors. Angles
- * beyond, infinities and NaN are the C library's, one by one: whoever has many asks for all at once whether there is one (ein_lanes.h).
- * ein_ops.h includes this.
+ * Sines, cosines and tangents, and the angles of doubles. An angle up to 2^20 is less a whole number of quarter turns, exactly as far
+ * as the result tells, then there are polynomials, of the least error relative to what is asked for; without a branch or a table, so that
+ * loops over them use vectors. Angles beyond, infinities and NaN are the C library's, one by one: whoever has many asks for all at once
+ * whether there is one (ein_lanes.h). ein_ops.h includes this.
  */
 #ifndef EIN_ANGLE_H
 #define EIN_ANGLE_H
 
 #define EIN_ANGLES 1048576.0 /* up to here */
+
+/* y, turned about by the second bit of quarter, and by the sign of x. */
+EIN_INLINE double ein_signed(double y, uint64_t quarter, double x) {
+  return ein_f64_of_bits(ein_bits_f64(y) ^ (quarter & 2) << 62 ^ (ein_bits_f64(x) & UINT64_C(1) << 63));
+}
 
 /* a, not negative, is what is given and so many quarter turns, whose lowest bits *quarter has. */
 EIN_INLINE double ein_wide_turn(double a, uint64_t *quarter) {
@@ -36,17 +41,16 @@ EIN_INLINE double ein_wide_cos(double r) {
   return p * z + 1.0;
 }
 
-EIN_INLINE float ein_sin_near_f32(float x) {
+/* The sine of a, not negative, and so many quarter turns, with the sign of x on it. */
+EIN_INLINE double ein_wide_wave(double a, uint64_t ahead, double x) {
   uint64_t quarter;
-  double r = ein_wide_turn(fabs((double)x), &quarter), y = quarter & 1 ? ein_wide_cos(r) : ein_wide_sin(r);
-  return (float)ein_f64_of_bits(ein_bits_f64(y) ^ (quarter & 2) << 62 ^ (ein_bits_f64((double)x) & UINT64_C(1) << 63));
+  double r = ein_wide_turn(a, &quarter);
+  quarter += ahead;
+  return ein_signed(quarter & 1 ? ein_wide_cos(r) : ein_wide_sin(r), quarter, x);
 }
 
-EIN_INLINE float ein_cos_near_f32(float x) {
-  uint64_t quarter;
-  double r = ein_wide_turn(fabs((double)x), &quarter), y = quarter & 1 ? ein_wide_sin(r) : ein_wide_cos(r);
-  return (float)ein_f64_of_bits(ein_bits_f64(y) ^ ((quarter ^ quarter << 1) & 2) << 62);
-}
+EIN_INLINE float ein_sin_near_f32(float x) { return (float)ein_wide_wave(fabs((double)x), 0, (double)x); }
+EIN_INLINE float ein_cos_near_f32(float x) { return (float)ein_wide_wave(fabs((double)x), 1, 1.0); }
 
 EIN_INLINE float ein_tan_near_f32(float x) {
   uint64_t quarter;
@@ -96,17 +100,15 @@ EIN_INLINE double ein_pair_cos(double r, double low, double *rest) {
   return y;
 }
 
-EIN_INLINE double ein_sin_near_f64(double x) {
+EIN_INLINE double ein_pair_wave(double a, uint64_t ahead, double x) {
   uint64_t quarter;
-  double low, rest, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_cos(r, low, &rest) : ein_pair_sin(r, low, &rest);
-  return ein_f64_of_bits(ein_bits_f64(y) ^ (quarter & 2) << 62 ^ (ein_bits_f64(x) & UINT64_C(1) << 63));
+  double low, rest, r = ein_pair_turn(a, &low, &quarter);
+  quarter += ahead;
+  return ein_signed(quarter & 1 ? ein_pair_cos(r, low, &rest) : ein_pair_sin(r, low, &rest), quarter, x);
 }
 
-EIN_INLINE double ein_cos_near_f64(double x) {
-  uint64_t quarter;
-  double low, rest, r = ein_pair_turn(fabs(x), &low, &quarter), y = quarter & 1 ? ein_pair_sin(r, low, &rest) : ein_pair_cos(r, low, &rest);
-  return ein_f64_of_bits(ein_bits_f64(y) ^ ((quarter ^ quarter << 1) & 2) << 62);
-}
+EIN_INLINE double ein_sin_near_f64(double x) { return ein_pair_wave(fabs(x), 0, x); }
+EIN_INLINE double ein_cos_near_f64(double x) { return ein_pair_wave(fabs(x), 1, 1.0); }
 
 EIN_INLINE double ein_tan_near_f64(double x) {
   uint64_t quarter;

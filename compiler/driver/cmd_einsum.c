@@ -1,15 +1,32 @@
-/* driver/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation becomes a small
- * program, which runs like any other. Operands take their sizes and dtypes from the files; a
- * generator's sizes are those of its labels elsewhere, or -D. */
+/* driver/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation, in NumPy's form, becomes a small
+ * program, which runs like any other. Operands take their sizes and dtypes from the files; a generator's sizes are
+ * those of its labels elsewhere, or -D. What NumPy leaves unsaid is written out: an ellipsis gets labels, an output
+ * that is not there its labels, and an axis of length 1 under a longer label is read at 0. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/utf8.h"
+#include "../front/scan.h"
 #include "driver.h"
 
-enum { OPERANDS_MOST = 52, LABELS_MOST = 30 };
+typedef struct Label {
+  const char *name;           /* in the program */
+  uint32_t c;                 /* in the equation; 0: of the ellipsis */
+  int64_t size;
+  const char *from;           /* who says the size; NULL: not known */
+} Label;
+typedef VEC(uint32_t) Axes;   /* numbers of labels */
+
+typedef struct Term {         /* what stands between commas, or right of -> */
+  Axes said;
+  bool dots;
+  uint32_t dots_at;           /* labels before the ellipsis */
+  const char *text;
+  Axes all;                   /* with those of the ellipsis */
+} Term;
 
 typedef struct Operand {
-  char label[LABELS_MOST + 1];
-  uint32_t rank;
+  Term term;
   const char *name, *spec;
   ein_source_info info;
 } Operand;
@@ -18,226 +35,341 @@ typedef struct Einsum {
   Session *s;
   const Args *args;
   const char *text;
-  Operand in[OPERANDS_MOST];
-  uint32_t n;
-  char out[LABELS_MOST + 1];
-  uint32_t n_out;
+  VEC(Label) label;           /* in the order of their first use; those of the ellipsis at the end */
+  uint32_t dots;              /* how many those are */
+  VEC(Operand) in;
+  bool arrow;
+  Term out;
   const char *result;         /* the output's name */
-  int64_t size[128];          /* by label */
-  const char *size_from[128]; /* NULL: not known */
 } Einsum;
-
-static bool is_label(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /* ---- the equation --------------------------------------------------------------------------- */
 
-static Leave labels_take(Einsum *e, const char **at, char *label, uint32_t *n) {
-  for (;; (*at)++) {
-    if (**at == ' ') continue;
-    if (**at == '.')
-      return fail(e->s, LEAVE_USAGE,
-                  "%s: `...` is not taken: every axis has a label, so write one for each", e->text);
-    if (!is_label(**at)) break;
-    if (*n == LABELS_MOST)
-      return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text,
-                  LABELS_MOST);
-    label[(*n)++] = **at;
-  }
+static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
+  (void)env, (void)f, (void)at, (void)end;
+}
+
+static void no_comment(void *env, uint32_t at, uint32_t end) {
+  (void)env, (void)at, (void)end;
+}
+
+/* Is the whole text one name of the language? */
+static bool is_name(const char *text) {
+  Scanner s = {0};
+  scan_start(&s, text, (uint32_t)strlen(text));
+  s.fault = no_fault;
+  s.comment = no_comment;
+  Token t = scan(&s);
+  return t.kind == TOK_ID && t.end == strlen(text);
+}
+
+/* The letter at s as a name, `i`, or `π_` where the letter alone means something else; NULL: it is no letter. */
+static const char *letter_name(Einsum *e, const char *s, size_t n) {
+  const char *alone = arena_printf(e->s->arena, "%.*s", (int)n, s), *with = arena_printf(e->s->arena, "%s_", alone);
+  if (*s == '_' || !is_name(with)) return NULL;
+  return is_name(alone) ? alone : with;
+}
+
+static uint32_t label_get(Einsum *e, uint32_t c, const char *name) {
+  for (uint32_t i = 0; i < e->label.len; i++)
+    if (e->label.at[i].c == c) return i;
+  vec_push(e->s->arena, e->label, ((Label){.name = name, .c = c}));
+  return e->label.len - 1;
+}
+
+static Leave dots_take(Einsum *e, Term *t, const char **at) {
+  size_t n = strspn(*at, ".");
+  if (n != 3) return fail(e->s, LEAVE_USAGE, "%s: `%.*s` is no ellipsis, which is `...`", e->text, (int)n, *at);
+  if (t->dots) return fail(e->s, LEAVE_USAGE, "%s: a second `...` in one operand", e->text);
+  t->dots = true;
+  t->dots_at = t->said.len;
+  *at += n;
   return LEAVE_OK;
 }
 
-static Leave equation_broken(Einsum *e, char c) {
-  if (c) return fail(e->s, LEAVE_USAGE, "%s: a label is one letter, and `%c` is none", e->text, c);
-  return fail(e->s, LEAVE_USAGE,
-              "%s: there is no `->`. The output's labels are always written, as in \"ij,jk->ik\": "
-              "nothing is inferred from the alphabet",
-              e->text);
+static Leave letter_take(Einsum *e, Term *t, const char **at) {
+  uint32_t c;
+  size_t n = utf8_read(*at, strlen(*at), &c);
+  const char *name = n ? letter_name(e, *at, n) : NULL;
+  if (!n) return fail(e->s, LEAVE_USAGE, "%s: this is not UTF-8", e->text);
+  if (strchr("-=>", **at)) return fail(e->s, LEAVE_USAGE, "%s: what is right of `%c` is the output? it stands behind one `->`", e->text, **at);
+  if (!name) return fail(e->s, LEAVE_USAGE, "%s: a label is one letter, and `%.*s` is none", e->text, (int)n, *at);
+  if (t->said.len == GRAPH_RANK) return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text, GRAPH_RANK);
+  vec_push(e->s->arena, t->said, label_get(e, c, name));
+  *at += n;
+  return LEAVE_OK;
 }
 
-static Leave out_check(Einsum *e) {
-  for (uint32_t k = 0; k < e->n_out; k++) {
-    bool found = false;
-    for (uint32_t i = 0; i < e->n; i++) found |= strchr(e->in[i].label, e->out[k]) != NULL;
-    if (!found)
-      return fail(e->s, LEAVE_USAGE, "%s: label %c stands right of -> only", e->text, e->out[k]);
-    if (memchr(e->out, e->out[k], k))
-      return fail(e->s, LEAVE_USAGE, "%s: label %c stands twice right of ->", e->text, e->out[k]);
+/* Up to a comma, the arrow or the end. */
+static Leave term_read(Einsum *e, Term *t, const char **at) {
+  const char *from = *at;
+  Leave l = LEAVE_OK;
+  while (!l && **at && **at != ',' && strncmp(*at, "->", 2) != 0) {
+    if (**at == ' ') (*at)++;
+    else l = **at == '.' ? dots_take(e, t, at) : letter_take(e, t, at);
   }
-  return LEAVE_OK;
+  while (*from == ' ') from++;
+  t->text = arena_printf(e->s->arena, "%.*s", (int)(*at - from), from);
+  return l;
 }
 
 static Leave equation_read(Einsum *e) {
   const char *at = e->text;
-  for (;;) {
-    if (e->n == OPERANDS_MOST)
-      return fail(e->s, LEAVE_USAGE, "%s: more than %d operands", e->text, OPERANDS_MOST);
-    Operand *o = &e->in[e->n++];
-    Leave l = labels_take(e, &at, o->label, &o->rank);
-    if (l) return l;
-    if (*at != ',') break;
-    at++;
-  }
-  if (at[0] != '-' || at[1] != '>') return equation_broken(e, *at);
+  Leave l;
+  do {
+    Operand o = {0};
+    l = term_read(e, &o.term, &at);
+    vec_push(e->s->arena, e->in, o);
+  } while (!l && *at == ',' && at++);
+  if (l || !*at) return l;
+  e->arrow = true;
   at += 2;
-  Leave l = labels_take(e, &at, e->out, &e->n_out);
+  uint32_t known = e->label.len;
+  l = term_read(e, &e->out, &at);
   if (l) return l;
-  if (*at == ',' || *at == '-')
-    return fail(e->s, LEAVE_USAGE, "%s: one output stands right of ->", e->text);
-  return *at ? equation_broken(e, *at) : out_check(e);
+  if (*at) return fail(e->s, LEAVE_USAGE, "%s: one output stands right of ->", e->text);
+  if (e->label.len > known)
+    return fail(e->s, LEAVE_USAGE, "%s: label %s stands right of -> only", e->text, e->label.at[known].name);
+  for (uint32_t i = 0; i < e->out.said.len; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (e->out.said.at[i] == e->out.said.at[k])
+        return fail(e->s, LEAVE_USAGE, "%s: label %s stands twice right of ->", e->text, e->label.at[e->out.said.at[i]].name);
+  return LEAVE_OK;
 }
 
 /* ---- names: the user's, unless a label is called so ----------------------------------------- */
 
-static bool name_is_label(const Einsum *e, const char *name) {
-  if (!name[0] || name[1]) return false;
-  for (uint32_t i = 0; i < e->n; i++)
-    if (strchr(e->in[i].label, name[0])) return true;
-  return false;
+static Label *label_find(Einsum *e, const char *name) {
+  for (uint32_t i = 0; i < e->label.len; i++)
+    if (strcmp(e->label.at[i].name, name) == 0) return &e->label.at[i];
+  return NULL;
 }
 
-static const char *name_free(const Einsum *e, const char *name) {
-  return name_is_label(e, name) ? arena_printf(e->s->arena, "%s_", name) : name;
+static const char *name_free(Einsum *e, const char *name) {
+  while (label_find(e, name)) name = arena_printf(e->s->arena, "%s_", name);
+  return name;
 }
 
-static const char *result_name(const Einsum *e) {
+static const char *result_name(Einsum *e) {
   Str name;
   const char *path;
   const char *o = arg_last(e->args, OPT_OUTPUT), *said = "Z";
   if (o && word_split(e->s, o, &name, &path)) said = name->s;
-  for (uint32_t i = 0; i < e->n; i++)
-    if (strcmp(e->in[i].name, said) == 0) return "result";
+  for (uint32_t i = 0; i < e->in.len; i++)
+    if (strcmp(e->in.at[i].name, said) == 0) return "result";
   return name_free(e, said);
 }
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-static Leave operand_shape(Einsum *e, Operand *o) {
-  if ((uint32_t)o->info.ndim != o->rank)
-    return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, but its labels are `%s`", o->spec,
-                o->info.ndim, o->label);
-  for (uint32_t k = 0; k < o->rank; k++) {
-    unsigned char c = (unsigned char)o->label[k];
-    if (e->size_from[c] && e->size[c] != o->info.shape[k])
-      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by %s", c,
-                  (long long)e->size[c], e->size_from[c], (long long)o->info.shape[k], o->spec);
-    e->size[c] = o->info.shape[k];
-    e->size_from[c] = o->spec;
-  }
-  return LEAVE_OK;
-}
-
 static Leave operand_take(Einsum *e, uint32_t k, const char *word) {
-  Operand *o = &e->in[k];
+  Operand *o = &e->in.at[k];
   Str name;
   ein_error err = {0};
   o->spec = word;
-  o->name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k))
-                   : arena_printf(e->s->arena, "A%u", k);
+  o->name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k)) : arena_printf(e->s->arena, "A%u", k);
   if (word_split(e->s, word, &name, &o->spec)) o->name = name->s;
   o->name = name_free(e, o->name);
   for (uint32_t i = 0; i < k; i++)
-    if (strcmp(e->in[i].name, o->name) == 0)
-      return fail(e->s, LEAVE_USAGE, "two operands are called %s", o->name);
+    if (strcmp(e->in.at[i].name, o->name) == 0) return fail(e->s, LEAVE_USAGE, "two operands are called %s", o->name);
   ein_status st = ein_source_probe(o->spec, &o->info, &err);
-  if (st != EIN_OK) return fail(e->s, status_leave(st), "%s: %s", word, err.text);
-  return o->info.has_shape ? operand_shape(e, o) : LEAVE_OK;
+  return st == EIN_OK ? LEAVE_OK : fail(e->s, status_leave(st), "%s: %s", word, err.text);
+}
+
+/* As many axes as labels, or more where an ellipsis takes the rest. */
+static Leave rank_check(Einsum *e, const Operand *o) {
+  uint32_t n = o->term.said.len, have = (uint32_t)o->info.ndim;
+  if (!o->info.has_shape || have == n) return LEAVE_OK;
+  if (have < n || !o->term.dots)
+    return fail(e->s, LEAVE_PROGRAM, "%s has %u ax%s, but its labels are `%s`", o->spec, have, have == 1 ? "is" : "es", o->term.text);
+  if (have - n > e->dots) e->dots = have - n;
+  return LEAVE_OK;
 }
 
 static Leave operands_read(Einsum *e) {
   uint32_t have = e->args->operands.len - 1;
-  if (have != e->n)
-    return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u source%s given", e->text, e->n,
-                e->n == 1 ? "" : "s", have, have == 1 ? " is" : "s are");
-  for (uint32_t k = 0; k < e->n; k++) {
+  if (have != e->in.len)
+    return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u source%s given", e->text, e->in.len,
+                e->in.len == 1 ? "" : "s", have, have == 1 ? " is" : "s are");
+  for (uint32_t k = 0; k < have; k++) {
     Leave l = operand_take(e, k, e->args->operands.at[k + 1]);
+    if (!l) l = rank_check(e, &e->in.at[k]);
     if (l) return l;
   }
   return LEAVE_OK;
 }
 
-/* -D i=3, for labels that no file speaks of. */
-static Leave sizes_read(Einsum *e) {
-  const Words *w = &e->args->given[OPT_DIM];
-  for (uint32_t i = 0; i < w->len; i++) {
-    Str name;
-    const char *rest;
-    int64_t v;
-    if (!word_split(e->s, w->at[i], &name, &rest) || name->len != 1 ||
-        !int64_read(rest, strlen(rest), &v) || v < 0)
-      return fail(e->s, LEAVE_USAGE, "-D %s: write LABEL=N, with N not negative", w->at[i]);
-    unsigned char c = (unsigned char)name->s[0];
-    if (!name_is_label(e, name->s))
-      return fail(e->s, LEAVE_USAGE, "-D %s: %s has no label %c", w->at[i], e->text, c);
-    if (e->size_from[c] && e->size[c] != v)
-      return fail(e->s, LEAVE_PROGRAM, "label %c is %lld by %s, but %lld by -D", c,
-                  (long long)e->size[c], e->size_from[c], (long long)v);
-    e->size[c] = v;
-    e->size_from[c] = "-D";
+/* ---- what is not written -------------------------------------------------------------------- */
+
+/* The last n labels of the ellipsis stand in its place. */
+static void term_expand(Einsum *e, Term *t, uint32_t n) {
+  for (uint32_t i = 0; i <= t->said.len; i++) {
+    for (uint32_t k = e->label.len - n; t->dots && i == t->dots_at && k < e->label.len; k++) vec_push(e->s->arena, t->all, k);
+    if (i < t->said.len) vec_push(e->s->arena, t->all, t->said.at[i]);
   }
-  for (uint32_t i = 0; i < e->n; i++)
-    for (uint32_t k = 0; k < e->in[i].rank; k++) {
-      char c = e->in[i].label[k];
-      if (!e->size_from[(unsigned char)c])
-        return fail(e->s, LEAVE_USAGE, "how large is label %c? say -D %c=8", c, c);
+}
+
+static uint32_t times_used(const Einsum *e, uint32_t label) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e->in.len; i++)
+    for (uint32_t k = 0; k < e->in.at[i].term.said.len; k++) n += e->in.at[i].term.said.at[k] == label;
+  return n;
+}
+
+/* Without an arrow: the ellipsis, and the labels that are used once, by their codes. */
+static void out_infer(Einsum *e) {
+  Term *t = &e->out;
+  t->dots = true;
+  for (uint32_t i = 0; i < e->label.len; i++) {
+    if (times_used(e, i) != 1) continue;
+    vec_push(e->s->arena, t->said, i);
+    for (uint32_t k = t->said.len - 1; k && e->label.at[t->said.at[k - 1]].c > e->label.at[i].c; k--) {
+      t->said.at[k] = t->said.at[k - 1];
+      t->said.at[k - 1] = i;
     }
+  }
+}
+
+static Leave terms_expand(Einsum *e) {
+  if (!e->arrow) out_infer(e);
+  else if (e->dots && !e->out.dots)
+    return fail(e->s, LEAVE_USAGE, "%s: `...` is %u ax%s here, and the output has none: write `...` there too, or letters for what is summed",
+                e->text, e->dots, e->dots == 1 ? "is" : "es");
+  for (uint32_t i = 0; i < e->dots; i++) vec_push(e->s->arena, e->label, ((Label){.name = arena_printf(e->s->arena, "d%u", i)}));
+  for (uint32_t i = 0; i < e->in.len; i++) {
+    Operand *o = &e->in.at[i];
+    term_expand(e, &o->term, o->info.has_shape ? (uint32_t)o->info.ndim - o->term.said.len : e->dots);
+  }
+  term_expand(e, &e->out, e->dots);
+  return LEAVE_OK;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+static Leave sizes_differ(Einsum *e, const Label *l, int64_t size, const char *from) {
+  return fail(e->s, LEAVE_PROGRAM, "%s%s is %lld by %s, but %lld by %s", l->c ? "label " : "an axis of `...`", l->c ? l->name : "",
+              (long long)l->size, l->from, (long long)size, from);
+}
+
+/* An axis of length 1 goes with every size, but not beside another axis of its label in one operand. */
+static Leave axis_size(Einsum *e, const Operand *o, uint32_t k) {
+  Label *l = &e->label.at[o->term.all.at[k]];
+  int64_t size = o->info.shape[k];
+  const char *from = arena_printf(e->s->arena, "dimension %u of %s", k + 1, o->spec);
+  for (uint32_t i = 0; i < k; i++)
+    if (o->term.all.at[i] == o->term.all.at[k] && o->info.shape[i] != size) {
+      Label one = {.name = l->name, .c = l->c, .size = o->info.shape[i], .from = arena_printf(e->s->arena, "dimension %u of %s", i + 1, o->spec)};
+      return sizes_differ(e, &one, size, from);
+    }
+  if (l->from && l->size != size && l->size != 1 && size != 1) return sizes_differ(e, l, size, from);
+  if (l->from && size == 1) return LEAVE_OK;
+  l->size = size;
+  l->from = from;
+  return LEAVE_OK;
+}
+
+static bool label_generated(const Einsum *e, const Label *l) {
+  for (uint32_t i = 0; i < e->in.len; i++)
+    for (uint32_t k = 0; k < e->in.at[i].term.all.len; k++)
+      if (!e->in.at[i].info.has_shape && &e->label.at[e->in.at[i].term.all.at[k]] == l) return true;
+  return false;
+}
+
+/* -D i=3, for labels that no file speaks of. */
+static Leave size_said(Einsum *e, const char *word) {
+  Str name;
+  const char *rest;
+  int64_t v;
+  if (!word_split(e->s, word, &name, &rest) || !int64_read(rest, strlen(rest), &v) || v < 0)
+    return fail(e->s, LEAVE_USAGE, "-D %s: write LABEL=N, with N not negative", word);
+  Label *l = label_find(e, name->s);
+  if (!l || !l->c) l = label_find(e, arena_printf(e->s->arena, "%s_", name->s));
+  if (!l || !l->c) return fail(e->s, LEAVE_USAGE, "-D %s: %s has no label %s", word, e->text, name->s);
+  bool stretched = l->from && l->size == 1 && label_generated(e, l);
+  if (l->from && l->size != v && !stretched) return sizes_differ(e, l, v, "-D");
+  l->size = v;
+  l->from = "-D";
+  return LEAVE_OK;
+}
+
+static Leave sizes_find(Einsum *e) {
+  const Words *w = &e->args->given[OPT_DIM];
+  for (uint32_t i = 0; i < e->in.len; i++)
+    for (uint32_t k = 0; e->in.at[i].info.has_shape && k < e->in.at[i].term.all.len; k++) {
+      Leave l = axis_size(e, &e->in.at[i], k);
+      if (l) return l;
+    }
+  for (uint32_t i = 0; i < w->len; i++) {
+    Leave l = size_said(e, w->at[i]);
+    if (l) return l;
+  }
+  for (uint32_t i = 0; i < e->label.len; i++) {
+    const char *name = e->label.at[i].name;
+    if (!e->label.at[i].from) return fail(e->s, LEAVE_USAGE, "how large is label %s? say -D %s=8", name, name);
+  }
   return LEAVE_OK;
 }
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
-static void label_list(Buf *b, const char *label) {
-  if (*label) buf_char(b, '[');
-  for (const char *c = label; *c; c++) buf_printf(b, "%s%c", c == label ? "" : ",", *c);
-  if (*label) buf_char(b, ']');
+static int64_t axis_length(const Einsum *e, const Operand *o, uint32_t k) {
+  return o->info.has_shape ? o->info.shape[k] : e->label.at[o->term.all.at[k]].size;
 }
 
 static void declaration(Einsum *e, Buf *b, const Operand *o) {
   const char *dtype = arg_last(e->args, OPT_DTYPE);
   buf_printf(b, "input %s", o->name);
-  for (uint32_t k = 0; k < o->rank; k++)
-    buf_printf(b, "%s%lld", k ? "," : "[", (long long)e->size[(unsigned char)o->label[k]]);
-  if (o->rank) buf_char(b, ']');
-  buf_printf(b, " : %s\n",
-             o->info.has_dtype ? ein_dtype_name(o->info.dtype)
-             : dtype           ? dtype
-                               : "f32");
+  for (uint32_t k = 0; k < o->term.all.len; k++) buf_printf(b, "%s%lld", k ? "," : "[", (long long)axis_length(e, o, k));
+  if (o->term.all.len) buf_char(b, ']');
+  buf_printf(b, " : %s\n", o->info.has_dtype ? ein_dtype_name(o->info.dtype) : dtype ? dtype : "f32");
 }
 
-/* Labels of the operands that are not the output's, each once, in order. */
-static void reduced(const Einsum *e, char *label) {
-  uint32_t n = 0;
-  bool seen[128] = {false};
-  for (uint32_t i = 0; i < e->n; i++)
-    for (const char *c = e->in[i].label; *c; c++) {
-      if (!seen[(unsigned char)*c] && !strchr(e->out, *c)) label[n++] = *c;
-      seen[(unsigned char)*c] = true;
-    }
-  label[n] = 0;
+static void label_list(const Einsum *e, Buf *b, const Axes *axes) {
+  for (uint32_t k = 0; k < axes->len; k++) buf_printf(b, "%s%s", k ? "," : "[", e->label.at[axes->at[k]].name);
+  if (axes->len) buf_char(b, ']');
+}
+
+/* An axis of length 1 has one place, however long its label. */
+static void operand_read(const Einsum *e, Buf *b, const Operand *o) {
+  buf_str(b, o->name);
+  for (uint32_t k = 0; k < o->term.all.len; k++) {
+    const Label *l = &e->label.at[o->term.all.at[k]];
+    buf_printf(b, "%s%s", k ? "," : "[", axis_length(e, o, k) == l->size ? l->name : "0");
+  }
+  if (o->term.all.len) buf_char(b, ']');
+}
+
+/* Labels that are not the output's, in the order of their first use. */
+static Axes reduced(const Einsum *e) {
+  Axes r = {0};
+  for (uint32_t i = 0; i < e->label.len; i++) {
+    bool out = false;
+    for (uint32_t k = 0; k < e->out.all.len; k++) out |= e->out.all.at[k] == i;
+    if (!out) vec_push(e->s->arena, r, i);
+  }
+  return r;
 }
 
 static void program_text(Einsum *e, Buf *b) {
-  char red[128];
-  for (uint32_t i = 0; i < e->n; i++) declaration(e, b, &e->in[i]);
+  Axes red = reduced(e);
+  for (uint32_t i = 0; i < e->in.len; i++) declaration(e, b, &e->in.at[i]);
   buf_printf(b, "output %s", e->result);
-  label_list(b, e->out);
-  buf_str(b, " = ");
-  reduced(e, red);
-  if (*red) buf_str(b, "sum");
-  label_list(b, red);
-  if (*red) buf_char(b, ' ');
-  for (uint32_t i = 0; i < e->n; i++) {
-    buf_printf(b, "%s%s", i ? " * " : "", e->in[i].name);
-    label_list(b, e->in[i].label);
+  label_list(e, b, &e->out.all);
+  buf_str(b, red.len ? " = sum" : " = ");
+  label_list(e, b, &red);
+  if (red.len) buf_char(b, ' ');
+  for (uint32_t i = 0; i < e->in.len; i++) {
+    buf_str(b, i ? " * " : "");
+    operand_read(e, b, &e->in.at[i]);
   }
   buf_char(b, '\n');
 }
 
-/* The output is the only one, whatever name -o gave it. */
+/* As said, but the output is the only one, whatever name -o gave it, and -D is in the program already. */
 static Args run_args(const Einsum *e) {
-  Args a = {.command = CMD_EINSUM};
+  Args a = *e->args;
   const Words *w = &e->args->given[OPT_OUTPUT];
+  a.given[OPT_OUTPUT] = a.given[OPT_DIM] = (Words){0};
   for (uint32_t i = 0; i < w->len; i++) {
     Str name;
     const char *path = w->at[i];
@@ -245,7 +377,6 @@ static Args run_args(const Einsum *e) {
     const char *word = arena_printf(e->s->arena, "%s=%s", e->result, path);
     vec_push(e->s->arena, a.given[OPT_OUTPUT], word);
   }
-  if (arg_has(e->args, OPT_ROUNDTRIP)) vec_push(e->s->arena, a.given[OPT_ROUNDTRIP], "");
   return a;
 }
 
@@ -255,8 +386,8 @@ static Leave einsum_run(Einsum *e) {
   e->result = result_name(e);
   program_text(e, &text);
   detail(e->s, "the program is\n%s", text.s);
-  for (uint32_t i = 0; i < e->n; i++) {
-    const char *word = arena_printf(e->s->arena, "%s=%s", e->in[i].name, e->in[i].spec);
+  for (uint32_t i = 0; i < e->in.len; i++) {
+    const char *word = arena_printf(e->s->arena, "%s=%s", e->in.at[i].name, e->in.at[i].spec);
     vec_push(e->s->arena, inputs, word);
   }
   Job j;
@@ -274,6 +405,7 @@ Leave cmd_einsum(Session *s, Args *a) {
   e->text = a->operands.at[0];
   Leave l = equation_read(e);
   if (!l) l = operands_read(e);
-  if (!l) l = sizes_read(e);
+  if (!l) l = terms_expand(e);
+  if (!l) l = sizes_find(e);
   return l ? l : einsum_run(e);
 }

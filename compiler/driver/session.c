@@ -36,13 +36,21 @@ const char *program_folder(Arena *a) {
   return arena_printf(a, "%.*s", (int)n, self);
 }
 
-/* Installed (bin/ein, share/ein/FOLDER), or in a build tree (build/ein, FOLDER). */
+/* A build tree may be anywhere: ein.source, which Meson writes beside the program there, names the checkout. */
+static const char *checkout_of(Arena *a, const char *self) {
+  const char *why;
+  Source *src = source_read(a, arena_printf(a, "%sein.source", self), &why);
+  return src && *src->bytes ? arena_printf(a, "%.*s", (int)strcspn(src->bytes, "\n"), src->bytes) : NULL;
+}
+
+/* Installed, bin/ein has its folders in share/ein; in a build tree they are those of the checkout. */
 const char *folder_beside(Arena *a, const char *variable, const char *folder, const char *file) {
-  static const char *const places[] = {"../share/ein/", "../"};
   const char *said = getenv(variable), *self = program_folder(a);
   if (said && *said) return said;
-  for (size_t i = 0; self && i < COUNT(places); i++) {
-    const char *at = arena_printf(a, "%s%s%s", self, places[i], folder);
+  if (!self) return NULL;
+  const char *checkout = checkout_of(a, self), *places[] = {checkout, arena_printf(a, "%s../share/ein", self)};
+  for (size_t i = checkout ? 0 : 1; i < COUNT(places); i++) {
+    const char *at = arena_printf(a, "%s/%s", places[i], folder);
     if (access(arena_printf(a, "%s/%s", at, file), R_OK) == 0) return at;
   }
   return NULL;

@@ -56,8 +56,7 @@ want 1 "$EIN" verify broken.ein $O
 says "the file ends behind this"
 
 # Arithmetic that is wrong is found out: the runtime's own, with one number of its generator spoiled.
-: "${EIN_RUNTIME:=$(dirname "$EIN")/../runtime}"
-[ -d "$EIN_RUNTIME" ] || EIN_RUNTIME=$(dirname "$EIN")/../share/ein/runtime
+: "${EIN_RUNTIME:=$here/../../runtime}"
 mkdir spoiled
 for f in "$EIN_RUNTIME"/*.[ch]; do sed 's/0xD2511F53u/0xD2511F55u/' "$f" >"spoiled/${f##*/}"; done
 echo 'output U[i:9] = uniform[i](7)' >random.ein

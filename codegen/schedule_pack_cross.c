@@ -239,7 +239,7 @@ static void tiles(Cross *c) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
   int64_t inner = c->own == c->lane ? c->slots[c->row] : c->slots[c->lane], unit = c->own == c->lane ? c->shape.rows : c->shape.lanes;
-  Tile x;
+  Tile x = {0};
   LoopBody *was = s->body;
   c->kept = place_of(c, "kept", n, label);
   for (uint32_t k = 0; k < c->n_group; k++) cross_label_loop(c, c->group[k]);

@@ -101,7 +101,7 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
   const char *folder = folder_path(s->arena, to);
   if (!l) l = folder_ready(s, folder);
   if (!l) l = emit_into(s, j, o, folder);
-  return l ? l : package_write(s, j->loops, o, &c, folder);
+  return l ? l : package_write(s, j->loops, o, &c, folder, arg_has(a, OPT_SHARED));
 }
 
 /* ---- a program ------------------------------------------------------------------------------ */
@@ -149,6 +149,7 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
 static Leave one_goal(Session *s, const Args *a) {
   int goals = arg_has(a, OPT_STOP) + arg_has(a, OPT_EMIT) + arg_has(a, OPT_LIB);
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
+  if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *path = a->operands.at[0];
   if (relations_named(path))

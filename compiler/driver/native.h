@@ -61,8 +61,8 @@ Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status);
 double seconds_now(void);
 
 /* ---- package.c: a library as a folder ----------------------------------------------------------- */
-/* All that stands beside PREFIX.c and PREFIX.h, which are written there already. */
-Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder);
+/* All that stands beside PREFIX.c and PREFIX.h, which are written there already. shared: a shared library, else an archive. */
+Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder, bool shared);
 
 /* ---- distance.c ------------------------------------------------------------------------------- */
 typedef struct Distance {

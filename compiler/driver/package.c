@@ -1,9 +1,10 @@
-/* driver/package.c - a library as a folder: beside the C and its header the runtime's sources, the archive, the manifest,
- * and what pkg-config and Meson want. Several libraries may share a folder. */
+/* driver/package.c - a library as a folder: beside the C and its header the runtime's sources, the archive or shared library, the
+ * manifest, and what pkg-config, CMake and Meson want. Several libraries may share a folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "native.h"
 
@@ -11,18 +12,52 @@ static Leave write_in(Session *s, const char *folder, const char *name, const Bu
   return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
 }
 
-/* ---- pkg-config ----------------------------------------------------------------------------- */
+/* ---- what the linker is told ---------------------------------------------------------------- */
 
-/* The archive by its path: -l would find one of the system's first, or hide one (libm.a). pkgconf escapes blanks itself. */
-static void pc_text(Buf *b, const EmitOptions *o, bool openmp) {
+/* Libraries that compilers link by themselves: with our folder among those that are searched, -lm would be a model's libm.a. */
+static const char *const brought[] = {"atomic", "c", "dl", "gcc", "gcc_s", "gfortran", "gomp", "iomp5", "m", "mvec", "omp", "pthread", "quadmath", "rt", "util"};
+
+/* What stands behind -l. No prefix has a hyphen, so no two models of a folder have one name. */
+static const char *link_name(Arena *a, const char *prefix) {
+  for (size_t i = 0; i < COUNT(brought); i++)
+    if (strcmp(brought[i], prefix) == 0) return arena_printf(a, "%s-model", prefix);
+  return prefix;
+}
+
+static const char *link_file(Arena *a, const char *prefix, bool shared) {
+  return arena_printf(a, "lib%s.%s", link_name(a, prefix), shared ? "so" : "a");
+}
+
+/* CMake takes only what stands behind -l for a library, and links it after those who call it. pkgconf escapes blanks itself. */
+static void pc_text(Session *s, Buf *b, const EmitOptions *o, bool shared, bool openmp) {
   buf_printf(b,
              "prefix=${pcfiledir}\n\n"
              "Name: %s\n"
              "Description: %s, compiled by ein %s\n"
              "Version: %s\n"
              "Cflags: -I${prefix}\n"
-             "Libs: ${prefix}/lib%s.a%s -lm\n",
-             o->prefix, o->source, o->version, o->version, o->prefix, openmp ? " -fopenmp" : "");
+             "Libs: -L${prefix} -l%s%s%s -lm\n",
+             o->prefix, o->source, o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
+             openmp ? " -fopenmp" : "");
+}
+
+/* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: the target x::x. */
+static void cmake_text(Session *s, Buf *b, const EmitOptions *o, bool shared, bool openmp) {
+  const char *x = o->prefix;
+  buf_printf(b,
+             "# %s-config.cmake, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
+             "if(NOT TARGET %s::%s)\n"
+             "  add_library(%s::%s %s IMPORTED)\n"
+             "  set_target_properties(%s::%s PROPERTIES\n"
+             "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
+             "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
+             x, o->version, x, x, x, x, x, x, x, shared ? "SHARED" : "STATIC", x, x, link_file(s->arena, x, shared));
+  if (shared) buf_str(b, "    IMPORTED_NO_SONAME TRUE)\n");
+  else {
+    if (openmp) buf_str(b, "    INTERFACE_LINK_OPTIONS -fopenmp\n");
+    buf_str(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES m)\n");
+  }
+  buf_str(b, "endif()\n");
 }
 
 /* ---- Meson: a block for each library of the folder ------------------------------------------- */
@@ -123,35 +158,39 @@ static Leave runtime_copy(Session *s, const char *folder, const char *text) {
   return l;
 }
 
-/* Compiled where it stands, from what was written there: nothing else is needed later. */
-static Leave archive_in(Session *s, Compiler *c, const char *folder, const char *prefix) {
+/* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes:
+ * -l would take that. */
+static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, bool shared) {
   Words sources = {0};
-  bool made;
+  bool made = true;
   const char *work = folder_new(s, folder);
   if (!work) return LEAVE_MACHINE;
-  const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix);
-  const char *archive = arena_printf(s->arena, "%s/lib%s.a", work, prefix);
+  const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix), *name = link_file(s->arena, prefix, shared);
+  const char *binary = arena_printf(s->arena, "%s/%s", work, name);
   const char *source = arena_printf(s->arena, "%s/%s.c", folder, prefix);
   vec_push(s->arena, sources, source);
-  Leave l = compiler_run(s, c, MAKE_OBJECT, &sources, NULL, object);
-  if (!l) l = archive_make(s, object, archive, &made);
-  if (!l && !made) say(s, "there is no `ar`: lib%s.a is not made; Meson can build it from what was written", prefix);
-  else if (!l && rename(archive, arena_printf(s->arena, "%s/lib%s.a", folder, prefix)) != 0)
-    l = fail(s, LEAVE_MACHINE, "cannot write %s/lib%s.a: %s", folder, prefix, strerror(errno));
+  Leave l = compiler_run(s, c, shared ? MAKE_SHARED : MAKE_OBJECT, &sources, NULL, shared ? binary : object);
+  if (!l && !shared) l = archive_make(s, object, binary, &made);
+  if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
+  else if (!l && rename(binary, arena_printf(s->arena, "%s/%s", folder, name)) != 0)
+    l = fail(s, LEAVE_MACHINE, "cannot write %s/%s: %s", folder, name, strerror(errno));
+  if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, link_file(s->arena, prefix, !shared)));
   folder_remove(s->arena, work);
   return l;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder) {
-  Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena);
+Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder, bool shared) {
+  Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena), cmake = buf_new(s->arena);
   emit_c(&text, p, o);
   emit_manifest(&json, p, o);
   Leave l = runtime_copy(s, folder, text.s);
   if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
   if (!l) l = meson_write(s, o, c, folder);
-  if (!l) l = archive_in(s, c, folder, o->prefix);
-  pc_text(&pc, o, c->openmp); /* which is known by now */
-  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);
+  if (!l) l = binary_in(s, c, folder, o->prefix, shared);
+  pc_text(s, &pc, o, shared, c->openmp); /* which is known by now */
+  cmake_text(s, &cmake, o, shared, c->openmp);
+  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);
+  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s-config.cmake", o->prefix), &cmake);
 }

@@ -48,7 +48,7 @@ Leave runtime_needed(Session *s, const char *folder, const char *text, Words *ou
   *out = (Words){0};
   includes_of(s, out, text);
   for (uint32_t i = 0; i < out->len; i++) { /* the list grows as it is walked */
-    const char *more;
+    const char *more = "";
     size_t len;
     Leave l = runtime_read(s, folder, out->at[i], &more, &len);
     if (l) return l;

@@ -292,6 +292,59 @@ want 0 "$EIN" build m.ein --lib -o theirs/ $O
 says "meson.build is left as it is"
 [ "$(cat theirs/meson.build)" = "project('theirs')" ] || wrong "a meson.build that is not ein's is written over"
 
+# ---- a folder with a blank in its name, an archive and a shared library, by pkg-config, by CMake's two ways
+printf 'input x[i:3] : f32 = i\noutput y[i] = 2 * x[i]\n' >twice.ein
+want 2 "$EIN" build twice.ein --shared -o twice
+says "--shared goes with --lib"
+cat >use.c <<'END_OF_C'
+#include <stdio.h>
+#include "twice.h"
+int main(void) {
+  float y[3] = {0};
+  int64_t n[] = {3};
+  twice_ctx *ctx = NULL;
+  twice_inputs in = {{0}};
+  twice_outputs out = {{y, 1, 0, 1, EIN_F32, n, NULL, 0}};
+  if (twice_create(NULL, &ctx) || twice_plan(ctx, NULL) || twice_run(ctx, &in, &out)) return 1;
+  twice_destroy(ctx);
+  return printf("%g\n", y[2]) < 0;
+}
+END_OF_C
+mkdir cmake
+cat >cmake/CMakeLists.txt <<'END_OF_CMAKE'
+cmake_minimum_required(VERSION 3.12)
+project(use C CXX)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(TWICE REQUIRED IMPORTED_TARGET twice)
+add_executable(by_pc ../use.c)
+target_link_libraries(by_pc PkgConfig::TWICE)
+find_package(twice REQUIRED CONFIG)
+add_executable(by_config ../use.c)
+target_link_libraries(by_config twice::twice)
+END_OF_CMAKE
+uses() { # KIND
+  want 0 sh -c "PKG_CONFIG_PATH='$work/with blank' && export PKG_CONFIG_PATH && eval $CC -Wall -Werror use.c \$(pkg-config --cflags --libs twice) -o use"
+  want 0 ./use
+  shows 4
+  command -v cmake >/dev/null || return
+  rm -rf cmake/build
+  want 0 env PKG_CONFIG_PATH="$work/with blank" cmake -S cmake -B cmake/build -DCMAKE_PREFIX_PATH="$work/with blank" -DCMAKE_BUILD_TYPE=Release
+  want 0 cmake --build cmake/build
+  for by in by_pc by_config; do
+    want 0 cmake/build/$by
+    shows 4
+  done
+}
+want 0 "$EIN" build twice.ein --lib -o "with blank/" $O
+uses
+want 0 "$EIN" build twice.ein --lib --shared -o "with blank/" $O
+[ -f "with blank/libtwice.so" ] && [ ! -e "with blank/libtwice.a" ] || wrong "not one library, a shared one"
+nm -D --defined-only "with blank/libtwice.so" | grep ' [TDBRC] ' | grep -v ' twice_' && wrong "a symbol of the shared library does not begin with the prefix"
+uses
+ldd cmake/build/by_config 2>/dev/null | grep -q libtwice.so || ! command -v cmake >/dev/null || wrong "the shared library is not used"
+want 0 "$EIN" build twice.ein --lib -o "with blank/" $O
+[ ! -e "with blank/libtwice.so" ] || wrong "an old shared library is left beside a new archive"
+
 # ---- two models in one program; both from their C
 want 0 "$EIN" build sum.ein --emit=c -o two/
 want 0 "$EIN" build sum.ein --emit=c -o two/ --prefix other

@@ -171,6 +171,8 @@ static void file_head(Buf *c, const EmitOptions *o) {
 void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
+  p.functions = c_scope(lp->arena, p.strings);
+  p.functions_of = map_new(lp->arena);
   file_head(c, o);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, lp->kernels.at[i]);
   Buf run = buf_new(lp->arena);

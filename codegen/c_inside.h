@@ -16,6 +16,8 @@ typedef struct CPrinter {
   Map size_of;               /* Expr to 1 + its number */
   VEC(CSize) sizes;
   const uint32_t *axes;      /* where each buffer's shape begins */
+  CScope functions;          /* names of the file's functions, */
+  Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
 
   const LoopKernel *k;       /* the kernel at hand, */
   CScope names;              /*   and its names */

@@ -447,9 +447,28 @@ static void head_print(CPrinter *p) {
   buf_add(out, head.s, head.len);
 }
 
-static const char *function_name(CPrinter *p, uint32_t part) {
-  return part ? arena_printf(p->arena, "%s_k_%s_%u", p->o->prefix, p->k->name->s, part + 1)
-              : arena_printf(p->arena, "%s_k_%s", p->o->prefix, p->k->name->s);
+/* Part `part` is NAME, and what comes with it is NAME_at and NAME_any: all three are nobody else's in the file. */
+static Str function_new(CPrinter *p, Str kernel) {
+  Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), at, any, name;
+  do {
+    name = c_scope_name(&p->functions, base, "step");
+    at = strings_printf(p->strings, "%s_at", name->s);
+    any = strings_printf(p->strings, "%s_any", name->s);
+  } while (c_scope_has(&p->functions, at) || c_scope_has(&p->functions, any));
+  c_scope_take(&p->functions, at);
+  c_scope_take(&p->functions, any);
+  return name;
+}
+
+/* The functions of the kernel at hand, one a part. */
+static const Str *function_names(CPrinter *p) {
+  Str *names = map_find(&p->functions_of, p->k);
+  if (names) return names;
+  uint32_t n = is_threaded(p->k) ? p->k->body.len : 1;
+  names = NEW_ARRAY(p->arena, Str, n);
+  for (uint32_t i = 0; i < n; i++) names[i] = function_new(p, p->k->name);
+  map_put(&p->functions_of, p->k, names);
+  return names;
 }
 
 static bool touches_arguments(CPrinter *p) {
@@ -486,7 +505,7 @@ static void door_print(CPrinter *p, const char *name) {
 
 /* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
 static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t from, uint32_t to) {
-  const char *name = function_name(p, part), *chunk = "chunk";
+  const char *name = function_names(p)[part]->s, *chunk = "chunk";
   Buf *out = p->out, body = buf_new(p->arena);
   const LoopStmt *first = from < to ? all->at[from] : NULL;
   bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
@@ -562,11 +581,11 @@ void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
     const LoopStmt *s = threaded ? k->body.at[i] : NULL;
     bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
     if (!thread) {
-      buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_name(p, i));
+      buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_names(p)[i]->s);
       continue;
     }
     const char *streaming = streams(&s->body) ? "_streams" : "";
-    buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_name(p, i));
+    buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_names(p)[i]->s);
     if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
     else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
     work_text(p, k->work);

@@ -114,6 +114,10 @@ void c_scope_take(CScope *s, Str used) {
   map_put(&s->taken, used, (void *)(uintptr_t)1);
 }
 
+bool c_scope_has(const CScope *s, Str used) {
+  return map_find(&s->taken, used) != NULL;
+}
+
 /* The number that is tried next for a name is kept with it, so that a thousand of one name are found at once. */
 Str c_scope_name(CScope *s, Str name, const char *otherwise) {
   Str base = name && name->len ? c_name(s->strings, name->s, name->len) : c_name(s->strings, otherwise, strlen(otherwise));

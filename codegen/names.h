@@ -13,6 +13,7 @@ Str c_name(Strings *t, const char *name, size_t len);
 typedef struct CScope { Strings *strings; Map taken; } CScope;
 CScope c_scope(Arena *a, Strings *t);
 void c_scope_take(CScope *s, Str used);       /* stands already: given to nobody */
+bool c_scope_has(const CScope *s, Str used);
 /* c_name(name), or with _2, _3, ... behind it. name NULL or of length 0: `otherwise` is taken in its stead. */
 Str c_scope_name(CScope *s, Str name, const char *otherwise);
 

@@ -86,7 +86,7 @@ typedef struct Case {
   VEC(Tensor *) tensors;
   VEC(Equation *) equations;
   VEC(const char *) lines;   /* monoids and defs */
-  uint32_t names;
+  uint32_t names, inputs, outputs; /* that were made: names are counted by them */
 } Case;
 
 Case *case_make(Arena *a, uint64_t seed, double points, const char *aim); /* aim NULL: any; NULL if there is no such aim */

@@ -6,6 +6,13 @@
 
 static const char *name_new(Case *c, const char *head) { return arena_printf(c->arena, "%s%u", head, c->names++); }
 
+/* Tensors have names that fall together with what an emitter may add to another's: Y, Y_2, Y_at, Y_any, Y_1, Y_2_2, .. */
+static const char *name_near(Case *c, const char *head, uint32_t n) {
+  static const char *const more[] = {"_2", "_at", "_any", "_1"};
+  for (; n; n = (n - 1) / (uint32_t)COUNT(more)) head = arena_printf(c->arena, "%s%s", head, more[(n - 1) % COUNT(more)]);
+  return head;
+}
+
 /* ---- sizes and labels ------------------------------------------------------------------------------ */
 
 static const int64_t ladder[] = {0, 1, 2, 3, 7, 8, 13, 16, 17, 31, 32, 33, 40, 53, 64, 67, 100, 130};
@@ -127,7 +134,7 @@ double dtype_grain(DType t) {
 Tensor *input_new(Case *c, DType t, Values v) {
   Tensor *x = NEW(c->arena, Tensor);
   double most = t == DT_BOOL ? 1 : v == SIGNS ? 1 : v == WIDE ? dtype_most(t) : 3;
-  *x = (Tensor){.name = name_new(c, "X"), .dtype = t, .values = v, .most = most, .exact = true, .input = true};
+  *x = (Tensor){.name = name_near(c, "X", c->inputs++), .dtype = t, .values = v, .most = most, .exact = true, .input = true};
   vec_push(c->arena, c->tensors, x);
   c->whole &= !dtype_is_float(t);
   return x;
@@ -136,7 +143,7 @@ Tensor *input_new(Case *c, DType t, Values v) {
 Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool output) {
   Tensor *x = NEW(c->arena, Tensor);
   Equation *q = NEW(c->arena, Equation);
-  *x = (Tensor){.name = name_new(c, "Y"), .dtype = value->t, .rank = n, .most = value->most, .exact = value->exact || value->once};
+  *x = (Tensor){.name = name_near(c, "Y", c->outputs++), .dtype = value->t, .rank = n, .most = value->most, .exact = value->exact || value->once};
   *q = (Equation){.to = x, .n_left = n, .value = value, .output = output};
   q->typed = !value->weak && (dtype_is_float(value->t) || chance(&c->rng, 20));
   for (uint32_t k = 0; k < n; k++) {

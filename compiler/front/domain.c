@@ -252,7 +252,7 @@ static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
 static void discharge_one(Elab *x, const Obligation *o, Facts *f, const char *what) {
   Proof p = prove(x->exprs, f, o->cond);
   if (p.verdict == PROVED || (o->gather && p.verdict != REFUTED)) return;
-  if (o->need == NEED_NONEMPTY && o->cond->has & HAS_READ) {
+  if (o->asked) {
     if (o->verdict == PROVED) return;
     if (o->verdict == OPEN_DIMS && o->condition) return add_check(x, o, o->condition);
   }
@@ -264,19 +264,21 @@ void discharge_all(Elab *x, Obligation *list, Facts f, const char *what) {
   for (const Obligation *o = list; o; o = o->next) discharge_one(x, o, &f, what);
 }
 
-Obligation *discharge(Elab *x, Obligation *list, Facts f) {
+Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside) {
   Obligation *left = NULL, **end = &left;
   for (Obligation *o = list; o; o = o->next) {
     if (prove(x->exprs, &f, o->cond).verdict == PROVED) continue;
     uint32_t from = x->out.n, to = x->out.n + x->red.n;
-    if (mentions(o->cond, from, to) && mentions(o->plain, from, to)) {
+    bool reduced = mentions(o->cond, from, to) && (inside || mentions(o->plain, from, to));
+    if (reduced && !inside) {
       discharge_one(x, o, &f, "this");
       continue;
     }
-    *end = arena_copy(x->arena, o, sizeof *o);
-    if (mentions(o->cond, from, to)) (*end)->cond = o->plain;
-    end = &(*end)->next;
-    *end = NULL;
+    Obligation ***at = reduced ? &inside : &end;
+    **at = arena_copy(x->arena, o, sizeof *o);
+    if (!reduced && mentions(o->cond, from, to)) (**at)->cond = o->plain;
+    *at = &(**at)->next;
+    **at = NULL;
   }
   return left;
 }

@@ -101,6 +101,7 @@ struct Core {
   Span op_span;
   const struct Frame *frame; /* the def that it was made in, for messages */
   bool in_def;
+  bool covered;              /* left of some `??`, which asks where it has no value */
   uint32_t n;
   Core **arg;
 };
@@ -113,7 +114,7 @@ struct Bind {
   LabelSet labels;           /* its own labels, in the order of the vertex's */
   LabelVar **outer;          /* for each, the label of the same name where it is used as it stands */
   uint32_t in_line;          /* not 0: a plain read, put in wherever it is used, no vertex */
-  bool used;
+  bool used, covered;        /* covered: one of its uses is */
   EinNode *node;             /* once lowered, with */
   const Expr *pred;          /*   the predicates that travel with it, over its labels by number, */
   struct Obligation *range;  /*   and what else must hold for it to have a value */
@@ -135,7 +136,8 @@ struct Obligation {          /* a list; each holds or the expression has no valu
   Str label;                 /*   for a substitution, what it is put for; else NULL */
   bool low, high;            /*   which bounds are not proved */
   const Expr *index, *extent;
-  Verdict verdict;           /* NEED_NONEMPTY: what the prover said */
+  bool asked;                /* cond reads a vertex that looks at all that is reduced; then also */
+  Verdict verdict;           /*   what the prover said of what it looks at, */
   const Expr *condition;     /*   and the condition over dims */
   bool gather;               /* the index comes from data: checked when it runs */
 };
@@ -327,10 +329,10 @@ Obligation *need_guarded(Elab *x, const Expr *guard, Obligation *list);
 const Expr *domain_of(Elab *x, Ex a);                              /* pred and every obligation, as one condition */
 Facts facts_here(Elab *x, const Expr *hold);                       /* of the vertex being lowered */
 bool mentions(const Expr *e, uint32_t from, uint32_t to);          /* a label with number in [from, to) */
-/* What is not proved. With `final`: what holds for some sizes becomes a check, what data decide is left to the
- * run, and the rest is complained about. Without: what mentions no reduced label is returned. */
-Obligation *discharge(Elab *x, Obligation *list, Facts f);
+/* What holds for some sizes becomes a check, what data decide is left to the run, what else is not proved is complained about. */
 void discharge_all(Elab *x, Obligation *list, Facts f, const char *what);
+/* What is not proved and mentions no reduced label. The rest is discharged like that, but with `inside` it is left there. */
+Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside);
 
 /* defs.c */
 void def_names_check(Elab *x, const Symbol *y);                /* a def of the main file that nobody calls */

@@ -118,10 +118,31 @@ static void bind_lower(Elab *x, Bind *b) {
   EinSum s = {.reducer = RED_NONE, .acc = e.type.dtype, .dtype = e.type.dtype, .body = e.e};
   Facts facts = facts_here(x, e.pred);
   b->pred = e.pred;
-  b->range = discharge(x, e.range, facts);
+  b->range = discharge(x, e.range, facts, NULL);
   s.domain = total(x, b->pred, b->range);
   b->node = vertex_new(x, &s, NULL, 0, b->name, b->span);
   labels_restore(x, f);
+}
+
+/* What stands left of `??`, through the binds that it uses: each is in x->binds after those that it uses itself. */
+static void cover(Elab *x, Core *c, bool covered) {
+  VEC(Core *) todo = {0};
+  c->covered = covered;
+  vec_push(x->arena, todo, c);
+  while (todo.len) {
+    c = vec_pop(todo);
+    if (c->kind == CORE_USE) c->bind->covered |= c->covered;
+    for (uint32_t k = 0; k < c->n; k++) {
+      if (!c->arg[k]) continue;
+      c->arg[k]->covered = c->covered || (c->kind == CORE_OR_ELSE && k == 0);
+      vec_push(x->arena, todo, c->arg[k]);
+    }
+  }
+}
+
+static void all_cover(Elab *x, Core *body) {
+  cover(x, body, false);
+  for (uint32_t i = x->binds.len; i-- > 0;) cover(x, x->binds.at[i]->body, x->binds.at[i]->covered);
 }
 
 /* In the order in which they were made, so that a chain of a thousand local equations is not a thousand calls deep. */
@@ -373,6 +394,7 @@ static void index_fits(Elab *x, const Expr *e, DType t, Span span) {
 EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Span span) {
   DType t = dtype >= 0 ? (DType)dtype : type_settle(body->type).dtype;
   const char *what = name ? name->s : "this";
+  all_cover(x, body);
   binds_lower(x);
   if (is_reduction(body, out, t)) {
     Ex carried;

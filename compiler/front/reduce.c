@@ -39,6 +39,29 @@ static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *o
   return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, own, span) : where;
 }
 
+/* Left of `??` what is needed at a reduced label is asked at all of them that the predicate admits (language.md, section 9). In
+ * the order of the list, since what is asked first may be what the next one reads by. */
+static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, Facts f, const Expr *where, const Obligation *own, Span span) {
+  EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .where = where, .domain = domain_from(x, own)};
+  for (; list; list = list->next)
+    if (prove(x->exprs, &f, list->cond).verdict != PROVED) all.body = both(x, all.body, list->cond);
+  const Expr *holds = read_own(x, vertex_new(x, &all, NULL, 0, NULL, span));
+  for (Obligation *o = inside; o; o = o->next) {
+    Proof p = prove(x->exprs, &f, o->cond);
+    o->cond = o->plain = holds;
+    o->asked = true, o->verdict = p.verdict, o->condition = p.condition;
+  }
+  return inside;
+}
+
+/* The needs of c's predicate (where NULL) or body that are left to whoever reads it: those `outside` of its labels are returned apart. */
+static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Expr *where, const Obligation *own, Obligation **outside) {
+  Obligation *inside = NULL;
+  Facts f = facts_here(x, where);
+  *outside = discharge(x, list, f, c->covered ? &inside : NULL);
+  return inside ? ask_all(x, inside, list, f, where, own, c->span) : NULL;
+}
+
 /* Within the numbering of the vertex to be. */
 static Parts parts_lower(Elab *x, Core *c) {
   Parts r = {.acc = DT_I64};
@@ -50,11 +73,11 @@ static Parts parts_lower(Elab *x, Core *c) {
   }
   r.body = b.e;
   r.where = both(x, both(x, p.pred, p.e), b.pred);
-  Obligation *mine = discharge(x, p.range, facts_here(x, NULL));
-  Obligation *left = discharge(x, b.range, facts_here(x, r.where));
+  Obligation *mine, *left, *asked = needs_left(x, c, p.range, NULL, NULL, &mine);
+  r.own = mine = need_all(x, mine, asked);
+  asked = needs_left(x, c, b.range, r.where, mine, &left);
   if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, mine, c->span), left);
-  r.own = mine;
-  r.carried = need_all(x, mine, left);
+  r.carried = need_all(x, mine, need_all(x, left, asked));
   return r;
 }
 
@@ -79,6 +102,7 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Ob
   if (!o) return NULL;
   o->whole = c->span;
   o->name = str_from(x->strings, reducer_info[c->reducer].name);
+  o->asked = (cond->has & HAS_READ) != 0;
   o->verdict = proof.verdict, o->condition = proof.condition;
   return o;
 }

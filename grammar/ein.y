@@ -63,6 +63,17 @@ line(S) ::= MONOID(F) ID(N) LP ID(A) COMMA ID(B) RP ASSIGN e(E) IDENTITY e(I).
                                                         { S = build_monoid(p, F, N, A, B, E, I); }
 line(S) ::= USE(F) ID|STRING(W).                        { S = build_use(p, F, W); }
 line(S) ::= ASSERT(F) e(E) COMMA STRING(T).             { S = build_assert(p, F, E, T); }
+line(S) ::= ASSERT(F) ID(O) sites(N) ID(W) COLON limits(L).
+                                                        { S = build_limits(p, F, O, N, W, L); }
+
+sites(A) ::= INT(N).                                    { A = build_number(p, N); }
+sites(A) ::= ID(N).                                     { A = build_name(p, N); }
+%type limits {uint32_t}
+%type limit {AstLimit *}
+limits(A) ::= limit(L).                                 { A = limits_first(p, L); }
+limits(A) ::= limits(A) COMMA limit(L).                 { limits_add(p, L); }
+limit(L) ::= ID(N) EQ|LT|LE|GT|GE(O) INT|REAL(X).       { L = build_limit(p, N, O, X, (Token){0}); }
+limit(L) ::= ID(N) EQ|LT|LE|GT|GE(O) INT|REAL(X) ID(U). { L = build_limit(p, N, O, X, U); }
 
 %type left {AstLeft *}
 left(L) ::= ID(N).                                      { L = build_left(p, N, NULL); }

@@ -14,6 +14,7 @@ static Leave check_one(Session *s, const Args *a, const char *path) {
   Session own = *s;
   if (s->collect) {
     Leave l = job_compile(s, &j, a, path);
+    if (!l) l = limits_check(s, a, &j);
     session_fresh(s);
     return l;
   }
@@ -22,6 +23,7 @@ static Leave check_one(Session *s, const Args *a, const char *path) {
   own.exprs = exprs_new(own.arena);
   session_fresh(&own);
   Leave l = job_compile(&own, &j, a, path);
+  if (!l) l = limits_check(&own, a, &j);
   arena_free(own.arena);
   return l;
 }

@@ -217,6 +217,10 @@ Leave comment_words(Session *s, const Expects *x, const char *path, const Args *
 Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output);
 bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 
+/* ---- plans for many sites that are held to limits: plan_limits.c ---------------------------- */
+/* Whether the plans of a checked program keep to its `assert on 16 sites: ...` lines, and to --assert. */
+Leave limits_check(Session *s, const Args *a, const Job *j);
+
 /* ---- commands ------------------------------------------------------------------------------- */
 #define COMMAND(id, name, ...) Leave cmd_##name(Session *s, Args *a);
 #define OPTION(...)

@@ -104,7 +104,7 @@ Leave bytes_find(Sites *p) {
     Rival *r = &p->against.at[i];
     r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
   }
-  p->second = rival_find(p);
+  if (!p->held) p->second = rival_find(p);
   return LEAVE_OK;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../front/limits.h"
 #include "../plan/placing_fit.h"
 #include "plan_sites.h"
 #include "table.h"
@@ -19,25 +20,15 @@ static Leave machine_find(Sites *p, const char *path) {
   return LEAVE_OK;
 }
 
-static const char amount_wanted[] = "wanted are bytes, as 24GB or 512MiB";
-
-/* "24GB", "1.5 GiB", "512Mi", "4096 bytes", "4096". NULL, or what is wanted: where one letter alone is the unit, some take it as a power of 1000,
- * and others of 1024. */
+/* "24GB", "1.5 GiB", "512Mi", "4096 bytes", "4096". NULL, or what is wanted. */
 static const char *amount_read(Arena *a, const char *said, double *out) {
-  static const struct { const char *unit; double bytes; } unit[] = {
-    {"", 1}, {"B", 1}, {"byte", 1}, {"bytes", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-    {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
-    {"Ki", 1024}, {"Mi", 1048576}, {"Gi", 1073741824}, {"Ti", 1099511627776}};
   size_t n = strspn(said, "0123456789.");
-  const char *of = said + n + strspn(said + n, " ");
-  if (!double_read(said, n, out)) return amount_wanted;
-  for (size_t k = 0; k < COUNT(unit); k++)
-    if (strcmp(of, unit[k].unit) == 0) {
-      *out *= unit[k].bytes;
-      return *out >= 1 && *out < 1e18 ? NULL : amount_wanted;
-    }
-  if (!*of || !strchr("kKMGT", *of) || of[1]) return amount_wanted;
-  return arena_printf(a, "wanted is %.*s%sB, of powers of 1000, or %.*s%ciB, of 1024", (int)n, said, of, (int)n, said, *of == 'k' ? 'K' : *of);
+  const char *unit = said + n + strspn(said + n, " "), *amount = arena_printf(a, "%.*s", (int)n, said);
+  double factor;
+  if (!double_read(said, n, out)) return unit_wanted(a, UNIT_BYTES, "", amount);
+  if (!unit_find(UNIT_BYTES, unit, &factor)) return unit_wanted(a, UNIT_BYTES, unit, amount);
+  *out *= factor;
+  return *out >= 1 && *out < 1e18 ? NULL : unit_wanted(a, UNIT_BYTES, "", amount);
 }
 
 Leave machine_wanted(Sites *p, const Args *a) {
@@ -47,11 +38,13 @@ Leave machine_wanted(Sites *p, const Args *a) {
   if (!path && asked && env && *env) path = env;
   if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
   if (asked && !path) return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
-  const char *wanted = memory ? amount_read(s->arena, memory, &p->memory) : NULL;
+  double most = 0;
+  const char *wanted = memory ? amount_read(s->arena, memory, &most) : NULL;
   if (wanted) return fail(s, LEAVE_USAGE, "--memory %s: %s", memory, wanted);
   p->in_seconds = path && (asked || !costs);
   Leave l = path ? machine_find(p, path) : LEAVE_OK;
-  if (!l && path && !memory) p->memory = (double)p->machine->site_bytes;
+  if (!l && path && !memory) most = (double)p->machine->site_bytes;
+  if (most > 0 && (p->memory <= 0 || most < p->memory)) p->memory = most; /* where there is a limit already, the stricter one */
   return l;
 }
 
@@ -114,10 +107,12 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
     return LEAVE_OK;
   }
   uint32_t binds = memory_binds(p->places, p->lives, f.smallest, &f.memory, &bytes);
-  return fail(s, LEAVE_PROGRAM, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes), "
+  p->binds = binds;
+  p->unfit = arena_printf(s->arena, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes), "
               "of which %s takes %s; none has less than %s", bytes_of(s->arena, p->memory), p->memory, bytes_of(s->arena, f.memory.bytes),
               f.memory.bytes,
               shown(s->arena, tensor_name(p, binds)), bytes_of(s->arena, bytes), bytes_of(s->arena, f.least));
+  return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------- */

@@ -95,9 +95,10 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
     if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
     *out = plan_read(s->arena, s->strings, src, s->diags);
     if (!*out) return session_report(s);
-    if (!arg_has(a, OPT_SITES)) p->sites = (*out)->sites;
+    if (!arg_has(a, OPT_SITES) && !p->held) p->sites = (*out)->sites;
     else if (p->sites != (*out)->sites)
-      return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and -n says %lld", path, (long long)(*out)->sites, (long long)p->sites);
+      return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and %s %lld", path, (long long)(*out)->sites,
+                  p->held ? "it is to be one for" : "-n says", (long long)p->sites);
   }
   for (uint32_t k = 0; k < a->given[OPT_PIN].len; k++) {
     const char *pin = a->given[OPT_PIN].at[k];
@@ -109,7 +110,7 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
 static Leave graph_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
-  Leave l = job_compile(s, &p->j, a, a->operands.at[0]);
+  Leave l = p->j.graph ? LEAVE_OK : job_compile(s, &p->j, a, a->operands.at[0]);
   if (l) return l;
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
   p->j.graph = graph_stepwise(s->arena, p->j.graph);
@@ -462,35 +463,41 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
               told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
 }
 
+Leave sites_find(Sites *p, const Args *a) {
+  Session *s = p->s;
+  Plan *said;
+  const char *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
+  if (planner) BUG_UNLESS(planner_find(planner, &p->who));
+  p->by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
+  p->in_elements = costs && strcmp(costs, "ia") == 0;
+  Leave l = machine_wanted(p, a);
+  if (!l) l = simulate_wanted(p, a);
+  if (!l) l = budget_read(p, a);
+  if (!l) l = rivals_read(p, a);
+  if (!l) l = said_read(p, a, &said);
+  if (!l) l = graph_wanted(p, a);
+  if (l) return l;
+  p->plan = said;
+  bool all = !p->by_bytes || p->who != PLANNER_EXACT || p->against.len;
+  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, said, &p->narrow, s->diags);
+  p->said = plan_said(s->arena, p->g, p->sites, said, s->diags);
+  if ((all && !p->vectors) || !p->said) return session_report(s);
+  l = p->by_bytes ? bytes_find(p) : plans_find(p);
+  if (!l) p->facts = facts_find(p);
+  return l;
+}
+
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
-  Plan *said;
-  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT), *planner = arg_last(a, OPT_PLANNER),
-      *costs = arg_last(a, OPT_COSTS);
-  if (planner) BUG_UNLESS(planner_find(planner, &p.who));
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   Leave l = sites_read(s, a, &p.sites);
   if (!l) l = format_check(s, a);
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
-  p.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
-  p.in_elements = costs && strcmp(costs, "ia") == 0;
-  if (!l) l = machine_wanted(&p, a);
-  if (!l) l = simulate_wanted(&p, a);
-  if (!l) l = budget_read(&p, a);
-  if (!l) l = rivals_read(&p, a);
-  if (!l) l = said_read(&p, a, &said);
-  if (!l) l = graph_wanted(&p, a);
-  if (l) return l;
-  p.plan = said;
-  bool all = !p.by_bytes || p.who != PLANNER_EXACT || p.against.len;
-  if (all) p.vectors = plan_vectors(s->arena, p.g, p.sites, said, &p.narrow, s->diags);
-  p.said = plan_said(s->arena, p.g, p.sites, said, s->diags);
-  if ((all && !p.vectors) || !p.said) return session_report(s);
-  l = p.by_bytes ? bytes_find(&p) : plans_find(&p);
+  if (!l) l = sites_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
-  p.facts = facts_find(&p);
   l = arg_has(a, OPT_SIMULATE) ? algebra_simulation(&p) : LEAVE_OK;
   if (l) return l;
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);

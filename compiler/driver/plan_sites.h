@@ -43,6 +43,9 @@ typedef struct Sites {
   bool in_elements;          /*   or elements as the TRA paper counts moves; */
   Seconds *seconds;          /*   and else is told where a machine was said */
   double memory;             /*   of a site, at most; 0: nobody says */
+  const char *unfit;         /*   why no plan fits it, for people; NULL: one does, or nobody says; */
+  uint32_t binds;            /*   the tensor that then takes most */
+  bool held;                 /* it is only looked whether it keeps to limits: nothing is told of other plans, nor that nothing fits */
   const Lives *lives;
   SiteMemory peak;
   double *memory_by;         /*   by step and phase */
@@ -52,6 +55,9 @@ typedef struct Sites {
   const struct Facts *facts; /* plan_facts.h */
   const struct Simulated *simulated; /* algebra/simulate.h; NULL: nobody asks */
 } Sites;
+
+/* The plan for p->sites, of p->j where that is compiled, else of the file that `a` names; by the options in `a`. */
+Leave sites_find(Sites *p, const Args *a);
 
 #define SITES_NARROW "of tensors with many labels, only the longest were looked at; so this says nothing of other plans"
 

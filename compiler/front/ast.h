@@ -76,8 +76,16 @@ typedef enum {
   STMT_DEF,       /* name[items](params) = e, or { body e } */
   STMT_MONOID,    /* name(params: two) = e identity until */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
-  STMT_ASSERT     /* e, text */
+  STMT_ASSERT,    /* e, text */
+  STMT_LIMITS     /* assert on e sites: limits, of a plan; e is a number or a name */
 } StmtKind;
+
+typedef struct AstLimit { /* memory <= 24 GB */
+  AstName what, unit;       /* unit.s: NULL where there is none */
+  Op op;
+  double amount; Span amount_span;
+  Span span;
+} AstLimit;
 
 typedef struct AstDecl { /* one of dim N = e; input X[items] */
   AstName name;
@@ -98,6 +106,7 @@ struct AstStmt {
   Ast *e, *until;           /* until: condition of a repeat, identity of a monoid */
   VEC(AstDecl) decls;
   VEC(AstName) params;      /* of a def or monoid */
+  VEC(AstLimit) limits;
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
   bool block;               /* the def was written with { } */
   bool broken;              /* of a file's statements: the parser complained about a part of it */

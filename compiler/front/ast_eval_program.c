@@ -175,7 +175,8 @@ static void statement(AstRun *r, const AstStmt *st) {
   case STMT_DEF: define(r, st->name)->def = st; break;
   case STMT_MONOID: monoid(r, st); break;
   case STMT_ASSERT: check(r, st); break;
-  case STMT_USE: break;
+  case STMT_USE:
+  case STMT_LIMITS: break; /* of plans, which are not made here */
   case STMT_STATE:
   case STMT_NEXT:
   case STMT_REPEAT: ast_fail(r, st->span, "the AST evaluator does no repeat");

@@ -170,12 +170,20 @@ static void print_params(Buf *b, const AstStmt *s) {
   buf_char(b, ')');
 }
 
+static void print_limits(Buf *b, const AstStmt *s) {
+  for (uint32_t i = 0; i < s->limits.len; i++) {
+    const AstLimit *l = &s->limits.at[i];
+    buf_printf(b, " (%s %s %.17g%s%s)", op_info[l->op].name, l->what.s->s, l->amount, l->unit.s ? " " : "", l->unit.s ? l->unit.s->s : "");
+  }
+}
+
 static void print_head(Buf *b, const AstStmt *s) {
   static const char *const word[] = {
       [STMT_DIM] = "dim",           [STMT_INPUT] = "input",   [STMT_PARAM] = "param",
       [STMT_EQUATION] = "equation", [STMT_OUTPUT] = "output", [STMT_STATE] = "state",
       [STMT_NEXT] = "next",         [STMT_REPEAT] = "repeat", [STMT_DEF] = "def",
       [STMT_MONOID] = "monoid",     [STMT_USE] = "use",       [STMT_ASSERT] = "assert",
+      [STMT_LIMITS] = "limits",
   };
   buf_str(b, word[s->kind]);
   if (s->output) buf_str(b, " output");
@@ -199,6 +207,7 @@ static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   if (s->until) buf_str(b, s->kind == STMT_MONOID ? " identity" : " until");
   print_part(b, s->until);
   if (s->block) buf_str(b, " {");
+  print_limits(b, s);
   buf_char(b, '\n');
   print_body(b, s, indent);
   if (!last) return;

@@ -430,7 +430,7 @@ Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *a) {
   return node_end(p, e);
 }
 
-static Op op_of(int kind) {
+Op op_of(int kind) {
   switch (kind) {
   case TOK_PLUS: return OP_ADD;
   case TOK_MINUS: return OP_SUB;

@@ -1,5 +1,7 @@
 /* front/build_stmt.c - statements, made as the grammar finds them: in come tokens, expressions and
  * lists, out comes one AstStmt a call, or a place for it in its block or file. */
+#include <string.h>
+
 #include "parse.h"
 
 uint32_t names_none(Parse *p) {
@@ -185,6 +187,47 @@ AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text) {
   AstStmt *s = stmt_new(p, STMT_ASSERT, first.at);
   s->e = e;
   stmt_text(p, s, text);
+  return s;
+}
+
+/* ---- assert on 16 sites: memory <= 24 GB --------------------------------------------------------- */
+
+uint32_t limits_first(Parse *p, AstLimit *l) {
+  limits_add(p, l);
+  return p->limits.len - 1;
+}
+
+void limits_add(Parse *p, AstLimit *l) {
+  vec_push(p->arena, p->limits, *l);
+}
+
+AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit) {
+  AstLimit *l = NEW(p->arena, AstLimit);
+  *l = (AstLimit){.what = name_of(p, what), .op = op_of(op.kind), .amount_span = span_at(p, amount.at, amount.end)};
+  if (unit.kind) l->unit = name_of(p, unit);
+  if (!double_read(p->src->bytes + amount.at, amount.end - amount.at, &l->amount))
+    diag_add(p->diags, D_E004, l->amount_span, "this number is too large");
+  l->span = span_at(p, what.at, unit.kind ? unit.end : amount.end);
+  return l;
+}
+
+/* Words that have a meaning here alone, and name what they like elsewhere. */
+static void word_here(Parse *p, Token t, const char *word, const char *other) {
+  const char *s = p->src->bytes + t.at;
+  size_t n = t.end - t.at;
+  if ((n == strlen(word) && memcmp(s, word, n) == 0) || (n == strlen(other) && memcmp(s, other, n) == 0)) return;
+  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, t.end), "unexpected name `%.*s`, expected `%s`", (int)(n < 40 ? n : 40), s, word);
+  diag_hint(p->diags, g, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB`");
+}
+
+AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, uint32_t from) {
+  AstStmt *s = stmt_new(p, STMT_LIMITS, first.at);
+  word_here(p, on, "on", "on");
+  word_here(p, word, "sites", "site");
+  s->e = sites;
+  s->limits.len = s->limits.cap = p->limits.len - from;
+  s->limits.at = arena_copy(p->arena, p->limits.at + from, sizeof(AstLimit) * s->limits.len);
+  p->limits.len = from;
   return s;
 }
 

@@ -1,6 +1,8 @@
 /* front/elab.c - the statements of a program, one after the other, and the door from AST to EinGraph. */
 #include "elab.h"
 
+#include "limits.h"
+
 void equation_begin(Elab *x, Str name) {
   x->vars.len = x->groups.len = x->binds.len = 0;
   x->failed = false;
@@ -435,6 +437,17 @@ static void elab_assert(Elab *x, const AstStmt *s) {
   if (!x->failed) vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, c->span)}));
 }
 
+/* Of a plan, which is not made here: that its words are known. */
+static void elab_limits(Elab *x, const AstStmt *s) {
+  equation_begin(x, str_from(x->strings, "assert"));
+  Labels none = {.map = map_new(x->arena)};
+  Scope scope = {.labels = &none};
+  Limits limits = {0};
+  const Expr *e = size_from_ast(x, &scope, s->e);
+  if (e && e->kind == EX_INT && e->i < 1) diag_add(x->diags, D_E114, s->e->span, "a plan has at least one site");
+  limits_of(x->arena, s, x->diags, &limits);
+}
+
 /* ---- the program ------------------------------------------------------------------------------ */
 
 static void elab_stmt(Elab *x, const AstStmt *s) {
@@ -452,6 +465,7 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
     case STMT_DEF: elab_def(x, s); return;
     case STMT_MONOID: elab_monoid(x, s); return;
     case STMT_ASSERT: elab_assert(x, s); return;
+    case STMT_LIMITS: elab_limits(x, s); return;
     case STMT_USE: return;
     case STMT_STATE: case STMT_NEXT: bug("a state outside of a repeat"); /* the grammar has none */
   }

@@ -1,5 +1,6 @@
 /* front/mistakes_missing.c - rules about what was left out or is too much: brackets, commas, operators, branches, the
  * end of a statement. */
+#include "limits.h"
 #include "mistakes.h"
 
 #include <string.h>
@@ -113,6 +114,22 @@ int rule_assert(const Scene *s) {
   const char *why = first ? "the condition comes first" : called ? "assert is no function" : "a comma stands before the text";
   diag_hint(p->diags, g, "%s: `assert %s, %s`", why, claim ? claim : "e", text);
   return !first && s->t.kind == TOK_STRING ? ANSWER_INSERT + TOK_COMMA : TOK_BAD;
+}
+
+/* `assert on 16: bytes <= 3 GB`, `assert bytes <= 3 GB`: a plan's limits, not quite. */
+int rule_limits(const Scene *s) {
+  const Parse *p = s->p;
+  double factor;
+  if (p->stmt_first.kind != TOK_ASSERT || s->start) return PASS;
+  const char *rest = p->src->bytes + p->stmt_first.end, *word = source_piece(p, s->t.at, s->t.end);
+  rest += strspn(rest, " \t");
+  bool on = strncmp(rest, "on", 2) == 0 && strspn(rest + 2, " \t") > 0;
+  bool unit = s->t.kind == TOK_ID && (s->last.kind == TOK_INT || s->last.kind == TOK_REAL) && word &&
+              (unit_find(UNIT_BYTES, word, &factor) || unit_find(UNIT_SECONDS, word, &factor));
+  if (!on && !unit) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB`");
+  return TOK_BAD;
 }
 
 /* `dim N 4`, `dim N = 3 M = 4`, `input X[3] Y[4]` */

@@ -80,7 +80,8 @@ static const char *statement_word(StmtKind k) {
                                      [STMT_OUTPUT] = "an `output`", [STMT_STATE] = "a `state`",
                                      [STMT_NEXT] = "a `next`",      [STMT_REPEAT] = "a `repeat`",
                                      [STMT_DEF] = "a `def`",        [STMT_MONOID] = "a `monoid`",
-                                     [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`"};
+                                     [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`",
+                                     [STMT_LIMITS] = "an `assert`"};
   return word[k];
 }
 

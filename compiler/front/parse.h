@@ -71,6 +71,7 @@ typedef struct Parse {
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
   VEC(AstName) names;
+  VEC(AstLimit) limits;
   NameCache cache[1 << NAME_CACHE_BITS];
   VEC(Ast *) big;             /* literals 2^63 that no `-` has claimed yet */
 } Parse;
@@ -102,6 +103,7 @@ Ast *build_reduce(Parse *p, Token word, Token acc, Brackets *b, Ast *body);
 Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args);
 Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *e);
 Ast *build_binary(Parse *p, Ast *a, Token op, Ast *b);
+Op op_of(int kind);                         /* of a token that is an operator of two operands */
 Ast *build_or_else(Parse *p, Ast *a, Token op, Ast *b);
 Ast *build_if(Parse *p, Token word, Ast *c, Ast *a, Ast *b);
 
@@ -131,6 +133,10 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
+AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit);
+uint32_t limits_first(Parse *p, AstLimit *l);
+void limits_add(Parse *p, AstLimit *l);
+AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, uint32_t limits);
 AstBlock *block_new(Parse *p);
 void block_add(Parse *p, AstBlock *b, AstStmt *s);
 void file_add(Parse *p, AstStmt *s);

@@ -1,6 +1,7 @@
 /* front/slips.c - what to say about characters, names and operators that are none of the
  * language's. In come places, out go complaints, and for an operator of another language which of
  * ours was meant. */
+#include "limits.h"
 #include "parse.h"
 
 #include "../base/utf8.h"
@@ -126,12 +127,22 @@ static const char *without_gaps(const Parse *p, const char *s, int n) {
   return b.s;
 }
 
+/* `3GB`, `1.5GiB`: how long the number is, in front of a unit of limits.def; 0: there is none. */
+static int amount_of(const Parse *p, const char *s, int n) {
+  double factor;
+  int digits = (int)strspn(s, "0123456789.");
+  if (!digits || digits >= n) return 0;
+  const char *unit = arena_printf(p->arena, "%.*s", n - digits, s + digits);
+  return unit_find(UNIT_BYTES, unit, &factor) || unit_find(UNIT_SECONDS, unit, &factor) ? digits : 0;
+}
+
 static void bad_number(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at;
   int n = (int)(at.end - at.at < 40 ? at.end - at.at : 40), digits = 0;
   while (digits < n && s[digits] >= '0' && s[digits] <= '9') digits++;
   Diag *g = diag_add(p->diags, D_E004, at, "`%.*s` is not a number", n, s);
   bool dot = digits < n && s[digits] == '.';
+  int amount;
   if (digits == 1 && *s == '0' && n > 1 && (s[1] == 'x' || s[1] == 'b' || s[1] == 'o'))
     diag_hint(p->diags, g, "numbers are decimal");
   else if (underscored(s, n))
@@ -140,6 +151,8 @@ static void bad_number(Parse *p, Span at) {
     diag_hint(p->diags, g, "a digit comes first: `0%.*s`", n, s);
   else if (dot && digits + 1 == n)
     diag_hint(p->diags, g, "a digit follows the point: `%.*s0`", n, s);
+  else if (p->stmt_first.kind == TOK_ASSERT && (amount = amount_of(p, s, n)) > 0)
+    diag_hint(p->diags, g, "a unit stands apart: `%.*s %.*s`", amount, s, n - amount, s + amount);
   else if (!dot && at.end - at.at < 40)
     diag_hint(p->diags, g, "a product is written `%.*s * %.*s`", digits, s, n - digits, s + digits);
 }

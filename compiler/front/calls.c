@@ -496,11 +496,11 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
   if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
-  const char *hint = foreign_function(a->name.s->s, a->name.s->len), *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
+  const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
-  else if (hint && !later) diag_hint(x->diags, d, "%s", hint);
+  else if (!later && hint_call(x, d, a)) return fail(x);
   else if (dtype && !later) diag_hint(x->diags, d, "a conversion is named by its dtype: %s", dtype);
   else diag_unknown(x, d, a->name, s->frame);
   if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)

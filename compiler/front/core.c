@@ -335,7 +335,10 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
 static void complain_unknown_tensor(Elab *x, Scope *s, const Ast *a) {
   if (complain_function(x, a->name)) return;
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s is not defined", a->name.s->s);
-  diag_unknown(x, d, a->name, s->frame);
+  Ast call = {.kind = AST_CALL, .name = a->name}; /* as a function of other languages, `delta[i,j]` */
+  for (uint32_t i = 0; i < a->items.len; i++)
+    if (a->items.at[i].e) vec_push(x->arena, call.args, a->items.at[i].e);
+  if (!diag_unknown(x, d, a->name, s->frame)) hint_foreign(x, d, &call);
 }
 
 /* ---- reads ------------------------------------------------------------------------------------ */

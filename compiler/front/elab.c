@@ -84,6 +84,7 @@ static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->r
 static void complain_unknown(Elab *x, const LabelVar *v) {
   if (complain_function(x, (AstName){v->name, v->span})) return;
   Diag *d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
+  if (hint_turn(x, d, v->name, v->span)) return;
   if (!diag_unknown(x, d, (AstName){v->name, v->span}, NULL))
     diag_hint(x->diags, d, "if it is a label, it must stand on the left or in a reducer");
 }
@@ -145,6 +146,12 @@ static void warn_bound_left(Elab *x, const Core *c, const Ast *e, LabelSet out) 
   }
 }
 
+/* That, or where it comes from, if that is in a def that e calls. */
+static Span free_shown(const Core *c, const LabelVar *v, const Ast *e) {
+  Span at = free_place(c, v);
+  return span_holds(e->span, at) ? at : span_holds(e->span, v->span) ? v->span : e->span;
+}
+
 /* All that are left over are one mistake. name: of the left side, or NULL where there is none. */
 static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet over, const char *name) {
   Buf all = buf_new(x->arena), listed = buf_new(x->arena);
@@ -152,11 +159,14 @@ static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet o
     buf_printf(&all, "%s%s", i ? "," : "", over.at[i]->name->s);
     buf_printf(&listed, "%s%s", i == 0 ? "" : i + 1 == over.n ? " and " : ", ", over.at[i]->name->s);
   }
-  Span at = free_place(c, over.at[0]);
+  Span at = free_shown(c, over.at[0], e);
   const char *left = name ? arena_printf(x->arena, "neither on the left of %s nor ", name) : "not ";
   Diag *d = diag_add(x->diags, D_E078, at, "label%s %s %s %sreduced", over.n > 1 ? "s" : "", listed.s, over.n > 1 ? "are" : "is", left);
-  for (uint32_t i = 1; i < over.n; i++) diag_at(x->diags, d, free_place(c, over.at[i]), "%s", over.at[i]->name->s);
+  for (uint32_t i = 1; i < over.n; i++) diag_at(x->diags, d, free_shown(c, over.at[i], e), "%s", over.at[i]->name->s);
   if (over.n > 1) diag_note(x->diags, d, "%s", over.at[0]->name->s);
+  Span inside = free_place(c, over.at[0]);
+  if (!span_holds(e->span, inside)) diag_at(x->diags, d, inside, "left over here, in the def");
+  if (hint_turn(x, d, over.at[0]->name, at)) return;
   hint_reduce(x, d, e, over.at[0], free_last(c, over.at[0]), all.s, name != NULL, c->type.dtype == DT_BOOL);
 }
 

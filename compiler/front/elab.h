@@ -241,6 +241,11 @@ bool name_is_builtin(Str name);
 const char *nearest_name(Elab *x, Str name, const Frame *f); /* NULL if nothing is near */
 const char *source_text(Elab *x, Span s);                    /* as written; "..." if that is long */
 bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* what is known about a name that is not known here */
+bool span_holds(Span all, Span one);                              /* is one inside of all? */
+bool hint_name(Elab *x, Diag *d, AstName name);              /* unknown.c: what it may be elsewhere */
+bool hint_foreign(Elab *x, Diag *d, const Ast *call);        /*   likewise, of a function */
+bool hint_call(Elab *x, Diag *d, const Ast *call);           /*   or in which module */
+bool hint_turn(Elab *x, Diag *d, Str name, Span at);         /*   likewise, of a loop variable out of its turns */
 void diag_called(Elab *x, Diag *d, const Frame *f);          /* where the def is called that the complaint is about */
 void warn_unused(Elab *x, const SymTable *t);
 

@@ -4,8 +4,15 @@
 
 #include <stddef.h>
 
+#include "../base/base.h"
+
 const char *foreign_word(const char *s, size_t len);     /* `for`, `let`: a hint, whole */
-const char *foreign_function(const char *s, size_t len); /* `matmul`, `maximum`: a hint, whole */
+const char *foreign_constant(const char *s, size_t len); /* `True`, `PI`: a hint, whole */
+/* `matmul`, `pow`: a hint with places $1 to $3 for the arguments, $4 and $5 for the labels of the first, or $* for the sum of the
+ * product of two. */
+const char *foreign_function(const char *s, size_t len);
+enum { FOREIGN_LABELS = 3, FOREIGN_ARGS = 5 };
+const char *foreign_fill(Arena *a, const char *hint, const char *const *arg); /* arg: FOREIGN_ARGS texts; NULL: a name of ours */
 const char *foreign_dtype(const char *s, size_t len);    /* `float32`: a hint, whole */
 
 #endif

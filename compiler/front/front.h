@@ -31,6 +31,9 @@ typedef struct Program {
 Program *program_read(Front *f, const char *path);
 Program *program_from_text(Front *f, const char *name, const char *bytes, size_t len); /* uses only the stdlib */
 
+/* The def or monoid of that name in a module of the standard library, for messages; NULL: none has it. */
+const AstStmt *module_find(Front *f, Str name, const char **module);
+
 typedef struct DimValue { Str name; int64_t value; Span from; const char *why; } DimValue;
 typedef VEC(DimValue) DimValues;
 

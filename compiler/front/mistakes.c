@@ -250,10 +250,11 @@ static int anything_else(const Scene *s) {
   if (s->t.kind == TOK_LB && s->ok[TOK_INT])
     diag_hint(s->p->diags, g,
               "there are no lists of values: data is an `input`, or computed from labels");
-  bool called = s->last.kind == TOK_LP && s->p->before.kind == TOK_ID; /* einsum("ij->ji", X) */
-  const char *ours = called ? foreign_function(token_text(s->p, s->p->before), s->p->before.end - s->p->before.at) : NULL;
+  Token f = s->in == TOK_LP ? vec_last(s->p->open).operand : (Token){0}; /* einsum("ij->ji", X) */
+  const char *ours = f.kind == TOK_ID ? foreign_function(token_text(s->p, f), f.end - f.at) : NULL;
+  static const char *const none[FOREIGN_ARGS] = {0};
   if (s->t.kind == TOK_STRING)
-    diag_hint(s->p->diags, g, "%s", ours ? ours : "strings stand behind `use` and `assert` only");
+    diag_hint(s->p->diags, g, "%s", ours ? foreign_fill(s->p->arena, ours, none) : "strings stand behind `use` and `assert` only");
   hint_dtype(s, g);
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");

@@ -188,6 +188,26 @@ static const char *stdlib_names(Reader *r) {
   return n ? b.s : NULL;
 }
 
+const AstStmt *module_find(Front *f, Str name, const char **module) {
+  struct dirent **list;
+  const AstStmt *found = NULL;
+  int n = f->stdlib ? scandir(f->stdlib, &list, is_module_file, alphasort) : -1;
+  for (int i = 0; i < n; i++) {
+    const char *why, *path = arena_printf(f->arena, "%s/%s", f->stdlib, list[i]->d_name);
+    Source *src = found ? NULL : source_read(f->arena, path, &why);
+    AstFile *file = src ? parse_file(f->arena, f->strings, src, diags_new(f->arena)) : NULL;
+    for (uint32_t k = 0; file && !found && k < file->stmts.len; k++) {
+      const AstStmt *s = file->stmts.at[k];
+      if (s->name.s != name || (s->kind != STMT_DEF && s->kind != STMT_MONOID)) continue;
+      found = s;
+      *module = arena_printf(f->arena, "%.*s", (int)strlen(list[i]->d_name) - 4, list[i]->d_name);
+    }
+    free(list[i]);
+  }
+  if (n >= 0) free(list);
+  return found;
+}
+
 static void use_named(Reader *r, const AstStmt *s) {
   if (r->lost) return;
   const char *shown = arena_printf(r->arena, "stdlib/%s.ein", s->name.s->s);

@@ -50,7 +50,17 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
 
 typedef struct Near { Str name; const char *best; uint32_t distance; } Near;
 
+static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* The same but for capitals: nothing is nearer. */
+static bool same_letters(const Near *n, const char *s, size_t len) {
+  size_t i = 0;
+  while (i < len && len == n->name->len && small(s[i]) == small(n->name->s[i])) i++;
+  return len && i == len;
+}
+
 static void near_try(Near *n, const char *s, size_t len) {
+  if (n->distance && same_letters(n, s, len)) n->best = s, n->distance = 0;
   uint32_t d = str_distance(n->name->s, n->name->len, s, (uint32_t)len, n->distance);
   if (d && d < n->distance && d < len) n->best = s, n->distance = d;
 }
@@ -66,6 +76,7 @@ const char *nearest_name(Elab *x, Str name, const Frame *f) {
     for (uint32_t i = 0; i < t->all.len && i < 5000; i++) near_try(&n, t->all.at[i]->name->s, t->all.at[i]->name->len);
   for (int op = 0; op < OPS; op++)
     if (op_info[op].laws & LAW_FUNCTION) near_try(&n, op_info[op].name, strlen(op_info[op].name));
+  for (int r = RED_NONE + 1; r < RED_MONOID; r++) near_try(&n, reducer_info[r].name, strlen(reducer_info[r].name));
   return n.best;
 }
 
@@ -77,7 +88,7 @@ const char *source_text(Elab *x, Span s) {
   return arena_printf(x->arena, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
 }
 
-static bool holds(Span all, Span one) { return all.src == one.src && all.at <= one.at && one.end <= all.end; }
+bool span_holds(Span all, Span one) { return all.src == one.src && all.at <= one.at && one.end <= all.end; }
 
 typedef struct Found { Span name, stmt, block; } Found; /* block: the innermost repeat around it, or nowhere */
 
@@ -107,11 +118,11 @@ static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
   const AstFile *file = x->program->file;
   Found f = {0};
   if (too_many(x) || !defined_in(file->stmts.at, file->stmts.len, name.s, (Span){0}, &f)) return false;
-  if (holds(f.stmt, name.span)) {
+  if (span_holds(f.stmt, name.span)) {
     diag_hint(x->diags, d, "%s is what is being defined; what changes over time is a `state` of a `repeat`", name.s->s);
   } else if (!f.block.src || f.name.at > name.span.at) {
     diag_at(x->diags, d, f.name, "defined here, after its use");
-  } else if (holds(f.block, name.span)) {
+  } else if (span_holds(f.block, name.span)) {
     diag_at(x->diags, d, f.name, "computed in every turn");
     diag_hint(x->diags, d, "a state's first value is computed before the block");
   } else {
@@ -133,6 +144,7 @@ bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f) {
   }
   if (diag_out_of_sight(x, d, name)) return true;
   const char *near = nearest_name(x, name.s, f);
+  if (!(near && strlen(near) == name.s->len && same_letters(&(Near){.name = name.s}, near, name.s->len)) && hint_name(x, d, name)) return true;
   if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
   return near != NULL;
 }

@@ -164,6 +164,14 @@ static bool is_natural(const Expr *e) {
   return true;
 }
 
+/* So too above 0: a label or a size may be 0, and C's own division then ends the program. */
+static bool is_positive(const Expr *e) {
+  if (e->kind == EX_INT) return e->i > 0;
+  if (e->kind != EX_OP || !is_natural(e)) return false;
+  bool a = is_positive(e->arg[0]), b = e->n > 1 && is_positive(e->arg[1]);
+  return e->op == OP_MUL || e->op == OP_MIN ? a && b : (e->op == OP_ADD || e->op == OP_MAX) && (a || b);
+}
+
 /* The sign by which index arithmetic is printed; NULL: as everywhere. */
 static const char *index_sign(const Expr *e, bool index) {
   if (!index || e->kind != EX_OP || e->dtype != DT_I64 || e->has & HAS_READ) return NULL;
@@ -171,8 +179,8 @@ static const char *index_sign(const Expr *e, bool index) {
   case OP_ADD: return " + ";
   case OP_SUB: return " - ";
   case OP_MUL: return " * ";
-  case OP_IDIV: return is_natural(e->arg[0]) && is_natural(e->arg[1]) ? " / " : NULL;
-  case OP_MOD: return is_natural(e->arg[0]) && is_natural(e->arg[1]) ? " % " : NULL;
+  case OP_IDIV: return is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " / " : NULL;
+  case OP_MOD: return is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " % " : NULL;
   default: return NULL;
   }
 }

@@ -1,21 +1,12 @@
 /* codegen/schedule_expr.c - expressions: a stage's, in terms of the kernel's variables and places; and expressions cut
  * into pieces, so that what occurs several times is computed once and only where it is wanted. */
+#include "../compiler/expr/in_range.h"
 #include "schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- a stage's expression here ------------------------------------------------------------------- */
-
-/* An index that data or chance decides is looked at as it runs; all others were proved. */
-static bool is_checked(const Expr *e) {
-  if (e->has & HAS_READ) return true;
-  if (e->kind != EX_OP) return false;
-  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->kind == EX_OP && is_checked(e->arg[k])) return true;
-  return false;
-}
 
 static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
   LoopSite site = {.place = stage->place};
@@ -125,7 +116,7 @@ static const Expr *read_of(Env *e, const Expr *leaf) {
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
-    if (!is_checked(at[k])) continue;
+    if (!index_is_data(at[k])) continue; /* all others were proved */
     const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, k))};
     at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
   }

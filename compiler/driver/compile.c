@@ -20,7 +20,7 @@ static Leave graph_file(Session *s, Job *j) {
   EinGraph *g = graph_read(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l || !g) return l ? l : LEAVE_PROGRAM;
-  if (!graph_check_text(g, s->diags)) return session_report(s);
+  if (!graph_check_text(g, s->diags) || !graph_check_ranges(g, s->diags)) return session_report(s);
   j->graph = g;
   return LEAVE_OK;
 }

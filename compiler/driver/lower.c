@@ -164,7 +164,7 @@ Leave task_file(Session *s, Job *j) {
   j->tasks = task_read(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l || !j->tasks) return l ? l : LEAVE_PROGRAM;
-  if (!task_check_text(j->tasks, s->diags)) return session_report(s);
+  if (!task_check_text(j->tasks, s->diags) || !task_check_ranges(j->tasks, s->diags)) return session_report(s);
   tasks_begin(s, j);
   return LEAVE_OK;
 }

@@ -1,6 +1,7 @@
 /* expr/cases.c - formulas taken apart. In: bool expressions that hold, or whose contrary does. Out: a conjunction
  * of inequalities a + k <= b between i64 expressions, of literals nobody understands, and of disjunctions,
  * which the caller may split one by one. What has no room is left out, and `dropped` says so. */
+#include <math.h>
 #include <string.h>
 
 #include "proof.h"
@@ -79,6 +80,13 @@ static void add_comparison(Exprs *p, Case *s, Literal l) {
   }
 }
 
+/* A comparison with NaN, which is false, but for `!=`. */
+static bool is_unordered(const Expr *e) {
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->kind == EX_REAL && isnan(e->arg[k]->f)) return true;
+  return false;
+}
+
 /* `x > y` of floats is `y < x`, and `x != y` the contrary of `x == y`, NaN or not. */
 static Literal in_one_way(Exprs *p, Literal l) {
   const Expr *e = l.e;
@@ -114,6 +122,8 @@ void case_add(Exprs *p, Case *s, Literal first) {
       add_split(s, l);
     } else if (op && op_info[e->op].rule == RULE_COMPARE && dtype_is_int((DType)e->arg[0]->dtype)) {
       add_comparison(p, s, l);
+    } else if (op && op_info[e->op].rule == RULE_COMPARE && is_unordered(e)) {
+      s->none = (e->op == OP_NE) == l.not;
     } else {
       add_opaque(p, s, op && op_info[e->op].rule == RULE_COMPARE ? in_one_way(p, l) : l);
     }

@@ -127,6 +127,8 @@ bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why); /* graphs of d
 bool graph_check(const EinGraph *g, Buf *out);
 /* The same of one that was read: first causes alone, where the text has them. */
 bool graph_check_text(const EinGraph *g, Diags *d);
+/* Of a sound one that was read: no index leads out of its tensor. What ein makes passes. */
+bool graph_check_ranges(const EinGraph *g, Diags *d);
 
 /* ---- pictures and data ----------------------------------------------------------------------- */
 void graph_dot(Buf *out, const EinGraph *g);

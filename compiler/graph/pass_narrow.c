@@ -2,7 +2,10 @@
  * over rows is made once a group, not once a column too.
  *
  * Only vertices that nothing but vertices read can change their shape: an output, a state's values, a stack's and what is
- * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none. */
+ * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none, and so does a
+ * read that is in range only because the label has a point: X[0], of as many elements. */
+#include "../expr/in_range.h"
+#include "inside.h"
 #include "rebuild.h"
 
 typedef struct Narrow {
@@ -15,6 +18,7 @@ typedef struct Draft {
   EinSum sum;
   const EinNode *of;
   const Narrow *narrow;
+  bool open;                 /* a read was not proved to be in range */
 } Draft;
 
 static void show(Narrow *w, const EinNode *n) {
@@ -64,8 +68,44 @@ static bool can_fail(const EinSum *s) {
   return expr_can_fail(s->body) || (s->where && expr_can_fail(s->where)) || (s->domain && expr_can_fail(s->domain));
 }
 
+static const Expr *extent_read(void *ctx, const Expr *read, uint32_t k) {
+  const Draft *d = ctx;
+  const EinNode *of = d->of->input[read->i];
+  const bool *kept = d->narrow->kept[of->id];
+  uint32_t dim = k;
+  for (uint32_t i = 0; kept && i <= dim; i++) dim += !kept[i];
+  return of->dim[dim];
+}
+
+static void not_proved(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
+  (void)slot, (void)k, (void)index, (void)why;
+  ((Draft *)ctx)->open = true;
+}
+
+static bool has_points(const Expr *extent) { return extent->kind == EX_INT && extent->i > 0; }
+
+/* Some read is in range only if a label that is not used and may have no point has one. */
+static bool leans_on_point(Narrow *w, Draft *d, const bool *used) {
+  const EinSum *s = &d->sum;
+  uint32_t all = s->n_out + s->n_red, depth = region_level(d->of->region);
+  const Expr **bound = NEW_ARRAY(w->b.arena, const Expr *, all + 1), **turn = NEW_ARRAY(w->b.arena, const Expr *, depth + 1);
+  bool asked = false;
+  for (uint32_t k = 0; k < all; k++) {
+    bool goes = k < s->n_out && !used[k] && !has_points(d->of->bound[k]);
+    asked |= goes;
+    if (!goes) bound[k] = d->of->bound[k];
+  }
+  if (!asked) return false;
+  for (const EinRegion *r = d->of->region; r->repeat; r = r->parent) turn[r->depth] = r->turns;
+  InRange q = {.exprs = w->b.old->exprs, .arena = w->b.arena, .facts = {.turn = turn, .n_turn = depth}, .ctx = d,
+               .extent = extent_read, .open = not_proved};
+  d->open = false;
+  in_range_sum(&q, s, bound);
+  return d->open;
+}
+
 /* Which labels stay; NULL: all. */
-static const bool *labels_kept(Narrow *w, const Draft *d) {
+static const bool *labels_kept(Narrow *w, Draft *d) {
   const EinSum *s = &d->sum;
   const EinNode *n = d->of;
   if (w->shown[n->id] || n->rank != s->n_out) return NULL;
@@ -73,9 +113,9 @@ static const bool *labels_kept(Narrow *w, const Draft *d) {
   expr_labels(s->body, s->n_out, used);
   if (s->where) expr_labels(s->where, s->n_out, used);
   if (s->domain) expr_labels(s->domain, s->n_out, used);
+  fails = fails || leans_on_point(w, d, used);
   for (uint32_t k = 0; k < s->n_out; k++) {
-    const Expr *size = n->bound[k];
-    if (fails && !(size->kind == EX_INT && size->i > 0)) used[k] = true;
+    if (fails && !has_points(n->bound[k])) used[k] = true;
     all &= used[k];
   }
   return all ? NULL : used;

@@ -167,6 +167,8 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why);
 bool task_check(const TaskGraph *t, Buf *out);
 /* The same of one that was read: first causes alone, where the text has them. */
 bool task_check_text(const TaskGraph *t, Diags *d);
+/* Of a sound one that was read: no index leads out of its buffer. What ein makes passes. */
+bool task_check_ranges(const TaskGraph *t, Diags *d);
 
 /* One stage as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
 /* Buffers that tasks store to or read; others are arrays that a kernel has for itself that all its threads share. */

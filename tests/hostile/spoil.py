@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Spoils texts of the languages inside: one number, name or sign of each is another. A text that is given is proved before C is
+made of it, so each must be refused, or run without touching what is not its own, under AddressSanitizer.
+
+spoil.py EIN RUNTIME [--seed N] [--count N] [--stops graph,task,loop] [--keep FOLDER] PROGRAM...
+
+Exit 1 and a line for each text that crashes ein, that cc refuses, or whose program touches what it must not. The kernels of many
+texts are compiled at once; --keep leaves the texts there that failed."""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+BATCH = 40
+FLAGS = ["-O0", "-w", "-fsanitize=address,bounds", "-fno-sanitize-recover=all"]
+SIGNS = ["+", "-", "*", "//", "%", "<", "<=", ">", ">=", "==", "!=", "and", "or", "min", "max"]
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//|<=|>=|==|!=|\.\.|[%&$@#]?[A-Za-z_][\w\'~.]*|[%&]\d+|\d+(?:\.\d+)?|\S')
+PLACE = re.compile(r' @"(?:\\.|[^"\\])*":\d+:\d+')
+
+
+def other(word, line, whole, chance):
+    """Another token that could stand there, or None."""
+    if re.fullmatch(r"\d+", word):
+        n = int(word)
+        return str(chance.choice([n + 1, max(n - 1, 0), n + 4, 2 * n, 0, 1]))
+    if word in SIGNS:
+        return chance.choice(SIGNS)
+    if re.fullmatch(r"[%&]\d+", word):
+        return chance.choice([w for w in whole if w[0] in "%&" and w[1:].isdigit()])
+    if re.fullmatch(r"[$@]?[A-Za-z_]\w*", word):
+        return chance.choice([w for w in line if re.fullmatch(r"[$@]?[A-Za-z_]\w*", w)])
+    return None
+
+
+def spoil(text, chance):
+    """The text with one token changed, and what was."""
+    lines = text.split("\n")
+    whole = TOKEN.findall(text)
+    for _ in range(1000):
+        at = chance.randrange(1, len(lines))
+        words = list(TOKEN.finditer(lines[at]))
+        if len(words) < 4 or words[0].group() in ("note", "how", "output", "input", "dim"):
+            continue
+        one = chance.choice(words[2:])
+        new = other(one.group(), [w.group() for w in words], whole, chance)
+        if new is None or new == one.group():
+            continue
+        was = lines[at].strip()
+        lines[at] = lines[at][:one.start()] + new + lines[at][one.end():]
+        return "\n".join(lines), f"{was}  =>  {lines[at].strip()}"
+    return None, None
+
+
+class Corpus:
+    def __init__(self, ein, runtime, work):
+        self.ein, self.runtime, self.work = ein, runtime, work
+        self.failed = self.refused = self.ran = self.slow = 0
+        self.keep = None
+        self.objects = []
+
+    def fail(self, what, name, said):
+        self.failed += 1
+        print(f"{what}: {name}\n{said}")
+        path = os.path.join(self.work, name)
+        if self.keep and os.path.exists(path):
+            os.makedirs(self.keep, exist_ok=True)
+            with open(path) as f, open(os.path.join(self.keep, name), "w") as to:
+                to.write(f.read())
+
+    def texts(self, programs, stops):
+        """What ein prints of each program: name, ending, text."""
+        out = []
+        for path in programs:
+            for stop in stops:
+                done = subprocess.run([self.ein, "build", path, "--stop=" + stop, "-o", "-"], capture_output=True, text=True)
+                if done.returncode == 0:
+                    ending = "graph" if stop in ("graph", "optimised") else stop
+                    out.append((os.path.basename(path), ending, PLACE.sub("", done.stdout)))
+        return out
+
+    def emit(self, name):
+        """ein makes C of it, or says why not. Whether there is C."""
+        prefix = name.split(".")[0]
+        done = subprocess.run(["timeout", "20", self.ein, "build", name, "--emit=c", "--prefix", prefix, "-o", prefix + ".c"],
+                              cwd=self.work, capture_output=True, text=True, errors="replace")
+        if done.returncode in (1, 2, 4):
+            self.refused += 1
+        elif done.returncode == 124:
+            self.slow += 1
+        elif done.returncode != 0:
+            self.fail(f"ein ends with {done.returncode}", name, done.stderr[-800:])
+        return done.returncode == 0
+
+    def runtime_objects(self):
+        """What a program has beside its kernels, compiled once."""
+        here = os.path.join(self.runtime, "..", "compiler", "driver", "runtime_files.c")
+        with open(here) as f:
+            sources = re.findall(r'"(\w+\.c)"', re.search(r"runtime_program\[\] = \{(.*?)\}", f.read(), re.S).group(1))
+        for s in sources:
+            o = os.path.join(self.work, s + ".o")
+            subprocess.run(["cc", "-c", *FLAGS, "-D_GNU_SOURCE", "-DEIN_MODEL=picked", "-I", self.runtime, "-o", o,
+                            os.path.join(self.runtime, s)], check=True)
+            self.objects.append(o)
+
+    def compile(self, names):
+        """One program of many models, which PICK chooses among; None: cc refuses it."""
+        all_c, program = os.path.join(self.work, "all.c"), os.path.join(self.work, "all")
+        with open(all_c, "w") as f:
+            for n in names:
+                f.write(f'#include "{n}.c"\n')
+            f.write("#include <stdlib.h>\nstatic const ein_model *const models[] = {")
+            f.write(", ".join(f"&{n}_model" for n in names) + "};\nein_model picked;\n")
+            f.write('__attribute__((constructor)) static void pick(void) { picked = *models[atoi(getenv("PICK"))]; }\n')
+        return subprocess.run(["cc", *FLAGS, "-D_GNU_SOURCE", "-I", self.runtime, "-o", program, all_c, *self.objects, "-lm", "-lpthread"],
+                              capture_output=True, text=True), program
+
+    def run(self, names):
+        done, program = self.compile([n.split(".")[0] for n in names])
+        if done.returncode and len(names) == 1:
+            self.fail("cc refuses it", names[0], done.stderr[:1200])
+        for half in (names[:len(names) // 2], names[len(names) // 2:]) if done.returncode and len(names) > 1 else ():
+            self.run(half)
+        if done.returncode:
+            return
+        for i, name in enumerate(names):
+            with open(os.path.join(self.work, name)) as f:
+                words = arguments(f.read())
+            env = dict(os.environ, PICK=str(i), ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1", EIN_NUM_THREADS="2")
+            ran = subprocess.run(["timeout", "10", program, *words], env=env, capture_output=True, text=True, errors="replace")
+            if ran.returncode in (0, 1, 2, 4) and "Sanitizer" not in ran.stderr and "runtime error" not in ran.stderr:
+                self.ran += 1
+            elif ran.returncode == 124:
+                self.slow += 1
+            else:
+                self.fail(f"it ends with {ran.returncode}", name, f"{' '.join(words)}\n{ran.stderr[:2000]}")
+
+
+def arguments(text):
+    """Sizes for open dims, and ones for inputs that have no default."""
+    words = []
+    for name in re.findall(r"^\s*dim (\w+)$", text, re.M):
+        words += ["-D", name + "=5"]
+    for line in text.split("\n"):
+        node = re.match(r"\s*(?:input|param) %\d+ (\w+)", line)
+        task = re.match(r"\s*input (\w+) = %\d+", line)
+        if node and " default " not in line:
+            words.append(node.group(1) + "=ones")
+        elif task and " optional" not in line:
+            words.append(task.group(1) + "=ones")
+    return words
+
+
+def main(words):
+    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task", "--keep": ""}
+    rest = []
+    while words:
+        word = words.pop(0)
+        if word in options:
+            options[word] = words.pop(0)
+        else:
+            rest.append(word)
+    ein, runtime, programs = os.path.abspath(rest[0]), os.path.abspath(rest[1]), rest[2:]
+    chance = random.Random(int(options["--seed"]))
+    with tempfile.TemporaryDirectory() as work:
+        c = Corpus(ein, runtime, work)
+        c.keep = options["--keep"]
+        c.runtime_objects()
+        texts = c.texts(programs, options["--stops"].split(","))
+        waiting, said = [], {}
+        for k in range(int(options["--count"])):
+            program, ending, text = chance.choice(texts)
+            bad, what = spoil(text, chance)
+            if bad is None:
+                continue
+            name = f"s{k}.{ending}"
+            said[name] = f"{program}: {what}"
+            with open(os.path.join(work, name), "w") as f:
+                f.write(bad)
+            before = c.failed
+            if c.emit(name):
+                waiting.append(name)
+            if c.failed > before:
+                print(f"  {said[name]}")
+            if len(waiting) == BATCH:
+                c.run(waiting)
+                waiting = []
+        if waiting:
+            c.run(waiting)
+        for name in os.listdir(c.keep) if c.keep and os.path.isdir(c.keep) else []:
+            print(name, said.get(name, ""))
+    print(f"{options['--count']} spoiled texts: {c.refused} refused, {c.ran} ran, {c.slow} took too long, {c.failed} failed")
+    return 1 if c.failed or not c.ran or not c.refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

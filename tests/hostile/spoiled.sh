@@ -1,0 +1,58 @@
+#!/bin/sh
+# suite: ci
+# Texts of graphs, tasks and loops with one number, name or sign changed: refused, or they run and touch nothing that is not their own.
+# By hand: tests/hostile/spoil.py build/ein runtime --seed 7 --count 5000 --keep failed tests/run/*.ein samples/*.ein
+. "$(dirname "$0")/common"
+
+command -v python3 >/dev/null || exit 77
+root=$here/../..
+python3 "$here/spoil.py" "$EIN" "$root/runtime" --count 300 "$root"/tests/run/*.ein "$root"/samples/*.ein >out 2>err || {
+  cat out err
+  wrong "a spoiled text was not refused, and not clean"
+}
+cat >x.graph <<'END'
+eingraph 1
+input %0 X[4] : f32
+vertex %1 Y[i:8] : f32 = %0[(i + 4)]
+output Y = %1
+END
+want 1 "$EIN" check x.graph
+says 'x.graph:3:1: error[E917]: vertex %1 Y: index 0 of %0, (i + 4), is not in [0, 4) where i = 0'
+want 1 "$EIN" run x.graph X=ones
+cat >x.graph <<'END'
+eingraph 1
+input %0 X[4] : f32
+vertex %1 Y[i:8] : f32 = select(((i * 4611686018427387904) < 4), %0[i], 0.0:f32)
+output Y = %1
+END
+want 1 "$EIN" check x.graph # 4 * 2^62 is 0 in 64 bits
+says 'is not in [0, 4) where i = 4'
+cat >x.ein <<'END'
+dim N
+input X[i:N] : f32
+repeat t < 6 {
+  state a[i:N] = X[i]
+  h[t,i] = a[i]
+  next a[i] = 2 * a[i]
+}
+output h
+output F[(i j)] = X[i] * X[j]
+END
+want 0 "$EIN" build x.ein --stop=graph -o g.graph
+sed 's/: i64 = 6 /: i64 = 7 /' g.graph >x.graph
+want 1 "$EIN" check x.graph
+says 'it is not proved to make no more turns than it says'
+want 0 "$EIN" build x.ein --stop=task -o t.task
+want 0 "$EIN" check t.task
+sed 's/\[@t, i\]/[(@t + 1), i]/' t.task >x.task
+want 1 "$EIN" check x.task
+says 'index 0 of where it is put, (@t + 1), is not in [0, 6) where t = 5'
+sed 's/stage \[\] : i64 = 6/stage [] : i64 = 7/' t.task >x.task
+want 1 "$EIN" check x.task
+says 'index 0 of where it is put, @t, is not in [0, 6) where t = 6'
+sed 's/((i \* \$N) + j)/((i * $N) + i)/' t.task >x.task
+want 0 "$EIN" check x.task
+sed 's/((i \* \$N) + j)/((i * $N) + (2 * j))/' t.task >x.task
+want 1 "$EIN" check x.task
+says 'index 0 of where it is put'
+finish

@@ -29,16 +29,18 @@ double part_aggregate(const PartVertex *v, const uint32_t *d) {
 
 /* In the paper's terms, with n_c, n_p and n_int elements of a reader's block, a maker's block, and what they share:
  * (n_c/n_int - 1) * n/n_c * (n_c + n_p), and n_p * n/n_c if n_p != n_int. Here n/n_c is the product of the reader's counts, and
- * that times n_c/n_int the product of the larger counts. */
+ * that times n_c/n_int the product of the larger counts; n_p is n_int where the maker's counts are those. Counts tell it, for
+ * where they do not divide an extent blocks differ by an element. */
 double part_move(uint32_t rank, const int64_t *extent, const uint32_t *reader, const uint32_t *maker) {
   double blocks = 1, finer = 1, n_c = 1, n_p = 1;
+  bool whole = true; /* n_p == n_int */
   for (uint32_t k = 0; k < rank; k++) {
     blocks *= reader[k];
     finer *= reader[k] > maker[k] ? reader[k] : maker[k];
     n_c *= block(extent[k], reader[k]);
     n_p *= block(extent[k], maker[k]);
+    whole &= maker[k] >= reader[k];
   }
-  bool whole = n_p * finer == n_c * blocks; /* n_p == n_int */
   return (finer - blocks) * (n_c + n_p) + (whole ? 0 : n_p * blocks);
 }
 

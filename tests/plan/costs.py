@@ -31,7 +31,8 @@ def repartition(v, r, maker):
     n_c, n_p = (math.prod(map(tile, r["extents"], d)) for d in (reader, made))
     pieces = math.prod(reader)
     per_block = math.prod(max(a, b) for a, b in zip(reader, made))  # n_c/n_int, times pieces
-    return (per_block - pieces) * (n_c + n_p) + (n_p * pieces if n_p * per_block != n_c * pieces else 0)
+    whole = per_block == math.prod(made)  # n_p = n_int: no reader's block is smaller, along any dimension
+    return (per_block - pieces) * (n_c + n_p) + (0 if whole else n_p * pieces)
 
 
 def check(path):

@@ -8,8 +8,8 @@
  *     "bytes":    that sites receive, added over sites and over a run,
  *     "elements": by "ia", as the TRA paper counts them,
  *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
- *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose step; null: at the end, "limit": null: there is
- *                 none },
+ *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose task; null: at that of an input, or between tasks, "limit":
+ *                 null: there is none, "measured": the peak of the plan's tasks; false: they cannot be one list yet, and it is estimated },
  *     "simulated": with --simulate (plan_simulate.c),
  *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements); null: of some tensors
  *                 not all labels were looked at,
@@ -27,7 +27,7 @@
  *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
  *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
- *                     "memory": bytes of a site at its step, "work": WORK } ],
+ *                     "memory": bytes of a site at its tasks, "work": WORK } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
  *                     "most": [ int ] blocks that a dimension may have, "part": bytes of an element while it is in parts; 0: of an input,
  *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,

@@ -65,7 +65,7 @@ static void tensor_find(const Sites *p, const PlaceGraph *g, uint32_t i, FactTen
   t->home = home_text(a, p, i);
   t->at_home = home_block(p, i);
   t->brought = placing_brought(g, p->placing, i);
-  if (t->vertex >= 0) t->memory = step_memory(p, i);
+  if (t->vertex >= 0) t->memory = p->peak.by[i];
   if (p->seconds) t->seconds = t->vertex >= 0 ? vertex_seconds(p, i) : placing_brought_seconds(g, p->seconds, p->placing, i);
 }
 

@@ -73,7 +73,7 @@ static double share_of(const Sites *p, LimitId id, uint32_t tensor) {
   const FactTensor *t = &p->facts->tensors.at[tensor];
   switch (id) {
   case LIMIT_BYTES: return t->received + t->brought;
-  case LIMIT_MEMORY: return tensor == p->peak.step ? t->memory : 0;
+  case LIMIT_MEMORY: return (int32_t)tensor == p->peak.at ? p->peak.bytes : 0;
   case LIMIT_TIME: return t->seconds;
   default: return t->busiest;
   }

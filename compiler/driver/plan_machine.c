@@ -1,9 +1,8 @@
-/* driver/plan_machine.c - ein plan for many sites of a machine: seconds, and the memory of a site. */
+/* driver/plan_machine.c - ein plan for many sites of a machine: seconds, and what is said of them and of memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../front/limits.h"
-#include "../plan/placing_fit.h"
 #include "plan_sites.h"
 #include "table.h"
 
@@ -81,40 +80,6 @@ Leave costs_ready(Sites *p) {
   return LEAVE_OK;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
-
-static const char *tensor_name(const Sites *p, uint32_t t) {
-  const PlaceTensor *x = &p->places->tensors.at[t];
-  if (x->vertex >= 0) return p->g->vertices.at[x->vertex].name;
-  return x->node->name ? x->node->name->s : "an input";
-}
-
-Leave memory_fit(Sites *p, const PartVectors *only) {
-  Session *s = p->s;
-  double bytes;
-  p->memory_by = NEW_ARRAY(s->arena, double, (size_t)p->lives->steps * PHASES);
-  p->peak = placing_memory(p->places, p->lives, p->placing, p->memory_by);
-  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
-  Placing *unbound = p->placing;
-  PlaceFit f = {.smallest = unbound, .memory = p->peak};
-  if (!p->exactly) f = placing_fit(s->arena, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound);
-  if (f.placing) {
-    p->placing = f.placing;
-    p->placing->bound = unbound->bound;
-    p->placing->narrow |= unbound->narrow;
-    p->unlimited = unbound;
-    p->peak = placing_memory(p->places, p->lives, p->placing, p->memory_by);
-    return LEAVE_OK;
-  }
-  uint32_t binds = memory_binds(p->places, p->lives, f.smallest, &f.memory, &bytes);
-  p->binds = binds;
-  p->unfit = arena_printf(s->arena, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes), "
-              "of which %s takes %s; none has less than %s", bytes_of(s->arena, p->memory), p->memory, bytes_of(s->arena, f.memory.bytes),
-              f.memory.bytes,
-              shown(s->arena, tensor_name(p, binds)), bytes_of(s->arena, bytes), bytes_of(s->arena, f.least));
-  return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);
-}
-
 /* ---- reports ---------------------------------------------------------------------------------------------------- */
 
 const char *seconds_of(Arena *a, double x) {
@@ -127,12 +92,6 @@ const char *seconds_of(Arena *a, double x) {
 double vertex_seconds(const Sites *p, uint32_t i) {
   return placing_kernels(p->places, p->seconds, p->placing, i) + placing_received_seconds(p->places, p->seconds, p->placing, i) +
          placing_brought_seconds(p->places, p->seconds, p->placing, i);
-}
-
-double step_memory(const Sites *p, uint32_t i) {
-  double most = 0;
-  for (size_t k = (size_t)i * PHASES; k < ((size_t)i + 1) * PHASES; k++) most = p->memory_by[k] > most ? p->memory_by[k] : most;
-  return most;
 }
 
 typedef struct Shares { double kernels, operands, results; } Shares;
@@ -157,12 +116,6 @@ const char *seconds_shares(const Sites *p, Arena *a) {
                       seconds_of(a, x.results));
 }
 
-const char *memory_most(const Sites *p, Arena *a) {
-  bool end = p->peak.step >= p->g->vertices.len;
-  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
-  return arena_printf(a, "%s%s%s", limit, end ? "" : ", at ", end ? "" : shown(a, p->g->vertices.at[p->peak.step].name));
-}
-
 void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
@@ -170,16 +123,17 @@ void machine_text(const Sites *p, Buf *b) {
 }
 
 void machine_json(const Sites *p, Json *j) {
-  bool end = p->peak.step >= p->g->vertices.len;
+  int32_t vertex = p->peak.at < 0 ? -1 : p->places->tensors.at[p->peak.at].vertex;
   if (p->seconds) {
     json_str(j, "machine", p->machine->name);
     json_num(j, "seconds", plan_seconds(p));
   }
   json_object(j, "memory");
   put_count(j, "bytes", p->peak.bytes);
-  if (end) json_null(j, "at");
-  else json_int(j, "at", p->g->vertices.at[p->peak.step].node->id);
+  if (vertex < 0) json_null(j, "at");
+  else json_int(j, "at", p->g->vertices.at[vertex].node->id);
   if (p->memory > 0) put_count(j, "limit", p->memory);
   else json_null(j, "limit");
+  json_bool(j, "measured", !p->peak.guessed);
   json_end(j, '}');
 }

@@ -22,6 +22,13 @@ typedef struct Rival {       /* another planner, to compare with */
   const bool *exactly;       /*   as Sites has it */
 } Rival;
 
+typedef struct SitesMemory { /* of a plan, as its tasks have it */
+  double bytes;              /* that the busiest site has at most, */
+  int32_t at;                /*   and the tensor at whose task: its number among the places'; -1: between tasks */
+  double *by;                /* by vertex: the most at its tasks; 0: it has none, for kernels of others make it as they go */
+  const char *guessed;       /* NULL; or why there is no list of tasks, and this is as placing_memory has it */
+} SitesMemory;
+
 typedef struct Sites {
   Session *s;
   Job j;
@@ -44,11 +51,10 @@ typedef struct Sites {
   Seconds *seconds;          /*   and else is told where a machine was said */
   double memory;             /*   of a site, at most; 0: nobody says */
   const char *unfit;         /*   why no plan fits it, for people; NULL: one does, or nobody says; */
-  uint32_t binds;            /*   the tensor that then takes most */
+  uint32_t binds;            /*   the tensor at whose task that has most */
   bool held;                 /* it is only looked whether it keeps to limits: nothing is told of other plans, nor that nothing fits */
   const Lives *lives;
-  SiteMemory peak;
-  double *memory_by;         /*   by step and phase */
+  SitesMemory peak;
   const Placing *unlimited;  /* what would be best without the limit, if it does not fit; else NULL */
   VEC(Rival) against;
   const struct RunnerUp *second; /*   plan_rival.h */
@@ -83,14 +89,15 @@ Leave machine_wanted(Sites *p, const Args *a); /* --machine, --costs=seconds, --
 Leave costs_ready(Sites *p);                   /* for p->places */
 const char *seconds_of(Arena *a, double x);    /* "12.3 ms" */
 double vertex_seconds(const Sites *p, uint32_t vertex); /* its kernels, its operands, its result brought home */
-double step_memory(const Sites *p, uint32_t vertex);
 double plan_seconds(const Sites *p);           /* of a run */
 const char *seconds_shares(const Sites *p, Arena *a); /* "1.0 us of kernels, 2.0 us for operands, 3.0 us for results" */
-const char *memory_most(const Sites *p, Arena *a);    /* behind the bytes of a site at most: ", of 80.0 GB, at T" */
 void machine_text(const Sites *p, Buf *b);     /* lines of the head */
 void machine_json(const Sites *p, Json *j);
-/* A plan that fits p->memory. */
-Leave memory_fit(Sites *p, const PartVectors *only);
+
+/* ---- the memory of a site: plan_memory.c ----------------------------------------------------------------- */
+SitesMemory memory_of(const Sites *p, const Placing *x);
+Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->memory, and its peak */
+const char *memory_most(const Sites *p, Arena *a);    /* behind the bytes of a site at most: ", of 80.0 GB, at T" */
 
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);

@@ -19,7 +19,9 @@ typedef struct Fitting {
   const Lives *l;
   int64_t sites;
   const PartVectors *only;
+  const PlaceMeasure *measure;
   double budget, limit;
+  double scale;              /* of the last plan: what was measured, as a share of what placing_memory says */
   size_t n;                  /* steps and phases, */
   double *weight, *price, *by; /*   and of each: what it counts; that times the price of a byte; bytes of the last plan */
   Placing *last;
@@ -44,15 +46,22 @@ static Placing *search(Fitting *x) {
   return p;
 }
 
+static double measured(Fitting *x, const Placing *p, const SiteMemory *said) {
+  double bytes = x->measure ? x->measure->bytes(x->measure->ctx, p) : said->bytes;
+  x->scale = said->bytes > 0 ? bytes / said->bytes : 1;
+  return bytes;
+}
+
 /* Looks for the best with this price of a byte, and keeps it if it is better than what there was. Gives whether it fits. */
 static bool look(Fitting *x, double price) {
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
   Placing *p = search(x);
-  SiteMemory m = placing_memory(&x->g, x->l, p, x->by);
+  SiteMemory said = placing_memory(&x->g, x->l, p, x->by);
+  double bytes = measured(x, p, &said);
   x->last = p;
   p->cost = x->cost.seconds ? p->seconds : x->cost.paper ? p->elements : p->bytes;
-  if (m.bytes < x->best.memory.bytes) x->best.smallest = p, x->best.memory = m;
-  bool fits = m.bytes <= x->limit;
+  if (bytes < x->best.memory) x->best.smallest = p, x->best.memory = bytes;
+  bool fits = bytes <= x->limit;
   if (fits && (!x->best.placing || p->cost < x->best.placing->cost)) x->best.placing = p;
   return fits;
 }
@@ -60,7 +69,7 @@ static bool look(Fitting *x, double price) {
 /* Steps that are over count, the more the further. */
 static void weigh(Fitting *x) {
   for (size_t k = 0; k < x->n; k++)
-    if (x->by[k] > x->limit) x->weight[k] += x->by[k] / x->limit;
+    if (x->by[k] * x->scale > x->limit) x->weight[k] += x->by[k] * x->scale / x->limit;
 }
 
 /* Steps near the largest count ever more. */
@@ -88,7 +97,7 @@ static double score_of(Descent *d) {
   double sum = 0;
   SiteMemory m = placing_memory(&x->g, x->l, d->p, x->by);
   x->work += (double)x->n * (x->l->all.len + 8) + x->windows;
-  if (d->by_cost && m.bytes > x->limit) return INFINITY;
+  if (d->by_cost && m.bytes * x->scale > x->limit) return INFINITY;
   if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
   if (d->by_cost && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
   if (d->by_cost) return x->cost.paper ? placing_elements(&x->g, d->p) : placing_bytes(&x->g, d->p);
@@ -121,6 +130,12 @@ static bool next_on(const Mesh *m, uint32_t n, int8_t *on) {
   return false;
 }
 
+/* A plan that costs less is taken where it keeps the limit, and not only says so. */
+static bool holds(const Descent *d) {
+  const PlaceMeasure *m = d->x->measure;
+  return !d->by_cost || !m || m->bytes(m->ctx, d->p) <= d->x->limit;
+}
+
 /* All homes of a tensor are tried. */
 static bool change_home(Descent *d, uint32_t tensor) {
   const PlaceTensor *t = &d->x->g.tensors.at[tensor];
@@ -129,7 +144,7 @@ static bool change_home(Descent *d, uint32_t tensor) {
   first_on(home->on);
   do {
     double score = calls_on(&d->p->mesh, t->n, t->most, home->on) ? score_of(d) : INFINITY;
-    if (score >= d->score * (1 - 1e-12)) continue;
+    if (score >= d->score * (1 - 1e-12) || !holds(d)) continue;
     best = *home;
     d->score = score;
     better = true;
@@ -163,7 +178,7 @@ static bool change_cut(Descent *d, uint32_t vertex) {
     d->score = score_of(d);
     for (uint32_t k = 0; k < v->reads.len; k++) change_home(d, g->tensor[vertex][k]);
     change_home(d, vertex);
-    if (d->score < score * (1 - 1e-12)) better = true;
+    if (d->score < score * (1 - 1e-12) && holds(d)) better = true;
     else *d->p = *was, d->score = score;
   } while (next_on(m, v->n_label, on) && d->x->work < DESCENT_WORK);
   return better;
@@ -187,15 +202,18 @@ static void descend(Descent *d) {
 static void descend_memory(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->last)};
   descend(&d);
-  SiteMemory m = placing_memory(&x->g, x->l, d.p, NULL);
+  SiteMemory said = placing_memory(&x->g, x->l, d.p, NULL);
+  double bytes = measured(x, d.p, &said);
   placing_count(&x->g, d.p);
-  if (m.bytes < x->best.memory.bytes) x->best.smallest = d.p, x->best.memory = m;
-  if (m.bytes <= x->limit) x->best.placing = d.p;
+  if (bytes < x->best.memory) x->best.smallest = d.p, x->best.memory = bytes;
+  if (bytes <= x->limit) x->best.placing = d.p;
 }
 
 /* What fits, with less cost. */
 static void descend_cost(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->best.placing), .by_cost = true};
+  SiteMemory said = placing_memory(&x->g, x->l, d.p, NULL);
+  measured(x, d.p, &said);
   descend(&d);
   placing_count(&x->g, d.p);
   if (d.p->cost < x->best.placing->cost) x->best.placing = d.p;
@@ -216,7 +234,7 @@ static void look_for_least(Fitting *x) {
 
 /* Prices go up until a plan fits, and down again. */
 static void look_all(Fitting *x, const Placing *free) {
-  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x->best.memory.bytes / 8;
+  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x->best.memory / 8;
   bool none = x->best.least > x->limit, fits = false;
   x->most = fit_up * x->budget;
   for (uint32_t round = 0; round < ROUNDS_UP && !fits && !none && (round == 0 || x->spent < x->most); round++) {
@@ -254,8 +272,9 @@ static PlaceFixed one_mesh(Arena *a, const PlaceGraph *g) {
 }
 
 PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
-                     Placing *free) {
-  Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .budget = budget, .limit = limit, .n = (size_t)l->steps * PHASES};
+                     Placing *free, const PlaceMeasure *measure) {
+  Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .measure = measure, .budget = budget, .limit = limit};
+  x.n = (size_t)l->steps * PHASES;
   x.one = one_mesh(a, g);
   x.wide = free->work;
   x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper, .lives = l};
@@ -264,39 +283,11 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
   x.price = NEW_ARRAY(a, double, x.n);
   x.by = NEW_ARRAY(a, double, x.n);
   x.cost.price = x.price;
-  x.best = (PlaceFit){.smallest = free, .memory = placing_memory(g, l, free, x.by)};
+  SiteMemory said = placing_memory(g, l, free, x.by);
+  x.best = (PlaceFit){.smallest = free, .memory = measured(&x, free, &said)};
   x.best.least = least_of(g, l, sites);
   x.windows = windows_work(g);
   look_all(&x, free);
   if (x.best.placing) descend_cost(&x);
   return x.best;
-}
-
-/* ---- what binds --------------------------------------------------------------------------------------------- */
-
-uint32_t memory_binds(const PlaceGraph *g, const Lives *l, const Placing *p, const SiteMemory *at, double *bytes) {
-  uint32_t binds = at->step < g->part->vertices.len ? at->step : 0;
-  double most = 0;
-  Arena *work = arena_new();
-  double *share = NEW_ARRAY(work, double, g->tensors.len + 1);
-  for (uint32_t k = 0; k < l->all.len; k++) {
-    const Life *x = &l->all.at[k];
-    if (x->from <= at->step && at->step <= x->to)
-      share[x->tensor] += x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
-  }
-  if (at->step < g->part->vertices.len && g->part->vertices.at[at->step].node->kind == EIN_VERTEX) {
-    Placement between, made = placing_made(g, p, at->step, &between);
-    share[at->step] += placement_bytes(&g->tensors.at[at->step], &p->mesh, at->phase == PHASE_HOME ? &p->home[at->step] : &made);
-  }
-  for (uint32_t i = 0; i < g->part->vertices.len; i++)
-    for (uint32_t k = 0; g->part->vertices.at[i].node->kind == EIN_VERTEX && k < g->part->vertices.at[i].reads.len; k++) {
-      Fetched f = l->fetched[i][k];
-      bool there = f.from == f.to ? i == at->step && at->phase == PHASE_KERNEL : f.from <= at->step && at->step <= f.to;
-      if (there) share[g->tensor[i][k]] += fetched_bytes(g, p, i, k);
-    }
-  for (uint32_t t = 0; t < g->tensors.len; t++)
-    if (share[t] > most) most = share[t], binds = t;
-  *bytes = most;
-  arena_free(work);
-  return binds;
 }

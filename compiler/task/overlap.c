@@ -1,7 +1,8 @@
 /* task/overlap.c - moves go on while kernels run. In: a mesh's graph with its lifetimes. Out: the same tasks, moves as early as their operand is
  * there, and under way as long as nobody wants what they bring, or changes what they take.
  *
- * All of it lengthens lives, and none of it may raise the peak: of each site that is looked at, no step comes to have more than the
+ * First what moves of inputs bring comes as late as can be, for the inputs are there in any case: that is the least of memory. Then
+ * all of it lengthens lives, and none of it may raise the peak: of each site that is looked at, no step comes to have more than the
  * fullest had before. So where memory is tight moves stay where they are. A move goes up past as many kernels as it takes to hide it, and no
  * further: moves for later would be in the way of those for now. */
 #include <string.h>
@@ -68,6 +69,25 @@ static bool has_room(const Overlap *o, const Task *m, uint32_t buffer, uint32_t 
 static void room_take(Overlap *o, const Task *m, uint32_t buffer, uint32_t place, uint32_t first, uint32_t last) {
   for (Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++) l->step[s] += both(l, m, buffer, place);
+}
+
+/* ---- as late as can be ---------------------------------------------------------------------------------------------- */
+
+static void sink(const TaskGraph *t, Tasks *list, uint32_t i) {
+  Task *m = list->at[i];
+  uint32_t to = i;
+  while (to + 1 < list->len && !move_hinders(t, m, list->at[to + 1])) to++;
+  if (to + 1 == list->len) return;
+  memmove(list->at + i, list->at + i + 1, (to - i) * sizeof *list->at);
+  list->at[to] = m;
+}
+
+static void sink_all(const TaskGraph *t, Tasks *list) {
+  for (uint32_t i = list->len; i-- > 0;) {
+    Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT) sink_all(t, &k->body);
+    if (k->kind == TASK_MOVE && t->buffers.at[k->from].space == BUF_INPUT && !task_moves_places(k)) sink(t, list, i);
+  }
 }
 
 /* ---- earlier -------------------------------------------------------------------------------------------------------------- */
@@ -161,6 +181,8 @@ static void lengthen_all(Overlap *o, const Tasks *list) {
 void task_overlap(TaskGraph *t) {
   Overlap o = {.t = t};
   if (!t->mesh.n) return;
+  sink_all(t, &t->tasks);
+  task_lifetimes(t);
   looks_make(&o);
   raise_all(&o, &t->tasks);
   task_lifetimes(t);

@@ -18,6 +18,10 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
 /* The most bytes that are wanted at any step at once: the caller's buffers always, work from its first step to its last. What a move needs
  * for itself is not counted. */
 int64_t task_peak(const TaskGraph *t, const uint32_t *at);
+/* The same of the busiest site; and by step, the most that some site has there. Where there are very many sites that all differ, of some of
+ * them (peak.c). */
+int64_t task_peak_most(const TaskGraph *t);
+void task_steps_bytes(const TaskGraph *t, int64_t *most);
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
 

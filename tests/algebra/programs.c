@@ -17,6 +17,7 @@
 #include "algebra/cost.h"
 #include "driver/driver.h"
 #include "driver/native.h"
+#include "plan/placing_fit.h"
 #include "../harness/cuts.h"
 #include "task/from_ia.h"
 #include "task/site.h"
@@ -50,6 +51,7 @@ typedef struct Try {         /* one program */
   const EinGraph *graph;     /* that is planned */
   const PartGraph *part;
   PlaceGraph *places;
+  const Lives *lives;
   Rng random;
   double moved;              /* by the program over relations at hand */
   Tally tally;
@@ -156,17 +158,22 @@ static bool reduces_to_all(const Tasks *list) {
   return false;
 }
 
-/* What the evaluator met, and what is told before a run. */
+/* What the evaluator met, and what is told before a run: of each site, of the busiest, and that none has less. */
 static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what, bool exact) {
   AlgCost cost = algebra_cost(p);
   uint32_t at[MESH_AXES + 1];
   bool turns = repeats(g);
+  int64_t most = 0;
   for (int64_t s = 0; s < mesh_sites(&g->mesh); s++) {
     mesh_place(&g->mesh, s, at);
     int64_t told = task_peak(g, at);
+    most = told > most ? told : most;
     if (r->peak[s] > told || (!turns && r->peak[s] != told))
       wrong(t, what, arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s, (long long)r->peak[s], (long long)told));
   }
+  double least = memory_least(t->places, t->lives, mesh_sites(&g->mesh));
+  if (task_peak_most(g) != most) wrong(t, what, arena_printf(t->s->arena, "the busiest site has %lld bytes, and is told to have %lld", (long long)most, (long long)task_peak_most(g)));
+  if (least > (double)most * (1 + 1e-12)) wrong(t, what, arena_printf(t->s->arena, "none is to have less than %.1f bytes, and this has %lld", least, (long long)most));
   if (!cost.known || has_filter(p->top) || !exact) return;
   if (r->moved != t->moved) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes received, and as relations %.0f", r->moved, t->moved));
   if (task_received(g) != cost.bytes && !reduces_to_all(&g->tasks)) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes told, and the cost is %.0f", task_received(g), cost.bytes));
@@ -329,6 +336,7 @@ static void program_try(Try *t) {
     return;
   }
   t->places = place_graph(t->s->arena, t->part);
+  t->lives = lives_find(t->s->arena, t->places);
   for (uint32_t i = 0; i < t->o->n; i++) {
     plan_try(t, t->o->sites[i]);
     every_try(t, t->o->sites[i]);

@@ -228,6 +228,23 @@ static const Expr *core_body(Emit *e) {
   return value[t->n - 1];
 }
 
+/* A sum over nothing is 0, and stays so whatever factor comes to it later, be it infinite. That is asked, where a label is reduced before
+ * the last step and its size may turn out 0; of integers it needs no asking. NULL: there is nothing to ask. */
+static const Expr *some_early(Emit *e, uint64_t late) {
+  const Product *x = e->product;
+  Exprs *p = e->c->b.g->exprs;
+  const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1], *all = NULL;
+  if (!dtype_is_float(x->root->sum->acc)) return NULL;
+  Facts f = product_facts(x, x->out | late, bound, turn); /* where these have no point, there is nothing to be wrong */
+  for (uint32_t k = 0; k < x->bound.len; k++) {
+    if ((x->out | late) >> k & 1 || x->bound.at[k]->kind == EX_INT) continue;
+    const Expr *some = expr_op2(p, OP_GE, x->bound.at[k], expr_int(p, DT_I64, 1));
+    bool proved = --e->c->proofs > 0 && prove(p, &f, some).verdict == PROVED;
+    if (!proved) all = expr_and(p, all, some);
+  }
+  return all;
+}
+
 EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Product *x = p->product;
   Exprs *pool = c->b.g->exprs;
@@ -236,9 +253,13 @@ EinNode *steps_emit(Contract *c, EinRegion *r, const Steps *p) {
   const Expr *body = core_body(&e);
   uint64_t out = p->problem.out, red = all_labels(x) & ~x->out;
   if (!p->whole) red = p->tree.node[p->tree.n - 1].space & ~out;
-  if (!has_end(p)) return make_vertex(&e, body, x->where, out, red, NULL, NULL);
+  const Expr *some = some_early(&e, red);
+  const Expr *nothing = some ? reducer_identity(pool, x->root->sum) : NULL;
+  if (!has_end(p) && some && !red && !x->where) body = expr_select(pool, some, body, nothing), some = NULL;
+  if (!has_end(p) && !some) return make_vertex(&e, body, x->where, out, red, NULL, NULL);
   make_vertex(&e, body, x->where, out, red, NULL, &body);
   for (uint32_t i = 0; i < p->free.len; i++) body = expr_op2(pool, x->op, body, p->free.at[i]);
   for (uint32_t i = 0; i < x->divisor.len; i++) body = expr_op2(pool, OP_DIV, body, x->divisor.at[i]);
+  if (some) body = expr_select(pool, some, body, nothing);
   return make_vertex(&e, body, NULL, x->out, 0, NULL, NULL);
 }

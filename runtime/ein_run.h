@@ -82,10 +82,21 @@
 #else
 #define EIN_FAR
 #endif
-/* In front of a kernel, which is a function of its own. A text that is compiled for any x86-64 has each in three versions, of which the one that suits the
- * machine is taken when the program is loaded; EIN_ONE_VERSION turns that off. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
-    !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                   \
+/* In front of a kernel, which is a function of its own. Loops are made for vectors of 64 bytes. Compilers that tune for some of the processors that have
+ * them take vectors half as long instead, which here takes up to twice the time; EIN_ANY_WIDTH lets them. (Clang knows the width by a flag alone: it is
+ * told to tune for a processor that has no such wish.)
+ * A text that is compiled for any x86-64 has each in three versions, of which the one that suits the machine is taken when the program is loaded;
+ * EIN_ONE_VERSION turns that off. */
+#if defined(__AVX512F__) && !defined(EIN_ANY_WIDTH)
+#if defined(__clang__)
+#if __clang_major__ >= 12 && !defined(__znver4__) && !defined(__znver5__)
+#define EIN_KERNEL EIN_FAR __attribute__((target("tune=haswell")))
+#endif
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define EIN_KERNEL EIN_FAR __attribute__((target("prefer-vector-width=512")))
+#endif
+#elif defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
+    !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                     \
     ((defined(__clang__) && __clang_major__ >= 17) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
 #if defined(__clang__)
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer) /* no EIN_FAR beside it */

@@ -3,6 +3,8 @@
 #include "../compiler/expr/in_range.h"
 #include "schedule.h"
 
+#include "../compiler/expr/prove.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,17 +45,25 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }
 
+/* The same of sizes that are open. */
+static bool index_is_proved(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
+  Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red};
+  if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
+  const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
+  return prove(x, &facts, expr_and(x, low, high)).verdict == PROVED;
+}
+
 /* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */
-static bool index_is_safe(const TaskStage *st, const Expr *index, const Expr *size) {
+static bool index_is_safe(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
   int64_t lo, hi;
-  return size->kind == EX_INT && index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
+  if (size->kind != EX_INT) return index_is_proved(x, st, index, size);
+  return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
 }
 
 /* Each index is in range, whatever a predicate says; of what is kept, behind the labels that are bound already, each is a label whose
  * extent is the axis' own. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
-  (void)x;
   if (leaf->kind != EX_READ) return leaf;
   TaskSlot slot = e->stage->slot[leaf->i];
   const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : e->s->t->buffers.at[slot.index].dim;
@@ -61,7 +71,7 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
     const Expr *index = leaf->arg[k];
     bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
-    safe &= whole || (!slot.kept && (index_is_safe(e->stage, index, dim[k]) ||
+    safe &= whole || (!slot.kept && (index_is_safe(x, e->stage, index, dim[k]) ||
                                      (block_is_index(e->s, e->stage, index) && e->s->block_of == dim[k])));
   }
   e->safe[leaf->i] = safe;

@@ -1,0 +1,26 @@
+#!/bin/sh
+# suite: ci
+# What a predicate leaves out is not looked at: these take a moment where each row looks at its own points, and minutes where it
+# looks at all. Sizes stay open, as they do for whoever compiles once for all sizes.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+cat >segments.ein <<'END'
+dim R
+input p[q:R+1] : i64 = 4 * q
+input col[z:4*R] : i64 = (7 * z) % R
+input val[z:4*R] : f32 = f32(z % 10)
+input x[c:R] : f32 = f32(c % 7)
+input X[c:R,f:3] : f32 = f32((c + f) % 5)
+output a[r:R] = sum[z where p[r+0] <= z and z < p[r+1]] val[z] * x[col[z]]
+output b[r:R] = sum[z where z >= p[r+0] and p[r+1] > z and val[z] > 3] val[z]
+output c[r:R,f] = sum[z where p[r+0] <= z and z < p[r+1]] val[z] * X[col[z],f]
+output d[r:R] = count[z:4*R where p[r+0] <= z and z <= p[r+1] - 1]
+output e[r:R] = max[z where p[r+0] <= z and z < p[r+1]] val[z]
+output f[r:R] = logsumexp[z where p[r+0] <= z and z < p[r+1]] val[z]
+output g[r:R] = (argmax[z where p[r+0] <= z and z < p[r+1]] val[z]) ?? 0
+output h[r:R] = sum[k:4*R where k < p[r+1] - p[r+0]] val[p[r+0]+k]
+END
+want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
+finish

@@ -13,7 +13,7 @@
 #include "pool.h"
 #include "prove.h"
 
-enum { MOST_TERMS = 256, MOST_POWER = 8, PRODUCT_FUEL = 100000, UNFIT_MOST = 1 << 22, UNFIT_SUM = 256 };
+enum { MOST_TERMS = 256, MOST_TREE = 8192, MOST_POWER = 8, PRODUCT_FUEL = 100000, UNFIT_MOST = 1 << 22, UNFIT_SUM = 256 };
 
 /* ---- atoms and monomials --------------------------------------------------------------------- */
 
@@ -267,11 +267,28 @@ static const Expr *sum_normal(Exprs *p, const Expr *e) {
 
 /* ---- products, quotients --------------------------------------------------------------------- */
 
+/* Adds the size of e as a tree, as it is printed, as far as that is below most. */
+static void tree_measure(const Expr *e, uint32_t most, uint32_t *size) {
+  if (++*size >= most) return;
+  for (uint32_t k = 0; k < e->n && *size < most; k++) tree_measure(e->arg[k], most, size);
+}
+
+/* A factor that is large itself would stand in each term of the other. */
+static bool is_large_product(const Terms *a, const Terms *b) {
+  uint32_t size = 0;
+  for (uint32_t i = 0; i < a->len; i++)
+    for (uint32_t j = 0; j < b->len && size < MOST_TREE; j++) {
+      if (a->at[i].m) tree_measure(a->at[i].m, MOST_TREE, &size);
+      if (b->at[j].m) tree_measure(b->at[j].m, MOST_TREE, &size);
+    }
+  return size >= MOST_TREE;
+}
+
 /* NULL where it is too large; both are in normal form. */
 static const Expr *product_normal(Exprs *p, const Expr *a, const Expr *b) {
   terms_read(p, &p->a, a);
   terms_read(p, &p->b, b);
-  if ((uint64_t)p->a.len * p->b.len > MOST_TERMS || p->fuel < 0) return NULL;
+  if ((uint64_t)p->a.len * p->b.len > MOST_TERMS || p->fuel < 0 || is_large_product(&p->a, &p->b)) return NULL;
   p->fuel -= (int64_t)p->a.len * p->b.len;
   p->sum.len = 0;
   for (uint32_t i = 0; i < p->a.len; i++)

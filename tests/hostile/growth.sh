@@ -80,6 +80,9 @@ output Y = sum[i, a:65536, b:65536, c:65536, d:65536] X[(a b c d i)]'
 n=3000
 { printf 'dim '; list 'D%d,' E; printf '\ninput T['; list 'D%d*' E; printf '] : f32\noutput Y[i] = T[i]\n'; } >x.ein
 accepted "$EIN" check x.ein
+{ n=20; printf 'dim '; list 'N%d, ' N19; printf '\noutput y[i:'; list '(N%d+1)*' '(N19+1)'; printf '] : f32 = i\n'; } >x.ein
+accepted "$EIN" build x.ein --emit=c -o x.c
+[ "$(wc -c <x.c)" -lt 1000000 ] || wrong "two lines become $(wc -c <x.c) bytes of C"
 printf 'dim D\ninput T[(D+1)^1000000] : f32\noutput Y[i] = T[i]\n' >x.ein
 accepted "$EIN" check x.ein
 finish

@@ -40,6 +40,7 @@ typedef struct ein_out {
   const char *name; /* borrowed */
   char *path;       /* the file wanted, links resolved */
   char *temporary;  /* NULL for a character device */
+  unsigned mode;    /* of the file that is replaced; 0: there is none */
   int fd;
 } ein_out;
 

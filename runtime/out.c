@@ -38,6 +38,8 @@ static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
     if (!S_ISREG(st.st_mode))
       return ein_error_set(err, EIN_ERR_IO, "%s: cannot write it: it is there and no regular file",
                            out->name);
+    if (access(out->path, W_OK) != 0) return out_failed(out->name, "cannot write it", errno, err);
+    out->mode = st.st_mode & 07777;
     return EIN_OK;
   }
   if (errno != ENOENT) return out_failed(out->name, "cannot write it", errno, err);
@@ -121,6 +123,8 @@ ein_status ein_out_finish(ein_out *out, ein_status status, ein_error *err) {
   if (out->fd < 0) return status;
   if (close(out->fd) != 0 && errno != EINTR && status == EIN_OK)
     status = out_failed(out->name, "writing failed", errno, err);
+  if (status == EIN_OK && out->temporary && out->mode && chmod(out->temporary, (mode_t)out->mode) != 0)
+    status = out_failed(out->name, "cannot give it the mode that it had", errno, err);
   if (status == EIN_OK && out->temporary && rename(out->temporary, out->path) != 0)
     status = out_failed(out->name, "cannot put the finished file in place", errno, err);
   if (status != EIN_OK && out->temporary) unlink(out->temporary);

@@ -133,13 +133,13 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
-  const char *work = folder_new(s, folder_of(s->arena, to));
+  const char *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   const char *program = arena_printf(s->arena, "%s/%s", work, o->prefix);
   Buf text = buf_new(s->arena);
   emit_c(&text, j->loops, o);
   l = program_make(s, &c, o, work, &text, program);
-  if (!l && rename(program, to) != 0) l = fail(s, LEAVE_MACHINE, "cannot write %s: %s", to, strerror(errno));
+  if (!l) l = file_copy(s, program, to, FILE_RUNS);
   folder_remove(s->arena, work);
   return l;
 }

@@ -112,6 +112,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   threads_sleep();
   if (!l) l = library_open(s, j, &c, threads, &lib);
   if (!l) l = library_plan(s, &lib, j, e, &status);
+  if (!l) patience_c(s, j, threads);
   if (!l) l = library_run(s, &lib, e, &status);
   library_close(&lib);
   return l;
@@ -121,6 +122,7 @@ static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, boo
   EvalStatus status;
   Leave l = run_inputs(s, j, given, e);
   if (l) return l;
+  if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 

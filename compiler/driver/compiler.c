@@ -1,5 +1,6 @@
 /* driver/compiler.c - the C compiler: found by name, run without a shell. A failure is the machine's or ours, never the
  * user's, and what the compiler said is shown. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,11 +99,35 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   return w;
 }
 
-static Leave failed(Session *s, const Words *w, const char *why, const Buf *said) {
+static bool has_no_room(const Buf *said) {
+  static const int codes[] = {ENOSPC, EDQUOT, EFBIG};
+  for (size_t i = 0; said->s && i < COUNT(codes); i++)
+    if (strstr(said->s, strerror(codes[i]))) return true;
+  return false;
+}
+
+/* It makes something of nothing: else a linker is missing, or a flag is none of its own, and what ein wrote has no part in that. */
+static bool makes_nothing(Session *s, const Compiler *c, const char *to) {
+  static const char *const nothing[] = {"-shared", "-fPIC", "-x", "c", "/dev/null", NULL};
+  const char *why;
+  Buf said = buf_new(s->arena);
+  Words w = {0};
+  words_add(s->arena, &w, &c->command);
+  words_add(s->arena, &w, &c->flags);
+  vec_push(s->arena, w, "-o");
+  vec_push(s->arena, w, to);
+  for (size_t i = 0; i < COUNT(nothing); i++) vec_push(s->arena, w, nothing[i]);
+  return program_ask(s->arena, w.at, &said, &why);
+}
+
+static Leave failed(Session *s, const Compiler *c, const Words *w, const char *to, const char *why, const Buf *said) {
   Buf b = buf_new(s->arena);
   for (uint32_t i = 0; i + 1 < w->len; i++) buf_printf(&b, "%s%s", i ? " " : "", w->at[i]);
-  return fail(s, LEAVE_MACHINE, "the C compiler did not take what ein wrote: %s\n  %s%s%s", why, b.s,
-              said->len ? "\n" : "", said->s ? said->s : "");
+  const char *what = has_no_room(said)          ? "there is no room for what the C compiler makes"
+                     : strstr(why, "by signal") ? "the C compiler did not come to an end"
+                     : !makes_nothing(s, c, to) ? "the C compiler does not work here, on an empty file either"
+                                                : "the C compiler did not take what ein wrote";
+  return fail(s, LEAVE_MACHINE, "%s: %s\n  %s%s%s", what, why, b.s, said->len ? "\n" : "", said->s ? said->s : "");
 }
 
 /* A clang without its OpenMP library does without; if that is not what was wrong, the first failure is shown. */
@@ -114,7 +139,7 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
     if (said.len) detail(s, "%s says:\n%s", c->said, said.s);
     return LEAVE_OK;
   }
-  if (!c->openmp) return failed(s, &w, why, &said);
+  if (!c->openmp) return failed(s, c, &w, to, why, &said);
   c->openmp = false;
   Words plain = command_line(s, c, kind, sources, more, to);
   if (program_ask(s->arena, plain.at, &other, &again)) {
@@ -122,7 +147,7 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
     return LEAVE_OK;
   }
   c->openmp = true;
-  return failed(s, &w, why, &said);
+  return failed(s, c, &w, to, why, &said);
 }
 
 bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *c, Buf *macros) {

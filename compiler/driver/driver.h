@@ -4,6 +4,7 @@
 #define EIN_DRIVER_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "../base/json.h"
 #include "../front/front.h"
@@ -110,8 +111,12 @@ Leave diags_leave(const Diags *d);
 void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 
 /* ---- files.c -------------------------------------------------------------------------------- */
-/* To a temporary name in the same folder, then renamed; "-" is stdout; a character device is written to. */
+/* To a temporary name in the same folder, then renamed; "-" is stdout; a character device is written to. What is there must be
+ * writable itself, and keeps its mode; where its folder takes no new file, it is written where it is. */
 Leave file_write(Session *s, const char *path, const char *bytes, size_t len);
+enum { FILE_RUNS = 1, FILE_LASTS = 2 }; /* whoever may read it may run it; it is on the disk before it has its name */
+Leave file_put(Session *s, const char *path, const char *bytes, size_t len, unsigned how);
+Leave file_copy(Session *s, const char *from, const char *to, unsigned how); /* of a file that we made */
 bool file_writable(Session *s, const char *path); /* an early look, with a complaint: before a long computation */
 bool file_begins_ours(Arena *a, const char *path); /* there is none, or its first line says that ein wrote it */
 bool file_is_device(const char *path);            /* a character device, as /dev/null */
@@ -123,10 +128,16 @@ bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, 
 /* The same without input, and what it says on stderr is in *out too. */
 bool program_ask(Arena *a, const char *const *argv, Buf *out, const char **why);
 const char *folder_of(Arena *a, const char *path);                    /* of a file */
-const char *folder_new(Session *s, const char *in);                   /* a new, private one; NULL after a complaint */
+const char *folder_work(Session *s);                                  /* a new, private one in $TMPDIR; NULL after a complaint */
 Words folder_files(Arena *a, const char *folder);                     /* names, in no order */
 uint32_t folder_empty(Arena *a, const char *folder);                  /* how many files are gone; folders stay */
 void folder_remove(Arena *a, const char *folder);                     /* with the files in it */
+
+/* ---- temporary.c: what a signal that ends us takes along --------------------------------------- */
+int temporary_file(char *path);           /* as mkstemp */
+bool temporary_folder(char *path);        /* as mkdtemp */
+void temporary_gone(const char *path);    /* the same pointer: it has another name now, or is removed */
+void temporary_child(pid_t pid);          /* a program that runs for us; 0: it has ended */
 
 /* ---- from a file to a graph: compile.c ------------------------------------------------------ */
 typedef struct Job {
@@ -164,6 +175,10 @@ Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);
 bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may name */
 AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */
+
+/* ---- patience.c: says so before what will take minutes ------------------------------------------ */
+void patience_eval(Session *s, const Job *j, const EinGraph *g);
+void patience_c(Session *s, const Job *j, int threads);
 
 /* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */
 typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;

@@ -58,6 +58,7 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
   struct stat st;
   if (stat(*path, &st) != 0) return LEAVE_OK;
   if (!S_ISREG(st.st_mode)) return no_regular_file(s, *path);
+  if (access(*path, W_OK) != 0) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
   *mode = st.st_mode & 07777;
   char *real = realpath(*path, NULL);
   if (!real) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
@@ -66,7 +67,30 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
   return LEAVE_OK;
 }
 
-Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
+/* Where the folder takes no new file, but the file itself may be written. */
+static bool write_there(const char *path, const char *bytes, size_t len) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+  bool ok = fd >= 0 && write_all(fd, bytes, len);
+  int why = errno;
+  if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
+  errno = why;
+  return ok;
+}
+
+static bool write_new(const char *path, char *temporary, const char *bytes, size_t len, mode_t mode, bool lasts) {
+  int fd = temporary_file(temporary);
+  if (fd < 0) return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, W_OK) == 0 && write_there(path, bytes, len);
+  bool ok = write_all(fd, bytes, len) && fchmod(fd, mode) == 0 && (!lasts || fsync(fd) == 0);
+  int why = errno;
+  if (close(fd) != 0 && ok) ok = false, why = errno;
+  if (ok && rename(temporary, path) != 0) ok = false, why = errno;
+  if (!ok) unlink(temporary);
+  temporary_gone(temporary);
+  errno = why;
+  return ok;
+}
+
+Leave file_put(Session *s, const char *path, const char *bytes, size_t len, unsigned how) {
   if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
     print(&(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
     return LEAVE_OK;
@@ -77,22 +101,27 @@ Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
   umask(mask);
   Leave l = target_find(s, &path, &mode);
   if (l) return l;
+  if (how & FILE_RUNS) mode |= ((mode & 0444) >> 2) & ~mask;
   char *temporary = arena_printf(s->arena, "%s/.ein-XXXXXX", folder_of(s->arena, path));
-  int fd = mkstemp(temporary);
-  bool ok = fd >= 0 && write_all(fd, bytes, len) && fchmod(fd, mode) == 0;
-  int why = errno;
-  if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
-  if (ok && rename(temporary, path) != 0) ok = false, why = errno;
-  if (!ok && fd >= 0) unlink(temporary);
-  return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", said, strerror(why));
+  if (write_new(path, temporary, bytes, len, mode, how & FILE_LASTS)) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE, "cannot write %s: %s", said, strerror(errno));
+}
+
+Leave file_write(Session *s, const char *path, const char *bytes, size_t len) { return file_put(s, path, bytes, len, 0); }
+
+Leave file_copy(Session *s, const char *from, const char *to, unsigned how) {
+  const char *why;
+  Source *made = source_read(s->arena, from, &why);
+  return made ? file_put(s, to, made->bytes, made->len, how) : fail(s, LEAVE_MACHINE, "cannot read %s: %s", from, why);
 }
 
 bool file_writable(Session *s, const char *path) {
   struct stat st;
   bool there = stat(path, &st) == 0, device = there && S_ISCHR(st.st_mode);
   if (there && !device && !S_ISREG(st.st_mode)) return no_regular_file(s, path), false;
-  const char *what = device ? path : folder_of(s->arena, path);
-  if (access(what, device ? W_OK : W_OK | X_OK) == 0) return true;
+  const char *what = there ? path : folder_of(s->arena, path);
+  if (access(what, there ? W_OK : W_OK | X_OK) == 0) return true;
+  if (there) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(errno)), false;
   fail(s, LEAVE_MACHINE, "cannot write %s: %s: %s", path, what, strerror(errno));
   return false;
 }
@@ -198,9 +227,11 @@ static bool run(Arena *a, const char *const *argv, const char *in, size_t len, B
     close(from[0]);
     return *why = strerror(e), false;
   }
+  temporary_child(pid);
   converse(to[1], from[0], in, len, out);
   close(from[0]);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  temporary_child(0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   *why = WIFEXITED(status) ? arena_printf(a, "it failed with code %d", WEXITSTATUS(status))
                            : arena_printf(a, "it was ended by signal %d", WTERMSIG(status));
@@ -217,10 +248,11 @@ bool program_ask(Arena *a, const char *const *argv, Buf *out, const char **why) 
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
-const char *folder_new(Session *s, const char *in) {
-  char *path = arena_printf(s->arena, "%s/.ein-XXXXXX", in);
-  if (mkdtemp(path)) return path;
-  fail(s, LEAVE_MACHINE, "cannot make a folder in %s: %s", in, strerror(errno));
+const char *folder_work(Session *s) {
+  const char *t = getenv("TMPDIR");
+  char *path = arena_printf(s->arena, "%s/ein-XXXXXX", t && *t == '/' ? t : "/tmp");
+  if (temporary_folder(path)) return path;
+  fail(s, LEAVE_MACHINE, "cannot make a folder in %s: %s", folder_of(s->arena, path), strerror(errno));
   return NULL;
 }
 
@@ -244,4 +276,5 @@ uint32_t folder_empty(Arena *a, const char *folder) {
 void folder_remove(Arena *a, const char *folder) {
   folder_empty(a, folder);
   rmdir(folder);
+  temporary_gone(folder);
 }

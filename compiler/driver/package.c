@@ -163,7 +163,7 @@ static Leave runtime_copy(Session *s, const char *folder, const char *text) {
 static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, bool shared) {
   Words sources = {0};
   bool made = true;
-  const char *work = folder_new(s, folder);
+  const char *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix), *name = link_file(s->arena, prefix, shared);
   const char *binary = arena_printf(s->arena, "%s/%s", work, name);
@@ -172,8 +172,7 @@ static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *
   Leave l = compiler_run(s, c, shared ? MAKE_SHARED : MAKE_OBJECT, &sources, NULL, shared ? binary : object);
   if (!l && !shared) l = archive_make(s, object, binary, &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
-  else if (!l && rename(binary, arena_printf(s->arena, "%s/%s", folder, name)) != 0)
-    l = fail(s, LEAVE_MACHINE, "cannot write %s/%s: %s", folder, name, strerror(errno));
+  else if (!l) l = file_copy(s, binary, arena_printf(s->arena, "%s/%s", folder, name), shared ? FILE_RUNS : 0);
   if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, link_file(s->arena, prefix, !shared)));
   folder_remove(s->arena, work);
   return l;

@@ -1,0 +1,100 @@
+/* driver/temporary.c - files and folders that are not to stay, and the C compiler at work: a signal that ends us takes them along.
+ *
+ * What a signal's handler sees must be global; this is all of it. Only the command comes here: as a library, ein installs no handlers. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+enum { KEPT_MOST = 16 };
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+static const char *volatile kept[KEPT_MOST];
+static volatile pid_t child;
+static volatile sig_atomic_t handled;
+
+/* A folder goes with all that is in it; of what a handler may do, starting `rm` is the least that can. */
+static void remove_now(const char *path) {
+  if (unlink(path) == 0 || errno == ENOENT) return;
+  pid_t rm = fork();
+  if (rm == 0) {
+    execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
+    _exit(127);
+  }
+  while (rm > 0 && waitpid(rm, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+static void end_by(int number) {
+  if (child > 0) { /* it may be writing there */
+    kill(child, SIGTERM);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+  }
+  for (int i = 0; i < KEPT_MOST; i++)
+    if (kept[i]) remove_now(kept[i]);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+/* Who ignores a signal, as under nohup, goes on ignoring it. */
+static void handle_once(void) {
+  struct sigaction by = {.sa_handler = end_by}, old;
+  if (handled) return;
+  handled = 1;
+  sigemptyset(&by.sa_mask);
+  for (size_t i = 0; i < COUNT(ending); i++) sigaddset(&by.sa_mask, ending[i]);
+  for (size_t i = 0; i < COUNT(ending); i++)
+    if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(ending[i], &by, NULL);
+}
+
+/* While something is made and not yet known here, nothing may come between. */
+static void hold(sigset_t *was) {
+  sigset_t all;
+  sigemptyset(&all);
+  for (size_t i = 0; i < COUNT(ending); i++) sigaddset(&all, ending[i]);
+  sigprocmask(SIG_BLOCK, &all, was);
+}
+
+static void release(const sigset_t *was) { sigprocmask(SIG_SETMASK, was, NULL); }
+
+static void keep(const char *path) {
+  for (int i = 0; i < KEPT_MOST; i++)
+    if (!kept[i]) {
+      kept[i] = path;
+      return;
+    }
+}
+
+int temporary_file(char *path) {
+  sigset_t was;
+  handle_once();
+  hold(&was);
+  int fd = mkstemp(path), why = errno;
+  if (fd >= 0) keep(path);
+  release(&was);
+  errno = why;
+  return fd;
+}
+
+bool temporary_folder(char *path) {
+  sigset_t was;
+  handle_once();
+  hold(&was);
+  bool ok = mkdtemp(path) != NULL;
+  int why = errno;
+  if (ok) keep(path);
+  release(&was);
+  errno = why;
+  return ok;
+}
+
+void temporary_gone(const char *path) {
+  for (int i = 0; i < KEPT_MOST; i++)
+    if (kept[i] == path) kept[i] = NULL;
+}
+
+void temporary_child(pid_t pid) { child = pid; }

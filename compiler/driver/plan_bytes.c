@@ -11,9 +11,11 @@
  *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose task; null: at that of an input, or between tasks, "limit":
  *                 null: there is none, "measured": the peak of the plan's tasks; false: they cannot be one list yet, and it is estimated },
  *     "simulated": with --simulate (plan_simulate.c),
- *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements); null: of some tensors
- *                 not all labels were looked at,
+ *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements), among plans whose
+ *                 busiest site keeps to its limit; null: of some tensors not all labels were looked at, or the planner is a rule,
  *     "work":     WORK of a run,
+ *     "busiest":  { "operations": of the site that has the largest block of every equation, a point counted as one at least, "limit": no plan with
+ *                 more was looked at; null: any },
  *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
  *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
  *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
@@ -114,13 +116,19 @@ const char *bytes_of(Arena *a, double x) {
   return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
 }
 
+/* Which plans the search is among; by seconds, all on such a mesh. */
+static const char *among(const Sites *p) {
+  return p->placing->allowed > 0 ? " whose busiest site has at most twice the least work" : "";
+}
+
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
   const char *less = p->in_seconds ? "is faster" : p->in_elements ? "costs less" : "moves less";
+  if (p->who != PLANNER_EXACT) return NULL; /* its bound is one for these cuts */
   if (x->narrow) return SITES_NARROW;
-  if (x->cost <= x->bound * (1 + 1e-9)) return arena_printf(a, "no plan on such a mesh %s", less);
-  if (x->bound <= 0 || p->who != PLANNER_EXACT) return NULL;
-  return arena_printf(a, "no plan on such a mesh %s than %s%s: this one is within %.1f %% of the best", p->in_seconds ? "takes less" : less,
+  if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
+  if (x->bound <= 0) return NULL;
+  return arena_printf(a, "no plan on such a mesh%s %s than %s%s: this one is within %.1f %% of the best", among(p), p->in_seconds ? "takes less" : less,
                       cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
 }
 
@@ -274,6 +282,14 @@ static void put_work(Json *j, double flops, double integer, double busiest) {
   put_count(j, "flops", flops);
   put_count(j, "integer_operations", integer);
   put_count(j, "site_operations", busiest);
+  json_end(j, '}');
+}
+
+static void put_busiest(Json *j, const Sites *p) {
+  json_object(j, "busiest");
+  put_count(j, "operations", placing_work(p->places, p->placing));
+  if (p->placing->allowed > 0) put_count(j, "limit", p->placing->allowed);
+  else json_null(j, "limit");
   json_end(j, '}');
 }
 
@@ -441,10 +457,11 @@ void bytes_json(const Sites *p, Buf *out) {
   if (p->in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);
   simulation_json(p, &j);
-  if (p->placing->narrow) json_null(&j, "bound");
+  if (p->placing->narrow || p->who != PLANNER_EXACT) json_null(&j, "bound");
   else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);
   put_work(&j, p->facts->flops, p->facts->integer, p->facts->busiest);
+  put_busiest(&j, p);
   if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
   else json_int(&j, "largest_intermediate", p->facts->largest);
   put_runner_up(&j, p);

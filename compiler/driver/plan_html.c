@@ -176,7 +176,7 @@ static void page_head(const Facts *f, Buf *b) {
   p->by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
   buf_printf(b, "</p>\n<p class=\"by\">Planned by <em>%s</em>: %s. <a href=\"#words\">What the words mean</a> stands at "
              "the end.</p>\n</header>\n<main>\n",
-             planner_info[p->who].name, planner_info[p->who].what);
+             planner_info[p->who].name, sites_planned(p));
   page_tiles(f, b);
 }
 

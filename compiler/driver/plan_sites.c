@@ -184,9 +184,15 @@ void against_print(const Sites *p, Buf *b) {
   }
 }
 
+const char *sites_planned(const Sites *p) {
+  if (p->who != PLANNER_EXACT) return planner_info[p->who].what;
+  bool least = p->by_bytes ? placing_is_proven(p->placing) : !p->narrow && proven(&p->choice);
+  return least ? "the least cost" : "the best that was found";
+}
+
 void sites_head(const Sites *p, Buf *b) {
   buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
-             planner_info[p->who].name, planner_info[p->who].what);
+             planner_info[p->who].name, sites_planned(p));
 }
 
 /* "Z k=4", of a vertex that its axes do not cut as the plan has it. */

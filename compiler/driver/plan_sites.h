@@ -102,6 +102,7 @@ const char *memory_most(const Sites *p, Arena *a);    /* behind the bytes of a s
 /* ---- by bytes: plan_bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
+const char *sites_planned(const Sites *p); /* how: of the search, whether it is proven that none costs less */
 const char *bytes_best(const Sites *p, Arena *a); /* whether another plan is better, or how much it could be; NULL: nobody knows */
 void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);

@@ -170,6 +170,7 @@ typedef struct Making {
   Arena *arena;
   const Seconds *s;
   uint32_t axes;               /* that a mesh is to have */
+  bool orders;                 /* of a level's axes, all */
   Mesh now;
   VEC(Mesh) all;
 } Making;
@@ -192,7 +193,7 @@ static void making_inside(Making *x, uint32_t level) {
   else if (x->now.n == x->axes) vec_push(x->arena, x->all, x->now);
 }
 
-/* What is left of a level is shared out among axes, the largest first; then the next level further in. */
+/* What is left of a level is shared out among axes, the largest first or in any order; then the next level further in. */
 static void making(Making *x, uint32_t level, int64_t left, int64_t most) {
   if (left == 1) {
     making_inside(x, level);
@@ -202,13 +203,13 @@ static void making(Making *x, uint32_t level, int64_t left, int64_t most) {
   for (int64_t size = 2; size <= left && size <= most; size++) {
     if (left % size) continue;
     x->now.size[x->now.n++] = (uint32_t)size;
-    making(x, level, left / size, size);
+    making(x, level, left / size, x->orders ? INT64_MAX : size);
     x->now.n--;
   }
 }
 
-uint32_t seconds_meshes(Arena *a, const Seconds *s, const Mesh **out) {
-  Making x = {.arena = a, .s = s};
+uint32_t seconds_meshes(Arena *a, const Seconds *s, bool orders, const Mesh **out) {
+  Making x = {.arena = a, .s = s, .orders = orders};
   uint32_t top = s->machine->levels.len - 1, levels = levels_below(s, top + 1), primes = primes_of(s->sites);
   x.axes = primes < AXES ? primes : levels > AXES ? levels : AXES;
   if (top > s->machine->site) making(&x, top, s->used[top], INT64_MAX);

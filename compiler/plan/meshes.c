@@ -1,11 +1,16 @@
-/* plan/meshes.c - the meshes of so many sites on which plans are looked for, and the best plan on any of them. */
+/* plan/meshes.c - the meshes of so many sites on which plans are looked for, and the best plan on any of them.
+ *
+ * A mesh comes in each order of its axes, for where several cut one dimension the first of them cuts it and the next its blocks. What no order of it
+ * goes below is found first, as if each move could have an order of its own (PlaceGraph's any_order). Where that is no less than what was found on
+ * other meshes, or as soon as an order has it, the others need not be looked at. */
 #include <math.h>
+#include <string.h>
 
 #include "placing_inside.h"
 
 enum {
   AXES = 4,
-  MESHES = 64,               /* at most; of more, those whose largest axes are the smallest: they cut the finest */
+  MESHES = 64,               /* at most, orders apart; of more, those whose largest axes are the smallest: they cut the finest */
   IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
   SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
 };
@@ -15,6 +20,7 @@ typedef struct Meshes {
   VEC(int64_t) divisor;      /* from 2 on, in order */
   Mesh now;
   VEC(Mesh) all;
+  bool orders;               /* each in any order */
 } Meshes;
 
 static void divisors_find(Meshes *x, int64_t sites) {
@@ -50,6 +56,18 @@ static void meshes_share(Meshes *x, uint32_t a, int64_t left) {
   }
 }
 
+/* The next order of these axes, the largest number comes first; false after the last. */
+static bool order_next(Mesh *m) {
+  uint32_t i = m->n, j = m->n;
+  while (i > 1 && m->size[i - 2] <= m->size[i - 1]) i--;
+  if (i < 2) return false;
+  while (m->size[j - 1] >= m->size[i - 2]) j--;
+  uint32_t was = m->size[i - 2];
+  m->size[i - 2] = m->size[j - 1], m->size[j - 1] = was;
+  for (uint32_t k = m->n; i < k; i++, k--) was = m->size[i - 1], m->size[i - 1] = m->size[k - 1], m->size[k - 1] = was;
+  return true;
+}
+
 /* An axis for each prime factor, or four axes where there are more: a mesh with an axis more has all plans of one with fewer. */
 static Meshes meshes_of(Arena *a, int64_t sites) {
   Meshes x = {.arena = a, .now = {AXES, {1, 1, 1, 1}}};
@@ -57,33 +75,96 @@ static Meshes meshes_of(Arena *a, int64_t sites) {
   divisors_find(&x, sites);
   if (prime.n <= AXES) vec_push(a, x.all, prime);
   else meshes_share(&x, 0, sites);
+  x.orders = true;
   return x;
 }
 
+/* Each level's axes in all orders, the largest first before others. */
 static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
   Meshes x = {.arena = a};
   const Mesh *all;
-  uint32_t n = seconds_meshes(a, s, &all);
-  for (uint32_t i = 0; i < n; i++) vec_push(a, x.all, all[i]);
+  uint32_t kinds = seconds_meshes(a, s, false, &all);
+  for (uint32_t i = 0; i < kinds; i++) vec_push(a, x.all, all[i]);
+  for (uint32_t n = seconds_meshes(a, s, true, &all), i = 0; i < n; i++) {
+    bool seen = false;
+    for (uint32_t k = 0; !seen && k < kinds; k++) seen = memcmp(&x.all.at[k], &all[i], sizeof *all) == 0;
+    if (!seen) vec_push(a, x.all, all[i]);
+  }
   return x;
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------- */
+
+typedef struct Search {
+  Arena *arena;
+  const PlaceGraph *g;
+  const PartVectors *only;
+  double enough;             /* nobody wants what costs more */
+  Placing *best;             /* NULL: none yet */
+  double bound, effort;      /* of all that was looked at */
+  bool narrow;
+  uint32_t *which;
+} Search;
+
+static bool is_as_much(double cost, double bound) {
+  return cost <= bound * (1 + 1e-9);
+}
+
+/* Gives a bound of this mesh. */
+static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget) {
+  Placing *p = placing_find(x->arena, g, m, x->only, budget, x->enough, x->which);
+  if (!p) return x->enough;
+  x->effort += p->effort;
+  x->narrow |= p->narrow;
+  if (!x->best || p->cost < x->best->cost) x->best = p;
+  if (p->cost < x->enough) x->enough = p->cost;
+  return p->bound;
+}
+
+static uint32_t orders_of(Mesh m) {
+  uint32_t n = 1;
+  while (order_next(&m)) n++;
+  return n;
+}
+
+/* By seconds, and where memory has a price, nobody knows what no order goes below. */
+static bool has_bound(const PlaceGraph *g) {
+  return !g->cost || (g->cost->paper && !g->cost->price);
+}
+
+static void look_orders(Search *x, Mesh m, double budget) {
+  uint32_t orders = orders_of(m);
+  double least = 0, bound = INFINITY;
+  if (orders > 1 && has_bound(x->g)) {
+    PlaceGraph any = *x->g;
+    any.any_order = true;
+    least = look(x, &any, &m, budget);
+  }
+  bool first = true;
+  do {
+    if (orders > 1 && is_as_much(x->enough, least)) break;
+    bound = fmin(bound, look(x, x->g, &m, first ? budget : budget / orders));
+    first = false;
+  } while (order_next(&m));
+  x->bound = fmin(x->bound, is_as_much(x->enough, least) ? least : fmax(least, bound));
 }
 
 /* enough: nobody wants one that costs more. */
 static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, uint32_t *which) {
-  Placing *best = NULL;
-  double bound = INFINITY, work = 0;
-  bool narrow = false;
+  Search s = {.arena = a, .g = g, .only = only, .enough = enough, .bound = INFINITY, .which = which};
   for (uint32_t i = 0; i < x->all.len; i++) {
-    Placing *p = placing_find(a, g, &x->all.at[i], only, budget / x->all.len, enough, which);
-    if (!p) continue;
-    work += p->work;
-    if (p->bound < bound) bound = p->bound;
-    narrow |= p->narrow;
-    if (!best || p->cost < best->cost) best = p;
-    if (p->cost < enough) enough = p->cost;
+    if (x->orders) look_orders(&s, x->all.at[i], budget / x->all.len);
+    else s.bound = fmin(s.bound, look(&s, g, &x->all.at[i], budget / x->all.len));
   }
-  if (best) best->bound = bound, best->narrow = narrow, best->work = work;
-  return best;
+  if (s.best) s.best->bound = fmin(s.bound, s.best->cost), s.best->narrow = s.narrow, s.best->effort = s.effort;
+  return s.best;
+}
+
+/* What a site may have to do on any of them. */
+static double work_allowed(const PlaceGraph *g, const Meshes *x, const PartVectors *only) {
+  double least = INFINITY;
+  for (uint32_t i = 0; i < x->all.len; i++) least = fmin(least, work_least(g, &x->all.at[i], only));
+  return isinf(least) ? 0 : WORK_TIMES * least;
 }
 
 int64_t sites_fewer(int64_t sites) {
@@ -97,10 +178,12 @@ int64_t sites_fewer(int64_t sites) {
   return best;
 }
 
-Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+Placing *placing_search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  PlaceGraph limited = *free, *g = &limited;
   if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
   bool bytes = !g->cost || !g->cost->seconds;
   Meshes x = bytes ? meshes_of(a, sites) : meshes_by_seconds(a, g->cost->seconds);
+  if (bytes && !g->work) g->work = work_allowed(g, &x, only);
   Placing *best = best_of(a, g, &x, only, budget, INFINITY, which);
   int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
   double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
@@ -108,8 +191,8 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   uint32_t nobody;
   x = meshes_of(a, fewer);
   Placing *p = best_of(a, g, &x, only, budget, most, &nobody);
-  double work = best->work + (p ? p->work : 0);
+  double effort = best->effort + (p ? p->effort : 0);
   if (p && p->cost <= most) best = p;
-  best->work = work;
+  best->effort = effort;
   return best;
 }

@@ -205,8 +205,23 @@ static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left
   vec_last(m->low) += n->low.at[number];
 }
 
-/* The same network with fewer values; to: by variable, the old numbers of those that are left. */
-static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **to) {
+static bool is_all_left(const Network *n, bool **left) {
+  for (uint32_t x = 0; x < n->variables.len; x++)
+    for (uint32_t v = 0; v < n->variables.at[x].n; v++)
+      if (!left[x][v]) return false;
+  return true;
+}
+
+/* Classes and tables are n's. */
+static void factors_share(Network *m, const Network *n) {
+  m->first_id = n->first_id + n->classes.len + n->tables.len;
+  for (uint32_t i = 0; i < n->said; i++) {
+    const Factor *f = &n->factors.at[i];
+    cost2_add(m, f->side[0].variable, f->side[0].by, f->side[1].variable, f->side[1].by, f->table, n->low.at[i]);
+  }
+}
+
+Network *network_left(Arena *a, const Network *n, bool **left, double **own_costs, uint32_t **to) {
   Network *m = network_new(a);
   for (uint32_t x = 0; x < n->variables.len; x++) {
     uint32_t k = 0;
@@ -214,8 +229,12 @@ static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **
     for (uint32_t v = 0; v < n->variables.at[x].n; v++)
       if (left[x][v]) to[x][k++] = v;
     double *own = NEW_ARRAY(a, double, k);
-    for (uint32_t v = 0; v < k; v++) own[v] = n->own_said.at[x][to[x][v]];
+    for (uint32_t v = 0; v < k; v++) own[v] = (own_costs ? own_costs : n->own_said.at)[x][to[x][v]];
     network_cost(m, network_variable(m, k), own);
+  }
+  if (is_all_left(n, left)) {
+    factors_share(m, n);
+    return m;
   }
   Memo seen = memo_new(a), patterns = memo_new(a);
   for (uint32_t i = 0; i < n->said; i++) factor_copy(a, n, i, left, to, m, &seen, &patterns);
@@ -223,25 +242,31 @@ static Network *with_values(Arena *a, const Network *n, bool **left, uint32_t **
 }
 
 typedef struct Solving {
-  Network *n;
-  double budget, done;
+  Network *n;                /* with the values that were left when it was made; */
+  uint32_t **to;             /*   what they are in the whole network; */
+  double values;             /*   so many */
   bool **left;               /* by variable, by value: it may be in a better choice than `best` */
+  Tighten *t;
+  double budget, done;
   double tried, with;        /* so many were left at the last elimination, and it had so much work */
-  NetworkAnswer best;
+  NetworkAnswer best;        /* of the whole network */
 } Solving;
+
+static void better(Solving *x, double sum, const uint32_t *value) {
+  if (sum >= x->best.sum) return;
+  x->best.sum = sum;
+  for (uint32_t v = 0; v < x->n->variables.len; v++) x->best.value[v] = x->to[v][value[v]];
+}
 
 /* Eliminates with the values that are left. */
 static void try_left(Solving *x, double budget) {
   Arena *work = arena_new();
   uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1), *value = NEW_ARRAY(work, uint32_t, len + 1);
-  Network *m = with_values(work, x->n, x->left, to);
+  Network *m = network_left(work, x->n, x->left, NULL, to);
   NetworkAnswer r = eliminate_all(m, budget);
   for (uint32_t v = 0; v < len; v++) value[v] = to[v][r.value[v]];
-  double sum = network_sum(x->n, value);
   x->done += m->work;
-  if (sum < x->best.sum)
-    for (uint32_t v = 0; v < len; v++) x->best.value[v] = value[v];
-  if (sum < x->best.sum) x->best.sum = sum;
+  better(x, network_sum(x->n, value), value);
   if (r.bound > x->best.bound) x->best.bound = r.bound;
   arena_free(work);
 }
@@ -251,6 +276,10 @@ static bool solved(Solving *x) {
   return x->best.bound >= x->best.sum;
 }
 
+static double work_of(const Solving *x) {
+  return x->done + x->n->work;
+}
+
 static double values_left(const Solving *x) {
   double n = 0;
   for (uint32_t v = 0; v < x->n->variables.len; v++)
@@ -258,31 +287,87 @@ static double values_left(const Solving *x) {
   return n;
 }
 
+static void all_left(Solving *x) {
+  uint32_t len = x->n->variables.len;
+  x->left = NEW_ARRAY(x->n->arena, bool *, len + 1);
+  for (uint32_t v = 0; v < len; v++) {
+    x->left[v] = NEW_ARRAY(x->n->arena, bool, x->n->variables.at[v].n);
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) x->left[v][i] = true;
+  }
+  x->values = values_left(x);
+}
+
+/* Goes on with what is left alone. */
+static void shrink(Solving *x) {
+  Arena *a = x->n->arena;
+  uint32_t len = x->n->variables.len, **to = NEW_ARRAY(a, uint32_t *, len + 1);
+  Network *m = network_left(a, x->n, x->left, NULL, to);
+  x->t = tighten_move(x->t, m, to);
+  for (uint32_t v = 0; v < len; v++)
+    for (uint32_t i = 0; i < m->variables.at[v].n; i++) to[v][i] = x->to[v][to[v][i]];
+  x->done += x->n->work;
+  x->to = to;
+  x->n = m;
+  all_left(x);
+}
+
+/* The best choice there is, in the numbers of what is left; false: it is not among that. */
+static bool value_now(const Solving *x, uint32_t *value) {
+  for (uint32_t v = 0; v < x->n->variables.len; v++) {
+    while (value[v] < x->n->variables.at[v].n && x->to[v][value[v]] != x->best.value[v]) value[v]++;
+    if (value[v] == x->n->variables.at[v].n) return false;
+  }
+  return true;
+}
+
+/* Gives whether it ended because few values are left. */
+static bool tighten(Solving *x, double enough) {
+  Arena *work = arena_new();
+  uint32_t *value = NEW_ARRAY(work, uint32_t, x->n->variables.len + 1);
+  double sum = x->best.sum, left = x->budget - work_of(x);
+  if (!value_now(x, value)) memset(value, 0, x->n->variables.len * sizeof *value);
+  double bound = network_tighten(x->t, x->n->work + left / 2, enough, &sum, value, x->left);
+  better(x, sum, value);
+  if (bound > x->best.bound) x->best.bound = bound;
+  arena_free(work);
+  return values_left(x) < NETWORK_SHRINK * x->values;
+}
+
+static Solving solving_new(Network *n, double budget) {
+  uint32_t len = n->variables.len;
+  Solving x = {.n = n, .budget = budget, .to = NEW_ARRAY(n->arena, uint32_t *, len + 1)};
+  x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = -INFINITY};
+  for (uint32_t v = 0; v < len; v++) {
+    x.to[v] = NEW_ARRAY(n->arena, uint32_t, n->variables.at[v].n);
+    for (uint32_t i = 0; i < n->variables.at[v].n; i++) x.to[v][i] = i;
+  }
+  if (n->start) better(&x, network_sum(n, n->start), n->start);
+  all_left(&x);
+  x.t = tighten_new(n, n->arena, x.left);
+  return x;
+}
+
+void network_start(Network *n, const uint32_t *value) {
+  n->start = arena_copy(n->arena, value, (n->variables.len + 1) * sizeof *value);
+}
+
 /* With little work first. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
  * more work where a turn brings little. */
 NetworkAnswer network_solve(Network *n, double budget, double enough) {
-  uint32_t len = n->variables.len;
-  Solving x = {.n = n, .budget = budget, .left = NEW_ARRAY(n->arena, bool *, len + 1)};
-  x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = -INFINITY};
-  for (uint32_t v = 0; v < len; v++) {
-    x.left[v] = NEW_ARRAY(n->arena, bool, n->variables.at[v].n);
-    for (uint32_t i = 0; i < n->variables.at[v].n; i++) x.left[v][i] = true;
-  }
-  Tighten *t = tighten_new(n, n->arena, x.left);
+  Solving x = solving_new(n, budget);
   for (double most = QUICK;; ) {
-    double gap = x.best.sum - x.best.bound, left = budget - x.done - n->work;
+    double gap = x.best.sum - x.best.bound, left = budget - work_of(&x);
     double values = values_left(&x);
     if (most > x.with || values < FEWER * x.tried) { /* else it would come to the same */
       try_left(&x, most < left ? most : left);
       x.with = most, x.tried = values;
     }
-    if (solved(&x) || x.best.bound >= enough || x.done + n->work >= budget) break;
-    double bound = network_tighten(t, n->work + (budget - x.done - n->work) / 2, enough, x.best.value, x.left);
-    x.best.sum = network_sum(n, x.best.value);
-    if (bound > x.best.bound) x.best.bound = bound;
-    if (solved(&x) || x.best.bound >= enough || x.done + n->work >= budget) break;
-    if (x.best.sum - x.best.bound > gap / 2) most *= 4;
+    if (solved(&x) || x.best.bound >= enough || work_of(&x) >= budget) break;
+    bool few = tighten(&x, enough);
+    if (solved(&x) || x.best.bound >= enough || work_of(&x) >= budget) break;
+    if (few) shrink(&x);
+    else if (x.best.sum - x.best.bound > gap / 2) most *= 4;
   }
-  x.best.work = x.done + n->work;
+  x.best.work = work_of(&x);
   return x.best;
 }

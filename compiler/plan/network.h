@@ -32,8 +32,17 @@ typedef struct NetworkAnswer {
   double work;               /* additions done */
 } NetworkAnswer;
 
+/* A choice from which to begin: the answer is no worse. */
+void network_start(Network *n, const uint32_t *value);
 /* budget: of additions. enough: where the bound gets there, it ends, as nobody wants such a sum; INFINITY: never. */
 NetworkAnswer network_solve(Network *n, double budget, double enough);
+/* Beside costs, values have weights, which may sum up to `most`: of all choices within that. value NULL: there is none, or none that costs less than
+ * `enough`. Bounds are right to a part in 10^9. network_limit.c */
+typedef struct NetworkLimit {
+  const double *const *weight; /* by variable, by value; NULL: they have none */
+  double most;
+} NetworkLimit;
+NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
 /* The sum for given values. */
 double network_sum(const Network *n, const uint32_t *value);
 

@@ -41,8 +41,10 @@ struct Network {
   VEC(double) low;           /* by said factor: what was taken off its table, so that its least is 0 */
   double constant;           /* what was taken off all tables */
   Memo classes, tables, done;
+  uint32_t first_id;         /* of classes and tables; those before are another network's */
   double budget, work;
   bool loose;                /* some variable was eliminated in parts */
+  const uint32_t *start;     /* a choice that is known; NULL: none */
 };
 
 /* ---- network_keep.c: kept by content ---------------------------------------------------------------- */
@@ -68,9 +70,13 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
 typedef struct Tighten Tighten;
 /* left: [x][v], values that are left. */
 Tighten *tighten_new(Network *n, Arena *a, bool **left);
-/* Goes on from where it stopped. Of the values that are left those go that are in no choice below `enough`, and in none better than `value`, which is
- * improved. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. */
-double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left);
+#define NETWORK_SHRINK 0.5    /* a share of the values with which a network of its own is made of those that are left */
+/* Goes on from where it stopped. Of the values that are left those go that are in no choice below `enough`, and in none with a smaller sum than *best;
+ * where one is found, it is that, and `value`. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. It
+ * stops for a while where few are left. */
+double network_tighten(Tighten *t, double budget, double enough, double *best, uint32_t *value, bool **left);
+/* The same of m, which has those values of t's network that `to` says, by variable. */
+Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to);
 
 /* ---- network_repeat.c: of a network from which nothing was taken out ----------------------------------- */
 /* Variables start..start + len - 1 are like those a period before and after, which are among them; len 0: there are none such, four times. */
@@ -83,5 +89,8 @@ Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
 /* ---- network.c ------------------------------------------------------------------------------------------ */
 /* One variable after the other gets its best value beside the others', until none has a better one. */
 void network_improve(const Network *n, uint32_t *value);
+/* The same network with fewer values; these may have other costs, by variable, by value (NULL: the same). to: by variable, the old numbers of those
+ * that are left. It may share tables with n. */
+Network *network_left(Arena *a, const Network *n, bool **left, double **own, uint32_t **to);
 
 #endif

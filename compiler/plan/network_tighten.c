@@ -46,21 +46,47 @@ static Share *share_of(const Tighten *t, uint32_t x, uint32_t i) {
 
 /* ---- one variable ----------------------------------------------------------------------------------- */
 
+static double less(double x, double y) {
+  return x < y ? x : y;
+}
+
+/* Four at a time, none of which waits for another. */
+static double row_least(uint32_t n, const double *c, const double *other) {
+  double p = INFINITY, q = INFINITY, r = INFINITY, s = INFINITY;
+  uint32_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    p = less(c[j] - other[j], p);
+    q = less(c[j + 1] - other[j + 1], q);
+    r = less(c[j + 2] - other[j + 2], r);
+    s = less(c[j + 3] - other[j + 3], s);
+  }
+  for (; j < n; j++) p = less(c[j] - other[j], p);
+  return less(less(p, q), less(r, s));
+}
+
 /* For each class of side 0, the least entry less what side 1 has got. */
 static void pull_rows(const Factor *f, const double *other, double *out) {
   const double *c = f->table->at;
-  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += f->side[1].by->n) {
-    double least = INFINITY;
-    for (uint32_t j = 0; j < f->side[1].by->n; j++) least = c[j] - other[j] < least ? c[j] - other[j] : least;
-    out[i] = least;
-  }
+  uint32_t n = f->side[1].by->n;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) out[i] = row_least(n, c, other);
 }
 
-static void pull_columns(const Factor *f, const double *other, double *out) {
+static void pull_columns(const Factor *f, const double *other, double *restrict out) {
   const double *c = f->table->at;
-  for (uint32_t j = 0; j < f->side[1].by->n; j++) out[j] = INFINITY;
-  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += f->side[1].by->n)
-    for (uint32_t j = 0; j < f->side[1].by->n; j++) out[j] = c[j] - other[i] < out[j] ? c[j] - other[i] : out[j];
+  uint32_t n = f->side[1].by->n;
+  for (uint32_t j = 0; j < n; j++) out[j] = INFINITY;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) {
+    double of = other[i];
+    uint32_t j = 0;
+    if (isinf(of)) continue; /* out */
+    for (; j + 4 <= n; j += 4) {
+      out[j] = less(c[j] - of, out[j]);
+      out[j + 1] = less(c[j + 1] - of, out[j + 1]);
+      out[j + 2] = less(c[j + 2] - of, out[j + 2]);
+      out[j + 3] = less(c[j + 3] - of, out[j + 3]);
+    }
+    for (; j < n; j++) out[j] = less(c[j] - of, out[j]);
+  }
 }
 
 /* All that its factors can give comes to the variable, and the least of what its values have then is taken off. */
@@ -179,6 +205,35 @@ Tighten *tighten_new(Network *n, Arena *work, bool **left) {
   return t;
 }
 
+Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
+  uint32_t len = m->variables.len, most = 1;
+  Arena *a = m->arena;
+  Tighten *u = NEW(a, Tighten);
+  *u = (Tighten){.n = m, .taken = t->taken, .passes = t->passes, .plain = t->plain};
+  u->share = NEW_ARRAY(a, Share, m->said + 1);
+  u->own = NEW_ARRAY(a, double *, len + 1);
+  u->choice = NEW_ARRAY(a, uint32_t, len + 1);
+  for (uint32_t x = 0; x < len; x++) {
+    u->own[x] = NEW_ARRAY(a, double, m->variables.at[x].n);
+    for (uint32_t j = 0; j < m->variables.at[x].n; j++) u->own[x][j] = t->own[x][to[x][j]];
+    most = m->variables.at[x].n > most ? m->variables.at[x].n : most;
+  }
+  for (uint32_t i = 0; i < m->said; i++) {
+    const Factor *f = &m->factors.at[i], *was = &t->n->factors.at[i];
+    double low = m->low.at[i] - t->n->low.at[i]; /* its table has that no more, so side 0 has not got it */
+    for (uint32_t k = 0; k < 2; k++) {
+      u->share[i].to[k] = NEW_ARRAY(a, double, f->side[k].by->n);
+      for (uint32_t c = 0; c < f->side[k].by->n; c++)
+        u->share[i].to[k][c] = t->share[i].to[k][was->side[k].by->of[to[f->side[k].variable][f->side[k].by->first[c]]]] - (k ? 0 : low);
+    }
+    for (uint32_t j = 0; j < m->variables.at[f->side[0].variable].n; j++) u->own[f->side[0].variable][j] += low;
+    u->taken -= low;
+  }
+  u->sum = NEW_ARRAY(a, double, most);
+  u->low = NEW_ARRAY(a, double, most);
+  return u;
+}
+
 /* ---- what repeats --------------------------------------------------------------------------------------- */
 
 /* Shares of a ring of two periods, which are found with little work. */
@@ -263,10 +318,21 @@ static uint32_t passes_plain(const Network *n, double budget) {
   return n->work + 2 * PASSES_PLAIN * work <= budget ? PASSES_PLAIN : 0;
 }
 
-double network_tighten(Tighten *t, double budget, double enough, uint32_t *value, bool **left) {
+/* Once what repeats has begun anew, it may be made smaller. */
+static bool few_left(const Tighten *t) {
+  double all = 0, left = 0;
+  if (t->passes <= t->plain) return false;
+  for (uint32_t x = 0; x < t->n->variables.len; x++) {
+    all += t->n->variables.at[x].n;
+    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) left += !isinf(t->own[x][j]);
+  }
+  return left < NETWORK_SHRINK * all;
+}
+
+double network_tighten(Tighten *t, double budget, double enough, double *best, uint32_t *value, bool **left) {
   const Network *n = t->n;
   t->value = value;
-  t->best = network_sum(n, value);
+  t->best = *best;
   t->above = fmin(t->best, enough) - n->constant;
   double kept = t->taken;
   if (!t->passes) t->plain = passes_plain(n, budget);
@@ -274,9 +340,10 @@ double network_tighten(Tighten *t, double budget, double enough, uint32_t *value
     if (t->passes++ == t->plain) kept = t->taken, begin(t, budget);
     double before = t->taken, gap = t->above - t->taken;
     pass(t, k % 2);
+    *best = t->best;
     if (t->none) return fmin(t->best, enough);
     bool slow = k > 4 && t->taken - before < 1e-3 * (t->above - t->taken);
-    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0) break;
+    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0 || few_left(t)) break;
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
     for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);

@@ -35,6 +35,7 @@ typedef struct PartVertex {
   const Str *label;          /* names, for people; NULL: it has none */
   VEC(PartRead) reads;
   double times;
+  double point;              /* operations that one point takes; fewer than 1 count as 1 */
 } PartVertex;
 
 typedef struct PartKept {    /* an output: */

@@ -42,6 +42,9 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 /* The same as a share of the tensor's elements, for extents that the counts divide. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to);
+/* In whatever order the axes cut a dimension, place_share is no less, nor, where `from` has parts of which an element counts `part`, what it takes to
+ * reduce and to bring them there, by whichever placement between. */
+double place_share_least(const Mesh *m, double part, const Placement *from, const Placement *to);
 /* The parts of `from` are reduced. Where it has them, `to` is cut (or has all) or is at the first place; elsewhere the two
  * are the same. Each site gets of all the sites of its group their parts of what it is to hold, but for what of its own
  * part that is. */

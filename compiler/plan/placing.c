@@ -191,93 +191,6 @@ void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint
     if (p->label[vertex][a] >= 0) d[p->label[vertex][a]] *= p->mesh.size[a];
 }
 
-/* ---- what there is to choose ------------------------------------------------------------------------------ */
-
-enum {
-  CUT_LABELS = 127,          /* more than these cannot be told apart in a placement */
-  WAYS = 1300                /* of one tensor, at most: tables have the square of that */
-};
-
-typedef struct Choosing {
-  Arena *arena;
-  const Mesh *m;
-  uint32_t n;                /* labels or dimensions */
-  int64_t room[CUT_LABELS];  /* of each, what is left; 0: it is not looked at */
-  Placement now;
-  int64_t calls, best;
-  bool idle;                 /* axes may stay without label */
-  const PartVectors *only;   /* counts that are allowed; none: all */
-  VEC(Placement) all;
-} Choosing;
-
-static bool allowed(const Choosing *c) {
-  if (!c->only || !c->only->n) return true;
-  for (uint32_t i = 0; i < c->only->n; i++) {
-    const uint32_t *d = c->only->at + (size_t)i * c->only->n_label;
-    bool same = true;
-    for (uint32_t l = 0; same && l < c->only->n_label; l++) same = (l < CUT_LABELS ? placement_count(c->m, &c->now, (int8_t)l) : 1) == d[l];
-    if (same) return true;
-  }
-  return false;
-}
-
-static void choose_axis(Choosing *c, uint32_t a) {
-  if (a == c->m->n) {
-    if ((!c->idle && c->calls < c->best) || !allowed(c)) return;
-    if (!c->idle && c->calls > c->best) c->all.len = 0;
-    c->best = c->calls;
-    vec_push(c->arena, c->all, c->now);
-    return;
-  }
-  uint32_t size = c->m->size[a];
-  for (uint32_t d = 0; d < c->n; d++) {
-    if (c->room[d] < size) continue;
-    int64_t room = c->room[d];
-    c->room[d] = room / size;
-    c->calls *= size;
-    c->now.on[a] = (int8_t)d;
-    choose_axis(c, a + 1);
-    c->calls /= size;
-    c->room[d] = room;
-  }
-  c->now.on[a] = PLACE_ALL;
-  choose_axis(c, a + 1);
-}
-
-/* Only the longest labels are looked at where all have too many ways. */
-static bool longest_only(Choosing *c) {
-  uint32_t smallest = UINT32_MAX, axes = 0, usable = 0, most = CUT_LABELS;
-  for (uint32_t a = 0; a < c->m->n; a++) {
-    axes += c->m->size[a] > 1;
-    if (c->m->size[a] > 1 && c->m->size[a] < smallest) smallest = c->m->size[a];
-  }
-  while (most > 1 && pow(most + 1, axes) > (double)WAYS) most--;
-  for (uint32_t d = 0; d < c->n; d++) usable += c->room[d] >= smallest;
-  bool narrow = usable > most;
-  for (; usable > most; usable--) {
-    uint32_t least = UINT32_MAX;
-    for (uint32_t d = 0; d < c->n; d++)
-      if (c->room[d] >= smallest && (least == UINT32_MAX || c->room[d] <= c->room[least])) least = d;
-    c->room[least] = 0;
-  }
-  return narrow;
-}
-
-/* All ways to give axes to labels that have room for them: with as many calls as can be, or any. */
-static PlaceWays ways(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
-  Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .idle = idle, .only = only};
-  for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
-  if (!only || !only->n) *narrow |= longest_only(&c);
-  choose_axis(&c, 0);
-  return (PlaceWays){c.all.len, c.all.at};
-}
-
-static PlaceWays one_way(Arena *a, const Mesh *m, const int8_t *on) {
-  Placement *p = NEW(a, Placement);
-  memcpy(p->on, on, m->n);
-  return (PlaceWays){1, p};
-}
-
 /* ---- the network ------------------------------------------------------------------------------------------- */
 
 typedef struct Distinct { uint32_t n; uint32_t *of; const Placement **at; } Distinct; /* by value; by class */
@@ -295,6 +208,8 @@ typedef struct Finder {
   PlaceWays *label, *home;   /* by vertex, by tensor */
   uint32_t *cut, *stay;      /* variables of these; a state has no cut */
   bool narrow;               /* of some, not all ways are there */
+  double **work;             /* by vertex, by way to cut it: of a site */
+  double allowed;            /*   and so much in all; 0: any */
   Pair *pairs;               /* by two placements; their room is a power of two */
   uint32_t n_pairs, pairs_room;
   Links links;               /* by seconds */
@@ -343,6 +258,7 @@ static Pair *pair_get(Finder *f, uint64_t key) {
 /* What moves of a tensor from where it is made to its home, as shares: in parts (of which an element counts `part`) and after. Found once for
  * those that differ in their dimensions' numbers alone. between NULL: nothing is in parts. */
 static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
+  if (f->g->any_order) return place_share_least(f->m, part, made, home);
   const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
   uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered as they come */
@@ -436,7 +352,7 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
   double cost = pair_memory(c, from, to), bytes = c->size;
   if (c->times <= 0) return cost;
   if (c->links) return cost + pair_seconds(c, from, to);
-  if (f->g->cost->paper) return cost + pair_elements(c, from, to);
+  if (f->g->cost->paper) return cost + (f->g->any_order ? pair_elements_least(c, from, to) : pair_elements(c, from, to));
   Placement between;
   if (parts) between = place_between(f->m, c->rank, c->most, from, to);
   for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];
@@ -535,7 +451,7 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (!reach_is_plain(f->g, i, k)) {
-    reach_add(f, i, k, w);
+    if (!f->g->any_order) reach_add(f, i, k, w); /* it is not known what windows are at least */
     return;
   }
   if (f->g->cost) {
@@ -549,9 +465,9 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
   const PlaceFixed *fixed = f->g->fixed;
-  if (fixed && fixed->home[i]) f->home[i] = one_way(f->arena, f->m, fixed->home[i]->on);
+  if (fixed && fixed->home[i]) f->home[i] = ways_one(f->arena, f->m, fixed->home[i]->on);
   else if (f->g->home) f->home[i] = f->g->home[i];
-  else f->home[i] = ways(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
+  else f->home[i] = ways_find(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -560,8 +476,53 @@ static void tensor_add(Finder *f, uint32_t i) {
   network_cost(f->n, f->stay[i], cost);
 }
 
+static bool is_limited(const PlaceGraph *g) {
+  return !(g->cost && g->cost->seconds) && !g->label;
+}
+
+/* Cuts with which a site would have too much to do, however the others are cut, are left out. */
+static void cuts_drop(Finder *f, uint32_t i, double least, double room) {
+  PlaceWays *w = &f->label[i];
+  Placement *at = NEW_ARRAY(f->arena, Placement, w->n);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < w->n; k++) {
+    if (f->work[i][k] > least + room) continue;
+    f->work[i][n] = f->work[i][k];
+    at[n++] = w->at[k];
+  }
+  *w = (PlaceWays){n, at};
+}
+
+static bool cuts_limit(Finder *f) {
+  const PartGraph *part = f->g->part;
+  double all = 0, *least = NEW_ARRAY(f->arena, double, part->vertices.len + 1);
+  f->work = NEW_ARRAY(f->arena, double *, part->vertices.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    f->work[i] = NEW_ARRAY(f->arena, double, f->label[i].n + 1);
+    for (uint32_t k = 0; k < f->label[i].n; k++) {
+      f->work[i][k] = cut_work(&part->vertices.at[i], f->m, f->label[i].at[k].on);
+      least[i] = k && least[i] < f->work[i][k] ? least[i] : f->work[i][k];
+    }
+    all += least[i];
+  }
+  f->allowed = f->g->work > 0 ? f->g->work : WORK_TIMES * all;
+  for (uint32_t i = 0; i < part->vertices.len; i++) cuts_drop(f, i, least[i], (f->allowed - all) * (1 + 1e-12));
+  return all <= f->allowed * (1 + 1e-12);
+}
+
+static bool cuts_make(Finder *f, uint32_t *which) {
+  const PartGraph *part = f->g->part;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    if (part->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    f->label[i] = cuts_find(f->arena, f->g, f->m, i, !f->g->busy, f->only, &f->narrow);
+    if (!f->label[i].n) return *which = i, false;
+  }
+  *which = 0;
+  return !is_limited(f->g) || cuts_limit(f);
+}
+
 /* Variables come in the order in which a run would meet them, as what is chosen one after the other hangs together then. */
-static bool variables_make(Finder *f, uint32_t *which) {
+static void variables_make(Finder *f) {
   const PartGraph *part = f->g->part;
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     const PartVertex *v = &part->vertices.at[i];
@@ -569,27 +530,33 @@ static bool variables_make(Finder *f, uint32_t *which) {
       uint32_t t = f->g->tensor[i][k];
       if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
     }
-    if (v->node->kind == EIN_VERTEX) {
-      const PlaceFixed *fixed = f->g->fixed;
-      if (fixed && fixed->label[i]) f->label[i] = one_way(f->arena, f->m, fixed->label[i]);
-      else if (f->g->label) f->label[i] = f->g->label[i];
-      else f->label[i] = ways(f->arena, f->m, v->n_label, v->most, links_of(f) && !f->g->cost->busy, f->only ? &f->only[i] : NULL, &f->narrow);
-      if (!f->label[i].n) return *which = i, false;
-      f->cut[i] = network_variable(f->n, f->label[i].n);
-    }
+    if (v->node->kind == EIN_VERTEX) f->cut[i] = network_variable(f->n, f->label[i].n);
     tensor_add(f, i);
   }
-  return true;
 }
 
 static bool network_make(Finder *f, uint32_t *which) {
   const PartGraph *part = f->g->part;
-  if (!variables_make(f, which)) return false;
+  if (!cuts_make(f, which)) return false;
+  variables_make(f);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     if (part->vertices.at[i].node->kind == EIN_VERTEX) vertex_make(f, i);
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) read_make(f, i, k);
   }
   return true;
+}
+
+bool placing_is_proven(const Placing *p) {
+  return !p->narrow && p->cost <= p->bound * (1 + 1e-9);
+}
+
+static NetworkAnswer solve(Finder *f, double budget, double enough) {
+  if (!f->allowed) return network_solve(f->n, budget, enough);
+  const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
+  for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
+    if (f->label[i].n) weight[f->cut[i]] = f->work[i];
+  NetworkLimit l = {weight, f->allowed};
+  return network_solve_within(f->n, &l, budget, enough);
 }
 
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
@@ -605,7 +572,11 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
     arena_free(work);
     return NULL;
   }
-  NetworkAnswer x = network_solve(f.n, budget, enough);
+  NetworkAnswer x = solve(&f, budget, enough);
+  if (!x.value) {
+    arena_free(work);
+    return NULL;
+  }
   Placing *p = NEW(a, Placing);
   *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
   for (uint32_t i = 0; i < vertices; i++) {
@@ -618,7 +589,8 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   placing_count(g, p);
   if (g->cost && g->cost->price) p->cost = x.sum;
   p->narrow = f.narrow;
-  p->work = x.work + ENTRY * f.entries;
+  p->allowed = f.allowed;
+  p->effort = x.work + ENTRY * f.entries;
   if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
   arena_free(work);
   return p;

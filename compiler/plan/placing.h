@@ -1,12 +1,12 @@
 /* plan/placing.h - plans by bytes or seconds: for each vertex the label that each axis of a mesh cuts, for each tensor the placement in which
  * it stays for its readers.
  *
- * A vertex's axes cut its labels, as many as there are (an axis that finds no label with room is idle: its sites all do the
- * same). What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and
+ * A vertex's axes cut its labels, or are idle: their sites all do the same. What comes out is cut along axes of its own labels, and in parts along those of reduced ones. It is reduced and
  * moved to its *home*, which has no parts; from there it goes to each reader's cut. So what several readers want
  * everywhere is brought there once. An input is stored once, evenly cut; further copies at home are moves too. Moves are
  * counted as elements received (place.h), times the size of an element; or in seconds on a machine (seconds.h), kernels
- * too, and a vertex may leave axes idle although its labels have room. */
+ * too. Where these do not count, the work of the busiest site has a limit: else all that is made of labels alone would be
+ * made everywhere. */
 #ifndef EIN_PLACING_H
 #define EIN_PLACING_H
 
@@ -22,7 +22,6 @@ typedef struct PlaceCost {   /* what is to be least */
   const double *price;       /*   and so much for a byte of a site's memory, by step and phase of placing_memory.h; NULL: nothing */
   const Lives *lives;        /*   with prices */
   bool memory_only;          /* nothing but these prices */
-  bool busy;                 /* by seconds: no vertex leaves axes idle for which its labels have room */
 } PlaceCost;
 
 typedef struct PlaceTensor { /* what is read: the result of a vertex, or an input */
@@ -49,7 +48,13 @@ typedef struct PlaceGraph {
   const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
   const PlaceCost *cost;     /* of its plans; NULL: bytes */
   const PlaceWays *label, *home; /* by vertex, by tensor: what is looked at, where it is not fixed; NULL: all */
+  double work;               /* of the busiest site, at most; 0: WORK_TIMES the least on the mesh at hand. By seconds, and where `label` says what is
+                              * looked at, nobody asks */
+  bool busy;                 /* no vertex leaves axes idle for which its labels have room */
+  bool any_order;            /* a placing's bound is to be one for each order of the mesh's axes: place_share_least. Not by seconds */
 } PlaceGraph;
+
+enum { WORK_TIMES = 2 };
 
 typedef struct Placing {
   Mesh mesh;
@@ -59,7 +64,8 @@ typedef struct Placing {
   double seconds;            /* by seconds */
   double elements;           /* by the TRA paper's cost */
   double cost;               /* bytes, seconds or elements, with what memory costs */
-  double work;               /* additions that finding it took, about */
+  double effort;             /* additions that finding it took, about */
+  double allowed;            /* the busiest site was to have no more work than that; 0: nobody asked */
   double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
 } Placing;
@@ -67,17 +73,23 @@ typedef struct Placing {
 enum { PLACING_LOOKED = 65536 };
 
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
+/* No plan of those that were looked for costs less: to a part in 10^9, as sums of seconds, and of thirds of bytes, are rounded. */
+bool placing_is_proven(const Placing *p);
 /* What the placing moves: exact, with blocks as large as they are, on up to PLACING_LOOKED sites; on more as if all blocks were equal. */
 double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more; by
- * seconds, those of seconds_meshes. By bytes, where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls
+/* The work of the busiest site, as one that has the largest block of each vertex: operations in a run. And on this mesh the least there is: each
+ * vertex for itself as `only` and g allow it; INFINITY: one has no cut. */
+double placing_work(const PlaceGraph *g, const Placing *p);
+double work_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only);
+/* The same on every mesh of the sites that is worth it (meshes.c): an axis for each prime factor, or four axes where there are more, in every
+ * order; by seconds, those of seconds_meshes. By bytes or elements the busiest site has at most WORK_TIMES the least work that one has on any of them. By bytes, where the sites have a prime factor above 7, the mesh may have fewer, if what moves falls
  * by eight times the share of those that are idle then, or more. */
 Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
-/* The same; by seconds, where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
+/* The same; where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed

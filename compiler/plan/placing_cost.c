@@ -99,6 +99,19 @@ double pair_elements(const PairCost *c, const Placement *from, const Placement *
   return c->times * cost;
 }
 
+/* Parts may come to where they are to be at once. */
+double pair_elements_least(const PairCost *c, const Placement *from, const Placement *to) {
+  double elements = c->turns, parts = 1;
+  bool has = true;
+  for (uint32_t d = 0; d < c->rank; d++) elements *= (double)c->extent[d];
+  for (uint32_t a = 0; a < c->mesh->n; a++) {
+    parts *= from->on[a] == PLACE_PART ? c->mesh->size[a] : 1;
+    has = has && (from->on[a] < 0 || c->mesh->size[a] == 1 || to->on[a] == from->on[a]);
+  }
+  double cost = parts > 1 ? elements * parts * (double)placement_copies(c->mesh, from) : 0;
+  return c->times * (cost + (has ? 0 : elements * (double)placement_copies(c->mesh, to)));
+}
+
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to) {
   if (c->price[0] <= 0 && c->price[1] <= 0 && c->price[2] <= 0) return 0;
   Placement between = reduced_at(c->mesh, from, to);
@@ -148,13 +161,11 @@ double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t te
 
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   Placing *p = placing_search(a, g, sites, only, budget, which);
-  if (!p || !g->cost || !g->cost->seconds || p->cost <= p->bound * (1 + 1e-9)) return p;
+  if (!p || p->cost <= p->bound * (1 + 1e-9)) return p;
   PlaceGraph fewer = *g;
-  PlaceCost cost = *g->cost;
-  cost.busy = true;
-  fewer.cost = &cost;
+  fewer.busy = true;
   Placing *q = placing_search(a, &fewer, sites, only, budget, which);
-  if (q) p->work = q->work += p->work;
+  if (q) p->effort = q->effort += p->effort;
   if (!q || q->cost >= p->cost) return p;
   q->bound = p->bound;
   q->narrow |= p->narrow;

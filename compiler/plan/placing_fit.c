@@ -41,8 +41,8 @@ static Placing *search(Fitting *x) {
   x->one.mesh = &best->mesh;
   if (!wide) g.fixed = &x->one;
   Placing *p = placing_best(x->arena, &g, x->sites, x->only, x->budget / (double)LOOKS, &which);
-  if (wide && p->work > x->wide) x->wide = p->work;
-  x->spent += p->work;
+  if (wide && p->effort > x->wide) x->wide = p->effort;
+  x->spent += p->effort;
   return p;
 }
 
@@ -161,17 +161,28 @@ static Placing *placing_copy(Arena *a, const PlaceGraph *g, const Placing *p) {
   return x;
 }
 
-/* All cuts of a vertex are tried that make as many calls, each with homes of its operands and its result that are best with it. */
+static bool works(const Descent *d) {
+  return !d->x->g.work || placing_work(&d->x->g, d->p) <= d->x->g.work * (1 + 1e-12);
+}
+
+/* All cuts of a vertex are tried with which no site has too much to do, each with homes of its operands and its result that are best with it. */
 static bool change_cut(Descent *d, uint32_t vertex) {
   const PlaceGraph *g = &d->x->g;
   const PartVertex *v = &g->part->vertices.at[vertex];
   const Mesh *m = &d->p->mesh;
-  int64_t calls = d->x->cost.seconds ? 1 : calls_on(m, v->n_label, v->most, d->p->label[vertex]);
   int8_t on[MESH_AXES];
   bool better = false;
   first_on(on);
   do {
-    if (calls_on(m, v->n_label, v->most, on) < calls) continue;
+    int8_t now[MESH_AXES];
+    if (!calls_on(m, v->n_label, v->most, on)) continue;
+    memcpy(now, d->p->label[vertex], sizeof now);
+    memcpy(d->p->label[vertex], on, sizeof on);
+    if (!works(d)) {
+      memcpy(d->p->label[vertex], now, sizeof now);
+      continue;
+    }
+    memcpy(d->p->label[vertex], now, sizeof now);
     Placing *was = placing_copy(d->x->arena, g, d->p);
     double score = d->score;
     memcpy(d->p->label[vertex], on, sizeof on);
@@ -276,9 +287,10 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
   Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .measure = measure, .budget = budget, .limit = limit};
   x.n = (size_t)l->steps * PHASES;
   x.one = one_mesh(a, g);
-  x.wide = free->work;
+  x.wide = free->effort;
   x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper, .lives = l};
   x.g.cost = &x.cost;
+  x.g.work = free->allowed;
   x.weight = NEW_ARRAY(a, double, x.n);
   x.price = NEW_ARRAY(a, double, x.n);
   x.by = NEW_ARRAY(a, double, x.n);

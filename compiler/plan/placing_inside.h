@@ -13,6 +13,19 @@ Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home
 /* A stack has what its maker made in each turn: so many times as much. */
 double turns_in(const PlaceTensor *t, const PartRead *r);
 
+/* ---- what there is to choose: choose.c --------------------------------------------------------------------- */
+
+enum { CUT_LABELS = 127 };   /* of a tensor, more than these cannot be told apart in a placement */
+
+/* All ways to give axes to labels (or dimensions) that have room for them: with as many calls as can be, or, idle, any. *narrow: only the longest
+ * labels were looked at. */
+PlaceWays ways_find(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow);
+PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on);
+/* Of a vertex, as g fixes or allows them. */
+PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow);
+/* Operations of a site with the largest block, in a run. */
+double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label);
+
 /* ---- the cost of a pair of placements: placing_cost.c --------------------------------------------------- */
 
 typedef struct PairCost {    /* a tensor goes from one placement to another: */
@@ -34,6 +47,7 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 void pair_key(const PairCost *c, Buf *key);
 double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
 double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* by the TRA paper's cost */
+double pair_elements_least(const PairCost *c, const Placement *from, const Placement *to); /* no less in any order of the axes */
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* what memory alone costs */
 /* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);

@@ -42,8 +42,8 @@ Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sit
 /* A point of a sum with this result, whose reads are of these dtypes. False: the machine does not say how fast that is, in out->dtype. */
 bool seconds_point(Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *out);
 /* Meshes whose axes each stay in one level: an axis for each prime factor of what is used of it, or four axes in all (one a level
- * if those are more). Gives how many. */
-uint32_t seconds_meshes(Arena *a, const Seconds *s, const Mesh **out);
+ * if those are more); those of a level the largest first, or in all orders. Gives how many. */
+uint32_t seconds_meshes(Arena *a, const Seconds *s, bool orders, const Mesh **out);
 
 typedef struct Link {          /* between the parts of a level */
   const MachineLevel *level;

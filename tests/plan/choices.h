@@ -34,15 +34,34 @@ static bool next_on(const PlaceGraph *g, const Mesh *m, uint32_t k, int8_t *on) 
   return false;
 }
 
-static int64_t most_calls(const PlaceGraph *g, const Mesh *m, uint32_t k) {
+/* What a site with the largest block does. */
+static double work_of(const PlaceGraph *g, const Mesh *m, uint32_t k, const int8_t *on) {
+  const PartVertex *v = &g->part->vertices.at[k];
+  double work = v->times * v->point;
+  for (int8_t d = 0; d < (int8_t)v->n_label; d++) {
+    int64_t n = 1;
+    for (uint32_t a = 0; a < m->n; a++) n *= on[a] == d ? m->size[a] : 1;
+    work *= (double)((v->extent[d] + n - 1) / n);
+  }
+  return work;
+}
+
+static double least_work(const PlaceGraph *g, const Mesh *m, uint32_t k) {
   int8_t on[MESH_AXES];
-  int64_t most = 0;
+  double least = -1;
   for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
   do {
-    int64_t calls = calls_of(g, m, k, on);
-    most = calls > most ? calls : most;
+    double work = calls_of(g, m, k, on) ? work_of(g, m, k, on) : least;
+    least = least < 0 || work < least ? work : least;
   } while (next_on(g, m, k, on));
-  return most;
+  return least;
+}
+
+/* By bytes a plan may have twice as much as the least. */
+static double work_most(const PlaceGraph *g, const Mesh *m) {
+  double work = 0;
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) work += least_work(g, m, i);
+  return 2 * work;
 }
 
 #endif

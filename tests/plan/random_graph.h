@@ -37,7 +37,7 @@ static PartGraph *random_graph(Arena *a, uint32_t most, Extent *extent_of) {
   uint32_t n = 1 + below(most);
   g->arena = a;
   for (uint32_t i = 0; i < n; i++) {
-    PartVertex v = {.name = "a vertex", .n_label = below(5), .times = 1 + below(3)};
+    PartVertex v = {.name = "a vertex", .n_label = below(5), .times = 1 + below(3), .point = 1 + below(5)};
     int64_t *extent = NEW_ARRAY(a, int64_t, v.n_label + 1);
     for (uint32_t l = 0; l < v.n_label; l++) extent[l] = extent_of();
     v.n_out = v.n_label ? below(v.n_label + 1) : 0;

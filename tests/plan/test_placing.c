@@ -17,14 +17,15 @@ static int64_t even_extent(void) {
 typedef struct Try {
   const PlaceGraph *g;
   Placing p;
-  bool idle;                 /* axes may stay without label */
+  double work;               /* of the busiest site, at most */
   const Seconds *seconds;    /* NULL: bytes */
   const Lives *lives;        /* memory is looked at, */
   double limit;              /*   and no more of it is allowed */
   double least, least_memory;
 } Try;
 
-static void try_all(Try *x, uint32_t k) {
+/* work: of the vertices before. */
+static void try_all(Try *x, uint32_t k, double work) {
   uint32_t vertices = x->g->part->vertices.len;
   if (k == vertices + x->g->tensors.len) {
     double cost = x->seconds ? placing_seconds(x->g, x->seconds, &x->p) : placing_bytes(x->g, &x->p);
@@ -34,11 +35,11 @@ static void try_all(Try *x, uint32_t k) {
     return;
   }
   int8_t *on = k < vertices ? x->p.label[k] : x->p.home[k - vertices].on;
-  int64_t most = k < vertices && !x->idle ? most_calls(x->g, &x->p.mesh, k) : 0;
   for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = -1;
-  do
-    if (calls_of(x->g, &x->p.mesh, k, on) >= (most ? most : 1)) try_all(x, k + 1);
-  while (next_on(x->g, &x->p.mesh, k, on));
+  do {
+    double with = work + (k < vertices ? work_of(x->g, &x->p.mesh, k, on) : 0);
+    if (calls_of(x->g, &x->p.mesh, k, on) && with <= x->work) try_all(x, k + 1, with);
+  } while (next_on(x->g, &x->p.mesh, k, on));
 }
 
 static double ways_of(Try *x) {
@@ -59,11 +60,12 @@ static Try try_of(Arena *a, PartGraph *part) {
   x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
   for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
   x.p.home = NEW_ARRAY(a, Placement, x.g->tensors.len);
+  x.work = work_most(x.g, &x.p.mesh);
   return x;
 }
 
 static void against_all(void) {
-  uint32_t graphs = 0, exact = 0;
+  uint32_t graphs = 0, exact = 0, idle = 0;
   for (uint32_t round = 0; round < 20000 && graphs < 1500; round++) {
     Arena *a = arena_new();
     PartGraph *part = random_graph(a, 3, even_extent);
@@ -71,15 +73,16 @@ static void against_all(void) {
     uint32_t which;
     if (ways_of(&x) < 30000) {
       graphs++;
-      try_all(&x, 0);
+      try_all(&x, 0, 0);
       Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && p->bytes == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
       if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->bytes : -1, p ? p->bound : -1, x.least);
       exact += same;
+      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
     }
     arena_free(a);
   }
-  OK(graphs >= 1000, "graphs: %u", graphs);
+  OK(graphs >= 1000 && idle >= 100, "graphs: %u, vertices that leave axes idle: %u", graphs, idle);
   OK_INT(exact, graphs, "the least of all, and known to be it");
 }
 
@@ -139,15 +142,15 @@ static void seconds_against_all(void) {
     PlaceCost cost = {.seconds = random_seconds(a, part, &x.p.mesh)};
     uint32_t which;
     g.cost = &cost;
-    x.g = &g, x.seconds = cost.seconds, x.idle = true;
+    x.g = &g, x.seconds = cost.seconds, x.work = INFINITY;
     if (ways_of(&x) < 4000) {
       graphs++;
-      try_all(&x, 0);
+      try_all(&x, 0, 0);
       Placing *p = placing_find(a, &g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && fabs(p->seconds - x.least) <= 1e-12 * x.least && p->bound <= p->seconds && p->seconds - p->bound <= 1e-9 * p->seconds;
       if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->seconds : -1, p ? p->bound : -1, x.least);
       exact += same;
-      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && calls_of(x.g, &x.p.mesh, i, p->label[i]) < most_calls(x.g, &x.p.mesh, i);
+      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
     }
     arena_free(a);
   }
@@ -168,22 +171,23 @@ static void memory_against_all(void) {
     Mesh primes = mesh_of_primes(mesh_sites(&x.p.mesh));
     uint32_t which;
     x.p.mesh = primes;
+    x.work = work_most(x.g, &primes);
     x.lives = lives_find(a, x.g);
     if (ways_of(&x) < 4000) {
       graphs++;
-      try_all(&x, 0);
+      try_all(&x, 0, 0);
       Placing *p = placing_search(a, x.g, mesh_sites(&primes), NULL, 1e9, &which);
       PlaceFit none = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, 1, p, NULL);
       sound += none.memory >= x.least_memory;
       least += none.memory == x.least_memory;
       under += none.least <= x.least_memory;
       x.limit = x.least_memory, x.least = INFINITY;
-      try_all(&x, 0);
+      try_all(&x, 0, 0);
       PlaceFit one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p, NULL);
       fits += one.placing != NULL;
       best += one.placing && one.placing->bytes == x.least;
       x.limit = (x.least_memory + placing_memory(x.g, x.lives, p, NULL).bytes) / 2, x.least = INFINITY;
-      try_all(&x, 0);
+      try_all(&x, 0, 0);
       if (x.least > p->bytes) one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p, NULL);
       half += x.least <= p->bytes || (one.placing && one.placing->bytes == x.least);
     }

@@ -55,7 +55,8 @@ static double bound_of(Arena *a, Network *n, double budget) {
     left[x] = NEW_ARRAY(a, bool, n->variables.at[x].n);
     for (uint32_t v = 0; v < n->variables.at[x].n; v++) left[x][v] = true;
   }
-  return network_tighten(tighten_new(n, a, left), budget, INFINITY, value, left);
+  double best = network_sum(n, value);
+  return network_tighten(tighten_new(n, a, left), budget, INFINITY, &best, value, left);
 }
 
 int main(void) {

@@ -173,16 +173,16 @@ typedef struct Try {
   Placing p;
   uint32_t n;
   Choice *of;
+  double work;               /* of the busiest site, at most */
   double least;
 } Try;
 
 static void values_find(Try *x, uint32_t k) {
-  int64_t most = k < x->g->part->vertices.len ? most_calls(x->g, &x->p.mesh, k) : 1;
   VEC(Placement) all = {0};
   Placement now;
   for (uint32_t a = 0; a < MESH_AXES; a++) now.on[a] = -1;
   do
-    if (calls_of(x->g, &x->p.mesh, k, now.on) >= most) vec_push(x->arena, all, now);
+    if (calls_of(x->g, &x->p.mesh, k, now.on)) vec_push(x->arena, all, now);
   while (next_on(x->g, &x->p.mesh, k, now.on));
   x->of[k].n = all.len;
   x->of[k].at = all.at;
@@ -229,16 +229,19 @@ static void pairs_find(Try *x) {
     }
 }
 
-static void try_all(Try *x, uint32_t k, double bytes) {
+/* bytes and work: of the choices before. */
+static void try_all(Try *x, uint32_t k, double bytes, double work) {
   if (k == x->n) {
     x->least = bytes < x->least ? bytes : x->least;
     return;
   }
   Choice *c = &x->of[k];
   for (c->value = 0; c->value < c->n; c->value++) {
-    double sum = bytes;
+    double sum = bytes, with = work;
+    if (k < x->g->part->vertices.len) with += work_of(x->g, &x->p.mesh, k, c->at[c->value].on);
+    if (with > x->work || bytes >= x->least) continue;
     for (uint32_t i = 0; i < c->pairs.len; i++) sum += c->pairs.at[i].bytes[x->of[c->pairs.at[i].other].value * c->n + c->value];
-    try_all(x, k + 1, sum);
+    try_all(x, k + 1, sum, with);
   }
 }
 
@@ -267,6 +270,7 @@ static Try try_new(Arena *a, PartGraph *part, bool paper) {
   x.n = part->vertices.len + x.g->tensors.len;
   x.of = NEW_ARRAY(a, Choice, x.n);
   for (uint32_t k = 0; k < x.n; k++) values_find(&x, k);
+  x.work = work_most(g, &x.p.mesh);
   return x;
 }
 
@@ -288,7 +292,7 @@ static void against_all(bool paper, uint32_t enough) {
       graphs++;
       large += x.g->part->vertices.len > 3;
       pairs_find(&x);
-      try_all(&x, 0, 0);
+      try_all(&x, 0, 0, 0);
       Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && p->cost == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
       if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->cost : -1, p ? p->bound : -1, x.least);

@@ -144,7 +144,7 @@ static void sample(const char *name, int64_t sites, uint32_t meshes) {
   OK_INT(machine_sites(m), sites, "its sites");
   const Seconds *s = seconds_new(a, graph_of(a, product), m, sites, &why);
   OK_STR(why.s ? why.s : "", "", "a plan can be made on all of them");
-  uint32_t all = seconds_meshes(a, s, &mesh), right = 0;
+  uint32_t all = seconds_meshes(a, s, false, &mesh), right = 0;
   for (uint32_t k = 0; k < all; k++) {
     Links l = seconds_links(s, &mesh[k]);
     bool aligned = mesh_sites(&mesh[k]) == sites;

@@ -20,6 +20,8 @@
  *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
  *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
  *                  or { "why": there is none },
+ *     "why":      with --why [ { "pin", "mesh", "bytes", by seconds "seconds", by "ia" "elements", "edges": [ { "kind": "read", "operands", "home"
+ *                    or "kernels", "tensor", "reader": id or null, "more": than here } ]; or "why": there is no such plan } ],
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
  *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
@@ -48,6 +50,7 @@
 #include "plan_page.h"
 #include "plan_rival.h"
 #include "plan_sites.h"
+#include "plan_why.h"
 #include "table.h"
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */
@@ -92,6 +95,7 @@ Leave bytes_find(Sites *p) {
   Leave l = costs_ready(p);
   if (l) return l;
   p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
+  if (!p->placing && p->held) return p->unfit = why, LEAVE_PROGRAM;
   if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
   l = memory_fit(p, cuts);
   if (l) return l;
@@ -191,6 +195,7 @@ static void head_print(const Sites *p, Buf *b) {
   const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
   runner_up_print(p, b);
+  whys_print(p, b);
   against_print(p, b);
 }
 
@@ -465,6 +470,7 @@ void bytes_json(const Sites *p, Buf *out) {
   if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
   else json_int(&j, "largest_intermediate", p->facts->largest);
   put_runner_up(&j, p);
+  whys_json(p, &j);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
   json_end(&j, ']');

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan_rival.h"
+#include "plan_why.h"
 #include "table.h"
 
 /* ---- texts -------------------------------------------------------------------------------------------------- */
@@ -303,6 +304,15 @@ static void page_others(const Facts *f, Buf *b) {
     buf_str(b, "<li>The runner-up: ");
     html_text(b, words.s);
     buf_str(b, ". It is the best plan in which one of the tensors that most bytes hang on is cut otherwise.</li>\n");
+  }
+  for (uint32_t i = 0; i < f->p->whys.len; i++) {
+    Buf words = buf_new(b->arena);
+    why_text(f->p, f->p->whys.at[i], &words);
+    buf_str(b, "<li>Why not <code>");
+    html_text(b, shown(b->arena, f->p->whys.at[i]->pin));
+    buf_str(b, "</code>: ");
+    html_text(b, words.s);
+    buf_str(b, ".</li>\n");
   }
   for (uint32_t i = 0; i < f->reads.len; i++) {
     const char *way = facts_way(b->arena, f, &f->reads.at[i]);

@@ -117,7 +117,7 @@ static void limit_broken(const Held *h, const Sites *p, const Limit *l) {
 
 static void unfit_say(const Held *h, const Sites *p, Span limit) {
   Diag *g = diag_add(h->d, D_E932, limit, "%s", p->unfit);
-  Span at = place_span(h, p->places->tensors.at[p->binds].node->place);
+  Span at = p->binds ? place_span(h, p->places->tensors.at[p->binds - 1].node->place) : (Span){0};
   if (at.src) diag_at(h->d, g, at, "this takes most of it");
 }
 

@@ -119,7 +119,7 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   p->peak = memory_of(p, f.smallest);
   const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
   const char *none = f.least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, f.least)) : "";
-  if (p->peak.at >= 0) p->binds = (uint32_t)p->peak.at;
+  p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
   p->unfit = arena_printf(a, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes)%s%s",
                           bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
   return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);

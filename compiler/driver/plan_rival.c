@@ -117,14 +117,9 @@ RunnerUp *rival_find(const Sites *p) {
 
 /* ---- words ---------------------------------------------------------------------------------------------------- */
 
-void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
+void rival_cost_text(const Sites *p, double its, Buf *b) {
   Arena *a = b->arena;
-  if (r->why) {
-    buf_str(b, r->why);
-    return;
-  }
-  const PartVertex *v = &p->g->vertices.at[r->vertex];
-  double ours = p->placing->cost, its = r->placing->cost;
+  double ours = p->placing->cost;
   if (p->in_seconds) buf_str(b, seconds_of(a, its));
   else if (p->in_elements) buf_printf(b, "%s elements", cost_text(p, a, its));
   else buf_printf(b, "%s a site", bytes_of(a, its / (double)p->sites));
@@ -132,6 +127,16 @@ void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
   else if (its > ours && its < 1.0005 * ours) buf_str(b, ", less than 0.1 % more");
   else if (its > ours && its < 1.1 * ours) buf_printf(b, ", %.1f %% more", 100 * (its / ours - 1));
   else if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+}
+
+void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
+  Arena *a = b->arena;
+  if (r->why) {
+    buf_str(b, r->why);
+    return;
+  }
+  const PartVertex *v = &p->g->vertices.at[r->vertex];
+  rival_cost_text(p, r->placing->cost, b);
   buf_printf(b, ": %s cut %s", shown(a, v->name), sites_cut(a, v, v->n_label, r->d));
   if (r->more <= 0) return;
   const PlaceTensor *t = &p->places->tensors.at[r->tensor];

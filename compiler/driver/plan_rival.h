@@ -25,6 +25,7 @@ typedef struct RunnerUp {
 } RunnerUp;
 
 RunnerUp *rival_find(const Sites *p);
+void rival_cost_text(const Sites *p, double its, Buf *b); /* "41.0 kB a site, 1.07 times as much" */
 void rival_text(const Sites *p, const RunnerUp *r, Buf *b); /* "41.0 kB a site, 1.07 times as much: ..." */
 
 #endif

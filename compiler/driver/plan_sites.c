@@ -31,6 +31,7 @@
 
 #include "../graph/passes.h"
 #include "plan_page.h"
+#include "plan_why.h"
 #include "table.h"
 
 #define BUDGET_USUAL 4e9
@@ -453,6 +454,8 @@ bool plan_named(const char *path) {
 static Leave format_check(Session *s, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
   bool text = !format || strcmp(format, "text") == 0, others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
+  if (arg_has(a, OPT_WHY) && (!others || arg_has(a, OPT_DERIVATION)))
+    return fail(s, LEAVE_USAGE, "--why is told in text, json and html");
   if (arg_has(a, OPT_DERIVATION) && !text) return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
   if (!arg_has(a, OPT_AGAINST) || (others && !arg_has(a, OPT_DERIVATION))) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, "--against: other planners are told of in text, json and html, and not %s%s",
@@ -500,6 +503,8 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = format_check(s, a);
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   if (!l) l = sites_find(&p, a);
+  if (l) return l;
+  l = whys_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);

@@ -50,14 +50,15 @@ typedef struct Sites {
   bool in_elements;          /*   or elements as the TRA paper counts moves; */
   Seconds *seconds;          /*   and else is told where a machine was said */
   double memory;             /*   of a site, at most; 0: nobody says */
-  const char *unfit;         /*   why no plan fits it, for people; NULL: one does, or nobody says; */
-  uint32_t binds;            /*   the tensor at whose task that has most */
+  const char *unfit;         /*   why there is no plan, or none that fits it, for people; NULL: there is */
+  uint32_t binds;            /*   the tensor at whose task that has most where none fits, + 1 */
   bool held;                 /* it is only looked whether it keeps to limits: nothing is told of other plans, nor that nothing fits */
   const Lives *lives;
   SitesMemory peak;
   const Placing *unlimited;  /* what would be best without the limit, if it does not fit; else NULL */
   VEC(Rival) against;
   const struct RunnerUp *second; /*   plan_rival.h */
+  VEC(struct Why *) whys;    /* plan_why.h */
   const struct Facts *facts; /* plan_facts.h */
   const struct Simulated *simulated; /* algebra/simulate.h; NULL: nobody asks */
 } Sites;

@@ -279,7 +279,7 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   }
   out->seconds = r->turns.seconds;
   double all = out->seconds * s->net.sites;
-  out->idle = all > 0 ? 1 - busy / all : 0;
+  out->idle = all > busy ? (all - busy) / all : 0; /* sums of busy seconds may be a bit more than all of them */
   out->waiting = all > 0 ? waiting / all : 0;
   out->chain = r->turns.chain;
   out->sequence = r->turns.sequence;

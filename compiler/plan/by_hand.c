@@ -1,12 +1,15 @@
 /* plan/by_hand.c - plans by rule of thumb, to compare with. What a label stands for is found by following it through the
- * reads: labels that index the same dimension are one *kind*, and a kind is known by the inputs and params that have it. */
+ * reads: labels that index the same dimension are one *kind*, and a kind is known by its roles: which inputs and params have it, whether
+ * it meets itself (two labels of an equation are of it, as the positions of a sequence in attention), and whether products of matrices are
+ * done for each of it (heads). In which order inputs are declared, and how they are called, plays no part. */
 #include "planners.h"
 
 typedef struct Kind {
   uint32_t to;               /* another of its kind; itself: this one stands for all */
   bool data, param;          /* an input that is no param has it, a param has it */
-  bool kept;                 /* a product of computed tensors has it in all operands and in the result */
-  uint32_t dimension;        /* of the data, the first that has it */
+  bool kept;                 /* a product of computed matrices has it in all operands and in the result */
+  bool meets;                /* an equation has two labels of it */
+  uint32_t rank, dimension;  /* of the data that has most dimensions of those that have it: how many, and which it is; of equals the first */
 } Kind;
 
 typedef struct Kinds {
@@ -14,6 +17,7 @@ typedef struct Kinds {
   uint32_t *first;           /* by vertex: the kind of its first label */
   Map input;                 /* of an input's node: the kind of its first dimension */
   VEC(Kind) all;
+  bool sequence;             /* some rows of the data meet themselves */
   Arena *arena;
 } Kinds;
 
@@ -30,7 +34,7 @@ static void kind_join(Kinds *k, uint32_t x, uint32_t y) {
   a->data |= b->data;
   a->param |= b->param;
   a->kept |= b->kept;
-  if (b->dimension < a->dimension) a->dimension = b->dimension;
+  if (b->rank > a->rank || (b->rank == a->rank && b->dimension < a->dimension)) a->rank = b->rank, a->dimension = b->dimension;
   b->to = x;
 }
 
@@ -49,7 +53,7 @@ static uint32_t input_kinds(Kinds *k, const EinNode *n) {
     Kind *x = &k->all.at[*first + i];
     x->data = !n->param;
     x->param = n->param;
-    if (!n->param) x->dimension = i;
+    if (!n->param) x->rank = n->rank, x->dimension = i;
   }
   map_put(&k->input, n, first);
   return *first;
@@ -71,16 +75,37 @@ static bool read_has(const PartRead *r, uint32_t label) {
   return false;
 }
 
-/* Labels of the result that all operands have, in a reduction of at least two that are computed. */
+/* Whether an operand has a label of the result that no other has: a side of a product of matrices. */
+static bool has_own(const PartVertex *v, uint32_t read) {
+  for (uint32_t l = 0; l < v->n_out; l++) {
+    bool own = read_has(&v->reads.at[read], l);
+    for (uint32_t i = 0; i < v->reads.len; i++) own &= i == read || !read_has(&v->reads.at[i], l);
+    if (own) return true;
+  }
+  return false;
+}
+
+/* Labels of the result that all operands have, in a reduction of at least two that are computed, each with a label of its own. */
 static void kept_mark(Kinds *k, uint32_t vertex) {
   const PartVertex *v = &k->g->vertices.at[vertex];
   bool product = v->reads.len >= 2 && v->n_label > v->n_out;
-  for (uint32_t i = 0; i < v->reads.len; i++) product &= v->reads.at[i].from >= 0;
+  for (uint32_t i = 0; product && i < v->reads.len; i++) product = v->reads.at[i].from >= 0 && has_own(v, i);
   for (uint32_t l = 0; product && l < v->n_out; l++) {
     bool all = true;
     for (uint32_t i = 0; i < v->reads.len; i++) all &= read_has(&v->reads.at[i], l);
     k->all.at[k->first[vertex] + l].kept |= all;
   }
+}
+
+static void meets_mark(Kinds *k, uint32_t vertex) {
+  uint32_t n = k->g->vertices.at[vertex].n_label, first = k->first[vertex];
+  for (uint32_t l = 0; l < n; l++)
+    for (uint32_t m = l + 1; m < n; m++)
+      if (kind_of(k, first + l) == kind_of(k, first + m)) k->all.at[kind_of(k, first + l)].meets = true;
+}
+
+static bool is_rows(const Kind *x) {
+  return x->data && !x->param;
 }
 
 static Kinds kinds_find(Arena *a, const PartGraph *g) {
@@ -89,6 +114,8 @@ static Kinds kinds_find(Arena *a, const PartGraph *g) {
   for (uint32_t i = 0; i < g->vertices.len; i++) kept_mark(&k, i);
   for (uint32_t i = 0; i < g->vertices.len; i++)
     for (uint32_t j = 0; j < g->vertices.at[i].reads.len; j++) read_join(&k, i, &g->vertices.at[i].reads.at[j]);
+  for (uint32_t i = 0; i < g->vertices.len; i++) meets_mark(&k, i);
+  for (uint32_t i = 0; i < k.all.len; i++) k.sequence |= k.all.at[i].to == i && k.all.at[i].meets && is_rows(&k.all.at[i]);
   return k;
 }
 
@@ -96,17 +123,22 @@ static Kinds kinds_find(Arena *a, const PartGraph *g) {
 
 enum { LAST = 1000000 };
 
-/* How early a label is cut: the least first. Of equals, those of the result in their order, then the reduced ones. */
-static uint32_t preference(Planner who, const Kind *x) {
-  bool rows = x->data && !x->param;
-  uint32_t at = x->dimension < LAST / 2 ? x->dimension : LAST / 2;
+/* Rows of the data: the batch, none of which meets another, before positions that meet. */
+static uint32_t rows_preference(const Kind *x) {
+  uint32_t at = x->dimension < LAST / 4 ? x->dimension : LAST / 4;
+  return !is_rows(x) ? LAST : x->meets ? LAST / 2 + at : at;
+}
+
+/* How early a label is cut: the least first. Of equals, those of the result in their order, then the reduced ones. Where no rows meet, the
+ * sequence is the second dimension of the data. */
+static uint32_t preference(Planner who, const Kinds *k, const Kind *x) {
+  uint32_t rows = rows_preference(x);
+  bool model = x->param && !x->data, head = x->kept && x->param;
   switch (who) {
-  case PLANNER_DATA: return rows ? at : LAST;
-  case PLANNER_SEQUENCE: return !rows ? LAST : at == 1 ? 0 : at + 1;
-  case PLANNER_ATTENTION:
-    if (x->kept && x->param && !x->data) return 0;
-    return x->param && !x->data ? 1 : rows ? 2 + at : LAST;
-  case PLANNER_MEGATRON: return x->param && !x->data ? 0 : rows ? 1 + at : LAST;
+  case PLANNER_DATA: return rows;
+  case PLANNER_SEQUENCE: return rows == LAST ? LAST : (k->sequence ? x->meets : x->dimension == 1) ? 0 : rows + 1;
+  case PLANNER_ATTENTION: return head ? 0 : model ? 1 : rows == LAST ? LAST : rows + 2;
+  case PLANNER_MEGATRON: return head || model ? 0 : rows == LAST ? LAST : rows + 1;
   default: return LAST;
   }
 }
@@ -123,7 +155,7 @@ static uint32_t *order_find(Kinds *k, uint32_t vertex, Planner who) {
   uint32_t *order = NEW_ARRAY(k->arena, uint32_t, n + 1), *rank = NEW_ARRAY(k->arena, uint32_t, n + 1);
   for (uint32_t l = 0; l < n; l++) {
     uint32_t at = l;
-    rank[l] = preference(who, &k->all.at[kind_of(k, k->first[vertex] + l)]);
+    rank[l] = preference(who, k, &k->all.at[kind_of(k, k->first[vertex] + l)]);
     for (; at > 0 && rank[order[at - 1]] > rank[l]; at--) order[at] = order[at - 1];
     order[at] = l;
   }

@@ -398,6 +398,7 @@ void page_html(const Facts *f, Buf *b) {
     page_memory(f, b);
     buf_str(b, "</section>\n");
   }
+  simulation_page(f->p, b);
   page_others(f, b);
   page_words(f, b);
   buf_str(b, "</main>\n<script>\n");

@@ -11,6 +11,7 @@
  *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
 #include "../algebra/simulate.h"
 #include "../algebra/text.h"
+#include "plan_page.h"
 #include "plan_sites.h"
 #include "table.h"
 
@@ -53,8 +54,8 @@ static const char *sites_text(Arena *a, const SimStep *s) {
 
 enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
 
-static void path_print(const Sites *p, Buf *b) {
-  Arena *a = b->arena;
+/* The chain that the time hangs on, the first row being its head. */
+static Table path_table(const Sites *p, Arena *a) {
   const Simulated *x = p->simulated;
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_STEP | 1u << COL_SITES | 1u << COL_LINE};
   bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
@@ -73,28 +74,75 @@ static void path_print(const Sites *p, Buf *b) {
   }
   if (x->n_step > STEPS)
     vec_push(a, t.rows, ((TableRow){.cell = {arena_printf(a, "%u more, shorter", x->n_step - STEPS), "", "", seconds_of(a, rest), ""}, .tail = ""}));
-  if (t.rows.len > 1) buf_char(b, '\n'), table_print(b, &t);
+  return t;
+}
+
+typedef struct SimWords { const char *what, *value; } SimWords;
+typedef VEC(SimWords) SimLines;
+
+static void turns_say(const Simulated *x, SimLines *l, Arena *a) {
+  if (x->turns_unknown) vec_push(a, *l, ((SimWords){"", "how many turns there are hangs on data: as many as there may be, or one"}));
+  if (x->turns_cut && x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated, which differ; the others go as the last"}));
+  if (x->turns_cut && !x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated; they are alike, and so are the others"}));
+}
+
+static SimLines sim_lines(const Sites *p, Arena *a) {
+  const Simulated *x = p->simulated;
+  const SimLink *l = &x->busiest;
+  double sum = placing_seconds(p->places, p->seconds, p->placing);
+  SimLines out = {0};
+  const char *than = sum > 0 ? arena_printf(a, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum)) : "";
+  vec_push(a, out, ((SimWords){"time", arena_printf(a, "%s%s", seconds_of(a, x->seconds), than)}));
+  vec_push(a, out, ((SimWords){"longest chain", arena_printf(a, "%s with all links free; %s one operation after the other", seconds_of(a, x->chain),
+                                                             seconds_of(a, x->sequence))}));
+  vec_push(a, out, ((SimWords){"idle", arena_printf(a, "%s of the sites' time, %s while moves are under way; a site has %s of kernels at most",
+                                                    share_of(a, x->idle), share_of(a, x->waiting), seconds_of(a, x->kernels))}));
+  if (l->level)
+    vec_push(a, out, ((SimWords){"busiest link", arena_printf(a, "%s %s %lld: %s, %s, %s of the time", l->in ? "into" : "out of", part_of(p, l->level),
+                                                              (long long)l->part, bytes_of(a, l->bytes), seconds_of(a, l->seconds),
+                                                              share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0))}));
+  turns_say(x, &out, a);
+  return out;
 }
 
 void simulation_text(const Sites *p, Buf *b) {
-  Arena *a = b->arena;
-  const Simulated *x = p->simulated;
-  if (!x) return;
-  double sum = placing_seconds(p->places, p->seconds, p->placing);
-  buf_printf(b, "\nsimulated\n  %-22s%s", "time", seconds_of(a, x->seconds));
-  if (sum > 0) buf_printf(b, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum));
-  buf_printf(b, "\n  %-22s%s with all links free; %s one operation after the other\n", "longest chain", seconds_of(a, x->chain),
-             seconds_of(a, x->sequence));
-  buf_printf(b, "  %-22s%s of the sites' time, %s while moves are under way; a site has %s of kernels at most\n", "idle", share_of(a, x->idle),
-             share_of(a, x->waiting), seconds_of(a, x->kernels));
-  const SimLink *l = &x->busiest;
-  if (l->level)
-    buf_printf(b, "  %-22s%s %s %lld: %s, %s, %s of the time\n", "busiest link", l->in ? "into" : "out of", part_of(p, l->level), (long long)l->part,
-               bytes_of(a, l->bytes), seconds_of(a, l->seconds), share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0));
-  if (x->turns_unknown) buf_printf(b, "  %-22s%s\n", "", "how many turns there are hangs on data: as many as there may be, or one");
-  if (x->turns_cut && x->turns_differ) buf_printf(b, "  %-22s%s\n", "", "three turns were simulated, which differ; the others go as the last");
-  if (x->turns_cut && !x->turns_differ) buf_printf(b, "  %-22s%s\n", "", "three turns were simulated; they are alike, and so are the others");
-  path_print(p, b);
+  if (!p->simulated) return;
+  SimLines lines = sim_lines(p, b->arena);
+  Table path = path_table(p, b->arena);
+  buf_str(b, "\nsimulated\n");
+  for (uint32_t i = 0; i < lines.len; i++) buf_printf(b, "  %-22s%s\n", lines.at[i].what, lines.at[i].value);
+  if (path.rows.len > 1) buf_char(b, '\n'), table_print(b, &path);
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------------ */
+
+static void cell_html(Buf *b, const char *tag, const char *text) {
+  buf_printf(b, "<%s>", tag);
+  html_text(b, text);
+  buf_printf(b, "</%.2s>", tag); /* th, td */
+}
+
+void simulation_page(const Sites *p, Buf *b) {
+  if (!p->simulated) return;
+  SimLines lines = sim_lines(p, b->arena);
+  Table path = path_table(p, b->arena);
+  buf_str(b, "<section id=\"simulated\">\n<h2>A run, simulated</h2>\n<p>The plan was run on the machine without data: moves beside kernels, on "
+          "links that are shared.</p>\n<table>\n<tbody>\n");
+  for (uint32_t i = 0; i < lines.len; i++) {
+    buf_str(b, "<tr>");
+    cell_html(b, "th scope=\"row\"", lines.at[i].what);
+    cell_html(b, "td", lines.at[i].value);
+    buf_str(b, "</tr>\n");
+  }
+  buf_str(b, "</tbody>\n</table>\n");
+  if (path.rows.len > 1) buf_str(b, "<div class=\"scroll\"><table>\n");
+  for (uint32_t r = 0; path.rows.len > 1 && r < path.rows.len; r++) {
+    buf_str(b, r ? "<tr>" : "<thead><tr>");
+    for (int c = 0; c < path.columns; c++) cell_html(b, r ? "td" : "th scope=\"col\"", path.rows.at[r].cell[c]);
+    buf_str(b, r ? "</tr>\n" : "</tr></thead>\n<tbody>\n");
+  }
+  if (path.rows.len > 1) buf_str(b, "</tbody>\n</table></div>\n");
+  buf_str(b, "</section>\n");
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */

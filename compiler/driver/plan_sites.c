@@ -466,9 +466,9 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
   if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
   if (!p->machine) return fail(p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
-  bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0;
+  bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
   if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "--simulate is told in text and JSON; %s has no place for it",
+  return fail(p->s, LEAVE_USAGE, "--simulate is told in text, JSON and html; %s has no place for it",
               told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
 }
 

@@ -123,6 +123,7 @@ Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of
 /* ---- simulated: plan_simulate.c --------------------------------------------------------------------------- */
 Leave simulation_find(Sites *p, const Algebra *ia);
 void simulation_text(const Sites *p, Buf *b); /* nothing where it was not asked for */
+void simulation_page(const Sites *p, Buf *b); /* a section */
 void simulation_json(const Sites *p, Json *j);
 
 #endif

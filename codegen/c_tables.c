@@ -108,11 +108,10 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const 
   buf_str(c, "};\n");
 }
 
-static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const char *name) {
-  CLabels labels = c_labels(c->arena, t);
+static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const CLabels *labels, const char *name) {
   if (!n) return;
   for (uint32_t i = 0; i < n; i++)
-    axes_of(c, t, &t->buffers.at[x[i].buffer], labels.of[x[i].buffer], arena_printf(c->arena, "%s%u", name, i));
+    axes_of(c, t, &t->buffers.at[x[i].buffer], labels->of[x[i].buffer], arena_printf(c->arena, "%s%u", name, i));
   buf_printf(c, "static const ein_axes %s[] = {\n", name);
   for (uint32_t i = 0; i < n; i++) {
     if (t->buffers.at[x[i].buffer].rank) buf_printf(c, "  {%s%u_label, %s%u_dim},\n", name, i, name, i);
@@ -133,10 +132,10 @@ static void labels_or_null(Buf *c, Str *const label, uint32_t rank) {
   c_string(c, b.s, b.len);
 }
 
-static void buffer_table(Buf *c, const TaskGraph *t, const char *prefix) {
+static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declared, const char *prefix) {
   if (!t->buffers.len) return;
   const uint32_t *at = c_axes(c->arena, t);
-  CLabels labels = c_labels(c->arena, t);
+  CLabels labels = c_labels(c->arena, t, declared);
   buf_printf(c, "static const ein_buffer %s_buffer[] = {\n", prefix);
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
@@ -183,7 +182,7 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   const uint32_t *at = c_axes(c->arena, t);
   dim_table(c, t, o->prefix);
   argument_tables(c, t, o->prefix);
-  buffer_table(c, t, o->prefix);
+  buffer_table(c, t, &o->declared, o->prefix);
   site_table(c, p, o->prefix);
   buf_printf(c, "static const ein_tables %s_tables = {\n  ", o->prefix);
   c_string(c, o->prefix, strlen(o->prefix));
@@ -296,8 +295,9 @@ static void other_text(Buf *c, const char *x) {
 
 static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   const char *x = o->prefix;
-  axes_table(c, t, t->inputs.at, t->inputs.len, arena_printf(c->arena, "%s_input_axes", x));
-  axes_table(c, t, t->outputs.at, t->outputs.len, arena_printf(c->arena, "%s_output_axes", x));
+  CLabels labels = c_labels(c->arena, t, &o->declared);
+  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, arena_printf(c->arena, "%s_input_axes", x));
+  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, arena_printf(c->arena, "%s_output_axes", x));
   buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
   c_string(c, o->source, strlen(o->source));
   buf_printf(c, ", %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len);

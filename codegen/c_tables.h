@@ -23,16 +23,16 @@ void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o);
 /* The names of a library's struct members: by number of the dim (NULL where it has a value), input and output. */
 typedef struct CMembers { Str *size, *input, *output; } CMembers;
 CMembers c_members(Arena *a, const TaskGraph *t);
-/* The label of each axis of each buffer, as it is written or first read: of[buffer][axis], NULL where none is known. */
+/* The label of each axis of each buffer, as it is declared, else written or first read: of[buffer][axis], NULL where none is known. */
 typedef struct CLabels { Str **of; } CLabels;
-CLabels c_labels(Arena *a, const TaskGraph *t);
+CLabels c_labels(Arena *a, const TaskGraph *t, const NamedAxesList *declared); /* NULL: nothing is declared */
 /* "2*N + 1" as people write it, for comments and the manifest. */
 void c_extent_text(Buf *b, const Expr *e);
 /* The types and functions of PREFIX.h; with comments for people or without. */
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
 
-/* How many operations on floats a run makes, as the program is written: dims-only; NULL where that hangs on data. What a
- * predicate leaves out counts too, and a loop that may stop early as if it did not. */
+/* How many operations on floats a run makes that is given all inputs, as the program is written: dims-only; NULL where that hangs on
+ * data, as in a loop that may stop early. What a predicate leaves out counts too. */
 const Expr *loop_flops(const LoopProgram *p);
 
 #endif

@@ -94,10 +94,28 @@ static void list_labels(Reads *r, const Tasks *list) {
   }
 }
 
-CLabels c_labels(Arena *a, const TaskGraph *t) {
+static const NamedAxes *declared_find(const NamedAxesList *all, Str name, bool input, uint32_t rank) {
+  for (uint32_t i = 0; all && i < all->len; i++)
+    if (all->at[i].name == name && all->at[i].input == input) return all->at[i].rank == rank ? &all->at[i] : NULL;
+  return NULL;
+}
+
+static void declared_labels(Reads *r, const NamedAxesList *all, const TaskArgument *x, uint32_t n, bool input) {
+  for (uint32_t i = 0; i < n; i++) {
+    const TaskBuffer *b = &r->t->buffers.at[x[i].buffer];
+    const NamedAxes *d = declared_find(all, x[i].name, input, b->rank);
+    if (!r->l->of[b->id]) r->l->of[b->id] = NEW_ARRAY(r->a, Str, b->rank + 1);
+    for (uint32_t k = 0; d && k < b->rank; k++)
+      if (d->label[k]) r->l->of[b->id][k] = d->label[k];
+  }
+}
+
+CLabels c_labels(Arena *a, const TaskGraph *t, const NamedAxesList *declared) {
   CLabels l = {NEW_ARRAY(a, Str *, t->buffers.len + 1)};
   Reads r = {.t = t, .l = &l, .a = a, .turn = map_new(a)};
   list_labels(&r, &t->tasks);
+  declared_labels(&r, declared, t->outputs.at, t->outputs.len, false);
+  declared_labels(&r, declared, t->inputs.at, t->inputs.len, true);
   return l;
 }
 
@@ -221,7 +239,7 @@ static const struct { const char *note, *text; } functions[] = {
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments) {
   const TaskGraph *t = p->tasks;
   CMembers m = c_members(b->arena, t);
-  CLabels l = c_labels(b->arena, t);
+  CLabels l = c_labels(b->arena, t, &o->declared);
   buf_printf(b, "typedef struct %s_ctx %s_ctx;\n", o->prefix, o->prefix);
   sizes_type(b, t, &m, o->prefix, comments);
   note(b, comments, "Views of the inputs, in the order of the program.");

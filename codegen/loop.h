@@ -118,12 +118,16 @@ bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 bool loop_check(const LoopProgram *p, Buf *out);
 
 /* ---- target text -------------------------------------------------------------------------------- */
+/* The labels of an input's or output's axes as a program declares them; NULL where it has none. The first of a name counts. */
+typedef struct NamedAxes { Str name; bool input; uint32_t rank; Str *label; } NamedAxes;
+typedef VEC(NamedAxes) NamedAxesList;
 typedef struct EmitOptions {
   const char *prefix;        /* every symbol begins with it: a C identifier */
   const char *source;        /* the program's file name, for comments; no folder */
   const char *version;
   uint64_t hash;             /* of the program's text */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
+  NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
 } EmitOptions;
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */

@@ -20,15 +20,15 @@ static const Expr *value_of(const Tasks *list, uint32_t buffer) {
   return NULL;
 }
 
-/* times[step]: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. A repeat that
- * may stop early counts as if it did not. */
+/* times[step]: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. */
 static void times_of(const TaskGraph *t, const Tasks *list, const Expr *outer, const Expr **times) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind == TASK_KERNEL) times[k->step] = outer;
     if (k->kind != TASK_REPEAT) continue;
-    const Expr *n = outer ? value_of(list, k->buffer) : NULL;
-    if (!n && outer) n = value_of(&t->tasks, k->buffer);
+    bool known = outer && k->stop < 0; /* one that may stop early makes as many turns as data say */
+    const Expr *n = known ? value_of(list, k->buffer) : NULL;
+    if (!n && known) n = value_of(&t->tasks, k->buffer);
     times_of(t, &k->body, n ? expr_op2(t->exprs, OP_MUL, outer, n) : NULL, times);
   }
 }
@@ -65,11 +65,12 @@ static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
   return e;
 }
 
-/* NULL where a loop's turns are not known. */
+/* Of a run that is given all inputs: no default is made. NULL where a loop's turns are not known. */
 static const Expr *list_flops(Arena *a, const TaskGraph *t, const Tasks *list, const Expr *const *times) {
   const Expr *sum = expr_int(t->exprs, DT_I64, 0), *inner;
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
+    if (k->unless >= 0) continue;
     for (uint32_t s = 0; s < k->stages.len; s++) {
       const Expr *one = stage_flops(a, t->exprs, &k->stages.at[s]);
       if (!times[k->step] && !expr_is_int(one, 0)) return NULL;
@@ -129,9 +130,9 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   json_end(j, '}');
 }
 
-static void arguments(Json *j, const TaskGraph *t) {
+static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   CMembers m = c_members(j->out->arena, t);
-  CLabels l = c_labels(j->out->arena, t);
+  CLabels l = c_labels(j->out->arena, t, &o->declared);
   json_array(j, "sizes");
   for (uint32_t i = 0; i < t->dims.len; i++) {
     if (t->dims.at[i].known) continue;
@@ -152,8 +153,8 @@ static void arguments(Json *j, const TaskGraph *t) {
 }
 
 static void entry_points(Json *j, const char *prefix) {
-  static const char *const name[] = {"create", "destroy",    "plan",   "workspace_bytes",
-                                     "run",    "last_error", "cancel", "model"};
+  static const char *const name[] = {"create", "destroy",    "plan",   "workspace_bytes", "run",
+                                     "again",  "last_error", "cancel", "model"};
   json_object(j, "entry_points");
   for (size_t i = 0; i < COUNT(name); i++) json_str(j, name[i], arena_printf(j->out->arena, "%s_%s", prefix, name[i]));
   json_end(j, '}');
@@ -188,7 +189,7 @@ void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   json_str(&j, "compiler", arena_printf(json->arena, "ein %s", o->version));
   json_str(&j, "target", "c");
   entry_points(&j, o->prefix);
-  arguments(&j, p->tasks);
+  arguments(&j, p->tasks, o);
   json_extent(&j, "flops", loop_flops(p));
   kernels(&j, p);
   json_end(&j, '}');

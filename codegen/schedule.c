@@ -102,7 +102,7 @@ LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target) {
   s.p = NEW(t->arena, LoopProgram);
   s.p->arena = t->arena;
   s.p->tasks = t;
-  s.labels = c_labels(t->arena, t).of;
+  s.labels = c_labels(t->arena, t, NULL).of;
   s.of_buffer = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1);
   for (uint32_t b = 0; b < t->buffers.len; b++) s.of_buffer[b] = NOWHERE;
   CScope kernels = c_scope(t->arena, t->strings);

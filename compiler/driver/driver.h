@@ -166,6 +166,7 @@ Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails
 Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
+NamedAxesList axes_declared(Session *s, const Job *j); /* declared.c */
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
 /* tuning.c: what a machine file says for loops, and for threads; without one all stays as it is. It changes no answer. */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);

@@ -134,7 +134,7 @@ static EinNode *argument_vertex(EinGraph *g, const TaskBuffer *b, Str *label) {
 /* What asks for the names, types and shapes of inputs and outputs asks a graph: here is one, with nothing in between. */
 static EinGraph *graph_of_arguments(Session *s, const TaskGraph *t) {
   EinGraph *g = graph_new(s->arena, s->strings, t->exprs);
-  CLabels labels = c_labels(s->arena, t);
+  CLabels labels = c_labels(s->arena, t, NULL);
   for (uint32_t i = 0; i < t->dims.len; i++)
     vec_push(s->arena, g->dims, ((EinDim){t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value}));
   for (uint32_t i = 0; i < t->inputs.len; i++) {
@@ -227,5 +227,6 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
                        .source = source_name(s, j->path),
                        .version = EIN_VERSION,
                        .hash = hash_of(s, j),
-                       .worth_threads = j->worth_threads};
+                       .worth_threads = j->worth_threads,
+                       .declared = axes_declared(s, j)};
 }

@@ -271,13 +271,23 @@ static void cast(CPrinter *p, const Expr *e) {
 
 /* ---- reads ------------------------------------------------------------------------------------------- */
 
+void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis) {
+  Str *name = &p->stride_name[place * 64 + axis];
+  if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", p->k->places.at[place].name->s, axis), "stride");
+  buf_str(p->out, (*name)->s);
+}
+
+uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
+  uint32_t n = x->axes ? 0 : axis + 1;
+  for (uint32_t k = 0; x->axes && k <= axis; k++) n += x->axes[k];
+  return n - 1;
+}
+
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
   if (x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK) {
-    Str *name = &p->stride_name[place * 64 + axis];
-    if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", x->name->s, axis), "stride");
-    buf_str(p->out, (*name)->s);
+    c_buffer_stride(p, place, c_last_axis(x, axis));
     return;
   }
   for (uint32_t k = x->rank; k-- > axis + 1;) e = expr_op2(p->p->tasks->exprs, OP_MUL, x->dim[k], e);
@@ -299,9 +309,26 @@ static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n,
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
 
-/* x // c and then x % c: that the one times c and the other are x, compilers see where they stand together. */
-static bool is_pair(const Expr *a, const Expr *b) {
-  return a->kind == EX_OP && a->op == OP_IDIV && b->kind == EX_OP && b->op == OP_MOD && a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1];
+/* An index of several of an argument's axes, from `first` on: as it is where these lie next to each other, else taken apart. */
+static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t first, uint32_t n) {
+  const LoopPlace *x = &p->k->places.at[place];
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
+  Exprs *e = p->p->tasks->exprs;
+  const Expr *below = expr_int(e, DT_I64, 1);
+  p->uses_dense = true;
+  buf_str(p->out, "(dense ? ");
+  argument(p, index, true, false);
+  buf_str(p->out, " * "), c_buffer_stride(p, place, first + n - 1);
+  buf_str(p->out, " : ");
+  for (uint32_t k = n; k-- > 0;) {
+    const Expr *at = k + 1 < n ? expr_op2(e, OP_IDIV, index, below) : index;
+    if (k) at = expr_op2(e, OP_MOD, at, b->dim[first + k]);
+    argument(p, at, true, false);
+    buf_str(p->out, " * "), c_buffer_stride(p, place, first + k);
+    if (k) buf_str(p->out, " + ");
+    below = expr_op2(e, OP_MUL, below, b->dim[first + k]);
+  }
+  buf_char(p->out, ')');
 }
 
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
@@ -314,16 +341,18 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     c_expr(p, base, true);
     buf_str(p->out, ")[");
   }
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0, axis = 0; k < n; axis += x->axes ? x->axes[k] : 1, k++) {
     const Expr *i = base && k + 1 == n ? at[k]->arg[0] : index_inside(at[k]);
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;
-    if (k + 1 < n && is_pair(i, at[k + 1])) buf_char(p->out, '(');
-    bool last = k + 1 == n && !is_argument(p, x), second = k && is_pair(at[k - 1], i);
+    if (x->axes && x->axes[k] > 1 && is_argument(p, x)) {
+      index_apart(p, place, i, axis, x->axes[k]);
+      continue;
+    }
+    bool last = k + 1 == n && !is_argument(p, x);
     argument(p, i, true, last && n == 1);
     if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
-    if (second) buf_char(p->out, ')');
   }
   buf_str(p->out, any ? "]" : "0]");
 }

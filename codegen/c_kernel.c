@@ -244,19 +244,37 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
 
+/* The axes of a place's buffer, if it is an argument, where each has a stride; else the place's own. */
+typedef struct Axes { uint32_t rank; const Expr *const *dim; bool argument; } Axes;
+
+static Axes axes_of(const CPrinter *p, const LoopPlace *x) {
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
+  bool argument = b->space != BUF_WORK;
+  return argument ? (Axes){b->rank, b->dim, true} : (Axes){x->rank, x->dim, false};
+}
+
+/* How many of these the last n axes of the place are. */
+static uint32_t axes_last(const LoopPlace *x, Axes a, uint32_t n) {
+  return n == x->rank || !a.argument ? (a.argument ? a.rank : n) : a.rank - 1 - c_last_axis(x, x->rank - n - 1);
+}
+
+static void axis_stride(CPrinter *p, uint32_t place, Axes a, uint32_t axis) {
+  if (a.argument) c_buffer_stride(p, place, axis);
+  else c_stride(p, place, axis);
+}
+
 /* An extent and a stride of each of so many last axes, in arrays: C++ takes the address of none that has no name. */
-static void stream_axes(CPrinter *p, uint32_t place, uint32_t n, int depth) {
-  const LoopPlace *x = &p->k->places.at[place];
+static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int depth) {
   buf_str(p->out, "{\n");
   indent(p, depth + 1);
   buf_str(p->out, "const int64_t ein_extents[] = {");
-  for (uint32_t k = x->rank - n; k < x->rank; k++) {
-    c_expr(p, x->dim[k], true);
-    buf_str(p->out, k + 1 < x->rank ? ", " : "}, ein_steps[] = {");
+  for (uint32_t k = a.rank - n; k < a.rank; k++) {
+    c_expr(p, a.dim[k], true);
+    buf_str(p->out, k + 1 < a.rank ? ", " : "}, ein_steps[] = {");
   }
-  for (uint32_t k = x->rank - n; k < x->rank; k++) {
-    c_stride(p, place, k);
-    buf_str(p->out, k + 1 < x->rank ? ", " : "};\n");
+  for (uint32_t k = a.rank - n; k < a.rank; k++) {
+    axis_stride(p, place, a, k);
+    buf_str(p->out, k + 1 < a.rank ? ", " : "};\n");
   }
   indent(p, depth + 1);
 }
@@ -284,21 +302,20 @@ static bool is_held(const LoopPlace *x, const LoopStmt *s) {
 }
 
 /* Where the last axes lie next to each other, which is known where all is dense. */
-static void stream_held(CPrinter *p, const LoopStmt *s, int depth) {
+static void stream_held(CPrinter *p, const LoopStmt *s, Axes a, uint32_t n, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
-  uint32_t n = (uint32_t)s->step;
   buf_str(p->out, "if (");
-  for (uint32_t k = x->rank - n; k + 1 < x->rank; k++) {
-    c_stride(p, s->place, k);
+  for (uint32_t k = a.rank - n; k + 1 < a.rank; k++) {
+    axis_stride(p, s->place, a, k);
     buf_str(p->out, " == ");
-    c_expr(p, x->dim[k + 1], true);
+    c_expr(p, a.dim[k + 1], true);
     buf_str(p->out, " * ");
-    c_stride(p, s->place, k + 1);
+    axis_stride(p, s->place, a, k + 1);
     buf_str(p->out, " && ");
   }
-  c_stride(p, s->place, x->rank - 1);
+  axis_stride(p, s->place, a, a.rank - 1);
   buf_str(p->out, " == 1) ein_stream_held(");
-  stream_base(p, s, n);
+  stream_base(p, s, (uint32_t)s->step);
   buf_str(p->out, " + ");
   c_expr(p, stream_first(p, s), false);
   buf_str(p->out, ", &");
@@ -311,14 +328,16 @@ static void stream_held(CPrinter *p, const LoopStmt *s, int depth) {
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
   bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES, held = is_held(from, s);
+  Axes axes = axes_of(p, x);
+  uint32_t n = axes_last(x, axes, (uint32_t)s->step);
   p->place_used[s->value->i] = true;
   indent(p, depth);
-  if (held) stream_held(p, s, depth);
-  if (s->step > 1) stream_axes(p, s->place, (uint32_t)s->step, depth);
-  buf_printf(p->out, "ein_stream%s(", s->step > 1 ? held ? "_apart" : "_axes" : few ? "_few" : "");
-  if (s->step > 1) {
+  if (held) stream_held(p, s, axes, n, depth);
+  if (n > 1) stream_axes(p, s->place, axes, n, depth);
+  buf_printf(p->out, "ein_stream%s(", n > 1 ? held ? "_apart" : "_axes" : few ? "_few" : "");
+  if (n > 1) {
     stream_base(p, s, (uint32_t)s->step);
-    buf_printf(p->out, ", %lld, ein_extents, ein_steps, ", (long long)s->step);
+    buf_printf(p->out, ", %u, ein_extents, ein_steps, ", n);
     c_expr(p, stream_first(p, s), true);
   } else {
     buf_char(p->out, '&');
@@ -331,7 +350,7 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ", ");
   c_expr(p, s->hi, true);
   buf_printf(p->out, ", %d);\n", dtype_size(x->dtype));
-  if (s->step > 1) {
+  if (n > 1) {
     indent(p, depth);
     buf_str(p->out, "}\n");
   }
@@ -383,12 +402,13 @@ static void pointer_print(CPrinter *p, const LoopPlace *x) {
 
 static void strides_print(CPrinter *p, uint32_t place) {
   const LoopPlace *x = &p->k->places.at[place];
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
   Exprs *e = p->p->tasks->exprs;
-  for (uint32_t axis = 0; axis < x->rank; axis++) {
+  for (uint32_t axis = 0; axis < b->rank; axis++) {
     Str name = p->stride_name[place * 64 + axis];
     if (!name) continue;
     const Expr *dense = expr_int(e, DT_I64, 1);
-    for (uint32_t k = x->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, x->dim[k], dense);
+    for (uint32_t k = b->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, b->dim[k], dense);
     buf_printf(p->out, "  const int64_t %s = dense ? ", name->s);
     c_expr(p, dense, true);
     buf_printf(p->out, " : ctx->stride[%u];\n", p->axes[x->buffer] + axis);

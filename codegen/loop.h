@@ -33,7 +33,8 @@ typedef struct LoopPlace {
   DType dtype;
   uint32_t rank;
   const Expr **dim;          /* dims-only */
-  uint32_t buffer;           /* SPACE_BUFFER */
+  uint32_t buffer;           /* SPACE_BUFFER, */
+  const uint32_t *axes;      /*   of which so many axes that follow each other are each of the place's, row-major; NULL: one each */
   bool written;              /* SPACE_BUFFER: stored to; others are read only */
 } LoopPlace;
 

@@ -124,6 +124,20 @@ static void check_value(Check *c, const char *what, const Expr *e, DType dtype) 
 
 /* ---- places ------------------------------------------------------------------------------------- */
 
+/* The place has the buffer's extents, or products of those of neighbours. */
+static bool check_axes(Check *c, const LoopPlace *x, const TaskBuffer *b) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    const Expr *all = NULL;
+    for (uint32_t k = x->axes ? x->axes[i] : 1; k-- > 0; at++) {
+      if (at >= b->rank) return false;
+      all = all ? extent_normal(c->p->tasks->exprs, expr_op2(c->p->tasks->exprs, OP_MUL, all, b->dim[at])) : b->dim[at];
+    }
+    if (all != x->dim[i]) return false;
+  }
+  return at == b->rank;
+}
+
 static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
   const TaskGraph *t = c->p->tasks;
   if (x->buffer >= t->buffers.len) {
@@ -131,12 +145,13 @@ static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
     return;
   }
   const TaskBuffer *b = &t->buffers.at[x->buffer];
-  bool same = b->dtype == x->dtype && b->rank == x->rank;
-  for (uint32_t i = 0; same && i < x->rank; i++) same = b->dim[i] == x->dim[i];
-  if (!same) fail(c, "%s is not like buffer %%%u", name_of(x), x->buffer);
+  if (b->dtype != x->dtype || !check_axes(c, x, b)) fail(c, "%s is not like buffer %%%u", name_of(x), x->buffer);
   if (x->written && b->space == BUF_INPUT) fail(c, "%s is written and an input", name_of(x));
-  if (map_find(buffers, b)) fail(c, "two places are buffer %%%u", x->buffer);
-  map_put(buffers, b, c);
+  const LoopPlace *other = map_find(buffers, b);
+  bool alike = other && (other->written || x->written || !!other->axes == !!x->axes); /* what is read alone may be seen in several ways */
+  for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++) alike = i >= other->rank || x->axes[i] == other->axes[i];
+  if (alike) fail(c, "two places are buffer %%%u", x->buffer);
+  map_put(buffers, b, (void *)(uintptr_t)x);
 }
 
 /* Whether its size is a constant of at most LOOP_STACK bytes. */

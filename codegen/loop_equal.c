@@ -30,11 +30,17 @@ static bool eq_body(Same *q, const LoopBody *a, const LoopBody *b) {
   return true;
 }
 
+static bool eq_axes(Same *q, const LoopPlace *a, const LoopPlace *b) {
+  for (uint32_t k = 0; k < a->rank && (a->axes || b->axes); k++)
+    if (!eq_int(q, "the axes of a place", a->axes ? a->axes[k] : 0, b->axes ? b->axes[k] : 0)) return false;
+  return true;
+}
+
 static bool eq_loop_place(Same *q, const LoopPlace *a, const LoopPlace *b) {
   return eq_int(q, "a place's space", a->space, b->space) && eq_str(q, "a place's name", a->name, b->name) &&
          eq_int(q, "a place's dtype", a->dtype, b->dtype) && eq_int(q, "a place's rank", a->rank, b->rank) &&
          eq_exprs(q, "a place's shape", a->rank, a->dim, b->dim) &&
-         eq_int(q, "a place's buffer", a->buffer, b->buffer) &&
+         eq_int(q, "a place's buffer", a->buffer, b->buffer) && eq_axes(q, a, b) &&
          eq_int(q, "whether a place is written", a->written, b->written);
 }
 

@@ -154,6 +154,7 @@ static void print_place_line(Printer *p, const LoopPlace *x) {
   buf_printf(p->out, "  %s ", spaces[x->space]);
   word_print(p->out, x->name);
   if (x->space == SPACE_BUFFER) buf_printf(p->out, " = %%%u", x->buffer);
+  for (uint32_t k = 0; x->axes && k < x->rank; k++) buf_printf(p->out, "%s%u", k ? " " : " axes ", x->axes[k]);
   buf_printf(p->out, " : %s ", dtype_name(x->dtype));
   print_exprs(p, x->rank, x->dim);
   buf_str(p->out, x->written ? " written\n" : "\n");

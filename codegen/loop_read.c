@@ -111,8 +111,18 @@ static bool line_how(Reader *r) {
 static bool want_place(Reader *r, LoopPlace *x) {
   if (!want_new_name(r, &x->name)) return false;
   if (x->space == SPACE_BUFFER && (!scan_want(&r->c, '=') || !scan_want_id(&r->c, &x->buffer))) return false;
-  if (!scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x->dtype)) return false;
+  VEC(uint32_t) axes = {0};
+  if (x->space == SPACE_BUFFER && scan_take_word(&r->c, "axes")) {
+    do {
+      int64_t n;
+      if (!scan_want_int(&r->c, 1, SUM_RANK, "a number of axes", &n)) return false;
+      vec_push(arena_of(r), axes, (uint32_t)n);
+    } while (!scan_take(&r->c, ':'));
+  } else if (!scan_want(&r->c, ':')) return false;
+  if (!scan_want_dtype(&r->c, &x->dtype)) return false;
   if (!want_list(r, true, &x->rank, &x->dim)) return false;
+  x->axes = axes.at;
+  if (axes.len && axes.len != x->rank) return scan_fail(&r->c, D_E910, "wanted as many axes as extents");
   x->written = scan_take_word(&r->c, "written");
   return scan_want_end(&r->c, NULL);
 }

@@ -58,7 +58,7 @@ static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
 /* A long reduction goes in parts (task/split.c): what is said of the others is said of one of them. */
 static void parts_tell(Sched *s, const TaskStage *st) {
   Parts d = {st, -1};
-  if (st->buffer < 0 || s->t->buffers.at[st->buffer].space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
+  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
   expr_map(s->x, st->sum->body, leaf_parts, &d);
   if (st->sum->where) expr_map(s->x, st->sum->where, leaf_parts, &d);
   if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
@@ -81,6 +81,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->k->work = work_of(s);
   s->block = 0;
   parts_tell(s, &task->stages.at[0]);
+  s->task = merge_task(s, task);
   stages(s);
   apart_loops(s, &s->k->body);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;

@@ -8,6 +8,15 @@
 
 enum { NOWHERE = UINT32_MAX };
 
+/* The same elements as a buffer's, with fewer axes: some that follow each other are one (schedule_merge.c). What a stage's slots and
+ * stores say is a buffer's number, or VIEWS and that of a view of the kernel's. */
+enum { VIEWS = 1 << 30 };
+typedef struct View {
+  TaskBuffer shape;          /* the buffer, with the view's rank and extents */
+  const uint32_t *axes;      /* so many of the buffer's axes is each of the view's */
+  uint32_t place;            /* in the kernel, or NOWHERE */
+} View;
+
 /* A kernel under construction. */
 typedef struct Sched {
   Arena *arena;
@@ -22,6 +31,7 @@ typedef struct Sched {
   Str **labels;              /* of each buffer's axes, NULL where none is known */
   uint32_t *of_buffer;       /* place of each buffer in this kernel, or NOWHERE; `touched` says which to reset */
   VEC(uint32_t) touched;
+  VEC(View) views;
   uint32_t *of_stage;        /* place of each kept stage, */
   const Expr **value;        /*   or what it is at the point at hand, where later stages go on from there */
   uint32_t outer;            /* so many of a stage's labels are bound before its own loops */
@@ -53,8 +63,16 @@ const Expr *where_split(Sched *s, const Expr *cond, uint32_t n_label, uint32_t l
  * blocks are to be taken. */
 const Task *mask_task(Sched *s, const Task *k, uint32_t rows);
 
+/* ---- schedule_merge.c --------------------------------------------------------------------------- */
+/* The kernel with labels that are neighbours wherever they occur as one, and without those of extent 1. */
+const Task *merge_task(Sched *s, const Task *k);
+
 /* ---- schedule_build.c: places, variables, statements ------------------------------------------- */
-uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written);
+/* What a slot or store says: a buffer as it is, or as the view has it; `id` is the buffer's. */
+const TaskBuffer *buffer_seen(const Sched *s, uint32_t memory);
+/* So many of the buffer's axes each of its own is; NULL: one. */
+const uint32_t *buffer_axes(const Sched *s, uint32_t memory);
+uint32_t place_of_buffer(Sched *s, uint32_t memory, bool written);
 /* A register (rank 0 or a short constant array), or an array wherever it fits. */
 /* What was decided about the stage's loops, in words; st NULL: about the whole kernel. */
 void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) EIN_PRINTF(3, 4);

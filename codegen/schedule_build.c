@@ -23,18 +23,24 @@ void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) {
 
 /* ---- places and variables ------------------------------------------------------------------------ */
 
-uint32_t place_of_buffer(Sched *s, uint32_t buffer, bool written) {
-  uint32_t at = s->of_buffer[buffer];
-  if (at == NOWHERE) {
-    const TaskBuffer *b = &s->t->buffers.at[buffer];
+const TaskBuffer *buffer_seen(const Sched *s, uint32_t memory) {
+  return memory < VIEWS ? &s->t->buffers.at[memory] : &s->views.at[memory - VIEWS].shape;
+}
+
+const uint32_t *buffer_axes(const Sched *s, uint32_t memory) { return memory < VIEWS ? NULL : s->views.at[memory - VIEWS].axes; }
+
+uint32_t place_of_buffer(Sched *s, uint32_t memory, bool written) {
+  uint32_t *at = memory < VIEWS ? &s->of_buffer[memory] : &s->views.at[memory - VIEWS].place;
+  if (*at == NOWHERE) {
+    const TaskBuffer *b = buffer_seen(s, memory);
     LoopPlace p = {.space = SPACE_BUFFER, .name = c_scope_name(&s->names, b->name, "w"), .dtype = b->dtype};
-    p.rank = b->rank, p.dim = b->dim, p.buffer = buffer;
-    at = s->of_buffer[buffer] = s->k->places.len;
-    vec_push(s->arena, s->touched, buffer);
+    p.rank = b->rank, p.dim = b->dim, p.buffer = b->id, p.axes = buffer_axes(s, memory);
+    *at = s->k->places.len;
+    if (memory < VIEWS) vec_push(s->arena, s->touched, memory);
     vec_push(s->arena, s->k->places, p);
   }
-  s->k->places.at[at].written |= written;
-  return at;
+  s->k->places.at[*at].written |= written;
+  return *at;
 }
 
 /* Bytes of an array of constant size; 0: not constant, or too many. */

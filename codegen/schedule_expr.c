@@ -66,7 +66,7 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
   if (leaf->kind != EX_READ) return leaf;
   TaskSlot slot = e->stage->slot[leaf->i];
-  const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : e->s->t->buffers.at[slot.index].dim;
+  const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : buffer_seen(e->s, slot.index)->dim;
   bool safe = true;
   for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
     const Expr *index = leaf->arg[k];
@@ -111,6 +111,14 @@ const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
   return at;
 }
 
+/* The buffer's axis that the view's begins with. */
+static uint32_t axis_of(const Sched *s, uint32_t memory, uint32_t axis) {
+  const uint32_t *axes = buffer_axes(s, memory);
+  uint32_t at = axes ? 0 : axis;
+  for (uint32_t k = 0; axes && k < axis; k++) at += axes[k];
+  return at;
+}
+
 static const Expr *read_of(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
@@ -121,13 +129,13 @@ static const Expr *read_of(Env *e, const Expr *leaf) {
     const Expr *const *at = kept_at(s, &n, leaf->arg + s->outer);
     return place_read(s, s->of_stage[slot.index], n, at);
   }
-  const TaskBuffer *b = &s->t->buffers.at[slot.index];
+  const TaskBuffer *b = buffer_seen(s, slot.index);
   bool safe = leaf_is_safe(e, (uint32_t)leaf->i);
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
     if (!index_is_data(at[k])) continue; /* all others were proved */
-    const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, k))};
+    const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, axis_of(s, slot.index, k)))};
     at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
   }
   const Expr *read = place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);

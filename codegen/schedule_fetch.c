@@ -39,7 +39,7 @@ static double bytes_of(const TaskBuffer *b) {
 
 bool read_is_far(Sched *s, const StagePlan *p, const Expr *of) {
   if (of->kind != EX_READ || p->stage->slot[of->i].kept || p->stage->sum->where || p->stage->sum->domain) return false;
-  return bytes_of(&s->t->buffers.at[p->stage->slot[of->i].index]) >= (double)ALL_LEAST;
+  return bytes_of(buffer_seen(s, p->stage->slot[of->i].index)) >= (double)ALL_LEAST;
 }
 
 LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
@@ -107,7 +107,7 @@ static const Expr **reads_of(Sched *s, const EinSum *sum) {
 static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const Expr *read) {
   TaskSlot slot = f->p->stage->slot[access];
   if (!read || slot.kept || !is_of_rows(f, access, read)) return 0;
-  const TaskBuffer *b = &s->t->buffers.at[slot.index];
+  const TaskBuffer *b = buffer_seen(s, slot.index);
   int64_t tile = tile_bytes(f, access, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
   if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || f->p->size[f->u] < 3 * ahead * f->rows) return 0;
   return ahead;
@@ -175,7 +175,7 @@ static void fetch_share(Sched *s, const FetchNext *f, Env *e, const Expr *read, 
 static uint32_t labels_wanted(Sched *s, const FetchNext *f, uint32_t access, const Expr *read, uint32_t *label) {
   TaskSlot slot = f->p->stage->slot[access];
   int64_t bytes;
-  if (!read || slot.kept || bytes_of(&s->t->buffers.at[slot.index]) < (double)ALL_LEAST) return 0;
+  if (!read || slot.kept || bytes_of(buffer_seen(s, slot.index)) < (double)ALL_LEAST) return 0;
   uint32_t n = labels_at_point(f, read, label, &bytes);
   return bytes < TILE_LEAST || bytes > TILE_MOST ? 0 : n;
 }
@@ -212,7 +212,7 @@ void next_fetch(Sched *s, const FetchNext *f, Env *e) {
 
 /* Along v to the next element, along u elsewhere, in a large tensor. */
 static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n, const Expr *const *at) {
-  if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(&s->t->buffers.at[buffer]) < (double)ALL_LEAST) return false;
+  if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(buffer_seen(s, buffer)) < (double)ALL_LEAST) return false;
   for (uint32_t k = 0; k + 1 < n; k++)
     if (ex_has_label(at[k], f->u)) return true;
   return false;

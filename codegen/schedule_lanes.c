@@ -224,7 +224,7 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     TaskSlot slot = p->stage->slot[a];
     if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT) continue;
-    if (row_fits(w, p, &s->t->buffers.at[slot.index])) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
+    if (row_fits(w, p, buffer_seen(s, slot.index))) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
   }
 }
 

@@ -30,7 +30,7 @@ static bool is_axis(const Cross *c, uint32_t back, uint32_t label) {
   const TaskStage *st = c->t->p->stage;
   if (st->n_at <= back) return false;
   uint32_t k = st->n_at - 1 - back;
-  const Expr *dim = c->t->s->t->buffers.at[st->buffer].dim[k];
+  const Expr *dim = buffer_seen(c->t->s, (uint32_t)st->buffer)->dim[k];
   return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(dim, cross_size(c, label));
 }
 

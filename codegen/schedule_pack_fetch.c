@@ -15,7 +15,7 @@ enum {
 /* How far apart the rows of a read lie, in bytes, beyond a multiple of WAY; -1: that is not known. */
 static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
   if (k->of->kind != EX_READ) return -1;
-  const TaskBuffer *b = &t->s->t->buffers.at[t->p->stage->slot[k->of->i].index];
+  const TaskBuffer *b = buffer_seen(t->s, t->p->stage->slot[k->of->i].index);
   int64_t bytes = dtype_size(b->dtype);
   for (uint32_t i = b->rank; i-- > 0 && !ex_has_label(k->of->arg[i], x->tile);) {
     if (b->dim[i]->kind != EX_INT) return -1;

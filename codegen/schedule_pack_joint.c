@@ -43,7 +43,7 @@ static int64_t axis_label(const Panel *t, uint32_t back) {
   if (st->n_at <= back) return NO_LABEL;
   uint32_t k = st->n_at - 1 - back;
   if (st->at[k]->kind != EX_LABEL || !t->p->exact[st->at[k]->i]) return NO_LABEL;
-  return expr_is_int(t->s->t->buffers.at[st->buffer].dim[k], t->p->size[st->at[k]->i]) ? st->at[k]->i : NO_LABEL;
+  return expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[st->at[k]->i]) ? st->at[k]->i : NO_LABEL;
 }
 
 /* All labels of a side. */

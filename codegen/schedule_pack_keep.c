@@ -152,7 +152,7 @@ static int64_t near_choose(const Panel *t) {
 /* The last axes of the result along which all is kept; *n: elements of them together. 0: it lies otherwise. */
 static uint32_t axes_whole(const Panel *t, int64_t *n) {
   const TaskStage *st = t->p->stage;
-  const TaskBuffer *b = &t->s->t->buffers.at[st->buffer];
+  const TaskBuffer *b = buffer_seen(t->s, (uint32_t)st->buffer);
   uint32_t axes = 0;
   *n = 1;
   for (uint32_t k = st->n_at; k-- > 0; axes++) {
@@ -182,7 +182,7 @@ static bool is_axis(const Panel *t, uint32_t back, int64_t label) {
   const TaskStage *st = t->p->stage;
   if (st->n_at <= back || label == NO_LABEL) return false;
   uint32_t k = st->n_at - 1 - back;
-  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(t->s->t->buffers.at[st->buffer].dim[k], t->p->size[label]);
+  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[label]);
 }
 
 static bool whole_lines(const Panel *t, int64_t lanes) { return lanes * dtype_size(t->p->stage->sum->dtype) % LINE == 0; }

@@ -14,22 +14,8 @@ static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* e is op of the label alone and a number. */
-static bool is_part(const Expr *e, Op op, uint32_t label) {
-  return e->kind == EX_OP && e->op == op && e->arg[0]->kind == EX_LABEL && e->arg[0]->i == label && e->arg[1]->kind == EX_INT;
-}
-
-/* A label goes over the last two axes, row by row (task/flat.c); dim: of the axes, NULL where they are not known. */
-static bool goes_on(uint32_t n, const Expr *const *at, const Expr *const *dim, uint32_t label) {
-  if (n < 2 || !dim || !is_part(at[n - 2], OP_IDIV, label) || !is_part(at[n - 1], OP_MOD, label)) return false;
-  for (uint32_t k = 0; k + 2 < n; k++)
-    if (ex_has_label(at[k], label)) return false;
-  return at[n - 2]->arg[1] == at[n - 1]->arg[1] && at[n - 1]->arg[1] == dim[n - 1];
-}
-
-static Move move_along(uint32_t n, const Expr *const *at, const Expr *const *dim, uint32_t label) {
+static Move move_along(uint32_t n, const Expr *const *at, uint32_t label) {
   Move m = MOVE_NONE;
-  if (goes_on(n, at, dim, label)) return MOVE_UNIT;
   for (uint32_t k = 0; k < n; k++) {
     int64_t slope;
     if (!ex_has_label(at[k], label)) continue;
@@ -52,10 +38,9 @@ static void moves_find(Sched *s, StagePlan *p) {
       const Expr *r = all.read[a];
       if (!r) continue;
       uint32_t skip = st->slot[a].kept ? s->outer : 0;
-      const Expr *const *dim = st->slot[a].kept ? NULL : s->t->buffers.at[st->slot[a].index].dim;
-      p->move[a * p->n_label + l] = move_along(r->n - skip, r->arg + skip, dim, l);
+      p->move[a * p->n_label + l] = move_along(r->n - skip, r->arg + skip, l);
     }
-    Move store = st->buffer >= 0 ? move_along(st->n_at, st->at, NULL, l)
+    Move store = st->buffer >= 0 ? move_along(st->n_at, st->at, l)
                  : l + 1 == sum->n_out ? MOVE_UNIT : l < sum->n_out ? MOVE_FAR : MOVE_NONE;
     p->move[sum->n_slot * p->n_label + l] = store;
   }
@@ -92,7 +77,7 @@ double plan_score(const StagePlan *p, uint32_t label) {
 
 double plan_bytes(Sched *s, const StagePlan *p, uint32_t read) {
   TaskSlot slot = p->stage->slot[read];
-  DType t = slot.kept ? p->stage->sum->acc : s->t->buffers.at[slot.index].dtype;
+  DType t = slot.kept ? p->stage->sum->acc : buffer_seen(s, slot.index)->dtype;
   double n = dtype_size(t);
   for (uint32_t l = 0; l < p->n_label; l++)
     if (plan_move(p, read, l) != MOVE_NONE) n *= (double)p->size[l];

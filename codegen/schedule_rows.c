@@ -229,7 +229,7 @@ static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   const RowStage *q = &r->at[h];
   if (!is_map(q) || !same_points(r, k, h) || q->p.stage->buffer < 0) return false;
   DType t = sum_of(&r->at[k])->dtype;
-  if (t != r->s->t->buffers.at[q->p.stage->buffer].dtype || is_half(t) || t == DT_BOOL) return false;
+  if (t != buffer_seen(r->s, (uint32_t)q->p.stage->buffer)->dtype || is_half(t) || t == DT_BOOL) return false;
   if (plan_move(&q->p, q->p.n_access - 1, q->p.n_label - 1) != MOVE_UNIT) return false;
   if (k != h && is_short(r, k) && streams_if(r, h)) return false;
   return !has_home_in(r, h) && !buffer_is_read(r, (uint32_t)q->p.stage->buffer);
@@ -289,7 +289,7 @@ static uint32_t goes_into_last(const Rows *r) {
     const TaskStage *st = &r->s->task->stages.at[k];
     bool own = true, others = false, any = true;
     if (is_map(&r->at[k]) || st->buffer >= 0 || st->sum->domain || st->sum->n_out != to->sum->n_out || st->sum->n_out <= r->s->outer + 1) continue;
-    if (st->sum->dtype != r->s->t->buffers.at[to->buffer].dtype || !reads(r, last, k, &own) || !own) continue;
+    if (st->sum->dtype != buffer_seen(r->s, (uint32_t)to->buffer)->dtype || !reads(r, last, k, &own) || !own) continue;
     for (uint32_t i = k + 1; i < last; i++) others |= reads(r, i, k, &any);
     for (uint32_t l = r->s->outer; l < st->sum->n_out; l++) others |= st->bound[l] != to->bound[l];
     if (!others) return k;

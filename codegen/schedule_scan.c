@@ -375,7 +375,7 @@ static bool fills(const Scan *c) {
   const TaskStage *st = c->p->stage;
   bool pays = c->p->ops > (double)FILL_OPS || c->s->goes_on || is_half(st->sum->dtype);
   for (uint32_t k = 0; k < st->sum->n_slot; k++)
-    pays |= !st->slot[k].kept && is_half(c->s->t->buffers.at[st->slot[k].index].dtype);
+    pays |= !st->slot[k].kept && is_half(buffer_seen(c->s, st->slot[k].index)->dtype);
   return pays && c->v == NO_LABEL;
 }
 

@@ -133,7 +133,7 @@ static bool squares_find(Squares *q) {
 
 /* The condition, and that rows of the result are whole squares: else most of what is written of one is no whole line. */
 static const Expr *whole_squares(Sched *s, const TaskStage *st, const Expr *when) {
-  const TaskBuffer *b = &s->t->buffers.at[st->buffer];
+  const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
   const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, SQUARE));
   if (rest->kind == EX_INT) return rest->i ? expr_bool(s->x, false) : when;
   return expr_op2(s->x, OP_AND, when, expr_op2(s->x, OP_EQ, rest, ex_int(s, 0)));
@@ -171,7 +171,7 @@ static double tiled_least(const Sched *s) { return (double)(stream_cache(s) / TI
 static bool rows_crowd(const Squares *q) {
   const TaskStage *st = q->p->stage;
   if (st->buffer < 0) return false;
-  const TaskBuffer *b = &q->s->t->buffers.at[st->buffer];
+  const TaskBuffer *b = buffer_seen(q->s, (uint32_t)st->buffer);
   int64_t bytes = dtype_size(b->dtype);
   for (uint32_t k = b->rank; k-- > 0 && !ex_has_label(st->at[k], q->side_of[OTHER]);) {
     if (b->dim[k]->kind != EX_INT) return false;

@@ -24,7 +24,7 @@ enum {
 /* ---- whether ------------------------------------------------------------------------------------------ */
 
 static const Expr *bytes_of(Sched *s, uint32_t buffer) {
-  const TaskBuffer *b = &s->t->buffers.at[buffer];
+  const TaskBuffer *b = buffer_seen(s, buffer);
   const Expr *e = ex_int(s, 1);
   for (uint32_t k = 0; k < b->rank; k++) e = ex_mul(s, e, b->dim[k]);
   return ex_mul(s, e, ex_int(s, dtype_size(b->dtype)));
@@ -53,8 +53,9 @@ static const Expr *reach_of(Sched *s) {
       bool store = a == st->sum->n_slot;
       if (store ? st->buffer < 0 : st->slot[a].kept) continue;
       uint32_t b = store ? (uint32_t)st->buffer : st->slot[a].index;
-      if (map_find(&met, &s->t->buffers.at[b])) continue;
-      map_put(&met, &s->t->buffers.at[b], s);
+      const TaskBuffer *whole = &s->t->buffers.at[buffer_seen(s, b)->id];
+      if (map_find(&met, whole)) continue;
+      map_put(&met, whole, s);
       all = ex_add(s, all, bytes_of(s, b));
     }
   }
@@ -71,7 +72,7 @@ static const Expr *at_least(Sched *s, const Expr *bytes, int64_t sixteenths) {
 
 const Expr *stream_if(Sched *s, const TaskStage *st) {
   if (st->buffer < 0) return NULL;
-  const TaskBuffer *b = &s->t->buffers.at[st->buffer];
+  const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
   if (!b->rank || !loop_lies_alike(b->dtype) || b->dtype != st->sum->dtype) return NULL;
   bool read = b->space != BUF_OUTPUT || tasks_read(&s->t->tasks, b->id);
   const Expr *when = at_least(s, bytes_of(s, b->id), read ? STREAM_READ : STREAM_LEAST);

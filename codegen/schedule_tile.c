@@ -559,7 +559,7 @@ static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
 /* How many elements further a read goes with the label; false: that is not known. */
 static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t label, int64_t *stride) {
   TaskSlot slot = p->stage->slot[read->i];
-  const Expr *const *dim = slot.kept ? s->task->stages.at[slot.index].bound : s->t->buffers.at[slot.index].dim;
+  const Expr *const *dim = slot.kept ? s->task->stages.at[slot.index].bound : buffer_seen(s, slot.index)->dim;
   int64_t below = 1, slope, step;
   *stride = 0;
   for (uint32_t k = read->n; k-- > (slot.kept ? s->outer : 0);) {

@@ -360,7 +360,6 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_fuse(m.t);
   task_digits(m.t);
   task_split(m.t);
-  task_flat(m.t);
   task_lifetimes(m.t);
   return m.t;
 }

@@ -15,8 +15,6 @@ void task_in_place(TaskGraph *t);
 void task_digits(TaskGraph *t);
 /* Long reductions to few outputs go in parts that threads can share (split.c). After task_fuse, before lifetimes. */
 void task_split(TaskGraph *t);
-/* Reduced labels that go over whole rows, one after the other, become one (flat.c). After task_split, before lifetimes. */
-void task_flat(TaskGraph *t);
 /* About how many blocks of rows and lanes threads can be given of a product of two sides (sides.c); 0: it is none, or small. */
 double task_side_blocks(TaskGraph *t, const TaskStage *s);
 /* Numbers the steps and finds between which of them each work buffer's content is wanted. */

@@ -12,7 +12,7 @@ once() {
 }
 
 cat >steps.ein <<'END'
-input A[a:64, b:64, c:64], B[i:64, a:64], C[j:64, b:64], D[k:32, c:64] : f32
+input A[a:80, b:80, c:80], B[i:80, a:80], C[j:80, b:80], D[k:32, c:80] : f32
 output Y[i,j,k] = sum[a,b,c] A[a,b,c] * B[i,a] * C[j,b] * D[k,c]
 END
 once 8 steps.ein
@@ -20,7 +20,7 @@ once 8 steps.ein
 cat >named.ein <<'END'
 input A[a:64, b:64, c:64], D[k:32, c:64] : f32
 output Y_2 = max[a] A[a,0,0]
-output Y[a,b,k] = sum[c] A[a,b,c] * D[k,c]
+output Y[b,a,k] = sum[c] A[a,b,c] * D[k,c]
 output Y_3 = min[a] A[a,0,0]
 output Y_at[a] = A[a,1,1] * 2
 output Y_any[a] = A[a,2,2] * 3

@@ -106,13 +106,41 @@ static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
   return LEAVE_OK;
 }
 
+static bool is_program(const char *word) {
+  static const char *const ends[] = {".ein", ".graph", ".task", ".loop"};
+  size_t n = strlen(word);
+  for (size_t i = 0; i < COUNT(ends); i++)
+    if (n > strlen(ends[i]) && strcmp(word + n - strlen(ends[i]), ends[i]) == 0) return true;
+  return false;
+}
+
+/* The first input that has no source yet. */
+static const char *input_left(const Declareds *d, const Givens *given) {
+  for (uint32_t i = 0; i < d->len; i++) {
+    bool has = false;
+    for (uint32_t k = 0; k < given->len; k++) has |= given->at[k].name == d->at[i].name;
+    if (!has) return d->at[i].name->s;
+  }
+  return d->len ? d->at[0].name->s : NULL;
+}
+
+/* A word that is no NAME=SOURCE: a program once more, `X:x.npy`, or a file without a name. */
+static Leave word_refuse(Session *s, const Job *j, const char *word, const Declareds *d, const Givens *given) {
+  const char *name = input_left(d, given), *colon = strchr(word, ':');
+  if (strcmp(word, j->path) == 0) return fail(s, LEAVE_USAGE, "%s is given twice, and is one program", word);
+  if (is_program(word)) return fail(s, LEAVE_USAGE, "%s: one program at a time, and %s is one", word, j->path);
+  for (uint32_t i = 0; colon && i < d->len; i++)
+    if (d->at[i].name->len == (size_t)(colon - word) && strncmp(word, d->at[i].name->s, d->at[i].name->len) == 0)
+      return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE: %s=%s", word, d->at[i].name->s, colon + 1);
+  if (!name) return fail(s, LEAVE_USAGE, "%s: %s has no inputs", word, j->path);
+  return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE, as in %s=%s", word, name, word);
+}
+
 static Leave word_take(Session *s, const Job *j, const char *word, const Declareds *d,
                        Givens *out) {
   Str name;
   const char *spec;
-  if (!word_split(s, word, &name, &spec))
-    return fail(s, LEAVE_USAGE, "%s: one program at a time; an input is given as NAME=SOURCE%s%s%s%s", word,
-                d->len ? ", as in " : "", d->len ? d->at[0].name->s : "", d->len ? "=" : "", d->len ? word : "");
+  if (!word_split(s, word, &name, &spec)) return word_refuse(s, j, word, d, out);
   for (uint32_t i = 0; i < d->len; i++)
     if (d->at[i].name == name) return given_add(s, out, name, spec);
   return input_unknown(s, j, name, spec, d);

@@ -2,7 +2,7 @@
  * with the grammar in the state before it; out goes one complaint, and what to take in the token's
  * place so that one mistake makes one message. The rules are tried in order, special ones first;
  * the last lists all that could have come. Here are the order, brackets, and what rules look at;
- * words stand in mistakes_words.c, what is missing in mistakes_missing.c, what is near to something
+ * words stand in mistakes_words.c, calls in mistakes_calls.c, what is missing in mistakes_missing.c, what is near to something
  * of ours in mistakes_near.c. */
 #include "foreign.h"
 #include "mistakes.h"
@@ -247,7 +247,7 @@ static void hint_dtype(const Scene *s, Diag *g) {
 
 static int anything_else(const Scene *s) {
   Diag *g = scene_unexpected(s);
-  if (s->t.kind == TOK_LB && s->ok[TOK_INT])
+  if ((s->t.kind == TOK_LB || (s->t.kind == TOK_LC && s->last.kind == TOK_ASSIGN)) && s->ok[TOK_INT])
     diag_hint(s->p->diags, g,
               "there are no lists of values: data is an `input`, or computed from labels");
   Token f = s->in == TOK_LP ? vec_last(s->p->open).operand : (Token){0}; /* einsum("ij->ji", X) */
@@ -358,6 +358,9 @@ static int second_brackets(const Scene *s) {
 int complain_unexpected(Parse *p, Token t) {
   static Rule *const rules[] = {
       extra_brace,           unclosed,              empty_brackets,        second_brackets,
+      rule_named_argument,   rule_parameter,        rule_lambda,           rule_comprehension,
+      rule_range,            rule_typed_first,      rule_colon_branch,     rule_comment_sign,
+      rule_subscript,        rule_braces,           rule_arrow_left,
       rule_slashes,          rule_equals,           rule_semicolon,        rule_where_called,
       rule_where_first,      rule_where_behind,     rule_where_in_read,    rule_keyword_defined,
       rule_dtype_first,      rule_keyword_as_name,  rule_wrong_place,      rule_foreign,
@@ -366,6 +369,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_limits,           rule_assert,           rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,
       rule_def_parameters,
       rule_missing_in_list,  rule_missing_equals,   rule_missing_branch,   rule_round_reducer,
+      rule_word_in_value,    rule_product_by_bracket,
       rule_missing_operator, rule_def_without_value, rule_def_goes_on,     rule_statement_over,
       rule_slice,            anything_else,
   };

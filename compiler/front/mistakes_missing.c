@@ -281,8 +281,11 @@ int rule_def_goes_on(const Scene *s) {
 int rule_slice(const Scene *s) {
   if (s->t.kind != TOK_COLON || s->in != TOK_LB) return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `:` in an index");
-  diag_hint(s->p->diags, g,
-            "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
+  Scanner ahead = scan_quietly(s->p);
+  int next = scan(&ahead).kind;
+  bool whole = (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA) && (next == TOK_COMMA || next == TOK_RB);
+  diag_hint(s->p->diags, g, whole ? "a whole axis is read by its label, as in `X[i, j]`"
+                                  : "there are no slices: `Y[i:4] = X[i + 1]` takes four from the second on");
   return TOK_BAD;
 }
 

@@ -69,17 +69,6 @@ static bool is_shift(const Scene *s) {
   return (k == TOK_LT || k == TOK_GT) && s->last.kind == k && s->last.end == s->t.at;
 }
 
-/* `sum_j x[j]` */
-static bool is_subscript(const Scene *s) {
-  static const char *const words[] = {"sum_", "prod_", "max_", "min_", "mean_", "argmax_", "argmin_", "any_", "all_"};
-  const char *name = token_text(s->p, s->last);
-  uint32_t n = s->last.end - s->last.at;
-  if (s->last.kind != TOK_ID || !begins_operand(s->t.kind)) return false;
-  for (size_t i = 0; i < COUNT(words); i++)
-    if (strlen(words[i]) < n && strncmp(name, words[i], strlen(words[i])) == 0) return true;
-  return false;
-}
-
 int rule_foreign_operator(const Scene *s) {
   static const Operator known[] = {
     {"mod", TOK_PERCENT, "a remainder is `a % b`"},
@@ -101,14 +90,7 @@ int rule_foreign_operator(const Scene *s) {
     diag_hint(p->diags, g, "%s", known[i].hint);
     return s->ok[known[i].meant] ? known[i].meant : TOK_BAD;
   }
-  if (!is_subscript(s)) return PASS;
-  const char *name = token_text(p, s->last), *label = memchr(name, '_', s->last.end - s->last.at);
-  Diag *g = scene_unexpected(s);
-  uint32_t end = operand_end(p, s->t);
-  const char *body = end ? source_piece(p, s->t.at, end) : NULL;
-  diag_hint(p->diags, g, "labels stand in square brackets: `%.*s[%.*s] %s`", (int)(label - name), name,
-            (int)(s->last.end - s->last.at - (uint32_t)(label - name) - 1), label + 1, body ? body : "...");
-  return TOK_BAD;
+  return PASS;
 }
 
 /* `a if c else b`, `sum[j if c] a` */

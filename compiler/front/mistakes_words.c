@@ -88,6 +88,8 @@ int rule_round_left(const Scene *s) {
   if (!inside || !name || !s->ok[TOK_LB] || (!defines && !declares)) return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(p->diags, g, "labels stand in square brackets: `%s[%s]`", name, inside);
+  const char *e = first == TOK_ID && behind.kind == TOK_ASSIGN ? value_ahead(p) : NULL;
+  if (e) diag_hint(p->diags, g, "or is it a def, `def %s(%s) = %s`?", name, inside, e);
   return TOK_BAD;
 }
 

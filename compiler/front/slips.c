@@ -1,11 +1,13 @@
 /* front/slips.c - what to say about characters, names and operators that are none of the
  * language's. In come places, out go complaints, and for an operator of another language which of
  * ours was meant. */
+#include "foreign.h"
 #include "limits.h"
 #include "parse.h"
 
 #include "../base/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool text_is(const Parse *p, Token t, const char *s) {
@@ -67,7 +69,6 @@ typedef struct CharHint { const char *c, *hint; } CharHint;
 static const char *char_hint(const char *s, size_t n) {
   static const CharHint known[] = {
       {"'", "a prime stands directly behind its name: `s'`; strings are in double quotes"},
-      {"\xE2\x80\xB2", "a prime is written `'`: `s'`"},
       {"\xE2\x80\x9C", "strings are in plain double quotes: \"text\""},
       {"\xE2\x80\x9D", "strings are in plain double quotes: \"text\""},
       {"@", "a product of matrices is `sum[k] A[i,k] * B[k,j]`"},
@@ -83,7 +84,30 @@ static const char *char_hint(const char *s, size_t n) {
       {"\xE2\x86\x92", "`if c then a else b` chooses; `=` defines"},
       {"\xE2\x88\x9A", "a square root is `sqrt(x)`"},
       {"\xC2\xB2", "a square is `x^2`"},
+      {"\xC2\xB3", "a third power is `x^3`"},
+      {"\xE2\x81\xBB", "an inverse of a number is `1 / x`"},
       {"\xC3\xB7", "division is `/`"},
+      {"\xE2\x80\x93", "write `-`"},
+      {"\xE2\x80\x94", "write `-`"},
+      {"\xE2\x88\x97", "write `*`"},
+      {"\xE2\x80\xA2", "write `*`"},
+      {"\xE2\x8A\x99", "`*` multiplies element by element"},
+      {"\xE2\x88\x98", "`*` multiplies element by element"},
+      {"\xE2\x8A\x97", "an outer product is an equation: `Z[i,j] = x[i] * y[j]`"},
+      {"\xE2\x8A\xA4", "a transpose is an equation: `B[j,i] = A[i,j]`"},
+      {"\xE2\x80\x96", "a norm is `sqrt(sum[i] x[i]^2)`"},
+      {"\xE2\x88\xAB", "an integral is a sum: `sum[i] f[i] * h`"},
+      {"\xE2\x88\x87", "derivatives are written out"},
+      {"\xE2\x88\x82", "derivatives are written out"},
+      {"\xE2\x88\x80", "an equation is for all its labels already; a condition for all is `all[i] (x[i] > 0)`"},
+      {"\xE2\x88\x83", "a condition for some is `any[i] (x[i] > 0)`"},
+      {"\xE2\x88\x88", "a label runs over its size, `i:8`; of a tensor's values ask `any[j] (x[i] == y[j])`"},
+      {"\xE2\x89\x88", "write `abs(a - b) < 1e-6`"},
+      {"\xE2\x89\xA1", "write `==`"},
+      {"\xE2\x87\x92", "`if c then a else b` chooses; `=` defines"},
+      {"\xE2\x80\xA6", "every label is written, as in `X[i, j]`: none is left out"},
+      {"\xE2\x8C\x8A", "write `floor(x)`"},
+      {"\xE2\x8C\x88", "write `ceil(x)`"},
   };
   for (size_t i = 0; i < COUNT(known); i++)
     if (strlen(known[i].c) == n && memcmp(known[i].c, s, n) == 0) return known[i].hint;
@@ -102,10 +126,75 @@ static const char *file_name(const Parse *p, Span at) {
                       (int)(at.at - p->last.at), name, n, name);
 }
 
+/* The word at s; 0: there is none. */
+static size_t word_length(const char *s) {
+  return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+}
+
+/* `s` and a prime of typesetters: how it is written here, with the name before it. */
+static const char *prime_hint(const Parse *p, Span at) {
+  static const char *const primes[] = {"\xE2\x80\xB2", "\xE2\x80\x99", "\xE2\x80\x98", "\xC2\xB4", "\xE2\x80\xB3"};
+  const char *s = p->src->bytes + at.at;
+  for (size_t i = 0; i < COUNT(primes); i++) {
+    if (strncmp(s, primes[i], strlen(primes[i])) != 0) continue;
+    bool named = p->last.kind == TOK_ID && p->last.end == at.at && p->last.end - p->last.at < 40;
+    return arena_printf(p->arena, "a prime is written `'`: `%.*s%s`", named ? (int)(at.at - p->last.at) : 1,
+                        named ? p->src->bytes + p->last.at : "s", i + 1 == COUNT(primes) ? "''" : "'");
+  }
+  return NULL;
+}
+
+/* `np.exp`, `X.sum`, `A.T`, `x .+ y`, `exp.(x)` */
+static const char *dot_hint(const Parse *p, Span at) {
+  static const char *const modules[] = {"np", "numpy", "math", "cmath", "torch", "jnp", "jax", "tf", "keras", "F", "nn",
+                                        "scipy", "sp", "special", "cp", "mx", "random", "linalg", "einops", "xp"};
+  const char *s = p->src->bytes, *word = s + at.at + 1, *name = s + p->last.at;
+  size_t n = word_length(word), m = p->last.end - p->last.at;
+  static const char *const none[FOREIGN_ARGS] = {0};
+  bool operator = strchr("+-*/^<>=", *word) && *word;
+  if (s[at.at] != '.' || n > 40 || m > 40) return NULL;
+  if (operator) return arena_printf(p->arena, "operators work element by element already: `%c`", *word);
+  if (p->last.end != at.at) return NULL;
+  if (*word == '(') return arena_printf(p->arena, "functions work element by element already: `%.*s(...)`", (int)m, name);
+  if (p->last.kind != TOK_ID && p->last.kind != TOK_RB) return NULL;
+  bool module = false;
+  for (size_t i = 0; i < COUNT(modules); i++) module |= strlen(modules[i]) == m && memcmp(modules[i], name, m) == 0;
+  const char *constant = foreign_constant(word, n), *ours = foreign_function(word, n);
+  Op op;
+  Reducer r;
+  if (n == 1 && *word == 'T') return "a transpose is an equation: `B[j,i] = A[i,j]`";
+  if (module && constant) return constant;
+  if (reducer_find(word, n, &r)) return arena_printf(p->arena, "over a label it is `%.*s[j] X[i,j]`", (int)n, word);
+  if (ours) return foreign_fill(p->arena, ours, none);
+  if (!module && !op_find(word, n, &op)) return NULL;
+  return arena_printf(p->arena, "functions stand alone: `%.*s(...)`", (int)n, word);
+}
+
+/* `\\frac`, of LaTeX. */
+static const char *latex_hint(const Parse *p, Span at) {
+  typedef struct Command { const char *word, *hint; } Command;
+  static const Command known[] = {
+    {"sum", "a sum is `sum[j] X[i,j]`"}, {"prod", "a product is `prod[j] X[i,j]`"}, {"frac", "a quotient is `a / b`"},
+    {"cdot", "write `*`"}, {"times", "write `*`"}, {"odot", "write `*`"}, {"sqrt", "a square root is `sqrt(x)`"},
+    {"pi", "write `pi`"}, {"infty", "write `inf`"}, {"leq", "write `<=`"}, {"le", "write `<=`"}, {"geq", "write `>=`"},
+    {"ge", "write `>=`"}, {"neq", "write `!=`"}, {"ne", "write `!=`"}, {"land", "write `and`"}, {"lor", "write `or`"},
+    {"neg", "write `not`"}, {"max", "write `max[j] X[i,j]`"}, {"min", "write `min[j] X[i,j]`"}, {"gets", "write `=`"},
+  };
+  const char *s = p->src->bytes + at.at;
+  size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  if (*s != '\\' || !n || n > 40) return NULL;
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (strlen(known[i].word) == n && memcmp(known[i].word, s + 1, n) == 0) return known[i].hint;
+  return arena_printf(p->arena, "commands of LaTeX are not read: write `%.*s`, or the letter itself", (int)n, s + 1);
+}
+
 static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
   if (strncmp(s, "...", 3) == 0) at.end = at.at + 3, hint = "every label is written, as in `X[i, j]`: none is left out";
-  if (file_name(p, at)) hint = file_name(p, at);
+  const char *more[] = {file_name(p, at), prime_hint(p, at), latex_hint(p, at)};
+  for (size_t i = 0; i < COUNT(more); i++)
+    if (more[i]) hint = more[i];
+  if (!more[0] && strncmp(s, "...", 3) != 0 && dot_hint(p, at)) hint = dot_hint(p, at);
   uint32_t c = 0;
   utf8_read(s, at.end - at.at, &c);
   Diag *g =
@@ -136,22 +225,67 @@ static int amount_of(const Parse *p, const char *s, int n) {
   return unit_find(UNIT_BYTES, unit, &factor) || unit_find(UNIT_SECONDS, unit, &factor) ? digits : 0;
 }
 
+/* How much of s is a number. */
+static int number_length(const char *s, int n) {
+  int k = 0;
+  while (k < n && s[k] >= '0' && s[k] <= '9') k++;
+  if (k + 1 < n && s[k] == '.' && s[k + 1] >= '0' && s[k + 1] <= '9')
+    for (k++; k < n && s[k] >= '0' && s[k] <= '9';) k++;
+  int e = k;
+  if (e < n && (s[e] == 'e' || s[e] == 'E')) e++;
+  if (e > k && e < n && (s[e] == '+' || s[e] == '-')) e++;
+  if (e == k || e == n || s[e] < '0' || s[e] > '9') return k;
+  while (e < n && s[e] >= '0' && s[e] <= '9') e++;
+  return e;
+}
+
+/* `1.5f`, `10L`, `1d0`, `2.5j`, `0..3`, `0xff`: what is glued to a number elsewhere. */
+static const char *glued_hint(const Parse *p, const char *s, int n) {
+  typedef struct Suffix { const char *text, *dtype; } Suffix;
+  static const Suffix known[] = {
+    {"f", "f32"}, {"F", "f32"}, {"f0", "f32"}, {"f32", "f32"}, {"f64", "f64"}, {"h", "f16"}, {"f16", "f16"}, {"l", "i64"}, {"L", "i64"},
+    {"ll", "i64"}, {"LL", "i64"}, {"u", "i64"}, {"U", "i64"}, {"ul", "i64"}, {"UL", "i64"}, {"i64", "i64"}, {"i32", "i32"}, {"i16", "i16"},
+    {"i8", "i8"}, {"u8", "u8"}, {"u32", "i64"}, {"u64", "i64"},
+  };
+  int k = number_length(s, n), m = n - k;
+  const char *rest = s + k;
+  bool real = memchr(s, '.', (size_t)k) != NULL;
+  char *end = NULL;
+  if (k == 1 && *s == '0' && m > 1 && (*rest == 'x' || *rest == 'X')) {
+    unsigned long long v = strtoull(s, &end, 16);
+    return end == s + n ? arena_printf(p->arena, "numbers are decimal: `%llu`", v) : "numbers are decimal";
+  }
+  if (k == 1 && *s == '0' && m > 1 && (*rest == 'b' || *rest == 'o')) return "numbers are decimal";
+  if (m > 2 && rest[0] == '.' && rest[1] == '.') return arena_printf(p->arena, "a label runs from 0 to its size: `i:%.*s`", m - 2, rest + 2);
+  if (m > 1 && *rest == '.' && (rest[1] == 'e' || rest[1] == 'E')) return arena_printf(p->arena, "a digit follows the point: `%.*s.0%.*s`", k, s, m - 1, rest + 1);
+  if (m > 1 && (*rest == 'd' || *rest == 'D') && strspn(rest + 1, "0123456789+-") >= (size_t)(m - 1))
+    return arena_printf(p->arena, "a power of ten stands behind `e`: `%.*se%.*s`", k, s, m - 1, rest + 1);
+  if (m == 1 && (*rest == 'e' || *rest == 'E')) return arena_printf(p->arena, "the power of ten follows the `e`: `%.*se0`", k, s);
+  if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && real && (*rest == 'j' || *rest == 'i'))) return "there are no complex numbers: take two tensors";
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (k && (int)strlen(known[i].text) == m && memcmp(known[i].text, rest, (size_t)m) == 0)
+      return arena_printf(p->arena, "numbers have no suffix: write `%.*s`, or with a dtype `%s(%.*s)`", k, s,
+                          real && known[i].dtype[0] == 'i' ? "f64" : known[i].dtype, k, s);
+  return NULL;
+}
+
 static void bad_number(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at;
   int n = (int)(at.end - at.at < 40 ? at.end - at.at : 40), digits = 0;
   while (digits < n && s[digits] >= '0' && s[digits] <= '9') digits++;
   Diag *g = diag_add(p->diags, D_E004, at, "`%.*s` is not a number", n, s);
-  bool dot = digits < n && s[digits] == '.';
-  int amount;
-  if (digits == 1 && *s == '0' && n > 1 && (s[1] == 'x' || s[1] == 'b' || s[1] == 'o'))
-    diag_hint(p->diags, g, "numbers are decimal");
-  else if (underscored(s, n))
+  bool dot = digits < n && s[digits] == '.', named = !dot && digits && n - digits == 1 && *s != '0' && !strchr("eE", s[digits]);
+  int amount = p->stmt_first.kind == TOK_ASSERT ? amount_of(p, s, n) : 0; /* of an assert about a plan */
+  const char *glued = amount ? NULL : glued_hint(p, s, n);
+  if (glued) diag_hint(p->diags, g, "%s", glued);
+  if (glued && !named) return;
+  if (underscored(s, n))
     diag_hint(p->diags, g, "digits are written without gaps: `%s`", without_gaps(p, s, n));
   else if (digits == 0)
     diag_hint(p->diags, g, "a digit comes first: `0%.*s`", n, s);
   else if (dot && digits + 1 == n)
     diag_hint(p->diags, g, "a digit follows the point: `%.*s0`", n, s);
-  else if (p->stmt_first.kind == TOK_ASSERT && (amount = amount_of(p, s, n)) > 0)
+  else if (amount > 0)
     diag_hint(p->diags, g, "a unit stands apart: `%.*s %.*s`", amount, s, n - amount, s + amount);
   else if (!dot && at.end - at.at < 40)
     diag_hint(p->diags, g, "a product is written `%.*s * %.*s`", digits, s, n - digits, s + digits);
@@ -262,11 +396,29 @@ static const SlipInfo *slip_find(const Parse *p, Token t) {
   return &slips[COUNT(slips) - 1];
 }
 
+/* `|x|`, `x |> f`, `n!`, `f = x -> e`: what the sign means where it stands. */
+static const char *slip_hint(const Parse *p, Token t) {
+  const char *s = p->src->bytes + t.end, *line = s + strcspn(s, "\n#"), *bar = memchr(s, '|', (size_t)(line - s));
+  bool behind = p->last_ends, one = t.end - t.at == 1;
+  while (line > s && line[-1] == ' ') line--;
+  if (one && s[-1] == '|' && *s == '>') return "a function is called: `exp(x)`";
+  if (one && s[-1] == '|' && !behind && bar && bar - s < 40) return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
+  if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
+  bool arrow = t.end - t.at == 2 && s[-2] == '-' && p->assigned && p->last.kind == TOK_ID && p->stmt_first.kind == TOK_ID;
+  while (s < line && *s == ' ') s++;
+  if (arrow && line - s < 60)
+    return arena_printf(p->arena, "a function is a def: `def %.*s(%.*s) = %.*s`", (int)(p->stmt_first.end - p->stmt_first.at),
+                        p->src->bytes + p->stmt_first.at, (int)(p->last.end - p->last.at), p->src->bytes + p->last.at, (int)(line - s), s);
+  return NULL;
+}
+
 int complain_slip(Parse *p, Token t) {
   const SlipInfo *s = slip_find(p, t);
+  const char *hint = slip_hint(p, t);
   int n = (int)(t.end - t.at);
   Diag *g = diag_add(p->diags, D_E016, span_at(p, t.at, t.end), "there is no operator `%.*s`", n,
                      p->src->bytes + t.at);
-  diag_hint(p->diags, g, "%s", s->hint);
+  diag_hint(p->diags, g, "%s", hint ? hint : s->hint);
+  if (hint) return TOK_BAD;
   return s->meant != TOK_BAD && grammar_accepts(p->grammar, s->meant) ? s->meant : TOK_BAD;
 }

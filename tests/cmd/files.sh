@@ -100,4 +100,15 @@ if [ -c /dev/full ]; then
 fi
 want 4 sh -c "'$EIN' --help >&-"
 leftovers
+# Words that are no NAME=SOURCE.
+echo 'input X[i:3], Y[i:3]
+output Z[i] = X[i] + Y[i]' >two.ein
+want 2 "$EIN" run two.ein two.ein
+says 'two.ein is given twice, and is one program'
+want 2 "$EIN" run two.ein other.ein
+says 'other.ein: one program at a time, and two.ein is one'
+want 2 "$EIN" run two.ein X=ones y.npy
+says 'y.npy: an input is given as NAME=SOURCE, as in Y=y.npy'
+want 2 "$EIN" run two.ein X:x.npy
+says 'X=x.npy'
 finish

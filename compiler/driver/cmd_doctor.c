@@ -14,7 +14,7 @@ typedef struct Tool {
 } Tool;
 
 static const Tool tools[] = {
-    {"Graphviz", "dot", "pictures: ein graph --svg", "apt install graphviz"},
+    {"Graphviz", "dot", "other pictures, of ein graph --dot and ein plan --format=dot", "apt install graphviz"},
     {"C compiler", "cc|gcc|clang", "ein build, ein run --target=c, ein verify, ein bench", "apt install gcc"},
     {"LLVM", "llvm-config-19|llvm-config|/usr/lib/llvm-*/lib/libLLVM*.so*",
      "compiling in memory (a later step)", "apt install llvm-19-dev libclang-19-dev"},

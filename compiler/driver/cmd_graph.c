@@ -1,30 +1,19 @@
 /* driver/cmd_graph.c - ein graph: a program's EinGraph as text, as JSON, or as a picture. */
-#include <string.h>
-
 #include "driver.h"
+#include "graph_svg.h"
 
-static Leave svg(Session *s, Buf *text) {
-  const char *dot = program_on_path(s->arena, "dot"), *why;
-  if (!dot)
-    return fail(s, LEAVE_MACHINE,
-                "--svg needs Graphviz's dot, which is not on the PATH\n"
-                "  get it (Debian: apt install graphviz), or write --dot and draw it elsewhere");
-  const char *const argv[] = {dot, "-Tsvg", NULL};
-  Buf out = buf_new(s->arena);
-  if (!program_run(s->arena, argv, text->s, text->len, &out, &why))
-    return fail(s, LEAVE_MACHINE, "%s: %s", dot, why);
-  *text = out;
-  return LEAVE_OK;
+static Leave svg(Session *s, Buf *b, const EinGraph *g) {
+  if (graph_svg(b, g)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "--svg draws %d boxes at most, and there are more; --dot writes them for Graphviz, which draws as many as you wait for",
+              GRAPH_SVG_MOST);
 }
 
 static Leave draw(Session *s, const Args *a, const EinGraph *g, Buf *b) {
-  if (arg_has(a, OPT_JSON))
-    graph_json(b, g);
-  else if (arg_has(a, OPT_DOT) || arg_has(a, OPT_SVG))
-    graph_dot(b, g);
-  else
-    graph_print(b, g);
-  return arg_has(a, OPT_SVG) ? svg(s, b) : LEAVE_OK;
+  if (arg_has(a, OPT_SVG)) return svg(s, b, g);
+  if (arg_has(a, OPT_JSON)) graph_json(b, g);
+  else if (arg_has(a, OPT_DOT)) graph_dot(b, g);
+  else graph_print(b, g);
+  return LEAVE_OK;
 }
 
 Leave cmd_graph(Session *s, Args *a) {

@@ -12,7 +12,7 @@ enum { WIDTH_USUAL = 120, WIDTH_LEAST = 60, CLIPPED_LEAST = 16 };
 /* ---- texts and numbers ------------------------------------------------------------------------------ */
 
 /* Columns on a terminal; of a text that may hold anything. */
-static size_t text_columns(const char *s) {
+size_t text_columns(const char *s) {
   size_t columns = 0;
   for (size_t n = strlen(s); n;) {
     int width;

@@ -21,6 +21,8 @@ typedef struct Table {
 
 void table_print(Buf *b, const Table *t); /* for the terminal's width, or 120 */
 
+size_t text_columns(const char *s);       /* how wide it is on a terminal, where a letter may take two */
+
 /* As it is fit to be shown, whatever is in it. */
 const char *shown(Arena *a, const char *s);
 /* "999", "1.2 k", "34.5 M": four digits at most; INT64_MAX is "> 9.2 E". */

@@ -131,6 +131,11 @@ bool graph_check_text(const EinGraph *g, Diags *d);
 bool graph_check_ranges(const EinGraph *g, Diags *d);
 
 /* ---- pictures and data ----------------------------------------------------------------------- */
+/* What a picture shows: boxes, a repeat's before those of its body, which end before `end`; arrows from what is read to what reads. */
+typedef struct GraphBox { const EinNode *node; const char *text; uint32_t end; } GraphBox; /* node NULL: the name of an output */
+typedef struct GraphArrow { uint32_t from, to; const char *label; bool dashed; } GraphArrow; /* dashed: at the end of a turn */
+typedef struct GraphPicture { VEC(GraphBox) boxes; VEC(GraphArrow) arrows; } GraphPicture;
+GraphPicture *graph_picture(Arena *a, const EinGraph *g);
 void graph_dot(Buf *out, const EinGraph *g);
 void graph_json(Buf *out, const EinGraph *g);
 /* One vertex as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */

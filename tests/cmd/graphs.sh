@@ -18,7 +18,30 @@ want 2 "$EIN" run sum.graph X=iota
 says "dim N"
 want 2 "$EIN" run sum.graph -D N=4
 says "input X is not given"
-for how in --text --json --dot; do want 0 "$EIN" graph sum.graph $how; done
+for how in --text --json --dot --svg; do want 0 "$EIN" graph sum.graph $how; done
+
+# A picture needs no other program, is well-formed, and shows each box once; what it shows is escaped.
+echo 'input α[i:3], X[i:3] : f32
+repeat t < 4 {
+  state s[i] = X[i]
+  next s[i] = if s[i] < α[i] then s[i] * 2 else s[i]
+}
+output s' >loop.ein
+want 0 env PATH=/nowhere "$EIN" graph loop.ein --svg
+grep -q '^<svg xmlns' out || wrong "no svg"
+for what in 'state s[3]' 'repeat t &lt; 4' 'input α[3]' 's[i] &lt; α[i]'; do shows "$what"; done
+[ "$(grep -c 'class="box"' out)" = "$("$EIN" graph loop.ein --dot | grep -c 'n[0-9]* \[label.*shape\|out[0-9]* \[label.*shape')" ] || wrong "other boxes than of --dot"
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' out || wrong "the svg is not well-formed"
+i=0
+echo 'input x[i:3] : f32
+y0[i] = x[i]' >long.ein
+while [ $i -lt 1000 ]; do
+  echo "y$((i + 1))[i] = y$i[i] + x[i]"
+  i=$((i + 1))
+done >>long.ein
+echo 'output y1000' >>long.ein
+want 2 "$EIN" graph long.ein --svg
+says '--dot'
 echo 'no graph' >junk.graph
 want 1 "$EIN" run junk.graph
 want 4 "$EIN" run nowhere.graph

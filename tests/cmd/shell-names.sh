@@ -11,12 +11,8 @@ output S = sum[a,b] X[a,b]' >sum2.ein
 want 0 "$EIN" run sum2.ein "X=$name.npy"
 shows "S : f32 = 192.0"
 want 0 "$EIN" graph "$name.ein" --dot -o "$name.dot"
-if command -v dot >/dev/null; then
-  want 0 "$EIN" graph "$name.ein" --svg -o "$name.svg"
-  grep -q '<svg' "$name.svg" || wrong "no picture"
-fi
-want 4 env PATH=/nowhere "$EIN" graph mat.ein --svg
-says "apt install graphviz"
+want 0 "$EIN" graph "$name.ein" --svg -o "$name.svg"
+grep -q '<svg' "$name.svg" || wrong "no picture"
 [ ! -e owned ] || wrong "a shell has seen a file's name"
 
 escape=$(printf 'evil\033[31m\n.ein')

@@ -230,6 +230,36 @@ static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x)
   return true;
 }
 
+/* How many elements of the source the input cannot hold: -1 if that was not looked at. */
+static int64_t elements_rounded(const Given *g, const EvalArray *x) {
+  enum { LOOK_MOST = 1 << 24 };
+  int64_t n = 0;
+  if (x->count > LOOK_MOST) return -1;
+  Arena *a = arena_new();
+  double *want = arena_alloc(a, (size_t)x->count * sizeof *want + 1), *got = arena_alloc(a, (size_t)x->count * sizeof *got + 1);
+  ein_status st = ein_source_read(g->spec, EIN_F64, (int)x->rank, x->shape, want, NULL);
+  if (st == EIN_OK) st = ein_convert("", (ein_dtype)x->dtype, x->data, EIN_F64, got, x->count, 0, NULL);
+  for (int64_t i = 0; st == EIN_OK && i < x->count; i++) n += want[i] < got[i] || want[i] > got[i];
+  arena_free(a);
+  return st == EIN_OK ? n : -1;
+}
+
+/* A file of wider floats loses digits in a narrower input, and so does a number that is given for an f32 beside f64 data. */
+static void input_warn(Session *s, const Eval *e, const EinNode *n, const Given *g, const EvalArray *x) {
+  bool file = g->info.has_dtype && (g->info.dtype == EIN_F64 || g->info.dtype == EIN_F32) && (DType)g->info.dtype != x->dtype;
+  bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 || (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
+  bool number = !g->info.has_dtype && x->count == 1 && input_meets_f64(s->arena, e->graph, n);
+  if (!narrow || !(file || number)) return;
+  int64_t lost = elements_rounded(g, x);
+  if (!lost) return;
+  if (number) say(s, "warning: input %s is %s, and %s is rounded; declared as f64 it keeps its digits", n->name->s, dtype_name(n->dtype), g->spec);
+  else if (lost < 0) say(s, "warning: input %s is %s, and %s, which is %s, is rounded", n->name->s, dtype_name(n->dtype), g->spec,
+                         ein_dtype_name(g->info.dtype));
+  else say(s, "warning: input %s is %s, and %lld of the %lld numbers of %s, which is %s, are rounded; declared as %s it keeps them",
+           n->name->s, dtype_name(n->dtype), (long long)lost, (long long)x->count, g->spec, ein_dtype_name(g->info.dtype),
+           ein_dtype_name(g->info.dtype));
+}
+
 /* *left: what all inputs may still take; 0: no limit. */
 static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *n, const Given *g,
                         EvalArray *x, int64_t *left) {
@@ -250,6 +280,7 @@ static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *
     x->data = arena_alloc(s->arena, (size_t)bytes + 1);
     st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
   }
+  if (st == EIN_OK) input_warn(s, e, n, g, x);
   if (st == EIN_OK) detail(s, "%s is read from %s", n->name->s, g->spec);
   return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);
 }

@@ -549,5 +549,6 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     return x->graph; /* so nothing is used, which need not be said one by one */
   }
   warn_unused(x, &x->top);
+  warn_narrow(x);
   return x->graph;
 }

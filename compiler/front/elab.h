@@ -248,6 +248,7 @@ bool hint_call(Elab *x, Diag *d, const Ast *call);           /*   or in which mo
 bool hint_turn(Elab *x, Diag *d, Str name, Span at);         /*   likewise, of a loop variable out of its turns */
 void diag_called(Elab *x, Diag *d, const Frame *f);          /* where the def is called that the complaint is about */
 void warn_unused(Elab *x, const SymTable *t);
+void warn_narrow(Elab *x);                                   /* narrow.c: inputs that round their default for no reason */
 
 /* labels: extents.c */
 LabelVar *label_new(Elab *x, Str name, Span span);

@@ -131,6 +131,9 @@ bool graph_check_text(const EinGraph *g, Diags *d);
 bool graph_check_ranges(const EinGraph *g, Diags *d);
 
 /* ---- pictures and data ----------------------------------------------------------------------- */
+/* The first vertex in which an f32 input comes together with f64 data; NULL: none. */
+const EinNode *input_meets_f64(Arena *a, const EinGraph *g, const EinNode *input);
+
 /* What a picture shows: boxes, a repeat's before those of its body, which end before `end`; arrows from what is read to what reads. */
 typedef struct GraphBox { const EinNode *node; const char *text; uint32_t end; } GraphBox; /* node NULL: the name of an output */
 typedef struct GraphArrow { uint32_t from, to; const char *label; bool dashed; } GraphArrow; /* dashed: at the end of a turn */

@@ -111,4 +111,23 @@ want 2 "$EIN" run two.ein X=ones y.npy
 says 'y.npy: an input is given as NAME=SOURCE, as in Y=y.npy'
 want 2 "$EIN" run two.ein X:x.npy
 says 'X=x.npy'
+# A wider file in a narrower input is told of where digits are lost, and so is a number beside f64 data.
+echo 'output T[i:3] : f64 = (i + 1) / 10
+output H[i:3] : f64 = i / 2' >wide.ein
+want 0 "$EIN" run wide.ein -o all=./
+echo 'input X[i:3] : f32
+output Y[i] = X[i]' >narrow.ein
+want 0 "$EIN" run narrow.ein X=T.npy
+says 'warning: input X is f32, and 3 of the 3 numbers of T.npy, which is f64, are rounded; declared as f64 it keeps them'
+want 0 "$EIN" run narrow.ein X=H.npy
+silent
+want 0 "$EIN" run narrow.ein X=const:0.1
+silent
+echo 'input X[i:3] : f64
+input dt
+output Y[i] = X[i] * dt' >dt.ein
+want 0 "$EIN" run dt.ein X=T.npy dt=0.2
+says 'warning: input dt is f32, and 0.2 is rounded'
+want 0 "$EIN" run dt.ein X=T.npy dt=0.25
+silent
 finish

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "native.h"
+#include "table.h"
 
 typedef struct Verify {
   Session *s;
@@ -74,10 +75,20 @@ static bool same_shape(const EvalArray *a, const EvalArray *b) {
          (!a->rank || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
 }
 
+/* The column of names: as wide as the widest. */
+static int name_padding(const Verify *v, Str name) {
+  size_t most = 12;
+  for (uint32_t i = 0; i < v->eval->graph->outputs.len; i++) {
+    size_t n = text_columns(v->eval->graph->outputs.at[i].name->s);
+    if (n > most) most = n;
+  }
+  return (int)(most - text_columns(name->s));
+}
+
 static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
   Str name = v->eval->graph->outputs.at[k].name;
   const EvalArray *want = &v->e.output[k];
-  buf_printf(&v->out, "    %-12s %-4s ", name->s, dtype_name(want->dtype));
+  buf_printf(&v->out, "    %s%*s %-4s ", name->s, name_padding(v, name), "", dtype_name(want->dtype));
   if (!same_shape(got, want)) {
     buf_str(&v->out, "WRONG: another shape\n");
     v->differ = true;

@@ -64,4 +64,13 @@ want 0 "$EIN" verify random.ein $O
 want 1 env EIN_RUNTIME="$work/spoiled" "$EIN" verify random.ein $O
 shows "WRONG at 9 of 9: U[0]"
 shows "the bound is 0.0001 of the largest magnitude"
+# Names of any width stand in one column.
+echo 'input X[i:3] : f32 = i
+output 出力[i] = X[i]
+output αβγ[i] = 2 * X[i]
+output a_name_that_is_long[i] = 3 * X[i]' >names.ein
+want 0 "$EIN" verify names.ein
+shows '    出力                f32  abs 0'
+shows '    αβγ                 f32  abs 0'
+shows '    a_name_that_is_long f32  abs 0'
 finish

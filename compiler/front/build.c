@@ -381,6 +381,19 @@ static bool is_function_too(Reducer r) {
   return r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN;
 }
 
+static const char *label_of(const Ast *read, int64_t k) {
+  const AstItem *it = read->kind == AST_INDEX && k >= 0 && k < read->items.len ? &read->items.at[k] : NULL;
+  return it && it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s->s : NULL;
+}
+
+/* `sum(j, X[i,j])` and `sum(X[i,j], 1)` as they are written here; else what a reducer looks like. */
+static void hint_reduce_over(Parse *p, Diag *g, const char *word, const Ast *e) {
+  const Ast *a = e->args.len == 2 ? e->args.at[0] : NULL, *b = a ? e->args.at[1] : NULL;
+  const char *label = b && b->kind == AST_INT ? label_of(a, b->i) : b && a->kind == AST_NAME && b->kind == AST_INDEX ? a->name.s->s : NULL;
+  if (label) diag_hint(p->diags, g, "reduce over a label: `%s[%s] %s`", word, label, quoted(p, (b->kind == AST_INT ? a : b)->span, 40));
+  else diag_hint(p->diags, g, "reduce over a label: `%s[k] x[k]`", word);
+}
+
 Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
   Ast *e = reduce_new(p, word, acc);
   args_take(p, e, args);
@@ -400,7 +413,7 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
     if (is_function_too(r) && e->args.len > 2)
       diag_hint(p->diags, g, "nest them: `%s(a, %s(b, c))`", w, w);
     else
-      diag_hint(p->diags, g, "reduce over a label: `%s[k] x[k]`", w);
+      hint_reduce_over(p, g, w, e);
     e->kind = AST_CALL;
     e->op = 0;
   }

@@ -230,6 +230,20 @@ static Diag *complain_count(Elab *x, const Ast *a, const char *what, uint32_t wa
                   number, given < 2 ? "is" : "are");
 }
 
+/* `softmax(X[i,j])`, `softmax(X[i,j], 1)`: the label that is probably meant, written where it belongs. */
+static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
+  uint32_t n = a->args.len;
+  const Ast *in = n ? a->args.at[0] : NULL, *axis = n == d->params.len + 1 ? a->args.at[n - 1] : NULL;
+  if (d->items.len != 1 || a->items.len || !in || in->kind != AST_INDEX || (n != d->params.len && !(axis && axis->kind == AST_INT))) return;
+  int64_t k = axis ? axis->i : (int64_t)in->items.len - 1;
+  Str label = k >= 0 && k < in->items.len ? item_label(&in->items.at[k]) : NULL;
+  if (!label) return;
+  Buf b = buf_new(x->arena);
+  buf_printf(&b, "%s[%s](", a->name.s->s, label->s);
+  for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", source_text(x, a->args.at[i]->span));
+  diag_hint(x->diags, g, "over %s it is `%s)`", label->s, b.s);
+}
+
 static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t labels = a->items.len, args = a->args.len;
   if (labels == d->items.len && args == d->params.len) return true;
@@ -237,6 +251,7 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   Diag *g = l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
   diag_at(x->diags, g, d->name.span, "defined here");
   diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
+  hint_label(x, g, d, a);
   return false;
 }
 

@@ -329,6 +329,7 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
   Symbol *y = scope_symbol(x, s, a->name.s);
   bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK);
   if (y && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
+  if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return fail(x);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
 }
 

@@ -242,6 +242,7 @@ const char *nearest_name(Elab *x, Str name, const Frame *f); /* NULL if nothing 
 const char *source_text(Elab *x, Span s);                    /* as written; "..." if that is long */
 bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* what is known about a name that is not known here */
 bool span_holds(Span all, Span one);                              /* is one inside of all? */
+bool complain_truth(Elab *x, AstName name);                  /* unknown.c: of `True` and the like; false: it is none */
 bool hint_name(Elab *x, Diag *d, AstName name);              /* unknown.c: what it may be elsewhere */
 bool hint_foreign(Elab *x, Diag *d, const Ast *call);        /*   likewise, of a function */
 bool hint_call(Elab *x, Diag *d, const Ast *call);           /*   or in which module */

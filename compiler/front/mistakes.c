@@ -369,7 +369,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_limits,           rule_assert,           rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,
       rule_def_parameters,
       rule_missing_in_list,  rule_missing_equals,   rule_missing_branch,   rule_round_reducer,
-      rule_word_in_value,    rule_product_by_bracket,
+      rule_word_in_value,    rule_cast,             rule_product_by_bracket,
       rule_missing_operator, rule_def_without_value, rule_def_goes_on,     rule_statement_over,
       rule_slice,            anything_else,
   };

@@ -34,7 +34,7 @@ Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer,
 Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
 
 /* mistakes_calls.c */
-Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_typed_first,
+Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast, rule_typed_first,
     rule_colon_branch, rule_comment_sign, rule_subscript, rule_braces, rule_product_by_bracket, rule_arrow_left;
 
 /* ---- mistakes.c: saying it -------------------------------------------------------------------- */

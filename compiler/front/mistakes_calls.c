@@ -203,6 +203,22 @@ int rule_word_in_value(const Scene *s) {
   return PASS;
 }
 
+/* `cast(x, f64)`, `(float)x[i]`, `(f64) x[i]` */
+int rule_cast(const Scene *s) {
+  const Parse *p = s->p;
+  bool argument = s->last.kind == TOK_DTYPE && s->in == TOK_LP && (s->t.kind == TOK_RP || s->t.kind == TOK_COMMA) && s->ok[TOK_LP];
+  const char *inside = p->src->bytes + p->operand.at;
+  bool before = s->last.kind == TOK_RP && p->operand.kind == TOK_LP && begins_operand(s->t.kind) && s->ok[TOK_STAR];
+  size_t n = before ? s->last.at - p->operand.at - 1 : 0;
+  const char *dtype = before ? foreign_dtype(inside + 1, n) : NULL, *at = dtype ? strchr(dtype, '`') : NULL;
+  if (!argument && !at) return PASS;
+  Diag *g = scene_unexpected(s);
+  const char *x = at ? source_piece(p, s->t.at, operand_end(p, s->t)) : NULL;
+  if (argument) diag_hint(p->diags, g, "a conversion is named by its dtype: `%s(x)`", token_copy(p, s->last));
+  else diag_hint(p->diags, g, "a conversion is named by its dtype: `%.*s(%s)`", (int)strcspn(at + 1, "`"), at + 1, x ? x : "x");
+  return TOK_BAD;
+}
+
 /* `float z = 3`, `int n = 4` */
 int rule_typed_first(const Scene *s) {
   const Parse *p = s->p;

@@ -53,6 +53,11 @@ int rule_misspelt(const Scene *s) {
     diag_hint(p->diags, g, "did you mean %s?", token_name(k));
     return TOK_BAD;
   }
+  if (s->last.kind == TOK_ID && begins_operand(s->t.kind) && (text_is(s, s->last, "If") || text_is(s, s->last, "IF"))) {
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, s->last.at, s->last.end), "no expression begins with `%.*s`", 2, token_text(p, s->last));
+    diag_hint(p->diags, g, "did you mean `if`?");
+    return TOK_BAD;
+  }
   k = ends_operand(s) ? near_keyword(s, s->t, within) : 0;
   if (!k) return PASS;
   Diag *g = scene_unexpected(s);

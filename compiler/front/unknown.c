@@ -14,6 +14,15 @@ static bool hint_constant(Elab *x, Diag *d, AstName name) {
   return hint != NULL;
 }
 
+/* `True` is said at once: taken for a label, it would be a number beside bools. */
+bool complain_truth(Elab *x, AstName name) {
+  const char *hint = foreign_constant(name.s->s, name.s->len);
+  if (!hint || (!strstr(hint, "`true`") && !strstr(hint, "`false`"))) return false;
+  Diag *d = diag_add(x->diags, D_E070, name.span, "%s is not defined", name.s->s);
+  diag_hint(x->diags, d, "%s", hint);
+  return true;
+}
+
 static const Symbol *tensor_named(Elab *x, const char *name, size_t n, uint32_t rank) {
   const Symbol *y = n ? symbol_find(x, str_of(x->strings, name, n), UINT32_MAX) : NULL;
   return y && y->kind == SYM_TENSOR && y->node && y->node->rank == rank ? y : NULL;

@@ -1,0 +1,61 @@
+#!/bin/sh
+# A hint can be typed, and then works: each line is a mistake, what the message must say, and the line with that typed in. All stand
+# behind the same declarations, and what is typed must pass `ein check`.
+. "$(dirname "$0")/common"
+
+head='input X[i:3, j:4], A[i:3, j:4], B[j:4, k:2], S[i:3, j:3], x[i:3], y[i:3], W[k:2, j:4], b[k:2] : f32
+input n[i:3] : i64'
+while IFS='|' read -r wrong hint right; do
+  [ -n "$wrong" ] || continue
+  printf '%s\n%b\n' "$head" "$wrong" >wrong.ein
+  printf '%s\n%b\n' "$head" "$right" >right.ein
+  want 1 "$EIN" check wrong.ein
+  says "$hint"
+  want 0 "$EIN" check right.ein
+done <<'LINES'
+output z[i] = 2 * N[i]|did you mean `n`?|output z[i] = 2 * n[i]
+output z[i] = if x[i] > 0 then True else false|write `true`|output z[i] = if x[i] > 0 then true else false
+output z[i] = PI * x[i]|write `pi`|output z[i] = pi * x[i]
+output z[i] = Exp(x[i])|did you mean `exp`?|output z[i] = exp(x[i])
+output z[i,k] = linear[j](X[i,j], W[k,j], b[k])|write `use nn` above|use nn\noutput z[i,k] = linear[j](X[i,j], W[k,j], b[k])
+output z[i,k] = matmul(A, B)|`sum[k] A[i,k] * B[k,j]`|output z[i,j] = sum[k] A[i,k] * B[k,j]
+output z[i,k] = matmul[j](A[i,j], B[j,k])|write `use linalg` above|use linalg\noutput z[i,k] = matmul[j](A[i,j], B[j,k])
+output z = dot(x[i], y[i])|`sum[i] x[i] * y[i]`|output z = sum[i] x[i] * y[i]
+output z = inner(x, y)|`sum[k] x[k] * y[k]`|output z = sum[k] x[k] * y[k]
+output z[i,j] = tril(S[i,j])|`if j <= i then S[i,j] else 0`|output z[i,j] = if j <= i then S[i,j] else 0
+output z[i,k:4] = one_hot(n[i], 4)|`if n[i] == k then 1 else 0`|output z[i,k:4] = if n[i] == k then 1 else 0
+output z[i] = pow(x[i] + 1, 2)|`(x[i] + 1)^2`|output z[i] = (x[i] + 1)^2
+output z[i] = clip(x[i], 0, 1)|`clamp(x[i], 0, 1)`|output z[i] = clamp(x[i], 0, 1)
+output z[i] = var(X[i,j])|`variance[j](X[i,j])`|output z[i] = variance[j](X[i,j])
+output z[i] = isfinite(x[i])|`abs(x[i]) < inf`|output z[i] = abs(x[i]) < inf
+output z[i:3] = topk(x[i], 3)|`T[k:3] = sum[i where R[i] == k] x[i]`|R[i] = count[k where x[k] > x[i] or (x[k] == x[i] and k < i)]\noutput T[k:3] = sum[i where R[i] == k] x[i]
+output z[i] = sum(X, axis=1)|`sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z[i] = sum(X[i,j], 1)|`sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z[i,j] = softmax(X[i,j], dim=-1)|`softmax[j](X[i,j])`|output z[i,j] = softmax[j](X[i,j])
+output z[i,j] = softmax(X[i,j])|`softmax[j](X[i,j])`|output z[i,j] = softmax[j](X[i,j])
+output z[i] = clamp(x[i], lo=0, hi=1)|`clamp(x[i], 0, 1)`|output z[i] = clamp(x[i], 0, 1)
+f = lambda a: a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
+f = a -> a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
+f(a) = a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
+def f(a[i]) = sum[i] a\noutput z = f(x[i])|`def f[i](a)`|def f[i](a) = sum[i] a\noutput z = f[i](x[i])
+output z[i] = 1.5f * x[i]|write `1.5`|output z[i] = 1.5 * x[i]
+output z[i] = 1.5d0 * x[i]|`1.5e0`|output z[i] = 1.5e0 * x[i]
+output z[i] = 0xff * x[i]|`255`|output z[i] = 255 * x[i]
+output z[i] = sum[j’] X[i,j’]|`j'`|output z[i] = sum[j'] X[i,j']
+output z[i] = Σ_j X[i,j]|`sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z[i] = ∑_j X[i,j]|`sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z = Σ_ij X[i,j]|`sum[i,j] X[i,j]`|output z = sum[i,j] X[i,j]
+output z[i] = SUM[j] X[i,j]|write `sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z[i] = sum(X[i,j] for j in range(4))|write `sum[j] X[i,j]`|output z[i] = sum[j] X[i,j]
+output z[i] = x_{i}|`x[i]`|output z[i] = x[i]
+output z[i] = x_i|`x[i]`|output z[i] = x[i]
+output C[j,i] = A'|`B[j, i] = A[i, j]`|output C[j,i] = A[i, j]
+output z[i] = np.exp(x[i])|`exp(...)`|output z[i] = exp(x[i])
+output z[i] = 2(x[i] + 1)|`2 * (x[i] + 1)`|output z[i] = 2 * (x[i] + 1)
+output z[i] = sin^2(x[i])|`sin(x[i])^2`|output z[i] = sin(x[i])^2
+output z[i] = (double)x[i]|`f64(x[i])`|output z[i] = f64(x[i])
+float z = 3\noutput y2 = z|`z : f32 = ...`|z : f32 = 3\noutput y2 = z
+repeat t < 4 {\n  state s = t\n  next s = s + 1\n}\noutput s|write `0` for it|repeat t < 4 {\n  state s = 0\n  next s = s + 1\n}\noutput s
+repeat t < 3 {\n  state s = x[t]\n  next s = s + 1\n}\noutput s|write `0` for it|repeat t < 3 {\n  state s = x[0]\n  next s = s + 1\n}\noutput s
+LINES
+finish

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../compiler/expr/in_range.h"
 #include "c_inside.h"
 
 const char *c_value_type(DType t) {
@@ -150,24 +151,10 @@ static bool stands_alone(const char *at) {
   return (first || later) && (at[1] == ',' || at[1] == ')');
 }
 
-/* Never negative for any point at which it is computed: loops begin at 0 or above. */
-static bool is_natural(const Expr *e) {
-  switch ((ExprKind)e->kind) {
-  case EX_INT: return e->i >= 0;
-  case EX_DIM: case EX_LABEL: case EX_TURN: return true;
-  case EX_OP: break;
-  default: return false;
-  }
-  if (e->op != OP_ADD && e->op != OP_MUL && e->op != OP_IDIV && e->op != OP_MOD && e->op != OP_MIN && e->op != OP_MAX) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (!is_natural(e->arg[k])) return false;
-  return true;
-}
-
-/* So too above 0: a label or a size may be 0, and C's own division then ends the program. */
+/* Natural, and above 0: a label or a size may be 0, and C's own division then ends the program. */
 static bool is_positive(const Expr *e) {
   if (e->kind == EX_INT) return e->i > 0;
-  if (e->kind != EX_OP || !is_natural(e)) return false;
+  if (e->kind != EX_OP || !expr_is_natural(e)) return false;
   bool a = is_positive(e->arg[0]), b = e->n > 1 && is_positive(e->arg[1]);
   return e->op == OP_MUL || e->op == OP_MIN ? a && b : (e->op == OP_ADD || e->op == OP_MAX) && (a || b);
 }
@@ -179,8 +166,8 @@ static const char *index_sign(const Expr *e, bool index) {
   case OP_ADD: return " + ";
   case OP_SUB: return " - ";
   case OP_MUL: return " * ";
-  case OP_IDIV: return is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " / " : NULL;
-  case OP_MOD: return is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " % " : NULL;
+  case OP_IDIV: return expr_is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " / " : NULL;
+  case OP_MOD: return expr_is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " % " : NULL;
   default: return NULL;
   }
 }

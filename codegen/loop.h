@@ -117,6 +117,9 @@ void loop_print(Buf *out, const LoopProgram *p); /* the TaskGraph's text comes f
 LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 bool loop_check(const LoopProgram *p, Buf *out);
+/* Of a sound one that was read: what is not proved to be in range is looked at from now on while it runs, and a line of `out` for each kernel
+ * says so. What ein makes leaves `out` empty. */
+void loop_guard(LoopProgram *p, Buf *out);
 
 /* ---- target text -------------------------------------------------------------------------------- */
 /* The labels of an input's or output's axes as a program declares them; NULL where it has none. The first of a name counts. */

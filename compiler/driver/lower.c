@@ -180,9 +180,20 @@ static Leave loop_source(Session *s, Job *j, Source *src) {
   return LEAVE_OK;
 }
 
+/* What is not proved of its loops is looked at from here on. */
+static Leave loops_guarded(Session *s, Job *j) {
+  Buf open = buf_new(s->arena);
+  if (!task_check_ranges(j->tasks, s->diags)) return session_report(s);
+  loop_guard(j->loops, &open);
+  if (open.len) say(s, "%s: not proved to be in range, and looked at while it runs:\n%s", j->path, open.s);
+  loops_sound(s, j->loops);
+  return LEAVE_OK;
+}
+
 Leave loop_file(Session *s, Job *j) {
   Source *src = text_read(s, j);
-  return src ? loop_source(s, j, src) : LEAVE_MACHINE;
+  Leave l = src ? loop_source(s, j, src) : LEAVE_MACHINE;
+  return l ? l : loops_guarded(s, j);
 }
 
 Leave job_from_loops(Session *s, Job *j, const char *name, const char *text) {

@@ -27,7 +27,7 @@ static double region_points(const Job *j, const EinRegion *r) {
 
 static void say_long(Session *s, double steps, double a_second, const char *of, const char *hint) {
   double seconds = steps / a_second;
-  if (!(seconds > PATIENCE_SECONDS)) return;
+  if (!(seconds > (double)PATIENCE_SECONDS)) return;
   bool days = seconds > 2 * 86400, hours = seconds > 2 * 3600;
   say(s, "this is a run of up to %.1e %s: about %.0f %s%s", steps, of, seconds / (days ? 86400 : hours ? 3600 : 60),
       days ? "days" : hours ? "hours" : "minutes", hint);

@@ -24,6 +24,13 @@ static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
   return index_is_data(read->arg[k]) ? NULL : c->n->input[read->i]->dim[k];
 }
 
+static const Expr *meaning_of(void *ctx, const Expr *read) {
+  const Check *c = ctx;
+  const EinNode *n = c->n, *of = n->input[read->i];
+  if (of->kind != EIN_VERTEX || of->rank != of->sum->n_out) return NULL;
+  return sum_meaning(c->q.arena, c->q.exprs, (SumOf){of->sum, of->bound}, (SumOf){n->sum, n->bound}, read);
+}
+
 static void say_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
   Check *c = ctx;
   const EinNode *n = c->n, *of = n->input[slot];
@@ -68,7 +75,7 @@ static void check_region(Check *c, const EinRegion *r) {
 
 bool graph_check_ranges(const EinGraph *g, Diags *d) {
   Arena *a = arena_new();
-  Check c = {.g = g, .d = d, .ok = true, .q = {.exprs = g->exprs, .arena = a, .extent = extent_of, .open = say_open}};
+  Check c = {.g = g, .d = d, .ok = true, .q = {.exprs = g->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
   const Expr **hold = NEW_ARRAY(a, const Expr *, g->checks.len + 1);
   for (uint32_t i = 0; i < g->checks.len; i++) hold[i] = g->checks.at[i].cond;
   c.q.ctx = &c;

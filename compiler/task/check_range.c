@@ -13,7 +13,6 @@ typedef struct Check {
   bool ok;
   VEC(const Expr *) turns;   /* of the repeats around: how many they make, NULL where that is not known; */
   VEC(Str) turn;             /*   what their loop variables are called */
-  const Task **writer;       /* by buffer: the only task that writes it */
 } Check;
 
 /* ---- what is said ---------------------------------------------------------------------------------- */
@@ -40,6 +39,31 @@ static void complain(Check *c, const char *what, const Expr *index, const Expr *
            k->name ? " " : "", k->name ? k->name->s : "", (unsigned)(s - k->stages.at), b.s);
 }
 
+/* ---- who writes a buffer ---------------------------------------------------------------------------- */
+
+typedef struct Writer { const TaskStage *stage; uint32_t n; } Writer;
+
+/* The stage that writes it, if one kernel alone does. */
+static void find_writer(const TaskGraph *t, const Tasks *list, uint32_t buffer, Writer *w) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (!task_writes(t, k, buffer)) continue;
+    if (k->kind == TASK_REPEAT) find_writer(t, &k->body, buffer, w);
+    bool others = k->kind != TASK_KERNEL && k->kind != TASK_REPEAT;
+    for (uint32_t x = 0; x < k->exchange.len; x++) others |= k->exchange.at[x].now == buffer || k->exchange.at[x].next == buffer;
+    w->n += others || k->turns == (int64_t)buffer || k->unless >= 0 ? 2 : 0;
+    for (uint32_t s = 0; s < k->stages.len; s++)
+      if (k->stages.at[s].buffer == (int64_t)buffer) w->stage = &k->stages.at[s], w->n++;
+  }
+}
+
+/* NULL: several do, or what is no kernel. */
+static const TaskStage *writer_of(const TaskGraph *t, uint32_t buffer) {
+  Writer w = {NULL, 0};
+  find_writer(t, &t->tasks, buffer, &w);
+  return w.n == 1 ? w.stage : NULL;
+}
+
 /* ---- stages ---------------------------------------------------------------------------------------- */
 
 /* Of what is kept, nobody looks at an index while it runs. */
@@ -48,6 +72,17 @@ static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
   const TaskSlot *slot = &c->stage->slot[read->i];
   if (slot->kept) return k < c->task->n_outer ? NULL : c->task->stages.at[slot->index].bound[k];
   return index_is_data(read->arg[k]) ? NULL : c->t->buffers.at[slot->index].dim[k];
+}
+
+/* Of a buffer, where one stage alone makes all of it, label by label. */
+static const Expr *meaning_of(void *ctx, const Expr *read) {
+  const Check *c = ctx;
+  const TaskStage *s = c->stage;
+  TaskSlot slot = s->slot[read->i];
+  const TaskStage *made = slot.kept ? &c->task->stages.at[slot.index] : writer_of(c->t, slot.index);
+  bool plain = made && (slot.kept || made->n_at == made->sum->n_out);
+  for (uint32_t k = 0; plain && !slot.kept && k < made->n_at; k++) plain = made->at[k]->kind == EX_LABEL && made->at[k]->i == k;
+  return plain ? sum_meaning(c->q.arena, c->q.exprs, (SumOf){made->sum, made->bound}, (SumOf){s->sum, s->bound}, read) : NULL;
 }
 
 static void say_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
@@ -81,32 +116,11 @@ static void check_kernel(Check *c, const Task *k) {
 
 /* ---- repeats --------------------------------------------------------------------------------------- */
 
-/* A buffer that several write, or another task than a kernel, has no one writer: that is `none`, which has no stages. */
-static void find_writers(Check *c, const Tasks *list, const Task *none) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
-    for (uint32_t b = 0; b < c->t->buffers.len && k->kind != TASK_KERNEL && k->kind != TASK_REPEAT; b++)
-      if (task_writes(c->t, k, b)) c->writer[b] = none;
-    for (uint32_t s = 0; s < k->stages.len; s++) {
-      int32_t b = k->stages.at[s].buffer;
-      if (b >= 0) c->writer[b] = c->writer[b] ? none : k;
-    }
-    for (uint32_t x = 0; x < k->exchange.len; x++) c->writer[k->exchange.at[x].now] = c->writer[k->exchange.at[x].next] = none;
-    if (k->turns >= 0) c->writer[k->turns] = none;
-    find_writers(c, &k->body, none);
-  }
-}
-
-/* How many turns there are at most, if that is known without running: the one kernel that makes the bound is over dims alone. */
-static const Expr *turns_of(const Check *c, const Task *repeat) {
-  const Task *k = c->writer[repeat->buffer];
-  for (uint32_t i = 0; k && k->unless < 0 && i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
-    if (s->buffer != (int64_t)repeat->buffer) continue;
-    bool plain = s->sum->reducer == RED_NONE && !s->sum->domain && !(s->sum->body->has & ~(unsigned)HAS_DIM);
-    return plain ? expr_normal(c->t->exprs, s->sum->body) : NULL;
-  }
-  return NULL;
+const Expr *task_turns(const TaskGraph *t, const Task *repeat) {
+  const TaskStage *s = writer_of(t, repeat->buffer);
+  const EinSum *sum = s ? s->sum : NULL;
+  bool plain = sum && sum->reducer == RED_NONE && !sum->domain && !(sum->body->has & ~(unsigned)HAS_DIM);
+  return plain ? expr_normal(t->exprs, sum->body) : NULL;
 }
 
 static void check_tasks(Check *c, const Tasks *list) {
@@ -114,7 +128,7 @@ static void check_tasks(Check *c, const Tasks *list) {
     const Task *k = list->at[i];
     if (k->kind == TASK_KERNEL) check_kernel(c, k);
     if (k->kind != TASK_REPEAT) continue;
-    vec_push(c->q.arena, c->turns, turns_of(c, k));
+    vec_push(c->q.arena, c->turns, task_turns(c->t, k));
     vec_push(c->q.arena, c->turn, k->turn);
     check_tasks(c, &k->body);
     c->turn.len = --c->turns.len;
@@ -124,15 +138,12 @@ static void check_tasks(Check *c, const Tasks *list) {
 bool task_check_ranges(const TaskGraph *t, Diags *d) {
   if (t->mesh.n) return true;
   Arena *a = arena_new();
-  static const Task none = {.kind = TASK_ASSERT, .unless = -1};
-  Check c = {.t = t, .d = d, .ok = true, .q = {.exprs = t->exprs, .arena = a, .extent = extent_of, .open = say_open}};
+  Check c = {.t = t, .d = d, .ok = true, .q = {.exprs = t->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
   const Expr **hold = NEW_ARRAY(a, const Expr *, t->checks.len + 1);
   for (uint32_t i = 0; i < t->checks.len; i++) hold[i] = t->checks.at[i].cond;
   c.q.ctx = &c;
   c.q.facts.hold = hold;
   c.q.facts.n_hold = t->checks.len;
-  c.writer = NEW_ARRAY(a, const Task *, t->buffers.len + 1);
-  find_writers(&c, &t->tasks, &none);
   check_tasks(&c, &t->tasks);
   arena_free(a);
   return c.ok;

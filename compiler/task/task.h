@@ -169,6 +169,8 @@ bool task_check(const TaskGraph *t, Buf *out);
 bool task_check_text(const TaskGraph *t, Diags *d);
 /* Of a sound one that was read: no index leads out of its buffer. What ein makes passes. */
 bool task_check_ranges(const TaskGraph *t, Diags *d);
+/* How many turns a repeat makes at most, over dims alone; NULL: that is not known without running. */
+const Expr *task_turns(const TaskGraph *t, const Task *repeat);
 
 /* One stage as an equation that a person reads: "T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]" */
 /* Buffers that tasks store to or read; others are arrays that a kernel has for itself that all its threads share. */

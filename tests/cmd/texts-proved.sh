@@ -1,11 +1,12 @@
 #!/bin/sh
 # suite: ci
-# Texts that ein prints pass what it asks of texts that it reads: every program of the other tests, in every language.
+# Texts that ein prints pass what it asks of texts that it reads: every program of the other tests, in every language. Of loops a few have
+# indices that are not proved, and are looked at as they run: their number may only fall.
 . "$(dirname "$0")/common"
 
 root=$here/../..
-stops=${STOPS:-"graph optimised task"}
-n=0
+stops=${STOPS:-"graph optimised task loop"}
+n=0 open=0 list=
 for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples/*.ein "$root"/stdlib/examples/*.ein; do
   for stop in $stops; do
     case $stop in optimised) text=x.graph ;; *) text=x.$stop ;; esac
@@ -13,8 +14,10 @@ for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples
     "$EIN" check $text >out 2>err || {
       wrong "$program, as $stop: $(grep -m 1 error err)"
     }
+    [ $stop = loop ] && grep -q 'looked at while it runs' err && open=$((open + 1)) && list="$list $(basename "$program")"
     n=$((n + 1))
   done
 done
-[ $n -gt 900 ] || wrong "only $n texts were looked at"
+[ $open -le 14 ] || wrong "loops that are not proved in all: $open of at most 14:$list"
+[ $n -gt 1200 ] || wrong "only $n texts were looked at"
 finish

@@ -153,7 +153,7 @@ def arguments(text):
 
 
 def main(words):
-    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task", "--keep": ""}
+    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task,loop,loop", "--keep": ""}
     rest = []
     while words:
         word = words.pop(0)

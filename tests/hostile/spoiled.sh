@@ -55,4 +55,22 @@ want 0 "$EIN" check x.task
 sed 's/((i \* \$N) + j)/((i * $N) + (2 * j))/' t.task >x.task
 want 1 "$EIN" check x.task
 says 'index 0 of where it is put'
+
+# ---- loops: what is not proved is looked at as it runs, and said
+printf 'input X[i:4] : f32\noutput Y[i] = 2 * X[i]\n' >y.ein
+want 0 "$EIN" build y.ein --stop=loop -o y.loop
+want 0 "$EIN" check y.loop
+silent
+loop() { # EDIT TEXT: the run fails, and says so
+  sed "$1" y.loop >x.loop
+  cmp -s x.loop y.loop && wrong "nothing was edited: $1"
+  want 1 "$EIN" run x.loop X=ones --flags='-O1'
+  says "x.loop: not proved to be in range, and looked at while it runs:"
+  says "$2"
+}
+loop 's/for i < 4/for i < 9/' "index 1 of Y, in the loops of Y: 4 is out of range, its size is 4"
+loop 's/Y\[i\] = /Y[(i - 1)] = /' "index 1 of Y, in the loops of Y: -1 is out of range, its size is 4"
+loop 's/X\[i\]/X[(i + 1)]/' "index 1 of X, in the loops of Y: 4 is out of range, its size is 4"
+loop 's/for i < 4/for i < 4 from (0 - 3)/' "where the loop over i begins, in the loops of Y: -3 is out of range"
+loop 's/Y\[i\] = /Y[within(i, 9, 0)] = /; s/for i < 4/for i < 9/; /^kernel/i site 0 "x"' "index 1 of Y"
 finish

@@ -57,7 +57,7 @@ static const char *const taken[] = {
   "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "copysign", "cos", "cosf", "cosh", "ctx",
   "decltype", "default", "delete", "do", "double", "dynamic_cast", "ein", "else", "enum", "erf", "erfc", "errno", "exp",
   "exp2", "expf", "explicit", "expm1", "export", "extern", "fabs", "fabsf", "false", "fdim", "float", "float16_t",
-  "floor", "floorf", "fma", "fmax", "fmaxf", "fmin", "fminf", "fmod", "for", "friend", "goto", "hypot", "if", "inline",
+  "floor", "floorf", "fma", "fmax", "fmaxf", "fmin", "fminf", "fmod", "for", "friend", "goto", "hypot", "if", "inf", "inline",
   "int", "int16_t", "int32_t", "int64_t", "int8_t", "intptr_t", "isfinite", "isinf", "isnan", "ldexp", "lgamma",
   "linux", "llrint", "llround", "log", "log10", "log1p", "log2", "logf", "long", "lrint", "lround", "main", "malloc",
   "memchr", "memcmp", "memcpy", "memmove", "memset", "mutable", "namespace", "nan", "nearbyint", "new", "noexcept",

@@ -101,6 +101,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (l || j->loops) return l;
   l = job_tasks(s, j, a);
   if (l) return l;
+  if (j->tasks->mesh.n) return fail(s, LEAVE_USAGE, "%s is for a mesh of sites, and what is built is for one", j->path);
   target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = loop_from_task(j->tasks, &target);

@@ -73,4 +73,22 @@ loop 's/Y\[i\] = /Y[(i - 1)] = /' "index 1 of Y, in the loops of Y: -1 is out of
 loop 's/X\[i\]/X[(i + 1)]/' "index 1 of X, in the loops of Y: 4 is out of range, its size is 4"
 loop 's/for i < 4/for i < 4 from (0 - 3)/' "where the loop over i begins, in the loops of Y: -3 is out of range"
 loop 's/Y\[i\] = /Y[within(i, 9, 0)] = /; s/for i < 4/for i < 9/; /^kernel/i site 0 "x"' "index 1 of Y"
+
+# ---- a mesh's tasks, and a label that C and texts have another use for
+cat >mesh.task <<'END'
+taskgraph 1
+mesh 2
+dim at0
+buffer %0 input 0 X[4] : f32 low [0]
+buffer %1 output 0 Y[4] : f32 low [0]
+input X = %0
+output Y = %1
+kernel 0 Y outer 0 {
+  stage Y[i:4] : f32 = %0[i] to %1[i]
+}
+END
+want 2 "$EIN" build mesh.task --emit=c -o mesh.c
+says "for a mesh of sites"
+printf 'eingraph 1\nvertex %%0 Y[inf:2, nan:2] : f32 = f32((inf + nan))\noutput Y = %%0\n' >x.graph
+want 0 "$EIN" run x.graph --target=c --flags=-O0
 finish

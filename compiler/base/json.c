@@ -119,3 +119,10 @@ void json_bool(Json *j, const char *key, bool x) {
 void json_null(Json *j, const char *key) {
   word(j, key, "null");
 }
+
+void json_raw(Json *j, const char *key, const char *s, size_t n) {
+  while (n && (s[n - 1] == '\n' || s[n - 1] == ' ')) n--;
+  item(j, key);
+  buf_add(j->out, s, n);
+  item_end(j);
+}

@@ -15,6 +15,7 @@ void json_int(Json *j, const char *key, int64_t x);
 void json_num(Json *j, const char *key, double x);                 /* inf and nan as strings */
 void json_bool(Json *j, const char *key, bool x);
 void json_null(Json *j, const char *key);
+void json_raw(Json *j, const char *key, const char *s, size_t n);   /* a value that is JSON already */
 
 /* ---- reading: json_read.c ---------------------------------------------------------------------- */
 typedef enum { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;

@@ -428,7 +428,7 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* What only a plan for many sites has a use for; NULL: nothing that was said. */
 static const char *for_many_said(Arena *a, const Args *x) {
-  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY, OPT_MEMORY, OPT_SIMULATE,
+  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY, OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE,
                                       OPT_DERIVATION};
   const char *format = arg_last(x, OPT_PLAN_FORMAT), *to = arg_last(x, OPT_OUTPUT);
   for (size_t k = 0; k < COUNT(for_many); k++)

@@ -44,14 +44,18 @@ static void tasks_print(const Sites *p, const TaskGraph *t, bool reread, Buf *ou
   if (!again || !task_equal(t, again, &why)) bug("tasks do not read back: %s\n%s", why.s, text.s);
 }
 
-Leave task_text(const Sites *p, bool reread, Buf *out) {
+bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
   Cutting c = cutting(p);
-  Buf why = buf_new(p->s->arena);
   Algebra *ia = ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX);
-  TaskGraph *t = task_from_ia(p->s->arena, ia, &why);
-  if (!t) return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
-  tasks_print(p, t, reread, out);
-  return LEAVE_OK;
+  TaskGraph *t = task_from_ia(p->s->arena, ia, why);
+  if (t) tasks_print(p, t, reread, out);
+  return t != NULL;
+}
+
+Leave task_text(const Sites *p, bool reread, Buf *out) {
+  Buf why = buf_new(p->s->arena);
+  if (task_text_try(p, reread, out, &why)) return LEAVE_OK;
+  return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
 }
 
 Leave algebra_simulation(Sites *p) {

@@ -509,6 +509,8 @@ Leave plan_sites(Session *s, Args *a) {
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);
   bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
+  if (arg_has(a, OPT_CERTIFICATE)) l = certificate_write(&p, a, arg_last(a, OPT_CERTIFICATE));
+  if (l) return l;
   l = arg_has(a, OPT_SIMULATE) ? algebra_simulation(&p) : LEAVE_OK;
   if (l) return l;
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);

@@ -117,8 +117,12 @@ void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out);
 Leave plan_relations(Session *s, Args *a); /* plan_relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave task_text(const Sites *p, bool reread, Buf *out);           /* what each site does */
+bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why); /* false: it cannot be one list of tasks, and why */
 Leave algebra_simulation(Sites *p); /* as an Ia, run on the machine */
 Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of the TRA paper */
+
+/* ---- to be checked without ein: plan_certificate.c --------------------------------------------------------- */
+Leave certificate_write(const Sites *p, const Args *a, const char *path);
 
 /* ---- simulated: plan_simulate.c --------------------------------------------------------------------------- */
 Leave simulation_find(Sites *p, const Algebra *ia);

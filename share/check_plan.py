@@ -1,0 +1,528 @@
+#!/usr/bin/env python3
+"""Checks a certificate, which `ein plan x.ein -n P --certificate c.json` writes, and trusts nothing of it but the graph.
+
+    check_plan.py [--strict] [--most N] FILE...
+
+- *Bytes*: what each site is to have and has not, element by element of its blocks, for each read and each result, from the mesh, what axes cut and
+  where tensors stay alone.
+- *Memory*: every buffer of every site, from the text of the tasks, step by step.
+- *Bound*: that no plan of the space that docs/plan.md states ("What is searched, and what a bound is") costs less. The space is searched here anew, by
+  variables taken out one by one, on every mesh in every order, where it is small: at most N entries of tables (default 3e6).
+
+A line says what was checked, or that it was not and why. The exit code is 1 if anything is not as it is said; with --strict 2 if something was not
+checked. Python alone is needed."""
+import ast
+import itertools
+import json
+import math
+import re
+import sys
+
+# ---- blocks: half-open intervals, by dimension ------------------------------------------------------------------
+
+
+def block(k, extent, count):
+    """Block k of count: of whole elements; of a float, that may be cut anywhere, in equal blocks."""
+    if isinstance(extent, float):
+        return k * extent / count, (k + 1) * extent / count
+    return k * extent // count, (k + 1) * extent // count
+
+
+def box(mesh, at, on, extents):
+    """What the site at `at` has, by dimension: from, to."""
+    out = []
+    for d, extent in enumerate(extents):
+        k = n = 0
+        for place, size, use in zip(at, mesh, on):
+            if use == d:
+                k, n = k * size + place, (n or 1) * size
+        out.append(block(k, extent, n or 1))
+    return out
+
+
+def elements(b):
+    return math.prod(max(0, to - low) for low, to in b)
+
+
+def both(a, b):
+    return [(max(x[0], y[0]), min(x[1], y[1])) for x, y in zip(a, b)]
+
+
+def moved(mesh, extents, here, there):
+    """Elements that sites lack of what they are to have; and as the TRA paper counts."""
+    n = all_of_it = 0
+    for at in itertools.product(*map(range, mesh)):
+        want = box(mesh, at, there, extents)
+        n += elements(want) - elements(both(want, box(mesh, at, here, extents)))
+        all_of_it += elements(want)
+    return n, all_of_it if n else 0
+
+
+def wanted(read, tensor, use):
+    """How a reader whose axes (or whose home, of what is only put there) are `use` wants it, by the tensor's dimensions."""
+    on = []
+    for label in use:
+        dims = [k if tensor["vertex"] is None else read["made"][k] for k, l in enumerate(read["labels"]) if label >= 0 and l == label]
+        on.append(next((d for d in dims if d >= 0), -1))
+    return on
+
+
+def between(mesh, most, made, home):
+    """Where parts (made: None) are reduced: as home cuts, if there is room; else in a dimension that no later axis cuts; else at the first place."""
+    out, first = list(made), [False] * len(mesh)
+
+    def room(d, a):
+        return d >= 0 and math.prod(s for s, x in zip(mesh, out) if x == d) * mesh[a] <= most[d]
+
+    for a, use in enumerate(made):
+        if use is None:
+            free = [d for d in range(len(most)) if room(d, a) and d not in made[a + 1 :]]
+            out[a] = home[a] if room(home[a], a) else free[0] if free else -1
+            first[a] = out[a] < 0
+    return out, first
+
+
+def reduced(mesh, extents, most, made, home):
+    """Elements in parts that sites get, elements that go home after that, and both as the paper counts."""
+    at_made = [-1 if use is None else use for use in made]
+    share, first = between(mesh, most, made, home)
+    group = math.prod(s for s, use in zip(mesh, made) if use is None)
+    parts = after = shared = at_home = 0
+    for at in itertools.product(*map(range, mesh)):
+        has = box(mesh, at, share, extents)
+        there = not any(f and k for f, k in zip(first, at))
+        if there and None in made:
+            parts += group * elements(has) - elements(both(has, box(mesh, at, at_made, extents)))
+            shared += group * elements(has)
+        want = box(mesh, at, home, extents)
+        after += elements(want) - (elements(both(want, has)) if there else 0)
+        at_home += elements(want)
+    return parts if group > 1 else 0, after, (shared if group > 1 else 0) + (at_home if after else 0)
+
+
+def size(tensor):
+    n = math.prod(tensor["extents"])
+    return tensor["bytes"] // n if n else 0
+
+
+def is_state(vertex):
+    return vertex["equation"].startswith("state ")
+
+
+def brought(mesh, tensor, vertex):
+    """Bytes to reduce a result and bring it home, or of an input's copies; and as the paper counts."""
+    home, extents, whole = tensor["home"], tensor["extents"], math.prod(tensor["extents"])
+    if vertex is None:
+        copies = math.prod(s for s, d in zip(mesh, home) if d < 0)
+        return whole * (copies - 1) * size(tensor), whole * copies if copies > 1 else 0
+    if is_state(vertex):
+        return 0, 0
+    kept = sum(not l["reduced"] for l in vertex["labels"])
+    made = [None if l >= kept else l for l in vertex["axes"]]
+    parts, after, paper = reduced(mesh, extents, tensor["most"], made, home)
+    return vertex["times"] * (parts * tensor["part"] + after * size(tensor)), vertex["times"] * paper
+
+
+# ---- windows, and what is read at data --------------------------------------------------------------------------------
+
+
+def intervals(tree, labels):
+    """The least and the largest value of an index, as of a Python expression."""
+    if isinstance(tree, ast.Name):
+        low, high = labels[int(tree.id[1:])]
+        return low, high - 1
+    if isinstance(tree, ast.Constant):
+        return tree.value, tree.value
+    parts = tree.args if isinstance(tree, ast.Call) else [tree.operand] if isinstance(tree, ast.UnaryOp) else [tree.left, tree.right]
+    ends = list(itertools.product(*(intervals(p, labels) for p in parts)))
+    name = tree.func.id if isinstance(tree, ast.Call) else type(tree.op).__name__
+    do = {"max": max, "min": min, "neg": lambda x: -x, "USub": lambda x: -x, "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__}
+    values = [do[name](*e) for e in ends]
+    return min(values), max(values)
+
+
+def told(tree):
+    """Windows are told of sums, differences, max, min, and of products with and quotients by numbers."""
+    for t in ast.walk(tree):
+        if isinstance(t, ast.Call) and t.func.id not in ("max", "min", "neg"):
+            return False
+        if isinstance(t, ast.BinOp):
+            left, right = (not any(isinstance(y, (ast.Name, ast.BinOp)) for y in ast.walk(x)) for x in (t.left, t.right))
+            if not (isinstance(t.op, (ast.Add, ast.Sub)) or isinstance(t.op, ast.Mult) and (left or right) or isinstance(t.op, ast.FloorDiv) and right):
+                return False
+    return True
+
+
+def span(mesh, at, tree, use, labels):
+    return intervals(tree, [box(mesh, at, [0 if u == l else -1 for u in use], [x])[0] for l, x in enumerate(labels)])
+
+
+def window(mesh, at, read, use, labels):
+    """By dimension: from, to, and where it goes round: of e % extent, if that is nowhere longer than the dimension; else 0."""
+    out = []
+    for index, extent in zip(read["indices"], read["extents"]):
+        out.append((0, extent, 0))
+        tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
+        cut = tree and any(isinstance(t, ast.Name) and t.id[1:].isdigit() and int(t.id[1:]) in use for t in ast.walk(tree))
+        around = tree and isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult) and isinstance(tree.right, ast.Constant)
+        if around and cut and tree.right.value == extent and told(tree.left):
+            ends = [span(mesh, a, tree.left, use, labels) for a in itertools.product(*map(range, mesh))]
+            low, high = span(mesh, at, tree.left, use, labels)
+            if max(y - x for x, y in ends) < extent:
+                out[-1] = (low, high + 1, extent)
+        if cut and told(tree):
+            low, high = span(mesh, at, tree, use, labels)
+            out[-1] = (max(low, 0), max(min(high + 1, extent), max(low, 0)), 0)
+    return out
+
+
+def there(want, has):
+    """Places of a window that are there."""
+    low, to, around = want
+    return sum(has[0] <= (j % around if around else j) < has[1] for j in range(low, to))
+
+
+def windows(mesh, read, tensor, vertex, home):
+    """Elements that sites get of what indices reach; and as the paper counts."""
+    use, n, all_of_it = vertex["axes"] if read["called"] else home, 0, 0
+    labels = [l["extent"] for l in vertex["labels"]]
+    for at in itertools.product(*map(range, mesh)):
+        want, has = window(mesh, at, read, use, labels), []
+        own = box(mesh, at, tensor["home"], tensor["extents"])
+        for k, extent in enumerate(read["extents"]):
+            d = k if tensor["vertex"] is None else read["made"][k]
+            by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
+            has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
+        n += elements(w[:2] for w in want) - math.prod(map(there, want, has))
+        all_of_it += elements(w[:2] for w in want)
+    turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack: they stand in its dimensions
+    return n / turns, all_of_it / turns if n else 0
+
+
+def reached(index, extent, labels):
+    """What a block of labels reaches of a slice, or of places that it says without data."""
+    tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
+    if not tree or not told(tree):
+        return 0, extent
+    low, high = intervals(tree, labels)
+    return max(low, 0), max(min(high + 1, extent), max(low, 0))
+
+
+def asked(mesh, read, tensor, vertex):
+    """Bytes that come at most if sites ask for places, each once: points ask for those that cost most, while there are such."""
+    use, a, n = vertex["axes"], read["asked"], 0
+    index = 8 * sum(a["places"])
+    for at in itertools.product(*map(range, mesh)):
+        labels = [box(mesh, at, [0 if u == l else -1 for u in use], [x["extent"]])[0] for l, x in enumerate(vertex["labels"])]
+        want = [reached(i, x, labels) for i, x in zip(read["indices"], read["extents"])]
+        own, has, blocks = box(mesh, at, tensor["home"], tensor["extents"]), [], 1
+        for k, extent in enumerate(read["extents"]):
+            d = k if tensor["vertex"] is None else read["made"][k]
+            by = extent // max(1, tensor["extents"][d]) if d >= 0 else 0
+            has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
+            if d >= 0 and not a["places"][k]:
+                count = math.prod(s for s, x in zip(mesh, tensor["home"]) if x == d)
+                cuts = [block(c, tensor["extents"][d], count) for c in range(count)]
+                blocks *= sum(elements(both([(low * by, high * by)], [want[k]])) > 0 for low, high in cuts) or 1
+        parts = [[elements(x[k] for k in range(len(want)) if a["places"][k] == p) for x in (want, both(want, has))] for p in (True, False)]
+        (places, here), (piece, mine) = parts
+        points = elements(labels[l] for l in a["points"])
+        each = piece * size(tensor) + blocks * index if piece else 0
+        away = min(points, places - here)
+        n += away * each + min(points - away, here) * (each - (mine * size(tensor) + index if mine else 0))
+    return a["times"] * n
+
+
+# ---- memory: the tasks of all sites ------------------------------------------------------------------------------------
+
+SIZE = {"bool": 1, "i8": 1, "u8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i64": 8, "f64": 8}
+BUFFER = re.compile(r"buffer %\d+ (input|output|work)(?: \d+)?(?: [^\[ ]\S*)? ?\[(.*?)\] : (\w+)(?: low \[.*?\])?(?: when (\(.*?\)))?"
+                    r"(?: alive (\d+)\.\.(\d+))?(?: @.*)?$")
+
+
+def code(text):
+    return compile(text.replace("$", ""), "text", "eval")
+
+
+def buffers(text):
+    """(dims, bytes of an element, when, first, last); the caller's have neither step."""
+    for line in text.splitlines():
+        if line.startswith("buffer "):
+            space, dims, dtype, when, first, last = BUFFER.match(line).groups()
+            alive = (int(first), int(last)) if space == "work" else None
+            yield code(f"[{dims}]"), SIZE[dtype], code(when or "True"), alive
+
+
+def peak(text):
+    mesh = re.search(r"^mesh(.*)$", text, re.M)
+    sizes = [int(n) for n in mesh.group(1).split()] if mesh else []
+    all_of_them = list(buffers(text))
+    most = 0
+    for place in itertools.product(*map(range, sizes)):
+        at = {f"at{k}": i for k, i in enumerate(place)} | {"min": min, "max": max}
+        steps, always = {}, 0
+        for dims, size, when, alive in all_of_them:
+            for n in eval(dims, at):
+                size *= max(n, 0)
+            if not eval(when, at):
+                continue
+            if alive is None:
+                always += size
+                continue
+            steps[alive[0]] = steps.get(alive[0], 0) + size
+            steps[alive[1] + 1] = steps.get(alive[1] + 1, 0) - size
+        most = max(most, always + max(itertools.accumulate([0] + [steps[s] for s in sorted(steps)])))
+    return most
+
+
+# ---- the bound: the space, searched anew -----------------------------------------------------------------------------------
+
+
+class TooLarge(Exception):
+    pass
+
+
+class Network:
+    """The least of a sum of tables over variables, which are taken out one after the other."""
+
+    def __init__(self, most):
+        self.values, self.tables, self.left = [], [], most
+
+    def variable(self, n):
+        self.values.append(n)
+        return len(self.values) - 1
+
+    def table(self, scope, cost):
+        """cost: of a value of each variable in scope."""
+        self.spend(math.prod(self.values[x] for x in scope))
+        self.tables.append((scope, {v: cost(*v) for v in itertools.product(*(range(self.values[x]) for x in scope))}))
+
+    def spend(self, n):
+        self.left -= n
+        if self.left < 0:
+            raise TooLarge
+
+    def neighbours(self, x, tables):
+        return sorted({y for scope, _ in tables if x in scope for y in scope} - {x})
+
+    def least(self):
+        tables, left, alone = list(self.tables), set(range(len(self.values))), 0
+        while left:
+            x = min(left, key=lambda y: (math.prod(self.values[z] for z in [y, *self.neighbours(y, tables)]), y))
+            scope = self.neighbours(x, tables)
+            mine = [t for t in tables if x in t[0]]
+            tables = [t for t in tables if x not in t[0]]
+            self.spend(math.prod(self.values[y] for y in [x, *scope]))
+            at = {y: k for k, y in enumerate([*scope, x])}
+            picks = [([at[y] for y in s], cost) for s, cost in mine]
+            out = {}
+            for v in itertools.product(*(range(self.values[y]) for y in scope)):
+                out[v] = min(sum(cost[tuple((*v, w)[k] for k in pick)] for pick, cost in picks) for w in range(self.values[x]))
+            if scope:
+                tables.append((scope, out))
+            else:
+                alone += out[()]
+            left.remove(x)
+        return alone
+
+
+def primes(n):
+    p = 2
+    while n > 1:
+        if n % p == 0:
+            yield p
+            n //= p
+        else:
+            p += 1
+
+
+def meshes(sites):
+    """An axis for each prime factor, or four where there are more: every such choice, in every order."""
+    axes = list(primes(sites))
+    if len(axes) <= 4:
+        return sorted(set(itertools.permutations(axes)))
+
+    def products(n, k):
+        return [(n,)] if k == 1 else [(d, *rest) for d in range(2, n + 1) if n % d == 0 for rest in products(n // d, k - 1)]
+
+    return products(sites, 4)
+
+
+def ways(mesh, most):
+    """What each axis cuts, or nothing (-1), where there is room."""
+    return [on for on in itertools.product(range(-1, len(most)), repeat=len(mesh))
+            if all(math.prod(s for s, x in zip(mesh, on) if x == d) <= room for d, room in enumerate(most))]
+
+
+def work(vertex, mesh, use):
+    """Operations of a site that has the largest block, in a run."""
+    n = vertex["times"] * max(1, vertex["operations"])
+    for l, label in enumerate(vertex["labels"]):
+        count = math.prod(s for s, x in zip(mesh, use) if x == l)
+        n *= -(-label["extent"] // count)
+    return n
+
+
+class Space:
+    """All plans on a mesh, by variables: a vertex's axes, a tensor's home. A state has no axes."""
+
+    def __init__(self, plan, mesh):
+        self.plan, self.mesh, self.memo = plan, mesh, {}
+        self.cuts = [[(-1,) * len(mesh)] if is_state(v) else ways(mesh, v["most"]) for v in plan["vertices"]]
+        self.homes = [ways(mesh, t["most"]) for t in plan["tensors"]]
+        self.equal = [[1.0] * len(t["extents"]) for t in plan["tensors"]] # of a tensor as one, blocks equal
+
+    def least_work(self):
+        return sum(min(work(v, self.mesh, use) for use in cuts) for v, cuts in zip(self.plan["vertices"], self.cuts) if not is_state(v))
+
+    def share(self, t, here, there):
+        key = t, tuple(here), tuple(there)
+        if key not in self.memo:
+            self.memo[key] = moved(self.mesh, self.equal[t], here, there)[0]
+        return self.memo[key]
+
+    def read(self, read, use, home):
+        t = read["tensor"]
+        tensor = self.plan["tensors"][t]
+        return read["times"] * tensor["bytes"] * self.share(t, home, wanted(read, tensor, use))
+
+    def result(self, i, use, home):
+        v, t = self.plan["vertices"][i], self.plan["tensors"][i]
+        kept = sum(not l["reduced"] for l in v["labels"])
+        made = [None if l >= kept else l for l in use]
+        if None not in made:
+            return v["times"] * t["bytes"] * self.share(i, made, home)
+        parts, after, _ = reduced(self.mesh, self.equal[i], t["most"], made, home)
+        return v["times"] * t["bytes"] * (parts * t["part"] / size(t) + after if size(t) else 0)
+
+    def stored(self, t, home):
+        return self.plan["tensors"][t]["bytes"] * (math.prod(s for s, d in zip(self.mesh, home) if d < 0) - 1)
+
+    def network(self, price, most):
+        n, plan = Network(most), self.plan
+        cut = [n.variable(len(c)) for c in self.cuts]
+        stay = [n.variable(len(h)) for h in self.homes]
+        for i, v in enumerate(plan["vertices"]):
+            for r in v["reads"]:
+                self.read_add(n, r, cut[i] if r["called"] else stay[i], self.cuts[i] if r["called"] else self.homes[i], stay)
+            if not is_state(v):
+                n.table([cut[i], stay[i]], lambda a, b, i=i: self.result(i, self.cuts[i][a], self.homes[i][b]))
+                n.table([cut[i]], lambda a, i=i, v=v: price * work(v, self.mesh, self.cuts[i][a]))
+        for t, tensor in enumerate(plan["tensors"]):
+            if tensor["vertex"] is None:
+                n.table([stay[t]], lambda b, t=t: self.stored(t, self.homes[t][b]))
+        return n
+
+    def read_add(self, n, r, reader, uses, stay):
+        t = r["tensor"]
+        if reader == stay[t]: # a state that stays what it was
+            n.table([reader], lambda a: self.read(r, uses[a], self.homes[t][a]))
+        else:
+            n.table([reader, stay[t]], lambda a, b: self.read(r, uses[a], self.homes[t][b]))
+
+    def least(self, limit, most, enough):
+        """No plan on this mesh within the limit of work costs less: for any price of an operation the least of cost and price, less price x limit."""
+        best, start = 0, enough / limit if limit else 0
+        for price in [0, 1e-6 * start, *(start * 2.0**k for k in range(-6, 5))]:
+            best = max(best, self.network(price, most).least() - price * limit)
+            if best >= enough:
+                break
+        return best
+
+
+def bound_unchecked(plan, pinned):
+    if plan["bound"] is None:
+        return "the plan states none"
+    if plan["measure"] != "bytes":
+        return f"this checker knows the space of plans by bytes, and not by {plan['measure']}"
+    if pinned:
+        return "pins or a plan's file hold a part of the plan"
+    if math.prod(plan["mesh"]) != plan["sites"]:
+        return "some sites are idle"
+    if any(r["indices"] or r["asked"] for v in plan["vertices"] for r in v["reads"]):
+        return "windows, and reads at data, are recounted but not searched"
+    return None
+
+
+def check_bound(c, most):
+    """None and words: it was not checked; else whether it holds, and words."""
+    plan = c["plan"]
+    why = bound_unchecked(plan, c["pinned"])
+    if why:
+        return None, why
+    for v, o, m in zip(plan["vertices"], c["operations"], c["most"]):
+        v["operations"], v["most"] = o, m
+    claimed = plan["bound"] * (1 - 1e-9)
+    spaces = [Space(plan, m) for m in meshes(plan["sites"])]
+    try:
+        if sum(math.prod(map(len, [s.cuts[i], s.homes[i]])) for s in spaces for i in range(len(plan["vertices"]))) > most:
+            raise TooLarge
+        limit = 2 * min(s.least_work() for s in spaces)
+        least = min(s.least(limit, most, claimed) for s in spaces)
+    except TooLarge:
+        return None, "its space is too large to be searched here (--most)"
+    words = f"no plan on {len(spaces)} mesh{'es' * (len(spaces) > 1)} within twice the least work moves less than {min(least, plan['bound']):.0f} bytes"
+    return (True, words) if least >= claimed else (None, f"{words} is what was found here, and {plan['bound']:.0f} is stated")
+
+
+# ---- a certificate ---------------------------------------------------------------------------------------------------------------
+
+
+def check_bytes(plan):
+    mesh, tensors, wrong, n = plan["mesh"], plan["tensors"], [], 0
+
+    def same(what, said, mine):
+        if abs(said - mine) > 1e-9 * abs(mine):
+            wrong.append(f"{what}: {said}, but it is {mine}")
+
+    for i, v in enumerate(plan["vertices"]):
+        for read in v["reads"]:
+            t, home = tensors[read["tensor"]], tensors[i]["home"]
+            here = windows(mesh, read, t, v, home)[0] if read["indices"] else \
+                moved(mesh, t["extents"], t["home"], wanted(read, t, v["axes"] if read["called"] else home))[0]
+            here *= read["times"] * size(t)
+            if read["asked"]:
+                here = min(here, asked(mesh, read, t, v))
+            same(f"{v['name']} reads {t['name']}", read["received"], here)
+            n += here
+    for i, t in enumerate(tensors):
+        here = brought(mesh, t, plan["vertices"][i] if t["vertex"] is not None else None)[0]
+        same(f"{t['name']} brought home", t["brought"], here)
+        n += here
+    same("all of it", plan["bytes"], n)
+    return (not wrong, "; ".join(wrong[:5]) if wrong else f"{n:.0f}, read by read and result by result")
+
+
+def check_memory(c):
+    said = c["plan"]["memory"]["bytes"]
+    if c["tasks"] is None:
+        return None, "the plan is no list of tasks"
+    n = peak(c["tasks"])
+    return n == said, f"{n} bytes at the busiest site" + ("" if n == said else f", and {said} are stated")
+
+
+def check(path, most):
+    c = json.load(open(path, encoding="utf-8"))
+    if c.get("schema") != "ein certificate 1":
+        return [(False, "certificate", "this is none")]
+    found = [("bytes", check_bytes(c["plan"])), ("memory", check_memory(c)), ("bound", check_bound(c, most))]
+    return [(ok, what, words) for what, (ok, words) in found]
+
+
+def main(args):
+    strict, most, files = "--strict" in args, 3e6, [a for a in args if a != "--strict"]
+    if "--most" in files:
+        at = files.index("--most")
+        most, files = float(files[at + 1]), files[:at] + files[at + 2 :]
+    if not files:
+        print(__doc__)
+        return 1
+    lines = [(path, *line) for path in files for line in check(path, most)]
+    for path, ok, what, words in lines:
+        print(f"{path}: {what:8}{'not checked' if ok is None else 'checked' if ok else 'WRONG'}: {words}")
+    worst = [ok for _, ok, _, _ in lines]
+    return 1 if False in worst else 2 if strict and None in worst else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@
     ```ein error E110   is refused by `ein check`, with exactly these codes
     ```ein warn W003    is accepted, with exactly these warnings
     ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
-    ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ is too and
+    ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ and share/ are too and
                         ./bootstrap is ein; the other lines are what they print
     ```console numbers  the same, but any number may be another one, with its unit: `2.1 ms`
     ```c NAME.c         the file is there for what follows, and must be compiled by a console block before the document
@@ -120,6 +120,7 @@ def check_blocks(path, verbose, bless):
         (folder / ".bin" / "ein").symlink_to(EIN)
         (folder / "bootstrap").symlink_to(EIN)
         (folder / "samples").symlink_to(ROOT / "samples")
+        (folder / "share").symlink_to(ROOT / "share")
         if not shutil.which("cc"):
             (folder / ".bin" / "cc").symlink_to(shutil.which(os.environ.get("CC", "gcc")) or "gcc")
         for line, info, text in blocks(path):

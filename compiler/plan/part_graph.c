@@ -340,6 +340,14 @@ static void names_give(PartGraph *g) {
   }
 }
 
+/* Its sizes are numbers; what it computes may know of an open dim yet. */
+static bool is_closed(Builder *b, const PartVertex *v) {
+  const EinSum *s = v->node->kind == EIN_VERTEX ? v->node->sum : NULL;
+  if (!s || !((s->body->has | (s->where ? s->where->has : 0) | (s->domain ? s->domain->has : 0)) & HAS_DIM)) return true;
+  buf_printf(b->why, "%s is made of a dim that has no value yet", v->name);
+  return false;
+}
+
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
   Builder b = {.g = NEW(a, PartGraph), .arena = a, .strings = g->strings, .exprs = g->exprs, .why = why,
                .vertex = NEW_ARRAY(a, int32_t, g->n_nodes + 1)};
@@ -350,5 +358,7 @@ PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why) {
   needs_find(&b, g);
   if (!region_add(&b, g->top) || !kept_find(&b, g)) return NULL;
   names_give(b.g);
+  for (uint32_t i = 0; i < b.g->vertices.len; i++)
+    if (!is_closed(&b, &b.g->vertices.at[i])) return NULL;
   return b.g;
 }

@@ -54,7 +54,7 @@ typedef struct PartGraph {
 /* The number of turns that a repeat made is known everywhere, and no read. Sizes are numbers in g: what is read at (or
  * from) data, at a constant, or past a `%` that its label goes around more than once comes whole; at an affine index (with
  * max and min) it is cut with the label that goes furthest; of a group (h d) only the outer label
- * is cut. NULL: some extent is no number (said in `why`). */
+ * is cut. NULL: some extent is no number, or an equation knows of a dim without value (said in `why`). */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 
 /* ---- partition vectors --------------------------------------------------------------------------- */

@@ -48,6 +48,14 @@ want 0 "$EIN" plan x.ein -n 1000000 $BY
 shows "512"
 want 0 "$EIN" plan x.ein -n 2147483647 $BY
 
+# An index alone may know of a dim that has no value: there is no plan, in any format.
+printf 'dim N\ninput X[i:8] : f32\noutput Y[i:8] = X[i // N] ?? 0\n' >open.ein
+for format in text json ia task; do
+  want 2 "$EIN" plan open.ein -n 4 --format=$format
+  says "Y is made of a dim that has no value yet; -D gives a dim its value"
+  want 0 "$EIN" plan open.ein -n 4 --format=$format -D N=2
+done
+
 # What is read at data is not looked at site by site where there are very many.
 cat >gather.ein <<'!'
 input X[v:23, d:6] : f32

@@ -50,7 +50,8 @@ static bool index_is_proved(Exprs *x, const TaskStage *st, const Expr *index, co
   Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red};
   if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
   const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
-  return prove(x, &facts, expr_and(x, low, high)).verdict == PROVED;
+  const Expr *goal = expr_and(x, low, high); /* NULL: always */
+  return !goal || prove(x, &facts, goal).verdict == PROVED;
 }
 
 /* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */

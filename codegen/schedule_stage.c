@@ -145,17 +145,65 @@ static void point(Sched *s, const StagePlan *p, Env *e, const Expr *domain) {
 }
 
 /* The innermost label, as far as the domain lets it go; gives what is left of the domain. */
-static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, LoopBind bind) {
+static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *domain, LoopBind bind) {
   const TaskStage *st = p->stage;
   uint32_t l = p->order[p->n_order - 1];
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   for (uint32_t k = 0; k < st->sum->n_out; k++) bound[k] = k != l;
   const Expr *lo = ex_int(s, 0), *hi = st->bound[l];
-  const Expr *rest = where_narrow(e, st->sum->domain, p->n_label, l, bound, &lo, &hi);
+  const Expr *rest = where_narrow(e, domain, p->n_label, l, bound, &lo, &hi);
   uint32_t v = var_new(s, st->label[l], "i");
   e->label[l] = var_read(s, v);
   into(s, &for_add(s, v, lo, hi, 1, bind)->body);
   return rest;
+}
+
+/* The conjunct `label == value` of a domain, where the value is there before any of the labels that are walked over; NULL: there is none.
+ * What is asked first is asked wherever there is a point: it may be read where there is one. */
+static const Expr *point_find(const StagePlan *p, Env *e, const Expr *c, bool first, uint32_t *which, const Expr **value) {
+  if (c->kind != EX_OP || c->n != 2) return NULL;
+  if (c->op == OP_AND) {
+    const Expr *found = point_find(p, e, c->arg[0], first, which, value);
+    return found ? found : point_find(p, e, c->arg[1], false, which, value);
+  }
+  for (uint32_t side = 0; side < 2 && c->op == OP_EQ && c->arg[0]->dtype == DT_I64; side++)
+    for (uint32_t k = 0; k < p->n_order; k++) {
+      const Expr *label = c->arg[side], *to = c->arg[1 - side];
+      bool ahead = first || ex_is_safe(e, to);
+      for (uint32_t l = 0; l < p->n_order; l++) ahead &= !ex_has_label(to, p->order[l]);
+      if (label->kind != EX_LABEL || label->i != p->order[k] || !ahead) continue;
+      *which = k, *value = to;
+      return c;
+    }
+  return NULL;
+}
+
+static const Expr *without(Sched *s, const Expr *c, const Expr *part) {
+  if (c == part) return NULL;
+  if (c->kind != EX_OP || c->op != OP_AND) return c;
+  const Expr *a = without(s, c->arg[0], part), *b = without(s, c->arg[1], part);
+  return a && b ? expr_and(s->x, a, b) : a ? a : b;
+}
+
+/* Labels of which a domain lets one point be, by data or turns, are no loops: that point is looked at, if it is there. Gives what is left to
+ * be asked. */
+static const Expr *points_open(Sched *s, StagePlan *p, Env *e, const Expr *domain) {
+  const Expr *part, *value;
+  for (uint32_t k; domain && (part = point_find(p, e, domain, true, &k, &value)); domain = without(s, domain, part)) {
+    uint32_t l = p->order[k], v = place_own(s, NULL, "point", DT_I64, 0, NULL);
+    const Expr *some = NULL;
+    for (uint32_t o = 0; o < p->n_order; o++)
+      if (!p->exact[p->order[o]] || !p->size[p->order[o]])
+        some = expr_and(s->x, some, expr_op2(s->x, OP_LT, ex_int(s, 0), p->stage->bound[p->order[o]]));
+    if (some && value->has & HAS_READ) into(s, &if_add(s, some)->body);
+    let_add(s, v, ex_shared(s, ex_of(e, value)));
+    const Expr *at = scalar_read(s, v), *low = expr_op2(s->x, OP_LE, ex_int(s, 0), at);
+    into(s, &if_add(s, expr_and(s->x, low, expr_op2(s->x, OP_LT, at, p->stage->bound[l])))->body);
+    e->label[l] = at;
+    p->n_order--;
+    for (; k < p->n_order; k++) p->order[k] = p->order[k + 1];
+  }
+  return domain;
 }
 
 /* ---- a stage ----------------------------------------------------------------------------------------- */
@@ -183,7 +231,10 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
     return;
   }
   Walk *w = NEW(s->arena, Walk);
-  uint32_t n = p.n_order - (st->sum->domain && p.n_order > (threads ? 1 : 0)); /* a domain may bound the innermost loop */
+  uint32_t all = p.n_order;
+  const Expr *domain = points_open(s, &p, e, st->sum->domain);
+  threads &= p.n_order == all; /* threads' loops stand in no condition */
+  uint32_t n = p.n_order - (domain && p.n_order > (threads ? 1 : 0)); /* a domain may bound the innermost loop */
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
   const Expr *work = ex_int(s, (int64_t)p.ops);
   for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
@@ -194,7 +245,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (threads) walk_chunks(s, w, work, outer);
   else walk_plain(s, w, 0, outer);
   for (uint32_t k = 0; k < n; k++) e->label[p.order[k]] = w->index[k];
-  point(s, &p, e, n < p.n_order ? last_loop(s, &p, e, innermost) : st->sum->domain);
+  point(s, &p, e, n < p.n_order ? last_loop(s, &p, e, domain, innermost) : domain);
   s->outside = NULL;
   into(s, was);
 }

@@ -1,17 +1,18 @@
 /* graph/pass_narrow.c - labels that a vertex does not look at go, and whoever reads it asks for one dimension less: a count beside a sum
- * over rows is made once a group, not once a column too.
+ * over rows is made once a group, not once a column too. A label of which one point alone is wanted (point.h) is that point, and goes.
  *
  * Only vertices that nothing but vertices read can change their shape: an output, a state's values, a stack's and what is
  * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none, and so does a
  * read that is in range only because the label has a point: X[0], of as many elements. */
 #include "../expr/in_range.h"
 #include "inside.h"
-#include "rebuild.h"
+#include "point.h"
 
 typedef struct Narrow {
   Rebuild b;
   bool *shown;               /* by old id: somebody else than a vertex wants it, in its shape */
   const bool **kept;         /* by old id: which dimensions are left; NULL: all */
+  const Expr *const *const *point;
 } Narrow;
 
 typedef struct Draft {
@@ -150,11 +151,26 @@ static EinNode *narrow_vertex(Narrow *w, EinRegion *r, Draft *d, EinNode *const 
   return made;
 }
 
+static const Expr *label_pointed(void *env, Exprs *p, const Expr *leaf) {
+  const Draft *d = env;
+  (void)p;
+  const Expr *point = leaf->kind == EX_LABEL && leaf->i < d->sum.n_out ? d->narrow->point[d->of->id][leaf->i] : NULL;
+  return point ? point : leaf;
+}
+
+static bool has_point(const Narrow *w, const EinNode *n) {
+  const Expr *const *point = w->point[n->id];
+  bool any = false;
+  for (uint32_t k = 0; point && k < n->sum->n_out; k++) any |= point[k] != NULL;
+  return any;
+}
+
 static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Narrow *w = env;
   Draft d = {.sum = *n->sum, .of = n, .narrow = w};
   bool changed = reads_narrow(w, n);
   if (changed) draft_map(&d, read_narrow, &d);
+  if (has_point(w, n)) draft_map(&d, label_pointed, &d), changed = true;
   w->kept[n->id] = labels_kept(w, &d);
   if (!changed && !w->kept[n->id]) return rebuild_copy(b, r, n);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
@@ -173,5 +189,6 @@ EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes) {
   for (uint32_t i = 0; i < g->outputs.len; i++) show(&w, g->outputs.at[i].node);
   for (uint32_t i = 0; i < g->asserts.len; i++) show(&w, g->asserts.at[i].node);
   show_region(&w, g->top);
+  w.point = points_find(a, g, w.shown);
   return rebuild(&w.b, a, g, &rules, &w);
 }

@@ -10,8 +10,9 @@
 
 #include "rebuild.h"
 
-/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing is read. */
-typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS } Side;
+/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing is read; OF_INTS: of
+ * its own first argument's. */
+typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS, OF_INTS } Side;
 
 /* In patterns x y z stand for anything, c d for literals, 0 1 2 -1 inf true false for themselves, in any dtype; arguments
  * of commutative operations in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
@@ -78,6 +79,10 @@ static const struct { const char *from; Side side; const char *to; } rules[] = {
   {"ne(x, true)", BOOLS, "not(x)"},
   {"not(eq(x, y))", ANY, "ne(x, y)"},
   {"not(ne(x, y))", ANY, "eq(x, y)"},
+  {"not(lt(x, y))", OF_INTS, "ge(x, y)"},
+  {"not(le(x, y))", OF_INTS, "gt(x, y)"},
+  {"not(gt(x, y))", OF_INTS, "le(x, y)"},
+  {"not(ge(x, y))", OF_INTS, "lt(x, y)"},
 
   /* logic */
   {"not(not(x))", ANY, "x"},
@@ -89,6 +94,7 @@ static const struct { const char *from; Side side; const char *to; } rules[] = {
   {"select(false, x, y)", ANY, "y"},
   {"select(x, y, y)", ANY, "y"},
   {"select(not(x), y, z)", ANY, "select(x, z, y)"},
+  {"select(ne(x, y), z, u)", ANY, "select(eq(x, y), u, z)"},
   {"select(x, true, false)", ANY, "x"},
   {"select(x, false, true)", ANY, "not(x)"},
   {"select(x, select(x, y, u), z)", ANY, "select(x, y, z)"},
@@ -238,6 +244,7 @@ static bool side_holds(const Rules *r, Side side, const Expr *e) {
   case INTS: return dtype_is_int(t);
   case FLOATS: return dtype_is_float(t);
   case BOOLS: return t == DT_BOOL;
+  case OF_INTS: return dtype_is_int((DType)e->arg[0]->arg[0]->dtype);
   case LABELS: return dtype_is_int(t) && !(e->has & HAS_READ);
   case HALVES: return halves(r->bound['c' - 'a']);
   }

@@ -220,17 +220,34 @@ static void slice_make(InPlace *p, TaskStage *s, uint32_t k, const Expr *to, con
   stage_canonical(p->t, s, &sum, s->slot, sum.n_slot);
 }
 
-/* `if u == t and rest then value else state`: false if the next value is not that. */
-static bool slice_find(InPlace *p, TaskStage *s) {
+/* A conjunct `label == to`, where data decide it too. */
+static bool pins_label(const Expr *cond) {
+  if (cond->kind != EX_OP || cond->n != 2) return false;
+  if (cond->op == OP_AND) return pins_label(cond->arg[0]) || pins_label(cond->arg[1]);
+  const Expr *a = cond->arg[0], *b = cond->arg[1];
+  if (cond->op != OP_EQ || a->dtype != DT_I64) return false;
+  return (a->kind == EX_LABEL && !(b->has & HAS_LABEL)) || (b->kind == EX_LABEL && !(a->has & HAS_LABEL));
+}
+
+/* The stage where the condition holds alone, of which loops know. */
+static void part_make(InPlace *p, TaskStage *s, const Expr *cond, const Expr *value) {
+  EinSum sum = *s->sum;
+  sum.domain = cond;
+  sum.body = value;
+  stage_canonical(p->t, s, &sum, s->slot, sum.n_slot);
+}
+
+/* `if u == t and rest then value else state`, and no more than that is written; else the whole state is. */
+static void slice_find(InPlace *p, TaskStage *s) {
   const Expr *e = s->sum->body, *rest;
-  if (e->kind != EX_OP || e->op != OP_SELECT || s->sum->acc != s->sum->dtype || !is_state(p, s, e->arg[2])) return false;
+  if (e->kind != EX_OP || e->op != OP_SELECT || s->sum->acc != s->sum->dtype || !is_state(p, s, e->arg[2])) return;
   for (uint32_t k = 0; k < s->sum->n_out; k++) {
     const Expr *to = pin_find(p->t->exprs, e->arg[0], expr_label(p->t->exprs, k), &rest);
     if (!to) continue;
     slice_make(p, s, k, to, rest, e->arg[1]);
-    return true;
+    return;
   }
-  return false;
+  if (pins_label(e->arg[0])) part_make(p, s, e->arg[0], e->arg[1]);
 }
 
 /* ---- one state -------------------------------------------------------------------------------------------- */

@@ -23,4 +23,22 @@ output g[r:R] = (argmax[z where p[r+0] <= z and z < p[r+1]] val[z]) ?? 0
 output h[r:R] = sum[k:4*R where k < p[r+1] - p[r+0]] val[p[r+0]+k]
 END
 want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
+
+# A slice of a state costs what the slice does, whatever its value is made of.
+cat >slices.ein <<'END'
+dim N
+input A[t:N,h:64] : f32 = f32((t + h) % 5)
+input W[h:64,g:64] : f32 = f32((h * g) % 3)
+input place[t:N] : i64 = (7 * t) % N
+repeat t < N {
+  state K[u:N,h:64] : f32 = 0
+  state L[u:N,h:64] : f32 = 0
+  state M[u:N,h:64] : f32 = 0
+  next K[u,h] = if u == t then sum[g] A[u,g] * W[g,h] else K[u,h]
+  next L[u,h] = if u != place[t] then L[u,h] else exp(A[t,h])
+  next M[u,h] = if u == t then max[g] (A[u,g] + W[g,h]) else M[u,h]
+}
+output K, L, M
+END
+want 0 timeout 60 "$EIN" run slices.ein -D N=20000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=slices/
 finish

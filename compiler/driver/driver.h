@@ -168,7 +168,8 @@ Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
 NamedAxesList axes_declared(Session *s, const Job *j); /* declared.c */
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
-/* tuning.c: what a machine file says for loops, and for threads; without one all stays as it is. It changes no answer. */
+/* tuning.c: what a machine file says for loops, and for threads; without one, this machine's caches say it for what is not kept. It changes
+ * no answer. */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target); /* which registers the C compiler has */
 Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */

@@ -1,16 +1,19 @@
-/* driver/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads; and
- * by the C compiler: how large tiles are.
+/* driver/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads; without
+ * one, for what is run here and then thrown away, by this machine's caches; and by the C compiler: how large tiles are.
  * Only what leaves every sum in its order may hang on it, so the answers are the same bits for any machine. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../plan/machine.h"
+#include "measure.h"
 #include "native.h"
 
 enum {
   CHUNK_LEAST = 1 << 14, CHUNK_MOST = 1 << 20,
   WIDE_LEAST = 128, WIDE_MOST = 2048,
+  THREADS_OF_A_CORE = 2,
   PANEL_BYTES = 2048         /* of a row of a packed panel: codegen/schedule_pack_size.c */
 };
 
@@ -21,19 +24,35 @@ static int64_t power_below(double x, int64_t least, int64_t most) {
   return p;
 }
 
+static int64_t wide_of(int64_t second_bytes) { return power_below((double)(second_bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST); }
+
 /* A chunk is worth handing to a thread; the lanes' panel of a block fits the second cache. */
 static void machine_apply(const Machine *m, LoopTarget *target, double *worth_threads) {
   const MachineMemory *second = machine_memory_find(&m->levels.at[0], "L2");
   *worth_threads = m->worth_threads;
   if (m->worth_threads > 0) target->chunk = power_below(m->worth_threads, CHUNK_LEAST, CHUNK_MOST);
-  if (second && second->bytes) target->wide = power_below((double)(second->bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST);
+  if (second && second->bytes) target->wide = wide_of(second->bytes);
+}
+
+/* What stays is the same wherever it is made; what `run`, `bench` and `verify` compile is used here alone. A second cache is a core's own if at
+ * most its threads share it. */
+static void machine_here(Session *s, const Args *a, LoopTarget *target) {
+  CacheHere cache[CACHES_MOST];
+  if (a->command != CMD_RUN && a->command != CMD_BENCH && a->command != CMD_VERIFY) return;
+  uint32_t n = caches_here(s, INT_MAX, cache);
+  if (n < 2 || cache[1].shared > THREADS_OF_A_CORE) return;
+  target->wide = wide_of(cache[1].bytes);
+  detail(s, "this machine's second cache has %lld KB", (long long)(cache[1].bytes / 1024));
 }
 
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {
   const char *said = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
   if (!(options[OPT_MACHINE].in & 1u << a->command)) return LEAVE_OK;
   if (!said && env && *env) said = env;
-  if (!said) return LEAVE_OK;
+  if (!said) {
+    machine_here(s, a, target);
+    return LEAVE_OK;
+  }
   Source *src = source_read(s->arena, said, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", said, why);
   const Machine *m = machine_read(s->arena, src, s->diags);

@@ -4,9 +4,12 @@
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
  *   sum[j where false] body        the identity
+ *   sum[j where j < e] body        body without j, of integers: so many times
  *
  * That is how scatters by a known place, permutations and deltas become reads. */
+#include "../expr/in_range.h"
 #include "decide.h"
+#include "range.h"
 
 #include <string.h>
 
@@ -138,6 +141,50 @@ static bool pin_one(Simplify *s, Draft *d) {
   return false;
 }
 
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct Asked { const EinNode *n; bool open; } Asked;
+
+static const Expr *extent_asked(void *ctx, const Expr *read, uint32_t k) { return ((Asked *)ctx)->n->input[read->i]->dim[k]; }
+
+static void extent_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
+  (void)slot, (void)k, (void)index, (void)why;
+  ((Asked *)ctx)->open = true;
+}
+
+/* What data bound is read where the label has no point, too: it must be there all the same. */
+static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
+  Asked asked = {n, false};
+  Facts facts = s->decide.facts;
+  facts.n_hold = s->checks;
+  InRange q = {.exprs = s->decide.p, .arena = s->b.arena, .facts = facts, .ctx = &asked, .extent = extent_asked, .open = extent_open};
+  in_range_sum(&q, &d->sum, d->bound);
+  return !asked.open;
+}
+
+/* A label that only bounds look at: the body as often as it has points. Integers alone, whose sums may wrap in any order. */
+static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
+  Exprs *p = s->decide.p;
+  const EinSum *sum = &d->sum;
+  if (sum->reducer != RED_SUM || !dtype_is_int(sum->acc) || sum->body->dtype != sum->acc || expr_can_fail(sum->body)) return false;
+  for (uint32_t l = sum->n_out + sum->n_red, all = l; l-- > sum->n_out;) {
+    const Expr *rest, *to[PIN_LABELS + 1] = {0};
+    const Expr *points = has_label(sum->body, l) ? NULL : range_points(p, sum->where, l, d->bound[l], &rest);
+    if (!points) continue;
+    Draft made = *d;
+    for (uint32_t k = l + 1; k < all; k++) to[k] = expr_label(p, k - 1);
+    made.sum.body = expr_relabel(p, expr_op2(p, OP_MUL, expr_cast(p, (DType)sum->acc, points), sum->body), all, to);
+    made.sum.where = rest ? expr_relabel(p, rest, all, to) : NULL;
+    drop_label(s->b.arena, &made, l);
+    if (points->has & HAS_READ && !reads_stand(s, n, &made)) continue;
+    made.changed = true;
+    *d = made;
+    rebuild_note(&s->b, "points counted", d->place);
+    return true;
+  }
+  return false;
+}
+
 static bool is_arg(const EinSum *s) {
   return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
 }
@@ -233,6 +280,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
     if (d.sum.n_red) select_to_where(s, &d);
     bool any = false;
     while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
+    while (d.sum.n_red && count_one(s, n, &d)) any = true;
     if (any) prune(s, &d);
   }
   finish(s, &d);

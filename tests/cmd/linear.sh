@@ -24,6 +24,17 @@ output h[r:R] = sum[k:4*R where k < p[r+1] - p[r+0]] val[p[r+0]+k]
 END
 want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
 
+# How many points there are between bounds is known without a look at them.
+cat >counts.ein <<'END'
+dim N
+input k[s:N] : i64 = (7 * s) % N
+output a[s:N] = count[t:N where 2 * t <= s]
+output b[s:N] = count[t:N where t < k[s]]
+output c = count[s:N, t:N where t <= s]
+output d[s:N] = count[t:N where not (t > k[s])]
+END
+want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

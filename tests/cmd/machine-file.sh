@@ -108,6 +108,16 @@ want 0 env EIN_MACHINE= "$EIN" build sum.ein --emit=c -o again.c
 cmp plain.c again.c || wrong "an empty EIN_MACHINE says something"
 want 0 "$EIN" build product.small.loop --emit=c --machine large.json
 shows "#define EIN_WORTH_THREADS 3000000"
+# Caches of the machine at hand are for what is run here, and for no text that stays.
+second=$(cat /sys/devices/system/cpu/cpu0/cache/index2/size 2>/dev/null)
+for emit in --stop=loop --emit=c; do
+  want 0 "$EIN" build product.ein $emit -v
+  grep -q "second cache" err && wrong "build $emit looks at this machine"
+done
+want 0 "$EIN" run product.ein A=randn B=randn b=randn --target=c --flags=-O0 -v -o all=here/
+[ "${second%K}" = "$second" ] || says "this machine's second cache has ${second%K} KB"
+want 0 "$EIN" run product.ein A=randn B=randn b=randn --target=c --flags=-O0 --machine small.json -v -o all=there/
+grep -q "second cache" err && wrong "with a machine file this machine is asked"
 want 0 env EIN_MACHINE=nowhere.json "$EIN" check sum.ein
 want 4 env EIN_MACHINE=nowhere.json "$EIN" build sum.ein --emit=c
 says "cannot read nowhere.json"

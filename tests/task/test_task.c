@@ -84,7 +84,7 @@ static void check_full(void) {
   OK_STR(b.s,
          "m[i,j] = Q[i,j] * W[j]\n"
          "s[i] = max[j where j <= i] m[i,j], where i < 127\n"
-         "y[i] = exp(y[i] - s[i] * f32(t))\n",
+         "next y[i] = exp(y[i] - s[i] * f32(t))\n",
          "stages as equations");
   arena_free(a);
 }

@@ -187,6 +187,7 @@ typedef struct Given { Str name; const char *spec; ein_source_info info; } Given
 typedef VEC(Given) Givens;
 Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out); /* and binds dims; before job_graph */
 void given_fill(Session *s, const Job *j, Givens *given); /* random numbers for what is not given and has no default */
+Leave dims_of_job(Session *s, const Job *j, Eval *e);                  /* into e: every open dim of its graph has a value, or that is said */
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);             /* after it */
 Leave status_leave(ein_status st);
 

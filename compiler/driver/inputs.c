@@ -195,11 +195,12 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
 }
 
 /* Every open dim has a value now, or the run ends here. */
-static Leave dims_read(Session *s, const Job *j, Eval *e) {
+Leave dims_of_job(Session *s, const Job *j, Eval *e) {
   const EinGraph *g = j->graph;
   EvalDim *dim = NEW_ARRAY(s->arena, EvalDim, g->dims.len + 1);
   Buf missing = buf_new(s->arena);
   const char *first = NULL;
+  e->n_dim = 0;
   for (uint32_t i = 0; i < g->dims.len; i++) {
     const EinDim *d = &g->dims.at[i];
     if (d->known) continue;
@@ -306,7 +307,7 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
 
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
   const EinGraph *g = j->graph;
-  Leave l = dims_read(s, j, e);
+  Leave l = dims_of_job(s, j, e);
   int64_t left = e->max_live;
   EvalInput *in = NEW_ARRAY(s->arena, EvalInput, g->inputs.len + 1);
   for (uint32_t i = 0; i < g->inputs.len && l == LEAVE_OK; i++) {

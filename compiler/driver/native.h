@@ -67,10 +67,17 @@ Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Comp
 /* ---- distance.c ------------------------------------------------------------------------------- */
 typedef struct Distance {
   double abs, rel, ulp;      /* the most, over all elements; rel: of the largest magnitude of what is wanted */
-  double most, bound;
+  double most, bound, allowed; /* the largest magnitude; how far apart by it, and at all */
+  const EvalArray *other;
+  bool apart;                /* where one is not finite */
+  int64_t ordered;           /* elements that are right as `other` has them */
   int64_t wrong, first;      /* elements further apart than bound; the first of them */
 } Distance;
-Distance distance(const EvalArray *got, const EvalArray *want, double bound); /* of one dtype and shape */
+/* Of one dtype and shape. Right is what is within bound of the largest magnitude or within floor; and where one is not finite, what
+ * `other` is, the same by another order; NULL: there is none. */
+Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other);
+/* What rounding alone may come to, absolutely: rounding.c. After an eval of e. */
+double rounding_floor(Arena *a, const Eval *e, const EinNode *output);
 /* The bound for an output that is a float, where the program says none. */
 double distance_bound(Arena *a, const EinGraph *g, const EinNode *output);
 

@@ -73,4 +73,39 @@ want 0 "$EIN" verify names.ein
 shows '    出力                f32  abs 0'
 shows '    αβγ                 f32  abs 0'
 shows '    a_name_that_is_long f32  abs 0'
+# What is left where large things cancel is as good as its operands, not as its own size says; so in loops.
+cat >residual.ein <<'END'
+input M[i:60,j:60], rhs[i:60] : f64
+A[i,j] = (sum[k] M[i,k] * M[j,k]) / 60 + if i == j then 1.0 else 0.0
+repeat t < 100 until rr < 1e-26 {
+  state x[i:60] : f64 = 0
+  state r[i:60] : f64 = rhs[i]
+  state p[i:60] : f64 = rhs[i]
+  rr = sum[i] r[i] * r[i]
+  q[i] = sum[j] A[i,j] * p[j]
+  alpha = rr / sum[i] p[i] * q[i]
+  s[i] = r[i] - alpha * q[i]
+  beta = (sum[i] s[i] * s[i]) / rr
+  next x[i] = x[i] + alpha * p[i]
+  next r[i] = s[i]
+  next p[i] = s[i] + beta * p[i]
+}
+output res[i] = rhs[i] - (sum[j] A[i,j] * x[j])
+output norm = sqrt(sum[i] res[i] * res[i])
+output left = sqrt(sum[i] r[i] * r[i])
+END
+want 0 "$EIN" verify residual.ein --flags=-O2
+# A bound that the program says is the bound.
+{ cat residual.ein; echo "# verify: 1e-12"; } >bounded.ein
+want 1 "$EIN" verify bounded.ein --flags=-O2
+shows "WRONG"
+# A factor that is taken out of a sum: right by one order of the two, which is said.
+cat >order.ein <<'END'
+input X[i:2] : f32 = 1e-30
+input B[l:4] : f32 = 3e38
+output Y[i] = sum[l] X[i] * B[l]
+END
+want 0 "$EIN" verify order.ein --flags=-O1
+shows "2 of 2 over- or underflow in one order of the sum, and not in the other"
+
 finish

@@ -161,8 +161,8 @@ static void region_errors(Rounding *r, const EinRegion *region) {
 }
 
 double rounding_floor(Arena *a, const Eval *e, const EinNode *output) {
-  enum { MARGIN = 8 };
+  const double margin = 8;
   Rounding r = {.arena = a, .e = e, .of = NEW_ARRAY(a, Error, e->graph->n_nodes + 1)};
   region_errors(&r, e->graph->top);
-  return MARGIN * r.of[output->id].off;
+  return margin * r.of[output->id].off;
 }

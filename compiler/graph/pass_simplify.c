@@ -3,6 +3,7 @@
  *
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
+ *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
  *   sum[j where false] body        the identity
  *   sum[j where j < e] body        body without j, of integers: so many times
  *
@@ -189,21 +190,48 @@ static bool is_arg(const EinSum *s) {
   return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
 }
 
-/* select(c, x, identity) under the reducer, where c pins a label: c belongs into where. */
-static void select_to_where(Simplify *s, Draft *d) {
+static bool is_identity(const Expr *e, const Expr *none) {
+  return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
+}
+
+/* Some conjunct pins a reduced label, or says from where or up to where it goes. */
+static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c) {
   Exprs *p = s->decide.p;
-  const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
-  if (e->kind != EX_OP || e->op != OP_SELECT || d->sum.reducer == RED_MONOID || !none) return;
-  if (e->arg[2] != none && !(e->arg[2]->kind == EX_REAL && none->kind == EX_REAL && e->arg[2]->f == none->f)) return;
-  Parts parts = parts_of(s->b.arena, e->arg[0]);
-  bool pins = false;
+  Parts parts = parts_of(s->b.arena, c);
+  const Expr *by;
+  int64_t strict;
   for (uint32_t i = 0; i < parts.len; i++)
     for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red; l++)
-      pins |= pinned(p, parts.at[i], l) != NULL;
-  if (!pins) return;
-  d->sum.where = expr_and(p, d->sum.where, e->arg[0]);
-  d->sum.body = e->arg[1];
+      if (pinned(p, parts.at[i], l) || bound_of_label(p, parts.at[i], expr_label(p, l), &by, &strict)) return true;
+  return false;
+}
+
+/* That a comparison of integers does not hold, as a comparison; NULL: it is something else. */
+static const Expr *opposite(Exprs *p, const Expr *c) {
+  if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
+  switch ((Op)c->op) {
+  case OP_LT: return expr_op2(p, OP_GE, c->arg[0], c->arg[1]);
+  case OP_LE: return expr_op2(p, OP_GT, c->arg[0], c->arg[1]);
+  case OP_GT: return expr_op2(p, OP_LE, c->arg[0], c->arg[1]);
+  case OP_GE: return expr_op2(p, OP_LT, c->arg[0], c->arg[1]);
+  default: return NULL;
+  }
+}
+
+/* select(c, x, identity) under the reducer, or select(c, identity, x): c, or its opposite, belongs into where. What data
+ * decide alone stays: it is asked at each point in any case. */
+static bool select_to_where(Simplify *s, Draft *d) {
+  Exprs *p = s->decide.p;
+  const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
+  if (e->kind != EX_OP || e->op != OP_SELECT || d->sum.reducer == RED_MONOID || !none) return false;
+  bool otherwise = !is_identity(e->arg[2], none);
+  if (otherwise && !is_identity(e->arg[1], none)) return false;
+  const Expr *c = otherwise ? opposite(p, e->arg[0]) : e->arg[0];
+  if (!c || !is_about_reduced(s, d, c)) return false;
+  d->sum.where = expr_and(p, d->sum.where, c);
+  d->sum.body = e->arg[otherwise ? 2 : 1];
   d->changed = true;
+  return true;
 }
 
 /* ---- what the extents decide ----------------------------------------------------------------- */
@@ -277,7 +305,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
   prune(s, &d);
   if (!is_arg(&d.sum) && d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
-    if (d.sum.n_red) select_to_where(s, &d);
+    while (d.sum.n_red && select_to_where(s, &d)) {}
     bool any = false;
     while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
     while (d.sum.n_red && count_one(s, n, &d)) any = true;

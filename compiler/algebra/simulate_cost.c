@@ -1,5 +1,6 @@
 /* algebra/simulate_cost.c - how long kernels take at each site. */
 #include "cost.h"
+#include "../expr/let_through.h"
 #include "simulate_inside.h"
 
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out) {
@@ -54,14 +55,24 @@ static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
   return bytes;
 }
 
-static double join_points(const AlgNode *n, const int64_t *key) {
-  double points = 1;
-  for (uint32_t l = 0; l < n->sum->n_out + n->sum->n_red; l++) {
+/* Those that predicates let through. */
+static Ties join_ties(Sim *s, const AlgNode *n) {
+  const Expr *predicate[] = {n->sum->where, n->sum->domain};
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  int64_t *extent = NEW_ARRAY(s->arena, int64_t, labels + 1);
+  for (uint32_t l = 0; l < labels; l++) extent[l] = INT64_MAX; /* blocks have less */
+  return ties_find(labels, extent, COUNT(predicate), predicate);
+}
+
+static double join_points(Sim *s, const AlgNode *n, const Ties *ties, const int64_t *key) {
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  double *values = NEW_ARRAY(s->arena, double, labels + 1), points = 1;
+  for (uint32_t l = 0; l < labels; l++) {
     int64_t low, high;
     rel_ranges(1, &n->range[l], n->type.n_key, key, &low, &high);
-    points *= high > low ? (double)(high - low) : 0;
+    points *= values[l] = high > low ? (double)(high - low) : 0;
   }
-  return points;
+  return ties->n ? ties_points(ties, labels, values) : points;
 }
 
 static bool join_find(Sim *s, const AlgNode *n, Site *site) {
@@ -75,9 +86,10 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
     return false;
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
+  Ties ties = join_ties(s, n);
   for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
     if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
-    double operations = join_points(n, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
+    double operations = join_points(s, n, &ties, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
     for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
   }
   return true;

@@ -29,7 +29,7 @@
  *                                  dimension, "asked": null: it is not read at data; { "places": [ bool ] by dimension, "points": [ int ] labels,
  *                                  "times", "bytes": at most, if its places are asked for, "whole": if all of it comes },
  *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
- *                     "received": bytes of operands, "point_operations": of one point, "point_rate": "f32 multiply_add", what they go by,
+ *                     "received": bytes of operands, "site_points": that predicates let through of its largest block, at most, "point_operations": of one, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
  *                     "memory": bytes of a site at its tasks, "work": WORK } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
@@ -409,6 +409,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "received", placing_received(p->places, p->placing, i));
   if (p->seconds) {
     const Computing *x = &p->seconds->computing[i];
+    put_count(j, "site_points", part_points(v, p->choice.d[i]));
     json_num(j, "point_operations", x->operations);
     json_str(j, "point_rate", arena_printf(p->s->arena, "%s %s", dtype_name(x->dtype), machine_rate_name[x->rate]));
     json_num(j, "kernel_seconds", placing_kernels(p->places, p->seconds, p->placing, i));

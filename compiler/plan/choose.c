@@ -94,15 +94,15 @@ PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t verte
 
 /* ---- the work of a site ----------------------------------------------------------------------------------- */
 
-/* Points of the largest block. */
+/* Points of the largest block, that predicates let through. */
 static double block_points(const PartVertex *v, const Mesh *m, const int8_t *label) {
+  Arena *a = arena_new();
   Placement p;
-  double points = 1;
+  uint32_t *count = NEW_ARRAY(a, uint32_t, v->n_label + 1);
   memcpy(p.on, label, m->n);
-  for (uint32_t l = 0; l < v->n_label; l++) {
-    int64_t n = l < CUT_LABELS ? placement_count(m, &p, (int8_t)l) : 1;
-    points *= (double)(v->extent[l] / n + (v->extent[l] % n > 0));
-  }
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = l < CUT_LABELS ? placement_count(m, &p, (int8_t)l) : 1;
+  double points = part_points(v, count);
+  arena_free(a);
   return points;
 }
 
@@ -147,7 +147,7 @@ double work_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only) {
   for (uint32_t i = 0; i < g->part->vertices.len; i++) {
     const PartVertex *v = &g->part->vertices.at[i];
     if (v->node->kind != EIN_VERTEX) continue;
-    MemoEntry *e = is_free(g, i, only) ? alike(a, &seen, v) : NULL;
+    MemoEntry *e = is_free(g, i, only) && !v->ties ? alike(a, &seen, v) : NULL;
     double points = e && e->value ? *(double *)e->value : least_points(g, m, i, only);
     if (e && !e->value) e->value = arena_copy(a, &points, sizeof points);
     if (isinf(points)) all = INFINITY;

@@ -207,6 +207,11 @@ static bool vertex_add(Builder *b, const EinNode *n) {
   if (!numbers(b, n, v.n_label, n->bound, &v.extent)) return false;
   v.most = mosts(b->arena, &v);
   const Expr *top[] = {s->body, s->where, s->domain};
+  if (s->where || s->domain) {
+    Ties *ties = NEW(b->arena, Ties);
+    *ties = ties_find(v.n_label, v.extent, 2, top + 1);
+    v.ties = ties;
+  }
   expr_slot_reads(b->arena, COUNT(top), top, read);
   for (uint32_t i = 0; i < s->n_slot; i++) {
     PartRead r;

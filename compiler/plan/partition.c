@@ -6,6 +6,16 @@ static double block(int64_t extent, uint32_t count) {
   return (double)(extent > 0 ? (extent - 1) / count + 1 : 0);
 }
 
+double part_points(const PartVertex *v, const uint32_t *d) {
+  double values[TIE_LABELS], all = 1, few = 1;
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    double n = block(v->extent[l], d ? d[l] : 1);
+    if (l < TIE_LABELS) values[l] = n, few *= n;
+    else all *= n;
+  }
+  return all * (v->ties && v->ties->n ? ties_points(v->ties, v->n_label < TIE_LABELS ? v->n_label : TIE_LABELS, values) : few);
+}
+
 double part_join(const PartVertex *v, const uint32_t *d) {
   double calls = 1, all = 0;
   for (uint32_t l = 0; l < v->n_label; l++) calls *= d[l];

@@ -11,6 +11,7 @@
 #define EIN_PARTITION_H
 
 #include "../base/base.h"
+#include "../expr/let_through.h"
 #include "../graph/graph.h"
 
 typedef struct PartRead {    /* a vertex reads a tensor: */
@@ -36,6 +37,7 @@ typedef struct PartVertex {
   VEC(PartRead) reads;
   double times;
   double point;              /* operations that one point takes; fewer than 1 count as 1 */
+  const Ties *ties;          /* what its predicates leave of its points; NULL: all */
 } PartVertex;
 
 typedef struct PartKept {    /* an output: */
@@ -56,6 +58,9 @@ typedef struct PartGraph {
  * max and min) it is cut with the label that goes furthest; of a group (h d) only the outer label
  * is cut. NULL: some extent is no number, or an equation knows of a dim without value (said in `why`). */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
+
+/* Points of its largest block that predicates let through, at most; d NULL: of all of it. */
+double part_points(const PartVertex *v, const uint32_t *d);
 
 /* ---- partition vectors --------------------------------------------------------------------------- */
 

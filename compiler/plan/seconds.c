@@ -128,16 +128,13 @@ static double largest(int64_t extent, uint32_t n) {
 }
 
 double seconds_kernels(const Seconds *s, const PartVertex *v, uint32_t vertex, const uint32_t *count) {
-  double points = 1, result = dtype_size(v->node->dtype), bytes = 0;
-  for (uint32_t l = 0; l < v->n_label; l++) {
-    points *= largest(v->extent[l], count[l]);
-    if (l < v->n_out) result *= largest(v->extent[l], count[l]);
-  }
+  double points = part_points(v, count), result = dtype_size(v->node->dtype), bytes = 0;
+  for (uint32_t l = 0; l < v->n_out; l++) result *= largest(v->extent[l], count[l]);
   for (uint32_t k = 0; k < v->reads.len; k++) {
     const PartRead *r = &v->reads.at[k];
-    double block = dtype_size(r->node->dtype);
+    double block = 1;
     for (uint32_t d = 0; d < r->rank; d++) block *= largest(r->extent[d], r->label[d] < 0 ? 1 : count[r->label[d]]);
-    if (r->call) bytes += block;
+    if (r->call) bytes += dtype_size(r->node->dtype) * (points < block ? points : block); /* each point reads one */
   }
   double computing = points * s->computing[vertex].seconds, reading = (bytes + result) / s->memory;
   return computing > reading ? computing : reading;

@@ -10,7 +10,7 @@
  * each sends each something of its own, which nobody can pass on for another.
  *
  * Blocks are as large as their largest, and where a cut crosses another, some site has nothing yet of what it is to have. A vertex's
- * kernels take its operations on one block, at the site's rate, or its operands and result at the rate of its memory if that is longer.
+ * kernels take its operations on the points of one block that predicates let through, at the site's rate, or its operands and result at the rate of its memory if that is longer.
  * Nothing happens at the same time: a plan takes the sum. */
 #ifndef EIN_SECONDS_H
 #define EIN_SECONDS_H

@@ -1,6 +1,7 @@
 /* task/cost.c - operations and bytes of tasks. Expressions stay what they are: only numbers are made of them. */
 #include "cost.h"
 
+#include "../expr/let_through.h"
 #include "range.h"
 
 typedef struct Costs {
@@ -122,7 +123,8 @@ typedef struct Kernel {
   VEC(Touched) touched;
   const TaskStage *stage;    /* the one at hand, */
   uint32_t n_label;
-  int64_t *extent;           /*   and of its labels */
+  int64_t *extent;           /*   and of its labels, */
+  int64_t points;            /*   and those of its points that predicates let through */
 } Kernel;
 
 static int64_t labels_product(const Kernel *k, const bool *used) {
@@ -147,7 +149,7 @@ static int64_t elements_at(Kernel *k, uint32_t buffer, uint32_t n, const Expr *c
     if (x.known && sub_ok(x.high, x.low, &span) && span < values) values = span + 1;
     elements = amount_mul(elements, values);
   }
-  return least(elements, labels_product(k, all));
+  return least(k->points, least(elements, labels_product(k, all)));
 }
 
 /* The indices with their labels as 0, 1, ... in their order: what other stages call theirs does not matter. */
@@ -210,15 +212,26 @@ static void stage_extents(Kernel *k, const TaskStage *s) {
   }
 }
 
+/* At most. */
+static int64_t points_let(const Kernel *k, const TaskStage *s) {
+  const Expr *predicate[] = {s->sum->where, s->sum->domain};
+  double *values = NEW_ARRAY(k->c->arena, double, k->n_label + 1);
+  int64_t points = 1;
+  for (uint32_t l = 0; l < k->n_label; l++) points = amount_mul(points, k->extent[l]), values[l] = (double)k->extent[l];
+  Ties ties = ties_find(k->n_label, k->extent, COUNT(predicate), predicate);
+  double let = ties.n ? ties_points(&ties, k->n_label, values) : (double)points;
+  return let < (double)points ? (int64_t)let : points;
+}
+
 static void stage_cost(Kernel *k, const TaskStage *s) {
   const Expr **slot = NEW_ARRAY(k->c->arena, const Expr *, s->sum->n_slot + 1);
   SumCount n = sum_count(k->c->arena, s->sum, slot);
-  int64_t points = 1;
   stage_extents(k, s);
-  for (uint32_t l = 0; l < k->n_label; l++) points = amount_mul(points, k->extent[l]);
-  sum_add(&k->cost->once, &(CostSum){.flops = n.flops, .integer = n.integer}, points);
+  k->points = points_let(k, s);
+  sum_add(&k->cost->once, &(CostSum){.flops = n.flops, .integer = n.integer}, k->points);
   for (uint32_t j = 0; j < s->sum->n_slot; j++)
     if (!s->slot[j].kept && slot[j]) touch(k, s->slot[j].index, slot[j]->n, slot[j]->arg, false);
+  k->points = COST_MOST; /* where nothing is let through, something is stored too */
   if (s->buffer >= 0) touch(k, (uint32_t)s->buffer, s->n_at, s->at, true);
 }
 

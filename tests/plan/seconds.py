@@ -243,10 +243,13 @@ def check(machine, path):
     for v in plan["vertices"]:
         own, blocks = made_by[v["id"]], [-(-l["extent"] // l["count"]) for l in v["labels"]]
         state = v["equation"].startswith("state ")
-        axes, seconds, bytes_ = v["axes"], 0, 0
+        axes, seconds, bytes_, points = v["axes"], 0, 0, v["site_points"]
+        if points > math.prod(blocks):
+            wrong.append(f"{path}: {v['name']}: {points} points of a block that has fewer")
         for r in v["reads"]:
             t = plan["tensors"][r["tensor"]]
-            bytes_ += SIZE[t["dtype"]] * math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
+            block = math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
+            bytes_ += SIZE[t["dtype"]] * min(block, points)
             turns = math.prod(r["extents"]) / max(1, math.prod(t["extents"]))
             if r["indices"]:
                 seconds += r["times"] / max(1, turns) * windowed(mesh, r, t, v, own["home"])
@@ -260,7 +263,7 @@ def check(machine, path):
         bytes_ += SIZE[own["dtype"]] * math.prod(blocks[k] for k in kept)
         dtype, kind = v["point_rate"].split()
         rate = machine.rate(dtype, kind)
-        computing = math.prod(blocks) * v["point_operations"] / rate if rate else 0
+        computing = points * v["point_operations"] / rate if rate else 0
         total += differ(f"kernels of {v['name']}", v["times"] * max(computing, bytes_ / machine.memory()), v["kernel_seconds"])
         made = [ALL if l < 0 else PART if l not in kept else l for l in axes]
         between = [h if m == PART else m for m, h in zip(made, own["home"])]

@@ -182,28 +182,22 @@ static Node node_next(Limiting *x) {
   return n;
 }
 
-static NetworkAnswer limited(Network *n, const NetworkLimit *l, double budget, double enough, double lower, double spent) {
-  Arena *work = arena_new();
-  Limiting x = {.arena = work, .n = n, .l = l, .budget = budget, .done = spent, .enough = enough};
+/* By halves, where x has a choice within the limit already. lower: no choice costs less. */
+static NetworkAnswer limited(Limiting *x, double lower) {
   double open = INFINITY; /* the least bound of nodes that were given up */
-  vec_push(work, x.nodes, ((Node){left_copy(&x, NULL), lower}));
-  for (uint32_t k = 0; x.nodes.len; k++) {
-    Node node = node_next(&x);
-    uint32_t halves = x.nodes.len;
-    if (node_is_over(&x, &node)) {
+  vec_push(x->arena, x->nodes, ((Node){left_copy(x, NULL), lower}));
+  for (uint32_t k = 0; x->nodes.len; k++) {
+    Node node = node_next(x);
+    uint32_t halves = x->nodes.len;
+    if (node_is_over(x, &node)) {
       open = fmin(open, node.lower);
       continue;
     }
-    if (k < NODES && x.done < budget) node_solve(&x, &node);
-    if (x.nodes.len == halves) open = fmin(open, node.lower);
+    if (k < NODES && x->done < x->budget) node_solve(x, &node);
+    if (x->nodes.len == halves) open = fmin(open, node.lower);
   }
-  NetworkAnswer r = {.value = NULL, .sum = x.best.cost, .work = x.done};
-  if (x.best.value) {
-    r.value = arena_copy(n->arena, x.best.value, (n->variables.len + 1) * sizeof *r.value);
-    r.bound = open >= r.sum - AS_MUCH * fabs(r.sum) ? r.sum : open;
-  }
-  arena_free(work);
-  return r;
+  double sum = x->best.cost;
+  return (NetworkAnswer){x->best.value, sum, open >= sum - AS_MUCH * sum ? sum : fmax(open, 0), x->done};
 }
 
 /* First the lightest of all, where to begin then, and of whose costs a small part is next to nothing. */
@@ -219,7 +213,7 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
     bound = look(&x, left, price, budget - x.done, &now) - price * l->most;
     if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 || x.done >= budget) break;
   }
-  if (!within(&x, now.weight) && bound < enough) return limited(n, l, budget, enough, bound, x.done);
+  if (!within(&x, now.weight) && bound < enough) return limited(&x, bound);
   NetworkAnswer r = {.sum = now.cost, .bound = bound > now.cost - AS_MUCH * now.cost ? now.cost : fmax(bound, 0), .work = x.done};
   r.value = within(&x, now.weight) ? now.value : NULL;
   return r;

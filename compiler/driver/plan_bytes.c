@@ -88,17 +88,38 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
   return placing_realise(s->arena, p->places, p->sites, choice->d, p->budget, same);
 }
 
-Leave bytes_find(Sites *p) {
-  const char *why = NULL;
-  const PartVectors *cuts;
+/* Another plan is taken if it costs less, with no more work than the search allows. */
+static bool placing_take(Sites *p, Placing *x) {
+  const Placing *was = p->placing;
+  bool fits = !was->allowed || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
+  if (!fits || x->cost >= was->cost * (1 - 1e-9)) return false;
+  x->bound = was->bound < x->cost ? was->bound : x->cost;
+  x->narrow |= was->narrow;
+  x->allowed = was->allowed;
+  p->placing = x;
+  return true;
+}
+
+/* Where the search is far from a proof, the other planners' plans are looked at too. */
+static void others_try(Sites *p) {
+  enum { SHARE = 16 };
+  Session *s = p->s;
+  Sites other = *p;
+  bool narrow;
+  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound) return;
+  if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
+  other.budget = p->budget / SHARE;
+  for (int k = PLANNER_LINEAR; other.vectors && k < PLANNERS; k++) {
+    const PartVectors *cuts;
+    const char *why = NULL;
+    PartChoice choice;
+    Placing *x = placing_by(&other, (Planner)k, &choice, &cuts, &other.exactly, &why);
+    if (x) placing_take(p, x);
+  }
+}
+
+static void choice_of_placing(Sites *p) {
   uint32_t n = p->g->vertices.len;
-  Leave l = costs_ready(p);
-  if (l) return l;
-  p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
-  if (!p->placing && p->held) return p->unfit = why, LEAVE_PROGRAM;
-  if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
-  l = memory_fit(p, cuts);
-  if (l) return l;
   const uint32_t **d = NEW_ARRAY(p->s->arena, const uint32_t *, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t *count = NEW_ARRAY(p->s->arena, uint32_t, p->g->vertices.at[i].n_label + 1);
@@ -106,12 +127,43 @@ Leave bytes_find(Sites *p) {
     d[i] = count;
   }
   p->choice.d = d;
+}
+
+/* The runner-up; as long as it is better than the plan, it is the plan. */
+static Leave rivals_try(Sites *p, const PartVectors *cuts) {
+  enum { TIMES = 8 };
+  p->second = rival_find(p);
+  for (uint32_t k = 0; k < TIMES && p->second->placing && placing_take(p, p->second->placing); k++) {
+    Leave l = memory_fit(p, cuts);
+    if (l) return l;
+    choice_of_placing(p);
+    p->second = rival_find(p);
+  }
+  if (!p->second->placing || p->second->placing->cost >= p->placing->cost * (1 - 1e-9)) return LEAVE_OK;
+  RunnerUp *none = NEW(p->s->arena, RunnerUp);
+  none->why = "not looked for any longer: each plan that was found so was better than the one before";
+  p->second = none;
+  return LEAVE_OK;
+}
+
+Leave bytes_find(Sites *p) {
+  const char *why = NULL;
+  const PartVectors *cuts;
+  Leave l = costs_ready(p);
+  if (l) return l;
+  p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
+  if (!p->placing && p->held) return p->unfit = why, LEAVE_PROGRAM;
+  if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
+  others_try(p);
+  l = memory_fit(p, cuts);
+  if (l) return l;
+  choice_of_placing(p);
+  if (!p->held) l = rivals_try(p, cuts);
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
     r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
   }
-  if (!p->held) p->second = rival_find(p);
-  return LEAVE_OK;
+  return l;
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */

@@ -83,7 +83,9 @@ static void rival_try(const Sites *p, uint32_t i, double budget, RunnerUp *best)
   PartVectors *only = near_only(p, i);
   only[i] = other_vectors(p, i);
   if (!only[i].n) return;
-  Placing *x = placing_find(a, p->places, &p->placing->mesh, only, budget, HUGE_VAL, &which);
+  PlaceGraph limited = *p->places; /* with no more work than the plan may have */
+  limited.work = p->placing->allowed;
+  Placing *x = placing_find(a, &limited, &p->placing->mesh, only, budget, HUGE_VAL, &which);
   if (!x || !rival_better(p->placing->cost, x->cost, best->placing)) return;
   uint32_t *d = NEW_ARRAY(a, uint32_t, p->g->vertices.at[i].n_label + 1);
   placing_counts(p->places, x, i, d);

@@ -151,7 +151,7 @@ static void split(Limiting *x, const Node *n, const Found *light, const Found *h
 /* The next price is where the sums of a choice that is too heavy and of one that is not are equal, as long as some choice has a smaller one there. */
 static void node_solve(Limiting *x, Node *n) {
   Found light, heavy, now;
-  double share = (x->budget - x->done) / 4;
+  double share = (x->budget - x->done) / 6;
   if (!fit(x, n->left)) {
     n->lower = INFINITY;
     return;
@@ -210,7 +210,7 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
   x.enough = enough;
   double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;
   for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* once more where it was no small part */
-    bound = look(&x, left, price, budget - x.done, &now) - price * l->most;
+    bound = look(&x, left, price, (budget - x.done) / 2, &now) - price * l->most; /* the rest is for prices */
     if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 || x.done >= budget) break;
   }
   if (!within(&x, now.weight) && bound < enough) return limited(&x, bound);

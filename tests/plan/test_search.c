@@ -83,6 +83,17 @@ static void product(int i, int j, int k, bool paper) {
   OK_INT(same, COUNT(large), "and on more");
 }
 
+/* Extents that no count divides, and numbers of sites with several primes: the order of the mesh's axes has to suit. */
+static void product_random(void) {
+  static const int64_t sites[] = {4, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 27, 30, 32, 36, 40, 42, 44, 45, 48, 50, 52, 54, 56, 60, 63, 64};
+  uint32_t same = 0;
+  for (uint32_t n = 0; n < 120; n++) {
+    int i = 100 + (int)below(3900), j = 100 + (int)below(3900), k = 100 + (int)below(3900);
+    same += product_best(i, j, k, sites[below(COUNT(sites))], false);
+  }
+  OK_INT(same, 120, "products of matrices of any sizes");
+}
+
 /* What the paper's Table 4 has for 10 sites comes out where it is the least: with one axis, broadcasts (BMM) for two large dimensions, parts
  * along the common one (CMM) for that; with an axis for each matrix, copies for the chunks of the other (RMM), pi of B and pj of A. */
 static void table(const char *name, int i, int j, int k, Mesh m, double want, uint32_t pi, uint32_t pk, uint32_t pj) {
@@ -319,6 +330,7 @@ int main(void) {
   product(4096, 4096, 4096, true);
   product(65536, 256, 256, true);
   product(128, 8192, 8192, true);
+  product_random();
   tables();
   return DONE();
 }

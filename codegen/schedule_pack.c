@@ -238,6 +238,7 @@ static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
     const Pack *x = &t->pack[k];
     double size = (double)dtype_size((DType)x->of->dtype);
     if (x->of->kind != EX_READ || x->across) return false;
+    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false; /* beside a batch, say */
     if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
   }
   return true;

@@ -78,7 +78,9 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
     only = its;
   }
   *cuts = only;
-  Placing *x = placing_best(s->arena, p->places, p->sites, only, p->budget, &which);
+  PlaceGraph places = *p->places;
+  places.busy = who != PLANNER_EXACT && placing_is_large(p->places); /* who claims no bound has none looked for */
+  Placing *x = placing_best(s->arena, &places, p->sites, only, p->budget, &which);
   if (x) return x;
   *why = not_cut(p, p->g->vertices.at[which].name);
   if (who == PLANNER_EXACT || p->places->fixed->mesh) return NULL;
@@ -91,7 +93,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
 /* Another plan is taken if it costs less, with no more work than the search allows. */
 static bool placing_take(Sites *p, Placing *x) {
   const Placing *was = p->placing;
-  bool fits = !was->allowed || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
+  bool fits = was->allowed <= 0 || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
   if (!fits || x->cost >= was->cost * (1 - 1e-9)) return false;
   x->bound = was->bound < x->cost ? was->bound : x->cost;
   x->narrow |= was->narrow;
@@ -100,15 +102,15 @@ static bool placing_take(Sites *p, Placing *x) {
   return true;
 }
 
-/* Where the search is far from a proof, the other planners' plans are looked at too. */
+/* Where the search is far from a proof, the other planners' plans are looked at too; of a large graph each would take as long again. */
 static void others_try(Sites *p) {
   enum { SHARE = 16 };
   Session *s = p->s;
   Sites other = *p;
   bool narrow;
-  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound) return;
+  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound || placing_is_large(p->places)) return;
   if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
-  other.budget = p->budget / SHARE;
+  other.budget = p->budget / (double)SHARE;
   for (int k = PLANNER_LINEAR; other.vectors && k < PLANNERS; k++) {
     const PartVectors *cuts;
     const char *why = NULL;

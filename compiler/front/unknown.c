@@ -70,13 +70,18 @@ bool hint_name(Elab *x, Diag *d, AstName name) {
   return hint_constant(x, d, name) || hint_transpose(x, d, name) || hint_subscript(x, d, name);
 }
 
+/* Whether `at` stands in a repeat that counts by this name. Statements come in order, so one of them at most has it inside. */
 static bool turn_in(AstStmt *const *stmt, uint32_t n, Str name, Span at) {
-  for (uint32_t i = 0; i < n; i++) {
-    const AstStmt *s = stmt[i];
-    if (s->kind != STMT_REPEAT || s->span.src != at.src || at.at < s->span.at || at.end > s->span.end) continue;
-    if (s->name.s == name || turn_in(s->body.at, s->body.len, name, at)) return true;
+  uint32_t low = 0, high = n;
+  while (high - low > 1) {
+    uint32_t middle = (low + high) / 2;
+    if (stmt[middle]->span.at <= at.at) low = middle;
+    else high = middle;
   }
-  return false;
+  if (!n) return false;
+  const AstStmt *s = stmt[low];
+  if (s->kind != STMT_REPEAT || s->span.src != at.src || at.at < s->span.at || at.end > s->span.end) return false;
+  return s->name.s == name || turn_in(s->body.at, s->body.len, name, at);
 }
 
 /* `state x = t`: the loop's variable where its turns have not begun. */

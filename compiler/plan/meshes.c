@@ -12,6 +12,7 @@ enum {
   AXES = 4,
   MESHES = 64,               /* at most, orders apart; of more, those whose largest axes are the smallest: they cut the finest */
   IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
+  LARGE = 48,                /* a graph of more vertices */
   SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
 };
 
@@ -121,20 +122,29 @@ static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget)
   return p->bound;
 }
 
+/* By seconds, and where memory has a price, nobody knows what no order goes below. */
+static bool has_bound(const PlaceGraph *g) {
+  return !g->cost || (g->cost->paper && !g->cost->price);
+}
+
+bool placing_is_large(const PlaceGraph *g) {
+  return has_bound(g) && !(g->fixed && g->fixed->mesh) && g->part->vertices.len > LARGE;
+}
+
 static uint32_t orders_of(Mesh m) {
   uint32_t n = 1;
   while (order_next(&m)) n++;
   return n;
 }
 
-/* By seconds, and where memory has a price, nobody knows what no order goes below. */
-static bool has_bound(const PlaceGraph *g) {
-  return !g->cost || (g->cost->paper && !g->cost->price);
-}
-
 static void look_orders(Search *x, Mesh m, double budget) {
   uint32_t orders = orders_of(m);
   double least = 0, bound = INFINITY;
+  if (x->g->busy && placing_is_large(x->g)) { /* of these nobody asks for a bound */
+    x->bound = 0;
+    look(x, x->g, &m, budget);
+    return;
+  }
   if (orders > 1 && has_bound(x->g)) {
     PlaceGraph any = *x->g;
     any.any_order = true;
@@ -160,11 +170,43 @@ static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const Pa
   return s.best;
 }
 
+/* All orders of a mesh, of which none goes below `least`; while there is something to spend. */
+static double look_spending(Search *x, Mesh m, double least, double budget) {
+  double bound = INFINITY;
+  uint32_t orders = orders_of(m);
+  if (orders == 1) return least;
+  do {
+    if (is_as_much(x->enough, least) || x->effort >= budget) return least;
+    bound = fmin(bound, look(x, x->g, &m, budget / orders));
+  } while (order_next(&m));
+  return fmax(least, bound);
+}
+
+/* In a large graph a search among all that the limit on work lets through takes long, and nearly all of what is best has no idle axes. So a plan
+ * without idle axes comes first, of one order of each mesh; then each mesh gets a bound; then orders are looked at where that is below, by what is
+ * left to spend. NULL: there is none without idle axes that keeps to the limit. */
+static Placing *best_of_large(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
+  PlaceGraph busy = *g, all = *g, any;
+  double price = 0, *least = NEW_ARRAY(a, double, x->all.len);
+  uint32_t n = x->all.len;
+  busy.busy = true;
+  all.price = &price;
+  any = all;
+  any.any_order = true;
+  Search s = {.arena = a, .g = &all, .only = only, .enough = INFINITY, .bound = INFINITY, .which = which};
+  for (uint32_t i = 0; i < n; i++) look(&s, &busy, &x->all.at[i], budget / n);
+  if (!s.best || placing_work(g, s.best) > g->work) return NULL;
+  for (uint32_t i = 0; i < n; i++) least[i] = look(&s, &any, &x->all.at[i], budget / n);
+  for (uint32_t i = 0; i < n; i++) s.bound = fmin(s.bound, look_spending(&s, x->all.at[i], least[i], budget));
+  s.best->bound = fmin(s.bound, s.best->cost), s.best->narrow = s.narrow, s.best->effort = s.effort, s.best->allowed = g->work;
+  return s.best;
+}
+
 /* What a site may have to do on any of them. */
 static double work_allowed(const PlaceGraph *g, const Meshes *x, const PartVectors *only) {
   double least = INFINITY;
   for (uint32_t i = 0; i < x->all.len; i++) least = fmin(least, work_least(g, &x->all.at[i], only));
-  return isinf(least) ? 0 : WORK_TIMES * least;
+  return isinf(least) ? 0 : (double)WORK_TIMES * least;
 }
 
 int64_t sites_fewer(int64_t sites) {
@@ -183,8 +225,9 @@ Placing *placing_search(Arena *a, const PlaceGraph *free, int64_t sites, const P
   if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
   bool bytes = !g->cost || !g->cost->seconds;
   Meshes x = bytes ? meshes_of(a, sites) : meshes_by_seconds(a, g->cost->seconds);
-  if (bytes && !g->work) g->work = work_allowed(g, &x, only);
-  Placing *best = best_of(a, g, &x, only, budget, INFINITY, which);
+  if (bytes && g->work <= 0) g->work = work_allowed(g, &x, only);
+  Placing *best = !g->busy && placing_is_large(g) && g->work > 0 ? best_of_large(a, g, &x, only, budget, which) : NULL;
+  if (!best) best = best_of(a, g, &x, only, budget, INFINITY, which);
   int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
   double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
   if (!fewer || most <= 0) return best;

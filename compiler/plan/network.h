@@ -41,6 +41,7 @@ NetworkAnswer network_solve(Network *n, double budget, double enough);
 typedef struct NetworkLimit {
   const double *const *weight; /* by variable, by value; NULL: they have none */
   double most;
+  double *price;             /* of a weight: near what a network like this one came to, 0 where none did; and what this one came to. May be NULL */
 } NetworkLimit;
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
 /* The sum for given values. */

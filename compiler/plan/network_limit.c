@@ -161,7 +161,9 @@ static void node_solve(Limiting *x, Node *n) {
   look_lightest(x, n->left, share, &light);
   for (uint32_t k = 0; k < PRICES && x->done < x->budget && light.cost > heavy.cost && heavy.weight > light.weight; k++) {
     double price = (light.cost - heavy.cost) / (heavy.weight - light.weight), both = light.cost + price * light.weight;
-    n->lower = fmax(n->lower, look(x, n->left, price, share, &now) - price * x->l->most);
+    double lower = look(x, n->left, price, share, &now) - price * x->l->most;
+    if (x->l->price && lower > n->lower) *x->l->price = price;
+    n->lower = fmax(n->lower, lower);
     if (node_is_over(x, n)) return;
     if (now.cost + price * now.weight >= both - AS_MUCH * both) break;
     if (within(x, now.weight)) light = now;
@@ -200,12 +202,32 @@ static NetworkAnswer limited(Limiting *x, double lower) {
   return (NetworkAnswer){x->best.value, sum, open >= sum - AS_MUCH * sum ? sum : fmax(open, 0), x->done};
 }
 
+/* A price that was right for a network like this one often shows at once that nothing here is good enough. With little to spend, that is all. */
+static bool known_price(Limiting *x, bool **left, NetworkAnswer *out) {
+  double price = x->l->price ? *x->l->price : 0;
+  Found now;
+  if (price <= 0 || isinf(x->enough)) return false;
+  double bound = look(x, left, price, x->budget / 2, &now) - price * x->l->most;
+  *out = (NetworkAnswer){.bound = fmax(bound, 0), .work = x->done};
+  if (bound >= x->enough) return true;
+  if (x->done < x->budget / 4) return false;
+  if (!x->best.value) look_lightest(x, left, x->budget / 2, &now);
+  out->value = x->best.value;
+  out->sum = x->best.cost;
+  out->work = x->done;
+  return true;
+}
+
 /* First the lightest of all, where to begin then, and of whose costs a small part is next to nothing. */
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough) {
   Limiting x = {.arena = n->arena, .n = n, .l = l, .budget = budget, .enough = INFINITY};
   bool **left = left_copy(&x, NULL);
   Found now = {0};
   if (!fit(&x, left)) return (NetworkAnswer){.value = NULL};
+  x.enough = enough;
+  NetworkAnswer known;
+  if (known_price(&x, left, &known)) return known;
+  x.enough = INFINITY;
   look_lightest(&x, left, budget / 8, &now);
   x.enough = enough;
   double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;

@@ -477,7 +477,7 @@ static void tensor_add(Finder *f, uint32_t i) {
 }
 
 static bool is_limited(const PlaceGraph *g) {
-  return !(g->cost && g->cost->seconds) && !g->label;
+  return !(g->cost && g->cost->seconds) && !g->label && !g->busy;
 }
 
 /* Cuts with which a site would have too much to do, however the others are cut, are left out. */
@@ -505,7 +505,7 @@ static bool cuts_limit(Finder *f) {
     }
     all += least[i];
   }
-  f->allowed = f->g->work > 0 ? f->g->work : WORK_TIMES * all;
+  f->allowed = f->g->work > 0 ? f->g->work : (double)WORK_TIMES * all;
   for (uint32_t i = 0; i < part->vertices.len; i++) cuts_drop(f, i, least[i], (f->allowed - all) * (1 + 1e-12));
   return all <= f->allowed * (1 + 1e-12);
 }
@@ -551,11 +551,11 @@ bool placing_is_proven(const Placing *p) {
 }
 
 static NetworkAnswer solve(Finder *f, double budget, double enough) {
-  if (!f->allowed) return network_solve(f->n, budget, enough);
+  if (f->allowed <= 0) return network_solve(f->n, budget, enough);
   const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
   for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
     if (f->label[i].n) weight[f->cut[i]] = f->work[i];
-  NetworkLimit l = {weight, f->allowed};
+  NetworkLimit l = {weight, f->allowed, f->g->price};
   return network_solve_within(f->n, &l, budget, enough);
 }
 

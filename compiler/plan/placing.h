@@ -48,6 +48,7 @@ typedef struct PlaceGraph {
   const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
   const PlaceCost *cost;     /* of its plans; NULL: bytes */
   const PlaceWays *label, *home; /* by vertex, by tensor: what is looked at, where it is not fixed; NULL: all */
+  double *price;             /* of an operation, as NetworkLimit has it; NULL: none is known */
   double work;               /* of the busiest site, at most; 0: WORK_TIMES the least on the mesh at hand. By seconds, and where `label` says what is
                               * looked at, nobody asks */
   bool busy;                 /* no vertex leaves axes idle for which its labels have room */
@@ -91,6 +92,9 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 
 /* The same; where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+
+/* By bytes or elements, a graph of so many vertices that plans without idle axes are looked for first, of which one is nearly always best. */
+bool placing_is_large(const PlaceGraph *g);
 
 /* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed
  * one), axes that multiply to its counts, and homes; as g's cost has it, among ways that are likely (realise.c). d: by vertex, by

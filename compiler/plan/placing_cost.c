@@ -161,13 +161,14 @@ double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t te
 
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   Placing *p = placing_search(a, g, sites, only, budget, which);
-  if (!p || p->cost <= p->bound * (1 + 1e-9)) return p;
+  if (!p || p->cost <= p->bound * (1 + 1e-9) || placing_is_large(g)) return p;
   PlaceGraph fewer = *g;
   fewer.busy = true;
   Placing *q = placing_search(a, &fewer, sites, only, budget, which);
   if (q) p->effort = q->effort += p->effort;
-  if (!q || q->cost >= p->cost) return p;
+  if (!q || q->cost >= p->cost || (p->allowed > 0 && placing_work(g, q) > p->allowed)) return p;
   q->bound = p->bound;
+  q->allowed = p->allowed;
   q->narrow |= p->narrow;
   return q;
 }

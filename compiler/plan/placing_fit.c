@@ -162,7 +162,7 @@ static Placing *placing_copy(Arena *a, const PlaceGraph *g, const Placing *p) {
 }
 
 static bool works(const Descent *d) {
-  return !d->x->g.work || placing_work(&d->x->g, d->p) <= d->x->g.work * (1 + 1e-12);
+  return d->x->g.work <= 0 || placing_work(&d->x->g, d->p) <= d->x->g.work * (1 + 1e-12);
 }
 
 /* All cuts of a vertex are tried with which no site has too much to do, each with homes of its operands and its result that are best with it. */

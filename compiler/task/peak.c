@@ -110,7 +110,7 @@ void task_steps_bytes(const TaskGraph *t, int64_t *most) {
     for (uint32_t a = 0; a < t->mesh.n; a++) n *= p.held[i].axes >> a & 1 ? t->mesh.size[a] : 1;
     entries += n;
   }
-  if (entries > EXACT) p.few = FEW;
+  if (entries > (double)EXACT) p.few = FEW;
   for (uint32_t i = 0; i < t->buffers.len; i++) held_find(&p, i);
   for (uint32_t s = 0; s <= t->n_steps; s++) most[s] = 0;
   do site_add(&p, at, most);

@@ -125,5 +125,5 @@ sed 's/"parts"/"part"/' small.json >wrong.json
 want 1 "$EIN" run mat.ein --target=c --machine wrong.json
 says 'wrong.json:2:'
 says 'there is no member "part"'
-want 2 "$EIN" check sum.ein --machine small.json
+want 2 "$EIN" fmt sum.ein --machine small.json
 finish

@@ -40,7 +40,7 @@ END
 cat >next.ein <<'END'
 input X[a:21, p:40] : f32
 input Y[s:13, r:13, q:40, p:40] : f32
-output Z[s,r,q,a] = sum[p] X[a,p] * Y[s,r,q,p]
+output Z[s,q,r,a] = sum[p] X[a,p] * Y[s,r,q,p]
 END
 cat >lines.ein <<'END'
 input X[b:111, k:42, i:60] : f32
@@ -78,7 +78,7 @@ END
 cat >heads.ein <<'END'
 input X[s:67, d:1021] : f32
 input W[d:1021, h:11, r:2, p:37] : f32
-output Z[s,h,r,p] = sum[d] X[s,d] * W[d,h,r,p]
+output Z[s,r,p,h] = sum[d] X[s,d] * W[d,h,r,p]
 END
 
 for p in parts heads across turned next lines walked ahead both squares; do
@@ -86,7 +86,7 @@ for p in parts heads across turned next lines walked ahead both squares; do
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
            shows ", all filled ahead" ;;
-    heads) shows "by 48 p 3 h r by" ;;
+    heads) shows "by 11 h 19 r_p by" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
     next) shows "fetch Y[min((i + 1), 12), r, min((first + 1), 39), next" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;

@@ -10,7 +10,8 @@ import sys
 from fractions import Fraction
 from functools import lru_cache
 
-import moves
+import moves  # sets where check_plan lies
+from check_plan import told, window  # noqa: E402
 
 SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
 ALL, PART = -1, -2
@@ -176,14 +177,14 @@ def met(mesh, link, on, tensor, d, windows, scale, gathered):
 def moving(index, around):
     """The labels that move an index, where their blocks tell of what."""
     tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
-    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and (around or moves.told(tree)) else set()
+    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and (around or told(tree)) else set()
 
 
 def windowed(mesh, read, tensor, vertex, own_home):
     """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
     use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
     labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
-    wants = [moves.window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
+    wants = [window(mesh.sizes, mesh.place(s), read, use, labels) for s in range(mesh.sites)]
     around = [max(w[k][2] for w in wants) for k in range(rank)]
     made = [k if tensor["vertex"] is None else read["made"][k] for k in range(rank)]
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]

@@ -132,7 +132,7 @@ static bool is_free(const PlaceGraph *g, uint32_t vertex, const PartVectors *onl
 /* Of the largest block, where it is as small as it can be; INFINITY: there is no cut. */
 static double least_points(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const PartVectors *only) {
   Arena *a = arena_new();
-  bool narrow;
+  bool narrow = false;
   PlaceWays cuts = cuts_find(a, g, m, vertex, true, only, &narrow);
   double least = INFINITY;
   for (uint32_t k = 0; k < cuts.n; k++) least = fmin(least, block_points(&g->part->vertices.at[vertex], m, cuts.at[k].on));

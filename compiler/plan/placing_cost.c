@@ -134,10 +134,12 @@ static void counts_of(const PartVertex *v, const Mesh *m, const int8_t *label, u
 
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label) {
   const PartVertex *v = &g->part->vertices.at[vertex];
-  uint32_t count[256];
+  Arena *many = v->n_label > 256 ? arena_new() : NULL;
+  uint32_t few[256], *count = many ? NEW_ARRAY(many, uint32_t, v->n_label) : few;
   double cost = 0, price = price_at(g, vertex, PHASE_KERNEL);
   counts_of(v, m, label, count);
   if (g->cost->seconds) cost = weight_of(g) * v->times * seconds_kernels(g->cost->seconds, v, vertex, count);
+  if (many) arena_free(many);
   if (price <= 0) return cost;
   Placement made = made_at(v, m, label);
   return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);

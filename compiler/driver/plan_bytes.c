@@ -107,7 +107,7 @@ static void others_try(Sites *p) {
   enum { SHARE = 16 };
   Session *s = p->s;
   Sites other = *p;
-  bool narrow;
+  bool narrow = false;
   if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound || placing_is_large(p->places)) return;
   if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
   other.budget = p->budget / (double)SHARE;

@@ -15,6 +15,7 @@ enum {
 
 void page_html(const Facts *f, Buf *b);
 void picture_dot(const Facts *f, Buf *b);
+bool picture_svg(const Facts *f, Buf *b); /* that needs nothing else; false: there are more than PICTURE_MOST tensors */
 
 /* ---- shared by the page's files ------------------------------------------------------------------------ */
 void html_text(Buf *b, const char *s);                                   /* escaped */

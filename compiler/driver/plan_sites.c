@@ -503,6 +503,11 @@ Leave sites_find(Sites *p, const Args *a) {
   return l;
 }
 
+static Leave svg_make(const Sites *p, Buf *out) {
+  if (picture_svg(p->facts, out)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
+}
+
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
@@ -526,6 +531,7 @@ Leave plan_sites(Session *s, Args *a) {
   else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
   else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
   else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
+  else if (format && strcmp(format, "svg") == 0) l = svg_make(&p, &out);
   else if (!format && to && plan_named(to)) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return l ? l : file_write(s, to ? to : "-", out.s, out.len);

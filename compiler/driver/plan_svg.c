@@ -161,22 +161,40 @@ static void picture_plan(Picture *p) {
   drawing_place(&p->d);
 }
 
-void page_graph(const Facts *f, Buf *b) {
+/* alone: as a file of its own, with the page's style. */
+static void picture(const Facts *f, Buf *b, bool alone) {
   Picture p = {.f = f, .b = b, .arena = b->arena, .d = {.arena = b->arena, .b = b}, .axes = axes_of(f)};
-  if (f->tensors.len > PICTURE_MOST) {
-    buf_printf(b, "<p>The picture is left out, as there are more than %d tensors.</p>\n", PICTURE_MOST);
-    return;
-  }
   picture_plan(&p);
   double w = p.d.l.width + 2 * MARGIN + 40, h = p.d.l.height + 2 * MARGIN;
-  buf_printf(b, "<div class=\"scroll\"><svg class=\"dag\" role=\"img\" aria-labelledby=\"dag-t\" width=\"%.0f\" "
-             "height=\"%.0f\" viewBox=\"%.0f %.0f %.0f %.0f\">\n", w, h,
-             -MARGIN, -MARGIN, w, h);
-  buf_str(b, "<title id=\"dag-t\">The tensors of the program as boxes, each above those that read it; the table below says "
-          "the same in words</title>\n");
+  buf_printf(b, "<svg%s class=\"dag\" role=\"img\" aria-labelledby=\"dag-t\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f %.0f %.0f %.0f\">\n",
+             alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", w, h, -MARGIN, -MARGIN, w, h);
+  buf_printf(b, "<title id=\"dag-t\">The tensors of the program as boxes, each above those that read it%s</title>\n",
+             alone ? "" : "; the table below says the same in words");
+  if (alone) {
+    buf_str(b, "<style>svg{background:var(--bg)}\n");
+    for (uint32_t i = 0; page_style[i]; i++) buf_printf(b, "%s\n", page_style[i]);
+    buf_str(b, "</style>\n");
+  }
   buf_str(b, drawing_heads);
   for (uint32_t i = 0; i < f->reads.len; i++) arrow(&p, i);
   for (uint32_t i = 0; i < f->tensors.len; i++) box(&p, i);
   for (uint32_t i = 0; i < f->reads.len; i++) arrow_word(&p, i);
-  buf_str(b, "</svg></div>\n");
+  buf_str(b, "</svg>");
+}
+
+void page_graph(const Facts *f, Buf *b) {
+  if (f->tensors.len > PICTURE_MOST) {
+    buf_printf(b, "<p>The picture is left out, as there are more than %d tensors.</p>\n", PICTURE_MOST);
+    return;
+  }
+  buf_str(b, "<div class=\"scroll\">");
+  picture(f, b, false);
+  buf_str(b, "</div>\n");
+}
+
+bool picture_svg(const Facts *f, Buf *b) {
+  if (f->tensors.len > PICTURE_MOST) return false;
+  picture(f, b, true);
+  buf_char(b, '\n');
+  return true;
 }

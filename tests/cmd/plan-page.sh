@@ -29,6 +29,8 @@ for file in "$root"/samples/*.ein "$root"/tests/plan/sites_loop.ein "$root"/test
   pages="$pages $name.elements.html"
   # shellcheck disable=SC2046
   want 0 "$EIN" plan "$file" -n 6 $(sizes "$name") --format=dot -o "$name.dot"
+  want 0 "$EIN" plan "$file" -n 6 $(sizes "$name") --format=svg -o "$name.svg"
+  if command -v python3 >/dev/null; then want 0 python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$name.svg"; fi
   [ -z "$dot" ] || want 0 "$dot" -Tplain "$name.dot" -o "$name.plain"
 done
 

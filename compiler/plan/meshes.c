@@ -187,18 +187,19 @@ static double look_spending(Search *x, Mesh m, double least, double budget) {
  * left to spend. NULL: there is none without idle axes that keeps to the limit. */
 static Placing *best_of_large(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
   PlaceGraph busy = *g, all = *g, any;
-  double price = 0, *least = NEW_ARRAY(a, double, x->all.len);
+  double price = 0, in_use = INFINITY, *least = NEW_ARRAY(a, double, x->all.len);
   uint32_t n = x->all.len;
   busy.busy = true;
   all.price = &price;
   any = all;
   any.any_order = true;
   Search s = {.arena = a, .g = &all, .only = only, .enough = INFINITY, .bound = INFINITY, .which = which};
-  for (uint32_t i = 0; i < n; i++) look(&s, &busy, &x->all.at[i], budget / n);
+  for (uint32_t i = 0; i < n; i++) in_use = fmin(in_use, look(&s, &busy, &x->all.at[i], budget / n));
   if (!s.best || placing_work(g, s.best) > g->work) return NULL;
   for (uint32_t i = 0; i < n; i++) least[i] = look(&s, &any, &x->all.at[i], budget / n);
   for (uint32_t i = 0; i < n; i++) s.bound = fmin(s.bound, look_spending(&s, x->all.at[i], least[i], budget));
   s.best->bound = fmin(s.bound, s.best->cost), s.best->narrow = s.narrow, s.best->effort = s.effort, s.best->allowed = g->work;
+  s.best->busy = in_use;
   return s.best;
 }
 

@@ -69,6 +69,7 @@ typedef struct Placing {
   double allowed;            /* the busiest site was to have no more work than that; 0: nobody asked */
   double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
+  double busy;               /* the same of plans without idle axes, a mesh's axes in one order, the largest first; 0: it was not looked for apart */
 } Placing;
 
 enum { PLACING_LOOKED = 65536 };

@@ -313,7 +313,7 @@ END_OF_C
 mkdir cmake
 cat >cmake/CMakeLists.txt <<'END_OF_CMAKE'
 cmake_minimum_required(VERSION 3.12)
-project(use C CXX)
+project(use C)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TWICE REQUIRED IMPORTED_TARGET twice)
 add_executable(by_pc ../use.c)

@@ -19,13 +19,15 @@
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
- *     front/    ast.h, the parser's face, modules, elaboration, fmt, and the AST evaluator (a second opinion)
+ *     front/    ast.h, front.h, modules; parse/ (scanner's face, parser, mistakes, fmt), elab/ (names, labels, extents, types,
+ *               domains, defs), oracle/ (the AST evaluator, a second opinion)
  *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
- *     plan/     how a graph can be cut for many sites, and what that moves; planners; the Plan; machines
- *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker, evaluator
+ *     plan/     what can be cut and what that moves, the Plan, machines; decomp/ (planners by the EinDecomp paper's cost),
+ *               placing/ (the search by bytes and seconds), network/ (its solver)
+ *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
- *     driver/   one file a command, the table of options, reports; runs the C compiler, keeps its results
- *     ../codegen/   Loop: how kernels run; the schedule that decides it; C, its header and manifest
+ *     driver/   one file a command, the table of options; runs the C compiler, keeps its results; plan/ (its reports)
+ *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header, manifest)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
@@ -41,25 +43,28 @@
 #include "expr/prove.h"
 #include "front/ast.h"
 #include "front/front.h"
-#include "front/ast_eval.h"
+#include "front/oracle/ast_eval.h"
 #include "graph/graph.h"
 #include "graph/eval.h"
 #include "graph/passes.h"
 #include "algebra/algebra.h"
 #include "algebra/cost.h"
-#include "algebra/eval.h"
+#include "algebra/eval/eval.h"
 #include "algebra/from_graph.h"
-#include "algebra/simulate.h"
+#include "algebra/simulate/simulate.h"
 #include "plan/machine.h"
-#include "plan/placing.h"
+#include "plan/placing/as_plan.h"
+#include "plan/placing/placing.h"
 #include "plan/plan.h"
-#include "plan/planners.h"
+#include "plan/decomp/planners.h"
 #include "plan/seconds.h"
 #include "task/task.h"
 #include "task/from_graph.h"
 #include "task/from_ia.h"
 #include "task/site_eval.h"
-#include "../codegen/loop.h"
+#include "loop/loop.h"
+#include "schedule/door.h"
+#include "emit/emit.h"
 
 /* ---- 1. bytes -> Ast ---------------------------------------------------------------------------
  * The scanner knows words and newlines, the parser statements. What is wrong is complained about and left out.
@@ -72,7 +77,7 @@ Program *program_read(Front *f, const char *path);
 bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
 
 /* ---- 2. Ast -> EinGraph ------------------------------------------------------------------------
- * Elaboration (front/elab.h tells how it is cut): names, defs expanded over labels, extents, dtypes, domains. What
+ * Elaboration (front/elab/elab.h tells how it is cut): names, defs expanded over labels, extents, dtypes, domains. What
  * leaves this door is total: every read proved in range, or tested once when sizes are bound, or gathered. */
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims);
 

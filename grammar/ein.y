@@ -1,12 +1,12 @@
 /* grammar/ein.y - the grammar of Ein, for Lemon with -c (no default reductions). In come tokens with
- * newlines already decided (front/parse.c); out go calls to front/build.c, one an action. There are no
+ * newlines already decided (front/parse/parse.c); out go calls to front/parse/build.c, one an action. There are no
  * conflicts. RESYNC is a token that never comes: a state that could take it is one where a statement
  * may begin, and there the parser goes on after a mistake. */
 %include {
 #define NDEBUG 1 /* Lemon's tracing keeps a global */
 #define YYNOERRORRECOVERY 1
 #define EinParse_ENGINEALWAYSONSTACK 1
-#include "front/parse.h"
+#include "front/parse/parse.h"
 }
 
 %name EinParse
@@ -17,7 +17,7 @@
 %stack_size 20000
 %start_symbol file
 
-// as in front/token.h, which the assertions at the end make sure of
+// as in front/parse/token.h, which the assertions at the end make sure of
 %token NEWLINE ID INT REAL STRING CONST DTYPE REDUCER COUNT.
 %token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY USE ASSERT.
 %token WHERE IF THEN ELSE OR AND NOT EQ NE LT LE GT GE PLUS MINUS STAR SLASH IDIV PERCENT CARET ORELSE.
@@ -211,7 +211,7 @@ list(A) ::= e(E).                                       { A = args_first(p, E); 
 list(A) ::= list(A) COMMA e(E).                         { args_add(p, E); }
 
 %code {
-#define SAME(id, name, facts) _Static_assert((int)T_##id == (int)TOK_##id, "the order of front/token.h");
+#define SAME(id, name, facts) _Static_assert((int)T_##id == (int)TOK_##id, "the order of front/parse/token.h");
 TOKENS(SAME)
 #undef SAME
 

@@ -1,7 +1,7 @@
 /* grammar/scan.re - the scanner. In come the bytes of a file, UTF-8 or not; out goes one token a call.
  * What no program may hold is reported and stepped over, and the scanner goes on. Every byte is looked
- * at a bounded number of times, whatever the file. See front/scan.h for the face, front/token.h for the words. */
-#include "front/scan.h"
+ * at a bounded number of times, whatever the file. See front/parse/scan.h for the face, front/parse/token.h for the words. */
+#include "front/parse/scan.h"
 
 #include "base/utf8.h"
 

@@ -7,21 +7,37 @@ import os
 import re
 import sys
 
-# Room -> what its headers and sources may include of ours. Its own room always; base and expr never more
-# than base. A prefix that names a file rather than a folder is that file alone.
+# Room -> what its headers and sources may include of ours. Its own folder always; a folder inside of it is a room of its own where it
+# stands here. A word that names a file rather than a folder is that file alone. Arrows go one way: no two rooms see each other.
+TOOLS = ["compiler/base/", "compiler/expr/"]
 LAW = {
     "compiler/base/": [],
     "compiler/expr/": ["compiler/base/"],
-    "compiler/front/": ["compiler/base/", "compiler/expr/"],
-    "compiler/graph/": ["compiler/base/", "compiler/expr/"],
-    "compiler/plan/": ["compiler/base/", "compiler/expr/", "compiler/graph/graph.h"],
-    "compiler/algebra/": ["compiler/base/", "compiler/expr/", "compiler/plan/place.h"],
-    "compiler/task/": ["compiler/base/", "compiler/expr/", "compiler/plan/place.h"],
+    "compiler/front/": TOOLS,
+    "compiler/front/parse/": TOOLS + ["compiler/front/*"],
+    "compiler/front/elab/": TOOLS + ["compiler/front/*"],
+    "compiler/front/oracle/": TOOLS + ["compiler/front/ast.h"],
+    "compiler/graph/": TOOLS,
+    "compiler/plan/": TOOLS + ["compiler/graph/graph.h"],
+    "compiler/plan/network/": ["compiler/base/"],
+    "compiler/plan/decomp/": TOOLS + ["compiler/plan/*", "compiler/plan/network/network.h"],
+    "compiler/plan/placing/": TOOLS + ["compiler/plan/*", "compiler/plan/network/network.h"],
+    "compiler/algebra/": TOOLS + ["compiler/plan/place.h"],
+    "compiler/algebra/rules/": TOOLS + ["compiler/algebra/*"],
+    "compiler/algebra/eval/": TOOLS + ["compiler/algebra/*"],
+    "compiler/algebra/simulate/": TOOLS + ["compiler/algebra/*", "compiler/plan/seconds.h"],
+    "compiler/task/": TOOLS + ["compiler/plan/place.h"],
     "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
-    "compiler/ein.h": ["compiler/", "codegen/loop.h"],
-    "codegen/": ["compiler/base/", "compiler/expr/", "compiler/task/task.h"],
+    "compiler/ein.h": ["compiler/", "codegen/"],
+    "codegen/loop/": TOOLS + ["compiler/task/task.h"],
+    "codegen/schedule/": TOOLS + ["codegen/loop/"],
+    "codegen/schedule/cpu/maps/": TOOLS + ["codegen/schedule/*"],
+    "codegen/schedule/cpu/panels/": TOOLS + ["codegen/schedule/*"],
+    "codegen/schedule/cpu/rows/": TOOLS + ["codegen/schedule/*"],
+    "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
+    "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
-    "grammar/": ["compiler/base/", "compiler/expr/", "compiler/front/"],
+    "grammar/": TOOLS + ["compiler/front/*", "compiler/front/parse/"],
     "runtime/": [],
     "tests/": ["compiler/", "codegen/", "runtime/", "grammar/"],
 }
@@ -32,22 +48,20 @@ PASSES = [
     # front's door out is an EinGraph
     (r"compiler/front/.*", "compiler/graph/graph.h"),
     # the small programs' second opinion gives back the evaluator's arrays
-    (r"compiler/front/ast_eval\.[ch]", "compiler/graph/eval.h"),
-    (r"compiler/front/ast_eval\.[ch]", "runtime/ein_rt.h"),
+    (r"compiler/front/oracle/ast_eval\.[ch]", "compiler/graph/eval.h"),
+    (r"compiler/front/oracle/ast_eval\.[ch]", "runtime/ein_rt.h"),
     # the slow truth uses the runtime's dtypes, conversions and random numbers
     (r"compiler/graph/eval.*\.[ch]", "runtime/ein_rt.h"),
     # relations on small data: the runtime's half precision and random numbers
-    (r"compiler/algebra/(block|kernel)\.c", "runtime/ein_rt.h"),
+    (r"compiler/algebra/eval/(block|kernel)\.c", "runtime/ein_rt.h"),
     # relations from graph and plan; tasks from relations
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
-    (r"compiler/algebra/(from_graph|place_on)\.[ch]", "compiler/plan/placing.h"),
-    (r"compiler/algebra/from_graph_read\.[ch]", "compiler/plan/reach.h"),
+    (r"compiler/algebra/from_graph\.[ch]", "compiler/plan/placing/placing.h"),
+    (r"compiler/algebra/from_graph_read\.[ch]", "compiler/plan/span.h"),
     (r"compiler/task/(from_ia|ia_box|ia_chain|ia_door|site_eval)\.[ch]", "compiler/algebra/algebra.h"),
     # the evaluator of a mesh's tasks has the kernels and arrays of that of relations
-    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval.h"),
-    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/kernel.h"),
-    # relations on a machine
-    (r"compiler/algebra/simulate.*\.[ch]", "compiler/plan/seconds.h"),
+    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/eval.h"),
+    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
     # for one site, tasks from the graph itself
@@ -65,7 +79,7 @@ SYSTEM = [
 GENERATED = {"ein.h", "ein_tokens.h", "tokens.h"}  # by Lemon, beside the scanner
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]', re.M)
 KINDS = (".c", ".h", ".def", ".y", ".re", ".cpp", ".cu")
-SEARCH = ["compiler", "runtime", "tests"]  # as the build's include_directories
+SEARCH = ["compiler", "codegen", "runtime", "tests"]  # as the build's include_directories
 
 
 def room_of(path):
@@ -84,11 +98,16 @@ def resolve(root, path, name):
     return None
 
 
+def may_see(may, target):
+    """`folder/*` is what lies in that folder itself; `folder/` also what lies deeper."""
+    return os.path.dirname(target) == may[:-2] if may.endswith("/*") else target.startswith(may)
+
+
 def allowed(path, target):
     room = room_of(path)
     if room_of(target) == room:
         return True
-    if any(target.startswith(may) for may in LAW[room]):
+    if any(may_see(may, target) for may in LAW[room]):
         return True
     return any(target == to and re.fullmatch(who, path) for who, to in PASSES)
 
@@ -112,18 +131,34 @@ def check_file(root, path):
             yield f"{path}:{line}: {room_of(path)} must not see {target}"
 
 
-def check_listed(root, folder, rooms):
-    """Every .c of a room is in its folder's meson.build."""
+def check_listed(root, folder):
+    """Every .c below a folder is in its meson.build."""
     listed = os.path.join(root, folder, "meson.build")
     if not os.path.exists(listed):
         return
     with open(listed, encoding="utf-8") as f:
         names = set(re.findall(r"'([^']+\.c)'", f.read()))
-    for room in rooms:
-        where = os.path.join(root, folder, room)
-        for name in sorted(os.listdir(where)) if os.path.isdir(where) else []:
-            if name.endswith(".c") and os.path.join(room, name) not in names:
-                yield f"{folder}/meson.build: {os.path.join(room, name)} is not listed"
+    for where, _, files in os.walk(os.path.join(root, folder)):
+        for name in sorted(files):
+            path = os.path.relpath(os.path.join(where, name), os.path.join(root, folder))
+            if name.endswith(".c") and path not in names:
+                yield f"{folder}/meson.build: {path} is not listed"
+
+
+def circles(root):
+    """Rooms that see each other, by what their files include."""
+    arrows = {}
+    for top in ("compiler", "codegen"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for path in (os.path.relpath(os.path.join(folder, n), root) for n in names if n.endswith((".c", ".h"))):
+                with open(os.path.join(root, path), encoding="utf-8") as f:
+                    seen = (resolve(root, path, name) for quote, name in INCLUDE.findall(f.read()) if quote == '"')
+                    for to in filter(None, seen):
+                        arrows.setdefault(room_of(path), {}).setdefault(room_of(to), (path, to))
+    for room, there in arrows.items():
+        for other in there:
+            if room < other and room in arrows.get(other, {}):
+                yield f"{room} and {other} see each other: {there[other]}, {arrows[other][room]}"
 
 
 def check(root):
@@ -134,9 +169,9 @@ def check(root):
                 path = os.path.relpath(os.path.join(folder, name), root)
                 if name.endswith(KINDS) and room_of(path):
                     yield from check_file(root, path)
-    rooms = sorted(r.split("/")[1] for r in LAW if r.startswith("compiler/") and r.endswith("/"))
-    yield from check_listed(root, "compiler", rooms)
-    yield from check_listed(root, "runtime", [""])
+    for folder in ("compiler", "codegen", "runtime"):
+        yield from check_listed(root, folder)
+    yield from circles(root)
 
 
 def main():

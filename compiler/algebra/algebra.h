@@ -26,9 +26,9 @@
 #ifndef EIN_ALGEBRA_H
 #define EIN_ALGEBRA_H
 
-#include "../base/diag.h"
-#include "../expr/lines.h"
-#include "../plan/place.h"
+#include "base/diag.h"
+#include "expr/lines.h"
+#include "plan/place.h"
 #include "relation.h"
 
 typedef struct AlgNode AlgNode;

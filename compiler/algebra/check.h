@@ -3,7 +3,7 @@
 #ifndef EIN_ALGEBRA_CHECK_H
 #define EIN_ALGEBRA_CHECK_H
 
-#include "../expr/region_law.h"
+#include "expr/region_law.h"
 #include "keys.h"
 #include "text.h"
 

@@ -1,7 +1,7 @@
 /* algebra/check_read.c - whether a join's kernel reads inside of its operands' blocks: boxes of labels against boxes of operands, at each key
  * of the result. What a predicate or a lazy operation may guard is the evaluator's to find, and so is an index that is no sum of labels
  * with factors: here is said only what fails wherever it is done. */
-#include "../expr/prove.h"
+#include "expr/prove.h"
 #include "check.h"
 
 typedef struct Affine { int64_t constant, *by_label; bool known; } Affine;

@@ -1,6 +1,6 @@
 /* algebra/equal.c - are two programs the same in all fields? They may come of different pools and tables. Scratch (mark) and what hash
  * an EinSum has are no part of a program; nor has a repeat a type. */
-#include "../expr/region_law.h"
+#include "expr/region_law.h"
 #include "text.h"
 
 typedef struct Equal {

@@ -1,5 +1,5 @@
 /* algebra/equation.c - an operation as a person reads it: for people, and not read back. */
-#include "../expr/equation.h"
+#include "expr/equation.h"
 #include "text.h"
 
 static void write_node(Writer *w, const AlgNode *n) {

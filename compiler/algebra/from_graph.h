@@ -8,7 +8,7 @@
 #ifndef EIN_ALGEBRA_FROM_GRAPH_H
 #define EIN_ALGEBRA_FROM_GRAPH_H
 
-#include "../plan/placing.h"
+#include "plan/placing/placing.h"
 #include "algebra.h"
 
 typedef struct Cutting {     /* a plan, as the doors want it */

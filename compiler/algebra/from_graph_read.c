@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "../expr/prove.h"
-#include "../expr/sum_law.h"
-#include "../plan/reach.h"
+#include "expr/prove.h"
+#include "expr/sum_law.h"
+#include "plan/span.h"
 #include "window.h"
 
 Vertex door_vertex(const Door *x, const EinNode *n) {
@@ -45,10 +45,10 @@ static bool moves_with_cuts(const Vertex *v, const Expr *index) {
 
 /* The index of a dimension unrolled, where blocks of labels go around its end. `laps`: how many stand one behind the other. */
 static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, int64_t extent, int64_t *laps) {
-  ReachWrap w;
+  SpanWrap w;
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
   *laps = 1;
-  if (!moves_with_cuts(v, index) || !reach_wrap(reach_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w)) return index;
+  if (!moves_with_cuts(v, index) || !span_wrap(span_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w)) return index;
   *laps = w.laps;
   return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
 }

@@ -1,6 +1,6 @@
 /* algebra/print.c - a Tra or an Ia as text, a line a node; regions are indented blocks. Two sorts of expressions stand in a line: those
  * over keys (boxes, new keys, what a filter keeps), and a kernel's, over its labels. The grammar is in docs/languages-inside.md. */
-#include "../expr/region_text.h"
+#include "expr/region_text.h"
 #include "text.h"
 
 typedef struct Printer {

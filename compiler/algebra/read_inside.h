@@ -3,8 +3,8 @@
 #ifndef EIN_ALGEBRA_READ_INSIDE_H
 #define EIN_ALGEBRA_READ_INSIDE_H
 
-#include "../expr/region_text.h"
-#include "../expr/sum_law.h"
+#include "expr/region_text.h"
+#include "expr/sum_law.h"
 #include "text.h"
 
 /* The keys of a relation as its line has them. */

@@ -12,7 +12,7 @@
 #ifndef EIN_ALGEBRA_RELATION_H
 #define EIN_ALGEBRA_RELATION_H
 
-#include "../expr/einsum.h"
+#include "expr/einsum.h"
 
 enum { REL_KEYS = 600 };     /* key dimensions of one relation, at most */
 

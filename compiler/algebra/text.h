@@ -2,7 +2,7 @@
 #ifndef EIN_ALGEBRA_TEXT_H
 #define EIN_ALGEBRA_TEXT_H
 
-#include "../expr/region.h"
+#include "expr/region.h"
 #include "algebra.h"
 
 enum { ALG_ON = 128 }; /* a placement knows key dimensions below */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../codegen/c_tables.h"
+#include "emit/c_tables.h"
+#include "task/cost.h"
 #include "native.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
@@ -154,7 +155,7 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
 }
 
 static void flops_count(Bench *b) {
-  const Expr *all = loop_flops(b->j->loops);
+  const Expr *all = task_flops(b->j->loops->tasks);
   ExprEnv env = {.dim = dim_of, .ctx = b->j};
   Value v;
   if (all && expr_value(all, &env, &v)) b->flops = (double)v.i;

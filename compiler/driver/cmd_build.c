@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../codegen/names.h"
+#include "loop/names.h"
 #include "native.h"
-#include "plan_sites.h"
+#include "driver/plan/sites.h"
 #include "table.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/utf8.h"
-#include "../front/scan.h"
+#include "base/utf8.h"
+#include "front/parse/scan.h"
 #include "driver.h"
 
 typedef struct Label {

@@ -31,12 +31,12 @@
  *   it is { "file", "line", "column" }. "step" and buffers have the numbers of ein build --stop=task. */
 #include <string.h>
 
-#include "../../codegen/c_inside.h"
-#include "../../runtime/ein_run.h"
-#include "../graph/passes.h"
-#include "../task/cost.h"
+#include "emit/c_inside.h"
+#include "ein_run.h"
+#include "graph/passes.h"
+#include "task/cost.h"
 #include "driver.h"
-#include "plan_sites.h"
+#include "driver/plan/sites.h"
 #include "table.h"
 
 typedef struct Report {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../graph/passes.h"
+#include "graph/passes.h"
 #include "native.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
-/* driver/drawing.h - what pictures of graphs share: boxes in layers (plan_layout.h), and arrows between them as paths of an SVG. */
+/* driver/drawing.h - what pictures of graphs share: boxes in layers (driver/plan/layout.h), and arrows between them as paths of an SVG. */
 #ifndef EIN_DRAWING_H
 #define EIN_DRAWING_H
 
-#include "plan_layout.h"
+#include "driver/plan/layout.h"
 
 typedef struct Drawing {
   Arena *arena;

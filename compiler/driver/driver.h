@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "../base/json.h"
-#include "../front/front.h"
-#include "../graph/eval.h"
-#include "../graph/graph.h"
-#include "../../codegen/loop.h"
+#include "base/json.h"
+#include "front/front.h"
+#include "graph/eval.h"
+#include "graph/graph.h"
+#include "emit/emit.h"
+#include "schedule/door.h"
 
 typedef enum {
   LEAVE_OK,
@@ -235,7 +236,7 @@ Leave comment_words(Session *s, const Expects *x, const char *path, const Args *
 Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g, const EvalArray *output);
 bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 
-/* ---- plans for many sites that are held to limits: plan_limits.c ---------------------------- */
+/* ---- plans for many sites that are held to limits: driver/plan/limits.c ---------------------------- */
 /* Whether the plans of a checked program keep to its `assert on 16 sites: ...` lines, and to --assert. */
 Leave limits_check(Session *s, const Args *a, const Job *j);
 

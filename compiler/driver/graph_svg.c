@@ -4,7 +4,7 @@
 
 #include "drawing.h"
 #include "graph_svg.h"
-#include "plan_page.h"
+#include "driver/plan/page.h"
 #include "table.h"
 
 enum { TEXT_MOST = 60 };      /* columns of a box */

@@ -2,9 +2,9 @@
  * reread self under --roundtrip; and the texts of these languages, where a compilation may begin. */
 #include <string.h>
 
-#include "../task/from_graph.h"
-#include "../graph/passes.h"
-#include "../../codegen/c_tables.h"
+#include "task/from_graph.h"
+#include "graph/passes.h"
+#include "emit/c_tables.h"
 #include "driver.h"
 
 /* ---- graph to graph, tasks ------------------------------------------------------------------ */
@@ -135,7 +135,7 @@ static EinNode *argument_vertex(EinGraph *g, const TaskBuffer *b, Str *label) {
 /* What asks for the names, types and shapes of inputs and outputs asks a graph: here is one, with nothing in between. */
 static EinGraph *graph_of_arguments(Session *s, const TaskGraph *t) {
   EinGraph *g = graph_new(s->arena, s->strings, t->exprs);
-  CLabels labels = c_labels(s->arena, t, NULL);
+  AxisLabels labels = axis_labels(s->arena, t, NULL);
   for (uint32_t i = 0; i < t->dims.len; i++)
     vec_push(s->arena, g->dims, ((EinDim){t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value}));
   for (uint32_t i = 0; i < t->inputs.len; i++) {

@@ -1,5 +1,5 @@
 /* driver/main.c - the command's door: words to Args, Args to a command, its answer to an exit code. */
-#include "../ein.h"
+#include "ein.h"
 #include "driver.h"
 
 static Leave without_command(Session *s, Args *a) {

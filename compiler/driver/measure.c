@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../runtime/ein_rt.h"
+#include "ein_rt.h"
 #include "measure.h"
 
 enum {

@@ -2,7 +2,7 @@
 #ifndef EIN_MEASURE_H
 #define EIN_MEASURE_H
 
-#include "../plan/machine.h"
+#include "plan/machine.h"
 #include "native.h"
 
 /* ---- measure_cache.c: what the system says of its caches ---------------------------------------- */

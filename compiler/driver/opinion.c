@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../front/ast_eval.h"
+#include "front/oracle/ast_eval.h"
 #include "driver.h"
 
 typedef struct Ask {

@@ -1,6 +1,6 @@
 /* driver/patience.c - said before a run begins that will take minutes or more: how much there is to do, counted as if every predicate
  * held and no loop stopped early. What data decide is not counted. */
-#include "../task/cost.h"
+#include "task/cost.h"
 #include "driver.h"
 
 enum { PATIENCE_SECONDS = 120 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "driver.h"
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 /* ---- starting ------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 enum { WIDTH_USUAL = 120, WIDTH_LEAST = 60, CLIPPED_LEAST = 16 };
 

@@ -3,8 +3,8 @@
 #ifndef EIN_TABLE_H
 #define EIN_TABLE_H
 
-#include "../base/json.h"
-#include "../expr/einsum.h"
+#include "base/json.h"
+#include "expr/einsum.h"
 
 enum { TABLE_COLUMNS = 10 };
 

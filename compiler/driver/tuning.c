@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../plan/machine.h"
+#include "plan/machine.h"
 #include "measure.h"
 #include "native.h"
 
@@ -14,7 +14,7 @@ enum {
   CHUNK_LEAST = 1 << 14, CHUNK_MOST = 1 << 20,
   WIDE_LEAST = 128, WIDE_MOST = 2048,
   THREADS_OF_A_CORE = 2,
-  PANEL_BYTES = 2048         /* of a row of a packed panel: codegen/schedule_pack_size.c */
+  PANEL_BYTES = 2048         /* of a row of a packed panel: codegen/schedule/cpu/panels/size.c */
 };
 
 /* The largest power of two that is not above x, in bounds. */

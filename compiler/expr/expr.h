@@ -7,7 +7,7 @@
 #ifndef EIN_EXPR_H
 #define EIN_EXPR_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 /* ---- dtypes: in the runtime's order ---------------------------------------------------------- */
 typedef enum { DT_F64, DT_F32, DT_F16, DT_BF16, DT_I64, DT_I32, DT_I16, DT_I8, DT_U8, DT_BOOL, DTYPES } DType;

@@ -5,7 +5,7 @@
 #ifndef EIN_FM_H
 #define EIN_FM_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 enum { FM_VARS = 40, FM_ROWS = 64, FM_PAST = 256 };
 

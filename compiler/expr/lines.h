@@ -2,7 +2,7 @@
 #ifndef EIN_EXPR_LINES_H
 #define EIN_EXPR_LINES_H
 
-#include "../base/diag.h"
+#include "base/diag.h"
 
 typedef struct TextLines {
   Arena *arena;

@@ -4,7 +4,7 @@
 #ifndef EIN_EXPR_REGION_H
 #define EIN_EXPR_REGION_H
 
-#include "../base/base.h"
+#include "base/base.h"
 #include "einsum.h"
 
 enum { REGION_DEPTH = 200 }; /* repeats in one another, that texts and checkers allow */

@@ -3,7 +3,7 @@
 #ifndef EIN_EXPR_SCAN_H
 #define EIN_EXPR_SCAN_H
 
-#include "../base/diag.h"
+#include "base/diag.h"
 #include "einsum.h"
 
 enum {

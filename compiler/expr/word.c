@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 #include "word.h"
 
 /* Letters, digits, `_ ' ~` and all of UTF-8 that can be seen; `.` too if dots are allowed. */

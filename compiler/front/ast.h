@@ -4,8 +4,8 @@
 #ifndef EIN_AST_H
 #define EIN_AST_H
 
-#include "../base/diag.h"
-#include "../expr/expr.h"
+#include "base/diag.h"
+#include "expr/expr.h"
 
 typedef struct Ast Ast;
 typedef struct AstStmt AstStmt;

@@ -2,7 +2,7 @@
  * statements, constants, functions, dtypes. */
 #include "foreign.h"
 
-#include "../base/base.h"
+#include "base/base.h"
 
 #include <string.h>
 

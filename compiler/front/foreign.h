@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../base/base.h"
+#include "base/base.h"
 
 const char *foreign_word(const char *s, size_t len);     /* `for`, `let`: a hint, whole */
 const char *foreign_constant(const char *s, size_t len); /* `True`, `PI`: a hint, whole */

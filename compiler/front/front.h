@@ -7,7 +7,7 @@
 #define EIN_FRONT_H
 
 #include "ast.h"
-#include "../graph/graph.h"
+#include "graph/graph.h"
 
 typedef struct Front { /* what one compilation shares; the driver makes it */
   Arena *arena;

@@ -1,5 +1,5 @@
 /* graph/equation.c - a node as the equation that a person would write: for people, and not read back. */
-#include "../expr/equation.h"
+#include "expr/equation.h"
 #include "inside.h"
 
 static void write_node(Writer *w, const EinNode *n) {

@@ -6,7 +6,7 @@
 #define EIN_EVAL_H
 
 #include "graph.h"
-#include "../../runtime/ein_rt.h"
+#include "ein_rt.h"
 
 typedef struct EvalArray { /* C order, packed */
   DType dtype;

@@ -131,7 +131,7 @@ const char *shape_text(Run *r, uint32_t rank, const int64_t *shape);
 
 /* ---- running --------------------------------------------------------------------------------- */
 bool vertex_run(Run *r, const EinNode *n);             /* eval_vertex.c */
-bool loop_run(Run *r, const EinNode *n);               /* eval_loop.c: a repeat with all its turns */
+bool loop_run(Run *r, const EinNode *n);               /* algebra/eval/loop.c: a repeat with all its turns */
 bool loop_result(Run *r, const EinNode *n);            /*   FINAL, STACK or TURNS */
 void loop_drop(Run *r, Loop *l);
 bool node_run(Run *r, const EinNode *n);               /* eval.c */

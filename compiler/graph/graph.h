@@ -7,10 +7,10 @@
 #ifndef EIN_GRAPH_H
 #define EIN_GRAPH_H
 
-#include "../base/base.h"
-#include "../base/diag.h"
-#include "../expr/einsum.h"
-#include "../expr/lines.h"
+#include "base/base.h"
+#include "base/diag.h"
+#include "expr/einsum.h"
+#include "expr/lines.h"
 
 typedef struct EinNode EinNode;
 typedef struct EinRegion EinRegion;

@@ -2,9 +2,9 @@
 #ifndef EIN_GRAPH_INSIDE_H
 #define EIN_GRAPH_INSIDE_H
 
-#include "../expr/region.h"
-#include "../expr/sum_law.h"
-#include "../expr/word.h"
+#include "expr/region.h"
+#include "expr/sum_law.h"
+#include "expr/word.h"
 #include "graph.h"
 
 /* ---- face.c */

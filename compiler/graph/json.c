@@ -18,7 +18,7 @@
  *
  *   A place is null or { "file", "line", "column" }; a name, text or expression that is not there
  * is null. */
-#include "../base/json.h"
+#include "base/json.h"
 #include "inside.h"
 
 static void put_str(Json *j, const char *key, Str s) {

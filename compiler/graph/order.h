@@ -12,7 +12,7 @@
 #ifndef EIN_ORDER_H
 #define EIN_ORDER_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 enum { ORDER_SMALL = 6, ORDER_EXACT = 12, ORDER_OPERANDS = 64, ORDER_LABELS = 63 };
 

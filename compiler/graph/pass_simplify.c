@@ -8,7 +8,7 @@
  *   sum[j where j < e] body        body without j, of integers: so many times
  *
  * That is how scatters by a known place, permutations and deltas become reads. */
-#include "../expr/in_range.h"
+#include "expr/in_range.h"
 #include "decide.h"
 #include "range.h"
 

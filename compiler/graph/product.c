@@ -9,7 +9,7 @@ enum { MOST_JOINED = 48, SYMBOLIC_SIZE = 256 };
 
 static const struct { Reducer reducer; Op op; unsigned on; } distributes[] = {
 #define DISTRIBUTES(reducer, op, on) {RED_##reducer, OP_##op, on},
-#include "../expr/ops.def"
+#include "expr/ops.def"
 };
 
 bool product_op(const EinSum *s, Op *op) {

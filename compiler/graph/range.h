@@ -2,7 +2,7 @@
 #ifndef EIN_RANGE_H
 #define EIN_RANGE_H
 
-#include "../expr/prove.h"
+#include "expr/prove.h"
 #include "rebuild.h"
 
 /* An i64 without the label, in a vertex of at most 63 labels; *rest: what the predicate asks beside it (NULL: nothing). NULL: some conjunct that looks at the

@@ -9,7 +9,7 @@
 #ifndef EIN_WIDE_H
 #define EIN_WIDE_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 enum { WIDE_OPERANDS = 8192, WIDE_STORE = 8, WIDE_PART = 12 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../base/json.h"
+#include "base/json.h"
 
 const char *const machine_rate_name[RATES] = {"multiply_add", "add_max"};
 

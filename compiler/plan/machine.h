@@ -7,8 +7,8 @@
 #ifndef EIN_MACHINE_H
 #define EIN_MACHINE_H
 
-#include "../base/diag.h"
-#include "../expr/expr.h"
+#include "base/diag.h"
+#include "expr/expr.h"
 
 /* A figure: the best that was met, and how far measuring it spread. */
 typedef struct Measure {

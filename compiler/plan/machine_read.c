@@ -2,7 +2,7 @@
  * may be a misspelt one, and would be passed over in silence. */
 #include <string.h>
 
-#include "../base/json.h"
+#include "base/json.h"
 #include "machine.h"
 
 typedef struct Reader { Arena *arena; Diags *d; Machine *m; bool ok; } Reader;

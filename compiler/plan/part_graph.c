@@ -1,8 +1,8 @@
 /* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
-#include "../expr/asked.h"
-#include "../expr/prove.h"
+#include "expr/asked.h"
+#include "expr/prove.h"
 #include "partition.h"
-#include "reach.h"
+#include "span.h"
 
 typedef struct Builder {
   PartGraph *g;
@@ -159,7 +159,7 @@ static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, con
   for (uint32_t k = 0; k < r->rank; k++) plain &= is_plain(b, v, r, k, index[k]);
   if (plain) return;
   const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
-  for (uint32_t k = 0; k < r->rank; k++) normal[k] = reach_index(b->exprs, index[k]);
+  for (uint32_t k = 0; k < r->rank; k++) normal[k] = span_index(b->exprs, index[k]);
   r->index = normal;
 }
 

@@ -10,9 +10,9 @@
 #ifndef EIN_PARTITION_H
 #define EIN_PARTITION_H
 
-#include "../base/base.h"
-#include "../expr/let_through.h"
-#include "../graph/graph.h"
+#include "base/base.h"
+#include "expr/let_through.h"
+#include "graph/graph.h"
 
 typedef struct PartRead {    /* a vertex reads a tensor: */
   const EinNode *node;

@@ -11,7 +11,7 @@
 #ifndef EIN_PLACE_H
 #define EIN_PLACE_H
 
-#include "../base/base.h"
+#include "base/base.h"
 
 enum { MESH_AXES = 31 };     /* the prime factors of a number of sites */
 

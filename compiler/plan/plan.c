@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "../expr/scan.h"
-#include "../expr/word.h"
+#include "expr/scan.h"
+#include "expr/word.h"
 
 /* ---- print -------------------------------------------------------------------------------------------- */
 

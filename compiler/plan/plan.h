@@ -20,9 +20,9 @@
 #ifndef EIN_PLAN_H
 #define EIN_PLAN_H
 
-#include "../base/diag.h"
+#include "base/diag.h"
 #include "partition.h"
-#include "placing.h"
+#include "place.h"
 
 enum { PLAN_SITES = 2147483647, PLAN_RANK = 127 }; /* at most */
 
@@ -74,15 +74,5 @@ PartVectors *plan_said(Arena *a, const PartGraph *g, int64_t sites, const Plan *
 /* Counts by vertex, by label, 0: free; NULL: all are. Holds more of them at 1, so that no tensor has more than `most` ways to be
  * cut, and tables of costs fit; true: it did. */
 bool part_narrow(Arena *a, const PartGraph *g, int64_t sites, double most, uint32_t **count);
-/* ---- by bytes: plan_placing.c --------------------------------------------------------------------------- */
-
-/* All of it: the mesh, the axes of every vertex, the home of every tensor. A state has idle axes: it lies where its home is. */
-Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
-/* What the plan says of mesh, axes and homes, for placing_search to keep to the letter. NULL with complaints (E931): a tensor, label or
- * dimension that is not there, or that has no room for its axes. */
-PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
-/* The placing of a plan that says all of it, with its bytes and no bound (0); NULL with complaints: as above, or something is not
- * said. */
-Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef EIN_TASK_CHECK_H
 #define EIN_TASK_CHECK_H
 
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 #include "site.h"
 #include "text.h"
 

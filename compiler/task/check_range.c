@@ -1,7 +1,7 @@
 /* task/check_range.c - tasks that were read: every index that no data decide is proved to be in range, where a stage reads and
  * where it stores. See expr/in_range.h. Of a mesh nothing is asked: no C is made of one, and its evaluator looks for itself. */
-#include "../expr/in_range.h"
-#include "../expr/sum_print.h"
+#include "expr/in_range.h"
+#include "expr/sum_print.h"
 #include "text.h"
 
 typedef struct Check {

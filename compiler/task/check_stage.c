@@ -1,5 +1,5 @@
 /* task/check_stage.c - invariants of a kernel's stages: what they read, and where they store. */
-#include "../expr/prove.h"
+#include "expr/prove.h"
 #include "check.h"
 
 /* ---- stages ------------------------------------------------------------------------------------- */

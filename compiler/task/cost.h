@@ -54,6 +54,12 @@ typedef struct CostError {
 /* False with *error where no run could be planned with these sizes. */
 bool task_cost(Arena *a, const TaskGraph *t, const CostDims *dims, GraphCost *out, CostError *error);
 
+/* How many operations on floats a run makes that is given all inputs, as the program is written: dims-only; NULL where that hangs on
+ * data, as in a loop that may stop early. What a predicate leaves out counts too. */
+const Expr *task_flops(const TaskGraph *t);
+/* By step: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. */
+const Expr **task_times(Arena *a, const TaskGraph *t);
+
 /* A dims-only i64 expression; false where it does not fit 64 bits on its way, or a dim has no value. */
 bool cost_size(Arena *a, const CostDims *dims, const Expr *e, int64_t *out);
 

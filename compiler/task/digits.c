@@ -8,8 +8,8 @@
  * nothing. What a cut is for must be gone with it: a quotient or a rest less than before, or it is not made.
  *
  * Between stages that share labels all are cut alike, or none is. A label that a predicate or a domain may bound stays whole. */
-#include "../expr/prove.h"
-#include "../expr/sum_law.h"
+#include "expr/prove.h"
+#include "expr/sum_law.h"
 #include "inside.h"
 
 enum { CUTS_MOST = 12, PARTS_MOST = 60 }; /* of a kernel; labels that a stage may then have */

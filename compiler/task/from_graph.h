@@ -2,7 +2,7 @@
 #ifndef EIN_TASK_FROM_GRAPH_H
 #define EIN_TASK_FROM_GRAPH_H
 
-#include "../graph/graph.h"
+#include "graph/graph.h"
 #include "task.h"
 
 /* The graph is checked, and behind graph_values at least: what may have no value is asked for it before it is read. What

@@ -4,8 +4,8 @@
  * below it is done. fuse.c then joins kernels; no kernel is joined with one on the other side of a move. */
 #include "from_ia.h"
 
-#include "../expr/prove.h"
-#include "../expr/sum_law.h"
+#include "expr/prove.h"
+#include "expr/sum_law.h"
 #include "ia_door.h"
 #include "inside.h"
 #include "site.h"

@@ -2,7 +2,7 @@
 #ifndef EIN_TASK_FROM_IA_H
 #define EIN_TASK_FROM_IA_H
 
-#include "../algebra/algebra.h"
+#include "algebra/algebra.h"
 #include "task.h"
 
 /* The program is checked, and has a mesh. What no output, assert or loop needs is not done. NULL, with a line in *why: what it does cannot be said

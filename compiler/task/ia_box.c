@@ -1,7 +1,7 @@
 /* task/ia_box.c - from keys and placements to coordinates. */
 #include "ia_box.h"
 
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 
 static const Expr *number(const TaskGraph *t, int64_t n) { return expr_int(t->exprs, DT_I64, n); }
 static const Expr *op2(const TaskGraph *t, Op o, const Expr *a, const Expr *b) { return expr_op2(t->exprs, o, a, b); }

@@ -2,7 +2,7 @@
 #ifndef EIN_TASK_IA_BOX_H
 #define EIN_TASK_IA_BOX_H
 
-#include "../algebra/algebra.h"
+#include "algebra/algebra.h"
 #include "task.h"
 
 /* A key dimension of frontier f over n sites: where f is n the site's number is the key, where it is less some sites have

@@ -1,11 +1,11 @@
 /* task/sides.c - how many blocks a product of two sides gives threads. In: a stage that reduces. Out: a number.
  *
  * Of `sum[k] A[i,k] * B[k,j]` one side has rows i, the other lanes j, and a thread is given a block of both
- * (codegen/schedule_pack_size.c). A block that is cut smaller reads one side once more, so there are few where rows and
+ * (codegen/schedule/cpu/panels/size.c). A block that is cut smaller reads one side once more, so there are few where rows and
  * lanes are: 64 by 64 outputs are one. Here it is told about how many there can be; nothing but the size of parts hangs
  * on it. */
 #include "inside.h"
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 
 enum {
   LEAST = 16,                /* rows, lanes and points: with fewer of any no panels are made, */

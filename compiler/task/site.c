@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "../expr/asked.h"
-#include "../expr/prove.h"
+#include "expr/asked.h"
+#include "expr/prove.h"
 #include "text.h"
 
 enum { RANK = 256, SITES_MOST = 256 };

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "../algebra/kernel.h"
-#include "../expr/asked.h"
+#include "algebra/eval/kernel.h"
+#include "expr/asked.h"
 #include "site.h"
 #include "text.h"
 

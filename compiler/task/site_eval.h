@@ -1,13 +1,13 @@
 /* task/site_eval.h - a mesh's tasks computed on small data: each site has buffers of its own, kernels see those of their
  * site alone, and moves do what they say.
  *
- * It goes by plain loops (algebra/kernel.h) and looks at nothing but what the text says. An element that is read and was
+ * It goes by plain loops (algebra/eval/kernel.h) and looks at nothing but what the text says. An element that is read and was
  * never written, a buffer that is used outside of its life, a place outside of a buffer, copies that differ: each is an
  * error that names the task. */
 #ifndef EIN_TASK_SITE_EVAL_H
 #define EIN_TASK_SITE_EVAL_H
 
-#include "../algebra/eval.h"
+#include "algebra/eval/eval.h"
 #include "task.h"
 
 typedef struct SiteRun {

@@ -13,11 +13,11 @@
  *
  * CHUNK is a number, and hangs on sizes alone, so the bits do not depend on the threads. A size without value may turn
  * out to be 0 or less than a chunk: then there are no whole chunks. */
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 #include "inside.h"
 
 enum {
-  PART_OPS = 131072,         /* less work than this is not worth a thread: as in codegen/schedule_stage.c */
+  PART_OPS = 131072,         /* less work than this is not worth a thread: as in codegen/schedule/stage.c */
   PARTS = 128,               /* so many parts, times what the outputs give threads to do, are wanted */
   PARTS_SIDES = 32,          /*   of a product of two sides, where results of parts are more, */
   PARTS_LEAST = 4,

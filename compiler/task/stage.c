@@ -1,6 +1,6 @@
 /* task/stage.c - stages taken apart and put together: reads renumbered, labels reordered, maps computed where they are
  * read. Every change ends with slots in their one order (expr/sum_law.h). */
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 #include "inside.h"
 #include "text.h"
 

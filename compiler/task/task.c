@@ -1,7 +1,7 @@
 /* task/task.c - an empty TaskGraph, and what its texts ask of one. */
 #include "task.h"
 
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 #include "text.h"
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p) {

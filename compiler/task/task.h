@@ -11,11 +11,11 @@
 #ifndef EIN_TASK_H
 #define EIN_TASK_H
 
-#include "../base/base.h"
-#include "../base/diag.h"
-#include "../expr/einsum.h"
-#include "../expr/lines.h"
-#include "../plan/place.h"
+#include "base/base.h"
+#include "base/diag.h"
+#include "expr/einsum.h"
+#include "expr/lines.h"
+#include "plan/place.h"
 
 typedef enum { BUF_INPUT, BUF_OUTPUT, BUF_WORK } TaskSpace;
 

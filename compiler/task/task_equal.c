@@ -1,6 +1,6 @@
 /* task/task_equal.c - are two TaskGraphs the same in all fields? They may come of different pools and tables. What hash
  * an EinSum has is not part of it. */
-#include "../expr/sum_law.h"
+#include "expr/sum_law.h"
 #include "text.h"
 
 typedef struct Equal {

@@ -1,5 +1,5 @@
 /* task/task_equation.c - a stage as the equation that a person would write: for people, and not read back. */
-#include "../expr/equation.h"
+#include "expr/equation.h"
 #include "task.h"
 
 typedef struct Names {

@@ -2,7 +2,7 @@
  * The grammar is in docs/languages-inside.md. */
 #include <string.h>
 
-#include "../expr/sum_print.h"
+#include "expr/sum_print.h"
 #include "text.h"
 
 typedef struct Printer {

@@ -1,8 +1,8 @@
 /* task/task_read.c - a TaskGraph from its text. Every line stands for itself: after a complaint the reader goes on with
  * the next one, and says nothing about lines that hang on one that failed. What is read is a TaskGraph that can be
  * walked; whether it is a sound one is for task_check to say. */
-#include "../expr/sum_law.h"
-#include "../expr/sum_read.h"
+#include "expr/sum_law.h"
+#include "expr/sum_read.h"
 #include "text.h"
 
 typedef struct Reader {

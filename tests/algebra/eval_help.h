@@ -2,7 +2,7 @@
 #ifndef EIN_EVAL_HELP_H
 #define EIN_EVAL_HELP_H
 
-#include "algebra/eval.h"
+#include "algebra/eval/eval.h"
 #include "tap.h"
 
 typedef struct World {       /* a program in the making, and its run */

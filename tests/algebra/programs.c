@@ -17,7 +17,7 @@
 #include "algebra/cost.h"
 #include "driver/driver.h"
 #include "driver/native.h"
-#include "plan/placing_fit.h"
+#include "plan/placing/fit.h"
 #include "../harness/cuts.h"
 #include "task/from_ia.h"
 #include "task/site.h"

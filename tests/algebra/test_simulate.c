@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "algebra/cost.h"
-#include "algebra/simulate.h"
+#include "algebra/simulate/simulate.h"
 #include "tap.h"
 
 /* Sites four to a node and two nodes to a rack. A byte takes a site's memory 1 ns, and so does an operation; a byte into or out of a site 1 ns, of a

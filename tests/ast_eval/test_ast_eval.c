@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "../tap.h"
-#include "../../compiler/front/ast_eval.h"
-#include "../../runtime/ein_rt.h"
+#include "front/oracle/ast_eval.h"
+#include "ein_rt.h"
 
 typedef struct Run {
   Arena *arena;

@@ -1,5 +1,5 @@
 /* Unit tests of codegen/names: identifiers out of anything, scopes, prefixes, strings. */
-#include "../../codegen/names.h"
+#include "loop/names.h"
 #include "../tap.h"
 
 static Strings *strings;

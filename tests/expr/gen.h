@@ -2,7 +2,7 @@
 #ifndef EIN_TEST_GEN_H
 #define EIN_TEST_GEN_H
 
-#include "../../compiler/expr/expr.h"
+#include "expr/expr.h"
 
 typedef struct Gen {
   uint64_t state;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../compiler/expr/prove.h"
+#include "expr/prove.h"
 #include "../tap.h"
 #include "gen.h"
 

@@ -2,7 +2,7 @@
  * back equal. */
 #include <string.h>
 
-#include "../../compiler/algebra/algebra.h"
+#include "algebra/algebra.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

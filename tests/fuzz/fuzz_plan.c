@@ -2,7 +2,7 @@
  * equal, and leaves a choice, or complaints, beside a small program. */
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/placing/as_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * comes back equal. */
 #include <string.h>
 
-#include "../../codegen/loop.h"
+#include "schedule/door.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

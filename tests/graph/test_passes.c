@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "ein.h"
+#include "../../compiler/ein.h"
 #include "graph/order.h"
 #include "graph/passes.h"
 #include "tap.h"

@@ -2,7 +2,7 @@
  * for chains, and rules that hold for any order. */
 #include <math.h>
 
-#include "ein.h"
+#include "../../compiler/ein.h"
 #include "graph/wide.h"
 #include "tap.h"
 

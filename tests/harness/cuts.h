@@ -2,7 +2,7 @@
 #ifndef HARNESS_CUTS_H
 #define HARNESS_CUTS_H
 
-#include "algebra/eval.h"
+#include "algebra/eval/eval.h"
 #include "algebra/from_graph.h"
 #include "chance.h"
 #include "graph/eval.h"

@@ -1,5 +1,5 @@
-/* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule_pack.c), reductions of any kind
- * (schedule_tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/split.c); and chains of them. */
+/* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule/cpu/panels/panels.c), reductions of any kind
+ * (schedule/cpu/sums/tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/split.c); and chains of them. */
 #include <math.h>
 #include <string.h>
 

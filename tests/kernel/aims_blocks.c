@@ -1,6 +1,6 @@
-/* tests/kernel/aims_blocks.c - programs aimed at products that share rows (schedule_block.c): the scores of rows and
+/* tests/kernel/aims_blocks.c - programs aimed at products that share rows (schedule/cpu/rows/block.c): the scores of rows and
  * columns, what is made of them along a row, products with what all rows share. And at packed contractions under
- * predicates, and whose value a condition asks for (schedule_pack*.c, schedule_where.c). */
+ * predicates, and whose value a condition asks for (schedule/cpu/panels/, schedule/where.c). */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* tests/kernel/aims_more.c - programs aimed at what is no plain contraction: running sums (schedule_scan.c), scatters
- * (schedule_scatter.c), transposes (schedule_square.c), several stages over one row, convolutions. */
+/* tests/kernel/aims_more.c - programs aimed at what is no plain contraction: running sums (schedule/cpu/sums/scan.c), scatters
+ * (schedule/cpu/sums/scatter.c), transposes (schedule/cpu/maps/square.c), several stages over one row, convolutions. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tests/kernel/kernels.h - programs of one or a few equations, aimed at what codegen/schedule_*.c make of them, by the C that
+/* tests/kernel/kernels.h - programs of one or a few equations, aimed at what the schedules of codegen/schedule/ make of them, by the C that
  * is emitted against graph_eval.
  *
  *   kernels.c   the command, which stands on ../harness

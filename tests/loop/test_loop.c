@@ -2,7 +2,7 @@
  * malformed texts are refused with their complaint, and any bytes are read or refused in peace. */
 #include <stdlib.h>
 
-#include "../../codegen/loop.h"
+#include "schedule/door.h"
 #include "text.h"
 
 TEXT_FORM("x.loop", LoopProgram, loop_read, loop_print, loop_equal, loop_check)

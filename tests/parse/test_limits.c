@@ -2,7 +2,7 @@
 /* What is too much: nesting without end, lines without end, bytes without sense. Nothing may crash,
  * and time is bounded by length: the scanner is tried with 100 MB, the parser with what it takes.
  */
-#include "front/scan.h"
+#include "front/parse/scan.h"
 #include "parsing.h"
 
 #include <stdlib.h>

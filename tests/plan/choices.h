@@ -2,7 +2,7 @@
 #ifndef CHOICES_H
 #define CHOICES_H
 
-#include "plan/placing.h"
+#include "plan/placing/placing.h"
 
 static int64_t room_of(const PlaceGraph *g, uint32_t k, int8_t d) {
   uint32_t vertices = g->part->vertices.len;

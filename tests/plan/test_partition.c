@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "base/diag.h"
-#include "plan/network.h"
-#include "plan/planners.h"
+#include "plan/network/network.h"
+#include "plan/decomp/planners.h"
 #include "random_graph.h"
 #include "tap.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/diag.h"
-#include "plan/placing_fit.h"
+#include "plan/placing/fit.h"
 #include "choices.h"
 #include "random_graph.h"
 #include "tap.h"

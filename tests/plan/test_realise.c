@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/placing.h"
+#include "plan/placing/placing.h"
 #include "random_graph.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* tests/plan/test_repeat.c - networks that repeat: where they do, and that bounds which begin with it hold, beside the least by elimination. */
 #include <math.h>
 
-#include "plan/network_inside.h"
+#include "plan/network/inside.h"
 #include "tap.h"
 
 enum { VALUES = 4, EACH = 3, LAYERS = 40 };

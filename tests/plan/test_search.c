@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/diag.h"
-#include "plan/plan.h"
+#include "plan/placing/as_plan.h"
 #include "choices.h"
 #include "random_graph.h"
 #include "tap.h"

@@ -1,8 +1,8 @@
 /* tests/plan/test_seconds.c - what moves take on links, worked out by hand; which levels sites fill; sample machines; memory of a site. */
 #include <math.h>
 
-#include "plan/placing_fit.h"
-#include "plan/windows.h"
+#include "plan/placing/fit.h"
+#include "plan/placing/windows.h"
 #include "tap.h"
 
 /* Sites four to a node and two nodes to a rack; times in ns are whole numbers. */

@@ -2,7 +2,7 @@
 #ifndef EIN_TEST_REVEAL_H
 #define EIN_TEST_REVEAL_H
 
-#include "algebra/eval.h"
+#include "algebra/eval/eval.h"
 #include "sites.h"
 
 enum { REVEALED = 3000 };    /* elements, at most */

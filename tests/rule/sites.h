@@ -1,11 +1,11 @@
 /* tests/rule/sites.h - what each site holds of each relation: a second and smaller evaluator for programs of integers without repeats, which
- * keeps all tuples of all nodes to be looked at. It shares no code with algebra/eval.c. */
+ * keeps all tuples of all nodes to be looked at. It shares no code with algebra/eval/eval.c. */
 #ifndef EIN_TEST_SITES_H
 #define EIN_TEST_SITES_H
 
 #include <string.h>
 
-#include "algebra/rule_inside.h"
+#include "algebra/rules/inside.h"
 
 enum { S_KEYS = 16, S_RANK = 8, S_SITES = 8 };
 

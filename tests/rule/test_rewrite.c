@@ -1,8 +1,8 @@
 /* tests/rule/test_rewrite.c - rules in whole programs: chains of them, what users do then, what is refused in a repeat, and what is swept. */
 #include <stdlib.h>
 
-#include "algebra/eval.h"
-#include "algebra/rules.h"
+#include "algebra/eval/eval.h"
+#include "algebra/rules/rules.h"
 #include "tap.h"
 
 static Arena *a;

@@ -1,7 +1,7 @@
 /* tests/rule/test_rules_text.c - the table of rules in docs/languages-inside.md is that of rules.def. With --bless it is written. */
 #include <stdlib.h>
 
-#include "algebra/rules.h"
+#include "algebra/rules/rules.h"
 #include "base/diag.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* Unit tests of ein_stream.h: what is streamed is there, and nothing beside it, wherever lines begin and end. */
 #include <stdbool.h>
 
-#include "../../runtime/ein_stream.h"
+#include "ein_stream.h"
 #include "../tap.h"
 
 enum { ROOM = 20000, MIDDLE = 6000, MOST = 400 };

@@ -1,0 +1,185 @@
+/* codegen/emit/c.c - a LoopProgram as one C file: kernels, then the sizes, then the run as a list of calls, then the tables
+ * (c_tables.c). What the file needs besides is the runtime's ein_run.h, which brings its sources along. */
+#include <string.h>
+
+#include "c_inside.h"
+#include "c_tables.h"
+
+uint32_t c_size_number(CPrinter *p, const Expr *e) {
+  uintptr_t known = (uintptr_t)map_find(&p->size_of, e);
+  if (known) return (uint32_t)(known - 1);
+  vec_push(p->arena, p->sizes, ((CSize){.e = e}));
+  map_put(&p->size_of, e, (void *)(uintptr_t)p->sizes.len);
+  return p->sizes.len - 1;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------- */
+
+typedef struct Calls { CPrinter *p; uint32_t next; } Calls; /* next: the kernel whose task comes next */
+
+static void list_print(Calls *c, const Tasks *list, int depth);
+
+static void place_arguments(Buf *b, Place p) {
+  if (p.file) c_file(b, p.file);
+  else buf_str(b, "NULL");
+  buf_printf(b, ", %u", p.file ? p.line : 0);
+}
+
+static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
+  Buf *out = c->p->out;
+  uint32_t d = k->depth;
+  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = ein_i64(ctx, %u); ctx->turn[%u] < turns;) {\n", in, d, in,
+             k->buffer, d);
+  buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
+  list_print(c, &k->body, depth + 1);
+  if (k->stop >= 0) buf_printf(out, "%s  const int stop = ein_true(ctx, %d);\n", in, k->stop);
+  for (uint32_t i = 0; i < k->exchange.len; i++)
+    buf_printf(out, "%s  ein_exchange(ctx, %u, %u);\n", in, k->exchange.at[i].now, k->exchange.at[i].next);
+  buf_printf(out, "%s  ctx->turn[%u]++;\n", in, d);
+  if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
+  buf_printf(out, "%s}\n", in);
+  if (k->turns >= 0) buf_printf(out, "%sein_set_i64(ctx, %d, ctx->turn[%u]);\n", in, k->turns, d);
+}
+
+static void task_text(Calls *c, const Task *k, const char *in, int depth) {
+  Buf *out = c->p->out;
+  switch (k->kind) {
+  case TASK_KERNEL: c_call(c->p, c->p->p->kernels.at[c->next++], in); break;
+  case TASK_REPEAT: repeat_print(c, k, in, depth); break;
+  case TASK_ZERO: buf_printf(out, "%sein_zero(ctx, %u);\n", in, k->buffer); break;
+  case TASK_DEFAULT:
+    buf_printf(out, "%sein_default(ctx, %u, %u);\n", in, c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
+    break;
+  case TASK_FETCH:
+  case TASK_MOVE: bug("moves are for MPI, which there is none of yet");
+  case TASK_ASSERT:
+    buf_printf(out, "%sif (!ein_true(ctx, %u)) return ein_failed_assert(ctx, ", in, k->buffer);
+    if (k->name) c_string(out, k->name->s, k->name->len);
+    else buf_str(out, "\"\"");
+    buf_str(out, ", ");
+    place_arguments(out, k->place);
+    buf_str(out, ");\n");
+    break;
+  }
+}
+
+/* Tasks that are for an input's default stand together under one condition. */
+static void list_print(Calls *c, const Tasks *list, int depth) {
+  const char *in = arena_printf(c->p->arena, "%*s", depth * 2, "");
+  int32_t open = -1;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (open >= 0 && k->unless != open) buf_printf(c->p->out, "%s}\n", in);
+    if (k->unless >= 0 && k->unless != open)
+      buf_printf(c->p->out, "%sif (!ein_given(ctx, %u)) { /* %s's default */\n", in,
+                 c->p->p->tasks->inputs.at[k->unless].buffer, c_name(c->p->strings, c->p->p->tasks->inputs.at[k->unless].name->s,
+                 c->p->p->tasks->inputs.at[k->unless].name->len)->s);
+    open = k->unless;
+    task_text(c, k, open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in, depth);
+  }
+  if (open >= 0) buf_printf(c->p->out, "%s}\n", in);
+}
+
+static void run_print(CPrinter *p) {
+  Calls c = {.p = p};
+  buf_printf(p->out, "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
+                     "static ein_status %s_body(ein_ctx *ctx) {\n", p->o->prefix);
+  list_print(&c, &p->p->tasks->tasks, 1);
+  buf_str(p->out, "  return ein_state(ctx);\n}\n\n");
+}
+
+/* ---- sizes --------------------------------------------------------------------------------------------- */
+
+static void shapes_print(CPrinter *p, Buf *out) {
+  const TaskGraph *t = p->p->tasks;
+  for (uint32_t b = 0; b < t->buffers.len; b++) {
+    const TaskBuffer *x = &t->buffers.at[b];
+    for (uint32_t d = 0; d < x->rank; d++) {
+      buf_printf(out, "  p->shape[%u] = ", p->axes[b] + d);
+      c_checked(p, out, x->dim[d]);
+      buf_str(out, ";\n");
+      if (x->dim[d]->kind == EX_INT) continue;
+      buf_printf(out, "  ein_plan_size(p, p->shape[%u], ", p->axes[b] + d);
+      const char *what = arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
+      c_string(out, what, strlen(what));
+      buf_str(out, ", ");
+      place_arguments(out, x->place);
+      buf_str(out, ");\n");
+    }
+  }
+}
+
+static void checks_print(CPrinter *p, Buf *out) {
+  const TaskGraph *t = p->p->tasks;
+  for (uint32_t i = 0; i < t->checks.len; i++) {
+    buf_str(out, "  ein_plan_check(p, ");
+    c_checked(p, out, t->checks.at[i].cond);
+    buf_str(out, ", ");
+    Str s = t->checks.at[i].text;
+    c_string(out, s ? s->s : "", s ? s->len : 0);
+    buf_str(out, ", ");
+    place_arguments(out, t->checks.at[i].place);
+    buf_str(out, ");\n");
+  }
+}
+
+static void scratch_text(CPrinter *p, Buf *out) {
+  Map seen = map_new(p->arena);
+  for (uint32_t i = 0; i < p->p->kernels.len; i++) {
+    const Expr *e = c_scratch(p, p->p->kernels.at[i]);
+    if (expr_is_int(e, 0) || map_find(&seen, e)) continue;
+    map_put(&seen, e, p);
+    buf_str(out, "  p->scratch = ein_max_i64(p->scratch, ");
+    c_checked(p, out, e);
+    buf_str(out, ");\n");
+  }
+}
+
+static void sizes_print(CPrinter *p) {
+  Buf *out = p->out;
+  buf_printf(out, "/* ---- sizes ------------------------------------------------------------------------------ */\n\n"
+                  "enum { %s_n_sizes = %u };\n\nstatic void %s_sizes_of(ein_plan *p, const int64_t *dim) {\n",
+             p->o->prefix, p->sizes.len, p->o->prefix);
+  buf_str(out, "  (void)dim;\n");
+  checks_print(p, out);
+  shapes_print(p, out);
+  for (uint32_t i = 0; i < p->sizes.len; i++) {
+    buf_printf(out, "  p->size[%u] = ", i);
+    c_checked(p, out, p->sizes.at[i].e);
+    buf_str(out, ";\n");
+  }
+  scratch_text(p, out);
+  buf_str(out, "  (void)p;\n}\n\n");
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------- */
+
+static void file_head(Buf *c, const EmitOptions *o) {
+  buf_printf(c, "/* %s, from ", o->prefix);
+  for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
+  buf_printf(c, " by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n", o->version);
+  buf_str(c, "#define EIN_STATIC\n");
+  if (o->worth_threads > 0) {
+    buf_str(c, "#define EIN_WORTH_THREADS ");
+    double_print(c, o->worth_threads);
+    buf_char(c, '\n');
+  }
+  buf_str(c, "#include \"ein_run.h\"\n\n"
+             "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
+}
+
+void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+  CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
+  p.axes = c_axes(lp->arena, lp->tasks);
+  p.functions = c_scope(lp->arena, p.strings);
+  p.functions_of = map_new(lp->arena);
+  file_head(c, o);
+  for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, lp->kernels.at[i]);
+  Buf run = buf_new(lp->arena);
+  p.out = &run;
+  run_print(&p); /* it may want further sizes, so it is made before them */
+  p.out = c;
+  sizes_print(&p);
+  buf_add(c, run.s, run.len);
+  emit_tables(c, lp, o);
+}

@@ -1,0 +1,475 @@
+/* codegen/emit/c_expr.c - expressions as C. The text of each operation is ops.def's. Integers wrap by the runtime's
+ * functions, except in indices and bounds, where it is proved that nothing wraps. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "expr/in_range.h"
+#include "c_inside.h"
+
+const char *c_value_type(DType t) {
+  static const char *const of[DTYPES] = {
+    [DT_F64] = "double", [DT_F32] = "float", [DT_F16] = "float", [DT_BF16] = "float", [DT_I64] = "int64_t",
+    [DT_I32] = "int32_t", [DT_I16] = "int16_t", [DT_I8] = "int8_t", [DT_U8] = "uint8_t", [DT_BOOL] = "int",
+  };
+  return of[t];
+}
+
+const char *c_store_type(DType t) {
+  return t == DT_F16 || t == DT_BF16 ? "uint16_t" : t == DT_BOOL ? "uint8_t" : c_value_type(t);
+}
+
+/* Of an array of the kernel's own: unsigned, as the sums in it are made. gcc 12 moves stores out of loops wrongly where the
+ * elements of one array are signed here and unsigned there (wrong code at -O3, seen with 12.2). */
+const char *c_array_type(DType t) {
+  switch (t) {
+  case DT_I64: return "uint64_t";
+  case DT_I32: return "uint32_t";
+  case DT_I16: return "uint16_t";
+  case DT_I8: case DT_BOOL: return "uint8_t";
+  default: return c_value_type(t);
+  }
+}
+
+bool c_is_array(const LoopPlace *x) { return x->space != SPACE_BUFFER && x->rank; }
+
+static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
+
+/* What `sizes_of` computes ahead: i64 arithmetic over dims. */
+static bool is_size(const Expr *e) {
+  if (e->kind == EX_INT || e->kind == EX_DIM) return e->dtype == DT_I64;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)) return false;
+  switch ((Op)e->op) {
+  case OP_ADD: case OP_SUB: case OP_MUL: case OP_IDIV: case OP_MOD: case OP_MIN: case OP_MAX: case OP_NEG: break;
+  default: return false;
+  }
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_size(e->arg[k])) return false;
+  return true;
+}
+
+/* ---- names of sizes ------------------------------------------------------------------------------- */
+
+void c_kernel_begin(CPrinter *p, const LoopKernel *k) {
+  p->k = k;
+  p->names = c_scope(p->arena, p->strings);
+  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&p->names, k->var.at[i]);
+  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&p->names, k->places.at[i].name);
+  static const char *const own[] = {"ctx", "env", "S", "chunk_at", "worker", "dense"};
+  for (size_t i = 0; i < COUNT(own); i++) c_scope_take(&p->names, str_from(p->strings, own[i]));
+  for (uint32_t i = 0; i < p->here.len; i++) p->sizes.at[p->here.at[i]].used = false;
+  p->here.len = 0;
+  p->stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1);
+  p->place_used = NEW_ARRAY(p->arena, bool, k->places.len + 1);
+}
+
+Str c_size(CPrinter *p, const Expr *e) {
+  uint32_t number = c_size_number(p, e);
+  CSize *s = &p->sizes.at[number];
+  if (!s->used) {
+    s->used = true;
+    s->name = c_scope_name(&p->names, e->kind == EX_DIM ? e->name : NULL, "n");
+    vec_push(p->arena, p->here, number);
+  }
+  return s->name;
+}
+
+void c_file(Buf *b, Str file) {
+  uint32_t at = file->len;
+  while (at && file->s[at - 1] != '/') at--;
+  c_string(b, file->s + at, file->len - at);
+}
+
+/* ---- literals -------------------------------------------------------------------------------------- */
+
+static void c_int(Buf *b, DType t, int64_t v) {
+  if (t == DT_I64 && v == INT64_MIN) buf_str(b, "INT64_MIN");
+  else if (t == DT_I32 && v == INT32_MIN) buf_str(b, "INT32_MIN");
+  else if (t == DT_I64 && (v > INT32_MAX || v < INT32_MIN)) buf_printf(b, "INT64_C(%lld)", (long long)v);
+  else buf_printf(b, "%lld", (long long)v);
+}
+
+static void c_real(Buf *b, DType t, double v) {
+  const char *type = t == DT_F64 ? "double" : "float";
+  if (isnan(v)) buf_printf(b, "(%s)NAN", type);
+  else if (isinf(v)) buf_printf(b, "%s(%s)INFINITY", v < 0 ? "-" : "", type);
+  else if (t == DT_F64) double_print(b, v);
+  else float_print(b, v), buf_char(b, 'f');
+}
+
+static void literal(CPrinter *p, const Expr *e, bool paren) {
+  bool negative = e->kind == EX_INT ? e->i < 0 : signbit(e->f);
+  if (paren && negative) buf_char(p->out, '(');
+  if (e->kind == EX_INT) c_int(p->out, (DType)e->dtype, e->i);
+  else c_real(p->out, (DType)e->dtype, e->f);
+  if (paren && negative) buf_char(p->out, ')');
+}
+
+/* ---- the text of an operation ---------------------------------------------------------------------- */
+
+static bool reads_memory(const CPrinter *p, const Expr *e) {
+  if (e->kind == EX_READ) return e->n || p->k->places.at[e->i].space == SPACE_BUFFER;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (reads_memory(p, e->arg[k])) return true;
+  return false;
+}
+
+/* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. Of two that are read one is made a mask
+ * here, all of its bits: they would find no lanes of bytes else. */
+static const char *logic_text(const CPrinter *p, const Expr *e) {
+  if (!p->k || reads_memory(p, e->arg[1])) return NULL;
+  if (e->op == OP_AND && e->arg[0]->kind == EX_READ && e->arg[1]->kind == EX_READ) return "-(int)$0 & (int)$1";
+  return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
+}
+
+/* The one power that lanes have, beside those that the graph's rules made products of. */
+static bool is_cube(const Expr *e) { return e->op == OP_POW && e->arg[1]->kind == EX_REAL && e->arg[1]->f == 3; }
+
+static bool is_two_to(const Expr *e) { return e->op == OP_POW && expr_is_int(e->arg[0], 2); }
+
+static const char *op_text(const Expr *e) {
+  const OpInfo *o = &op_info[e->op];
+  bool other = o->rule == RULE_COMPARE || o->rule == RULE_TEST || o->rule == RULE_BITS;
+  DType t = (DType)(other ? e->arg[0]->dtype : e->dtype);
+  const char *s = t == DT_F64 ? o->c_f64 : dtype_is_float(t) ? o->c_f32 : o->c_int;
+  if (is_two_to(e)) return "ein_two_to_@($1)";
+  if (is_cube(e)) return t == DT_F64 ? "ein_cube_f64($0)" : "ein_cube_f32($0)";
+  if (!s) bug("no C text for %s on %s", o->name, dtype_name(t));
+  return s;
+}
+
+/* "$0 + $1" needs parentheses inside of another; "f($0)" does not. */
+static bool is_call(const char *text) {
+  const char *end = strchr(text, '(');
+  return end && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@") == (size_t)(end - text) &&
+         text[strlen(text) - 1] == ')';
+}
+
+/* Behind "$" in the text of a call: a whole argument, as in "f($0, $1)", and not a part of one, as in "floor($0 / $1)". */
+static bool stands_alone(const char *at) {
+  bool first = at[-2] == '(', later = at[-2] == ' ' && at[-3] == ',';
+  return (first || later) && (at[1] == ',' || at[1] == ')');
+}
+
+/* Natural, and above 0: a label or a size may be 0, and C's own division then ends the program. */
+static bool is_positive(const Expr *e) {
+  if (e->kind == EX_INT) return e->i > 0;
+  if (e->kind != EX_OP || !expr_is_natural(e)) return false;
+  bool a = is_positive(e->arg[0]), b = e->n > 1 && is_positive(e->arg[1]);
+  return e->op == OP_MUL || e->op == OP_MIN ? a && b : (e->op == OP_ADD || e->op == OP_MAX) && (a || b);
+}
+
+/* The sign by which index arithmetic is printed; NULL: as everywhere. */
+static const char *index_sign(const Expr *e, bool index) {
+  if (!index || e->kind != EX_OP || e->dtype != DT_I64 || e->has & HAS_READ) return NULL;
+  switch ((Op)e->op) {
+  case OP_ADD: return " + ";
+  case OP_SUB: return " - ";
+  case OP_MUL: return " * ";
+  case OP_IDIV: return expr_is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " / " : NULL;
+  case OP_MOD: return expr_is_natural(e->arg[0]) && is_positive(e->arg[1]) ? " % " : NULL;
+  default: return NULL;
+  }
+}
+
+static bool is_atom(const Expr *e, bool index) {
+  if (e->kind != EX_OP) return true;
+  if (is_size(e)) return true;
+  if (index_sign(e, index)) return false;
+  if (e->op == OP_CAST) return true;
+  return is_half((DType)e->dtype) || is_call(op_text(e));
+}
+
+static void argument(CPrinter *p, const Expr *e, bool index, bool call) {
+  bool paren = !call && !is_atom(e, index);
+  if (e->kind == EX_INT || e->kind == EX_REAL) {
+    literal(p, e, !call);
+    return;
+  }
+  if (paren) buf_char(p->out, '(');
+  c_expr(p, e, index);
+  if (paren) buf_char(p->out, ')');
+}
+
+static void template_print(CPrinter *p, const Expr *e, bool index) {
+  const char *logic = e->op == OP_AND || e->op == OP_OR ? logic_text(p, e) : NULL, *text = logic ? logic : op_text(e);
+  bool call = is_call(text);
+  DType of = (DType)(e->n ? e->arg[0]->dtype : e->dtype);
+  for (const char *s = text; *s; s++) {
+    if (*s == '$') s++, argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
+    else if (*s == '@') buf_str(p->out, dtype_name(of));
+    else buf_char(p->out, *s);
+  }
+}
+
+static void rounded(CPrinter *p, const Expr *e, bool index) {
+  bool bound = index && e->dtype == DT_I64 && (e->op == OP_MIN || e->op == OP_MAX);
+  if (is_half((DType)e->dtype) && e->op != OP_SELECT) {
+    buf_printf(p->out, "ein_round_%s(", dtype_name((DType)e->dtype));
+    template_print(p, e, bound);
+    buf_char(p->out, ')');
+  } else if (is_half((DType)e->dtype)) {
+    buf_char(p->out, '(');
+    template_print(p, e, bound);
+    buf_char(p->out, ')');
+  } else if (e->kind == EX_OP && op_info[e->op].rule == RULE_TEST) { /* C says not 0; here a bool is 1 */
+    buf_char(p->out, '(');
+    template_print(p, e, bound);
+    buf_str(p->out, " != 0)");
+  } else {
+    template_print(p, e, bound);
+  }
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------ */
+
+static void convert_call(CPrinter *p, const char *f, const Expr *x) {
+  buf_printf(p->out, "%s(", f);
+  c_expr(p, x, false);
+  buf_char(p->out, ')');
+}
+
+static void convert_cast(CPrinter *p, const char *type, const Expr *x) {
+  buf_printf(p->out, "(%s)", type);
+  argument(p, x, false, false);
+}
+
+static void cast(CPrinter *p, const Expr *e) {
+  const Expr *x = e->arg[0];
+  DType from = (DType)x->dtype, to = (DType)e->dtype;
+  char name[64];
+  bool real = dtype_is_float(from);
+  if (to == DT_BOOL) {
+    buf_char(p->out, '(');
+    argument(p, x, false, false);
+    buf_str(p->out, " != 0)");
+  } else if (is_half(to)) {
+    snprintf(name, sizeof name, "ein_%sround_%s", from == DT_F64 ? "f64_" : real ? "" : "i64_", dtype_name(to));
+    convert_call(p, name, x);
+  } else if (real && !dtype_is_float(to)) {
+    snprintf(name, sizeof name, "ein_%s_to_%s", from == DT_F64 ? "f64" : "f32", dtype_name(to));
+    convert_call(p, name, x);
+  } else if (to == DT_F32 && is_half(from)) {
+    argument(p, x, false, false);
+  } else {
+    convert_cast(p, c_value_type(to), x);
+  }
+}
+
+/* ---- reads ------------------------------------------------------------------------------------------- */
+
+void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis) {
+  Str *name = &p->stride_name[place * 64 + axis];
+  if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", p->k->places.at[place].name->s, axis), "stride");
+  buf_str(p->out, (*name)->s);
+}
+
+uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
+  uint32_t n = x->axes ? 0 : axis + 1;
+  for (uint32_t k = 0; x->axes && k <= axis; k++) n += x->axes[k];
+  return n - 1;
+}
+
+void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
+  const LoopPlace *x = &p->k->places.at[place];
+  const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
+  if (x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK) {
+    c_buffer_stride(p, place, c_last_axis(x, axis));
+    return;
+  }
+  for (uint32_t k = x->rank; k-- > axis + 1;) e = expr_op2(p->p->tasks->exprs, OP_MUL, x->dim[k], e);
+  c_expr(p, e, true);
+}
+
+static bool is_argument(const CPrinter *p, const LoopPlace *x) {
+  return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
+}
+
+static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->op == OP_WITHIN ? e->arg[0] : e; }
+
+/* A register that the last index of an own array has behind its "+"; NULL: none. It goes with the array's name, so that the C compiler sees
+ * one more pointer, and the same way from it to each element. */
+static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
+  const Expr *last = n ? at[n - 1] : NULL;
+  if (!last || is_argument(p, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
+  const Expr *base = last->arg[1];
+  return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
+}
+
+/* An index of several of an argument's axes, from `first` on: as it is where these lie next to each other, else taken apart. */
+static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t first, uint32_t n) {
+  const LoopPlace *x = &p->k->places.at[place];
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
+  Exprs *e = p->p->tasks->exprs;
+  const Expr *below = expr_int(e, DT_I64, 1);
+  p->uses_dense = true;
+  buf_str(p->out, "(dense ? ");
+  argument(p, index, true, false);
+  buf_str(p->out, " * "), c_buffer_stride(p, place, first + n - 1);
+  buf_str(p->out, " : ");
+  for (uint32_t k = n; k-- > 0;) {
+    const Expr *at = k + 1 < n ? expr_op2(e, OP_IDIV, index, below) : index;
+    if (k) at = expr_op2(e, OP_MOD, at, b->dim[first + k]);
+    argument(p, at, true, false);
+    buf_str(p->out, " * "), c_buffer_stride(p, place, first + k);
+    if (k) buf_str(p->out, " + ");
+    below = expr_op2(e, OP_MUL, below, b->dim[first + k]);
+  }
+  buf_char(p->out, ')');
+}
+
+void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
+  const LoopPlace *x = &p->k->places.at[place];
+  const Expr *base = index_base(p, x, n, at);
+  bool any = false;
+  p->place_used[place] = true;
+  buf_printf(p->out, base ? "(%s + " : "%s[", x->name->s);
+  if (base) {
+    c_expr(p, base, true);
+    buf_str(p->out, ")[");
+  }
+  for (uint32_t k = 0, axis = 0; k < n; axis += x->axes ? x->axes[k] : 1, k++) {
+    const Expr *i = base && k + 1 == n ? at[k]->arg[0] : index_inside(at[k]);
+    if (expr_is_int(i, 0)) continue;
+    if (any) buf_str(p->out, " + ");
+    any = true;
+    if (x->axes && x->axes[k] > 1 && is_argument(p, x)) {
+      index_apart(p, place, i, axis, x->axes[k]);
+      continue;
+    }
+    bool last = k + 1 == n && !is_argument(p, x);
+    argument(p, i, true, last && n == 1);
+    if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
+  }
+  buf_str(p->out, any ? "]" : "0]");
+}
+
+static void element_value(CPrinter *p, const Expr *e) {
+  const LoopPlace *x = &p->k->places.at[e->i];
+  bool half = x->space == SPACE_BUFFER && is_half(x->dtype);
+  bool truth = x->dtype == DT_BOOL && is_argument(p, x); /* a caller's may hold any byte */
+  if (truth) buf_char(p->out, '(');
+  if (c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
+  if (half) buf_printf(p->out, "ein_%s_to_f32(", dtype_name(x->dtype));
+  c_element(p, (uint32_t)e->i, e->n, e->arg);
+  if (half) buf_char(p->out, ')');
+  if (truth) buf_str(p->out, " != 0)");
+}
+
+/* Gathered indices are looked at before they are used. */
+static void read(CPrinter *p, const Expr *e) {
+  const LoopPlace *x = &p->k->places.at[e->i];
+  p->place_used[e->i] = true;
+  if (x->space != SPACE_BUFFER && !e->n) {
+    buf_str(p->out, x->name->s);
+    return;
+  }
+  for (uint32_t k = 0; k < e->n; k++) {
+    const Expr *w = e->arg[k];
+    if (index_inside(w) == w) continue;
+    buf_str(p->out, "((uint64_t)");
+    argument(p, w->arg[0], false, false);
+    buf_str(p->out, " < (uint64_t)");
+    argument(p, w->arg[1], true, false);
+    buf_str(p->out, " ? ");
+  }
+  element_value(p, e);
+  for (uint32_t k = e->n; k-- > 0;) {
+    const Expr *w = e->arg[k];
+    if (index_inside(w) == w) continue;
+    p->uses_ctx = true;
+    buf_printf(p->out, " : (%s)ein_fault(ctx, %lld, ", c_value_type((DType)e->dtype), (long long)w->arg[2]->i);
+    c_expr(p, w->arg[0], false);
+    buf_str(p->out, ", ");
+    c_expr(p, w->arg[1], true);
+    buf_str(p->out, "))");
+  }
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------- */
+
+void c_expr(CPrinter *p, const Expr *e, bool index) {
+  const char *sign = index_sign(e, index);
+  if (e->kind == EX_INT || e->kind == EX_REAL) {
+    literal(p, e, false);
+  } else if (is_size(e)) {
+    buf_str(p->out, c_size(p, e)->s);
+  } else if (e->kind == EX_LABEL) {
+    buf_str(p->out, p->k->var.at[e->i]->s);
+  } else if (e->kind == EX_TURN) {
+    p->uses_ctx = true;
+    buf_printf(p->out, "ctx->turn[%lld]", (long long)e->i);
+  } else if (e->kind == EX_READ) {
+    read(p, e);
+  } else if (sign) {
+    argument(p, e->arg[0], true, false);
+    buf_str(p->out, sign);
+    argument(p, e->arg[1], true, false);
+  } else if (e->op == OP_CAST) {
+    cast(p, e);
+  } else {
+    rounded(p, e, index);
+  }
+}
+
+/* ---- sizes, when a run is planned ----------------------------------------------------------------------- */
+
+static void checked_arguments(CPrinter *p, Buf *out, const Expr *e, const char *before) {
+  for (uint32_t k = 0; k < e->n; k++) {
+    buf_str(out, k ? ", " : before);
+    c_checked(p, out, e->arg[k]);
+  }
+  buf_char(out, ')');
+}
+
+static const char *checked_name(Op op) {
+  switch (op) {
+  case OP_ADD: return "ein_plan_add(p, ";
+  case OP_SUB: return "ein_plan_sub(p, ";
+  case OP_MUL: return "ein_plan_mul(p, ";
+  case OP_NEG: return "ein_plan_neg(p, ";
+  case OP_IDIV: return "ein_idiv_i64(";
+  case OP_MOD: return "ein_mod_i64(";
+  case OP_MAX: return "ein_max_i64(";
+  case OP_MIN: return "ein_min_i64(";
+  default: return NULL;
+  }
+}
+
+/* What a check of the program's may hold beside sizes: comparisons, logic, and whatever else is over dims. */
+static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
+  if (e->op == OP_CAST) {
+    bool whole = dtype_is_float((DType)e->arg[0]->dtype) && !dtype_is_float((DType)e->dtype) && e->dtype != DT_BOOL;
+    if (whole) buf_printf(out, "ein_f64_to_%s(", dtype_name((DType)e->dtype));
+    else buf_printf(out, "((%s)", c_value_type((DType)e->dtype));
+    c_checked(p, out, e->arg[0]);
+    buf_char(out, ')');
+    return;
+  }
+  buf_char(out, '(');
+  for (const char *s = op_text(e); *s; s++) {
+    if (*s == '$') c_checked(p, out, e->arg[*++s - '0']);
+    else if (*s == '@') buf_str(out, dtype_name((DType)e->arg[0]->dtype));
+    else buf_char(out, *s);
+  }
+  buf_str(out, op_info[e->op].rule == RULE_TEST ? " != 0)" : ")");
+}
+
+/* The number of a dim among those without value. */
+static uint32_t open_dim(const TaskGraph *t, Str name) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].name == name) return n;
+    n += !t->dims.at[i].known;
+  }
+  bug("a dim that is none of the program's");
+}
+
+void c_checked(CPrinter *p, Buf *out, const Expr *e) {
+  const char *name = e->kind == EX_OP && e->dtype == DT_I64 ? checked_name((Op)e->op) : NULL;
+  if (e->kind == EX_INT) c_int(out, (DType)e->dtype, e->i);
+  else if (e->kind == EX_REAL) c_real(out, (DType)e->dtype, e->f);
+  else if (e->kind == EX_DIM) buf_printf(out, "dim[%u]", open_dim(p->p->tasks, e->name));
+  else if (name) checked_arguments(p, out, e, name);
+  else checked_template(p, out, e);
+}

@@ -1,0 +1,58 @@
+/* codegen/emit/c_inside.h - inside of the C printer. It decides nothing: what it prints stands in the Loop, word for word. */
+#ifndef EIN_C_INSIDE_H
+#define EIN_C_INSIDE_H
+
+#include "emit.h"
+#include "loop/names.h"
+
+typedef struct CSize { const Expr *e; Str name; bool used; } CSize; /* a dims-only expression, computed when a run is planned */
+
+typedef struct CPrinter {
+  Buf *out;
+  const LoopProgram *p;
+  const EmitOptions *o;
+  Arena *arena;
+  Strings *strings;
+  Map size_of;               /* Expr to 1 + its number */
+  VEC(CSize) sizes;
+  const uint32_t *axes;      /* where each buffer's shape begins */
+  CScope functions;          /* names of the file's functions, */
+  Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
+
+  const LoopKernel *k;       /* the kernel at hand, */
+  CScope names;              /*   and its names */
+  VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
+  Str *stride_name;          /* by place and axis, place * 64 + axis: of those that are used */
+  bool *place_used;
+  bool *place_read, *var_read; /* in what is printed at all: see c_kernel.c */
+  bool uses_ctx, uses_worker, uses_dense;
+} CPrinter;
+
+/* ---- c_expr.c ---- */
+const char *c_value_type(DType t);   /* of a register */
+const char *c_store_type(DType t);   /* in memory */
+const char *c_array_type(DType t);   /* of an array of the kernel's own */
+bool c_is_array(const LoopPlace *x);
+/* A value; in `index` mode arithmetic on i64 is known not to wrap, and is printed plainly. */
+void c_expr(CPrinter *p, const Expr *e, bool index);
+void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at); /* "X[i*X_0 + j]" */
+/* The stride of an axis of the place's buffer, an argument; and the last of those that one of the place's own is. */
+void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis);
+uint32_t c_last_axis(const LoopPlace *x, uint32_t axis);
+void c_stride(CPrinter *p, uint32_t place, uint32_t axis);
+/* A dims-only expression with checked arithmetic, for sizes_of; dims by name. */
+void c_checked(CPrinter *p, Buf *out, const Expr *e);
+void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes wherever it lies */
+Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in this kernel */
+void c_kernel_begin(CPrinter *p, const LoopKernel *k);
+
+/* ---- c_kernel.c ---- */
+/* The kernel's functions. How they are called is c_call's: a call for each. */
+void c_kernel(CPrinter *p, const LoopKernel *k);
+void c_call(CPrinter *p, const LoopKernel *k, const char *indent);
+const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's own memory */
+
+/* ---- c.c ---- */
+uint32_t c_size_number(CPrinter *p, const Expr *e);
+
+#endif

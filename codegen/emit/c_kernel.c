@@ -1,0 +1,614 @@
+/* codegen/emit/c_kernel.c - one kernel as C: a function for each of its parts that threads share, or one for the whole. A
+ * kernel that touches the caller's views has its body compiled twice: for rows without gaps, where the strides are
+ * known, and for any strides. */
+#include "c_inside.h"
+
+enum { IN_REGISTERS = 2048 }; /* bytes of an array, at most, which may come to lie in registers */
+
+static void indent(CPrinter *p, int depth) {
+  for (int i = 0; i < depth; i++) buf_str(p->out, "  ");
+}
+
+static void body_print(CPrinter *p, const LoopBody *b, int depth);
+
+/* ---- what nobody reads: a `let`, the variable of a loop that runs once. Compilers warn of them ------------ */
+
+/* Whether it looks at an index, and so may fail the run. */
+static bool may_fail(Arena *a, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(a);
+  vec_push(a, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, a);
+    if (e->kind == EX_OP && e->op == OP_WITHIN) return true;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
+  }
+  return false;
+}
+
+static void expr_reads(CPrinter *p, Map *seen, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  if (top) vec_push(p->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & (HAS_READ | HAS_LABEL)) || map_find(seen, e)) continue;
+    map_put(seen, e, p);
+    if (e->kind == EX_READ) p->place_read[e->i] = true;
+    if (e->kind == EX_LABEL) p->var_read[e->i] = true;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(p->arena, todo, e->arg[k]);
+  }
+}
+
+static bool runs_once(const CPrinter *p, const LoopStmt *s);
+
+/* From the last statement to the first: what reads stands behind what is read. */
+static void body_reads(CPrinter *p, Map *seen, const LoopBody *b) {
+  for (uint32_t i = b->len; i-- > 0;) {
+    const LoopStmt *s = b->at[i];
+    body_reads(p, seen, &s->body);
+    body_reads(p, seen, &s->other);
+    if (s->kind == LOOP_LET && !p->place_read[s->place] && !may_fail(p->arena, s->value)) continue;
+    if (s->kind == LOOP_LET) p->place_read[s->place] = true;
+    if (s->kind == LOOP_FOR && runs_once(p, s) && !p->var_read[s->var]) continue;
+    const Expr *const parts[] = {s->lo, s->hi, s->cond, s->value};
+    for (size_t k = 0; k < COUNT(parts); k++) expr_reads(p, seen, parts[k]);
+    for (uint32_t k = 0; k < s->n_at; k++) expr_reads(p, seen, s->at[k]);
+  }
+}
+
+static void reads_find(CPrinter *p, const LoopBody *b) {
+  Map seen = map_new(p->arena);
+  p->place_read = NEW_ARRAY(p->arena, bool, p->k->places.len + 1);
+  p->var_read = NEW_ARRAY(p->arena, bool, p->k->var.len + 1);
+  body_reads(p, &seen, b);
+}
+
+/* ---- statements ---------------------------------------------------------------------------------------- */
+
+/* A loop that runs once is a name for its variable. */
+static bool runs_once(const CPrinter *p, const LoopStmt *s) {
+  Exprs *x = p->p->tasks->exprs;
+  return s->step == 1 && s->hi == expr_op2(x, OP_ADD, s->lo, expr_int(x, DT_I64, 1));
+}
+
+static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
+  const char *v = p->k->var.at[s->var]->s;
+  if (s->bind == BIND_ROLL) {
+    indent(p, depth);
+    buf_str(p->out, "EIN_ROLL\n");
+  }
+  if (s->bind == BIND_VECTOR) {
+    indent(p, depth);
+    bool short_one = s->lo->kind == EX_INT && s->hi->kind == EX_INT && s->hi->i - s->lo->i <= 16;
+    buf_str(p->out, short_one ? "EIN_SHORT\n" : "EIN_VECTOR\n");
+  }
+  if (s->bind == BIND_UNROLL) {
+    indent(p, depth);
+    buf_str(p->out, "EIN_UNROLL\n");
+  }
+  indent(p, depth);
+  buf_printf(p->out, "for (int64_t %s = ", v);
+  c_expr(p, s->lo, true);
+  buf_printf(p->out, "; %s < ", v);
+  c_expr(p, s->hi, true);
+  if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
+  else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
+}
+
+/* A function of each element of an array of the kernel's own, by itself: ein_lanes.h has it for all of them. */
+static bool lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopStmt *st = s->body.len == 1 ? s->body.at[0] : NULL;
+  if (s->bind != BIND_VECTOR || !expr_is_int(s->lo, 0) || s->hi->kind != EX_INT || s->hi->i % 16 || !st || st->kind != LOOP_STORE) return false;
+  const LoopPlace *x = &p->k->places.at[st->place];
+  const Expr *e = st->value, *of = e->n ? e->arg[0] : NULL;
+  if (!loop_has_lanes(e) || x->space == SPACE_BUFFER || x->rank != 1 || x->dim[0] != s->hi || s->hi->i > LOOP_LANES) return false;
+  if (of->kind != EX_READ || of->i != st->place || of->arg[0] != st->at[0] || of->arg[0]->kind != EX_LABEL) return false;
+  p->place_used[st->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[e->op].name, dtype_name((DType)e->dtype), x->name->s, (long long)s->hi->i);
+  return true;
+}
+
+static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
+  if (lanes_print(p, s, depth)) return;
+  if (runs_once(p, s)) {
+    if (p->var_read[s->var]) {
+      indent(p, depth);
+      buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
+      c_expr(p, s->lo, true);
+      buf_str(p->out, ";\n");
+    }
+    body_print(p, &s->body, depth);
+    return;
+  }
+  for_head(p, s, depth);
+  body_print(p, &s->body, depth + 1);
+  indent(p, depth);
+  buf_str(p->out, "}\n");
+}
+
+static bool has_loops(const CPrinter *p, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    if (s->kind == LOOP_FOR && !runs_once(p, s)) return true;
+    if (has_loops(p, &s->body) || has_loops(p, &s->other)) return true;
+  }
+  return false;
+}
+
+static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
+  bool loops = has_loops(p, &s->body) || has_loops(p, &s->other);
+  indent(p, depth);
+  buf_str(p->out, loops ? "if (EIN_MAYBE(" : "if (");
+  c_expr(p, s->cond, false);
+  buf_str(p->out, loops ? ")) {\n" : ") {\n");
+  body_print(p, &s->body, depth + 1);
+  if (s->other.len) {
+    indent(p, depth);
+    buf_str(p->out, "} else {\n");
+    body_print(p, &s->other, depth + 1);
+  }
+  indent(p, depth);
+  buf_str(p->out, "}\n");
+}
+
+static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
+
+static int64_t place_count(const LoopPlace *x) {
+  int64_t n = 1;
+  for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
+  return n;
+}
+
+static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  if (x->space == SPACE_SCRATCH) return; /* declared with the kernel's pointers */
+  int64_t n = place_count(x);
+  if (s->value && s->value->kind == EX_OP && s->value->op == OP_HIDDEN) {
+    indent(p, depth);
+    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x->dtype), x->name->s, (long long)n);
+    c_expr(p, s->value->arg[0], false);
+    buf_str(p->out, ");\n");
+    return;
+  }
+  const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
+  if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
+  indent(p, depth);
+  buf_printf(p->out, form, type, x->name->s, (long long)(n ? n : 1));
+  if (!s->value) return;
+  indent(p, depth);
+  buf_printf(p->out, "for (int at = 0; at < %lld; at++) %s[at] = ", (long long)n, x->name->s);
+  if (c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_array_type(x->dtype));
+  c_expr(p, s->value, false);
+  buf_str(p->out, ";\n");
+}
+
+static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  if (x->rank) {
+    array_print(p, s, depth);
+    return;
+  }
+  indent(p, depth);
+  buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), x->name->s);
+  if (s->value) {
+    buf_str(p->out, " = ");
+    c_expr(p, s->value, false);
+  }
+  buf_str(p->out, ";\n");
+}
+
+static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const Expr *from = s->value;
+  uint32_t place = (uint32_t)from->i;
+  indent(p, depth);
+  buf_printf(p->out, "const int64_t %s = ein_stream_lead(&", p->k->places.at[s->place].name->s);
+  c_element(p, place, from->n, from->arg);
+  buf_str(p->out, ", ");
+  c_stride(p, place, from->n - 1);
+  buf_printf(p->out, ", %d);\n", dtype_size((DType)from->dtype));
+}
+
+static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  indent(p, depth);
+  if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, x->name->s);
+  else c_element(p, s->place, s->n_at, s->at);
+  buf_str(p->out, " = ");
+  bool half = x->space == SPACE_BUFFER && (x->dtype == DT_F16 || x->dtype == DT_BF16);
+  const char *type = c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype) ? c_array_type(x->dtype) : NULL;
+  if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
+  if (type) buf_printf(p->out, "(%s)(", type);
+  if (x->dtype == DT_BOOL && x->space == SPACE_BUFFER) buf_str(p->out, "(uint8_t)(");
+  c_expr(p, s->value, false);
+  if (half || type || (x->dtype == DT_BOOL && x->space == SPACE_BUFFER)) buf_char(p->out, ')');
+  buf_str(p->out, ";\n");
+}
+
+static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  int bits = array_bits(x->dtype);
+  p->place_used[s->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, x->name->s, (long long)x->dim[0]->i);
+}
+
+static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_str(p->out, s->step ? "EIN_FETCH_SECOND(&" : "EIN_FETCH(&");
+  c_element(p, s->place, s->n_at, s->at);
+  buf_str(p->out, ");\n");
+}
+
+enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
+
+/* The axes of a place's buffer, if it is an argument, where each has a stride; else the place's own. */
+typedef struct Axes { uint32_t rank; const Expr *const *dim; bool argument; } Axes;
+
+static Axes axes_of(const CPrinter *p, const LoopPlace *x) {
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
+  bool argument = b->space != BUF_WORK;
+  return argument ? (Axes){b->rank, b->dim, true} : (Axes){x->rank, x->dim, false};
+}
+
+/* How many of these the last n axes of the place are. */
+static uint32_t axes_last(const LoopPlace *x, Axes a, uint32_t n) {
+  return n == x->rank || !a.argument ? (a.argument ? a.rank : n) : a.rank - 1 - c_last_axis(x, x->rank - n - 1);
+}
+
+static void axis_stride(CPrinter *p, uint32_t place, Axes a, uint32_t axis) {
+  if (a.argument) c_buffer_stride(p, place, axis);
+  else c_stride(p, place, axis);
+}
+
+/* An extent and a stride of each of so many last axes, in arrays: C++ takes the address of none that has no name. */
+static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int depth) {
+  buf_str(p->out, "{\n");
+  indent(p, depth + 1);
+  buf_str(p->out, "const int64_t ein_extents[] = {");
+  for (uint32_t k = a.rank - n; k < a.rank; k++) {
+    c_expr(p, a.dim[k], true);
+    buf_str(p->out, k + 1 < a.rank ? ", " : "}, ein_steps[] = {");
+  }
+  for (uint32_t k = a.rank - n; k < a.rank; k++) {
+    axis_stride(p, place, a, k);
+    buf_str(p->out, k + 1 < a.rank ? ", " : "};\n");
+  }
+  indent(p, depth + 1);
+}
+
+/* The element where the last n axes begin. */
+static void stream_base(CPrinter *p, const LoopStmt *s, uint32_t n) {
+  const Expr **at = NEW_ARRAY(p->arena, const Expr *, s->n_at + 1);
+  for (uint32_t k = 0; k < s->n_at; k++) at[k] = k + n < s->n_at ? s->at[k] : expr_int(p->p->tasks->exprs, DT_I64, 0);
+  buf_char(p->out, '&');
+  c_element(p, s->place, s->n_at, at);
+}
+
+/* So many elements further on does what is streamed begin. */
+static const Expr *stream_first(CPrinter *p, const LoopStmt *s) {
+  Exprs *x = p->p->tasks->exprs;
+  const Expr *first = expr_int(x, DT_I64, 0);
+  for (uint32_t k = s->n_at - (uint32_t)s->step; k < s->n_at; k++)
+    first = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, first, p->k->places.at[s->place].dim[k]), s->at[k]);
+  return first;
+}
+
+/* What tiles hold, if all of it is streamed in whole lines. */
+static bool is_held(const LoopPlace *x, const LoopStmt *s) {
+  return x->space == SPACE_REGISTER && s->hi->kind == EX_INT && s->hi->i <= x->dim[0]->i && s->hi->i * dtype_size(x->dtype) % 64 == 0;
+}
+
+/* Where the last axes lie next to each other, which is known where all is dense. */
+static void stream_held(CPrinter *p, const LoopStmt *s, Axes a, uint32_t n, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  buf_str(p->out, "if (");
+  for (uint32_t k = a.rank - n; k + 1 < a.rank; k++) {
+    axis_stride(p, s->place, a, k);
+    buf_str(p->out, " == ");
+    c_expr(p, a.dim[k + 1], true);
+    buf_str(p->out, " * ");
+    axis_stride(p, s->place, a, k + 1);
+    buf_str(p->out, " && ");
+  }
+  axis_stride(p, s->place, a, a.rank - 1);
+  buf_str(p->out, " == 1) ein_stream_held(");
+  stream_base(p, s, (uint32_t)s->step);
+  buf_str(p->out, " + ");
+  c_expr(p, stream_first(p, s), false);
+  buf_str(p->out, ", &");
+  c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_printf(p->out, ", %lld, %d);\n", (long long)s->hi->i, dtype_size(x->dtype));
+  indent(p, depth);
+  buf_str(p->out, "else ");
+}
+
+static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
+  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES, held = is_held(from, s);
+  Axes axes = axes_of(p, x);
+  uint32_t n = axes_last(x, axes, (uint32_t)s->step);
+  p->place_used[s->value->i] = true;
+  indent(p, depth);
+  if (held) stream_held(p, s, axes, n, depth);
+  if (n > 1) stream_axes(p, s->place, axes, n, depth);
+  buf_printf(p->out, "ein_stream%s(", n > 1 ? held ? "_apart" : "_axes" : few ? "_few" : "");
+  if (n > 1) {
+    stream_base(p, s, (uint32_t)s->step);
+    buf_printf(p->out, ", %u, ein_extents, ein_steps, ", n);
+    c_expr(p, stream_first(p, s), true);
+  } else {
+    buf_char(p->out, '&');
+    c_element(p, s->place, s->n_at, s->at);
+    buf_str(p->out, ", ");
+    c_stride(p, s->place, x->rank - 1);
+  }
+  buf_str(p->out, ", &");
+  c_element(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_str(p->out, ", ");
+  c_expr(p, s->hi, true);
+  buf_printf(p->out, ", %d);\n", dtype_size(x->dtype));
+  if (n > 1) {
+    indent(p, depth);
+    buf_str(p->out, "}\n");
+  }
+}
+
+static void body_print(CPrinter *p, const LoopBody *b, int depth) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    switch (s->kind) {
+    case LOOP_FOR: for_print(p, s, depth); break;
+    case LOOP_IF: if_print(p, s, depth); break;
+    case LOOP_LET:
+      if (p->place_read[s->place]) var_print(p, s, depth);
+      break;
+    case LOOP_LEAD: lead_print(p, s, depth); break;
+    case LOOP_VAR: var_print(p, s, depth); break;
+    case LOOP_STORE: store_print(p, s, depth); break;
+    case LOOP_TURN: turn_print(p, s, depth); break;
+    case LOOP_FETCH: fetch_print(p, s, depth); break;
+    case LOOP_STREAM: stream_print(p, s, depth); break;
+    }
+  }
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------ */
+
+static bool is_threaded(const LoopKernel *k) {
+  for (uint32_t i = 0; i < k->body.len; i++)
+    if (k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_THREAD) return true;
+  return false;
+}
+
+static bool streams(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++)
+    if (b->at[i]->kind == LOOP_STREAM || streams(&b->at[i]->body) || streams(&b->at[i]->other)) return true;
+  return false;
+}
+
+static bool is_argument(const CPrinter *p, const LoopPlace *x) {
+  return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
+}
+
+static void pointer_print(CPrinter *p, const LoopPlace *x) {
+  const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
+  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%u];\n", constant, type, x->name->s, constant, type,
+             x->buffer);
+  p->uses_ctx = true;
+}
+
+static void strides_print(CPrinter *p, uint32_t place) {
+  const LoopPlace *x = &p->k->places.at[place];
+  const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
+  Exprs *e = p->p->tasks->exprs;
+  for (uint32_t axis = 0; axis < b->rank; axis++) {
+    Str name = p->stride_name[place * 64 + axis];
+    if (!name) continue;
+    const Expr *dense = expr_int(e, DT_I64, 1);
+    for (uint32_t k = b->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, b->dim[k], dense);
+    buf_printf(p->out, "  const int64_t %s = dense ? ", name->s);
+    c_expr(p, dense, true);
+    buf_printf(p->out, " : ctx->stride[%u];\n", p->axes[x->buffer] + axis);
+    p->uses_dense = p->uses_ctx = true;
+  }
+}
+
+/* Bytes of a worker's array, rounded up to a cache line. */
+static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
+  Exprs *e = p->p->tasks->exprs;
+  int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
+  const Expr *n = expr_int(e, DT_I64, size);
+  for (uint32_t k = 0; k < x->rank; k++) n = expr_op2(e, OP_MUL, n, x->dim[k]);
+  n = expr_op2(e, OP_IDIV, expr_op2(e, OP_ADD, n, expr_int(e, DT_I64, 63)), expr_int(e, DT_I64, 64));
+  return expr_op2(e, OP_MUL, n, expr_int(e, DT_I64, 64));
+}
+
+const Expr *c_scratch(CPrinter *p, const LoopKernel *k) {
+  const Expr *all = expr_int(p->p->tasks->exprs, DT_I64, 0);
+  for (uint32_t i = 0; i < k->places.len; i++)
+    if (k->places.at[i].space == SPACE_SCRATCH) all = expr_op2(p->p->tasks->exprs, OP_ADD, all, scratch_bytes(p, &k->places.at[i]));
+  return all;
+}
+
+static void scratch_print(CPrinter *p) {
+  const Expr *at = expr_int(p->p->tasks->exprs, DT_I64, 0);
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (x->space != SPACE_SCRATCH) continue;
+    if (p->place_used[i]) {
+      const char *type = c_array_type(x->dtype);
+      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, x->name->s, type);
+      c_expr(p, at, true);
+      buf_str(p->out, ");\n");
+      p->uses_ctx = p->uses_worker = true;
+    }
+    at = expr_op2(p->p->tasks->exprs, OP_ADD, at, scratch_bytes(p, x));
+  }
+}
+
+/* Pointers, strides and sizes that the statements printed into `body` use. */
+static void head_print(CPrinter *p) {
+  Buf *out = p->out, head = buf_new(p->arena);
+  p->out = &head;
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, &p->k->places.at[i]);
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (is_argument(p, &p->k->places.at[i])) strides_print(p, i);
+  scratch_print(p);
+  p->out = out;
+  for (uint32_t i = 0; i < p->here.len; i++) {
+    const CSize *s = &p->sizes.at[p->here.at[i]];
+    buf_printf(out, "  const int64_t %s = ctx->size[%u];\n", s->name->s, p->here.at[i]);
+    p->uses_ctx = true;
+  }
+  buf_add(out, head.s, head.len);
+}
+
+/* Part `part` is NAME, and what comes with it is NAME_at and NAME_any: all three are nobody else's in the file. */
+static Str function_new(CPrinter *p, Str kernel) {
+  Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), at, any, name;
+  do {
+    name = c_scope_name(&p->functions, base, "step");
+    at = strings_printf(p->strings, "%s_at", name->s);
+    any = strings_printf(p->strings, "%s_any", name->s);
+  } while (c_scope_has(&p->functions, at) || c_scope_has(&p->functions, any));
+  c_scope_take(&p->functions, at);
+  c_scope_take(&p->functions, any);
+  return name;
+}
+
+/* The functions of the kernel at hand, one a part. */
+static const Str *function_names(CPrinter *p) {
+  Str *names = map_find(&p->functions_of, p->k);
+  if (names) return names;
+  uint32_t n = is_threaded(p->k) ? p->k->body.len : 1;
+  names = NEW_ARRAY(p->arena, Str, n);
+  for (uint32_t i = 0; i < n; i++) names[i] = function_new(p, p->k->name);
+  map_put(&p->functions_of, p->k, names);
+  return names;
+}
+
+static bool touches_arguments(CPrinter *p) {
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (is_argument(p, &p->k->places.at[i]) && p->place_used[i] && p->k->places.at[i].rank) return true;
+  return false;
+}
+
+static void door_open(CPrinter *p, const char *name, const char *more) {
+  buf_printf(p->out, "static EIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name,
+             more);
+}
+
+/* Any strides in a function of their own: the other one is to save no registers for them. */
+static void door_print(CPrinter *p, const char *name) {
+  if (!touches_arguments(p)) {
+    door_open(p, name, "");
+    buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
+    return;
+  }
+  door_open(p, name, "_any");
+  buf_printf(p->out, "  %s_at(ctx, chunk, worker, 0);\n}\n\n", name);
+  door_open(p, name, "");
+  buf_str(p->out, "  if (");
+  bool any = false;
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (!is_argument(p, x) || !p->place_used[i] || !x->rank) continue;
+    buf_printf(p->out, "%sein_dense(ctx, %u)", any ? " && " : "", x->buffer);
+    any = true;
+  }
+  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
+}
+
+/* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
+static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t from, uint32_t to) {
+  const char *name = function_names(p)[part]->s, *chunk = "chunk";
+  Buf *out = p->out, body = buf_new(p->arena);
+  const LoopStmt *first = from < to ? all->at[from] : NULL;
+  bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
+  LoopBody some = {.at = all->at + from, .len = to - from};
+  c_kernel_begin(p, p->k);
+  p->uses_ctx = p->uses_worker = p->uses_dense = false;
+  p->out = &body;
+  reads_find(p, thread ? &first->body : &some);
+  body_print(p, thread ? &first->body : &some, 1);
+  p->out = out;
+  Buf head = buf_new(p->arena);
+  p->out = &head;
+  head_print(p);
+  p->out = out;
+  if (thread) chunk = p->k->var.at[first->var]->s;
+  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense) {\n", name, chunk);
+  if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
+  if (!thread || !p->var_read[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
+  if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
+  buf_add(out, head.s, head.len);
+  buf_add(out, body.s, body.len);
+  if (!thread && streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
+  buf_str(out, "}\n\n");
+  door_print(p, name);
+}
+
+/* A comment cannot end early, whatever a name holds. */
+static void comment_text(Buf *b, Str s) {
+  for (uint32_t i = 0; i < s->len; i++) {
+    char c = s->s[i];
+    bool ends = i && s->s[i - 1] == '*' && c == '/';
+    bool opens = i && s->s[i - 1] == '/' && c == '*';
+    if (ends || opens) buf_char(b, ' ');
+    buf_char(b, (unsigned char)c < ' ' ? ' ' : c);
+  }
+}
+
+void c_kernel(CPrinter *p, const LoopKernel *k) {
+  p->k = k;
+  buf_str(p->out, "/* ");
+  for (uint32_t i = 0; i < k->note.len; i++) {
+    if (i) buf_str(p->out, "\n   ");
+    comment_text(p->out, k->note.at[i]);
+  }
+  if (k->from.file) {
+    buf_str(p->out, "  (");
+    Buf file = buf_new(p->arena);
+    c_file(&file, k->from.file);
+    comment_text(p->out, str_of(p->strings, file.s + 1, file.len - 2));
+    buf_printf(p->out, ":%u)", k->from.line);
+  }
+  buf_str(p->out, " */\n");
+  if (!is_threaded(k)) {
+    part_print(p, 0, &k->body, 0, k->body.len);
+    return;
+  }
+  for (uint32_t i = 0; i < k->body.len; i++) part_print(p, i, &k->body, i, i + 1);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------ */
+
+/* About how much there is to do, as a double: it decides nothing but the number of threads. */
+static void work_text(CPrinter *p, const Expr *e) {
+  if (e->kind == EX_INT) buf_printf(p->out, "%lld.0", (long long)e->i);
+  else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));
+}
+
+void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
+  bool threaded = is_threaded(k);
+  p->k = k;
+  for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
+    const LoopStmt *s = threaded ? k->body.at[i] : NULL;
+    bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
+    if (!thread) {
+      buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_names(p)[i]->s);
+      continue;
+    }
+    const char *streaming = streams(&s->body) ? "_streams" : "";
+    buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_names(p)[i]->s);
+    if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
+    else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
+    work_text(p, k->work);
+    buf_str(p->out, ")) return ein_state(ctx);\n");
+  }
+}

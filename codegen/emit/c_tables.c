@@ -1,0 +1,328 @@
+/* codegen/emit/c_tables.c - in comes a LoopProgram; out goes the end of PREFIX.c: declarations as in the header, tables for
+ * the runtime (ein_run.h says what is in them), the public functions, and the model by which programs that know
+ * nothing about this one can drive it (ein_tensor.h). */
+#include "c_tables.h"
+
+#include <string.h>
+
+#include "c_inside.h"
+#include "loop/names.h"
+
+static const char *const dtype_c[DTYPES] = {
+  [DT_F64] = "EIN_F64", [DT_F32] = "EIN_F32", [DT_F16] = "EIN_F16", [DT_BF16] = "EIN_BF16", [DT_I64] = "EIN_I64",
+  [DT_I32] = "EIN_I32", [DT_I16] = "EIN_I16", [DT_I8] = "EIN_I8",   [DT_U8] = "EIN_U8",     [DT_BOOL] = "EIN_BOOL",
+};
+
+uint32_t *c_axes(Arena *a, const TaskGraph *t) {
+  uint32_t *at = NEW_ARRAY(a, uint32_t, t->buffers.len + 1);
+  for (uint32_t b = 0; b < t->buffers.len; b++) at[b + 1] = at[b] + t->buffers.at[b].rank;
+  return at;
+}
+
+/* ---- small things ------------------------------------------------------------------------------- */
+
+static uint32_t open_dims(const TaskGraph *t) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < t->dims.len; i++) n += !t->dims.at[i].known;
+  return n;
+}
+
+/* A string literal, or NULL. */
+static void text_or_null(Buf *c, Str s) {
+  if (s) c_string(c, s->s, s->len);
+  else buf_str(c, "NULL");
+}
+
+static void place_fields(Buf *c, Place p) {
+  if (p.file) c_file(c, p.file);
+  else buf_str(c, "NULL");
+  buf_printf(c, ", %u", p.file ? p.line : 0);
+}
+
+/* The deepest nesting of repeats: so many turn counters there are. */
+static uint32_t turns_deep(const Tasks *list, uint32_t depth) {
+  uint32_t most = depth;
+  for (uint32_t i = 0; i < list->len; i++) {
+    uint32_t in = list->at[i]->kind == TASK_REPEAT ? turns_deep(&list->at[i]->body, list->at[i]->depth + 1) : 0;
+    if (in > most) most = in;
+  }
+  return most;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------- */
+
+static void dim_table(Buf *c, const TaskGraph *t, const char *prefix) {
+  if (!open_dims(t)) return;
+  buf_printf(c, "static const char *const %s_dims[] = {\n", prefix);
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].known) continue;
+    buf_str(c, "  ");
+    text_or_null(c, t->dims.at[i].name);
+    buf_str(c, ",\n");
+  }
+  buf_str(c, "};\n");
+}
+
+static void argument_row(Buf *c, const TaskGraph *t, const TaskArgument *x) {
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  buf_str(c, "  {");
+  text_or_null(c, x->name);
+  buf_printf(c, ", %s, %u, %d, %d},\n", dtype_c[b->dtype], b->rank, x->optional, x->param);
+}
+
+static void argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
+  if (t->inputs.len) {
+    buf_printf(c, "static const ein_argument %s_input[] = { /* name, type, axes, has a default, is a param */\n", prefix);
+    for (uint32_t i = 0; i < t->inputs.len; i++) argument_row(c, t, &t->inputs.at[i]);
+    buf_str(c, "};\n");
+  }
+  if (!t->outputs.len) return;
+  buf_printf(c, "static const ein_argument %s_output[] = {\n", prefix);
+  for (uint32_t i = 0; i < t->outputs.len; i++) argument_row(c, t, &t->outputs.at[i]);
+  buf_str(c, "};\n");
+}
+
+/* ---- axes, for those who know the model alone --------------------------------------------------- */
+
+/* The number of a symbolic size among those without value; -1: no such size. */
+static int open_dim(const TaskGraph *t, const Expr *e) {
+  int n = 0;
+  if (e->kind != EX_DIM) return -1;
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].known) continue;
+    if (t->dims.at[i].name == e->name) return n;
+    n++;
+  }
+  return -1;
+}
+
+static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const label, const char *name) {
+  if (!b->rank) return;
+  buf_printf(c, "static const char *const %s_label[] = {", name);
+  for (uint32_t k = 0; k < b->rank; k++) {
+    buf_str(c, k ? ", " : "");
+    text_or_null(c, label ? label[k] : NULL);
+  }
+  buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
+  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", open_dim(t, b->dim[k]));
+  buf_str(c, "};\n");
+}
+
+static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels, const char *name) {
+  if (!n) return;
+  for (uint32_t i = 0; i < n; i++)
+    axes_of(c, t, &t->buffers.at[x[i].buffer], labels->of[x[i].buffer], arena_printf(c->arena, "%s%u", name, i));
+  buf_printf(c, "static const ein_axes %s[] = {\n", name);
+  for (uint32_t i = 0; i < n; i++) {
+    if (t->buffers.at[x[i].buffer].rank) buf_printf(c, "  {%s%u_label, %s%u_dim},\n", name, i, name, i);
+    else buf_str(c, "  {NULL, NULL},\n");
+  }
+  buf_str(c, "};\n");
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------ */
+
+static void labels_or_null(Buf *c, Str *const label, uint32_t rank) {
+  if (!label || !rank) {
+    buf_str(c, "NULL");
+    return;
+  }
+  Buf b = buf_new(c->arena);
+  for (uint32_t k = 0; k < rank; k++) buf_printf(&b, "%s%s", k ? ", " : "", label[k] ? label[k]->s : "_");
+  c_string(c, b.s, b.len);
+}
+
+static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declared, const char *prefix) {
+  if (!t->buffers.len) return;
+  const uint32_t *at = c_axes(c->arena, t);
+  AxisLabels labels = axis_labels(c->arena, t, declared);
+  buf_printf(c, "static const ein_buffer %s_buffer[] = {\n", prefix);
+  for (uint32_t i = 0; i < t->buffers.len; i++) {
+    const TaskBuffer *b = &t->buffers.at[i];
+    buf_printf(c, "  {%d, %u, %s, %u, %u, %u, %u, ", (int)b->space, b->argument, dtype_c[b->dtype], b->rank, at[i],
+               b->first, b->last);
+    text_or_null(c, b->name);
+    buf_str(c, ", ");
+    labels_or_null(c, labels.of[i], b->rank);
+    buf_str(c, ", ");
+    place_fields(c, b->place);
+    buf_str(c, "},\n");
+  }
+  buf_str(c, "};\n");
+}
+
+static void site_table(Buf *c, const LoopProgram *p, const char *prefix) {
+  if (!p->sites.len) return;
+  buf_printf(c, "static const ein_site %s_site[] = {\n", prefix);
+  for (uint32_t i = 0; i < p->sites.len; i++) {
+    buf_str(c, "  {");
+    text_or_null(c, p->sites.at[i].text);
+    buf_str(c, ", ");
+    place_fields(c, p->sites.at[i].place);
+    buf_str(c, "},\n");
+  }
+  buf_str(c, "};\n");
+}
+
+static void table_pointer(Buf *c, const char *prefix, const char *name, uint32_t n) {
+  if (n) buf_printf(c, "%s_%s,", prefix, name);
+  else buf_str(c, "NULL,");
+}
+
+static void tables_of_arguments(Buf *c, const TaskGraph *t, const char *prefix) {
+  table_pointer(c, prefix, "dims", open_dims(t));
+  buf_char(c, ' ');
+  table_pointer(c, prefix, "input", t->inputs.len);
+  buf_char(c, ' ');
+  table_pointer(c, prefix, "output", t->outputs.len);
+}
+
+static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+  const TaskGraph *t = p->tasks;
+  const uint32_t *at = c_axes(c->arena, t);
+  dim_table(c, t, o->prefix);
+  argument_tables(c, t, o->prefix);
+  buffer_table(c, t, &o->declared, o->prefix);
+  site_table(c, p, o->prefix);
+  buf_printf(c, "static const ein_tables %s_tables = {\n  ", o->prefix);
+  c_string(c, o->prefix, strlen(o->prefix));
+  buf_str(c, ", ");
+  c_string(c, o->source, strlen(o->source));
+  buf_printf(c, ",\n  %u, %u, %u, %u, %u, %s_n_sizes, %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len,
+             t->buffers.len, at[t->buffers.len], o->prefix, turns_deep(&t->tasks, 0), p->sites.len, t->n_steps);
+  tables_of_arguments(c, t, o->prefix);
+  buf_char(c, ' ');
+  table_pointer(c, o->prefix, "buffer", t->buffers.len);
+  buf_char(c, ' ');
+  table_pointer(c, o->prefix, "site", p->sites.len);
+  buf_printf(c, "\n  %s_sizes_of, %s_body,\n};\n\n", o->prefix, o->prefix);
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+static void create_text(Buf *c, const char *x) {
+  buf_printf(c,
+             "static ein_status %s_make(const ein_config *config, void **ctx) {\n"
+             "  return ein_create(&%s_tables, config, ctx);\n"
+             "}\n\n"
+             "ein_status %s_create(const ein_config *config, %s_ctx **ctx) {\n"
+             "  void *made = NULL;\n"
+             "  ein_status status = %s_make(config, ctx ? &made : NULL);\n"
+             "  if (ctx) *ctx = (%s_ctx *)made;\n"
+             "  return status;\n"
+             "}\n\n"
+             "void %s_destroy(%s_ctx *ctx) {\n"
+             "  ein_destroy(ctx);\n"
+             "}\n\n",
+             x, x, x, x, x, x, x, x);
+}
+
+static void plan_text(Buf *c, const TaskGraph *t, const CMembers *m, const char *x) {
+  buf_printf(c, "ein_status %s_plan(%s_ctx *ctx, const %s_sizes *sizes) {\n", x, x, x);
+  if (!open_dims(t)) {
+    buf_str(c, "  (void)sizes;\n  return ein_plan_run(ctx, NULL);\n}\n\n");
+    return;
+  }
+  buf_printf(c, "  int64_t dim[%u];\n  if (!sizes) return ein_plan_run(ctx, NULL);\n", open_dims(t));
+  for (uint32_t i = 0, k = 0; i < t->dims.len; i++)
+    if (!t->dims.at[i].known) buf_printf(c, "  dim[%u] = sizes->%s;\n", k++, m->size[i]->s);
+  buf_str(c, "  return ein_plan_run(ctx, dim);\n}\n\n");
+}
+
+/* Structs of views only are arrays of views: this is said to the compiler, which would refuse one with holes. */
+static void size_check(Buf *c, const char *x, const char *what, uint32_t n) {
+  if (n)
+    buf_printf(c, "typedef char %s_%s_are_views[sizeof(%s_%s) == %u * sizeof(ein_tensor) ? 1 : -1];\n", x, what, x, what,
+               n);
+}
+
+/* A condition for each argument: it is no longer as in the last run. */
+static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
+  const uint32_t *at = c_axes(c->arena, t);
+  for (uint32_t i = 0; i < n; i++) {
+    const TaskBuffer *b = &t->buffers.at[x[i].buffer];
+    buf_printf(c, " ||\n      ein_view_other(ctx, %u, &%s[%u], %s, %u, %u, %d, &moved)", first + i, array, i, dtype_c[b->dtype],
+               b->rank, at[x[i].buffer], x[i].optional);
+  }
+}
+
+enum { FEW_ARGUMENTS = 16 }; /* they are compared one by one, in the text; more by a loop */
+
+static void run_few(Buf *c, const TaskGraph *t, const char *x) {
+  buf_printf(c,
+             "ein_status %s_run(%s_ctx *context, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
+             "  ein_ctx *ctx = ein_bound(context);\n"
+             "  const ein_tensor *in = (const ein_tensor *)inputs, *out = (const ein_tensor *)outputs;\n"
+             "  uintptr_t moved = 0;\n"
+             "  if (!ctx%s%s",
+             x, x, x, x, t->inputs.len ? " || !in" : "", t->outputs.len ? " || !out" : "");
+  others_text(c, t, t->inputs.at, t->inputs.len, 0, "in");
+  others_text(c, t, t->outputs.at, t->outputs.len, t->inputs.len, "out");
+  buf_printf(c, ")\n    return ein_run(context, in, out);\n  return ein_run_like(ctx, in, out, moved, %s_body);\n}\n\n", x);
+}
+
+static void run_text(Buf *c, const TaskGraph *t, const char *x) {
+  size_check(c, x, "inputs", t->inputs.len);
+  size_check(c, x, "outputs", t->outputs.len);
+  if (t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
+  else
+    buf_printf(c,
+               "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
+               "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+               "}\n\n",
+               x, x, x, x);
+  buf_printf(c,
+             "ein_status %s_again(%s_ctx *context) {\n"
+             "  ein_ctx *ctx = ein_bound(context);\n"
+             "  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n"
+             "}\n\n",
+             x, x, x);
+}
+
+static void other_text(Buf *c, const char *x) {
+  buf_printf(c,
+             "size_t %s_workspace_bytes(const %s_ctx *ctx) {\n"
+             "  return ein_workspace_bytes(ctx);\n"
+             "}\n\n"
+             "const char *%s_last_error(const %s_ctx *ctx) {\n"
+             "  return ein_last_error(ctx);\n"
+             "}\n\n"
+             "void %s_cancel(%s_ctx *ctx) {\n"
+             "  ein_cancel(ctx);\n"
+             "}\n\n",
+             x, x, x, x, x, x);
+}
+
+static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
+  const char *x = o->prefix;
+  AxisLabels labels = axis_labels(c->arena, t, &o->declared);
+  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, arena_printf(c->arena, "%s_input_axes", x));
+  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, arena_printf(c->arena, "%s_output_axes", x));
+  buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
+  c_string(c, o->source, strlen(o->source));
+  buf_printf(c, ", %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len);
+  tables_of_arguments(c, t, x);
+  buf_printf(c,
+             "\n  %s_make, ein_destroy, ein_plan_run, ein_workspace_bytes, ein_argument_shape,\n"
+             "  ein_run, ein_last_error, ein_cancel,\n  ",
+             x);
+  table_pointer(c, x, "input_axes", t->inputs.len);
+  buf_char(c, ' ');
+  table_pointer(c, x, "output_axes", t->outputs.len);
+  buf_str(c, "\n};\n");
+}
+
+void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+  CMembers m = c_members(c->arena, p->tasks);
+  buf_str(c, "/* ---- tables ------------------------------------------------------------------------- */\n\n");
+  tables(c, p, o);
+  buf_str(c, "/* ---- what the header declares -------------------------------------------------------- */\n\n");
+  buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+  c_declarations(c, p, o, false);
+  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");
+  create_text(c, o->prefix);
+  plan_text(c, p->tasks, &m, o->prefix);
+  run_text(c, p->tasks, o->prefix);
+  other_text(c, o->prefix);
+  model_text(c, p->tasks, o);
+}

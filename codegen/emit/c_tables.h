@@ -1,0 +1,31 @@
+/* codegen/emit/c_tables.h - what an emitted C file declares to the world, its tables, its public functions; and what the
+ * header and the manifest say about the same things.
+ *
+ * emit_c prints the head (comments, `#define EIN_API static`, #include "ein_run.h"), the kernels, and
+ *
+ *     enum { PREFIX_n_sizes = 12 };                                     how many sizes `sizes_of` computes
+ *     static void PREFIX_sizes_of(ein_plan *p, const int64_t *dim);     dim: those without value, in order
+ *     static ein_status PREFIX_body(ein_ctx *ctx);
+ *
+ * and then emit_tables does the rest. Buffers have the TaskGraph's numbers, steps the Tasks', sites the LoopProgram's.
+ * Shapes lie one after the other in shape[] of plan and context, as c_axes says. */
+#ifndef EIN_C_TABLES_H
+#define EIN_C_TABLES_H
+
+#include "emit.h"
+
+/* By buffer: where its shape begins; one more at the end, which is how many axes there are in all. */
+uint32_t *c_axes(Arena *a, const TaskGraph *t);
+void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o);
+
+/* ---- for header, manifest and tables ------------------------------------------------------------ */
+
+/* The names of a library's struct members: by number of the dim (NULL where it has a value), input and output. */
+typedef struct CMembers { Str *size, *input, *output; } CMembers;
+CMembers c_members(Arena *a, const TaskGraph *t);
+/* "2*N + 1" as people write it, for comments and the manifest. */
+void c_extent_text(Buf *b, const Expr *e);
+/* The types and functions of PREFIX.h; with comments for people or without. */
+void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
+
+#endif

@@ -1,0 +1,20 @@
+/* codegen/emit/emit.h - Loop to target text. Printers, which decide nothing. */
+#ifndef EIN_EMIT_H
+#define EIN_EMIT_H
+
+#include "loop/labels.h"
+#include "loop/loop.h"
+
+typedef struct EmitOptions {
+  const char *prefix;        /* every symbol begins with it: a C identifier */
+  const char *source;        /* the program's file name, for comments; no folder */
+  const char *version;
+  uint64_t hash;             /* of the program's text */
+  double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
+  NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
+} EmitOptions;
+void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
+void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
+void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
+
+#endif

@@ -1,0 +1,170 @@
+/* codegen/emit/header.c - PREFIX.h: in comes a LoopProgram, out goes what a caller of the library reads: types, functions,
+ * and a word about each argument. The same declarations, without the words, stand in PREFIX.c. */
+#include <string.h>
+
+#include "c_tables.h"
+#include "loop/names.h"
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static Str *members(Arena *a, const TaskGraph *t, const TaskArgument *x, uint32_t n, const char *otherwise) {
+  CScope s = c_scope(a, t->strings);
+  Str *out = NEW_ARRAY(a, Str, n + 1);
+  for (uint32_t i = 0; i < n; i++) out[i] = c_scope_name(&s, x[i].name, otherwise);
+  return out;
+}
+
+CMembers c_members(Arena *a, const TaskGraph *t) {
+  CMembers m = {.size = NEW_ARRAY(a, Str, t->dims.len + 1)};
+  CScope s = c_scope(a, t->strings);
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    if (!t->dims.at[i].known) m.size[i] = c_scope_name(&s, t->dims.at[i].name, "size");
+  m.input = members(a, t, t->inputs.at, t->inputs.len, "input");
+  m.output = members(a, t, t->outputs.at, t->outputs.len, "output");
+  return m;
+}
+
+/* ---- text for people ---------------------------------------------------------------------------- */
+
+void c_extent_text(Buf *b, const Expr *e) {
+  Buf t = buf_new(b->arena);
+  expr_print(&t, e, NULL);
+  const char *from = t.s, *end = t.s + t.len;
+  if (e->kind == EX_OP && op_info[e->op].sign && *from == '(') from++, end--;
+  for (; from < end; from++)
+    if (*from != '$') buf_char(b, *from);
+}
+
+/* What stands in a comment may not end it. */
+static void comment_text(Buf *b, const char *s) {
+  for (; *s; s++) {
+    buf_char(b, (unsigned char)*s < 0x20 ? ' ' : *s);
+    if ((*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*')) buf_char(b, ' ');
+  }
+}
+
+/* "f32 [s: 128, a: K]" */
+static void type_text(Buf *b, const TaskBuffer *x, Str *const label) {
+  Buf t = buf_new(b->arena);
+  buf_printf(&t, "%s", dtype_name(x->dtype));
+  for (uint32_t k = 0; k < x->rank; k++) {
+    buf_str(&t, k ? ", " : " [");
+    if (label && label[k]) buf_printf(&t, "%s: ", label[k]->s);
+    c_extent_text(&t, x->dim[k]);
+  }
+  if (x->rank) buf_char(&t, ']');
+  comment_text(b, t.s);
+}
+
+/* ---- types -------------------------------------------------------------------------------------- */
+
+static void note(Buf *b, bool comments, const char *text) {
+  if (comments) buf_printf(b, "\n/* %s */\n", text);
+}
+
+static void sizes_type(Buf *b, const TaskGraph *t, const CMembers *m, const char *x, bool comments) {
+  uint32_t n = 0;
+  note(b, comments, "The symbolic sizes.");
+  buf_printf(b, "typedef struct %s_sizes {\n", x);
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].known) continue;
+    buf_printf(b, "  int64_t %s;", m->size[i]->s);
+    if (comments && strcmp(m->size[i]->s, t->dims.at[i].name->s) != 0) {
+      buf_str(b, " /* ");
+      comment_text(b, t->dims.at[i].name->s);
+      buf_str(b, " */");
+    }
+    buf_char(b, '\n');
+    n++;
+  }
+  if (!n) buf_printf(b, "  int none;%s\n", comments ? " /* all sizes are known; NULL may be given for this */" : "");
+  buf_printf(b, "} %s_sizes;\n", x);
+}
+
+static void argument_member(Buf *b, const TaskGraph *t, const AxisLabels *l, const TaskArgument *x, Str member,
+                            bool comments) {
+  buf_printf(b, "  ein_tensor %s;", member->s);
+  if (comments) {
+    buf_str(b, " /* ");
+    if (strcmp(member->s, x->name->s) != 0) {
+      comment_text(b, x->name->s);
+      buf_str(b, ": ");
+    }
+    type_text(b, &t->buffers.at[x->buffer], l->of[x->buffer]);
+    buf_printf(b, "%s%s */", x->param ? "; a param" : "", x->optional ? "; has a default" : "");
+  }
+  buf_char(b, '\n');
+}
+
+typedef struct Struct {
+  const char *prefix, *name;
+  const TaskArgument *at;
+  uint32_t n;
+  const Str *member;
+} Struct;
+
+static void arguments_type(Buf *b, const TaskGraph *t, const AxisLabels *l, Struct s, bool comments) {
+  buf_printf(b, "typedef struct %s_%s {\n", s.prefix, s.name);
+  for (uint32_t i = 0; i < s.n; i++) argument_member(b, t, l, &s.at[i], s.member[i], comments);
+  if (!s.n) buf_printf(b, "  int none;%s\n", comments ? " /* there are none; NULL may be given for this */" : "");
+  buf_printf(b, "} %s_%s;\n", s.prefix, s.name);
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+/* $ stands for the prefix. */
+static void with_prefix(Buf *b, const char *text, const char *prefix) {
+  for (; *text; text++) {
+    if (*text == '$') buf_str(b, prefix);
+    else buf_char(b, *text);
+  }
+}
+
+static const struct { const char *note, *text; } functions[] = {
+  {"A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"
+   " * *ctx is NULL if there is no memory for one.",
+   "ein_status $_create(const ein_config *config, $_ctx **ctx);\n"},
+  {"ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
+  {"Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be called\n"
+   " * again, with other sizes.",
+   "ein_status $_plan($_ctx *ctx, const $_sizes *sizes);\n"},
+  {"The memory that a planned run takes, apart from its arguments.", "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
+  {"Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
+   " * The data of an input that has a default may be NULL. No memory is taken.",
+   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+  {"The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
+   " * counts. They must still be there.",
+   "ein_status $_again($_ctx *ctx);\n"},
+  {"What went wrong in the last call; \"\" if nothing. It stands until the next call.",
+   "const char *$_last_error(const $_ctx *ctx);\n"},
+  {"From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},
+  {"All of the above as data, for callers that know nothing about this program.", "extern const ein_model $_model;\n"},
+};
+
+void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments) {
+  const TaskGraph *t = p->tasks;
+  CMembers m = c_members(b->arena, t);
+  AxisLabels l = axis_labels(b->arena, t, &o->declared);
+  buf_printf(b, "typedef struct %s_ctx %s_ctx;\n", o->prefix, o->prefix);
+  sizes_type(b, t, &m, o->prefix, comments);
+  note(b, comments, "Views of the inputs, in the order of the program.");
+  arguments_type(b, t, &l, (Struct){o->prefix, "inputs", t->inputs.at, t->inputs.len, m.input}, comments);
+  note(b, comments, "Views of memory for the outputs.");
+  arguments_type(b, t, &l, (Struct){o->prefix, "outputs", t->outputs.at, t->outputs.len, m.output}, comments);
+  for (size_t i = 0; i < COUNT(functions); i++) {
+    note(b, comments, functions[i].note);
+    with_prefix(b, functions[i].text, o->prefix);
+  }
+}
+
+/* ---- the file ----------------------------------------------------------------------------------- */
+
+void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o) {
+  buf_printf(h, "/* %s.h - from ", o->prefix);
+  comment_text(h, o->source);
+  buf_printf(h, ", by ein %s. Create a context, plan, run; see below. */\n", o->version);
+  buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include \"ein_tensor.h\"\n\n", o->prefix, o->prefix);
+  buf_str(h, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  c_declarations(h, p, o, true);
+  buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}

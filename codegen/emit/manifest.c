@@ -1,0 +1,114 @@
+/* codegen/emit/manifest.c - PREFIX.json: what a library is, for programs that build, bind or measure it. Extents and amounts
+ * of work are formulas over the symbolic sizes, as text. */
+#include <string.h>
+
+#include "base/json.h"
+#include "expr/prove.h"
+#include "task/cost.h"
+#include "c_tables.h"
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+static void json_extent(Json *j, const char *key, const Expr *e) {
+  if (!e) {
+    json_null(j, key);
+    return;
+  }
+  Buf b = buf_new(j->out->arena);
+  c_extent_text(&b, e);
+  json_strn(j, key, b.s, b.len);
+}
+
+/* All that is over sizes may be large: one that does not fit 64 bits cannot be planned either. */
+static const Expr *bytes_of(const TaskGraph *t, const TaskBuffer *b) {
+  const Expr *e = expr_int(t->exprs, DT_I64, dtype_size(b->dtype));
+  for (uint32_t k = 0; k < b->rank; k++) e = expr_op2(t->exprs, OP_MUL, e, b->dim[k]);
+  return expr_normal(t->exprs, e);
+}
+
+static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str member, Str *const label, bool input) {
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  json_object(j, NULL);
+  json_str(j, "name", x->name->s);
+  json_str(j, "member", member->s);
+  json_str(j, "dtype", dtype_name(b->dtype));
+  json_array(j, "labels");
+  for (uint32_t k = 0; k < b->rank; k++) {
+    if (label && label[k]) json_str(j, NULL, label[k]->s);
+    else json_null(j, NULL);
+  }
+  json_end(j, ']');
+  json_array(j, "extents");
+  for (uint32_t k = 0; k < b->rank; k++) json_extent(j, NULL, b->dim[k]);
+  json_end(j, ']');
+  json_extent(j, "bytes", bytes_of(t, b));
+  if (input) json_bool(j, "param", x->param);
+  if (input) json_bool(j, "default", x->optional);
+  json_end(j, '}');
+}
+
+static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
+  CMembers m = c_members(j->out->arena, t);
+  AxisLabels l = axis_labels(j->out->arena, t, &o->declared);
+  json_array(j, "sizes");
+  for (uint32_t i = 0; i < t->dims.len; i++) {
+    if (t->dims.at[i].known) continue;
+    json_object(j, NULL);
+    json_str(j, "name", t->dims.at[i].name->s);
+    json_str(j, "member", m.size[i]->s);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_array(j, "inputs");
+  for (uint32_t i = 0; i < t->inputs.len; i++)
+    argument(j, t, &t->inputs.at[i], m.input[i], l.of[t->inputs.at[i].buffer], true);
+  json_end(j, ']');
+  json_array(j, "outputs");
+  for (uint32_t i = 0; i < t->outputs.len; i++)
+    argument(j, t, &t->outputs.at[i], m.output[i], l.of[t->outputs.at[i].buffer], false);
+  json_end(j, ']');
+}
+
+static void entry_points(Json *j, const char *prefix) {
+  static const char *const name[] = {"create", "destroy",    "plan",   "workspace_bytes", "run",
+                                     "again",  "last_error", "cancel", "model"};
+  json_object(j, "entry_points");
+  for (size_t i = 0; i < COUNT(name); i++) json_str(j, name[i], arena_printf(j->out->arena, "%s_%s", prefix, name[i]));
+  json_end(j, '}');
+}
+
+static void kernels(Json *j, const LoopProgram *p) {
+  const Expr **times = task_times(j->out->arena, p->tasks);
+  json_array(j, "kernels");
+  for (uint32_t i = 0; i < p->kernels.len; i++) {
+    const LoopKernel *k = p->kernels.at[i];
+    json_object(j, NULL);
+    json_str(j, "name", k->name->s);
+    json_array(j, "equations");
+    for (uint32_t n = 0; n < k->note.len; n++) json_str(j, NULL, k->note.at[n]->s);
+    json_end(j, ']');
+    json_extent(j, "operations", k->work);
+    json_extent(j, "times", times[k->task]);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+/* ---- the file ----------------------------------------------------------------------------------- */
+
+void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
+  Json j = json_new(json);
+  json_object(&j, NULL);
+  json_str(&j, "format", "ein manifest 1");
+  json_str(&j, "name", o->prefix);
+  json_str(&j, "source", o->source);
+  json_str(&j, "hash", arena_printf(json->arena, "%016llx", (unsigned long long)o->hash));
+  json_str(&j, "compiler", arena_printf(json->arena, "ein %s", o->version));
+  json_str(&j, "target", "c");
+  entry_points(&j, o->prefix);
+  arguments(&j, p->tasks, o);
+  json_extent(&j, "flops", task_flops(p->tasks));
+  kernels(&j, p);
+  json_end(&j, '}');
+  if (json->len && json->s[json->len - 1] != '\n') buf_char(json, '\n');
+}

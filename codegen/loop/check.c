@@ -1,0 +1,432 @@
+/* codegen/loop/check.c - every invariant of a LoopProgram, as loop.h and docs/languages-inside.md say them. Walks each
+ * kernel's statements in their order, so that what has come to be so far is what may be used. */
+#include <string.h>
+
+#include "expr/prove.h"
+#include "expr/sum_law.h"
+#include "text.h"
+
+typedef enum { UNMADE, OPEN_LET, OPEN_VAR, GONE } PlaceState;
+
+typedef struct PlaceHeld {
+  PlaceState state;
+  bool outside;              /* it came to be outside of the thread loop at hand */
+} PlaceHeld;
+
+typedef enum { VAR_NEW, VAR_OPEN, VAR_GONE } VarState;
+
+typedef struct Check {
+  SumCheck c;
+  const LoopProgram *p;
+  Arena *arena;
+  const LoopKernel *k;       /* the one at hand, or NULL */
+  Map names;                 /* of the kernel at hand */
+  PlaceHeld *place;          /* by number */
+  VarState *var;             /* by number */
+  VEC(uint32_t) scope;       /* places that are open, oldest first */
+  uint32_t nesting;
+  bool threads;              /* inside of a thread loop */
+  Map tasks;                 /* step + 1 to its depth + 1, for kernels */
+} Check;
+
+#define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
+
+static void say_where(void *ctx, Buf *out) {
+  const LoopKernel *k = ((const Check *)ctx)->k;
+  buf_printf(out, k ? "kernel %s" : "loops", k && k->name ? k->name->s : "?");
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+/* An identifier of C that is no keyword and that an expression's text does not take for a number. */
+static bool is_identifier(Str s) {
+  static const char words[] =
+      " auto break case char const continue default do double else enum extern float for goto if inline int long "
+      "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+      "true false inf nan ";
+  char word[24];
+  if (!s || !s->len || (s->s[0] >= '0' && s->s[0] <= '9')) return false;
+  for (uint32_t i = 0; i < s->len; i++) {
+    char x = s->s[i];
+    if (!((x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || (x >= '0' && x <= '9') || x == '_')) return false;
+  }
+  if (s->len + 3 > sizeof word) return true;
+  word[0] = word[s->len + 1] = ' ';
+  memcpy(word + 1, s->s, s->len);
+  word[s->len + 2] = 0;
+  return !strstr(words, word);
+}
+
+static void check_name(Check *c, const char *what, Str s, Map *names) {
+  if (!is_identifier(s))
+    fail(c, "%s has a name that is none in C: %s", what, s ? s->s : "(none)");
+  else if (map_find(names, s))
+    fail(c, "two things are called %s", s->s);
+  else
+    map_put(names, s, c);
+}
+
+static const char *name_of(const LoopPlace *x) {
+  return x->name ? x->name->s : "?";
+}
+
+/* ---- expressions -------------------------------------------------------------------------------- */
+
+static void check_read(Check *c, const Expr *e) {
+  if (e->i < 0 || e->i >= c->k->places.len) {
+    fail(c, "place %lld is read, of %u", (long long)e->i, c->k->places.len);
+    return;
+  }
+  const LoopPlace *x = &c->k->places.at[e->i];
+  PlaceState state = c->place[e->i].state;
+  if (e->n != x->rank) fail(c, "%s has rank %u and is read with %u indices", name_of(x), x->rank, e->n);
+  if (e->dtype != x->dtype)
+    fail(c, "%s is %s and is read as %s", name_of(x), check_dtype_name(x->dtype), check_dtype_name((DType)e->dtype));
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->arg[i]->dtype != DT_I64) fail(c, "an index of %s is not i64", name_of(x));
+  if (x->space != SPACE_BUFFER && state != OPEN_LET && state != OPEN_VAR)
+    fail(c, "%s is read where it is not there", name_of(x));
+}
+
+static void check_within(Check *c, const Expr *e) {
+  const Expr *site = e->arg[2];
+  if (site->kind != EX_INT || site->i < 0 || site->i >= c->p->sites.len)
+    fail(c, "`within` says what no site says");
+}
+
+static void check_loop_part(SumCheck *sc, const Expr *e) {
+  Check *c = sc->ctx;
+  if (e->kind == EX_LABEL) {
+    if (e->i < 0 || e->i >= c->k->var.len)
+      fail(c, "loop variable %lld, of %u", (long long)e->i, c->k->var.len);
+    else if (c->var[e->i] != VAR_OPEN)
+      fail(c, "loop variable %s stands outside of its loop", c->k->var.at[e->i] ? c->k->var.at[e->i]->s : "?");
+  } else if (e->kind == EX_READ) {
+    check_read(c, e);
+  } else if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) {
+    if (e->op == OP_WITHIN) check_within(c, e);
+  } else {
+    check_part(sc, e);
+  }
+}
+
+/* dtype DTYPES: any. */
+static void check_value(Check *c, const char *what, const Expr *e, DType dtype) {
+  if (!e) {
+    fail(c, "%s is missing", what);
+    return;
+  }
+  if (dtype != DTYPES && e->dtype != dtype)
+    fail(c, "%s is %s and not %s", what, check_dtype_name((DType)e->dtype), check_dtype_name(dtype));
+  c->c.now++;
+  check_walk(&c->c, e, WALK_ALL, check_loop_part);
+}
+
+/* ---- places ------------------------------------------------------------------------------------- */
+
+/* The place has the buffer's extents, or products of those of neighbours. */
+static bool check_axes(Check *c, const LoopPlace *x, const TaskBuffer *b) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    const Expr *all = NULL;
+    for (uint32_t k = x->axes ? x->axes[i] : 1; k-- > 0; at++) {
+      if (at >= b->rank) return false;
+      all = all ? extent_normal(c->p->tasks->exprs, expr_op2(c->p->tasks->exprs, OP_MUL, all, b->dim[at])) : b->dim[at];
+    }
+    if (all != x->dim[i]) return false;
+  }
+  return at == b->rank;
+}
+
+static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
+  const TaskGraph *t = c->p->tasks;
+  if (x->buffer >= t->buffers.len) {
+    fail(c, "%s is buffer %%%u, of %u", name_of(x), x->buffer, t->buffers.len);
+    return;
+  }
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  if (b->dtype != x->dtype || !check_axes(c, x, b)) fail(c, "%s is not like buffer %%%u", name_of(x), x->buffer);
+  if (x->written && b->space == BUF_INPUT) fail(c, "%s is written and an input", name_of(x));
+  const LoopPlace *other = map_find(buffers, b);
+  bool alike = other && (other->written || x->written || !!other->axes == !!x->axes); /* what is read alone may be seen in several ways */
+  for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++) alike = i >= other->rank || x->axes[i] == other->axes[i];
+  if (alike) fail(c, "two places are buffer %%%u", x->buffer);
+  map_put(buffers, b, (void *)(uintptr_t)x);
+}
+
+/* Whether its size is a constant of at most LOOP_STACK bytes. */
+static bool is_small(const LoopPlace *x) {
+  int64_t bytes = dtype_size(x->dtype);
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (!x->dim[i] || x->dim[i]->kind != EX_INT || !mul_ok(bytes, x->dim[i]->i, &bytes)) return false;
+  return bytes <= LOOP_STACK;
+}
+
+static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
+  check_name(c, "a place", x->name, &c->names);
+  if ((unsigned)x->space > SPACE_SCRATCH || (unsigned)x->dtype >= DTYPES || x->rank > SUM_RANK || (x->rank && !x->dim)) {
+    fail(c, "%s has no space, no dtype or no shape", name_of(x));
+    return false;
+  }
+  for (uint32_t i = 0; i < x->rank; i++) check_extent(&c->c, "an extent", x->dim[i]);
+  if (x->space == SPACE_BUFFER) {
+    check_of_buffer(c, x, buffers);
+    return true;
+  }
+  if (x->buffer) fail(c, "%s is no buffer and has the number of one", name_of(x));
+  if (x->space != SPACE_SCRATCH && !is_small(x))
+    fail(c, "%s is not of a constant size up to %d bytes", name_of(x), LOOP_STACK);
+  if (x->space == SPACE_REGISTER && x->rank > 1) fail(c, "%s has rank %u and is a register", name_of(x), x->rank);
+  return true;
+}
+
+/* ---- statements --------------------------------------------------------------------------------- */
+
+static void check_body(Check *c, const LoopBody *body);
+
+static void check_block(Check *c, const LoopBody *body) {
+  if (c->nesting == LOOP_NESTING) {
+    fail(c, "blocks are nested more than %d deep", LOOP_NESTING);
+    return;
+  }
+  uint32_t before = c->scope.len;
+  c->nesting++;
+  check_body(c, body);
+  c->nesting--;
+  while (c->scope.len > before) c->place[vec_pop(c->scope)].state = GONE;
+}
+
+static bool is_constant(Check *c, const LoopStmt *s) {
+  Exprs *x = c->p->tasks->exprs;
+  if (!s->lo || !s->hi || s->lo->dtype != DT_I64 || s->hi->dtype != DT_I64) return true; /* said already */
+  return expr_normal(x, expr_op2(x, OP_SUB, s->hi, s->lo))->kind == EX_INT;
+}
+
+/* What came to be before a thread loop is shared by the threads. */
+static void check_threads(Check *c, const LoopStmt *s) {
+  if (c->nesting) fail(c, "a loop inside of a block is bound to threads");
+  for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = true;
+  c->threads = true;
+  check_block(c, &s->body);
+  c->threads = false;
+  for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = false;
+}
+
+static void check_for(Check *c, const LoopStmt *s) {
+  check_value(c, "where a loop begins", s->lo, DT_I64);
+  check_value(c, "where a loop ends", s->hi, DT_I64);
+  if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
+  if ((unsigned)s->bind > BIND_ROLL) fail(c, "a loop is bound to nothing");
+  if (s->bind == BIND_UNROLL && !is_constant(c, s)) fail(c, "a loop is unrolled and its length is no constant");
+  if (s->var >= c->k->var.len) {
+    fail(c, "a loop has variable %u, of %u", s->var, c->k->var.len);
+    return;
+  }
+  if (c->var[s->var] != VAR_NEW) fail(c, "two loops have the variable %s", c->k->var.at[s->var] ? c->k->var.at[s->var]->s : "?");
+  c->var[s->var] = VAR_OPEN;
+  if (s->bind == BIND_THREAD && !c->threads)
+    check_threads(c, s);
+  else if (s->bind == BIND_THREAD)
+    fail(c, "a thread loop stands in a thread loop");
+  else
+    check_block(c, &s->body);
+  c->var[s->var] = VAR_GONE;
+}
+
+static const LoopPlace *place_at(Check *c, const LoopStmt *s) {
+  if (s->place < c->k->places.len) return &c->k->places.at[s->place];
+  fail(c, "place %u, of %u", s->place, c->k->places.len);
+  return NULL;
+}
+
+/* An element of a buffer. */
+static void check_lead(Check *c, const LoopStmt *s, const LoopPlace *x) {
+  const Expr *v = s->value;
+  bool element = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space == SPACE_BUFFER;
+  check_value(c, name_of(x), v, DTYPES);
+  if (x->dtype != DT_I64) fail(c, "%s is %s and leads to a line", name_of(x), check_dtype_name(x->dtype));
+  if (!element) fail(c, "what %s leads from is no element of a buffer", name_of(x));
+}
+
+/* LET, LEAD, VAR */
+static void check_made(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  bool keeps = s->kind != LOOP_VAR;
+  if (!x) return;
+  if (s->kind == LOOP_LEAD) check_lead(c, s, x);
+  else if (keeps || s->value) check_value(c, name_of(x), s->value, x->dtype);
+  if (x->space == SPACE_BUFFER) fail(c, "%s is a buffer and does not come to be", name_of(x));
+  if (keeps && (x->space != SPACE_REGISTER || x->rank)) fail(c, "%s is no scalar register", name_of(x));
+  if (c->place[s->place].state != UNMADE) fail(c, "%s comes to be twice", name_of(x));
+  c->place[s->place] = (PlaceHeld){keeps ? OPEN_LET : OPEN_VAR, false};
+  vec_push(c->arena, c->scope, s->place);
+}
+
+static void check_store(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  const PlaceHeld *h = &c->place[s->place];
+  check_value(c, "what is stored", s->value, x->dtype);
+  if (s->n_at != x->rank || (s->n_at && !s->at))
+    fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a store", s->at[i], DT_I64);
+  if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR)
+    fail(c, "%s is stored to %s", name_of(x), h->state == OPEN_LET ? "and keeps one value" : "where it is not there");
+  if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
+}
+
+static void check_turn(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  const PlaceHeld *h = &c->place[s->place];
+  bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
+  if (!square || x->dim[0]->i % 8) fail(c, "%s is no square array with a multiple of 8 rows, and is turned", name_of(x));
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is turned where it is not there", name_of(x));
+  if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
+}
+
+static void check_fetch(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is fetched", name_of(x));
+  if (s->step && s->step != FETCH_SECOND) fail(c, "%s is fetched to another cache than the nearest or the second", name_of(x));
+  if (s->n_at != x->rank || (s->n_at && !s->at))
+    fail(c, "%s has rank %u and is fetched with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is fetched", s->at[i], DT_I64);
+}
+
+/* From an array of the kernel's own, whose elements are as they are in the buffer. */
+static void check_stream(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  const Expr *v = s->value;
+  if (!x) return;
+  check_value(c, "how much is streamed", s->hi, DT_I64);
+  check_value(c, "what is streamed", v, x->dtype);
+  if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is streamed to", name_of(x));
+  if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is streamed to and not written", name_of(x));
+  if (!x->rank || s->n_at != x->rank || !s->at)
+    fail(c, "%s has rank %u and is streamed to with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a stream", s->at[i], DT_I64);
+  if (s->step < 1 || s->step > x->rank) fail(c, "%s has rank %u and is streamed to over %lld axes", name_of(x), x->rank, (long long)s->step);
+  bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space != SPACE_BUFFER;
+  if (!array) fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
+  if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
+}
+
+/* What only other kinds have. */
+static void check_fields(Check *c, const LoopStmt *s) {
+  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
+  bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
+  if (!loop && (s->bind || s->var || s->lo || hi || step)) fail(c, "a statement has what only a loop has");
+  if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
+  if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
+  if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->n_at) fail(c, "a statement has indices and is no store");
+}
+
+static void check_body(Check *c, const LoopBody *body) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    const LoopStmt *s = body->at[i];
+    check_fields(c, s);
+    switch (s->kind) {
+    case LOOP_FOR: check_for(c, s); break;
+    case LOOP_IF:
+      check_value(c, "a condition", s->cond, DT_BOOL);
+      check_block(c, &s->body);
+      check_block(c, &s->other);
+      break;
+    case LOOP_LET:
+    case LOOP_LEAD:
+    case LOOP_VAR: check_made(c, s); break;
+    case LOOP_STORE: check_store(c, s); break;
+    case LOOP_TURN: check_turn(c, s); break;
+    case LOOP_FETCH: check_fetch(c, s); break;
+    case LOOP_STREAM: check_stream(c, s); break;
+    default: fail(c, "a statement is of no kind");
+    }
+  }
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------ */
+
+/* Of its task, which no other kernel has. */
+static void check_task(Check *c, const LoopKernel *k, Map *met) {
+  const void *key = (const void *)((uintptr_t)k->task + 1);
+  uintptr_t depth = (uintptr_t)map_find(&c->tasks, key);
+  if (!depth)
+    fail(c, "there is no kernel in the tasks at step %u", k->task);
+  else if (map_find(met, key))
+    fail(c, "there is another kernel for step %u", k->task);
+  map_put(met, key, c);
+  c->c.level = depth ? (uint32_t)depth - 1 : 0;
+}
+
+static void check_work(Check *c, const Expr *e) {
+  if (!e || e->dtype != DT_I64 || (e->has & ~(unsigned)HAS_DIM)) {
+    fail(c, "its work is no i64 over dims alone");
+    return;
+  }
+  c->c.now++;
+  check_walk(&c->c, e, WALK_ALL, check_dim_name);
+}
+
+static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
+  Map buffers = map_new(c->arena);
+  bool well = true;
+  c->names = map_new(c->arena);
+  c->scope.len = 0;
+  c->place = NEW_ARRAY(c->arena, PlaceHeld, k->places.len + 1);
+  c->var = NEW_ARRAY(c->arena, VarState, k->var.len + 1);
+  check_task(c, k, met);
+  check_work(c, k->work);
+  for (uint32_t i = 0; i < k->note.len; i++)
+    if (!k->note.at[i]) fail(c, "note %u is missing", i), well = false;
+  for (uint32_t i = 0; i < k->how.len; i++)
+    if (!k->how.at[i]) fail(c, "what was decided, %u, is missing", i), well = false;
+  for (uint32_t i = 0; i < k->places.len; i++) well &= check_place(c, &k->places.at[i], &buffers);
+  for (uint32_t i = 0; i < k->var.len; i++) check_name(c, "a loop variable", k->var.at[i], &c->names);
+  if (well) check_body(c, &k->body);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) map_put(&c->tasks, (void *)((uintptr_t)k->step + 1), (void *)((uintptr_t)depth + 1));
+    n += k->kind == TASK_KERNEL;
+    if (k->kind == TASK_REPEAT) n += find_kernels(c, &k->body, depth + 1);
+  }
+  return n;
+}
+
+bool loop_check(const LoopProgram *p, Buf *out) {
+  if (!task_check(p->tasks, out)) return false;
+  if (p->tasks->mesh.n) {
+    buf_str(out, "loops are for one site, and the tasks are for a mesh\n");
+    return false;
+  }
+  Arena *a = arena_new();
+  const TaskGraph *t = p->tasks;
+  Check c = {.p = p, .arena = a, .tasks = map_new(a)};
+  Map names = map_new(a), met = map_new(a);
+  c.c = sum_check_new(out, a, t->exprs, &c, say_where);
+  for (uint32_t i = 0; i < t->dims.len; i++) check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  for (uint32_t i = 0; i < p->sites.len; i++)
+    if (!p->sites.at[i].text) fail(&c, "site %u says nothing", i);
+  uint32_t kernels = find_kernels(&c, &t->tasks, 0);
+  if (kernels != p->kernels.len) fail(&c, "there are %u kernels in the tasks and %u in loops", kernels, p->kernels.len);
+  for (uint32_t i = 0; i < p->kernels.len; i++) {
+    c.k = NULL;
+    check_name(&c, "a kernel", p->kernels.at[i]->name, &names);
+    c.k = p->kernels.at[i];
+    check_kernel(&c, c.k, &met);
+  }
+  arena_free(a);
+  return c.c.ok;
+}

@@ -1,0 +1,112 @@
+/* codegen/loop/loop.h - Loop: how each kernel runs.
+ *
+ * A kernel is a tree of statements over *places*: the buffers that it is given, and registers and arrays of its own.
+ * Expressions are expr/'s: EX_LABEL k is loop variable k, EX_READ p is place p at its indices, a scalar register
+ * being a place of rank 0. Everything about speed is decided here by the schedule (codegen/schedule/): order, tiles, what is
+ * unrolled, what runs in vector lanes and on which threads. The printers decide nothing. text: "loop 1". */
+#ifndef EIN_LOOP_H
+#define EIN_LOOP_H
+
+#include "task/task.h"
+
+typedef enum {
+  BIND_SEQ,
+  BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
+  BIND_VECTOR,               /* iterations are independent and stride in lanes; a constant trip count where it is short */
+  BIND_UNROLL,               /* written out */
+  BIND_ROLL                  /* never written out: the machine looks ahead for instructions that go along what lies in order */
+} LoopBind;
+
+typedef enum {
+  SPACE_BUFFER,              /* one of the TaskGraph's, with its strides */
+  SPACE_REGISTER,            /* a scalar, or a short array of constant size that lives in registers */
+  SPACE_STACK,               /* an array of constant size, at most LOOP_STACK bytes */
+  SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
+} LoopSpace;
+enum { LOOP_STACK = 16384 };
+enum { LOOP_LANES = 64 };     /* elements of an array that an operation's own function for arrays takes, at most */
+enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
+
+typedef struct LoopPlace {
+  LoopSpace space;
+  Str name;                  /* unique in the kernel, fit for C */
+  DType dtype;
+  uint32_t rank;
+  const Expr **dim;          /* dims-only */
+  uint32_t buffer;           /* SPACE_BUFFER, */
+  const uint32_t *axes;      /*   of which so many axes that follow each other are each of the place's, row-major; NULL: one each */
+  bool written;              /* SPACE_BUFFER: stored to; others are read only */
+} LoopPlace;
+
+typedef enum {
+  LOOP_FOR,                  /* var from lo while below hi, by step */
+  LOOP_IF,
+  LOOP_LET,                  /* a register that keeps this one value */
+  LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
+  LOOP_STORE,
+  LOOP_TURN,                 /* a small square array is transposed where it is */
+  LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near, or into the second cache */
+  LOOP_LEAD,                 /* a register that keeps how many elements lie from one of a buffer on, along its last axis, ahead of the next
+                                whole line of the cache; 0 where they do not lie next to each other */
+  LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
+                                where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
+} LoopKind;
+
+/* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
+/* An operation of which there is such a function, of this dtype. */
+static inline bool loop_has_lanes(const Expr *e) {
+  unsigned law = e->dtype == DT_F32 ? LAW_LANES_F32 : e->dtype == DT_F64 ? LAW_LANES_F64 : 0;
+  return e->kind == EX_OP && (op_info[e->op].laws & law);
+}
+static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
+
+typedef struct LoopStmt LoopStmt;
+typedef VEC(LoopStmt *) LoopBody;
+
+struct LoopStmt {
+  LoopKind kind;
+  LoopBind bind;             /* FOR */
+  uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
+  const Expr *lo, *hi;       /*   i64, over what is in scope; STREAM: hi elements */
+  int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
+  const Expr *cond;          /* IF */
+  LoopBody body, other;      /* FOR, IF; other: the else */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, TURN, FETCH, STREAM */
+  uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
+  const Expr **at;           /*   where */
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
+};
+
+typedef struct LoopKernel {
+  Str name;                  /* unique in the program, fit for C */
+  VEC(Str) note;             /* its equations, a line each */
+  VEC(Str) how;              /* what was decided about its loops, for people */
+  Place from;                /* where they stand */
+  VEC(Str) var;              /* names of the loop variables, by number; unique in the kernel with those of the places */
+  VEC(LoopPlace) places;
+  LoopBody body;             /* in order; only here may a loop be bound to threads */
+  const Expr *work;          /* about how many scalar operations, or vectors of them in tiles: whether a second thread pays; dims-only */
+  uint32_t task;             /* the step of its task */
+} LoopKernel;
+
+/* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
+ * the run fails, and says this. */
+typedef struct LoopSite { Str text; Place place; } LoopSite; /* text: "index 2 (label tok) of E, read for Y" */
+
+typedef struct LoopProgram {
+  Arena *arena;
+  TaskGraph *tasks;          /* kernels are found by the step of their task */
+  VEC(LoopKernel *) kernels;
+  VEC(LoopSite) sites;
+} LoopProgram;
+
+/* ---- text, check -------------------------------------------------------------------------------- */
+void loop_print(Buf *out, const LoopProgram *p); /* the TaskGraph's text comes first */
+LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
+bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
+bool loop_check(const LoopProgram *p, Buf *out);
+/* Of a sound one that was read: what is not proved to be in range is looked at from now on while it runs, and a line of `out` for each kernel
+ * says so. What ein makes leaves `out` empty. */
+void loop_guard(LoopProgram *p, Buf *out);
+
+#endif

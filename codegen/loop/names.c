@@ -1,0 +1,176 @@
+/* codegen/loop/names.c - names for C: in come names as people write them, out go identifiers that neither C nor C++ nor
+ * the runtime uses. */
+#include "names.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* ---- letters -------------------------------------------------------------------------------- */
+
+/* From U+0391 on; the small ones stand 32 further and are spelled with a small letter. */
+static const char *const greek[] = {
+  "Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta",   "Theta", "Iota",    "Kappa", "Lambda", "Mu",   "Nu",
+  "Xi",    "Omicron", "Pi", "Rho",   "Final",   "Sigma", "Tau",  "Upsilon", "Phi", "Chi",   "Psi",    "Omega",
+};
+
+static bool greek_letter(Buf *b, uint32_t c) {
+  uint32_t k = c >= 0x3B1 ? c - 0x3B1 : c - 0x391;
+  if (c < 0x391 || k >= COUNT(greek) || c == 0x3A2) return false; /* 0x3A2 is no letter; 0x3C2 is the final sigma */
+  buf_char(b, (char)(greek[k][0] + (c >= 0x3B1 ? 'a' - 'A' : 0)));
+  buf_str(b, c == 0x3C2 ? "inalsigma" : greek[k] + 1);
+  return true;
+}
+
+static bool plain(uint32_t c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Spelled letters stand apart from letters before them: dλ is d_lambda. */
+static void spelled(Buf *b, uint32_t c) {
+  if (b->len && b->s[b->len - 1] != '_') buf_char(b, '_');
+  if (!greek_letter(b, c)) buf_printf(b, "u%04x", (unsigned)c);
+}
+
+static void letter(Buf *b, uint32_t c, bool *apart) {
+  if (*apart && plain(c) && c != '_') buf_char(b, '_');
+  *apart = false;
+  if (plain(c)) buf_char(b, (char)c);
+  else if (c == '\'') buf_str(b, "_p");
+  else if (c < 0x80) {
+    if (b->len && b->s[b->len - 1] != '_') buf_char(b, '_');
+  } else {
+    spelled(b, c);
+    *apart = true;
+  }
+}
+
+/* ---- words that are taken ------------------------------------------------------------------- */
+
+/* In the order of bytes. Keywords of C (up to C23) and C++ (up to C++20); macros of C's headers and of compilers; types
+ * and functions of C that emitted text may name, and the parameters of its kernels. */
+static const char *const taken[] = {
+  "BUFSIZ", "EDOM", "EILSEQ", "EIN", "EOF", "ERANGE", "FILE", "HUGE_VAL", "I", "INFINITY", "NAN", "NULL", "RAND_MAX",
+  "abs", "acos", "acosh", "alignas", "aligned_alloc", "alignof", "and", "and_eq", "asin", "asinh", "asm", "assert",
+  "atan", "atan2", "atanh", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "cbrt", "ceil", "char",
+  "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "complex", "concept",
+  "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "copysign", "cos", "cosf", "cosh", "ctx",
+  "decltype", "default", "delete", "do", "double", "dynamic_cast", "ein", "else", "enum", "erf", "erfc", "errno", "exp",
+  "exp2", "expf", "explicit", "expm1", "export", "extern", "fabs", "fabsf", "false", "fdim", "float", "float16_t",
+  "floor", "floorf", "fma", "fmax", "fmaxf", "fmin", "fminf", "fmod", "for", "friend", "goto", "hypot", "if", "inf", "inline",
+  "int", "int16_t", "int32_t", "int64_t", "int8_t", "intptr_t", "isfinite", "isinf", "isnan", "ldexp", "lgamma",
+  "linux", "llrint", "llround", "log", "log10", "log1p", "log2", "logf", "long", "lrint", "lround", "main", "malloc",
+  "memchr", "memcmp", "memcpy", "memmove", "memset", "mutable", "namespace", "nan", "nearbyint", "new", "noexcept",
+  "noreturn", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "pow", "powf", "private", "protected", "ptrdiff_t",
+  "public", "register", "reinterpret_cast", "remainder", "requires", "restrict", "return", "rint", "round", "roundf",
+  "short", "signbit", "signed", "sin", "sinf", "sinh", "size_t", "sizeof", "sqrt", "sqrtf", "static", "static_assert",
+  "static_cast", "stderr", "stdin", "stdout", "strlen", "struct", "switch", "tan", "tanh", "template", "tgamma", "this",
+  "thread_local", "throw", "true", "trunc", "truncf", "try", "typedef", "typeid", "typename", "typeof", "typeof_unqual",
+  "uint16_t", "uint32_t", "uint64_t", "uint8_t", "uintptr_t", "union", "unix", "unsigned", "using", "virtual", "void",
+  "volatile", "wchar_t", "while", "worker", "xor", "xor_eq",
+};
+
+static bool is_taken(const char *s) {
+  size_t lo = 0, hi = COUNT(taken);
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    int c = strcmp(taken[mid], s);
+    if (c == 0) return true;
+    if (c < 0) lo = mid + 1;
+    else hi = mid;
+  }
+  return strncmp(s, "ein_", 4) == 0 || strncmp(s, "EIN_", 4) == 0;
+}
+
+/* ---- one name ------------------------------------------------------------------------------- */
+
+static void name_text(Buf *b, const char *s, size_t len) {
+  bool apart = false;
+  for (size_t at = 0, n; at < len; at += n) {
+    uint32_t c;
+    n = utf8_read(s + at, len - at, &c);
+    if (!n) n = 1, c = 0xFFFD;
+    letter(b, c, &apart);
+  }
+}
+
+Str c_name(Strings *t, const char *name, size_t len) {
+  Arena *a = arena_new();
+  Buf b = buf_new(a);
+  name_text(&b, name, len);
+  bool reserved = !b.len || b.s[0] == '_' || (b.s[0] >= '0' && b.s[0] <= '9');
+  Str out = strings_printf(t, "%s%s%s", reserved ? "x" : "", b.s, is_taken(b.s) ? "_" : "");
+  arena_free(a);
+  return out;
+}
+
+/* ---- scopes --------------------------------------------------------------------------------- */
+
+CScope c_scope(Arena *a, Strings *t) {
+  return (CScope){t, map_new(a)};
+}
+
+void c_scope_take(CScope *s, Str used) {
+  map_put(&s->taken, used, (void *)(uintptr_t)1);
+}
+
+bool c_scope_has(const CScope *s, Str used) {
+  return map_find(&s->taken, used) != NULL;
+}
+
+/* The number that is tried next for a name is kept with it, so that a thousand of one name are found at once. */
+Str c_scope_name(CScope *s, Str name, const char *otherwise) {
+  Str base = name && name->len ? c_name(s->strings, name->s, name->len) : c_name(s->strings, otherwise, strlen(otherwise));
+  uintptr_t next = (uintptr_t)map_find(&s->taken, base);
+  Str out = base;
+  while (map_find(&s->taken, out)) out = strings_printf(s->strings, "%s_%u", base->s, (unsigned)++next);
+  map_put(&s->taken, base, (void *)(next ? next : 1));
+  if (out != base) map_put(&s->taken, out, (void *)(uintptr_t)1);
+  return out;
+}
+
+/* ---- prefixes ------------------------------------------------------------------------------- */
+
+/* In the order of bytes. Headers of C and POSIX, which the model's own would hide; and beginnings of functions of theirs
+ * that it would have too: sem_destroy, timer_create. */
+static const char *const taken_prefix[] = {
+  "aio", "alloca", "assert", "byteswap", "cnd", "complex", "ctype", "dirent", "dlfcn", "elf", "endian", "errno", "fcntl",
+  "features", "fenv", "float", "fnmatch", "getopt", "glob", "grp", "iconv", "inttypes", "iso646", "langinfo", "libgen",
+  "limits", "locale", "malloc", "math", "memory", "mqueue", "mtx", "netdb", "omp", "poll", "pthread", "pwd", "regex",
+  "resolv", "sched", "sem", "semaphore", "setjmp", "signal", "spawn", "stdalign", "stdarg", "stdatomic", "stdbit",
+  "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "strings", "syslog", "termios",
+  "tgmath", "thrd", "threads", "time", "timer", "tss", "uchar", "ucontext", "unistd", "utime", "wchar", "wctype",
+};
+
+static bool prefix_is_taken(const char *s) {
+  for (size_t i = 0; i < COUNT(taken_prefix); i++)
+    if (strcmp(taken_prefix[i], s) == 0) return true;
+  return false;
+}
+
+Str c_prefix(Strings *t, const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+  size_t n = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+  Str out = c_name(t, name, n);
+  return prefix_is_taken(out->s) ? strings_printf(t, "%s_", out->s) : out;
+}
+
+bool c_identifier(const char *s) {
+  for (const char *c = s; *c; c++)
+    if (!plain((unsigned char)*c)) return false;
+  return *s && *s != '_' && !(*s >= '0' && *s <= '9') && !is_taken(s) && !prefix_is_taken(s);
+}
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+void c_string(Buf *b, const char *s, size_t len) {
+  buf_char(b, '"');
+  for (size_t i = 0; i < len; i++) {
+    unsigned char c = (unsigned char)s[i];
+    if (c == '"' || c == '\\') buf_printf(b, "\\%c", c);
+    else if (c == '\n') buf_str(b, "\\n");
+    else if (c < 0x20 || c == 0x7F || (c == '?' && i && s[i - 1] == '?')) buf_printf(b, "\\%03o", c);
+    else buf_char(b, (char)c);
+  }
+  buf_char(b, '"');
+}

@@ -1,0 +1,430 @@
+/* codegen/loop/read.c - a LoopProgram from its text. Every line stands for itself: after a complaint the reader goes on
+ * with the next one, and says nothing more of a kernel whose head failed. What is read can be walked; whether it is a
+ * sound one is for loop_check to say. */
+#include "expr/scan.h"
+#include "expr/sum_law.h"
+#include "text.h"
+
+typedef struct Block { LoopStmt *stmt; bool other; } Block;
+
+typedef struct Reader {
+  Scan c;
+  LoopProgram *p;
+  LoopKernel *k;             /* the one that is open, or NULL */
+  VEC(Block) open;           /* its blocks */
+  Map vars, places;          /* of the open kernel: name to 1 + its number */
+  bool lame;                 /* its head failed: what follows hangs on that */
+  bool give_up;              /* nothing that follows would make sense */
+} Reader;
+
+static Arena *arena_of(const Reader *r) {
+  return r->p->arena;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------- */
+
+static bool number_of(const Map *names, Str name, int64_t *out) {
+  uintptr_t k = (uintptr_t)map_find(names, name);
+  *out = (int64_t)k - 1;
+  return k != 0;
+}
+
+static bool var_number(void *ctx, Str name, int64_t *out) {
+  return number_of(&((const Reader *)ctx)->vars, name, out);
+}
+
+/* `t2` is the turn of the repeat of depth 2. */
+static bool turn_depth(void *ctx, Str name, int64_t *out) {
+  (void)ctx;
+  return name->len > 1 && name->s[0] == 't' && int64_read(name->s + 1, name->len - 1, out) && *out >= 0;
+}
+
+static bool place_read(void *ctx, Str name, uint32_t n, const Expr *const *index, DType *dtype, int64_t *place) {
+  const Reader *r = ctx;
+  (void)n;
+  (void)index;
+  if (!number_of(&r->places, name, place)) return false;
+  *dtype = r->k->places.at[*place].dtype;
+  return true;
+}
+
+static bool want_expr(Reader *r, bool dims, int depth, const Expr **out) {
+  ExprReader x = {.pool = r->p->tasks->exprs, .strings = r->c.strings, .s = r->c.s, .end = r->c.end};
+  x.ctx = r;
+  x.depth = depth;
+  if (!dims) {
+    x.label = var_number;
+    x.turn = turn_depth;
+    x.named = place_read;
+  }
+  *out = expr_read_text(&x);
+  r->c.s = x.s;
+  if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "wanted an expression here");
+  return !((*out)->has & HAS_PARAM) || scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
+}
+
+static bool want_value(Reader *r, const Expr **out) {
+  return want_expr(r, false, READ_NESTING, out);
+}
+
+/* `[a, b]`: indices, or the extents of a place. */
+static bool want_list(Reader *r, bool dims, uint32_t *n, const Expr ***out) {
+  VEC(const Expr *) list = {0};
+  if (!scan_want(&r->c, '[')) return false;
+  while (!scan_take(&r->c, ']')) {
+    const Expr *e;
+    if (list.len && !scan_want(&r->c, ',')) return false;
+    if (list.len == SUM_RANK) return scan_fail(&r->c, D_E913, "a place has at most %d dimensions", SUM_RANK);
+    if (!want_expr(r, dims, dims ? READ_EXTENT_NESTING : READ_NESTING, &e)) return false;
+    if (dims && e->dtype != DT_I64) return scan_fail(&r->c, D_E907, "a size is i64");
+    vec_push(arena_of(r), list, dims ? extent_normal(r->p->tasks->exprs, e) : e);
+  }
+  *n = list.len;
+  *out = list.at;
+  return true;
+}
+
+/* ---- the head of a kernel ----------------------------------------------------------------------- */
+
+static bool want_new_name(Reader *r, Str *out) {
+  const char *at = r->c.s;
+  if (!scan_want_name(&r->c, out)) return false;
+  if (!map_find(&r->vars, *out) && !map_find(&r->places, *out)) return true;
+  r->c.s = at;
+  return scan_fail(&r->c, D_E911, "%s stands for something in this kernel already", (*out)->s);
+}
+
+static bool line_note(Reader *r) {
+  Str s;
+  if (!scan_want_string(&r->c, &s) || !scan_want_end(&r->c, NULL)) return false;
+  vec_push(arena_of(r), r->k->note, s);
+  return true;
+}
+
+static bool line_how(Reader *r) {
+  Str s;
+  if (!scan_want_string(&r->c, &s) || !scan_want_end(&r->c, NULL)) return false;
+  vec_push(arena_of(r), r->k->how, s);
+  return true;
+}
+
+static bool want_place(Reader *r, LoopPlace *x) {
+  if (!want_new_name(r, &x->name)) return false;
+  if (x->space == SPACE_BUFFER && (!scan_want(&r->c, '=') || !scan_want_id(&r->c, &x->buffer))) return false;
+  VEC(uint32_t) axes = {0};
+  if (x->space == SPACE_BUFFER && scan_take_word(&r->c, "axes")) {
+    do {
+      int64_t n;
+      if (!scan_want_int(&r->c, 1, SUM_RANK, "a number of axes", &n)) return false;
+      vec_push(arena_of(r), axes, (uint32_t)n);
+    } while (!scan_take(&r->c, ':'));
+  } else if (!scan_want(&r->c, ':')) return false;
+  if (!scan_want_dtype(&r->c, &x->dtype)) return false;
+  if (!want_list(r, true, &x->rank, &x->dim)) return false;
+  x->axes = axes.at;
+  if (axes.len && axes.len != x->rank) return scan_fail(&r->c, D_E910, "wanted as many axes as extents");
+  x->written = scan_take_word(&r->c, "written");
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool read_place(Reader *r, LoopSpace space) {
+  LoopPlace x = {.space = space};
+  if (!want_place(r, &x)) {
+    r->lame = true;
+    return false;
+  }
+  vec_push(arena_of(r), r->k->places, x);
+  map_put(&r->places, x.name, (void *)(uintptr_t)r->k->places.len);
+  return true;
+}
+
+static bool line_buffer(Reader *r) {
+  return read_place(r, SPACE_BUFFER);
+}
+static bool line_register(Reader *r) {
+  return read_place(r, SPACE_REGISTER);
+}
+static bool line_stack(Reader *r) {
+  return read_place(r, SPACE_STACK);
+}
+static bool line_scratch(Reader *r) {
+  return read_place(r, SPACE_SCRATCH);
+}
+
+static bool line_loops(Reader *r) {
+  while (!scan_done(&r->c)) {
+    Str s;
+    if (!want_new_name(r, &s)) {
+      r->lame = true;
+      return false;
+    }
+    vec_push(arena_of(r), r->k->var, s);
+    map_put(&r->vars, s, (void *)(uintptr_t)r->k->var.len);
+  }
+  return true;
+}
+
+/* ---- statements --------------------------------------------------------------------------------- */
+
+static LoopStmt *stmt_begin(Reader *r, LoopKind kind) {
+  LoopStmt *s = NEW(arena_of(r), LoopStmt);
+  s->kind = kind;
+  return s;
+}
+
+static void stmt_put(Reader *r, LoopStmt *s) {
+  LoopBody *to = &r->k->body;
+  if (r->open.len) {
+    Block *b = &vec_last(r->open);
+    to = b->other ? &b->stmt->other : &b->stmt->body;
+  }
+  vec_push(arena_of(r), *to, s);
+}
+
+/* A statement whose block is opened by its line. */
+static bool stmt_open(Reader *r, LoopStmt *s, bool well) {
+  r->give_up = !well;
+  if (!well) return false;
+  stmt_put(r, s);
+  vec_push(arena_of(r), r->open, ((Block){s, false}));
+  return true;
+}
+
+static bool want_block(Reader *r) {
+  if (r->open.len == LOOP_NESTING)
+    return scan_fail(&r->c, D_E913, "blocks are nested at most %d deep", LOOP_NESTING);
+  return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
+}
+
+static bool want_var(Reader *r, uint32_t *out) {
+  Str s;
+  int64_t k;
+  const char *at = r->c.s;
+  if (!scan_want_name(&r->c, &s)) return false;
+  if (!var_number(r, s, &k)) {
+    r->c.s = at;
+    return scan_fail(&r->c, D_E905, "%s is none of this kernel's loop variables", s->s);
+  }
+  *out = (uint32_t)k;
+  return true;
+}
+
+static bool want_for(Reader *r, LoopStmt *s) {
+  if (!want_var(r, &s->var) || !scan_want(&r->c, '<') || !want_value(r, &s->hi)) return false;
+  s->lo = expr_int(r->p->tasks->exprs, DT_I64, 0);
+  s->step = 1;
+  if (scan_take_word(&r->c, "from") && !want_value(r, &s->lo)) return false;
+  if (scan_take_word(&r->c, "step") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a step", &s->step)) return false;
+  if (scan_take_word(&r->c, "thread"))
+    s->bind = BIND_THREAD;
+  else if (scan_take_word(&r->c, "vector"))
+    s->bind = BIND_VECTOR;
+  else if (scan_take_word(&r->c, "unroll"))
+    s->bind = BIND_UNROLL;
+  else if (scan_take_word(&r->c, "roll"))
+    s->bind = BIND_ROLL;
+  return want_block(r);
+}
+
+static bool line_for(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_FOR);
+  return stmt_open(r, s, want_for(r, s));
+}
+
+static bool line_if(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_IF);
+  return stmt_open(r, s, want_value(r, &s->cond) && want_block(r));
+}
+
+static bool want_place_name(Reader *r, uint32_t *out) {
+  Str s;
+  int64_t k;
+  const char *at = r->c.s;
+  if (!scan_want_name(&r->c, &s)) return false;
+  if (!number_of(&r->places, s, &k)) {
+    r->c.s = at;
+    return scan_fail(&r->c, D_E905, "%s is none of this kernel's places", s->s);
+  }
+  *out = (uint32_t)k;
+  return true;
+}
+
+static bool line_value(Reader *r, LoopKind kind) {
+  LoopStmt *s = stmt_begin(r, kind);
+  if (!want_place_name(r, &s->place) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_let(Reader *r) { return line_value(r, LOOP_LET); }
+static bool line_lead(Reader *r) { return line_value(r, LOOP_LEAD); }
+
+static bool line_var(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_VAR);
+  if (!want_place_name(r, &s->place)) return false;
+  if (scan_take(&r->c, '=') && !want_value(r, &s->value)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_turn(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_TURN);
+  if (!want_place_name(r, &s->place)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_fetch(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_FETCH);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  s->step = scan_take_word(&r->c, "second") ? FETCH_SECOND : 0;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_stream(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_STREAM);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (!scan_want_word(&r->c, "for") || !want_value(r, &s->hi)) return false;
+  s->step = 1;
+  if (scan_take_word(&r->c, "over") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number of axes", &s->step)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool read_store(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_STORE);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
+  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+/* `}` or `} else {` */
+static bool line_close(Reader *r) {
+  if (!r->open.len) {
+    r->k = NULL;
+    return scan_want_end(&r->c, NULL);
+  }
+  Block *b = &vec_last(r->open);
+  if (!scan_take_word(&r->c, "else")) {
+    r->open.len--;
+    return scan_want_end(&r->c, NULL);
+  }
+  if (b->stmt->kind != LOOP_IF || b->other) return scan_fail(&r->c, D_E909, "there is no `if` for this `else`");
+  b->other = true;
+  return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
+}
+
+/* ---- lines of the program ----------------------------------------------------------------------- */
+
+static bool line_site(Reader *r) {
+  LoopSite s = {0};
+  int64_t number, next = r->p->sites.len;
+  if (!scan_want_int(&r->c, next, next, "the next site's number", &number)) return false;
+  if (!scan_want_string(&r->c, &s.text) || !scan_want_end(&r->c, &s.place)) return false;
+  vec_push(arena_of(r), r->p->sites, s);
+  return true;
+}
+
+static bool want_kernel(Reader *r, LoopKernel *k) {
+  if (!scan_want_name(&r->c, &k->name) || !scan_want_word(&r->c, "step")) return false;
+  if (!scan_want_number(&r->c, "a step", &k->task)) return false;
+  if (scan_take_word(&r->c, "work") && !want_expr(r, true, READ_NESTING, &k->work)) return false;
+  return scan_place(&r->c, &k->from) && scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
+}
+
+static bool line_kernel(Reader *r) {
+  LoopKernel *k = NEW(arena_of(r), LoopKernel);
+  if (!want_kernel(r, k)) {
+    r->give_up = true;
+    return false;
+  }
+  vec_push(arena_of(r), r->p->kernels, k);
+  r->k = k;
+  r->vars = r->places = map_new(arena_of(r));
+  r->lame = false;
+  return true;
+}
+
+/* ---- the file ----------------------------------------------------------------------------------- */
+
+typedef enum { PROGRAM = 1, KERNEL = 2, BLOCK = 4 } Where;
+
+typedef struct Line {
+  const char *word;
+  unsigned where;
+  bool (*read)(Reader *);
+} Line;
+
+static const Line lines[] = {
+    {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
+    {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
+    {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
+    {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
+    {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
+    {"buffer", KERNEL, line_buffer},
+    {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
+    {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},
+    {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},
+};
+
+/* A store begins with a place and `[` right behind it, whatever the place is called. */
+static bool store_follows(const Reader *r) {
+  Scan look = r->c;
+  const char *at;
+  return scan_word(&look, true, &at) && look.s < look.end && *look.s == '[';
+}
+
+static bool read_line(Reader *r) {
+  Scan *c = &r->c;
+  Where here = !r->k ? PROGRAM : r->open.len ? BLOCK : KERNEL;
+  c->quiet = r->k && r->lame;
+  if (scan_done(c) || *c->s == '#') return true;
+  if (r->k && scan_take(c, '}')) return line_close(r);
+  if (r->k && store_follows(r)) return read_store(r);
+  for (size_t i = 0; i < COUNT(lines); i++) {
+    const char *at = c->s;
+    if (!scan_take_word(c, lines[i].word)) continue;
+    if (lines[i].where & here) return lines[i].read(r);
+    c->s = at;
+    return scan_fail(c, D_E909, "`%s` does not stand %s", lines[i].word,
+                     here == PROGRAM ? "outside of kernels" : here == KERNEL ? "in a kernel" : "in a block");
+  }
+  return scan_fail(c, D_E902, "wanted a line that begins with %s", here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
+}
+
+static bool read_header(Reader *r) {
+  if (scan_take_word(&r->c, "loop") && scan_take(&r->c, '1') && scan_done(&r->c)) return true;
+  return scan_fail(&r->c, D_E901, "wanted the line `loop 1` first");
+}
+
+/* The line `tasks {`, with nothing but comments before it, and all up to its `}`. */
+static bool read_tasks(Reader *r, const char **at) {
+  for (;;) {
+    if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `tasks {`");
+    *at = scan_line(&r->c, *at);
+    if (scan_done(&r->c) || *r->c.s == '#') continue;
+    if (!scan_want_word(&r->c, "tasks") || !scan_want(&r->c, '{') || !scan_want_end(&r->c, NULL)) return false;
+    break;
+  }
+  if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `taskgraph 1`");
+  r->p->tasks = task_read_part(arena_of(r), r->c.strings, r->c.src, r->c.d, at);
+  return r->p->tasks != NULL;
+}
+
+LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d) {
+  Reader r = {.c = {.src = src, .strings = t, .d = d, .noun = "buffer"}, .p = NEW(a, LoopProgram)};
+  r.p->arena = a;
+  r.vars = r.places = map_new(a);
+  const char *at = scan_line(&r.c, src->bytes);
+  if (!read_header(&r) || !read_tasks(&r, &at)) return NULL;
+  bool ok = true;
+  while (at && !r.give_up) {
+    at = scan_line(&r.c, at);
+    ok &= read_line(&r);
+  }
+  if (r.k && !r.give_up) ok = scan_fail(&r.c, D_E909, "wanted `}` for kernel %s", r.k->name->s);
+  return ok ? r.p : NULL;
+}

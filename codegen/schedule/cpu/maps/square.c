@@ -1,0 +1,422 @@
+/* codegen/schedule/cpu/maps/square.c - maps that go to the next element along one label here and along another there, transposes above
+ * all: by squares, which are fetched along the one, turned, and used along the other. Where there is much to be read, squares are taken
+ * in tiles, so that what is read comes in pieces of rows; and while one tile is at work, the next one's rows are fetched. */
+#include "schedule/schedule.h"
+
+#include <string.h>
+
+enum {
+  SQUARE = 16,               /* elements along each side of a square */
+  LINE = 64,                 /* bytes */
+  TILE_ROWS = 64,            /* of a tile, of which each has */
+  TILE_BYTES = 1024,         /*   so many bytes, about */
+  TILED_PART = 32,           /* what is read in tiles has as much of the last cache as one of so many parts, at least */
+  WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
+};
+
+/* A label along which something steps to the next element that goes far along the innermost one; NOWHERE if none. */
+static uint32_t crossing(const StagePlan *p) {
+  uint32_t last = p->order[p->n_order - 1];
+  for (uint32_t k = p->n_order - 1; k-- > 0;)
+    for (uint32_t a = 0; a < p->n_access; a++)
+      if (plan_move(p, a, last) == MOVE_FAR && plan_move(p, a, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] >= 8 &&
+          p->size[last] >= 8)
+        return p->order[k];
+  return NOWHERE;
+}
+
+/* The rows of a whole square are written out: what machines fetch ahead of a load, they find out by its place in the code, and
+ * rows lie far from each other. */
+static LoopBind rows_bind(const Expr *const *count) {
+  return count[0]->kind == EX_INT && count[1]->kind == EX_INT ? BIND_UNROLL : BIND_SEQ;
+}
+
+/* One side of a square as a loop; gives how far into the square it is. */
+static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
+  uint32_t v = var_new(s, st->label[label], "i");
+  into(s, &for_add(s, v, ex_int(s, 0), count, 1, bind)->body);
+  e->label[label] = ex_add(s, lo, var_read(s, v));
+  return var_read(s, v);
+}
+
+/* What is left of a side from lo on, a square's side at most. */
+static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo) {
+  if (size->kind == EX_INT && size->i % SQUARE == 0) return ex_int(s, SQUARE);
+  return named(s, NULL, "n", ex_min(s, ex_int(s, SQUARE), ex_sub(s, size, lo)));
+}
+
+enum { TURNED_MOST = 4 };
+
+/* The reads that step to the next element along one side of the squares and far along the other: they are fetched along
+ * the one and looked at along the other. */
+typedef struct Turned {
+  uint32_t n, slot[TURNED_MOST], place[TURNED_MOST];
+  const Expr *of[TURNED_MOST];
+  uint32_t n_slot;           /* the stage's own */
+} Turned;
+
+static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+  Turned *t = env;
+  if (leaf->kind != EX_READ) return leaf;
+  for (uint32_t k = 0; k < t->n; k++)
+    if (t->slot[k] == (uint32_t)leaf->i) {
+      t->of[k] = leaf;
+      return expr_read(x, (DType)leaf->dtype, t->n_slot + k, 0, NULL);
+    }
+  return leaf;
+}
+
+/* false: there are too many, or one may not be done without being asked for. */
+static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t other, Turned *t) {
+  *t = (Turned){.n_slot = p->stage->sum->n_slot};
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    if (plan_move(p, a, other) != MOVE_UNIT || plan_move(p, a, lanes) != MOVE_FAR) continue;
+    if (t->n == TURNED_MOST) return false;
+    t->slot[t->n++] = a;
+  }
+  return t->n > 0 && ex_safe(e);
+}
+
+/* One square of each such read: [lanes, other] as it is fetched, and then turned. */
+static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other, const Expr *const *lo,
+                         const Expr *const *count) {
+  const Expr *dim[2] = {ex_int(s, SQUARE), ex_int(s, SQUARE)}, *at[2];
+  for (uint32_t k = 0; k < t->n; k++) {
+    t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
+    var_add(s, t->place[k], NULL);
+    LoopBody *was = s->body;
+    at[0] = side_loop(s, st, e, lanes, lo[0], count[0], rows_bind(count));
+    at[1] = side_loop(s, st, e, other, lo[1], count[1], BIND_VECTOR);
+    store_add(s, t->place[k], 2, at, ex_shared(s, ex_of(e, t->of[k])));
+    into(s, was);
+    turn_add(s, t->place[k]);
+  }
+}
+
+enum { LANES, OTHER };       /* the sides of a square: the result steps to the next element along LANES */
+
+/* A map in squares over the label along which the result steps to the next element and the one that crosses it. */
+typedef struct Squares {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
+  uint32_t side_of[2];       /* their labels */
+  int out;                   /* the one that is walked outside of the other */
+  Turned t;
+  const Expr *body;          /* the stage's, that looks at what is turned */
+  const Expr *when;          /* the result is streamed: see stream_if */
+  bool tiled;
+  int64_t side[2];           /* of the tiles that are walked one after the other; SQUARE: there are none */
+  uint32_t n, *label;        /* the labels around the squares; */
+  uint32_t group;            /*   the one of them, by place, along which rows go on that a tile has whole: a tile has `many` of its */
+  int64_t many;              /*   values; NOWHERE: there is none */
+  const Expr *first[2], *from; /* where the tile at hand begins, also along the group */
+  const Expr *lo[2], *count[2]; /* of the square at hand */
+  const Expr **next;         /* labels around the squares as the next tile has them, */
+  const Expr *ahead[2];      /*   and where it begins */
+} Squares;
+
+static bool squares_find(Squares *q) {
+  const StagePlan *p = q->p;
+  const EinSum *sum = p->stage->sum;
+  uint32_t cross = sum->reducer == RED_NONE && !sum->domain && p->n_order > 1 ? crossing(p) : NOWHERE;
+  if (cross == NOWHERE) return false;
+  q->out = plan_move(p, p->n_access - 1, cross) == MOVE_UNIT ? LANES : OTHER;
+  q->side_of[q->out] = cross, q->side_of[!q->out] = p->order[p->n_order - 1];
+  if (!turned_find(p, q->e, q->side_of[LANES], q->side_of[OTHER], &q->t)) return false;
+  q->body = expr_map(q->s->x, sum->body, leaf_turned, &q->t);
+  q->label = NEW_ARRAY(q->s->arena, uint32_t, p->n_order);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != q->side_of[LANES] && p->order[k] != q->side_of[OTHER]) q->label[q->n++] = p->order[k];
+  return true;
+}
+
+/* The condition, and that rows of the result are whole squares: else most of what is written of one is no whole line. */
+static const Expr *whole_squares(Sched *s, const TaskStage *st, const Expr *when) {
+  const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
+  const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, SQUARE));
+  if (rest->kind == EX_INT) return rest->i ? expr_bool(s->x, false) : when;
+  return expr_op2(s->x, OP_AND, when, expr_op2(s->x, OP_EQ, rest, ex_int(s, 0)));
+}
+
+/* ---- tiles -------------------------------------------------------------------------------------------- */
+
+/* About so many elements, in whole squares, that leave no short tile at the end where the extent is known. */
+static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want) {
+  if (!p->exact[label]) return want;
+  int64_t size = p->size[label], tiles = (size + want / 2 - 1) / want, side = tiles > 1 ? (size + tiles - 1) / tiles : size;
+  return (side + SQUARE - 1) / SQUARE * SQUARE;
+}
+
+/* What is turned goes on along the axis before, if short rows of it are read whole: a tile has some of them. */
+static void group_find(Squares *q) {
+  const StagePlan *p = q->p;
+  const Expr *read = q->t.of[0];
+  int64_t bytes = q->side[OTHER] * dtype_size((DType)read->dtype), most = bytes ? TILE_BYTES / bytes : 0;
+  if (most < 2 || read->n < 2 || read->arg[read->n - 2]->kind != EX_LABEL || !p->exact[q->side_of[OTHER]]) return;
+  if (q->side[OTHER] < p->size[q->side_of[OTHER]]) return;
+  for (uint32_t k = 0; k < q->n; k++) {
+    int64_t size = p->size[q->label[k]];
+    if ((int64_t)q->label[k] != read->arg[read->n - 2]->i || !p->exact[q->label[k]] || size < 2) continue;
+    q->group = k;
+    q->many = most < size ? most : size;
+    for (int64_t m = most; 2 * m > most && size % q->many; m--)
+      if (size % m == 0) q->many = m;
+  }
+}
+
+static double tiled_least(const Sched *s) { return (double)(stream_cache(s) / TILED_PART); }
+
+/* Rows of the result have the same place in the nearest cache: as many as a tile has drive each other out. */
+static bool rows_crowd(const Squares *q) {
+  const TaskStage *st = q->p->stage;
+  if (st->buffer < 0) return false;
+  const TaskBuffer *b = buffer_seen(q->s, (uint32_t)st->buffer);
+  int64_t bytes = dtype_size(b->dtype);
+  for (uint32_t k = b->rank; k-- > 0 && !ex_has_label(st->at[k], q->side_of[OTHER]);) {
+    if (b->dim[k]->kind != EX_INT) return false;
+    bytes = bytes * b->dim[k]->i % WAY;
+  }
+  return bytes == 0;
+}
+
+/* Pieces of rows come quicker, but the result is then written in pieces as well. Measured, of the time without tiles: 0.4 to 0.7 where the
+ * result is streamed, or is larger than the cache. Else 0.4 to 0.8 too, but 1.3 where rows crowd, and 1.0 to 1.4 where a square has two
+ * lines a row as it is (f64). */
+static bool tiles_pay(const Squares *q) {
+  const StagePlan *p = q->p;
+  int64_t size = dtype_size(p->stage->sum->dtype);
+  double all = (double)size, most = 0;
+  for (uint32_t k = 0; k < p->n_order; k++) all *= (double)p->size[p->order[k]];
+  for (uint32_t k = 0; k < q->t.n; k++) {
+    double bytes = plan_bytes(q->s, p, q->t.slot[k]);
+    all += bytes, most = bytes > most ? bytes : most;
+  }
+  if (most < tiled_least(q->s)) return false;
+  return q->when || all >= (double)stream_cache(q->s) || (SQUARE * size <= LINE && !rows_crowd(q));
+}
+
+/* Rows of a square are streamed where they are whole lines. What is far larger than the second cache is read in tiles. Reads that lie
+ * as the result does want long rows along the other side too. */
+static void squares_choose(Squares *q, bool threads) {
+  const StagePlan *p = q->p;
+  Sched *s = q->s;
+  int64_t size = dtype_size(p->stage->sum->dtype);
+  const Expr *when = threads && plan_move(p, p->n_access - 1, q->side_of[LANES]) == MOVE_UNIT ? stream_if(s, p->stage) : NULL;
+  if (when && SQUARE * size >= LINE) when = whole_squares(s, p->stage, when);
+  else when = NULL;
+  if (when && !(when->kind == EX_INT && !when->i)) q->when = when;
+  q->tiled = tiles_pay(q);
+  q->side[LANES] = q->side[OTHER] = SQUARE;
+  if (!q->tiled) return;
+  bool alone = q->t.n + 1 == p->n_access;
+  q->side[LANES] = tile_side(p, q->side_of[LANES], alone ? TILE_ROWS : TILE_BYTES / 2 / size);
+  q->side[OTHER] = tile_side(p, q->side_of[OTHER], (alone ? TILE_BYTES : TILE_BYTES / 2) / size);
+  stream_order(s, p, q->n, q->label);
+  group_find(q);
+}
+
+/* Over what lies around the squares, or the tiles. */
+static void squares_walk(Squares *q, bool threads) {
+  Sched *s = q->s;
+  const StagePlan *p = q->p;
+  Walk *w = NEW(s->arena, Walk);
+  const int order[2] = {q->out, !q->out};
+  for (uint32_t k = 0; k < q->n; k++) {
+    bool some = k == q->group;
+    walk_add(s, w, some ? NULL : p->stage->label[q->label[k]], ex_div_up(s, p->stage->bound[q->label[k]], ex_int(s, some ? q->many : 1)));
+  }
+  for (int k = 0; k < 2; k++) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[q->side_of[order[k]]], ex_int(s, q->side[order[k]])));
+  if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * q->side[LANES] * q->side[OTHER] * q->many), BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[k];
+  for (int k = 0; k < 2; k++) q->first[order[k]] = ex_mul(s, w->index[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+  for (int k = 0; k < 2; k++) q->lo[k] = q->first[k];
+  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
+  if (!q->tiled) return;
+  q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
+  walk_next(s, w, NULL, q->next);
+  for (int k = 0; k < 2; k++) q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+}
+
+/* Inside of a tile, along its group. */
+static void squares_group(Squares *q) {
+  Sched *s = q->s;
+  uint32_t label = q->label[q->group], v = var_new(s, q->p->stage->label[label], "i");
+  const Expr *end = ex_min(s, q->p->stage->bound[label], ex_add(s, q->from, ex_int(s, q->many)));
+  into(s, &for_add(s, v, q->from, end, 1, BIND_SEQ)->body);
+  q->e->label[label] = var_read(s, v);
+}
+
+/* Inside of a tile, along one side. */
+static void squares_side(Squares *q, int side) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[side]], *lo = q->first[side];
+  uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
+  into(s, &for_add(s, v, lo, ex_min(s, size, ex_add(s, lo, ex_int(s, q->side[side]))), SQUARE, BIND_SEQ)->body);
+  q->lo[side] = var_read(s, v);
+}
+
+static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
+  return leaf;
+}
+
+/* A point of the next tile, the last one there is at most. */
+static const Expr *ahead_at(Squares *q, uint32_t label, const Expr *from, const Expr *in, int64_t side) {
+  const StagePlan *p = q->p;
+  const Expr *at = ex_add(q->s, from, in);
+  if (p->exact[label] && p->size[label] % side == 0) return at;
+  return ex_min(q->s, at, ex_sub(q->s, p->stage->bound[label], ex_int(q->s, 1)));
+}
+
+static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
+  return ahead_at(q, q->side_of[side], q->ahead[side], in, q->side[side]);
+}
+
+/* The share that a square has of what the next tile reads: some rows, or of a row what one value of the group has, in the order in which
+ * they lie. */
+static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *number) {
+  Sched *s = q->s;
+  int64_t squares = q->side[0] / SQUARE * (q->side[1] / SQUARE) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
+  LoopBody *was = s->body;
+  uint32_t r = var_new(s, NULL, "r"), l = var_new(s, NULL, "l");
+  if (squares * share > all) into(s, &if_add(s, expr_op2(s->x, OP_LT, number, ex_int(s, (all + share - 1) / share)))->body);
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, share), 1, BIND_UNROLL)->body);
+  const Expr *row = ex_add(s, ex_mul(s, number, ex_int(s, share)), var_read(s, r)), *many = ex_int(s, q->many);
+  if (all % share) row = ex_min(s, row, ex_int(s, all - 1));
+  if (q->group != NOWHERE) {
+    uint32_t label = q->label[q->group];
+    const Expr *from = ex_mul(s, q->next[q->group], many);
+    q->e->label[label] = ahead_at(q, label, from, expr_op2(s->x, OP_MOD, row, many), q->many);
+    row = expr_op2(s->x, OP_IDIV, row, many);
+  }
+  q->e->label[q->side_of[rows]] = ahead_side(q, rows, row);
+  into(s, &for_add(s, l, ex_int(s, 0), ex_int(s, q->side[!rows]), LINE / dtype_size((DType)read->dtype), BIND_UNROLL)->body);
+  q->e->label[q->side_of[!rows]] = ahead_side(q, !rows, var_read(s, l));
+  const Expr *at = ex_of(q->e, read);
+  if (map_find(&s->safe, at)) fetch_add(s, at);
+  into(s, was);
+}
+
+/* Which square of the tile it is. */
+static const Expr *square_number(Squares *q) {
+  Sched *s = q->s;
+  const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->from);
+  const int order[2] = {OTHER, LANES};
+  for (int k = 0; k < 2; k++) {
+    const Expr *in = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[order[k]], q->first[order[k]]), ex_int(s, SQUARE));
+    n = ex_add(s, ex_mul(s, n, ex_int(s, q->side[order[k]] / SQUARE)), in);
+  }
+  return named(s, NULL, "number", n);
+}
+
+static void squares_fetch(Squares *q) {
+  Sched *s = q->s;
+  const StagePlan *p = q->p;
+  const EinSum *sum = p->stage->sum;
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1), *number = square_number(q);
+  const Expr **was = arena_copy(s->arena, q->e->label, p->n_label * sizeof *was);
+  expr_map(s->x, sum->body, leaf_note, (void *)read);
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next[k];
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    if (!read[a] || p->stage->slot[a].kept || plan_bytes(s, p, a) < tiled_least(s)) continue;
+    for (int rows = 0; rows < 2; rows++)
+      if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT) tile_fetch(q, read[a], rows, number);
+  }
+  memcpy(q->e->label, was, p->n_label * sizeof *was);
+}
+
+/* ---- one square ---------------------------------------------------------------------------------------- */
+
+/* One row of a square, at e's point of `other`: into an array or, line being NOWHERE, where it belongs. */
+static void square_values(Squares *q, const Expr *row, uint32_t line) {
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  const Expr *at[2] = {row, NULL}, *packed[TURNED_MOST];
+  LoopBody *was = s->body;
+  at[1] = side_loop(s, st, q->e, q->side_of[LANES], q->lo[LANES], q->count[LANES], BIND_VECTOR);
+  for (uint32_t k = 0; k < q->t.n; k++) packed[k] = place_read(s, q->t.place[k], 2, at);
+  q->e->packed = packed;
+  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
+  q->e->packed = NULL;
+  if (line == NOWHERE) result_store(s, st, q->e, value);
+  else store_add(s, line, 1, &at[1], value);
+  into(s, was);
+}
+
+/* Streamed from where it lies, if nothing is computed; else by way of an array. */
+static void square_stream(Squares *q, const Expr *row) {
+  Sched *s = q->s;
+  const Expr *at[2] = {row, ex_int(s, 0)}, *dim = ex_int(s, SQUARE), *from;
+  bool alone = q->body->kind == EX_READ && q->body->dtype == q->p->stage->sum->dtype;
+  if (alone) {
+    from = place_read(s, q->t.place[0], 2, at);
+  } else {
+    uint32_t line = place_own(s, NULL, "line", q->p->stage->sum->dtype, 1, &dim);
+    var_add(s, line, NULL);
+    square_values(q, row, line);
+    from = place_read(s, line, 1, &at[1]);
+  }
+  q->e->label[q->side_of[LANES]] = q->lo[LANES];
+  stream_from(s, q->p->stage, q->e, from, q->count[LANES], 1);
+}
+
+/* The square at hand, of so many points along each side. */
+static void square_do(Squares *q) {
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  LoopBody *was = s->body;
+  if (q->tiled) squares_fetch(q);
+  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], q->lo, q->count);
+  const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], q->lo[OTHER], q->count[OTHER], rows_bind(q->count));
+  LoopBody *plain = s->body;
+  if (q->when) {
+    into(s, stream_when(s, q->when, &plain));
+    square_stream(q, row);
+    if (plain) into(s, plain);
+  }
+  if (plain) square_values(q, row, NOWHERE);
+  into(s, was);
+}
+
+/* Where the last one is not whole, and it is known how much of it there is, it is a case of its own. */
+static void square_cut(Squares *q, int k) {
+  Sched *s = q->s;
+  if (k == 2) {
+    square_do(q);
+    return;
+  }
+  const int order[2] = {q->out, !q->out};
+  int side = order[k];
+  const Expr *size = q->p->stage->bound[q->side_of[side]];
+  if (size->kind != EX_INT || size->i % SQUARE == 0 || size->i < SQUARE) {
+    q->count[side] = size->kind == EX_INT && size->i < SQUARE ? size : side_count(s, size, q->lo[side]);
+    square_cut(q, k + 1);
+    return;
+  }
+  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, SQUARE)), size));
+  LoopBody *was = into(s, &whole->body);
+  q->count[side] = ex_int(s, SQUARE);
+  square_cut(q, k + 1);
+  into(s, &whole->other);
+  q->count[side] = ex_int(s, size->i % SQUARE);
+  square_cut(q, k + 1);
+  into(s, was);
+}
+
+bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  Squares q = {.s = s, .p = p, .e = e, .group = NOWHERE, .many = 1};
+  if (!squares_find(&q)) return false;
+  squares_choose(&q, threads);
+  how_add(s, p->stage, "squares of %s and %s, turned%s%s", how_label(p->stage, q.side_of[OTHER]), how_label(p->stage, q.side_of[LANES]),
+          q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "");
+  squares_walk(&q, threads);
+  if (q.group != NOWHERE) squares_group(&q);
+  if (q.tiled) squares_side(&q, OTHER), squares_side(&q, LANES);
+  const int order[2] = {q.out, !q.out};
+  for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, p->stage->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
+  square_cut(&q, 0);
+  return true;
+}

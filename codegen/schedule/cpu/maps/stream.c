@@ -1,0 +1,240 @@
+/* codegen/schedule/cpu/maps/stream.c - results that go past the cache: a kernel that goes over more memory than the cache holds leaves
+ * nothing of its result there, so that lines of it need be neither read before they are written nor kept. Rows that begin where a
+ * line does are made line by line, in registers, and so while the lines before are on their way; others in longer pieces, in a short
+ * array that is then streamed. */
+#include "schedule/schedule.h"
+
+/* Of the last level of the cache, in sixteenths. Measured with one of 32 MB, on one core: transposes of 16 MB to as many take
+ * about 0.7 of the time so, and copies as well; with a sum of the result behind it, which would find some of it in the cache,
+ * 0.9 and 1.05; with 14 MB 1.1 and 1.2. What is only written gains from 32 MB on. Where the program itself goes on from
+ * the result nothing is gained before it has 64 MB: a copy and a sum then take 0.86. */
+enum {
+  CACHE = 32 << 20,          /* bytes, where nothing is said */
+  STREAM_REACH = 15,         /* all that the kernel goes over, where nothing in the program reads the result, */
+  STREAM_LEAST = 4,          /*   and of that the result itself */
+  STREAM_READ = 32           /* the result alone, where something does */
+};
+
+enum {
+  LINE = 64,                 /* bytes */
+  PIECE = 1024,              /* elements of a row that are made before they are streamed, at most */
+  PIECE_BYTES = 256          /* bytes of a piece at least: below, most lines would be written by halves */
+};
+
+/* ---- whether ------------------------------------------------------------------------------------------ */
+
+static const Expr *bytes_of(Sched *s, uint32_t buffer) {
+  const TaskBuffer *b = buffer_seen(s, buffer);
+  const Expr *e = ex_int(s, 1);
+  for (uint32_t k = 0; k < b->rank; k++) e = ex_mul(s, e, b->dim[k]);
+  return ex_mul(s, e, ex_int(s, dtype_size(b->dtype)));
+}
+
+static bool task_reads(const Task *k, uint32_t buffer) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    for (uint32_t a = 0; a < k->stages.at[i].sum->n_slot; a++)
+      if (!k->stages.at[i].slot[a].kept && k->stages.at[i].slot[a].index == buffer) return true;
+  return false;
+}
+
+static bool tasks_read(const Tasks *list, uint32_t buffer) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (task_reads(list->at[i], buffer) || tasks_read(&list->at[i]->body, buffer)) return true;
+  return false;
+}
+
+/* Of all buffers that the kernel reads or writes. */
+static const Expr *reach_of(Sched *s) {
+  const Expr *all = ex_int(s, 0);
+  Map met = map_new(s->arena);
+  for (uint32_t i = 0; i < s->task->stages.len; i++) {
+    const TaskStage *st = &s->task->stages.at[i];
+    for (uint32_t a = 0; a <= st->sum->n_slot; a++) {
+      bool store = a == st->sum->n_slot;
+      if (store ? st->buffer < 0 : st->slot[a].kept) continue;
+      uint32_t b = store ? (uint32_t)st->buffer : st->slot[a].index;
+      const TaskBuffer *whole = &s->t->buffers.at[buffer_seen(s, b)->id];
+      if (map_find(&met, whole)) continue;
+      map_put(&met, whole, s);
+      all = ex_add(s, all, bytes_of(s, b));
+    }
+  }
+  return all;
+}
+
+int64_t stream_cache(const Sched *s) { return s->target->cache_bytes ? s->target->cache_bytes : CACHE; }
+
+static const Expr *at_least(Sched *s, const Expr *bytes, int64_t sixteenths) {
+  int64_t least = stream_cache(s) / 16 * sixteenths;
+  if (bytes->kind == EX_INT) return expr_bool(s->x, bytes->i >= least);
+  return expr_op2(s->x, OP_LE, ex_int(s, least), bytes);
+}
+
+const Expr *stream_if(Sched *s, const TaskStage *st) {
+  if (st->buffer < 0) return NULL;
+  const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
+  if (!b->rank || !loop_lies_alike(b->dtype) || b->dtype != st->sum->dtype) return NULL;
+  bool read = b->space != BUF_OUTPUT || tasks_read(&s->t->tasks, b->id);
+  const Expr *when = at_least(s, bytes_of(s, b->id), read ? STREAM_READ : STREAM_LEAST);
+  if (!read) when = expr_op2(s->x, OP_AND, when, at_least(s, reach_of(s), STREAM_REACH));
+  return when->kind == EX_INT && !when->i ? NULL : when;
+}
+
+bool stream_rows(const StagePlan *p, uint32_t label) {
+  int64_t bytes = p->size[label] * dtype_size(p->stage->sum->dtype);
+  return plan_move(p, p->n_access - 1, label) == MOVE_UNIT && bytes >= PIECE_BYTES;
+}
+
+/* ---- how: a map, by pieces of its rows -------------------------------------------------------------------- */
+
+LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other) {
+  *other = NULL;
+  if (when->kind == EX_INT) return s->body;
+  LoopStmt *both = if_add(s, when);
+  *other = &both->other;
+  return &both->body;
+}
+
+void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const Expr *count, uint32_t axes) {
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(e, st->at[k]);
+  stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count, axes);
+}
+
+/* How far it is from the element at lo to where a line begins. */
+static const Expr *lead_of(Sched *s, const StreamRow *r, const Expr *lo) {
+  const TaskStage *st = r->stage;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
+  r->e->label[r->label] = lo;
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(r->e, st->at[k]);
+  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
+  return scalar_read(s, lead);
+}
+
+static void lines(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count) {
+  const Expr *lanes = ex_int(s, LINE / dtype_size(r->stage->sum->dtype)), *end = ex_add(s, lo, count);
+  uint32_t v = var_new(s, r->stage->label[r->label], "l");
+  s->outside = s->body;
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, end, ex_sub(s, lanes, ex_int(s, 1))), lanes->i, BIND_SEQ)->body);
+  r->make(r->env, var_read(s, v), lanes, lanes);
+  s->outside = NULL;
+  into(s, was);
+  if (count->kind == EX_INT && count->i % lanes->i == 0) return;
+  const Expr *rest = named(s, NULL, "rest", expr_op2(s->x, OP_MOD, count, lanes));
+  r->make(r->env, ex_sub(s, end, rest), rest, NULL);
+}
+
+static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
+  if (most) {
+    r->make(r->env, lo, count, most);
+    return;
+  }
+  const Expr *end = ex_add(s, lo, count);
+  uint32_t v = var_new(s, NULL, "piece");
+  into(s, &for_add(s, v, lo, end, PIECE, BIND_SEQ)->body);
+  most = ex_int(s, PIECE);
+  r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
+}
+
+void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
+  LoopBody *was = s->body;
+  LoopStmt *both = if_add(s, expr_op2(s->x, OP_EQ, lead_of(s, r, lo), ex_int(s, 0)));
+  into(s, &both->body);
+  lines(s, r, lo, count);
+  into(s, &both->other);
+  pieces(s, r, lo, count, most && most->i <= PIECE ? most : NULL);
+  into(s, was);
+}
+
+typedef struct Piece { Sched *s; const StagePlan *p; Env *e; uint32_t label; } Piece;
+
+static void piece_make(void *env, const Expr *lo, const Expr *count, const Expr *most) {
+  const Piece *q = env;
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  LoopBody *was = s->body, *outside = s->outside;
+  uint32_t v = var_new(s, st->label[q->label], "l"), line = NOWHERE;
+  const Expr *lane = var_read(s, v), *zero = ex_int(s, 0);
+  if (most) {
+    line = place_own(s, NULL, "line", st->sum->dtype, 1, &most);
+    var_add(s, line, NULL);
+  }
+  if (!outside) s->outside = s->body;
+  s->inner = v;
+  into(s, &for_add(s, v, zero, count, 1, BIND_VECTOR)->body);
+  q->e->label[q->label] = ex_add(s, lo, lane);
+  const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, st->sum->body)));
+  if (most) store_add(s, line, 1, &lane, value);
+  else result_store(s, st, q->e, value);
+  s->outside = outside;
+  into(s, was);
+  q->e->label[q->label] = lo;
+  if (most) stream_from(s, st, q->e, place_read(s, line, 1, &zero), count, 1);
+}
+
+static void piece(Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Expr *count, const Expr *most, const Expr *when) {
+  LoopBody *was = s->body, *other, *here = stream_when(s, when, &other);
+  Piece q = {s, p, e, p->order[p->n_order - 1]};
+  into(s, here);
+  stream_row(s, &(StreamRow){p->stage, e, q.label, piece_make, &q}, lo, count, most);
+  if (other) {
+    into(s, other);
+    piece_make(&q, lo, count, NULL);
+  }
+  into(s, was);
+}
+
+typedef struct Whole { const Expr *read; const StagePlan *p; bool many; } Whole;
+
+/* The one read that has all labels of the result, each alone in an axis. */
+static const Expr *leaf_whole(void *env, Exprs *x, const Expr *leaf) {
+  Whole *w = env;
+  (void)x;
+  if (leaf->kind != EX_READ) return leaf;
+  for (uint32_t k = 0; k < w->p->n_order; k++)
+    if (plan_move(w->p, (uint32_t)leaf->i, w->p->order[k]) == MOVE_NONE) return leaf;
+  w->many |= w->read && w->read != leaf;
+  w->read = leaf;
+  return leaf;
+}
+
+static uint32_t axis_of(const Expr *read, uint32_t label) {
+  uint32_t axis = 0;
+  for (uint32_t k = 0; k < read->n; k++)
+    if (ex_has_label(read->arg[k], label)) axis = k;
+  return axis;
+}
+
+void stream_order(Sched *s, const StagePlan *p, uint32_t n, uint32_t *label) {
+  Whole w = {.p = p};
+  expr_map(s->x, p->stage->sum->body, leaf_whole, &w);
+  if (!w.read || w.many) return;
+  for (uint32_t k = 1; k < n; k++)
+    for (uint32_t i = k; i > 0 && axis_of(w.read, label[i - 1]) > axis_of(w.read, label[i]); i--) {
+      uint32_t t = label[i];
+      label[i] = label[i - 1], label[i - 1] = t;
+    }
+}
+
+bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  const TaskStage *st = p->stage;
+  if (st->sum->reducer != RED_NONE || st->sum->domain || !p->n_order || !threads) return false;
+  uint32_t last = p->order[p->n_order - 1], n = p->n_order - 1, *label = NEW_ARRAY(s->arena, uint32_t, p->n_order);
+  const Expr *when = stream_if(s, st), *extent = st->bound[last];
+  if (!when || !stream_rows(p, last)) return false;
+  for (uint32_t k = 0; k < n; k++) label[k] = p->order[k];
+  stream_order(s, p, n, label);
+  bool whole = p->exact[last] && p->size[last] <= PIECE;
+  int64_t most = whole ? p->size[last] : PIECE;
+  how_add(s, st, "pieces of rows along %s, which go past the cache", how_label(st, last));
+  Walk *w = NEW(s->arena, Walk);
+  for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[label[k]], st->bound[label[k]]);
+  if (!whole) walk_add(s, w, NULL, ex_div_up(s, extent, ex_int(s, PIECE)));
+  walk_chunks(s, w, ex_mul(s, ex_int(s, (int64_t)p->ops), ex_min(s, extent, ex_int(s, most))), BIND_SEQ);
+  for (uint32_t k = 0; k < n; k++) e->label[label[k]] = w->index[k];
+  const Expr *lo = whole ? ex_int(s, 0) : named(s, st->label[last], "i", ex_mul(s, w->index[n], ex_int(s, PIECE)));
+  const Expr *count = whole ? extent : named(s, NULL, "n", ex_min(s, ex_int(s, PIECE), ex_sub(s, extent, lo)));
+  piece(s, p, e, lo, count, ex_int(s, most), when);
+  return true;
+}

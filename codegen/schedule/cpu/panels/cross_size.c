@@ -1,0 +1,215 @@
+/* codegen/schedule/cpu/panels/cross_size.c - contractions whose result is turned: whether one is that, and how large its blocks and tiles are. */
+#include "cross.h"
+
+enum {
+  LINE = PACK_LINE,
+  NEAREST = 32 * 1024,       /* bytes of the nearest cache, where the small side is, */
+  KEPT = 384 * 1024,         /*   and of what is kept in the second one, beside the points of X that come next */
+  LEAST = 16 * 1024,         /* bytes of X: less is near in any order */
+  RUN = 1024,                /* bytes of X that lie next to each other are enough; */
+  RESULT_MOST = 2,           /* of the result there are so many elements for one of X, at most */
+  DEEP_MOST = 1024,          /* points of a sum */
+  PARTS = 4                  /* blocks for threads */
+};
+
+#define LOAD 0.25            /* what a value costs that a tile fetches, in multiply-adds of a vector: from the nearest cache, */
+#define LOAD_FAR 0.75        /*   and from the second */
+
+/* ---- whether ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t side_labels(const Side *x, uint32_t *label) {
+  uint32_t n = 0;
+  label[n++] = (uint32_t)x->tile;
+  for (uint32_t k = 0; k < x->n_near; k++) label[n++] = x->near[k];
+  for (uint32_t k = 0; k < x->n_far; k++) label[n++] = x->far[k];
+  return n;
+}
+
+bool cross_among(uint32_t n, const uint32_t *label, int64_t one) {
+  for (uint32_t k = 0; k < n; k++)
+    if (label[k] == one) return true;
+  return false;
+}
+
+static bool all_exact(const StagePlan *p, uint32_t n, const uint32_t *label) {
+  for (uint32_t k = 0; k < n; k++)
+    if (!p->exact[label[k]]) return false;
+  return true;
+}
+
+/* A tensor that is read by labels alone, each once. */
+static bool is_read_plainly(const Panel *t, const Expr *e) {
+  if (e->kind != EX_READ || !e->n || t->p->stage->slot[e->i].kept) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    for (uint32_t i = 0; i <= k; i++)
+      if (e->arg[i]->kind != EX_LABEL || (i < k && e->arg[i] == e->arg[k])) return false;
+  return true;
+}
+
+/* X, and the other part. */
+static bool packs_find(Cross *c) {
+  Panel *t = c->t;
+  if (!pack_is_two(t)) return false;
+  c->big = &t->pack[t->pack[0].lanes ? 0 : 1], c->small = &t->pack[t->pack[0].lanes ? 1 : 0];
+  return is_read_plainly(t, c->big->of);
+}
+
+/* X's label in tiles, and the small side's, and which of them is in lanes. */
+static bool labels_find(Cross *c) {
+  Panel *t = c->t;
+  const StagePlan *p = t->p;
+  const Expr *of = c->big->of;
+  uint32_t *side = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1), n = side_labels(&t->v, side), last = (uint32_t)of->arg[of->n - 1]->i;
+  c->a = (uint32_t)t->v.tile, c->own = NOWHERE;
+  if (last == c->a || pack_moves(of, c->a) >= 0) return false;
+  bool lanes = cross_among(n, side, last);
+  if (!lanes && !cross_among(p->n_red, p->red, last)) return false;
+  for (uint32_t k = of->n; k-- > 0 && c->own == NOWHERE;)
+    if (of->arg[k]->i != c->a && cross_among(n, side, of->arg[k]->i)) c->own = (uint32_t)of->arg[k]->i;
+  if (c->own == NOWHERE) return false;
+  c->far = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1);
+  for (uint32_t k = 0; k < of->n; k++) {
+    uint32_t label = (uint32_t)of->arg[k]->i;
+    if (label != c->a && label != c->own && cross_among(n, side, label)) c->far[c->n_far++] = label;
+  }
+  if (c->n_far + 2 != n) return false;
+  c->rest = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1);
+  n = side_labels(&t->u, side), c->other = side[0];
+  for (uint32_t k = 1; k < n; k++)
+    if (cross_size(c, side[k]) > cross_size(c, c->other)) c->other = side[k];
+  for (uint32_t k = 0; k < n; k++)
+    if (side[k] != c->other) c->rest[c->n_rest++] = side[k];
+  c->lane = lanes ? c->own : c->other, c->row = lanes ? c->other : c->own;
+  return all_exact(p, n, side) && all_exact(p, p->n_red, p->red) && p->exact[c->a] && p->exact[c->own];
+}
+
+/* Of the small side all is near, and of the result there is not so much more than of X that to turn this would be less. */
+static bool is_worth(const Cross *c) {
+  const StagePlan *p = c->t->p;
+  double deep = pack_product(p, p->n_red, p->red), small = (double)cross_size(c, c->other) * pack_product(p, c->n_rest, c->rest);
+  double bytes = (double)cross_element(c);
+  if (cross_size(c, c->a) < SQUARE / 2 || cross_size(c, c->own) < SQUARE / 2 || cross_size(c, c->other) < SQUARE / 2) return false;
+  if (deep > (double)DEEP_MOST || small < 1 || small > deep * (double)RESULT_MOST || small * deep * bytes > (double)NEAREST) return false;
+  for (uint32_t k = 0; k < c->big->of->n; k++) bytes *= (double)cross_size(c, (uint32_t)c->big->of->arg[k]->i);
+  return bytes >= (double)LEAST;
+}
+
+static bool fits(const Panel *t) {
+  const TaskStage *st = t->p->stage;
+  bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s); /* some is stored twice */
+  return !st->sum->where && !st->sum->domain && !t->sums && stored && twice && !pack_is_tame(t) && t->p->n_label + 4 <= CROSS_LABELS_MOST;
+}
+
+/* ---- how large ------------------------------------------------------------------------------------------------------------- */
+
+/* So many at most that none are left over, as threads store to no place twice; whole squares, if these are not far fewer. 0: there
+ * is no such part. */
+static int64_t part_of(int64_t size, int64_t most) {
+  int64_t best = 0;
+  if (size <= most) return size;
+  for (int64_t n = most; n >= SQUARE / 2 && (!best || 2 * n >= best); n--) {
+    if (size % n) continue;
+    if (n % SQUARE == 0) return n;
+    best = best ? best : n;
+  }
+  return best;
+}
+
+/* The label whose points lie next to each other around those of `inner`, if it is one of X's that are walked over. */
+static uint32_t before(const Cross *c, uint32_t n, const Expr *const *at, uint32_t inner) {
+  for (uint32_t k = 1; k < n; k++)
+    if (at[k]->kind == EX_LABEL && at[k]->i == inner && at[k - 1]->kind == EX_LABEL && cross_among(c->n_far, c->far, at[k - 1]->i)) {
+      uint32_t label = (uint32_t)at[k - 1]->i;
+      return c->t->p->exact[label] && cross_size(c, label) ? label : NOWHERE;
+    }
+  return NOWHERE;
+}
+
+/* As few points as make whole lines of the result, for `line` bytes of each. */
+int64_t cross_points_whole(int64_t size, int64_t line, int64_t room) {
+  for (int64_t n = 1; n <= size && n <= room; n++)
+    if (size % n == 0 && n * line % LINE == 0) return n;
+  return 1;
+}
+
+/* As many as there is room for. */
+static int64_t points_most(int64_t size, int64_t line, int64_t room) {
+  int64_t best = 1;
+  for (int64_t n = 1; n <= size && n <= room && best * line < RUN; n++)
+    if (size % n == 0) best = n;
+  return best;
+}
+
+/* Points of labels in a block, where there is room for so many in all. */
+static bool slots_choose(Cross *c, int64_t room) {
+  const TaskStage *st = c->t->p->stage;
+  int64_t na = cross_size(c, c->a), nx = cross_size(c, c->own), bytes = cross_element(c);
+  for (uint32_t l = 0; l < c->t->p->n_label; l++) c->slots[l] = cross_among(c->n_far, c->far, l) ? 1 : cross_size(c, l);
+  if (na * nx > room && room / nx < SQUARE) nx = room / SQUARE < SQUARE ? 0 : part_of(nx, room / SQUARE);
+  if (!nx) return false;
+  c->slots[c->own] = nx;
+  c->slots[c->a] = na = part_of(na, room / nx < SQUARE ? SQUARE : room / nx);
+  if (!na) return false;
+  room /= na * nx;
+  uint32_t label = na == cross_size(c, c->a) && st->buffer >= 0 ? before(c, st->n_at, st->at, c->a) : NOWHERE;
+  if (label != NOWHERE) room /= c->slots[label] = cross_points_whole(cross_size(c, label), na * bytes, room);
+  label = c->lane == c->own ? before(c, c->big->of->n, c->big->of->arg, c->own) : NOWHERE;
+  if (label != NOWHERE && c->slots[label] == 1) c->slots[label] = points_most(cross_size(c, label), nx * bytes, room);
+  return true;
+}
+
+static double blocks_of(const Cross *c) {
+  const Panel *t = c->t;
+  double n = pack_product(t->p, t->n_common, t->common);
+  for (uint32_t k = 0; k < c->n_far; k++) n *= (double)cross_up(cross_size(c, c->far[k]), c->slots[c->far[k]]);
+  return n * (double)cross_up(cross_size(c, c->a), c->slots[c->a]) * (double)cross_up(cross_size(c, c->own), c->slots[c->own]);
+}
+
+/* A block may be smaller, so that there are some for each thread. */
+static bool block_choose(Cross *c) {
+  const StagePlan *p = c->t->p;
+  int64_t room = (int64_t)((double)KEPT / ((double)(cross_element(c) * cross_size(c, c->other)) * pack_product(p, c->n_rest, c->rest)));
+  c->slots = NEW_ARRAY(c->t->s->arena, int64_t, p->n_label + 1);
+  if (!slots_choose(c, room)) return false;
+  while (blocks_of(c) < (double)PARTS && slots_choose(c, room / 2)) room /= 2;
+  return slots_choose(c, room);
+}
+
+bool cross_find(Cross *c) {
+  return fits(c->t) && packs_find(c) && labels_find(c) && is_worth(c) && block_choose(c) && pack_body_alone(c->t);
+}
+
+/* n lanes by vectors of `wide`, `most` of them in a tile. */
+static Shape lanes_cut(int64_t n, int64_t wide, int64_t most) {
+  Shape x = {.lanes = n < most * wide ? n : most * wide};
+  int64_t rest = x.lanes % wide;
+  for (int64_t at = 0; at + wide <= x.lanes; at += wide) x.width[x.n] = wide, x.at[x.n++] = at;
+  if (rest) x.width[x.n] = wide > 4 && 2 * rest <= wide ? wide / 2 : wide, x.at[x.n] = x.lanes - x.width[x.n], x.n++;
+  return x;
+}
+
+/* What all tiles of a block cost for a point of the sum. */
+static double shape_cost(const Cross *c, const Shape *x, int64_t wide) {
+  double tiles = (double)(cross_up(c->slots[c->lane], x->lanes) * cross_up(c->slots[c->row], x->rows)), adds = 0;
+  double deep = pack_product(c->t->p, c->t->p->n_red, c->t->p->red) * (double)cross_element(c);
+  bool far = deep * (double)(x->lanes + cross_size(c, c->other)) > (double)NEAREST && c->lane == c->own;
+  for (uint32_t k = 0; k < x->n; k++) adds += (double)(x->width[k] * x->rows) / (double)wide;
+  if (adds < 8) adds = 8; /* each waits for the one before */
+  return tiles * (adds + LOAD * (double)x->rows + (far ? LOAD_FAR : LOAD) * (double)x->n);
+}
+
+/* The tile that costs least of those for which there are registers: sums, the lanes' vectors, a value of a row. */
+void cross_shape_choose(Cross *c) {
+  Sched *s = c->t->s;
+  int64_t wide = tile_vector(s, c->t->p->stage->sum->acc), n = c->slots[c->lane];
+  double least = 0;
+  while (wide > n) wide /= 2;
+  for (int64_t most = 1; most <= CROSS_VECTORS_MOST; most++)
+    for (int64_t rows = 1; rows <= ROWS_MOST && rows <= c->slots[c->row]; rows++) {
+      Shape x = lanes_cut(n, wide, most);
+      x.rows = rows;
+      double cost = shape_cost(c, &x, wide);
+      if (x.n > CROSS_VECTORS_MOST || (int64_t)x.n * (rows + 1) + 1 >= tile_vectors(s) || (least > 0 && cost >= least)) continue;
+      least = cost, c->shape = x;
+    }
+}

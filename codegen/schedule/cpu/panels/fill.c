@@ -1,0 +1,356 @@
+/* codegen/schedule/cpu/panels/fill.c - panels: a block of one side of a contraction, copied in the order in which tiles use it. */
+#include "panels.h"
+
+enum { LINE = 64 }; /* bytes of the longest vector */
+
+/* ---- labels at hand ---------------------------------------------------------------------------------------- */
+
+void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[label] = t->in_block[label] = value; }
+
+void pack_loop_whole(Panel *t, uint32_t label) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[label], "i");
+  into(s, &for_add(s, v, ex_int(s, 0), t->p->stage->bound[label], 1, BIND_SEQ)->body);
+  pack_label_is(t, label, var_read(s, v));
+}
+
+static void loop_part(Panel *t, const Part *x) {
+  Sched *s = t->s;
+  uint32_t label = x->label, v = var_new(s, t->p->stage->label[label], "i");
+  into(s, &for_add(s, v, x->lo, x->hi, 1, BIND_SEQ)->body);
+  t->e->label[label] = var_read(s, v);
+  t->in_block[label] = ex_sub(s, var_read(s, v), x->slot_lo);
+}
+
+void pack_loop_near(Panel *t, Side *x, uint32_t label) {
+  const Part *part = pack_part(x, label);
+  if (part) loop_part(t, part);
+  else pack_loop_whole(t, label);
+}
+
+static void loops_near_but(Panel *t, Side *x, int64_t but) {
+  for (uint32_t k = 0; k < x->n_near; k++)
+    if (x->near[k] != but) pack_loop_near(t, x, x->near[k]);
+}
+
+void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat); }
+
+const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo) {
+  if (label == t->cut) return *lo = t->deep_lo, t->deep_n;
+  if (label == t->cut_too) return *lo = t->too_lo, t->too_n;
+  return *lo = ex_int(t->s, 0), t->p->stage->bound[label];
+}
+
+/* Over the points of a reduced label in the block. */
+void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[label], "r");
+  const Expr *lo, *n = pack_range(t, label, &lo);
+  into(s, &for_add(s, v, ex_int(s, 0), n, 1, bind)->body);
+  t->in_block[label] = var_read(s, v);
+  t->e->label[label] = ex_add(s, lo, var_read(s, v));
+}
+
+static int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+bool pack_even(const Panel *t, const Side *x) {
+  return t->p->exact[x->tile] && t->p->size[x->tile] % x->unit == 0;
+}
+
+static const Expr *loop_tiles(Panel *t, Side *x, const char *name, const Expr *from, const Expr *to) {
+  Sched *s = t->s;
+  if (from->kind == EX_INT && to->kind == EX_INT && from->i + 1 == to->i) {
+    x->at = from;
+  } else {
+    uint32_t v = var_new(s, NULL, name);
+    into(s, &for_add(s, v, from, to, 1, BIND_SEQ)->body);
+    x->at = var_read(s, v);
+  }
+  return named(s, t->p->stage->label[x->tile], name, ex_add(s, x->lo, ex_mul(s, x->at, ex_int(s, x->unit))));
+}
+
+/* The tiles of a side in the block; x->at is the number of the one at hand. */
+const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) { return loop_tiles(t, x, name, ex_int(t->s, 0), x->tiles); }
+
+/* ---- panels --------------------------------------------------------------------------------------------------- */
+
+void pack_new(Panel *t, Pack *k) {
+  Sched *s = t->s;
+  const Side *x = k->lanes ? &t->v : &t->u;
+  const StagePlan *p = t->p;
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, p->n_label + 4);
+  uint32_t n = 0;
+  if (x->shared) dim[n++] = ex_int(s, pack_share_blocks(t, x));
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (x->near[i] != x->flat) dim[n++] = ex_int(s, pack_near_size(t, x, i));
+  bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
+  if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
+  for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, pack_depth(t, k->red[i]));
+  if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
+  const char *name = k->lanes ? "lanes" : "rows";
+  if (x->shared) {
+    k->place = place_shared(s, name, pack_units_type(t, k), n, dim);
+    return;
+  }
+  k->place = place_own(s, NULL, name, pack_units_type(t, k), n, dim);
+  var_add(s, k->place, NULL);
+}
+
+/* tile: the number of the tile, in: which of its rows or lanes, or of all where tiles go over two labels. */
+uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, const Expr **at) {
+  Sched *s = t->s;
+  const Side *x = k->lanes ? &t->v : &t->u;
+  bool tiled = k->lanes || k->across;
+  uint32_t n = 0;
+  if (x->shared) at[n++] = x->block;
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (x->near[i] != x->flat) at[n++] = t->in_block[x->near[i]];
+  if (x->flat == NO_LABEL) at[n++] = tiled ? tile : ex_add(s, ex_mul(s, tile, ex_int(s, x->unit)), in);
+  for (uint32_t i = 0; i < k->n_red; i++) at[n++] = t->in_block[k->red[i]];
+  if (tiled) at[n++] = in;
+  return n;
+}
+
+static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value) {
+  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
+  Sched *s = t->s;
+  const Side *x = k->lanes ? &t->v : &t->u;
+  if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
+  uint32_t n = pack_at(t, k, x->at, in, at);
+  if (t->odd != NOWHERE && !pack_guards(t, k)) {
+    value = let_read(s, "v", value);
+    const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->odd);
+    const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
+    store_add(s, t->odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+  }
+  store_add(s, k->place, n, at, pack_units_put(t, value));
+}
+
+static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }
+
+/* Where a vector of n lanes at most begins that goes over the last of them, and partly over what whole ones before it went over, as
+ * compilers take what is left behind those one by one; n: nothing is left. */
+static int64_t last_vector(int64_t n, DType type) {
+  int64_t wide = LINE / dtype_size(type);
+  while (wide > n) wide /= 2;
+  return wide < 4 || n % wide == 0 ? n : n - wide;
+}
+
+/* From lo to hi of the tile: what is at `at` of its own label, NULL: at its own. */
+static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *hi, const Expr *at) {
+  Sched *s = t->s;
+  if (!at && k->of->kind == EX_READ && expr_is_int(lo, 0) && hi->kind == EX_INT) {
+    int64_t last = last_vector(hi->i, (DType)k->of->dtype), wide = hi->i - last;
+    if (wide) {
+      fill_lanes(t, k, x, first, lo, ex_int(s, hi->i / wide * wide), NULL);
+      lo = ex_int(s, last);
+    }
+  }
+  uint32_t v = var_new(s, NULL, "l");
+  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
+  const Expr *l = var_read(s, v);
+  t->e->label[x->tile] = at ? at : ex_add(s, first, l);
+  pack_store(t, k, l, pack_value(t, k));
+  into(s, was);
+}
+
+/* The tile's own label innermost, for one point of the reduced labels. whole: none is cut off; else the last one that is
+ * there stands for those that are not. */
+static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
+  if (whole) {
+    if (k->turned == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0) pack_ahead_across(t, k, x, first, unit->i);
+    fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
+    return;
+  }
+  LoopBody *was = s->body;
+  const Expr *n = t->p->exact[x->tile] ? ex_int(s, t->p->size[x->tile] % x->unit) : named(s, NULL, "n", ex_sub(s, size, first));
+  fill_lanes(t, k, x, first, ex_int(s, 0), n, NULL);
+  fill_lanes(t, k, x, first, n, unit, ex_sub(s, size, ex_int(s, 1)));
+  into(s, was);
+}
+
+static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
+  uint32_t v = var_new(s, NULL, name);
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, bind)->body);
+  return var_read(s, v);
+}
+
+/* What is turned: from which value of its label on, and how many of them. */
+static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
+  const Part *part = pack_part(x, k->turned);
+  return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->turned, lo);
+}
+
+/* A label of the tile in the tile that begins at `first`; what is cut off is stood for by the last that is there. */
+static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Expr *lane, bool whole) {
+  Sched *s = t->s;
+  const Expr *at = ex_add(s, first, lane);
+  return whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
+}
+
+/* `wide` lanes from `lane` on, by as many points of the label that is turned, from `from` on in the block, where it is `lo`. */
+static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
+                        int64_t wide, bool whole) {
+  Sched *s = t->s;
+  const Expr *side = ex_int(s, wide), *dim[2] = {side, side}, *at[2];
+  uint32_t square = place_own(s, NULL, "square", (DType)k->of->dtype, 2, dim);
+  LoopBody *was = s->body;
+  var_add(s, square, NULL);
+  at[0] = span(s, "a", wide, BIND_SEQ);
+  const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
+  t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
+  t->e->label[k->turned] = ex_add(s, lo, from);
+  const Expr *in = ex_add(s, lane, at[0]);
+  if (x->flat == NO_LABEL) in = ex_add(s, ex_mul(s, x->at, ex_int(s, x->unit)), in);
+  pack_fetch_line(t, k, x, in, from);
+  at[1] = span(s, "b", wide, BIND_VECTOR);
+  t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
+  store_add(s, square, 2, at, pack_value(t, k));
+  into(s, was);
+  turn_add(s, square);
+  at[0] = span(s, "b", wide, BIND_SEQ);
+  at[1] = span(s, "a", wide, BIND_VECTOR);
+  t->in_block[k->turned] = ex_add(s, from, at[0]);
+  pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at));
+  into(s, was);
+}
+
+/* Where there are too few points for a square. */
+static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *n, bool whole) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
+  t->in_block[k->turned] = var_read(s, v);
+  t->e->label[k->turned] = ex_add(s, lo, var_read(s, v));
+  fill_one(t, k, x, first, whole);
+  into(s, was);
+}
+
+static void loops_red_but(Panel *t, const Pack *k, int64_t but) {
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->lies[i] != but) pack_loop_red(t, k->lies[i], BIND_SEQ);
+}
+
+/* Over squares of so many lanes; the last one lies partly over the one before it where they are no whole number. */
+static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, NULL, "l");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, lanes), wide, BIND_SEQ)->body);
+  const Expr *lane = var_read(s, v);
+  return lanes % wide ? named(s, NULL, "lane", ex_min(s, lane, ex_int(s, lanes - wide))) : lane;
+}
+
+/* A tile's lanes where what they are made of steps to the next element along another label: by squares, which are turned. The
+ * last one overlaps the one before if there is not enough left. Of a predicate's range there may be less than one. */
+static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
+  Sched *s = t->s;
+  const Expr *lo, *n = turned_range(t, k, x, &lo);
+  bool flat = x->flat != NO_LABEL;
+  int64_t lanes = flat ? t->p->size[x->tile] : x->unit;
+  bool small = (flat ? lanes < SQUARE : lanes % SQUARE) || (n->kind == EX_INT && n->i < SQUARE);
+  int64_t wide = small ? SQUARE / 2 : SQUARE;
+  LoopBody *was = s->body;
+  const Expr *side = ex_int(s, wide);
+  if (n->kind == EX_INT && n->i < wide) { /* as a predicate may leave */
+    loops_red_but(t, k, k->turned);
+    fill_points(t, k, x, first, lo, n, whole);
+    into(s, was);
+    return;
+  }
+  LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
+  if (some) {
+    LoopBody *around = into(s, &some->other);
+    loops_red_but(t, k, k->turned);
+    fill_points(t, k, x, first, lo, n, whole);
+    into(s, around);
+    into(s, &some->body);
+  }
+  const Expr *lane = NULL;
+  if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* so many rows are gone along at once, and no more */
+  loops_red_but(t, k, k->turned);
+  uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
+  into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
+  const Expr *from = var_read(s, v);
+  if (n->kind != EX_INT || n->i % wide) from = named(s, NULL, "from", ex_min(s, from, ex_sub(s, n, side)));
+  if (!lane) lane = loop_squares(t, lanes, wide);
+  fill_square(t, k, x, first, lane, lo, from, wide, whole);
+  into(s, was);
+}
+
+typedef void FillTile(Panel *t, Pack *k, Side *x, const Expr *first, bool whole);
+
+/* For the tiles that are there as a whole, and then for the one that is cut off: a loop for each, as gcc takes the side of a
+ * condition that holds in the first turns alone for cold, and leaves it without vectors. */
+static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[x->tile], *all = x->tiles, *whole = all;
+  LoopBody *was = s->body;
+  if (x->flat != NO_LABEL) {
+    f(t, k, x, x->lo, true);
+    return;
+  }
+  if (!pack_even(t, x)) whole = named(s, NULL, "whole", ex_min(s, all, expr_op2(s->x, OP_IDIV, ex_sub(s, size, x->lo), ex_int(s, x->unit))));
+  LoopBody *around = s->body;
+  if (!expr_is_int(whole, 0)) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", ex_int(s, 0), whole), true);
+  into(s, around);
+  if (whole != all) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", whole, all), false);
+  into(s, was);
+}
+
+/* Tile by tile along a line, for each point of the reduced labels. */
+static void fill_across(Panel *t, Pack *k, Side *x) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  fill_tiles(t, k, x, fill_one);
+  into(s, was);
+}
+
+/* Row by row, along the reduced labels. */
+static void fill_along(Panel *t, Pack *k, Side *x) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  uint32_t v = var_new(s, NULL, "row");
+  const Expr *size = t->p->stage->bound[x->tile];
+  into(s, &for_add(s, v, ex_int(s, 0), ex_mul(s, x->tiles, ex_int(s, x->unit)), 1, BIND_SEQ)->body);
+  const Expr *row = ex_add(s, x->lo, var_read(s, v));
+  t->e->label[x->tile] = named(s, t->p->stage->label[x->tile], "u", pack_even(t, x) ? row : ex_min(s, row, ex_sub(s, size, ex_int(s, 1))));
+  for (uint32_t i = 0; i < k->n_red; i++) {
+    bool last = i + 1 == k->n_red;
+    if (last && pack_moves(k->of, k->red[i]) > 0) pack_ahead_along(t, k);
+    pack_loop_red(t, k->red[i], last ? BIND_VECTOR : BIND_SEQ);
+  }
+  x->at = ex_int(s, 0);
+  pack_store(t, k, var_read(s, v), pack_value(t, k));
+  into(s, was);
+}
+
+/* Lanes behind the last are as that is. */
+static void fill_end(Panel *t, Pack *k, Side *x) {
+  Sched *s = t->s;
+  const Expr *n = pack_flat(t, x), *all = ex_mul(s, x->tiles, ex_int(s, x->unit));
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
+  if (n->kind == EX_INT && expr_is_int(all, n->i)) return;
+  LoopBody *was = s->body;
+  loops_near_but(t, x, x->flat);
+  for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
+  uint32_t v = var_new(s, NULL, "l"), rank = pack_at(t, k, NULL, ex_sub(s, n, ex_int(s, 1)), at);
+  into(s, &for_add(s, v, n, all, 1, BIND_VECTOR)->body);
+  l = place_read(s, k->place, rank, at);
+  at[rank - 1] = var_read(s, v);
+  store_add(s, k->place, rank, at, l);
+  into(s, was);
+}
+
+void pack_fill(Panel *t, Pack *k) {
+  LoopBody *was = t->s->body;
+  Side *x = k->lanes ? &t->v : &t->u;
+  loops_near_but(t, x, k->turned);
+  if (k->turned != NO_LABEL) fill_tiles(t, k, x, fill_turned);
+  else if (k->lanes || k->across) fill_across(t, k, x);
+  else fill_along(t, k, x);
+  into(t->s, was);
+  if (x->flat != NO_LABEL) fill_end(t, k, x);
+}

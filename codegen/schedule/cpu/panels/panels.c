@@ -1,0 +1,308 @@
+/* codegen/schedule/cpu/panels/panels.c - contractions of two sides, as BLIS and TBLIS do them: a block of each side is copied next to
+ * each other in the order in which it is used, whatever its strides, and computed with on the way (a cast, a scale, an
+ * activation); then tiles of outputs are held in registers while the reduced labels go by. One side has the rows of
+ * a tile, the other its lanes. Any reducer and any scalar function will do: a side is whatever part of the body looks
+ * at one side's labels only.
+ *
+ *   for each block of rows and lanes, by threads
+ *     for each block of the reduced labels
+ *       fill the lanes' panel, fill the rows' panel
+ *       for each tile: reduce in registers, then store it; or, where there are several blocks, add it to the sums
+ *     store the sums
+ */
+#include "panels.h"
+
+enum {
+  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
+  NEAR = 512 * 1024,         /*   and in the next one */
+  FEW_ROWS = 32              /* by which lanes that are read from memory are used too seldom to be copied */
+};
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+
+/* The block at hand, of rows and lanes. */
+static Corners corners_of_block(Panel *t) {
+  Sched *s = t->s;
+  const Expr *one = ex_int(s, 1);
+  return (Corners){{{(uint32_t)t->u.tile, t->u.lo, ex_sub(s, ex_add(s, t->u.lo, t->u.n), one)},
+                    {(uint32_t)t->v.tile, t->v.lo, ex_sub(s, ex_add(s, t->v.lo, t->v.n), one)}}};
+}
+
+/* The blocks of another label that is cut. */
+static void deep_too_open(Panel *t) {
+  Sched *s = t->s;
+  if (t->cut_too == NO_LABEL) return;
+  const Expr *size = t->p->stage->bound[t->cut_too], *deep = ex_int(s, t->deep_too);
+  uint32_t v = var_new(s, NULL, "block");
+  into(s, &for_add(s, v, ex_int(s, 0), size, t->deep_too, BIND_SEQ)->body);
+  t->too_lo = var_read(s, v);
+  t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0 ? deep : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
+}
+
+/* The blocks of the label that is cut, as far as some row or lane wants them. */
+static void deep_open(Panel *t) {
+  Sched *s = t->s;
+  const Expr *where = t->p->stage->sum->where, *lo = ex_int(s, 0), *hi = t->p->stage->bound[t->cut];
+  bool one = hi->kind == EX_INT && hi->i <= t->deep;
+  if (where) {
+    Corners c = corners_of_block(t);
+    where_range(t->e, where, t->p->n_label, (uint32_t)t->cut, 2, c.of, false, &lo, &hi);
+    lo = named(s, NULL, "from", lo);
+    hi = named(s, NULL, "to", ex_max(s, lo, hi));
+  }
+  t->deep_lo = lo, t->deep_n = where ? named(s, NULL, "n", ex_sub(s, hi, lo)) : hi;
+  if (one) return;
+  uint32_t v = var_new(s, NULL, "block");
+  into(s, &for_add(s, v, lo, hi, t->deep, BIND_SEQ)->body);
+  t->deep_lo = var_read(s, v);
+  t->deep_n = named(s, NULL, "n", ex_min(s, ex_int(s, t->deep), ex_sub(s, hi, t->deep_lo)));
+}
+
+/* A panel of the block's own. */
+static bool has_panel(const Panel *t, const Pack *k) { return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared); }
+
+/* The NaN rule of max and min costs as much as the rest: what the panels hold is looked at while they are filled. */
+static void fill_and_tile(Panel *t) {
+  Sched *s = t->s;
+  bool looks = pack_looks(t);
+  t->odd = NOWHERE;
+  if (looks) {
+    t->odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
+    var_add(s, t->odd, expr_bool(s->x, false));
+  }
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
+  LoopStmt *st = looks ? if_add(s, scalar_read(s, t->odd)) : NULL;
+  LoopBody *was = st ? into(s, &st->body) : s->body;
+  t->asks = t->guard && st;
+  pack_tiles(t);
+  t->asks = false;
+  if (st) {
+    into(s, &st->other);
+    t->plain = !t->guard;
+    pack_tiles(t);
+    t->plain = false;
+  }
+  into(s, was);
+}
+
+static void block(Panel *t) {
+  Sched *s = t->s;
+  const Expr *domain = t->p->stage->sum->domain;
+  LoopBody *was = s->body;
+  if (domain) {
+    Corners c = corners_of_block(t);
+    const Expr *some = where_some(t->e, domain, t->p->n_label, 2, c.of);
+    if (some) into(s, &if_add(s, some)->body);
+  }
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (has_panel(t, &t->pack[k])) pack_new(t, &t->pack[k]);
+  if (t->sums) pack_sums_new(t);
+  LoopBody *around = s->body;
+  for (uint32_t k = 0; k < t->n_outer; k++) pack_loop_whole(t, t->outer[k]);
+  deep_open(t);
+  deep_too_open(t);
+  if (t->v.shared) pack_share_at(t, &t->v);
+  if (t->u.shared) pack_share_at(t, &t->u);
+  fill_and_tile(t);
+  into(s, around);
+  if (t->sums) pack_sums_store(t);
+  into(s, was);
+}
+
+void pack_side_block(Panel *t, Side *x, const Expr *number) {
+  Sched *s = t->s;
+  const char *name = x == &t->v ? "lanes_at" : "rows_at";
+  const Expr *size = t->p->stage->bound[x->tile], *wide = ex_int(s, x->unit * x->units), *unit = ex_int(s, x->unit);
+  bool one = size->kind == EX_INT && size->i <= wide->i;
+  x->number = number;
+  x->lo = one ? ex_int(s, 0) : named(s, NULL, name, ex_mul(s, number, wide));
+  if (one) x->n = size;
+  else if (size->kind == EX_INT && size->i % wide->i == 0) x->n = wide;
+  else x->n = named(s, NULL, "n", ex_min(s, wide, ex_sub(s, size, x->lo)));
+  if (x->flat != NO_LABEL) x->tiles = named(s, NULL, "tiles", ex_div_up(s, pack_flat(t, x), unit));
+  else x->tiles = x->n->kind == EX_INT ? ex_div_up(s, x->n, unit) : named(s, NULL, "tiles", ex_div_up(s, x->n, unit));
+}
+
+static bool is_turned(const Panel *t, int64_t label) {
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].turned == label) return true;
+  return false;
+}
+
+/* Where squares go along the label, the points of a panel go further back than the block's own if that is needed for as many of them. */
+void pack_part_block(Panel *t, Part *x, const Expr *number) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[x->label], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
+  Str name = t->p->stage->label[x->label];
+  x->number = number;
+  x->lo = named(s, name, "part", ex_mul(s, number, slots));
+  if (size->kind == EX_INT && size->i % x->slots == 0) {
+    x->slot_lo = x->lo, x->slot_n = slots;
+    x->hi = ex_add(s, x->lo, slots);
+    return;
+  }
+  x->hi = named(s, NULL, "part_end", ex_min(s, ex_add(s, x->lo, slots), size));
+  if (!is_turned(t, x->label)) {
+    x->slot_lo = x->lo;
+    x->slot_n = named(s, NULL, "n", ex_sub(s, x->hi, x->lo));
+    return;
+  }
+  x->slot_n = size->kind == EX_INT ? slots : named(s, NULL, "n", ex_min(s, slots, size));
+  x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->lo, ex_sub(s, size, slots))));
+}
+
+/* How blocks are walked over: which label each place in the walk is for, by so many points a turn. */
+typedef struct Blocks {
+  Walk w;
+  uint32_t label[WALK_MOST];
+  int64_t step[WALK_MOST];
+} Blocks;
+
+static void blocks_add(Panel *t, Blocks *b, uint32_t label, int64_t step) {
+  Sched *s = t->s;
+  const Expr *size = t->p->stage->bound[label];
+  b->label[b->w.n] = label, b->step[b->w.n] = step;
+  walk_add(s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
+}
+
+/* The block behind the one at hand. */
+static void next_find(Panel *t, const Blocks *b) {
+  bool wanted[WALK_MOST] = {false};
+  const Expr *next[WALK_MOST] = {NULL};
+  for (uint32_t i = 0; i < t->n_pack; i++)
+    for (uint32_t k = 0; k < b->w.n && pack_is_part(&t->v, t->pack[i].turned); k++)
+      wanted[k] |= !expr_is_int(b->w.extent[k], 1) && ex_has_label(t->pack[i].of, b->label[k]);
+  walk_next(t->s, &b->w, wanted, next);
+  for (uint32_t k = 0; k < b->w.n; k++)
+    if (next[k]) t->next[b->label[k]] = ex_mul(t->s, next[k], ex_int(t->s, b->step[k]));
+}
+
+static const Expr *block_work(const Panel *t) {
+  const StagePlan *p = t->p;
+  double points = 2 * (double)p->ops * (double)(t->u.unit * t->u.units * t->v.unit * t->v.units) *
+                  pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
+  const Expr *work = ex_int(t->s, points < 1e15 ? (int64_t)points : 1000000000000000);
+  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(t->s, work, p->stage->bound[p->red[k]]);
+  return work;
+}
+
+static void blocks_walk(Panel *t, bool threads) {
+  Sched *s = t->s;
+  Side *side[] = {&t->v, &t->u};
+  Blocks *b = NEW(s->arena, Blocks);
+  struct { uint32_t n; const uint32_t *label; } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
+  for (size_t i = 0; i < COUNT(outer); i++)
+    for (uint32_t k = 0; k < outer[i].n; k++) blocks_add(t, b, outer[i].label[k], 1);
+  uint32_t parts = b->w.n;
+  for (size_t i = 0; i < COUNT(side); i++)
+    for (uint32_t k = 0; k < side[i]->n_part; k++) blocks_add(t, b, side[i]->part[k].label, side[i]->part[k].slots);
+  uint32_t tiles = b->w.n;
+  for (size_t i = 0; i < COUNT(side); i++) blocks_add(t, b, (uint32_t)side[i]->tile, side[i]->unit * side[i]->units);
+  if (threads) walk_chunks(s, &b->w, block_work(t), BIND_SEQ);
+  else walk_plain(s, &b->w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < parts; k++) pack_label_is(t, b->label[k], b->w.index[k]);
+  for (size_t i = 0; i < COUNT(side); i++)
+    for (uint32_t k = 0; k < side[i]->n_part; k++) pack_part_block(t, &side[i]->part[k], b->w.index[parts++]);
+  pack_side_block(t, &t->v, b->w.index[tiles]);
+  pack_side_block(t, &t->u, b->w.index[tiles + 1]);
+  t->ahead = pack_looks_ahead(t);
+  if (t->ahead) next_find(t, b);
+  block(t);
+}
+
+static bool fits(const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
+  if (sum->domain && !where_is_affine(p, sum->domain)) return false;
+  if (sum->where && (p->n_red > 1 || !where_is_range(p, p->red[0]))) return false;
+  return p->n_red && p->n_order > 1;
+}
+
+/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
+ * part of a longer one, which was not near before, if many rows want it. */
+static bool is_plain(const Panel *t, double rows) {
+  const StagePlan *p = t->p;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (rows > (double)FEW_ROWS && t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
+  return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
+         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_looks(t);
+}
+
+/* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
+ * the lanes' side stays in the nearest cache, or both sides in the next one. */
+static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
+  double far = is_plain(t, rows) ? (double)NEAR : 0;
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    double size = (double)dtype_size((DType)x->of->dtype);
+    if (x->of->kind != EX_READ || x->across) return false;
+    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false; /* beside a batch, say */
+    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
+  }
+  return true;
+}
+
+/* Copying is paid back by what is used again and again. */
+static bool pays(const Panel *t) {
+  const StagePlan *p = t->p;
+  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u);
+  double lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v), deep = pack_product(p, p->n_red, p->red);
+  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
+}
+
+static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
+  const TaskStage *st = t->p->stage;
+  long long n = (long long)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
+  buf_printf(b, "%s%lld %s", sign, n, how_label(st, x->tile));
+  for (uint32_t k = 0; k < x->n_near; k++) {
+    if (pack_is_part(x, x->near[k])) buf_printf(b, " %lld", (long long)pack_near_size(t, x, k));
+    buf_printf(b, " %s", how_label(st, x->near[k]));
+  }
+}
+
+static void how_panels(const Panel *t) {
+  const TaskStage *st = t->p->stage;
+  Buf b = buf_new(t->s->arena);
+  buf_printf(&b, "tiles of %lld %s by %lld %s", (long long)t->u.unit, how_label(st, t->u.tile), (long long)t->v.unit,
+             how_label(st, t->v.tile));
+  if (t->v.flat != NO_LABEL) buf_printf(&b, " and %s", how_label(st, t->v.flat));
+  buf_str(&b, " in lanes");
+  how_side(t, &b, &t->u, "; panels of ");
+  how_side(t, &b, &t->v, " by ");
+  buf_printf(&b, " by %lld %s", (long long)t->deep, how_label(st, t->cut));
+  for (uint32_t k = 0; k < t->n_inner; k++) {
+    if (t->inner[k] == t->cut_too) buf_printf(&b, " %lld", (long long)t->deep_too);
+    buf_printf(&b, " %s", how_label(st, t->inner[k]));
+  }
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
+  if (t->held) buf_str(&b, ", streamed by tiles");
+  if (t->u.shared || t->v.shared)
+    buf_printf(&b, ", %s filled ahead", t->u.shared && t->v.shared ? "all" : t->u.shared ? "those of rows" : "those of lanes");
+  how_add(t->s, st, "%s", b.s);
+}
+
+bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  if (!fits(p)) return false;
+  Panel *t = NEW(s->arena, Panel);
+  *t = (Panel){.s = s, .p = p, .e = e};
+  t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  if (!pack_labels(t)) return false;
+  if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return false; /* more is fetched than is wanted */
+  pack_guard_find(t);
+  if (t->guard && !ex_safe(e)) return false;
+  if (!pack_parts(t)) return false;
+  pack_sizes(t);
+  if (!pays(t) || !pack_guard_fits(t)) return false;
+  if (pack_cross(t, threads) || pack_joint(t, threads)) return true;
+  pack_units_choose(t);
+  pack_share_choose(t, threads);
+  pack_comes_choose(t);
+  how_panels(t);
+  pack_share_fill(t);
+  blocks_walk(t, threads);
+  return true;
+}

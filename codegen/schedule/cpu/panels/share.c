@@ -1,0 +1,144 @@
+/* codegen/schedule/cpu/panels/share.c - panels that all threads share: where the blocks of the other side are many, each would fill the panel
+ * anew. All blocks of a side are filled ahead then, once, into a work buffer that is wanted in this step only; by threads, before the
+ * tiles are. */
+#include <math.h>
+
+#include "panels.h"
+
+enum {
+  FILLS = 3,                       /* so often a panel would be filled, at least: what is shared comes from further away */
+  USED_ENOUGH = 512,               /* by so many rows or lanes of a block, that to fill it anew for each is next to nothing */
+  SHARED_BYTES = 16 * 1024 * 1024  /* of a side, at most: half of the last cache */
+};
+
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- whether --------------------------------------------------------------------------------------------------------- */
+
+static double blocks_of(const Panel *t, const Side *x) {
+  const StagePlan *p = t->p;
+  double n = pack_product(p, x->n_far, x->far) * (double)up(p->size[x->tile], x->unit * x->units);
+  for (uint32_t k = 0; k < x->n_part; k++) n *= (double)up(p->size[x->part[k].label], x->part[k].slots);
+  return n;
+}
+
+/* Blocks of the reduced labels. */
+static double blocks_deep(const Panel *t) {
+  return pack_product(t->p, t->n_outer, t->outer) * (double)up(t->p->size[t->cut], t->deep);
+}
+
+/* Bytes of all panels of a side; infinite where they cannot be shared. */
+static double side_bytes(const Panel *t, const Side *x) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    if (k->lanes != (x == &t->v)) continue;
+    if (k->place == NOWHERE || !loop_lies_alike((DType)k->of->dtype)) return INFINITY;
+    double n = (double)dtype_size((DType)k->of->dtype) * pack_near_all(t, x) * (double)(x->unit * x->units);
+    for (uint32_t r = 0; r < k->n_red; r++) n *= k->red[r] == t->cut ? (double)t->deep : (double)t->p->size[k->red[r]];
+    bytes += n * blocks_of(t, x) * blocks_deep(t);
+  }
+  return bytes > 0 ? bytes : INFINITY;
+}
+
+static bool all_exact(const StagePlan *p) {
+  for (uint32_t l = 0; l < p->n_label; l++)
+    if (!p->exact[l]) return false;
+  return true;
+}
+
+static bool pays(const Panel *t, const Side *x, const Side *other) {
+  double uses = pack_near_all(t, other) * (double)(other->unit * other->units);
+  return uses < (double)USED_ENOUGH && blocks_of(t, other) >= (double)FILLS && side_bytes(t, x) <= (double)SHARED_BYTES;
+}
+
+void pack_share_choose(Panel *t, bool threads) {
+  const EinSum *sum = t->p->stage->sum;
+  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) || !all_exact(t->p)) return;
+  if (t->cut_too != NO_LABEL) return;
+  t->u.shared = pays(t, &t->u, &t->v);
+  t->v.shared = pays(t, &t->v, &t->u);
+}
+
+/* ---- which block ------------------------------------------------------------------------------------------------------- */
+
+static const Expr *blocks_along(Panel *t, int64_t label, int64_t n) {
+  return ex_div_up(t->s, t->p->stage->bound[label], ex_int(t->s, n));
+}
+
+static void count_on(Sched *s, const Expr **n, const Expr *extent, const Expr *at) {
+  if (!expr_is_int(extent, 1)) *n = ex_add(s, ex_mul(s, *n, extent), at);
+}
+
+void pack_share_at(Panel *t, Side *x) {
+  Sched *s = t->s;
+  const Expr *n = ex_int(s, 0), *const *bound = t->p->stage->bound;
+  for (uint32_t k = 0; k < x->n_far; k++) count_on(s, &n, bound[x->far[k]], t->e->label[x->far[k]]);
+  for (uint32_t k = 0; k < x->n_part; k++) count_on(s, &n, blocks_along(t, x->part[k].label, x->part[k].slots), x->part[k].number);
+  count_on(s, &n, blocks_along(t, x->tile, x->unit * x->units), x->number);
+  for (uint32_t k = 0; k < t->n_outer; k++) count_on(s, &n, bound[t->outer[k]], t->e->label[t->outer[k]]);
+  count_on(s, &n, blocks_along(t, t->cut, t->deep), expr_op2(s->x, OP_IDIV, t->deep_lo, ex_int(s, t->deep)));
+  x->block = named(s, NULL, "panel", n);
+}
+
+int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(blocks_of(t, x) * blocks_deep(t)); }
+
+/* ---- all of a side ------------------------------------------------------------------------------------------------------- */
+
+/* Block f of the side and of the reduced labels. */
+static void block_open(Panel *t, Side *x, const Expr *f) {
+  Sched *s = t->s;
+  const Expr *const *bound = t->p->stage->bound;
+  Walk *w = NEW(s->arena, Walk);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < x->n_far; k++) walk_add(s, w, t->p->stage->label[x->far[k]], bound[x->far[k]]);
+  for (uint32_t k = 0; k < x->n_part; k++) walk_add(s, w, NULL, blocks_along(t, x->part[k].label, x->part[k].slots));
+  walk_add(s, w, NULL, blocks_along(t, x->tile, x->unit * x->units));
+  for (uint32_t k = 0; k < t->n_outer; k++) walk_add(s, w, t->p->stage->label[t->outer[k]], bound[t->outer[k]]);
+  walk_add(s, w, NULL, blocks_along(t, t->cut, t->deep));
+  walk_count(s, w, w->n, f);
+  for (uint32_t k = 0; k < x->n_far; k++) pack_label_is(t, x->far[k], w->index[n++]);
+  for (uint32_t k = 0; k < x->n_part; k++) pack_part_block(t, &x->part[k], w->index[n++]);
+  pack_side_block(t, x, w->index[n++]);
+  for (uint32_t k = 0; k < t->n_outer; k++) pack_label_is(t, t->outer[k], w->index[n++]);
+  const Expr *hi = bound[t->cut], *deep = ex_int(s, t->deep);
+  bool one = hi->i <= t->deep;
+  t->deep_lo = one ? ex_int(s, 0) : named(s, NULL, "block", ex_mul(s, w->index[n], deep));
+  t->deep_n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->deep_lo)));
+  x->block = f;
+}
+
+static void side_fill(Panel *t, Side *x, const Expr *f) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  block_open(t, x, f);
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].lanes == (x == &t->v)) pack_fill(t, &t->pack[k]);
+  into(s, was);
+}
+
+static void side_new(Panel *t, const Side *x) {
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (x->shared && t->pack[k].lanes == (x == &t->v)) pack_new(t, &t->pack[k]);
+}
+
+/* One loop for both sides: threads wait for each other once. */
+void pack_share_fill(Panel *t) {
+  Sched *s = t->s;
+  Side *u = &t->u, *v = &t->v;
+  if (!u->shared && !v->shared) return;
+  LoopBody *was = s->body;
+  t->odd = NOWHERE;
+  side_new(t, v);
+  side_new(t, u);
+  const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0), *rows = ex_int(s, u->shared ? pack_share_blocks(t, u) : 0);
+  uint32_t c = var_new(s, NULL, "panel");
+  into(s, &for_add(s, c, ex_int(s, 0), ex_add(s, lanes, rows), 1, BIND_THREAD)->body);
+  const Expr *f = var_read(s, c);
+  LoopStmt *st = u->shared && v->shared ? if_add(s, expr_op2(s->x, OP_LT, f, lanes)) : NULL;
+  if (st) into(s, &st->body);
+  if (v->shared) side_fill(t, v, f);
+  if (st) into(s, &st->other);
+  if (u->shared) side_fill(t, u, named(s, NULL, "f", ex_sub(s, f, lanes)));
+  into(s, was);
+}

@@ -1,0 +1,253 @@
+/* codegen/schedule/cpu/panels/side.c - the two sides of a contraction: which labels and which parts of the body belong to each. */
+#include <math.h>
+
+#include "panels.h"
+
+/* ---- whose label is it ------------------------------------------------------------------------------ */
+
+static bool has(const StagePlan *p, uint32_t access, uint32_t label) { return plan_move(p, access, label) != MOVE_NONE; }
+
+/* Some read has both. */
+static bool together(const StagePlan *p, uint32_t x, uint32_t y) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (has(p, a, x) && has(p, a, y)) return true;
+  return false;
+}
+
+static bool reduces_with(const StagePlan *p, uint32_t label) {
+  for (uint32_t k = 0; k < p->n_red; k++)
+    if (together(p, label, p->red[k])) return true;
+  return false;
+}
+
+/* Read without `other`. */
+static bool apart(const StagePlan *p, uint32_t label, uint32_t other) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (has(p, a, label) && !has(p, a, other)) return true;
+  return false;
+}
+
+/* The lanes go along the label by whose steps the result is stored most often to the next element. */
+static int64_t lanes_label(const StagePlan *p) {
+  uint32_t store = p->n_access - 1;
+  for (uint32_t k = p->n_order; k-- > 0;)
+    if (plan_move(p, store, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] > 1) return p->order[k];
+  return p->n_order ? (int64_t)p->order[p->n_order - 1] : NO_LABEL;
+}
+
+static int64_t rows_label(const StagePlan *p, uint32_t v) {
+  int64_t best = NO_LABEL;
+  double most = 0;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
+    double worth = p->size[l] < PACK_WIDE / 2 ? (double)p->size[l] : (double)(PACK_WIDE / 2);
+    for (uint32_t a = 0; a + 1 < p->n_access; a++)
+      if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* rows next to each other are fetched together */
+    if (worth < most) continue; /* of equals the last one: its rows lie closest together */
+    best = l, most = worth;
+  }
+  return best;
+}
+
+/* Output labels by side. */
+static void labels_sort(Panel *t) {
+  const StagePlan *p = t->p;
+  Arena *a = t->s->arena;
+  uint32_t u = (uint32_t)t->u.tile, v = (uint32_t)t->v.tile;
+  t->u.far = NEW_ARRAY(a, uint32_t, p->n_order + 1), t->u.near = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  t->v.far = NEW_ARRAY(a, uint32_t, p->n_order + 1), t->v.near = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  t->common = NEW_ARRAY(a, uint32_t, p->n_order + 1);
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    if (l == u || l == v) continue;
+    bool with_u = together(p, l, u) || !apart(p, l, v), with_v = together(p, l, v);
+    if (with_u && !with_v && reduces_with(p, l)) t->u.far[t->u.n_far++] = l;
+    else if (with_v && !together(p, l, u) && reduces_with(p, l)) t->v.far[t->v.n_far++] = l;
+    else t->common[t->n_common++] = l;
+  }
+}
+
+/* ---- parts of the body --------------------------------------------------------------------------------- */
+
+typedef enum { PART_PLAIN, PART_ROWS, PART_LANES, PART_BOTH } PartSide;
+
+static bool side_has(const Side *x, const Expr *e) {
+  if (ex_has_label(e, x->tile)) return true;
+  for (uint32_t k = 0; k < x->n_near; k++)
+    if (ex_has_label(e, x->near[k])) return true;
+  for (uint32_t k = 0; k < x->n_far; k++)
+    if (ex_has_label(e, x->far[k])) return true;
+  return false;
+}
+
+static PartSide side_of(const Panel *t, const Expr *e) {
+  bool u = side_has(&t->u, e), v = side_has(&t->v, e);
+  return u && v ? PART_BOTH : u ? PART_ROWS : v ? PART_LANES : PART_PLAIN;
+}
+
+static bool is_reduced(const Panel *t, const Expr *e) {
+  for (uint32_t k = 0; k < t->p->n_red; k++)
+    if (ex_has_label(e, t->p->red[k])) return true;
+  return false;
+}
+
+/* Rows that no reduced label moves are fetched once a tile: they need no panel. */
+static bool wants_pack(const Panel *t, const Expr *e, PartSide side) {
+  return e->kind == EX_OP || e->kind == EX_READ ? side == PART_LANES || is_reduced(t, e) : false;
+}
+
+static bool pack_add(Panel *t, const Expr *e, bool lanes) {
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].of == e) return true;
+  if (t->n_pack == PACKS_MOST) return false;
+  t->pack[t->n_pack++] = (Pack){.of = e, .lanes = lanes};
+  return true;
+}
+
+/* The largest parts that belong to one side. false: something looks at both at once, or is computed only where a
+ * condition on both holds. */
+static bool parts_find(Panel *t, const Expr *e) {
+  PartSide side = side_of(t, e);
+  if (side == PART_PLAIN) return true;
+  if (side != PART_BOTH) return !wants_pack(t, e, side) || pack_add(t, e, side == PART_LANES);
+  if (e->kind != EX_OP || (op_info[e->op].laws & LAW_LAZY)) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!parts_find(t, e->arg[k])) return false;
+  return true;
+}
+
+static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
+  const Expr *made = map_find(done, e);
+  if (made) return made;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].of == e && t->pack[k].place != NOWHERE)
+      return expr_read(t->s->x, (DType)e->dtype, t->p->stage->sum->n_slot + k, 0, NULL);
+  if (e->kind != EX_OP) return e;
+  const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = body_swap(t, done, e->arg[k]);
+  made = e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
+  map_put(done, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+void pack_body(Panel *t) {
+  Map done = map_new(t->s->arena);
+  t->body = body_swap(t, &done, t->of);
+}
+
+/* Nothing is read or looked at but what packs hold. */
+static bool is_packed(const Panel *t, const Expr *e) {
+  if (e->kind == EX_LABEL || (e->kind == EX_READ && e->i < t->p->stage->sum->n_slot)) return false;
+  for (uint32_t k = 0; e->kind == EX_OP && k < e->n; k++)
+    if (!is_packed(t, e->arg[k])) return false;
+  return true;
+}
+
+bool pack_body_alone(Panel *t) {
+  const Expr *body = t->body;
+  uint32_t was[PACKS_MOST];
+  for (uint32_t k = 0; k < t->n_pack; k++) was[k] = t->pack[k].place, t->pack[k].place = 0;
+  pack_body(t);
+  if (is_packed(t, t->body)) return true;
+  for (uint32_t k = 0; k < t->n_pack; k++) t->pack[k].place = was[k];
+  t->body = body;
+  return false;
+}
+
+/* Whether e is no NaN where all that is packed is finite: at most one sum or product on the way, which may be infinite at
+ * worst. */
+static bool is_tame(const Expr *e, uint32_t n_slot, bool summed) {
+  if (e->kind == EX_READ) return e->i >= n_slot;
+  if (e->kind == EX_INT) return true;
+  if (e->kind == EX_REAL) return isfinite(e->f);
+  if (e->kind != EX_OP) return false;
+  bool sums = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL;
+  if (sums && summed) return false;
+  if (!sums && e->op != OP_MAX && e->op != OP_MIN && e->op != OP_NEG && e->op != OP_ABS) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_tame(e->arg[k], n_slot, summed || sums)) return false;
+  return true;
+}
+
+bool pack_is_tame(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
+  if ((sum->reducer != RED_MAX && sum->reducer != RED_MIN) || !dtype_is_float(sum->acc)) return false;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (!dtype_is_float((DType)t->pack[k].of->dtype)) return false;
+  return is_tame(t->body, sum->n_slot, false);
+}
+
+int pack_moves(const Expr *e, int64_t label) {
+  int n = 0;
+  if (!ex_has_label(e, label)) return 0;
+  if (e->kind == EX_READ) {
+    for (uint32_t k = 0; k < e->n; k++) {
+      int64_t slope;
+      if (!ex_has_label(e->arg[k], label)) continue;
+      n += k + 1 == e->n && ex_slope(e->arg[k], label, &slope) && slope == 1 ? 1 : -2;
+    }
+    return n;
+  }
+  for (uint32_t k = 0; k < e->n; k++) n += pack_moves(e->arg[k], label);
+  return n;
+}
+
+uint32_t pack_axis(const Expr *e, uint32_t label) {
+  if (!ex_has_label(e, label)) return NOWHERE;
+  for (uint32_t k = 0; k < e->n; k++) {
+    uint32_t axis = e->kind == EX_READ ? k : pack_axis(e->arg[k], label);
+    if (axis != NOWHERE && ex_has_label(e->arg[k], label)) return axis;
+  }
+  return NOWHERE;
+}
+
+static bool is_common(const Panel *t, uint32_t label) {
+  for (uint32_t k = 0; k < t->n_common; k++)
+    if (t->common[k] == label) return true;
+  return false;
+}
+
+/* How many labels move an index: those that both sides have, or the others. */
+static uint32_t movers(const Panel *t, const Expr *index, bool common) {
+  uint32_t n = 0;
+  for (uint32_t l = 0; l < t->p->n_label; l++) n += ex_has_label(index, l) && is_common(t, l) == common;
+  return n;
+}
+
+bool pack_overlaps(const Panel *t, const Expr *e) {
+  if (e->kind != EX_READ) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (movers(t, e->arg[k], false) > 1) return true;
+  return false;
+}
+
+bool pack_is_in_part(const Panel *t, const Expr *e) {
+  for (uint32_t k = 0; k < e->n; k++)
+    if (movers(t, e->arg[k], false) && movers(t, e->arg[k], true)) return true;
+  return false;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+bool pack_labels(Panel *t) {
+  t->v.tile = lanes_label(t->p);
+  t->u.flat = t->v.flat = NO_LABEL;
+  t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
+  if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;
+  labels_sort(t);
+  return true;
+}
+
+bool pack_parts(Panel *t) {
+  if (!parts_find(t, t->of)) return false;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].lanes) return true;
+  return false;
+}
+
+bool pack_is_two(const Panel *t) {
+  DType acc = t->p->stage->sum->acc;
+  if (t->n_pack != 2 || t->pack[0].lanes == t->pack[1].lanes) return false;
+  return (DType)t->pack[0].of->dtype == acc && (DType)t->pack[1].of->dtype == acc;
+}

@@ -1,0 +1,519 @@
+/* codegen/schedule/cpu/panels/size.c - how large the tiles and blocks of a contraction of two sides are. */
+#include <math.h>
+#include <string.h>
+
+#include "panels.h"
+
+enum {
+  DEEP_BYTES = 2048,         /* of a panel's row: so many reduced points make a block */
+  NARROW = 64,               /* rows or lanes of a block, at least, where there are so many */
+  BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
+  PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
+  THIN_OPS = 48,             /* where so few operations come on a byte of operands, */
+  THIN_LEAST = 8 << 20,      /*   and these are so many bytes at least, blocks are few */
+  PANEL_BYTES = 512 * 1024,  /* of a panel with a label that is there in part: it stays in the second cache */
+  LARGE_BYTES = 2 << 20      /* of a panel: it does not, whatever the machine */
+};
+
+/* ---- how large ------------------------------------------------------------------------------------------- */
+
+#define RUN_GAIN 0.9       /* where lines of the result are whole then, and nothing is kept */
+#define FLAT_GAIN 1.1      /* in lanes that are of use: what is kept has to be stored from there */
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
+  double x = 1;
+  for (uint32_t k = 0; k < n; k++) x *= (double)p->size[label[k]];
+  return x;
+}
+
+/* Lanes and rows that fit the registers, and waste least of what is cut off at the end. */
+static double tile_size(Panel *t, int64_t nv) {
+  static const struct { int64_t vectors, rows; double worth; } shape[] = {{2, 8, 1}, {3, 6, 0.96}, {1, 12, 0.88}};
+  const StagePlan *p = t->p;
+  int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
+  double best = 0;
+  for (size_t k = 0; k < COUNT(shape); k++) {
+    int64_t lanes = shape[k].vectors * one, rows = shape[k].rows;
+    if (p->exact[t->u.tile] && nu < rows) rows = nu;
+    double worth = shape[k].worth * (double)rows / (double)shape[k].rows;
+    if (p->exact[t->v.tile]) worth *= (double)nv / (double)(up(nv, lanes) * lanes);
+    if (p->exact[t->u.tile]) rows = up(nu, up(nu, rows)), worth *= (double)nu / (double)(up(nu, rows) * rows);
+    if (worth <= best) continue;
+    best = worth;
+    t->v.unit = lanes, t->u.unit = rows;
+  }
+  return best;
+}
+
+/* Whether a predicate looks at it. */
+static bool decides(const StagePlan *p, uint32_t label) {
+  const EinSum *sum = p->stage->sum;
+  return (sum->where && ex_has_label(sum->where, label)) || (sum->domain && ex_has_label(sum->domain, label));
+}
+
+/* The reduced label along which the lanes' part is fetched to be turned. */
+static int64_t turns(const Panel *t, const Pack *k) {
+  uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
+  if (t->cut_too != NO_LABEL && pack_moves(k->of, t->cut) > 0) r = (uint32_t)t->cut;
+  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2)) return NO_LABEL;
+  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
+}
+
+/* Labels of constant size go whole into the block while there is room: first those by whose steps the result is stored nearest. */
+static void near_take(Panel *t, Side *x, double room) {
+  const StagePlan *p = t->p;
+  uint32_t first = x->n_far, kept = x->n_far;
+  double taken = 1;
+  for (uint32_t k = x->n_far; k-- > 0;) {
+    uint32_t l = x->far[k];
+    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room) taken *= (double)p->size[l], x->near[--first] = l;
+    else x->far[--kept] = l;
+  }
+  x->n_near = x->n_far - first;
+  memmove(x->near, x->near + first, x->n_near * sizeof *x->near);
+  memmove(x->far, x->far + kept, (x->n_far -= kept) * sizeof *x->far);
+}
+
+static int64_t balanced(int64_t size, int64_t most, int64_t unit) {
+  return up(up(size, up(size, most)), unit);
+}
+
+Part *pack_part(Side *x, int64_t label) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == label) return &x->part[k];
+  return NULL;
+}
+
+bool pack_is_part(const Side *x, int64_t label) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == label) return true;
+  return false;
+}
+
+int64_t pack_near_size(const Panel *t, const Side *x, uint32_t near) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->near[near]) return x->part[k].slots;
+  return t->p->size[x->near[near]];
+}
+
+double pack_near_all(const Panel *t, const Side *x) {
+  double n = 1;
+  for (uint32_t k = 0; k < x->n_near; k++) n *= (double)pack_near_size(t, x, k);
+  return n;
+}
+
+/* Elements to be moved into panels that step to the next one along this label, and along none that squares or lines can be
+ * fetched by as it is. */
+static double part_gain(const Panel *t, uint32_t label) {
+  const StagePlan *p = t->p;
+  double all = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    double n = 1;
+    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL) continue;
+    for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
+    all += n;
+  }
+  return all;
+}
+
+double pack_lane_bytes(const Panel *t) {
+  double widest = 1;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (t->pack[k].lanes) widest = fmax(widest, (double)dtype_size((DType)t->pack[k].of->dtype));
+  return widest * pack_points(t);
+}
+
+/* The lanes' labels that are walked over, in the order in which they lie in what steps to the next element along this one: what
+ * blocks next to each other read of a line, or of a page, is read soon. */
+static void far_sort(Panel *t, uint32_t part) {
+  const Expr *of = NULL;
+  for (uint32_t i = 0; i < t->n_pack && !of; i++)
+    if (t->pack[i].lanes && pack_moves(t->pack[i].of, part) > 0) of = t->pack[i].of;
+  for (uint32_t k = 1; of && k < t->v.n_far; k++) {
+    uint32_t label = t->v.far[k], at = k;
+    for (; at && pack_axis(of, t->v.far[at - 1]) > pack_axis(of, label); at--) t->v.far[at] = t->v.far[at - 1];
+    t->v.far[at] = label;
+  }
+}
+
+/* So many points of the label are in a block: all, if that leaves room for a tile of lanes, as memory gives long runs sooner than lines
+ * from here and there; else some lines of each. */
+static int64_t slots_lines(const Panel *t, int64_t n, bool exact) {
+  int64_t unit = t->v.unit, lanes = up(t->p->size[t->v.tile], unit) * unit, few = lanes < NARROW ? lanes : NARROW;
+  double room = (double)PANEL_BYTES / pack_lane_bytes(t);
+  if (exact && n <= NARROW && (double)(n * unit) <= room) return n;
+  room /= (double)few;
+  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
+  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* whole squares */
+  return exact ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
+}
+
+/* The lanes' other label along which most is read goes into the block at least in part, so that whole lines are read and
+ * whole vectors written: moved by squares an element takes a quarter of a cycle, one by one several. */
+static void part_take(Panel *t) {
+  const StagePlan *p = t->p;
+  Side *x = &t->v;
+  uint32_t best = NOWHERE;
+  double most = 0;
+  for (uint32_t k = 0; k < x->n_far; k++) {
+    double gain = decides(p, x->far[k]) || p->size[x->far[k]] < SQUARE / 2 ? 0 : part_gain(t, x->far[k]);
+    if (gain > most) best = k, most = gain;
+  }
+  if (best == NOWHERE || x->unit % (SQUARE / 2)) return;
+  uint32_t label = x->far[best];
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots_lines(t, p->size[label], p->exact[label])};
+  memmove(x->far + best, x->far + best + 1, (--x->n_far - best) * sizeof *x->far);
+  far_sort(t, label);
+}
+
+/* Blocks that can be had by cutting rows and lanes. */
+static double blocks_most(const Panel *t) {
+  const StagePlan *p = t->p;
+  double rows = (double)p->size[t->u.tile] / (double)NARROW, lanes = (double)p->size[t->v.tile] / (double)NARROW;
+  double far = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  return far * fmax(1, rows) * fmax(1, lanes);
+}
+
+/* How many points of the label make a part, of PARTS: some more than their share, if tiles that go over it too then leave fewer lanes
+ * empty. */
+static int64_t slots_choose(const Panel *t, const Side *x, uint32_t label) {
+  int64_t n = t->p->size[label], lanes = t->p->size[x->tile], share = up(n, PARTS), best = share, fewest = INT64_MAX;
+  if (x != &t->v || !t->p->exact[x->tile]) return share;
+  for (int64_t slots = share; slots <= share + share / 4; slots++) {
+    int64_t tiles = n / slots * up(slots * lanes, x->unit) + up(n % slots * lanes, x->unit);
+    if (tiles < fewest) best = slots, fewest = tiles;
+  }
+  return best;
+}
+
+/* Where much is done, threads get parts of the first label that is whole in a side's blocks; not of one along which something steps to
+ * the next element. */
+static void part_for_threads(Panel *t, Side *x) {
+  const StagePlan *p = t->p;
+  if (!x->n_near) return;
+  uint32_t label = x->near[0];
+  double work = 2;
+  for (uint32_t l = 0; l < p->n_label; l++) work *= (double)p->size[l];
+  if (p->size[label] < 2 * PARTS || work < (double)(BLOCK_OPS * PARTS * PARTS)) return;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (pack_moves(t->pack[k].of, label) > 0) return;
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots_choose(t, x, label)};
+}
+
+/* Of the lanes' panel, with all of their label. */
+static double near_bytes(const Panel *t) { return pack_lane_bytes(t) * (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v); }
+
+/* Where few blocks would hold all, or the lanes' panel be larger than a cache of one core's. Rows that are few would be cut into pieces of
+ * lines otherwise. */
+static void parts_for_threads(Panel *t) {
+  if (blocks_most(t) >= (double)PARTS && near_bytes(t) <= (double)LARGE_BYTES) return;
+  part_for_threads(t, &t->v);
+  if (t->v.n_part && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
+}
+
+/* So many rows in a block at most, where short ones may be twice as many: the lanes' panel is filled for each block. */
+static double rows_room(const Panel *t) {
+  double bytes = (double)dtype_size(t->p->stage->sum->acc) * pack_points(t);
+  return (double)PACK_WIDE * (bytes * 4 * (double)PACK_WIDE <= (double)PANEL_BYTES ? 4 : 2);
+}
+
+/* ---- longer runs ---- */
+
+/* The lanes' label before this one among the indices, if it is walked over around the panels; NOWHERE: it is none of these. */
+static uint32_t far_before(const Panel *t, uint32_t n, const Expr *const *at, int64_t label) {
+  if (n < 2 || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != label || at[n - 2]->kind != EX_LABEL) return NOWHERE;
+  uint32_t before = (uint32_t)at[n - 2]->i;
+  for (uint32_t k = 0; k < t->v.n_far; k++)
+    if (t->v.far[k] == before && t->p->exact[before] && !decides(t->p, before)) return before;
+  return NOWHERE;
+}
+
+/* So many points of the label, that divide all of them, go into a block. */
+static void run_take(Panel *t, uint32_t label, int64_t slots) {
+  Side *x = &t->v;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < x->n_far; k++)
+    if (x->far[k] != label) x->far[kept++] = x->far[k];
+  x->n_far = kept;
+  x->part[x->n_part++] = (Part){.label = label, .slots = slots};
+}
+
+/* Lanes that there is room for, all of one label's in a panel. */
+static double run_room(const Panel *t) { return (double)PACK_AHEAD / (pack_lane_bytes(t) * pack_near_all(t, &t->v)); }
+
+/* The label along which the result goes on behind its lanes: as few points as make whole lines, where these go past the cache. */
+static bool run_stored(Panel *t) {
+  const TaskStage *st = t->p->stage;
+  uint32_t label = pack_may_hold(t) ? far_before(t, st->n_at, st->at, t->v.tile) : NOWHERE;
+  if (label == NOWHERE) return false;
+  int64_t n = t->p->size[label], lanes = t->p->size[t->v.tile], bytes = lanes * dtype_size(st->sum->dtype);
+  for (int64_t slots = 2; slots < n && (double)(slots * lanes) <= run_room(t); slots++) {
+    if (n % slots || slots * bytes % PACK_LINE) continue;
+    run_take(t, label, slots);
+    return true;
+  }
+  return false;
+}
+
+/* The label along which what squares are read from goes on behind the first part: as many points as there is room for. */
+static bool run_read(Panel *t) {
+  uint32_t label = NOWHERE;
+  if (t->v.part[0].slots != t->p->size[t->v.part[0].label]) return false;
+  for (uint32_t i = 0; i < t->n_pack && label == NOWHERE; i++) {
+    const Expr *of = t->pack[i].of;
+    if (t->pack[i].lanes && of->kind == EX_READ) label = far_before(t, of->n, of->arg, t->v.part[0].label);
+  }
+  if (label == NOWHERE) return false;
+  for (int64_t slots = t->p->size[label] / 2; slots > 1; slots--) {
+    if (t->p->size[label] % slots || (double)(slots * t->p->size[t->v.tile]) > run_room(t)) continue;
+    run_take(t, label, slots);
+    return true;
+  }
+  return false;
+}
+
+/* Squares are read, and lines of the result written, in pieces that memory gives and takes sooner: the near labels so far, then a part of
+ * what lies behind what is read, the first part itself, and a part of what lies behind the lanes in the result, over which tiles go too. */
+static void runs_take(Panel *t) {
+  Side *x = &t->v;
+  uint32_t first = x->n_near++;
+  x->near[first] = x->part[0].label;
+  if (!t->p->exact[x->tile] || t->p->size[x->tile] >= NARROW) return;
+  if (run_stored(t)) x->near[x->n_near++] = x->part[x->n_part - 1].label;
+  if (!run_read(t)) return;
+  memmove(x->near + first + 1, x->near + first, (x->n_near++ - first) * sizeof *x->near);
+  x->near[first] = x->part[x->n_part - 1].label;
+}
+
+static void block_near(Panel *t) {
+  const StagePlan *p = t->p;
+  int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
+  part_take(t);
+  double room = nv < PACK_WIDE / 2 ? 2.0 * (double)PACK_WIDE / (double)nv : 1;
+  if (t->v.n_part) room = fmin(room, (double)PANEL_BYTES / (pack_lane_bytes(t) * (double)(nv * t->v.part[0].slots)));
+  near_take(t, &t->u, nu < PACK_WIDE / 2 ? rows_room(t) / (double)nu : 1);
+  near_take(t, &t->v, room);
+  if (!t->v.n_part) {
+    parts_for_threads(t);
+    return;
+  }
+  runs_take(t);
+  if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS) part_for_threads(t, &t->u);
+}
+
+/* So many lanes in a block, at most, if a label is there in part. */
+static int64_t lanes_most(const Panel *t, int64_t most) {
+  if (!t->v.n_part) return most;
+  double room = (double)PANEL_BYTES / (pack_lane_bytes(t) * pack_near_all(t, &t->v));
+  while (most > t->v.unit && (double)most > room) most /= 2;
+  return most;
+}
+
+/* All rows or lanes where they are few enough: in several blocks, each would have the other side filled again. */
+static int64_t whole_or(int64_t n, int64_t most, int64_t unit) { return n > most ? most : n < NARROW ? n : up(n, unit) * unit; }
+
+static int64_t halved(int64_t n, int64_t most) {
+  while (most > n) most = n < NARROW ? n : most / 2;
+  return most;
+}
+
+/* So little is done with what is read that to read it again takes longer than a few blocks more would gain. */
+static bool is_thin(const Panel *t, double work) {
+  const StagePlan *p = t->p;
+  double bytes = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    double n = (double)dtype_size((DType)t->pack[i].of->dtype);
+    if (!read_is_far(t->s, p, t->pack[i].of)) continue;
+    for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(t->pack[i].of, l) ? (double)p->size[l] : 1;
+    bytes += n;
+  }
+  return t->sums && bytes >= (double)THIN_LEAST && work < bytes * (double)THIN_OPS;
+}
+
+/* So many rows and lanes at most. */
+static void block_size(Panel *t, int64_t most) {
+  const StagePlan *p = t->p;
+  int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  double near_u = pack_near_all(t, &t->u), near_v = pack_near_all(t, &t->v);
+  double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  for (uint32_t k = 0; k < t->v.n_part; k++) all *= (double)up(p->size[t->v.part[k].label], t->v.part[k].slots);
+  for (uint32_t k = 0; k < t->u.n_part; k++) all *= (double)up(p->size[t->u.part[k].label], t->u.part[k].slots);
+  double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
+  t->thin = is_thin(t, work);
+  int64_t most_v = lanes_most(t, most), wide_u = whole_or(nu, most, t->u.unit), wide_v = whole_or(nv, most_v, t->v.unit);
+  double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
+  if (blocks * blocks * (double)BLOCK_OPS < work) {
+    wide_u = t->thin && nu <= PACK_WIDE / 2 ? nu : halved(nu, most);
+    wide_v = t->thin && nv <= PACK_WIDE / 2 ? nv : halved(nv, most_v);
+  }
+  for (;;) {
+    blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
+    double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
+    if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS)) break;
+    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit;
+    if (cut_u && (u > v || (!cut_v && blocks < 2 * (double)PARTS))) wide_u /= 2;
+    else if (cut_v) wide_v /= 2;
+    else break;
+  }
+  t->u.units = p->exact[t->u.tile] ? balanced(nu, wide_u, t->u.unit) : up(wide_u, t->u.unit);
+  t->v.units = p->exact[t->v.tile] ? balanced(nv, wide_v, t->v.unit) : up(wide_v, t->v.unit);
+}
+
+int64_t pack_depth(const Panel *t, uint32_t label) {
+  return label == t->cut ? t->deep : label == t->cut_too ? t->deep_too : t->p->size[label];
+}
+
+double pack_points(const Panel *t) {
+  double n = (double)t->deep;
+  for (uint32_t k = 0; k < t->n_inner; k++) n *= (double)pack_depth(t, t->inner[k]);
+  return n;
+}
+
+/* Lanes that lie along the label that is cut would be moved one by one if a block has few points of it: it has more then, and fewer
+ * of the inner one. */
+static void depth_both(Panel *t, int64_t room) {
+  const StagePlan *p = t->p;
+  uint32_t inner = t->n_inner == 1 ? t->inner[0] : NOWHERE;
+  int64_t few = 2 * SQUARE, rest = 2 * room / few;
+  bool along = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) along |= t->pack[k].lanes && pack_moves(t->pack[k].of, t->cut) > 0;
+  if (!along || inner == NOWHERE || t->deep >= SQUARE || !p->exact[t->cut] || p->size[t->cut] < few || p->size[inner] < 2 * rest) return;
+  t->deep = up(p->size[t->cut], up(p->size[t->cut], few));
+  t->cut_too = inner;
+  t->deep_too = up(p->size[inner], up(p->size[inner], rest));
+}
+
+/* Reduced labels: from the last on, whole while there is room; the first that has none is cut. */
+static void depth_size(Panel *t) {
+  const StagePlan *p = t->p;
+  int64_t bytes = dtype_size(p->stage->sum->acc), room = DEEP_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
+  t->inner = p->red + p->n_red;
+  t->outer = p->red;
+  while (k-- > 0 && p->exact[p->red[k]] && p->size[p->red[k]] <= room && k > 0) {
+    t->inner--, t->n_inner++;
+    room /= p->size[p->red[k]] ? p->size[p->red[k]] : 1;
+  }
+  t->cut = p->red[k];
+  t->n_outer = (uint32_t)k;
+  int64_t n = p->size[t->cut];
+  bool whole = p->exact[t->cut] && n <= 2 * room;
+  t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
+  t->sums = !whole || t->n_outer;
+  t->cut_too = NO_LABEL;
+  if (!whole) depth_both(t, DEEP_BYTES / (bytes < 4 ? 4 : bytes));
+}
+
+/* A part's reduced labels. */
+static void packs_red(Panel *t) {
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    Pack *k = &t->pack[i];
+    k->red = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
+    k->lies = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
+    for (uint32_t r = t->n_outer; r < t->p->n_red; r++) {
+      uint32_t label = t->p->red[r], at = k->n_red;
+      if (!ex_has_label(k->of, label)) continue;
+      for (; at && pack_axis(k->of, k->lies[at - 1]) > pack_axis(k->of, label); at--) k->lies[at] = k->lies[at - 1];
+      k->lies[at] = k->red[k->n_red++] = label;
+    }
+  }
+}
+
+/* What a part's panel looks like, or that it is fetched where it lies. */
+static void packs_choose(Panel *t) {
+  const StagePlan *p = t->p;
+  double panels = (double)t->v.units * pack_near_all(t, &t->v);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    Pack *k = &t->pack[i];
+    const Side *x = k->lanes ? &t->v : &t->u;
+    int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
+    k->turned = k->lanes ? turns(t, k) : NO_LABEL;
+    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0) k->turned = t->v.part[0].label;
+    k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
+    bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
+    if (k->lanes) continue;
+    if (pack_guards(t, k)) continue;
+    if (plain ? pack_overlaps(t, k->of) || (panels < 4 && !steps) : panels < 2) k->place = NOWHERE;
+  }
+}
+
+/* Whether gcc keeps such a tile in registers: its sums, a value of each row, one of lanes. It writes out what takes two turns of
+ * vectors, and of what is longer than 16 lanes three. */
+static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) {
+  int64_t vectors = lanes / one;
+  return lanes % one == 0 && vectors <= (lanes > 16 ? 3 : 2) && rows * vectors + rows + 1 <= tile_vectors(s);
+}
+
+/* Blocks stay what they are, and so do all sums: tiles are cut into such as the machine has registers for. */
+static void tile_cut(Panel *t) {
+  int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
+  int64_t line = t->held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
+  bool turned = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
+  for (int64_t r = rows; r > 0; r--)
+    for (int64_t l = lanes; l >= one; l--) {
+      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
+      best = r * l;
+      t->u.unit = r, t->v.unit = l;
+    }
+  t->u.units *= rows / t->u.unit;
+  t->v.units *= lanes / t->v.unit;
+}
+
+int64_t pack_flat_size(const Panel *t, const Side *x) {
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->flat) return t->p->size[x->tile] * x->part[k].slots;
+  return t->p->size[x->tile] * t->p->size[x->flat];
+}
+
+const Expr *pack_flat(const Panel *t, const Side *x) {
+  const Expr *n = t->p->stage->bound[x->flat];
+  for (uint32_t k = 0; k < x->n_part; k++)
+    if (x->part[k].label == x->flat) n = x->part[k].slot_n;
+  return ex_mul(t->s, n, t->p->stage->bound[x->tile]);
+}
+
+/* Tiles whose lanes are cut off at the end do in vain what is left of them. Where all lanes and all of another of the side's labels
+ * are in the block, tiles go over both. */
+static void flat_choose(Panel *t, double worth) {
+  const StagePlan *p = t->p;
+  Side *x = &t->v;
+  const EinSum *sum = p->stage->sum;
+  int64_t lanes = p->size[x->tile], unit = x->unit, units = t->u.units, rows = t->u.unit;
+  if (!x->n_near || !p->exact[x->tile] || t->guard || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
+  x->flat = x->near[x->n_near - 1];
+  bool run = x->n_part > 1 && pack_is_part(x, x->flat) && x->flat != x->part[0].label;
+  if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * (run ? RUN_GAIN : FLAT_GAIN)) {
+    t->u.units = up(units * rows, t->u.unit);
+    x->units = up(lanes, x->unit);
+    return;
+  }
+  x->flat = NO_LABEL, x->unit = unit, t->u.unit = rows;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+/* Blocks of another size do not change in which order sums are made, unless a predicate says where a block's begin; and what a
+ * block holds that is not finite decides which zero a max is. */
+static bool blocks_are_free(const Panel *t) {
+  const EinSum *sum = t->p->stage->sum;
+  return !sum->where && sum->reducer != RED_MAX && sum->reducer != RED_MIN;
+}
+
+void pack_sizes(Panel *t) {
+  double worth = tile_size(t, t->p->size[t->v.tile]);
+  depth_size(t);
+  packs_red(t);
+  block_near(t);
+  block_size(t, PACK_WIDE);
+  packs_choose(t);
+  if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
+  Side u = t->u, v = t->v;
+  flat_choose(t, worth);
+  if (!pack_line_choose(t) && t->v.flat != NO_LABEL) {
+    t->u = u, t->v = v; /* what is copied once more costs more than lanes that are left out */
+    pack_line_choose(t);
+  }
+  if (t->s->target->vector_bytes) tile_cut(t);
+  pack_body(t);
+}

@@ -1,0 +1,327 @@
+/* codegen/schedule/cpu/panels/tile.c - tiles: rows and lanes of outputs that are held in registers while the reduced labels go by. */
+#include "panels.h"
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+static LoopBody *lanes_between(Panel *t, const Expr *lo, const Expr *hi, const Expr **l) {
+  Sched *s = t->s;
+  uint32_t v = var_new(s, NULL, "l");
+  *l = var_read(s, v);
+  return into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
+}
+
+LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) { return lanes_between(t, ex_int(t->s, 0), count, l); }
+
+static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
+  Sched *s = t->s;
+  const Expr *u = ex_add(s, u0, ex_int(s, r));
+  return inside || pack_even(t, &t->u) ? u : ex_min(s, u, ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1)));
+}
+
+/* The lane's label; what is cut off is stood for by the last that is there. */
+static const Expr *lane_of(Panel *t, const Expr *v0, const Expr *l) {
+  Sched *s = t->s;
+  const Expr *v = ex_add(s, v0, l);
+  return pack_even(t, &t->v) ? v : ex_min(s, v, ex_sub(s, t->p->stage->bound[t->v.tile], ex_int(s, 1)));
+}
+
+/* max(a, b), where neither is NaN: b > a ? b : a. */
+static const Expr *compared(Exprs *x, Op op, const Expr *a, const Expr *b) {
+  return expr_select(x, expr_op2(x, op == OP_MAX ? OP_GT : OP_LT, b, a), b, a);
+}
+
+static const Expr *plain(Exprs *x, const Expr *e) {
+  if (e->kind != EX_OP) return e;
+  const Expr **arg = NEW_ARRAY(exprs_arena(x), const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = plain(x, e->arg[k]);
+  if (e->op == OP_MAX || e->op == OP_MIN) return compared(x, (Op)e->op, arg[0], arg[1]);
+  return expr_op(x, (Op)e->op, e->n, arg);
+}
+
+/* acc = acc with the body in row r, lane l, which is `lane` or behind it. */
+static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
+  Sched *s = t->s;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
+  t->e->label[t->u.tile] = row_of(t, u0, r, false);
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    if (x->place == NOWHERE) continue;
+    const Side *side = x->lanes ? &t->v : &t->u;
+    const Expr *in = !x->lanes ? ex_int(s, r) : t->v.flat == NO_LABEL ? l : pack_lane(t, l);
+    uint32_t n = pack_at(t, x, side->at, in, at);
+    if (!x->lanes) at[n - 1] = pack_units_index(t, lane, at[n - 1]);
+    packed[k] = pack_units_get(t, place_read(s, x->place, n, at));
+  }
+  t->e->packed = packed;
+  const EinSum *sum = t->p->stage->sum;
+  const Expr *body = t->asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
+  const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
+  value = pack_units_value(t, packed, l, value);
+  t->e->packed = NULL;
+  if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
+  value = ex_shared(s, value);
+  return red_combine(s, sum, have, value);
+}
+
+/* All rows and lanes take in the point at hand of the reduced labels. */
+static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  const Expr *l;
+  for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
+    LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
+    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
+    for (int64_t r = 0; r < t->u.unit; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
+    into(s, was);
+  }
+}
+
+/* Those rows and lanes whose own the point is. */
+static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  const Expr *where = t->p->stage->sum->where, *l;
+  bool by_lane = ex_has_label(where, t->v.tile);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = s->body;
+    t->e->label[t->u.tile] = ex_add(s, u0, ex_int(s, r));
+    if (!by_lane) into(s, &if_add(s, ex_of(t->e, where))->body);
+    LoopBody *around = pack_lanes(t, ex_int(s, t->v.unit), &l);
+    t->e->label[t->v.tile] = ex_add(s, v0, l);
+    const Expr *mine = by_lane ? ex_of(t->e, where) : NULL;
+    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
+    const Expr *next = taken_in(t, acc[r], u0, r, 0, l, around);
+    if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
+    store_add(s, acc[r], 1, &l, next);
+    into(s, was);
+  }
+}
+
+static Reach reach_of(Panel *t, const Side *x, const Expr *first, int64_t n) {
+  return (Reach){(uint32_t)x->tile, first, ex_add(t->s, first, ex_int(t->s, n - 1))};
+}
+
+/* A tile; where it is cut off at the end, what would be there too. */
+static Corners corners_of(Panel *t, const Expr *u0, const Expr *v0) {
+  return (Corners){{reach_of(t, &t->u, u0, t->u.unit), reach_of(t, &t->v, v0, t->v.unit)}};
+}
+
+/* Nothing outside of the domain is stored where others may see it. */
+static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, PackDo *f) {
+  Sched *s = t->s;
+  const Expr *l;
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = s->body;
+    const Expr *u = row_of(t, u0, r, true);
+    if (r && !pack_even(t, &t->u)) into(s, &if_add(s, expr_op2(s->x, OP_LT, u, t->p->stage->bound[t->u.tile]))->body);
+    pack_lanes(t, count, &l);
+    t->e->label[t->u.tile] = u;
+    t->e->label[t->v.tile] = ex_add(s, v0, l);
+    if (masked) into(s, &if_add(s, ex_of(t->e, t->p->stage->sum->domain))->body);
+    f(t, acc[r], r, l);
+    into(s, was);
+  }
+}
+
+void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, PackDo *f) {
+  Sched *s = t->s;
+  const Expr *lanes = ex_int(s, t->v.unit), *size = t->p->stage->bound[t->v.tile], *whole = NULL;
+  bool masked = t->p->stage->sum->domain && t->p->stage->buffer >= 0;
+  Corners c = corners_of(t, u0, v0);
+  if (!pack_even(t, &t->v)) whole = expr_op2(s->x, OP_LE, ex_add(s, v0, lanes), size);
+  if (masked) whole = expr_and(s->x, whole, where_all(t->e, t->p->stage->sum->domain, t->p->n_label, 2, c.of));
+  LoopBody *around = s->body;
+  LoopStmt *st = whole ? if_add(s, whole) : NULL;
+  if (st) into(s, &st->body);
+  rows_part(t, acc, u0, v0, lanes, false, f);
+  if (st) {
+    into(s, &st->other);
+    rows_part(t, acc, u0, v0, pack_even(t, &t->v) ? lanes : named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, size, v0))), masked, f);
+  }
+  into(s, around);
+}
+
+static void row_store(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
+  Sched *s = t->s;
+  (void)r;
+  result_store(s, t->p->stage, t->e, expr_cast(s->x, t->p->stage->sum->dtype, place_read(s, acc, 1, &l)));
+}
+
+static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
+  Sched *s = t->s;
+  const Expr *dim = ex_int(s, t->v.unit);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    acc[r] = place_own(s, NULL, "acc", (DType)(value ? value->dtype : t->p->stage->sum->acc), 1, &dim);
+    var_add(s, acc[r], value);
+  }
+}
+
+/* They were compared as integers. */
+static void accs_floats(Panel *t, uint32_t *acc) {
+  Sched *s = t->s;
+  uint32_t made[ROWS_MOST];
+  const Expr *l;
+  accs_new(t, made, NULL);
+  for (int64_t r = 0; r < t->u.unit; r++) {
+    LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
+    store_add(s, made[r], 1, &l, expr_op1(s->x, OP_UNORDER, place_read(s, acc[r], 1, &l)));
+    into(s, was);
+    acc[r] = made[r];
+  }
+}
+
+/* What follows is done if something in the tile is asked for. */
+static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
+  Corners c = corners_of(t, u0, v0);
+  const Expr *domain = t->p->stage->sum->domain, *some = domain ? where_some(t->e, domain, t->p->n_label, 2, c.of) : NULL;
+  if (some) into(t->s, &if_add(t->s, some)->body);
+  wanted_open(t->e, t->p->n_label, 2, c.of);
+}
+
+/* ---- what comes soon ---------------------------------------------------------------------------------------------- */
+
+/* Rows that are read where they lie; of the label that is cut, from lo up to hi. */
+static FetchRows rows_ahead(Panel *t, const Expr *u0, const Expr *lo, const Expr *hi) {
+  Sched *s = t->s;
+  const Expr *first = expr_is_int(t->v.tiles, 1) ? NULL : expr_op2(s->x, OP_EQ, t->v.at, ex_int(s, 0));
+  return (FetchRows){t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, first, lo, hi};
+}
+
+/* One of so many parts of what comes on the tile at hand. */
+static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_t parts) {
+  LoopBody *was = t->s->body;
+  if (pack_fetches_rows(t, rows)) rows_fetch(t->s, rows, t->e);
+  into(t->s, was);
+  pack_fetch_block(t, part, parts);
+}
+
+/* The points go by in parts, so that a little can be fetched in each. */
+static bool has_parts(Panel *t) {
+  const Expr *n = t->p->stage->bound[t->cut];
+  FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
+  if (t->n_inner || t->sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i)) return false;
+  return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
+}
+
+static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  int64_t points = fetch_points((*hi)->i), parts = (*hi)->i / points;
+  uint32_t v = var_new(s, NULL, "part");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ)->body);
+  *lo = ex_mul(s, var_read(s, v), ex_int(s, points));
+  *hi = ex_add(s, *lo, ex_int(s, points));
+  FetchRows rows = rows_ahead(t, u0, *lo, *hi);
+  part_fetch(t, &rows, var_read(s, v), parts);
+}
+
+/* The other reduced labels, at point `of` of the one that is cut: something is fetched for each of these, or, where there is one label,
+ * for each of its parts. */
+static void inner_open(Panel *t, const Expr *of) {
+  Sched *s = t->s;
+  uint32_t label = t->n_inner ? t->inner[0] : NOWHERE;
+  int64_t n = t->n_inner == 1 ? t->p->size[label] : 0, points = n && t->cut_too == NO_LABEL ? fetch_points(n) : 0;
+  bool fetches = t->n_inner && pack_fetches_block(t);
+  if (!fetches || !points) {
+    if (fetches) pack_fetch_block(t, of, t->deep);
+    for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
+    return;
+  }
+  uint32_t part = var_new(s, NULL, "part"), v = var_new(s, t->p->stage->label[label], "r");
+  const Expr *parts = ex_int(s, n / points), *run = ex_int(s, points);
+  into(s, &for_add(s, part, ex_int(s, 0), parts, 1, BIND_SEQ)->body);
+  pack_fetch_block(t, ex_add(s, ex_mul(s, of, parts), var_read(s, part)), t->deep * (n / points));
+  const Expr *lo = ex_mul(s, var_read(s, part), run);
+  into(s, &for_add(s, v, lo, ex_add(s, lo, run), 1, BIND_SEQ)->body);
+  t->in_block[label] = t->e->label[label] = var_read(s, v);
+}
+
+/* Before the tile: where its results go at once, and what is not fetched in parts or with each point of the label that is cut. */
+static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
+  FetchRows rows = rows_ahead(t, u0, NULL, NULL);
+  if (!t->sums && !t->line && !t->held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
+  if (t->n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);
+  else if (!t->n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
+}
+
+/* ---- points of the reduced labels ----------------------------------------------------------------------------------- */
+
+/* The points of the label that is cut from lo on, up to hi; masked: each row asks whether the point is its own. */
+static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
+  Sched *s = t->s;
+  uint32_t label = (uint32_t)t->cut;
+  LoopBody *was = s->body;
+  if (lo == hi) return;
+  if (has_parts(t)) parts_open(t, u0, &lo, &hi);
+  uint32_t v = var_new(s, t->p->stage->label[label], "r");
+  into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  t->in_block[label] = var_read(s, v);
+  t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
+  inner_open(t, var_read(s, v));
+  if (masked) step_masked(t, acc, u0, v0);
+  else step(t, acc, u0, v0);
+  into(s, was);
+}
+
+/* Bounds of the cut label in the block, for some point of the tile or for all. */
+static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  *lo = t->deep_lo, *hi = ex_add(s, t->deep_lo, t->deep_n);
+  where_range(t->e, t->p->stage->sum->where, t->p->n_label, (uint32_t)t->cut, 2, c->of, all, lo, hi);
+  *lo = ex_sub(s, *lo, t->deep_lo);
+  *hi = ex_sub(s, *hi, t->deep_lo);
+}
+
+/* Where a predicate bounds the label: what some rows have, what all have, what some have. */
+static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  if (!t->p->stage->sum->where) {
+    span_step(t, acc, u0, v0, ex_int(s, 0), t->deep_n, false);
+    return;
+  }
+  Corners c = corners_of(t, u0, v0);
+  const Expr *lo, *hi, *from, *to;
+  tile_range(t, &c, false, &lo, &hi);
+  tile_range(t, &c, true, &from, &to);
+  bool low = from != lo, high = to != hi;
+  lo = named(s, NULL, "from", lo);
+  hi = named(s, NULL, "to", ex_max(s, lo, hi));
+  from = low ? named(s, NULL, "all_from", ex_min(s, hi, ex_max(s, from, lo))) : lo;
+  to = high ? named(s, NULL, "all_to", ex_max(s, from, ex_min(s, to, hi))) : hi;
+  if (low) span_step(t, acc, u0, v0, lo, from, true);
+  span_step(t, acc, u0, v0, from, to, false);
+  if (high) span_step(t, acc, u0, v0, to, hi, true);
+}
+
+/* What the tile at hand comes to, in acc. */
+static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0) {
+  Sched *s = t->s;
+  bool order = t->units.order && t->plain;
+  const Expr *none = red_identity(s, t->p->stage->sum);
+  tile_fetch(t, u0, v0);
+  accs_new(t, acc, order ? expr_op1(s->x, OP_ORDER, none) : none);
+  LoopBody *inside = s->body;
+  tile_wanted(t, u0, v0);
+  spans(t, acc, u0, v0);
+  into(s, inside);
+  if (order) accs_floats(t, acc);
+}
+
+void pack_tiles(Panel *t) {
+  Sched *s = t->s;
+  uint32_t acc[ROWS_MOST];
+  const Expr *u0, *v0;
+  LoopBody *was = s->body, *around;
+  pack_units_open(t);
+  if (t->line && !t->sums) {
+    around = pack_line_open(t, &u0, &v0);
+    tile_reduce(t, acc, u0, v0);
+    pack_sums_step(t, acc);
+    into(s, around);
+    pack_line_store(t);
+  } else {
+    pack_tiles_open(t, &u0, &v0);
+    tile_reduce(t, acc, u0, v0);
+    if (t->sums) pack_sums_step(t, acc);
+    else if (t->held) pack_held_store(t, acc, u0, v0);
+    else pack_rows_do(t, acc, u0, v0, row_store);
+  }
+  into(s, was);
+}

@@ -1,0 +1,230 @@
+/* codegen/schedule/cpu/rows/block.c - kernels whose stages share rows, and of which some multiply these rows by what all of them
+ * share (attention: the keys, the values). Rows are taken in blocks then: each stage goes over a block of them, and what is
+ * kept of a stage is kept for the block, rows innermost. So a stage that multiplies has tiles, and one that goes along a
+ * row has its lanes across rows. This makes of a kernel the one with the label of the rows cut in two. */
+#include "schedule/schedule.h"
+
+enum {
+  BLOCK_MOST = 128,          /* rows */
+  BLOCK_LEAST = 32,
+  BLOCK_BYTES = 1 << 20,     /* about so much may be kept */
+  BLOCKS_WANTED = 8,
+  ROW_ENOUGH = 16,           /* times that a row uses what it reads, and needs no others */
+  WORTH = 8                  /* so many times the work of stages that want blocks may be that of those that don't */
+};
+
+/* ---- which label ------------------------------------------------------------------------------------- */
+
+typedef struct Look {
+  Sched *s;
+  const TaskStage *st;
+  uint32_t n_outer;
+  uint64_t outer;            /* labels that all such reads lack */
+  bool shares, alone;        /* the stage has a read that wants rows; one that a row uses often enough by itself */
+  double wanted, others;     /* points of stages that want rows, and of those that have enough in one */
+} Look;
+
+static bool has_some(const Expr *e, uint32_t from, uint32_t to) {
+  for (uint32_t l = from; l < to; l++)
+    if (ex_has_label(e, l)) return true;
+  return false;
+}
+
+/* The row uses what is read again along another label of its own. */
+static bool used_in_row(const Look *k, const Expr *read) {
+  for (uint32_t l = k->n_outer; l < k->st->sum->n_out; l++)
+    if (!ex_has_label(read, l) && task_size_guess(k->s->t, k->st->bound[l]) >= ROW_ENOUGH) return true;
+  return false;
+}
+
+/* A read that is the same for several rows, and goes along what is reduced. */
+static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
+  Look *k = env;
+  const EinSum *sum = k->st->sum;
+  (void)x;
+  if (leaf->kind != EX_READ || k->st->slot[leaf->i].kept || !has_some(leaf, sum->n_out, sum->n_out + sum->n_red)) return leaf;
+  uint64_t lacks = 0;
+  for (uint32_t l = 0; l < k->n_outer; l++)
+    if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
+  if (!lacks || !has_some(leaf, k->n_outer, sum->n_out)) return leaf;
+  k->outer &= lacks;
+  if (used_in_row(k, leaf)) k->alone = true;
+  else k->shares = true;
+  return leaf;
+}
+
+static void stage_look(Look *k, const TaskStage *st) {
+  double points = 1;
+  k->st = st;
+  k->shares = k->alone = false;
+  if (st->sum->reducer != RED_NONE) expr_map(k->s->x, st->sum->body, leaf_look, k);
+  for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++) points *= (double)task_size_guess(k->s->t, st->bound[l]);
+  if (k->shares) k->wanted += points;
+  else if (k->alone) k->others += points;
+}
+
+/* The outer label of the rows, or NOWHERE, where most of the work is in products that have tiles enough in each row. */
+static uint32_t rows_label(Sched *s, const Task *k) {
+  Look look = {.s = s, .n_outer = k->n_outer, .outer = ~(uint64_t)0};
+  uint32_t best = NOWHERE;
+  if (k->n_outer > 60) return NOWHERE;
+  for (uint32_t i = 0; i < k->stages.len; i++) stage_look(&look, &k->stages.at[i]);
+  if (look.wanted * (double)WORTH <= look.others) return NOWHERE;
+  for (uint32_t l = 0; l < k->n_outer; l++) {
+    int64_t size = task_size_guess(s->t, k->stages.at[0].bound[l]);
+    if (!(look.outer >> l & 1) || size < BLOCK_LEAST / 2) continue;
+    if (best == NOWHERE || size > task_size_guess(s->t, k->stages.at[0].bound[best])) best = l;
+  }
+  return best;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------- */
+
+/* Rows of which each is a column of what is read: where a block of them is read along, lines of memory are. */
+typedef struct Columns { const TaskStage *st; uint32_t n_outer, label; bool other; } Columns;
+
+static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
+  Columns *c = env;
+  int64_t slope;
+  uint32_t n_label = c->st->sum->n_out + c->st->sum->n_red, mine = NOWHERE;
+  (void)x;
+  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept || !has_some(leaf, c->n_outer, n_label)) return leaf;
+  const Expr *last = leaf->arg[leaf->n - 1];
+  for (uint32_t l = 0; l < c->n_outer; l++)
+    if (ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1) mine = l;
+  if (mine == NOWHERE || has_some(last, c->n_outer, n_label) || (c->label != NOWHERE && c->label != mine)) c->other = true;
+  else c->label = mine;
+  return leaf;
+}
+
+static uint32_t column_label(Sched *s, const Task *k) {
+  Columns c = {.n_outer = k->n_outer, .label = NOWHERE};
+  double kept = 4;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    c.st = &k->stages.at[i];
+    double n = 4;
+    for (uint32_t l = k->n_outer; l < c.st->sum->n_out; l++) n *= (double)task_size_guess(s->t, c.st->bound[l]);
+    if (n > kept) kept = n;
+    expr_map(s->x, c.st->sum->body, leaf_column, &c);
+    if (c.st->sum->where) expr_map(s->x, c.st->sum->where, leaf_column, &c);
+  }
+  if (c.other || c.label == NOWHERE || kept * (double)BLOCK_LEAST > (double)BLOCK_BYTES) return NOWHERE;
+  return task_size_guess(s->t, k->stages.at[0].bound[c.label]) < BLOCK_LEAST ? NOWHERE : c.label;
+}
+
+static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
+  double kept = 0, others = 1;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *st = &k->stages.at[i];
+    double n = 4;
+    for (uint32_t l = k->n_outer; l < st->sum->n_out; l++) n *= (double)task_size_guess(s->t, st->bound[l]);
+    if (n > kept) kept = n;
+  }
+  for (uint32_t l = 0; l < k->n_outer; l++)
+    if (l != label) others *= (double)task_size_guess(s->t, k->stages.at[0].bound[l]);
+  int64_t size = task_size_guess(s->t, k->stages.at[0].bound[label]), n = BLOCK_MOST;
+  while (n > BLOCK_LEAST && (kept * (double)n > (double)BLOCK_BYTES || others * (double)size / (double)n < (double)BLOCKS_WANTED)) n /= 2;
+  return k->stages.at[0].bound[label]->kind == EX_INT && size < n ? size : n;
+}
+
+/* ---- the label cut in two ------------------------------------------------------------------------------ */
+
+typedef struct Cut {
+  Sched *s;
+  const TaskStage *st;
+  uint32_t n_outer, label;
+  const Expr **to;           /* of the old labels, over the new ones */
+  const Expr *block, *row;   /* the two new labels */
+} Cut;
+
+static const Expr *leaf_cut(void *env, Exprs *x, const Expr *leaf) {
+  Cut *c = env;
+  if (leaf->kind == EX_LABEL) return c->to[leaf->i];
+  if (leaf->kind != EX_READ || !c->st->slot[leaf->i].kept) return leaf;
+  const Expr **arg = NEW_ARRAY(c->s->arena, const Expr *, leaf->n + 2); /* as the stages' labels are ordered now */
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < c->n_outer; k++)
+    if (k != c->label) arg[n++] = leaf->arg[k];
+  arg[n++] = c->block;
+  for (uint32_t k = c->n_outer; k < leaf->n; k++) arg[n++] = leaf->arg[k];
+  arg[n++] = c->row;
+  return expr_read(x, (DType)leaf->dtype, leaf->i, n, arg);
+}
+
+static const Expr *cut_expr(Cut *c, const Expr *e) { return e ? expr_map(c->s->x, e, leaf_cut, c) : NULL; }
+
+static void labels_cut(Cut *c, TaskStage *made, int64_t rows) {
+  Sched *s = c->s;
+  const TaskStage *st = c->st;
+  uint32_t n_out = st->sum->n_out, n = n_out + st->sum->n_red, at = 0;
+  const Expr **bound = NEW_ARRAY(s->arena, const Expr *, n + 2);
+  Str *label = NEW_ARRAY(s->arena, Str, n + 2);
+  c->to = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  for (uint32_t l = 0; l < n; l++) {
+    if (l == c->label) continue;
+    if (l == c->n_outer || (l > c->n_outer && at == c->n_outer - 1)) at++; /* the block's own */
+    if (l == n_out) at++;                                                  /* the row's */
+    bound[at] = st->bound[l], label[at] = st->label[l];
+    c->to[l] = expr_label(s->x, at++);
+  }
+  uint32_t block = c->n_outer - 1, row = n_out;
+  c->block = expr_label(s->x, block), c->row = expr_label(s->x, row);
+  c->to[c->label] = ex_add(s, ex_mul(s, c->block, ex_int(s, rows)), c->row);
+  bound[block] = ex_div_up(s, st->bound[c->label], ex_int(s, rows)), label[block] = NULL;
+  bound[row] = ex_int(s, rows), label[row] = st->label[c->label];
+  made->bound = bound, made->label = label;
+}
+
+static TaskStage stage_cut(Sched *s, const Task *k, const TaskStage *st, uint32_t label, int64_t rows) {
+  Cut c = {.s = s, .st = st, .n_outer = k->n_outer, .label = label};
+  TaskStage made = *st;
+  EinSum *sum = NEW(s->arena, EinSum);
+  *sum = *st->sum;
+  labels_cut(&c, &made, rows);
+  sum->n_out++;
+  sum->body = cut_expr(&c, sum->body);
+  sum->where = cut_expr(&c, sum->where);
+  sum->domain = cut_expr(&c, sum->domain);
+  made.sum = sum;
+  made.at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  for (uint32_t i = 0; i < st->n_at; i++) made.at[i] = cut_expr(&c, st->at[i]);
+  return made;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------- */
+
+const Task *block_task(Sched *s, const Task *k) {
+  uint32_t label = rows_label(s, k);
+  if (label == NOWHERE) label = column_label(s, k);
+  if (label == NOWHERE) return k;
+  int64_t rows = block_rows(s, k, label);
+  k = mask_task(s, k, label);
+  Task *made = NEW(s->arena, Task);
+  *made = *k;
+  made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    vec_push(s->arena, made->stages, stage_cut(s, k, &k->stages.at[i], label, rows));
+  s->of_stage = NEW_ARRAY(s->arena, uint32_t, made->stages.len + 1);
+  s->value = NEW_ARRAY(s->arena, const Expr *, made->stages.len + 1);
+  for (uint32_t i = 0; i < made->stages.len; i++) s->of_stage[i] = NOWHERE;
+  s->block = rows;
+  s->block_of = k->stages.at[0].bound[label];
+  return made;
+}
+
+bool block_is_index(const Sched *s, const TaskStage *st, const Expr *index) {
+  if (!s->block) return false;
+  const Expr *block = expr_label(s->x, s->outer - 1), *row = expr_label(s->x, st->sum->n_out - 1);
+  return index == expr_op2(s->x, OP_ADD, expr_op2(s->x, OP_MUL, block, expr_int(s->x, DT_I64, s->block)), row);
+}
+
+/* The last block may have fewer rows. `block`: which it is. */
+void block_bound(Sched *s, const Expr *block) {
+  if (s->block_of->kind == EX_INT && s->block_of->i % s->block == 0) return;
+  const Expr *rows = ex_int(s, s->block), *left = ex_sub(s, s->block_of, ex_mul(s, block, rows));
+  const Expr *n = named(s, NULL, "rows", ex_min(s, rows, left));
+  for (uint32_t i = 0; i < s->task->stages.len; i++) {
+    TaskStage *st = &s->task->stages.at[i];
+    st->bound[st->sum->n_out - 1] = n;
+  }
+}

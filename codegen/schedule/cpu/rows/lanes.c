@@ -1,0 +1,584 @@
+/* codegen/schedule/cpu/rows/lanes.c - sweeps: stages that go over the same points in one go, lanes along the innermost label.
+ * In: reductions of the points that one output has, and maps between them. Each lane reduces what it meets; at the end the
+ * lanes are taken together by halves, those of all reductions side by side, so that none waits for another. Long float sums
+ * do so for each block, and never run in one long chain; how long a block is, depends on sizes alone. */
+#include "schedule/schedule.h"
+
+#include <math.h>
+
+enum {
+  BLOCK = 2048,              /* points of a float sum that go into the lanes before these are folded */
+  VECTORS = 4,               /* registers that hold one reduction's lanes: as many chains as additions are deep */
+  VECTORS_MOST = 16,         /*   and those of all reductions of a sweep */
+  LINE = 64,                 /* bytes that come near together */
+  ROW_LEAST = 2048,          /* bytes of a row that is fetched ahead */
+  ROW_MOST = 32768,
+  ROWS_AHEAD = 8192,         /*   bytes of rows between it and the one at hand, as that takes a while to come */
+  ROWS_BYTES = 1 << 20       /* and of all of them */
+};
+
+/* ---- what a part wants ------------------------------------------------------------------------------------ */
+
+static const EinSum *sum_of(const SweepPart *q) { return q->p->stage->sum; }
+static bool reduces(const SweepPart *q) { return sum_of(q)->reducer != RED_NONE; }
+static bool is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
+
+static bool red_is_extreme(const EinSum *sum) {
+  Op op = red_op(sum);
+  return op == OP_MAX || op == OP_MIN || op == OP_FMAX || op == OP_FMIN;
+}
+
+/* Of an extreme: the most, not the least. */
+static bool red_most(const EinSum *sum) { return red_op(sum) == OP_MAX || red_op(sum) == OP_FMAX; }
+
+/* What lanes hold. Halves that are only compared are as good as floats, and need no rounding. */
+static DType lane_dtype(const EinSum *sum) {
+  return sum->acc == DT_F16 || sum->acc == DT_BF16 ? DT_F32 : sum->acc;
+}
+
+static const Expr *lane_identity(Sched *s, const EinSum *sum) {
+  return expr_cast(s->x, lane_dtype(sum), red_identity(s, sum));
+}
+
+int64_t lanes_width(Sched *s, const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
+  uint32_t r = p->red[p->n_red - 1];
+  if (sum->where && (is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
+  int64_t width = VECTORS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
+  while (width > 8 && p->size[r] < 2 * width) width /= 2;
+  return p->size[r] >= 2 * width ? width : 0;
+}
+
+/* Places fit into 32 bits, and lanes of these are as many as those of the values. */
+static DType place_dtype(const Sweep *w, const SweepPart *q) {
+  int64_t all = 1;
+  bool small = dtype_size(lane_dtype(sum_of(q))) <= 4;
+  for (uint32_t k = 0; small && k < w->n_loop; k++) {
+    const Expr *n = q->p->stage->bound[w->loop[k]];
+    small = n->kind == EX_INT && mul_ok(all, n->i, &all) && all < INT32_MAX / 2;
+  }
+  return small ? DT_I32 : DT_I64;
+}
+
+static int64_t vectors(const Sweep *w, const SweepPart *q, int64_t width) {
+  int64_t n = width / vector_lanes(w->s, lane_dtype(sum_of(q)));
+  if (is_arg(sum_of(q))) n += width / vector_lanes(w->s, place_dtype(w, q));
+  return n ? n : 1;
+}
+
+static int64_t width_of(const Sweep *w) {
+  int64_t width = 0, all;
+  for (uint32_t i = 0; i < w->n; i++) {
+    int64_t mine = reduces(&w->part[i]) ? lanes_width(w->s, w->part[i].p) : 0;
+    if (mine && (!width || mine < width)) width = mine;
+  }
+  for (;; width /= 2) {
+    all = 0;
+    for (uint32_t i = 0; i < w->n; i++) all += reduces(&w->part[i]) ? vectors(w, &w->part[i], width) : 0;
+    if (all <= VECTORS_MOST || width <= 8) return width;
+  }
+}
+
+/* ---- lanes -------------------------------------------------------------------------------------------------- */
+
+static const Expr *lane(Sched *s, uint32_t place, const Expr *l) { return place_read(s, place, 1, &l); }
+static void lane_store(Sched *s, uint32_t place, const Expr *l, const Expr *value) { store_add(s, place, 1, &l, value); }
+
+static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, const Expr *value) {
+  const Expr *dim = ex_int(s, width);
+  uint32_t place = place_own(s, NULL, name, t, 1, &dim);
+  var_add(s, place, value);
+  return place;
+}
+
+static const Expr *let(Sched *s, const char *name, const Expr *value) {
+  uint32_t v = place_own(s, NULL, name, (DType)value->dtype, 0, NULL);
+  let_add(s, v, value);
+  return scalar_read(s, v);
+}
+
+/* A loop over lanes; gives their number. */
+static const Expr *lanes_open(Sched *s, const Expr *count) {
+  uint32_t l = var_new(s, NULL, "l");
+  into(s, &for_add(s, l, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+  return var_read(s, l);
+}
+
+static void accs_open(Sweep *w, bool blocked) {
+  Sched *s = w->s;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (!reduces(q) || q->blocked != blocked) continue;
+    q->acc = lanes_new(s, "acc", lane_dtype(sum_of(q)), w->width, lane_identity(s, sum_of(q)));
+    if (is_arg(sum_of(q))) { /* a place less the number of its lane: that of the lane's first point, to begin with */
+      DType t = place_dtype(w, q);
+      q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, 0));
+    }
+  }
+}
+
+/* Lanes never hold NaN. */
+static bool passes_nan(const EinSum *sum) {
+  return dtype_is_float(sum->acc) && (sum->reducer == RED_FMAX || sum->reducer == RED_FMIN);
+}
+
+/* The better of two; where b is NaN, a. */
+static const Expr *extreme_of(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  const Expr *pick[3] = {expr_op2(s->x, red_most(sum) ? OP_GT : OP_LT, b, a), b, a};
+  return expr_op(s->x, OP_SELECT, 3, pick);
+}
+
+/* ---- at a point ---------------------------------------------------------------------------------------------- */
+
+/* The place of the point that is `base` along the innermost label. */
+static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
+  Sched *s = w->s;
+  const Expr *at = ex_int(s, 0);
+  for (uint32_t k = 0; k < w->n_loop; k++)
+    at = ex_add(s, ex_mul(s, at, q->p->stage->bound[w->loop[k]]), k + 1 < w->n_loop ? w->label[w->loop[k]] : base);
+  return expr_cast(s->x, place_dtype(w, q), at);
+}
+
+/* The first NaN of a lane stays, and the first of equals. */
+static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  bool most = red_most(sum);
+  const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
+  if (dtype_is_float(sum->acc)) {
+    const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
+    hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
+  }
+  const Expr *better[3] = {let(s, "hot", hot), v, best};
+  lane_store(s, q->acc, l, expr_op(s->x, OP_SELECT, 3, better));
+  better[1] = place_of(w, q, base), better[2] = at;
+  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, better));
+}
+
+static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  const Expr *body = ex_of(q->e, sum->body), *value;
+  if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1])) {
+    const Expr *pick[3] = {let(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let(s, "v", ex_shared(s, body)), red_identity(s, sum)};
+    body = expr_op(s->x, OP_SELECT, 3, pick);
+  }
+  value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
+  if (is_arg(sum)) {
+    arg_step(w, q, base, l, value);
+    return;
+  }
+  if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both sides are there, so `and` and `or` are no branches */
+  const Expr *acc = lane(s, q->acc, l);
+  if (passes_nan(sum)) lane_store(s, q->acc, l, extreme_of(s, sum, acc, let(s, "v", value)));
+  else lane_store(s, q->acc, l, red_combine(s, sum, acc, value));
+}
+
+/* All parts at base + l of the innermost label. */
+static void point(Sweep *w, const Expr *base, const Expr *l) {
+  w->label[w->loop[w->n_loop - 1]] = ex_add(w->s, base, l);
+  for (uint32_t i = 0; i < w->n; i++) {
+    if (!reduces(&w->part[i])) {
+      w->map(w, i);
+      continue;
+    }
+    if (w->before) w->before(w, i);
+    lane_step(w, &w->part[i], base, l);
+  }
+  if (w->after) w->after(w);
+}
+
+/* ---- the rows after this one ----------------------------------------------------------------------------------- */
+
+static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
+  return leaf;
+}
+
+static double row_bytes(const Sweep *w, const StagePlan *p, DType t) {
+  double row = (double)dtype_size(t);
+  for (uint32_t k = 0; k < w->n_loop; k++) row *= (double)p->size[w->loop[k]];
+  return row;
+}
+
+/* A row is not so short that it lies where the last one's neighbours were fetched, nor so long that the first of it is
+ * gone when it is wanted; and there are more of them than a cache holds anyway. */
+static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
+  double row = row_bytes(w, p, b->dtype), all = (double)dtype_size(b->dtype);
+  for (uint32_t k = 0; k < b->rank; k++) all *= b->dim[k]->kind == EX_INT ? (double)b->dim[k]->i : 1e6;
+  return row >= (double)ROW_LEAST && row <= (double)ROW_MOST && all >= (double)ROWS_BYTES;
+}
+
+void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
+  Sched *s = w->s;
+  const EinSum *sum = p->stage->sum;
+  if (w->row == NOWHERE || sum->where || sum->domain) return;
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  expr_map(s->x, sum->body, leaf_fetch, (void *)read);
+  SweepFetch *was = w->fetch;
+  w->fetch = NEW_ARRAY(s->arena, SweepFetch, w->n_fetch + sum->n_slot + 1);
+  for (uint32_t k = 0; k < w->n_fetch; k++) w->fetch[k] = was[k];
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    TaskSlot slot = p->stage->slot[a];
+    if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT) continue;
+    if (row_fits(w, p, buffer_seen(s, slot.index))) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
+  }
+}
+
+/* How many rows ahead. */
+static int64_t rows_ahead(const Sweep *w) {
+  double most = (double)ROW_LEAST;
+  for (uint32_t k = 0; k < w->n_fetch; k++) {
+    double bytes = row_bytes(w, w->part[0].p, (DType)w->fetch[k].read->dtype);
+    if (bytes > most) most = bytes;
+  }
+  int64_t rows = most > (double)ROWS_AHEAD ? 1 : (int64_t)((double)ROWS_AHEAD / most);
+  return rows < w->s->rows ? w->s->rows : rows;
+}
+
+/* What a later row has here, a line of the cache after the other. */
+static void row_fetch(Sweep *w, const Expr *base) {
+  Sched *s = w->s;
+  uint32_t last = w->loop[w->n_loop - 1];
+  if (!w->n_fetch) return;
+  const Expr *row = w->label[w->row], *end = ex_sub(s, w->part[0].p->stage->bound[w->row], ex_int(s, 1));
+  VEC(const Expr *) met = {0};
+  w->label[w->row] = ex_min(s, ex_add(s, row, ex_int(s, rows_ahead(w))), end);
+  for (uint32_t k = 0; k < w->n_fetch; k++)
+    for (int64_t l = 0; l < w->width; l += LINE / dtype_size((DType)w->fetch[k].read->dtype)) {
+      w->label[last] = ex_add(s, base, ex_int(s, l));
+      const Expr *read = ex_of(w->fetch[k].e, w->fetch[k].read);
+      bool known = !map_find(&s->safe, read);
+      for (uint32_t i = 0; i < met.len; i++) known |= met.at[i] == read;
+      if (known) continue;
+      vec_push(s->arena, met, read);
+      fetch_add(s, read);
+    }
+  w->label[w->row] = row;
+}
+
+/* What is met twice changes nothing: the last lanes may lie partly over those before them. */
+static bool meets_again(const Sweep *w) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    const EinSum *sum = sum_of(&w->part[i]);
+    if (!reduces(&w->part[i]) || is_arg(sum) || !(reducer_info[sum->reducer].laws & LAW_IDEMPOTENT)) return false;
+  }
+  return !w->before && !w->after;
+}
+
+/* Of one short row what is left joins the lanes while they are folded, as soon as they are so few: lanes of which some are used apart
+ * are in no registers. */
+static bool left_to_fold(const Sweep *w, int64_t points) {
+  const SweepPart *q = &w->part[0];
+  return w->n == 1 && w->n_loop == 1 && points < BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
+         !red_is_extreme(sum_of(q)) && !w->before && !w->after;
+}
+
+/* From lo to hi of the innermost label: whole widths, then what is left in as many lanes. */
+static void span(Sweep *w, const Expr *lo, const Expr *hi) {
+  Sched *s = w->s;
+  const Expr *width = ex_int(s, w->width);
+  uint32_t v = var_new(s, w->part[0].p->stage->label[w->loop[w->n_loop - 1]], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, w->width - 1)), w->width, BIND_SEQ)->body);
+  row_fetch(w, var_read(s, v));
+  point(w, var_read(s, v), lanes_open(s, width));
+  into(s, was);
+  int64_t points = expr_is_int(lo, 0) && hi->kind == EX_INT ? hi->i : 0;
+  if (points && points % w->width == 0) return;
+  if (points > w->width && meets_again(w)) {
+    point(w, ex_int(s, points - w->width), lanes_open(s, width));
+    into(s, was);
+    return;
+  }
+  if (points > w->width && left_to_fold(w, points)) {
+    w->left = points % w->width, w->end = points;
+    return;
+  }
+  const Expr *rest = named(s, NULL, "rest", expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), width));
+  const Expr *from = named(s, NULL, "from", ex_sub(s, hi, rest));
+  point(w, from, lanes_open(s, rest));
+  into(s, was);
+}
+
+/* ---- folding -------------------------------------------------------------------------------------------------- */
+
+/* The best of all lanes was found; now the first place of those that have it, and NaN is best of all. */
+static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
+  Sched *s = w->s;
+  DType t = place_dtype(w, q);
+  const Expr *best = let(s, "best", lane(s, top, ex_int(s, 0)));
+  const Expr *none = expr_int(s->x, t, t == DT_I32 ? INT32_MAX : INT64_MAX);
+  LoopBody *was = s->body;
+  const Expr *l = lanes_open(s, ex_int(s, w->width));
+  const Expr *v = let(s, "v", lane(s, q->acc, l)), *has = expr_op2(s->x, OP_EQ, v, best);
+  if (dtype_is_float((DType)v->dtype)) has = expr_op2(s->x, OP_OR, has, expr_op1(s->x, OP_ISNAN, v));
+  const Expr *flag = let(s, "has", has), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *place[3] = {flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none};
+  lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, place));
+  into(s, was);
+  for (int64_t half = w->width / 2; half >= 1; half /= 2) {
+    l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0);
+    const Expr *other = lane(s, q->at, ex_add(s, l, ex_int(s, half)));
+    lane_store(s, q->at, l, expr_op2(s->x, OP_MIN, lane(s, q->at, l), other));
+    into(s, was);
+  }
+}
+
+typedef struct Fold { uint32_t from, to, bad; } Fold; /* lanes to begin with, where they go on, and where NaN is noted */
+
+/* One part's lanes l and far become one. NaN is asked for once, and then handed on as a number: that is short, and the lanes
+ * of each half wait for those of the one before. */
+static void half_fold(Sched *s, const SweepPart *q, const Fold *f, bool first, const Expr *l, const Expr *far) {
+  uint32_t from = first ? f->from : f->to;
+  const Expr *a = lane(s, from, l), *b = lane(s, from, far);
+  if (f->bad != NOWHERE) {
+    const Expr *x = first ? expr_cast(s->x, DT_I32, expr_op1(s->x, OP_ISNAN, a)) : lane(s, f->bad, l);
+    const Expr *y = first ? expr_cast(s->x, DT_I32, expr_op1(s->x, OP_ISNAN, b)) : lane(s, f->bad, far);
+    lane_store(s, f->bad, l, expr_op2(s->x, OP_MAX, x, y));
+  }
+  bool extreme = dtype_is_float(sum_of(q)->acc) && red_is_extreme(sum_of(q));
+  lane_store(s, f->to, l, extreme ? extreme_of(s, sum_of(q), a, b) : red_combine(s, sum_of(q), a, b));
+}
+
+static Fold fold_begin(Sweep *w, const SweepPart *q) {
+  Sched *s = w->s;
+  const EinSum *sum = sum_of(q);
+  Fold f = {q->acc, q->acc, NOWHERE};
+  if (is_arg(sum)) f.to = lanes_new(s, "top", lane_dtype(sum), w->width / 2, NULL);
+  if (red_is_extreme(sum) && dtype_is_float(sum->acc) && !passes_nan(sum)) f.bad = lanes_new(s, "bad", DT_I32, w->width / 2, NULL);
+  return f;
+}
+
+static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
+  Sched *s = w->s;
+  const Expr *zero = ex_int(s, 0);
+  if (f->bad != NOWHERE) {
+    const Expr *any = expr_op2(s->x, OP_NE, lane(s, f->bad, zero), expr_int(s->x, DT_I32, 0)), *value = lane(s, f->to, zero);
+    const Expr *pick[3] = {any, expr_real(s->x, (DType)value->dtype, NAN), value};
+    lane_store(s, f->to, zero, expr_op(s->x, OP_SELECT, 3, pick));
+  }
+  if (is_arg(sum_of(q))) places_fold(w, q, f->to);
+}
+
+/* Lane 0 of each becomes its lanes taken together, in a fixed tree. */
+static void fold(Sweep *w, bool blocked) {
+  Sched *s = w->s;
+  Fold *f = NEW_ARRAY(s->arena, Fold, w->n);
+  bool any = false;
+  for (uint32_t i = 0; i < w->n; i++) {
+    if (!reduces(&w->part[i]) || w->part[i].blocked != blocked) continue;
+    f[i] = fold_begin(w, &w->part[i]);
+    any = true;
+  }
+  if (!any) return;
+  LoopBody *was = s->body;
+  for (int64_t half = w->width / 2; half >= 1; half /= 2) {
+    const Expr *l = half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0), *far = ex_add(s, l, ex_int(s, half));
+    for (uint32_t i = 0; i < w->n; i++)
+      if (reduces(&w->part[i]) && w->part[i].blocked == blocked)
+        half_fold(s, &w->part[i], &f[i], half == w->width / 2, l, far);
+    into(s, was);
+    if (!(w->left & half)) continue;
+    point(w, ex_int(s, w->end - (w->left & (2 * half - 1))), half > 1 ? lanes_open(s, ex_int(s, half)) : ex_int(s, 0));
+    into(s, was);
+  }
+  for (uint32_t i = 0; i < w->n; i++)
+    if (reduces(&w->part[i]) && w->part[i].blocked == blocked) fold_end(w, &w->part[i], &f[i]);
+}
+
+/* ---- the loops -------------------------------------------------------------------------------------------------- */
+
+/* Which loop is cut into blocks for long float sums, and after how many steps; n_loop: none is. */
+static uint32_t cut_find(const Sweep *w, int64_t *step) {
+  bool any = false;
+  int64_t inside = 1;
+  uint32_t k = w->n_loop;
+  for (uint32_t i = 0; i < w->n; i++) any |= sum_of(&w->part[i])->reducer == RED_SUM && dtype_is_float(sum_of(&w->part[i])->acc);
+  if (!any) return w->n_loop;
+  for (; k > 0; k--) {
+    const StagePlan *p = w->part[0].p;
+    uint32_t l = w->loop[k - 1];
+    *step = BLOCK / inside;
+    if (!p->exact[l] || p->size[l] > *step) return k - 1;
+    inside *= p->size[l] ? p->size[l] : 1;
+  }
+  return w->n_loop;
+}
+
+/* How far the innermost label goes. */
+static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  const StagePlan *p = w->part[0].p;
+  uint32_t last = w->loop[w->n_loop - 1];
+  *lo = ex_int(s, 0), *hi = p->stage->bound[last];
+  if (!p->stage->sum->where) return;
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != last;
+  const Expr *rest = where_narrow(w->part[0].e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
+  where_narrow_data(w->part[0].e, rest, p->n_label, last, bound, lo, hi);
+  *lo = named(s, NULL, "from", *lo);
+  *hi = named(s, NULL, "to", ex_max(s, *lo, *hi)); /* never before it, so that what is left over is counted right */
+}
+
+static void block_open(Sweep *w, int64_t step, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  uint32_t b = var_new(s, NULL, "block");
+  into(s, &for_add(s, b, *lo, *hi, step, BIND_SEQ)->body);
+  *lo = var_read(s, b);
+  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, step))));
+  accs_open(w, true);
+}
+
+/* Gives the body of a block, NULL where there are none. */
+static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **lo, const Expr **hi) {
+  Sched *s = w->s;
+  LoopBody *block = NULL;
+  for (uint32_t k = 0; k < w->n_loop; k++) {
+    uint32_t l = w->loop[k];
+    bool last = k + 1 == w->n_loop;
+    *lo = ex_int(s, 0), *hi = w->part[0].p->stage->bound[l];
+    if (last) bounds_of(w, lo, hi);
+    if (k == cut) {
+      block_open(w, step, lo, hi);
+      block = s->body;
+    }
+    if (last) continue;
+    uint32_t v = var_new(s, w->part[0].p->stage->label[l], "r");
+    w->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, *lo, *hi, 1, BIND_SEQ)->body);
+  }
+  return block;
+}
+
+/* -1 where there is no point. */
+static const Expr *place_result(Sweep *w, const SweepPart *q) {
+  Sched *s = w->s;
+  const Expr *at = expr_cast(s->x, DT_I64, lane(s, q->at, ex_int(s, 0))), *some = NULL;
+  for (uint32_t k = 0; k < w->n_loop; k++) {
+    const Expr *n = q->p->stage->bound[w->loop[k]];
+    if (n->kind != EX_INT || n->i < 1) some = expr_and(s->x, some, expr_op2(s->x, OP_GT, n, ex_int(s, 0)));
+  }
+  const Expr *choice[3] = {some, at, ex_int(s, -1)};
+  return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
+}
+
+static void results(Sweep *w) {
+  Sched *s = w->s;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    if (!reduces(q)) continue;
+    const Expr *value = q->blocked ? scalar_read(s, q->tot) : lane(s, q->acc, ex_int(s, 0));
+    q->result = is_arg(sum_of(q)) ? place_result(w, q) : expr_cast(s->x, sum_of(q)->dtype, value);
+  }
+}
+
+static void reductions(Sweep *w) {
+  Sched *s = w->s;
+  const Expr *lo, *hi;
+  int64_t step = 0;
+  uint32_t cut = cut_find(w, &step);
+  LoopBody *was = s->body, *block;
+  for (uint32_t i = 0; i < w->n; i++) {
+    SweepPart *q = &w->part[i];
+    q->blocked = cut < w->n_loop && sum_of(q)->reducer == RED_SUM && dtype_is_float(sum_of(q)->acc);
+    if (!q->blocked) continue;
+    q->tot = place_own(s, NULL, "tot", sum_of(q)->acc, 0, NULL);
+    var_add(s, q->tot, lane_identity(s, sum_of(q)));
+  }
+  accs_open(w, false);
+  block = loops_open(w, cut, step, &lo, &hi);
+  span(w, lo, hi);
+  if (block) {
+    into(s, block);
+    fold(w, true);
+    for (uint32_t i = 0; i < w->n; i++) {
+      const SweepPart *q = &w->part[i];
+      if (!q->blocked) continue;
+      store_add(s, q->tot, 0, NULL, red_combine(s, sum_of(q), scalar_read(s, q->tot), lane(s, q->acc, ex_int(s, 0))));
+    }
+  }
+  into(s, was);
+  fold(w, false);
+  results(w);
+}
+
+/* So many points of the innermost label, from lo on; what is streamed lies in arrays of `most` elements, if that is not NULL. */
+static void maps_row(Sweep *w, const Expr *lo, const Expr *count, const Expr *most) {
+  Sched *s = w->s;
+  LoopBody *was = s->body, *outside = s->outside;
+  uint32_t l = w->loop[w->n_loop - 1], v = var_new(s, w->part[0].p->stage->label[l], "i");
+  if (!outside) s->outside = s->body;
+  s->inner = v;
+  into(s, &for_add(s, v, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
+  w->at = most ? var_read(s, v) : NULL;
+  point(w, lo, var_read(s, v));
+  w->at = NULL;
+  s->outside = outside;
+  into(s, was);
+}
+
+static void maps_make(void *env, const Expr *lo, const Expr *count, const Expr *most) {
+  Sweep *w = env;
+  Sched *s = w->s;
+  const Expr *zero = ex_int(s, 0);
+  for (uint32_t i = 0; i < w->n && most; i++) {
+    SweepPart *q = &w->part[i];
+    if (!q->when) continue;
+    q->line = place_own(s, NULL, "line", sum_of(q)->dtype, 1, &most);
+    var_add(s, q->line, NULL);
+  }
+  maps_row(w, lo, count, most);
+  w->label[w->loop[w->n_loop - 1]] = lo;
+  for (uint32_t i = 0; i < w->n && most; i++) {
+    SweepPart *q = &w->part[i];
+    if (q->when) stream_from(s, q->p->stage, q->e, place_read(s, q->line, 1, &zero), count, 1);
+  }
+}
+
+/* The same a piece after the other; that of the narrowest elements says where lines begin. */
+static void maps_stream(Sweep *w) {
+  const SweepPart *q = NULL;
+  uint32_t l = w->loop[w->n_loop - 1];
+  for (uint32_t i = 0; i < w->n; i++) {
+    const SweepPart *x = &w->part[i];
+    if (x->when && (!q || dtype_size(sum_of(x)->dtype) < dtype_size(sum_of(q)->dtype))) q = x;
+  }
+  const Expr *extent = q->p->stage->bound[l];
+  stream_row(w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
+}
+
+/* Maps alone. What may be streamed is, if all of it is so large. */
+static void maps(Sweep *w) {
+  Sched *s = w->s;
+  LoopBody *was = s->body, *other = s->body;
+  const Expr *when = NULL;
+  for (uint32_t k = 0; k + 1 < w->n_loop; k++) {
+    const TaskStage *st = w->part[0].p->stage;
+    uint32_t l = w->loop[k], v = var_new(s, st->label[l], "i");
+    w->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, ex_int(s, 0), st->bound[l], 1, BIND_SEQ)->body);
+  }
+  for (uint32_t i = 0; i < w->n; i++)
+    if (w->part[i].when) when = when ? expr_op2(s->x, OP_AND, when, w->part[i].when) : w->part[i].when;
+  other = s->body;
+  if (when) {
+    into(s, stream_when(s, when, &other));
+    maps_stream(w);
+  }
+  if (other) {
+    into(s, other);
+    maps_row(w, ex_int(s, 0), w->part[0].p->stage->bound[w->loop[w->n_loop - 1]], NULL);
+  }
+  into(s, was);
+}
+
+void sweep_loops(Sweep *w) {
+  bool any = false;
+  for (uint32_t i = 0; i < w->n; i++) any |= reduces(&w->part[i]);
+  w->width = any ? width_of(w) : 0;
+  if (any) reductions(w);
+  else maps(w);
+}

@@ -1,0 +1,506 @@
+/* codegen/schedule/cpu/sums/scan.c - reductions that go a little further at each point than at the one before it:
+ * C[s] = sum[t where t <= s] X[t]. One label, q, moves one bound of the reduced label r, always the same way, and what is
+ * reduced does not look at q: so q goes step by step, only the points that are new are taken, and the loops are as long
+ * as Q + R, not Q times R.
+ *
+ * Where the bound moves by one with q, it is known in advance between which steps there is one point more at each: there
+ * the loop has no other one inside. Float sums take points in groups then, each of which has its own running sums, so
+ * that only one addition of a group waits for the group before. */
+#include "expr/prove.h"
+#include "schedule/schedule.h"
+
+enum {
+  BLOCK = 1024,              /* long float sums: so many points go into `part` before it is added to `tot` */
+  GROUP = 8,                 /* points whose own sums are known before what came before them is added, */
+  CHAIN = 4,                 /*   each of them after at most so many others */
+  FILL = 64,                 /* points that are computed in lanes before they are added up, */
+  FILL_OPS = 6,              /*   where one is more than so many operations */
+  NO_LABEL = -1
+};
+
+typedef struct Scan {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
+  const Expr *lo, *hi;       /* bounds of r, over the stage's own labels */
+  uint32_t q, r;
+  bool end_moves;            /* q moves hi; else lo */
+  bool backwards;            /* there are more points for smaller q, so q counts down */
+  bool blocked;
+  int64_t v, lanes;          /* a label in lanes, each of which has its own sum; may be NO_LABEL */
+  const Expr *v0, *count;    /* its first index here, and how many lanes there are */
+  uint32_t at;               /* how far r has come: [lo, at) is taken, or [at, hi) */
+  uint32_t part, tot;        /* not blocked: part is all */
+} Scan;
+
+/* ---- whether, and along what ----------------------------------------------------------------------------- */
+
+static bool fits(const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  return p->n_red == 1 && p->n_order && sum->where && !sum->domain;
+}
+
+/* Which ways e moves with a label; false if that is not known. */
+static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
+  int64_t slope;
+  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX))
+    return ways(e->arg[0], label, up, down) && ways(e->arg[1], label, up, down);
+  if (!ex_slope(e, label, &slope)) return false;
+  *up |= slope > 0;
+  *down |= slope < 0;
+  return true;
+}
+
+/* The bounds of r, if they are all that the predicate says. Labels stand for themselves here. */
+static bool bounds_find(Scan *c) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  Env own = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, c->p->n_label + 1)};
+  bool *bound = NEW_ARRAY(s->arena, bool, c->p->n_label + 1);
+  for (uint32_t l = 0; l < c->p->n_label; l++) {
+    own.label[l] = expr_label(s->x, l);
+    bound[l] = l != c->r;
+  }
+  c->lo = ex_int(s, 0), c->hi = st->bound[c->r];
+  return !where_narrow(&own, st->sum->where, c->p->n_label, c->r, bound, &c->lo, &c->hi);
+}
+
+/* q moves one bound of r, one way. Points may be taken in any order: reducers commute. */
+static bool goes_along(Scan *c, uint32_t q) {
+  bool low = ex_has_label(c->lo, q), up = false, down = false;
+  if (low == ex_has_label(c->hi, q) || ex_has_label(c->p->stage->sum->body, q)) return false;
+  if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
+  c->q = q;
+  c->end_moves = !low;
+  c->backwards = low ? up : down;
+  return true;
+}
+
+static bool label_find(Scan *c) {
+  for (uint32_t k = c->p->n_order; k-- > 0;)
+    if (goes_along(c, c->p->order[k])) return true;
+  return false;
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------------------- */
+
+static int64_t lanes_of(const Scan *c, uint32_t v) {
+  DType t = c->p->stage->sum->acc;
+  int64_t size = dtype_is_float(t) && dtype_size(t) < 4 ? 4 : dtype_size(t);
+  int64_t one = c->s->target->lanes_bytes / size, want = 4 * one, n = c->p->size[v];
+  if (!c->p->exact[v]) return want;
+  if (n <= want) return n;
+  for (int64_t d = want; d >= one; d -= one)
+    if (n % d == 0) return d;
+  return want;
+}
+
+/* Another output label along which a read steps to the next element; the points are the same for all of it. */
+static void lanes_choose(Scan *c) {
+  const StagePlan *p = c->p;
+  c->v = NO_LABEL;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    bool along = false;
+    for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, l) == MOVE_UNIT;
+    if (l == c->q || !along || p->size[l] < 4 || ex_has_label(c->lo, l) || ex_has_label(c->hi, l)) continue;
+    if (plan_score(p, l) <= red_score(p)) continue;
+    c->v = l;
+    c->lanes = lanes_of(c, l);
+  }
+}
+
+/* What follows is done for each lane, l; or once, l being NULL. */
+static LoopBody *lanes_open(Scan *c, const Expr **l) {
+  Sched *s = c->s;
+  *l = NULL;
+  if (c->v == NO_LABEL) return s->body;
+  uint32_t v = var_new(s, NULL, "l");
+  *l = var_read(s, v);
+  c->e->label[c->v] = ex_add(s, c->v0, *l);
+  return into(s, &for_add(s, v, ex_int(s, 0), c->count, 1, BIND_VECTOR)->body);
+}
+
+static uint32_t cells_new(Scan *c, const char *name) {
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *dim = c->v == NO_LABEL ? NULL : ex_int(s, c->lanes);
+  uint32_t place = place_own(s, NULL, name, sum->acc, dim ? 1 : 0, &dim);
+  var_add(s, place, red_identity(s, sum));
+  return place;
+}
+
+static const Expr *cell(Scan *c, uint32_t place, const Expr *l) { return place_read(c->s, place, l ? 1 : 0, &l); }
+
+static void cell_set(Scan *c, uint32_t place, const Expr *l, const Expr *value) {
+  store_add(c->s, place, l ? 1 : 0, &l, value);
+}
+
+/* ---- a point --------------------------------------------------------------------------------------------- */
+
+/* What part has goes to tot. */
+static void part_flush(Scan *c) {
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  cell_set(c, c->tot, l, red_combine(s, sum, cell(c, c->tot, l), cell(c, c->part, l)));
+  cell_set(c, c->part, l, red_identity(s, sum));
+  into(s, was);
+}
+
+static void part_end(Scan *c) { /* where a block begins */
+  Sched *s = c->s;
+  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->r], ex_int(s, BLOCK));
+  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
+  part_flush(c);
+  into(s, was);
+}
+
+/* One more value for lane l. */
+static void value_take(Scan *c, const Expr *l, const Expr *value) {
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  bool twice = sum->reducer == RED_MONOID; /* its function may use an argument twice */
+  if (twice) {
+    uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+    let_add(s, v, value);
+    value = scalar_read(s, v);
+  }
+  const Expr *next = red_combine(s, sum, cell(c, c->part, l), value);
+  cell_set(c, c->part, l, twice ? ex_shared(s, next) : next);
+}
+
+/* What lane l has so far. */
+static const Expr *lane_sum(Scan *c, const Expr *l) {
+  const Expr *part = cell(c, c->part, l);
+  return c->blocked ? red_combine(c->s, c->p->stage->sum, cell(c, c->tot, l), part) : part;
+}
+
+static void value_give(Scan *c) {
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  result_store(c->s, c->p->stage, c->e, expr_cast(c->s->x, c->p->stage->sum->dtype, lane_sum(c, l)));
+  into(c->s, was);
+}
+
+static void point_take(Scan *c) {
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body)));
+  into(c->s, was);
+}
+
+/* The points from lo to hi. */
+static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
+  Sched *s = c->s;
+  uint32_t v = var_new(s, c->p->stage->label[c->r], "r");
+  LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+  c->e->label[c->r] = var_read(s, v);
+  if (c->blocked) part_end(c);
+  point_take(c);
+  into(s, was);
+}
+
+/* The points that this q has and the one before it had not. */
+static void points_take(Scan *c) {
+  Sched *s = c->s;
+  const Expr *at = scalar_read(s, c->at), *to = ex_of(c->e, c->end_moves ? c->hi : c->lo);
+  uint32_t end = place_own(s, NULL, "end", DT_I64, 0, NULL);
+  let_add(s, end, c->end_moves ? ex_max(s, at, to) : ex_min(s, at, to));
+  to = scalar_read(s, end);
+  points_loop(c, c->end_moves ? at : to, c->end_moves ? to : at);
+  store_add(s, c->at, 0, NULL, to);
+}
+
+/* ---- one point more at each step ---------------------------------------------------------------------------- */
+
+typedef struct Run {
+  Scan *c;
+  const Expr *first;         /* the point at step 0, were there one; the next ones follow, upwards or downwards */
+  const Expr *from, *to;     /* steps at which there is one */
+  uint32_t fill;             /* the points of a block, computed; NOWHERE: each where it is taken */
+} Run;
+
+/* What of the moving bound stays (NULL: nothing), and what goes by one with each step; false if it is not so. */
+static bool bound_split(const Scan *c, const Expr *e, const Expr **still, const Expr **moves) {
+  int64_t slope;
+  Op op = c->end_moves ? OP_MIN : OP_MAX;
+  if (e->kind == EX_OP && e->op == op)
+    return bound_split(c, e->arg[0], still, moves) && bound_split(c, e->arg[1], still, moves);
+  if (!ex_slope(e, c->q, &slope) || slope > 1 || slope < -1) return false;
+  const Expr **to = slope ? moves : still;
+  *to = *to ? expr_op2(c->s->x, op, *to, e) : e;
+  return true;
+}
+
+static bool at_most(Sched *s, const Expr *a, const Expr *b) { /* false where that is not known */
+  const Expr *d = expr_normal(s->x, ex_sub(s, b, a));
+  return d->kind == EX_INT && d->i >= 0;
+}
+
+/* e, or lo or hi where it is outside of these: lo <= hi. */
+static const Expr *between(Sched *s, const Expr *lo, const Expr *e, const Expr *hi) {
+  e = expr_normal(s->x, e);
+  if (at_most(s, e, lo)) return lo;
+  if (at_most(s, hi, e)) return hi;
+  return ex_min(s, hi, at_most(s, lo, e) ? e : ex_max(s, lo, e));
+}
+
+static const Expr *limit(Sched *s, const char *name, const Expr *e) {
+  return e->kind == EX_DIM ? e : named(s, NULL, name, e);
+}
+
+static void step_set(Scan *c, const Expr *i) {
+  Sched *s = c->s;
+  const Expr *last = ex_sub(s, c->p->stage->bound[c->q], ex_int(s, 1));
+  c->e->label[c->q] = c->backwards ? ex_sub(s, last, i) : i;
+}
+
+static void point_set(const Run *r, const Expr *i) {
+  Scan *c = r->c;
+  step_set(c, i);
+  c->e->label[c->r] = c->end_moves ? ex_add(c->s, r->first, i) : ex_sub(c->s, r->first, i);
+}
+
+static LoopBody *steps_open(Scan *c, const Expr *lo, const Expr *hi, int64_t by, const Expr **i) {
+  uint32_t v = var_new(c->s, c->backwards ? NULL : c->p->stage->label[c->q], "i");
+  *i = var_read(c->s, v);
+  return into(c->s, &for_add(c->s, v, lo, hi, by, BIND_SEQ)->body);
+}
+
+/* Steps without a new point. */
+static void steps_give(Scan *c, const Expr *lo, const Expr *hi) {
+  const Expr *i;
+  if (at_most(c->s, hi, lo)) return;
+  LoopBody *was = steps_open(c, lo, hi, 1, &i);
+  step_set(c, i);
+  value_give(c);
+  into(c->s, was);
+}
+
+static const Expr *run_value(const Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
+  const Expr *at = ex_sub(c->s, i, block);
+  point_set(r, i);
+  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body));
+}
+
+/* What step i comes to; the value of the accumulator's dtype. */
+static void run_give(const Run *r, const Expr *i, const Expr *block, const Expr *value) {
+  Scan *c = r->c;
+  const Expr *at = ex_sub(c->s, i, block);
+  point_set(r, i);
+  if (r->fill != NOWHERE) store_add(c->s, r->fill, 1, &at, value);
+  else result_store(c->s, c->p->stage, c->e, expr_cast(c->s->x, c->p->stage->sum->dtype, value));
+}
+
+static void run_step(Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
+  const Expr *l;
+  LoopBody *was = lanes_open(c, &l);
+  value_take(c, l, run_value(r, i, block));
+  run_give(r, i, block, lane_sum(c, l));
+  into(c->s, was);
+}
+
+static const Expr *letted(Scan *c, const char *name, const Expr *value) {
+  uint32_t place = place_own(c->s, NULL, name, c->p->stage->sum->acc, 0, NULL);
+  let_add(c->s, place, value);
+  return scalar_read(c->s, place);
+}
+
+/* GROUP steps from i on: running sums of CHAIN points each, then what each of those stands on. */
+static void group_step(Run *r, const Expr *i, const Expr *block) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *own[GROUP], *before = scalar_read(s, c->part), *whole = NULL;
+  for (int64_t k = 0; k < GROUP; k++) {
+    const Expr *value = run_value(r, ex_add(s, i, ex_int(s, k)), block);
+    own[k] = letted(c, "p", k % CHAIN ? red_combine(s, sum, own[k - 1], value) : value);
+  }
+  if (c->blocked) before = red_combine(s, sum, scalar_read(s, c->tot), before);
+  for (int64_t k = 0; k < GROUP; k++) {
+    if (k % CHAIN == 0) {
+      const Expr *chain = own[k + CHAIN - 1];
+      before = letted(c, "before", k ? red_combine(s, sum, before, own[k - 1]) : before);
+      whole = whole ? red_combine(s, sum, whole, chain) : chain;
+    }
+    run_give(r, ex_add(s, i, ex_int(s, k)), block, red_combine(s, sum, before, own[k]));
+  }
+  store_add(s, c->part, 0, NULL, red_combine(s, sum, scalar_read(s, c->part), whole));
+}
+
+/* Steps from lo to hi, in groups where sums are the better for it: an addition of floats takes as long as several others. */
+static void run_span(Run *r, const Expr *lo, const Expr *hi, const Expr *block) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *i;
+  LoopBody *was = s->body;
+  if (c->v == NO_LABEL && dtype_is_float(sum->acc) && (sum->reducer == RED_SUM || sum->reducer == RED_PROD)) {
+    const Expr *n = ex_sub(s, hi, lo);
+    steps_open(c, lo, ex_sub(s, hi, ex_int(s, GROUP - 1)), GROUP, &i);
+    group_step(r, i, block);
+    into(s, was);
+    n = expr_normal(s->x, n);
+    if (n->kind == EX_INT && n->i % GROUP == 0) return;
+    lo = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, GROUP)));
+  }
+  steps_open(c, lo, hi, 1, &i);
+  run_step(r, i, block);
+  into(s, was);
+}
+
+/* One side of a block that is filled, in lanes: the points go in, or what they come to goes out. */
+static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  uint32_t v = var_new(s, NULL, "l");
+  const Expr *l = var_read(s, v);
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR)->body);
+  point_set(r, ex_add(s, lo, l));
+  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, sum->body)));
+  else result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, place_read(s, r->fill, 1, &l)));
+  into(s, was);
+}
+
+static bool is_half(DType t) { return dtype_is_float(t) && dtype_size(t) < 4; }
+
+/* Whether lanes save more than it costs to put points into an array and to fetch them again. */
+static bool fills(const Scan *c) {
+  const TaskStage *st = c->p->stage;
+  bool pays = c->p->ops > (double)FILL_OPS || c->s->goes_on || is_half(st->sum->dtype);
+  for (uint32_t k = 0; k < st->sum->n_slot; k++)
+    pays |= !st->slot[k].kept && is_half(buffer_seen(c->s, st->slot[k].index)->dtype);
+  return pays && c->v == NO_LABEL;
+}
+
+static void run_steps(Run *r) {
+  Scan *c = r->c;
+  Sched *s = c->s;
+  bool fill = fills(c);
+  const Expr *block = r->from, *end = r->to, *dim = ex_int(s, fill ? FILL : BLOCK);
+  LoopBody *was = s->body;
+  if (c->blocked || fill) {
+    const Expr *n = expr_normal(s->x, ex_sub(s, r->to, r->from));
+    steps_open(c, r->from, r->to, dim->i, &block);
+    end = ex_add(s, block, dim);
+    if (n->kind != EX_INT || n->i % dim->i) end = named(s, NULL, "end", ex_min(s, r->to, end));
+  }
+  if (fill) {
+    r->fill = place_own(s, NULL, "points", c->p->stage->sum->acc, 1, &dim);
+    var_add(s, r->fill, NULL);
+    run_lanes(r, block, end, true);
+  }
+  run_span(r, block, end, block);
+  if (fill) run_lanes(r, block, end, false);
+  if (c->blocked) part_flush(c);
+  into(s, was);
+}
+
+/* All steps, if the bound goes by one at each. */
+static bool run(Scan *c) {
+  Sched *s = c->s;
+  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->q];
+  if (!bound_split(c, c->end_moves ? c->hi : c->lo, &still, &moves) || !still || !moves) return false;
+  step_set(c, none);
+  still = ex_of(c->e, still);
+  moves = ex_of(c->e, moves);
+  const Expr *other = ex_of(c->e, c->end_moves ? c->lo : c->hi);
+  Run r = {.c = c, .first = c->end_moves ? ex_sub(s, moves, one) : moves, .fill = NOWHERE};
+  const Expr *from = c->end_moves ? ex_sub(s, other, r.first) : ex_sub(s, ex_add(s, moves, one), other);
+  const Expr *to = c->end_moves ? ex_sub(s, still, r.first) : ex_sub(s, ex_add(s, moves, one), still);
+  r.from = limit(s, "from", between(s, none, from, size));
+  r.to = limit(s, "to", between(s, r.from, to, size));
+  const Expr *lo = c->end_moves ? other : ex_max(s, still, ex_add(s, moves, one));
+  const Expr *hi = c->end_moves ? ex_min(s, still, r.first) : other;
+  if (!at_most(s, c->end_moves ? r.first : other, c->end_moves ? other : ex_add(s, moves, one))) points_loop(c, lo, hi);
+  steps_give(c, none, r.from);
+  run_steps(&r);
+  steps_give(c, r.to, size);
+  return true;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------- */
+
+static void scan(Scan *c) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  LoopBody *was = s->body;
+  if (c->blocked) c->tot = cells_new(c, "tot");
+  c->part = cells_new(c, c->blocked ? "part" : "acc");
+  if (run(c)) {
+    into(s, was);
+    return;
+  }
+  c->at = place_own(s, NULL, "at", DT_I64, 0, NULL);
+  var_add(s, c->at, ex_of(c->e, c->end_moves ? c->lo : c->hi));
+  uint32_t i = var_new(s, c->backwards ? NULL : st->label[c->q], "i");
+  const Expr *q = var_read(s, i), *size = st->bound[c->q];
+  into(s, &for_add(s, i, ex_int(s, 0), size, 1, BIND_SEQ)->body);
+  if (c->backwards) q = named(s, st->label[c->q], "i", ex_sub(s, ex_sub(s, size, ex_int(s, 1)), q));
+  c->e->label[c->q] = q;
+  points_take(c);
+  value_give(c);
+  into(s, was);
+}
+
+static void lanes_do(Scan *c) {
+  Sched *s = c->s;
+  const Expr *size = c->p->stage->bound[c->v], *lanes = ex_int(s, c->lanes);
+  c->count = lanes;
+  if (size->kind == EX_INT && size->i % c->lanes == 0) {
+    scan(c);
+    return;
+  }
+  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, c->v0, lanes), size));
+  LoopBody *was = into(s, &whole->body);
+  scan(c);
+  into(s, &whole->other);
+  c->count = ex_sub(s, size, c->v0);
+  scan(c);
+  into(s, was);
+}
+
+static void scans_walk(Scan *c, bool threads) {
+  Sched *s = c->s;
+  const StagePlan *p = c->p;
+  const TaskStage *st = p->stage;
+  Walk *w = NEW(s->arena, Walk);
+  uint32_t *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    if (l == c->q || (int64_t)l == c->v) continue;
+    label[w->n] = l;
+    walk_add(s, w, st->label[l], st->bound[l]);
+  }
+  uint32_t others = w->n;
+  if (c->v != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, st->bound[c->v], ex_int(s, c->lanes)));
+  int64_t ops = (int64_t)p->ops * (c->v == NO_LABEL ? 1 : c->lanes);
+  const Expr *work = ex_mul(s, ex_int(s, ops), ex_add(s, st->bound[c->q], st->bound[c->r]));
+  if (threads) walk_chunks(s, w, work, BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < others; k++) c->e->label[label[k]] = w->index[k];
+  if (c->v == NO_LABEL) {
+    scan(c);
+    return;
+  }
+  c->v0 = named(s, st->label[c->v], "v", ex_mul(s, w->index[others], ex_int(s, c->lanes)));
+  lanes_do(c);
+}
+
+bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  if (!fits(p)) return false;
+  Scan c = {.s = s, .p = p, .e = e, .r = p->red[0]};
+  const EinSum *sum = p->stage->sum;
+  if (!bounds_find(&c) || !label_find(&c)) return false;
+  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.r] || p->size[c.r] > 2 * BLOCK);
+  lanes_choose(&c);
+  how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.r));
+  scans_walk(&c, threads);
+  return true;
+}

@@ -1,0 +1,219 @@
+/* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals something that the points
+ * decide, `H[b] = sum[e where bin[e] == b] w[e]`, goes over the points once and puts each where it belongs, instead of
+ * asking every point for every output. */
+#include "schedule/schedule.h"
+
+enum {
+  PINS_MOST = 4,
+  LANES = 64,                /* of a label along which what is put lies in memory: so many are put together */
+  SUMS_MOST = 1 << 20        /* bytes of all sums that are at hand, where they are of more than one label */
+};
+
+typedef struct Scatter {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
+  uint32_t n;
+  uint32_t b[PINS_MOST + 1]; /* the output labels, */
+  const Expr *to[PINS_MOST]; /*   what each equals, the stage's, */
+  const Expr *rest;          /*   and what is left of the predicate (NULL: nothing) */
+  bool lanes;                /* behind these is one more label, whose values are put together: */
+  int64_t width;             /*   so many at a time, */
+  const Expr *lo, *count;    /*   from here, as many */
+} Scatter;
+
+/* A conjunct `label == to` with reduced labels or reads in `to`, but not the label. What is asked for ahead of what stands left of it is
+ * there in any case. */
+static bool pin_find(Scatter *c, const Expr *cond, uint32_t label, bool first, const Expr **rest) {
+  Exprs *x = c->s->x;
+  *rest = NULL;
+  if (cond->kind != EX_OP) return false;
+  if (cond->op == OP_AND) {
+    for (uint32_t k = 0; k < 2; k++) {
+      const Expr *inside;
+      if (!pin_find(c, cond->arg[k], label, first && !k, &inside)) continue;
+      *rest = k ? expr_and(x, cond->arg[0], inside) : expr_and(x, inside, cond->arg[1]);
+      return true;
+    }
+    return false;
+  }
+  if (cond->op != OP_EQ || cond->arg[0]->dtype != DT_I64) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *is = cond->arg[k], *to = cond->arg[1 - k];
+    if (is->kind != EX_LABEL || is->i != label || ex_has_label(to, label) || !(first || ex_is_safe(c->e, to))) continue;
+    c->to[c->n] = to;
+    return true;
+  }
+  return false;
+}
+
+static bool is_pinned(const Scatter *c, uint32_t label) {
+  for (uint32_t k = 0; k < c->n; k++)
+    if (c->b[k] == label) return true;
+  return false;
+}
+
+/* Bytes of the sums with one more label, of so many values. */
+static bool sums_fit(const Scatter *c, uint32_t label, int64_t n) {
+  double bytes = (double)dtype_size(c->p->stage->sum->acc) * (double)n;
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (!c->p->exact[c->b[k]]) return false;
+    bytes *= (double)c->p->size[c->b[k]];
+  }
+  return c->p->exact[label] && bytes <= (double)SUMS_MOST;
+}
+
+/* What a point belongs to is the same for all of the label, and what it gives lies along it. */
+static bool is_along(const Scatter *c, uint32_t label) {
+  const StagePlan *p = c->p;
+  bool along = false;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, label) == MOVE_UNIT;
+  for (uint32_t k = 0; k < c->n; k++) along &= !ex_has_label(c->to[k], label);
+  return along && !(c->rest && ex_has_label(c->rest, label));
+}
+
+static void lanes_find(Scatter *c) {
+  const StagePlan *p = c->p;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t l = p->order[k];
+    int64_t n = p->size[l] < LANES ? p->size[l] : LANES;
+    if (is_pinned(c, l) || p->size[l] < 4 || !is_along(c, l) || !sums_fit(c, l, n)) continue;
+    c->b[c->n] = l;
+    c->lanes = true;
+    c->width = n;
+  }
+}
+
+static bool scatter_find(Scatter *c) {
+  const StagePlan *p = c->p;
+  const EinSum *sum = p->stage->sum;
+  if (!sum->where || sum->domain || !p->n_red || sum->reducer == RED_NONE || red_is_arg(sum)) return false;
+  c->rest = sum->where;
+  for (uint32_t k = 0; k < p->n_order && c->n < PINS_MOST && c->rest; k++) {
+    const Expr *rest;
+    uint32_t l = p->order[k];
+    bool free = true;
+    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l])) || !pin_find(c, c->rest, l, !c->n, &rest)) continue;
+    for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
+    if (!free) continue;
+    c->b[c->n++] = l;
+    c->rest = rest;
+  }
+  if (c->n) lanes_find(c);
+  return c->n > 0;
+}
+
+static const Expr *sum_read(Scatter *c, uint32_t acc, const Expr *const *at) { return place_read(c->s, acc, c->n + c->lanes, at); }
+
+/* Where it is put, of each pinned label; what follows is done if that is one of its values. */
+static void pins_open(Scatter *c, const Expr **at) {
+  Sched *s = c->s;
+  const StagePlan *p = c->p;
+  const Expr *inside = NULL;
+  for (uint32_t k = 0; k < c->n; k++) c->e->label[c->b[k]] = ex_int(s, 0); /* no `to` looks at them */
+  for (uint32_t k = 0; k < c->n; k++) {
+    uint32_t place = place_own(s, p->stage->label[c->b[k]], "at", DT_I64, 0, NULL);
+    let_add(s, place, ex_shared(s, ex_of(c->e, c->to[k])));
+    at[k] = scalar_read(s, place);
+    inside = expr_and(s->x, inside, expr_op2(s->x, OP_LE, ex_int(s, 0), at[k]));
+    inside = expr_and(s->x, inside, expr_op2(s->x, OP_LT, at[k], p->stage->bound[c->b[k]]));
+    if (k + 1 < c->n && (c->to[k + 1]->has & HAS_READ)) {
+      into(s, &if_add(s, inside)->body);
+      inside = NULL;
+    }
+  }
+  if (inside) into(s, &if_add(s, inside)->body);
+  for (uint32_t k = 0; k < c->n; k++) at[k] = c->e->label[c->b[k]] = named(s, p->stage->label[c->b[k]], "b", at[k]);
+  if (c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
+}
+
+/* The label that is put together, at hand in lanes; gives the body around. */
+static LoopBody *lanes_open(Scatter *c, const Expr **at) {
+  Sched *s = c->s;
+  uint32_t l = c->b[c->n], v;
+  if (!c->lanes) return s->body;
+  v = var_new(s, c->p->stage->label[l], "l");
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), c->count, 1, BIND_VECTOR)->body);
+  at[c->n] = var_read(s, v);
+  c->e->label[l] = ex_add(s, c->lo, at[c->n]);
+  return was;
+}
+
+/* The points: each goes to the sum that it belongs to, if there is one. Float sums of many points have no lanes to go in, but
+ * each output gets a part of them only. */
+static void points_walk(Scatter *c, uint32_t acc) {
+  Sched *s = c->s;
+  const StagePlan *p = c->p;
+  const EinSum *sum = p->stage->sum;
+  const Expr *at[PINS_MOST + 1];
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    uint32_t v = var_new(s, p->stage->label[p->red[k]], "r");
+    c->e->label[p->red[k]] = var_read(s, v);
+    into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
+  }
+  pins_open(c, at);
+  LoopBody *around = lanes_open(c, at);
+  const Expr *of = ex_of(c->e, sum->body), *value = ex_shared(s, c->lanes ? ex_ahead(s, of, around, at[c->n]) : of);
+  store_add(s, acc, c->n + c->lanes, at, ex_shared(s, red_combine(s, sum, sum_read(c, acc, at), value)));
+  into(s, was);
+}
+
+/* Each sum: what it begins with, or its result. */
+static void sums_walk(Scatter *c, uint32_t acc, bool begin) {
+  Sched *s = c->s;
+  const TaskStage *st = c->p->stage;
+  const Expr *at[PINS_MOST + 1];
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k < c->n; k++) {
+    uint32_t v = var_new(s, st->label[c->b[k]], "b");
+    LoopBind bind = k + 1 < c->n || c->lanes ? BIND_SEQ : BIND_VECTOR;
+    into(s, &for_add(s, v, ex_int(s, 0), st->bound[c->b[k]], 1, bind)->body);
+    at[k] = c->e->label[c->b[k]] = var_read(s, v);
+  }
+  lanes_open(c, at);
+  if (begin) store_add(s, acc, c->n + c->lanes, at, red_identity(s, st->sum));
+  else result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, sum_read(c, acc, at)));
+  into(s, was);
+}
+
+static void how_scatter(const Scatter *c) {
+  Buf b = buf_new(c->s->arena);
+  const TaskStage *st = c->p->stage;
+  for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->b[k]));
+  if (c->lanes) buf_printf(&b, ", %lld %s together", (long long)c->width, how_label(st, c->b[c->n]));
+  how_add(c->s, st, "one walk over the points, each put to its %s", b.s);
+}
+
+bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  Scatter c = {.s = s, .p = p, .e = e};
+  if (!scatter_find(&c)) return false;
+  const TaskStage *st = p->stage;
+  how_scatter(&c);
+  Walk *w = NEW(s->arena, Walk);
+  uint32_t all = c.n + c.lanes, *other = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
+  const Expr *work = ex_int(s, (int64_t)p->ops * (c.lanes ? c.width : 1)), *dim[PINS_MOST + 1];
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    if (is_pinned(&c, p->order[k]) || (c.lanes && p->order[k] == c.b[c.n])) continue;
+    other[w->n] = p->order[k];
+    walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+  }
+  uint32_t n = w->n;
+  if (c.lanes) walk_add(s, w, NULL, ex_div_up(s, st->bound[c.b[c.n]], ex_int(s, c.width)));
+  for (uint32_t k = 0; k < p->n_red; k++) work = ex_mul(s, work, st->bound[p->red[k]]);
+  if (threads && w->n) walk_chunks(s, w, work, BIND_SEQ);
+  else walk_plain(s, w, 0, BIND_SEQ);
+  for (uint32_t k = 0; k < n; k++) e->label[other[k]] = w->index[k];
+  for (uint32_t k = 0; k < all; k++) dim[k] = k < c.n ? st->bound[c.b[k]] : ex_int(s, c.width);
+  if (c.lanes) {
+    c.lo = named(s, NULL, "lo", ex_mul(s, w->index[n], ex_int(s, c.width)));
+    bool even = p->size[c.b[c.n]] % c.width == 0;
+    c.count = even ? ex_int(s, c.width) : named(s, NULL, "n", ex_min(s, ex_int(s, c.width), ex_sub(s, st->bound[c.b[c.n]], c.lo)));
+  }
+  uint32_t acc = place_own(s, st->name, "sums", st->sum->acc, all, dim);
+  var_add(s, acc, NULL);
+  sums_walk(&c, acc, true);
+  points_walk(&c, acc);
+  sums_walk(&c, acc, false);
+  return true;
+}

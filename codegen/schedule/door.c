@@ -1,0 +1,112 @@
+/* codegen/schedule/door.c - the door from tasks to loops: each kernel of the TaskGraph becomes a tree of statements. The
+ * stages of one that share outer labels go row by row (schedule/cpu/rows/rows.c); a stage alone has its own loops (schedule/stage.c). */
+#include "schedule.h"
+
+static void note_add(Sched *s, uint32_t stage) {
+  Buf b = buf_new(s->arena);
+  task_equation(&b, s->t, s->task, stage);
+  vec_push(s->arena, s->k->note, str_of(s->t->strings, b.s, b.len));
+}
+
+static const Expr *work_of(Sched *s) {
+  const Expr *all = ex_int(s, 0);
+  s->outer = 0;
+  for (uint32_t i = 0; i < s->task->stages.len; i++) all = ex_add(s, all, stage_work(s, &s->task->stages.at[i], 0));
+  return all;
+}
+
+/* All stages are maps behind the first, at its labels. */
+static bool goes_on(const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->n_out != k->n_outer || (i > 0 && k->stages.at[i].sum->reducer != RED_NONE)) return false;
+  return k->stages.len > 1 && k->stages.at[0].sum->reducer != RED_NONE;
+}
+
+static void stages(Sched *s) {
+  const TaskStage *first = &s->task->stages.at[0];
+  LoopBody *was = s->body;
+  s->goes_on = goes_on(s->task);
+  s->from = 0, s->then = 1;
+  s->outer = 0;
+  if (s->task->stages.len > 1 && !s->goes_on) {
+    rows_loops(s);
+  } else {
+    Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
+    stage_loops(s, first, &e, true);
+  }
+  into(s, was);
+}
+
+/* The reduced label of which the first label of the output says the part. */
+typedef struct Parts { const TaskStage *st; int64_t label; } Parts;
+
+static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
+  Parts *d = env;
+  const EinSum *sum = d->st->sum;
+  (void)x;
+  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
+    for (uint32_t r = sum->n_out; r < sum->n_out + sum->n_red; r++) {
+      const Expr *size = d->st->bound[r];
+      int64_t step, far, chunk;
+      if (size->kind == EX_INT && ex_slope(leaf->arg[k], r, &step) && step && mul_ok(step, size->i, &chunk) &&
+          ex_slope(leaf->arg[k], 0, &far) && far == chunk)
+        d->label = r;
+    }
+  return leaf;
+}
+
+/* A long reduction goes in parts (task/split.c): what is said of the others is said of one of them. */
+static void parts_tell(Sched *s, const TaskStage *st) {
+  Parts d = {st, -1};
+  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
+  expr_map(s->x, st->sum->body, leaf_parts, &d);
+  if (st->sum->where) expr_map(s->x, st->sum->where, leaf_parts, &d);
+  if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
+}
+
+static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
+  const TaskStage *last = &vec_last(task->stages);
+  s->task = task;
+  s->k = NEW(s->arena, LoopKernel);
+  s->k->from = task->place;
+  s->k->task = task->step;
+  s->k->name = c_scope_name(kernels, task->name ? task->name : last->name, "step");
+  s->safe = map_new(s->arena);
+  s->names = c_scope(s->arena, s->t->strings);
+  s->body = &s->k->body;
+  s->of_stage = NEW_ARRAY(s->arena, uint32_t, task->stages.len + 1);
+  for (uint32_t i = 0; i < task->stages.len; i++) s->of_stage[i] = NOWHERE;
+  s->value = NEW_ARRAY(s->arena, const Expr *, task->stages.len + 1);
+  for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
+  s->k->work = work_of(s);
+  s->block = 0;
+  parts_tell(s, &task->stages.at[0]);
+  s->task = merge_task(s, task);
+  stages(s);
+  apart_loops(s, &s->k->body);
+  for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
+  s->touched.len = 0;
+  vec_push(s->arena, s->p->kernels, s->k);
+}
+
+static void list_make(Sched *s, const Tasks *list, CScope *kernels) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) kernel_make(s, k, kernels);
+    if (k->kind == TASK_REPEAT) list_make(s, &k->body, kernels);
+  }
+}
+
+LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target) {
+  Sched s = {.arena = t->arena, .x = t->exprs, .t = t, .target = target};
+  if (t->mesh.n) bug("loops are for one site as yet, and there are %lld", (long long)mesh_sites(&t->mesh));
+  s.p = NEW(t->arena, LoopProgram);
+  s.p->arena = t->arena;
+  s.p->tasks = t;
+  s.labels = axis_labels(t->arena, t, NULL).of;
+  s.of_buffer = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1);
+  for (uint32_t b = 0; b < t->buffers.len; b++) s.of_buffer[b] = NOWHERE;
+  CScope kernels = c_scope(t->arena, t->strings);
+  list_make(&s, &t->tasks, &kernels);
+  return s.p;
+}

@@ -1,0 +1,370 @@
+/* codegen/schedule/expr.c - expressions: a stage's, in terms of the kernel's variables and places; and expressions cut
+ * into pieces, so that what occurs several times is computed once and only where it is wanted. */
+#include "expr/in_range.h"
+#include "schedule.h"
+
+#include "expr/prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a stage's expression here ------------------------------------------------------------------- */
+
+static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
+  LoopSite site = {.place = stage->place};
+  const char *of = b->name ? b->name->s : "a tensor without name", *in = stage->name ? stage->name->s : "a result";
+  Str label = s->labels[b->id][dim];
+  const char *called = label ? arena_printf(s->arena, " (label %s)", label->s) : "";
+  site.text = strings_printf(s->t->strings, "index %u%s of %s, read for %s", dim + 1, called, of, in);
+  for (uint32_t i = s->p->sites.len; i-- > 0 && s->p->sites.len - i < 16;) /* one that was made just now? */
+    if (s->p->sites.at[i].text == site.text && s->p->sites.at[i].place.line == site.place.line &&
+        s->p->sites.at[i].place.column == site.place.column)
+      return i;
+  vec_push(s->arena, s->p->sites, site);
+  return s->p->sites.len - 1;
+}
+
+enum { REACH_DEPTH = 8 };    /* of an index that is looked into */
+
+/* From where to where a sum of labels goes, each over all of its extent; false: nothing is known. */
+static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int64_t *lo, int64_t *hi) {
+  int64_t a, b, c, d;
+  if (e->kind == EX_INT) return *lo = *hi = e->i, true;
+  if (e->kind == EX_LABEL) {
+    const Expr *n = st->bound[e->i];
+    return *lo = 0, *hi = n->kind == EX_INT ? n->i - 1 : 0, n->kind == EX_INT && n->i > 0;
+  }
+  if (e->kind != EX_OP || e->n != 2 || e->dtype != DT_I64 || !depth) return false;
+  if (!index_reach(st, e->arg[0], depth - 1, &a, &b) || !index_reach(st, e->arg[1], depth - 1, &c, &d)) return false;
+  if (e->op == OP_IDIV || e->op == OP_MOD) { /* by a number */
+    if (a < 0 || c != d || c < 1) return false;
+    return *lo = e->op == OP_IDIV ? a / c : 0, *hi = e->op == OP_IDIV ? b / c : b < c ? b : c - 1, true;
+  }
+  if (e->op != OP_ADD && e->op != OP_MUL) return false;
+  if (e->op == OP_ADD) return add_ok(a, c, lo) && add_ok(b, d, hi);
+  return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
+}
+
+/* The same of sizes that are open. */
+static bool index_is_proved(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
+  Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red};
+  if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
+  const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
+  const Expr *goal = expr_and(x, low, high); /* NULL: always */
+  return !goal || prove(x, &facts, goal).verdict == PROVED;
+}
+
+/* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */
+static bool index_is_safe(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
+  int64_t lo, hi;
+  if (size->kind != EX_INT) return index_is_proved(x, st, index, size);
+  return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
+}
+
+/* Each index is in range, whatever a predicate says; of what is kept, behind the labels that are bound already, each is a label whose
+ * extent is the axis' own. */
+static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
+  const Env *e = env;
+  if (leaf->kind != EX_READ) return leaf;
+  TaskSlot slot = e->stage->slot[leaf->i];
+  const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : buffer_seen(e->s, slot.index)->dim;
+  bool safe = true;
+  for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
+    const Expr *index = leaf->arg[k];
+    bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
+    safe &= whole || (!slot.kept && (index_is_safe(x, e->stage, index, dim[k]) ||
+                                     (block_is_index(e->s, e->stage, index) && e->s->block_of == dim[k])));
+  }
+  e->safe[leaf->i] = safe;
+  return leaf;
+}
+
+static bool leaf_is_safe(Env *e, uint32_t slot) {
+  if (!e->safe) {
+    const EinSum *sum = e->stage->sum;
+    e->safe = NEW_ARRAY(e->s->arena, bool, sum->n_slot + 1);
+    expr_map(e->s->x, sum->body, leaf_safe, e);
+    if (sum->where) expr_map(e->s->x, sum->where, leaf_safe, e);
+    if (sum->domain) expr_map(e->s->x, sum->domain, leaf_safe, e);
+  }
+  return e->safe[slot];
+}
+
+bool ex_safe(Env *e) {
+  for (uint32_t k = 0; k < e->stage->sum->n_slot; k++)
+    if (!leaf_is_safe(e, k)) return false;
+  return true;
+}
+
+bool ex_is_safe(Env *e, const Expr *of) {
+  if (of->kind == EX_READ && !leaf_is_safe(e, (uint32_t)of->i)) return false;
+  for (uint32_t k = 0; k < of->n; k++)
+    if (of->arg[k]->has & HAS_READ && !ex_is_safe(e, of->arg[k])) return false;
+  return true;
+}
+
+const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
+  if (!s->row) return own;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, *n + 1);
+  at[0] = s->row;
+  for (uint32_t k = 0; k < *n; k++) at[k + 1] = own[k];
+  ++*n;
+  return at;
+}
+
+/* The buffer's axis that the view's begins with. */
+static uint32_t axis_of(const Sched *s, uint32_t memory, uint32_t axis) {
+  const uint32_t *axes = buffer_axes(s, memory);
+  uint32_t at = axes ? 0 : axis;
+  for (uint32_t k = 0; axes && k < axis; k++) at += axes[k];
+  return at;
+}
+
+static const Expr *read_of(Env *e, const Expr *leaf) {
+  Sched *s = e->s;
+  if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
+  TaskSlot slot = e->stage->slot[leaf->i];
+  if (slot.kept) {
+    if (s->value[slot.index]) return s->value[slot.index];
+    uint32_t n = leaf->n - s->outer;
+    const Expr *const *at = kept_at(s, &n, leaf->arg + s->outer);
+    return place_read(s, s->of_stage[slot.index], n, at);
+  }
+  const TaskBuffer *b = buffer_seen(s, slot.index);
+  bool safe = leaf_is_safe(e, (uint32_t)leaf->i);
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
+  for (uint32_t k = 0; k < leaf->n; k++) {
+    at[k] = leaf->arg[k];
+    if (!index_is_data(at[k])) continue; /* all others were proved */
+    const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, axis_of(s, slot.index, k)))};
+    at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
+  }
+  const Expr *read = place_read(s, place_of_buffer(s, slot.index, false), leaf->n, at);
+  if (safe) map_put(&s->safe, read, s);
+  return read;
+}
+
+static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
+  Env *e = env;
+  (void)x;
+  if (leaf->kind == EX_LABEL) return e->label[leaf->i];
+  return leaf->kind == EX_READ ? read_of(e, leaf) : leaf;
+}
+
+const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }
+
+/* ---- slopes --------------------------------------------------------------------------------------- */
+
+bool ex_has_label(const Expr *e, int64_t label) {
+  if (!(e->labels >> (label < 63 ? label : 63) & 1)) return false;
+  if (label < 63 || e->kind == EX_LABEL) return e->kind != EX_LABEL || e->i == label;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (ex_has_label(e->arg[k], label)) return true;
+  return false;
+}
+
+bool ex_slope(const Expr *e, int64_t label, int64_t *slope) {
+  int64_t a, b;
+  *slope = 0;
+  if (!ex_has_label(e, label)) return true;
+  if (e->kind == EX_LABEL) return *slope = 1, true;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  switch ((Op)e->op) {
+  case OP_NEG: return ex_slope(e->arg[0], label, &a) && sub_ok(0, a, slope);
+  case OP_ADD: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && add_ok(a, b, slope);
+  case OP_SUB: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && sub_ok(a, b, slope);
+  case OP_MUL:
+    if (e->arg[1]->kind == EX_INT) return ex_slope(e->arg[0], label, &a) && mul_ok(a, e->arg[1]->i, slope);
+    if (e->arg[0]->kind == EX_INT) return ex_slope(e->arg[1], label, &a) && mul_ok(a, e->arg[0]->i, slope);
+    return false;
+  default: return false;
+  }
+}
+
+/* ---- sharing --------------------------------------------------------------------------------------- */
+
+typedef struct Part {        /* what is known of one subexpression */
+  const Expr *e, *made;      /* made: what stands for it once it is rewritten */
+  uint32_t strict, lazy;     /* edges that lead to it from what is always computed, and from what may not be */
+  double size;               /* of the tree below, as it is printed */
+} Part;
+
+typedef struct Sharing {
+  Sched *s;
+  Arena *arena;
+  Map parts;
+  VEC(Part *) all;
+} Sharing;
+
+enum { TREE_MOST = 400 };    /* a tree larger than this is cut at its conditions */
+
+static bool is_lazy(const Expr *e) {
+  return e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY);
+}
+
+static bool is_dims_only(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)); }
+
+static Part *part_of(Sharing *h, const Expr *e) {
+  Part *p = map_find(&h->parts, e);
+  if (p) return p;
+  p = NEW(h->arena, Part);
+  p->e = e;
+  map_put(&h->parts, e, p);
+  vec_push(h->arena, h->all, p);
+  return p;
+}
+
+/* Counts each edge once, and strict ones first in the sense that a part met strictly is looked into strictly. */
+static void count_edges(Sharing *h, const Expr *e, bool strict) {
+  Part *p = part_of(h, e);
+  bool first = strict ? p->strict == 0 : p->strict + p->lazy == 0;
+  if (strict) p->strict++;
+  else p->lazy++;
+  if (!first) return;
+  for (uint32_t k = 0; k < e->n; k++) count_edges(h, e->arg[k], strict && (k == 0 || !is_lazy(e)));
+  if (e->kind == EX_OP && e->op == OP_WITHIN) count_edges(h, e->arg[0], strict); /* it is printed more than once */
+}
+
+/* Worth a name: something is computed or fetched. */
+static bool is_work(const Sharing *h, const Expr *e) {
+  if (e->kind == EX_READ) return h->s->k->places.at[e->i].space == SPACE_BUFFER || e->n;
+  if (e->kind != EX_OP || is_dims_only(e) || e->op == OP_CAST) return false;
+  return e->has & HAS_READ || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL);
+}
+
+/* What a label's value has decided is not asked: i == i. */
+static const Expr *op_make(Sched *s, const Expr *e, const Expr *const *arg) {
+  bool same = e->n == 2 && arg[0] == arg[1] && !dtype_is_float((DType)arg[0]->dtype) && arg[0]->dtype != DT_BOOL;
+  if (e->op == OP_CAST) return expr_cast(s->x, (DType)e->dtype, arg[0]);
+  if (same && (e->op == OP_EQ || e->op == OP_LE || e->op == OP_GE)) return expr_bool(s->x, true);
+  if (same && (e->op == OP_NE || e->op == OP_LT || e->op == OP_GT)) return expr_bool(s->x, false);
+  if (e->op == OP_SELECT && arg[0]->kind == EX_INT) return arg[0]->i ? arg[1] : arg[2];
+  if ((e->op == OP_AND || e->op == OP_OR) && arg[0]->kind == EX_INT) return (e->op == OP_AND) == (arg[0]->i != 0) ? arg[1] : arg[0];
+  return expr_op(s->x, (Op)e->op, e->n, arg);
+}
+
+static const Expr *rebuild(Sharing *h, const Expr *e) {
+  Part *p = part_of(h, e);
+  if (p->made) return p->made;
+  if (!e->n) return e;
+  const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = rebuild(h, e->arg[k]);
+  return p->made = e->kind == EX_READ ? expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(h->s, e, arg);
+}
+
+static int by_id(const void *a, const void *b) {
+  uint32_t x = (*(Part *const *)a)->e->id, y = (*(Part *const *)b)->e->id;
+  return x < y ? -1 : x > y;
+}
+
+/* Once before the innermost loop, not at each of its points. */
+static void let_before_last(Sched *s, LoopBody *body, uint32_t place, const Expr *value) {
+  LoopBody *was = into(s, body);
+  LoopStmt *loop = vec_last(*body);
+  LoopStmt *let = let_add(s, place, value);
+  body->at[body->len - 2] = let;
+  body->at[body->len - 1] = loop;
+  into(s, was);
+}
+
+typedef struct Ahead { Sched *s; LoopBody *around; int64_t label; Map done; } Ahead;
+
+static const Expr *named_ahead(Ahead *a, const Expr *e) {
+  if (e->kind == EX_INT || (e->kind == EX_READ && !e->n)) return e;
+  uint32_t place = place_own(a->s, NULL, "v", (DType)e->dtype, 0, NULL);
+  let_before_last(a->s, a->around, place, e);
+  return scalar_read(a->s, place);
+}
+
+static const Expr *ahead(Ahead *a, const Expr *e) {
+  if ((e->kind != EX_OP && e->kind != EX_READ) || !(e->has & HAS_READ)) return e;
+  const Expr *made = map_find(&a->done, e);
+  if (made) return made;
+  Sched *s = a->s;
+  bool asks = e->kind == EX_OP && (e->op == OP_SELECT || e->op == OP_WITHIN);
+  if (asks && !ex_has_label(e, a->label)) {
+    made = named_ahead(a, e);
+  } else {
+    const Expr **arg = NEW_ARRAY(s->arena, const Expr *, e->n + 1);
+    bool condition = asks && e->op == OP_SELECT && !ex_has_label(e->arg[0], a->label);
+    for (uint32_t k = 0; k < e->n; k++) arg[k] = k && is_lazy(e) ? e->arg[k] : ahead(a, e->arg[k]);
+    if (condition) arg[0] = named_ahead(a, arg[0]);
+    made = e->kind == EX_READ ? expr_read(s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(s, e, arg);
+  }
+  map_put(&a->done, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var) {
+  if (var->kind != EX_LABEL) return e;
+  return ahead(&(Ahead){s, around, var->i, map_new(s->arena)}, e);
+}
+
+static void name_shared(Sharing *h) {
+  Sched *s = h->s;
+  if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
+  for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* what is inside is older, so it has its name already */
+    Part *p = h->all.at[k];
+    bool safe = p->e->kind == EX_READ && map_find(&s->safe, p->e);
+    bool steady = safe && s->outside && !ex_has_label(p->e, s->inner);
+    if (steady ? false : safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
+    if (!is_work(h, p->e)) continue;
+    const Expr *value = rebuild(h, p->e);
+    uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
+    bool ahead = safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner);
+    if (ahead) let_before_last(s, s->outside, place, value);
+    else let_add(s, place, value);
+    p->made = scalar_read(s, place);
+  }
+}
+
+static double tree_size(Sharing *h, const Expr *e) {
+  Part *p = part_of(h, e);
+  if (p->size > 0) return p->size;
+  double n = 1;
+  for (uint32_t k = 0; k < e->n; k++) n += tree_size(h, e->arg[k]);
+  return p->size = n;
+}
+
+static const Expr *cut(Sharing *h, const Expr *e);
+
+/* A condition as a statement: each branch has its own names. */
+static const Expr *cut_lazy(Sharing *h, const Expr *e) {
+  Sched *s = h->s;
+  const Expr *first = cut(h, e->arg[0]);
+  bool select = e->op == OP_SELECT;
+  uint32_t place = place_own(s, NULL, "v", (DType)e->dtype, 0, NULL);
+  var_add(s, place, select ? NULL : first);
+  const Expr *read = scalar_read(s, place);
+  LoopStmt *st = if_add(s, select ? first : e->op == OP_AND ? read : expr_op1(s->x, OP_NOT, read));
+  LoopBody *was = into(s, &st->body);
+  store_add(s, place, 0, NULL, ex_shared(s, e->arg[1]));
+  if (select) {
+    into(s, &st->other);
+    store_add(s, place, 0, NULL, ex_shared(s, e->arg[2]));
+  }
+  into(s, was);
+  return read;
+}
+
+static const Expr *cut(Sharing *h, const Expr *e) {
+  if (!e->n || tree_size(h, e) <= (double)TREE_MOST / 4) return e;
+  Part *p = part_of(h, e);
+  if (p->made) return p->made;
+  if (is_lazy(e)) return p->made = cut_lazy(h, e);
+  const Expr **arg = NEW_ARRAY(h->arena, const Expr *, e->n);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = cut(h, e->arg[k]);
+  return p->made = e->kind == EX_READ ? expr_read(h->s->x, (DType)e->dtype, e->i, e->n, arg) : op_make(h->s, e, arg);
+}
+
+const Expr *ex_shared(Sched *s, const Expr *e) {
+  Arena *a = arena_new();
+  Sharing h = {.s = s, .arena = a, .parts = map_new(a)};
+  count_edges(&h, e, true);
+  name_shared(&h);
+  const Expr *made = rebuild(&h, e);
+  h.parts = map_new(a);
+  if (tree_size(&h, made) > (double)TREE_MOST) made = cut(&h, made);
+  arena_free(a);
+  return made;
+}

@@ -1,0 +1,212 @@
+/* codegen/schedule/mask.c - predicates that are no range of what is reduced (masks that are read, segments of a sequence), in kernels that
+ * take their rows in blocks. What such a predicate excludes is replaced by the reducer's identity, so a stage goes along its rows in
+ * lanes as one without; and where it hangs on the row and the point alone, it is a stage of its own, ahead of all others, which is asked
+ * once for all that it excludes points from. What bounds the reduced label is left where it is, to say which points are gone over. */
+#include "expr/sum_law.h"
+#include "schedule.h"
+
+enum { DEEP_ENOUGH = 16 };   /* points of a product that has panels (schedule/cpu/panels/panels.c) */
+
+typedef struct Masks {
+  Sched *s;
+  const Task *k;
+  VEC(TaskStage) made;       /* the stages of masks */
+} Masks;
+
+/* What a stage is to be. */
+typedef struct Masked {
+  const Expr *hard;          /* of its predicate, what is to be asked at each point; NULL: nothing */
+  const Expr *range;         /* the rest of it */
+  const Expr *domain;
+  uint32_t mask;             /* its number, or NOWHERE: it is asked in place */
+} Masked;
+
+static uint64_t operand_of(void *env, uint32_t slot) {
+  const TaskSlot *k = (const TaskSlot *)env + slot;
+  return (uint64_t)k->kept << 32 | k->index;
+}
+
+/* As many slots as are read, in the order of their reads. */
+static TaskSlot *slots_of(Sched *s, EinSum *sum, TaskSlot *slot) {
+  const uint32_t *from = sum_canonical_slots(s->arena, s->x, sum, operand_of, slot);
+  TaskSlot *made = NEW_ARRAY(s->arena, TaskSlot, sum->n_slot + 1);
+  for (uint32_t k = 0; k < sum->n_slot; k++) made[k] = slot[from[k]];
+  return made;
+}
+
+static bool reads_kept(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ && st->slot[e->i].kept) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (reads_kept(st, e->arg[k])) return true;
+  return false;
+}
+
+/* An identity may stand for a point. */
+static bool has_identity(Reducer r) {
+  return r != RED_NONE && r != RED_ARGMAX && r != RED_ARGMIN && r != RED_MONOID && r != RED_LSE;
+}
+
+/* The predicate looks at no label but those that the kernel's stages share and the one that is reduced. */
+static bool is_shared(const Masks *m, const EinSum *sum, const Expr *hard) {
+  for (uint32_t l = m->k->n_outer; l < sum->n_out; l++)
+    if (ex_has_label(hard, l)) return false;
+  return true;
+}
+
+/* A map over the shared labels and the reduced one. */
+static TaskStage mask_stage(Masks *m, const TaskStage *st, const Expr *hard) {
+  Sched *s = m->s;
+  uint32_t n = m->k->n_outer, red = st->sum->n_out;
+  const Expr **to = NEW_ARRAY(s->arena, const Expr *, red + 2), **bound = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  Str *label = NEW_ARRAY(s->arena, Str, n + 1);
+  for (uint32_t l = 0; l <= n; l++) {
+    uint32_t was = l < n ? l : red;
+    to[was] = expr_label(s->x, l);
+    bound[l] = st->bound[was], label[l] = st->label[was];
+  }
+  EinSum *sum = NEW(s->arena, EinSum);
+  *sum = (EinSum){.n_out = n + 1, .n_slot = st->sum->n_slot, .reducer = RED_NONE, .acc = DT_BOOL, .dtype = DT_BOOL};
+  sum->body = expr_relabel(s->x, hard, red + 1, to);
+  TaskStage made = {.name = str_of(s->t->strings, "mask", 4), .place = st->place, .bound = bound, .label = label, .buffer = -1};
+  made.slot = slots_of(s, sum, st->slot);
+  made.sum = sum;
+  return made;
+}
+
+static bool is_same(const TaskStage *a, const TaskStage *b) {
+  if (a->sum->body != b->sum->body || a->sum->n_slot != b->sum->n_slot || a->bound[a->sum->n_out - 1] != b->bound[b->sum->n_out - 1])
+    return false;
+  for (uint32_t k = 0; k < a->sum->n_slot; k++)
+    if (a->slot[k].index != b->slot[k].index) return false;
+  return true;
+}
+
+static uint32_t mask_number(Masks *m, const TaskStage *st, const Expr *hard) {
+  TaskStage made = mask_stage(m, st, hard);
+  for (uint32_t k = 0; k < m->made.len; k++)
+    if (is_same(&m->made.at[k], &made)) return k;
+  vec_push(m->s->arena, m->made, made);
+  return m->made.len - 1;
+}
+
+static bool is_walk(Sched *s, const TaskStage *st) {
+  StagePlan p = stage_plan(s, st);
+  return where_is_walk(s, &p, st->sum->n_out);
+}
+
+/* rows: the label of which blocks are taken. */
+static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
+  Sched *s = m->s;
+  const EinSum *sum = st->sum;
+  uint32_t n_label = sum->n_out + sum->n_red;
+  Env e = {.s = s, .stage = st};
+  Masked made = {NULL, sum->where, sum->domain, NOWHERE};
+  const Expr *hard = NULL, *range, *rest = NULL;
+  if (!(sum->where || sum->domain) || !ex_safe(&e)) return made;
+  if (sum->domain && st->buffer < 0 && sum->n_out > m->k->n_outer) /* nobody looks at the others */
+    made.domain = where_split(s, sum->domain, n_label, m->k->n_outer, &rest);
+  if (!sum->where || sum->n_red != 1 || !has_identity(sum->reducer)) return made;
+  range = where_split(s, sum->where, n_label, sum->n_out, &hard);
+  if (!hard) made.range = range;
+  if (!hard || reads_kept(st, hard) || !is_shared(m, sum, hard)) return made;
+  bool both = ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);
+  if (!both && (sum->n_out == m->k->n_outer || is_walk(s, st))) return made; /* it is asked once for all rows, or is a loop's end */
+  made.hard = hard, made.range = range;
+  if (both) made.mask = mask_number(m, st, hard);
+  return made;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------- */
+
+/* A predicate of stage j over the labels of what it reads; NULL: it hangs on others too, or what is read is not at labels. */
+static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, const Expr *read) {
+  uint32_t n = sum->n_out + sum->n_red;
+  const Expr **to = NEW_ARRAY(m->s->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < read->n; k++) {
+    if (read->arg[k]->kind != EX_LABEL) return NULL;
+    to[read->arg[k]->i] = expr_label(m->s->x, k);
+  }
+  for (uint32_t l = 0; l < n; l++)
+    if (!to[l] && ex_has_label(cond, l)) return NULL;
+  return expr_relabel(m->s->x, cond, n, to);
+}
+
+/* Where stage i is looked at by stage j, if it is; false: everywhere, or in different ways. */
+static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const Expr **where) {
+  const TaskStage *st = &m->k->stages.at[j];
+  const EinSum *sum = st->sum;
+  const Expr *cond = sum->reducer == RED_NONE ? to[j].domain : to[j].range, *top[3] = {sum->body, sum->where, sum->domain};
+  const Expr **read = NEW_ARRAY(m->s->arena, const Expr *, sum->n_slot + 1);
+  expr_slot_reads(m->s->arena, 3, top, read);
+  for (uint32_t a = 0; a < sum->n_slot; a++) {
+    if (!st->slot[a].kept || st->slot[a].index != i) continue;
+    const Expr *is = cond && read[a] ? over_read(m, sum, cond, read[a]) : NULL;
+    if (!is || (*where && *where != is) || (sum->where && reads_kept(st, sum->where))) return false;
+    *where = is;
+  }
+  return true;
+}
+
+/* What is kept of stage i is made where later ones look at it; not of a reduction so short that it has no panels. */
+static void domain_find(Masks *m, Masked *to, uint32_t i) {
+  const TaskStage *st = &m->k->stages.at[i];
+  const EinSum *sum = st->sum;
+  const Expr *where = NULL;
+  double points = 1;
+  for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++) points *= (double)task_size_guess(m->s->t, st->bound[l]);
+  if (st->buffer >= 0 || to[i].domain || sum->n_out == m->k->n_outer || (sum->n_red && points < (double)DEEP_ENOUGH)) return;
+  for (uint32_t j = i + 1; j < m->k->stages.len; j++)
+    if (!asked_by(m, to, i, j, &where)) return;
+  to[i].domain = where;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------ */
+
+/* What stands for the predicate: a read of the mask, by the slot behind the stage's own. */
+static const Expr *mask_read(Masks *m, const EinSum *sum) {
+  Sched *s = m->s;
+  uint32_t n = m->k->n_outer;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  for (uint32_t l = 0; l < n; l++) at[l] = expr_label(s->x, l);
+  at[n] = expr_label(s->x, sum->n_out);
+  return expr_read(s->x, DT_BOOL, sum->n_slot, n + 1, at);
+}
+
+/* The stages of masks come first: all others have later numbers. */
+static TaskStage stage_masked(Masks *m, const TaskStage *st, const Masked *to) {
+  Sched *s = m->s;
+  TaskStage made = *st;
+  EinSum *sum = NEW(s->arena, EinSum);
+  TaskSlot *slot = NEW_ARRAY(s->arena, TaskSlot, st->sum->n_slot + 1);
+  *sum = *st->sum;
+  for (uint32_t k = 0; k < sum->n_slot; k++) slot[k] = (TaskSlot){st->slot[k].kept, st->slot[k].index + (st->slot[k].kept ? m->made.len : 0)};
+  if (to->hard) {
+    const Expr *holds = to->mask == NOWHERE ? to->hard : mask_read(m, sum);
+    sum->body = expr_select(s->x, holds, sum->body, red_identity(s, sum));
+    if (to->mask != NOWHERE) slot[sum->n_slot++] = (TaskSlot){true, to->mask};
+  }
+  sum->where = to->range, sum->domain = to->domain;
+  made.slot = slots_of(s, sum, slot);
+  made.sum = sum;
+  return made;
+}
+
+const Task *mask_task(Sched *s, const Task *k, uint32_t rows) {
+  Masks m = {.s = s, .k = k};
+  Masked *to = NEW_ARRAY(s->arena, Masked, k->stages.len + 1);
+  bool any = false;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    to[i] = masked_find(&m, &k->stages.at[i], rows);
+  }
+  for (uint32_t i = k->stages.len; i-- > 0;) {
+    domain_find(&m, to, i);
+    any |= to[i].hard || to[i].domain != k->stages.at[i].sum->domain || to[i].range != k->stages.at[i].sum->where;
+  }
+  if (!any) return k;
+  Task *made = NEW(s->arena, Task);
+  *made = *k;
+  made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
+  for (uint32_t i = 0; i < m.made.len; i++) vec_push(s->arena, made->stages, m.made.at[i]);
+  for (uint32_t i = 0; i < k->stages.len; i++) vec_push(s->arena, made->stages, stage_masked(&m, &k->stages.at[i], &to[i]));
+  return made;
+}

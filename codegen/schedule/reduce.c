@@ -1,0 +1,174 @@
+/* codegen/schedule/reduce.c - what a reducer is, and a reduction at one output point, one value after the other where lanes
+ * (schedule/cpu/rows/lanes.c) are not worth it. Long float sums go in blocks, never in one long chain; which, depends on sizes alone. */
+#include "schedule.h"
+
+#include <math.h>
+
+enum { BLOCK = 2048 };       /* so many points go into one accumulator */
+
+/* ---- what a reducer is ------------------------------------------------------------------------------- */
+
+static const Expr *extreme(Sched *s, DType t, bool most) {
+  static const int bits[DTYPES] = {[DT_I64] = 63, [DT_I32] = 31, [DT_I16] = 15, [DT_I8] = 7};
+  if (dtype_is_float(t)) return expr_real(s->x, t, most ? INFINITY : -INFINITY);
+  if (t == DT_BOOL) return expr_bool(s->x, most);
+  if (t == DT_U8) return expr_int(s->x, t, most ? 255 : 0);
+  int64_t top = (int64_t)(((uint64_t)1 << bits[t]) - 1);
+  return expr_int(s->x, t, most ? top : -top - 1);
+}
+
+static const Expr *number(Sched *s, DType t, int v) {
+  return dtype_is_float(t) ? expr_real(s->x, t, v) : expr_int(s->x, t, v);
+}
+
+const Expr *red_identity(Sched *s, const EinSum *sum) {
+  switch (sum->reducer) {
+  case RED_PROD: case RED_ALL: return number(s, sum->acc, 1);
+  case RED_MAX: case RED_FMAX: case RED_LSE: case RED_ARGMAX: return extreme(s, sum->acc, false);
+  case RED_MIN: case RED_FMIN: case RED_ARGMIN: return extreme(s, sum->acc, true);
+  case RED_MONOID: return sum->monoid->identity;
+  default: return number(s, sum->acc, 0);
+  }
+}
+
+typedef struct Pair { const Expr *a, *b; } Pair;
+
+static const Expr *param_of(void *env, Exprs *x, const Expr *leaf) {
+  const Pair *p = env;
+  (void)x;
+  return leaf->kind == EX_PARAM ? leaf->i ? p->b : p->a : leaf;
+}
+
+Op red_op(const EinSum *sum) {
+  if (sum->reducer == RED_ARGMAX) return OP_MAX;
+  return sum->reducer == RED_ARGMIN ? OP_MIN : (Op)reducer_info[sum->reducer].combine;
+}
+
+const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
+  Pair p = {a, b};
+  if (sum->reducer == RED_MONOID) return expr_map(s->x, sum->monoid->combine, param_of, &p);
+  return expr_op2(s->x, red_op(sum), a, b);
+}
+
+/* ---- one accumulator ---------------------------------------------------------------------------------- */
+
+static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
+  uint32_t acc = place_own(s, NULL, name, sum->acc, 0, NULL);
+  var_add(s, acc, red_identity(s, sum));
+  return acc;
+}
+
+/* The innermost label in blocks, where it may be long. */
+static void block_loop(Sched *s, const StagePlan *p, uint32_t l, const Expr **lo, const Expr **hi) {
+  if (p->exact[l] && p->size[l] <= 2 * BLOCK) return;
+  uint32_t b = var_new(s, NULL, "block");
+  into(s, &for_add(s, b, *lo, *hi, BLOCK, BIND_SEQ)->body);
+  *lo = var_read(s, b);
+  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, BLOCK))));
+}
+
+void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  const Expr *rest = p->stage->sum->where;
+  for (uint32_t l = 0; l < p->stage->sum->n_out; l++) bound[l] = true;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    uint32_t l = p->red[k];
+    const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
+    rest = where_narrow(e, rest, p->n_label, l, bound, &lo, &hi);
+    rest = where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
+    if (part && k + 1 == p->n_red) {
+      block_loop(s, p, l, &lo, &hi);
+      *part = acc_new(s, p->stage->sum, "part");
+      s->after = s->body;
+    }
+    uint32_t v = var_new(s, p->stage->label[l], "r");
+    e->label[l] = var_read(s, v);
+    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    bound[l] = true;
+  }
+  if (rest) into(s, &if_add(s, ex_shared(s, ex_of(e, rest)))->body);
+}
+
+static void acc_step(Sched *s, const EinSum *sum, uint32_t acc, const Expr *value) {
+  bool twice = sum->reducer == RED_MONOID; /* its function may use an argument twice */
+  if (twice && value->kind != EX_INT && value->kind != EX_REAL) {
+    uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+    let_add(s, v, value);
+    value = scalar_read(s, v);
+  }
+  const Expr *next = red_combine(s, sum, scalar_read(s, acc), value);
+  store_add(s, acc, 0, NULL, twice ? ex_shared(s, next) : next);
+}
+
+static const Expr *reduce_plain(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  bool parts = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && p->n_red > 0;
+  double points = 1;
+  for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
+  uint32_t acc = acc_new(s, sum, "acc"), part = acc;
+  LoopBody *was = s->body;
+  parts &= points > 2.0 * (double)BLOCK;
+  red_loops_where(s, p, e, parts ? &part : NULL);
+  acc_step(s, sum, part, ex_shared(s, ex_of(e, sum->body)));
+  if (parts) {
+    into(s, s->after);
+    store_add(s, acc, 0, NULL, red_combine(s, sum, scalar_read(s, acc), scalar_read(s, part)));
+  }
+  into(s, was);
+  return scalar_read(s, acc);
+}
+
+/* ---- argmax -------------------------------------------------------------------------------------------- */
+
+static const Expr *is_nan(Sched *s, const Expr *e) { return expr_op1(s->x, OP_ISNAN, e); }
+
+/* The first NaN beats all else, the first of equals the others. */
+static const Expr *beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best) {
+  const Expr *more = expr_op2(s->x, sum->reducer == RED_ARGMAX ? OP_GT : OP_LT, v, best);
+  if (!dtype_is_float(sum->acc)) return more;
+  const Expr *either = expr_op2(s->x, OP_OR, is_nan(s, v), more);
+  return expr_op2(s->x, OP_AND, expr_op1(s->x, OP_NOT, is_nan(s, best)), either);
+}
+
+static const Expr *flat_position(Sched *s, const StagePlan *p, const Env *e) {
+  const Expr *at = ex_int(s, 0);
+  for (uint32_t l = p->stage->sum->n_out; l < p->n_label; l++)
+    at = ex_add(s, ex_mul(s, at, p->stage->bound[l]), e->label[l]);
+  return at;
+}
+
+static const Expr *reduce_arg(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  uint32_t best = acc_new(s, sum, "best"), at = place_own(s, NULL, "at", DT_I64, 0, NULL);
+  var_add(s, at, ex_int(s, -1));
+  LoopBody *was = s->body;
+  red_loops_where(s, p, e, NULL);
+  uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+  let_add(s, v, ex_shared(s, ex_of(e, sum->body)));
+  const Expr *value = scalar_read(s, v);
+  const Expr *first = expr_op2(s->x, OP_LT, scalar_read(s, at), ex_int(s, 0));
+  into(s, &if_add(s, expr_op2(s->x, OP_OR, first, beats(s, sum, value, scalar_read(s, best))))->body);
+  store_add(s, best, 0, NULL, value);
+  store_add(s, at, 0, NULL, flat_position(s, p, e));
+  into(s, was);
+  return scalar_read(s, at);
+}
+
+/* ---- a point ----------------------------------------------------------------------------------------- */
+
+/* Lanes along the innermost reduced label. */
+static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e) {
+  SweepPart part = {.p = p, .e = e};
+  Sweep w = {.s = s, .n = 1, .part = &part, .n_loop = p->n_red, .loop = p->red, .label = e->label, .row = NOWHERE};
+  if (p->n_order) w.row = p->order[p->n_order - 1];
+  sweep_fetches(&w, p, e);
+  sweep_loops(&w);
+  return part.result;
+}
+
+const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e) {
+  const EinSum *sum = p->stage->sum;
+  if (lanes_width(s, p)) return reduce_lanes(s, p, e);
+  if (sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return reduce_arg(s, p, e);
+  return expr_cast(s->x, sum->dtype, reduce_plain(s, p, e));
+}

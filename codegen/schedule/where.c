@@ -1,0 +1,297 @@
+/* codegen/schedule/where.c - predicates as bounds of loops. A conjunct that compares a label with what is already known
+ * outside of its loop (t <= s) is no question at each point: the loop begins or ends there. */
+#include "schedule.h"
+
+/* How much e may change, at least and at most, from one value of the label to the next; false: that is not known. */
+typedef struct Lean { int64_t least, most; } Lean;
+
+static bool lean(const Expr *e, int64_t label, Lean *of) {
+  Lean a, b;
+  *of = (Lean){0, 0};
+  if (!ex_has_label(e, label)) return true;
+  if (e->kind == EX_LABEL) return *of = (Lean){1, 1}, true;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || e->n > 2) return false;
+  if (!lean(e->arg[0], label, &a) || (e->n > 1 && !lean(e->arg[1], label, &b))) return false;
+  switch ((Op)e->op) {
+  case OP_NEG: return sub_ok(0, a.most, &of->least) && sub_ok(0, a.least, &of->most);
+  case OP_ADD: return add_ok(a.least, b.least, &of->least) && add_ok(a.most, b.most, &of->most);
+  case OP_SUB: return sub_ok(a.least, b.most, &of->least) && sub_ok(a.most, b.least, &of->most);
+  case OP_MIN: case OP_MAX:
+    return *of = (Lean){a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most}, true;
+  case OP_MUL: {
+    const Expr *by = e->arg[1]->kind == EX_INT ? e->arg[1] : e->arg[0];
+    if (by->kind != EX_INT) return false;
+    if (by == e->arg[0]) a = b;
+    return mul_ok(by->i < 0 ? a.most : a.least, by->i, &of->least) && mul_ok(by->i < 0 ? a.least : a.most, by->i, &of->most);
+  }
+  case OP_IDIV:
+    if (e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return false;
+    return *of = (Lean){a.least < 0 ? a.least : 0, a.most > 0 ? a.most : 0}, true;
+  default: return false;
+  }
+}
+
+/* Of a - b. */
+static bool lean_between(const Expr *a, const Expr *b, int64_t label, Lean *of) {
+  Lean x, y;
+  return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) && sub_ok(x.most, y.least, &of->most);
+}
+
+/* a - b only rises, or only falls, with each label, by constant steps at most, and nothing is read: no value of it leaves 64 bits for labels
+ * that are indices. */
+static bool is_monotone(const Expr *a, const Expr *b, uint32_t n_label) {
+  Lean x;
+  if (a->dtype != DT_I64 || (a->has | b->has) & HAS_READ) return false;
+  for (uint32_t l = 0; l < n_label; l++)
+    if (!lean_between(a, b, l, &x) || x.most > INT32_MAX || x.least < INT32_MIN || (x.least < 0 && x.most > 0)) return false;
+  return true;
+}
+
+typedef struct Narrow {
+  Env *e;
+  uint32_t label, n_label;
+  const bool *bound;         /* labels that have a value already */
+  const Expr *lo, *hi;
+  bool data;                 /* by comparisons with data, else with labels */
+} Narrow;
+
+/* a < b, or a <= b: true if it went into the bounds. */
+static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
+  Sched *s = n->e->s;
+  int64_t x, y;
+  if (!is_monotone(a, b, n->n_label)) return false;
+  for (uint32_t l = 0; l < n->n_label; l++)
+    if (l != n->label && !n->bound[l] && (ex_has_label(a, l) || ex_has_label(b, l))) return false;
+  if (!ex_slope(a, n->label, &x) || !ex_slope(b, n->label, &y) || (x - y != 1 && x - y != -1)) return false;
+  const Expr *was = n->e->label[n->label];
+  n->e->label[n->label] = ex_int(s, 0);
+  const Expr *left = ex_of(n->e, a), *right = ex_of(n->e, b);
+  n->e->label[n->label] = was;
+  if (x - y == 1) { /* label < right - left */
+    const Expr *end = ex_sub(s, right, left);
+    n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
+  } else { /* label > left - right */
+    const Expr *from = ex_sub(s, left, right);
+    n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
+  }
+  return true;
+}
+
+static bool is_comparison(const Expr *c, uint32_t n_label) {
+  if (c->kind != EX_OP || (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE)) return false;
+  return is_monotone(c->arg[0], c->arg[1], n_label);
+}
+
+bool where_bounds(const Expr *c, uint32_t n_label, uint32_t label) {
+  int64_t x, y;
+  if (c->kind == EX_OP && c->op == OP_AND) return where_bounds(c->arg[0], n_label, label) && where_bounds(c->arg[1], n_label, label);
+  if (!is_comparison(c, n_label)) return false;
+  return ex_slope(c->arg[0], label, &x) && ex_slope(c->arg[1], label, &y) && (x - y == 1 || x - y == -1);
+}
+
+/* ---- data as bounds ------------------------------------------------------------------------------- */
+
+/* What has its value ahead of the label's loop, and may be read there, whether or not the loop comes to a point. */
+static bool is_ahead(const Narrow *n, const Expr *e) {
+  if (e->dtype != DT_I64 || !(e->has & HAS_READ) || !ex_is_safe(n->e, e)) return false;
+  for (uint32_t l = 0; l < n->n_label; l++)
+    if (ex_has_label(e, l) && (l == n->label || !n->bound[l])) return false;
+  return true;
+}
+
+/* Its value; outside of the label's extent it is all the same how far. */
+static const Expr *clamped(Narrow *n, const Expr *e) {
+  Sched *s = n->e->s;
+  uint32_t v = place_own(s, NULL, "bound", DT_I64, 0, NULL);
+  const Expr *value = ex_shared(s, ex_of(n->e, e));
+  let_add(s, v, ex_min(s, ex_max(s, value, ex_int(s, -1)), n->e->stage->bound[n->label]));
+  return scalar_read(s, v);
+}
+
+static bool is_the_label(const Narrow *n, const Expr *e) { return e->kind == EX_LABEL && e->i == n->label; }
+
+static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
+  Sched *s = n->e->s;
+  if (is_the_label(n, a) && is_ahead(n, b)) {
+    const Expr *end = clamped(n, b);
+    n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
+    return true;
+  }
+  if (!is_the_label(n, b) || !is_ahead(n, a)) return false;
+  const Expr *from = clamped(n, a);
+  n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
+  return true;
+}
+
+/* A comparison: true if it went into the bounds. */
+static bool take(Narrow *n, const Expr *c) {
+  bool (*lower)(Narrow *, const Expr *, const Expr *, bool) = n->data ? less_data : less;
+  switch ((Op)c->op) {
+  case OP_LT: return lower(n, c->arg[0], c->arg[1], true);
+  case OP_LE: return lower(n, c->arg[0], c->arg[1], false);
+  case OP_GT: return lower(n, c->arg[1], c->arg[0], true);
+  case OP_GE: return lower(n, c->arg[1], c->arg[0], false);
+  case OP_EQ: return n->data && lower(n, c->arg[0], c->arg[1], false) && lower(n, c->arg[1], c->arg[0], false);
+  default: return false;
+  }
+}
+
+static const Expr *narrow(Narrow *n, const Expr *cond) {
+  if (cond->kind == EX_OP && cond->op == OP_AND) {
+    const Expr *a = narrow(n, cond->arg[0]), *b = narrow(n, cond->arg[1]);
+    return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
+  }
+  return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------------- */
+
+static bool looks(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ) return st->slot[e->i].kept;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (looks(st, e->arg[k])) return true;
+  return false;
+}
+
+static const Expr *peel_casts(const Expr *e) {
+  while (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
+  return e;
+}
+
+/* Where the stages go on from a reduction: the points whose value they look at; NULL: at all. */
+static const Expr *wanted(const Sched *s) {
+  if (!s->goes_on || s->task->stages.len != s->then + 1 || s->task->stages.at[s->from].buffer >= 0) return NULL;
+  const TaskStage *next = &s->task->stages.at[s->then];
+  const Expr *e = peel_casts(next->sum->body);
+  if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || looks(next, e->arg[2])) return NULL;
+  return e->arg[0];
+}
+
+/* ---- boxes ---------------------------------------------------------------------------------------- */
+
+typedef struct Box { Env *e; uint32_t n_label, n; const Reach *reach; bool all; } Box;
+
+/* The labels stand at the corner where a < b holds first, or for `all` last; what they were is kept in `was`. */
+static void corner_take(Box *x, const Expr *a, const Expr *b, const Expr **was) {
+  for (uint32_t k = 0; k < x->n; k++) {
+    Lean of;
+    lean_between(a, b, x->reach[k].label, &of);
+    was[k] = x->e->label[x->reach[k].label];
+    x->e->label[x->reach[k].label] = (of.most > 0) == x->all ? x->reach[k].last : x->reach[k].first;
+  }
+}
+
+static void corner_leave(Box *x, const Expr *const *was) {
+  for (uint32_t k = 0; k < x->n; k++) x->e->label[x->reach[k].label] = was[k];
+}
+
+/* a < b (or a <= b) at the corner where it holds first, or for `all` last; NULL: that is not known. */
+static const Expr *corner(Box *x, const Expr *a, const Expr *b, Op op) {
+  const Expr *was[REACHES_MOST];
+  if (!is_monotone(a, b, x->n_label)) return NULL;
+  corner_take(x, a, b, was);
+  const Expr *made = expr_op2(x->e->s->x, op, ex_of(x->e, a), ex_of(x->e, b));
+  corner_leave(x, was);
+  return made;
+}
+
+static const Expr *box(Box *x, const Expr *cond) {
+  Exprs *p = x->e->s->x;
+  const Expr *made = NULL;
+  if (cond->kind == EX_OP && cond->op == OP_AND) return expr_and(p, box(x, cond->arg[0]), box(x, cond->arg[1]));
+  if (cond->kind == EX_OP && (cond->op == OP_LT || cond->op == OP_LE)) made = corner(x, cond->arg[0], cond->arg[1], (Op)cond->op);
+  if (cond->kind == EX_OP && cond->op == OP_GT) made = corner(x, cond->arg[1], cond->arg[0], OP_LT);
+  if (cond->kind == EX_OP && cond->op == OP_GE) made = corner(x, cond->arg[1], cond->arg[0], OP_LE);
+  return made ? made : x->all ? expr_bool(p, false) : NULL;
+}
+
+static void range(Box *x, const Expr *cond, Narrow *n) {
+  if (cond->op == OP_AND) {
+    range(x, cond->arg[0], n);
+    range(x, cond->arg[1], n);
+    return;
+  }
+  bool less_than = cond->op == OP_LT || cond->op == OP_LE;
+  const Expr *was[REACHES_MOST];
+  corner_take(x, cond->arg[less_than ? 0 : 1], cond->arg[less_than ? 1 : 0], was);
+  take(n, cond);
+  corner_leave(x, was);
+}
+
+void where_range(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, uint32_t n, const Reach *reach, bool all,
+                 const Expr **lo, const Expr **hi) {
+  bool *bound = NEW_ARRAY(e->s->arena, bool, n_label + 1);
+  for (uint32_t l = 0; l < n_label; l++) bound[l] = l != label;
+  Narrow to = {e, label, n_label, bound, *lo, *hi, false};
+  range(&(Box){e, n_label, n, reach, all}, cond, &to);
+  *lo = to.lo;
+  *hi = to.hi;
+}
+
+const Expr *where_some(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach) {
+  return box(&(Box){e, n_label, n, reach, false}, cond);
+}
+
+const Expr *where_all(Env *e, const Expr *cond, uint32_t n_label, uint32_t n, const Reach *reach) {
+  return box(&(Box){e, n_label, n, reach, true}, cond);
+}
+
+void wanted_open(Env *e, uint32_t n_label, uint32_t n, const Reach *reach) {
+  const Expr *cond = wanted(e->s), *some = cond ? where_some(e, cond, n_label, n, reach) : NULL;
+  if (some) into(e->s, &if_add(e->s, some)->body);
+}
+
+bool where_is_affine(const StagePlan *p, const Expr *c) {
+  if (c->kind == EX_OP && c->op == OP_AND) return where_is_affine(p, c->arg[0]) && where_is_affine(p, c->arg[1]);
+  return is_comparison(c, p->n_label);
+}
+
+/* Each comparison bounds the label, by labels or by data. */
+static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
+  if (where_bounds(c, p->n_label, n->label)) return true;
+  if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
+  return (is_the_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (is_the_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
+}
+
+bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
+  Env own = {.s = s, .stage = p->stage};
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) bound[l] = l != label;
+  Narrow n = {&own, label, p->n_label, bound, NULL, NULL, true};
+  return is_walk(&n, p, p->stage->sum->where);
+}
+
+/* One point of the label alone is in it. */
+static bool is_point(const Narrow *n, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_point(n, c->arg[0]) || is_point(n, c->arg[1]);
+  return c->op == OP_EQ && (is_the_label(n, c->arg[0]) || is_the_label(n, c->arg[1]));
+}
+
+bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
+  Env own = {.s = s, .stage = p->stage};
+  Narrow n = {&own, label, p->n_label, NULL, NULL, NULL, true};
+  return p->n_red == 1 && !is_point(&n, p->stage->sum->where) && !where_is_walk(s, p, label) && ex_safe(&own);
+}
+
+bool where_is_range(const StagePlan *p, uint32_t label) { return where_bounds(p->stage->sum->where, p->n_label, label); }
+
+static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {
+  if (!cond) return NULL;
+  const Expr *rest = narrow(&n, cond);
+  *lo = n.lo;
+  *hi = n.hi;
+  return rest;
+}
+
+const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                         const Expr **hi) {
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, false}, cond, lo, hi);
+}
+
+const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+                              const Expr **hi) {
+  return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, true}, cond, lo, hi);
+}

@@ -1,0 +1,174 @@
+/* algebra/simulate/cost.c - how long kernels take at each site. */
+#include "algebra/cost.h"
+#include "expr/let_through.h"
+#include "inside.h"
+
+uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out) {
+  uint32_t n = 1;
+  out[0] = 0;
+  for (uint32_t a = 0; a < m->n; a++) {
+    uint32_t size = m->size[a];
+    for (uint32_t i = n; at[a] >= 0 && i-- > 0;) out[i] = out[i] * size + (uint32_t)at[a];
+    if (at[a] >= 0) continue;
+    for (uint32_t i = n; i-- > 0;)
+      for (uint32_t k = size; k-- > 0;) out[i * size + k] = out[i] * size + k;
+    n *= size;
+  }
+  return n;
+}
+
+double element_size(const Relation *t) {
+  return dtype_size(t->dtype) + (t->places ? 8 : 0);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+typedef struct Site { double operations, bytes; uint32_t tuples, results; } Site; /* operations: seconds of them */
+
+/* Goes through the tuples of a relation, with the sites that have each. */
+typedef struct Walk { const Sim *s; const Placement *at; Tuples tuple; uint32_t n, *site; } Walk;
+
+static Walk *walk_new(const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
+  Walk *w = NEW(s->arena, Walk);
+  *w = (Walk){.s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(s->arena, uint32_t, s->net.sites)};
+  return w;
+}
+
+static bool walk_next(Walk *w) {
+  int32_t at[MESH_AXES];
+  if (!tuple_next(&w->tuple)) return false;
+  alg_places(&w->s->program->mesh, w->at, w->tuple.type, w->tuple.key, at);
+  w->n = sites_at(&w->s->program->mesh, at, w->site);
+  return true;
+}
+
+/* All that a kernel reads and writes for one key. */
+static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
+  double bytes = rel_block(&n->type, key) * element_size(&n->type);
+  for (uint32_t i = 0; i < n->n_operand; i++) {
+    const AlgOperand *o = &n->operand[i];
+    const Relation *t = &o->node->type;
+    int64_t its[REL_KEYS];
+    for (uint32_t k = 0; k < t->n_key; k++) its[k] = o->on[k] < 0 ? 0 : key[o->on[k]];
+    if (keys_have(s->cost[o->node->id].there, key_number(t->n_key, t->frontier, its))) bytes += rel_block(t, its) * element_size(t);
+  }
+  return bytes;
+}
+
+/* Those that predicates let through. */
+static Ties join_ties(Sim *s, const AlgNode *n) {
+  const Expr *predicate[] = {n->sum->where, n->sum->domain};
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  int64_t *extent = NEW_ARRAY(s->arena, int64_t, labels + 1);
+  for (uint32_t l = 0; l < labels; l++) extent[l] = INT64_MAX; /* blocks have less */
+  return ties_find(labels, extent, COUNT(predicate), predicate);
+}
+
+static double join_points(Sim *s, const AlgNode *n, const Ties *ties, const int64_t *key) {
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  double *values = NEW_ARRAY(s->arena, double, labels + 1), points = 1;
+  for (uint32_t l = 0; l < labels; l++) {
+    int64_t low, high;
+    rel_ranges(1, &n->range[l], n->type.n_key, key, &low, &high);
+    points *= values[l] = high > low ? (double)(high - low) : 0;
+  }
+  return ties->n ? ties_points(ties, labels, values) : points;
+}
+
+static bool join_find(Sim *s, const AlgNode *n, Site *site) {
+  Computing c = {0};
+  const Machine *m = s->seconds->machine;
+  DType *read = NEW_ARRAY(s->arena, DType, n->n_operand + 1);
+  for (uint32_t k = 0; k < n->n_operand; k++) read[k] = n->operand[k].node->type.dtype;
+  if (!seconds_point(s->arena, m, n->sum, n->type.dtype, n->n_operand, read, &c)) {
+    buf_printf(s->why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
+               m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype), dtype_name(c.dtype));
+    return false;
+  }
+  const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
+  Ties ties = join_ties(s, n);
+  for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
+    if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
+    double operations = join_points(s, n, &ties, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
+    for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
+  }
+  return true;
+}
+
+/* Reads what there is and writes what comes out. */
+static void copy_find(Sim *s, const AlgNode *n, Site *site) {
+  const AlgNode *of = n->operand[0].node;
+  for (Walk *w = walk_new(s, &of->type, &of->at, s->cost[of->id].there); walk_next(w);)
+    for (uint32_t i = 0; i < w->n; i++) {
+      site[w->site[i]].bytes += rel_block(&of->type, w->tuple.key) * element_size(&of->type);
+      site[w->site[i]].tuples++;
+    }
+  for (Walk *w = walk_new(s, &n->type, &n->at, s->cost[n->id].there); walk_next(w);)
+    for (uint32_t i = 0; i < w->n; i++) {
+      site[w->site[i]].bytes += rel_block(&n->type, w->tuple.key) * element_size(&n->type);
+      site[w->site[i]].results++;
+    }
+}
+
+static bool casts(const AlgNode *n) {
+  for (uint32_t k = 0; k < n->n_fn; k++)
+    if (n->fn[k].kind == FN_CAST) return true;
+  return false;
+}
+
+/* Where each tuple becomes one, it stays where it is. */
+static bool site_copies(const AlgNode *n, const Site *x) {
+  if (n->kind == ALG_AGGREGATE) return x->tuples > x->results || casts(n);
+  return n->kind == ALG_JOIN || (n->kind == ALG_MAP && casts(n));
+}
+
+static bool kernels_find(Sim *s, const AlgNode *n, Cost *c) {
+  Site *site = NEW_ARRAY(s->arena, Site, s->net.sites);
+  double *seconds = NEW_ARRAY(s->arena, double, s->net.sites);
+  bool some = false;
+  if (n->kind == ALG_JOIN && !join_find(s, n, site)) return false;
+  if (n->kind != ALG_JOIN) copy_find(s, n, site);
+  for (uint32_t i = 0; i < s->net.sites; i++) {
+    double memory = site[i].bytes / s->seconds->memory;
+    if (site_copies(n, &site[i])) seconds[i] = memory > site[i].operations ? memory : site[i].operations;
+    some |= seconds[i] > 0;
+  }
+  if (some) c->seconds = seconds;
+  return true;
+}
+
+/* ---- the door ---------------------------------------------------------------------------------------------------- */
+
+bool cost_find(Sim *s, const AlgNode *n) {
+  Cost *c = &s->cost[n->id];
+  if (!keys_find(s, n)) return false;
+  if (alg_moves(n) && !move_find(s, n, c)) return false;
+  bool copies = n->kind == ALG_JOIN || n->kind == ALG_AGGREGATE || (n->kind == ALG_MAP && casts(n));
+  return !copies || kernels_find(s, n, c);
+}
+
+static void readers_find(Sim *s, const AlgRegion *r, bool *other) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    if (n->kind == ALG_REPEAT) readers_find(s, n->body, other);
+    for (uint32_t k = 0; k < n->n_operand; k++) {
+      const AlgNode *of = n->operand[k].node;
+      if (n->kind != ALG_FILTER || s->kept[of->id] || rel_keys(&of->type) > (double)SIM_BLOCKS) other[of->id] = true;
+      else s->kept[of->id] = keys_filtered(s, n, NULL);
+    }
+  }
+  if (r->bound) other[r->bound->id] = true;
+  if (r->stop) other[r->stop->id] = true;
+  for (uint32_t i = 0; i < r->states.len; i++) other[r->states.at[i].init->id] = other[r->states.at[i].next->id] = true;
+  for (uint32_t i = 0; i < r->stacks.len; i++) other[r->stacks.at[i].node->id] = true;
+}
+
+void kept_find(Sim *s) {
+  bool *other = NEW_ARRAY(s->arena, bool, s->program->n_nodes + 1);
+  s->kept = NEW_ARRAY(s->arena, const Keys *, s->program->n_nodes + 1);
+  readers_find(s, s->program->top, other);
+  for (uint32_t i = 0; i < s->program->outputs.len; i++) other[s->program->outputs.at[i].node->id] = true;
+  for (uint32_t i = 0; i < s->program->asserts.len; i++) other[s->program->asserts.at[i].node->id] = true;
+  for (uint32_t i = 0; i < s->program->n_nodes; i++)
+    if (other[i]) s->kept[i] = NULL;
+}

@@ -1,0 +1,243 @@
+/* algebra/simulate/move.c - who sends what to whom, part by part of the machine's levels, and which sites have to do with each other in it. */
+#include <string.h>
+
+#include "algebra/cost.h"
+#include "inside.h"
+
+typedef struct Message { uint32_t from, to, level; double bytes; } Message; /* level: the widest at which they differ */
+
+typedef struct Moving {
+  Sim *s;
+  Arena *arena;
+  VEC(Message) messages;
+  uint32_t *parent;          /* by site: of its group's tree */
+  uint32_t *holder, *wanter, *receiver;
+} Moving;
+
+typedef struct Sites { uint32_t n; const uint32_t *at; } Sites; /* ascending */
+
+/* ---- from where ------------------------------------------------------------------------------------------------ */
+
+static uint32_t first_from(Sites x, uint32_t site) {
+  uint32_t low = 0, high = x.n;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (x.at[middle] < site) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static Sites between(Sites x, uint32_t low, uint32_t high) {
+  uint32_t from = first_from(x, low);
+  return (Sites){first_from(x, high) - from, x.at + from};
+}
+
+/* The one that lies in its part as `at` does in one of `of`, so that what comes from many goes to many. */
+static uint32_t alike(Sites x, uint32_t at, uint32_t of) {
+  return x.at[(uint64_t)at * x.n / of];
+}
+
+/* Who sends it to `to`. What comes into a part comes to one receiver there, which is a holder for those inside. */
+static uint32_t sender(const Net *net, Sites holders, Sites receivers, uint32_t to, uint32_t *level) {
+  uint32_t from = UINT32_MAX;
+  for (uint32_t q = net->n; q-- > 0;) {
+    uint32_t size = net->level[q].size, whole = q + 1 < net->n ? net->level[q + 1].size : net->sites, low = to / size * size;
+    bool here = from == UINT32_MAX ? between(holders, low, low + size).n > 0 : from / size == to / size;
+    if (here) continue;
+    if (from == UINT32_MAX) {
+      uint32_t first = to / whole * whole;
+      from = alike(between(holders, first, first + whole), (low - first) / size, whole / size);
+    }
+    uint32_t by = alike(between(receivers, low, low + size), from % size, size);
+    *level = q;
+    if (by == to) return from;
+    from = by;
+  }
+  bug("a move has no sender");
+}
+
+/* ---- groups: trees of sites, each with its least site as root ----------------------------------------------------- */
+
+static uint32_t root(Moving *m, uint32_t site) {
+  while (m->parent[site] != site) {
+    m->parent[site] = m->parent[m->parent[site]];
+    site = m->parent[site];
+  }
+  return site;
+}
+
+static void join_trees(Moving *m, uint32_t x, uint32_t y) {
+  uint32_t a = root(m, x), b = root(m, y);
+  if (a < b) m->parent[b] = a;
+  else m->parent[a] = b;
+}
+
+/* ---- one block ------------------------------------------------------------------------------------------------------- */
+
+static void block_send(Moving *m, const int32_t *is, const int32_t *to, double bytes) {
+  const Mesh *mesh = &m->s->program->mesh;
+  Sites holders = {sites_at(mesh, is, m->holder), m->holder}, wanters = {sites_at(mesh, to, m->wanter), m->wanter};
+  Sites receivers = {0, m->receiver};
+  for (uint32_t i = 0, h = 0; i < wanters.n; i++) {
+    while (h < holders.n && holders.at[h] < wanters.at[i]) h++;
+    if (h == holders.n || holders.at[h] != wanters.at[i]) m->receiver[receivers.n++] = wanters.at[i];
+  }
+  for (uint32_t i = 0; i < receivers.n; i++) {
+    Message x = {.to = receivers.at[i], .bytes = bytes};
+    x.from = sender(&m->s->net, holders, receivers, x.to, &x.level);
+    join_trees(m, x.from, x.to);
+    vec_push(m->arena, m->messages, x);
+  }
+}
+
+/* Each part of it for itself: along axes that have parts, in each place. */
+static void parts_send(Moving *m, const AlgNode *n, int32_t *is, int32_t *to, uint32_t axis, double bytes) {
+  const Mesh *mesh = &m->s->program->mesh;
+  const Placement *from = &n->operand[0].node->at;
+  while (axis < mesh->n && from->on[axis] != PLACE_PART) axis++;
+  if (axis == mesh->n) {
+    block_send(m, is, to, bytes);
+    return;
+  }
+  for (uint32_t k = 0; k < mesh->size[axis]; k++) {
+    is[axis] = (int32_t)k;
+    if (n->at.on[axis] == PLACE_PART) to[axis] = (int32_t)k;
+    parts_send(m, n, is, to, axis + 1, bytes);
+  }
+}
+
+static void blocks_send(Moving *m, const AlgNode *n) {
+  const AlgNode *of = n->operand[0].node;
+  const Relation *t = &of->type;
+  const Mesh *mesh = &m->s->program->mesh;
+  int32_t is[MESH_AXES], to[MESH_AXES];
+  for (Tuples x = {.type = t, .keys = m->s->cost[of->id].there}; tuple_next(&x);) {
+    double bytes = rel_block(t, x.key) * element_size(t);
+    if (bytes <= 0) continue;
+    alg_places(mesh, &of->at, t, x.key, is);
+    alg_places(mesh, &n->at, t, x.key, to);
+    parts_send(m, n, is, to, 0, bytes);
+  }
+}
+
+/* ---- a fetch ------------------------------------------------------------------------------------------------------------ */
+
+/* To one site, out of each tuple of the table from one that has it; requests go with the answers. */
+static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_t site) {
+  const Mesh *mesh = &m->s->program->mesh;
+  const AlgNode *table = alg_table(n);
+  uint32_t at[MESH_AXES + 1];
+  int32_t is[MESH_AXES];
+  Arena *a = arena_new();
+  double *by = NEW_ARRAY(a, double, (size_t)rel_keys(&table->type) + 1);
+  mesh_place(mesh, site, at);
+  alg_fetch_at(f, at, by);
+  for (Tuples x = {.type = &table->type}; tuple_next(&x); by++) {
+    if (*by <= 0) continue;
+    alg_places(mesh, &table->at, &table->type, x.key, is);
+    Message y = {.to = site, .bytes = *by};
+    y.from = sender(&m->s->net, (Sites){sites_at(mesh, is, m->holder), m->holder}, (Sites){1, &site}, site, &y.level);
+    join_trees(m, y.from, y.to);
+    vec_push(m->arena, m->messages, y);
+  }
+  arena_free(a);
+}
+
+static bool fetch_send(Moving *m, const AlgNode *n) {
+  AlgFetch *f = alg_fetch_begin(m->arena, m->s->program, n);
+  if (!f) return buf_printf(m->s->why, "%s is fetched from too many blocks to be simulated", n->name ? n->name->s : "a value without a name"), false;
+  for (uint32_t s = 0; s < m->s->net.sites; s++) site_fetches(m, n, f, s);
+  return true;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Load { double *bytes; uint32_t n, *touched; bool *crossed; } Load; /* by link; crossed by level */
+
+static void load_add(Load *l, uint32_t link, double bytes) {
+  if (l->bytes[link] == 0) l->touched[l->n++] = link;
+  l->bytes[link] += bytes;
+}
+
+static void message_load(const Net *net, Load *l, const Message *x) {
+  for (uint32_t q = 0; q <= x->level; q++) {
+    const NetLevel *v = &net->level[q];
+    load_add(l, v->base + 2 * (x->from / v->size), x->bytes);
+    load_add(l, v->base + 2 * (x->to / v->size) + 1, x->bytes);
+  }
+  l->crossed[x->level] = true;
+}
+
+static void group_close(Sim *s, Load *l, Group *g) {
+  double *load = NEW_ARRAY(s->arena, double, l->n);
+  for (uint32_t i = 0; i < l->n; i++) {
+    load[i] = l->bytes[l->touched[i]];
+    l->bytes[l->touched[i]] = 0;
+  }
+  for (uint32_t q = 0; q < s->net.n; q++) g->latency += l->crossed[q] ? s->net.level[q].level->link_latency.value : 0;
+  memset(l->crossed, 0, s->net.n * sizeof *l->crossed);
+  g->n_link = l->n;
+  g->link = arena_copy(s->arena, l->touched, l->n * sizeof *l->touched);
+  g->load = load;
+  l->n = 0;
+}
+
+/* Groups in the order of their least sites. */
+static uint32_t groups_number(Moving *m, int32_t *in, bool *some) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->messages.len; i++) some[m->messages.at[i].from] = some[m->messages.at[i].to] = true;
+  for (uint32_t i = 0; i < m->s->net.sites; i++) {
+    uint32_t r = root(m, i);
+    in[i] = !some[i] ? -1 : r == i ? (int32_t)n++ : in[r];
+  }
+  return n;
+}
+
+/* Members of all groups, one group behind the other. */
+static void members_find(Sim *s, const int32_t *in, uint32_t n, Group *g) {
+  uint32_t *member = NEW_ARRAY(s->arena, uint32_t, s->net.sites), *at = NEW_ARRAY(s->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i < s->net.sites; i++)
+    if (in[i] >= 0) at[in[i] + 1]++;
+  for (uint32_t k = 0; k < n; k++) {
+    at[k + 1] += at[k];
+    g[k].member = member + at[k];
+  }
+  for (uint32_t i = 0; i < s->net.sites; i++)
+    if (in[i] >= 0) member[at[in[i]] + g[in[i]].n_member++] = i;
+}
+
+static void groups_find(Moving *m, Cost *c) {
+  Sim *s = m->s;
+  const Net *net = &s->net;
+  int32_t *in = NEW_ARRAY(s->arena, int32_t, net->sites);
+  uint32_t n = groups_number(m, in, NEW_ARRAY(m->arena, bool, net->sites));
+  Group *g = NEW_ARRAY(s->arena, Group, n + 1);
+  members_find(s, in, n, g);
+  uint32_t *at = NEW_ARRAY(m->arena, uint32_t, n + 2), *order = NEW_ARRAY(m->arena, uint32_t, m->messages.len + 1);
+  for (uint32_t i = 0; i < m->messages.len; i++) at[in[m->messages.at[i].to] + 2]++;
+  for (uint32_t k = 0; k < n; k++) at[k + 1] += at[k];
+  for (uint32_t i = 0; i < m->messages.len; i++) order[at[in[m->messages.at[i].to] + 1]++] = i;
+  Load l = {NEW_ARRAY(m->arena, double, net->n_link + 1), 0, NEW_ARRAY(m->arena, uint32_t, net->n_link + 1), NEW_ARRAY(m->arena, bool, net->n + 1)};
+  for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t i = at[k]; i < at[k + 1]; i++) message_load(net, &l, &m->messages.at[order[i]]);
+    group_close(s, &l, &g[k]);
+  }
+  c->n_group = n;
+  c->group = g;
+  c->in = in;
+}
+
+bool move_find(Sim *s, const AlgNode *n, Cost *c) {
+  Moving m = {.s = s, .arena = arena_new()};
+  m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
+  m.holder = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
+  m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
+  m.receiver = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
+  for (uint32_t i = 0; i < s->net.sites; i++) m.parent[i] = i;
+  bool ok = n->kind != ALG_FETCH || fetch_send(&m, n);
+  if (n->kind == ALG_MOVE) blocks_send(&m, n);
+  if (ok && m.messages.len) groups_find(&m, c);
+  arena_free(m.arena);
+  return ok;
+}

@@ -1,0 +1,307 @@
+/* algebra/simulate/simulate.c - the door: a region's nodes become operations, a few turns of a repeat are run and counted on, and what came of it is
+ * added up. */
+#include "inside.h"
+
+enum { TURNS_RUN = 3 };      /* of a repeat */
+
+static const double SAME_TURN = 1e-9; /* turns that differ by less, as a share, are alike */
+
+typedef struct Result { SimTurns turns; const SimOp *op; Ran ran; Trail last; } Result;
+
+static bool region_run(Sim *s, const AlgRegion *r, int64_t turns, Result *out);
+
+/* ---- the machine's links -------------------------------------------------------------------------------------- */
+
+static Net net_new(Arena *a, const Seconds *s) {
+  const Machine *m = s->machine;
+  NetLevel *level = NEW_ARRAY(a, NetLevel, m->levels.len);
+  Net net = {.sites = (uint32_t)s->sites, .level = level};
+  uint32_t size = 1;
+  for (uint32_t k = m->site + 1; k < m->levels.len; k++) {
+    if (s->used[k] == 1) continue;
+    level[net.n++] = (NetLevel){&m->levels.at[k], size, net.n_link};
+    net.n_link += 2 * (net.sites / size);
+    size *= (uint32_t)s->used[k];
+  }
+  double *rate = NEW_ARRAY(a, double, net.n_link + 1);
+  for (uint32_t q = 0; q < net.n; q++)
+    for (uint32_t k = level[q].base; k < (q + 1 < net.n ? level[q + 1].base : net.n_link); k++) rate[k] = level[q].level->link.value;
+  net.rate = rate;
+  return net;
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; int32_t *now, *before; } Making;
+/* now, before: by node id, its op in this turn, and in the last; -1 */
+
+typedef VEC(uint32_t) Numbers;
+
+/* What is made outside of the region is there. */
+static void wait_for(Making *m, Numbers *of, const AlgNode *n) {
+  if (n && m->now[n->id] >= 0) vec_push(m->s->arena, *of, (uint32_t)m->now[n->id]);
+}
+
+/* A repeat waits for all that its region and those inside of it take from outside. */
+static void wait_for_body(Making *m, Numbers *of, const AlgRegion *body) {
+  for (uint32_t i = 0; i < body->states.len; i++) wait_for(m, of, body->states.at[i].init);
+  wait_for(m, of, body->bound);
+  for (uint32_t i = 0; i < body->nodes.len; i++) {
+    const AlgNode *n = body->nodes.at[i];
+    for (uint32_t k = 0; k < n->n_operand; k++) wait_for(m, of, n->operand[k].node);
+    if (n->kind == ALG_REPEAT) wait_for_body(m, of, n->body);
+  }
+}
+
+static void op_add(Making *m, const AlgNode *n, uint32_t turn) {
+  Numbers of = {0};
+  if (n->kind == ALG_REPEAT) wait_for_body(m, &of, n->body);
+  else if (n->repeat && n->kind != ALG_STATE) wait_for(m, &of, n->repeat);
+  else if (n->kind == ALG_STATE) {
+    const AlgNode *next = m->region->states.at[n->index].next;
+    if (turn && m->before[next->id] >= 0) vec_push(m->s->arena, of, (uint32_t)m->before[next->id]);
+  } else
+    for (uint32_t k = 0; k < n->n_operand; k++) wait_for(m, &of, n->operand[k].node);
+  m->now[n->id] = (int32_t)m->op.len;
+  SimOp o = {n, &m->s->cost[n->id], turn, of.len, of.at};
+  vec_push(m->s->arena, m->op, o);
+}
+
+static void ops_make(Making *m, uint32_t turns) {
+  uint32_t all = m->s->program->n_nodes + 1;
+  m->now = NEW_ARRAY(m->s->arena, int32_t, all);
+  m->before = NEW_ARRAY(m->s->arena, int32_t, all);
+  for (uint32_t i = 0; i < all; i++) m->now[i] = m->before[i] = -1;
+  for (uint32_t t = 0; t < turns; t++) {
+    for (uint32_t i = 0; i < all; i++) m->before[i] = m->now[i], m->now[i] = -1;
+    for (uint32_t i = 0; i < m->region->nodes.len; i++) op_add(m, m->region->nodes.at[i], t);
+  }
+}
+
+/* ---- what each takes ---------------------------------------------------------------------------------------------------- */
+
+static bool turns_find(Sim *s, const AlgNode *n) {
+  Result r;
+  const AlgRegion *body = n->body;
+  if (!region_run(s, body, body->turns < 0 ? 1 : body->turns, &r)) return false;
+  s->out->turns_unknown |= body->turns < 0 || body->stop;
+  SimTurns *all = NEW(s->arena, SimTurns);
+  *all = r.turns;
+  s->cost[n->id].turns = all;
+  return true;
+}
+
+static bool costs_find(Sim *s, const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    if (!(n->kind == ALG_REPEAT ? turns_find(s, n) : cost_find(s, n))) return false;
+  }
+  return true;
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------------------------------------- */
+
+static double group_alone(const Net *net, const Group *g) {
+  double most = 0;
+  for (uint32_t k = 0; k < g->n_link; k++) {
+    double seconds = g->load[k] / net->rate[g->link[k]];
+    most = seconds > most ? seconds : most;
+  }
+  return g->latency + most;
+}
+
+static double max_of(double a, double b) { return a > b ? a : b; }
+
+/* All sites of a group, or of a repeat, begin when the last has come. */
+static void begin_together(const SimOp *o, uint32_t sites, double *at) {
+  double all = 0;
+  for (uint32_t k = 0; k < o->cost->n_group; k++) {
+    const Group *g = &o->cost->group[k];
+    double last = 0;
+    for (uint32_t i = 0; i < g->n_member; i++) last = max_of(last, at[g->member[i]]);
+    for (uint32_t i = 0; i < g->n_member; i++) at[g->member[i]] = last;
+  }
+  for (uint32_t i = 0; i < sites; i++) all = max_of(all, at[i]);
+  for (uint32_t i = 0; o->cost->turns && i < sites; i++) at[i] = all;
+}
+
+/* What it takes at each site with free links. */
+static void alone_find(const Net *net, const SimOp *o, uint32_t sites, double *alone) {
+  for (uint32_t i = 0; i < sites; i++) alone[i] = o->cost->turns ? o->cost->turns->chain : o->cost->seconds ? o->cost->seconds[i] : 0;
+  for (uint32_t k = 0; k < o->cost->n_group; k++) {
+    const Group *g = &o->cost->group[k];
+    double takes = group_alone(net, g);
+    for (uint32_t i = 0; i < g->n_member; i++) alone[g->member[i]] = takes;
+  }
+}
+
+/* By turn, when its last operation ends on links that are free. */
+static void chain_find(const Sim *s, uint32_t n, const SimOp *op, double *by_turn) {
+  uint32_t sites = s->net.sites;
+  Arena *a = arena_new();
+  double *end = NEW_ARRAY(a, double, (size_t)n * sites + 1), *alone = NEW_ARRAY(a, double, sites + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    double *at = end + (size_t)i * sites;
+    for (uint32_t k = 0; k < op[i].n_of; k++)
+      for (uint32_t x = 0; x < sites; x++) at[x] = max_of(at[x], end[(size_t)op[i].of[k] * sites + x]);
+    begin_together(&op[i], sites, at);
+    alone_find(&s->net, &op[i], sites, alone);
+    for (uint32_t x = 0; x < sites; x++) {
+      at[x] += alone[x];
+      by_turn[op[i].turn] = max_of(by_turn[op[i].turn], at[x]);
+    }
+  }
+  arena_free(a);
+}
+
+/* All groups of a move at once, with the links for them. */
+static double move_alone(const Net *net, const Cost *c, double *load) {
+  double latency = 0, most = 0;
+  for (uint32_t k = 0; k < net->n_link; k++) load[k] = 0;
+  for (uint32_t k = 0; k < c->n_group; k++) {
+    latency = max_of(latency, c->group[k].latency);
+    for (uint32_t i = 0; i < c->group[k].n_link; i++) load[c->group[k].link[i]] += c->group[k].load[i];
+  }
+  for (uint32_t k = 0; k < net->n_link; k++) most = max_of(most, load[k] / net->rate[k]);
+  return latency + most;
+}
+
+static double sequence_find(const Sim *s, uint32_t n, const SimOp *op) {
+  double all = 0, *load = NEW_ARRAY(s->arena, double, s->net.n_link + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    double most = 0;
+    for (uint32_t x = 0; op[i].cost->seconds && x < s->net.sites; x++) most = max_of(most, op[i].cost->seconds[x]);
+    if (op[i].cost->n_group) most = move_alone(&s->net, op[i].cost, load);
+    all += op[i].cost->turns ? op[i].cost->turns->sequence : most;
+  }
+  return all;
+}
+
+/* ---- a region, with its turns ------------------------------------------------------------------------------------------------ */
+
+/* Ends of turns, and the last of all. */
+static void ends_find(const Sim *s, uint32_t n, Result *r, double *by_turn) {
+  double last = -1;
+  r->last = (Trail){-1, -1};
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t x = 0; x < s->net.sites; x++) {
+      double end = r->ran.end[(size_t)i * s->net.sites + x];
+      by_turn[r->op[i].turn] = max_of(by_turn[r->op[i].turn], end);
+      if (end > last) last = end, r->last = (Trail){(int32_t)i, (int32_t)x};
+    }
+}
+
+/* The turns behind the last take as long as it did. */
+static double go_on(const double *end, uint32_t run, int64_t turns) {
+  double last = run ? max_of(end[run - 1], run > 1 ? end[run - 2] : 0) : 0, step = run > 1 ? last - end[run - 2] : last;
+  return last + (double)(turns - run) * step;
+}
+
+static bool turns_same(const double *end) {
+  double second = end[1] - end[0], third = end[2] - end[1], off = third > second ? third - second : second - third;
+  return off <= SAME_TURN * end[2];
+}
+
+static bool region_run(Sim *s, const AlgRegion *r, int64_t turns, Result *out) {
+  uint32_t run = turns < TURNS_RUN ? (uint32_t)turns : TURNS_RUN;
+  double end[TURNS_RUN] = {0}, chain[TURNS_RUN] = {0};
+  Making m = {.s = s, .region = r};
+  if (!costs_find(s, r)) return false;
+  ops_make(&m, run);
+  *out = (Result){.op = m.op.at, .ran = ops_run(s->arena, &s->net, m.op.len, m.op.at)};
+  ends_find(s, m.op.len, out, end);
+  chain_find(s, m.op.len, m.op.at, chain);
+  if (turns > TURNS_RUN) s->out->turns_cut = true;
+  if (turns > TURNS_RUN && !turns_same(end)) s->out->turns_differ = true;
+  double times = run ? (double)turns / run : 0, ran = run ? end[run - 1] : 0;
+  out->turns = (SimTurns){go_on(end, run, turns), go_on(chain, run, turns), times * sequence_find(s, m.op.len, m.op.at), out->ran.busy,
+                          out->ran.waiting,
+                     out->ran.carried};
+  for (uint32_t i = 0; i < s->net.sites; i++) {
+    out->ran.busy[i] *= times;
+    if (ran > 0) out->ran.waiting[i] *= out->turns.seconds / ran;
+  }
+  for (uint32_t i = 0; i < s->net.n_link; i++) out->ran.carried[i] *= times;
+  return true;
+}
+
+/* ---- what came of it ----------------------------------------------------------------------------------------------------------- */
+
+/* Back from the end, each to what it waited for last. */
+static void steps_find(Sim *s, Arena *a, const Result *r) {
+  VEC(SimStep) step = {0};
+  for (Trail x = r->last; x.op >= 0;) {
+    size_t at = (size_t)x.op * s->net.sites + (size_t)x.site;
+    const SimOp *o = &r->op[x.op];
+    Trail from = r->ran.from[at];
+    double begin = from.op < 0 ? 0 : r->ran.end[(size_t)from.op * s->net.sites + (size_t)from.site];
+    int32_t in = o->cost->in ? o->cost->in[x.site] : -1;
+    SimStep y = {o->node, x.site, 1, begin, r->ran.end[at] - begin};
+    if (in >= 0) y.site = o->cost->group[in].member[0], y.sites = o->cost->group[in].n_member;
+    if (o->cost->turns) y.site = 0, y.sites = s->net.sites;
+    if (y.seconds > 0) vec_push(a, step, y);
+    x = from;
+  }
+  for (uint32_t i = 0; i + i + 1 < step.len; i++) {
+    SimStep other = step.at[i];
+    step.at[i] = step.at[step.len - 1 - i];
+    step.at[step.len - 1 - i] = other;
+  }
+  s->out->n_step = step.len;
+  s->out->step = step.at;
+}
+
+static SimLink busiest_find(const Net *net, const double *carried) {
+  SimLink x = {0};
+  for (uint32_t q = 0; q < net->n; q++)
+    for (uint32_t k = 0; k < 2 * (net->sites / net->level[q].size); k++) {
+      uint32_t link = net->level[q].base + k;
+      double seconds = carried[link] / net->rate[link];
+      if (seconds > x.seconds) x = (SimLink){net->level[q].level, k / 2, k % 2, carried[link], seconds};
+    }
+  return x;
+}
+
+/* Into sites: what comes into larger parts comes into one of their sites. */
+static double received(const Net *net, const double *carried) {
+  double bytes = 0;
+  for (uint32_t i = 0; net->n && i < net->sites; i++) bytes += carried[net->level[0].base + 2 * i + 1];
+  return bytes;
+}
+
+static void result_tell(Sim *s, Arena *a, const Result *r) {
+  Simulated *out = s->out;
+  double busy = 0, waiting = 0;
+  for (uint32_t i = 0; i < s->net.sites; i++) {
+    busy += r->turns.busy[i];
+    waiting += r->turns.waiting[i];
+    out->kernels = max_of(out->kernels, r->turns.busy[i]);
+  }
+  out->seconds = r->turns.seconds;
+  double all = out->seconds * s->net.sites;
+  out->idle = all > busy ? (all - busy) / all : 0; /* sums of busy seconds may be a bit more than all of them */
+  out->waiting = all > 0 ? waiting / all : 0;
+  out->chain = r->turns.chain;
+  out->sequence = r->turns.sequence;
+  out->received = received(&s->net, r->turns.carried);
+  out->busiest = busiest_find(&s->net, r->turns.carried);
+  steps_find(s, a, r);
+}
+
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, Buf *why) {
+  Simulated *out = NEW(a, Simulated);
+  Result r;
+  BUG_UNLESS(ia->placed && mesh_sites(&ia->mesh) == seconds->sites);
+  if (seconds->sites > SIM_SITES) {
+    buf_printf(why, "%lld sites are too many to simulate: %d at most", (long long)seconds->sites, SIM_SITES);
+    return NULL;
+  }
+  Sim s = {.arena = arena_new(), .program = ia, .seconds = seconds, .out = out, .why = why};
+  s.net = net_new(s.arena, seconds);
+  s.cost = NEW_ARRAY(s.arena, Cost, ia->n_nodes + 1);
+  kept_find(&s);
+  bool ok = region_run(&s, ia->top, 1, &r);
+  if (ok) result_tell(&s, a, &r);
+  arena_free(s.arena);
+  return ok ? out : NULL;
+}

@@ -1,0 +1,93 @@
+/* driver/plan/algebra.c - ein plan for many sites as a program over relations: --format=tra and ia; and --derivation, from Table 1 of the
+ * TRA paper to the plan. */
+#include "algebra/cost.h"
+#include "algebra/from_graph.h"
+#include "task/from_ia.h"
+#include "sites.h"
+#include "driver/table.h"
+
+static Cutting cutting(const Sites *p) {
+  return cutting_of_placing(p->s->arena, p->places, p->placing);
+}
+
+void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out) {
+  Arena *a = s->arena;
+  Buf why = buf_new(a), text = buf_new(a);
+  algebra_print(&text, g);
+  if (!algebra_check(g, &why)) bug("the plan as a program over relations is not sound:\n%s\n%s", why.s, text.s);
+  buf_add(out, text.s, text.len);
+  if (!reread) return;
+  Diags *d = diags_new(a);
+  Algebra *again = algebra_read(a, s->strings, source_new(a, "the relations", text.s, text.len), d);
+  if (!again) diags_text(d, &why, false);
+  if (!again || !algebra_equal(g, again, &why)) bug("a program over relations does not read back: %s\n%s", why.s, text.s);
+}
+
+Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
+  Cutting c = ia || p->by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
+  const Algebra *g = ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c);
+  algebra_print_checked(p->s, g, reread, out);
+  return LEAVE_OK;
+}
+
+/* So too as tasks. */
+static void tasks_print(const Sites *p, const TaskGraph *t, bool reread, Buf *out) {
+  Arena *a = p->s->arena;
+  Buf why = buf_new(a), text = buf_new(a);
+  task_print(&text, t);
+  if (!task_check(t, &why)) bug("the tasks of the plan are not sound:\n%s\n%s", why.s, text.s);
+  buf_add(out, text.s, text.len);
+  if (!reread) return;
+  Diags *d = diags_new(a);
+  TaskGraph *again = task_read(a, p->s->strings, source_new(a, "the tasks", text.s, text.len), d);
+  if (!again) diags_text(d, &why, false);
+  if (!again || !task_equal(t, again, &why)) bug("tasks do not read back: %s\n%s", why.s, text.s);
+}
+
+bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
+  Cutting c = cutting(p);
+  Algebra *ia = ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX);
+  TaskGraph *t = task_from_ia(p->s->arena, ia, why);
+  if (t) tasks_print(p, t, reread, out);
+  return t != NULL;
+}
+
+Leave task_text(const Sites *p, bool reread, Buf *out) {
+  Buf why = buf_new(p->s->arena);
+  if (task_text_try(p, reread, out, &why)) return LEAVE_OK;
+  return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
+}
+
+Leave algebra_simulation(Sites *p) {
+  Cutting c = cutting(p);
+  return simulation_find(p, ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX));
+}
+
+/* ---- the derivation ------------------------------------------------------------------------------------- */
+
+enum { COL_TENSOR, COL_STEP, COL_PAPER, COL_BYTES, COLUMNS };
+
+/* Steps that leave the program as it was are passed over. */
+static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, AlgCost *before) {
+  Arena *a = p->s->arena, *work = arena_new();
+  AlgCost cost = algebra_cost(ia_from_graph(work, p->j.graph, c, steps));
+  TableRow r = {.cell = {"", "as in Table 1"}, .tail = ""};
+  bool same = steps && cost.known && cost.paper == before->paper && cost.bytes == before->bytes;
+  arena_free(work);
+  *before = cost;
+  if (same) return;
+  if (steps) ia_step_says(a, c, steps - 1, &r.cell[COL_TENSOR], &r.cell[COL_STEP]);
+  r.cell[COL_PAPER] = cost.known ? amount(a, (int64_t)cost.paper, "") : "?";
+  r.cell[COL_BYTES] = cost.known ? amount(a, (int64_t)cost.bytes, "B") : "?";
+  vec_push(a, t->rows, r);
+}
+
+Leave algebra_derivation(const Sites *p, Buf *out) {
+  Cutting c = cutting(p);
+  Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_TENSOR | 1u << COL_STEP};
+  AlgCost before = {0};
+  vec_push(p->s->arena, t.rows, ((TableRow){.cell = {"tensor", "step", "the paper's cost", "received"}, .tail = ""}));
+  for (uint32_t k = 0; k <= ia_steps(&c); k++) row_add(p, &t, &c, k, &before);
+  table_print(out, &t);
+  return LEAVE_OK;
+}

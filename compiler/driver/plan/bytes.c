@@ -1,0 +1,545 @@
+/* driver/plan/bytes.c - ein plan for many sites by bytes: the mesh, what its axes cut, where tensors stay (plan/placing/placing.h).
+ *
+ * With --format=json:
+ *
+ *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "seconds" or "ia", "planner",
+ *     "dims":     { NAME: value },
+ *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
+ *     "bytes":    that sites receive, added over sites and over a run,
+ *     "elements": by "ia", as the TRA paper counts them,
+ *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
+ *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose task; null: at that of an input, or between tasks, "limit":
+ *                 null: there is none, "measured": the peak of the plan's tasks; false: they cannot be one list yet, and it is estimated },
+ *     "simulated": with --simulate (driver/plan/simulate.c),
+ *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements), among plans whose
+ *                 busiest site keeps to its limit; null: of some tensors not all labels were looked at, or the planner is a rule,
+ *     "work":     WORK of a run,
+ *     "busiest":  { "operations": of the site that has the largest block of every equation, a point counted as one at least, "limit": no plan with
+ *                 more was looked at; null: any },
+ *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
+ *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
+ *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
+ *                  or { "why": there is none },
+ *     "why":      with --why [ { "pin", "mesh", "bytes", by seconds "seconds", by "ia" "elements", "edges": [ { "kind": "read", "operands", "home"
+ *                    or "kernels", "tensor", "reader": id or null, "more": than here } ]; or "why": there is no such plan } ],
+ *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
+ *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
+ *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
+ *                                  "indices": null: labels tell all; [ an expression of l0, l1, .., null: it hangs on data or turns ] by
+ *                                  dimension, "asked": null: it is not read at data; { "places": [ bool ] by dimension, "points": [ int ] labels,
+ *                                  "times", "bytes": at most, if its places are asked for, "whole": if all of it comes },
+ *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
+ *                     "received": bytes of operands, "site_points": that predicates let through of its largest block, at most, "point_operations": of one, "point_rate": "f32 multiply_add", what they go by,
+ *                     "kernel_seconds", "received_seconds",
+ *                     "memory": bytes of a site at its tasks, "work": WORK } ],
+ *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
+ *                     "most": [ int ] blocks that a dimension may have, "part": bytes of an element while it is in parts; 0: of an input,
+ *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
+ *                     "block": bytes of the largest block at home, "kept": how many such, "first", "last": the vertices, by number
+ *                     in this list, from which and until which it is there,
+ *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds"; by "ia"
+ *                     "brought_elements" } ],
+ *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it is not for this program } ] }
+ *
+ *   WORK: { "flops", "integer_operations", "site_operations": of both, what a site with the largest blocks does }
+ *
+ * docs/schema/ein-placing-1.json says it to programs. */
+#include <string.h>
+
+#include "expr/asked.h"
+#include "page.h"
+#include "rival.h"
+#include "sites.h"
+#include "why.h"
+#include "driver/table.h"
+
+/* ---- plans -------------------------------------------------------------------------------------------------- */
+
+/* Counts are products of axes. */
+static const char *not_cut(const Sites *p, const char *name) {
+  Arena *a = p->s->arena;
+  const Mesh *m = p->places->fixed->mesh;
+  if (m) return arena_printf(a, "%s cannot be cut so along the axes of the plan's mesh, %s", shown(a, name), times_text(a, m, "x"));
+  return arena_printf(a, "%s cannot be cut so by a mesh of %lld sites, for the sizes of its axes multiply to that, and each cuts one label; "
+                      "a plan may say another mesh, which leaves sites idle", shown(a, name), (long long)p->sites);
+}
+
+/* The planner's vectors are what is left; the axes that cut so, and homes, are found for them: on a mesh of few axes if they can be, else on one of
+ * many; *exactly: only nearly so, there. */
+static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const bool **exactly, const char **why) {
+  Session *s = p->s;
+  const PartVectors *only = p->said;
+  uint32_t which, n = p->g->vertices.len;
+  Buf words = buf_new(s->arena);
+  if (who != PLANNER_EXACT) {
+    if (!part_plan(s->arena, p->g, p->vectors, who, p->budget, choice, &words)) return *why = words.s, NULL;
+    PartVectors *its = NEW_ARRAY(s->arena, PartVectors, n + 1);
+    for (uint32_t i = 0; i < n; i++) its[i] = (PartVectors){1, p->g->vertices.at[i].n_label, choice->d[i]};
+    only = its;
+  }
+  *cuts = only;
+  PlaceGraph places = *p->places;
+  places.busy = who != PLANNER_EXACT && placing_is_large(p->places); /* who claims no bound has none looked for */
+  Placing *x = placing_best(s->arena, &places, p->sites, only, p->budget, &which);
+  if (x) return x;
+  *why = not_cut(p, p->g->vertices.at[which].name);
+  if (who == PLANNER_EXACT || p->places->fixed->mesh) return NULL;
+  bool *same = NEW_ARRAY(s->arena, bool, n + 1);
+  *exactly = same;
+  *why = NULL;
+  return placing_realise(s->arena, p->places, p->sites, choice->d, p->budget, same);
+}
+
+/* Another plan is taken if it costs less, with no more work than the search allows. */
+static bool placing_take(Sites *p, Placing *x) {
+  const Placing *was = p->placing;
+  bool fits = was->allowed <= 0 || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
+  if (!fits || x->cost >= was->cost * (1 - 1e-9)) return false;
+  x->bound = was->bound < x->cost ? was->bound : x->cost;
+  x->narrow |= was->narrow;
+  x->allowed = was->allowed;
+  x->busy = was->busy;
+  p->placing = x;
+  return true;
+}
+
+/* Where the search is far from a proof, the other planners' plans are looked at too; of a large graph each would take as long again. */
+static void others_try(Sites *p) {
+  enum { SHARE = 16 };
+  Session *s = p->s;
+  Sites other = *p;
+  bool narrow = false;
+  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound || placing_is_large(p->places)) return;
+  if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
+  other.budget = p->budget / (double)SHARE;
+  for (int k = PLANNER_LINEAR; other.vectors && k < PLANNERS; k++) {
+    const PartVectors *cuts;
+    const char *why = NULL;
+    PartChoice choice;
+    Placing *x = placing_by(&other, (Planner)k, &choice, &cuts, &other.exactly, &why);
+    if (x) placing_take(p, x);
+  }
+}
+
+static void choice_of_placing(Sites *p) {
+  uint32_t n = p->g->vertices.len;
+  const uint32_t **d = NEW_ARRAY(p->s->arena, const uint32_t *, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t *count = NEW_ARRAY(p->s->arena, uint32_t, p->g->vertices.at[i].n_label + 1);
+    placing_counts(p->places, p->placing, i, count);
+    d[i] = count;
+  }
+  p->choice.d = d;
+}
+
+/* The runner-up; as long as it is better than the plan, it is the plan. */
+static Leave rivals_try(Sites *p, const PartVectors *cuts) {
+  enum { TIMES = 8 };
+  p->second = rival_find(p);
+  for (uint32_t k = 0; k < TIMES && p->second->placing && placing_take(p, p->second->placing); k++) {
+    Leave l = memory_fit(p, cuts);
+    if (l) return l;
+    choice_of_placing(p);
+    p->second = rival_find(p);
+  }
+  if (!p->second->placing || p->second->placing->cost >= p->placing->cost * (1 - 1e-9)) return LEAVE_OK;
+  RunnerUp *none = NEW(p->s->arena, RunnerUp);
+  none->why = "not looked for any longer: each plan that was found so was better than the one before";
+  p->second = none;
+  return LEAVE_OK;
+}
+
+Leave bytes_find(Sites *p) {
+  const char *why = NULL;
+  const PartVectors *cuts;
+  Leave l = costs_ready(p);
+  if (l) return l;
+  p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
+  if (!p->placing && p->held) return p->unfit = why, LEAVE_PROGRAM;
+  if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
+  others_try(p);
+  l = memory_fit(p, cuts);
+  if (l) return l;
+  choice_of_placing(p);
+  if (!p->held) l = rivals_try(p, cuts);
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    Rival *r = &p->against.at[i];
+    r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
+  }
+  return l;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+const char *bytes_of(Arena *a, double x) {
+  return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
+}
+
+/* Which plans the search is among; by seconds, all on such a mesh. */
+static const char *among(const Sites *p) {
+  return p->placing->allowed > 0 ? " whose busiest site has at most twice the least work" : "";
+}
+
+/* Of a large program plans without idle axes are known better than others. */
+static const char *in_use(const Placing *x, const char *less, Arena *a) {
+  if (x->busy <= 0 || x->cost < x->busy * (1 - 1e-9)) return "";
+  if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, the largest first, no plan %s; ", less);
+  return arena_printf(a, "with every axis in use, the largest first, this one is within %.1f %% of the best; ", 100 * (x->cost - x->busy) / x->busy);
+}
+
+const char *bytes_best(const Sites *p, Arena *a) {
+  const Placing *x = p->placing;
+  const char *less = p->in_seconds ? "is faster" : p->in_elements ? "costs less" : "moves less";
+  if (p->who != PLANNER_EXACT) return NULL; /* its bound is one for these cuts */
+  if (x->narrow) return SITES_NARROW;
+  if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
+  if (x->bound <= 0) return NULL;
+  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %.1f %% of the best", in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less,
+                      cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
+}
+
+static void head_facts(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Facts *f = p->facts;
+  buf_printf(b, "  %-22s%s; at most %s a site\n", "flops", flops_amount(a, f->flops, f->integer), count_amount(a, f->busiest));
+  buf_printf(b, "  %-22s", "largest intermediate");
+  if (f->largest < 0) buf_str(b, "none\n");
+  else {
+    const FactTensor *t = &f->tensors.at[f->largest];
+    buf_printf(b, "%s, %s; %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
+  }
+}
+
+/* Where it lost goes on a line of its own, if both do not fit one. */
+static void runner_up_print(const Sites *p, Buf *b) {
+  enum { FIRST = 24, WIDTH = 120 };
+  Buf words = buf_new(b->arena);
+  rival_text(p, p->second, &words);
+  const char *lost = strstr(words.s, "; it would move ");
+  if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "  %-22s%s\n", "runner-up", words.s);
+  else buf_printf(b, "  %-22s%.*s;\n%*s%s\n", "runner-up", (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+}
+
+/* A line for each table that is read at data and moves, those that move most first; of many only a few. */
+static void ways_print(const Sites *p, Buf *b) {
+  enum { LINES = 3 };
+  const Facts *f = p->facts;
+  bool *said = NEW_ARRAY(b->arena, bool, f->reads.len + 1);
+  uint32_t n = 0, lines = 0;
+  for (uint32_t i = 0; i < f->reads.len; i++) n += facts_way(b->arena, f, &f->reads.at[i]) != NULL;
+  for (; lines < n && lines < LINES; lines++) {
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < f->reads.len; i++)
+      if (!said[i] && facts_way(b->arena, f, &f->reads.at[i]) && (most == UINT32_MAX || f->reads.at[i].moved > f->reads.at[most].moved)) most = i;
+    const FactRead *r = &f->reads.at[most];
+    said[most] = true;
+    buf_printf(b, "  %-22s%s receives %s\n", lines ? "" : "read at data", f->tensors.at[r->vertex].name, facts_way(b->arena, f, r));
+  }
+  if (n > lines) buf_printf(b, "  %-22sand %u more\n", "", n - lines);
+}
+
+static void head_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Placing *x = p->placing;
+  sites_head(p, b);
+  buf_printf(b, "  %-22s", "mesh");
+  for (uint32_t k = 0; k < x->mesh.n; k++) buf_printf(b, "%s%u", k ? " x " : "", x->mesh.size[k]);
+  int64_t idle = p->sites - mesh_sites(&x->mesh);
+  buf_str(b, x->mesh.n ? "" : "1");
+  if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
+  buf_char(b, '\n');
+  if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
+  buf_printf(b, "  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  less_cut_print(p, b);
+  head_facts(p, b);
+  ways_print(p, b);
+  machine_text(p, b);
+  const char *best = bytes_best(p, a);
+  if (best) buf_printf(b, "  %s\n", best);
+  runner_up_print(p, b);
+  whys_print(p, b);
+  against_print(p, b);
+}
+
+enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_TIME, COL_MEMORY, COL_LINE, COLUMNS };
+
+const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
+  return placing_dimension(a, p->places, tensor, d);
+}
+
+/* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
+const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
+  const PlaceTensor *t = &p->places->tensors.at[tensor];
+  const Placement *home = &p->placing->home[tensor];
+  Buf b = buf_new(a);
+  for (uint32_t d = 0; d < t->n && d < 127; d++) {
+    uint32_t n = placement_count(&p->placing->mesh, home, (int8_t)d);
+    if (n > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", placing_dimension(a, p->places, tensor, d), n);
+  }
+  int64_t copies = placement_copies(&p->placing->mesh, home);
+  if (!b.len) return "everywhere";
+  if (copies > 1) buf_printf(&b, ", %lld times", (long long)copies);
+  return b.s;
+}
+
+static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  r->cell[COL_NAME] = shown(a, v->name);
+  r->cell[COL_EQUATION] = sites_equation(a, v);
+  r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
+  r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
+  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
+  r->cell[COL_MEMORY] = bytes_of(a, p->facts->tensors.at[i].memory);
+  r->cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
+}
+
+/* Without a machine there is no time. */
+static void row_add(const Sites *p, Table *t, TableRow r, Arena *a) {
+  for (int c = COL_TIME; !p->seconds && c + 1 < COLUMNS; c++) r.cell[c] = r.cell[c + 1];
+  vec_push(a, t->rows, r);
+}
+
+static void tensors_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  int columns = COLUMNS - !p->seconds;
+  Table t = {.columns = columns, .clipped = COL_EQUATION,
+             .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_HOME | 1u << (columns - 1)};
+  row_add(p, &t, (TableRow){.cell = {"tensor", "equation", "cut", "home", "operands", "result", "time", "memory", "line"}, .tail = ""}, a);
+  for (uint32_t i = 0; i < p->places->tensors.len; i++) {
+    const PlaceTensor *x = &p->places->tensors.at[i];
+    TableRow r = {.tail = ""};
+    if (x->vertex >= 0) vertex_row(p, (uint32_t)x->vertex, &r, a);
+    else {
+      r.cell[COL_NAME] = x->node->name ? shown(a, x->node->name->s) : "";
+      r.cell[COL_EQUATION] = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
+      r.cell[COL_CUT] = r.cell[COL_RECEIVED] = r.cell[COL_MEMORY] = "";
+      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
+      r.cell[COL_LINE] = line_text(a, p->j.path, x->node->place);
+    }
+    r.cell[COL_HOME] = home_text(a, p, i);
+    r.cell[COL_BROUGHT] = bytes_of(a, placing_brought(p->places, p->placing, i));
+    row_add(p, &t, r, a);
+  }
+  table_print(b, &t);
+}
+
+void bytes_text(const Sites *p, Buf *b) {
+  head_print(p, b);
+  buf_char(b, '\n');
+  tensors_print(p, b);
+  simulation_text(p, b);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+void put_mesh(Json *j, const Mesh *m) {
+  json_array(j, "mesh");
+  for (uint32_t k = 0; k < m->n; k++) json_int(j, NULL, m->size[k]);
+  json_end(j, ']');
+}
+
+void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on) {
+  json_array(j, key);
+  for (uint32_t k = 0; k < n; k++) json_int(j, NULL, on[k]);
+  json_end(j, ']');
+}
+
+static void put_work(Json *j, double flops, double integer, double busiest) {
+  json_object(j, "work");
+  put_count(j, "flops", flops);
+  put_count(j, "integer_operations", integer);
+  put_count(j, "site_operations", busiest);
+  json_end(j, '}');
+}
+
+static void put_busiest(Json *j, const Sites *p) {
+  json_object(j, "busiest");
+  put_count(j, "operations", placing_work(p->places, p->placing));
+  if (p->placing->allowed > 0) put_count(j, "limit", p->placing->allowed);
+  else json_null(j, "limit");
+  json_end(j, '}');
+}
+
+static Str label_number(void *ctx, int64_t number) {
+  return strings_printf(ctx, "l%lld", (long long)number);
+}
+
+/* Where labels alone do not tell what a block of them reads: by dimension, the index. */
+static void put_indices(Json *j, const Sites *p, const PartRead *r) {
+  ExprNames names = {.ctx = p->s->strings, .label = label_number};
+  if (!r->index) {
+    json_null(j, "indices");
+    return;
+  }
+  json_array(j, "indices");
+  for (uint32_t k = 0; k < r->rank; k++) {
+    Buf b = buf_new(p->s->arena);
+    if (r->index[k]->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) json_null(j, NULL);
+    else expr_print(&b, r->index[k], &names), json_str(j, NULL, b.s);
+  }
+  json_end(j, ']');
+}
+
+/* Read at data: which dimensions say the place, how often it would be asked for, and whether it is. */
+static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
+  const PartRead *r = &p->g->vertices.at[i].reads.at[k];
+  double whole, asked;
+  Asked q;
+  if (!placing_ways(p->places, p->placing, i, k, &whole, &asked)) {
+    json_null(j, "asked");
+    return;
+  }
+  asked_of(p->s->arena, p->g->vertices.at[i].n_label, r->rank, r->index, &q);
+  json_object(j, "asked");
+  json_array(j, "places");
+  for (uint32_t d = 0; d < r->rank; d++) json_bool(j, NULL, q.place[d]);
+  json_end(j, ']');
+  json_array(j, "points");
+  for (uint32_t l = 0; l < q.n_label; l++)
+    if (q.label[l]) json_int(j, NULL, l);
+  json_end(j, ']');
+  put_count(j, "times", r->asked);
+  put_count(j, "bytes", asked);
+  put_count(j, "whole", whole);
+  json_end(j, '}');
+}
+
+static void put_reads(Json *j, const Sites *p, uint32_t i) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  json_array(j, "reads");
+  for (uint32_t k = 0; k < v->reads.len; k++) {
+    double times;
+    placing_wanted(p->places, p->placing, i, k, &times);
+    json_object(j, NULL);
+    json_int(j, "tensor", p->places->tensor[i][k]);
+    json_array(j, "extents");
+    for (uint32_t d = 0; d < v->reads.at[k].rank; d++) json_int(j, NULL, v->reads.at[k].extent[d]);
+    json_end(j, ']');
+    put_numbers(j, "labels", v->reads.at[k].rank, v->reads.at[k].label);
+    put_numbers(j, "made", v->reads.at[k].rank, v->reads.at[k].made);
+    put_indices(j, p, &v->reads.at[k]);
+    put_asked(j, p, i, k);
+    json_bool(j, "called", v->reads.at[k].call);
+    put_count(j, "times", times);
+    put_count(j, "received", placing_read(p->places, p->placing, i, k));
+    if (p->in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void put_more(Json *j, const RunnerUp *r) {
+  if (r->more <= 0) {
+    json_null(j, "more");
+    return;
+  }
+  json_object(j, "more");
+  json_int(j, "tensor", r->tensor);
+  json_bool(j, "operands", r->operands);
+  put_count(j, "bytes", r->more);
+  json_end(j, '}');
+}
+
+static void put_runner_up(Json *j, const Sites *p) {
+  const RunnerUp *r = p->second;
+  json_object(j, "runner_up");
+  if (r->why) json_str(j, "why", r->why);
+  else {
+    json_int(j, "vertex", p->g->vertices.at[r->vertex].node->id);
+    json_array(j, "counts");
+    for (uint32_t l = 0; l < p->g->vertices.at[r->vertex].n_label; l++) json_int(j, NULL, r->d[l]);
+    json_end(j, ']');
+    put_count(j, "bytes", r->placing->bytes);
+    if (p->in_elements) put_count(j, "elements", r->placing->elements);
+    put_more(j, r);
+  }
+  json_end(j, '}');
+}
+
+static void put_vertex(Json *j, const Sites *p, uint32_t i) {
+  const FactTensor *t = &p->facts->tensors.at[i];
+  const PartVertex *v = &p->g->vertices.at[i];
+  json_object(j, NULL);
+  json_int(j, "id", v->node->id);
+  json_str(j, "name", v->name);
+  put_place(j, v->node->place);
+  json_str(j, "equation", sites_equation(p->s->arena, v));
+  put_count(j, "times", v->times);
+  put_labels(j, v, p->choice.d[i]);
+  put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  put_reads(j, p, i);
+  put_count(j, "received", placing_received(p->places, p->placing, i));
+  if (p->seconds) {
+    const Computing *x = &p->seconds->computing[i];
+    put_count(j, "site_points", part_points(v, p->choice.d[i]));
+    json_num(j, "point_operations", x->operations);
+    json_str(j, "point_rate", arena_printf(p->s->arena, "%s %s", dtype_name(x->dtype), machine_rate_name[x->rate]));
+    json_num(j, "kernel_seconds", placing_kernels(p->places, p->seconds, p->placing, i));
+    json_num(j, "received_seconds", placing_received_seconds(p->places, p->seconds, p->placing, i));
+  }
+  put_count(j, "memory", t->memory);
+  put_work(j, t->flops, t->integer, t->busiest);
+  json_end(j, '}');
+}
+
+static void put_tensor(Json *j, const Sites *p, uint32_t i) {
+  const FactTensor *x = &p->facts->tensors.at[i];
+  const PlaceTensor *t = &p->places->tensors.at[i];
+  json_object(j, NULL);
+  if (t->vertex >= 0) json_str(j, "name", p->g->vertices.at[t->vertex].name);
+  else json_str(j, "name", t->node->name ? t->node->name->s : "");
+  if (t->vertex >= 0) json_int(j, "vertex", t->node->id);
+  else json_null(j, "vertex");
+  put_count(j, "bytes", t->bytes);
+  json_str(j, "dtype", dtype_name(t->node->dtype));
+  json_array(j, "extents");
+  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->extent[d]);
+  json_end(j, ']');
+  json_array(j, "most");
+  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->most[d]);
+  json_end(j, ']');
+  json_int(j, "part", (int64_t)t->part);
+  put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  put_count(j, "block", x->at_home);
+  put_count(j, "kept", x->kept);
+  json_int(j, "first", x->first);
+  json_int(j, "last", x->last);
+  put_count(j, "brought", placing_brought(p->places, p->placing, i));
+  if (p->in_elements) put_count(j, "brought_elements", placing_brought_elements(p->places, p->placing, i));
+  if (p->seconds) json_num(j, "brought_seconds", placing_brought_seconds(p->places, p->seconds, p->placing, i));
+  json_end(j, '}');
+}
+
+void put_placing(Json *j, const Sites *p, const Placing *x) {
+  put_count(j, "bytes", x->bytes);
+  if (p->in_seconds) json_num(j, "seconds", x->seconds);
+  if (p->in_elements) put_count(j, "elements", x->elements);
+}
+
+void bytes_json(const Sites *p, Buf *out) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : p->in_elements ? "ia" : "bytes");
+  put_mesh(&j, &p->placing->mesh);
+  put_count(&j, "bytes", p->placing->bytes);
+  if (p->in_elements) put_count(&j, "elements", p->placing->elements);
+  machine_json(p, &j);
+  simulation_json(p, &j);
+  if (p->placing->narrow || p->who != PLANNER_EXACT) json_null(&j, "bound");
+  else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
+  else put_count(&j, "bound", p->placing->bound);
+  put_work(&j, p->facts->flops, p->facts->integer, p->facts->busiest);
+  put_busiest(&j, p);
+  if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
+  else json_int(&j, "largest_intermediate", p->facts->largest);
+  put_runner_up(&j, p);
+  whys_json(p, &j);
+  json_array(&j, "vertices");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
+  json_end(&j, ']');
+  json_array(&j, "tensors");
+  for (uint32_t i = 0; i < p->places->tensors.len; i++) put_tensor(&j, p, i);
+  json_end(&j, ']');
+  put_rivals(&j, p);
+  json_end(&j, '}');
+}

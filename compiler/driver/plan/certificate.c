@@ -1,0 +1,50 @@
+/* driver/plan/certificate.c - ein plan --certificate c.json: all that is needed to check a plan without ein, by share/check_plan.py.
+ *
+ *   { "schema": "ein certificate 1",
+ *     "plan":       as --format=json writes it: "ein placing 1",
+ *     "pinned":     pins, a plan's file or a limit of memory decide with,
+ *     "operations": [ of a point, by vertex ], which the limit on work counts,
+ *     "most":       [ [ into how many blocks a label can be cut ] by vertex ],
+ *     "tasks":      the text of --format=task; null: the plan cannot be one yet } */
+#include "sites.h"
+
+#include "expr/einsum.h"
+
+static void operations_put(Json *j, const Sites *p) {
+  json_array(j, "operations");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const EinNode *n = p->g->vertices.at[i].node;
+    SumCount c = n->kind == EIN_VERTEX ? sum_count(p->s->arena, n->sum, NULL) : (SumCount){0};
+    put_count(j, NULL, (double)(c.flops + c.integer));
+  }
+  json_end(j, ']');
+}
+
+static void most_put(Json *j, const Sites *p) {
+  json_array(j, "most");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const PartVertex *v = &p->g->vertices.at[i];
+    json_array(j, NULL);
+    for (uint32_t l = 0; l < v->n_label; l++) json_int(j, NULL, v->most[l]);
+    json_end(j, ']');
+  }
+  json_end(j, ']');
+}
+
+Leave certificate_write(const Sites *p, const Args *a, const char *path) {
+  Session *s = p->s;
+  Buf out = buf_new(s->arena), plan = buf_new(s->arena), tasks = buf_new(s->arena), why = buf_new(s->arena);
+  Json j = json_new(&out);
+  if (!p->by_bytes) return fail(s, LEAVE_USAGE, "--certificate is for plans on a mesh, by any cost but eindecomp");
+  bytes_json(p, &plan);
+  json_object(&j, NULL);
+  json_str(&j, "schema", "ein certificate 1");
+  json_raw(&j, "plan", plan.s, plan.len);
+  json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->unlimited);
+  operations_put(&j, p);
+  most_put(&j, p);
+  if (task_text_try(p, false, &tasks, &why)) json_strn(&j, "tasks", tasks.s, tasks.len);
+  else json_null(&j, "tasks");
+  json_end(&j, '}');
+  return file_write(s, path, out.s, out.len);
+}

@@ -1,0 +1,135 @@
+/* driver/plan/memory.c - ein plan for many sites: the memory of a site. In: a plan. Out: what its tasks come to at their fullest step, at the
+ * busiest site; and under a limit, a plan whose tasks keep it. */
+#include "algebra/from_graph.h"
+#include "plan/placing/fit.h"
+#include "task/from_ia.h"
+#include "task/site.h"
+#include "sites.h"
+#include "driver/table.h"
+
+/* ---- of one plan ------------------------------------------------------------------------------------------- */
+
+typedef struct Named { Str file, name; uint32_t line, column; } Named; /* how a task says which tensor it is for; no padding is in it */
+
+static MemoEntry *named(Memo *m, Str name, Place at) {
+  Named key = {at.file, name, at.line, at.column};
+  return memo_get(m, (const char *)&key, sizeof key);
+}
+
+typedef struct Measuring {
+  const PlaceGraph *g;
+  Memo tensors;              /* by name and place: 1 + the number of the last that is called so, */
+  const uint32_t *before;    /*   and by tensor, of the one before it */
+  const int64_t *step;
+  SitesMemory *out;
+} Measuring;
+
+/* Equations of one line that a program has several times share the most of them. */
+static void tensor_has(Measuring *x, Str name, Place at, int64_t bytes) {
+  uint32_t i = (uint32_t)(uintptr_t)named(&x->tensors, name, at)->value;
+  if (!i) return;
+  if ((double)bytes > x->out->bytes) x->out->bytes = (double)bytes, x->out->at = (int32_t)i - 1;
+  for (; i; i = x->before[i - 1])
+    if ((double)bytes > x->out->by[i - 1]) x->out->by[i - 1] = (double)bytes;
+}
+
+static void list_measure(Measuring *x, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (uint32_t s = k->stages.len; s-- > 0;) tensor_has(x, k->stages.at[s].name, k->stages.at[s].place, x->step[k->step]);
+    if (!task_has_stages(k)) tensor_has(x, k->name, k->place, x->step[k->step]);
+    list_measure(x, &k->body);
+  }
+}
+
+static void tensors_name(Arena *a, Measuring *x) {
+  uint32_t *before = NEW_ARRAY(a, uint32_t, x->g->tensors.len + 1);
+  x->tensors = memo_new(a);
+  for (uint32_t i = 0; i < x->g->tensors.len; i++) {
+    const EinNode *n = x->g->tensors.at[i].node;
+    MemoEntry *e = named(&x->tensors, n->name, n->place);
+    before[i] = (uint32_t)(uintptr_t)e->value;
+    e->value = (void *)((uintptr_t)i + 1);
+  }
+  x->before = before;
+}
+
+/* Where there is no list of tasks: what is at home, operands as fetched, and results on their way. */
+static void memory_guess(const Sites *p, const Placing *x, SitesMemory *out) {
+  double *by = NEW_ARRAY(p->s->arena, double, (size_t)p->lives->steps * PHASES);
+  SiteMemory most = placing_memory(p->places, p->lives, x, by);
+  out->bytes = most.bytes;
+  out->at = most.step < p->g->vertices.len ? (int32_t)most.step : -1;
+  for (uint32_t i = 0; i < p->g->vertices.len; i++)
+    for (size_t k = (size_t)i * PHASES; k < ((size_t)i + 1) * PHASES; k++) out->by[i] = by[k] > out->by[i] ? by[k] : out->by[i];
+}
+
+SitesMemory memory_of(const Sites *p, const Placing *placing) {
+  SitesMemory out = {.at = -1, .by = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1)};
+  Arena *work = arena_new();
+  Cutting c = cutting_of_placing(work, p->places, placing);
+  Buf why = buf_new(work);
+  TaskGraph *t = task_from_ia(work, ia_from_graph(work, p->j.graph, &c, UINT32_MAX), &why);
+  if (t) {
+    Measuring x = {.g = p->places, .out = &out};
+    int64_t *step = NEW_ARRAY(work, int64_t, t->n_steps + 2);
+    task_steps_bytes(t, step);
+    tensors_name(work, &x);
+    x.step = step;
+    list_measure(&x, &t->tasks);
+    for (uint32_t s = 0; s < t->n_steps || s == 0; s++)
+      if ((double)step[s] > out.bytes) out.bytes = (double)step[s], out.at = -1;
+  } else {
+    out.guessed = arena_printf(p->s->arena, "%s", why.s);
+    memory_guess(p, placing, &out);
+  }
+  arena_free(work);
+  return out;
+}
+
+/* ---- under a limit -------------------------------------------------------------------------------------------- */
+
+static const char *tensor_name(const Sites *p, uint32_t t) {
+  const PlaceTensor *x = &p->places->tensors.at[t];
+  if (x->vertex >= 0) return p->g->vertices.at[x->vertex].name;
+  return x->node->name ? x->node->name->s : "an input";
+}
+
+static double bytes_measured(void *ctx, const Placing *x) {
+  return memory_of(ctx, x).bytes;
+}
+
+Leave memory_fit(Sites *p, const PartVectors *only) {
+  Session *s = p->s;
+  Arena *a = s->arena;
+  p->peak = memory_of(p, p->placing);
+  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
+  Placing *unbound = p->placing;
+  PlaceFit f = {.smallest = unbound, .memory = p->peak.bytes};
+  PlaceMeasure measure = {bytes_measured, p};
+  if (!p->exactly) f = placing_fit(a, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound, &measure);
+  if (f.placing) {
+    p->placing = f.placing;
+    p->placing->bound = unbound->bound;
+    p->placing->narrow |= unbound->narrow;
+    p->unlimited = unbound;
+    p->peak = memory_of(p, p->placing);
+    return LEAVE_OK;
+  }
+  p->peak = memory_of(p, f.smallest);
+  const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
+  const char *none = f.least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, f.least)) : "";
+  p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
+  p->unfit = arena_printf(a, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes)%s%s",
+                          bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
+  return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);
+}
+
+/* ---- reports ---------------------------------------------------------------------------------------------------- */
+
+const char *memory_most(const Sites *p, Arena *a) {
+  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
+  const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
+  const char *guessed = p->peak.guessed ? ", estimated, for the plan cannot be one list of tasks yet" : "";
+  return arena_printf(a, "%s%s%s", limit, at, guessed);
+}

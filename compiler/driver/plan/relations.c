@@ -1,0 +1,138 @@
+/* driver/plan/relations.c - ein plan x.ia, x.tra: a program over relations as text, checked; of an Ia what each move costs.
+ *
+ * With --format=json:
+ *
+ *   { "schema": "ein moves 1", "program", "mesh": [ int ],
+ *     "elements": in all, as the TRA paper counts them (a broadcast f*s, a shuffle f), "bytes": that sites receive; null: too many tuples,
+ *     "moves":    [ { "id", "name", "kind": "broadcast", "shuffle" or "fetch", "times", "elements", "bytes" } ] } */
+#include <string.h>
+
+#include "algebra/cost.h"
+#include "sites.h"
+#include "driver/table.h"
+
+typedef struct Moves {
+  Session *s;
+  const char *path;
+  const Algebra *g;
+  VEC(const AlgNode *) all;
+} Moves;
+
+bool relations_named(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && (strcmp(dot, ".ia") == 0 || strcmp(dot, ".tra") == 0);
+}
+
+static void moves_find(Moves *m, const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    if (n->kind == ALG_REPEAT) moves_find(m, n->body);
+    if (alg_moves(n)) vec_push(m->s->arena, m->all, n);
+  }
+}
+
+static AlgCost cost_of(const Moves *m, const AlgNode *n) {
+  AlgCost c = alg_move_cost(m->g, n);
+  c.paper *= alg_times(n->region);
+  c.bytes *= alg_times(n->region);
+  return c;
+}
+
+static const char *kind_of(const Moves *m, const AlgNode *n) {
+  return n->kind == ALG_FETCH ? "fetch" : alg_is_broadcast(m->g, n) ? "broadcast" : "shuffle";
+}
+
+static const char *name_of(const Moves *m, const AlgNode *n) {
+  return n->name ? shown(m->s->arena, n->name->s) : arena_printf(m->s->arena, "%%%u", n->id);
+}
+
+enum { COL_TENSOR, COL_MOVE, COL_TIMES, COL_PAPER, COL_BYTES, COLUMNS };
+
+static void row_add(const Moves *m, Table *t, const AlgNode *n) {
+  Arena *a = m->s->arena;
+  AlgCost c = cost_of(m, n);
+  TableRow r = {.cell = {name_of(m, n), kind_of(m, n)}, .tail = ""};
+  r.cell[COL_TIMES] = arena_printf(a, "%.0f", alg_times(n->region));
+  r.cell[COL_PAPER] = c.known ? amount(a, (int64_t)c.paper, "") : "?";
+  r.cell[COL_BYTES] = c.known ? amount(a, (int64_t)c.bytes, "B") : "?";
+  vec_push(a, t->rows, r);
+}
+
+static void moves_text(const Moves *m, Buf *b) {
+  Arena *a = m->s->arena;
+  AlgCost c = algebra_cost(m->g);
+  Table t = {.columns = COLUMNS, .clipped = COL_TENSOR, .left = 1u << COL_TENSOR | 1u << COL_MOVE};
+  if (!m->g->placed) {
+    buf_printf(b, "%s: a sound program over relations, which are nowhere in particular; ein plan -n P --format=ia says where\n", m->path);
+    return;
+  }
+  buf_printf(b, "%s, on %lld sites\n", m->path, (long long)mesh_sites(&m->g->mesh));
+  if (c.known)
+    buf_printf(b, "  %-22s%s elements (%.0f)\n  %-22s%s in all\n", "the paper's cost", amount(a, (int64_t)c.paper, ""), c.paper, "received",
+               amount(a, (int64_t)c.bytes, "B"));
+  buf_char(b, '\n');
+  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "move", "times", "the paper's cost", "received"}, .tail = ""}));
+  for (uint32_t i = 0; i < m->all.len; i++) row_add(m, &t, m->all.at[i]);
+  table_print(b, &t);
+}
+
+static void put_cost(Json *j, const AlgCost *c) {
+  if (c->known) put_count(j, "elements", c->paper), put_count(j, "bytes", c->bytes);
+  else json_null(j, "elements"), json_null(j, "bytes");
+}
+
+static void moves_json(const Moves *m, Buf *out) {
+  Json j = json_new(out);
+  AlgCost c = algebra_cost(m->g);
+  json_object(&j, NULL);
+  json_str(&j, "schema", "ein moves 1");
+  json_str(&j, "program", m->path);
+  json_array(&j, "mesh");
+  for (uint32_t a = 0; a < m->g->mesh.n; a++) json_int(&j, NULL, m->g->mesh.size[a]);
+  json_end(&j, ']');
+  put_cost(&j, &c);
+  json_array(&j, "moves");
+  for (uint32_t i = 0; i < m->all.len; i++) {
+    c = cost_of(m, m->all.at[i]);
+    json_object(&j, NULL);
+    json_int(&j, "id", m->all.at[i]->id);
+    json_str(&j, "name", name_of(m, m->all.at[i]));
+    json_str(&j, "kind", kind_of(m, m->all.at[i]));
+    put_count(&j, "times", alg_times(m->all.at[i]->region));
+    put_cost(&j, &c);
+    json_end(&j, '}');
+  }
+  json_end(&j, ']');
+  json_end(&j, '}');
+}
+
+/* What else there is to say of a program has been decided in this text. */
+static Leave options_check(Session *s, const Args *a) {
+  for (OptionId o = 0; o < OPTIONS; o++) {
+    bool fits = o == OPT_PLAN_FORMAT || o == OPT_OUTPUT || o == OPT_ROUNDTRIP || o == OPT_COLOR || o == OPT_VERBOSE;
+    if (!fits && o != OPT_SITES && arg_has(a, o))
+      return fail(s, LEAVE_USAGE, "--%s is for programs, not for %s", options[o].name, a->operands.at[0]);
+  }
+  return LEAVE_OK;
+}
+
+Leave plan_relations(Session *s, Args *a) {
+  Moves m = {.s = s, .path = a->operands.at[0]};
+  const char *why, *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  Buf out = buf_new(s->arena), text = buf_new(s->arena);
+  Leave l = options_check(s, a);
+  if (l) return l;
+  Source *src = source_read(s->arena, m.path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", m.path, why);
+  if (arg_has(a, OPT_SITES)) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", m.path);
+  bool json = format && strcmp(format, "json") == 0, known = !format || json || strcmp(format, "text") == 0;
+  if (!known) return fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
+  m.g = algebra_read(s->arena, s->strings, src, s->diags);
+  if (!m.g) return session_report(s);
+  if (!algebra_check_text(m.g, s->diags)) return session_report(s);
+  if (arg_has(a, OPT_ROUNDTRIP)) algebra_print_checked(s, m.g, true, &text);
+  moves_find(&m, m.g->top);
+  if (json) moves_json(&m, &out);
+  else moves_text(&m, &out);
+  return file_write(s, to ? to : "-", out.s, out.len);
+}

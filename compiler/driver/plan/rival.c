@@ -1,0 +1,148 @@
+/* driver/plan/rival.c - the runner-up of a plan by bytes. */
+#include "rival.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "driver/table.h"
+
+/* ---- which decision --------------------------------------------------------------------------------------- */
+
+/* The bytes that hang on how each vertex is cut. */
+static double *weights(const Sites *p) {
+  const PartGraph *g = p->g;
+  double *w = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1);
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    w[i] += placing_received(p->places, p->placing, i) + placing_brought(p->places, p->placing, i);
+    for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++)
+      if (p->places->tensor[i][k] != i) w[p->places->tensor[i][k]] += placing_read(p->places, p->placing, i, k);
+  }
+  return w;
+}
+
+/* All vectors that it may have but the one that it has; none: it has no choice, or too much of it to be looked at. */
+static PartVectors other_vectors(const Sites *p, uint32_t i) {
+  Arena *a = p->s->arena;
+  const PartVertex *v = &p->g->vertices.at[i];
+  PartVectors all = p->said[i];
+  if (!all.n && part_ways(v, p->sites, NULL) <= (double)RIVAL_WAYS) all = part_viable(a, v, p->sites, NULL);
+  uint32_t *at = NEW_ARRAY(a, uint32_t, (size_t)all.n * v->n_label + 1), n = 0;
+  for (uint32_t k = 0; k < all.n; k++) {
+    const uint32_t *d = all.at + (size_t)k * v->n_label;
+    if (memcmp(d, p->choice.d[i], v->n_label * sizeof *d) == 0) continue;
+    memcpy(at + (size_t)n++ * v->n_label, d, v->n_label * sizeof *d);
+  }
+  return (PartVectors){n, v->n_label, at};
+}
+
+/* ---- why it lost ------------------------------------------------------------------------------------------- */
+
+static void most_more(const Sites *p, RunnerUp *r) {
+  r->more = 0;
+  for (uint32_t i = 0; i < p->places->tensors.len; i++) {
+    bool vertex = p->places->tensors.at[i].vertex >= 0;
+    double brought = placing_brought(p->places, r->placing, i) - placing_brought(p->places, p->placing, i);
+    double received = vertex ? placing_received(p->places, r->placing, i) - placing_received(p->places, p->placing, i) : 0;
+    if (brought > r->more) r->more = brought, r->tensor = i, r->operands = false;
+    if (received > r->more) r->more = received, r->tensor = i, r->operands = true;
+  }
+}
+
+/* ---- the search --------------------------------------------------------------------------------------------- */
+
+/* Sums of seconds differ in their last places. */
+static bool as_much(double ours, double its) {
+  return fabs(its - ours) <= 1e-9 * ours;
+}
+
+/* One that moves as much has not lost: it is taken only where there is no other. */
+static bool rival_better(double ours, double its, const Placing *best) {
+  if (!best) return true;
+  if (as_much(ours, its)) return false;
+  return as_much(ours, best->cost) || its < best->cost;
+}
+
+/* It, what it reads, and what reads it, may be cut anew; all others are cut as they are. */
+static PartVectors *near_only(const Sites *p, uint32_t at) {
+  const PartGraph *g = p->g;
+  uint32_t n = g->vertices.len;
+  PartVectors *only = NEW_ARRAY(p->s->arena, PartVectors, n + 1);
+  for (uint32_t i = 0; i < n; i++) only[i] = (PartVectors){1, g->vertices.at[i].n_label, p->choice.d[i]};
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t k = 0; k < g->vertices.at[i].reads.len; k++) {
+      int32_t from = g->vertices.at[i].reads.at[k].from;
+      if (from == (int32_t)at) only[i] = p->said[i];
+      if (from >= 0 && i == at) only[from] = p->said[from];
+    }
+  return only;
+}
+
+static void rival_try(const Sites *p, uint32_t i, double budget, RunnerUp *best) {
+  Arena *a = p->s->arena;
+  uint32_t which;
+  PartVectors *only = near_only(p, i);
+  only[i] = other_vectors(p, i);
+  if (!only[i].n) return;
+  PlaceGraph limited = *p->places; /* with no more work than the plan may have */
+  limited.work = p->placing->allowed;
+  Placing *x = placing_find(a, &limited, &p->placing->mesh, only, budget, HUGE_VAL, &which);
+  if (!x || !rival_better(p->placing->cost, x->cost, best->placing)) return;
+  uint32_t *d = NEW_ARRAY(a, uint32_t, p->g->vertices.at[i].n_label + 1);
+  placing_counts(p->places, x, i, d);
+  *best = (RunnerUp){.vertex = i, .d = d, .placing = x};
+}
+
+static const char *rival_none(const Sites *p) {
+  if (p->who != PLANNER_EXACT) return "a rule of thumb has no second choice";
+  if (p->unlimited) return "not looked for where memory decides";
+  if (p->g->vertices.len > RIVAL_MOST) return arena_printf(p->s->arena, "not looked for among more than %d tensors", RIVAL_MOST);
+  return NULL;
+}
+
+RunnerUp *rival_find(const Sites *p) {
+  RunnerUp *r = NEW(p->s->arena, RunnerUp);
+  const char *none = rival_none(p);
+  uint32_t n = p->g->vertices.len, most = n <= RIVAL_SMALL ? 2 : 1;
+  double *w = none ? NULL : weights(p);
+  for (uint32_t tries = 0; !none && tries < most; tries++) {
+    uint32_t at = n;
+    for (uint32_t i = 0; i < n; i++)
+      if (p->g->vertices.at[i].node->kind == EIN_VERTEX && w[i] >= 0 && (at == n || w[i] > w[at])) at = i;
+    if (at == n) break;
+    w[at] = -1;
+    rival_try(p, at, p->budget / most, r);
+  }
+  r->why = none ? none : r->placing ? NULL : "the tensors that matter most can be cut in no other way";
+  if (r->placing) most_more(p, r);
+  return r;
+}
+
+/* ---- words ---------------------------------------------------------------------------------------------------- */
+
+void rival_cost_text(const Sites *p, double its, Buf *b) {
+  Arena *a = b->arena;
+  double ours = p->placing->cost;
+  if (p->in_seconds) buf_str(b, seconds_of(a, its));
+  else if (p->in_elements) buf_printf(b, "%s elements", cost_text(p, a, its));
+  else buf_printf(b, "%s a site", bytes_of(a, its / (double)p->sites));
+  if (as_much(ours, its)) buf_printf(b, ", as %s", p->in_seconds ? "long" : "much");
+  else if (its > ours && its < 1.0005 * ours) buf_str(b, ", less than 0.1 % more");
+  else if (its > ours && its < 1.1 * ours) buf_printf(b, ", %.1f %% more", 100 * (its / ours - 1));
+  else if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+}
+
+void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
+  Arena *a = b->arena;
+  if (r->why) {
+    buf_str(b, r->why);
+    return;
+  }
+  const PartVertex *v = &p->g->vertices.at[r->vertex];
+  rival_cost_text(p, r->placing->cost, b);
+  buf_printf(b, ": %s cut %s", shown(a, v->name), sites_cut(a, v, v->n_label, r->d));
+  if (r->more <= 0) return;
+  const PlaceTensor *t = &p->places->tensors.at[r->tensor];
+  const char *name = t->vertex >= 0 ? p->g->vertices.at[t->vertex].name : t->node->name ? t->node->name->s : "an input";
+  const char *what = r->operands ? "for the operands of" : t->vertex < 0 ? "for copies of" : "to bring home";
+  buf_printf(b, "; it would move %s more %s %s", bytes_of(a, r->more), what, shown(a, name));
+}

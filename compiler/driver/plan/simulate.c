@@ -1,0 +1,198 @@
+/* driver/plan/simulate.c - ein plan -n P --machine m.json --simulate: a run of the plan on the machine, without data (algebra/simulate/simulate.h).
+ *
+ * In --format=json, of "ein placing 1":
+ *
+ *   "simulated": { "seconds": of a run, "idle": share of the sites' time in which they compute nothing, "waiting": share in which they
+ *                  meanwhile have a move under way, "kernel_seconds": of the site that computes longest, "chain_seconds": with all links
+ *                  free, "sequence_seconds": one operation after the other, "received_bytes": by sites, in all, "turns_cut": a repeat has more turns
+ *                  than were simulated,
+ *                  "turns_differ": these did not take equally long, "turns_unknown": it was taken to have one, or all that there may be,
+ *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
+ *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
+#include "algebra/simulate/simulate.h"
+#include "algebra/text.h"
+#include "page.h"
+#include "sites.h"
+#include "driver/table.h"
+
+enum { STEPS = 10 };
+
+Leave simulation_find(Sites *p, const Algebra *ia) {
+  Buf why = buf_new(p->s->arena);
+  p->simulated = simulate(p->s->arena, ia, p->seconds, &why);
+  return p->simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------ */
+
+/* "12.3 %" */
+static const char *share_of(Arena *a, double x) {
+  return arena_printf(a, "%.1f %%", 100 * x);
+}
+
+static const char *part_of(const Sites *p, const MachineLevel *level) {
+  const Machine *m = p->machine;
+  for (uint32_t k = 1; k < m->levels.len; k++)
+    if (&m->levels.at[k] == level) return m->levels.at[k - 1].name;
+  return level->name;
+}
+
+/* Of so many steps of a path the longest; earlier ones of equals. */
+static void longest_find(const Simulated *x, bool *shown_as) {
+  for (uint32_t n = 0; n < STEPS && n < x->n_step; n++) {
+    uint32_t most = UINT32_MAX;
+    for (uint32_t i = 0; i < x->n_step; i++)
+      if (!shown_as[i] && (most == UINT32_MAX || x->step[i].seconds > x->step[most].seconds)) most = i;
+    shown_as[most] = true;
+  }
+}
+
+static const char *sites_text(Arena *a, const SimStep *s) {
+  return s->sites == 1 ? arena_printf(a, "%lld", (long long)s->site)
+                       : arena_printf(a, "%lld and %lld more", (long long)s->site, (long long)s->sites - 1);
+}
+
+enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
+
+/* The chain that the time hangs on, the first row being its head. */
+static Table path_table(const Sites *p, Arena *a) {
+  const Simulated *x = p->simulated;
+  Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_STEP | 1u << COL_SITES | 1u << COL_LINE};
+  bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
+  double rest = 0;
+  longest_find(x, named);
+  vec_push(a, t.rows, ((TableRow){.cell = {"what the time hangs on", "sites", "begins", "takes", "line"}, .tail = ""}));
+  for (uint32_t i = 0; i < x->n_step; i++) {
+    const SimStep *s = &x->step[i];
+    Buf words = buf_new(a);
+    rest += named[i] ? 0 : s->seconds;
+    if (!named[i]) continue;
+    alg_equation(&words, s->node);
+    TableRow r = {.cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
+    r.cell[COL_LINE] = line_text(a, p->j.path, s->node->place);
+    vec_push(a, t.rows, r);
+  }
+  if (x->n_step > STEPS)
+    vec_push(a, t.rows, ((TableRow){.cell = {arena_printf(a, "%u more, shorter", x->n_step - STEPS), "", "", seconds_of(a, rest), ""}, .tail = ""}));
+  return t;
+}
+
+typedef struct SimWords { const char *what, *value; } SimWords;
+typedef VEC(SimWords) SimLines;
+
+static void turns_say(const Simulated *x, SimLines *l, Arena *a) {
+  if (x->turns_unknown) vec_push(a, *l, ((SimWords){"", "how many turns there are hangs on data: as many as there may be, or one"}));
+  if (x->turns_cut && x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated, which differ; the others go as the last"}));
+  if (x->turns_cut && !x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated; they are alike, and so are the others"}));
+}
+
+static SimLines sim_lines(const Sites *p, Arena *a) {
+  const Simulated *x = p->simulated;
+  const SimLink *l = &x->busiest;
+  double sum = placing_seconds(p->places, p->seconds, p->placing);
+  SimLines out = {0};
+  const char *than = sum > 0 ? arena_printf(a, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum)) : "";
+  vec_push(a, out, ((SimWords){"time", arena_printf(a, "%s%s", seconds_of(a, x->seconds), than)}));
+  vec_push(a, out, ((SimWords){"longest chain", arena_printf(a, "%s with all links free; %s one operation after the other", seconds_of(a, x->chain),
+                                                             seconds_of(a, x->sequence))}));
+  vec_push(a, out, ((SimWords){"idle", arena_printf(a, "%s of the sites' time, %s while moves are under way; a site has %s of kernels at most",
+                                                    share_of(a, x->idle), share_of(a, x->waiting), seconds_of(a, x->kernels))}));
+  if (l->level)
+    vec_push(a, out, ((SimWords){"busiest link", arena_printf(a, "%s %s %lld: %s, %s, %s of the time", l->in ? "into" : "out of", part_of(p, l->level),
+                                                              (long long)l->part, bytes_of(a, l->bytes), seconds_of(a, l->seconds),
+                                                              share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0))}));
+  turns_say(x, &out, a);
+  return out;
+}
+
+void simulation_text(const Sites *p, Buf *b) {
+  if (!p->simulated) return;
+  SimLines lines = sim_lines(p, b->arena);
+  Table path = path_table(p, b->arena);
+  buf_str(b, "\nsimulated\n");
+  for (uint32_t i = 0; i < lines.len; i++) buf_printf(b, "  %-22s%s\n", lines.at[i].what, lines.at[i].value);
+  if (path.rows.len > 1) buf_char(b, '\n'), table_print(b, &path);
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------------ */
+
+static void cell_html(Buf *b, const char *tag, const char *text) {
+  buf_printf(b, "<%s>", tag);
+  html_text(b, text);
+  buf_printf(b, "</%.2s>", tag); /* th, td */
+}
+
+void simulation_page(const Sites *p, Buf *b) {
+  if (!p->simulated) return;
+  SimLines lines = sim_lines(p, b->arena);
+  Table path = path_table(p, b->arena);
+  buf_str(b, "<section id=\"simulated\">\n<h2>A run, simulated</h2>\n<p>The plan was run on the machine without data: moves beside kernels, on "
+          "links that are shared.</p>\n<table>\n<tbody>\n");
+  for (uint32_t i = 0; i < lines.len; i++) {
+    buf_str(b, "<tr>");
+    cell_html(b, "th scope=\"row\"", lines.at[i].what);
+    cell_html(b, "td", lines.at[i].value);
+    buf_str(b, "</tr>\n");
+  }
+  buf_str(b, "</tbody>\n</table>\n");
+  if (path.rows.len > 1) buf_str(b, "<div class=\"scroll\"><table>\n");
+  for (uint32_t r = 0; path.rows.len > 1 && r < path.rows.len; r++) {
+    buf_str(b, r ? "<tr>" : "<thead><tr>");
+    for (int c = 0; c < path.columns; c++) cell_html(b, r ? "td" : "th scope=\"col\"", path.rows.at[r].cell[c]);
+    buf_str(b, r ? "</tr>\n" : "</tr></thead>\n<tbody>\n");
+  }
+  if (path.rows.len > 1) buf_str(b, "</tbody>\n</table></div>\n");
+  buf_str(b, "</section>\n");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+
+static void put_link(const Sites *p, Json *j, const SimLink *l) {
+  if (!l->level) {
+    json_null(j, "busiest");
+    return;
+  }
+  json_object(j, "busiest");
+  json_str(j, "level", part_of(p, l->level));
+  json_int(j, "part", l->part);
+  json_bool(j, "into", l->in);
+  put_count(j, "bytes", l->bytes);
+  json_num(j, "seconds", l->seconds);
+  json_end(j, '}');
+}
+
+static void put_step(Json *j, const SimStep *s) {
+  Buf words = buf_new(j->out->arena);
+  alg_equation(&words, s->node);
+  json_object(j, NULL);
+  json_strn(j, "operation", words.s, words.len);
+  if (s->node->name) json_str(j, "name", s->node->name->s);
+  else json_null(j, "name");
+  put_place(j, s->node->place);
+  json_int(j, "site", s->site);
+  json_int(j, "sites", s->sites);
+  json_num(j, "begins", s->begin);
+  json_num(j, "seconds", s->seconds);
+  json_end(j, '}');
+}
+
+void simulation_json(const Sites *p, Json *j) {
+  const Simulated *x = p->simulated;
+  if (!x) return;
+  json_object(j, "simulated");
+  json_num(j, "seconds", x->seconds);
+  json_num(j, "idle", x->idle);
+  json_num(j, "waiting", x->waiting);
+  json_num(j, "kernel_seconds", x->kernels);
+  json_num(j, "chain_seconds", x->chain);
+  json_num(j, "sequence_seconds", x->sequence);
+  put_count(j, "received_bytes", x->received);
+  json_bool(j, "turns_cut", x->turns_cut);
+  json_bool(j, "turns_differ", x->turns_differ);
+  json_bool(j, "turns_unknown", x->turns_unknown);
+  put_link(p, j, &x->busiest);
+  json_array(j, "path");
+  for (uint32_t i = 0; i < x->n_step; i++) put_step(j, &x->step[i]);
+  json_end(j, ']');
+  json_end(j, '}');
+}

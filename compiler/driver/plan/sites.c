@@ -1,0 +1,538 @@
+/* driver/plan/sites.c - ein plan for many sites: what is asked for; and with --costs=eindecomp each label of each tensor cut into so
+ * many blocks, and the elements that this moves, as the EinDecomp paper counts them (plan/partition.h).
+ *
+ * With --format=json then:
+ *
+ *   { "schema": "ein partition 1", "program", "sites", "measure": "eindecomp", "planner",
+ *     "dims":     { NAME: value },
+ *     "cost":     COST of a run, of all vertices,
+ *     "bound":    null where the planner looks for none; else no plan, with these pins, costs less,
+ *     "proven":   bound is the cost,
+ *     "mesh":     [ int ] on which these counts are had, "bytes": that its sites receive; with --machine "machine", "seconds", of a run there;
+ *     "simulated": with --simulate (driver/plan/simulate.c),
+ *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run does it,
+ *                     "labels": [ { "name", "extent", "count", "reduced" } ],
+ *                     "reads":  [ { "tensor", "from": id of the vertex that makes it; null: an input,
+ *                                   "extents": [ int ], and by dimension the numbers of labels, -1 where it is whole:
+ *                                   "labels": [ int ] that cut it as it is read, "made": [ int ] of `from`,
+ *                                   "called": it goes to the kernel; else it is a state's value, put there,
+ *                                   "times": how often it comes into being } ],
+ *                     "axes", "home", "received", "brought": on the mesh, as in "ein placing 1"; "exactly": its axes have its counts, else smaller
+ *                     ones; a state has neither axes nor this,
+ *                     "cost":   COST of a run } ],
+ *     "against":  [ { "planner", "cost": COST; or "why": it is not for this program } ] }
+ *
+ *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53.
+ *
+ * docs/schema/ein-partition-1.json says it to programs. */
+#include "sites.h"
+
+#include <string.h>
+
+#include "graph/passes.h"
+#include "page.h"
+#include "why.h"
+#include "driver/table.h"
+
+#define BUDGET_USUAL 4e9
+
+/* ---- what is wanted -------------------------------------------------------------------------------------- */
+
+Leave sites_read(Session *s, const Args *a, int64_t *sites) {
+  const char *said = arg_last(a, OPT_SITES);
+  *sites = 1;
+  if (!said || (int64_read(said, strlen(said), sites) && *sites >= 1 && *sites <= PLAN_SITES)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "-n %s: wanted is a number of sites, from 1 to %d", said, PLAN_SITES);
+}
+
+static Leave budget_read(Sites *p, const Args *a) {
+  const char *said = arg_last(a, OPT_BUDGET);
+  p->budget = BUDGET_USUAL;
+  if (!said || (double_read(said, strlen(said), &p->budget) && p->budget >= 1)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--plan-budget %s: wanted is a number of additions, as 1e9", said);
+}
+
+static Leave rival_add(Sites *p, const char *name) {
+  Session *s = p->s;
+  Rival r = {0};
+  if (!*name || strcmp(name, "all") == 0)
+    return fail(s, LEAVE_USAGE, "--against: wanted are planners with commas between, as sqrt,data; or all, alone");
+  if (!planner_find(name, &r.who)) {
+    Nearest near = nearest_to(s->arena, name);
+    for (int k = 0; k < PLANNERS; k++) nearest_try(&near, planner_info[k].name);
+    if (near.best) return fail(s, LEAVE_USAGE, "--against: there is no planner %s; did you mean %s?", name, near.best);
+    return fail(s, LEAVE_USAGE, "--against: there is no planner %s; ein help plan names them", name);
+  }
+  vec_push(s->arena, p->against, r);
+  return LEAVE_OK;
+}
+
+static Leave rivals_read(Sites *p, const Args *a) {
+  const char *at = arg_last(a, OPT_AGAINST);
+  if (at && strcmp(at, "all") == 0) {
+    for (int k = 0; k < PLANNERS; k++)
+      if (k != (int)p->who) rival_add(p, planner_info[k].name);
+    return LEAVE_OK;
+  }
+  for (bool more = at; more;) {
+    at += strspn(at, " ");
+    size_t n = strcspn(at, ","), name = strcspn(at, ", ");
+    Leave l = rival_add(p, arena_printf(p->s->arena, "%.*s", (int)(name + strspn(at + name, " ") == n ? name : n), at));
+    if (l) return l;
+    more = at[n] == ',';
+    at += n + more;
+  }
+  return LEAVE_OK;
+}
+
+/* A plan of a file and pins of the command line say together what is not free. */
+static Leave said_read(Sites *p, const Args *a, Plan **out) {
+  Session *s = p->s;
+  const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  *out = NEW(s->arena, Plan);
+  (*out)->sites = p->sites;
+  if (path) {
+    Source *src = source_read(s->arena, path, &why);
+    if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+    *out = plan_read(s->arena, s->strings, src, s->diags);
+    if (!*out) return session_report(s);
+    if (!arg_has(a, OPT_SITES) && !p->held) p->sites = (*out)->sites;
+    else if (p->sites != (*out)->sites)
+      return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and %s %lld", path, (long long)(*out)->sites,
+                  p->held ? "it is to be one for" : "-n says", (long long)p->sites);
+  }
+  for (uint32_t k = 0; k < a->given[OPT_PIN].len; k++) {
+    const char *pin = a->given[OPT_PIN].at[k];
+    plan_read_pin(s->arena, s->strings, source_new(s->arena, "--pin", pin, strlen(pin)), *out, s->diags);
+  }
+  return session_report(s);
+}
+
+/* Bytes and seconds are least of the graph as it is run, after its passes; the papers count the program as it is written. */
+static Leave graph_wanted(Sites *p, const Args *a) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  Leave l = p->j.graph ? LEAVE_OK : job_compile(s, &p->j, a, a->operands.at[0]);
+  if (l) return l;
+  if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
+  bool written = !p->by_bytes || p->in_elements;
+  if (!written && (l = job_optimised(s, &p->j, a))) return l;
+  p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : p->j.best;
+  if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
+  p->g = part_from_graph(s->arena, p->j.graph, &why);
+  for (uint32_t i = 0; p->g && i < p->j.graph->dims.len; i++) {
+    const EinDim *d = &p->j.graph->dims.at[i];
+    if (!d->known) return fail(s, LEAVE_USAGE, "no value for dim %s: a plan is of one size, as with -D %s=64", d->name->s, d->name->s);
+  }
+  return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
+}
+
+/* ---- the plans --------------------------------------------------------------------------------------------- */
+
+/* What then really moves: on a mesh, by bytes. */
+static Leave plan_realise(Sites *p) {
+  Leave l = costs_ready(p);
+  if (l) return l;
+  bool *exactly = NEW_ARRAY(p->s->arena, bool, p->g->vertices.len + 1);
+  p->exactly = exactly;
+  p->placing = placing_realise(p->s->arena, p->places, p->sites, p->choice.d, p->budget, exactly);
+  BUG_UNLESS(p->placing);
+  return LEAVE_OK;
+}
+
+static Leave plans_find(Sites *p) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why)) return fail(s, LEAVE_PROGRAM, "%s", why.s);
+  if (p->narrow) p->choice.bound = 0;
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    Rival *r = &p->against.at[i];
+    Buf words = buf_new(s->arena);
+    bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
+    r->why = able ? NULL : words.s;
+  }
+  return plan_realise(p);
+}
+
+static bool proven(const PartChoice *c) {
+  return c->bound > 0 ? c->bound >= c->cost.all : c->cost.all <= 0;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------- */
+
+const char *cost_text(const Sites *p, Arena *a, double x) {
+  if (!p->by_bytes || p->in_elements) return count_amount(a, x);
+  return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
+}
+
+/* The first vertex that its axes cut less than its planner; -1: none. */
+static int32_t less_cut_first(const Sites *p, const bool *exactly) {
+  for (uint32_t i = 0; exactly && i < p->g->vertices.len; i++)
+    if (p->g->vertices.at[i].node->kind == EIN_VERTEX && !exactly[i]) return (int32_t)i;
+  return -1;
+}
+
+void against_text(const Sites *p, const Rival *r, Buf *b) {
+  if (p->by_bytes ? !r->placing : r->why != NULL) {
+    buf_printf(b, "not here: %s", r->why);
+    return;
+  }
+  double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all, its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
+  buf_str(b, cost_text(p, b->arena, its));
+  if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+  if (less_cut_first(p, r->exactly) >= 0) buf_str(b, ", with a mesh that cuts some tensors less");
+}
+
+void against_print(const Sites *p, Buf *b) {
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    const Rival *r = &p->against.at[i];
+    buf_printf(b, "  %-22s", arena_printf(b->arena, "by %s", planner_info[r->who].name));
+    against_text(p, r, b);
+    buf_char(b, '\n');
+  }
+}
+
+const char *sites_planned(const Sites *p) {
+  if (p->who != PLANNER_EXACT) return planner_info[p->who].what;
+  bool least = p->by_bytes ? placing_is_proven(p->placing) : !p->narrow && proven(&p->choice);
+  return least ? "the least cost" : "the best that was found";
+}
+
+void sites_head(const Sites *p, Buf *b) {
+  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
+             planner_info[p->who].name, sites_planned(p));
+}
+
+/* "Z k=4", of a vertex that its axes do not cut as the plan has it. */
+static void less_cut(const Sites *p, uint32_t i, Buf *b) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  uint32_t *d = NEW_ARRAY(b->arena, uint32_t, v->n_label + 1);
+  placing_counts(p->places, p->placing, i, d);
+  buf_printf(b, "%s %s", shown(b->arena, v->name), sites_cut(b->arena, v, v->n_label, d));
+}
+
+void less_cut_print(const Sites *p, Buf *b) {
+  int32_t first = less_cut_first(p, p->exactly);
+  uint32_t others = 0;
+  if (first < 0) return;
+  for (uint32_t i = (uint32_t)first + 1; i < p->g->vertices.len; i++) others += p->g->vertices.at[i].node->kind == EIN_VERTEX && !p->exactly[i];
+  buf_printf(b, "  %-22s", "cut less by the mesh");
+  less_cut(p, (uint32_t)first, b);
+  if (others) buf_printf(b, ", and %u more", others);
+  buf_char(b, '\n');
+}
+
+/* What the plan moves on a mesh. */
+static void realised_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const Placing *x = p->placing;
+  buf_printf(b, "  %-22s%s in all, %s a site, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
+             times_text(a, &x->mesh, "x"));
+  if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
+  less_cut_print(p, b);
+}
+
+static void head_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  const PartCost *c = &p->choice.cost;
+  sites_head(p, b);
+  buf_printf(b, "  %-22s%s elements (%.0f)\n", "moved", count_amount(a, c->all), c->all);
+  buf_printf(b, "  %-22s%s\n", "  to kernels", count_amount(a, c->join));
+  buf_printf(b, "  %-22s%s\n", "  to be reduced", count_amount(a, c->aggregate));
+  buf_printf(b, "  %-22s%s\n", "  to be cut anew", count_amount(a, c->repartition));
+  realised_print(p, b);
+  if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
+  else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
+  else if (p->choice.bound > 0)
+    buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", count_amount(a, p->choice.bound),
+               100 * (c->all - p->choice.bound) / p->choice.bound);
+  against_print(p, b);
+}
+
+enum { COL_NAME, COL_EQUATION, COL_CUT, COL_CALLS, COL_JOIN, COL_AGG, COL_REPART, COL_LINE, COLUMNS };
+
+const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d) {
+  Buf b = buf_new(a);
+  for (uint32_t l = 0; l < n; l++)
+    if (d[l] > 1) buf_printf(&b, "%s%s=%u", b.len ? " " : "", v->label[l]->s, d[l]);
+  return b.len ? shown(a, b.s) : "whole";
+}
+
+static int64_t calls_of(const PartVertex *v, const uint32_t *d) {
+  int64_t n = 1;
+  for (uint32_t l = 0; l < v->n_label; l++) n *= d[l];
+  return n;
+}
+
+const char *sites_equation(Arena *a, const PartVertex *v) {
+  Buf b = buf_new(a);
+  if (v->node->kind == EIN_STATE) return arena_printf(a, "state %s", shown(a, v->name));
+  graph_equation(&b, v->node);
+  return b.s;
+}
+
+static void vertices_print(const Sites *p, Buf *b) {
+  Arena *a = b->arena;
+  Table t = {.columns = COLUMNS, .clipped = COL_EQUATION, .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_LINE};
+  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "equation", "cut", "calls", "to kernels", "reduced", "cut anew", "line"}, .tail = ""}));
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const PartVertex *v = &p->g->vertices.at[i];
+    PartCost c = part_cost_vertex(p->g, i, p->choice.d);
+    TableRow r = {.tail = ""};
+    r.cell[COL_NAME] = shown(a, v->name);
+    r.cell[COL_EQUATION] = sites_equation(a, v);
+    r.cell[COL_CUT] = sites_cut(a, v, v->n_label, p->choice.d[i]);
+    r.cell[COL_CALLS] = arena_printf(a, "%lld", (long long)calls_of(v, p->choice.d[i]));
+    r.cell[COL_JOIN] = count_amount(a, c.join);
+    r.cell[COL_AGG] = count_amount(a, c.aggregate);
+    r.cell[COL_REPART] = count_amount(a, c.repartition);
+    r.cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
+    vec_push(a, t.rows, r);
+  }
+  table_print(b, &t);
+}
+
+static void sites_text(const Sites *p, Buf *b) {
+  head_print(p, b);
+  buf_char(b, '\n');
+  vertices_print(p, b);
+  simulation_text(p, b);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+void put_count(Json *j, const char *key, double x) {
+  if (x < 9007199254740992.0) json_int(j, key, (int64_t)x);
+  else json_num(j, key, x);
+}
+
+static void put_cost(Json *j, const PartCost *c) {
+  json_object(j, "cost");
+  put_count(j, "join", c->join);
+  put_count(j, "aggregation", c->aggregate);
+  put_count(j, "repartition", c->repartition);
+  put_count(j, "all", c->all);
+  json_end(j, '}');
+}
+
+void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
+  json_array(j, "labels");
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    json_object(j, NULL);
+    json_str(j, "name", v->label[l]->s);
+    json_int(j, "extent", v->extent[l]);
+    json_int(j, "count", d[l]);
+    json_bool(j, "reduced", l >= v->n_out);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x) {
+  json_array(j, key);
+  for (uint32_t k = 0; k < n; k++) json_int(j, NULL, x[k]);
+  json_end(j, ']');
+}
+
+static void put_read(Json *j, const Sites *p, const PartRead *r) {
+  Arena *a = p->s->arena;
+  json_object(j, NULL);
+  json_str(j, "tensor", r->node->name ? r->node->name->s : arena_printf(a, "%%%u", r->node->id));
+  if (r->from < 0) json_null(j, "from");
+  else json_int(j, "from", p->g->vertices.at[r->from].node->id);
+  json_array(j, "extents");
+  for (uint32_t k = 0; k < r->rank; k++) json_int(j, NULL, r->extent[k]);
+  json_end(j, ']');
+  put_numbers(j, "labels", r->rank, r->label);
+  put_numbers(j, "made", r->rank, r->made);
+  json_bool(j, "called", r->call);
+  put_count(j, "times", r->times);
+  json_end(j, '}');
+}
+
+static void put_reads(Json *j, const Sites *p, const PartVertex *v) {
+  json_array(j, "reads");
+  for (uint32_t k = 0; k < v->reads.len; k++) put_read(j, p, &v->reads.at[k]);
+  json_end(j, ']');
+}
+
+static void put_vertex(Json *j, const Sites *p, uint32_t i) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  PartCost c = part_cost_vertex(p->g, i, p->choice.d);
+  json_object(j, NULL);
+  json_int(j, "id", v->node->id);
+  json_str(j, "name", v->name);
+  put_place(j, v->node->place);
+  json_str(j, "equation", sites_equation(p->s->arena, v));
+  json_int(j, "calls", calls_of(v, p->choice.d[i]));
+  put_count(j, "times", v->times);
+  put_labels(j, v, p->choice.d[i]);
+  put_reads(j, p, v);
+  if (v->node->kind == EIN_VERTEX) put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  if (v->node->kind == EIN_VERTEX) json_bool(j, "exactly", p->exactly[i]);
+  put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  put_count(j, "received", placing_received(p->places, p->placing, i));
+  put_count(j, "brought", placing_brought(p->places, p->placing, i));
+  put_cost(j, &c);
+  json_end(j, '}');
+}
+
+void put_rivals(Json *j, const Sites *p) {
+  json_array(j, "against");
+  for (uint32_t i = 0; i < p->against.len; i++) {
+    const Rival *r = &p->against.at[i];
+    json_object(j, NULL);
+    json_str(j, "planner", planner_info[r->who].name);
+    if (r->why) json_str(j, "why", r->why);
+    else if (p->by_bytes) put_placing(j, p, r->placing);
+    else put_cost(j, &r->choice.cost);
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+void put_head(Json *j, const Sites *p, const char *schema, const char *measure) {
+  json_str(j, "schema", schema);
+  json_str(j, "program", p->j.path);
+  json_int(j, "sites", p->sites);
+  json_str(j, "measure", measure);
+  json_str(j, "planner", planner_info[p->who].name);
+  json_object(j, "dims");
+  for (uint32_t i = 0; i < p->j.graph->dims.len; i++)
+    if (p->j.graph->dims.at[i].known) json_int(j, p->j.graph->dims.at[i].name->s, p->j.graph->dims.at[i].value);
+  json_end(j, '}');
+}
+
+static void sites_json(const Sites *p, Buf *out) {
+  Json j = json_new(out);
+  json_object(&j, NULL);
+  put_head(&j, p, "ein partition 1", "eindecomp");
+  put_cost(&j, &p->choice.cost);
+  if (p->choice.bound > 0) put_count(&j, "bound", p->choice.bound);
+  else json_null(&j, "bound");
+  json_bool(&j, "proven", proven(&p->choice));
+  put_mesh(&j, &p->placing->mesh);
+  put_count(&j, "bytes", p->placing->bytes);
+  if (p->seconds) json_str(&j, "machine", p->machine->name), json_num(&j, "seconds", plan_seconds(p));
+  simulation_json(p, &j);
+  json_array(&j, "vertices");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
+  json_end(&j, ']');
+  put_rivals(&j, p);
+  json_end(&j, '}');
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+/* Under --roundtrip: the plan's text reads back, and leaves this choice alone; by bytes it says all of it. */
+static void reread(const Sites *p, const Plan *plan, const Buf *text) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  bool narrow;
+  Diags *d = diags_new(s->arena);
+  Plan *again = plan_read(s->arena, s->strings, source_new(s->arena, "the plan", text->s, text->len), d);
+  PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, &narrow, d) : NULL;
+  if (!left) diags_text(d, &why, false);
+  bool same = left && plan_equal(plan, again, &why);
+  if (same && p->by_bytes) {
+    const Placing *x = placing_from_plan(s->arena, p->places, again, d);
+    same = x && x->bytes == p->placing->bytes;
+    if (!x) diags_text(d, &why, false);
+  }
+  for (uint32_t i = 0; same && i < p->g->vertices.len; i++)
+    same = left[i].n == 1 && memcmp(left[i].at, p->choice.d[i], left[i].n_label * sizeof *left[i].at) == 0;
+  if (!same) bug("the plan's text does not read back: %s\n%s", why.s, text->s);
+}
+
+static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
+  Session *s = p->s;
+  const Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
+                                 : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
+  plan_print(b, plan);
+  if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
+}
+
+bool plan_named(const char *path) {
+  size_t n = strlen(path), m = strlen(".plan");
+  return n >= m && strcmp(path + n - m, ".plan") == 0;
+}
+
+/* How it is written has room for all that is asked for. */
+static Leave format_check(Session *s, const Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  bool text = !format || strcmp(format, "text") == 0, others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
+  if (arg_has(a, OPT_WHY) && (!others || arg_has(a, OPT_DERIVATION)))
+    return fail(s, LEAVE_USAGE, "--why is told in text, json and html");
+  if (arg_has(a, OPT_DERIVATION) && !text) return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
+  if (!arg_has(a, OPT_AGAINST) || (others && !arg_has(a, OPT_DERIVATION))) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "--against: other planners are told of in text, json and html, and not %s%s",
+              text ? "with --derivation" : "in ", text ? "" : format);
+}
+
+static Leave simulate_wanted(const Sites *p, const Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
+  if (!p->machine) return fail(p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
+  bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
+  if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--simulate is told in text, JSON and html; %s has no place for it",
+              told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
+}
+
+Leave sites_find(Sites *p, const Args *a) {
+  Session *s = p->s;
+  Plan *said;
+  const char *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
+  if (planner) BUG_UNLESS(planner_find(planner, &p->who));
+  p->by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
+  p->in_elements = costs && strcmp(costs, "ia") == 0;
+  Leave l = machine_wanted(p, a);
+  if (!l) l = simulate_wanted(p, a);
+  if (!l) l = budget_read(p, a);
+  if (!l) l = rivals_read(p, a);
+  if (!l) l = said_read(p, a, &said);
+  if (!l) l = graph_wanted(p, a);
+  if (l) return l;
+  p->plan = said;
+  bool all = !p->by_bytes || p->who != PLANNER_EXACT || p->against.len;
+  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, said, &p->narrow, s->diags);
+  p->said = plan_said(s->arena, p->g, p->sites, said, s->diags);
+  if ((all && !p->vectors) || !p->said) return session_report(s);
+  l = p->by_bytes ? bytes_find(p) : plans_find(p);
+  if (!l) p->facts = facts_find(p);
+  return l;
+}
+
+static Leave svg_make(const Sites *p, Buf *out) {
+  if (picture_svg(p->facts, out)) return LEAVE_OK;
+  return fail(p->s, LEAVE_USAGE, "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
+}
+
+Leave plan_sites(Session *s, Args *a) {
+  Sites p = {.s = s};
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  Leave l = sites_read(s, a, &p.sites);
+  if (!l) l = format_check(s, a);
+  if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
+  if (!l) l = sites_find(&p, a);
+  if (l) return l;
+  l = whys_find(&p, a);
+  if (l) return l;
+  Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
+  plan_text_make(&p, a, &cuts);
+  bool tra = format && strcmp(format, "tra") == 0, ia = format && strcmp(format, "ia") == 0;
+  if (arg_has(a, OPT_CERTIFICATE)) l = certificate_write(&p, a, arg_last(a, OPT_CERTIFICATE));
+  if (l) return l;
+  l = arg_has(a, OPT_SIMULATE) ? algebra_simulation(&p) : LEAVE_OK;
+  if (l) return l;
+  if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
+  else if (format && strcmp(format, "task") == 0) l = task_text(&p, arg_has(a, OPT_ROUNDTRIP), &out);
+  else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
+  else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
+  else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
+  else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
+  else if (format && strcmp(format, "svg") == 0) l = svg_make(&p, &out);
+  else if (!format && to && plan_named(to)) out = cuts;
+  else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
+  return l ? l : file_write(s, to ? to : "-", out.s, out.len);
+}

@@ -1,0 +1,537 @@
+/* front/elab/calls.c - calls: built-in functions, random numbers, monoids, and defs expanded over labels (language.md,
+ * "Functions are over labels").
+ *
+ * A def is expanded hygienically: its label parameters are the call's labels, its other labels are new ones, and
+ * each argument is a Bind - an equation of its own whose labels are linked to the call's wherever the body uses
+ * the parameter as it stands. */
+#include "elab.h"
+#include "front/foreign.h"
+
+#include <string.h>
+
+enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 100000 };
+
+static Core *fail(Elab *x) {
+  x->failed = true;
+  return NULL;
+}
+
+/* ---- binds ------------------------------------------------------------------------------------ */
+
+static bool is_plain(const Core *c) {
+  switch (c->kind) {
+    case CORE_CONST: case CORE_LABEL: case CORE_TURN: case CORE_GROUP: case CORE_SIZE: return true;
+    case CORE_OP:
+      for (uint32_t i = 0; i < c->n; i++)
+        if (c->arg[i]->kind == CORE_OP ? c->arg[i]->n > 1 && !is_plain(c->arg[i]) : !is_plain(c->arg[i])) return false;
+      return true;
+    default: return false;
+  }
+}
+
+/* How many binds deep one is put in wherever it is used: a read by plain indices, a use of such a bind, a constant.
+ * 0: it becomes a vertex. */
+static uint32_t in_line_depth(const Core *c) {
+  enum { MOST = 50 };
+  if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return 1;
+  if (c->kind == CORE_RESTRICT && c->arg[1]->kind == CORE_USE && c->arg[1]->bind->in_line) return in_line_depth(c->arg[0]);
+  if (c->kind != CORE_READ && c->kind != CORE_USE) return 0;
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!is_plain(c->arg[i])) return 0;
+  uint32_t below = c->kind == CORE_USE ? c->bind->in_line : 0;
+  return below < MOST ? below + 1 : 0;
+}
+
+static Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
+  Bind *b = NEW(x->arena, Bind);
+  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = in_line_depth(body)};
+  vec_push(x->arena, x->binds, b);
+  return b;
+}
+
+/* An expression as an equation of its own, its labels linked to those where it stands. */
+static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
+  Labels *own = NEW(x->arena, Labels);
+  own->outer = s->labels;
+  own->link = map_new(x->arena);
+  Scope in = {.labels = own, .frame = s->frame, .depth = s->depth, .outside = s};
+  Core *body = core_from_ast(x, &in, a);
+  if (body && s->frame && !in_line_depth(body)) body = core_restrict(x, &in, body);
+  if (!body) return NULL;
+  LabelVar **outer = NEW_ARRAY(x->arena, LabelVar *, body->free.n + 1);
+  for (uint32_t k = 0; k < body->free.n; k++)
+    for (uint32_t i = 0; i < own->fresh.len; i++)
+      if (own->fresh.at[i] == body->free.at[k]) outer[k] = own->origin.at[i];
+  for (uint32_t i = 0; i < own->fresh.len; i++) /* size(j), say, and no j: that of the label where it stands */
+    if (!set_has(body->free, own->fresh.at[i])) label_sized_outside(x, own->origin.at[i], own->fresh.at[i]);
+  return bind_new(x, name, a->span, body, body->free, outer);
+}
+
+static Core *use_new(Elab *x, Bind *b, Span span, Core **arg) {
+  LabelSet free = {0};
+  for (uint32_t k = 0; k < b->labels.n; k++) free = set_union(x, free, arg[k]->free);
+  Core *c = core_new(x, CORE_USE, span, b->body->type, free);
+  b->used = true;
+  c->bind = b;
+  c->n = b->labels.n;
+  c->arg = arg;
+  return c;
+}
+
+static Core *use_label(Elab *x, Scope *s, const Bind *b, uint32_t k, Span span) {
+  LabelVar *v = label_here(x, s->labels, b->outer[k]);
+  label_unify(v, b->labels.at[k], x->arena);
+  return core_label(x, v, span);
+}
+
+Core *core_use(Elab *x, Scope *s, Bind *b, Span span) {
+  Core **arg = NEW_ARRAY(x->arena, Core *, b->labels.n + 1);
+  for (uint32_t k = 0; k < b->labels.n; k++) arg[k] = use_label(x, s, b, k, span);
+  return use_new(x, b, span, arg);
+}
+
+/* ---- substitution: x[j = e, ...] -------------------------------------------------------------- */
+
+static const char *bind_labels_text(Elab *x, const Bind *b) {
+  Buf t = buf_new(x->arena);
+  for (uint32_t k = 0; k < b->labels.n; k++) buf_printf(&t, "%s%s", k ? ", " : "", b->labels.at[k]->name->s);
+  return b->labels.n ? t.s : "none";
+}
+
+static void complain_by_label(Elab *x, const Ast *a, const Symbol *y) {
+  Diag *d = diag_add(x->diags, D_E055, a->span, "a tensor is read by position, not by label");
+  diag_at(x->diags, d, y->span, "defined here");
+  if (a->items.len == 1 && y->node->rank == 1 && a->items.at[0].e)
+    diag_hint(x->diags, d, "write `%s[%s]`", y->name->s, source_text(x, a->items.at[0].e->span));
+  else diag_hint(x->diags, d, "write `%s`, with an index in each place", shape_form(x, y));
+}
+
+static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
+  static const char what[] = "substitution `[j = ...]` works on a def's parameter or a parenthesised expression";
+  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, x->equation);
+  Local *l = frame_find(s->frame, a->name.s);
+  if (l) l->used = true;
+  if (l && l->bind) return l->bind;
+  const Symbol *y = l ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (y && y->kind == SYM_TENSOR && y->node) return complain_by_label(x, a, y), NULL;
+  Diag *d = diag_add(x->diags, D_E055, a->span, "%s", what);
+  if (l) diag_at(x->diags, d, l->span, "a number, without labels");
+  else if (y) diag_at(x->diags, d, y->span, "defined here");
+  else diag_unknown(x, d, a->name, s->frame);
+  return NULL;
+}
+
+static void complain_no_label(Elab *x, Scope *s, const AstItem *it, const Bind *b) {
+  const char *label = it->name.s->s, *dot = strrchr(b->name->s, '.');
+  Diag *d = diag_add(x->diags, D_E066, it->span, "%s has no label %s to substitute", dot ? dot + 1 : "this expression", label);
+  diag_at(x->diags, d, b->span, "its labels: %s", bind_labels_text(x, b));
+  if (!s->frame) return;
+  for (uint32_t k = 0; k < b->labels.n; k++)
+    if (b->labels.at[k]->name == it->name.s)
+      diag_hint(x->diags, d, "that %s is the call's: make it a label of the def, `def %s[%s](...)`", label,
+                s->frame->def->name.s->s, label);
+}
+
+static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg) {
+  if (it->kind != ITEM_BIND) {
+    diag_add(x->diags, D_E055, it->span, "a substitution gives each label by name: `j = ...`");
+    return false;
+  }
+  LabelVar *v = label_get(x, s->labels, it->name.s, it->name.span);
+  for (uint32_t k = 0; k < b->labels.n; k++) {
+    if (label_here(x, s->labels, b->outer[k]) != v) continue;
+    if (arg[k]) {
+      Diag *d = diag_add(x->diags, D_E054, it->span, "label %s is substituted twice", it->name.s->s);
+      diag_at(x->diags, d, arg[k]->span, "first by this");
+      return false;
+    }
+    Scope in = *s;
+    in.index = true, in.reach = NULL;
+    arg[k] = core_from_ast(x, &in, it->e);
+    return arg[k] && want_integer(x, arg[k], "an index");
+  }
+  complain_no_label(x, s, it, b);
+  return false;
+}
+
+Core *core_from_subst(Elab *x, Scope *s, const Ast *a) {
+  Bind *b = subst_bind(x, s, a);
+  if (!b) return fail(x);
+  Core **arg = NEW_ARRAY(x->arena, Core *, b->labels.n + 1);
+  for (uint32_t i = 0; i < a->items.len; i++)
+    if (!subst_item(x, s, &a->items.at[i], b, arg)) return fail(x);
+  for (uint32_t k = 0; k < b->labels.n; k++)
+    if (!arg[k]) arg[k] = use_label(x, s, b, k, a->span);
+  return use_new(x, b, a->span, arg);
+}
+
+/* ---- a def's label predicate ------------------------------------------------------------------ */
+
+/* f[t where p]: p holds for t throughout f's body, in the defs called there too. Each use of p is at the labels that
+ * stand for its own where it is used. */
+static bool restricts(Elab *x, Scope *s, const Frame *f, LabelSet labels) {
+  if (!f->restricted.pred) return false;
+  for (uint32_t i = 0; i < f->restricted.labels.n; i++)
+    if (set_has(labels, label_here(x, s->labels, f->restricted.labels.at[i]))) return true;
+  return false;
+}
+
+Core *core_restrict(Elab *x, Scope *s, Core *c) {
+  if (!c) return c;
+  for (const Frame *f = s->frame; f; f = f->parent) {
+    if (!restricts(x, s, f, c->free)) continue;
+    Core *p = core_use(x, s, f->restricted.pred, c->span);
+    Core *r = core_new(x, CORE_RESTRICT, c->span, c->type, set_union(x, c->free, p->free));
+    r->n = 2;
+    r->arg = NEW_ARRAY(x->arena, Core *, 2);
+    r->arg[0] = c;
+    r->arg[1] = p;
+    c = r;
+  }
+  return c;
+}
+
+Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span) {
+  for (const Frame *f = s->frame; f; f = f->parent) {
+    if (!restricts(x, s, f, labels)) continue;
+    Core *arg[2] = {core_use(x, s, f->restricted.pred, span), where};
+    where = where ? core_op(x, OP_AND, span, 2, arg) : arg[0];
+  }
+  return where;
+}
+
+static bool has_reducer(const Core *c) {
+  if (c->kind == CORE_REDUCE) return true;
+  for (; c->n; c = c->arg[0]) {
+    if (c->kind == CORE_REDUCE) return true;
+    for (uint32_t i = 1; i < c->n; i++)
+      if (c->arg[i] && has_reducer(c->arg[i])) return true;
+  }
+  return c->kind == CORE_REDUCE;
+}
+
+/* ---- expanding a def -------------------------------------------------------------------------- */
+
+const char *call_form(Elab *x, const AstStmt *d) {
+  Buf b = buf_new(x->arena);
+  if (d->kind == STMT_MONOID) return arena_printf(x->arena, "%s[k](x)", d->name.s->s);
+  buf_str(&b, d->name.s->s);
+  for (uint32_t i = 0; i < d->items.len; i++)
+    if (d->items.at[i].e) buf_printf(&b, "%s%s", i ? "," : "[", d->items.at[i].e->name.s->s);
+  buf_str(&b, d->items.len ? "](" : "(");
+  for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", d->params.at[i].s->s);
+  buf_str(&b, ")");
+  return b.s;
+}
+
+static Diag *complain_count(Elab *x, const Ast *a, const char *what, uint32_t wanted, uint32_t given) {
+  const char *number = given ? arena_printf(x->arena, "%u", given) : "none";
+  return diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %s %s given", a->name.s->s, wanted, what, wanted == 1 ? "" : "s",
+                  number, given < 2 ? "is" : "are");
+}
+
+/* `softmax(X[i,j])`, `softmax(X[i,j], 1)`: the label that is probably meant, written where it belongs. */
+static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
+  uint32_t n = a->args.len;
+  const Ast *in = n ? a->args.at[0] : NULL, *axis = n == d->params.len + 1 ? a->args.at[n - 1] : NULL;
+  if (d->items.len != 1 || a->items.len || !in || in->kind != AST_INDEX || (n != d->params.len && !(axis && axis->kind == AST_INT))) return;
+  int64_t k = axis ? axis->i : (int64_t)in->items.len - 1;
+  Str label = k >= 0 && k < in->items.len ? item_label(&in->items.at[k]) : NULL;
+  if (!label) return;
+  Buf b = buf_new(x->arena);
+  buf_printf(&b, "%s[%s](", a->name.s->s, label->s);
+  for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", source_text(x, a->args.at[i]->span));
+  diag_hint(x->diags, g, "over %s it is `%s)`", label->s, b.s);
+}
+
+static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
+  uint32_t labels = a->items.len, args = a->args.len;
+  if (labels == d->items.len && args == d->params.len) return true;
+  bool l = labels != d->items.len;
+  Diag *g = l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
+  diag_at(x->diags, g, d->name.span, "defined here");
+  diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
+  hint_label(x, g, d, a);
+  return false;
+}
+
+static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own) {
+  LabelSet set = {0};
+  if (!labels_from_items(x, s, &a->items, &set, "a call", false) || set.n != a->items.len) return false;
+  for (uint32_t i = 0; i < set.n; i++) map_put(&own->map, f->def->items.at[i].e->name.s, set.at[i]);
+  if (!a->where) return true;
+  Scope in = *s;
+  in.reach = NULL, in.index = false;
+  Core *p = core_from_ast(x, &in, a->where);
+  if (!p || !want_bool(x, p, (Span){0}, "where")) return false;
+  LabelSet inside = {0};
+  for (uint32_t i = 0; i < set.n; i++)
+    if (set_has(p->free, set.at[i])) inside = set_union(x, inside, set_one(x, set.at[i]));
+  f->restricted.pred = bind_new(x, f->def->name.s, p->span, p, p->free, p->free.at);
+  if (!has_reducer(p)) f->restricted.pred->in_line = 1; /* so that what it says can be proved with */
+  f->restricted.labels = inside.n ? inside : set;
+  return true;
+}
+
+/* Made of literals and dims alone. */
+static bool is_constant(Elab *x, Scope *s, const Ast *a) {
+  switch (a->kind) {
+  case AST_INT: case AST_REAL: case AST_BOOL: case AST_CONST: return true;
+  case AST_PAREN: case AST_NEG: return is_constant(x, s, a->a);
+  case AST_BINARY:
+    for (; a->kind == AST_BINARY; a = a->a)
+      if (!is_constant(x, s, a->b)) return false;
+    return is_constant(x, s, a);
+  case AST_CALL: {
+    Op op;
+    if (!name_is_builtin(a->name.s) || !op_find(a->name.s->s, a->name.s->len, &op) || !(op_info[op].laws & LAW_FUNCTION)) return false;
+    for (uint32_t i = 0; i < a->args.len; i++)
+      if (!is_constant(x, s, a->args.at[i])) return false;
+    return a->args.len == (uint32_t)op_info[op].arity && !a->items.len;
+  }
+  default: return item_is_size(x, s, a);
+  }
+}
+
+/* A constant or a label goes in as it stands: it bends to what it meets, and an index made with it stays affine. */
+static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
+  bool size = is_constant(x, s, a);
+  if (!size && a->kind != AST_NAME) return false;
+  if (!size) {
+    const Local *l = frame_find(s->frame, a->name.s);
+    if (l && !l->direct) return false;
+    const Symbol *y = symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+    if (!l && y && y->kind != SYM_TURN && !(y->kind != SYM_DIM && label_known(s->labels, a->name.s))) return false;
+  }
+  Scope in = *s;
+  in.reach = NULL;
+  *out = core_from_ast(x, &in, a);
+  return true;
+}
+
+static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
+  Local l = {.name = param.s, .span = param.span};
+  if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
+  if (!l.direct && !l.bind) return false;
+  vec_push(x->arena, f->locals, l);
+  return true;
+}
+
+static bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
+  Local *old = frame_find(f, e->name.s);
+  if (old) {
+    Diag *d = diag_add(x->diags, D_E050, e->name.span, "%s is defined twice", e->name.s->s);
+    diag_at(x->diags, d, old->span, "first defined here");
+    return false;
+  }
+  Core *c = core_restrict(x, s, core_from_ast(x, s, e->e));
+  if (!c) return false;
+  Str name = strings_printf(x->strings, "%s.%s", f->def->name.s->s, e->name.s->s);
+  Bind *b = bind_new(x, name, e->name.span, c, c->free, c->free.at);
+  vec_push(x->arena, f->locals, ((Local){.name = e->name.s, .span = e->name.span, .bind = b}));
+  return true;
+}
+
+/* Labels made by the expansion itself must not be left free. */
+static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels) {
+  for (uint32_t i = n_labels; i < own->map.len; i++) {
+    const LabelVar *v = own->map.at[i].val;
+    if (!set_has(c->free, v)) continue;
+    const char *def = f->def->name.s->s;
+    bool label = v->facts.len || v->same || v->reduced;
+    if (!label && complain_function(x, (AstName){v->name, v->span})) return false;
+    Diag *d = label ? diag_add(x->diags, D_E075, free_place(c, v), "%s is neither a label parameter of %s nor reduced", v->name->s, def)
+                    : diag_add(x->diags, D_E075, v->span, "%s is not known in %s", v->name->s, def);
+    if (!diag_unknown(x, d, (AstName){v->name, v->span}, f) || !label)
+      diag_hint(x->diags, d, "a def sees its labels, its parameters and what is defined before it");
+    return false;
+  }
+  return true;
+}
+
+static void warn_unused_locals(Elab *x, const Frame *f) {
+  if (f->def->span.src != x->program->file->src) return;
+  for (uint32_t i = 0; i < f->locals.len; i++) {
+    const Local *l = &f->locals.at[i];
+    if (l->used || l->name->s[0] == '_') continue;
+    diag_add(x->diags, D_W001, l->span, "%s is never used in %s", l->name->s, f->def->name.s->s);
+  }
+}
+
+static Core *expansion(Elab *x, Frame *f, Labels *own, uint32_t depth) {
+  uint32_t n_labels = own->map.len;
+  Scope in = {.labels = own, .frame = f, .depth = depth};
+  for (uint32_t i = 0; i < f->def->body.len; i++)
+    if (!frame_equation(x, &in, f->def->body.at[i], f)) return fail(x);
+  Core *c = core_from_ast(x, &in, f->def->e);
+  if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
+  warn_unused_locals(x, f);
+  c = core_restrict(x, &in, c);
+  if (c->kind == CORE_RESTRICT) c->span = f->call;
+  return c;
+}
+
+static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
+  const Frame *around = x->frame;
+  uint32_t before = x->diags->all.len;
+  x->frame = f;
+  Core *c = expansion(x, f, own, depth);
+  x->frame = around;
+  for (uint32_t i = before; !f->parent && i < x->diags->all.len; i++)
+    if (x->diags->all.at[i]->kind == DIAG_ERROR) diag_called(x, x->diags->all.at[i], f);
+  return c;
+}
+
+/* An argument that the body does not use has labels all the same. */
+static void argument_unused(Elab *x, Scope *s, const Bind *b) {
+  for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++) label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
+}
+
+static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
+  const AstStmt *d = y->stmt;
+  Frame *f = NEW(x->arena, Frame);
+  *f = (Frame){.parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
+  if (f->depth > DEF_DEPTH || ++x->expansions > MAX_EXPANSIONS) {
+    if (x->expansions <= MAX_EXPANSIONS + 1)
+      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here", f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS,
+               f->depth > DEF_DEPTH ? "deep" : "times");
+    return fail(x);
+  }
+  Labels *own = NEW(x->arena, Labels);
+  own->map = map_new(x->arena);
+  own->level = s->labels->outer ? s->labels : s->labels->level;
+  if (!call_fits(x, d, a) || !frame_labels(x, s, a, f, own)) return fail(x);
+  bool ok = true;
+  for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
+  Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);
+  for (uint32_t i = 0; c && i < a->args.len; i++) argument_unused(x, s, f->locals.at[i].bind);
+  return c;
+}
+
+/* ---- the other calls -------------------------------------------------------------------------- */
+
+static bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form) {
+  if (a->bracketed == wanted && !(a->where && !wanted)) return true;
+  Diag *d = diag_add(x->diags, D_E092, a->span, wanted ? "%s needs its labels in brackets" : "%s takes no labels", a->name.s->s);
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return false;
+}
+
+static bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
+  if (a->args.len == n) return true;
+  Diag *d = complain_count(x, a, "argument", n, a->args.len);
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return false;
+}
+
+/* "exp(x)"; NULL: no function of the language's */
+static const char *function_form(Elab *x, Str name) {
+  static const char *const args[] = {"", "x", "a, b", "a, b, c"};
+  Op op;
+  if (!name_is_builtin(name) || !op_find(name->s, name->len, &op)) return NULL;
+  if (op_info[op].laws & LAW_FUNCTION) return arena_printf(x->arena, "%s(%s)", name->s, args[op_info[op].arity]);
+  return arena_printf(x->arena, op_info[op].rule == RULE_INDEX ? "%s[h:H](seed)" : "%s[i,j](seed)", name->s);
+}
+
+bool complain_function(Elab *x, AstName n) {
+  const char *form = function_form(x, n.s);
+  if (!form) return false;
+  Diag *d = diag_add(x->diags, D_E072, n.span, "%s is a function and must be called", n.s->s);
+  diag_hint(x->diags, d, "its form is `%s`", form);
+  return true;
+}
+
+static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
+  const char *form = function_form(x, a->name.s);
+  if (!wants_brackets(x, a, false, form) || !wants_args(x, a, (uint32_t)op_info[op].arity, form)) return fail(x);
+  Scope in = *s;
+  in.reach = NULL;
+  Core *arg[3] = {0};
+  for (uint32_t i = 0; i < a->args.len; i++)
+    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return fail(x);
+  return core_op(x, op, a->span, a->args.len, arg);
+}
+
+static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
+  bool perm = op_info[op].rule == RULE_INDEX;
+  const char *form = function_form(x, a->name.s);
+  LabelSet labels = {0};
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (a->where || (perm && a->items.len != 1)) {
+    Diag *d = diag_add(x->diags, D_E092, a->span, a->where ? "%s takes no predicate" : "%s takes one label", a->name.s->s);
+    diag_hint(x->diags, d, "its form is `%s`", form);
+    return fail(x);
+  }
+  if (!labels_from_items(x, s, &a->items, &labels, "a call", false)) return fail(x);
+  for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
+  Scope in = *s;
+  in.reach = NULL;
+  Core *seed = core_from_ast(x, &in, a->args.at[0]);
+  if (!seed || !want_integer(x, seed, "a seed")) return fail(x);
+  Core *c = core_new(x, CORE_RANDOM, a->span, type_firm(perm ? DT_I64 : DT_F32), set_union(x, labels, seed->free));
+  c->op = op;
+  c->labels = labels;
+  c->n = 1;
+  c->arg = NEW_ARRAY(x->arena, Core *, 1);
+  c->arg[0] = seed;
+  return c;
+}
+
+static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
+  const char *form = arena_printf(x->arena, "%s[k](x)", a->name.s->s);
+  LabelSet labels = {0};
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (!labels_from_items(x, s, &a->items, &labels, "a reducer", true)) return fail(x);
+  for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
+  Scope in = *s;
+  in.reach = NULL;
+  in.reduced = set_union(x, s->reduced, labels);
+  Core *where = a->where ? core_from_ast(x, &in, a->where) : NULL;
+  Core *body = core_from_ast(x, &in, a->args.at[0]);
+  if (!body || (a->where && !where)) return fail(x);
+  if (where && !want_bool(x, where, (Span){0}, "where")) return fail(x);
+  where = reduce_restrict(x, s, labels, where, a->span);
+  LabelSet free = where ? set_union(x, body->free, where->free) : body->free;
+  DType t;
+  if (!monoid_type(x, y->monoid, body->type, a->span, &t)) return fail(x);
+  Core *c = core_new(x, CORE_REDUCE, a->span, type_firm(t), set_minus(x, free, labels));
+  c->reducer = RED_MONOID;
+  c->labels = labels;
+  c->op_span = a->name.span;
+  c->n = 2;
+  c->arg = NEW_ARRAY(x->arena, Core *, 2);
+  c->arg[0] = body;
+  c->arg[1] = where;
+  c->monoid = y->monoid;
+  return c;
+}
+
+static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
+  const Local *l = frame_find(s->frame, a->name.s);
+  const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
+  if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
+  bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
+  const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
+  const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
+  Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
+  if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
+  else if (!later && hint_call(x, d, a)) return fail(x);
+  else if (dtype && !later) diag_hint(x->diags, d, "a conversion is named by its dtype: %s", dtype);
+  else diag_unknown(x, d, a->name, s->frame);
+  if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)
+    diag_hint(x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));
+  else if (known && y && y->kind == SYM_TENSOR) diag_hint(x->diags, d, "a tensor is read with brackets: `%s`", shape_form(x, y));
+  return fail(x);
+}
+
+Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
+  Op op;
+  Symbol *y = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (y && (y->kind == SYM_DEF || y->kind == SYM_MONOID)) {
+    y->used = true;
+    return y->kind == SYM_DEF ? expand(x, s, y, a) : call_monoid(x, s, y, a);
+  }
+  if (name_is_builtin(a->name.s) && op_find(a->name.s->s, a->name.s->len, &op))
+    return op_info[op].laws & LAW_FUNCTION ? call_function(x, s, a, op) : call_random(x, s, a, op);
+  return call_unknown(x, s, a);
+}

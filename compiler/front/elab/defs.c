@@ -1,0 +1,76 @@
+/* front/elab/defs.c - the names in the body of a def that nobody calls: a module's, or one being written. What depends on
+ * the arguments - labels, extents, dtypes - is checked where a def is expanded, and names there too. */
+#include "elab.h"
+
+typedef struct Body {
+  Elab *x;
+  const AstStmt *def;
+  uint32_t order;            /* symbols from here on are not visible */
+  Map known;                 /* parameters, label parameters, local names so far, labels bound anywhere in the body */
+} Body;
+
+static void know(Body *b, Str name) { map_put(&b->known, name, b); }
+
+static bool visible(const Body *b, Str name) { return symbol_find(b->x, name, b->order) != NULL; }
+
+static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
+
+/* Every node below a; chains of operators by a loop. */
+typedef void Visit(Body *b, const Ast *a);
+static void walk(Body *b, const Ast *a, Visit *visit) {
+  for (; a && is_chain(a); a = a->a) walk(b, a->b, visit);
+  if (!a) return;
+  visit(b, a);
+  walk(b, a->a, visit);
+  walk(b, a->b, visit);
+  walk(b, a->c, visit);
+  walk(b, a->where, visit);
+  for (uint32_t i = 0; i < a->items.len; i++) walk(b, a->items.at[i].e, visit);
+  for (uint32_t i = 0; i < a->args.len; i++) walk(b, a->args.at[i], visit);
+}
+
+/* ---- labels that something in the body binds --------------------------------------------------- */
+
+static void know_labels(Body *b, const AstItems *items) {
+  for (uint32_t i = 0; i < items->len; i++) {
+    const AstItem *it = &items->at[i];
+    if (it->name.s) know(b, it->name.s);
+    if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) know(b, it->e->name.s);
+    know_labels(b, &it->part);
+  }
+}
+
+static void labels_bound(Body *b, const Ast *a) {
+  if (a->kind == AST_REDUCE || a->kind == AST_CALL || a->kind == AST_SUBST) know_labels(b, &a->items);
+}
+
+/* ---- names that nothing explains --------------------------------------------------------------- */
+
+static void complain(Body *b, const Ast *a, DiagCode code) {
+  Frame f = {.def = b->def, .order = b->order};
+  if (a->kind != AST_CALL && complain_function(b->x, a->name)) return;
+  Diag *d = diag_add(b->x->diags, code, a->name.span, "%s is not known in %s", a->name.s->s, b->def->name.s->s);
+  if (!diag_unknown(b->x, d, a->name, &f)) diag_hint(b->x->diags, d, "a def sees its labels, its parameters and what is defined before it");
+}
+
+static void name_known(Body *b, const Ast *a) {
+  Str s = a->name.s;
+  if (!s || map_find(&b->known, s) || visible(b, s)) return;
+  if (a->kind == AST_NAME) complain(b, a, D_E075);
+  else if (a->kind == AST_INDEX || (a->kind == AST_CALL && !name_is_builtin(s))) complain(b, a, D_E070);
+}
+
+void def_names_check(Elab *x, const Symbol *y) {
+  const AstStmt *s = y->stmt;
+  if (s->span.src != x->program->file->src) return;
+  Body b = {.x = x, .def = s, .order = y->order, .known = map_new(x->arena)};
+  know_labels(&b, &s->items);
+  for (uint32_t i = 0; i < s->params.len; i++) know(&b, s->params.at[i].s);
+  for (uint32_t i = 0; i < s->body.len; i++) walk(&b, s->body.at[i]->e, labels_bound);
+  walk(&b, s->e, labels_bound);
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    walk(&b, s->body.at[i]->e, name_known);
+    know(&b, s->body.at[i]->name.s);
+  }
+  walk(&b, s->e, name_known);
+}

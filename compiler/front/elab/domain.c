@@ -1,0 +1,284 @@
+/* front/elab/domain.c - where an expression has a value, and what must be proved about it (language.md, rules 9 to 11).
+ *
+ * A lowered expression carries the predicates that travel with it and a list of obligations: an index in range,
+ * a reduction over something, a value at all. `??` turns them into a condition, a reducer skips by the predicates,
+ * and what is left when an equation is whole must be proved. */
+#include "elab.h"
+
+#include <string.h>
+
+const Expr *implies(Elab *x, const Expr *guard, const Expr *cond) {
+  if (!guard || !cond) return cond;
+  return expr_op2(x->exprs, OP_OR, expr_op1(x->exprs, OP_NOT, guard), cond);
+}
+
+static bool is_and(const Expr *e) { return e->kind == EX_OP && e->op == OP_AND; }
+
+static bool says(const Expr *all, const Expr *one) {
+  for (; all; all = is_and(all) ? all->arg[0] : NULL)
+    if (all == one || (is_and(all) && all->arg[1] == one)) return true;
+  return false;
+}
+
+/* a and b, in that order; what a says already is not said again. */
+const Expr *both(Elab *x, const Expr *a, const Expr *b) {
+  if (!a || !b) return a ? a : b;
+  VEC(const Expr *) parts = {0};
+  for (; is_and(b); b = b->arg[0]) vec_push(x->arena, parts, b->arg[1]);
+  vec_push(x->arena, parts, b);
+  while (parts.len) {
+    const Expr *one = vec_pop(parts);
+    if (!says(a, one)) a = expr_and(x->exprs, a, one);
+  }
+  return a;
+}
+
+static bool is_true(const Expr *e) { return !e || (e->kind == EX_INT && e->i); }
+
+Obligation *need(Elab *x, Obligation *rest, const Expr *cond, Need n, Span span) {
+  if (is_true(cond)) return rest;
+  Obligation *o = NEW(x->arena, Obligation);
+  *o = (Obligation){.next = rest, .cond = cond, .plain = cond, .need = n, .span = span, .frame = x->frame};
+  return o;
+}
+
+static bool needed_already(const Obligation *list, const Expr *cond) {
+  for (; list; list = list->next)
+    if (list->cond == cond) return true;
+  return false;
+}
+
+/* A copy of a, then b; a condition that stands in both is kept once. Lists are short. */
+Obligation *need_all(Elab *x, Obligation *a, Obligation *b) {
+  if (!a) return b;
+  if (!b || a == b) return a;
+  Obligation *first = NULL, **end = &first;
+  for (const Obligation *o = a; o; o = o->next) {
+    *end = arena_copy(x->arena, o, sizeof *o);
+    end = &(*end)->next;
+  }
+  for (const Obligation *o = b; o; o = o->next) {
+    if (needed_already(a, o->cond)) continue;
+    *end = arena_copy(x->arena, o, sizeof *o);
+    end = &(*end)->next;
+  }
+  *end = NULL;
+  return first;
+}
+
+Obligation *need_guarded(Elab *x, const Expr *guard, Obligation *list) {
+  if (is_true(guard)) return list;
+  Obligation *first = NULL, **end = &first;
+  for (; list; list = list->next) {
+    *end = arena_copy(x->arena, list, sizeof *list);
+    (*end)->cond = implies(x, guard, list->cond);
+    if (list->condition) (*end)->verdict = OPEN_DATA;
+    end = &(*end)->next;
+  }
+  *end = NULL;
+  return first;
+}
+
+Facts facts_here(Elab *x, const Expr *hold) {
+  uint32_t n = x->out.n + x->red.n, n_hold = x->hold.len + (hold != NULL);
+  const Expr **label = NEW_ARRAY(x->arena, const Expr *, n + 1);
+  for (uint32_t i = 0; i < x->out.n; i++) label[i] = label_root(x->out.at[i])->extent;
+  for (uint32_t i = 0; i < x->red.n; i++) label[x->out.n + i] = label_root(x->red.at[i])->extent;
+  const Expr *const *all = x->hold.at;
+  if (hold) {
+    const Expr **with = NEW_ARRAY(x->arena, const Expr *, n_hold);
+    for (uint32_t i = 0; i < x->hold.len; i++) with[i] = x->hold.at[i];
+    with[x->hold.len] = hold;
+    all = with;
+  }
+  return (Facts){.label = label, .n_label = n, .turn = x->turns.at, .n_turn = x->turns.len, .hold = all, .n_hold = n_hold};
+}
+
+const Expr *domain_of(Elab *x, Ex a) {
+  const Expr *d = a.pred;
+  if (!a.range) return d;
+  Facts f = facts_here(x, NULL);
+  for (const Obligation *o = a.range; o; o = o->next)
+    if (o->need == NEED_NONEMPTY || prove(x->exprs, &f, o->cond).verdict != PROVED) d = both(x, d, o->cond);
+  return d;
+}
+
+bool mentions(const Expr *e, uint32_t from, uint32_t to) {
+  bool used[GRAPH_LABELS + 1] = {0};
+  if (!(e->has & HAS_LABEL) || from >= to) return false;
+  expr_labels(e, to, used);
+  for (uint32_t i = from; i < to; i++)
+    if (used[i]) return true;
+  return false;
+}
+
+/* ---- complaints ------------------------------------------------------------------------------- */
+
+static const LabelVar *label_at(const Elab *x, uint32_t k) {
+  return k < x->out.n ? x->out.at[k] : x->red.at[k - x->out.n];
+}
+
+/* "i = 0, j = 7, N = 3": only what the condition mentions. */
+static const char *point_text(Elab *x, const Proof *p, const Expr *cond) {
+  Buf b = buf_new(x->arena);
+  uint32_t n = x->out.n + x->red.n;
+  bool *used = NEW_ARRAY(x->arena, bool, n + 1);
+  expr_labels(cond, n, used);
+  for (uint32_t k = 0; k < n && k < p->label.len; k++)
+    if (used[k]) buf_printf(&b, "%s%s = %lld", b.len ? ", " : "", label_at(x, k)->name->s, (long long)p->label.at[k]);
+  if (cond->has & HAS_TURN) {
+    const Block *blocks[64];
+    uint32_t depth = 0;
+    for (const Block *k = x->block; k && depth < 64; k = k->parent) blocks[depth++] = k;
+    for (uint32_t k = 0; k < p->turn.len && k < depth; k++)
+      buf_printf(&b, "%s%s = %lld", b.len ? ", " : "", blocks[depth - 1 - k]->turn->name->s, (long long)p->turn.at[k]);
+  }
+  for (uint32_t k = 0; k < p->dim.len; k++)
+    buf_printf(&b, "%s%s = %lld", b.len ? ", " : "", p->dim.at[k].name->s, (long long)p->dim.at[k].value);
+  return b.s ? b.s : "";
+}
+
+static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
+  (void)x;
+  ExprEnv env = {.label = p->label.at, .n_label = p->label.len, .turn = p->turn.at, .n_turn = p->turn.len};
+  Value v;
+  if (!e || p->dim.len || !expr_value(e, &env, &v)) return false;
+  *out = v.i;
+  return true;
+}
+
+/* What is wrong inside of a def of another file is said of the program's call of it. */
+static Span shown_at(Elab *x, const Obligation *o) {
+  const Frame *f = o->frame;
+  while (f && f->parent) f = f->parent;
+  const Source *own = x->program->file->src;
+  return f && o->span.src != own && f->call.src == own ? f->call : o->span;
+}
+
+static bool is_outside(Span shown, const Obligation *o) { return shown.src != o->span.src; }
+
+static void note_def(Elab *x, Diag *d, const Obligation *o) {
+  if (!is_outside(d->spans.at[0].span, o)) {
+    diag_called(x, d, o->frame);
+    return;
+  }
+  const char *note = d->spans.at[0].note;
+  d->spans.at[0].note = NULL;
+  diag_at(x->diags, d, o->span, "%s", note ? note : "in this def");
+}
+
+static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
+  int64_t at, size;
+  const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "", *of = o->name ? o->name->s : "it";
+  const char *axis = o->label ? arena_printf(x->arena, "label %s", o->label->s) : arena_printf(x->arena, "dimension %u", o->axis + 1);
+  if (*where) where = arena_printf(x->arena, " at %s", where);
+  if (p->verdict != REFUTED)
+    diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "", o->low && o->high ? " and " : "",
+              o->high ? arena_printf(x->arena, "below the size of %s", axis) : "");
+  else if (index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
+    diag_note(x->diags, d, "is %lld%s, but %s of %s has size %lld", (long long)at, where, axis, of, (long long)size);
+  else diag_note(x->diags, d, "out of range%s", where);
+}
+
+static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
+  Span at = shown_at(x, o), read = is_outside(at, o) ? at : o->read;
+  const char *of = o->name ? arena_printf(x->arena, " of %s", o->name->s) : "";
+  Diag *d = diag_add(x->diags, D_E110, at, "this index%s can be out of range", of);
+  note_range(x, d, o, p);
+  if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
+    diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it", (long long)o->extent->i - 1);
+  } else {
+    const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
+    diag_hint(x->diags, d, "say what stands there instead: `%s ?" "? %s`", source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
+    if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
+      diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`", o->low ? arena_printf(x->arena, "%s >= 0", e) : "",
+                o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
+  }
+  note_def(x, d, o);
+}
+
+static void complain_empty(Elab *x, const Obligation *o, const Proof *p) {
+  const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "";
+  Span at = shown_at(x, o);
+  Diag *d = diag_add(x->diags, D_E111, at, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
+  if (*where) diag_note(x->diags, d, "nothing to reduce at %s", where);
+  if (is_outside(at, o)) diag_hint(x->diags, d, "say what it is then: `%s ?" "? 0`", source_text(x, at));
+  else diag_hint(x->diags, d, "say what it is then: `(%s) ?" "? 0`", source_text(x, o->whole));
+  note_def(x, d, o);
+}
+
+static void complain_value(Elab *x, const Obligation *o, const Proof *p, const char *what) {
+  Diag *d = diag_add(x->diags, D_E112, o->span, "%s does not have a value everywhere", what);
+  if (p->verdict == REFUTED) diag_note(x->diags, d, "none at %s", point_text(x, p, o->cond));
+  else diag_note(x->diags, d, "a predicate leaves some points out");
+  const char *e = source_text(x, o->span), *end = e[0] && e[strlen(e) - 1] == ')' ? "" : ")";
+  diag_hint(x->diags, d, "say what stands there instead: `%s%s%s ?" "? 0`", *end ? "(" : "", e, end);
+  note_def(x, d, o);
+}
+
+static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {
+  Diag *d = diag_add(x->diags, D_E082, o->span, "this does not always fit into %s", dtype_name(o->dtype));
+  int64_t value;
+  if (p->verdict == REFUTED && index_value(x, o->index, p, &value))
+    diag_note(x->diags, d, "is %lld at %s", (long long)value, point_text(x, p, o->cond));
+  diag_hint(x->diags, d, "`%s(...)` keeps its low bits; a wider type holds all of it", dtype_name(o->dtype));
+}
+
+static void complain(Elab *x, const Obligation *o, const Proof *p, const char *what) {
+  x->failed = true;
+  if (o->need == NEED_RANGE) complain_range(x, o, p);
+  else if (o->need == NEED_NONEMPTY) complain_empty(x, o, p);
+  else if (o->need == NEED_FITS) complain_fits(x, o, p);
+  else complain_value(x, o, p, what);
+}
+
+static const char *check_text(Elab *x, const Obligation *o) {
+  switch (o->need) {
+    case NEED_RANGE: return arena_printf(x->arena, "an index of %s is out of range", o->name ? o->name->s : "a parameter");
+    case NEED_NONEMPTY: return "a reduction without identity has nothing to reduce";
+    case NEED_FITS: return arena_printf(x->arena, "a value does not fit into %s", dtype_name(o->dtype));
+    case NEED_VALUE: break;
+  }
+  return "not every element has a value";
+}
+
+static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
+  enum { BACK = 16 }; /* the same condition comes again in the same equation or the next */
+  for (uint32_t i = x->graph->checks.len, k = 0; i-- > 0 && k < BACK; k++)
+    if (x->graph->checks.at[i].cond == cond) return;
+  vec_push(x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
+}
+
+static void discharge_one(Elab *x, const Obligation *o, Facts *f, const char *what) {
+  Proof p = prove(x->exprs, f, o->cond);
+  if (p.verdict == PROVED || (o->gather && p.verdict != REFUTED)) return;
+  if (o->asked) {
+    if (o->verdict == PROVED) return;
+    if (o->verdict == OPEN_DIMS && o->condition) return add_check(x, o, o->condition);
+  }
+  if (p.verdict == OPEN_DIMS) return add_check(x, o, p.condition);
+  complain(x, o, &p, what);
+}
+
+void discharge_all(Elab *x, Obligation *list, Facts f, const char *what) {
+  for (const Obligation *o = list; o; o = o->next) discharge_one(x, o, &f, what);
+}
+
+Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside) {
+  Obligation *left = NULL, **end = &left;
+  for (Obligation *o = list; o; o = o->next) {
+    if (prove(x->exprs, &f, o->cond).verdict == PROVED) continue;
+    uint32_t from = x->out.n, to = x->out.n + x->red.n;
+    bool reduced = mentions(o->cond, from, to) && (inside || mentions(o->plain, from, to));
+    if (reduced && !inside) {
+      discharge_one(x, o, &f, "this");
+      continue;
+    }
+    Obligation ***at = reduced ? &inside : &end;
+    **at = arena_copy(x->arena, o, sizeof *o);
+    if (!reduced && mentions(o->cond, from, to)) (**at)->cond = o->plain;
+    *at = &(**at)->next;
+    **at = NULL;
+  }
+  return left;
+}

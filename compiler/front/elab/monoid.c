@@ -1,0 +1,178 @@
+/* front/elab/monoid.c - a user's monoid at the dtype of its use, and a sample of the laws that it promises.
+ *
+ * The optimiser splits and reorders a reduction only because its function is associative and commutative with
+ * that identity. A proof is out of reach; every pair and triple of a dozen telling values is not. */
+#include "elab.h"
+
+#include <math.h>
+
+/* One side of the definition with its arguments of dtype t; NULL after a complaint. */
+static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
+  Frame *f = NEW(x->arena, Frame);
+  *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
+  const Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
+  if (own) f->order = own->order;
+  for (uint32_t k = 0; params && k < 2; k++) {
+    Core *c = core_const(x, expr_param(x->exprs, t, k), type_firm(t), m->stmt->params.at[k].span);
+    vec_push(x->arena, f->locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
+  }
+  Labels labels = {.map = map_new(x->arena)};
+  Scope s = {.labels = &labels, .frame = f};
+  Core *c = core_from_ast(x, &s, a);
+  if (!c || (!c->free.n && !labels.map.len)) return c;
+  const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
+  Diag *d = diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
+  if (!diag_unknown(x, d, (AstName){v->name, v->span}, f)) diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
+  x->failed = true;
+  return NULL;
+}
+
+static bool complain_identity(Elab *x, const MonoidDef *m, DType made, const Core *id) {
+  Diag *d = diag_add(x->diags, D_E081, m->stmt->until->span, "the function of monoid %s gives %s, and its identity is %s", m->stmt->name.s->s,
+                     dtype_name(made), type_name(id->type));
+  diag_at(x->diags, d, m->stmt->e->span, "%s", dtype_name(made));
+  return false;
+}
+
+/* A reduction over t gives t, so the function must: over integers, one that makes floats is taken over f64. */
+bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
+  DType t = type_settle(body).dtype, made = t;
+  for (int k = 0; k < 3; k++) {
+    uint32_t before = x->diags->all.len;
+    Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+    for (uint32_t i = before; i < x->diags->all.len; i++)
+      diag_at(x->diags, x->diags->all.at[i], use, "used here, over %s", dtype_name(t));
+    if (!c || !id) return false;
+    made = type_settle(c->type).dtype;
+    if ((id->type.dtype == DT_BOOL) != (made == DT_BOOL)) return complain_identity(x, m, made, id);
+    if ((made == DT_BOOL) != (t == DT_BOOL)) break;
+    *out = t;
+    if (made == t) return true;
+    t = made;
+  }
+  Diag *d = diag_add(x->diags, D_E081, use, "monoid %s over %s gives %s", m->stmt->name.s->s, dtype_name(t), dtype_name(made));
+  diag_at(x->diags, d, m->stmt->e->span, "its function must give what it takes");
+  return false;
+}
+
+/* ---- the laws --------------------------------------------------------------------------------- */
+
+static bool combine(const Monoid *m, Value a, Value b, Value *out) {
+  Value p[2] = {a, b};
+  ExprEnv env = {.param = p, .n_param = 2};
+  return expr_value(m->combine, &env, out);
+}
+
+static bool near(Value a, Value b) {
+  if (!dtype_is_float(a.dtype)) return a.i == b.i;
+  if (isnan(a.f) || isnan(b.f)) return isnan(a.f) && isnan(b.f);
+  if (isinf(a.f) || isinf(b.f)) return a.f == b.f;
+  double eps = a.dtype == DT_F64 ? 1e-12 : a.dtype == DT_F32 ? 1e-5 : 2e-2, scale = fmax(1, fmax(fabs(a.f), fabs(b.f)));
+  return fabs(a.f - b.f) <= eps * scale;
+}
+
+enum { MAX_SAMPLES = 12 };
+static uint32_t samples(DType t, Value identity, Value *v) {
+  static const double reals[] = {0, 1, -1, 0.5, 2, -2.5, 3, INFINITY, -INFINITY, NAN};
+  static const int64_t ints[] = {0, 1, -1, 2, 3, -5, 7, 100};
+  uint32_t n = 0;
+  v[n++] = identity;
+  if (t == DT_BOOL) {
+    for (int i = 0; i < 2; i++) v[n++] = (Value){.dtype = t, .i = i};
+  } else if (dtype_is_float(t)) {
+    for (uint32_t i = 0; i < COUNT(reals); i++) v[n++] = (Value){.dtype = t, .f = reals[i]};
+  } else {
+    for (uint32_t i = 0; i < COUNT(ints); i++)
+      if (dtype_holds(t, ints[i])) v[n++] = (Value){.dtype = t, .i = ints[i]};
+  }
+  return n;
+}
+
+static const char *value_text(Elab *x, Value v) {
+  Buf b = buf_new(x->arena);
+  if (dtype_is_float(v.dtype)) double_print(&b, v.f);
+  else buf_printf(&b, "%lld", (long long)v.i);
+  return b.s;
+}
+
+static bool is_nan(Value v) { return dtype_is_float(v.dtype) && isnan(v.f); }
+
+static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value b, Value *c, Value left, Value right) {
+  bool nan = is_nan(a) || is_nan(b) || (c && is_nan(*c));
+  Str name = m->stmt->name.s;
+  const char *where = nan ? " where NaN is met" : "";
+  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s",
+                     name->s, law ? law : where, where);
+  const char *s = name->s, *va = value_text(x, a), *vb = value_text(x, b), *vc = c ? value_text(x, *c) : NULL;
+  const char *l = value_text(x, left), *r = value_text(x, right);
+  if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, va, vb, vc, l, s, va, s, vb, vc, r);
+  else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, va, vb, l, s, vb, va, r);
+  else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", s, va, vb, l, r);
+  if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
+  if (!nan) x->failed = true;
+  return false;
+}
+
+static bool pairs_hold(Elab *x, const MonoidDef *def, const Monoid *m, const Value *v, uint32_t n) {
+  Value l, r;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!combine(m, v[i], v[0], &l)) return false;
+    if (!near(l, v[i])) return broken(x, def, NULL, v[i], v[0], NULL, l, v[i]);
+    for (uint32_t j = 0; j < i; j++) {
+      if (!combine(m, v[i], v[j], &l) || !combine(m, v[j], v[i], &r)) return false;
+      if (!near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
+    }
+  }
+  return true;
+}
+
+static bool triples_hold(Elab *x, const MonoidDef *def, const Monoid *m, Value *v, uint32_t n) {
+  Value l, r;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; j < n; j++)
+      for (uint32_t k = 0; k < n; k++) {
+        if (!combine(m, v[i], v[j], &l) || !combine(m, l, v[k], &l)) return false;
+        if (!combine(m, v[j], v[k], &r) || !combine(m, v[i], r, &r)) return false;
+        if (!near(l, r)) return broken(x, def, "associative", v[i], v[j], &v[k], l, r);
+      }
+  return true;
+}
+
+static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
+  Value v[MAX_SAMPLES + 1], identity;
+  ExprEnv none = {0};
+  if (!expr_value(m->identity, &none, &identity)) return;
+  uint32_t n = samples(m->dtype, identity, v);
+  if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
+}
+
+static void complain_reads(Elab *x, const MonoidDef *m) {
+  Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
+  diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`", m->stmt->name.s->s);
+  x->failed = true;
+}
+
+static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
+  Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
+  Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+  Monoid draft = {.name = m->stmt->name.s, .dtype = t, .combine = expr_param(x->exprs, t, 0)};
+  draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
+  if (c && id) {
+    const Expr *combine = ex_convert(x, lower(x, c, -1), t).e, *identity = ex_convert(x, lower(x, id, -1), t).e;
+    if (!((combine->has | identity->has) & (HAS_READ | HAS_TURN))) draft.combine = combine, draft.identity = identity;
+    else complain_reads(x, m);
+  }
+  labels_restore(x, f);
+  return draft;
+}
+
+const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t) {
+  Str key = str_from(x->strings, dtype_name(t));
+  const Monoid *made = map_find(&m->made, key);
+  if (made) return made;
+  Monoid draft = monoid_draft(x, m, t);
+  if (!x->failed) laws_sample(x, m, &draft);
+  made = graph_monoid(x->graph, &draft);
+  map_put((Map *)&m->made, key, (void *)made);
+  return made;
+}

@@ -1,0 +1,165 @@
+/* front/elab/reduce.c - a reducer becomes a vertex: its labels numbered after the output's, its predicates in `where`.
+ *
+ * mean is a sum and a division, count a sum of ones (or a product of extents). What has no identity needs
+ * something to reduce: proved, or a vertex that says whether there is, for `??` to ask. */
+#include "elab.h"
+
+bool reduce_is_one_vertex(const Core *c) {
+  return c->reducer != RED_MEAN && !(c->reducer == RED_COUNT && !c->arg[1]);
+}
+
+typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts; /* own: of the predicate */
+
+static int widen_for(const Core *c, DType acc) {
+  bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;
+  return accumulates || c->acc >= 0 ? (int)acc : -1;
+}
+
+static const Expr *read_own(Elab *x, EinNode *n) {
+  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->out.n + 1);
+  for (uint32_t i = 0; i < x->out.n; i++) index[i] = expr_label(x->exprs, i);
+  return read_node(x, n, x->out.n, index);
+}
+
+static const Expr *domain_from(Elab *x, const Obligation *o) {
+  const Expr *d = NULL;
+  for (; o; o = o->next) d = both(x, d, o->cond);
+  return d;
+}
+
+/* Does the predicate hold anywhere among what is reduced? Asked only where the predicate itself has a value (own). */
+static const Expr *any_of(Elab *x, const Expr *where, const Obligation *own, Span span) {
+  EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
+  any.domain = domain_from(x, own);
+  return read_own(x, vertex_new(x, &any, NULL, 0, NULL, span));
+}
+
+/* What must hold of the body must hold only then. */
+static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *own, Span span) {
+  return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, own, span) : where;
+}
+
+/* Left of `??` what is needed at a reduced label is asked at all of them that the predicate admits (language.md, section 9). In
+ * the order of the list, since what is asked first may be what the next one reads by. */
+static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, Facts f, const Expr *where, const Obligation *own, Span span) {
+  EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .where = where, .domain = domain_from(x, own)};
+  for (; list; list = list->next)
+    if (prove(x->exprs, &f, list->cond).verdict != PROVED) all.body = both(x, all.body, list->cond);
+  const Expr *holds = read_own(x, vertex_new(x, &all, NULL, 0, NULL, span));
+  for (Obligation *o = inside; o; o = o->next) {
+    Proof p = prove(x->exprs, &f, o->cond);
+    o->cond = o->plain = holds;
+    o->asked = true, o->verdict = p.verdict, o->condition = p.condition;
+  }
+  return inside;
+}
+
+/* The needs of c's predicate (where NULL) or body that are left to whoever reads it: those `outside` of its labels are returned apart. */
+static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Expr *where, const Obligation *own, Obligation **outside) {
+  Obligation *inside = NULL;
+  Facts f = facts_here(x, where);
+  *outside = discharge(x, list, f, c->covered ? &inside : NULL);
+  return inside ? ask_all(x, inside, list, f, where, own, c->span) : NULL;
+}
+
+/* Within the numbering of the vertex to be. */
+static Parts parts_lower(Elab *x, Core *c) {
+  Parts r = {.acc = DT_I64};
+  Ex p = {0}, b = {.e = expr_int(x->exprs, DT_I64, 1), .type = {DT_I64, FIRM}};
+  if (c->arg[1]) p = lower(x, c->arg[1], -1);
+  if (c->arg[0]) {
+    r.acc = c->reducer == RED_MONOID ? c->type.dtype : type_acc(c->reducer, type_settle(c->arg[0]->type), c->acc);
+    b = ex_convert(x, lower(x, c->arg[0], widen_for(c, r.acc)), r.acc);
+  }
+  r.body = b.e;
+  r.where = both(x, both(x, p.pred, p.e), b.pred);
+  Obligation *mine, *left, *asked = needs_left(x, c, p.range, NULL, NULL, &mine);
+  r.own = mine = need_all(x, mine, asked);
+  asked = needs_left(x, c, b.range, r.where, mine, &left);
+  if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, mine, c->span), left);
+  r.carried = need_all(x, mine, need_all(x, left, asked));
+  return r;
+}
+
+/* There is something to reduce: an obligation, or none where that is plain. */
+static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Obligation *own) {
+  Exprs *p = x->exprs;
+  uint32_t n = x->out.n + x->red.n;
+  const Expr *cond = NULL;
+  Proof proof = {.verdict = OPEN_DATA};
+  if (!where) {
+    for (uint32_t i = 0; i < x->red.n; i++)
+      cond = expr_and(p, cond, expr_op2(p, OP_GE, label_root(x->red.at[i])->extent, expr_int(p, DT_I64, 1)));
+  } else {
+    bool *inner = NEW_ARRAY(x->arena, bool, n + 1);
+    for (uint32_t i = x->out.n; i < n; i++) inner[i] = true;
+    Facts f = facts_here(x, NULL);
+    proof = prove_nonempty(p, &f, inner, where);
+    if (proof.verdict == PROVED) return NULL;
+    cond = any_of(x, where, own, c->span);
+  }
+  Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);
+  if (!o) return NULL;
+  o->whole = c->span;
+  o->name = str_from(x->strings, reducer_info[c->reducer].name);
+  o->asked = (cond->has & HAS_READ) != 0;
+  o->verdict = proof.verdict, o->condition = proof.condition;
+  return o;
+}
+
+static Reducer vertex_reducer(Reducer r) { return r == RED_COUNT || r == RED_MEAN ? RED_SUM : r; }
+
+EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
+                       Ex *carried) {
+  Frozen f = labels_number(x, out, c->labels);
+  Parts p = parts_lower(x, c);
+  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN) p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
+  EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
+  s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
+  if (!total) s.domain = domain_from(x, p.carried);
+  if (c->reducer == RED_MONOID) s.monoid = monoid_at(x, c->monoid, p.acc);
+  EinNode *v = vertex_new(x, &s, merge, rank, name, c->span);
+  labels_restore(x, f);
+  *carried = (Ex){.type = type_firm(s.dtype), .range = p.carried};
+  return v;
+}
+
+static const Expr *extents_product(Elab *x, LabelSet labels) {
+  const Expr *n = expr_int(x->exprs, DT_I64, 1);
+  for (uint32_t i = 0; i < labels.n; i++) n = expr_op2(x->exprs, OP_MUL, n, label_root(labels.at[i])->extent);
+  return expr_normal(x->exprs, n);
+}
+
+static EinNode *count_vertex(Elab *x, const Expr *where, const Obligation *carried, Span span) {
+  EinSum s = {.reducer = RED_SUM, .acc = DT_I64, .dtype = DT_I64, .body = expr_int(x->exprs, DT_I64, 1), .where = where};
+  s.domain = domain_from(x, carried);
+  return vertex_new(x, &s, NULL, 0, NULL, span);
+}
+
+static Ex lower_mean(Elab *x, Core *c) {
+  Exprs *e = x->exprs;
+  Frozen f = labels_number(x, c->free, c->labels);
+  Parts p = parts_lower(x, c);
+  EinSum s = {.reducer = RED_SUM, .acc = p.acc, .dtype = p.acc, .body = p.body, .where = p.where, .domain = domain_from(x, p.carried)};
+  EinNode *sum = vertex_new(x, &s, NULL, 0, NULL, c->span);
+  EinNode *count = p.where ? count_vertex(x, p.where, p.carried, c->span) : NULL;
+  p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
+  labels_restore(x, f);
+
+  DType t = dtype_is_float(p.acc) ? p.acc : DT_F64;
+  Ex n = count ? ex_read_of(x, count, c->free, -1, c->span) : (Ex){.e = extents_product(x, c->labels), .type = {DT_I64, FIRM}};
+  Ex q = ex_convert(x, ex_read_of(x, sum, c->free, -1, c->span), t);
+  q.e = expr_op2(e, OP_DIV, q.e, ex_convert(x, n, t).e);
+  q.range = needs_at_labels(x, p.carried, c->free);
+  return ex_convert(x, q, c->type.dtype);
+}
+
+Ex lower_reduce(Elab *x, Core *c, int widen) {
+  if (c->reducer == RED_COUNT && !c->arg[1]) return (Ex){.e = extents_product(x, c->labels), .type = {DT_I64, FIRM}};
+  if (c->reducer == RED_MEAN) return lower_mean(x, c);
+  Ex carried;
+  EinNode *v = reduce_vertex(x, c, c->free, NULL, 0, -1, NULL, false, &carried);
+  Ex r = ex_read_of(x, v, c->free, widen, c->span);
+  r.range = needs_at_labels(x, carried.range, c->free);
+  return r;
+}

@@ -1,0 +1,71 @@
+/* front/elab/types.c - the dtype rules of the language (docs/language.md, Types), and nothing else.
+ *
+ * A weak type is a literal's, a label's or a size's: it bends to what it meets. A firm one is declared. */
+#include "elab.h"
+
+Type type_firm(DType t) { return (Type){t, FIRM}; }
+
+Type type_settle(Type t) { return type_firm(t.dtype); }
+
+Type type_arith(Type t) {
+  return t.dtype == DT_BOOL ? type_firm(DT_I64) : t;
+}
+
+static Weak weaker_of(Weak a, Weak b) { return a > b ? a : b; }
+
+static Type join_weak_firm(Type weak, Type firm) {
+  if (dtype_is_float(firm.dtype)) return firm;
+  if (weak.weak == WEAK_REAL) return type_firm(DT_F64);
+  if (weak.weak == WEAK_INDEX) return type_firm(DT_I64);
+  return firm;
+}
+
+/* Both numbers, or both bool. */
+Type type_join(Type a, Type b) {
+  if (a.dtype == DT_BOOL && b.dtype == DT_BOOL) return type_firm(DT_BOOL);
+  a = type_arith(a), b = type_arith(b);
+  if (a.weak && b.weak) {
+    Weak w = weaker_of(a.weak, b.weak);
+    return (Type){w == WEAK_REAL ? DT_F64 : DT_I64, w};
+  }
+  if (a.weak) return join_weak_firm(a, b);
+  if (b.weak) return join_weak_firm(b, a);
+  return type_firm(dtype_join(a.dtype, b.dtype));
+}
+
+Type type_real(Type t) {
+  if (t.weak) return (Type){DT_F64, WEAK_REAL};
+  return dtype_is_float(t.dtype) ? t : type_firm(DT_F64);
+}
+
+DType type_acc(Reducer r, Type body, int acc) {
+  if (acc >= 0) return (DType)acc;
+  DType t = body.dtype;
+  switch (r) {
+    case RED_SUM: case RED_PROD: return dtype_sum(t);
+    case RED_LSE: return dtype_sum(type_real(body).dtype);
+    case RED_MEAN: return dtype_sum(t);
+    case RED_COUNT: return DT_I64;
+    default: return t;
+  }
+}
+
+Type type_reduced(Reducer r, Type body, int acc) {
+  if (r == RED_ARGMAX || r == RED_ARGMIN || r == RED_COUNT) return type_firm(DT_I64);
+  if (r == RED_ANY || r == RED_ALL) return type_firm(DT_BOOL);
+  if (acc >= 0) return type_firm(r == RED_MEAN && !dtype_is_float((DType)acc) ? DT_F64 : (DType)acc);
+  if (r == RED_MEAN || r == RED_LSE) return type_firm(type_real(body).dtype);
+  if (r == RED_SUM || r == RED_PROD) return type_firm(dtype_is_float(body.dtype) ? body.dtype : DT_I64);
+  return type_firm(body.dtype);
+}
+
+Type type_op(Op op, uint32_t n, const Type *arg, Type *operand) {
+  Type j = n == 2 ? type_join(arg[0], arg[1]) : arg[0];
+  switch (op_info[op].rule) {
+    case RULE_LOGIC: *operand = type_firm(DT_BOOL); return *operand;
+    case RULE_COMPARE: *operand = type_settle(j); return type_firm(DT_BOOL);
+    case RULE_TEST: *operand = type_real(type_arith(j)); return type_firm(DT_BOOL);
+    case RULE_REAL: *operand = type_real(type_arith(j)); return *operand;
+    default: *operand = type_arith(j); return *operand;
+  }
+}

@@ -1,0 +1,246 @@
+/* front/parse/build_stmt.c - statements, made as the grammar finds them: in come tokens, expressions and
+ * lists, out comes one AstStmt a call, or a place for it in its block or file. */
+#include <string.h>
+
+#include "parse.h"
+
+uint32_t names_none(Parse *p) {
+  return p->names.len;
+}
+
+uint32_t names_first(Parse *p, Token t) {
+  names_add(p, t);
+  return p->names.len - 1;
+}
+
+void names_add(Parse *p, Token t) {
+  vec_push(p->arena, p->names, name_of(p, t));
+}
+
+uint32_t decls_first(Parse *p, AstDecl *d) {
+  decls_add(p, d);
+  return p->decls.len - 1;
+}
+
+void decls_add(Parse *p, AstDecl *d) {
+  vec_push(p->arena, p->decls, *d);
+}
+
+/* Sizes of an input: label:size or a bare size. */
+static void check_sizes(Parse *p, const AstItems *v) {
+  for (uint32_t k = 0; k < v->len; k++) {
+    const AstItem *i = &v->at[k];
+    if (i->kind != ITEM_BIND && i->kind != ITEM_GROUP) continue;
+    Diag *g =
+        diag_add(p->diags, D_E020, i->span, "a declaration takes sizes, bare or with a label");
+    diag_hint(p->diags, g, "write `X[8,N]` or `X[i:8,j:N]`");
+  }
+}
+
+AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e) {
+  AstDecl *d = NEW(p->arena, AstDecl);
+  d->name = name_of(p, name);
+  d->e = e;
+  d->span = span_at(p, name.at, e ? e->span.end : b ? b->end : name.end);
+  if (b) {
+    d->bracketed = true;
+    d->items = b->items;
+    check_sizes(p, &d->items);
+  }
+  return d;
+}
+
+/* Expressions are elaboration's to refuse (E077): it knows what they may have been meant for. */
+static void check_left(Parse *p, const AstItems *v) {
+  for (uint32_t k = 0; k < v->len; k++) {
+    const AstItem *i = &v->at[k];
+    if (i->kind == ITEM_BIND) complain_bind(p, i, "the left of an equation");
+    if (p->patched || i->kind != ITEM_EXPR || (i->e->kind != AST_INT && i->e->kind != AST_REAL)) continue;
+    Diag *g = diag_add(p->diags, D_E020, i->span, "the left of an equation takes labels: it defines all elements at once");
+    diag_hint(p->diags, g, "one that differs is chosen on the right: `Y[i:4] = if i == 0 then a else b`");
+  }
+}
+
+AstLeft *build_left(Parse *p, Token name, Brackets *b) {
+  AstLeft *l = NEW(p->arena, AstLeft);
+  l->name = name_of(p, name);
+  l->b = b;
+  if (b) check_left(p, &b->items);
+  return l;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static AstStmt *stmt_new(Parse *p, StmtKind kind, uint32_t at) {
+  AstStmt *s = NEW(p->arena, AstStmt);
+  s->kind = kind;
+  s->span = span_to_here(p, at);
+  s->dtype = -1;
+  return s;
+}
+
+static void stmt_dtype(Parse *p, AstStmt *s, Token t) {
+  DType d;
+  if (!t.kind) return;
+  BUG_UNLESS(dtype_find(p->src->bytes + t.at, t.end - t.at, &d));
+  s->dtype = (int8_t)d;
+  s->dtype_span = span_at(p, t.at, t.end);
+}
+
+AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *l, Token dtype, Ast *e) {
+  AstStmt *s = stmt_new(p, kind, first.kind ? first.at : l->name.span.at);
+  s->output = first.kind == TOK_OUTPUT;
+  s->name = l->name;
+  s->bracketed = l->b != NULL;
+  if (l->b) s->items = l->b->items;
+  stmt_dtype(p, s, dtype);
+  s->e = e;
+  return s;
+}
+
+AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t from, Token dtype, Ast *e) {
+  AstStmt *s = stmt_new(p, kind, first.at);
+  s->decls.len = s->decls.cap = p->decls.len - from;
+  s->decls.at = arena_copy(p->arena, p->decls.at + from, sizeof(AstDecl) * s->decls.len);
+  p->decls.len = from;
+  stmt_dtype(p, s, dtype);
+  s->e = e;
+  return s;
+}
+
+static void stmt_body(AstStmt *s, const AstBlock *b) {
+  s->body.at = b->stmts.at;
+  s->body.len = b->stmts.len;
+  s->body.cap = b->stmts.cap;
+  s->block = true;
+}
+
+AstStmt *build_repeat(Parse *p, Token first, Token name, Ast *bound, Ast *until, AstBlock *body) {
+  AstStmt *s = stmt_new(p, STMT_REPEAT, first.at);
+  s->name = name_of(p, name);
+  s->e = bound;
+  s->until = until;
+  stmt_body(s, body);
+  return s;
+}
+
+static void stmt_params(Parse *p, AstStmt *s, uint32_t from) {
+  s->params.len = s->params.cap = p->names.len - from;
+  if (s->params.len)
+    s->params.at = arena_copy(p->arena, p->names.at + from, sizeof(AstName) * s->params.len);
+  p->names.len = from;
+}
+
+static void stmt_labels(Parse *p, AstStmt *s, uint32_t from) {
+  uint32_t n = p->names.len - from;
+  if (n) s->items.at = NEW_ARRAY(p->arena, AstItem, n);
+  s->items.len = s->items.cap = n;
+  for (uint32_t i = 0; i < n; i++) {
+    Span at = p->names.at[from + i].span;
+    Ast *e = build_name(p, (Token){at.at, at.end, TOK_ID});
+    s->items.at[i] = (AstItem){.kind = ITEM_EXPR, .span = at, .e = e};
+  }
+  s->bracketed = n > 0;
+  p->names.len = from;
+}
+
+AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params,
+                   AstBlock *body, Ast *e) {
+  AstStmt *s = stmt_new(p, STMT_DEF, first.at);
+  s->name = name_of(p, name);
+  stmt_params(p, s, params);
+  stmt_labels(p, s, labels);
+  if (body) stmt_body(s, body);
+  s->e = e;
+  return s;
+}
+
+AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity) {
+  AstStmt *s = stmt_new(p, STMT_MONOID, first.at);
+  uint32_t params = names_first(p, a);
+  s->name = name_of(p, name);
+  names_add(p, b);
+  stmt_params(p, s, params);
+  s->e = e;
+  s->until = identity;
+  return s;
+}
+
+/* The text of a string: without its quotes, of which the second may be missing. */
+static void stmt_text(Parse *p, AstStmt *s, Token t) {
+  uint32_t at = t.at + 1, end = t.end;
+  if (end > at && p->src->bytes[end - 1] == '"') end--;
+  s->text = str_of(p->strings, p->src->bytes + at, end - at);
+  s->text_span = span_at(p, t.at, t.end);
+}
+
+AstStmt *build_use(Parse *p, Token first, Token what) {
+  AstStmt *s = stmt_new(p, STMT_USE, first.at);
+  if (what.kind == TOK_STRING)
+    stmt_text(p, s, what);
+  else
+    s->name = name_of(p, what);
+  return s;
+}
+
+AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text) {
+  AstStmt *s = stmt_new(p, STMT_ASSERT, first.at);
+  s->e = e;
+  stmt_text(p, s, text);
+  return s;
+}
+
+/* ---- assert on 16 sites: memory <= 24 GB --------------------------------------------------------- */
+
+uint32_t limits_first(Parse *p, AstLimit *l) {
+  limits_add(p, l);
+  return p->limits.len - 1;
+}
+
+void limits_add(Parse *p, AstLimit *l) {
+  vec_push(p->arena, p->limits, *l);
+}
+
+AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit) {
+  AstLimit *l = NEW(p->arena, AstLimit);
+  *l = (AstLimit){.what = name_of(p, what), .op = op_of(op.kind), .amount_span = span_at(p, amount.at, amount.end)};
+  if (unit.kind) l->unit = name_of(p, unit);
+  if (!double_read(p->src->bytes + amount.at, amount.end - amount.at, &l->amount))
+    diag_add(p->diags, D_E004, l->amount_span, "this number is too large");
+  l->span = span_at(p, what.at, unit.kind ? unit.end : amount.end);
+  return l;
+}
+
+/* Words that have a meaning here alone, and name what they like elsewhere. */
+static void word_here(Parse *p, Token t, const char *word, const char *other) {
+  const char *s = p->src->bytes + t.at;
+  size_t n = t.end - t.at;
+  if ((n == strlen(word) && memcmp(s, word, n) == 0) || (n == strlen(other) && memcmp(s, other, n) == 0)) return;
+  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, t.end), "unexpected name `%.*s`, expected `%s`", (int)(n < 40 ? n : 40), s, word);
+  diag_hint(p->diags, g, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB`");
+}
+
+AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, uint32_t from) {
+  AstStmt *s = stmt_new(p, STMT_LIMITS, first.at);
+  word_here(p, on, "on", "on");
+  word_here(p, word, "sites", "site");
+  s->e = sites;
+  s->limits.len = s->limits.cap = p->limits.len - from;
+  s->limits.at = arena_copy(p->arena, p->limits.at + from, sizeof(AstLimit) * s->limits.len);
+  p->limits.len = from;
+  return s;
+}
+
+/* ---- where they go --------------------------------------------------------------------------- */
+
+AstBlock *block_new(Parse *p) {
+  return NEW(p->arena, AstBlock);
+}
+
+void block_add(Parse *p, AstBlock *b, AstStmt *s) {
+  vec_push(p->arena, b->stmts, s);
+}
+
+void file_add(Parse *p, AstStmt *s) {
+  if (s) vec_push(p->arena, p->file->stmts, s);
+}

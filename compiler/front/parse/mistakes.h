@@ -1,0 +1,61 @@
+/* front/parse/mistakes.h - what the files of rules about misplaced tokens share. A rule looks at the scene; it complains and
+ * answers as complain_unexpected does, or it passes. */
+#ifndef EIN_MISTAKES_H
+#define EIN_MISTAKES_H
+
+#include "parse.h"
+
+enum { PASS = -1 };              /* this rule has nothing to say */
+enum { SHOWN = 60, NEAR = 100 }; /* bytes in a message, tokens looked at */
+
+typedef struct Scene { /* what the rules look at */
+  Parse *p;
+  Token t, last;
+  bool ok[TOKEN_KINDS];  /* what could have come */
+  int in;                /* the innermost bracket: TOK_LP, LB, LC, or 0 */
+  bool start;            /* the token would begin a statement */
+  bool over;             /* the file ends */
+} Scene;
+
+typedef int Rule(const Scene *);
+
+/* mistakes_words.c */
+Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round_reducer,
+    rule_where_first, rule_where_behind, rule_where_in_read, rule_keyword_defined,
+    rule_dtype_first, rule_keyword_as_name, rule_wrong_place, rule_foreign, rule_loop_head,
+    rule_bare_expression;
+
+/* mistakes_missing.c */
+Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket, rule_missing_comma,
+    rule_def_parameters, rule_missing_in_list, rule_missing_equals, rule_missing_branch,
+    rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over, rule_slice;
+
+/* mistakes_near.c */
+Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
+
+/* mistakes_calls.c */
+Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast, rule_typed_first,
+    rule_colon_branch, rule_comment_sign, rule_subscript, rule_braces, rule_product_by_bracket, rule_arrow_left;
+
+/* ---- mistakes.c: saying it -------------------------------------------------------------------- */
+const char *token_text(const Parse *p, Token t);   /* into the source */
+const char *token_shown(const Parse *p, Token t);  /* "`x`", or what it is called */
+Span scene_place(const Scene *s);
+Diag *scene_say(const Scene *s, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4);
+Diag *scene_unexpected(const Scene *s);            /* with all that could have come */
+void hint_joined(const Scene *s, Diag *g);         /* that the line goes on from the one above, if it does */
+const char *bracket_sign(int kind);
+
+/* ---- mistakes.c: looking ahead, never at tokens that the grammar then sees --------------------- */
+bool begins_operand(int kind);
+bool ends_operand(const Scene *s);
+const char *source_piece(const Parse *p, uint32_t at, uint32_t end); /* without blanks around it; NULL: long or empty */
+uint32_t operand_end(const Parse *p, Token t);     /* with its brackets; 0: not on this line */
+uint32_t line_rest(const Parse *p, Token t);       /* the end of the statement's part on this line; 0: far away */
+bool line_has(const Parse *p, int kind, int before); /* outside of brackets, and before a token of that kind */
+bool bracket_closed(const Parse *p);               /* the innermost one, on this line? */
+uint32_t bracket_end(const Parse *p);              /* where; 0: it is not */
+const char *value_ahead(const Parse *p);           /* what stands behind the next `=` of this line, or NULL */
+Token token_behind_brackets(const Parse *p);       /* that come next, or the next one if none do */
+
+#endif

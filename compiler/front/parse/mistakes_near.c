@@ -1,0 +1,133 @@
+/* front/parse/mistakes_near.c - rules about what is nearly a program: a keyword with a letter too many, an operator that is a
+ * word elsewhere, several things in a statement that takes one. */
+#include "mistakes.h"
+
+#include <string.h>
+
+static bool text_is(const Scene *s, Token t, const char *word) {
+  size_t n = strlen(word);
+  return t.end - t.at == n && memcmp(token_text(s->p, t), word, n) == 0;
+}
+
+/* The keyword between the quotes of its name. */
+static const char *keyword(int kind, uint32_t *n) {
+  const char *name = token_name(kind) + 1;
+  return *n = (uint32_t)strcspn(name, "`"), name;
+}
+
+/* The keyword that is nearest to the name, of those that can be meant; 0: none is near. Case counts for nothing. */
+static int near_keyword(const Scene *s, Token t, const bool *meant) {
+  enum { LONG = 12 };
+  char name[LONG];
+  uint32_t n = t.end - t.at, least, m;
+  int best = 0;
+  if (t.kind != TOK_ID || n > LONG || n < 2) return 0;
+  for (uint32_t i = 0; i < n; i++) {
+    char c = token_text(s->p, t)[i];
+    name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  }
+  least = n < 3 ? 2 : n / 3 + 1;
+  for (int k = 0; k < TOK_RESYNC; k++) {
+    if (!meant[k] || !(token_facts(k) & WORD)) continue;
+    const char *word = keyword(k, &m);
+    uint32_t d = str_distance(name, n, word, m, least);
+    if (d < least && d < m) least = d, best = k;
+  }
+  return best;
+}
+
+/* `inptu X[i:3]` at the beginning of a statement, `if a thn b` within. */
+int rule_misspelt(const Scene *s) {
+  const Parse *p = s->p;
+  bool heads[TOKEN_KINDS] = {false}, within[TOKEN_KINDS] = {false};
+  for (int k = 0; k < TOK_RESYNC; k++) {
+    heads[k] = token_facts(k) & HEADS;
+    within[k] = s->ok[k] && !(token_facts(k) & (BEGINS | HEADS)) && k != TOK_OR;
+  }
+  within[TOK_WHERE] = s->ok[TOK_WHERE];
+  bool first = p->stmt_tokens == 1 && !p->newline && (begins_operand(s->t.kind) || s->t.kind == TOK_STRING) && s->t.kind != TOK_LP;
+  int k = first ? near_keyword(s, p->stmt_first, heads) : 0;
+  if (k) {
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, p->stmt_first.at, p->stmt_first.end), "no statement begins with `%.*s`",
+                       (int)(p->stmt_first.end - p->stmt_first.at), token_text(p, p->stmt_first));
+    diag_hint(p->diags, g, "did you mean %s?", token_name(k));
+    return TOK_BAD;
+  }
+  if (s->last.kind == TOK_ID && begins_operand(s->t.kind) && (text_is(s, s->last, "If") || text_is(s, s->last, "IF"))) {
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, s->last.at, s->last.end), "no expression begins with `%.*s`", 2, token_text(p, s->last));
+    diag_hint(p->diags, g, "did you mean `if`?");
+    return TOK_BAD;
+  }
+  k = ends_operand(s) ? near_keyword(s, s->t, within) : 0;
+  if (!k) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "did you mean %s?", token_name(k));
+  return k;
+}
+
+/* ---- operators that are words, or signs of bits ------------------------------------------------ */
+
+typedef struct Operator { const char *word; int meant; const char *hint; } Operator;
+
+static bool is_shift(const Scene *s) {
+  int k = s->t.kind;
+  return (k == TOK_LT || k == TOK_GT) && s->last.kind == k && s->last.end == s->t.at;
+}
+
+int rule_foreign_operator(const Scene *s) {
+  static const Operator known[] = {
+    {"mod", TOK_PERCENT, "a remainder is `a % b`"},
+    {"rem", TOK_PERCENT, "a remainder is `a % b`, which has the sign of b"},
+    {"div", TOK_IDIV, "a quotient that is floored is `a // b`"},
+    {"xor", TOK_NE, "one of two conditions is `a != b`; nothing works on bits"},
+    {"is", TOK_EQ, "write `==`"},
+  };
+  const Parse *p = s->p;
+  if (is_shift(s)) {
+    Diag *g = scene_say(s, D_E001, "there are no shifts of bits");
+    diag_hint(p->diags, g, s->t.kind == TOK_LT ? "write `x * 2^k`" : "write `x // 2^k`");
+    return TOK_BAD;
+  }
+  if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
+  for (size_t i = 0; s->t.kind == TOK_ID && i < COUNT(known); i++) {
+    if (!text_is(s, s->t, known[i].word)) continue;
+    Diag *g = scene_say(s, D_E016, "there is no operator `%s`", known[i].word);
+    diag_hint(p->diags, g, "%s", known[i].hint);
+    return s->ok[known[i].meant] ? known[i].meant : TOK_BAD;
+  }
+  return PASS;
+}
+
+/* `a if c else b`, `sum[j if c] a` */
+int rule_choice_behind(const Scene *s) {
+  if (s->t.kind != TOK_IF || (!ends_operand(s) && s->last.kind != TOK_RB)) return PASS;
+  Diag *g = scene_unexpected(s);
+  bool predicate = s->ok[TOK_WHERE];
+  if (predicate) diag_hint(s->p->diags, g, "a predicate stands behind `where`: `sum[i where p] e`");
+  else diag_hint(s->p->diags, g, "the condition comes first: `if c then a else b`");
+  return predicate ? TOK_WHERE : TOK_BAD;
+}
+
+/* ---- several things where one is taken --------------------------------------------------------- */
+
+static const char *too_many_hint(const Scene *s) {
+  const Parse *p = s->p;
+  int k = p->stmt_first.kind, t = s->t.kind;
+  bool data = k == TOK_INPUT || k == TOK_PARAM, typed = s->last.kind == TOK_DTYPE;
+  if (typed && t == TOK_LB) return "sizes stand at the name: `X[i:3,j:4] : f32`";
+  if (data && typed && t == TOK_COMMA) return "a dtype is of all names of the statement; one with another dtype gets a statement of its own";
+  if (k == TOK_USE && p->stmt_tokens == 2 && t == TOK_COMMA) return "each module has a `use` of its own";
+  if (k == TOK_USE && p->stmt_tokens == 2 && text_is(s, s->t, "as")) return "a module's names are known as they are: leave `as` out";
+  bool listed = k == TOK_OUTPUT && !p->assigned && p->stmt_tokens > 1;
+  if (listed && ((t == TOK_ASSIGN && s->ok[TOK_COMMA]) || (t == TOK_COMMA && s->ok[TOK_ASSIGN])))
+    return "an equation defines one tensor; another one gets a statement of its own";
+  return NULL;
+}
+
+int rule_many_in_one(const Scene *s) {
+  const char *hint = s->p->open.len && s->in != TOK_LC ? NULL : too_many_hint(s);
+  if (!hint) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(s->p->diags, g, "%s", hint);
+  return TOK_BAD;
+}

@@ -1,0 +1,310 @@
+/* front/parse/mistakes_words.c - rules about words and signs that stand where they do not belong: `=` and `==`, `where`,
+ * keywords as names, statements out of place, and words of other languages. */
+#include "front/foreign.h"
+#include "mistakes.h"
+
+#include <string.h>
+
+/* ---- = and == -------------------------------------------------------------------------------- */
+
+int rule_equals(const Scene *s) {
+  if (s->t.kind == TOK_EQ && s->ok[TOK_ASSIGN]) {
+    Diag *g = scene_say(s, D_E019, "`==` compares, and cannot define");
+    diag_hint(s->p->diags, g, "write `=`");
+    return TOK_ASSIGN;
+  }
+  if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
+    Diag *g = scene_say(s, D_E019, "`=` defines, and cannot compare");
+    if (s->p->joined.kind && s->p->assigned) {
+      hint_joined(s, g);
+      return TOK_BAD;
+    }
+    diag_hint(s->p->diags, g, "write `==`");
+    return TOK_EQ;
+  }
+  return PASS;
+}
+
+/* ---- signs of other languages in and around brackets ------------------------------------------- */
+
+/* Are there only names and commas from the token at hand to the closing bracket? */
+static bool names_ahead(const Parse *p, int close) {
+  Scanner s = scan_quietly(p);
+  for (int i = 0; i < NEAR; i++) {
+    Token t = scan(&s);
+    if (t.kind == close) return i > 0;
+    if (s.newline || (t.kind != TOK_ID && t.kind != TOK_COMMA)) return false;
+  }
+  return false;
+}
+
+/* `sum[i; p] e`, `X[i; j]` */
+int rule_semicolon(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->t.kind != TOK_NEWLINE || s->t.end == s->t.at || *token_text(p, s->t) != ';' || s->in != TOK_LB) return PASS;
+  const Open *open = &vec_last(p->open);
+  bool names = open->of == OPEN_PLAIN || names_ahead(p, TOK_RB);
+  int answer = names ? TOK_COMMA : TOK_WHERE;
+  if (!s->ok[answer]) return PASS;
+  Diag *g = scene_say(s, D_E001, "unexpected `;` between brackets");
+  uint32_t close = bracket_end(p);
+  const char *head = source_piece(p, open->operand.at, s->t.at), *rest = close ? source_piece(p, s->t.end, close - 1) : NULL;
+  if (names) diag_hint(p->diags, g, "labels and indices are parted by commas: `[i, j]`");
+  else if (head && rest) diag_hint(p->diags, g, "a condition stands behind `where`: `%s where %s]`", head, rest);
+  else diag_hint(p->diags, g, "a condition stands behind `where`: `sum[i where p]`");
+  return answer;
+}
+
+/* `where(c, a, b)` */
+int rule_where_called(const Scene *s) {
+  if (s->t.kind != TOK_WHERE || !s->ok[TOK_INT] || s->last.kind == TOK_LB) return PASS;
+  Scanner ahead = scan_quietly(s->p);
+  if (scan(&ahead).kind != TOK_LP) return PASS;
+  Diag *g = scene_say(s, D_E001, "there is no function `where`");
+  diag_hint(s->p->diags, g, "a choice is `if c then a else b`");
+  return TOK_BAD;
+}
+
+/* What stands in the round brackets that the token at hand opens, and what comes behind them; NULL: too long. */
+static const char *round_inside(const Parse *p, Token open, Token *behind) {
+  uint32_t close = bracket_end(p);
+  const char *inside = close ? source_piece(p, open.end, close - 1) : NULL;
+  Scanner s = scan_quietly(p);
+  s.at = p->src->bytes + close;
+  if (inside) *behind = scan(&s);
+  return inside;
+}
+
+/* `Z(i) = e`, `input X(i:3)` */
+int rule_round_left(const Scene *s) {
+  const Parse *p = s->p;
+  int first = p->stmt_first.kind;
+  bool declares = first == TOK_INPUT || first == TOK_PARAM;
+  bool left = declares || first == TOK_ID || first == TOK_OUTPUT || first == TOK_STATE || first == TOK_NEXT;
+  if (s->t.kind != TOK_LP || !left || s->last.kind != TOK_ID || p->assigned || s->in == TOK_LB || s->in == TOK_LP) return PASS;
+  Token behind = {0};
+  const char *inside = round_inside(p, s->t, &behind), *name = source_piece(p, s->last.at, s->last.end);
+  bool defines = behind.kind == TOK_ASSIGN || behind.kind == TOK_COLON;
+  if (!inside || !name || !s->ok[TOK_LB] || (!defines && !declares)) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "labels stand in square brackets: `%s[%s]`", name, inside);
+  const char *e = first == TOK_ID && behind.kind == TOK_ASSIGN ? value_ahead(p) : NULL;
+  if (e) diag_hint(p->diags, g, "or is it a def, `def %s(%s) = %s`?", name, inside, e);
+  return TOK_BAD;
+}
+
+/* `sum(j) X[i,j]` */
+int rule_round_reducer(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->last.kind != TOK_RP || p->operand.kind != TOK_REDUCER || !s->ok[TOK_STAR] || !begins_operand(s->t.kind)) return PASS;
+  const char *inside = source_piece(p, p->shut.at + 1, s->last.at), *word = source_piece(p, p->operand.at, p->operand.end);
+  const char *body = source_piece(p, s->t.at, operand_end(p, s->t));
+  if (!inside || !word || strpbrk(inside, "[(+-*/<>=")) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "labels stand in square brackets: `%s[%s] %s`", word, inside, body ? body : "...");
+  return TOK_BAD;
+}
+
+/* ---- words in the wrong place ---------------------------------------------------------------- */
+
+static bool is_connective(int k) {
+  return k == TOK_UNTIL || k == TOK_IDENTITY || k == TOK_WHERE || k == TOK_THEN || k == TOK_ELSE ||
+         k == TOK_AND || k == TOK_OR;
+}
+
+int rule_where_first(const Scene *s) {
+  if (s->t.kind != TOK_WHERE || s->last.kind != TOK_LB) return PASS;
+  Diag *g = scene_say(s, D_E001, "a label comes before `where`");
+  diag_hint(s->p->diags, g, "write `sum[i where p] e`");
+  return TOK_BAD;
+}
+
+/* `sum[i] x[i] where p`, `sum[i] (x[i] where p)` */
+static void hint_where(const Scene *s, Diag *g) {
+  const Parse *p = s->p;
+  Span r = p->reach;
+  uint32_t n = p->open.len, depth = 0;
+  while (r.src && depth < n && p->open.at[n - 1 - depth].at >= r.end) depth++; /* brackets of the body that are open here */
+  bool round = depth == 1 && s->in == TOK_LP, plain = depth == 0 && s->in != TOK_LC;
+  uint32_t end = n && (round || plain) ? bracket_end(p) : line_rest(p, s->t);
+  const char *q = end ? source_piece(p, s->t.end, n && (round || plain) ? end - 1 : end) : NULL;
+  const char *head = r.src ? source_piece(p, p->reducer_word.at, r.end - 1) : NULL, *body = r.src ? source_piece(p, r.end, s->t.at) : NULL;
+  if (head && body && q && depth <= round)
+    diag_hint(p->diags, g, "a predicate stands in the reducer's brackets: `%s%s %s] %s%s`", head,
+              strstr(head, " where ") ? " and" : " where", q, body, round ? ")" : "");
+  else
+    diag_hint(p->diags, g, "a predicate stands in a reducer, `sum[i where p] e`; `if p then a else b` chooses");
+}
+
+int rule_where_behind(const Scene *s) {
+  if (s->t.kind != TOK_WHERE || s->ok[TOK_WHERE]) return PASS;
+  const Parse *p = s->p;
+  if (s->in == TOK_LB && !p->assigned && (p->stmt_first.kind == TOK_ID || p->stmt_first.kind == TOK_OUTPUT)) {
+    Diag *g = scene_say(s, D_E001, "`where` cannot stand on the left: an equation defines all elements");
+    uint32_t close = bracket_end(p);
+    const char *x = source_piece(p, p->open.len == 1 ? vec_last(p->open).operand.at : s->t.at, s->t.at);
+    const char *q = close ? source_piece(p, s->t.end, close - 1) : NULL, *e = close ? value_ahead(p) : NULL;
+    if (x && q) diag_hint(p->diags, g, "choose on the right: `%s] = if %s then %s else 0`", x, q, e ? e : "...");
+    else diag_hint(p->diags, g, "choose on the right: `Y[i] = if p then a else b`");
+    return TOK_BAD;
+  }
+  if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
+  Diag *g = scene_unexpected(s);
+  hint_where(s, g);
+  return TOK_BAD;
+}
+
+/* `X[i where p]`: only a call or a reducer takes a predicate. */
+int rule_where_in_read(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->last.kind != TOK_RB || p->closed != OPEN_PLAIN || !p->shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP]) return PASS;
+  uint32_t at = p->shut.where - 1;
+  const char *x = source_piece(p, p->operand.at, at), *q = source_piece(p, at + 5, s->last.at);
+  Diag *g = diag_add(p->diags, D_E001, span_at(p, at, at + 5), "`where` cannot stand in a read");
+  if (x && q) diag_hint(p->diags, g, "`if` chooses: `if %s then %s] else 0`", q, x);
+  diag_hint(p->diags, g, "a reducer leaves points out: `sum[i where p] e`");
+  return TOK_BAD;
+}
+
+/* Once for each word, however often it stands for a name. */
+static Diag *say_misnamed(const Scene *s, Token t) {
+  if (misnamed(s->p, t, true)) return NULL;
+  return diag_add(s->p->diags, D_E017, span_at(s->p, t.at, t.end), "%s is a word of the language and cannot name anything",
+                  token_shown(s->p, t));
+}
+
+static int word_names(const Scene *s, Token t, int answer) {
+  Diag *g = say_misnamed(s, t);
+  if (g && token_facts(t.kind) & WORD && (unsigned char)*token_text(s->p, t) < 0x80)
+    diag_hint(s->p->diags, g, "another name is needed here, such as `%.*s_`", (int)(t.end - t.at), token_text(s->p, t));
+  return answer;
+}
+
+/* `input f32 X[i:4]` */
+int rule_dtype_first(const Scene *s) {
+  if (s->t.kind != TOK_DTYPE || !s->ok[TOK_ID] || s->in || token_facts(s->last.kind) & ENDS) return PASS;
+  Scanner ahead = scan_quietly(s->p);
+  Token name = scan(&ahead);
+  if (name.kind != TOK_ID || ahead.newline) return PASS;
+  Diag *g = scene_say(s, D_E017, "%s is a word of the language and cannot name anything", token_shown(s->p, s->t));
+  Parse p = *s->p;
+  p.scan = ahead;
+  const char *x = source_piece(s->p, name.at, operand_end(&p, name));
+  diag_hint(s->p->diags, g, "a dtype stands behind a colon: `%s%.*s`", x ? arena_printf(p.arena, "%s : ", x) : ": ",
+            (int)(s->t.end - s->t.at), token_text(s->p, s->t));
+  return ANSWER_DROP;
+}
+
+int rule_keyword_as_name(const Scene *s) {
+  int k = s->t.kind;
+  if (!(token_facts(k) & WORD)) return PASS;
+  if (s->start && s->ok[TOK_ID]) {
+    int then = token_behind_brackets(s->p).kind;
+    return then == TOK_ASSIGN ? word_names(s, s->t, TOK_ID) : PASS;
+  }
+  if (!s->ok[TOK_ID]) return PASS;
+  if (s->p->newline && token_facts(k) & HEADS) return PASS;
+  bool listed = s->in == TOK_LB && (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA);
+  if (is_connective(k) && s->ok[TOK_INT] && !listed) return PASS;
+  Scanner ahead = scan_quietly(s->p);
+  if (scan(&ahead).kind == TOK_ID && !ahead.newline && !misnamed(s->p, s->t, false)) {
+    Diag *g = scene_say(s, D_E017, "%s is a word of the language and cannot stand here", token_shown(s->p, s->t));
+    diag_hint(s->p->diags, g, "leave it out");
+    return ANSWER_DROP;
+  }
+  return word_names(s, s->t, TOK_ID);
+}
+
+/* `state = 3`, `input[i] = 3`: the word was taken for the beginning of such a statement. */
+int rule_keyword_defined(const Scene *s) {
+  if (s->p->stmt_tokens != 1 || !(token_facts(s->last.kind) & HEADS)) return PASS;
+  if (s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB) return PASS;
+  return word_names(s, s->last, TOK_BAD);
+}
+
+/* Between brackets the grammar takes `max` and `pi` as the beginning of an expression. */
+static bool word_is_name(const Scene *s, bool item, bool known) {
+  Scanner ahead = scan_quietly(s->p);
+  int k = s->t.kind, next = scan(&ahead).kind;
+  bool line = ahead.newline, typed = next == TOK_COLON && scan(&ahead).kind == TOK_DTYPE;
+  bool left = !s->p->assigned && (s->p->stmt_first.kind == TOK_ID || s->p->stmt_first.kind == TOK_OUTPUT);
+  bool binds = item && (left || vec_last(s->p->open).of != OPEN_PLAIN);
+  if (item && (next == TOK_RB || next == TOK_COMMA || next == TOK_WHERE)) return k != TOK_CONST || known || binds;
+  if (item && (next == TOK_COLON || next == TOK_ASSIGN)) return k != TOK_REDUCER || !typed;
+  if (!known) return false;
+  if (k == TOK_DTYPE) return next != TOK_LP;
+  if (k == TOK_CONST) return next == TOK_LB;
+  if (next == TOK_LB && k == TOK_REDUCER && !line) return !begins_operand(token_behind_brackets(s->p).kind);
+  return next != TOK_LP && next != TOK_LB && next != TOK_COLON;
+}
+
+int complain_word(Parse *p, Token t) {
+  if (t.kind != TOK_REDUCER && t.kind != TOK_COUNT && t.kind != TOK_DTYPE && t.kind != TOK_CONST) return t.kind;
+  Scene s = {.p = p, .t = t, .last = p->last};
+  bool item = p->open.len && vec_last(p->open).kind == TOK_LB && (p->last.kind == TOK_LB || p->last.kind == TOK_COMMA);
+  bool known = p->diags->errors && misnamed(p, t, false);
+  if ((!item && !known) || !grammar_accepts(p->grammar, TOK_ID)) return t.kind;
+  return word_is_name(&s, item, known) ? word_names(&s, t, TOK_ID) : t.kind;
+}
+
+int rule_wrong_place(const Scene *s) {
+  if (!s->start || !(token_facts(s->t.kind) & HEADS)) return PASS;
+  const char *word = token_shown(s->p, s->t);
+  bool step = s->t.kind == TOK_STATE || s->t.kind == TOK_NEXT;
+  if (s->ok[TOK_DIM]) {
+    Diag *g = scene_say(s, D_E022, "%s stands outside of any `repeat`", word);
+    diag_hint(s->p->diags, g, "`repeat t < T { state x = ...; next x = ... }`");
+  } else if (s->ok[TOK_NEXT]) {
+    Diag *g = scene_say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops", word);
+    diag_hint(s->p->diags, g, "%s", s->t.kind == TOK_OUTPUT ? "an output is said behind the block: `output x`"
+                                                            : "move it out of the block");
+  } else if (s->in == TOK_LC && s->ok[TOK_INT]) {
+    Diag *g = scene_say(s, D_E022, "%s cannot stand in a def", word);
+    diag_hint(s->p->diags, g,
+              step ? "a def has no loops"
+                   : "a def's block holds equations and ends with an expression");
+  } else {
+    return PASS;
+  }
+  return TOK_BAD;
+}
+
+int rule_foreign(const Scene *s) {
+  const Parse *p = s->p;
+  const char *hint = NULL;
+  if (s->t.kind == TOK_ID) hint = foreign_word(token_text(p, s->t), s->t.end - s->t.at);
+  if (hint && !s->ok[TOK_THEN] && !s->ok[TOK_ELSE] && p->stmt_first.kind != TOK_REPEAT) hint = NULL;
+  if (!hint && p->stmt_tokens == 1 && p->stmt_first.kind == TOK_ID)
+    hint = foreign_word(token_text(p, p->stmt_first), p->stmt_first.end - p->stmt_first.at);
+  if (!hint) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "%s", hint);
+  return TOK_BAD;
+}
+
+int rule_loop_head(const Scene *s) {
+  if (s->p->stmt_first.kind != TOK_REPEAT || s->p->stmt_tokens > 2 || s->start) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(s->p->diags, g, "a loop is written `repeat t < T { ... }`; `t` counts from 0");
+  return TOK_BAD;
+}
+
+/* `X[i] * 2`, `2 * x`: an expression where a statement is wanted. */
+int rule_bare_expression(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->start && s->ok[TOK_DIM] && (begins_operand(s->t.kind) || s->t.kind == TOK_MINUS || s->t.kind == TOK_PLUS)) {
+    Diag *g = scene_say(s, D_E001, "unexpected %s, expected a statement", token_shown(p, s->t));
+    const char *e = source_piece(p, s->t.at, line_rest(p, s->t));
+    diag_hint(p->diags, g, "give the value a name: `output y = %s`", e ? e : "...");
+    return TOK_BAD;
+  }
+  bool operator = token_facts(s->t.kind) & BINARY || s->t.kind == TOK_MINUS || s->t.kind == TOK_LP;
+  if (!operator || !s->ok[TOK_ASSIGN] || p->assigned || p->open.len || p->stmt_first.kind != TOK_ID) return PASS;
+  if (s->t.kind == TOK_EQ) return PASS;
+  Diag *g = scene_unexpected(s);
+  bool arrow = line_has(p, TOK_SLIP, TOK_EOF);
+  const char *e = arrow ? NULL : source_piece(p, p->stmt_first.at, line_rest(p, s->t));
+  diag_hint(p->diags, g, "an equation says first what it defines: `%s%s`", arrow ? "Z[i,k] = sum[j] A[i,j] * B[j,k]" : "output y = ",
+            arrow ? "" : e ? e : "...");
+  return TOK_BAD;
+}

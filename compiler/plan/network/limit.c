@@ -1,0 +1,242 @@
+/* plan/network/limit.c - the least sum of costs where another sum, of weights, has a limit.
+ *
+ * A price p is put on the weights. No choice within the limit has a smaller cost than the least of (cost + p x weight), less p x limit: a bound,
+ * for any p. With next to no price what is best is mostly within the limit, and then it is the answer, the lightest of those that cost as
+ * much. Else the price rises until bounds rise no more; where the best choice that was found within the limit costs more than the bound, the
+ * values of a variable are split into the lighter and the heavier ones, and both halves are solved so. */
+#include <math.h>
+#include <string.h>
+
+#include "inside.h"
+
+#define AS_MUCH 1e-9           /* of a sum: that is no difference */
+#define NEXT_TO_NONE 1e-11     /* of a sum, for all weight that there may be */
+
+enum { PRICES = 24, NODES = 400 };
+
+typedef struct Node { bool **left; double lower; } Node; /* what may be chosen; no choice of it within the limit costs less */
+
+typedef struct Found { uint32_t *value; double cost, weight; } Found;
+
+typedef struct Limiting {
+  Arena *arena;
+  Network *n;
+  const NetworkLimit *l;
+  double budget, done, enough;
+  Found best;                /* within the limit; value NULL: none yet */
+  VEC(Node) nodes;
+} Limiting;
+
+static double weight_at(const Limiting *x, uint32_t variable, uint32_t value) {
+  return x->l->weight[variable] ? x->l->weight[variable][value] : 0;
+}
+
+static double weight_of(const Limiting *x, const uint32_t *value) {
+  double sum = 0;
+  for (uint32_t v = 0; v < x->n->variables.len; v++) sum += weight_at(x, v, value[v]);
+  return sum;
+}
+
+static bool within(const Limiting *x, double weight) {
+  return weight <= x->l->most * (1 + 1e-12);
+}
+
+/* ---- one price ------------------------------------------------------------------------------------------ */
+
+/* The best choice within the limit, if it is left, is where to begin. */
+static void start(const Limiting *x, Network *m, uint32_t **to) {
+  uint32_t len = x->n->variables.len, *value = NEW_ARRAY(m->arena, uint32_t, len + 1);
+  for (uint32_t v = 0; v < len; v++) {
+    while (value[v] < m->variables.at[v].n && to[v][value[v]] != x->best.value[v]) value[v]++;
+    if (value[v] == m->variables.at[v].n) return;
+  }
+  network_start(m, value);
+}
+
+/* The costs of values, with a price on their weights. */
+static double **priced(Arena *a, const Limiting *x, double price) {
+  uint32_t len = x->n->variables.len;
+  double **own = NEW_ARRAY(a, double *, len + 1);
+  for (uint32_t v = 0; v < len; v++) {
+    own[v] = NEW_ARRAY(a, double, x->n->variables.at[v].n);
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) own[v][i] = x->n->own_said.at[v][i] + price * weight_at(x, v, i);
+  }
+  return own;
+}
+
+/* Looks for the least of cost + price x weight among what is left. Gives a bound of that. */
+static double look(Limiting *x, bool **left, double price, double budget, Found *out) {
+  Arena *work = arena_new();
+  uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1);
+  Network *m = network_left(work, x->n, left, priced(work, x, price), to);
+  if (x->best.value) start(x, m, to);
+  NetworkAnswer r = network_solve(m, budget, x->enough + price * x->l->most);
+  x->done += r.work;
+  out->value = NEW_ARRAY(x->arena, uint32_t, len + 1);
+  for (uint32_t v = 0; v < len; v++) out->value[v] = to[v][r.value[v]];
+  out->cost = network_sum(x->n, out->value);
+  out->weight = weight_of(x, out->value);
+  if (within(x, out->weight) && (!x->best.value || out->cost < x->best.cost)) x->best = *out;
+  arena_free(work);
+  return r.bound;
+}
+
+/* ---- what is left --------------------------------------------------------------------------------------- */
+
+/* Values with which the others have no room are out. False: there is no choice within the limit. */
+static bool fit(const Limiting *x, bool **left) {
+  uint32_t len = x->n->variables.len;
+  Arena *work = arena_new();
+  double all = 0, *least = NEW_ARRAY(work, double, len + 1);
+  for (uint32_t v = 0; v < len; v++) {
+    least[v] = INFINITY;
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
+      if (left[v][i]) least[v] = fmin(least[v], weight_at(x, v, i));
+    all += least[v];
+  }
+  for (uint32_t v = 0; v < len; v++)
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
+      if (left[v][i] && weight_at(x, v, i) > least[v]) left[v][i] = within(x, all - least[v] + weight_at(x, v, i));
+  arena_free(work);
+  return within(x, all);
+}
+
+static bool **left_copy(Limiting *x, bool **left) {
+  uint32_t len = x->n->variables.len;
+  bool **copy = NEW_ARRAY(x->arena, bool *, len + 1);
+  for (uint32_t v = 0; v < len; v++) {
+    copy[v] = NEW_ARRAY(x->arena, bool, x->n->variables.at[v].n);
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) copy[v][i] = !left || left[v][i];
+  }
+  return copy;
+}
+
+/* Only the lightest value of each: that is within the limit. */
+static void look_lightest(Limiting *x, bool **left, double budget, Found *out) {
+  bool **few = left_copy(x, left);
+  for (uint32_t v = 0; v < x->n->variables.len; v++) {
+    double least = INFINITY;
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
+      if (few[v][i]) least = fmin(least, weight_at(x, v, i));
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) few[v][i] = few[v][i] && weight_at(x, v, i) <= least;
+  }
+  look(x, few, 0, budget, out);
+}
+
+/* ---- a node --------------------------------------------------------------------------------------------- */
+
+static bool node_is_over(const Limiting *x, const Node *n) {
+  if (n->lower >= x->enough) return true;
+  return x->best.value && n->lower >= x->best.cost - AS_MUCH * fabs(x->best.cost);
+}
+
+/* Lighter than the middle between two choices, and heavier, of the variable in which they differ most. */
+static void split(Limiting *x, const Node *n, const Found *light, const Found *heavy) {
+  uint32_t at = 0, len = x->n->variables.len;
+  double most = -1;
+  for (uint32_t v = 0; v < len; v++) {
+    double d = fabs(weight_at(x, v, heavy->value[v]) - weight_at(x, v, light->value[v]));
+    if (d > most) most = d, at = v;
+  }
+  if (most <= 0) return;
+  double middle = (weight_at(x, at, heavy->value[at]) + weight_at(x, at, light->value[at])) / 2;
+  for (int side = 0; side < 2; side++) {
+    Node half = {left_copy(x, n->left), n->lower};
+    for (uint32_t i = 0; i < x->n->variables.at[at].n; i++)
+      half.left[at][i] = half.left[at][i] && (weight_at(x, at, i) > middle) == side;
+    vec_push(x->arena, x->nodes, half);
+  }
+}
+
+/* The next price is where the sums of a choice that is too heavy and of one that is not are equal, as long as some choice has a smaller one there. */
+static void node_solve(Limiting *x, Node *n) {
+  Found light, heavy, now;
+  double share = (x->budget - x->done) / 6;
+  if (!fit(x, n->left)) {
+    n->lower = INFINITY;
+    return;
+  }
+  n->lower = fmax(n->lower, look(x, n->left, 0, share, &heavy));
+  if (within(x, heavy.weight) || node_is_over(x, n)) return;
+  look_lightest(x, n->left, share, &light);
+  for (uint32_t k = 0; k < PRICES && x->done < x->budget && light.cost > heavy.cost && heavy.weight > light.weight; k++) {
+    double price = (light.cost - heavy.cost) / (heavy.weight - light.weight), both = light.cost + price * light.weight;
+    double lower = look(x, n->left, price, share, &now) - price * x->l->most;
+    if (x->l->price && lower > n->lower) *x->l->price = price;
+    n->lower = fmax(n->lower, lower);
+    if (node_is_over(x, n)) return;
+    if (now.cost + price * now.weight >= both - AS_MUCH * both) break;
+    if (within(x, now.weight)) light = now;
+    else heavy = now;
+  }
+  split(x, n, &light, &heavy);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------ */
+
+/* The node with the least bound. */
+static Node node_next(Limiting *x) {
+  uint32_t best = 0;
+  for (uint32_t k = 1; k < x->nodes.len; k++)
+    if (x->nodes.at[k].lower < x->nodes.at[best].lower) best = k;
+  Node n = x->nodes.at[best];
+  x->nodes.at[best] = vec_pop(x->nodes);
+  return n;
+}
+
+/* By halves, where x has a choice within the limit already. lower: no choice costs less. */
+static NetworkAnswer limited(Limiting *x, double lower) {
+  double open = INFINITY; /* the least bound of nodes that were given up */
+  vec_push(x->arena, x->nodes, ((Node){left_copy(x, NULL), lower}));
+  for (uint32_t k = 0; x->nodes.len; k++) {
+    Node node = node_next(x);
+    uint32_t halves = x->nodes.len;
+    if (node_is_over(x, &node)) {
+      open = fmin(open, node.lower);
+      continue;
+    }
+    if (k < NODES && x->done < x->budget) node_solve(x, &node);
+    if (x->nodes.len == halves) open = fmin(open, node.lower);
+  }
+  double sum = x->best.cost;
+  return (NetworkAnswer){x->best.value, sum, open >= sum - AS_MUCH * sum ? sum : fmax(open, 0), x->done};
+}
+
+/* A price that was right for a network like this one often shows at once that nothing here is good enough. With little to spend, that is all. */
+static bool known_price(Limiting *x, bool **left, NetworkAnswer *out) {
+  double price = x->l->price ? *x->l->price : 0;
+  Found now;
+  if (price <= 0 || isinf(x->enough)) return false;
+  double bound = look(x, left, price, x->budget / 2, &now) - price * x->l->most;
+  *out = (NetworkAnswer){.bound = fmax(bound, 0), .work = x->done};
+  if (bound >= x->enough) return true;
+  if (x->done < x->budget / 4) return false;
+  if (!x->best.value) look_lightest(x, left, x->budget / 2, &now);
+  out->value = x->best.value;
+  out->sum = x->best.cost;
+  out->work = x->done;
+  return true;
+}
+
+/* First the lightest of all, where to begin then, and of whose costs a small part is next to nothing. */
+NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough) {
+  Limiting x = {.arena = n->arena, .n = n, .l = l, .budget = budget, .enough = INFINITY};
+  bool **left = left_copy(&x, NULL);
+  Found now = {0};
+  if (!fit(&x, left)) return (NetworkAnswer){.value = NULL};
+  x.enough = enough;
+  NetworkAnswer known;
+  if (known_price(&x, left, &known)) return known;
+  x.enough = INFINITY;
+  look_lightest(&x, left, budget / 8, &now);
+  x.enough = enough;
+  double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;
+  for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* once more where it was no small part */
+    bound = look(&x, left, price, (budget - x.done) / 2, &now) - price * l->most; /* the rest is for prices */
+    if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 || x.done >= budget) break;
+  }
+  if (!within(&x, now.weight) && bound < enough) return limited(&x, bound);
+  NetworkAnswer r = {.sum = now.cost, .bound = bound > now.cost - AS_MUCH * now.cost ? now.cost : fmax(bound, 0), .work = x.done};
+  r.value = within(&x, now.weight) ? now.value : NULL;
+  return r;
+}

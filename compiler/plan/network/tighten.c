@@ -1,0 +1,351 @@
+/* plan/network/tighten.c - values that no best choice has, found without tables of more than two variables.
+ *
+ * A cost of two variables can be shared out: what all entries of a row have belongs to the row's value. So costs go from the pairs
+ * to the variables, and on to other pairs, one variable after the other, there and back, and nothing gets less than 0. The sum of
+ * any choice stays as it is; what is taken off because all values of a variable have it is a bound, and rises. (This is block
+ * ascent on the dual of the linear relaxation.) A value that then costs more than what lies between the bound and the sum of a
+ * choice that was found is in no better choice. */
+#include <math.h>
+#include <string.h>
+
+#include "inside.h"
+
+enum {
+  PASSES = 60,
+  PASSES_PLAIN = 2,          /* what is like a tree needs no more; but first where twice as many are paid for */
+  PASSES_RING = 30
+};
+
+typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
+
+struct Tighten {
+  Network *n;
+  Arena *arena;
+  Share *share;              /* by factor */
+  double **own;              /* by variable, by value: its costs less what was taken off; infinite: in no better choice */
+  double *sum;               /* of the variable at hand, by value: with what its factors have given */
+  double *low;               /* of one of its factors, by class */
+  double taken;              /* the bound, but for the network's constant */
+  uint32_t *value;           /* the best choice so far, and */
+  double best;               /*   its sum; */
+  double above;              /*   that, or what is enough: without the constant */
+  uint32_t *choice;          /* that of this pass */
+  bool none;                 /* of some variable no value is left */
+  uint32_t passes, plain;    /* so far; before layers that are alike begin anew */
+};
+
+static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
+  const Factor *f = &t->n->factors.at[t->n->variables.at[x].factors.at[i]];
+  *side = f->side[1].variable == x;
+  return f;
+}
+
+static Share *share_of(const Tighten *t, uint32_t x, uint32_t i) {
+  return &t->share[t->n->variables.at[x].factors.at[i]];
+}
+
+/* ---- one variable ----------------------------------------------------------------------------------- */
+
+static double less(double x, double y) {
+  return x < y ? x : y;
+}
+
+/* Four at a time, none of which waits for another. */
+static double row_least(uint32_t n, const double *c, const double *other) {
+  double p = INFINITY, q = INFINITY, r = INFINITY, s = INFINITY;
+  uint32_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    p = less(c[j] - other[j], p);
+    q = less(c[j + 1] - other[j + 1], q);
+    r = less(c[j + 2] - other[j + 2], r);
+    s = less(c[j + 3] - other[j + 3], s);
+  }
+  for (; j < n; j++) p = less(c[j] - other[j], p);
+  return less(less(p, q), less(r, s));
+}
+
+/* For each class of side 0, the least entry less what side 1 has got. */
+static void pull_rows(const Factor *f, const double *other, double *out) {
+  const double *c = f->table->at;
+  uint32_t n = f->side[1].by->n;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) out[i] = row_least(n, c, other);
+}
+
+static void pull_columns(const Factor *f, const double *other, double *restrict out) {
+  const double *c = f->table->at;
+  uint32_t n = f->side[1].by->n;
+  for (uint32_t j = 0; j < n; j++) out[j] = INFINITY;
+  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) {
+    double of = other[i];
+    uint32_t j = 0;
+    if (isinf(of)) continue; /* out */
+    for (; j + 4 <= n; j += 4) {
+      out[j] = less(c[j] - of, out[j]);
+      out[j + 1] = less(c[j + 1] - of, out[j + 1]);
+      out[j + 2] = less(c[j + 2] - of, out[j + 2]);
+      out[j + 3] = less(c[j + 3] - of, out[j + 3]);
+    }
+    for (; j < n; j++) out[j] = less(c[j] - of, out[j]);
+  }
+}
+
+/* All that its factors can give comes to the variable, and the least of what its values have then is taken off. */
+static void gather(Tighten *t, uint32_t x) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  uint32_t side;
+  for (uint32_t j = 0; j < v->n; j++) t->sum[j] = t->own[x][j];
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    Share *s = share_of(t, x, i);
+    if (side) pull_columns(f, s->to[0], s->to[1]);
+    else pull_rows(f, s->to[1], s->to[0]);
+    t->n->work += (double)f->table->n;
+    for (uint32_t j = 0; j < v->n; j++) t->sum[j] += s->to[side][f->side[side].by->of[j]];
+  }
+  for (uint32_t j = 0; j < v->n; j++) least = t->sum[j] < least ? t->sum[j] : least;
+  t->none |= isinf(least);
+  if (isinf(least)) return;
+  for (uint32_t j = 0; j < v->n; j++) t->own[x][j] -= least, t->sum[j] -= least;
+  t->taken += least;
+}
+
+static void drop(Tighten *t, uint32_t x) {
+  double most = t->above - t->taken + 1e-9 * (fabs(t->above) + 1);
+  for (uint32_t j = 0; j < t->n->variables.at[x].n; j++)
+    if (t->sum[j] > most) t->own[x][j] = t->sum[j] = INFINITY;
+}
+
+static bool comes_later(uint32_t y, uint32_t x, bool back) {
+  return back ? y < x : y > x;
+}
+
+/* What the variable has goes on, in equal shares, to the factors of those that come later. */
+static void give(Tighten *t, uint32_t x, bool back) {
+  const Variable *v = &t->n->variables.at[x];
+  uint32_t side, later = 0;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    later += comes_later(f->side[1 - side].variable, x, back);
+  }
+  uint32_t shares = later > v->factors.len - later ? later : v->factors.len - later;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = factor_of(t, x, i, &side);
+    const Classes *by = f->side[side].by;
+    bool on = comes_later(f->side[1 - side].variable, x, back);
+    double *to = share_of(t, x, i)->to[side];
+    for (uint32_t c = 0; c < by->n; c++) t->low[c] = INFINITY;
+    for (uint32_t j = 0; j < v->n; j++) t->low[by->of[j]] = t->sum[j] < t->low[by->of[j]] ? t->sum[j] : t->low[by->of[j]];
+    for (uint32_t c = 0; c < by->n; c++) to[c] = isinf(t->low[c]) ? -INFINITY : on ? to[c] - t->low[c] / shares : to[c];
+  }
+}
+
+/* ---- choices ------------------------------------------------------------------------------------------- */
+
+/* The best value beside those chosen in this pass; of others, what their factors have given counts. */
+static void choose(Tighten *t, uint32_t x, bool back) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  for (uint32_t j = 0; j < v->n; j++) {
+    double sum = t->own[x][j];
+    for (uint32_t i = 0; i < v->factors.len; i++) {
+      uint32_t side;
+      const Factor *f = factor_of(t, x, i, &side);
+      const Side *other = &f->side[1 - side];
+      uint32_t c = f->side[side].by->of[j];
+      if (comes_later(other->variable, x, back)) {
+        sum += share_of(t, x, i)->to[side][c];
+        continue;
+      }
+      uint32_t d = other->by->of[t->choice[other->variable]];
+      sum += f->table->at[c * f->side[side].stride + d * other->stride];
+    }
+    if (sum < least) least = sum, t->choice[x] = j;
+  }
+}
+
+static void pass(Tighten *t, bool back) {
+  uint32_t len = t->n->variables.len;
+  for (uint32_t i = 0; i < len; i++) {
+    uint32_t x = back ? len - 1 - i : i;
+    gather(t, x);
+    if (t->none) return;
+    drop(t, x);
+    choose(t, x, back);
+    give(t, x, back);
+  }
+  network_improve(t->n, t->choice);
+  double sum = network_sum(t->n, t->choice);
+  if (sum >= t->best) return;
+  t->best = sum;
+  t->above = fmin(t->above, sum - t->n->constant);
+  for (uint32_t x = 0; x < len; x++) t->value[x] = t->choice[x];
+}
+
+Tighten *tighten_new(Network *n, Arena *work, bool **left) {
+  uint32_t most = 1, len = n->variables.len;
+  Tighten *t = NEW(work, Tighten);
+  t->n = n;
+  t->share = NEW_ARRAY(work, Share, n->said + 1);
+  t->own = NEW_ARRAY(work, double *, len + 1);
+  t->choice = NEW_ARRAY(work, uint32_t, len + 1);
+  for (uint32_t i = 0; i < n->said; i++)
+    for (uint32_t k = 0; k < 2; k++) t->share[i].to[k] = NEW_ARRAY(work, double, n->factors.at[i].side[k].by->n);
+  for (uint32_t x = 0; x < len; x++) {
+    const Variable *v = &n->variables.at[x];
+    double least = INFINITY;
+    for (uint32_t j = 0; j < v->n; j++) least = left[x][j] && n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
+    t->own[x] = NEW_ARRAY(work, double, v->n);
+    for (uint32_t j = 0; j < v->n; j++) t->own[x][j] = left[x][j] ? n->own_said.at[x][j] - least : INFINITY;
+    t->taken += least;
+    most = v->n > most ? v->n : most;
+  }
+  t->sum = NEW_ARRAY(work, double, most);
+  t->low = NEW_ARRAY(work, double, most);
+  return t;
+}
+
+Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
+  uint32_t len = m->variables.len, most = 1;
+  Arena *a = m->arena;
+  Tighten *u = NEW(a, Tighten);
+  *u = (Tighten){.n = m, .taken = t->taken, .passes = t->passes, .plain = t->plain};
+  u->share = NEW_ARRAY(a, Share, m->said + 1);
+  u->own = NEW_ARRAY(a, double *, len + 1);
+  u->choice = NEW_ARRAY(a, uint32_t, len + 1);
+  for (uint32_t x = 0; x < len; x++) {
+    u->own[x] = NEW_ARRAY(a, double, m->variables.at[x].n);
+    for (uint32_t j = 0; j < m->variables.at[x].n; j++) u->own[x][j] = t->own[x][to[x][j]];
+    most = m->variables.at[x].n > most ? m->variables.at[x].n : most;
+  }
+  for (uint32_t i = 0; i < m->said; i++) {
+    const Factor *f = &m->factors.at[i], *was = &t->n->factors.at[i];
+    double low = m->low.at[i] - t->n->low.at[i]; /* its table has that no more, so side 0 has not got it */
+    for (uint32_t k = 0; k < 2; k++) {
+      u->share[i].to[k] = NEW_ARRAY(a, double, f->side[k].by->n);
+      for (uint32_t c = 0; c < f->side[k].by->n; c++)
+        u->share[i].to[k][c] = t->share[i].to[k][was->side[k].by->of[to[f->side[k].variable][f->side[k].by->first[c]]]] - (k ? 0 : low);
+    }
+    for (uint32_t j = 0; j < m->variables.at[f->side[0].variable].n; j++) u->own[f->side[0].variable][j] += low;
+    u->taken -= low;
+  }
+  u->sum = NEW_ARRAY(a, double, most);
+  u->low = NEW_ARRAY(a, double, most);
+  return u;
+}
+
+/* ---- what repeats --------------------------------------------------------------------------------------- */
+
+/* Shares of a ring of two periods, which are found with little work. */
+static Tighten *ring_tighten(Arena *a, Network *m, double budget) {
+  bool **all = NEW_ARRAY(a, bool *, m->variables.len + 1);
+  for (uint32_t x = 0; x < m->variables.len; x++) {
+    all[x] = NEW_ARRAY(a, bool, m->variables.at[x].n);
+    for (uint32_t v = 0; v < m->variables.at[x].n; v++) all[x][v] = true;
+  }
+  Tighten *t = tighten_new(m, a, all);
+  for (uint32_t k = 0; k < PASSES_RING && m->work < budget; k++) {
+    double before = t->taken;
+    for (uint32_t i = 0; i < m->variables.len; i++) {
+      uint32_t x = k % 2 ? m->variables.len - 1 - i : i;
+      gather(t, x);
+      give(t, x, k % 2);
+    }
+    if (k > 4 && t->taken - before < 1e-3 * fabs(t->taken)) break;
+  }
+  return t;
+}
+
+/* The shares of each factor of x are those of the factor in the ring that is like it. They leave no pair less than 0, and so do anywhere. */
+static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, uint32_t like) {
+  const Variable *v = &t->n->variables.at[x], *w = &ring->n->variables.at[like];
+  uint32_t j = 0;
+  for (uint32_t i = 0; i < v->factors.len; i++) {
+    const Factor *f = &t->n->factors.at[v->factors.at[i]];
+    if (f->side[0].variable != x) continue;
+    while (ring->n->factors.at[w->factors.at[j]].side[0].variable != like) j++;
+    const Share *s = &ring->share[w->factors.at[j++]];
+    for (uint32_t k = 0; k < 2; k++)
+      for (uint32_t c = 0; c < f->side[k].by->n; c++) t->share[v->factors.at[i]].to[k][c] = s->to[k][c];
+  }
+}
+
+/* Of what a variable's values have, with what its factors gave, the least is taken off. */
+static void settle(Tighten *t, uint32_t x) {
+  const Variable *v = &t->n->variables.at[x];
+  double least = INFINITY;
+  uint32_t side;
+  for (uint32_t j = 0; j < v->n; j++) {
+    double sum = t->own[x][j];
+    for (uint32_t i = 0; i < v->factors.len; i++) {
+      const Factor *f = factor_of(t, x, i, &side);
+      sum += share_of(t, x, i)->to[side][f->side[side].by->of[j]];
+    }
+    least = fmin(least, sum);
+  }
+  for (uint32_t j = 0; j < v->n; j++) t->own[x][j] -= least;
+  t->taken += least;
+}
+
+/* Nothing is shared out and nothing taken off; values that are out stay out. */
+static void restart(Tighten *t) {
+  for (uint32_t i = 0; i < t->n->said; i++)
+    for (uint32_t k = 0; k < 2; k++) memset(t->share[i].to[k], 0, t->n->factors.at[i].side[k].by->n * sizeof(double));
+  for (uint32_t x = 0; x < t->n->variables.len; x++)
+    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) t->own[x][j] = isinf(t->own[x][j]) ? INFINITY : t->n->own_said.at[x][j];
+  t->taken = 0;
+}
+
+/* Layers that are alike begin anew, with shares that one of them has among its like. */
+static void begin(Tighten *t, double budget) {
+  Repeat r = repeat_find(t->n);
+  if (!r.len) return;
+  Arena *a = arena_new();
+  Network *m = repeat_ring(a, t->n, &r);
+  if (m) {
+    Tighten *ring = ring_tighten(a, m, budget - t->n->work);
+    t->n->work += m->work;
+    restart(t);
+    for (uint32_t i = 0; i < r.len; i++) shares_take(t, r.start + i, ring, i % r.period);
+    for (uint32_t x = 0; x < t->n->variables.len; x++) settle(t, x);
+  }
+  arena_free(a);
+}
+
+static uint32_t passes_plain(const Network *n, double budget) {
+  double work = 0;
+  for (uint32_t i = 0; i < n->said; i++) work += 2.0 * n->factors.at[i].side[0].by->n * n->factors.at[i].side[1].by->n;
+  return n->work + 2 * PASSES_PLAIN * work <= budget ? PASSES_PLAIN : 0;
+}
+
+/* Once what repeats has begun anew, it may be made smaller. */
+static bool few_left(const Tighten *t) {
+  double all = 0, left = 0;
+  if (t->passes <= t->plain) return false;
+  for (uint32_t x = 0; x < t->n->variables.len; x++) {
+    all += t->n->variables.at[x].n;
+    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) left += !isinf(t->own[x][j]);
+  }
+  return left < NETWORK_SHRINK * all;
+}
+
+double network_tighten(Tighten *t, double budget, double enough, double *best, uint32_t *value, bool **left) {
+  const Network *n = t->n;
+  t->value = value;
+  t->best = *best;
+  t->above = fmin(t->best, enough) - n->constant;
+  double kept = t->taken;
+  if (!t->passes) t->plain = passes_plain(n, budget);
+  for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
+    if (t->passes++ == t->plain) kept = t->taken, begin(t, budget);
+    double before = t->taken, gap = t->above - t->taken;
+    pass(t, k % 2);
+    *best = t->best;
+    if (t->none) return fmin(t->best, enough);
+    bool slow = k > 4 && t->taken - before < 1e-3 * (t->above - t->taken);
+    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0 || few_left(t)) break;
+  }
+  for (uint32_t x = 0; x < n->variables.len; x++)
+    for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);
+  return n->constant + fmax(t->taken, kept);
+}

@@ -1,0 +1,208 @@
+/* plan/placing/as_plan.c - a placing as a plan, and what a plan says of one. */
+#include <string.h>
+
+#include "as_plan.h"
+
+/* ---- names -------------------------------------------------------------------------------------------- */
+
+typedef struct Names {
+  const char **at;           /* by tensor: as its vertex is called; an input by its own name, or its number where that is taken */
+  Memo number;               /* by name: 1 + that of the tensor */
+} Names;
+
+static void name_put(Names *n, uint32_t tensor, const char *name) {
+  n->at[tensor] = name;
+  memo_get(&n->number, name, strlen(name))->value = (void *)((uintptr_t)tensor + 1);
+}
+
+static Names names_find(Arena *a, const PlaceGraph *g) {
+  Names n = {NEW_ARRAY(a, const char *, g->tensors.len + 1), memo_new(a)};
+  for (uint32_t i = 0; i < g->tensors.len; i++) {
+    const PlaceTensor *t = &g->tensors.at[i];
+    const char *name = t->vertex >= 0 ? g->part->vertices.at[t->vertex].name : t->node->name ? t->node->name->s : NULL;
+    bool taken = !name || (t->vertex < 0 && memo_get(&n.number, name, strlen(name))->value);
+    name_put(&n, i, taken ? arena_printf(a, "%%%u", t->node->id) : name);
+  }
+  return n;
+}
+
+/* ---- out ------------------------------------------------------------------------------------------------- */
+
+static void mesh_say(Plan *p, const Mesh *m) {
+  p->meshed = true;
+  p->mesh.n = m->n;
+  for (uint32_t k = 0; k < m->n; k++) p->mesh.size[k] = m->size[k];
+}
+
+/* By its number where it has no name, or another before it has the same. */
+static PlanAxis home_axis(Arena *a, Strings *t, const PlaceGraph *g, uint32_t tensor, int8_t on) {
+  if (on < 0) return (PlanAxis){0};
+  PlanAxis number = {.dimension = (uint32_t)on + 1};
+  const char *name = placing_dimension(a, g, tensor, (uint32_t)on);
+  if (*name >= '0' && *name <= '9') return number;
+  for (uint32_t d = 0; d < (uint32_t)on; d++)
+    if (strcmp(placing_dimension(a, g, tensor, d), name) == 0) return number;
+  return (PlanAxis){.label = str_from(t, name)};
+}
+
+Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p) {
+  Plan *plan = NEW(a, Plan);
+  Names names = names_find(a, g);
+  plan->sites = sites;
+  mesh_say(plan, &p->mesh);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+    const PartVertex *v = &g->part->vertices.at[i];
+    PlanVertex x = {.name = str_from(t, v->name), .placed = true};
+    for (uint32_t k = 0; k < p->mesh.n; k++)
+      vec_push(a, x.axes, ((PlanAxis){.label = p->label[i][k] < 0 ? NULL : v->label[p->label[i][k]]}));
+    vec_push(a, plan->vertices, x);
+  }
+  for (uint32_t i = 0; i < g->tensors.len; i++) {
+    PlanHome x = {.name = str_from(t, names.at[i])};
+    for (uint32_t k = 0; k < p->mesh.n; k++) vec_push(a, x.axes, home_axis(a, t, g, i, p->home[i].on[k]));
+    vec_push(a, plan->homes, x);
+  }
+  return plan;
+}
+
+/* ---- in --------------------------------------------------------------------------------------------------- */
+
+typedef struct Fixing {
+  Arena *arena;
+  const PlaceGraph *g;
+  const Plan *p;
+  Names names;
+  Diags *d;
+} Fixing;
+
+typedef struct Cuttable {    /* labels of a vertex, or dimensions of a tensor */
+  const char *name;
+  uint32_t n;
+  const char **label;
+  const int64_t *most;
+  bool numbers;              /* numbers will do */
+} Cuttable;
+
+static Cuttable labels_of(const Fixing *f, uint32_t i) {
+  const PartVertex *v = &f->g->part->vertices.at[i];
+  Cuttable c = {v->name, v->n_label, NEW_ARRAY(f->arena, const char *, v->n_label + 1), v->most, false};
+  for (uint32_t l = 0; l < v->n_label; l++) c.label[l] = v->label[l]->s;
+  return c;
+}
+
+static Cuttable dimensions_of(const Fixing *f, uint32_t i) {
+  const PlaceTensor *t = &f->g->tensors.at[i];
+  Cuttable c = {f->names.at[i], t->n, NEW_ARRAY(f->arena, const char *, t->n + 1), t->most, true};
+  for (uint32_t d = 0; d < t->n; d++) c.label[d] = placing_dimension(f->arena, f->g, i, d);
+  return c;
+}
+
+static int32_t axis_find(const Cuttable *c, const PlanAxis *x) {
+  if (!x->label) return c->numbers && x->dimension <= c->n ? (int32_t)x->dimension - 1 : -1;
+  for (uint32_t l = 0; l < c->n; l++)
+    if (strcmp(c->label[l], x->label->s) == 0) return (int32_t)l;
+  return -1;
+}
+
+static void axis_unknown(Fixing *f, const Cuttable *c, const PlanAxis *x) {
+  const char *what = x->label ? x->label->s : arena_printf(f->arena, "%u", x->dimension);
+  Buf b = buf_new(f->arena);
+  Diag *g = diag_add(f->d, D_E931, x->span, "%s has no %s %s to cut", c->name, c->numbers ? "dimension" : "label", what);
+  for (uint32_t l = 0; l < c->n; l++) buf_printf(&b, "%s%s", l ? ", " : "", c->label[l]);
+  if (c->n) diag_hint(f->d, g, "there are %s; and * for none", b.s);
+  else diag_hint(f->d, g, "there are none: wanted is * for each axis");
+}
+
+/* By axis what it cuts; complaints where it cannot. */
+static void axes_fix(Fixing *f, const Cuttable *c, const PlanAxes *axes, int8_t *on) {
+  int64_t *count = NEW_ARRAY(f->arena, int64_t, c->n + 1);
+  for (uint32_t l = 0; l < c->n; l++) count[l] = 1;
+  for (uint32_t k = 0; k < axes->len; k++) {
+    const PlanAxis *x = &axes->at[k];
+    int32_t l = axis_find(c, x);
+    on[k] = PLACE_ALL;
+    if (l < 0 && (x->label || x->dimension)) axis_unknown(f, c, x);
+    if (l < 0) continue;
+    on[k] = (int8_t)l;
+    count[l] *= f->p->mesh.size[k];
+    if (l <= INT8_MAX && count[l] <= c->most[l]) continue;
+    Diag *g = diag_add(f->d, D_E931, x->span, "%s of %s has no room for %lld blocks", c->label[l], c->name, (long long)count[l]);
+    diag_note(f->d, g, "it can be cut into %lld", (long long)c->most[l]);
+  }
+}
+
+static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
+  MemoEntry *e = memo_get(&f->names.number, x->name->s, x->name->len);
+  uint32_t i = (uint32_t)(uintptr_t)e->value - 1;
+  bool state = i < f->g->part->vertices.len && f->g->part->vertices.at[i].node->kind == EIN_STATE;
+  if (x->pin && state) {
+    Diag *g = diag_add(f->d, D_E931, x->span, "%s is a state, which lies where its home is, and is cut by no pin", x->name->s);
+    diag_hint(f->d, g, "pin what is computed; or a plan's line `home %s` says where it lies", x->name->s);
+  }
+  if (!x->placed) return;
+  if (!e->value || i >= f->g->part->vertices.len) {
+    diag_add(f->d, D_E931, x->span, "no tensor that is computed is called %s", x->name->s);
+    return;
+  }
+  Cuttable c = labels_of(f, i);
+  int8_t *on = NEW_ARRAY(f->arena, int8_t, MESH_AXES);
+  for (uint32_t k = 0; k < MESH_AXES; k++) on[k] = PLACE_ALL;
+  axes_fix(f, &c, &x->axes, on);
+  for (uint32_t k = 0; state && k < x->axes.len; k++)
+    if (on[k] >= 0) {
+      diag_add(f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: wanted is *", x->name->s);
+      return;
+    }
+  out->label[i] = on;
+}
+
+static void home_fix(Fixing *f, const PlanHome *x, PlaceFixed *out) {
+  MemoEntry *e = memo_get(&f->names.number, x->name->s, x->name->len);
+  uint32_t i = (uint32_t)(uintptr_t)e->value - 1;
+  if (!e->value) {
+    diag_add(f->d, D_E931, x->span, "no tensor is called %s", x->name->s);
+    return;
+  }
+  Cuttable c = dimensions_of(f, i);
+  Placement *home = NEW(f->arena, Placement);
+  axes_fix(f, &c, &x->axes, home->on);
+  out->home[i] = home;
+}
+
+PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
+  Fixing f = {a, g, p, names_find(a, g), d};
+  uint32_t errors = d->errors;
+  PlaceFixed *x = NEW(a, PlaceFixed);
+  x->mesh = p->meshed ? &p->mesh : NULL;
+  x->label = NEW_ARRAY(a, const int8_t *, g->part->vertices.len + 1);
+  x->home = NEW_ARRAY(a, const Placement *, g->tensors.len + 1);
+  for (uint32_t i = 0; i < p->vertices.len; i++) vertex_fix(&f, &p->vertices.at[i], x);
+  for (uint32_t i = 0; i < p->homes.len; i++) home_fix(&f, &p->homes.at[i], x);
+  return d->errors > errors ? NULL : x;
+}
+
+static bool unsaid(Diags *d, const char *what, const char *name) {
+  diag_add(d, D_E931, (Span){0}, "the plan does not say %s%s", what, name);
+  return false;
+}
+
+Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
+  const PlaceFixed *fixed = plan_fixed(a, g, p, d);
+  uint32_t vertices = g->part->vertices.len;
+  if (!fixed) return NULL;
+  Names names = names_find(a, g);
+  bool whole = fixed->mesh || unsaid(d, "the mesh", "");
+  Placing *x = NEW(a, Placing);
+  *x = (Placing){.mesh = p->mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, g->tensors.len + 1)};
+  for (uint32_t i = 0; whole && i < vertices; i++) {
+    whole = fixed->label[i] || unsaid(d, "the axes of ", names.at[i]);
+    if (whole) x->label[i] = arena_copy(a, fixed->label[i], MESH_AXES);
+  }
+  for (uint32_t i = 0; whole && i < g->tensors.len; i++) {
+    whole = fixed->home[i] || unsaid(d, "the home of ", names.at[i]);
+    if (whole) x->home[i] = *fixed->home[i];
+  }
+  if (!whole) return NULL;
+  x->bytes = x->cost = placing_bytes(g, x);
+  return x;
+}

@@ -1,0 +1,221 @@
+/* plan/placing/memory.c - which tensors are alive at each step, and what of them a site holds. */
+#include "inside.h"
+#include "windows.h"
+
+/* ---- lives --------------------------------------------------------------------------------------------- */
+
+typedef struct Living {
+  Arena *arena;
+  const PlaceGraph *g;
+  Lives *l;
+  Map first, last;           /* of a region: 1 + its vertices' first and last number */
+} Living;
+
+static const EinRegion *region_of(const Living *x, uint32_t vertex) {
+  return x->g->part->vertices.at[vertex].node->region;
+}
+
+static void regions_find(Living *x) {
+  for (uint32_t i = 0; i < x->g->part->vertices.len; i++)
+    for (const EinRegion *r = region_of(x, i); r; r = r->parent) {
+      if (!map_find(&x->first, r)) map_put(&x->first, r, (void *)(uintptr_t)(i + 1));
+      map_put(&x->last, r, (void *)(uintptr_t)(i + 1));
+    }
+}
+
+static bool region_in(const EinRegion *r, const EinRegion *outer) {
+  while (r && r != outer) r = r->parent;
+  return r == outer;
+}
+
+/* The outermost region around r that is not around `other`; NULL: r is around it. */
+static const EinRegion *region_apart(const EinRegion *r, const EinRegion *other) {
+  const EinRegion *apart = NULL;
+  for (; r && !region_in(other, r); r = r->parent) apart = r;
+  return apart;
+}
+
+/* The step to which what was made in `made` lives for its reader. A state's first value is read before the turns. */
+static uint32_t read_end(Living *x, uint32_t reader, uint32_t read, const EinRegion *made) {
+  const PartVertex *v = &x->g->part->vertices.at[reader];
+  bool state = v->node->kind == EIN_STATE;
+  if (state && read == 0) return reader;
+  const EinRegion *r = state ? region_of(x, reader) : region_apart(region_of(x, reader), made);
+  return r ? (uint32_t)(uintptr_t)map_find(&x->last, r) - 1 : reader;
+}
+
+static void live(Living *x, uint32_t tensor, uint32_t from, uint32_t to) {
+  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, 1, false}));
+}
+
+/* What is read outside of the repeat in which it was made: a stack's blocks are there from the first turn on. */
+static void stack_lives(Living *x, uint32_t tensor, double times, const EinRegion *reader, uint32_t to) {
+  const EinRegion *r = region_apart(region_of(x, tensor), reader);
+  uint32_t from = r ? (uint32_t)(uintptr_t)map_find(&x->first, r) - 1 : tensor;
+  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, times, true}));
+}
+
+static double kept_times(const PlaceTensor *t, const PartKept *k) {
+  double elements = 1, of = t->bytes / dtype_size(t->node->dtype);
+  for (uint32_t d = 0; d < k->node->rank; d++) elements *= (double)k->extent[d];
+  return of > 0 ? elements / of : 0;
+}
+
+static void vertex_lives(Living *x, uint32_t i) {
+  const PlaceGraph *g = x->g;
+  const EinRegion *made = region_of(x, i);
+  bool state = g->part->vertices.at[i].node->kind == EIN_STATE;
+  uint32_t to = i, end = x->l->steps - 1;
+  for (uint32_t v = 0; v < g->part->vertices.len; v++)
+    for (uint32_t k = 0; k < g->part->vertices.at[v].reads.len; k++) {
+      const PartRead *r = &g->part->vertices.at[v].reads.at[k];
+      if (g->tensor[v][k] != i) continue;
+      uint32_t until = read_end(x, v, k, made);
+      if (r->node->kind == EIN_STACK) stack_lives(x, i, turns_in(&g->tensors.at[i], r), region_of(x, v), until);
+      else if (until > to) to = until;
+    }
+  for (uint32_t k = 0; k < g->part->kept.len; k++) {
+    const PartKept *o = &g->part->kept.at[k];
+    if (o->vertex != (int32_t)i) continue;
+    if (o->node->kind == EIN_STACK) stack_lives(x, i, kept_times(&g->tensors.at[i], o), o->node->region, end);
+    else to = end;
+  }
+  uint32_t turns = state && made ? (uint32_t)(uintptr_t)map_find(&x->last, made) - 1 : i;
+  if (state) live(x, i, i, turns);
+  live(x, i, state ? i : i + 1, state && turns > to ? turns : to);
+}
+
+static void fetches_find(Living *x) {
+  const PartGraph *part = x->g->part;
+  x->l->fetched = NEW_ARRAY(x->arena, Fetched *, part->vertices.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    x->l->fetched[i] = NEW_ARRAY(x->arena, Fetched, v->reads.len + 1);
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      const EinRegion *r = region_apart(region_of(x, i), v->reads.at[k].node->region);
+      Fetched *f = &x->l->fetched[i][k];
+      *f = (Fetched){i, i};
+      if (r) f->from = (uint32_t)(uintptr_t)map_find(&x->first, r) - 1, f->to = (uint32_t)(uintptr_t)map_find(&x->last, r) - 1;
+    }
+  }
+}
+
+Lives *lives_find(Arena *a, const PlaceGraph *g) {
+  Living x = {.arena = a, .g = g, .l = NEW(a, Lives), .first = map_new(a), .last = map_new(a)};
+  x.l->steps = g->part->vertices.len + 1;
+  x.l->next_of = NEW_ARRAY(a, int32_t, g->tensors.len + 1);
+  for (uint32_t t = 0; t < g->tensors.len; t++) x.l->next_of[t] = -1;
+  regions_find(&x);
+  fetches_find(&x);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++) {
+    const PartVertex *v = &g->part->vertices.at[i];
+    if (v->node->kind == EIN_STATE && v->reads.len > 1 && g->tensor[i][1] != i) x.l->next_of[g->tensor[i][1]] = (int32_t)i;
+  }
+  for (uint32_t t = 0; t < g->tensors.len; t++) {
+    if (g->tensors.at[t].vertex >= 0) vertex_lives(&x, t);
+    else live(&x, t, 0, x.l->steps - 1);
+  }
+  return x.l;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------- */
+
+double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p) {
+  double bytes = dtype_size(t->node->dtype);
+  for (uint32_t d = 0; d < t->n; d++) {
+    int64_t n = placement_count(m, p, (int8_t)(d < 127 ? d : 127));
+    bytes *= (double)(t->extent[d] / n + (t->extent[d] % n > 0));
+  }
+  return bytes;
+}
+
+/* All that cuts `from` cuts `to`, and nothing else before it. */
+bool placement_within(const Mesh *m, const Placement *from, const Placement *to) {
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (from->on[a] < 0 || m->size[a] == 1) continue;
+    if (to->on[a] != from->on[a]) return false;
+    for (uint32_t b = 0; b < a; b++)
+      if (m->size[b] > 1 && to->on[b] == to->on[a] && from->on[b] != to->on[a]) return false;
+  }
+  return true;
+}
+
+/* The next value of a state is in the state's place where it has the same home. */
+static bool in_place(const Lives *l, const Placing *p, uint32_t tensor) {
+  int32_t state = l->next_of[tensor];
+  return state >= 0 && placement_equal(&p->mesh, &p->home[tensor], &p->home[state]);
+}
+
+/* Where places are asked for there is an element at each point of the labels that stand in the indices. */
+static double asked_block(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = &v->reads.at[read];
+  Arena *a = arena_new();
+  bool *used = NEW_ARRAY(a, bool, v->n_label + 1);
+  double bytes = dtype_size(r->node->dtype);
+  for (uint32_t k = 0; k < r->rank; k++) expr_labels(r->index[k], v->n_label, used);
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    int64_t n = 1;
+    for (uint32_t x = 0; x < p->mesh.n; x++)
+      if (p->label[vertex][x] == (int64_t)l) n *= p->mesh.size[x];
+    if (used[l]) bytes *= (double)(v->extent[l] / n + (v->extent[l] % n > 0));
+  }
+  arena_free(a);
+  return bytes;
+}
+
+double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+  double times;
+  uint32_t t = g->tensor[vertex][read];
+  if (!reach_is_plain(g, vertex, read)) return windows_fetched(g, p, vertex, read);
+  Placement to = placing_wanted(g, p, vertex, read, &times);
+  if (placement_within(&p->mesh, &p->home[t], &to)) return 0;
+  if (placing_fetches(g, p, vertex, read)) return asked_block(g, p, vertex, read);
+  return turns_in(&g->tensors.at[t], &g->part->vertices.at[vertex].reads.at[read]) * placement_bytes(&g->tensors.at[t], &p->mesh, &to);
+}
+
+static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
+  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) {
+    Fetched f = l->fetched[i][k];
+    double bytes = fetched_bytes(g, p, i, k);
+    for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
+    if (f.from == f.to) all[(size_t)i * PHASES + PHASE_KERNEL] += bytes;
+  }
+}
+
+/* What step i has besides what lives at home, by phase. */
+static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *phase) {
+  const PlaceTensor *t = &g->tensors.at[i];
+  Placement between, made = placing_made(g, p, i, &between);
+  bool reduced = !placement_equal(&p->mesh, &made, &between), moved = !placement_equal(&p->mesh, &between, &p->home[i]);
+  double home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
+  double second = moved ? placement_bytes(t, &p->mesh, &between) : home;
+  double first = reduced ? placement_bytes(t, &p->mesh, &made) : second;
+  phase[PHASE_KERNEL] += first;
+  phase[PHASE_REDUCE] += reduced ? first + second : first;
+  phase[PHASE_HOME] += moved ? second + home : second;
+}
+
+SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by) {
+  Arena *work = arena_new();
+  double *all = by ? by : NEW_ARRAY(work, double, (size_t)l->steps * PHASES);
+  SiteMemory most = {0};
+  for (size_t k = 0; k < (size_t)l->steps * PHASES; k++) all[k] = 0;
+  for (uint32_t k = 0; k < l->all.len; k++) {
+    const Life *x = &l->all.at[k];
+    if (!x->stack && in_place(l, p, x->tensor)) continue;
+    double bytes = x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
+    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) all[s] += bytes;
+  }
+  for (uint32_t i = 0; i + 1 < l->steps; i++) {
+    if (g->part->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    step_bytes(g, l, p, i, &all[(size_t)i * PHASES]);
+    fetches_add(g, l, p, i, all);
+  }
+  for (uint32_t i = 0; i < l->steps; i++) {
+    for (int k = 0; k < PHASES; k++)
+      if (all[i * PHASES + (uint32_t)k] > most.bytes) most = (SiteMemory){all[i * PHASES + (uint32_t)k], i, (Phase)k};
+  }
+  arena_free(work);
+  return most;
+}

@@ -1,0 +1,386 @@
+/* plan/placing/reach.c - windows of blocks, as intervals; and what of them is there. */
+#include "reach.h"
+
+#include <string.h>
+
+#include "expr/asked.h"
+#include "expr/prove.h"
+#include "inside.h"
+
+enum {
+  LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, at a site each */
+  SITES = 64,                /* that stand for all, where there are more; */
+  ASKED_SITES = 4            /*   where they ask for places, so many */
+};
+
+/* ---- windows -------------------------------------------------------------------------------------------- */
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static const PartRead *read_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return &g->part->vertices.at[vertex].reads.at[read];
+}
+
+bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return !read_of(g, vertex, read)->index;
+}
+
+static void blocks_find(const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, const uint32_t *at, SpanBlock *label) {
+  Mesh out = *m;
+  out.n = axes;
+  for (uint32_t l = 0; l < v->n_label; l++) label[l] = (SpanBlock){0, v->extent[l], false};
+  for (uint32_t a = 0; a < m->n; a++) {
+    if (on[a] < 0 || label[on[a]].cut || m->size[a] == 1) continue;
+    SpanBlock *b = &label[on[a]];
+    Placement one;
+    for (uint32_t c = 0; c < m->n; c++) one.on[c] = on[c] == on[a] ? 0 : PLACE_ALL;
+    placement_box(&out, &one, 1, &v->extent[on[a]], at, &b->low, &b->high);
+    b->cut = true;
+  }
+}
+
+static void counts_find(const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, uint32_t *count) {
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
+  for (uint32_t a = 0; a < axes; a++)
+    if (on[a] >= 0) count[on[a]] *= m->size[a];
+}
+
+bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = read_of(g, vertex, read);
+  SpanBlock label[GRAPH_LABELS + 1];
+  uint32_t count[GRAPH_LABELS + 1];
+  Reached s;
+  SpanWrap w = {r->index[dimension], 0, 1};
+  bool moves = false;
+  for (uint32_t l = 0; l < v->n_label; l++) label[l] = (SpanBlock){0, v->extent[l], false};
+  counts_find(v, m, m->n, on, count);
+  span_wrap(r->index[dimension], v->n_label, v->extent, count, r->extent[dimension], &w);
+  return span_find(w.of, label, &moves, &s);
+}
+
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from,
+                  int64_t *to, int64_t *wrap) {
+  reach_together(g, m, m->n, vertex, read, on, at, from, to, wrap);
+}
+
+void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at,
+                    int64_t *from, int64_t *to, int64_t *wrap) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  const PartRead *r = read_of(g, vertex, read);
+  SpanBlock label[GRAPH_LABELS + 1];
+  uint32_t count[GRAPH_LABELS + 1];
+  counts_find(v, m, axes, on, count);
+  blocks_find(v, m, axes, on, at, label);
+  for (uint32_t k = 0; k < r->rank; k++) {
+    Reached s;
+    SpanWrap w = {r->index[k], 0, 1};
+    bool moves = false, wraps = span_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], &w);
+    from[k] = 0, to[k] = r->extent[k], wrap[k] = 0;
+    if (!span_find(w.of, label, &moves, &s) || !moves) continue;
+    from[k] = larger(s.least + w.add, 0);
+    to[k] = larger(smaller(s.most + w.add + 1, w.laps * r->extent[k]), from[k]);
+    if (wraps && w.laps > 1) wrap[k] = r->extent[k];
+  }
+}
+
+void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at,
+                int64_t *from, int64_t *to) {
+  const PartRead *r = read_of(g, vertex, read);
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  int64_t low[REACH_RANK], high[REACH_RANK];
+  placement_box(m, home, t->n, t->extent, at, low, high);
+  for (uint32_t k = 0; k < r->rank; k++) {
+    int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+    from[k] = 0, to[k] = r->extent[k];
+    if (d < 0 || !t->extent[d]) continue;
+    int64_t merged = r->extent[k] / t->extent[d]; /* labels that come after it in the dimension stay whole */
+    from[k] = low[d] * merged, to[k] = high[d] * merged;
+  }
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------- */
+
+static double volume(uint32_t rank, const int64_t *from, const int64_t *to) {
+  double n = 1;
+  for (uint32_t k = 0; k < rank; k++) n *= (double)(to[k] - from[k]);
+  return n;
+}
+
+static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *wrap, const int64_t *has, const int64_t *end) {
+  double there = 1;
+  for (uint32_t k = 0; k < rank; k++) there *= (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
+  return volume(rank, from, to) - there;
+}
+
+static double size_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  return read_of(g, vertex, read)->times * dtype_size(g->tensors.at[g->tensor[vertex][read]].node->dtype);
+}
+
+/* Some site, of so many looked at. */
+static int64_t site_of(int64_t i, int64_t looked, int64_t sites) {
+  return looked == sites ? i : (int64_t)((uint64_t)i * 2654435761u % (uint64_t)sites);
+}
+
+/* Added over sites: what they want, and of it what they lack. */
+typedef struct Amount { double want, lack; } Amount;
+
+static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+  uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
+  int64_t from[REACH_RANK], to[REACH_RANK], wrap[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
+  Amount n = {0, 0};
+  for (int64_t i = 0; i < looked; i++) {
+    mesh_place(m, site_of(i, looked, sites), at);
+    reach_wanted(g, m, vertex, read, on, at, from, to, wrap);
+    if (home) reach_home(g, m, vertex, read, home, at, has, end);
+    n.want += volume(rank, from, to);
+    n.lack += lacking(rank, from, to, wrap, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
+  }
+  return (Amount){n.want * (double)sites / (double)looked, n.lack * (double)sites / (double)looked};
+}
+
+/* ---- at data: what is asked for ------------------------------------------------------------------------------ */
+
+typedef struct Asking {      /* of a read, with a cut of labels, at a site */
+  double points;
+  int64_t from[REACH_RANK], to[REACH_RANK];
+} Asking;
+
+static bool asked_read(Arena *a, const PlaceGraph *g, uint32_t vertex, uint32_t read, Asked *q) {
+  const PartRead *r = read_of(g, vertex, read);
+  if (g->cost && g->cost->paper) return false; /* which knows of no requests */
+  return r->asked > 0 && asked_of(a, g->part->vertices.at[vertex].n_label, r->rank, r->index, q);
+}
+
+static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const int8_t *on,
+                      const uint32_t *at, Asking *x) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  SpanBlock label[GRAPH_LABELS + 1];
+  int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
+  blocks_find(v, m, m->n, on, at, label);
+  for (uint32_t l = 0; l < v->n_label; l++) low[l] = label[l].low, high[l] = label[l].high;
+  x->points = asked_points(q, low, high);
+  asked_box(q, low, high, read_of(g, vertex, read)->extent, x->from, x->to);
+}
+
+/* Blocks of a dimension at home, of so many, that have something of from..to. */
+static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, const Mesh *m, const Placement *home, int64_t from, int64_t to) {
+  int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+  if (d < 0 || !t->extent[d] || to <= from) return 1;
+  int64_t each = r->extent[k] / t->extent[d], n = placement_count(m, home, (int8_t)d);
+  return (double)(((to - 1) / each * n + n - 1) / t->extent[d] - (from / each * n + n - 1) / t->extent[d] + 1);
+}
+
+/* Bytes, once, to a site that has has..end. */
+static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const Asking *x, const Placement *home,
+                         const int64_t *has, const int64_t *end) {
+  const PartRead *r = read_of(g, vertex, read);
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  double size = dtype_size(t->node->dtype), asks = (double)ASKED_INDEX * q->n_place, blocks = 1;
+  double slice = asked_common(q, false, x->from, x->to, x->from, x->to), own = asked_common(q, false, x->from, x->to, has, end);
+  double places = asked_common(q, true, x->from, x->to, x->from, x->to), here = asked_common(q, true, x->from, x->to, has, end);
+  for (uint32_t k = 0; k < r->rank; k++)
+    if (!q->place[k]) blocks *= blocks_met(t, r, k, m, home, x->from[k], x->to[k]);
+  double all = slice > 0 ? slice * size + blocks * asks : 0;
+  AskedPlaces at[2] = {{places - here, all}, {here, own > 0 ? all - own * size - asks : all}};
+  return asked_bytes(x->points, 2, at);
+}
+
+/* In a run; LARGE where nothing can be asked for. */
+static const double LARGE = 1e300;
+
+static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on,
+                            int64_t looked) {
+  int64_t has[REACH_RANK], end[REACH_RANK], sites = mesh_sites(m);
+  Arena *a = arena_new();
+  uint32_t at[MESH_AXES];
+  double n = 0;
+  Asked q;
+  Asking x;
+  bool asked = asked_read(a, g, vertex, read, &q);
+  for (int64_t i = 0; asked && i < looked; i++) {
+    mesh_place(m, site_of(i, looked, sites), at);
+    asking_at(g, m, vertex, read, &q, on, at, &x);
+    reach_home(g, m, vertex, read, home, at, has, end);
+    n += asked_once(g, m, vertex, read, &q, &x, home, has, end);
+  }
+  arena_free(a);
+  return asked ? read_of(g, vertex, read)->asked * n * (double)sites / (double)looked : LARGE;
+}
+
+/* ---- in a run ------------------------------------------------------------------------------------------------- */
+
+static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, Amount n, bool paper) {
+  if (!paper) return size_of(g, vertex, read) * n.lack;
+  return n.lack > 0 ? read_of(g, vertex, read)->times * n.want : 0;
+}
+
+double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
+                   int64_t *from, int64_t *to) {
+  int64_t has[REACH_RANK], end[REACH_RANK];
+  Arena *a = arena_new();
+  double bytes = 0;
+  Asked q;
+  Asking x;
+  if (asked_read(a, g, vertex, read, &q)) {
+    asking_at(g, m, vertex, read, &q, on, at, &x);
+    reach_home(g, m, vertex, read, home, at, has, end);
+    bytes = read_of(g, vertex, read)->asked * asked_once(g, m, vertex, read, &q, &x, home, has, end);
+    memcpy(from, x.from, q.rank * sizeof *from);
+    memcpy(to, x.to, q.rank * sizeof *to);
+  }
+  arena_free(a);
+  return bytes;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------- */
+
+Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on) {
+  const PartRead *r = read_of(g, vertex, read);
+  bool used[GRAPH_LABELS + 1] = {0};
+  Placement p = {{0}};
+  for (uint32_t k = 0; k < r->rank; k++) expr_labels(r->index[k], g->part->vertices.at[vertex].n_label, used);
+  for (uint32_t a = 0; a < m->n; a++) p.on[a] = on[a] >= 0 && used[on[a]] ? on[a] : PLACE_ALL;
+  return p;
+}
+
+/* By site and dimension the ends of boxes; and where they wrap. */
+static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
+  uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
+  for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 3 * (size_t)rank) {
+    mesh_place(m, s, at);
+    if (home) reach_home(g, m, vertex, read, p, at, box, box + rank);
+    else reach_wanted(g, m, vertex, read, p->on, at, box, box + rank, box + 2 * (size_t)rank);
+  }
+}
+
+/* Of a read at data: where it costs less to ask for places. Of some sites, that stand for all. */
+static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked, uint32_t n_home,
+                        const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
+  const PartRead *r = read_of(g, vertex, read);
+  int64_t sites = mesh_sites(m), *has = NEW_ARRAY(a, int64_t, 2 * (size_t)r->rank * n_home + 1);
+  double *sum = NEW_ARRAY(a, double, (size_t)n_home * n_on);
+  uint32_t at[MESH_AXES];
+  Asked q;
+  Asking x;
+  if (!asked_read(a, g, vertex, read, &q)) return;
+  for (int64_t s = 0; s < looked; s++) {
+    mesh_place(m, site_of(s, looked, sites), at);
+    for (uint32_t i = 0; i < n_home; i++)
+      reach_home(g, m, vertex, read, home[i], at, has + 2 * (size_t)i * r->rank, has + (2 * (size_t)i + 1) * r->rank);
+    for (uint32_t j = 0; j < n_on; j++) {
+      asking_at(g, m, vertex, read, &q, on[j]->on, at, &x);
+      for (uint32_t i = 0; i < n_home; i++) {
+        const int64_t *h = has + 2 * (size_t)i * r->rank;
+        sum[(size_t)i * n_on + j] += asked_once(g, m, vertex, read, &q, &x, home[i], h, h + r->rank);
+      }
+    }
+  }
+  for (size_t k = 0; k < (size_t)n_home * n_on; k++) {
+    double asked = r->asked * sum[k] * (double)sites / (double)looked;
+    if (asked < cost[k]) cost[k] = asked;
+  }
+}
+
+static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+                          const Placement *const *home, uint32_t n_on,
+                          const Placement *const *on, bool paper, double *cost) {
+  Arena *a = arena_new();
+  uint32_t rank = read_of(g, vertex, read)->rank;
+  size_t sites = (size_t)mesh_sites(m), each = 3 * rank * sites;
+  int64_t *has = NEW_ARRAY(a, int64_t, each * n_home + 1), *wants = NEW_ARRAY(a, int64_t, each + 1);
+  for (uint32_t i = 0; i < n_home; i++) boxes_find(g, m, vertex, read, true, home[i], has + i * each);
+  for (uint32_t j = 0; j < n_on; j++) {
+    boxes_find(g, m, vertex, read, false, on[j], wants);
+    for (uint32_t i = 0; i < n_home; i++) {
+      Amount n = {0, 0};
+      const int64_t *h = has + i * each, *w = wants;
+      for (size_t s = 0; s < sites; s++, h += 3 * rank, w += 3 * rank) {
+        n.want += volume(rank, w, w + rank);
+        n.lack += lacking(rank, w, w + rank, w + 2 * rank, h, h + rank);
+      }
+      cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
+    }
+  }
+  arena_free(a);
+}
+
+static double elements_of(const PartRead *r) {
+  double n = 1;
+  for (uint32_t k = 0; k < r->rank; k++) n *= (double)r->extent[k];
+  return n;
+}
+
+/* As if blocks lay as they do without windows. */
+static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
+                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+  const PartRead *r = read_of(g, vertex, read);
+  int64_t sites = mesh_sites(m);
+  for (uint32_t j = 0; j < n_on; j++) {
+    Amount all = amount_of(g, m, vertex, read, NULL, on[j]->on, sites < SITES ? sites : SITES);
+    Placement wanted = wanted_at(r, m, on[j]->on);
+    for (uint32_t i = 0; i < n_home; i++) {
+      double share = place_share(m, home[i], &wanted) / (double)placement_copies(m, &wanted);
+      Amount n = {all.want, share > 1e-9 ? all.lack * share : paper ? all.lack - elements_of(r) * (double)placement_copies(m, &wanted) : 0};
+      cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
+    }
+  }
+}
+
+/* So many pairs of a home and a cut are few enough to look at each site. */
+static bool are_few(const Mesh *m, double pairs) { return pairs * (double)mesh_sites(m) <= (double)LOOKED_AT; }
+
+/* Sites that are looked at for what is asked for. */
+static int64_t asked_sites(const Mesh *m, double pairs) {
+  int64_t sites = mesh_sites(m);
+  return are_few(m, pairs) || sites < ASKED_SITES ? sites : ASKED_SITES;
+}
+
+static void costs_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
+                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+  bool few = are_few(m, (double)n_home * n_on);
+  (few ? costs_exactly : costs_about)(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
+}
+
+void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
+                 const Placement *const *on, bool paper, double *cost) {
+  costs_whole(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
+  if (paper) return;
+  Arena *a = arena_new();
+  costs_asked(a, g, m, vertex, read, asked_sites(m, (double)n_home * n_on), n_home, home, n_on, on, cost);
+  arena_free(a);
+}
+
+/* ---- one home and one cut ---------------------------------------------------------------------------------- */
+
+static double cost_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
+  int64_t sites = mesh_sites(m);
+  double cost;
+  if (sites <= PLACING_LOOKED) return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
+  Placement p = reach_cut(g, m, vertex, read, on);
+  const Placement *cut = &p;
+  costs_whole(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
+  return cost;
+}
+
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole,
+                double *asked) {
+  *whole = cost_whole(g, m, vertex, read, home, on, false);
+  *asked = asked_lacking(g, m, vertex, read, home, on, asked_sites(m, 1));
+}
+
+double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  double whole, asked;
+  reach_ways(g, m, vertex, read, home, on, &whole, &asked);
+  return asked < whole ? asked : whole;
+}
+
+double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+  return cost_whole(g, m, vertex, read, home, on, true);
+}

@@ -1,0 +1,84 @@
+/* task/flops.c - operations on floats in a run, as a formula over the sizes. */
+#include "cost.h"
+#include "expr/prove.h"
+
+/* The kernel that gives a rank-0 buffer its value outside of any data: a bound that is known when sizes are. */
+static const Expr *value_of(const Tasks *list, uint32_t buffer) {
+  for (uint32_t i = 0; i < list->len; i++)
+    for (uint32_t s = 0; s < list->at[i]->stages.len; s++) {
+      const TaskStage *x = &list->at[i]->stages.at[s];
+      if (x->buffer != (int32_t)buffer) continue;
+      bool plain = x->sum->reducer == RED_NONE && !(x->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL));
+      return plain ? x->sum->body : NULL;
+    }
+  return NULL;
+}
+
+/* times[step]: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. */
+static void times_of(const TaskGraph *t, const Tasks *list, const Expr *outer, const Expr **times) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) times[k->step] = outer;
+    if (k->kind != TASK_REPEAT) continue;
+    bool known = outer && k->stop < 0; /* one that may stop early makes as many turns as data say */
+    const Expr *n = known ? value_of(list, k->buffer) : NULL;
+    if (!n && known) n = value_of(&t->tasks, k->buffer);
+    times_of(t, &k->body, n ? expr_op2(t->exprs, OP_MUL, outer, n) : NULL, times);
+  }
+}
+
+const Expr **task_times(Arena *a, const TaskGraph *t) {
+  const Expr **times = NEW_ARRAY(a, const Expr *, t->n_steps + 1);
+  times_of(t, &t->tasks, expr_int(t->exprs, DT_I64, 1), times);
+  return times;
+}
+
+/* Operations on floats in an expression, each once however often its value is used. Casts and choices are none. */
+static uint32_t float_operations(Arena *a, const Expr *e) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(a);
+  uint32_t n = 0;
+  if (e) vec_push(a, todo, e);
+  while (todo.len) {
+    const Expr *x = vec_pop(todo);
+    if (map_find(&seen, x)) continue;
+    map_put(&seen, x, (void *)(uintptr_t)1);
+    bool of_floats = x->kind == EX_OP && x->n && dtype_is_float((DType)x->arg[x->n - 1]->dtype);
+    n += of_floats && x->op != OP_CAST && x->op != OP_SELECT;
+    for (uint32_t k = 0; k < x->n; k++) vec_push(a, todo, x->arg[k]);
+  }
+  return n;
+}
+
+/* At every point of a stage: its body's operations, and one that takes the value into the reducer. */
+static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
+  uint32_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
+  if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
+  const Expr *e = expr_int(p, DT_I64, n);
+  for (uint32_t k = 0; n && k < s->sum->n_out + s->sum->n_red; k++) e = expr_op2(p, OP_MUL, e, s->bound[k]);
+  return e;
+}
+
+/* Of a run that is given all inputs: no default is made. NULL where a loop's turns are not known. */
+static const Expr *list_flops(Arena *a, const TaskGraph *t, const Tasks *list, const Expr *const *times) {
+  const Expr *sum = expr_int(t->exprs, DT_I64, 0), *inner;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->unless >= 0) continue;
+    for (uint32_t s = 0; s < k->stages.len; s++) {
+      const Expr *one = stage_flops(a, t->exprs, &k->stages.at[s]);
+      if (!times[k->step] && !expr_is_int(one, 0)) return NULL;
+      if (times[k->step]) sum = expr_op2(t->exprs, OP_ADD, sum, expr_op2(t->exprs, OP_MUL, times[k->step], one));
+    }
+    if (k->kind != TASK_REPEAT) continue;
+    inner = list_flops(a, t, &k->body, times);
+    if (!inner) return NULL;
+    sum = expr_op2(t->exprs, OP_ADD, sum, inner);
+  }
+  return sum;
+}
+
+const Expr *task_flops(const TaskGraph *t) {
+  const Expr *all = list_flops(t->arena, t, &t->tasks, task_times(t->arena, t));
+  return all ? expr_normal(t->exprs, all) : NULL;
+}

@@ -12,12 +12,6 @@
  */
 #include "panels.h"
 
-enum {
-  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
-  NEAR = 512 * 1024,         /*   and in the next one */
-  FEW_ROWS = 32              /* by which lanes that are read from memory are used too seldom to be copied */
-};
-
 /* ---- all of it ------------------------------------------------------------------------------------------------------ */
 
 /* The block at hand, of rows and lanes. */
@@ -211,47 +205,6 @@ static void blocks_walk(Panel *t, bool threads) {
   block(t);
 }
 
-static bool fits(const StagePlan *p) {
-  const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
-  if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
-  if (sum->domain && !where_is_affine(p, sum->domain)) return false;
-  if (sum->where && (p->n_red > 1 || !where_is_range(p, p->red[0]))) return false;
-  return p->n_red && p->n_order > 1;
-}
-
-/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
- * part of a longer one, which was not near before, if many rows want it. */
-static bool is_plain(const Panel *t, double rows) {
-  const StagePlan *p = t->p;
-  for (uint32_t k = 0; k < t->n_pack; k++)
-    if (rows > (double)FEW_ROWS && t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
-  return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
-         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_looks(t);
-}
-
-/* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
- * the lanes' side stays in the nearest cache, or both sides in the next one. */
-static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
-  double far = is_plain(t, rows) ? (double)NEAR : 0;
-  for (uint32_t k = 0; k < t->n_pack; k++) {
-    const Pack *x = &t->pack[k];
-    double size = (double)dtype_size((DType)x->of->dtype);
-    if (x->of->kind != EX_READ || x->across) return false;
-    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false; /* beside a batch, say */
-    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
-  }
-  return true;
-}
-
-/* Copying is paid back by what is used again and again. */
-static bool pays(const Panel *t) {
-  const StagePlan *p = t->p;
-  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u);
-  double lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v), deep = pack_product(p, p->n_red, p->red);
-  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
-}
-
 static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
   const TaskStage *st = t->p->stage;
   long long n = (long long)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
@@ -285,19 +238,9 @@ static void how_panels(const Panel *t) {
 }
 
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
-  if (!fits(p)) return false;
-  Panel *t = NEW(s->arena, Panel);
-  *t = (Panel){.s = s, .p = p, .e = e};
-  t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
-  t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
-  if (!pack_labels(t)) return false;
-  if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return false; /* more is fetched than is wanted */
-  pack_guard_find(t);
-  if (t->guard && !ex_safe(e)) return false;
-  if (!pack_parts(t)) return false;
-  pack_sizes(t);
-  if (!pays(t) || !pack_guard_fits(t)) return false;
-  if (pack_cross(t, threads) || pack_joint(t, threads)) return true;
+  Panel *t = pack_choose(s, p, e);
+  if (!t) return false;
+  if (!t->aside && (pack_cross(t, threads) || pack_joint(t, threads))) return true;
   pack_units_choose(t);
   pack_share_choose(t, threads);
   pack_comes_choose(t);

@@ -93,10 +93,12 @@ typedef struct Panel {
   int64_t kept_near;         /*   of all points of this near label; NO_LABEL: of one of each */
   bool held;                 /* a tile's rows are whole lines of the result, which go past the cache from registers */
   Units units;
+  bool aside;                /* the lanes' label is not the one by whose steps the result is stored to the next element */
 } Panel;
 
 /* ---- schedule/cpu/panels/side.c: which labels and which parts of the body are whose ---- */
-bool pack_labels(Panel *t);         /* false: there are no two sides */
+int64_t pack_lanes_label(const StagePlan *p); /* by whose steps the result is stored most often to the next element */
+bool pack_labels(Panel *t, int64_t v); /* v in lanes; false: there are no two sides */
 bool pack_parts(Panel *t);          /* the parts of the body that belong to one side; false: it cannot be taken apart */
 bool pack_is_two(const Panel *t);   /* one part of each side, of the dtype of the sums */
 int pack_moves(const Expr *e, int64_t label); /* along a label: reads inside e that step to the next element, less those that step elsewhere */
@@ -107,6 +109,9 @@ bool pack_overlaps(const Panel *t, const Expr *e);
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label that both sides have says which part of an axis it goes over */
 void pack_body(Panel *t);           /* the body with its parts taken from the packs that have a place */
 bool pack_body_alone(Panel *t);     /* the same, all packs having one; false, and nothing is done, if there is more in it */
+
+/* ---- schedule/cpu/panels/choose.c ---- */
+Panel *pack_choose(Sched *s, const StagePlan *p, Env *e); /* NULL: no panels */
 
 /* ---- schedule/cpu/panels/size.c: how large tiles and blocks are ---- */
 void pack_sizes(Panel *t);

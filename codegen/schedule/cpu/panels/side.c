@@ -28,7 +28,7 @@ static bool apart(const StagePlan *p, uint32_t label, uint32_t other) {
 }
 
 /* The lanes go along the label by whose steps the result is stored most often to the next element. */
-static int64_t lanes_label(const StagePlan *p) {
+int64_t pack_lanes_label(const StagePlan *p) {
   uint32_t store = p->n_access - 1;
   for (uint32_t k = p->n_order; k-- > 0;)
     if (plan_move(p, store, p->order[k]) == MOVE_UNIT && p->size[p->order[k]] > 1) return p->order[k];
@@ -230,8 +230,8 @@ bool pack_is_in_part(const Panel *t, const Expr *e) {
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-bool pack_labels(Panel *t) {
-  t->v.tile = lanes_label(t->p);
+bool pack_labels(Panel *t, int64_t v) {
+  t->v.tile = v;
   t->u.flat = t->v.flat = NO_LABEL;
   t->u.tile = t->v.tile == NO_LABEL ? NO_LABEL : rows_label(t->p, (uint32_t)t->v.tile);
   if (t->u.tile == NO_LABEL || !t->p->size[t->u.tile] || !t->p->size[t->v.tile]) return false;

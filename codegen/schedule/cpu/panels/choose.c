@@ -1,0 +1,175 @@
+/* codegen/schedule/cpu/panels/choose.c - whether a contraction goes by panels, and which label is in its lanes. That by whose steps the result is
+ * stored to the next element is best where it has points enough. Where it is short, or one that both sides have, or whatever lies there by
+ * chance, another one fills the lanes, of either side, and results are stored one by one: what that costs, and the panels, is
+ * set against lanes that are left empty, and against loops without panels. */
+#include "panels.h"
+
+enum {
+  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
+  NEAR = 512 * 1024,         /*   and in the next one */
+  FEW_ROWS = 32,             /* by which lanes that are read from memory are used too seldom to be copied */
+  LATENCY = 8                /* sums that a tile has at hand at least: each waits for the one before */
+};
+
+/* What things cost, in multiply-adds of a vector. */
+#define ONE_BY_ONE 3.0       /* an element that is stored, or put into a panel, by itself; */
+#define TURNED 0.5           /*   or by squares; */
+#define VECTOR 2.0           /* a vector of them */
+#define IN_PLACE 1.5         /* a multiply-add of what is read where it lies */
+#define GAIN 0.6             /* by so much less what is estimated must be, to be preferred */
+
+static bool fits(const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
+  if (sum->domain && !where_is_affine(p, sum->domain)) return false;
+  if (sum->where && (p->n_red > 1 || !where_is_range(p, p->red[0]))) return false;
+  return p->n_red && p->n_order > 1;
+}
+
+/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
+ * part of a longer one, which was not near before, if many rows want it. */
+static bool is_plain(const Panel *t, double rows) {
+  const StagePlan *p = t->p;
+  for (uint32_t k = 0; k < t->n_pack; k++)
+    if (rows > (double)FEW_ROWS && t->pack[k].of->kind == EX_READ && pack_is_in_part(t, t->pack[k].of)) return false;
+  return !t->u.n_near && !t->u.n_far && !t->v.n_near && !t->v.n_far && p->n_red == 1 && p->exact[t->u.tile] &&
+         p->exact[t->v.tile] && p->exact[p->red[0]] && !p->stage->sum->where && !pack_looks(t);
+}
+
+static double points_of(const StagePlan *p, const Expr *e) {
+  double n = 1;
+  for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(e, l) ? (double)p->size[l] : 1;
+  return n;
+}
+
+/* Rows that step to the next element along none of their tiles' labels: a line is read for each. */
+static bool is_far(const Panel *t, const Pack *k) {
+  int moves = pack_moves(k->of, t->u.tile);
+  for (uint32_t i = 0; i < k->n_red; i++) moves = moves > 0 ? moves : pack_moves(k->of, k->red[i]);
+  return moves <= 0;
+}
+
+/* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
+ * the lanes' side stays in the nearest cache, or both sides in the next one. */
+static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
+  double far = is_plain(t, rows) ? (double)NEAR : 0;
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    double size = (double)dtype_size((DType)x->of->dtype);
+    if (x->of->kind != EX_READ || x->across) return false;
+    if (!x->lanes && is_far(t, x) && points_of(t->p, x->of) * size > (double)NEAREST) return false;
+    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false; /* beside a batch, say */
+    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
+  }
+  return true;
+}
+
+/* Copying is paid back by what is used again and again. */
+static bool pays(const Panel *t) {
+  const StagePlan *p = t->p;
+  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u);
+  double lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v), deep = pack_product(p, p->n_red, p->red);
+  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
+}
+
+/* ---- what it costs ---------------------------------------------------------------------------------------------------- */
+
+static double up(int64_t n, int64_t unit) { return (double)((n + unit - 1) / unit); }
+
+/* Of an element that is moved along a label of n points. */
+static double one_along(int64_t one, int64_t n) { return VECTOR / (double)(n < one ? n : one); }
+
+/* How often a side's panels are filled: for each block of the other side. */
+static double fills(const Panel *t, const Side *other) {
+  const StagePlan *p = t->p;
+  double n = pack_product(p, other->n_far, other->far) * up(p->size[other->tile], other->unit * other->units);
+  for (uint32_t k = 0; k < other->n_part; k++) n *= up(p->size[other->part[k].label], other->part[k].slots);
+  return n;
+}
+
+static double fill_cost(const Panel *t, const Pack *k, int64_t one) {
+  const StagePlan *p = t->p;
+  const Side *x = k->lanes ? &t->v : &t->u;
+  int64_t last = k->n_red ? (int64_t)k->red[k->n_red - 1] : NO_LABEL;
+  double each = ONE_BY_ONE;
+  if (k->place == NOWHERE) return 0;
+  if (k->turned != NO_LABEL) each = TURNED;
+  else if ((k->lanes || k->across) && pack_moves(k->of, x->tile) > 0) each = one_along(one, p->size[x->tile]);
+  else if (!k->lanes && !k->across && last != NO_LABEL && pack_moves(k->of, last) > 0) each = one_along(one, p->size[last]);
+  return points_of(p, k->of) * fills(t, k->lanes ? &t->u : &t->v) * each;
+}
+
+static double packed_cost(const Panel *t) {
+  const StagePlan *p = t->p;
+  int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  int64_t lanes = t->v.flat == NO_LABEL ? nv : pack_flat_size(t, &t->v);
+  double results = pack_product(p, p->n_order, p->order), adds = (double)t->u.unit * up(t->v.unit, one);
+  double tiles = results / ((double)nu * (double)lanes) * up(nu, t->u.unit) * up(lanes, t->v.unit);
+  double cost = tiles * pack_product(p, p->n_red, p->red) * (adds < (double)LATENCY ? (double)LATENCY : adds);
+  cost += results * (plan_move(p, p->n_access - 1, (uint32_t)t->v.tile) == MOVE_UNIT ? one_along(one, nv) : ONE_BY_ONE);
+  for (uint32_t k = 0; k < t->n_pack; k++) cost += fill_cost(t, &t->pack[k], one);
+  return cost;
+}
+
+/* Whether all reads that have the label step along it to the next element, and some read has it. */
+static bool all_step(const StagePlan *p, uint32_t label) {
+  bool any = false;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    any |= plan_move(p, a, label) == MOVE_UNIT;
+    if (plan_move(p, a, label) == MOVE_FAR) return false;
+  }
+  return any;
+}
+
+/* Without panels: by lanes along an output label or a reduced one, else point by point. */
+static double unpacked_cost(Sched *s, const StagePlan *p) {
+  int64_t one = tile_vector(s, p->stage->sum->acc);
+  uint32_t v = p->order[p->n_order - 1], r = p->red[p->n_red - 1];
+  double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
+  if (all_step(p, v) && p->size[v] >= 4) return points * up(p->size[v], one) / (double)p->size[v] * IN_PLACE;
+  if (all_step(p, r) && p->size[r] >= LANES_LEAST) return points * (up(p->size[r], one) + LATENCY / 4) / (double)p->size[r] * IN_PLACE;
+  return points;
+}
+
+/* ---- which label ------------------------------------------------------------------------------------------------------ */
+
+/* The panels with lanes along v; NULL: there are none. */
+static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v) {
+  Panel *t = NEW(s->arena, Panel);
+  *t = (Panel){.s = s, .p = p, .e = e};
+  t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  if (!pack_labels(t, v)) return NULL;
+  if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return NULL; /* more is fetched than is wanted */
+  pack_guard_find(t);
+  if (t->guard && !ex_safe(e)) return NULL;
+  if (!pack_parts(t)) return NULL;
+  pack_sizes(t);
+  return pack_guard_fits(t) ? t : NULL;
+}
+
+/* Predicates say which label is in lanes, and so do rows that a kernel takes in blocks. */
+static bool is_free(const Sched *s, const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  for (uint32_t l = 0; l < p->n_label; l++)
+    if (!p->exact[l] || !p->size[l]) return false;
+  return !sum->where && !sum->domain && !s->block && !s->rows && !s->goes_on;
+}
+
+Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
+  if (!fits(p)) return NULL;
+  int64_t usual = pack_lanes_label(p);
+  Panel *t = panel_along(s, p, e, usual), *best = t && pays(t) ? t : NULL;
+  if (!is_free(s, p) || (t && t->guard)) return best;
+  double least = unpacked_cost(s, p) * GAIN;
+  if (best) least = packed_cost(t) * GAIN;
+  else if (t && packed_cost(t) < least) least = packed_cost(t), best = t;
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k]);
+    if (!x || x->guard || packed_cost(x) >= least) continue;
+    least = packed_cost(x), best = x;
+    best->aside = true;
+  }
+  return best;
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# suite: ci
+# Contractions whose result lies along a label that would leave most lanes empty, or that both sides have: another label is in the lanes.
+# Not so where that gains nothing, and where a size is not known.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+
+cat >short.ein <<'EIN'
+input A[e:4, d:40, a:40] : f32
+input B[b:50, c:3, d:40, e:4] : f32
+output Y[e,b,a,c] = sum[d] A[e,d,a] * B[b,c,d,e]
+EIN
+cat >batch.ein <<'EIN'
+input A[e:45, a:70, f:2] : f32
+input B[b:7, c:6, e:45, f:2] : f32
+output Y[b,c,a,f] = sum[e] A[e,a,f] * B[b,c,e,f]
+EIN
+cat >turned.ein <<'EIN'
+input A[e:65, a:9, b:5] : f32
+input B[d:2, e:65, c:70] : f32
+output Y[a,b,c,d] = sum[e] A[e,a,b] * B[d,e,c]
+EIN
+cat >inside.ein <<'EIN'
+input A[g:3, a:5, c:2, b:32, f:4, e:16] : f32
+input B[f:4, g:3, d:66, e:16] : f32
+output Y[a,b,c,d,g] = sum[e,f] A[g,a,c,b,f,e] * B[f,g,d,e]
+EIN
+cat >max.ein <<'EIN'
+input A[e:45, a:70, f:2] : f32
+input B[b:42, e:45, f:2] : f32
+output Y[b,a,f] = max[e] (A[e,a,f] + B[b,e,f])
+EIN
+cat >along.ein <<'EIN'
+input A[e:45, a:70, f:64] : f32
+input B[e:45, f:64] : f32
+output Y[a,f] = sum[e] A[e,a,f] * B[e,f]
+EIN
+cat >whole.ein <<'EIN'
+input A[a:70, e:145] : f32
+input B[e:145, c:80] : f32
+output Y[a,c] = sum[e] A[a,e] * B[e,c]
+EIN
+cat >open.ein <<'EIN'
+dim F
+input A[e:45, a:70, f:F] : f32
+input B[b:7, c:6, e:45, f:F] : f32
+output Y[b,c,a,f] = sum[e] A[e,a,f] * B[b,c,e,f]
+EIN
+
+for p in short batch turned inside max along whole; do
+  want 0 "$EIN" build $p.ein --stop=loop
+  case $p in
+    short) shows " a in lanes; panels of" ;;
+    batch) shows " b_c in lanes; panels of" ;;
+    turned) shows " a_b in lanes; panels of" ;;
+    inside) shows " b in lanes; panels of" ;;
+    max) shows " b in lanes; panels of" ;;
+    along) shows " f in lanes" ;;
+    whole) shows " c in lanes" ;;
+  esac
+  want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
+  want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"
+done
+want 0 "$EIN" verify open.ein -D F=2 --flags="-O1 -march=native"
+finish

@@ -1,6 +1,7 @@
 /* task/check_stage.c - invariants of a kernel's stages: what they read, and where they store. */
 #include "expr/prove.h"
 #include "check.h"
+#include "inside.h"
 
 /* ---- stages ------------------------------------------------------------------------------------- */
 
@@ -39,7 +40,8 @@ void check_slot_read(void *ctx, const Expr *e) {
   check_read_slot(&c->c, task_operand(slot), e);
 }
 
-/* Each element is made of itself: by the last stage, which reads the buffer just where it stores; no other has to do with it. */
+/* Each element is made of itself: by a stage that reads the buffer just where it stores; no other has to do with it. Where there is no mesh it is the
+ * last, for loops may compute what others keep of an earlier one twice. */
 typedef struct Itself { const TaskStage *s; uint32_t buffer; bool only; } Itself;
 
 static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
@@ -54,9 +56,12 @@ static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
 }
 
 static bool is_in_place(const Check *c, const Task *k, const TaskStage *s, uint32_t buffer) {
-  bool last = s == &vec_last(k->stages) && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE;
-  Itself i = {s, buffer, last};
-  for (uint32_t m = 0; m + 1 < k->stages.len; m++) i.only &= k->stages.at[m].buffer != (int32_t)buffer;
+  bool may = s == &vec_last(k->stages) || c->t->mesh.n;
+  Itself i = {s, buffer, may && s->buffer == (int32_t)buffer && s->sum->reducer == RED_NONE};
+  for (uint32_t m = 0; m < k->stages.len; m++) {
+    const TaskStage *other = &k->stages.at[m];
+    if (other != s) i.only &= other->buffer != (int32_t)buffer && !(c->t->mesh.n && stage_reads(other, buffer));
+  }
   const EinSum *sum = s->sum;
   const Expr *all[] = {sum->body, sum->where, sum->domain};
   for (size_t e = 0; i.only && e < COUNT(all); e++)

@@ -496,6 +496,8 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_logsumexp(m.t);
   task_fuse(m.t);
   task_lifetimes(m.t);
+  if (ia->mesh.n) task_reuse(m.t);
+  task_lifetimes(m.t);
   task_overlap(m.t);
   return m.t;
 }

@@ -520,7 +520,7 @@ static void buffer_to(const uint32_t *to, int32_t *b) {
   if (*b >= 0) *b = (int32_t)to[*b];
 }
 
-static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
+void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
     if (!task_has_stages(k)) k->buffer = to[k->buffer];
@@ -538,11 +538,11 @@ static void buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
       s->slot = slot;
       buffer_to(to, &s->buffer);
     }
-    buffers_rename(t, &k->body, to);
+    task_buffers_rename(t, &k->body, to);
   }
 }
 
-static void buffers_drop(TaskGraph *t) {
+void task_buffers_drop(TaskGraph *t) {
   bool *used = NEW_ARRAY(t->arena, bool, t->buffers.len + 1);
   uint32_t *to = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1), n = 0;
   task_buffers_used(&t->tasks, used);
@@ -554,7 +554,7 @@ static void buffers_drop(TaskGraph *t) {
     n++;
   }
   t->buffers.len = n;
-  buffers_rename(t, &t->tasks, to);
+  task_buffers_rename(t, &t->tasks, to);
   for (uint32_t i = 0; i < t->inputs.len; i++) t->inputs.at[i].buffer = to[t->inputs.at[i].buffer];
   for (uint32_t i = 0; i < t->outputs.len; i++) t->outputs.at[i].buffer = to[t->outputs.at[i].buffer];
 }
@@ -566,5 +566,5 @@ void task_fuse(TaskGraph *t) {
   for (uint32_t i = 0; i <= n; i++) f.position[i] = UINT32_MAX;
   facts_list(&f, &t->tasks);
   list_fuse(&f, &t->tasks);
-  buffers_drop(t);
+  task_buffers_drop(t);
 }

@@ -7,6 +7,11 @@
 /* Joins kernels where nothing is lost by it (fuse.c): maps into their readers, maps behind reductions, and operations
  * that go row by row over the same rows. Before lifetimes. */
 void task_fuse(TaskGraph *t);
+/* Tasks have to do with buffer to[b] in place of b; buffers that nothing uses go, and the others are numbered anew (fuse.c). */
+void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to);
+void task_buffers_drop(TaskGraph *t);
+/* What a kernel of a mesh makes element by element of a buffer that nobody wants after it lies there (reuse.c). After lifetimes; they are to be found anew. */
+void task_reuse(TaskGraph *t);
 /* Kernels that reduce by logsumexp become a maximum, a sum and a logarithm (lse.c). Before task_in_place. */
 void task_logsumexp(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */

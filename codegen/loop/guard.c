@@ -89,6 +89,7 @@ static void loop_begins(Guard *g, const LoopStmt *s) {
     v = expr_op2(g->x, OP_ADD, lo, expr_op2(g->x, OP_MUL, number(g, s->step), v));
     fact_add(g, expr_op2(g->x, OP_LE, number(g, 0), expr_label(g->x, s->var)));
     extent_by(g, s, lo, hi);
+    if (!g->extent[s->var]) fact_add(g, expr_op2(g->x, OP_LE, lo, v));
   }
   g->value[s->var] = v;
   fact_end(g, v, hi, true);
@@ -318,11 +319,31 @@ static void guard_if(Guard *g, LoopStmt *s) {
   g->facts.len = before;
 }
 
+enum { LIMIT_DEPTH = 8 };
+
+/* What e is at most, or at least, in words that stay true; NULL: not known. */
+static const Expr *limit_of(const Guard *g, const Expr *e, bool most, int depth) {
+  if (is_steady(g, e)) return e;
+  if (!depth || (!is_op(e, OP_MIN) && !is_op(e, OP_MAX))) return NULL;
+  const Expr *a = limit_of(g, e->arg[0], most, depth - 1), *b = limit_of(g, e->arg[1], most, depth - 1);
+  if (is_op(e, OP_MIN) == most && (!a || !b)) return a ? a : b; /* one is enough */
+  return a && b ? expr_op2(g->x, (Op)e->op, a, b) : NULL;
+}
+
+/* A register that keeps one value: that value, or what bounds it. */
 static void guard_let(Guard *g, LoopStmt *s) {
   s->value = fixed(g, s->value);
   const Expr *value = counted(g, s->value);
   g->steady[s->place] = true;
-  if (value->dtype == DT_I64 && is_steady(g, value)) g->let[s->place] = value;
+  if (value->dtype != DT_I64) return;
+  if (is_steady(g, value)) {
+    g->let[s->place] = value;
+    return;
+  }
+  const Expr *most = limit_of(g, value, true, LIMIT_DEPTH), *least = limit_of(g, value, false, LIMIT_DEPTH);
+  const Expr *kept = expr_read(g->x, DT_I64, s->place, 0, NULL);
+  if (most) fact_add(g, expr_op2(g->x, OP_LE, kept, most));
+  if (least) fact_add(g, expr_op2(g->x, OP_LE, least, kept));
 }
 
 /* An address is made of its indices, and nothing is read there. */

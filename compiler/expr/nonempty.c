@@ -108,6 +108,14 @@ static Facts outer_facts(const Search *s) {
   return g;
 }
 
+/* The predicate without what may wrap, as far as the outer facts know; that it holds is what is asked. */
+static bool where_exact(const Search *s, const Expr **where) {
+  Facts f = s->outer;
+  const Expr **hold = NEW_ARRAY(exprs_arena(s->p), const Expr *, f.n_hold);
+  f.label = s->f->label;
+  return without_wraps(s->p, &f, *where, false, hold, where);
+}
+
 Proof prove_nonempty(Exprs *p, const Facts *facts, const bool *inner, const Expr *where) {
   Search s = {.p = p, .f = facts, .inner = inner, .cases = 1};
   Proof unknown = {.verdict = OPEN_DATA, .part = where};
@@ -116,10 +124,13 @@ Proof prove_nonempty(Exprs *p, const Facts *facts, const bool *inner, const Expr
     if (inner[k] && !facts->label[k]) return unknown;
   Case c;
   case_new(&c);
-  if (where) case_add(p, &c, (Literal){.e = where, .tag = T_FACT});
   s.outer = outer_facts(&s);
+  const Expr *exact = where;
+  bool wraps = where && where_exact(&s, &exact);
+  if (where) case_add(p, &c, (Literal){.e = exact, .tag = T_FACT});
   search(&s, &c);
   Proof out = prove(p, &s.outer, s.goal ? s.goal : expr_bool(p, false));
+  if (wraps) out.part = where;
   if (out.verdict == PROVED || out.verdict == OPEN_DIMS || !s.rough) return out;
   Verdict v = enumerate_nonempty(p, &s.outer, facts, inner, where, &unknown);
   unknown.verdict = v;

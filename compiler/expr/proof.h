@@ -1,10 +1,16 @@
-/* expr/proof.h - inside of the prover: cases of literals (cases.c), their linear systems (linear.c), and the
+/* expr/proof.h - inside of the prover: what may wrap (wrap.c), cases of literals (cases.c), their linear systems (linear.c), and the
  * concrete points that decide when those do not (points.c). Everything here lives on the stack of one prove(). */
 #ifndef EIN_PROOF_H
 #define EIN_PROOF_H
 
 #include "fm.h"
 #include "prove.h"
+
+/* ---- what may wrap ---------------------------------------------------------------------------- */
+
+/* The facts and the goal with sums of data that may leave 64 bits as unknowns; `hold` has room for as many as there are facts. How large
+ * data are is taken from the facts and, if it `fails`, from the goal's contrary. False: nothing became an unknown. */
+bool without_wraps(Exprs *p, const Facts *f, const Expr *goal, bool fails, const Expr **hold, const Expr **goal_out);
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 

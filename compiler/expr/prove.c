@@ -1,5 +1,5 @@
 /* expr/prove.c - the prover (prove.h). A goal is taken apart at its `and`s; each part is refuted by contradiction:
- * facts and the contrary of the part become cases (cases.c), each case a linear system (linear.c); where all
+ * facts and the contrary of the part, without what may wrap around (wrap.c), become cases (cases.c), each case a linear system (linear.c); where all
  * systems are empty the part holds. Where one is not, its shadow on the dims says for which sizes it
  * is not: the contrary of that shadow is the condition. A refutation is only given with a point at
  * which the language's evaluator says that the facts hold and the part does not. */
@@ -255,11 +255,14 @@ static void solve(Job *j, const Case *s) {
 static Verdict prove_part(Exprs *p, const Facts *f, const Expr *part, Proof *out, const Expr **condition) {
   Job j = {.p = p, .f = f, .part = part, .out = out, .cases = 1};
   Case s;
+  const Expr *few[8], **hold = f->n_hold <= COUNT(few) ? few : NEW_ARRAY(exprs_arena(p), const Expr *, f->n_hold), *goal;
+  bool wraps = without_wraps(p, f, part, true, hold, &goal);
   case_new(&s);
-  case_add(p, &s, (Literal){.e = part, .not = true, .tag = T_GOAL});
-  for (uint32_t i = 0; i < f->n_hold; i++) case_add(p, &s, (Literal){.e = f->hold[i], .tag = T_FACT});
+  case_add(p, &s, (Literal){.e = goal, .not = true, .tag = T_GOAL});
+  for (uint32_t i = 0; i < f->n_hold; i++) case_add(p, &s, (Literal){.e = hold[i], .tag = T_FACT});
   solve(&j, &s);
   *condition = j.condition;
+  out->wraps = out->wraps || (wraps && (j.data || j.count));
   if (j.refuted) return REFUTED;
   if (j.count) return enumerate(p, f, part, out);
   if (j.data) return OPEN_DATA;

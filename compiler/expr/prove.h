@@ -25,6 +25,7 @@ typedef struct Facts {
 
 typedef struct Proof {
   Verdict verdict;
+  bool wraps;             /* not proved, and facts say something of sums of data that may leave 64 bits */
   const Expr *part;       /* the conjunct of the goal that failed (refuted or open) */
   /* REFUTED: a point where the facts hold and the goal does not */
   VEC(int64_t) label;     /* value of each label (0 where it does not matter) */
@@ -38,7 +39,7 @@ typedef struct Proof {
  * `or`, `!=` and select by cases (at most 8, else OPEN), `not` pushed inside; a part that is (up to normal form)
  * one of the facts or of their conjuncts is proved. Facts that are not understood are dropped, but a refuting
  * point must satisfy all facts, so a dropped one turns "refuted" into "open". OPEN_DATA: reads (or float
- * values) decide. A REFUTED with symbolic dims says that the goal fails for some dims for which the facts
+ * values) decide. Integers are 64 bits: of a sum of data that may wrap around only what is said of all of it is known. A REFUTED with symbolic dims says that the goal fails for some dims for which the facts
  * hold: it is only given if it fails for *every* value of the dims that admits a point; otherwise OPEN_DIMS. */
 Proof prove(Exprs *p, const Facts *facts, const Expr *goal);
 

@@ -502,6 +502,91 @@ static void test_nonempty(void) {
   some("i:($H * $D);j:$D", "", "j", "", PROVED, NULL);
 }
 
+/* ---- sums that wrap around --------------------------------------------------------------------- */
+
+/* Of two integers that may be anything, labels below 6 and 3, and numbers. */
+static const Expr *random_data(Gen *g, int depth) {
+  static const Op two[] = {OP_ADD, OP_ADD, OP_ADD, OP_SUB, OP_SUB, OP_MIN, OP_MAX};
+  const Expr *a;
+  switch (gen_int(g, 0, depth > 0 ? 10 : 3)) {
+  case 0: return expr_label(P, gen_int(g, 0, 1));
+  case 1: return num(gen_int(g, -6, 6));
+  case 2: case 3: return expr_param(P, DT_I64, gen_int(g, 0, 1));
+  case 4: return expr_op2(P, OP_MUL, num(gen_int(g, -3, 4)), random_data(g, depth - 1));
+  case 5: return expr_op2(P, gen_int(g, 0, 1) ? OP_IDIV : OP_MOD, random_data(g, depth - 1), num(gen_int(g, 1, 5)));
+  case 6: return expr_op1(P, gen_int(g, 0, 1) ? OP_ABS : OP_NEG, random_data(g, depth - 1));
+  case 7: return expr_op2(P, OP_MUL, random_data(g, depth - 2), random_data(g, depth - 2));
+  default: a = random_data(g, depth - 1); return expr_op2(P, two[gen_int(g, 0, COUNT(two) - 1)], a, random_data(g, depth - 1));
+  }
+}
+
+static const Expr *random_said(Gen *g, int depth) {
+  static const Op compare[] = {OP_LT, OP_LE, OP_GE, OP_GT, OP_LE, OP_GE, OP_EQ};
+  if (depth > 0 && gen_int(g, 0, 3) == 0) return expr_op2(P, OP_OR, random_said(g, 0), random_said(g, 0));
+  Op op = compare[gen_int(g, 0, COUNT(compare) - 1)];
+  return expr_op2(P, op, random_data(g, 2), gen_int(g, 0, 1) ? num(gen_int(g, -2, 6)) : random_data(g, 1));
+}
+
+typedef struct Said { const Facts *f; const Expr *goal; int64_t label[2]; Value data[2]; } Said;
+
+static bool is_true(const Said *s, const Expr *e) {
+  Value v = {0};
+  ExprEnv env = {.label = s->label, .n_label = 2, .param = s->data, .n_param = 2};
+  return expr_value(e, &env, &v) && v.i;
+}
+
+static bool is_true_everywhere(Said *s) {
+  static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN + 4, -((int64_t)1 << 62), INT64_MIN / 3, -6, -2, -1, 0, 1, 2, 3, 5,
+                                 INT64_MAX / 3 + 1, (int64_t)1 << 62, INT64_MAX - 4, INT64_MAX - 1, INT64_MAX};
+  for (size_t a = 0; a < COUNT(ends); a++)
+    for (size_t b = 0; b < COUNT(ends); b++)
+      for (int64_t at = 0; at < 18; at++) {
+        s->label[0] = at / 3, s->label[1] = at % 3;
+        s->data[0] = (Value){DT_I64, {.i = ends[a]}}, s->data[1] = (Value){DT_I64, {.i = ends[b]}};
+        bool holds = true;
+        for (uint32_t k = 0; k < s->f->n_hold; k++) holds = holds && is_true(s, s->f->hold[k]);
+        if (holds && !is_true(s, s->goal)) return false;
+      }
+  return true;
+}
+
+static void test_random_wraps(uint64_t seed, int n) {
+  Gen g = {.state = seed};
+  int proved = 0, wrong = 0;
+  for (int k = 0; k < n; k++) {
+    if (k % 256 == 0) pool_new(&g);
+    const Expr *extent[2] = {num(6), num(3)}, *hold[4];
+    Facts f = {.label = extent, .n_label = 2, .hold = hold, .n_hold = (uint32_t)gen_int(&g, 1, 4)};
+    for (uint32_t i = 0; i < f.n_hold; i++) hold[i] = random_said(&g, 1);
+    Said s = {.f = &f, .goal = gen_int(&g, 0, 1) ? random_said(&g, 1) : expr_op2(P, OP_LT, expr_label(P, 0), num(gen_int(&g, 1, 5)))};
+    if (prove(P, &f, s.goal).verdict != PROVED) continue;
+    proved++;
+    if (is_true_everywhere(&s)) continue;
+    if (!wrong++) {
+      printf("# not so: %s\n", pr(s.goal));
+      for (uint32_t i = 0; i < f.n_hold; i++) printf("#   %s\n", pr(hold[i]));
+      printf("#   at i = %lld, j = %lld, #0 = %lld, #1 = %lld\n", (long long)s.label[0], (long long)s.label[1], (long long)s.data[0].i,
+             (long long)s.data[1].i);
+    }
+  }
+  OK(wrong == 0 && proved > n / 20, "what is proved of sums that may wrap is so: %d of %d, wrong %d", proved, n, wrong);
+}
+
+static void test_wraps(void) {
+  is("i:9", "(%0[] >= 0);((%0[] + i) < 4)", "(i < 4)", OPEN_DATA, NULL);
+  is("i:9", "(%0[] >= 0);((%0[] + i) < 4);(%0[] < 1000)", "(i < 4)", PROVED, NULL);
+  is("i:9", "(i64(%1[]) >= 0);((i64(%1[]) + i) < 4)", "(i < 4)", PROVED, NULL); /* i32 */
+  is("i:9", "(%0[] < 4);((%0[] - i) >= 0)", "(i < 4)", OPEN_DATA, NULL);
+  is("i:9", "(%0[] <= 3);(i <= %0[])", "((i + 1) <= 4)", PROVED, NULL);
+  is("i:9", "(neg(%0[]) <= 0)", "(%0[] >= 0)", OPEN_DATA, NULL);
+  is("i:9", "(abs(%0[]) < 4)", "(%0[] > -4)", OPEN_DATA, NULL);
+  is("i:9", "(%0[] >= 0)", "(min((%0[] + 1), 3) >= 0)", OPEN_DATA, NULL);
+  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((i + %0[]) < 4)", PROVED, NULL);
+  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((%0[] + 9) > 0)", PROVED, NULL); /* between two bounds it is small */
+  is("i:9", "((%0[] + %5[]) >= 0);((%0[] + %5[]) < 4)", "(((7 - %5[]) - %0[]) > 3)", PROVED, NULL);
+  is("i:9", "((%0[] + %5[]) >= 0)", "(((%0[] + %5[]) + 1) > 0)", OPEN_DATA, NULL);
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 static double seconds(void) {
@@ -527,12 +612,14 @@ int main(int argc, char **argv) {
   test_normal_laws();
   test_given();
   test_nonempty();
+  test_wraps();
   uint64_t seed = argc > 2 ? (uint64_t)atoi(argv[2]) : 0;
   test_random(false, false, seed + 11, n);
   test_random(true, false, seed + 12, n);
   test_random(true, true, seed + 15, n);
   test_random_nonempty(false, seed + 13, n);
   test_random_nonempty(true, seed + 14, n / 2);
+  test_random_wraps(seed + 16, n);
   clock_one("fast", "i:$N", "", "((0 <= i) and (i < $N))", 100000);
   clock_one("affine", "i:($N - 2);r:3", "", "((i + r) < $N)", 10000);
   clock_one("pooling", "i:((($N - 3) // 2) + 1);r:3", "", "(((2 * i) + r) < $N)", 10000);

@@ -185,6 +185,8 @@ static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
   const char *of = o->name ? arena_printf(x->arena, " of %s", o->name->s) : "";
   Diag *d = diag_add(x->diags, D_E110, at, "this index%s can be out of range", of);
   note_range(x, d, o, p);
+  if (p->wraps)
+    diag_note(x->diags, d, "a sum of data can leave 64 bits and wrap around, so a bound on it is none on its parts: bound the data too");
   if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
     diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it", (long long)o->extent->i - 1);
   } else {

@@ -51,9 +51,10 @@ static bool is_far(const Panel *t, const Pack *k) {
 }
 
 /* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
- * the lanes' side stays in the nearest cache, or both sides in the next one. */
+ * the lanes' side stays in the nearest cache, or both sides and the result in the next one. */
 static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
-  double far = is_plain(t, rows) ? (double)NEAR : 0;
+  double result = (double)dtype_size(t->p->stage->sum->dtype) * rows * lanes; /* beyond that cache its lines are waited for */
+  double far = is_plain(t, rows) && result <= (double)NEAR ? (double)NEAR : 0;
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
     double size = (double)dtype_size((DType)x->of->dtype);

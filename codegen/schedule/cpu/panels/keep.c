@@ -9,6 +9,8 @@ enum {
   LINE_LEAST = 256,          /*   and at least: below, most lines would be written by halves */
   LINE_ENOUGH = 512,
   LINES_BYTES = 64 * 1024,   /* of rows that are kept: more would go further away than the second cache is worth */
+  ALONG_DEEP = 64,           /* points of a sum: of more, tiles beside each other wait for their lanes longer than for where they are stored */
+  ALONG_LEAST = 512 * 1024,  /* bytes of a result: less is in the second cache */
   KEPT_DEEP = 128            /* points that a result is summed up from: by so many, to copy it once more is next to nothing */
 };
 
@@ -78,11 +80,16 @@ static void sums_place(Panel *t) {
   var_add(s, t->sum_place, NULL);
 }
 
-void pack_tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
-  pack_loops_near(t, &t->v);
-  *v0 = pack_loop_tiles(t, &t->v, "v");
+static void rows_open(Panel *t, const Expr **u0) {
   pack_loops_near(t, &t->u);
   *u0 = pack_loop_tiles(t, &t->u, "u");
+}
+
+void pack_tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
+  if (t->along) rows_open(t, u0);
+  pack_loops_near(t, &t->v);
+  *v0 = pack_loop_tiles(t, &t->v, "v");
+  if (!t->along) rows_open(t, u0);
 }
 
 void pack_sums_step(Panel *t, const uint32_t *acc) {
@@ -200,6 +207,16 @@ static bool is_held(const Panel *t) {
   if (!pack_may_hold(t) || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t)) || !is_axis(t, 0, t->v.tile)) return false;
   if (t->v.flat == NO_LABEL) return true;
   return is_axis(t, 1, t->v.flat) && t->p->size[t->v.flat] * t->p->size[t->v.tile] % pack_flat_size(t, &t->v) == 0;
+}
+
+/* Tiles below each other find their lanes in the nearest cache, but each stores a line or two of rows that lie far apart. Where little is
+ * summed up from, that takes longer than to fetch the lanes anew: beside each other they go on along rows, which the processor sees coming. */
+void pack_along_choose(Panel *t) {
+  const StagePlan *p = t->p;
+  double bytes = (double)dtype_size(p->stage->sum->dtype);
+  for (uint32_t k = 0; k < p->n_order; k++) bytes *= (double)p->size[p->order[k]];
+  t->along = !t->sums && !t->line && !t->held && p->stage->buffer >= 0 && is_axis(t, 0, t->v.tile) && pack_points(t) <= (double)ALONG_DEEP &&
+             !t->u.n_near && !t->v.n_near && bytes > (double)ALONG_LEAST;
 }
 
 static void held_rows(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t lanes) {

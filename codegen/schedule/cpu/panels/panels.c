@@ -232,6 +232,7 @@ static void how_panels(const Panel *t) {
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
   if (t->held) buf_str(&b, ", streamed by tiles");
+  if (t->along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
   if (t->u.shared || t->v.shared)
     buf_printf(&b, ", %s filled ahead", t->u.shared && t->v.shared ? "all" : t->u.shared ? "those of rows" : "those of lanes");
   how_add(t->s, st, "%s", b.s);
@@ -242,6 +243,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (!t) return false;
   if (!t->aside && (pack_cross(t, threads) || pack_joint(t, threads))) return true;
   pack_units_choose(t);
+  pack_along_choose(t);
   pack_share_choose(t, threads);
   pack_comes_choose(t);
   how_panels(t);

@@ -92,6 +92,7 @@ typedef struct Panel {
   bool by_tile;              /*   those of one tile of rows at a time; */
   int64_t kept_near;         /*   of all points of this near label; NO_LABEL: of one of each */
   bool held;                 /* a tile's rows are whole lines of the result, which go past the cache from registers */
+  bool along;                /* the next tile is the one beside in the row of lanes, and not the one below */
   Units units;
   bool aside;                /* the lanes' label is not the one by whose steps the result is stored to the next element */
 } Panel;
@@ -200,6 +201,7 @@ void pack_sums_step(Panel *t, const uint32_t *acc);
 void pack_sums_store(Panel *t);
 bool pack_may_hold(const Panel *t);  /* the result goes past the cache, and tiles have all that makes it up */
 bool pack_line_choose(Panel *t);     /* false: results are stored by tiles, whose lanes are those of one label */
+void pack_along_choose(Panel *t);    /* in which order a block's tiles are made */
 void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0);
 /* For each tile, whose rows are kept; gives the place behind those that are stored together. */
 LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0);

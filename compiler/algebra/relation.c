@@ -81,6 +81,16 @@ double rel_keys(const Relation *r) {
   return n;
 }
 
+void rel_extents(Arena *a, const Relation *r, int64_t *extent) {
+  int64_t *low = NEW_ARRAY(a, int64_t, r->rank + 1), *high = NEW_ARRAY(a, int64_t, r->rank + 1), *key = NEW_ARRAY(a, int64_t, r->n_key + 1);
+  for (uint32_t d = 0; d < r->rank; d++) extent[d] = 0;
+  do {
+    rel_box(r, key, low, high);
+    for (uint32_t d = 0; d < r->rank; d++)
+      if (high[d] > extent[d]) extent[d] = high[d];
+  } while (rel_next_key(r->n_key, r->frontier, key));
+}
+
 bool relation_equal(const Relation *a, const Relation *b) {
   bool same = a->dtype == b->dtype && a->places == b->places && a->holes == b->holes && a->n_key == b->n_key && a->rank == b->rank;
   for (uint32_t k = 0; same && k < a->n_key; k++) same = a->frontier[k] == b->frontier[k] && a->key[k] == b->key[k];

@@ -46,6 +46,9 @@ int64_t rel_value(const Expr *e, uint32_t n_key, const int64_t *key);
 bool rel_next_key(uint32_t n_key, const int64_t *frontier, int64_t *key);
 double rel_keys(const Relation *r);                                       /* below the frontier */
 
+/* Of the whole that its blocks are cut from: where the last of them ends, along each dimension. */
+void rel_extents(Arena *a, const Relation *r, int64_t *extent);
+
 bool relation_equal(const Relation *a, const Relation *b);                /* of one pool; names too */
 
 #endif

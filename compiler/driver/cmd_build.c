@@ -11,12 +11,13 @@
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* Languages of plans for many sites are told where these are made. */
+/* Languages of plans for many sites are told where these are made, but of a text that is in one. */
 static Leave stop_known(Session *s, const char *stop, const char *path) {
   static const char *const here[] = {"graph", "optimised", "task", "loop"};
   static const char have[] = "this ein has graph, optimised, task and loop";
   for (size_t i = 0; i < COUNT(here); i++)
     if (strcmp(stop, here[i]) == 0) return LEAVE_OK;
+  if (language_of(arena_printf(s->arena, ".%s", stop)) == language_of(path)) return LEAVE_OK;
   if (strcmp(stop, "plan") == 0)
     return fail(s, LEAVE_USAGE, "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan", shown(s->arena, path));
   if (strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0)
@@ -28,10 +29,12 @@ static Leave stop_known(Session *s, const char *stop, const char *path) {
 static Leave build_text(Session *s, Job *j, const Args *a, const char *stop, const char *to) {
   Buf b = buf_new(s->arena);
   Leave l = LEAVE_OK;
+  bool relations = strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0;
   if ((*stop == 'g' || *stop == 'o') && j->past) return fail(s, LEAVE_USAGE, "%s is past the graph", j->path);
+  if (relations) algebra_print(&b, j->relations);
   if (*stop == 'g') graph_print(&b, j->graph);
   if (*stop == 'o' && !(l = job_optimised(s, j, a))) graph_print(&b, j->best);
-  if (*stop == 't' && !(l = job_tasks(s, j, a))) task_print(&b, j->tasks);
+  if (*stop == 't' && !relations && !(l = job_tasks(s, j, a))) task_print(&b, j->tasks);
   if (*stop == 'l' && !(l = job_loops(s, j, a))) loop_print(&b, j->loops);
   return l ? l : file_write(s, to ? to : "-", b.s, b.len);
 }
@@ -151,10 +154,7 @@ static Leave one_goal(Session *s, const Args *a) {
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
-  const char *path = a->operands.at[0];
-  if (relations_named(path))
-    return fail(s, LEAVE_USAGE, "%s is a program over relations, of which nothing is built; ein plan says what it moves", shown(s->arena, path));
-  return arg_has(a, OPT_STOP) ? stop_known(s, arg_last(a, OPT_STOP), path) : LEAVE_OK;
+  return arg_has(a, OPT_STOP) ? stop_known(s, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }
 
 Leave cmd_build(Session *s, Args *a) {

@@ -434,7 +434,7 @@ static const char *for_many_said(Arena *a, const Args *x) {
   for (size_t k = 0; k < COUNT(for_many); k++)
     if (arg_has(x, for_many[k])) return arena_printf(a, "--%s", options[for_many[k]].name);
   if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) return arena_printf(a, "--format=%s", format);
-  return !format && to && plan_named(to) ? arena_printf(a, "-o %s", to) : NULL;
+  return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
 }
 
 /* Whether it is to be a plan for many sites, whose costs are others. */
@@ -466,7 +466,8 @@ Leave cmd_plan(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many = false;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
-  if (relations_named(a->operands.at[0])) return plan_relations(s, a);
+  Language from = language_of(a->operands.at[0]);
+  if (from == LANG_TRA || from == LANG_IA) return plan_relations(s, a);
   Leave l = sites_wanted(s, a, &many);
   if (!l && many) return plan_sites(s, a);
   if (!l) l = threads_wanted(s, a, &p.threads);

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algebra/eval/eval.h"
 #include "graph/passes.h"
+#include "task/site_eval.h"
 #include "native.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
@@ -78,9 +80,11 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
   static const char *const later[] = {"jit", "mpi", "cuda"};
   const char *target = arg_last(a, OPT_TARGET);
-  bool any = !target || strcmp(target, "auto") == 0;
-  *c = (any && j->past) || (target && strcmp(target, "c") == 0);
-  if (!any && !*c && strcmp(target, "eval") == 0 && j->past)
+  bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
+  *c = (any && j->past && !sites) || (target && strcmp(target, "c") == 0);
+  if (*c && sites)
+    return fail(s, LEAVE_USAGE, "--target=c makes code for one site, and %s is for several, or for none in particular; --target=eval runs it", j->path);
+  if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
   for (size_t i = 0; i < COUNT(later); i++)
@@ -118,10 +122,32 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
+/* What is for several sites is done by the evaluators of its language, a store or buffers for each site, on this machine. */
+static Leave run_sites(Session *s, const Job *j, Eval *e) {
+  const char *why = NULL;
+  Place at = {0};
+  uint32_t n = e->n_input;
+  AlgGiven *given = NEW_ARRAY(s->arena, AlgGiven, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    const EvalArray *x = &e->input[i].array;
+    given[i] = (AlgGiven){e->input[i].name, {x->dtype, x->rank, x->shape, x->count, x->data, x->has}};
+  }
+  AlgRun r = {.arena = s->arena, .program = j->relations, .input = given, .n_input = n};
+  SiteRun t = {.arena = s->arena, .tasks = j->tasks, .input = given, .n_input = n};
+  bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
+  if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
+  const AlgArray *out = j->relations ? r.output : t.output;
+  e->output = NEW_ARRAY(s->arena, EvalArray, e->graph->outputs.len + 1);
+  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
+    e->output[i] = (EvalArray){out[i].dtype, out[i].rank, out[i].shape, out[i].count, out[i].data, out[i].has};
+  return LEAVE_OK;
+}
+
 static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
   EvalStatus status;
   Leave l = run_inputs(s, j, given, e);
   if (l) return l;
+  if (job_of_sites(j)) return run_sites(s, j, e);
   if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/json.h"
+#include "algebra/from_graph.h"
 #include "front/front.h"
 #include "graph/eval.h"
 #include "graph/graph.h"
@@ -140,41 +141,51 @@ bool temporary_folder(char *path);        /* as mkdtemp */
 void temporary_gone(const char *path);    /* the same pointer: it has another name now, or is removed */
 void temporary_child(pid_t pid);          /* a program that runs for us; 0: it has ended */
 
-/* ---- from a file to a graph: compile.c ------------------------------------------------------ */
+/* ---- languages: language.c -------------------------------------------------------------------- */
+typedef enum { LANG_PROGRAM, LANG_GRAPH, LANG_PLAN, LANG_TRA, LANG_IA, LANG_TASK, LANG_LOOP, LANGUAGES } Language;
+Language language_of(const char *path); /* by its ending: .graph, .plan, .tra, .ia, .task, .loop; else a program */
+/* What was made in that language is checked; again: and replaced by what its text reads back as. Gives it. Where that fails, it is a bug(). */
+void *language_made(Session *s, Language l, const char *path, void *made, bool again);
+
+/* ---- the column: column.c, dims.c; texts.c where it begins with a text on the way ----------------- */
 typedef struct Job {
   const char *path;
+  Language from;              /* what it began as */
   Program *program;           /* NULL for a graph's text */
   EinGraph *graph;            /* after job_graph (at once for a graph's text) */
-  bool past;                  /* it began behind the graph, as a text of tasks or loops: `graph` has dims, inputs and outputs */
+  bool past;                  /* it began behind the graph: `graph` has dims, inputs and outputs, and nothing between */
   DimValues dims;             /* -D, and what the shapes of files say */
   EinGraph *best;             /* after job_optimised */
   struct PassNotes *notes;    /*   what its passes did; NULL for a text of tasks or loops */
+  Algebra *relations;         /* of a text of them */
   TaskGraph *tasks;           /* after job_tasks, or at once for its text */
   LoopProgram *loops;         /* after job_loops, or at once for its text */
   double worth_threads;       /*   of the machine file; 0: the usual */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
-Leave job_from_loops(Session *s, Job *j, const char *name, const char *text); /* a text of loops; lower.c */
+Leave job_from_loops(Session *s, Job *j, const char *name, const char *text); /* a text of loops */
+Leave text_begin(Session *s, Job *j, const Args *a);    /* of a text on the way: read and checked; no more has to be done down to there */
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
 /* The same, but sizes that the program leaves open stay open, where it can be compiled so: one library for all sizes. */
 Leave job_graph_open(Session *s, Job *j, const Args *a);
-EinGraph *graph_reread(Session *s, EinGraph *g, const char *path);      /* read(print(g)), which must be g */
-/* lower.c: further down, as far as the job is not there yet. */
+/* Further down, as far as the job is not there yet. */
 Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails where a vertex has more labels than tasks take */
 Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
+/* For many sites: j's graph by a plan as a program over relations; and that, an Ia, as tasks. NULL, and why: it cannot be said so yet. */
+Algebra *relations_made(Session *s, const Job *j, const Cutting *c, bool ia, bool again);
+TaskGraph *tasks_of_sites(Session *s, const char *path, const Algebra *ia, bool again, Buf *why);
+bool job_of_sites(const Job *j);                        /* relations, or tasks of a mesh: several sites, or none in particular */
 NamedAxesList axes_declared(Session *s, const Job *j); /* declared.c */
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
 /* tuning.c: what a machine file says for loops, and for threads; without one, this machine's caches say it for what is not kept. It changes
  * no answer. */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target); /* which registers the C compiler has */
-Leave task_file(Session *s, Job *j);                    /* x.task, x.loop into the job */
-Leave loop_file(Session *s, Job *j);
 bool job_dim(const Job *j, Str name, int64_t *out);
 bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may name */
 AstFile *job_file(const Job *j);                        /* what the user wrote; NULL for a graph's text */

@@ -55,6 +55,19 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
   return n;
 }
 
+void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent) {
+  int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
+  uint32_t at[MESH_AXES + 1] = {0};
+  for (uint32_t d = 0; d < b->rank; d++) extent[d] = 0;
+  for (int64_t s = 0; s < sites; s++) {
+    mesh_place(&t->mesh, s, at);
+    if (!task_has(t, b, at)) continue;
+    task_box(t, b, at, low, high);
+    for (uint32_t d = 0; d < b->rank; d++)
+      if (high[d] > extent[d]) extent[d] = high[d];
+  }
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------- */
 
 int64_t task_peak(const TaskGraph *t, const uint32_t *at) {

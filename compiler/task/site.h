@@ -14,6 +14,8 @@ bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at);
 /* Its shape there; the box of the whole tensor that it holds (low NULL: from 0). Gives its elements, none where the site has it not. */
 int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *shape);
 int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high);
+/* The extents of the whole tensor, of which sites have boxes. */
+void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent);
 
 /* The most bytes that are wanted at any step at once: the caller's buffers always, work from its first step to its last. What a move needs
  * for itself is not counted. */

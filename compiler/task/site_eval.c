@@ -644,15 +644,9 @@ static bool block_gather(Run *r, const TaskArgument *a, Site *s, AlgArray *to, u
 
 static bool output_gather(Run *r, const TaskArgument *a, AlgArray *to) {
   const TaskBuffer *b = &r->t->buffers.at[a->buffer];
-  Box box;
   bool all = true;
   *to = (AlgArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(r->out->arena, int64_t, b->rank + 1), .count = 1};
-  for (int64_t s = 0; s < r->sites; s++) {
-    if (!task_has(r->t, b, r->site[s].at)) continue;
-    box_of(r, b->id, &r->site[s], &box);
-    for (uint32_t d = 0; d < b->rank; d++)
-      if (box.high[d] > to->shape[d]) to->shape[d] = box.high[d];
-  }
+  task_whole(r->t, b, to->shape);
   for (uint32_t d = 0; d < b->rank; d++) to->count *= to->shape[d];
   to->data = arena_alloc(r->out->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)to->count + 1));
   memset(to->data, 0, (size_t)(to->count * dtype_size(b->dtype)));

@@ -127,7 +127,8 @@ for stop in tra ia; do
   says "ein plan sum.ein -n 4 --format=$stop"
   want 0 "$EIN" plan sum.ein -D N=8 -n 4 --format=$stop -o sum.$stop
   want 2 "$EIN" build sum.$stop -o sum
-  says "sum.$stop is a program over relations"
+  [ $stop = tra ] && says "sum.tra says nothing of where its relations are"
+  [ $stop = ia ] && says "sum.ia is for 4 sites"
 done
 want 2 "$EIN" build sum.ein --stop=plan
 says "ein plan sum.ein -n 4 -o x.plan"

@@ -17,6 +17,53 @@ for n in 1 4 6; do
   done
 done
 
+# Each of these texts is run by the evaluator of its language, with the program's answers.
+cat >whole.ein <<'END_OF_PROGRAM'
+input X[i:10,j:6] : f64
+input w[j:6] : f64
+S[i] = sum[j] X[i,j] * w[j]
+P[i] = S[i] - max[r] S[r]
+repeat t < 3 { state a[i:10] = P[i]
+  m = max[i] a[i]
+  next a[i] = a[i] + 2 * a[(i + 1) % 10] }
+output S, a
+output best = argmax[i] (if i == 7 then 9 else P[i])
+END_OF_PROGRAM
+ins='X=randint:lo=-9:hi=9:seed=7 w=iota'
+want 0 "$EIN" run whole.ein $ins -o all=whole/
+for n in 1 2 3 4 6; do
+  for text in tra ia task; do
+    want 0 "$EIN" plan whole.ein -n $n --format=$text -o x.$text
+    want 0 "$EIN" check x.$text
+    to=
+    [ $text = task ] && [ $n = 1 ] && to=--flags=-O0
+    want 0 "$EIN" run x.$text $ins $to -o all=text/
+    for out in whole/*; do
+      cmp -s "$out" "text/${out#whole/}" || wrong "x.$text of $n sites has another ${out#whole/}"
+    done
+  done
+done
+want 2 "$EIN" run x.ia w=iota
+says "input X is not given"
+want 2 "$EIN" run x.ia $ins --target=c
+says "--target=eval runs it"
+want 2 "$EIN" build x.task -o x
+says "x.task is for 6 sites"
+want 2 "$EIN" build x.tra -o x
+says "says nothing of where its relations are"
+want 2 "$EIN" verify x.ia
+says "past the graph"
+want 0 "$EIN" build x.ia --stop=task -o again.task
+want 0 "$EIN" run again.task $ins
+want 0 "$EIN" build x.ia --stop=ia -o again.ia
+cmp -s x.ia again.ia || wrong "what is read of x.ia is not what is printed"
+want 0 "$EIN" plan whole.ein -n 4 -o x.plan
+want 0 "$EIN" check x.plan
+want 2 "$EIN" run x.plan
+says "ein plan x.ein --plan=x.plan"
+printf 'plan 2\n' >bad.plan
+want 1 "$EIN" check bad.plan
+
 # Places that are asked for are told with the rule.
 printf 'input E[v:100000, d:4] : f32\ninput t[s:32] : i64\noutput A[s,d] = E[t[s], d]\n' >asked.ein
 want 0 "$EIN" plan asked.ein -n 4 --derivation

@@ -1,8 +1,6 @@
 /* driver/plan/algebra.c - ein plan for many sites as a program over relations: --format=tra and ia; and --derivation, from Table 1 of the
  * TRA paper to the plan. */
 #include "algebra/cost.h"
-#include "algebra/from_graph.h"
-#include "task/from_ia.h"
 #include "sites.h"
 #include "driver/table.h"
 
@@ -10,45 +8,20 @@ static Cutting cutting(const Sites *p) {
   return cutting_of_placing(p->s->arena, p->places, p->placing);
 }
 
-void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out) {
-  Arena *a = s->arena;
-  Buf why = buf_new(a), text = buf_new(a);
-  algebra_print(&text, g);
-  if (!algebra_check(g, &why)) bug("the plan as a program over relations is not sound:\n%s\n%s", why.s, text.s);
-  buf_add(out, text.s, text.len);
-  if (!reread) return;
-  Diags *d = diags_new(a);
-  Algebra *again = algebra_read(a, s->strings, source_new(a, "the relations", text.s, text.len), d);
-  if (!again) diags_text(d, &why, false);
-  if (!again || !algebra_equal(g, again, &why)) bug("a program over relations does not read back: %s\n%s", why.s, text.s);
+static const Algebra *ia_of(const Sites *p, bool again) {
+  Cutting c = cutting(p);
+  return relations_made(p->s, &p->j, &c, true, again);
 }
 
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   Cutting c = ia || p->by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
-  const Algebra *g = ia ? ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX) : tra_from_graph(p->s->arena, p->j.graph, &c);
-  algebra_print_checked(p->s, g, reread, out);
+  algebra_print(out, relations_made(p->s, &p->j, &c, ia, reread));
   return LEAVE_OK;
 }
 
-/* So too as tasks. */
-static void tasks_print(const Sites *p, const TaskGraph *t, bool reread, Buf *out) {
-  Arena *a = p->s->arena;
-  Buf why = buf_new(a), text = buf_new(a);
-  task_print(&text, t);
-  if (!task_check(t, &why)) bug("the tasks of the plan are not sound:\n%s\n%s", why.s, text.s);
-  buf_add(out, text.s, text.len);
-  if (!reread) return;
-  Diags *d = diags_new(a);
-  TaskGraph *again = task_read(a, p->s->strings, source_new(a, "the tasks", text.s, text.len), d);
-  if (!again) diags_text(d, &why, false);
-  if (!again || !task_equal(t, again, &why)) bug("tasks do not read back: %s\n%s", why.s, text.s);
-}
-
 bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
-  Cutting c = cutting(p);
-  Algebra *ia = ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX);
-  TaskGraph *t = task_from_ia(p->s->arena, ia, why);
-  if (t) tasks_print(p, t, reread, out);
+  const TaskGraph *t = tasks_of_sites(p->s, p->j.path, ia_of(p, false), reread, why);
+  if (t) task_print(out, t);
   return t != NULL;
 }
 
@@ -59,8 +32,7 @@ Leave task_text(const Sites *p, bool reread, Buf *out) {
 }
 
 Leave algebra_simulation(Sites *p) {
-  Cutting c = cutting(p);
-  return simulation_find(p, ia_from_graph(p->s->arena, p->j.graph, &c, UINT32_MAX));
+  return simulation_find(p, ia_of(p, false));
 }
 
 /* ---- the derivation ------------------------------------------------------------------------------------- */

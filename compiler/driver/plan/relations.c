@@ -18,11 +18,6 @@ typedef struct Moves {
   VEC(const AlgNode *) all;
 } Moves;
 
-bool relations_named(const char *path) {
-  const char *dot = strrchr(path, '.');
-  return dot && (strcmp(dot, ".ia") == 0 || strcmp(dot, ".tra") == 0);
-}
-
 static void moves_find(Moves *m, const AlgRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];
@@ -118,19 +113,16 @@ static Leave options_check(Session *s, const Args *a) {
 
 Leave plan_relations(Session *s, Args *a) {
   Moves m = {.s = s, .path = a->operands.at[0]};
-  const char *why, *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  Buf out = buf_new(s->arena), text = buf_new(s->arena);
+  Job j;
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  Buf out = buf_new(s->arena);
   Leave l = options_check(s, a);
-  if (l) return l;
-  Source *src = source_read(s->arena, m.path, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", m.path, why);
-  if (arg_has(a, OPT_SITES)) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", m.path);
+  if (!l && arg_has(a, OPT_SITES)) l = fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", m.path);
   bool json = format && strcmp(format, "json") == 0, known = !format || json || strcmp(format, "text") == 0;
-  if (!known) return fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
-  m.g = algebra_read(s->arena, s->strings, src, s->diags);
-  if (!m.g) return session_report(s);
-  if (!algebra_check_text(m.g, s->diags)) return session_report(s);
-  if (arg_has(a, OPT_ROUNDTRIP)) algebra_print_checked(s, m.g, true, &text);
+  if (!l && !known) l = fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
+  if (!l) l = job_read(s, &j, a, m.path);
+  if (l) return l;
+  m.g = language_made(s, j.from, m.path, j.relations, arg_has(a, OPT_ROUNDTRIP));
   moves_find(&m, m.g->top);
   if (json) moves_json(&m, &out);
   else moves_text(&m, &out);

@@ -452,11 +452,6 @@ static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
 
-bool plan_named(const char *path) {
-  size_t n = strlen(path), m = strlen(".plan");
-  return n >= m && strcmp(path + n - m, ".plan") == 0;
-}
-
 /* How it is written has room for all that is asked for. */
 static Leave format_check(Session *s, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
@@ -532,7 +527,7 @@ Leave plan_sites(Session *s, Args *a) {
   else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
   else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
   else if (format && strcmp(format, "svg") == 0) l = svg_make(&p, &out);
-  else if (!format && to && plan_named(to)) out = cuts;
+  else if (!format && to && language_of(to) == LANG_PLAN) out = cuts;
   else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return l ? l : file_write(s, to ? to : "-", out.s, out.len);
 }

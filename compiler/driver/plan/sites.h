@@ -12,7 +12,6 @@
 
 Leave sites_read(Session *s, const Args *a, int64_t *sites); /* -n; 1 where it is not said */
 Leave plan_sites(Session *s, Args *a);
-bool plan_named(const char *path); /* x.plan: a plan's text goes there */
 
 typedef struct Rival {       /* another planner, to compare with */
   Planner who;
@@ -111,9 +110,6 @@ const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d
 const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
 
 /* ---- as a program over relations: driver/plan/algebra.c --------------------------------------------------------- */
-bool relations_named(const char *path); /* x.tra or x.ia */
-/* Its text; sound, and if `reread`, the same when it is read back. */
-void algebra_print_checked(Session *s, const Algebra *g, bool reread, Buf *out);
 Leave plan_relations(Session *s, Args *a); /* driver/plan/relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave task_text(const Sites *p, bool reread, Buf *out);           /* what each site does */

@@ -1,0 +1,269 @@
+/* driver/column.c - the column: what every command does with a program, in order. After each language it is checked, and under
+ * --roundtrip replaced by what its text reads back as (language.c).
+ *
+ *     parse -> graph -> optimised -> tasks -> loops                   for one site
+ *                    -> (a plan) -> relations -> tasks                for many
+ *
+ * A text joins in where it belongs (texts.c); reports look at what was made, and make nothing. */
+#include <string.h>
+#include <unistd.h>
+
+#include "graph/passes.h"
+#include "task/from_graph.h"
+#include "task/from_ia.h"
+#include "driver.h"
+
+/* ---- parse -------------------------------------------------------------------------------------------- */
+
+/* The complaints about what did parse, where nothing else than the text decides them. */
+static void job_rest(Session *s, Job *j, const Args *a) {
+  if (!s->diags->errors || a->given[OPT_DIM].len || !program_hangs_together(&s->front, j->program)) return;
+  bug_where = "graph_from_ast of a broken program";
+  program_rest(&s->front, j->program);
+  bug_where = NULL;
+}
+
+/* Words NAME=VALUE of the command line, from the first on: a name that is given two values. */
+static Leave words_agree(Session *s, const Words *w, uint32_t first, const char *option) {
+  Map seen = map_new(s->arena);
+  Str name;
+  const char *rest;
+  for (uint32_t i = first; i < w->len; i++) {
+    if (!word_split(s, w->at[i], &name, &rest)) continue;
+    const char *old = map_find(&seen, name);
+    if (old && strcmp(old, w->at[i]) != 0)
+      return fail(s, LEAVE_USAGE, "%s is given twice: %s%s and %s%s", name->s, option, old, option, w->at[i]);
+    map_put(&seen, name, (void *)(uintptr_t)w->at[i]);
+  }
+  return LEAVE_OK;
+}
+
+static Leave program_parse(Session *s, Job *j) {
+  if (strcmp(j->path, "-") == 0) {
+    Source *src = stdin_read(s);
+    if (!src) return LEAVE_MACHINE;
+    j->program = program_from_text(&s->front, src->name, src->bytes, src->len);
+  } else if (access(j->path, F_OK) != 0 && access(arena_printf(s->arena, "%s.ein", j->path), F_OK) == 0)
+    return fail(s, LEAVE_USAGE, "there is no %s; did you mean %s.ein?", j->path, j->path);
+  else
+    j->program = program_read(&s->front, j->path);
+  return LEAVE_OK;
+}
+
+Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
+  *j = (Job){.path = path, .from = language_of(path)};
+  Leave l = words_agree(s, &a->given[OPT_DIM], 0, "-D ");
+  if (!l && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH)) l = words_agree(s, &a->operands, 1, "");
+  if (l) return l;
+  if (j->from != LANG_PROGRAM) return text_begin(s, j, a);
+  l = program_parse(s, j);
+  if (l) return l;
+  job_rest(s, j, a);
+  return s->diags->errors ? session_report(s) : LEAVE_OK;
+}
+
+Leave job_from_text(Session *s, Job *j, const char *name, const char *text) {
+  *j = (Job){.path = name};
+  j->program = program_from_text(&s->front, name, text, strlen(text));
+  return s->diags->errors ? session_report(s) : LEAVE_OK;
+}
+
+AstFile *job_file(const Job *j) {
+  return j->program ? j->program->file : NULL;
+}
+
+/* ---- graph -------------------------------------------------------------------------------------------- */
+
+Leave job_graph(Session *s, Job *j, const Args *a) {
+  if (j->past) return LEAVE_OK;
+  if (j->program) {
+    bug_where = "graph_from_ast";
+    EinGraph *g = graph_from_ast(&s->front, j->program, &j->dims);
+    bool silent = !g && !s->diags->errors;
+    Leave l = session_report(s);
+    if (l) return l;
+    if (silent) bug("no graph, and no complaint");
+    j->graph = g;
+  }
+  j->graph = language_made(s, LANG_GRAPH, j->path, j->graph, arg_has(a, OPT_ROUNDTRIP));
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+/* The dims that `some` leaves out are those that the program gives no value. */
+static DimValues dims_fixed(Session *s, const Job *j, const EinGraph *some) {
+  DimValues fixed = {0};
+  for (uint32_t i = 0; i < j->dims.len; i++) {
+    bool open = false;
+    for (uint32_t k = 0; k < some->dims.len; k++)
+      open |= !some->dims.at[k].known && some->dims.at[k].name == j->dims.at[i].name;
+    if (!open) vec_push(s->arena, fixed, j->dims.at[i]);
+  }
+  return fixed;
+}
+
+/* NULL where the program cannot be compiled with these dims; nothing is complained about. */
+static EinGraph *graph_try(Session *s, const Job *j, const DimValues *dims) {
+  session_fresh(s);
+  EinGraph *g = graph_from_ast(&s->front, j->program, dims);
+  if (s->diags->errors) g = NULL;
+  return g;
+}
+
+Leave job_graph_open(Session *s, Job *j, const Args *a) {
+  const DimValues none = {0};
+  if (!j->program || !j->dims.len) return job_graph(s, j, a);
+  bug_where = "graph_from_ast, sizes open";
+  Diags *said = s->diags; /* of the parser: kept, whatever the tries say */
+  Front front = s->front;
+  EinGraph *g = graph_try(s, j, &none);
+  DimValues fixed = {0}, all = j->dims;
+  if (g) fixed = dims_fixed(s, j, g);
+  if (g && fixed.len) g = graph_try(s, j, &fixed);
+  s->diags = said;
+  s->front = front;
+  if (!g) return job_graph(s, j, a);
+  j->dims = fixed;
+  Leave l = job_graph(s, j, a);
+  j->dims = all;
+  return l;
+}
+
+Leave job_compile(Session *s, Job *j, const Args *a, const char *path) {
+  Leave l = job_read(s, j, a, path);
+  if (l == LEAVE_OK) l = job_dims(s, j, a);
+  return l == LEAVE_OK ? job_graph(s, j, a) : l;
+}
+
+/* ---- graph to graph ----------------------------------------------------------------------------------- */
+
+/* After each pass on the graph. */
+static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
+  Session *s = ctx;
+  Buf b = buf_new(s->arena);
+  if (!graph_check(g, &b)) bug("after the pass %s the graph is not as it should be:\n%s", pass, b.s);
+}
+
+Leave job_narrow(Session *s, const Job *j, const EinGraph *g) {
+  const EinNode *n = graph_too_wide(g);
+  if (!n) return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%s has %u labels, and is no product that can be computed by steps over fewer (%s:%u)",
+              n->name ? n->name->s : "an equation",
+              n->sum->n_out + n->sum->n_red, n->place.file ? n->place.file->s : j->path, n->place.line);
+}
+
+Leave job_optimised(Session *s, Job *j, const Args *a) {
+  if (j->best) return LEAVE_OK;
+  bug_where = "graph_optimise";
+  j->notes = NEW(s->arena, PassNotes);
+  *j->notes = pass_notes(s->arena);
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s};
+  j->best = language_made(s, LANG_GRAPH, j->path, graph_optimise(s->arena, j->graph, &how), arg_has(a, OPT_ROUNDTRIP));
+  bug_where = NULL;
+  return job_narrow(s, j, j->best);
+}
+
+/* ---- relations, of a graph that is planned ------------------------------------------------------------- */
+
+Algebra *relations_made(Session *s, const Job *j, const Cutting *c, bool ia, bool again) {
+  bug_where = ia ? "ia_from_graph" : "tra_from_graph";
+  Algebra *g = ia ? ia_from_graph(s->arena, j->graph, c, UINT32_MAX) : tra_from_graph(s->arena, j->graph, c);
+  g = language_made(s, ia ? LANG_IA : LANG_TRA, j->path, g, again);
+  bug_where = NULL;
+  return g;
+}
+
+/* ---- tasks -------------------------------------------------------------------------------------------- */
+
+TaskGraph *tasks_of_sites(Session *s, const char *path, const Algebra *ia, bool again, Buf *why) {
+  bug_where = "task_from_ia";
+  TaskGraph *t = task_from_ia(s->arena, ia, why);
+  if (t) t = language_made(s, LANG_TASK, path, t, again);
+  bug_where = NULL;
+  return t;
+}
+
+static Leave tasks_from_relations(Session *s, Job *j, bool again) {
+  Buf why = buf_new(s->arena);
+  if (!j->relations->placed)
+    return fail(s, LEAVE_USAGE, "%s says nothing of where its relations are, which tasks have to know: a .ia does", j->path);
+  j->tasks = tasks_of_sites(s, j->path, j->relations, again, &why);
+  return j->tasks ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s cannot be one list of tasks yet: %s", j->path, why.s);
+}
+
+Leave job_tasks(Session *s, Job *j, const Args *a) {
+  bool again = arg_has(a, OPT_ROUNDTRIP);
+  if (j->tasks) return LEAVE_OK;
+  if (j->relations) return tasks_from_relations(s, j, again);
+  Leave l = job_optimised(s, j, a);
+  if (l) return l;
+  bug_where = "task_from_graph";
+  j->tasks = language_made(s, LANG_TASK, j->path, task_from_graph(s->arena, j->best), again);
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+bool job_of_sites(const Job *j) {
+  return j->relations || (j->tasks && j->tasks->mesh.n);
+}
+
+/* ---- loops -------------------------------------------------------------------------------------------- */
+
+/* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
+ * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
+Leave job_loops(Session *s, Job *j, const Args *a) {
+  LoopTarget target = {.lanes_bytes = 64, .registers = 32};
+  Leave l = tuning_find(s, a, &target, &j->worth_threads);
+  if (l || j->loops) return l;
+  l = job_tasks(s, j, a);
+  if (l) return l;
+  if (j->tasks->mesh.n)
+    return fail(s, LEAVE_USAGE, "%s is for %lld sites; this ein makes code for one, and runs what is for many by --target=eval", j->path,
+                (long long)mesh_sites(&j->tasks->mesh));
+  target_ask(s, a, j->tasks, &target);
+  bug_where = "loop_from_task";
+  j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));
+  bug_where = NULL;
+  return LEAVE_OK;
+}
+
+/* ---- what emitted text says about its origin ------------------------------------------------ */
+
+static uint64_t hash_text(uint64_t h, const char *s, size_t n) { /* FNV-1a */
+  for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
+  return h;
+}
+
+/* The program's bytes and its modules'; of a text, what it means. */
+static uint64_t hash_of(Session *s, const Job *j) {
+  uint64_t h = 0xCBF29CE484222325u;
+  if (j->program) {
+    for (uint32_t i = 0; i < j->program->modules.len; i++) {
+      const Module *m = &j->program->modules.at[i];
+      if (!m->prelude) h = hash_text(h, m->file->src->bytes, m->file->src->len);
+    }
+    return hash_text(h, j->program->file->src->bytes, j->program->file->src->len);
+  }
+  Buf b = buf_new(s->arena);
+  if (j->past) task_print(&b, j->tasks);
+  else graph_print(&b, j->graph);
+  return hash_text(h, b.s, b.len);
+}
+
+/* The file's name alone, fit for a line of any text. */
+static const char *source_name(Session *s, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *name = arena_printf(s->arena, "%s", slash ? slash + 1 : path);
+  for (char *c = name; *c; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
+  return name;
+}
+
+EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
+  return (EmitOptions){.prefix = prefix,
+                       .source = source_name(s, j->path),
+                       .version = EIN_VERSION,
+                       .hash = hash_of(s, j),
+                       .worth_threads = j->worth_threads,
+                       .declared = axes_declared(s, j)};
+}

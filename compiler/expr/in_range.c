@@ -56,9 +56,9 @@ static int bits_inside(Wraps *w, const Expr *e, int depth) {
   return e->op == OP_ADD || e->op == OP_SUB ? most + 1 : e->op == OP_MUL ? all : most;
 }
 
-static bool may_wrap(const InRange *q, const Expr *e) {
-  return bits_inside(&(Wraps){&q->facts, 4096}, e, 0) > 62;
-}
+bool index_may_wrap(const Facts *f, const Expr *e) { return bits_inside(&(Wraps){f, 4096}, e, 0) > 62; }
+
+static bool may_wrap(const InRange *q, const Expr *e) { return index_may_wrap(&q->facts, e); }
 
 /* The conjuncts that cannot wrap. */
 static const Expr *guard_kept(const InRange *q, const Expr *guard) {

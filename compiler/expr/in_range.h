@@ -15,6 +15,9 @@ bool index_is_data(const Expr *e);
 /* Never negative where labels and turns are not, by what it is made of alone. */
 bool expr_is_natural(const Expr *e);
 
+/* It, or a part of it, may leave 64 bits by its numbers and by labels of literal extents; symbolic sizes are taken to be small. */
+bool index_may_wrap(const Facts *f, const Expr *e);
+
 typedef struct InRange {
   Exprs *exprs;
   Arena *arena;

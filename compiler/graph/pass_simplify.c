@@ -6,6 +6,7 @@
  *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
  *   sum[j where false] body        the identity
  *   sum[j where j < e] body        body without j, of integers: so many times
+ *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
  *
  * That is how scatters by a known place, permutations and deltas become reads. */
 #include "expr/in_range.h"
@@ -186,6 +187,19 @@ static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
   return false;
 }
 
+/* Quotients of reduced labels become bounds. */
+static void quotients_go(Simplify *s, Draft *d) {
+  const Expr *was = d->sum.where;
+  Facts f = s->decide.facts;
+  f.label = d->bound;
+  f.n_label = d->sum.n_out + d->sum.n_red;
+  for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red && d->sum.where; l++)
+    d->sum.where = range_of_quotients(s->decide.p, &f, d->sum.where, l, d->bound[l]);
+  if (d->sum.where == was) return;
+  d->changed = true;
+  rebuild_note(&s->b, "quotients made bounds", d->place);
+}
+
 static bool is_arg(const EinSum *s) {
   return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
 }
@@ -308,6 +322,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
     while (d.sum.n_red && select_to_where(s, &d)) {}
     bool any = false;
     while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
+    quotients_go(s, &d);
     while (d.sum.n_red && count_one(s, n, &d)) any = true;
     if (any) prune(s, &d);
   }

@@ -23,6 +23,7 @@ typedef struct Scan {
   const StagePlan *p;
   Env *e;
   const Expr *lo, *hi;       /* bounds of r, over the stage's own labels */
+  const Expr *body;          /* what is reduced, the identity where the predicate asks more than bounds and does not hold; the same */
   uint32_t q, r;
   bool end_moves;            /* q moves hi; else lo */
   bool backwards;            /* there are more points for smaller q, so q counts down */
@@ -52,7 +53,7 @@ static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
   return true;
 }
 
-/* The bounds of r, if they are all that the predicate says. Labels stand for themselves here. */
+/* The bounds of r; what else the predicate says goes into what is reduced. Labels stand for themselves here. */
 static bool bounds_find(Scan *c) {
   Sched *s = c->s;
   const TaskStage *st = c->p->stage;
@@ -63,13 +64,19 @@ static bool bounds_find(Scan *c) {
     bound[l] = l != c->r;
   }
   c->lo = ex_int(s, 0), c->hi = st->bound[c->r];
-  return !where_narrow(&own, st->sum->where, c->p->n_label, c->r, bound, &c->lo, &c->hi);
+  const Expr *rest = where_narrow(&own, st->sum->where, c->p->n_label, c->r, bound, &c->lo, &c->hi);
+  c->body = st->sum->body;
+  if (!rest) return true;
+  const Expr *none = red_identity(s, st->sum);
+  if (none->dtype != c->body->dtype) return false;
+  c->body = expr_select(s->x, rest, c->body, none);
+  return true;
 }
 
 /* q moves one bound of r, one way. Points may be taken in any order: reducers commute. */
 static bool goes_along(Scan *c, uint32_t q) {
   bool low = ex_has_label(c->lo, q), up = false, down = false;
-  if (low == ex_has_label(c->hi, q) || ex_has_label(c->p->stage->sum->body, q)) return false;
+  if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q)) return false;
   if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
   c->q = q;
   c->end_moves = !low;
@@ -188,7 +195,7 @@ static void value_give(Scan *c) {
 static void point_take(Scan *c) {
   const Expr *l;
   LoopBody *was = lanes_open(c, &l);
-  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body)));
+  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->body)));
   into(c->s, was);
 }
 
@@ -284,7 +291,7 @@ static const Expr *run_value(const Run *r, const Expr *i, const Expr *block) {
   Scan *c = r->c;
   const Expr *at = ex_sub(c->s, i, block);
   point_set(r, i);
-  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->p->stage->sum->body));
+  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->body));
 }
 
 /* What step i comes to; the value of the accumulator's dtype. */
@@ -363,7 +370,7 @@ static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
   const Expr *l = var_read(s, v);
   LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR)->body);
   point_set(r, ex_add(s, lo, l));
-  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, sum->body)));
+  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, c->body)));
   else result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, place_read(s, r->fill, 1, &l)));
   into(s, was);
 }

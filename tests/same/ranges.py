@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""ranges.py EIN [--seed N] [--count N] [--print]: random predicates over a reduced label, each of bounds, quotients, `or`, `not` and data that may be any
+number of 64 bits, under count, sum, max and mean; what the passes and the C make of them is what eval says of the program as it is
+written. A failure prints the program."""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+ENDS = ["0 - 2^62 - 2^62", "2^62 + (2^62 - 1)", "2^62 + (2^62 - 4)", "0 - 2^62", "-5", "-1", "0", "1", "3", "6", "11", "12", "40"]
+
+
+def outside(r):
+    """Of the output's label, sizes and data."""
+    return r.choice(["s", "s", f"s - {r.randrange(5)}", f"s + {r.randrange(5)}", f"{r.choice([2, 3])} * s", f"s // {r.choice([2, 3, 4])}", "k[s]", "k[s]",
+                     "m[s]", f"k[s] + {r.randrange(3)}", "N - s", str(r.randrange(-3, 14)), f"min(s, {r.randrange(9)})", f"m[s] // {r.choice([2, 5])}"])
+
+
+def inside(r):
+    """Of the reduced label."""
+    d = r.choice([2, 3, 4, 7, 40])
+    return r.choice(["t", "t", "t", "t", f"t // {d}", f"t // {d}", f"(t + {r.randrange(4)}) // {d}", f"2 * t - {r.randrange(5)}", f"t + s", f"(t - s) // {d}",
+                     f"t % {d}", f"{r.randrange(12)} - t"])
+
+
+def asked(r, depth):
+    kind = r.randrange(8) if depth else 7
+    if kind <= 2:
+        return f"{asked(r, depth - 1)} and {asked(r, depth - 1)}"
+    if kind == 3:
+        return f"({asked(r, depth - 1)} or {asked(r, depth - 1)})"
+    if kind == 4:
+        return f"not ({asked(r, depth - 1)})"
+    if r.randrange(9) == 0:
+        return r.choice(["x[t] % 3 == 1", "m[s] > 3", "x[t] > m[s]", "t != s", "x[t] < k[t]"])
+    a, b = inside(r), outside(r)
+    if r.randrange(3) == 0:
+        a, b = b, a
+    return f"{a} {r.choice(['<', '<=', '>', '>=', '=='])} {b}"
+
+
+def program(seed, count):
+    r = random.Random(seed)
+    n = r.choice([1, 5, 12, 13])
+    data = [r.choice(ENDS) for _ in range(n)]
+    k = "".join(f"if s == {i} then {v} else " for i, v in enumerate(data)) + "0"
+    lines = [f"dim N = {n}", f"input k[s:N] : i64 = {k}", "input m[s:N] : i32 = i32(s * 7 % 5 - 1)", "input x[t:N] : i64 = t * t - 3 * t + 1",
+             "input z[t:N] : f64 = 1.0 / f64(t + 1)"]
+    for i in range(count):
+        what = r.choice(["count[t:{e} where {p}]", "count[t:{e} where {p}]", "sum[t:{e} where {p}] x[t]", "sum[t:{e} where {p}] m[s]",
+                         "max[t:{e} where {p}] x[t]", "(mean[t:{e} where {p}] f64(t)) ?? -1", "sum[t:{e} where {p}] z[t]", "any[t:{e} where {p}] (x[t] > 5)",
+                         "(argmax[t:{e} where {p}] x[t]) ?? -1", "sum[t:{e}, u:3 where {p} and u <= t] x[t] * u"])
+        p = asked(r, 2)
+        lines.append(f"output y{i}[s:N] = " + what.format(e="N", p=p))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arg = argparse.ArgumentParser(description=__doc__)
+    arg.add_argument("ein")
+    arg.add_argument("--seed", type=int, default=1)
+    arg.add_argument("--count", type=int, default=4, help="programs")
+    arg.add_argument("--outputs", type=int, default=24, help="of each program")
+    arg.add_argument("--print", action="store_true", help="the first program, and nothing else")
+    o = arg.parse_args()
+    if o.print:
+        print(program(o.seed, o.outputs), end="")
+        return 0
+    with tempfile.TemporaryDirectory() as there:
+        path = os.path.join(there, "x.ein")
+        for seed in range(o.seed, o.seed + o.count):
+            text = program(seed, o.outputs)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            r = subprocess.run([o.ein, "verify", "--flags=-O1 -DEIN_ONE_VERSION", path], capture_output=True, text=True, check=False)
+            if r.returncode:
+                print(f"seed {seed}: exit code {r.returncode}\n{r.stdout}{r.stderr}\n{text}")
+                return 1
+    return 0
+
+
+sys.exit(main())

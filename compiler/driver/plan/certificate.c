@@ -5,7 +5,10 @@
  *     "pinned":     pins, a plan's file or a limit of memory decide with,
  *     "operations": [ of a point, by vertex ], which the limit on work counts,
  *     "most":       [ [ into how many blocks a label can be cut ] by vertex ],
- *     "tasks":      the text of --format=task; null: the plan cannot be one yet } */
+ *     "ties":       [ [ { "label": has no more than "values", where the labels of "given" are given } ] by vertex ], by its predicates,
+ *     "tasks":      the text of --format=task; null: the plan cannot be one yet }
+ *
+ * There is no proof of the bound in it: who does not search the space anew has ein's word. docs/schema/ein-certificate-1.json says it to programs. */
 #include "sites.h"
 
 #include "expr/einsum.h"
@@ -31,6 +34,26 @@ static void most_put(Json *j, const Sites *p) {
   json_end(j, ']');
 }
 
+static void ties_put(Json *j, const Sites *p) {
+  json_array(j, "ties");
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    const Ties *ties = p->g->vertices.at[i].ties;
+    json_array(j, NULL);
+    for (uint32_t k = 0; ties && k < ties->n; k++) {
+      json_object(j, NULL);
+      json_int(j, "label", ties->at[k].label);
+      put_count(j, "values", ties->at[k].values);
+      json_array(j, "given");
+      for (uint32_t l = 0; l < TIE_LABELS; l++)
+        if (ties->at[k].given >> l & 1) json_int(j, NULL, l);
+      json_end(j, ']');
+      json_end(j, '}');
+    }
+    json_end(j, ']');
+  }
+  json_end(j, ']');
+}
+
 Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   Session *s = p->s;
   Buf out = buf_new(s->arena), plan = buf_new(s->arena), tasks = buf_new(s->arena), why = buf_new(s->arena);
@@ -43,6 +66,7 @@ Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->unlimited);
   operations_put(&j, p);
   most_put(&j, p);
+  ties_put(&j, p);
   if (task_text_try(p, false, &tasks, &why)) json_strn(&j, "tasks", tasks.s, tasks.len);
   else json_null(&j, "tasks");
   json_end(&j, '}');

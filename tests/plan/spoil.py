@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Spoils a certificate in many ways, one at a time: the checker refuses each.
+
+spoil.py CERTIFICATE: exit 1 and a line for each that is not refused, or that the spoiling left as it was. The certificate is of a program of two
+equations at least, on a mesh of different axes, whose bound the checker proves."""
+import copy
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share"))
+import check_plan  # noqa: E402
+
+
+def plan(change):
+    return lambda c: change(c["plan"])
+
+
+def vertex(change):
+    return lambda c: change(c["plan"]["vertices"][0])
+
+
+def read(change):
+    return lambda c: change(c["plan"]["vertices"][0]["reads"][0])
+
+
+def tensor(k, change):
+    return lambda c: change(c["plan"]["tensors"][k])
+
+
+def add(key, n):
+    return lambda x: x.update({key: x[key] + n})
+
+
+def swap(key):
+    return lambda x: x.update({key: x[key][::-1]})
+
+
+def put(key, value):
+    return lambda x: x.update({key: value})
+
+
+def in_tasks(pattern, new, count=1):
+    return lambda c: c.update(tasks=re.sub(pattern, new, c["tasks"], count=count, flags=re.M))
+
+
+def moved_too(c):
+    """A read that says less, and a sum that fits it."""
+    r = next(r for v in c["plan"]["vertices"] for r in v["reads"] if r["received"])
+    c["plan"]["bytes"] -= r["received"]
+    c["plan"]["bound"] -= r["received"]
+    r["received"] = 0
+
+
+def edge_out(c):
+    r = c["plan"]["vertices"][0]["reads"].pop()
+    c["plan"]["bytes"] -= r["received"]
+    c["plan"]["bound"] = c["plan"]["bytes"]
+
+
+def less_bytes(c):
+    c["plan"]["bytes"] = c["plan"]["bound"] = c["plan"]["bytes"] - 4
+
+
+def no_room(c):
+    c["most"] = [[n + 1 for n in m] for m in c["most"]]
+    for v, m in zip(c["plan"]["vertices"], c["most"]):
+        v["labels"][0]["count"] = m[0]
+
+
+def smaller(c):
+    """A buffer that is made smaller, and the memory that fits it."""
+    in_tasks(r"^(buffer %\d+ work [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
+    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+
+
+def shorter(c):
+    """A buffer that is alive to no step, and the memory that fits it."""
+    in_tasks(r"^(buffer %\d+ work .* alive )(\d+)\.\.\d+", r"\1\2..\2", 0)(c)
+    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+
+
+def narrower(c):
+    in_tasks(r"^(buffer %\d+ work .*\] : )f32", r"\1i8", 0)(c)
+    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+
+
+def gone(c):
+    in_tasks(r"^buffer %\d+ work .*\n", "")(c)
+    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+
+
+def fewer_inputs(c):
+    in_tasks(r"^(buffer %\d+ input [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
+    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+
+
+WAYS = {
+    "another schema": put("schema", "ein certificate 2"),
+    "more bytes": plan(add("bytes", 4)),
+    "less bytes": plan(add("bytes", -4)),
+    "less bytes, and a bound to fit": less_bytes,
+    "another read's bytes": read(add("received", 4)),
+    "a read that moves nothing, with its sum": moved_too,
+    "an edge left out": lambda c: c["plan"]["vertices"][0]["reads"].pop(),
+    "an edge left out, with its sum": edge_out,
+    "bytes to bring a tensor home": tensor(0, add("brought", 4)),
+    "a home that is not cut along an axis": tensor(0, lambda t: t["home"].__setitem__(0, -1)),
+    "a home of an input": tensor(-1, lambda t: t.update(home=[-1] * len(t["home"]))),
+    "a home in no dimension": tensor(0, lambda t: t["home"].__setitem__(0, 9)),
+    "a cut turned round": vertex(swap("axes")),
+    "a cut left out": vertex(lambda v: v["axes"].__setitem__(0, -1)),
+    "a cut and its count left out": vertex(lambda v: (v.update(axes=[-1] * len(v["axes"])), [l.update(count=1) for l in v["labels"]])),
+    "a cut of no label": vertex(lambda v: v["axes"].__setitem__(0, 9)),
+    "a count": vertex(lambda v: v["labels"][0].update(count=v["labels"][0]["count"] + 1)),
+    "the mesh in another order": plan(swap("mesh")),
+    "a mesh with an axis more": plan(lambda p: p["mesh"].append(2)),
+    "a mesh with an axis less": plan(lambda p: p["mesh"].pop()),
+    "more sites": plan(lambda p: p.update(sites=2 * p["sites"])),
+    "less memory": lambda c: c["plan"]["memory"].update(bytes=c["plan"]["memory"]["bytes"] - 4),
+    "more memory": lambda c: c["plan"]["memory"].update(bytes=c["plan"]["memory"]["bytes"] + 4),
+    "no tasks": put("tasks", None),
+    "a smaller buffer": smaller,
+    "shorter lives": shorter,
+    "a narrower buffer": narrower,
+    "a buffer that is not there": gone,
+    "an input that is not all there": fewer_inputs,
+    "a higher bound": plan(lambda p: p.update(bound=p["bound"] * 1.01)),
+    "a label's extent": vertex(lambda v: v["labels"][0].update(extent=2 * v["labels"][0]["extent"])),
+    "a tensor's extent": tensor(0, lambda t: t["extents"].__setitem__(0, 2 * t["extents"][0])),
+    "a tensor's bytes": tensor(0, add("bytes", 4)),
+    "a tensor's dtype": tensor(0, put("dtype", "f64")),
+    "a read of another tensor": read(lambda r: r.update(tensor=0)),
+    "a read at other labels": read(swap("labels")),
+    "a read at no label": read(lambda r: r.update(labels=[-1] * len(r["labels"]))),
+    "a label that is no longer reduced": vertex(lambda v: v["labels"][-1].update(reduced=False)),
+    "how often an equation runs": vertex(add("times", 1)),
+    "operations": lambda c: c["operations"].__setitem__(0, 1000),
+    "room that there is not": no_room,
+    "the work of the busiest site": plan(lambda p: p["busiest"].update(operations=1)),
+    "what two tensors are called": plan(lambda p: (p["tensors"][0].update(name=p["tensors"][-1]["name"]))),
+}
+
+
+def refused(c):
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as f:
+        json.dump(c, f)
+    try:
+        return any(ok is False for ok, _, _ in check_plan.check(f.name, 3e5))
+    finally:
+        os.unlink(f.name)
+
+
+def main(path):
+    sound = json.load(open(path, encoding="utf-8"))
+    bad = []
+    if any(ok is not True for ok, _, _ in check_plan.check(path, 3e5)):
+        bad.append("it is not sound before")
+    for name, way in WAYS.items():
+        c = copy.deepcopy(sound)
+        way(c)
+        if c == sound:
+            bad.append(f"{name}: nothing is spoiled")
+        elif not refused(c):
+            bad.append(f"{name}: it is not refused")
+    print("\n".join(bad) if bad else f"{len(WAYS)} ways to spoil it, each refused")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -11,11 +11,12 @@
  *
  * For one site, that is. For many:
  *
- *     EinGraph -> Plan -> Tra -> Ia -> TaskGraph -> eval, site by site
- *             find    from_graph |   from_ia
+ *     EinGraph -> Plan -> Tra -> Ia -> TaskGraph -> Loop -> C, with moves between sites over a wire
+ *             find    from_graph |   from_ia   |
+ *                                |             +-> eval, site by site
  *                                +-> eval, with a store for each site
  *
- * and from there to Loop, and to CUDA and MPI text beside C: to come.
+ * CUDA and MPI text beside C: to come. The column of calls that every command goes down is driver/column.c.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
@@ -101,7 +102,7 @@ bool ast_eval(AstEval *e, const char **why, Span *where);
 
 /* ---- 5. EinGraph -> Plan -----------------------------------------------------------------------
  * For many sites: into how many blocks each label is cut, by the EinDecomp paper's cost; or what each axis of a mesh cuts and
- * where tensors stay, by bytes, by the TRA paper's cost or by seconds on a machine; the first comes to such axes too. Nothing is run by it yet.
+ * where tensors stay, by bytes, by the TRA paper's cost or by seconds on a machine; the first comes to such axes too.
  * text: "plan 1", which a person can type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, bool *narrow, Diags *d);

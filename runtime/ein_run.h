@@ -147,6 +147,24 @@ typedef struct ein_tables {
   ein_status (*body)(ein_ctx *ctx);
 } ein_tables;
 
+/* Of a run that several sites make together: a tensor goes from one buffer to another, sites apart. By axis of the mesh: the dimension
+ * that is cut, or one of these. */
+enum { EIN_ALL = -1, EIN_PART = -2, EIN_SOME = -3 };
+typedef struct ein_move_row {
+  int from, to;          /* buffers of one rank and type */
+  const signed char *of, *onto;
+  void (*fold)(void *to, const void *part, int64_t n); /* takes n parts into n others; NULL: nothing is combined */
+  const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
+} ein_move_row;
+
+typedef struct ein_mesh {
+  int n;
+  const int *size;       /* of each axis */
+  const ein_move_row *move;
+  /* The box of the whole tensor that a buffer has at a site; 0: it is not there. at: where the site is, by axis. */
+  int (*box)(ein_plan *p, const int64_t *at, int buffer, int64_t *low, int64_t *high);
+} ein_mesh;
+
 /* ---- planning: what `sizes` is given ---- */
 
 struct ein_plan {
@@ -227,6 +245,9 @@ EIN_API int64_t ein_i64(const ein_ctx *ctx, int buffer);         /* rank 0 */
 EIN_API int ein_true(const ein_ctx *ctx, int buffer);            /* rank 0, bool */
 EIN_API void ein_set_i64(ein_ctx *ctx, int buffer, int64_t value);
 EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line);
+#if !defined(EIN_STATIC) || defined(EIN_SITES)
+EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status */
+#endif
 EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
 
 /* ---- the public functions of a generated library are these, with its tables ---- */

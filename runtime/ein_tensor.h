@@ -74,6 +74,24 @@ typedef struct ein_tensor {
   uint64_t byte_offset;
 } ein_tensor;
 
+/* ---- between sites ---- */
+
+/* Bytes for a peer, or room for what comes from one. */
+typedef struct ein_parcel {
+  int peer;
+  void *data;
+  size_t bytes;
+} ein_parcel;
+
+/* How the sites of a mesh reach each other: by memory, by messages. All of them call exchange for each move, in one order. What is sent
+ * has the size that its peer has room for, and at most one parcel goes from one site to another; a site may send to itself. `mine`
+ * says whether this site can go on; where one of them cannot, all get an error. */
+typedef struct ein_wire {
+  void *user;
+  int site, sites;       /* which this is, of how many */
+  ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+} ein_wire;
+
 /* ---- a context's settings ---- */
 
 /* Called once for each i in 0..n-1, by any thread; worker is below the context's `threads`, and no
@@ -92,6 +110,7 @@ typedef struct ein_config {
   void *user;
   void *workspace;     /* borrowed, 64-byte aligned; NULL: allocated when a run is planned */
   size_t workspace_bytes;
+  const ein_wire *wire; /* of a model for several sites; borrowed */
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

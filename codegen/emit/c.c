@@ -41,8 +41,20 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   if (k->turns >= 0) buf_printf(out, "%sein_set_i64(ctx, %d, ctx->turn[%u]);\n", in, k->turns, d);
 }
 
+/* The buffer that a task is about, where sites may lack it; NULL: all have it. */
+static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
+  uint32_t b = k->kind == TASK_KERNEL ? (uint32_t)vec_last(k->stages).buffer : k->buffer;
+  const TaskBuffer *x = &p->p->tasks->buffers.at[b];
+  return (k->kind == TASK_KERNEL || k->kind == TASK_ASSERT) && x->when ? x : NULL;
+}
+
 static void task_text(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
+  const TaskBuffer *some = somewhere(c->p, k);
+  if (some) {
+    buf_printf(out, "%sif (ctx->size[%u])\n", in, c_size_number(c->p, some->when));
+    in = arena_printf(c->p->arena, "%s  ", in);
+  }
   switch (k->kind) {
   case TASK_KERNEL: c_call(c->p, c->p->p->kernels.at[c->next++], in); break;
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
@@ -50,8 +62,8 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
   case TASK_DEFAULT:
     buf_printf(out, "%sein_default(ctx, %u, %u);\n", in, c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
-  case TASK_FETCH:
-  case TASK_MOVE: bug("moves are for MPI, which there is none of yet");
+  case TASK_MOVE: buf_printf(out, "%sif (ein_move(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
+  case TASK_FETCH: bug("what is read at data goes between sites in no C as yet");
   case TASK_ASSERT:
     buf_printf(out, "%sif (!ein_true(ctx, %u)) return ein_failed_assert(ctx, ", in, k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);
@@ -96,8 +108,10 @@ static void shapes_print(CPrinter *p, Buf *out) {
     const TaskBuffer *x = &t->buffers.at[b];
     for (uint32_t d = 0; d < x->rank; d++) {
       buf_printf(out, "  p->shape[%u] = ", p->axes[b] + d);
+      if (x->when) c_checked(p, out, x->when), buf_str(out, " ? ");
+      if (t->mesh.n) buf_str(out, "ein_max_i64(0, "); /* a block beyond the end is none */
       c_checked(p, out, x->dim[d]);
-      buf_str(out, ";\n");
+      buf_printf(out, "%s%s;\n", t->mesh.n ? ")" : "", x->when ? " : 0" : "");
       if (x->dim[d]->kind == EX_INT) continue;
       buf_printf(out, "  ein_plan_size(p, p->shape[%u], ", p->axes[b] + d);
       const char *what = arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
@@ -154,18 +168,19 @@ static void sizes_print(CPrinter *p) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-static void file_head(Buf *c, const EmitOptions *o) {
+static void file_head(Buf *c, const EmitOptions *o, bool sites) {
   buf_printf(c, "/* %s, from ", o->prefix);
   for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
   buf_printf(c, " by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n", o->version);
   buf_str(c, "#define EIN_STATIC\n");
+  if (sites) buf_str(c, "#define EIN_SITES\n");
   if (o->worth_threads > 0) {
     buf_str(c, "#define EIN_WORTH_THREADS ");
     double_print(c, o->worth_threads);
     buf_char(c, '\n');
   }
-  buf_str(c, "#include \"ein_run.h\"\n\n"
-             "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
+  buf_printf(c, "#include \"ein_run.h\"\n%s\n", sites ? "#include \"ein_move.c\"\n" : "");
+  buf_str(c, "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
 }
 
 void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
@@ -173,8 +188,9 @@ void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   p.axes = c_axes(lp->arena, lp->tasks);
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);
-  file_head(c, o);
+  file_head(c, o, lp->tasks->mesh.n);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, lp->kernels.at[i]);
+  c_sites(&p);
   Buf run = buf_new(lp->arena);
   p.out = &run;
   run_print(&p); /* it may want further sizes, so it is made before them */

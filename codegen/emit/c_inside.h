@@ -15,6 +15,7 @@ typedef struct CPrinter {
   Strings *strings;
   Map size_of;               /* Expr to 1 + its number */
   VEC(CSize) sizes;
+  VEC(const Task *) moves;   /* of a mesh, in the order of the text */
   const uint32_t *axes;      /* where each buffer's shape begins */
   CScope functions;          /* names of the file's functions, */
   Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
@@ -51,6 +52,10 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k);
 void c_kernel(CPrinter *p, const LoopKernel *k);
 void c_call(CPrinter *p, const LoopKernel *k, const char *indent);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's own memory */
+
+/* ---- c_sites.c ---- */
+void c_sites(CPrinter *p);           /* nothing where there is one site */
+uint32_t c_move_number(const CPrinter *p, const Task *move);
 
 /* ---- c.c ---- */
 uint32_t c_size_number(CPrinter *p, const Expr *e);

@@ -407,10 +407,6 @@ static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
 
 bool loop_check(const LoopProgram *p, Buf *out) {
   if (!task_check(p->tasks, out)) return false;
-  if (p->tasks->mesh.n) {
-    buf_str(out, "loops are for one site, and the tasks are for a mesh\n");
-    return false;
-  }
   Arena *a = arena_new();
   const TaskGraph *t = p->tasks;
   Check c = {.p = p, .arena = a, .tasks = map_new(a)};

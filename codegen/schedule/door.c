@@ -99,7 +99,6 @@ static void list_make(Sched *s, const Tasks *list, CScope *kernels) {
 
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target) {
   Sched s = {.arena = t->arena, .x = t->exprs, .t = t, .target = target};
-  if (t->mesh.n) bug("loops are for one site as yet, and there are %lld", (long long)mesh_sites(&t->mesh));
   s.p = NEW(t->arena, LoopProgram);
   s.p->arena = t->arena;
   s.p->tasks = t;

@@ -161,44 +161,6 @@ static void flops_count(Bench *b) {
   if (all && expr_value(all, &env, &v)) b->flops = (double)v.i;
 }
 
-/* The graph whose outputs are the defaults of what is not given; false: there are none. */
-static bool defaults_graph(const Bench *b, EinGraph *only) {
-  const EinGraph *g = b->j->graph;
-  if (b->j->past) return false;
-  *only = *g;
-  memset(&only->outputs, 0, sizeof only->outputs);
-  memset(&only->asserts, 0, sizeof only->asserts);
-  for (uint32_t i = 0; i < g->inputs.len; i++) {
-    const EinNode *n = g->inputs.at[i];
-    bool given = !n->fallback;
-    for (uint32_t k = 0; k < b->e.n_input; k++) given |= b->e.input[k].name == n->name;
-    if (!given) vec_push(b->s->arena, only->outputs, ((EinOutput){n->name, n->fallback}));
-  }
-  return only->outputs.len > 0;
-}
-
-/* Defaults are made once, before the clock is looked at: what is measured begins where all inputs are there. */
-static Leave defaults_make(Bench *b) {
-  Session *s = b->s;
-  EinGraph only;
-  Job job = {.path = b->j->path, .program = b->j->program, .graph = &only, .dims = b->j->dims};
-  Eval made = b->e;
-  Library lib = {0};
-  ein_status status;
-  EvalInput *all = NEW_ARRAY(s->arena, EvalInput, b->j->graph->inputs.len + 1);
-  if (!defaults_graph(b, &only)) return LEAVE_OK;
-  Leave l = job_loops(s, &job, b->args);
-  if (!l) l = library_open(s, &job, &b->c, b->threads, &lib);
-  if (l) return l;
-  l = library_plan(s, &lib, &job, &made, &status);
-  if (!l) l = library_run(s, &lib, &made, &status);
-  library_close(&lib);
-  memcpy(all, b->e.input, b->e.n_input * sizeof *all);
-  for (uint32_t i = 0; i < only.outputs.len && !l; i++) all[b->e.n_input++] = (EvalInput){only.outputs.at[i].name, made.output[i]};
-  b->e.input = all;
-  return l;
-}
-
 static Leave reps_read(Bench *b) {
   const char *said = arg_last(b->args, OPT_REPS);
   b->reps = REPS_USUAL;
@@ -215,12 +177,14 @@ static Leave prepare(Bench *b, const Words *inputs) {
   if (!l) l = job_dims(s, b->j, b->args);
   if (!l) l = given_find(s, b->j, b->args, inputs, &given);
   if (!l) l = job_graph_open(s, b->j, b->args);
+  if (!l) l = job_tasks(s, b->j, b->args);
+  if (!l) l = job_one_site(s, b->j);
   if (!l) l = job_loops(s, b->j, b->args);
   b->lowered = seconds_now() - before;
   if (l) return l;
   given_fill(s, b->j, &given);
   l = run_inputs(s, b->j, &given, &b->e);
-  if (!l) l = defaults_make(b);
+  if (!l) l = defaults_make(s, b->args, b->j, &b->c, b->threads, &b->e);
   if (!l) l = library_open(s, b->j, &b->c, b->threads, &b->lib);
   if (!l) l = library_plan(s, &b->lib, b->j, &b->e, &status);
   flops_count(b);

@@ -165,7 +165,9 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_compile(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (stop) return build_text(s, &j, a, stop, to);
-  l = job_loops(s, &j, a);
+  l = job_tasks(s, &j, a);
+  if (!l) l = job_one_site(s, &j);
+  if (!l) l = job_loops(s, &j, a);
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
   if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, to);

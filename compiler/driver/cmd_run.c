@@ -7,6 +7,7 @@
 #include "algebra/eval/eval.h"
 #include "graph/passes.h"
 #include "task/site_eval.h"
+#include "driver/plan/sites.h"
 #include "native.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
@@ -82,8 +83,6 @@ static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
   const char *target = arg_last(a, OPT_TARGET);
   bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
   *c = (any && j->past && !sites) || (target && strcmp(target, "c") == 0);
-  if (*c && sites)
-    return fail(s, LEAVE_USAGE, "--target=c makes code for one site, and %s is for several, or for none in particular; --target=eval runs it", j->path);
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
@@ -115,6 +114,10 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   if (!l) l = job_loops(s, j, a);
   threads_sleep();
   if (!l) l = library_open(s, j, &c, threads, &lib);
+  if (!l && j->tasks->mesh.n) {
+    l = sites_run(s, &lib, j, e, threads);
+    return library_close(&lib), l;
+  }
   if (!l) l = library_plan(s, &lib, j, e, &status);
   if (!l) patience_c(s, j, threads);
   if (!l) l = library_run(s, &lib, e, &status);
@@ -122,7 +125,27 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
+/* -n: the program is planned for so many sites, and its tasks are those of the plan. */
+static Leave sites_planned_for(Session *s, Job *j, const Args *a) {
+  Sites p = {.s = s, .j = *j};
+  Leave l = sites_read(s, a, &p.sites);
+  if (l || p.sites == 1) return l;
+  if (j->past) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
+  l = sites_find(&p, a);
+  if (!l) l = sites_tasks(&p, arg_has(a, OPT_ROUNDTRIP), &j->tasks);
+  if (!l) detail(s, "%s: the plan's sites receive %.0f bytes", j->path, p.placing->bytes);
+  return l;
+}
+
 /* What is for several sites is done by the evaluators of its language, a store or buffers for each site, on this machine. */
+static uint32_t output_number(const Job *j, Str name) {
+  for (uint32_t i = 0; j->relations && i < j->relations->outputs.len; i++)
+    if (j->relations->outputs.at[i].name == name) return i;
+  for (uint32_t i = 0; !j->relations && i < j->tasks->outputs.len; i++)
+    if (j->tasks->outputs.at[i].name == name) return i;
+  bug("an output that nobody makes");
+}
+
 static Leave run_sites(Session *s, const Job *j, Eval *e) {
   const char *why = NULL;
   Place at = {0};
@@ -138,16 +161,20 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
   const AlgArray *out = j->relations ? r.output : t.output;
   e->output = NEW_ARRAY(s->arena, EvalArray, e->graph->outputs.len + 1);
-  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
-    e->output[i] = (EvalArray){out[i].dtype, out[i].rank, out[i].shape, out[i].count, out[i].data, out[i].has};
+  for (uint32_t i = 0; i < e->graph->outputs.len; i++) {
+    const AlgArray *x = &out[output_number(j, e->graph->outputs.at[i].name)];
+    e->output[i] = (EvalArray){x->dtype, x->rank, x->shape, x->count, x->data, x->has};
+  }
   return LEAVE_OK;
 }
 
 static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
   EvalStatus status;
   Leave l = run_inputs(s, j, given, e);
+  if (!l && arg_has(a, OPT_SITES)) l = sites_planned_for(s, j, a);
+  if (!l && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
   if (l) return l;
-  if (job_of_sites(j)) return run_sites(s, j, e);
+  if (job_of_sites(j) && !c) return run_sites(s, j, e);
   if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
@@ -170,7 +197,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Leave l = target_read(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
+  if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l) l = targets_find(s, j->graph, a, &targets);
   if (!l) l = compute(s, j, a, &given, c, &e);
   if (!l) l = targets_write(s, &e, &targets);
@@ -225,7 +252,7 @@ static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, con
   Leave l = target_read(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = c ? job_graph_open(s, j, a) : job_graph(s, j, a);
+  if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l) l = compute(s, j, a, &given, c, &e);
   if (l || x->error) return l;
   l = expects_check(s, x, j->path, j->graph, e.output);

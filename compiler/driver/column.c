@@ -209,6 +209,24 @@ bool job_of_sites(const Job *j) {
 
 /* ---- loops -------------------------------------------------------------------------------------------- */
 
+Leave job_one_site(Session *s, const Job *j) {
+  if (!j->tasks->mesh.n) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "%s is for %lld sites: ein run --target=c runs it in one process; programs and libraries for several sites come with MPI",
+              j->path, (long long)mesh_sites(&j->tasks->mesh));
+}
+
+/* What there is no C for yet, of tasks for several sites; NULL: there is for all. */
+static const char *sites_not_in_c(Arena *a, const TaskGraph *t, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    const char *name = k->name ? k->name->s : "a tensor", *why = sites_not_in_c(a, t, &k->body);
+    if (why) return why;
+    if (k->kind == TASK_FETCH) return arena_printf(a, "%s is read at data, place by place, on other sites, of which there is no C yet", name);
+    if (k->kind == TASK_MOVE && task_moves_places(k)) return arena_printf(a, "%s is an argmax or argmin of parts on several sites, of which there is no C yet", name);
+  }
+  return NULL;
+}
+
 /* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
  * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
@@ -217,9 +235,8 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (l || j->loops) return l;
   l = job_tasks(s, j, a);
   if (l) return l;
-  if (j->tasks->mesh.n)
-    return fail(s, LEAVE_USAGE, "%s is for %lld sites; this ein makes code for one, and runs what is for many by --target=eval", j->path,
-                (long long)mesh_sites(&j->tasks->mesh));
+  const char *why = sites_not_in_c(s->arena, j->tasks, &j->tasks->tasks);
+  if (why) return fail(s, LEAVE_USAGE, "%s: %s; --target=eval runs it", j->path, why);
   target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));

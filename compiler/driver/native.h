@@ -58,7 +58,13 @@ void library_close(Library *l);
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);
 /* From e->input into e->output. */
 Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status);
+/* Of one for several sites: all of them in this process, each with so many threads (0: one). From e->input into e->output, which is made. */
+Leave sites_run(Session *s, Library *l, const Job *j, Eval *e, int threads); /* sites_run.c */
 double seconds_now(void);
+
+/* ---- defaults.c ----------------------------------------------------------------------------------- */
+/* Those of inputs that e has not are put there, made by that C compiler; c NULL: by eval. */
+Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e);
 
 /* ---- package.c: a library as a folder ----------------------------------------------------------- */
 /* All that stands beside PREFIX.c and PREFIX.h, which are written there already. shared: a shared library, else an archive. */

@@ -46,7 +46,37 @@ done
 want 2 "$EIN" run x.ia w=iota
 says "input X is not given"
 want 2 "$EIN" run x.ia $ins --target=c
-says "--target=eval runs it"
+says "best is an argmax or argmin of parts on several sites, of which there is no C yet; --target=eval runs it"
+grep -v best whole.ein >some.ein
+want 0 "$EIN" plan some.ein -n 6 --format=ia -o some.ia
+want 0 "$EIN" run some.ia $ins --target=c --flags=-O0 -o all=text/
+for out in S a; do
+  cmp -s whole/$out.npy text/$out.npy || wrong "some.ia as C has another $out"
+done
+want 0 "$EIN" plan some.ein -n 6 -o x.plan
+want 0 "$EIN" run some.ein $ins --plan=x.plan --target=c --flags=-O0 -o all=text/ --roundtrip
+for out in S a; do
+  cmp -s whole/$out.npy text/$out.npy || wrong "some.ein by x.plan has another $out"
+done
+want 2 "$EIN" run some.ein $ins -n 4 --plan=x.plan
+says "is a plan for 6 sites"
+want 2 "$EIN" run x.ia $ins -n 4
+says "says itself on how many sites it is"
+want 2 "$EIN" run x.tra $ins --target=c
+says "says nothing of where its relations are"
+want 2 "$EIN" bench x.task
+says "is for 6 sites"
+printf 'input x[i:100] : f64\noutput k = argmax[i] x[i]\n' >arg.ein
+want 2 "$EIN" run arg.ein -n 4 x=iota --target=c --costs=eindecomp
+says "of which there is no C yet"
+want 0 "$EIN" run arg.ein -n 4 x=iota --costs=eindecomp
+shows "99"
+printf 'input x[i:8] : f64\ninput k[i:8] : i64\nassert x[7] > 3\noutput y[i] = x[i] + x[k[i]]\n' >fails.ein
+want 1 "$EIN" run fails.ein -n 4 x=ones k=iota --target=c --flags=-O0
+says "fails.ein"
+printf 'input x[i:8] : f64\nm[i] = x[i] * 2\nassert max[i] m[i] > 30\noutput y[i] = m[i] - sum[j] m[j]\n' >fails.ein
+want 1 "$EIN" run fails.ein -n 4 x=iota --target=c --flags=-O0
+says "max[i] m[i] > 30"
 want 2 "$EIN" build x.task -o x
 says "x.task is for 6 sites"
 want 2 "$EIN" build x.tra -o x
@@ -57,7 +87,6 @@ want 0 "$EIN" build x.ia --stop=task -o again.task
 want 0 "$EIN" run again.task $ins
 want 0 "$EIN" build x.ia --stop=ia -o again.ia
 cmp -s x.ia again.ia || wrong "what is read of x.ia is not what is printed"
-want 0 "$EIN" plan whole.ein -n 4 -o x.plan
 want 0 "$EIN" check x.plan
 want 2 "$EIN" run x.plan
 says "ein plan x.ein --plan=x.plan"

@@ -19,6 +19,12 @@ Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   return LEAVE_OK;
 }
 
+Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out) {
+  Buf why = buf_new(p->s->arena);
+  *out = tasks_of_sites(p->s, p->j.path, ia_of(p, reread), reread, &why);
+  return *out ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
+}
+
 bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
   const TaskGraph *t = tasks_of_sites(p->s, p->j.path, ia_of(p, false), reread, why);
   if (t) task_print(out, t);
@@ -26,9 +32,10 @@ bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
 }
 
 Leave task_text(const Sites *p, bool reread, Buf *out) {
-  Buf why = buf_new(p->s->arena);
-  if (task_text_try(p, reread, out, &why)) return LEAVE_OK;
-  return fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
+  TaskGraph *t;
+  Leave l = sites_tasks(p, reread, &t);
+  if (!l) task_print(out, t);
+  return l;
 }
 
 Leave algebra_simulation(Sites *p) {

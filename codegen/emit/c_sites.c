@@ -1,0 +1,138 @@
+/* codegen/emit/c_sites.c - of a LoopProgram for a mesh: what its moves are, as tables (ein_run.h, ein_mesh), with a function that tells which
+ * box of a tensor a site has, and one for each way in which parts are combined. */
+#include "c_inside.h"
+
+/* ---- which moves there are ---------------------------------------------------------------------------- */
+
+static void moves_find(CPrinter *p, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    if (list->at[i]->kind == TASK_MOVE) vec_push(p->arena, p->moves, list->at[i]);
+    moves_find(p, &list->at[i]->body);
+  }
+}
+
+uint32_t c_move_number(const CPrinter *p, const Task *move) {
+  for (uint32_t i = 0; i < p->moves.len; i++)
+    if (p->moves.at[i] == move) return i;
+  bug("a move that is none of the program's");
+}
+
+/* ---- how parts are combined ------------------------------------------------------------------------------ */
+
+static const Expr *params_read(void *env, Exprs *x, const Expr *leaf) {
+  (void)env;
+  return leaf->kind == EX_PARAM ? expr_read(x, (DType)leaf->dtype, leaf->i, 0, NULL) : leaf;
+}
+
+static const Expr *combined(Exprs *x, const Task *k, DType t) {
+  const Expr *a = expr_read(x, t, 0, 0, NULL), *b = expr_read(x, t, 1, 0, NULL);
+  if (k->reducer == RED_MONOID) return expr_map(x, k->monoid->combine, params_read, NULL);
+  return expr_op2(x, (Op)reducer_info[k->reducer].combine, a, b);
+}
+
+static void operand_add(CPrinter *p, LoopKernel *k, const char *name, DType t) {
+  vec_push(p->arena, k->places, ((LoopPlace){.space = SPACE_REGISTER, .name = str_from(p->strings, name), .dtype = t}));
+}
+
+/* Registers a and b are a kernel's, of which this is the one expression. */
+static void fold_print(CPrinter *p, uint32_t number, const Task *k) {
+  DType t = p->p->tasks->buffers.at[k->buffer].dtype;
+  const char *in_memory = c_store_type(t), *value = c_value_type(t);
+  LoopKernel fold = {0};
+  operand_add(p, &fold, "a", t);
+  operand_add(p, &fold, "b", t);
+  buf_printf(p->out,
+             "static void %s_fold_%u(void *to, const void *part, int64_t n) {\n"
+             "  %s *const EIN_RESTRICT x = (%s *)to;\n  const %s *const EIN_RESTRICT y = (const %s *)part;\n"
+             "  for (int64_t i = 0; i < n; i++) {\n    const %s a = x[i], b = y[i];\n    x[i] = (%s)(",
+             p->o->prefix, number, in_memory, in_memory, in_memory, in_memory, value, in_memory);
+  c_kernel_begin(p, &fold);
+  c_expr(p, combined(p->p->tasks->exprs, k, t), false);
+  p->k = NULL;
+  buf_str(p->out, ");\n  }\n}\n");
+}
+
+/* ---- where sites have what --------------------------------------------------------------------------------- */
+
+static bool moved(const CPrinter *p, uint32_t buffer) {
+  for (uint32_t i = 0; i < p->moves.len; i++)
+    if (p->moves.at[i]->buffer == buffer || p->moves.at[i]->from == buffer) return true;
+  return false;
+}
+
+static void box_print(CPrinter *p, const TaskBuffer *b) {
+  Buf *out = p->out;
+  buf_printf(out, "  case %u:\n", b->id);
+  if (b->when) {
+    buf_str(out, "    if (!");
+    c_checked(p, out, b->when);
+    buf_str(out, ") return 0;\n");
+  }
+  for (uint32_t d = 0; d < b->rank; d++) {
+    buf_printf(out, "    low[%u] = ", d);
+    if (b->low) c_checked(p, out, b->low[d]);
+    else buf_char(out, '0');
+    buf_printf(out, ";\n    high[%u] = low[%u] + ", d, d);
+    c_checked(p, out, b->dim[d]);
+    buf_str(out, ";\n");
+  }
+  buf_str(out, "    return 1;\n");
+}
+
+static void boxes_print(CPrinter *p) {
+  const TaskGraph *t = p->p->tasks;
+  buf_printf(p->out, "static int %s_box(ein_plan *p, const int64_t *dim, int buffer, int64_t *low, int64_t *high) {\n"
+                     "  (void)p, (void)dim, (void)low, (void)high;\n  switch (buffer) {\n", p->o->prefix);
+  for (uint32_t i = 0; i < t->buffers.len; i++)
+    if (moved(p, i)) box_print(p, &t->buffers.at[i]);
+  buf_str(p->out, "  default: return 0;\n  }\n}\n");
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+static void axes_print(Buf *out, const Mesh *m, const Placement *x) {
+  for (uint32_t a = 0; a < m->n; a++) buf_printf(out, "%s%d", a ? ", " : "", x->on[a]);
+}
+
+static void move_tables(CPrinter *p, uint32_t i, const Task *k) {
+  const Mesh *m = &p->p->tasks->mesh;
+  Buf *out = p->out;
+  buf_printf(out, "static const signed char %s_of_%u[] = {", p->o->prefix, i);
+  axes_print(out, m, &k->of);
+  buf_printf(out, "}, %s_onto_%u[] = {", p->o->prefix, i);
+  axes_print(out, m, &k->to);
+  buf_str(out, "};\n");
+  if (!k->wrap) return;
+  buf_printf(out, "static const int64_t %s_wrap_%u[] = {", p->o->prefix, i);
+  for (uint32_t d = 0; d < p->p->tasks->buffers.at[k->buffer].rank; d++) buf_printf(out, "%s%lld", d ? ", " : "", (long long)k->wrap[d]);
+  buf_str(out, "};\n");
+}
+
+static void move_row(CPrinter *p, uint32_t i, const Task *k) {
+  Buf *out = p->out;
+  buf_printf(out, "  {%u, %u, %s_of_%u, %s_onto_%u, ", k->from, k->buffer, p->o->prefix, i, p->o->prefix, i);
+  if (k->reducer != RED_NONE) buf_printf(out, "%s_fold_%u, ", p->o->prefix, i);
+  else buf_str(out, "NULL, ");
+  if (k->wrap) buf_printf(out, "%s_wrap_%u},\n", p->o->prefix, i);
+  else buf_str(out, "NULL},\n");
+}
+
+void c_sites(CPrinter *p) {
+  const Mesh *m = &p->p->tasks->mesh;
+  Buf *out = p->out;
+  if (!m->n) return;
+  moves_find(p, &p->p->tasks->tasks);
+  buf_str(out, "/* ---- between sites ---------------------------------------------------------------------- */\n\n");
+  boxes_print(p);
+  for (uint32_t i = 0; i < p->moves.len; i++)
+    if (p->moves.at[i]->reducer != RED_NONE) fold_print(p, i, p->moves.at[i]);
+  for (uint32_t i = 0; i < p->moves.len; i++) move_tables(p, i, p->moves.at[i]);
+  if (p->moves.len) buf_printf(out, "static const ein_move_row %s_move[] = {\n", p->o->prefix);
+  for (uint32_t i = 0; i < p->moves.len; i++) move_row(p, i, p->moves.at[i]);
+  if (p->moves.len) buf_str(out, "};\n");
+  buf_printf(out, "static const int %s_axes[] = {", p->o->prefix);
+  for (uint32_t a = 0; a < m->n; a++) buf_printf(out, "%s%u", a ? ", " : "", m->size[a]);
+  buf_printf(out, "};\nstatic const ein_mesh %s_mesh = {%u, %s_axes, ", p->o->prefix, m->n, p->o->prefix);
+  if (p->moves.len) buf_printf(out, "%s_move, %s_box};\n\n", p->o->prefix, p->o->prefix);
+  else buf_printf(out, "NULL, %s_box};\n\n", p->o->prefix);
+}

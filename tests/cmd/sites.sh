@@ -1,0 +1,34 @@
+#!/bin/sh
+# suite: ci
+# Plans are run: every program of tests/run on 2, 3, 4 or 7 sites, as C, keeps what its comments expect, and its sites receive no more bytes
+# than the plan says; as many, where predicates over data leave nothing out.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+
+i=0 ran=0 fewer=0
+for f in "$root"/tests/run/*.ein; do
+  i=$((i + 1))
+  case $((i % 4)) in 0) n=2 ;; 1) n=3 ;; 2) n=4 ;; *) n=7 ;; esac
+  grep -q 'expect-error' "$f" && continue
+  "$EIN" run "$f" --expect -n $n --target=c --flags=-O0 -v >out 2>err
+  code=$?
+  if [ $code != 0 ]; then
+    grep -qE 'of which there is no C yet|cannot be one list of tasks yet' err && continue
+    grep -qE 'no value for dim|a plan is of one size|is not given, and has no default' err && continue
+    wrong "$(basename "$f") on $n sites: $(grep -m 1 error err)"
+    continue
+  fi
+  ran=$((ran + 1))
+  plan=$(sed -n "s/.*: the plan's sites receive \([0-9]*\) bytes/\1/p" err)
+  counted=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' err)
+  [ -z "$counted" ] && [ "$plan" = 0 ] && continue
+  [ "$counted" -le "$plan" ] || wrong "$(basename "$f") on $n sites: received $counted bytes, planned were $plan"
+  [ "$counted" = "$plan" ] || fewer=$((fewer + 1))
+done
+[ $ran -ge 230 ] || wrong "only $ran programs ran"
+[ $fewer -le 4 ] || wrong "$fewer programs moved less than planned"
+echo "$ran programs ran; $fewer moved less than planned"
+finish

@@ -207,6 +207,8 @@ typedef struct Scope {
   uint32_t depth;
 } Scope;
 
+typedef struct Guard { Core *cond; bool not; const struct Guard *outer; } Guard;
+
 struct Elab {
   Front *front;
   const Program *program;
@@ -227,6 +229,7 @@ struct Elab {
   VEC(Bind *) binds;         /*   and its binds, each after those it uses */
   VEC(EinNode *) by_id;      /* while lowering, a read's slot is its node's id */
   LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
+  const struct Guard *guard; /* the conditions of the `if`s around what is being lowered, the innermost first */
   uint32_t stamp, order, expansions;
   Str equation;              /* name of the equation at hand: its anonymous vertices are called after it */
   const Frame *frame;        /* the def being expanded, or NULL */

@@ -105,7 +105,8 @@ static const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
   return pred;
 }
 
-static void bind_lower(Elab *x, Bind *b) {
+/* Wherever it is used, so no `if` around is known to hold. */
+static void bind_lower_as(Elab *x, Bind *b) {
   if (b->body->kind == CORE_REDUCE && reduce_is_one_vertex(b->body)) {
     Ex carried;
     b->node = reduce_vertex(x, b->body, b->labels, NULL, 0, -1, b->name, false, &carried);
@@ -122,6 +123,13 @@ static void bind_lower(Elab *x, Bind *b) {
   s.domain = total(x, b->pred, b->range);
   b->node = vertex_new(x, &s, NULL, 0, b->name, b->span);
   labels_restore(x, f);
+}
+
+static void bind_lower(Elab *x, Bind *b) {
+  const Guard *outer = x->guard;
+  x->guard = NULL;
+  bind_lower_as(x, b);
+  x->guard = outer;
 }
 
 /* What stands left of `??`, through the binds that it uses: each is in x->binds after those that it uses itself. */
@@ -211,7 +219,13 @@ static Ex apply(Elab *x, Op op, uint32_t n, Ex *arg) {
 }
 
 static Ex lower_select(Elab *x, Core *c, int widen) {
-  Ex p = lower(x, c->arg[0], -1), a = lower(x, c->arg[1], widen), b = lower(x, c->arg[2], widen);
+  const Guard *outer = x->guard;
+  Ex p = lower(x, c->arg[0], -1), a, b;
+  x->guard = &(Guard){c->arg[0], false, outer};
+  a = lower(x, c->arg[1], widen);
+  x->guard = &(Guard){c->arg[0], true, outer};
+  b = lower(x, c->arg[2], widen);
+  x->guard = outer;
   Ex r = ex_new(NULL, type_join(a.type, b.type));
   r = carry(x, r, &p);
   r = carry_guarded(x, r, p.e, &a);

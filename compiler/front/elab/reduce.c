@@ -62,6 +62,48 @@ static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Ex
   return inside ? ask_all(x, inside, list, f, where, own, c->span) : NULL;
 }
 
+/* ---- what the `if`s around say ---------------------------------------------------------------- */
+
+enum { GUARD_DEPTH = 16 };
+
+/* Comparisons of labels and sizes, which cost nothing to ask once more. */
+static bool is_plain(const Core *c, int depth) {
+  if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_SIZE || c->kind == CORE_TURN) return true;
+  if ((c->kind != CORE_OP && c->kind != CORE_CAST) || !depth) return false;
+  for (uint32_t k = 0; k < c->n; k++)
+    if (!is_plain(c->arg[k], depth - 1)) return false;
+  return true;
+}
+
+static bool is_out(const Elab *x, const LabelVar *v) {
+  for (uint32_t i = 0; i < x->out.n; i++)
+    if (label_root(x->out.at[i]) == label_root((LabelVar *)(uintptr_t)v)) return true;
+  return false;
+}
+
+/* Of the vertex' own output labels; NULL: nothing. */
+static const Expr *guards_here(Elab *x) {
+  const Expr *all = NULL;
+  for (const Guard *g = x->guard; g; g = g->outer) {
+    bool here = is_plain(g->cond, GUARD_DEPTH);
+    for (uint32_t i = 0; i < g->cond->free.n && here; i++) here = is_out(x, g->cond->free.at[i]);
+    if (!here) continue;
+    Ex e = lower(x, g->cond, -1);
+    if (!e.pred && !e.range && e.e->dtype == DT_BOOL) all = both(x, all, g->not ? expr_op1(x->exprs, OP_NOT, e.e) : e.e);
+  }
+  return all;
+}
+
+/* The vertex is wanted only where the `if`s around have their way, where that is what something of its reduced labels needs. */
+static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, const Expr *guard) {
+  Facts f = facts_here(x, where), more = facts_here(x, both(x, where, guard));
+  for (; guard && list; list = list->next) {
+    if (!mentions(list->cond, x->out.n, x->out.n + x->red.n) || list->gather) continue;
+    if (prove(x->exprs, &f, list->cond).verdict != PROVED && prove(x->exprs, &more, list->cond).verdict == PROVED) return true;
+  }
+  return false;
+}
+
 /* Within the numbering of the vertex to be. */
 static Parts parts_lower(Elab *x, Core *c) {
   Parts r = {.acc = DT_I64};
@@ -73,9 +115,12 @@ static Parts parts_lower(Elab *x, Core *c) {
   }
   r.body = b.e;
   r.where = both(x, both(x, p.pred, p.e), b.pred);
-  Obligation *mine, *left, *asked = needs_left(x, c, p.range, NULL, NULL, &mine);
+  const Expr *guard = p.range || b.range ? guards_here(x) : NULL;
+  if (guard && !guard_helps(x, p.range, NULL, guard) && !guard_helps(x, b.range, r.where, guard)) guard = NULL;
+  Obligation *mine, *left, *asked = needs_left(x, c, p.range, guard, NULL, &mine);
+  if (guard) mine = need(x, mine, guard, NEED_VALUE, c->span);
   r.own = mine = need_all(x, mine, asked);
-  asked = needs_left(x, c, b.range, r.where, mine, &left);
+  asked = needs_left(x, c, b.range, both(x, guard, r.where), mine, &left);
   if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, mine, c->span), left);
   r.carried = need_all(x, mine, need_all(x, left, asked));
   return r;

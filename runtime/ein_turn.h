@@ -114,11 +114,47 @@ EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 4)
 EIN_TURN_BLOCKS(ein_turn_32, uint32_t, 4)
 EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 2)
 #endif
+/* Short elements, W of which make 16 bytes: vectors are woven with those half of the rows below, once for each bit of a row's number. */
+#define EIN_TURN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define EIN_TURN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define EIN_TURN_LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define EIN_TURN_HIGH_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define EIN_TURN_WEAVE(W, x, y)                                                                    \
+  for (int i = 0; i < W / 2; i++) {                                                                \
+    y[2 * i] = EIN_TURN_LOW_##W(x[i], x[i + W / 2]);                                               \
+    y[2 * i + 1] = EIN_TURN_HIGH_##W(x[i], x[i + W / 2]);                                          \
+  }
+#define EIN_TURN_WOVEN_8(x, y) EIN_TURN_WEAVE(8, x, y) EIN_TURN_WEAVE(8, y, x) EIN_TURN_WEAVE(8, x, y)
+#define EIN_TURN_WOVEN_16(x, y)                                                                    \
+  EIN_TURN_WEAVE(16, x, y) EIN_TURN_WEAVE(16, y, x) EIN_TURN_WEAVE(16, x, y) EIN_TURN_WEAVE(16, y, x) \
+  for (int i = 0; i < 16; i++) y[i] = x[i];
+#define EIN_TURN_SHORT(name, T, W)                                                                 \
+  EIN_TURN_PLAIN(name##_plain, T)                                                                  \
+  EIN_TURN_INLINE void name(T *a, int n) {                                                         \
+    typedef T V __attribute__((vector_size(16)));                                                  \
+    if (n % W) {                                                                                   \
+      name##_plain(a, n);                                                                          \
+      return;                                                                                      \
+    }                                                                                              \
+    for (int r = 0; r < n; r += W)                                                                 \
+      for (int c = 0; c <= r; c += W) {                                                            \
+        V x[W], y[W], z[W];                                                                        \
+        for (int i = 0; i < W; i++) memcpy(&x[i], a + (r + i) * n + c, 16);                        \
+        for (int i = 0; i < W; i++) memcpy(&z[i], a + (c + i) * n + r, 16);                        \
+        EIN_TURN_WOVEN_##W(x, y)                                                                   \
+        for (int i = 0; i < W; i++) memcpy(a + (c + i) * n + r, &y[i], 16);                        \
+        if (c == r) continue;                                                                      \
+        EIN_TURN_WOVEN_##W(z, y)                                                                   \
+        for (int i = 0; i < W; i++) memcpy(a + (r + i) * n + c, &y[i], 16);                        \
+      }                                                                                            \
+  }
+EIN_TURN_SHORT(ein_turn_8, uint8_t, 16)
+EIN_TURN_SHORT(ein_turn_16, uint16_t, 8)
 #else
 EIN_TURN_PLAIN(ein_turn_32, uint32_t)
 EIN_TURN_PLAIN(ein_turn_64, uint64_t)
-#endif
 EIN_TURN_PLAIN(ein_turn_8, uint8_t)
 EIN_TURN_PLAIN(ein_turn_16, uint16_t)
+#endif
 
 #endif

@@ -107,45 +107,4 @@ want 0 "$EIN" build thin.ein --stop=loop
 shows "panels of 152 j by 160 i by 3 k l"
 shows "for part < 8"
 shows "fetch X["
-
-# Large results of few points: tiles beside each other, that are cut off at both ends.
-cat >outer.ein <<'END'
-input A[i:613, k:17] : f32
-input B[k:17, j:411] : f32
-output Y[i,j] = sum[k] A[i,k] * B[k,j]
-END
-cat >wide.ein <<'END'
-input A[k:19, i:155] : f64
-input B[j:1037, k:19] : f64
-output Y[i,j] = sum[k] A[k,i] * B[j,k]
-END
-cat >open.ein <<'END'
-dim M, N
-input A[i:M, k:20] : f32
-input B[k:20, j:N] : f32
-output Y[i,j] = sum[k] tanh(A[i,k]) * B[k,j]
-END
-for p in outer wide open; do
-  sizes=
-  [ $p = open ] && sizes="-D M=601 -D N=555"
-  want 0 "$EIN" build $p.ein --stop=loop
-  [ $p = open ] || shows ", one after the other along j"
-  want 0 "$EIN" verify $p.ein $sizes --threads 3 --flags="-O1 -march=native"
-done
-
-# Many points, or a small result: tiles below each other find their lanes near.
-cat >small.ein <<'END'
-input A[i:211, k:24] : f32
-input B[k:24, j:413] : f32
-output Y[i,j] = sum[k] A[i,k] * B[k,j]
-END
-cat >deep.ein <<'END'
-input A[i:613, k:65] : f32
-input B[k:65, j:411] : f32
-output Y[i,j] = sum[k] A[i,k] * B[k,j]
-END
-for p in small deep; do
-  want 0 "$EIN" build $p.ein --stop=loop
-  grep -q ", one after the other along" out && wrong "$p goes along its lanes"
-done
 finish

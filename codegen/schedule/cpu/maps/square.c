@@ -6,8 +6,11 @@
 #include <string.h>
 
 enum {
-  SQUARE = 16,               /* elements along each side of a square */
+  SQUARE = 16,               /* elements along each side of a square; of elements so short that they make no line, as many as do */
   LINE = 64,                 /* bytes */
+  BLOCK_BYTES = 256,         /* of a result's row that are written one after the other: memory takes lines in twice as soon as one by one; */
+  BLOCK_MOST = 128,          /*   of short elements so many, as a row of what is read is for each; */
+  BLOCK_ROWS = 64,           /*   and of so many rows at least, or as many as are read in such a piece, what a tile comes to is kept for that */
   TILE_ROWS = 64,            /* of a tile, of which each has */
   TILE_BYTES = 1024,         /*   so many bytes, about */
   TILED_PART = 32,           /* what is read in tiles has as much of the last cache as one of so many parts, at least */
@@ -39,10 +42,10 @@ static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t lab
   return var_read(s, v);
 }
 
-/* What is left of a side from lo on, a square's side at most. */
-static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo) {
-  if (size->kind == EX_INT && size->i % SQUARE == 0) return ex_int(s, SQUARE);
-  return named(s, NULL, "n", ex_min(s, ex_int(s, SQUARE), ex_sub(s, size, lo)));
+/* What is left of a side from lo on, so much at most. */
+static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo, int64_t most) {
+  if (size->kind == EX_INT && size->i % most == 0) return ex_int(s, most);
+  return named(s, NULL, "n", ex_min(s, ex_int(s, most), ex_sub(s, size, lo)));
 }
 
 enum { TURNED_MOST = 4 };
@@ -79,8 +82,8 @@ static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t oth
 
 /* One square of each such read: [lanes, other] as it is fetched, and then turned. */
 static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other, const Expr *const *lo,
-                         const Expr *const *count) {
-  const Expr *dim[2] = {ex_int(s, SQUARE), ex_int(s, SQUARE)}, *at[2];
+                         const Expr *const *count, int64_t square) {
+  const Expr *dim[2] = {ex_int(s, square), ex_int(s, square)}, *at[2];
   for (uint32_t k = 0; k < t->n; k++) {
     t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
     var_add(s, t->place[k], NULL);
@@ -105,8 +108,11 @@ typedef struct Squares {
   Turned t;
   const Expr *body;          /* the stage's, that looks at what is turned */
   const Expr *when;          /* the result is streamed: see stream_if */
+  int64_t square;            /* elements along each side */
   bool tiled;
-  int64_t side[2];           /* of the tiles that are walked one after the other; SQUARE: there are none */
+  bool kept;                 /* what a tile comes to is kept, and then streamed by rows of several lines: */
+  uint32_t block;            /*   in this place, [OTHER, LANES] */
+  int64_t side[2];           /* of the tiles that are walked one after the other; a square's: there are none */
   uint32_t n, *label;        /* the labels around the squares; */
   uint32_t group;            /*   the one of them, by place, along which rows go on that a tile has whole: a tile has `many` of its */
   int64_t many;              /*   values; NOWHERE: there is none */
@@ -131,10 +137,19 @@ static bool squares_find(Squares *q) {
   return true;
 }
 
-/* The condition, and that rows of the result are whole squares: else most of what is written of one is no whole line. */
-static const Expr *whole_squares(Sched *s, const TaskStage *st, const Expr *when) {
+/* Elements along each side of a square: a line's at least, where there are as many. */
+static int64_t square_side(const Squares *q) {
+  const StagePlan *p = q->p;
+  int64_t side = LINE / dtype_size(p->stage->sum->dtype);
+  for (uint32_t k = 0; k < q->t.n; k++)
+    if (dtype_size((DType)q->t.of[k]->dtype) != dtype_size(p->stage->sum->dtype)) return SQUARE;
+  return side <= SQUARE || p->size[q->side_of[LANES]] < side || p->size[q->side_of[OTHER]] < side ? SQUARE : side;
+}
+
+/* The condition, and that rows of the result are whole lines: else most of what is written of a square is none. */
+static const Expr *whole_lines(Sched *s, const TaskStage *st, const Expr *when) {
   const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
-  const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, SQUARE));
+  const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, LINE / dtype_size(b->dtype)));
   if (rest->kind == EX_INT) return rest->i ? expr_bool(s->x, false) : when;
   return expr_op2(s->x, OP_AND, when, expr_op2(s->x, OP_EQ, rest, ex_int(s, 0)));
 }
@@ -142,10 +157,11 @@ static const Expr *whole_squares(Sched *s, const TaskStage *st, const Expr *when
 /* ---- tiles -------------------------------------------------------------------------------------------- */
 
 /* About so many elements, in whole squares, that leave no short tile at the end where the extent is known. */
-static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want) {
+static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want, int64_t square) {
+  if (want < square) want = square;
   if (!p->exact[label]) return want;
   int64_t size = p->size[label], tiles = (size + want / 2 - 1) / want, side = tiles > 1 ? (size + tiles - 1) / tiles : size;
-  return (side + SQUARE - 1) / SQUARE * SQUARE;
+  return (side + square - 1) / square * square;
 }
 
 /* What is turned goes on along the axis before, if short rows of it are read whole: a tile has some of them. */
@@ -193,7 +209,7 @@ static bool tiles_pay(const Squares *q) {
     all += bytes, most = bytes > most ? bytes : most;
   }
   if (most < tiled_least(q->s)) return false;
-  return q->when || all >= (double)stream_cache(q->s) || (SQUARE * size <= LINE && !rows_crowd(q));
+  return q->when || all >= (double)stream_cache(q->s) || (q->square * size <= LINE && !rows_crowd(q));
 }
 
 /* Rows of a square are streamed where they are whole lines. What is far larger than the second cache is read in tiles. Reads that lie
@@ -203,40 +219,56 @@ static void squares_choose(Squares *q, bool threads) {
   Sched *s = q->s;
   int64_t size = dtype_size(p->stage->sum->dtype);
   const Expr *when = threads && plan_move(p, p->n_access - 1, q->side_of[LANES]) == MOVE_UNIT ? stream_if(s, p->stage) : NULL;
-  if (when && SQUARE * size >= LINE) when = whole_squares(s, p->stage, when);
+  q->square = square_side(q);
+  if (when && q->square * size >= LINE) when = whole_lines(s, p->stage, when);
   else when = NULL;
   if (when && !(when->kind == EX_INT && !when->i)) q->when = when;
   q->tiled = tiles_pay(q);
-  q->side[LANES] = q->side[OTHER] = SQUARE;
+  q->side[LANES] = q->side[OTHER] = q->square;
   if (!q->tiled) return;
   bool alone = q->t.n + 1 == p->n_access;
-  q->side[LANES] = tile_side(p, q->side_of[LANES], alone ? TILE_ROWS : TILE_BYTES / 2 / size);
-  q->side[OTHER] = tile_side(p, q->side_of[OTHER], (alone ? TILE_BYTES : TILE_BYTES / 2) / size);
+  q->kept = alone && q->when && q->when->kind == EX_INT && p->exact[q->side_of[LANES]] && p->exact[q->side_of[OTHER]];
+  int64_t lanes = alone ? TILE_ROWS : TILE_BYTES / 2 / size, other = (alone ? TILE_BYTES : TILE_BYTES / 2) / size;
+  if (q->kept) {
+    lanes = other = BLOCK_BYTES / size;
+    if (lanes > BLOCK_MOST) lanes = BLOCK_MOST;
+    if (other < BLOCK_ROWS) other = BLOCK_ROWS;
+  }
+  q->side[LANES] = tile_side(p, q->side_of[LANES], lanes, q->square);
+  q->side[OTHER] = tile_side(p, q->side_of[OTHER], other, q->square);
   stream_order(s, p, q->n, q->label);
   group_find(q);
 }
 
-/* Over what lies around the squares, or the tiles. */
+static void walk_side(Squares *q, Walk *w, int side) {
+  walk_add(q->s, w, NULL, ex_div_up(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, q->side[side])));
+}
+
+/* Over what lies around the squares, or the tiles. Where a tile writes several lines of a row at a time, the next one is that which goes on along
+ * what is read: the processor sees it coming. */
 static void squares_walk(Squares *q, bool threads) {
   Sched *s = q->s;
   const StagePlan *p = q->p;
   Walk *w = NEW(s->arena, Walk);
-  const int order[2] = {q->out, !q->out};
+  const int order[2] = {q->kept ? LANES : q->out, q->kept ? OTHER : !q->out};
+  uint32_t at[2] = {q->kept ? 0 : q->n, q->n + 1}, around = q->kept; /* places in the walk */
+  if (q->kept) walk_side(q, w, LANES);
   for (uint32_t k = 0; k < q->n; k++) {
     bool some = k == q->group;
     walk_add(s, w, some ? NULL : p->stage->label[q->label[k]], ex_div_up(s, p->stage->bound[q->label[k]], ex_int(s, some ? q->many : 1)));
   }
-  for (int k = 0; k < 2; k++) walk_add(s, w, NULL, ex_div_up(s, p->stage->bound[q->side_of[order[k]]], ex_int(s, q->side[order[k]])));
+  if (!q->kept) walk_side(q, w, order[0]);
+  walk_side(q, w, order[1]);
   if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * q->side[LANES] * q->side[OTHER] * q->many), BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
-  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[k];
-  for (int k = 0; k < 2; k++) q->first[order[k]] = ex_mul(s, w->index[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
-  for (int k = 0; k < 2; k++) q->lo[k] = q->first[k];
-  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[around + k];
+  for (int k = 0; k < 2; k++) q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[at[k]], ex_int(s, q->side[order[k]]));
+  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[around + q->group], ex_int(s, q->many));
   if (!q->tiled) return;
   q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
   walk_next(s, w, NULL, q->next);
-  for (int k = 0; k < 2; k++) q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+  for (int k = 0; k < 2; k++) q->ahead[order[k]] = ex_mul(s, q->next[at[k]], ex_int(s, q->side[order[k]]));
+  q->next += around;
 }
 
 /* Inside of a tile, along its group. */
@@ -253,7 +285,7 @@ static void squares_side(Squares *q, int side) {
   Sched *s = q->s;
   const Expr *size = q->p->stage->bound[q->side_of[side]], *lo = q->first[side];
   uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
-  into(s, &for_add(s, v, lo, ex_min(s, size, ex_add(s, lo, ex_int(s, q->side[side]))), SQUARE, BIND_SEQ)->body);
+  into(s, &for_add(s, v, lo, ex_min(s, size, ex_add(s, lo, ex_int(s, q->side[side]))), q->square, BIND_SEQ)->body);
   q->lo[side] = var_read(s, v);
 }
 
@@ -279,7 +311,7 @@ static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
  * they lie. */
 static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *number) {
   Sched *s = q->s;
-  int64_t squares = q->side[0] / SQUARE * (q->side[1] / SQUARE) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
+  int64_t squares = q->side[0] / q->square * (q->side[1] / q->square) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
   LoopBody *was = s->body;
   uint32_t r = var_new(s, NULL, "r"), l = var_new(s, NULL, "l");
   if (squares * share > all) into(s, &if_add(s, expr_op2(s->x, OP_LT, number, ex_int(s, (all + share - 1) / share)))->body);
@@ -306,8 +338,8 @@ static const Expr *square_number(Squares *q) {
   const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->from);
   const int order[2] = {OTHER, LANES};
   for (int k = 0; k < 2; k++) {
-    const Expr *in = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[order[k]], q->first[order[k]]), ex_int(s, SQUARE));
-    n = ex_add(s, ex_mul(s, n, ex_int(s, q->side[order[k]] / SQUARE)), in);
+    const Expr *in = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[order[k]], q->first[order[k]]), ex_int(s, q->square));
+    n = ex_add(s, ex_mul(s, n, ex_int(s, q->side[order[k]] / q->square)), in);
   }
   return named(s, NULL, "number", n);
 }
@@ -330,6 +362,11 @@ static void squares_fetch(Squares *q) {
 
 /* ---- one square ---------------------------------------------------------------------------------------- */
 
+/* How far into the tile a point is, of the square at hand. */
+static const Expr *in_tile(Squares *q, int side, const Expr *at) {
+  return ex_add(q->s, ex_sub(q->s, q->lo[side], q->first[side]), at);
+}
+
 /* One row of a square, at e's point of `other`: into an array or, line being NOWHERE, where it belongs. */
 static void square_values(Squares *q, const Expr *row, uint32_t line) {
   Sched *s = q->s;
@@ -341,15 +378,34 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
   q->e->packed = packed;
   const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
   q->e->packed = NULL;
-  if (line == NOWHERE) result_store(s, st, q->e, value);
+  const Expr *kept[2] = {in_tile(q, OTHER, row), in_tile(q, LANES, at[1])};
+  if (q->kept) store_add(s, q->block, 2, kept, value);
+  else if (line == NOWHERE) result_store(s, st, q->e, value);
   else store_add(s, line, 1, &at[1], value);
   into(s, was);
+}
+
+/* Before the squares of a tile. */
+static void block_new(Squares *q) {
+  const Expr *dim[2] = {ex_int(q->s, q->side[OTHER]), ex_int(q->s, q->side[LANES])};
+  q->block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 2, dim);
+  var_add(q->s, q->block, NULL);
+}
+
+/* Behind them: all rows of the tile. */
+static void block_stream(Squares *q) {
+  Sched *s = q->s;
+  const Expr *count[2];
+  for (int k = 0; k < 2; k++) count[k] = side_count(s, q->p->stage->bound[q->side_of[k]], q->first[k], q->side[k]);
+  const Expr *at[2] = {side_loop(s, q->p->stage, q->e, q->side_of[OTHER], q->first[OTHER], count[OTHER], BIND_SEQ), ex_int(s, 0)};
+  q->e->label[q->side_of[LANES]] = q->first[LANES];
+  stream_from(s, q->p->stage, q->e, place_read(s, q->block, 2, at), count[LANES], 1);
 }
 
 /* Streamed from where it lies, if nothing is computed; else by way of an array. */
 static void square_stream(Squares *q, const Expr *row) {
   Sched *s = q->s;
-  const Expr *at[2] = {row, ex_int(s, 0)}, *dim = ex_int(s, SQUARE), *from;
+  const Expr *at[2] = {row, ex_int(s, 0)}, *dim = ex_int(s, q->square), *from;
   bool alone = q->body->kind == EX_READ && q->body->dtype == q->p->stage->sum->dtype;
   if (alone) {
     from = place_read(s, q->t.place[0], 2, at);
@@ -369,10 +425,10 @@ static void square_do(Squares *q) {
   const TaskStage *st = q->p->stage;
   LoopBody *was = s->body;
   if (q->tiled) squares_fetch(q);
-  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], q->lo, q->count);
+  turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], q->lo, q->count, q->square);
   const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], q->lo[OTHER], q->count[OTHER], rows_bind(q->count));
   LoopBody *plain = s->body;
-  if (q->when) {
+  if (q->when && !q->kept) {
     into(s, stream_when(s, q->when, &plain));
     square_stream(q, row);
     if (plain) into(s, plain);
@@ -391,17 +447,17 @@ static void square_cut(Squares *q, int k) {
   const int order[2] = {q->out, !q->out};
   int side = order[k];
   const Expr *size = q->p->stage->bound[q->side_of[side]];
-  if (size->kind != EX_INT || size->i % SQUARE == 0 || size->i < SQUARE) {
-    q->count[side] = size->kind == EX_INT && size->i < SQUARE ? size : side_count(s, size, q->lo[side]);
+  if (size->kind != EX_INT || size->i % q->square == 0 || size->i < q->square) {
+    q->count[side] = size->kind == EX_INT && size->i < q->square ? size : side_count(s, size, q->lo[side], q->square);
     square_cut(q, k + 1);
     return;
   }
-  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, SQUARE)), size));
+  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, q->square)), size));
   LoopBody *was = into(s, &whole->body);
-  q->count[side] = ex_int(s, SQUARE);
+  q->count[side] = ex_int(s, q->square);
   square_cut(q, k + 1);
   into(s, &whole->other);
-  q->count[side] = ex_int(s, size->i % SQUARE);
+  q->count[side] = ex_int(s, size->i % q->square);
   square_cut(q, k + 1);
   into(s, was);
 }
@@ -410,13 +466,19 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Squares q = {.s = s, .p = p, .e = e, .group = NOWHERE, .many = 1};
   if (!squares_find(&q)) return false;
   squares_choose(&q, threads);
-  how_add(s, p->stage, "squares of %s and %s, turned%s%s", how_label(p->stage, q.side_of[OTHER]), how_label(p->stage, q.side_of[LANES]),
-          q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "");
+  how_add(s, p->stage, "squares of %s and %s, turned%s%s%s", how_label(p->stage, q.side_of[OTHER]), how_label(p->stage, q.side_of[LANES]),
+          q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "", q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
+  LoopBody *tile = s->body;
+  if (q.kept) block_new(&q);
   if (q.tiled) squares_side(&q, OTHER), squares_side(&q, LANES);
   const int order[2] = {q.out, !q.out};
   for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, p->stage->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
   square_cut(&q, 0);
+  if (q.kept) {
+    into(s, tile);
+    block_stream(&q);
+  }
   return true;
 }

@@ -21,7 +21,7 @@ fi
 
 # It costs what the plan costs that is pinned so; what the plan has is said; a limit of memory and a pin hold for it too.
 want 0 "$EIN" plan "$A" -n 8 --pin T:s=8
-pinned=$(sed -n 's/.*in all, \(.*\) a site$/\1/p' out)
+pinned=$(sed -n 's/.*in all, \(.*\) a site on average$/\1/p' out)
 want 0 "$EIN" plan "$A" -n 8 --why T:s=8
 shows "why not T:s=8         $pinned a site"
 want 0 "$EIN" plan "$A" -n 8 --pin QH:h=4,s=2 --why QH:h=4

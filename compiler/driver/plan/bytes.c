@@ -17,6 +17,7 @@
  *     "busiest":  { "operations": of the site that has the largest block of every equation, a point counted as one at least, "limit": no plan with
  *                 more was looked at; null: any },
  *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
+ *     "strategy": what such a plan is called; null: it has no name,
  *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
  *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
  *                  or { "why": there is none },
@@ -206,18 +207,24 @@ static void head_facts(const Sites *p, Buf *b) {
   if (f->largest < 0) buf_str(b, "none\n");
   else {
     const FactTensor *t = &f->tensors.at[f->largest];
-    buf_printf(b, "%s, %s; %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
+    buf_printf(b, "%s, %s; at most %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
   }
 }
 
 /* Where it lost goes on a line of its own, if both do not fit one. */
-static void runner_up_print(const Sites *p, Buf *b) {
+static void rival_print(const Sites *p, const char *head, const RunnerUp *r, Buf *b) {
   enum { FIRST = 24, WIDTH = 120 };
   Buf words = buf_new(b->arena);
-  rival_text(p, p->second, &words);
+  rival_text(p, r, &words);
   const char *lost = strstr(words.s, "; it would move ");
-  if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "  %-22s%s\n", "runner-up", words.s);
-  else buf_printf(b, "  %-22s%.*s;\n%*s%s\n", "runner-up", (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+  if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "  %-21s %s\n", head, words.s);
+  else buf_printf(b, "  %-21s %.*s;\n%*s%s\n", head, (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+}
+
+static void rivals_print(const Sites *p, Buf *b) {
+  const RunnerUp *other = p->second->other;
+  rival_print(p, "runner-up", p->second, b);
+  if (other) rival_print(p, arena_printf(b->arena, "next best for %s", shown(b->arena, p->g->vertices.at[other->vertex].name)), other, b);
 }
 
 /* A line for each table that is read at data and moves, those that move most first; of many only a few. */
@@ -248,15 +255,16 @@ static void head_print(const Sites *p, Buf *b) {
   buf_str(b, x->mesh.n ? "" : "1");
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
   buf_char(b, '\n');
+  if (p->strategy) buf_printf(b, "  %-22s%s\n", "strategy", p->strategy);
   if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
-  buf_printf(b, "  %-22s%s in all, %s a site\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+  buf_printf(b, "  %-22s%s in all, %s a site on average\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   less_cut_print(p, b);
   head_facts(p, b);
   ways_print(p, b);
   machine_text(p, b);
   const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
-  runner_up_print(p, b);
+  rivals_print(p, b);
   whys_print(p, b);
   against_print(p, b);
 }
@@ -532,6 +540,8 @@ void bytes_json(const Sites *p, Buf *out) {
   put_busiest(&j, p);
   if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
   else json_int(&j, "largest_intermediate", p->facts->largest);
+  if (p->strategy) json_str(&j, "strategy", p->strategy);
+  else json_null(&j, "strategy");
   put_runner_up(&j, p);
   whys_json(p, &j);
   json_array(&j, "vertices");

@@ -95,7 +95,7 @@ static void sentence_bytes(const Facts *f, Buf *b) {
   const char *best = x->cost > 0 ? bytes_best(f->p, a) : NULL;
   if (x->bytes <= 0) buf_str(b, "Nothing moves between sites");
   else
-    buf_printf(b, "For that, a site receives %s from others in a run, %s over all sites",
+    buf_printf(b, "For that, a site receives %s from others in a run on average, %s over all sites",
                bytes_of(a, x->bytes / (double)f->p->sites), bytes_of(a, x->bytes));
   if (f->p->in_elements) buf_printf(b, "; by the paper&#39;s count %s elements move", count_amount(a, x->elements));
   if (f->p->seconds) {
@@ -103,6 +103,10 @@ static void sentence_bytes(const Facts *f, Buf *b) {
     html_text(b, shown(a, f->p->machine->name));
   }
   buf_printf(b, "%s%s.", best ? "; " : "", best ? best : "");
+  if (!f->p->strategy) return;
+  buf_str(b, " It is ");
+  html_text(b, f->p->strategy);
+  buf_char(b, '.');
 }
 
 static void sentence_elements(const Facts *f, Buf *b) {
@@ -129,7 +133,7 @@ static void tiles_bytes(const Facts *f, Buf *b) {
   Arena *a = b->arena;
   const Sites *p = f->p;
   tile(b, "a site receives", bytes_of(a, p->placing->bytes / (double)p->sites),
-       arena_printf(a, "%s in all", bytes_of(a, p->placing->bytes)));
+       arena_printf(a, "on average; %s in all", bytes_of(a, p->placing->bytes)));
   if (p->in_elements) tile(b, "elements moved", count_amount(a, p->placing->elements), "as the TRA paper counts them");
   if (p->seconds) tile(b, "time of a run", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   tile(b, "memory of a site", bytes_of(a, p->peak.bytes), arena_printf(a, "at most%s", memory_most(p, a)));
@@ -142,7 +146,7 @@ static void tiles_elements(const Facts *f, Buf *b) {
        arena_printf(a, "%s to kernels, %s to be reduced, %s cut anew", count_amount(a, c->join),
                     count_amount(a, c->aggregate), count_amount(a, c->repartition)));
   tile(b, "a site receives", bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
-       arena_printf(a, "%s in all, on a mesh of %s", bytes_of(a, f->p->placing->bytes), times_text(a, &f->p->placing->mesh, "x")));
+       arena_printf(a, "on average; %s in all, on a mesh of %s", bytes_of(a, f->p->placing->bytes), times_text(a, &f->p->placing->mesh, "x")));
 }
 
 static void page_tiles(const Facts *f, Buf *b) {
@@ -152,10 +156,10 @@ static void page_tiles(const Facts *f, Buf *b) {
        f->p->by_bytes ? arena_printf(a, "mesh %s", times_text(a, &f->p->placing->mesh, "x")) : "");
   f->p->by_bytes ? tiles_bytes(f, b) : tiles_elements(f, b);
   tile(b, "operations of a site", count_amount(a, f->busiest),
-       arena_printf(a, "%s in all", count_amount(a, f->flops + f->integer)));
+       arena_printf(a, "at most; %s in all", count_amount(a, f->flops + f->integer)));
   if (f->largest >= 0) {
     const FactTensor *t = &f->tensors.at[f->largest];
-    const char *home = f->p->by_bytes ? arena_printf(a, ", %s a site", bytes_of(a, t->at_home * t->kept)) : "";
+    const char *home = f->p->by_bytes ? arena_printf(a, ", at most %s a site", bytes_of(a, t->at_home * t->kept)) : "";
     tile(b, "largest intermediate", bytes_of(a, t->size * t->kept), arena_printf(a, "%s%s", t->name, home));
   }
   buf_str(b, "</dl>\n");
@@ -304,6 +308,10 @@ static void page_others(const Facts *f, Buf *b) {
     buf_str(b, "<li>The runner-up: ");
     html_text(b, words.s);
     buf_str(b, ". It is the best plan in which one of the tensors that most bytes hang on is cut otherwise.</li>\n");
+    const RunnerUp *other = f->p->second->other;
+    Buf its = buf_new(b->arena);
+    if (other) rival_text(f->p, other, &its);
+    if (other) buf_str(b, "<li>The next best for another such tensor: "), html_text(b, its.s), buf_str(b, ".</li>\n");
   }
   for (uint32_t i = 0; i < f->p->whys.len; i++) {
     Buf words = buf_new(b->arena);

@@ -77,19 +77,22 @@ static PartVectors *near_only(const Sites *p, uint32_t at) {
   return only;
 }
 
-static void rival_try(const Sites *p, uint32_t i, double budget, RunnerUp *best) {
+static RunnerUp *rival_try(const Sites *p, uint32_t i, double budget) {
   Arena *a = p->s->arena;
   uint32_t which;
   PartVectors *only = near_only(p, i);
   only[i] = other_vectors(p, i);
-  if (!only[i].n) return;
+  if (!only[i].n) return NULL;
   PlaceGraph limited = *p->places; /* with no more work than the plan may have */
   limited.work = p->placing->allowed;
   Placing *x = placing_find(a, &limited, &p->placing->mesh, only, budget, HUGE_VAL, &which);
-  if (!x || !rival_better(p->placing->cost, x->cost, best->placing)) return;
+  if (!x) return NULL;
   uint32_t *d = NEW_ARRAY(a, uint32_t, p->g->vertices.at[i].n_label + 1);
   placing_counts(p->places, x, i, d);
-  *best = (RunnerUp){.vertex = i, .d = d, .placing = x};
+  RunnerUp *r = NEW(a, RunnerUp);
+  *r = (RunnerUp){.vertex = i, .d = d, .placing = x};
+  most_more(p, r);
+  return r;
 }
 
 static const char *rival_none(const Sites *p) {
@@ -110,10 +113,11 @@ RunnerUp *rival_find(const Sites *p) {
       if (p->g->vertices.at[i].node->kind == EIN_VERTEX && w[i] >= 0 && (at == n || w[i] > w[at])) at = i;
     if (at == n) break;
     w[at] = -1;
-    rival_try(p, at, p->budget / most, r);
+    RunnerUp *its = rival_try(p, at, p->budget / most);
+    if (its && rival_better(p->placing->cost, its->placing->cost, r->placing)) its->other = r->placing ? r : NULL, r = its;
+    else if (its) r->other = its;
   }
   r->why = none ? none : r->placing ? NULL : "the tensors that matter most can be cut in no other way";
-  if (r->placing) most_more(p, r);
   return r;
 }
 

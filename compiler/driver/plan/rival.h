@@ -22,6 +22,7 @@ typedef struct RunnerUp {
   uint32_t tensor;           /* what moves most more than in the plan: */
   bool operands;             /*   for a vertex, to it; else the tensor, to its home */
   double more;               /* so many bytes; 0: nothing does */
+  struct RunnerUp *other;    /* of the other tensor that was tried, what is best for it; NULL: nothing, or none was */
 } RunnerUp;
 
 RunnerUp *rival_find(const Sites *p);

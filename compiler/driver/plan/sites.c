@@ -120,10 +120,6 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : p->j.best;
   if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
   p->g = part_from_graph(s->arena, p->j.graph, &why);
-  for (uint32_t i = 0; p->g && i < p->j.graph->dims.len; i++) {
-    const EinDim *d = &p->j.graph->dims.at[i];
-    if (!d->known) return fail(s, LEAVE_USAGE, "no value for dim %s: a plan is of one size, as with -D %s=64", d->name->s, d->name->s);
-  }
   return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
 }
 
@@ -226,7 +222,7 @@ void less_cut_print(const Sites *p, Buf *b) {
 static void realised_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
-  buf_printf(b, "  %-22s%s in all, %s a site, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
+  buf_printf(b, "  %-22s%s in all, %s a site on average, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
              times_text(a, &x->mesh, "x"));
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   less_cut_print(p, b);
@@ -511,6 +507,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   if (!l) l = sites_find(&p, a);
   if (l) return l;
+  p.strategy = strategy_find(&p);
   l = whys_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);

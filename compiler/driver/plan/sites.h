@@ -59,6 +59,7 @@ typedef struct Sites {
   const struct RunnerUp *second; /*   driver/plan/rival.h */
   VEC(struct Why *) whys;    /* driver/plan/why.h */
   const struct Facts *facts; /* driver/plan/facts.h */
+  const char *strategy;      /* what such a plan is called (strategy.c); NULL: it has no name, or nobody asks */
   const struct Simulated *simulated; /* algebra/simulate/simulate.h; NULL: nobody asks */
 } Sites;
 
@@ -120,6 +121,8 @@ Leave algebra_derivation(const Sites *p, Buf *out); /* by steps, from Table 1 of
 
 /* ---- to be checked without ein: driver/plan/certificate.c --------------------------------------------------------- */
 Leave certificate_write(const Sites *p, const Args *a, const char *path);
+
+const char *strategy_find(const Sites *p); /* after facts */
 
 /* ---- simulated: driver/plan/simulate.c --------------------------------------------------------------------------- */
 Leave simulation_find(Sites *p, const Algebra *ia);

@@ -1,0 +1,106 @@
+/* driver/plan/strategy.c - what a plan is called, where it has a name: the equations that most operations are in are cut as a rule of thumb cuts them, or
+ * there is one product of matrices, on a grid. */
+#include "facts.h"
+#include "sites.h"
+
+enum { MOST = 500 };             /* of more equations the rules' cuts are not made */
+static const double HEAVY = 0.01; /* of all operations: such an equation decides the name */
+
+static bool is_heavy(const Sites *p, uint32_t i) {
+  const FactTensor *t = &p->facts->tensors.at[i];
+  return t->flops + t->integer >= HEAVY * (p->facts->flops + p->facts->integer);
+}
+
+static bool same_cut(const Sites *p, uint32_t i, const uint32_t *d) {
+  for (uint32_t l = 0; l < p->g->vertices.at[i].n_label; l++)
+    if (p->choice.d[i][l] != d[l]) return false;
+  return true;
+}
+
+/* ---- rules of thumb --------------------------------------------------------------------------------------- */
+
+static const struct { Planner who; const char *name; } rules[] = {
+    {PLANNER_DATA, "data parallel"},
+    {PLANNER_MEGATRON, "tensor parallel, as Megatron"},
+    {PLANNER_SEQUENCE, "sequence parallel"},
+    {PLANNER_ATTENTION, "parallel over heads"},
+};
+
+/* All heavy equations are cut as the rule has it, and of the others no more than half are not. */
+static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_t rule) {
+  Arena *a = p->s->arena;
+  PartChoice its;
+  Buf why = buf_new(a);
+  uint32_t equations = 0, others = 0;
+  if (!part_plan(a, p->g, vectors, rules[rule].who, p->budget, &its, &why)) return NULL;
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    if (p->g->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    equations++;
+    if (same_cut(p, i, its.d[i])) continue;
+    if (is_heavy(p, i)) return NULL;
+    others++;
+  }
+  if (2 * others > equations) return NULL;
+  const char *but = others ? arena_printf(a, ", but for %u of %u equations, which take next to no operations", others, equations) : "";
+  return arena_printf(a, "%s: the cuts of the planner %s%s", rules[rule].name, planner_info[rules[rule].who].name, but);
+}
+
+/* ---- a product of matrices ---------------------------------------------------------------------------------- */
+
+typedef struct Grid { int64_t rows, columns, summed; } Grid;
+
+static bool has_label(const PartRead *r, uint32_t l) {
+  for (uint32_t k = 0; k < r->rank; k++)
+    if (r->label[k] == (int32_t)l) return true;
+  return false;
+}
+
+static bool has_windows(const PartRead *r) {
+  for (uint32_t k = 0; k < r->rank; k++)
+    if (r->index && r->index[k]) return true;
+  return false;
+}
+
+/* Each label that is cut is one operand's, or is summed over both. What reads windows is none. */
+static bool grid_find(const Sites *p, uint32_t i, Grid *g) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  *g = (Grid){1, 1, 1};
+  if (v->reads.len != 2 || !v->reads.at[0].call || !v->reads.at[1].call || v->n_label == v->n_out) return false;
+  if (has_windows(&v->reads.at[0]) || has_windows(&v->reads.at[1])) return false;
+  for (uint32_t l = 0; l < v->n_label; l++) {
+    bool one = has_label(&v->reads.at[0], l), other = has_label(&v->reads.at[1], l);
+    if (p->choice.d[i][l] < 2) continue;
+    if (l < v->n_out ? one == other : !one || !other) return false;
+    *(l >= v->n_out ? &g->summed : one ? &g->rows : &g->columns) *= p->choice.d[i][l];
+  }
+  return true;
+}
+
+static const char *grid_name(const Sites *p) {
+  Arena *a = p->s->arena;
+  int64_t heavy = -1;
+  Grid g;
+  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
+    if (p->g->vertices.at[i].node->kind != EIN_VERTEX || !is_heavy(p, i)) continue;
+    if (heavy >= 0) return NULL;
+    heavy = i;
+  }
+  if (heavy < 0 || !grid_find(p, (uint32_t)heavy, &g)) return NULL;
+  long long m = g.rows, n = g.columns, k = g.summed;
+  if (m > 1 && n > 1 && k > 1)
+    return arena_printf(a, "a product on a grid of %lld x %lld x %lld, the last along what is summed: %s", m, n, k, k < m && k < n ? "2.5-D" : "3-D");
+  if (m > 1 && n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, operands in whole panels: 2-D, as SUMMA", m, n);
+  if (k > 1 && m * n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, the last along what is summed: 2-D", m * n, k);
+  if (k * m * n > 1) return arena_printf(a, "a product along one label%s: 1-D", k > 1 ? " that is summed" : "");
+  return NULL;
+}
+
+const char *strategy_find(const Sites *p) {
+  bool narrow = false;
+  if (!p->by_bytes || p->who != PLANNER_EXACT || p->sites == 1 || p->facts->flops + p->facts->integer <= 0) return NULL;
+  if (p->g->vertices.len > MOST) return NULL;
+  const PartVectors *vectors = p->vectors ? p->vectors : plan_vectors(p->s->arena, p->g, p->sites, p->plan, &narrow, diags_new(p->s->arena));
+  const char *name = grid_name(p);
+  for (uint32_t k = 0; vectors && !name && k < COUNT(rules); k++) name = rule_name(p, vectors, k);
+  return name;
+}

@@ -23,7 +23,7 @@ typedef struct ein_moving {
   const ein_mesh *mesh;
   const ein_move_row *row;
   int ndim, site, sites;
-  size_t element;
+  size_t element, place;       /* bytes of one, and of its place, which goes with it; 0: none does */
   ein_box from, to;            /* this site's */
   ein_parcel *send, *receive;  /* by peer; a peer with nothing has none */
   int n_send, n_receive, failed;
@@ -140,15 +140,14 @@ static int64_t ein_row_length(const ein_moving *v, const ein_piece *x) {
 }
 
 /* Where the element stands that a buffer's box has at `at`, less the shift. */
-static char *ein_element(const ein_moving *v, int buffer, const ein_box *own, const int64_t *at, const int64_t *shift) {
+static char *ein_element(const ein_moving *v, int buffer, size_t element, const ein_box *own, const int64_t *at, const int64_t *shift) {
   const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, buffer)->at;
   int64_t offset = 0;
   for (int d = 0; d < v->ndim; d++) offset += (at[d] - (shift ? shift[d] : 0) - own->low[d]) * stride[d];
-  return (char *)v->ctx->data[buffer] + offset * (int64_t)v->element;
+  return (char *)v->ctx->data[buffer] + offset * (int64_t)element;
 }
 
-static void ein_copy_row(const ein_moving *v, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
-  size_t e = v->element;
+static void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == 1 && from_step == 1) {
     memcpy(to, from, (size_t)n * e);
     return;
@@ -161,18 +160,19 @@ static int64_t ein_step(const ein_moving *v, int buffer) {
   return v->ndim ? v->ctx->stride[b->at + v->ndim - 1] : 1;
 }
 
-/* What site q is to have of ours, one piece behind the other. */
-static void ein_pack(const ein_moving *v, const ein_box *to, char *out) {
+/* What another site is to have of a buffer of ours, one piece behind the other. Gives what lies behind them. */
+static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein_box *to, char *out) {
   ein_pieces s = ein_pieces_begin(v, &v->from, to);
   ein_piece x;
   while (ein_pieces_next(v, &v->from, to, &s, &x)) {
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
     memcpy(at, x.low, sizeof at);
     do {
-      ein_copy_row(v, out, 1, ein_element(v, v->row->from, &v->from, at, x.shift), ein_step(v, v->row->from), n);
-      out += (size_t)n * v->element;
+      ein_copy_row(element, out, 1, ein_element(v, buffer, element, &v->from, at, x.shift), ein_step(v, buffer), n);
+      out += (size_t)n * element;
     } while (ein_row_next(v, &x, at));
   }
+  return out;
 }
 
 static void ein_unpack(const ein_moving *v, const ein_box *from, const char *in) {
@@ -182,7 +182,7 @@ static void ein_unpack(const ein_moving *v, const ein_box *from, const char *in)
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
     memcpy(at, x.low, sizeof at);
     do {
-      ein_copy_row(v, ein_element(v, v->row->to, &v->to, at, NULL), ein_step(v, v->row->to), in, 1, n);
+      ein_copy_row(v->element, ein_element(v, v->row->to, v->element, &v->to, at, NULL), ein_step(v, v->row->to), in, 1, n);
       in += (size_t)n * v->element;
     } while (ein_row_next(v, &x, at));
   }
@@ -190,21 +190,34 @@ static void ein_unpack(const ein_moving *v, const ein_box *from, const char *in)
 
 /* ---- parts ---- */
 
-/* Sums, one for each element that this site is to have, row-major; some[i]: there is one. */
-typedef struct ein_sums { char *at; unsigned char *some; } ein_sums;
+/* What parts come to, one for each element that this site is to have, row-major; some[i]: there is one. */
+typedef struct ein_sums { char *at; int64_t *place; unsigned char *some; } ein_sums;
 
-static void ein_fold_row(const ein_moving *v, const ein_sums *to, int64_t i, const char *part, int64_t n) {
-  size_t e = v->element;
-  for (int64_t k = 0, run; k < n; k += run) {
-    unsigned char first = to->some[i + k];
-    for (run = 1; k + run < n && to->some[i + k + run] == first; run++) {}
-    if (first) v->row->fold(to->at + (size_t)(i + k) * e, part + (size_t)k * e, run);
-    else memcpy(to->at + (size_t)(i + k) * e, part + (size_t)k * e, (size_t)run * e);
-    memset(to->some + i + k, 1, (size_t)run);
+static void ein_fold_run(const ein_moving *v, const ein_sums *to, int64_t i, const char *part, const int64_t *place, int64_t n) {
+  char *at = to->at + (size_t)i * v->element;
+  int64_t *to_place = v->place ? to->place + i : NULL;
+  if (!to->some[i]) {
+    memcpy(at, part, (size_t)n * v->element);
+    if (v->place) memcpy(to_place, place, (size_t)n * v->place);
+    memset(to->some + i, 1, (size_t)n);
+  } else if (v->place) {
+    v->row->best(at, to_place, part, place, n);
+  } else {
+    v->row->fold(at, part, n);
   }
 }
 
-static void ein_fold(const ein_moving *v, const ein_box *from, const char *part, const ein_sums *to) {
+static void ein_fold_row(const ein_moving *v, const ein_sums *to, int64_t i, const char *part, const int64_t *place, int64_t n) {
+  for (int64_t k = 0, run; k < n; k += run) {
+    for (run = 1; k + run < n && to->some[i + k + run] == to->some[i + k]; run++) {}
+    ein_fold_run(v, to, i + k, part + (size_t)k * v->element, v->place ? place + k : NULL, run);
+  }
+}
+
+/* A parcel's places stand before its elements. */
+static void ein_fold(const ein_moving *v, const ein_box *from, const ein_parcel *parcel, const ein_sums *to) {
+  const int64_t *place = (const int64_t *)parcel->data;
+  const char *part = (const char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
   ein_pieces s = ein_pieces_begin(v, from, &v->to);
   ein_piece x;
   while (ein_pieces_next(v, from, &v->to, &s, &x)) {
@@ -213,13 +226,15 @@ static void ein_fold(const ein_moving *v, const ein_box *from, const char *part,
     do {
       int64_t i = 0;
       for (int d = 0; d < v->ndim; d++) i = i * (v->to.high[d] - v->to.low[d]) + at[d] - v->to.low[d];
-      ein_fold_row(v, to, i, part, n);
+      ein_fold_row(v, to, i, part, place, n);
       part += (size_t)n * v->element;
+      if (v->place) place += n;
     } while (ein_row_next(v, &x, at));
   }
 }
 
-static void ein_sums_store(const ein_moving *v, const ein_sums *from) {
+/* What has come together of that size goes into the buffer. */
+static void ein_sums_store(const ein_moving *v, int buffer, size_t element, const char *from, const unsigned char *some) {
   ein_piece all;
   int64_t at[EIN_MAX_AXES], i = 0, n;
   memcpy(all.low, v->to.low, sizeof all.low);
@@ -227,12 +242,18 @@ static void ein_sums_store(const ein_moving *v, const ein_sums *from) {
   memcpy(at, all.low, sizeof at);
   n = ein_row_length(v, &all);
   do {
-    char *to = ein_element(v, v->row->to, &v->to, at, NULL);
-    int64_t step = ein_step(v, v->row->to);
+    char *to = ein_element(v, buffer, element, &v->to, at, NULL);
+    int64_t step = ein_step(v, buffer);
     for (int64_t k = 0; k < n; k++)
-      if (from->some[i + k]) memcpy(to + (size_t)(k * step) * v->element, from->at + (size_t)(i + k) * v->element, v->element);
+      if (some[i + k]) memcpy(to + (size_t)(k * step) * element, from + (size_t)(i + k) * element, element);
     i += n;
   } while (ein_row_next(v, &all, at));
+}
+
+static void ein_places_check(const ein_moving *v, const ein_sums *s, int64_t count) {
+  int nothing = 0;
+  for (int64_t i = 0; i < count; i++) nothing |= s->some[i] && s->place[i] == INT64_MAX;
+  if (nothing) ein_error_set(&v->ctx->inside->error, EIN_ERR_INDEX, "an argmax or argmin of nothing");
 }
 
 /* Of the group of parts that p is in: its number, by its place along the axes that are combined. */
@@ -256,16 +277,19 @@ static int ein_combine(const ein_moving *v) {
   ein_sums sums;
   for (int d = 0; d < v->ndim; d++) count *= v->to.high[d] - v->to.low[d];
   sums.at = (char *)malloc((size_t)count * v->element + 1);
+  sums.place = (int64_t *)malloc((size_t)count * v->place + 1);
   sums.some = (unsigned char *)calloc((size_t)count + 1, 1);
-  int ok = sums.at && sums.some;
+  int ok = sums.at && sums.place && sums.some;
   for (int64_t g = 0; ok && g < groups; g++)
     for (int k = 0; k < v->n_receive; k++) {
       if (ein_group_of(v, v->receive[k].peer) != g) continue;
       ein_box from = ein_box_at(v, v->row->from, v->receive[k].peer);
-      ein_fold(v, &from, (const char *)v->receive[k].data, &sums);
+      ein_fold(v, &from, &v->receive[k], &sums);
     }
-  if (ok) ein_sums_store(v, &sums);
+  if (ok) ein_sums_store(v, v->row->to, v->element, sums.at, sums.some);
+  if (ok && v->place) ein_sums_store(v, v->row->place_to, v->place, (const char *)sums.place, sums.some), ein_places_check(v, &sums, count);
   free(sums.at);
+  free(sums.place);
   free(sums.some);
   return ok;
 }
@@ -276,7 +300,7 @@ static void ein_parcel_add(ein_moving *v, ein_parcel *list, int *n, int peer, in
   ein_parcel *x = &list[*n];
   if (!elements) return;
   x->peer = peer;
-  x->bytes = (size_t)elements * v->element;
+  x->bytes = (size_t)elements * (v->element + v->place);
   x->data = malloc(x->bytes);
   v->failed |= !x->data;
   (*n)++;
@@ -297,12 +321,14 @@ static void ein_parcels_make(ein_moving *v) {
   }
   for (int k = 0; k < v->n_send && !v->failed; k++) {
     ein_box to = ein_box_at(v, v->row->to, v->send[k].peer);
-    ein_pack(v, &to, (char *)v->send[k].data);
+    char *out = (char *)v->send[k].data;
+    if (v->place) out = ein_pack(v, v->row->place_from, v->place, &to, out);
+    ein_pack(v, v->row->from, v->element, &to, out);
   }
 }
 
 static void ein_parcels_take(ein_moving *v) {
-  if (v->row->fold) {
+  if (v->row->fold || v->row->best) {
     v->failed |= v->to.there && !ein_combine(v);
     return;
   }
@@ -332,6 +358,7 @@ EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   v.sites = wire->sites;
   v.ndim = ein_buffer_of(ctx, v.row->to)->ndim;
   v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->to)->dtype);
+  v.place = v.row->best ? sizeof(int64_t) : 0;
   v.from = ein_box_at(&v, v.row->from, v.site);
   v.to = ein_box_at(&v, v.row->to, v.site);
   v.send = (ein_parcel *)calloc((size_t)v.sites, sizeof *v.send);

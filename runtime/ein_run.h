@@ -153,7 +153,10 @@ enum { EIN_ALL = -1, EIN_PART = -2, EIN_SOME = -3 };
 typedef struct ein_move_row {
   int from, to;          /* buffers of one rank and type */
   const signed char *of, *onto;
-  void (*fold)(void *to, const void *part, int64_t n); /* takes n parts into n others; NULL: nothing is combined */
+  void (*fold)(void *to, const void *part, int64_t n); /* takes n parts into n others; NULL: nothing is combined so */
+  /* By argmax and argmin: n parts with their places (INT64_MAX: of nothing), which stand in buffers beside these; else NULL. */
+  void (*best)(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n);
+  int place_from, place_to;
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
 } ein_move_row;
 

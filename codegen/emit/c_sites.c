@@ -52,6 +52,27 @@ static void fold_print(CPrinter *p, uint32_t number, const Task *k) {
   buf_str(p->out, ");\n  }\n}\n");
 }
 
+/* Of two with a value each: NaN is better than any number; of equals the earlier place is. */
+static const char *beats(Arena *a, const Task *k, DType t, const char *x, const char *y) {
+  const char *sign = k->reducer == RED_ARGMAX ? ">" : "<";
+  if (!dtype_is_float(t)) return arena_printf(a, "%s %s %s", x, sign, y);
+  return arena_printf(a, "%s == %s && (%s != %s || %s %s %s)", y, y, x, x, x, sign, y);
+}
+
+static void best_print(CPrinter *p, uint32_t number, const Task *k) {
+  DType t = p->p->tasks->buffers.at[k->buffer].dtype;
+  const char *in_memory = c_store_type(t), *value = c_value_type(t);
+  buf_printf(p->out,
+             "static void %s_best_%u(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n) {\n"
+             "  %s *const x = (%s *)to;\n  const %s *const y = (const %s *)part;\n"
+             "  for (int64_t i = 0; i < n; i++) {\n    const %s a = x[i], b = y[i];\n"
+             "    const int better = %s, worse = %s;\n"
+             "    if (part_place[i] == INT64_MAX || (place[i] != INT64_MAX && !better && (worse || place[i] <= part_place[i]))) continue;\n"
+             "    x[i] = y[i];\n    place[i] = part_place[i];\n  }\n}\n",
+             p->o->prefix, number, in_memory, in_memory, in_memory, in_memory, value, beats(p->arena, k, t, "b", "a"),
+             beats(p->arena, k, t, "a", "b"));
+}
+
 /* ---- where sites have what --------------------------------------------------------------------------------- */
 
 static bool moved(const CPrinter *p, uint32_t buffer) {
@@ -111,8 +132,12 @@ static void move_tables(CPrinter *p, uint32_t i, const Task *k) {
 static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   Buf *out = p->out;
   buf_printf(out, "  {%u, %u, %s_of_%u, %s_onto_%u, ", k->from, k->buffer, p->o->prefix, i, p->o->prefix, i);
-  if (k->reducer != RED_NONE) buf_printf(out, "%s_fold_%u, ", p->o->prefix, i);
+  bool places = task_moves_places(k);
+  if (k->reducer != RED_NONE && !places) buf_printf(out, "%s_fold_%u, ", p->o->prefix, i);
   else buf_str(out, "NULL, ");
+  if (places) buf_printf(out, "%s_best_%u, ", p->o->prefix, i);
+  else buf_str(out, "NULL, ");
+  buf_printf(out, "%u, %u, ", k->place_from, k->place_to);
   if (k->wrap) buf_printf(out, "%s_wrap_%u},\n", p->o->prefix, i);
   else buf_str(out, "NULL},\n");
 }
@@ -125,7 +150,8 @@ void c_sites(CPrinter *p) {
   buf_str(out, "/* ---- between sites ---------------------------------------------------------------------- */\n\n");
   boxes_print(p);
   for (uint32_t i = 0; i < p->moves.len; i++)
-    if (p->moves.at[i]->reducer != RED_NONE) fold_print(p, i, p->moves.at[i]);
+    if (task_moves_places(p->moves.at[i])) best_print(p, i, p->moves.at[i]);
+    else if (p->moves.at[i]->reducer != RED_NONE) fold_print(p, i, p->moves.at[i]);
   for (uint32_t i = 0; i < p->moves.len; i++) move_tables(p, i, p->moves.at[i]);
   if (p->moves.len) buf_printf(out, "static const ein_move_row %s_move[] = {\n", p->o->prefix);
   for (uint32_t i = 0; i < p->moves.len; i++) move_row(p, i, p->moves.at[i]);

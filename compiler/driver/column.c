@@ -222,7 +222,6 @@ static const char *sites_not_in_c(Arena *a, const TaskGraph *t, const Tasks *lis
     const char *name = k->name ? k->name->s : "a tensor", *why = sites_not_in_c(a, t, &k->body);
     if (why) return why;
     if (k->kind == TASK_FETCH) return arena_printf(a, "%s is read at data, place by place, on other sites, of which there is no C yet", name);
-    if (k->kind == TASK_MOVE && task_moves_places(k)) return arena_printf(a, "%s is an argmax or argmin of parts on several sites, of which there is no C yet", name);
   }
   return NULL;
 }

@@ -57,5 +57,25 @@ output z[i] = (double)x[i]|`f64(x[i])`|output z[i] = f64(x[i])
 float z = 3\noutput y2 = z|`z : f32 = ...`|z : f32 = 3\noutput y2 = z
 repeat t < 4 {\n  state s = t\n  next s = s + 1\n}\noutput s|write `0` for it|repeat t < 4 {\n  state s = 0\n  next s = s + 1\n}\noutput s
 repeat t < 3 {\n  state s = x[t]\n  next s = s + 1\n}\noutput s|write `0` for it|repeat t < 3 {\n  state s = x[0]\n  next s = s + 1\n}\noutput s
+output z = sqdist(x, y)|`sum[k] (x[k] - y[k])^2`|output z = sum[k] (x[k] - y[k])^2
+output z = cdist(X, X)|`sqrt(sum[k] (x[i,k] - y[j,k])^2)`|output z[i,l:3] = sqrt(sum[k] (X[i,k] - X[l,k])^2)
+output z = det(S)|given as an `input`|input d : f32\noutput z = d
+output z = inv(S)|give the inverse as an `input`|input V[i:3,j:3] : f32\noutput z[i,j] = V[i,j]
+output z[i] = 50% * x[i]|50 per cent are `0.5`|output z[i] = 0.5 * x[i]
+output z[i] = x[i] * 12.5%|12.5 per cent are `0.125`|output z[i] = x[i] * 0.125
+dim N = len(x)\noutput z[i:N] = x[i+0]|`dim N`, and then `input X[i:N] : f32`|dim N\ninput u[i:N] : f32\noutput z[i] = u[i]
+output z[i] = X[i,*]|by its label, as in `X[i, j]`|output z[i,j] = X[i, j]
+output z[j] = X[*,j]|by its label, as in `X[i, j]`|output z[i,j] = X[i, j]
+output z[i] = X[i,]|by its label, as in `X[i, j]`|output z[i,j] = X[i, j]
+output z = sum_i,j X[i,j]|`sum[i,j] X[i,j]`|output z = sum[i,j] X[i,j]
+output z = max_i,j X[i,j] + 1|`max[i,j] X[i,j] + 1`|output z = max[i,j] X[i,j] + 1
+output z[i] = x[i] ^^ 2|`x^2`|output z[i] = x[i]^2
+output z[i] = exp(x)[i]|`f(x[i])`|output z[i] = exp(x[i])
+output z = <x, y>|`sum[k] x[k] * y[k]`|output z = sum[k] x[k] * y[k]
+output z = (x[0], 2)|an equation defines one tensor|output z = x[0]\noutput w = 2
+output z[i] = f32 n[i]|`f32(n[i])`|output z[i] = f32(n[i])
+repeat t < 3 {\n  state v = 0.0\n  v++\n}\noutput v|`next v = v + 1`|repeat t < 3 {\n  state v = 0.0\n  next v = v + 1\n}\noutput v
+-- half of it\noutput z[i] = x[i]|a comment begins with `#`|# half of it\noutput z[i] = x[i]
+/* half of it */\noutput z[i] = x[i]|a comment begins with `#`|# half of it\noutput z[i] = x[i]
 LINES
 finish

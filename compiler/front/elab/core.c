@@ -694,7 +694,9 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
     Diag *d = diag_add(x->diags, D_E064, a->op_span, "`/` makes a float, and a size is an integer");
     diag_hint(x->diags, d, "divide by `//`: `%s // %s`", source_text(x, a->a->span), source_text(x, a->b->span));
   } else {
-    diag_add(x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
+    Diag *d = diag_add(x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
+    if (a->kind == AST_CALL)
+      diag_hint(x->diags, d, "a dim takes its size from the data where it stands: `dim N`, and then `input X[i:N] : f32`");
   }
 }
 

@@ -33,9 +33,12 @@ Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer,
 /* mistakes_near.c */
 Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
 
+/* mistakes_signs.c */
+Rule rule_foreign_sign, rule_comment_c;
+
 /* mistakes_calls.c */
 Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast, rule_typed_first,
-    rule_colon_branch, rule_comment_sign, rule_subscript, rule_braces, rule_product_by_bracket, rule_arrow_left;
+    rule_colon_branch, rule_comment_sign, rule_subscript, rule_subscripts, rule_braces, rule_product_by_bracket, rule_arrow_left;
 
 /* ---- mistakes.c: saying it -------------------------------------------------------------------- */
 const char *token_text(const Parse *p, Token t);   /* into the source */

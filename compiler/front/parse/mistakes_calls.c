@@ -314,6 +314,21 @@ int rule_subscript(const Scene *s) {
   return TOK_BAD;
 }
 
+/* `sum_i,j x[i,j]` */
+int rule_subscripts(const Scene *s) {
+  const Parse *p = s->p;
+  size_t n;
+  const char *red = s->t.kind == TOK_COMMA && s->last.kind == TOK_ID && !s->in ? reducer_meant(p, s->last, &n) : NULL;
+  if (!red || token_text(p, s->last)[n] != '_') return PASS;
+  const char *labels = token_text(p, s->last) + n + 1, *body;
+  size_t len = strcspn(labels, " \n"), rest = strcspn(labels + len, "\n#");
+  if (len > SHOWN || rest > SHOWN) return PASS;
+  body = source_piece(p, (uint32_t)(labels + len - p->src->bytes), (uint32_t)(labels + len + rest - p->src->bytes));
+  Diag *g = scene_unexpected(s);
+  hint_reducer(s, g, red, arena_printf(p->arena, "%.*s", (int)len, labels), body);
+  return TOK_BAD;
+}
+
 /* `x_{i}`, `z{i}`, the sign of a sum and `_{j=0}^{2}` */
 int rule_braces(const Scene *s) {
   const Parse *p = s->p;

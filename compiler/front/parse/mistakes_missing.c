@@ -295,6 +295,10 @@ void complain_sign_line(Parse *p, Token t) {
   Diag *g = diag_add(p->diags, D_E015, span_at(p, t.at, t.end),
                      "a line begins with `%c` behind a complete expression", c);
   diag_at(p->diags, g, span_at(p, p->last.at, p->last.end), "complete here");
+  if (c == '-' && p->src->bytes[t.end] == '-') {
+    diag_hint(p->diags, g, "a comment begins with `#`");
+    return;
+  }
   diag_hint(p->diags, g, "to go on with it, put the `%c` at the end of the line above", c);
   if (!block) return;
   const char *e = source_piece(p, c == '+' ? t.end : t.at, line_rest(p, t));

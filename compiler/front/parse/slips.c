@@ -403,6 +403,7 @@ static const char *slip_hint(const Parse *p, Token t) {
   while (line > s && line[-1] == ' ') line--;
   if (one && s[-1] == '|' && *s == '>') return "a function is called: `exp(x)`";
   if (one && s[-1] == '|' && !behind && bar && bar - s < 40) return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
+  if (t.end - t.at == 2 && s[-1] == '|' && !behind) return "a norm is the root of a sum, `sqrt(sum[i] x[i]^2)`";
   if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
   bool arrow = t.end - t.at == 2 && s[-2] == '-' && p->assigned && p->last.kind == TOK_ID && p->stmt_first.kind == TOK_ID;
   while (s < line && *s == ' ') s++;

@@ -62,6 +62,7 @@ typedef struct ein_inside {    /* what each run touches stands first */
   ein_config config;
   ein_plan plan;
   int threads, planned;
+  double worth_threads;
   int fault_site;
   int64_t fault_index, fault_extent;
   int64_t *count;              /* of each buffer */

@@ -4,8 +4,8 @@
  * keeps its first cause, sizes of shapes, half precision and random numbers.
  *
  * A file that defines EIN_STATIC before it includes any header of the runtime has all of this for
- * itself, without a symbol that another file could see. Elsewhere it is in the runtime's library. C99
- * and C++ clean.
+ * itself, without a symbol that another file could see. With EIN_APART too (a flag: no text says it), and
+ * elsewhere, it is in the runtime's library. C99 and C++ clean.
  */
 #ifndef EIN_NUM_H
 #define EIN_NUM_H
@@ -17,7 +17,7 @@
 #else
 #define EIN_UNUSED
 #endif
-#if defined(EIN_STATIC) && !defined(EIN_API)
+#if defined(EIN_STATIC) && !defined(EIN_APART) && !defined(EIN_API)
 #define EIN_API static EIN_UNUSED
 #elif !defined(EIN_API)
 #define EIN_API

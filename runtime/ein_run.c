@@ -185,6 +185,7 @@ EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, voi
   memset(&in, 0, sizeof in);
   in.threads = ein_team_size(&own);
   in.tables = t;
+  in.worth_threads = t->worth_threads > 0 ? t->worth_threads : EIN_WORTH_THREADS;
   in.config = own;
   in.size = ein_context_cut(NULL, t, in.threads, &first, &in, &team);
   char *block = (char *)ein_memory_get(&own, in.size);

@@ -3,6 +3,7 @@
  * What stands under emitted C: the context, its plan and its checks, threads, and the few calls that
  * an emitted run is made of. A generated file defines EIN_STATIC before it includes this, which then
  * brings the sources in with it: all symbols are the file's own, so two models link into one program.
+ * With the flag -DEIN_APART they stay out: the file is linked against a runtime that was compiled once.
  *
  * A generated file is: one function a kernel; `sizes`, which computes every size from the dims, with
  * checks; `body`, the run, as a list of calls; and the tables below, which say the rest as data.
@@ -110,6 +111,20 @@
 #define EIN_KERNEL EIN_FAR
 #endif
 
+/*
+ * Less work than this (scalar operations, about) is done by the calling thread alone. Measured with two threads: a
+ * region of OpenMP's costs 0.4 to 1 microseconds while its threads still spin, and pays from 4,000 dependent scalar
+ * operations or 100,000 in vectors on; waking threads that sleep costs 5 to 50. A text that was made for a known machine says its own bound.
+ */
+#ifndef EIN_WORTH_THREADS
+#define EIN_WORTH_THREADS 50000.0
+#endif
+#if defined(EIN_DENSE)
+#define EIN_ALL_DENSE 1
+#else
+#define EIN_ALL_DENSE 0
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -145,6 +160,8 @@ typedef struct ein_tables {
   const ein_site *site;
   void (*sizes)(ein_plan *p, const int64_t *dim);
   ein_status (*body)(ein_ctx *ctx);
+  double worth_threads;      /* EIN_WORTH_THREADS, as the text was compiled; 0: the runtime's own */
+  int dense;                 /* EIN_ALL_DENSE: whether it was compiled for views in row-major order alone */
 } ein_tables;
 
 /* Of a run that several sites make together: a tensor goes from one buffer to another, sites apart. By axis of the mesh: the dimension
@@ -211,9 +228,13 @@ EIN_API ein_status ein_parallel_streams(ein_ctx *ctx, ein_task *task, int64_t n,
 /* ein_once(ctx, task), of ein_inside.h: a task that is in one piece. */
 /* EIN_OK, or the first error's code. */
 EIN_API ein_status ein_state(const ein_ctx *ctx);
+#if defined(EIN_DENSE) /* a flag: all are, or are refused, so kernels for others need not be compiled */
+#define ein_dense(ctx, buffer) ((void)(ctx), 1)
+#else
 EIN_INLINE int ein_dense(const ein_ctx *ctx, int buffer) {
   return ctx->dense[buffer];
 }
+#endif
 /* A worker's array. What the compiler does not see through stays a pointer of its own, that nothing else aliases. */
 EIN_INLINE void *ein_own(char *at) {
 #if defined(__GNUC__)
@@ -278,7 +299,9 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 }
 #endif
 
-#ifdef EIN_STATIC
+#if defined(EIN_STATIC) && defined(EIN_APART)
+#include "ein_inside.h"
+#elif defined(EIN_STATIC)
 #include "ein_base.c"
 #include "ein_run.c"
 #include "ein_layout.c"

@@ -7,6 +7,12 @@
 
 #if defined(EIN_PTHREADS)
 #include <pthread.h>
+#elif defined(_OPENMP) && defined(__has_include)
+#if __has_include(<omp.h>)
+#include <omp.h>
+#else /* a compiler that takes the flag, without its library */
+#define EIN_ALONE
+#endif
 #elif defined(_OPENMP)
 #include <omp.h>
 #endif
@@ -15,15 +21,6 @@
 #endif
 #if defined(__linux__) && defined(_GNU_SOURCE)
 #include <sched.h>
-#endif
-
-/*
- * Less work than this (scalar operations, about) is done by the calling thread alone. Measured with two threads: a
- * region of OpenMP's costs 0.4 to 1 microseconds while its threads still spin, and pays from 4,000 dependent scalar
- * operations or 100,000 in vectors on; waking threads that sleep costs 5 to 50. A text that was made for a known machine says its own bound.
- */
-#ifndef EIN_WORTH_THREADS
-#define EIN_WORTH_THREADS 50000.0
 #endif
 
 /* Processors that this process may use, as far as that can be found out; 0: not known. */
@@ -243,7 +240,7 @@ static void ein_job_do(ein_job *job, ein_inside *in) {
 
 EIN_API int ein_team_size(const ein_config *config) {
   long n = config->threads;
-#if defined(_OPENMP) && !defined(EIN_PTHREADS)
+#if defined(_OPENMP) && !defined(EIN_PTHREADS) && !defined(EIN_ALONE)
   if (n == 0) n = omp_get_max_threads();
 #else
   if (n == 0) n = ein_processors();
@@ -264,7 +261,7 @@ static inline ein_status ein_job_run(ein_ctx *ctx, ein_task *task, int64_t n, do
   job.next = 0;
   job.grab = job.n / ((uint64_t)in->threads * 32) + 1;
   job.streams = streams;
-  if (n == 1 || in->threads == 1 || !(work >= EIN_WORTH_THREADS))
+  if (n == 1 || in->threads == 1 || !(work >= in->worth_threads))
     ein_job_alone(&job);
   else if (in->config.parallel)
     in->config.parallel(in->config.user, in->threads, ein_job_one, &job, n);

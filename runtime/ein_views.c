@@ -163,6 +163,8 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) v->ctx->dense[k] = 0;
     row_major *= v->shape[axis];
   }
+  if (in->tables->dense && !v->ctx->dense[k])
+    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, for which alone this was compiled");
   return ein_view_place(v, span);
 }
 

@@ -195,7 +195,7 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   table_pointer(c, o->prefix, "buffer", t->buffers.len);
   buf_char(c, ' ');
   table_pointer(c, o->prefix, "site", p->sites.len);
-  buf_printf(c, "\n  %s_sizes_of, %s_body,\n};\n\n", o->prefix, o->prefix);
+  buf_printf(c, "\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE,\n};\n\n", o->prefix, o->prefix);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */

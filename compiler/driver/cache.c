@@ -36,6 +36,21 @@ const char *cache_folder(Session *s, bool make) {
   return ours_alone(folder) ? folder : NULL;
 }
 
+/* What a text is compiled with. */
+typedef struct Making {
+  const char *runtime;       /* the folder of its sources */
+  const char *object;        /* it, compiled; NULL: its sources are compiled with the text */
+  Words needed;              /* the files of that folder that the text includes */
+} Making;
+
+static Leave making_find(Session *s, const Compiler *c, const Buf *text, Making *m) {
+  *m = (Making){.runtime = runtime_find(s)};
+  if (!m->runtime) return LEAVE_MACHINE;
+  Leave l = runtime_needed(s, m->runtime, text->s, &m->needed);
+  if (!l && compiler_plain(c)) m->object = runtime_object(s, m->runtime, &m->needed);
+  return l;
+}
+
 /* ---- the key -------------------------------------------------------------------------------- */
 
 /* FNV-1a, 64 bits; two of them from different beginnings. */
@@ -74,8 +89,8 @@ static void key_machine(Key *k) {
   fclose(f);
 }
 
-static Leave key_make(Session *s, const Compiler *c, const char *runtime, const Buf *text, Key *k) {
-  Words needed;
+/* Of the runtime what is compiled with the text: all that it includes, but for sources that are compiled already, which are one file. */
+static Leave key_make(Session *s, const Compiler *c, const Making *m, const Buf *text, Key *k) {
   *k = (Key){0xCBF29CE484222325u, 0x6C62272E07BB0142u};
   key_text(k, EIN_VERSION);
   key_add(k, text->s, text->len);
@@ -83,11 +98,13 @@ static Leave key_make(Session *s, const Compiler *c, const char *runtime, const 
   for (uint32_t i = 0; i < c->flags.len; i++) key_text(k, c->flags.at[i]);
   key_program(s, k, c->command.at[0]);
   key_machine(k);
-  Leave l = runtime_needed(s, runtime, text->s, &needed);
-  for (uint32_t i = 0; i < needed.len && !l; i++) {
+  if (m->object) key_program(s, k, m->object);
+  if (c->dense) key_text(k, "dense");
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < m->needed.len && !l; i++) {
     const char *bytes;
     size_t len;
-    l = runtime_read(s, runtime, needed.at[i], &bytes, &len);
+    l = runtime_read(s, m->runtime, m->needed.at[i], &bytes, &len);
     if (!l) key_add(k, bytes, len);
   }
   return l;
@@ -125,22 +142,24 @@ static Leave object_keep(Session *s, const char *so, const char *path) {
 }
 
 /* Compiles in a private folder, of which `work` is the path. */
-static Leave make(Session *s, Compiler *c, const char *runtime, const char *work, const char *name, const Buf *text) {
+static Leave make(Session *s, Compiler *c, const Making *m, const char *work, const char *name, const Buf *text) {
   Words sources = {0}, more = {0};
   const char *source = arena_printf(s->arena, "%s/%s.c", work, name);
   vec_push(s->arena, sources, source);
+  if (m->object) vec_push(s->arena, sources, m->object);
   vec_push(s->arena, more, "-I");
-  vec_push(s->arena, more, runtime);
+  vec_push(s->arena, more, m->runtime);
+  if (c->dense) vec_push(s->arena, more, "-DEIN_DENSE");
   Leave l = file_write(s, source, text->s, text->len);
-  return l ? l : compiler_run(s, c, MAKE_SHARED, &sources, &more, arena_printf(s->arena, "%s/%s.so", work, name));
+  return l ? l : compiler_run(s, c, m->object ? MAKE_APART : MAKE_SHARED, &sources, &more, arena_printf(s->arena, "%s/%s.so", work, name));
 }
 
-static Leave made_anew(Session *s, Compiler *c, const char *runtime, const char *folder, const char *name,
+static Leave made_anew(Session *s, Compiler *c, const Making *m, const char *folder, const char *name,
                        const Buf *text, Shared *out) {
   const char *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   double before = seconds_now();
-  Leave l = make(s, c, runtime, work, name, text);
+  Leave l = make(s, c, m, work, name, text);
   out->seconds = seconds_now() - before;
   const char *so = arena_printf(s->arena, "%s/%s.so", work, name);
   if (!l && folder) l = object_keep(s, so, out->path);
@@ -150,19 +169,21 @@ static Leave made_anew(Session *s, Compiler *c, const char *runtime, const char 
 }
 
 Leave shared_get(Session *s, Compiler *c, const char *name, const Buf *text, bool again, Shared *out) {
-  const char *folder = cache_folder(s, true), *runtime = runtime_find(s);
-  *out = (Shared){0};
-  if (!runtime) return LEAVE_MACHINE;
-  if (!folder) return made_anew(s, c, runtime, NULL, name, text, out);
+  const char *folder = cache_folder(s, true);
+  Making m;
   Key k;
-  Leave l = key_make(s, c, runtime, text, &k);
+  *out = (Shared){0};
+  Leave l = making_find(s, c, text, &m);
+  if (l) return l;
+  if (!folder) return made_anew(s, c, &m, NULL, name, text, out);
+  l = key_make(s, c, &m, text, &k);
   if (l) return l;
   out->path = arena_printf(s->arena, "%s/%s-%016llx%016llx.so", folder, name, (unsigned long long)k.a,
                            (unsigned long long)k.b);
   bool there = access(out->path, F_OK) == 0;
   out->old = !again && there && is_whole(s, out->path);
   if (there && !out->old) say(s, "%s is damaged: compiled anew", out->path);
-  if (!out->old) return made_anew(s, c, runtime, folder, name, text, out);
+  if (!out->old) return made_anew(s, c, &m, folder, name, text, out);
   detail(s, "compiled before: %s", out->path);
   return LEAVE_OK;
 }

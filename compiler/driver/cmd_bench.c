@@ -327,6 +327,7 @@ Leave cmd_bench(Session *s, Args *a) {
   if (!l) l = threads_wanted(s, a, &b.threads);
   if (!l) l = old_read(&b);
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &b.c);
+  b.c.dense = true; /* an Eval's arrays are */
   if (!l) l = prepare(&b, &inputs);
   if (!l) l = measure(&b);
   if (!l) {

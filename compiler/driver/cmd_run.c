@@ -113,6 +113,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
   threads_sleep();
+  c.dense = true; /* an Eval's arrays are */
   if (!l) l = library_open(s, j, &c, threads, &lib);
   if (!l && j->tasks->mesh.n) {
     l = sites_run(s, &lib, j, e, threads);

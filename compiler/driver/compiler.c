@@ -62,6 +62,27 @@ const char *compiler_words(Arena *a, const Compiler *c) {
   return b.s;
 }
 
+/* What changes how memory is laid out, who has threads, what is watched over, or a text is not among them: it is what was asked for,
+ * so it is asked of the runtime too. */
+static bool word_plain(const char *word) {
+  static const char *const plain[] = {"-O",      "-g",       "-W",      "-march=", "-mtune=", "-mcpu=", "-mprefer-vector-width=",
+                                      "-mavx",   "-mno-avx", "-mfma",   "-mno-fma", "-msse",  "-mno-sse", "-ffp-contract=",
+                                      "-ftree-", "-fno-tree-", "-funroll-", "-fno-unroll-", "-fvectorize", "-fno-vectorize"};
+  if (word[0] != '-') return true; /* "ccache gcc" */
+  if (strlen(word) > 3 && word[1] == 'W' && word[3] == ',') return false;
+  for (size_t k = 0; k < COUNT(plain); k++)
+    if (strncmp(word, plain[k], strlen(plain[k])) == 0) return true;
+  return false;
+}
+
+bool compiler_plain(const Compiler *c) {
+  for (uint32_t i = 0; i < c->command.len; i++)
+    if (!word_plain(c->command.at[i])) return false;
+  for (uint32_t i = 0; i < c->flags.len; i++)
+    if (!word_plain(c->flags.at[i])) return false;
+  return true;
+}
+
 /* ---- running it ----------------------------------------------------------------------------- */
 
 static void words_add(Arena *a, Words *to, const Words *w) {
@@ -86,8 +107,9 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   words_add(s->arena, &w, &c->command);
   for (size_t i = 0; i < COUNT(always); i++) vec_push(s->arena, w, always[i]);
   words_add(s->arena, &w, &c->flags);
-  threads_words(s->arena, c, kind, &w);
-  if (kind == MAKE_SHARED) vec_push(s->arena, w, "-shared");
+  if (kind != MAKE_APART) threads_words(s->arena, c, kind, &w);
+  if (kind == MAKE_APART) vec_push(s->arena, w, "-DEIN_APART");
+  if (kind == MAKE_SHARED || kind == MAKE_APART) vec_push(s->arena, w, "-shared");
   if (kind != MAKE_PROGRAM) vec_push(s->arena, w, "-fPIC");
   if (kind == MAKE_OBJECT) vec_push(s->arena, w, "-c");
   words_add(s->arena, &w, more);
@@ -139,7 +161,7 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
     if (said.len) detail(s, "%s says:\n%s", c->said, said.s);
     return LEAVE_OK;
   }
-  if (!c->openmp) return failed(s, c, &w, to, why, &said);
+  if (!c->openmp || kind == MAKE_APART) return failed(s, c, &w, to, why, &said);
   c->openmp = false;
   Words plain = command_line(s, c, kind, sources, more, to);
   if (program_ask(s->arena, plain.at, &other, &again)) {

@@ -81,6 +81,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   EmitOptions o = job_emit(s, j, prefix);
   *out = (Library){0};
   emit_c(&text, j->loops, &o);
+  c->dense &= !j->tasks->mesh.n; /* sites are given blocks of what lies whole */
   Leave l = object_get(s, c, &text, out);
   if (l) return l;
   crashes_watch(s, j);

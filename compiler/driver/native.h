@@ -10,24 +10,30 @@ typedef struct Compiler {
   const char *said;          /* as it was named */
   Words command;             /* its path, and words that belong to it: "ccache gcc" */
   Words flags;               /* about speed: --flags, or the usual ones */
+  bool dense;                /* what it makes here is given tensors in row-major order alone: loops for others are left out */
   bool openmp;               /* it has OpenMP: found out when something is first compiled */
 } Compiler;
 /* said: --cc; NULL: $CC, else the first of cc, gcc and clang that is there. flags NULL: the usual ones. */
 Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);
 
-typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_PROGRAM } MakeKind;
+/* MAKE_APART: a shared object that is linked against a runtime that is compiled, which has the threads. */
+typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_APART, MAKE_PROGRAM } MakeKind;
 /* Compiles sources into `to`; what the compiler says is shown if it fails. Sources of the runtime may be among them. */
 Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to);
 /* An archive of one object; *made false where there is no `ar`. */
 Leave archive_make(Session *s, const char *object, const char *to, bool *made);
 /* What it has defined with these flags, as `#define NAME VALUE` a line; false, and no complaint, if it does not say. */
 bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *out, Buf *macros);
+/* Its flags are about speed alone: what it makes may be linked against what was compiled with others. */
+bool compiler_plain(const Compiler *c);
 const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
 
 /* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */
 const char *runtime_find(Session *s);                   /* their folder; NULL after a complaint */
 /* The files of that folder that a text includes, and those that they include, in order of their names. */
 Leave runtime_needed(Session *s, const char *folder, const char *text, Words *out);
+/* The runtime that was compiled with us, as a shared object; NULL: there is none, or it is not of these sources. */
+const char *runtime_object(Session *s, const char *folder, const Words *needed);
 Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len);
 extern const char *const runtime_program[];             /* what a program needs beside the model; NULL at the end */
 

@@ -2,6 +2,8 @@
  * needs. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "native.h"
 
@@ -13,6 +15,26 @@ const char *runtime_find(Session *s) {
   const char *at = folder_beside(s->arena, "EIN_RUNTIME", "runtime", "ein_run.h");
   if (!at) fail(s, LEAVE_MACHINE, "the runtime's sources are not found; set EIN_RUNTIME to the folder of ein_run.h");
   return at;
+}
+
+/* When a file was written; 0: it is not there. */
+static int64_t written(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+}
+
+/* In a build tree the sources may have been edited since; and another folder may hold those of another version. */
+const char *runtime_object(Session *s, const char *folder, const Words *needed) {
+  static const char name[] = "ein_rt_apart.so";
+  const char *said = getenv("EIN_RUNTIME"), *self = program_folder(s->arena), *at;
+  if ((said && *said) || !self) return NULL;
+  at = arena_printf(s->arena, "%s../lib/ein/%s", self, name);
+  if (access(at, R_OK) == 0 && !written(arena_printf(s->arena, "%sein.source", self))) return at;
+  at = arena_printf(s->arena, "%sruntime/%s", self, name);
+  int64_t made = written(at);
+  for (uint32_t i = 0; i < needed->len; i++)
+    if (written(arena_printf(s->arena, "%s/%s", folder, needed->at[i])) > made) return NULL;
+  return made ? at : NULL;
 }
 
 Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len) {

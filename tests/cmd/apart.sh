@@ -1,0 +1,59 @@
+#!/bin/sh
+# suite: ci
+# What is run is compiled without the runtime, which was compiled once, with ein; unless its flags or sources are others. The cache
+# is for many at once.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+cat >one.ein <<'END'
+dim N
+input A[i:N] : f32
+output C[i] = A[i] * 2.0 + f32(i)
+output D = sum[i] A[i]
+END
+run() { want 0 "$EIN" run one.ein --target=c -D N=1000 A=fill "$@"; }
+linked() { grep -q ein_rt_apart.so cache/ein/*; }
+
+run --flags=-O1
+cp out wanted
+apart=no
+if linked; then apart=yes; fi
+[ $apart = yes ] || [ ! -e "$(dirname "$EIN")/runtime/ein_rt_apart.so" ] || wrong "the runtime was compiled again"
+
+# ---- flags that the runtime has to know of, and other sources: all in one
+same() {
+  cmp -s out wanted || wrong "$1: other outputs"
+  if linked; then wrong "$1: linked with a runtime of other flags or sources"; fi
+}
+for flags in "-O1 -DEIN_PTHREADS -pthread" "-O1 -fopenmp" "-O1 -fno-openmp -DEIN_WORTH_THREADS=1"; do
+  rm -rf cache
+  run "--flags=$flags"
+  same "$flags"
+done
+rm -rf cache
+cp -r "$here/../../runtime" other
+EIN_RUNTIME=$work/other run --flags=-O1
+same "EIN_RUNTIME"
+
+# ---- eight at once, of an empty cache and of one that is spoiled
+eight() {
+  for i in 1 2 3 4 5 6 7 8; do
+    { "$EIN" run one.ein --target=c -D N=1000 A=fill --flags=-O1 >"out$i" 2>"err$i"; echo $? >"code$i"; } &
+  done
+  wait
+  for i in 1 2 3 4 5 6 7 8; do
+    [ "$(cat "code$i")" = 0 ] || wrong "$1: process $i ended with $(cat "code$i"): $(cat "err$i")"
+    cmp -s "out$i" wanted || wrong "$1: process $i has other outputs"
+  done
+  [ "$(ls -A cache/ein | wc -l)" = 1 ] || wrong "$1: more than one file lies in the cache: $(ls -A cache/ein)"
+}
+rm -rf cache
+eight "an empty cache"
+entry=$(ls cache/ein/*)
+head -c 5000 "$entry" >cut
+cat cut >"$entry"
+eight "a spoiled cache"
+run --flags=-O1
+silent
+finish

@@ -51,12 +51,13 @@ static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
 static void task_text(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   const TaskBuffer *some = somewhere(c->p, k);
+  const char *outer = in;
   if (some) {
-    buf_printf(out, "%sif (ctx->size[%u])\n", in, c_size_number(c->p, some->when));
+    buf_printf(out, "%sif (ctx->size[%u]) {\n", in, c_size_number(c->p, some->when));
     in = arena_printf(c->p->arena, "%s  ", in);
   }
   switch (k->kind) {
-  case TASK_KERNEL: c_call(c->p, c->p->p->kernels.at[c->next++], in); break;
+  case TASK_KERNEL: c_call(c->p, c->next++, in); break;
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
   case TASK_ZERO: buf_printf(out, "%sein_zero(ctx, %u);\n", in, k->buffer); break;
   case TASK_DEFAULT:
@@ -73,6 +74,7 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
     buf_str(out, ");\n");
     break;
   }
+  if (some) buf_printf(out, "%s}\n", outer);
 }
 
 /* Tasks that are for an input's default stand together under one condition. */
@@ -189,13 +191,17 @@ void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);
   file_head(c, o, lp->tasks->mesh.n);
-  for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, lp->kernels.at[i]);
+  p.same = loop_twins(lp->arena, lp);
+  p.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
+  for (uint32_t i = 0; i < lp->kernels.len; i++) p.shared[p.same[i]] |= p.same[i] != i;
+  for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);
   c_sites(&p);
   Buf run = buf_new(lp->arena);
   p.out = &run;
   run_print(&p); /* it may want further sizes, so it is made before them */
   p.out = c;
   sizes_print(&p);
+  c_bound_tables(&p);
   buf_add(c, run.s, run.len);
   emit_tables(c, lp, o);
 }

@@ -20,7 +20,11 @@ typedef struct CPrinter {
   CScope functions;          /* names of the file's functions, */
   Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
 
+  const uint32_t *same;      /* for each kernel the one whose functions do it: loop_twins */
+  bool *shared;              /* its functions are for others too: ctx->bound says which buffers */
+
   const LoopKernel *k;       /* the kernel at hand, */
+  uint32_t number;           /*   its number, */
   CScope names;              /*   and its names */
   VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
   Str *stride_name;          /* by place and axis, place * 64 + axis: of those that are used */
@@ -49,8 +53,10 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k);
 
 /* ---- c_kernel.c ---- */
 /* The kernel's functions. How they are called is c_call's: a call for each. */
-void c_kernel(CPrinter *p, const LoopKernel *k);
-void c_call(CPrinter *p, const LoopKernel *k, const char *indent);
+void c_kernel(CPrinter *p, uint32_t number);
+void c_call(CPrinter *p, uint32_t number, const char *indent);
+/* The buffers of kernels whose functions are those of several. */
+void c_bound_tables(CPrinter *p);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's own memory */
 
 /* ---- c_sites.c ---- */

@@ -393,10 +393,21 @@ static bool is_argument(const CPrinter *p, const LoopPlace *x) {
   return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
 }
 
+/* The number of its buffer, or of that buffer's first axis. In functions of several kernels it is in ctx->bound, a pair for each place. */
+static const char *buffer_text(CPrinter *p, const LoopPlace *x, bool axes) {
+  if (!p->shared[p->number]) return arena_printf(p->arena, "%u", axes ? p->axes[x->buffer] : x->buffer);
+  return arena_printf(p->arena, "ctx->bound[%u]", (uint32_t)(x - p->k->places.at) * 2 + axes);
+}
+
+static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
+  if (!p->shared[p->number]) return arena_printf(p->arena, "%u", p->axes[x->buffer] + axis);
+  return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
+}
+
 static void pointer_print(CPrinter *p, const LoopPlace *x) {
   const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
-  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%u];\n", constant, type, x->name->s, constant, type,
-             x->buffer);
+  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, x->name->s, constant, type,
+             buffer_text(p, x, false));
   p->uses_ctx = true;
 }
 
@@ -411,7 +422,7 @@ static void strides_print(CPrinter *p, uint32_t place) {
     for (uint32_t k = b->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, b->dim[k], dense);
     buf_printf(p->out, "  const int64_t %s = dense ? ", name->s);
     c_expr(p, dense, true);
-    buf_printf(p->out, " : ctx->stride[%u];\n", p->axes[x->buffer] + axis);
+    buf_printf(p->out, " : ctx->stride[%s];\n", axis_text(p, x, axis));
     p->uses_dense = p->uses_ctx = true;
   }
 }
@@ -517,7 +528,7 @@ static void door_print(CPrinter *p, const char *name) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
     if (!is_argument(p, x) || !p->place_used[i] || !x->rank) continue;
-    buf_printf(p->out, "%sein_dense(ctx, %u)", any ? " && " : "", x->buffer);
+    buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
     any = true;
   }
   buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
@@ -564,8 +575,8 @@ static void comment_text(Buf *b, Str s) {
   }
 }
 
-void c_kernel(CPrinter *p, const LoopKernel *k) {
-  p->k = k;
+/* Its equations, and where they stand. */
+static void note_print(CPrinter *p, const LoopKernel *k) {
   buf_str(p->out, "/* ");
   for (uint32_t i = 0; i < k->note.len; i++) {
     if (i) buf_str(p->out, "\n   ");
@@ -579,6 +590,18 @@ void c_kernel(CPrinter *p, const LoopKernel *k) {
     buf_printf(p->out, ":%u)", k->from.line);
   }
   buf_str(p->out, " */\n");
+}
+
+static void kernel_take(CPrinter *p, uint32_t number) {
+  p->number = p->same[number];
+  p->k = p->p->kernels.at[p->number];
+}
+
+void c_kernel(CPrinter *p, uint32_t number) {
+  const LoopKernel *k = p->p->kernels.at[number];
+  if (p->same[number] != number) return;
+  kernel_take(p, number);
+  note_print(p, k);
   if (!is_threaded(k)) {
     part_print(p, 0, &k->body, 0, k->body.len);
     return;
@@ -594,9 +617,33 @@ static void work_text(CPrinter *p, const Expr *e) {
   else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));
 }
 
-void c_call(CPrinter *p, const LoopKernel *k, const char *before) {
+static const char *bound_name(CPrinter *p, uint32_t number) {
+  return arena_printf(p->arena, "%s_bound_%u", p->o->prefix, number);
+}
+
+void c_bound_tables(CPrinter *p) {
+  bool any = false;
+  for (uint32_t i = 0; i < p->p->kernels.len; i++) {
+    const LoopKernel *k = p->p->kernels.at[i];
+    if (!p->shared[p->same[i]] || !k->places.len) continue;
+    if (!any) buf_str(p->out, "/* ---- kernels that are others on other buffers: each buffer, and its first axis ---------------- */\n\n");
+    any = true;
+    note_print(p, k);
+    buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
+    for (uint32_t x = 0; x < k->places.len; x++) {
+      bool is = k->places.at[x].space == SPACE_BUFFER;
+      buf_printf(p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
+    }
+    buf_str(p->out, "};\n");
+  }
+  if (any) buf_char(p->out, '\n');
+}
+
+void c_call(CPrinter *p, uint32_t number, const char *before) {
+  const LoopKernel *k = p->p->kernels.at[number];
   bool threaded = is_threaded(k);
-  p->k = k;
+  kernel_take(p, number);
+  if (p->shared[p->number] && k->places.len) buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number));
   for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
     const LoopStmt *s = threaded ? k->body.at[i] : NULL;
     bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;

@@ -104,6 +104,8 @@ typedef struct LoopProgram {
 void loop_print(Buf *out, const LoopProgram *p); /* the TaskGraph's text comes first */
 LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
+/* For each kernel the number of the first one that does the same, on other buffers; its own: it is that. */
+uint32_t *loop_twins(Arena *a, const LoopProgram *p);
 bool loop_check(const LoopProgram *p, Buf *out);
 /* Of a sound one that was read: what is not proved to be in range is looked at from now on while it runs, and a line of `out` for each kernel
  * says so. What ein makes leaves `out` empty. */

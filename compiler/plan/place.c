@@ -85,10 +85,12 @@ typedef struct Digits {
 static void digits_find(const Mesh *m, Digits *x) {
   x->n = 0;
   for (uint32_t a = 0; a < m->n; a++) {
-    Mesh primes = mesh_of_primes(m->size[a]);
+    uint32_t small[32], n = 0, left = m->size[a];
+    for (uint32_t p = 2; left > 1; p = p <= left / p ? p + 1 : left)
+      for (; left % p == 0; left /= p) small[n++] = p;
     x->first[a] = x->n;
-    for (uint32_t k = 0; k < primes.n; k++, x->n++) {
-      x->prime[x->n] = primes.size[k];
+    for (; n-- > 0; x->n++) {
+      x->prime[x->n] = small[n];
       x->same[x->n] = x->n;
       x->clash[x->n] = 0;
     }
@@ -415,56 +417,29 @@ Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const
   return p;
 }
 
-/* ---- in any order -------------------------------------------------------------------------------------------- */
+/* ---- whichever axes do it --------------------------------------------------------------------------------------- */
 
-/* A dimension's axes, a bit each: before and after; parts are taken to go where they are to be. */
-static void axes_of(const Mesh *m, const Placement *from, const Placement *to, int8_t d, uint32_t *was, uint32_t *wanted) {
-  *was = *wanted = 0;
-  for (uint32_t a = 0; a < m->n; a++) {
-    bool follows = from->on[a] == PLACE_PART && to->on[a] == d;
-    if (from->on[a] == d || follows) *was |= 1u << a;
-    if (to->on[a] == d) *wanted |= 1u << a;
+PlaceCounts place_counts(Arena *a, const Mesh *m, uint32_t rank, const Placement *p) {
+  double *count = NEW_ARRAY(a, double, rank + 1);
+  PlaceCounts c = {count, 1, 1, 1};
+  for (uint32_t d = 0; d < rank; d++) count[d] = 1;
+  for (uint32_t x = 0; x < m->n; x++) {
+    int8_t d = p->on[x];
+    if (d == PLACE_PART) c.parts *= m->size[x];
+    else if (d < 0) c.copies *= m->size[x];
+    else c.blocks *= m->size[x];
+    if (d >= 0 && (uint32_t)d < rank) count[d] *= m->size[x];
   }
+  return c;
 }
 
-static double sizes_of(const Mesh *m, uint32_t axes) {
-  double n = 1;
-  for (uint32_t a = 0; a < m->n; a++)
-    if (axes >> a & 1) n *= m->size[a];
-  return n;
-}
-
-/* The most of a dimension that a site can be to have and have, on average. Where each of the two cuts has axes of its own, and these stand in no other
- * dimension, their blocks meet as any two do; else one may lie in the other. */
-static double most_there(const Mesh *m, const Placement *from, const Placement *to, int8_t d) {
-  uint32_t was, wanted, own, others;
-  axes_of(m, from, to, d, &was, &wanted);
-  own = was & ~wanted, others = wanted & ~was;
-  bool apart = own && others;
-  for (uint32_t a = 0; a < m->n; a++) {
-    if (own >> a & 1) apart = apart && to->on[a] < 0;
-    if (others >> a & 1) apart = apart && from->on[a] < 0 && from->on[a] != PLACE_PART;
-  }
-  double n = sizes_of(m, was), k = sizes_of(m, wanted);
-  return apart ? 1 / (sizes_of(m, was & wanted) * sizes_of(m, own) * sizes_of(m, others)) : 1 / (n > k ? n : k);
-}
-
-double place_share_least(const Mesh *m, double part, const Placement *from, const Placement *to) {
-  double parts = 1, copies = 1, there = (double)mesh_sites(m);
-  for (uint32_t a = 0; a < m->n; a++) {
-    if (from->on[a] == PLACE_PART) parts *= m->size[a];
-    if (from->on[a] == PLACE_ALL) copies *= m->size[a];
-    if (from->on[a] == PLACE_PART && to->on[a] < 0) there /= m->size[a];
-  }
-  for (uint32_t a = 0; a < m->n; a++)
-    for (int side = 0; side < 2; side++) {
-      int8_t d = side ? to->on[a] : from->on[a];
-      bool seen = d < 0 || (side && from->on[a] == d);
-      for (uint32_t b = 0; b < a; b++) seen = seen || from->on[b] == d || to->on[b] == d;
-      if (!seen) there *= most_there(m, from, to, d);
-    }
-  double lacking = (double)placement_copies(m, to) - there;
-  return part * copies * (parts - 1) + (lacking > 0 ? lacking : 0);
+/* Of each dimension a site has and wants no more than the smaller block of the two; and all sites together have each element once for each copy, as
+ * of parts that are reduced there is one. What a site of a group reduces, it gets from all the others. */
+double place_share_least(double part, uint32_t rank, const PlaceCounts *from, const PlaceCounts *to) {
+  double there = to->copies * to->blocks;
+  for (uint32_t d = 0; d < rank; d++) there /= from->count[d] > to->count[d] ? from->count[d] : to->count[d];
+  if (there > from->copies) there = from->copies;
+  return part * from->copies * (from->parts - 1) + (to->copies > there ? to->copies - there : 0);
 }
 
 /* ---- around the end of a dimension ---------------------------------------------------------------- */

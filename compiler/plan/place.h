@@ -42,9 +42,12 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to);
 /* The same as a share of the tensor's elements, for extents that the counts divide. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to);
-/* In whatever order the axes cut a dimension, place_share is no less, nor, where `from` has parts of which an element counts `part`, what it takes to
- * reduce and to bring them there, by whichever placement between. */
-double place_share_least(const Mesh *m, double part, const Placement *from, const Placement *to);
+/* A placement, whichever axes do it: into how many blocks each dimension is cut, how many parts there are, how many sites hold the same. */
+typedef struct PlaceCounts { const double *count; double parts, copies, blocks; } PlaceCounts;
+PlaceCounts place_counts(Arena *a, const Mesh *m, uint32_t rank, const Placement *p);
+/* For whichever axes have such counts, and in whatever order these cut a dimension, place_share is no less, nor, where `from` has parts of which an
+ * element counts `part` (at least 1), what it takes to reduce and to bring them there, by whichever placement between. */
+double place_share_least(double part, uint32_t rank, const PlaceCounts *from, const PlaceCounts *to);
 /* The parts of `from` are reduced. Where it has them, `to` is cut (or has all) or is at the first place; elsewhere the two
  * are the same. Each site gets of all the sites of its group their parts of what it is to hold, but for what of its own
  * part that is. */

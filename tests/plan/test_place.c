@@ -81,10 +81,19 @@ static Placement placed(uint32_t n, const int *on) {
   return p;
 }
 
+/* Of a tensor with equal blocks, whichever axes have its counts. */
+static double least_of(const Mesh *m, double part, uint32_t rank, const Placement *from, const Placement *to) {
+  Arena *a = arena_new();
+  PlaceCounts x = place_counts(a, m, rank, from), y = place_counts(a, m, rank, to);
+  double least = place_share_least(part, rank, &x, &y);
+  arena_free(a);
+  return least;
+}
+
 /* Axes of any sizes, and extents that all counts divide; and axes of several primes, where one block number may begin with
  * another prime than the other. */
 static void shares(void) {
-  uint32_t same = 0, exact = 0, counted = 0, rounds = 4000;
+  uint32_t same = 0, exact = 0, counted = 0, bounds = 0, reached = 0, rounds = 4000;
   for (uint32_t i = 0; i < rounds; i++) {
     bool mixed = i % 2;
     Mesh m = {.n = below(4)};
@@ -95,12 +104,17 @@ static void shares(void) {
     for (uint32_t d = 0; d < rank; d++) extent[d] = mesh_sites(&m), all *= extent[d];
     Placement from = random_placement(&m, rank), to = random_placement(&m, rank);
     elements = (double)all;
+    double share = place_share(&m, &from, &to), least = least_of(&m, 1, rank, &from, &to);
+    bounds += least <= share + 1e-9;
+    reached += share > 0 && fabs(least - share) < 1e-9;
     same += fabs(elements * place_share(&m, &from, &to) - place_move(&m, rank, extent, &from, &to)) < 1e-6 * elements;
     if (all * mesh_sites(&m) > 20000) continue;
     counted++;
     exact += place_move(&m, rank, extent, &from, &to) == count_moved(&m, rank, extent, &from, &to);
   }
   OK_INT(same, rounds, "shares of what is cut evenly");
+  OK_INT(bounds, rounds, "none is below what such counts have at least");
+  OK(reached > 500, "which is what moves in many: %u", reached);
   OK_INT(exact, counted, "and what elements say: %u", counted);
   OK(counted > 1000, "so many are small");
 }
@@ -119,7 +133,7 @@ static bool between_is_sound(const Mesh *m, uint32_t rank, const int64_t *extent
 }
 
 static void parts(void) {
-  uint32_t reduced = 0, moved = 0, sound = 0, firsts = 0, rounds = 3000, even = 0, evens = 0;
+  uint32_t reduced = 0, moved = 0, sound = 0, firsts = 0, rounds = 3000, even = 0, evens = 0, bounds = 0, reached = 0;
   for (uint32_t i = 0; i < rounds; i++) {
     bool equal = below(2);
     Mesh m = {.n = 1 + below(3)};
@@ -138,6 +152,9 @@ static void parts(void) {
     double want = placement_equal(&m, &made, &p) ? 0 : count_moved(&m, rank, extent, &made, &p);
     reduced += place_reduce(&m, rank, extent, &made, &p) == want;
     moved += place_move(&m, rank, extent, &p, &home) == count_moved(&m, rank, extent, &p, &home);
+    double after = want + count_moved(&m, rank, extent, &p, &home), least = all * least_of(&m, 1, rank, &made, &home);
+    bounds += equal && least <= after + 1e-6;
+    reached += equal && want > 0 && fabs(least - after) < 1e-6;
     evens += equal;
     even += equal && fabs(all * place_reduce_share(&m, &made, &p) - want) < 1e-6 * (want + 1);
   }
@@ -145,6 +162,8 @@ static void parts(void) {
   OK_INT(reduced, rounds, "what is reduced is what elements say");
   OK_INT(moved, rounds, "and what goes home after that");
   OK_INT(even, evens, "and the formula's, where blocks are equal");
+  OK_INT(bounds, evens, "none is below what such counts have at least");
+  OK(reached > 100, "which is what moves in many: %u", reached);
   OK(firsts > 100, "at first places: %u", firsts);
 }
 

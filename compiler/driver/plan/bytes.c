@@ -184,8 +184,8 @@ static const char *among(const Sites *p) {
 /* Of a large program plans without idle axes are known better than others. */
 static const char *in_use(const Placing *x, const char *less, Arena *a) {
   if (x->busy <= 0 || x->cost < x->busy * (1 - 1e-9)) return "";
-  if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, the largest first, no plan %s; ", less);
-  return arena_printf(a, "with every axis in use, the largest first, this one is within %.1f %% of the best; ", 100 * (x->cost - x->busy) / x->busy);
+  if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, no plan %s; ", less);
+  return arena_printf(a, "with every axis in use, this one is within %.1f %% of the best; ", 100 * (x->cost - x->busy) / x->busy);
 }
 
 const char *bytes_best(const Sites *p, Arena *a) {

@@ -45,6 +45,7 @@ struct Network {
   double budget, work;
   bool loose;                /* some variable was eliminated in parts */
   const uint32_t *start;     /* a choice that is known; NULL: none */
+  double floor;              /* a bound that is known */
 };
 
 /* ---- network_keep.c: kept by content ---------------------------------------------------------------- */
@@ -72,18 +73,21 @@ typedef struct Tighten Tighten;
 Tighten *tighten_new(Network *n, Arena *a, bool **left);
 #define NETWORK_SHRINK 0.5    /* a share of the values with which a network of its own is made of those that are left */
 /* Goes on from where it stopped. Of the values that are left those go that are in no choice below `enough`, and in none with a smaller sum than *best;
- * where one is found, it is that, and `value`. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. It
+ * where one is found, it is that, and `value`. Where both are NULL, none is looked for. Gives a bound from below of all sums, up to `enough`: where no value of a variable is left, that. It
  * stops for a while where few are left. */
 double network_tighten(Tighten *t, double budget, double enough, double *best, uint32_t *value, bool **left);
 /* The same of m, which has those values of t's network that `to` says, by variable. */
 Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to);
 
 /* ---- network_repeat.c: of a network from which nothing was taken out ----------------------------------- */
-/* Variables start..start + len - 1 are like those a period before and after, which are among them; len 0: there are none such, four times. */
-typedef struct Repeat { uint32_t period, start, len; } Repeat;
+/* Variables start..start + len - 1 are like those a period before and after, which are among them; len 0: there are none such, twice. Variables with
+ * `hub` costs or more may be all layers', as a table that each of them reads. */
+typedef struct Repeat { uint32_t period, start, len, hub; } Repeat;
 Repeat repeat_find(Network *n);
-/* Two periods of it in a ring: variable i is start + period + i, and of the factors those
- * whose side 0 is such a one, by variable. NULL: there is none. */
+/* The variable by which a factor is told of: side 0, or side 1 where that is a hub. */
+uint32_t repeat_owner(const Network *n, uint32_t hub, const Factor *f);
+/* A period of it in a ring: variable i is start + i, but for whole periods, those after the period are hubs, and of the factors those that such a
+ * variable owns, by variable. NULL: there is none. */
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */

@@ -70,6 +70,7 @@ static double look(Limiting *x, bool **left, double price, double budget, Found 
   uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1);
   Network *m = network_left(work, x->n, left, priced(work, x, price), to);
   if (x->best.value) start(x, m, to);
+  if (x->l->floor > 0) network_floor(m, x->l->floor);
   NetworkAnswer r = network_solve(m, budget, x->enough + price * x->l->most);
   x->done += r.work;
   out->value = NEW_ARRAY(x->arena, uint32_t, len + 1);
@@ -229,6 +230,7 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
   if (known_price(&x, left, &known)) return known;
   x.enough = INFINITY;
   look_lightest(&x, left, budget / 8, &now);
+  if (now.cost <= l->floor * (1 + AS_MUCH)) return (NetworkAnswer){now.value, now.cost, now.cost, x.done};
   x.enough = enough;
   double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;
   for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* once more where it was no small part */

@@ -17,7 +17,12 @@ Network *network_new(Arena *a) {
   n->classes = memo_new(a);
   n->tables = memo_new(a);
   n->done = memo_new(a);
+  n->floor = -INFINITY;
   return n;
+}
+
+void network_floor(Network *n, double bound) {
+  n->floor = bound;
 }
 
 uint32_t network_variable(Network *n, uint32_t values) {
@@ -336,7 +341,7 @@ static bool tighten(Solving *x, double enough) {
 static Solving solving_new(Network *n, double budget) {
   uint32_t len = n->variables.len;
   Solving x = {.n = n, .budget = budget, .to = NEW_ARRAY(n->arena, uint32_t *, len + 1)};
-  x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = -INFINITY};
+  x.best = (NetworkAnswer){.value = NEW_ARRAY(n->arena, uint32_t, len + 1), .sum = INFINITY, .bound = n->floor};
   for (uint32_t v = 0; v < len; v++) {
     x.to[v] = NEW_ARRAY(n->arena, uint32_t, n->variables.at[v].n);
     for (uint32_t i = 0; i < n->variables.at[v].n; i++) x.to[v][i] = i;
@@ -351,14 +356,22 @@ void network_start(Network *n, const uint32_t *value) {
   n->start = arena_copy(n->arena, value, (n->variables.len + 1) * sizeof *value);
 }
 
-/* With little work first. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
+/* What it takes to go once over all costs. */
+static double pass_work(const Network *n) {
+  double work = 0;
+  for (uint32_t i = 0; i < n->said; i++) work += 2.0 * n->factors.at[i].side[0].by->n * n->factors.at[i].side[1].by->n;
+  return work;
+}
+
+/* With little work first, if that may do. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
  * more work where a turn brings little. */
 NetworkAnswer network_solve(Network *n, double budget, double enough) {
   Solving x = solving_new(n, budget);
-  for (double most = QUICK;; ) {
+  bool large = 2 * pass_work(n) > QUICK;
+  for (double most = QUICK;; large = false) {
     double gap = x.best.sum - x.best.bound, left = budget - work_of(&x);
     double values = values_left(&x);
-    if (most > x.with || values < FEWER * x.tried) { /* else it would come to the same */
+    if (!large && (most > x.with || values < FEWER * x.tried)) { /* else it would come to the same */
       try_left(&x, most < left ? most : left);
       x.with = most, x.tried = values;
     }
@@ -370,4 +383,21 @@ NetworkAnswer network_solve(Network *n, double budget, double enough) {
   }
   x.best.work = work_of(&x);
   return x.best;
+}
+
+double network_rule_out(Network *n, double budget, double enough, bool ***left, double *done) {
+  Solving x = solving_new(n, budget);
+  double bound;
+  for (bool few = true; few;) {
+    bound = network_tighten(x.t, x.n->work + budget - work_of(&x), enough, NULL, NULL, x.left);
+    few = bound < enough && work_of(&x) < budget && values_left(&x) < NETWORK_SHRINK * x.values;
+    if (few) shrink(&x);
+  }
+  *left = NEW_ARRAY(n->arena, bool *, n->variables.len + 1);
+  for (uint32_t v = 0; v < n->variables.len; v++) {
+    (*left)[v] = NEW_ARRAY(n->arena, bool, n->variables.at[v].n);
+    for (uint32_t i = 0; i < x.n->variables.at[v].n; i++) (*left)[v][x.to[v][i]] = x.left[v][i];
+  }
+  *done = work_of(&x);
+  return bound;
 }

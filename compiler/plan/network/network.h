@@ -34,14 +34,20 @@ typedef struct NetworkAnswer {
 
 /* A choice from which to begin: the answer is no worse. */
 void network_start(Network *n, const uint32_t *value);
+/* A bound that is known already: where a choice gets there, it ends. */
+void network_floor(Network *n, double bound);
 /* budget: of additions. enough: where the bound gets there, it ends, as nobody wants such a sum; INFINITY: never. */
 NetworkAnswer network_solve(Network *n, double budget, double enough);
+/* Values that may be in a choice with a sum below `enough`, by variable; others are in none. Gives a bound of all sums: where it gets to `enough`, there
+ * is no such choice, and nothing is said of values. done: additions. */
+double network_rule_out(Network *n, double budget, double enough, bool ***left, double *done);
 /* Beside costs, values have weights, which may sum up to `most`: of all choices within that. value NULL: there is none, or none that costs less than
  * `enough`. Bounds are right to a part in 10^9. network_limit.c */
 typedef struct NetworkLimit {
   const double *const *weight; /* by variable, by value; NULL: they have none */
   double most;
   double *price;             /* of a weight: near what a network like this one came to, 0 where none did; and what this one came to. May be NULL */
+  double floor;              /* as network_floor, of choices within the limit; 0: nothing is known */
 } NetworkLimit;
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
 /* The sum for given values. */

@@ -12,9 +12,11 @@
 
 enum {
   PASSES = 60,
-  PASSES_PLAIN = 2,          /* what is like a tree needs no more; but first where twice as many are paid for */
-  PASSES_RING = 30
+  PASSES_RING = 60
 };
+
+#define RING_SLOW 1e-4         /* a share of the bound: with less a pass the ring is at its end; */
+#define RING_ENOUGH 1.05       /*   so much more than enough will be enough of the whole */
 
 typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
 
@@ -31,7 +33,7 @@ struct Tighten {
   double above;              /*   that, or what is enough: without the constant */
   uint32_t *choice;          /* that of this pass */
   bool none;                 /* of some variable no value is left */
-  uint32_t passes, plain;    /* so far; before layers that are alike begin anew */
+  bool begun;                /* from layers that are alike, where there are any */
 };
 
 static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
@@ -171,9 +173,10 @@ static void pass(Tighten *t, bool back) {
     gather(t, x);
     if (t->none) return;
     drop(t, x);
-    choose(t, x, back);
+    if (t->value) choose(t, x, back);
     give(t, x, back);
   }
+  if (!t->value) return;
   network_improve(t->n, t->choice);
   double sum = network_sum(t->n, t->choice);
   if (sum >= t->best) return;
@@ -209,7 +212,7 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
   uint32_t len = m->variables.len, most = 1;
   Arena *a = m->arena;
   Tighten *u = NEW(a, Tighten);
-  *u = (Tighten){.n = m, .taken = t->taken, .passes = t->passes, .plain = t->plain};
+  *u = (Tighten){.n = m, .taken = t->taken, .begun = true};
   u->share = NEW_ARRAY(a, Share, m->said + 1);
   u->own = NEW_ARRAY(a, double *, len + 1);
   u->choice = NEW_ARRAY(a, uint32_t, len + 1);
@@ -236,8 +239,8 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
 
 /* ---- what repeats --------------------------------------------------------------------------------------- */
 
-/* Shares of a ring of two periods, which are found with little work. */
-static Tighten *ring_tighten(Arena *a, Network *m, double budget) {
+/* Shares of a ring of one period, which are found with little work. */
+static Tighten *ring_tighten(Arena *a, Network *m, double budget, double enough) {
   bool **all = NEW_ARRAY(a, bool *, m->variables.len + 1);
   for (uint32_t x = 0; x < m->variables.len; x++) {
     all[x] = NEW_ARRAY(a, bool, m->variables.at[x].n);
@@ -251,19 +254,24 @@ static Tighten *ring_tighten(Arena *a, Network *m, double budget) {
       gather(t, x);
       give(t, x, k % 2);
     }
-    if (k > 4 && t->taken - before < 1e-3 * fabs(t->taken)) break;
+    if ((k > 4 && t->taken - before < RING_SLOW * fabs(t->taken)) || t->taken > RING_ENOUGH * enough) break;
   }
   return t;
 }
 
+static bool ring_owns(const Network *ring, const Repeat *r, uint32_t x, uint32_t factor) {
+  const Factor *f = &ring->factors.at[factor];
+  return f->side[f->side[0].variable >= r->period].variable == x;
+}
+
 /* The shares of each factor of x are those of the factor in the ring that is like it. They leave no pair less than 0, and so do anywhere. */
-static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, uint32_t like) {
+static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, const Repeat *r, uint32_t like) {
   const Variable *v = &t->n->variables.at[x], *w = &ring->n->variables.at[like];
   uint32_t j = 0;
   for (uint32_t i = 0; i < v->factors.len; i++) {
     const Factor *f = &t->n->factors.at[v->factors.at[i]];
-    if (f->side[0].variable != x) continue;
-    while (ring->n->factors.at[w->factors.at[j]].side[0].variable != like) j++;
+    if (repeat_owner(t->n, r->hub, f) != x) continue;
+    while (!ring_owns(ring->n, r, like, w->factors.at[j])) j++;
     const Share *s = &ring->share[w->factors.at[j++]];
     for (uint32_t k = 0; k < 2; k++)
       for (uint32_t c = 0; c < f->side[k].by->n; c++) t->share[v->factors.at[i]].to[k][c] = s->to[k][c];
@@ -297,31 +305,24 @@ static void restart(Tighten *t) {
 }
 
 /* Layers that are alike begin anew, with shares that one of them has among its like. */
-static void begin(Tighten *t, double budget) {
+static void begin(Tighten *t, double budget, double enough) {
+  t->begun = true;
   Repeat r = repeat_find(t->n);
   if (!r.len) return;
   Arena *a = arena_new();
   Network *m = repeat_ring(a, t->n, &r);
   if (m) {
-    Tighten *ring = ring_tighten(a, m, budget - t->n->work);
+    Tighten *ring = ring_tighten(a, m, budget - t->n->work, enough / (r.len / r.period));
     t->n->work += m->work;
     restart(t);
-    for (uint32_t i = 0; i < r.len; i++) shares_take(t, r.start + i, ring, i % r.period);
+    for (uint32_t i = 0; i < r.len; i++) shares_take(t, r.start + i, ring, &r, i % r.period);
     for (uint32_t x = 0; x < t->n->variables.len; x++) settle(t, x);
   }
   arena_free(a);
 }
 
-static uint32_t passes_plain(const Network *n, double budget) {
-  double work = 0;
-  for (uint32_t i = 0; i < n->said; i++) work += 2.0 * n->factors.at[i].side[0].by->n * n->factors.at[i].side[1].by->n;
-  return n->work + 2 * PASSES_PLAIN * work <= budget ? PASSES_PLAIN : 0;
-}
-
-/* Once what repeats has begun anew, it may be made smaller. */
 static bool few_left(const Tighten *t) {
   double all = 0, left = 0;
-  if (t->passes <= t->plain) return false;
   for (uint32_t x = 0; x < t->n->variables.len; x++) {
     all += t->n->variables.at[x].n;
     for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) left += !isinf(t->own[x][j]);
@@ -332,20 +333,18 @@ static bool few_left(const Tighten *t) {
 double network_tighten(Tighten *t, double budget, double enough, double *best, uint32_t *value, bool **left) {
   const Network *n = t->n;
   t->value = value;
-  t->best = *best;
+  t->best = best ? *best : INFINITY;
   t->above = fmin(t->best, enough) - n->constant;
-  double kept = t->taken;
-  if (!t->passes) t->plain = passes_plain(n, budget);
-  for (uint32_t k = 0; k < PASSES && n->work < budget; k++) {
-    if (t->passes++ == t->plain) kept = t->taken, begin(t, budget);
+  if (!t->begun) begin(t, budget, enough);
+  for (uint32_t k = 0; k < PASSES && n->work < budget && n->constant + t->taken < enough; k++) {
     double before = t->taken, gap = t->above - t->taken;
     pass(t, k % 2);
-    *best = t->best;
+    if (best) *best = t->best;
     if (t->none) return fmin(t->best, enough);
     bool slow = k > 4 && t->taken - before < 1e-3 * (t->above - t->taken);
     if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0 || few_left(t)) break;
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
     for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);
-  return n->constant + fmax(t->taken, kept);
+  return n->constant + t->taken;
 }

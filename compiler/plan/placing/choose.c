@@ -85,6 +85,44 @@ PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on) {
   return (PlaceWays){1, p};
 }
 
+/* ---- told apart by counts ------------------------------------------------------------------------------------ */
+
+static MemoEntry *counts_entry(Memo *seen, const Mesh *m, uint32_t n, const Placement *p) {
+  uint32_t count[CUT_LABELS];
+  n = n < CUT_LABELS ? n : CUT_LABELS;
+  for (uint32_t d = 0; d < n; d++) count[d] = 1;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (p->on[a] >= 0 && (uint32_t)p->on[a] < n) count[p->on[a]] *= m->size[a];
+  return memo_get(seen, count, n * sizeof *count);
+}
+
+PlaceWays ways_counted(Arena *a, const Mesh *m, uint32_t n, PlaceWays w) {
+  Memo seen = memo_new(a);
+  Placement *at = NEW_ARRAY(a, Placement, w.n + 1);
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < w.n; i++) {
+    MemoEntry *e = counts_entry(&seen, m, n, &w.at[i]);
+    if (e->value) continue;
+    e->value = at;
+    at[k++] = w.at[i];
+  }
+  return (PlaceWays){k, at};
+}
+
+void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p) {
+  counts_entry(left, m, n, p)->value = left;
+}
+
+PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left) {
+  Placement *at = NEW_ARRAY(a, Placement, w.n + 1);
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < w.n; i++)
+    if (counts_entry(left, m, n, &w.at[i])->value) at[k++] = w.at[i];
+  return (PlaceWays){k, at};
+}
+
+/* ---- of a vertex ----------------------------------------------------------------------------------------------- */
+
 PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   if (g->fixed && g->fixed->label[vertex]) return ways_one(a, m, g->fixed->label[vertex]);

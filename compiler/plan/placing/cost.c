@@ -1,4 +1,6 @@
 /* plan/placing/cost.c - what choices cost by seconds, as the TRA paper counts moves, and with memory that has a price. */
+#include <math.h>
+
 #include "inside.h"
 #include "windows.h"
 
@@ -100,16 +102,15 @@ double pair_elements(const PairCost *c, const Placement *from, const Placement *
 }
 
 /* Parts may come to where they are to be at once. */
-double pair_elements_least(const PairCost *c, const Placement *from, const Placement *to) {
-  double elements = c->turns, parts = 1;
+double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to) {
+  double elements = c->turns, cost = 0;
   bool has = true;
-  for (uint32_t d = 0; d < c->rank; d++) elements *= (double)c->extent[d];
-  for (uint32_t a = 0; a < c->mesh->n; a++) {
-    parts *= from->on[a] == PLACE_PART ? c->mesh->size[a] : 1;
-    has = has && (from->on[a] < 0 || c->mesh->size[a] == 1 || to->on[a] == from->on[a]);
+  for (uint32_t d = 0; d < c->rank; d++) {
+    elements *= (double)c->extent[d];
+    has = has && fmod(to->count[d], from->count[d]) == 0;
   }
-  double cost = parts > 1 ? elements * parts * (double)placement_copies(c->mesh, from) : 0;
-  return c->times * (cost + (has ? 0 : elements * (double)placement_copies(c->mesh, to)));
+  if (from->parts > 1) cost += elements * from->parts * from->copies;
+  return c->times * (cost + (has ? 0 : elements * to->copies));
 }
 
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to) {
@@ -157,22 +158,6 @@ double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t te
   else if (t->vertex < 0 && g->cost->paper) cost = weight_of(g) * elements_copied(t, copies);
   else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (copies - 1);
   return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
-}
-
-/* ---- the search ------------------------------------------------------------------------------------------------- */
-
-Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
-  Placing *p = placing_search(a, g, sites, only, budget, which);
-  if (!p || p->cost <= p->bound * (1 + 1e-9) || placing_is_large(g)) return p;
-  PlaceGraph fewer = *g;
-  fewer.busy = true;
-  Placing *q = placing_search(a, &fewer, sites, only, budget, which);
-  if (q) p->effort = q->effort += p->effort;
-  if (!q || q->cost >= p->cost || (p->allowed > 0 && placing_work(g, q) > p->allowed)) return p;
-  q->bound = p->bound;
-  q->allowed = p->allowed;
-  q->narrow |= p->narrow;
-  return q;
 }
 
 /* ---- of a placing ------------------------------------------------------------------------------------------------ */

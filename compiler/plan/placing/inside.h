@@ -26,6 +26,33 @@ PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t verte
 /* Operations of a site with the largest block, in a run. */
 double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label);
 
+/* Of ways with equal counts the first; and those whose counts are left. */
+PlaceWays ways_counted(Arena *a, const Mesh *m, uint32_t n, PlaceWays w);
+PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left);
+
+struct PlaceLeft {
+  Memo **label, **home;      /* by vertex, by tensor: by counts of labels, of dimensions; those that are there have a value */
+  double bound;              /* that is known */
+};
+void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p);
+
+/* ---- whichever axes do it: placing.c ------------------------------------------------------------------------ */
+
+/* A placing's cost hangs on which axes cut what. Where only counts are told apart, and each pair of them costs what it costs at least, there is much less
+ * to choose, and what comes out is a bound for every order of the mesh's axes: mostly a very near one. By bytes or elements, windows apart. */
+typedef struct PlaceLeast {
+  double bound;              /* of all on this mesh; at this price of an operation: */
+  double price;
+  double sum;                /* near the least, or above */
+  double effort;
+  bool narrow;
+} PlaceLeast;
+
+/* INFINITY: a vertex has no such cut (*which), or a site always too much to do. Where it gets to `enough`, it ends. */
+PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which);
+/* The counts that a placing which costs less than `enough` can have, in any order of the axes; a better bound may come of it. False: there are none. */
+bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out);
+
 /* ---- the cost of a pair of placements: plan/placing/cost.c --------------------------------------------------- */
 
 typedef struct PairCost {    /* a tensor goes from one placement to another: */
@@ -47,7 +74,7 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 void pair_key(const PairCost *c, Buf *key);
 double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
 double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* by the TRA paper's cost */
-double pair_elements_least(const PairCost *c, const Placement *from, const Placement *to); /* no less in any order of the axes */
+double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to); /* no less, whichever axes do it */
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* what memory alone costs */
 /* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);

@@ -1,8 +1,9 @@
 /* plan/placing/meshes.c - the meshes of so many sites on which plans are looked for, and the best plan on any of them.
  *
- * A mesh comes in each order of its axes, for where several cut one dimension the first of them cuts it and the next its blocks. What no order of it
- * goes below is found first, as if each move could have an order of its own (PlaceGraph's any_order). Where that is no less than what was found on
- * other meshes, or as soon as an order has it, the others need not be looked at. */
+ * A mesh comes in each order of its axes, for where several cut one dimension the first of them cuts it and the next its blocks. First each mesh gets
+ * a bound of all its orders, by counts alone (inside.h). Then plans are looked for that cost next to no more than the least of these: of what there is to
+ * choose that leaves little, on few meshes. Where there is none, the next round is for plans that may cost a little more; and so on, until no mesh's
+ * bound is below the best plan. */
 #include <math.h>
 #include <string.h>
 
@@ -111,10 +112,11 @@ static bool is_as_much(double cost, double bound) {
   return cost <= bound * (1 + 1e-9);
 }
 
-/* Gives a bound of this mesh. */
-static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget) {
-  Placing *p = placing_find(x->arena, g, m, x->only, budget, x->enough, x->which);
-  if (!p) return x->enough;
+/* Gives a bound of this mesh, of plans below what is wanted. */
+static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget, double below) {
+  double enough = fmin(x->enough, below);
+  Placing *p = placing_find(x->arena, g, m, x->only, budget, enough, x->which);
+  if (!p) return enough;
   x->effort += p->effort;
   x->narrow |= p->narrow;
   if (!x->best || p->cost < x->best->cost) x->best = p;
@@ -122,9 +124,9 @@ static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget)
   return p->bound;
 }
 
-/* By seconds, and where memory has a price, nobody knows what no order goes below. */
+/* By seconds, and where memory has a price, there are no bounds by counts. */
 static bool has_bound(const PlaceGraph *g) {
-  return !g->cost || (g->cost->paper && !g->cost->price);
+  return !g->label && (!g->cost || (g->cost->paper && !g->cost->price));
 }
 
 bool placing_is_large(const PlaceGraph *g) {
@@ -139,68 +141,118 @@ static uint32_t orders_of(Mesh m) {
 
 static void look_orders(Search *x, Mesh m, double budget) {
   uint32_t orders = orders_of(m);
-  double least = 0, bound = INFINITY;
-  if (x->g->busy && placing_is_large(x->g)) { /* of these nobody asks for a bound */
-    x->bound = 0;
-    look(x, x->g, &m, budget);
-    return;
-  }
-  if (orders > 1 && has_bound(x->g)) {
-    PlaceGraph any = *x->g;
-    any.any_order = true;
-    least = look(x, &any, &m, budget);
-  }
   bool first = true;
   do {
-    if (orders > 1 && is_as_much(x->enough, least)) break;
-    bound = fmin(bound, look(x, x->g, &m, first ? budget : budget / orders));
+    x->bound = fmin(x->bound, look(x, x->g, &m, first ? budget : budget / orders, INFINITY));
     first = false;
   } while (order_next(&m));
-  x->bound = fmin(x->bound, is_as_much(x->enough, least) ? least : fmax(least, bound));
 }
 
-/* enough: nobody wants one that costs more. */
-static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, uint32_t *which) {
-  Search s = {.arena = a, .g = g, .only = only, .enough = enough, .bound = INFINITY, .which = which};
+static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
   for (uint32_t i = 0; i < x->all.len; i++) {
-    if (x->orders) look_orders(&s, x->all.at[i], budget / x->all.len);
-    else s.bound = fmin(s.bound, look(&s, g, &x->all.at[i], budget / x->all.len));
+    if (x->orders) look_orders(s, x->all.at[i], budget / x->all.len);
+    else s->bound = fmin(s->bound, look(s, s->g, &x->all.at[i], budget / x->all.len, INFINITY));
   }
-  if (s.best) s.best->bound = fmin(s.bound, s.best->cost), s.best->narrow = s.narrow, s.best->effort = s.effort;
-  return s.best;
+  return s->best;
 }
 
-/* All orders of a mesh, of which none goes below `least`; while there is something to spend. */
-static double look_spending(Search *x, Mesh m, double least, double budget) {
-  double bound = INFINITY;
-  uint32_t orders = orders_of(m);
-  if (orders == 1) return least;
-  do {
-    if (is_as_much(x->enough, least) || x->effort >= budget) return least;
-    bound = fmin(bound, look(x, x->g, &m, budget / orders));
-  } while (order_next(&m));
-  return fmax(least, bound);
+/* ---- by rounds ---------------------------------------------------------------------------------------------------- */
+
+/* A round is for plans that cost more by such a share than what seems to be the least; the last is for all. */
+static const double rounds[] = {1e-7, 3e-3, 0.02, 0.2, INFINITY};
+enum { ROUNDS = sizeof rounds / sizeof *rounds };
+
+#define AHEAD 1.3              /* of the least bound so far: where the bound of a mesh gets there, that is known well enough */
+#define NEAR 0.02              /* of a large graph, where a plan costs no more above the bound, no other is looked for, */
+#define NEAR_BUSY 0.001        /*   or no more, of plans without idle axes; */
+#define PROOF 0.1              /*   but for a proof, with this share of the budget, on meshes whose bound is no more below what seems to be the least: */
+#define PROOF_NEAR 1e-3
+
+/* Plans that cost less are looked for, in all orders of a mesh or in one; or as long as that makes the bound better. */
+typedef struct Below { double cost, budget; bool one, proof; } Below;
+
+static bool has_orders(const Meshes *all, uint32_t i) {
+  return all->orders && orders_of(all->all.at[i]) > 1;
 }
 
-/* In a large graph a search among all that the limit on work lets through takes long, and nearly all of what is best has no idle axes. So a plan
- * without idle axes comes first, of one order of each mesh; then each mesh gets a bound; then orders are looked at where that is below, by what is
- * left to spend. NULL: there is none without idle axes that keeps to the limit. */
-static Placing *best_of_large(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, uint32_t *which) {
-  PlaceGraph busy = *g, all = *g, any;
-  double price = 0, in_use = INFINITY, *least = NEW_ARRAY(a, double, x->all.len);
+static void look_below(Search *x, const Meshes *all, uint32_t i, PlaceLeast *known, Below b) {
+  Arena *a = arena_new();
+  PlaceGraph g = *x->g;
+  PlaceLeft left;
+  Mesh m = all->all.at[i];
+  bool orders = has_orders(all, i) && !b.one, whole = orders || !has_orders(all, i);
+  double enough = fmin(b.cost, x->enough), bound = enough, share = orders ? b.budget / orders_of(m) : b.budget;
+  bool some = isinf(enough) || placing_left(a, x->g, &m, x->only, b.budget, enough, known, &left);
+  if (!isinf(enough)) g.left = &left, x->effort += known->effort;
+  if (some) do {
+    if (is_as_much(x->enough, known->bound)) break;
+    bound = fmin(bound, look(x, &g, &m, share, enough));
+    if (b.proof && bound <= known->bound) break;
+    share = b.budget / orders_of(m);
+  } while (orders && order_next(&m));
+  if (!is_as_much(x->enough, known->bound) && (!some || whole)) known->bound = fmax(known->bound, bound);
+  arena_free(a);
+}
+
+/* The one with the least bound below `most` that was not looked at in this round. */
+static uint32_t mesh_next(const Search *x, uint32_t n, const PlaceLeast *known, const bool *seen, double most) {
+  uint32_t best = n;
+  for (uint32_t i = 0; i < n; i++)
+    if (!seen[i] && known[i].bound < most && !is_as_much(x->enough, known[i].bound) && (best == n || known[i].bound < known[best].bound)) best = i;
+  return best;
+}
+
+static double bound_of(uint32_t n, const PlaceLeast *known) {
+  double least = INFINITY;
+  for (uint32_t i = 0; i < n; i++) least = fmin(least, known[i].bound);
+  return least;
+}
+
+/* Plans below `most`; or, of a large graph, in one order of each mesh, plans that cost a share more than none on this mesh can. */
+static void round_look(Search *s, const Meshes *x, PlaceLeast *known, double *tried, double most, double share, double budget) {
   uint32_t n = x->all.len;
-  busy.busy = true;
-  all.price = &price;
-  any = all;
-  any.any_order = true;
-  Search s = {.arena = a, .g = &all, .only = only, .enough = INFINITY, .bound = INFINITY, .which = which};
-  for (uint32_t i = 0; i < n; i++) in_use = fmin(in_use, look(&s, &busy, &x->all.at[i], budget / n));
-  if (!s.best || placing_work(g, s.best) > g->work) return NULL;
-  for (uint32_t i = 0; i < n; i++) least[i] = look(&s, &any, &x->all.at[i], budget / n);
-  for (uint32_t i = 0; i < n; i++) s.bound = fmin(s.bound, look_spending(&s, x->all.at[i], least[i], budget));
-  s.best->bound = fmin(s.bound, s.best->cost), s.best->narrow = s.narrow, s.best->effort = s.effort, s.best->allowed = g->work;
-  s.best->busy = in_use;
-  return s.best;
+  bool *seen = NEW_ARRAY(s->arena, bool, n + 1), one = !isinf(share), large = placing_is_large(s->g);
+  for (uint32_t i; (i = mesh_next(s, n, known, seen, most)) < n && (s->effort < budget || !s->best); seen[i] = true) {
+    double left = fmax(budget - s->effort, budget / 16) / (one ? 2 : n < 4 ? n : 4);
+    double cost = one ? known[i].bound * (1 + share) + rounds[0] : most;
+    if (one && s->enough <= bound_of(n, known) * (1 + (s->g->busy ? NEAR_BUSY : NEAR))) break;
+    if (one && fmin(cost, s->enough) <= tried[i]) continue;
+    if (one) tried[i] = fmin(cost, s->enough);
+    if (large && !one && known[i].sum > known[i].bound * (1 + PROOF_NEAR) && s->best) continue;
+    look_below(s, x, i, &known[i], (Below){cost, left, one, large});
+  }
+}
+
+static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
+  uint32_t n = x->all.len, nobody;
+  PlaceLeast *known = NEW_ARRAY(s->arena, PlaceLeast, n + 1);
+  double first = INFINITY, sum = INFINITY, *tried = NEW_ARRAY(s->arena, double, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / fmin(n, 4), fmin(s->enough, AHEAD * first), s->which);
+    s->effort += known[i].effort;
+    s->narrow |= known[i].narrow;
+    first = fmin(first, known[i].bound);
+    sum = fmin(sum, known[i].sum);
+  }
+  if (isinf(first)) return NULL;
+  bool large = placing_is_large(s->g);
+  s->which = &nobody;
+  for (uint32_t r = 0; r + 1 < ROUNDS && large; r++) round_look(s, x, known, tried, INFINITY, rounds[r], budget);
+  double proof = large && s->best ? s->effort + PROOF * budget : budget;
+  for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
+    round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));
+  s->bound = bound_of(n, known);
+  if (s->best && is_as_much(s->best->cost, s->bound)) s->bound = fmax(s->bound, s->best->cost);
+  return s->best;
+}
+
+/* enough: nobody wants one that costs more; so much costs `best`, if it is not NULL. */
+static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, Placing *best,
+                        uint32_t *which) {
+  Search s = {.arena = a, .g = g, .only = only, .enough = enough, .best = best, .bound = INFINITY, .which = which};
+  Placing *p = has_bound(g) ? best_by_rounds(&s, x, budget) : best_plainly(&s, x, budget);
+  if (p) p->bound = fmin(s.bound, p->cost), p->narrow = s.narrow, p->effort = s.effort;
+  return p;
 }
 
 /* What a site may have to do on any of them. */
@@ -221,22 +273,58 @@ int64_t sites_fewer(int64_t sites) {
   return best;
 }
 
-Placing *placing_search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+/* known: a plan from which to begin, or NULL. */
+static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget, Placing *known, uint32_t *which) {
   PlaceGraph limited = *free, *g = &limited;
-  if (g->fixed && g->fixed->mesh) return placing_find(a, g, g->fixed->mesh, only, budget, INFINITY, which);
+  if (g->fixed && g->fixed->mesh) {
+    Meshes one = {.arena = a};
+    vec_push(a, one.all, *g->fixed->mesh);
+    return best_of(a, g, &one, only, budget, INFINITY, NULL, which);
+  }
   bool bytes = !g->cost || !g->cost->seconds;
   Meshes x = bytes ? meshes_of(a, sites) : meshes_by_seconds(a, g->cost->seconds);
   if (bytes && g->work <= 0) g->work = work_allowed(g, &x, only);
-  Placing *best = !g->busy && placing_is_large(g) && g->work > 0 ? best_of_large(a, g, &x, only, budget, which) : NULL;
-  if (!best) best = best_of(a, g, &x, only, budget, INFINITY, which);
+  Placing *best = known && mesh_sites(&known->mesh) == sites && placing_work(g, known) <= g->work ? known : NULL;
+  best = best_of(a, g, &x, only, budget, best ? best->cost : INFINITY, best, which);
+  if (best) best->allowed = bytes && !g->busy ? g->work : 0;
   int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
   double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
   if (!fewer || most <= 0) return best;
   uint32_t nobody;
   x = meshes_of(a, fewer);
-  Placing *p = best_of(a, g, &x, only, budget, most, &nobody);
+  Placing *p = best_of(a, g, &x, only, budget, most, NULL, &nobody);
   double effort = best->effort + (p ? p->effort : 0);
   if (p && p->cost <= most) best = p;
   best->effort = effort;
   return best;
+}
+
+Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  return search(a, g, sites, only, budget, NULL, which);
+}
+
+/* A large graph is searched for plans without idle axes first: there is less of them, and one is nearly always near to the best. */
+static Placing *best_large(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  PlaceGraph fewer = *g;
+  fewer.busy = true;
+  Placing *q = search(a, &fewer, sites, only, budget, NULL, which);
+  double in_use = q ? q->bound : 0, effort = q ? q->effort : 0;
+  Placing *p = search(a, g, sites, only, budget, q, which);
+  if (p) p->effort += effort, p->busy = in_use;
+  return p;
+}
+
+Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+  if (placing_is_large(g) && !g->busy) return best_large(a, g, sites, only, budget, which);
+  Placing *p = placing_search(a, g, sites, only, budget, which);
+  if (!p || p->cost <= p->bound * (1 + 1e-9) || g->busy) return p;
+  PlaceGraph fewer = *g;
+  fewer.busy = true;
+  Placing *q = placing_search(a, &fewer, sites, only, budget, which);
+  if (q) p->effort = q->effort += p->effort;
+  if (!q || q->cost >= p->cost || (p->allowed > 0 && placing_work(g, q) > p->allowed)) return p;
+  q->bound = p->bound;
+  q->allowed = p->allowed;
+  q->narrow |= p->narrow;
+  return q;
 }

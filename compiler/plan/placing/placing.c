@@ -8,7 +8,10 @@
 #include "inside.h"
 #include "windows.h"
 
-#define ENTRY 100.0            /* additions that take as long as an entry of a table, about */
+#define ENTRY 100.0            /* additions that take as long as an entry of a table, about; */
+#define NEXT_TO_NONE 1e-13     /* of all bytes, for all the work that there may be; */
+#define NEXT_TO_NONE_LEFT 1e-10 /*  and of those that move, at most */
+#define ENTRY_LEAST 10.0       /*   and as one of a table by counts */
 
 /* ---- the graph ------------------------------------------------------------------------------------------ */
 
@@ -215,14 +218,26 @@ typedef struct Finder {
   Links links;               /* by seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
   Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
+  Memo windows;              /* the same of windows */
   double entries;            /* of tables that were made */
+  bool counts;               /* placements are told apart by their counts alone */
 } Finder;
 
-static Distinct distinct(Arena *a, const Mesh *m, uint32_t n, const Placement *all) {
+static MemoEntry *distinct_entry(Arena *a, const Finder *f, Memo *seen, uint32_t rank, const Placement *p) {
+  if (!f->counts) return memo_get(seen, p->on, f->m->n);
+  PlaceCounts c = place_counts(a, f->m, rank, p);
+  double *key = NEW_ARRAY(a, double, rank + 1);
+  memcpy(key, c.count, rank * sizeof *key);
+  key[rank] = c.parts;
+  return memo_get(seen, key, (rank + 1) * sizeof *key);
+}
+
+/* Of a tensor with so many dimensions. */
+static Distinct distinct(Arena *a, const Finder *f, uint32_t rank, uint32_t n, const Placement *all) {
   Distinct x = {0, NEW_ARRAY(a, uint32_t, n), NEW_ARRAY(a, const Placement *, n)};
   Memo seen = memo_new(a);
   for (uint32_t i = 0; i < n; i++) {
-    MemoEntry *e = memo_get(&seen, all[i].on, m->n);
+    MemoEntry *e = distinct_entry(a, f, &seen, rank, &all[i]);
     if (!e->value) x.at[x.n++] = &all[i], e->value = (void *)(uintptr_t)x.n;
     x.of[i] = (uint32_t)(uintptr_t)e->value - 1;
   }
@@ -258,7 +273,6 @@ static Pair *pair_get(Finder *f, uint64_t key) {
 /* What moves of a tensor from where it is made to its home, as shares: in parts (of which an element counts `part`) and after. Found once for
  * those that differ in their dimensions' numbers alone. between NULL: nothing is in parts. */
 static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
-  if (f->g->any_order) return place_share_least(f->m, part, made, home);
   const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
   uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered as they come */
@@ -302,6 +316,21 @@ static void room_add(Buf *key, const Mesh *m, const Carried *c) {
   }
 }
 
+static const PlaceCounts *counts_of(Arena *a, const Mesh *m, uint32_t rank, const Distinct *x) {
+  PlaceCounts *c = NEW_ARRAY(a, PlaceCounts, x->n + 1);
+  for (uint32_t i = 0; i < x->n; i++) c[i] = place_counts(a, m, rank, x->at[i]);
+  return c;
+}
+
+static void shares_least(Finder *f, const Distinct *p, const Distinct *q, const Carried *c, double *share) {
+  Arena *a = arena_new();
+  uint32_t rank = c->tensor->n;
+  const PlaceCounts *from = counts_of(a, f->m, rank, p), *to = counts_of(a, f->m, rank, q);
+  for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = place_share_least(c->part, rank, &from[i], &to[j]);
+  arena_free(a);
+}
+
 /* Each of p to each of q. */
 static const double *shares(Finder *f, const Distinct *p, const Distinct *q, bool parts, const Carried *c) {
   Buf key = buf_new(f->arena);
@@ -312,7 +341,8 @@ static const double *shares(Finder *f, const Distinct *p, const Distinct *q, boo
   MemoEntry *e = memo_get(&f->shares, key.s, key.len);
   if (e->value) return e->value;
   double *share = NEW_ARRAY(f->arena, double, (size_t)p->n * q->n);
-  for (uint32_t i = 0; i < p->n; i++) {
+  if (f->counts) shares_least(f, p, q, c, share);
+  for (uint32_t i = 0; !f->counts && i < p->n; i++) {
     bool some = parts && in_parts(f->m, 1, p->at[i]);
     for (uint32_t j = 0; j < q->n; j++) {
       Placement between;
@@ -338,7 +368,7 @@ static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
     arena_free(a);
     return;
   }
-  Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
+  Distinct p = distinct(a, f, c.tensor->n, n_x, at_x), q = distinct(a, f, c.tensor->n, n_y, at_y);
   const double *share = shares(f, &p, &q, parts, &c);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
   for (size_t i = 0; i < (size_t)p.n * q.n; i++) cost[i] = c.bytes * share[i];
@@ -352,7 +382,7 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
   double cost = pair_memory(c, from, to), bytes = c->size;
   if (c->times <= 0) return cost;
   if (c->links) return cost + pair_seconds(c, from, to);
-  if (f->g->cost->paper) return cost + (f->g->any_order ? pair_elements_least(c, from, to) : pair_elements(c, from, to));
+  if (f->g->cost->paper) return cost + pair_elements(c, from, to);
   Placement between;
   if (parts) between = place_between(f->m, c->rank, c->most, from, to);
   for (uint32_t d = 0; d < c->rank; d++) bytes *= (double)c->extent[d];
@@ -374,9 +404,12 @@ static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
     arena_free(a);
     return;
   }
-  Distinct p = distinct(a, f->m, n_x, at_x), q = distinct(a, f->m, n_y, at_y);
+  Distinct p = distinct(a, f, c->rank, n_x, at_x), q = distinct(a, f, c->rank, n_y, at_y);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  for (uint32_t i = 0; i < p.n; i++) {
+  const PlaceCounts *from = f->counts ? counts_of(a, f->m, c->rank, &p) : NULL, *to = f->counts ? counts_of(a, f->m, c->rank, &q) : NULL;
+  for (uint32_t i = 0; f->counts && i < p.n; i++)
+    for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_elements_least(c, &from[i], &to[j]);
+  for (uint32_t i = 0; !f->counts && i < p.n; i++) {
     bool parts = in_parts(f->m, 1, p.at[i]);
     for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_cost(f, c, parts, p.at[i], q.at[j]);
   }
@@ -422,22 +455,52 @@ static void windows_price(Finder *f, uint32_t i, uint32_t k, const PairCost *c, 
   for (size_t x = 0; x < n; x++) cost[x] += price * other[x];
 }
 
+/* All that windows' costs hang on, where neither data nor memory's price do. */
+static void windows_key(const Finder *f, uint32_t i, uint32_t k, const PlaceWays *home, const PlaceWays *w, Buf *key) {
+  const PartVertex *v = &f->g->part->vertices.at[i];
+  const PartRead *r = &v->reads.at[k];
+  const PlaceTensor *t = &f->g->tensors.at[f->g->tensor[i][k]];
+  const double numbers[] = {r->times, dtype_size(t->node->dtype), r->rank, v->n_label, t->n, r->call, r->from >= 0, t->bytes};
+  buf_add(key, (const char *)numbers, sizeof numbers);
+  buf_add(key, (const char *)r->index, r->rank * sizeof *r->index);
+  buf_add(key, (const char *)r->extent, r->rank * sizeof *r->extent);
+  buf_add(key, (const char *)r->label, r->rank * sizeof *r->label);
+  buf_add(key, (const char *)r->made, r->rank * sizeof *r->made);
+  buf_add(key, (const char *)t->extent, t->n * sizeof *t->extent);
+  buf_add(key, (const char *)v->extent, v->n_label * sizeof *v->extent);
+  key_add(key, f->m, home->n, home->at);
+  key_add(key, f->m, w->n, w->at);
+}
+
 /* What windows of it cost. */
 static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w) {
   Arena *a = arena_new();
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
   uint32_t t = f->g->tensor[i][k], x = f->stay[t], y = r->call ? f->cut[i] : f->stay[i];
+  MemoEntry *e = NULL;
+  if (r->asked <= 0 && !(f->g->cost && f->g->cost->price)) {
+    Buf key = buf_new(a);
+    windows_key(f, i, k, &f->home[t], w, &key);
+    e = memo_get(&f->windows, key.s, key.len);
+    if (e->value) {
+      network_cost2_like(f->n, (uint32_t)((uintptr_t)e->value - 1), x, y);
+      arena_free(a);
+      return;
+    }
+  }
   Placement *cut = NEW_ARRAY(a, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) cut[j] = reach_cut(f->g, f->m, i, k, w->at[j].on);
-  Distinct p = distinct(a, f->m, f->home[t].n, f->home[t].at), q = distinct(a, f->m, w->n, cut);
+  uint32_t rank = f->g->tensors.at[t].n;
+  Distinct p = distinct(a, f, rank, f->home[t].n, f->home[t].at), q = distinct(a, f, v->n_label, w->n, cut);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
   if (f->g->cost) {
     PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
     windows_price(f, i, k, &c, &p, &q, cost);
   } else reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, false, cost);
   f->entries += (double)p.n * q.n;
-  network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
+  uint32_t number = network_cost2(f->n, x, p.n, p.of, y, q.n, q.of, cost);
+  if (e) e->value = (void *)((uintptr_t)number + 1);
   arena_free(a);
 }
 
@@ -451,7 +514,7 @@ static void read_make(Finder *f, uint32_t i, uint32_t k) {
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (!reach_is_plain(f->g, i, k)) {
-    if (!f->g->any_order) reach_add(f, i, k, w); /* it is not known what windows are at least */
+    if (!f->counts) reach_add(f, i, k, w); /* it is not known what windows are at least */
     return;
   }
   if (f->g->cost) {
@@ -468,6 +531,8 @@ static void tensor_add(Finder *f, uint32_t i) {
   if (fixed && fixed->home[i]) f->home[i] = ways_one(f->arena, f->m, fixed->home[i]->on);
   else if (f->g->home) f->home[i] = f->g->home[i];
   else f->home[i] = ways_find(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
+  if (f->counts) f->home[i] = ways_counted(f->arena, f->m, t->n, f->home[i]);
+  if (f->g->left) f->home[i] = ways_left(f->arena, f->m, t->n, f->home[i], f->g->left->home[i]);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -515,6 +580,8 @@ static bool cuts_make(Finder *f, uint32_t *which) {
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     if (part->vertices.at[i].node->kind != EIN_VERTEX) continue;
     f->label[i] = cuts_find(f->arena, f->g, f->m, i, !f->g->busy, f->only, &f->narrow);
+    if (f->counts) f->label[i] = ways_counted(f->arena, f->m, part->vertices.at[i].n_label, f->label[i]);
+    if (f->g->left) f->label[i] = ways_left(f->arena, f->m, part->vertices.at[i].n_label, f->label[i], f->g->left->label[i]);
     if (!f->label[i].n) return *which = i, false;
   }
   *which = 0;
@@ -550,29 +617,159 @@ bool placing_is_proven(const Placing *p) {
   return !p->narrow && p->cost <= p->bound * (1 + 1e-9);
 }
 
-static NetworkAnswer solve(Finder *f, double budget, double enough) {
+static NetworkAnswer solve(Finder *f, double budget, double enough, double *price) {
+  if (f->g->left) network_floor(f->n, f->g->left->bound);
   if (f->allowed <= 0) return network_solve(f->n, budget, enough);
   const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
   for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
     if (f->label[i].n) weight[f->cut[i]] = f->work[i];
-  NetworkLimit l = {weight, f->allowed, f->g->price};
+  NetworkLimit l = {weight, f->allowed, price, f->g->left ? f->g->left->bound : 0};
   return network_solve_within(f->n, &l, budget, enough);
 }
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
-  Arena *work = arena_new();
+static Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, bool counts) {
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .shares = memo_new(work), .costs = memo_new(work)};
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .counts = counts};
+  f.shares = memo_new(work);
+  f.costs = memo_new(work);
+  f.windows = memo_new(work);
   f.label = NEW_ARRAY(work, PlaceWays, vertices + 1);
   f.home = NEW_ARRAY(work, PlaceWays, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
   if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh);
+  return f;
+}
+
+/* ---- whichever axes do it ------------------------------------------------------------------------------------------ */
+
+static double price_add(Finder *f, double price) {
+  for (uint32_t i = 0; i < f->g->part->vertices.len; i++) {
+    double *cost = NEW_ARRAY(f->arena, double, f->label[i].n + 1);
+    for (uint32_t k = 0; k < f->label[i].n; k++) cost[k] = price * f->work[i][k];
+    if (f->label[i].n) network_cost(f->n, f->cut[i], cost);
+  }
+  return price * f->allowed;
+}
+
+static double work_of(const Finder *f, const uint32_t *value) {
+  double work = 0;
+  for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
+    if (f->label[i].n) work += f->work[i][value[f->cut[i]]];
+  return work;
+}
+
+/* Mostly next to no price of work is enough: of all bytes a part that is next to nothing, once more where it is not of what moves. */
+static void least_find(Finder *f, double budget, double enough, PlaceLeast *least) {
+  double scale = 0, share = f->allowed > 0 ? budget / 3 : budget;
+  for (uint32_t i = 0; i < f->g->tensors.len; i++) scale += f->g->tensors.at[i].bytes;
+  double limit = f->allowed > 0 ? price_add(f, NEXT_TO_NONE * scale / f->allowed) : 0;
+  NetworkAnswer x = network_solve(f->n, share, enough + limit);
+  if (limit > NEXT_TO_NONE_LEFT * x.sum && x.bound - limit < enough) {
+    limit += price_add(f, (NEXT_TO_NONE_LEFT * x.sum - limit) / f->allowed);
+    x = network_solve(f->n, share, enough + limit);
+  }
+  least->bound = fmax(x.bound - limit, 0);
+  least->sum = x.sum;
+  least->effort = x.work;
+  if (f->allowed <= 0 || least->bound >= enough || work_of(f, x.value) <= f->allowed * (1 + 1e-12)) return;
+  x = solve(f, budget - x.work, enough, &least->price);
+  least->bound = fmax(least->bound, x.bound - limit);
+  if (x.value) least->sum = x.sum;
+  least->effort += x.work;
+}
+
+PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which) {
+  Arena *work = arena_new();
+  Finder f = finder_new(work, g, m, only, true);
+  PlaceLeast least = {.bound = INFINITY, .sum = INFINITY};
+  if (network_make(&f, which)) {
+    least_find(&f, budget, enough, &least);
+  }
+  least.narrow = f.narrow;
+  least.effort += ENTRY_LEAST * f.entries;
+  arena_free(work);
+  return least;
+}
+
+/* One for all vertices that are alike: for else what is alike would have other tables because a little more is left of it here than there. */
+static Memo *left_of(Arena *a, Memo *alike, const Buf *key) {
+  MemoEntry *e = memo_get(alike, key->s, key->len);
+  if (e->value) return e->value;
+  Memo *left = NEW(a, Memo);
+  *left = memo_new(a);
+  return e->value = left;
+}
+
+static void vertex_key(Buf *key, const PartVertex *v) {
+  const double numbers[] = {v->n_label, v->n_out, v->times, v->point, v->reads.len};
+  buf_add(key, (const char *)numbers, sizeof numbers);
+  buf_add(key, (const char *)v->extent, v->n_label * sizeof *v->extent);
+  buf_add(key, (const char *)v->most, v->n_label * sizeof *v->most);
+  for (uint32_t k = 0; k < v->reads.len; k++) buf_add(key, (const char *)v->reads.at[k].label, v->reads.at[k].rank * sizeof *v->reads.at[k].label);
+}
+
+static void tensor_key(Buf *key, const PlaceGraph *g, uint32_t tensor) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  buf_char(key, t->vertex < 0 ? 'i' : 't');
+  buf_add(key, (const char *)t->extent, t->n * sizeof *t->extent);
+  buf_add(key, (const char *)t->most, t->n * sizeof *t->most);
+  if (t->vertex >= 0) vertex_key(key, &g->part->vertices.at[t->vertex]);
+}
+
+static void left_keep(const Finder *f, Arena *a, bool **left, PlaceLeft *out) {
+  const PartGraph *part = f->g->part;
+  Memo alike = memo_new(f->arena);
+  out->label = NEW_ARRAY(a, Memo *, part->vertices.len + 1);
+  out->home = NEW_ARRAY(a, Memo *, f->g->tensors.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    Buf key = buf_new(f->arena);
+    vertex_key(&key, v);
+    out->label[i] = left_of(a, &alike, &key);
+    for (uint32_t k = 0; k < f->label[i].n; k++)
+      if (left[f->cut[i]][k]) ways_keep(out->label[i], f->m, v->n_label, &f->label[i].at[k]);
+  }
+  for (uint32_t i = 0; i < f->g->tensors.len; i++) {
+    Buf key = buf_new(f->arena);
+    tensor_key(&key, f->g, i);
+    out->home[i] = left_of(a, &alike, &key);
+    for (uint32_t k = 0; k < f->home[i].n; k++)
+      if (left[f->stay[i]][k]) ways_keep(out->home[i], f->m, f->g->tensors.at[i].n, &f->home[i].at[k]);
+  }
+}
+
+/* No plan that is within the limit on work, and costs less than `enough`, has a sum of cost + price x work above that of the limit. */
+bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out) {
+  Arena *work = arena_new();
+  uint32_t which;
+  Finder f = finder_new(work, g, m, only, true);
+  bool **left = NULL, some = network_make(&f, &which);
+  if (some) {
+    double limit = f.allowed > 0 ? known->price * f.allowed : 0, done;
+    if (limit > 0) price_add(&f, known->price);
+    double bound = network_rule_out(f.n, budget, enough + limit, &left, &done) - limit;
+    some = bound < enough;
+    if (bound > known->bound) known->bound = bound;
+    if (some) left_keep(&f, a, left, out);
+    out->bound = known->bound;
+    known->effort = done + ENTRY_LEAST * f.entries;
+  }
+  arena_free(work);
+  return some;
+}
+
+/* ---- a placing ----------------------------------------------------------------------------------------------------- */
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
+  Arena *work = arena_new();
+  uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
+  Finder f = finder_new(work, g, mesh, only, false);
   if (!network_make(&f, which)) {
     arena_free(work);
     return NULL;
   }
-  NetworkAnswer x = solve(&f, budget, enough);
+  NetworkAnswer x = solve(&f, budget, enough, NULL);
   if (!x.value) {
     arena_free(work);
     return NULL;

@@ -41,6 +41,8 @@ typedef struct PlaceFixed {  /* what is not looked for */
 
 typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a vertex, labels by axis; of a tensor, its home */
 
+typedef struct PlaceLeft PlaceLeft; /* counts of cuts and homes that are looked at: inside.h */
+
 typedef struct PlaceGraph {
   const PartGraph *part;
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with their numbers */
@@ -48,11 +50,10 @@ typedef struct PlaceGraph {
   const PlaceFixed *fixed;   /* NULL: nothing is; all of it has room */
   const PlaceCost *cost;     /* of its plans; NULL: bytes */
   const PlaceWays *label, *home; /* by vertex, by tensor: what is looked at, where it is not fixed; NULL: all */
-  double *price;             /* of an operation, as NetworkLimit has it; NULL: none is known */
   double work;               /* of the busiest site, at most; 0: WORK_TIMES the least on the mesh at hand. By seconds, and where `label` says what is
                               * looked at, nobody asks */
   bool busy;                 /* no vertex leaves axes idle for which its labels have room */
-  bool any_order;            /* a placing's bound is to be one for each order of the mesh's axes: place_share_least. Not by seconds */
+  const PlaceLeft *left;     /* of these alone; NULL: of all */
 } PlaceGraph;
 
 enum { WORK_TIMES = 2 };
@@ -69,7 +70,7 @@ typedef struct Placing {
   double allowed;            /* the busiest site was to have no more work than that; 0: nobody asked */
   double bound;              /* with equal blocks nothing on this mesh costs less, */
   bool narrow;               /*   with cuts along the labels that were looked at: of some tensor only the longest were */
-  double busy;               /* the same of plans without idle axes, a mesh's axes in one order, the largest first; 0: it was not looked for apart */
+  double busy;               /* the same of plans without idle axes; 0: it was not looked for apart */
 } Placing;
 
 enum { PLACING_LOOKED = 65536 };
@@ -94,7 +95,7 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
 /* The same; where that proves nothing, plans without idle axes are searched too, which are fewer. Bounds are those of all. */
 Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
-/* By bytes or elements, a graph of so many vertices that plans without idle axes are looked for first, of which one is nearly always best. */
+/* By bytes or elements, a graph of so many vertices that not all is looked for. */
 bool placing_is_large(const PlaceGraph *g);
 
 /* A plan by the EinDecomp paper's cost has counts and no mesh. Here it gets one, with an axis for each prime factor of the sites (or g's fixed

@@ -37,6 +37,10 @@ called 'data parallel: the cuts of the planner data' named.ein -n 8
 # A plan that is none of them has no name; nor has one that another planner made, whose name the header has.
 called '' "$root/samples/02_attention.ein" -n 16
 called '' "$known/stencil.ein" -n 8
+printf 'input x[t:4096,c:64] : f32\noutput y[t:4096,c] = sum[u:4096 where u <= t] x[u,c]\n' >scan.ein
+called '' scan.ein -n 8
+sed 's/^input/param/' scan.ein >weights.ein
+called 'tensor parallel, as Megatron: the cuts of the planner megatron' weights.ein -n 8
 called '' "$known/data_training.ein" -n 8 --planner=data
 
 # The page and the data say so too.

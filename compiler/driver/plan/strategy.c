@@ -26,16 +26,31 @@ static const struct { Planner who; const char *name; } rules[] = {
     {PLANNER_ATTENTION, "parallel over heads"},
 };
 
-/* All heavy equations are cut as the rule has it, and of the others no more than half are not. */
+/* Without params data have no batch that is theirs alone. */
+static bool has_params(const Sites *p) {
+  for (uint32_t t = 0; t < p->places->tensors.len; t++)
+    if (p->places->tensors.at[t].vertex < 0 && p->places->tensors.at[t].node->param) return true;
+  return false;
+}
+
+static bool cuts_roles(const Sites *p, uint32_t i, const bool *role) {
+  for (uint32_t l = 0; l < p->g->vertices.at[i].n_label; l++)
+    if (p->choice.d[i][l] > 1 && !role[l]) return false;
+  return true;
+}
+
+/* All heavy equations are cut as the rule has it, along what it is named for, and of the others no more than half are not. */
 static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_t rule) {
   Arena *a = p->s->arena;
   PartChoice its;
   Buf why = buf_new(a);
   uint32_t equations = 0, others = 0;
-  if (!part_plan(a, p->g, vectors, rules[rule].who, p->budget, &its, &why)) return NULL;
+  const bool *const *role = plan_roles(a, p->g, rules[rule].who);
+  if (!has_params(p) || !part_plan(a, p->g, vectors, rules[rule].who, p->budget, &its, &why)) return NULL;
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
     if (p->g->vertices.at[i].node->kind != EIN_VERTEX) continue;
     equations++;
+    if (is_heavy(p, i) && !cuts_roles(p, i, role[i])) return NULL;
     if (same_cut(p, i, its.d[i])) continue;
     if (is_heavy(p, i)) return NULL;
     others++;

@@ -143,6 +143,30 @@ static uint32_t preference(Planner who, const Kinds *k, const Kind *x) {
   }
 }
 
+static bool has_role(Planner who, const Kinds *k, const Kind *x) {
+  bool model = x->param && !x->data, head = x->kept && x->param;
+  switch (who) {
+  case PLANNER_DATA: return is_rows(x) && !x->meets;
+  case PLANNER_SEQUENCE: return k->sequence && is_rows(x) && x->meets;
+  case PLANNER_ATTENTION: return head;
+  case PLANNER_MEGATRON: return head || model;
+  default: return false;
+  }
+}
+
+const bool *const *plan_roles(Arena *a, const PartGraph *g, Planner who) {
+  Arena *work = arena_new();
+  Kinds k = kinds_find(work, g);
+  const bool **role = NEW_ARRAY(a, const bool *, g->vertices.len + 1);
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    bool *its = NEW_ARRAY(a, bool, g->vertices.at[i].n_label + 1);
+    for (uint32_t l = 0; l < g->vertices.at[i].n_label; l++) its[l] = has_role(who, &k, &k.all.at[kind_of(&k, k.first[i] + l)]);
+    role[i] = its;
+  }
+  arena_free(work);
+  return role;
+}
+
 static bool better_by(const uint32_t *order, uint32_t n, const uint32_t *d, const uint32_t *than) {
   for (uint32_t k = 0; k < n; k++)
     if (d[order[k]] != than[order[k]]) return d[order[k]] > than[order[k]];

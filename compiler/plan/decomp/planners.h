@@ -32,5 +32,7 @@ void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double
 void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartChoice *out);
 /* By hand: labels have an order of preference, and each vertex takes the vector that cuts the first of them most. */
 void plan_by_hand(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, PartChoice *out);
+/* By vertex, by label: it stands for what the rule is named for, and is not what comes next where there is none. */
+const bool *const *plan_roles(Arena *a, const PartGraph *g, Planner who);
 
 #endif

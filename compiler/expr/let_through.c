@@ -3,15 +3,19 @@
 
 #include <string.h>
 
-enum { ROWS = 128 };
+enum { ROWS = 128, RANGES = 8 };
 
 typedef struct Row {         /* c[0]*l0 + c[1]*l1 + ... + k >= 0; k is small enough to be added */
   int64_t k, c[TIE_LABELS];
 } Row;
 
+typedef struct Range { const Expr *label, *list; } Range; /* the list's entry is a bound of the label */
+
 typedef struct Taking {
-  uint32_t n_label, n;
+  uint32_t n_label, n, n_low, n_high;
   Row row[ROWS];
+  Range low[RANGES], high[RANGES]; /* list[i] <= label, label < list[j] */
+  const uint32_t *list;
   Ties *ties;
 } Taking;
 
@@ -71,6 +75,33 @@ static void order_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
   t->n += affine(y, 1, r) && affine(x->arg[0], 1, r);
 }
 
+static bool is_bound(const Expr *label, const Expr *list) {
+  return label->kind == EX_LABEL && label->i < TIE_LABELS && list->kind == EX_READ && list->n == 1 && !(list->labels >> TIE_LABELS);
+}
+
+/* x <= y, or x < y. */
+static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
+  if (!less && is_bound(y, x) && t->n_low < RANGES) t->low[t->n_low++] = (Range){y, x};
+  if (less && is_bound(x, y) && t->n_high < RANGES) t->high[t->n_high++] = (Range){x, y};
+}
+
+/* i where entries of one list at i and at i + 1 are the bounds of a label: as the list rises, a label's value lies between two of them. */
+static void range_ties(Taking *t, const Range *low, const Range *high) {
+  const Expr *from = low->list->arg[0], *to = high->list->arg[0];
+  Row r = {0};
+  if (low->label != high->label || t->list[low->list->i] != t->list[high->list->i] || !affine(to, 1, &r) || !affine(from, -1, &r) || r.k != 1) return;
+  for (uint32_t l = 0; l < TIE_LABELS; l++)
+    if (r.c[l]) return;
+  Row at = {0};
+  affine(from, 1, &at);
+  for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS; l++)
+    if ((at.c[l] == 1 || at.c[l] == -1) && (int64_t)l != low->label->i) {
+      uint64_t given = (uint64_t)1 << low->label->i;
+      for (uint32_t m = 0; m < t->n_label && m < TIE_LABELS; m++) given |= at.c[m] && m != l ? (uint64_t)1 << m : 0;
+      tie_add(t, (Tie){l, 1, given});
+    }
+}
+
 static void predicate_take(Taking *t, const Expr *e) {
   if (!e || e->kind != EX_OP || e->n != 2) return;
   const Expr *a = e->arg[0], *b = e->arg[1];
@@ -81,10 +112,10 @@ static void predicate_take(Taking *t, const Expr *e) {
   }
   if (!dtype_is_int(a->dtype)) return;
   switch ((Op)e->op) {
-  case OP_LE: order_take(t, a, b, 0); break;
-  case OP_LT: order_take(t, a, b, -1); break;
-  case OP_GE: order_take(t, b, a, 0); break;
-  case OP_GT: order_take(t, b, a, -1); break;
+  case OP_LE: order_take(t, a, b, 0), range_take(t, a, b, false); break;
+  case OP_LT: order_take(t, a, b, -1), range_take(t, a, b, true); break;
+  case OP_GE: order_take(t, b, a, 0), range_take(t, b, a, false); break;
+  case OP_GT: order_take(t, b, a, -1), range_take(t, b, a, true); break;
   case OP_EQ:
     equation_take(t, a, b);
     equation_take(t, b, a);
@@ -114,13 +145,15 @@ static void between(Taking *t, const Row *a, const Row *b) {
   }
 }
 
-Ties ties_find(uint32_t n_label, const int64_t *extent, uint32_t n, const Expr *const *predicate) {
+Ties ties_find(uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
   Ties ties = {0};
-  Taking t = {.n_label = n_label, .ties = &ties};
+  Taking t = {.n_label = n_label, .list = list, .ties = &ties};
   bool any = false;
   for (uint32_t i = 0; i < n; i++) any |= predicate[i] != NULL;
   if (!any) return ties;
   for (uint32_t i = 0; i < n; i++) predicate_take(&t, predicate[i]);
+  for (uint32_t i = 0; i < t.n_low; i++)
+    for (uint32_t k = 0; k < t.n_high; k++) range_ties(&t, &t.low[i], &t.high[k]);
   uint32_t said = t.n;
   for (uint32_t l = 0; l < n_label && l < TIE_LABELS && t.n + 2 <= ROWS; l++) { /* 0 <= l < extent */
     t.row[t.n] = t.row[t.n + 1] = (Row){0};

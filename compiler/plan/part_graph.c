@@ -209,7 +209,9 @@ static bool vertex_add(Builder *b, const EinNode *n) {
   const Expr *top[] = {s->body, s->where, s->domain};
   if (s->where || s->domain) {
     Ties *ties = NEW(b->arena, Ties);
-    *ties = ties_find(v.n_label, v.extent, 2, top + 1);
+    uint32_t *list = NEW_ARRAY(b->arena, uint32_t, s->n_slot + 1);
+    for (uint32_t i = 0; i < s->n_slot; i++) list[i] = n->input[i]->id;
+    *ties = ties_find(v.n_label, v.extent, list, 2, top + 1);
     v.ties = ties;
   }
   expr_slot_reads(b->arena, COUNT(top), top, read);

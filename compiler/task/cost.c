@@ -218,7 +218,9 @@ static int64_t points_let(const Kernel *k, const TaskStage *s) {
   double *values = NEW_ARRAY(k->c->arena, double, k->n_label + 1);
   int64_t points = 1;
   for (uint32_t l = 0; l < k->n_label; l++) points = amount_mul(points, k->extent[l]), values[l] = (double)k->extent[l];
-  Ties ties = ties_find(k->n_label, k->extent, COUNT(predicate), predicate);
+  uint32_t *list = NEW_ARRAY(k->c->arena, uint32_t, s->sum->n_slot + 1);
+  for (uint32_t i = 0; i < s->sum->n_slot; i++) list[i] = 2 * s->slot[i].index + s->slot[i].kept;
+  Ties ties = ties_find(k->n_label, k->extent, list, COUNT(predicate), predicate);
   double let = ties.n ? ties_points(&ties, k->n_label, values) : (double)points;
   return let < (double)points ? (int64_t)let : points;
 }

@@ -5,6 +5,8 @@
 
 enum { LABELS = 3 };
 
+static const uint32_t lists[] = {0, 1, 0}; /* slots 0 and 2 read the same */
+
 static uint64_t seed = 88172645463325252u;
 static int64_t some(int64_t low, int64_t high) { /* with both */
   seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -54,7 +56,7 @@ static void random_ones(void) {
       extent[l] = some(1, 7), low[l] = some(0, extent[l] - 1), high[l] = some(low[l] + 1, extent[l]);
       all *= values[l] = (double)(high[l] - low[l]);
     }
-    Ties t = ties_find(LABELS, extent, 1, &e);
+    Ties t = ties_find(LABELS, extent, lists, 1, &e);
     double said = ties_points(&t, LABELS, values);
     sound += said >= counted(e, low, high);
     fewer += said < all;
@@ -65,7 +67,7 @@ static void random_ones(void) {
 }
 
 static void one(const char *what, const Expr *e, int64_t n, int64_t m, double want) {
-  Ties t = ties_find(2, (int64_t[]){n, m}, 1, &e);
+  Ties t = ties_find(2, (int64_t[]){n, m}, lists, 1, &e);
   OK_INT((int64_t)ties_points(&t, 2, (double[]){(double)n, (double)m}), (int64_t)want, "%s", what);
 }
 
@@ -75,10 +77,19 @@ int main(void) {
   const Expr *i = expr_label(p, 0), *z = expr_label(p, 1), *d = expr_op2(p, OP_SUB, i, z), *n64 = expr_int(p, DT_I64, 64);
   const Expr *band = expr_and(p, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), d), expr_op2(p, OP_LT, d, n64));
   const Expr *list = expr_op2(p, OP_EQ, expr_read(p, DT_I64, 0, 1, &z), i);
+  const Expr *next = expr_op2(p, OP_ADD, i, expr_int(p, DT_I64, 1)), *at = expr_read(p, DT_I64, 0, 1, &i), *end = expr_read(p, DT_I64, 2, 1, &next);
+  const Expr *else_where = expr_read(p, DT_I64, 1, 1, &next), *same = expr_read(p, DT_I64, 2, 1, &i);
+  const Expr *from = expr_op2(p, OP_LE, at, z), *to = expr_op2(p, OP_LT, z, end);
   random_ones();
   one("a band of 64", band, 65536, 65536, 64 * 65536.0);
   one("the same by abs", expr_op2(p, OP_LE, expr_op1(p, OP_ABS, d), n64), 65536, 65536, 129 * 65536.0);
   one("a list's entries, each once", list, 1000, 50000, 50000);
+  one("ranges from one entry to the next", expr_and(p, from, to), 1000, 50000, 50000);
+  one("written the other way round", expr_and(p, expr_op2(p, OP_GT, end, z), expr_op2(p, OP_GE, z, at)), 1000, 50000, 50000);
+  one("with both ends", expr_and(p, from, expr_op2(p, OP_LE, z, end)), 1000, 50000, 5e7);
+  one("of two lists", expr_and(p, from, expr_op2(p, OP_LT, z, else_where)), 1000, 50000, 5e7);
+  one("from an entry to itself", expr_and(p, from, expr_op2(p, OP_LT, z, same)), 1000, 50000, 5e7);
+  one("the later one first", expr_and(p, expr_op2(p, OP_LE, end, z), expr_op2(p, OP_LT, z, at)), 1000, 50000, 5e7);
   one("both", expr_and(p, list, band), 1000, 50, 50);
   one("a number", expr_op2(p, OP_EQ, i, expr_int(p, DT_I64, 5)), 1000, 50, 50);
   one("the first five", expr_op2(p, OP_LT, i, expr_int(p, DT_I64, 5)), 1000, 50, 250);

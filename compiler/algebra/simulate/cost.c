@@ -61,7 +61,9 @@ static Ties join_ties(Sim *s, const AlgNode *n) {
   uint32_t labels = n->sum->n_out + n->sum->n_red;
   int64_t *extent = NEW_ARRAY(s->arena, int64_t, labels + 1);
   for (uint32_t l = 0; l < labels; l++) extent[l] = INT64_MAX; /* blocks have less */
-  return ties_find(labels, extent, COUNT(predicate), predicate);
+  uint32_t *list = NEW_ARRAY(s->arena, uint32_t, n->n_operand + 1);
+  for (uint32_t i = 0; i < n->n_operand; i++) list[i] = n->operand[i].node->id;
+  return ties_find(labels, extent, list, COUNT(predicate), predicate);
 }
 
 static double join_points(Sim *s, const AlgNode *n, const Ties *ties, const int64_t *key) {

@@ -18,27 +18,27 @@ EIN_INLINE double ein_signed(double y, uint64_t quarter, double x) {
 /* a, not negative, is what is given and so many quarter turns, whose lowest bits *quarter has. */
 EIN_INLINE double ein_wide_turn(double a, uint64_t *quarter) {
   const double shift = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer, in the low bits */
-  double biased = a * 0.6366197723675814 + shift, n = biased - shift;
+  double biased = ein_fma_f64(a, 0.6366197723675814, shift), n = biased - shift;
   *quarter = ein_bits_f64(biased);
-  return a - n * 1.5707963267341256 - n * 6.077100506506192e-11; /* the first has 33 bits, so n of them are exact */
+  return ein_fma_f64(-n, 6.077100506506192e-11, ein_fma_f64(-n, 1.5707963267341256, a)); /* the first has 33 bits, so n of them are exact */
 }
 
 EIN_INLINE double ein_wide_sin(double r) {
   double z = r * r;
   double p = 2.7181216136726973e-06;
-  p = p * z - 0.00019839312268456948;
-  p = p * z + 0.008333329304839631;
-  p = p * z - 0.16666666640796976;
-  return p * z * r + r;
+  p = ein_fma_f64(p, z, -0.00019839312268456948);
+  p = ein_fma_f64(p, z, 0.008333329304839631);
+  p = ein_fma_f64(p, z, -0.16666666640796976);
+  return ein_fma_f64(p * z, r, r);
 }
 
 EIN_INLINE double ein_wide_cos(double r) {
   double z = r * r;
   double p = 2.4383566875077814e-05;
-  p = p * z - 0.0013886681643728133;
-  p = p * z + 0.04166662035702802;
-  p = p * z - 0.49999999694476144;
-  return p * z + 1.0;
+  p = ein_fma_f64(p, z, -0.0013886681643728133);
+  p = ein_fma_f64(p, z, 0.04166662035702802);
+  p = ein_fma_f64(p, z, -0.49999999694476144);
+  return ein_fma_f64(p, z, 1.0);
 }
 
 /* The sine of a, not negative, and so many quarter turns, with the sign of x on it. */
@@ -66,7 +66,7 @@ EIN_INLINE float ein_tan_near_f32(float x) {
 #if defined(EIN_FMA)
 EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
   const double shift = 6755399441055744.0;
-  double biased = a * 0.6366197723675814 + shift, n = biased - shift;
+  double biased = ein_fma_f64(a, 0.6366197723675814, shift), n = biased - shift;
   double t = fma(-n, 1.5707963267948966, a), h = n * 6.12323399409214e-17, r = t - h, back = r - t;
   *low = fma(-n, 1.6446256936324258e-26, t - (r - back) - (h + back));
   *quarter = ein_bits_f64(biased);
@@ -77,11 +77,11 @@ EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
 EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
   double z = r * r, v = z * r;
   double p = 1.5896230247014639e-10;
-  p = p * z - 2.505074776559758e-08;
-  p = p * z + 2.7557313621413387e-06;
-  p = p * z - 0.0001984126982958966;
-  p = p * z + 0.008333333333322118;
-  p = p * z - 0.1666666666666663;
+  p = ein_fma_f64(p, z, -2.505074776559758e-08);
+  p = ein_fma_f64(p, z, 2.7557313621413387e-06);
+  p = ein_fma_f64(p, z, -0.0001984126982958966);
+  p = ein_fma_f64(p, z, 0.008333333333322118);
+  p = ein_fma_f64(p, z, -0.1666666666666663);
   double t = fma(p, v, low - low * (0.5 * z)), y = r + t;
   *rest = t - (y - r);
   return y;
@@ -90,11 +90,11 @@ EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
 EIN_INLINE double ein_pair_cos(double r, double low, double *rest) {
   double z = r * r, half = 0.5 * z, w = 1.0 - half;
   double p = -1.1358536426112617e-11;
-  p = p * z + 2.087570083995415e-09;
-  p = p * z - 2.7557314179279985e-07;
-  p = p * z + 2.4801587288851636e-05;
-  p = p * z - 0.0013888888888873056;
-  p = p * z + 0.041666666666666595;
+  p = ein_fma_f64(p, z, 2.087570083995415e-09);
+  p = ein_fma_f64(p, z, -2.7557314179279985e-07);
+  p = ein_fma_f64(p, z, 2.4801587288851636e-05);
+  p = ein_fma_f64(p, z, -0.0013888888888873056);
+  p = ein_fma_f64(p, z, 0.041666666666666595);
   double t = 1.0 - w - half + fma(p * z, z, -r * low), y = w + t;
   *rest = t - (y - w);
   return y;
@@ -135,16 +135,16 @@ EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, d
   double inverse = 1.0 / under, q = over * inverse, q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
   double z = q * q;
   double p = -0.017905003966270414;
-  p = p * z + 0.038062107318348914;
-  p = p * z - 0.05039189143725384;
-  p = p * z + 0.0584785899061083;
-  p = p * z - 0.06663099165597017;
-  p = p * z + 0.07692059714198725;
-  p = p * z - 0.09090897725084505;
-  p = p * z + 0.11111110782150234;
-  p = p * z - 0.14285714280166512;
-  p = p * z + 0.19999999999953247;
-  p = p * z - 0.333333333333332;
+  p = ein_fma_f64(p, z, 0.038062107318348914);
+  p = ein_fma_f64(p, z, -0.05039189143725384);
+  p = ein_fma_f64(p, z, 0.0584785899061083);
+  p = ein_fma_f64(p, z, -0.06663099165597017);
+  p = ein_fma_f64(p, z, 0.07692059714198725);
+  p = ein_fma_f64(p, z, -0.09090897725084505);
+  p = ein_fma_f64(p, z, 0.11111110782150234);
+  p = ein_fma_f64(p, z, -0.14285714280166512);
+  p = ein_fma_f64(p, z, 0.19999999999953247);
+  p = ein_fma_f64(p, z, -0.333333333333332);
   double sum = from + q, lost = eighths == 0 ? 0.0 : q - (sum - from);
   return sum + (lost + from_rest + fma(p * z, q, q_rest - q_rest * z));
 }

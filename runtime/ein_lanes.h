@@ -25,8 +25,8 @@ typedef float ein_v16 __attribute__((vector_size(64)));
 EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
   const ein_v16 shift = EIN_V16(12582912.0f);
   x = EIN_V16_MAX(EIN_V16(-104.0f), EIN_V16_MIN(EIN_V16(89.0f), x));
-  ein_v16 n = x * 1.44269504088896341f + shift - shift;
-  ein_v16 r = x - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  ein_v16 n = EIN_V16_FMA(x, EIN_V16(1.44269504088896341f), shift) - shift;
+  ein_v16 r = EIN_V16_FMA(-n, EIN_V16(1.42860682030941723e-6f), EIN_V16_FMA(-n, EIN_V16(0.693145751953125f), x));
   ein_v16 p = EIN_V16(0.0013814540105360484f);
   p = EIN_V16_FMA(p, r, EIN_V16(0.00836874519559647f));
   p = EIN_V16_FMA(p, r, EIN_V16(0.04166839079137147f));

@@ -7,10 +7,7 @@
 #ifndef EIN_MATH_H
 #define EIN_MATH_H
 
-/* Products are added without being rounded in between, by one instruction: then doubles may be had in pairs. */
-#if (defined(__FMA__) || defined(__ARM_FEATURE_FMA)) && !defined(EIN_FMA)
-#define EIN_FMA 1
-#endif
+/* Where products are added without being rounded in between (EIN_FMA), doubles may be had in pairs. */
 
 /* ---- doubles that are as exact as floats need ---- */
 
@@ -19,13 +16,13 @@ EIN_INLINE double ein_wide_exp2m1(double x, double *scale) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023: adding it rounds to an integer, in the low bits */
   double biased = x + shift, r = x - (biased - shift);
   double p = 1.325080551750225e-06;
-  p = p * r + 1.5303700711365693e-05;
-  p = p * r + 0.00015403475186530786;
-  p = p * r + 0.0013333478473685416;
-  p = p * r + 0.00961812913523614;
-  p = p * r + 0.055504109063258665;
-  p = p * r + 0.24022650695888503;
-  p = p * r + 0.6931471805568324;
+  p = ein_fma_f64(p, r, 1.5303700711365693e-05);
+  p = ein_fma_f64(p, r, 0.00015403475186530786);
+  p = ein_fma_f64(p, r, 0.0013333478473685416);
+  p = ein_fma_f64(p, r, 0.00961812913523614);
+  p = ein_fma_f64(p, r, 0.055504109063258665);
+  p = ein_fma_f64(p, r, 0.24022650695888503);
+  p = ein_fma_f64(p, r, 0.6931471805568324);
   *scale = ein_f64_of_bits(ein_bits_f64(biased) << 52);
   return p * r;
 }
@@ -38,18 +35,18 @@ EIN_INLINE double ein_wide_clamp(double x) {
 
 EIN_INLINE double ein_wide_exp2(double x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp(x), &scale);
-  return scale * y + scale;
+  return ein_fma_f64(scale, y, scale);
 }
 
 /* log(1 + f), f from the root of a half on to the root of 2, both less 1. */
 EIN_INLINE double ein_wide_log1p(double f) {
   double s = f / (f + 2.0), z = s * s;
   double p = 0.196082353787879;
-  p = p * z + 0.2217424066085398;
-  p = p * z + 0.28572166357462264;
-  p = p * z + 0.39999994889888124;
-  p = p * z + 0.6666666667958537;
-  p = p * z + 1.9999999999999472;
+  p = ein_fma_f64(p, z, 0.2217424066085398);
+  p = ein_fma_f64(p, z, 0.28572166357462264);
+  p = ein_fma_f64(p, z, 0.39999994889888124);
+  p = ein_fma_f64(p, z, 0.6666666667958537);
+  p = ein_fma_f64(p, z, 1.9999999999999472);
   return p * s;
 }
 
@@ -62,7 +59,7 @@ EIN_INLINE double ein_wide_split(double x, double *e) {
 
 EIN_INLINE double ein_wide_log2(double x) {
   double e, f = ein_wide_split(x, &e);
-  return ein_wide_log1p(f) * 1.4426950408889634 + e;
+  return ein_fma_f64(ein_wide_log1p(f), 1.4426950408889634, e);
 }
 
 /* y, the logarithm of x, but where x has none. */
@@ -77,26 +74,26 @@ EIN_INLINE float ein_exp2_f32(float x) { return (float)ein_wide_exp2((double)x);
 
 EIN_INLINE float ein_expm1_f32(float x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp((double)x * 1.4426950408889634), &scale);
-  return (float)(scale * y + (scale - 1.0));
+  return (float)(ein_fma_f64(scale, y, scale - 1.0));
 }
 
 EIN_INLINE float ein_log2_f32(float x) { return ein_log_ends((double)x, ein_wide_log2((double)x)); }
 
 EIN_INLINE float ein_log10_f32(float x) {
   double e, y = ein_wide_log1p(ein_wide_split((double)x, &e));
-  return ein_log_ends((double)x, y * 0.4342944819032518 + e * 0.3010299956639812);
+  return ein_log_ends((double)x, ein_fma_f64(y, 0.4342944819032518, e * 0.3010299956639812));
 }
 
 /* Where 1 + x loses places of x, x itself is what the logarithm is of. */
 EIN_INLINE float ein_log1p_f32(float x) {
   double e, one = 1.0 + (double)x, f = ein_wide_split(one, &e);
-  double y = ein_wide_log1p(e == 0 ? (double)x : f) + e * 0.6931471805599453;
+  double y = ein_fma_f64(e, 0.6931471805599453, ein_wide_log1p(e == 0 ? (double)x : f));
   return ein_log_ends(one, y);
 }
 
 EIN_INLINE float ein_sinh_f32(float x) {
   double scale, y = ein_wide_exp2m1(ein_wide_clamp(fabs((double)x) * 1.4426950408889634), &scale);
-  double less = scale * y + (scale - 1.0); /* exp |x| - 1 */
+  double less = ein_fma_f64(scale, y, scale - 1.0); /* exp |x| - 1 */
   less = 0.5 * (less + less / (less + 1.0));
   return (float)(x < 0 ? -less : less);
 }
@@ -112,32 +109,33 @@ EIN_INLINE float ein_cbrt_f32(float x) {
   return (float)(x < 0 ? -y : y);
 }
 
-#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA) /* ein_ops.h has one for floats that are multiplied and added at once */
 /* Near 0 a polynomial in its square, elsewhere 1 - 2^-p. */
-EIN_INLINE float ein_erf_f32(float x) {
+EIN_INLINE float ein_wide_erf_f32(float x) {
   double a = fabs((double)x), z = a * a;
   a = a > 4.0 ? 4.0 : a;
   double p = -9.667044571486996e-06;
-  p = p * z + 0.00011265959025606609;
-  p = p * z - 0.0008484080405535107;
-  p = p * z + 0.005221031807858023;
-  p = p * z - 0.026865430727670243;
-  p = p * z + 0.11283782495236845;
-  p = p * z - 0.3761263846802871;
-  p = p * z + 1.1283791670615435;
+  p = ein_fma_f64(p, z, 0.00011265959025606609);
+  p = ein_fma_f64(p, z, -0.0008484080405535107);
+  p = ein_fma_f64(p, z, 0.005221031807858023);
+  p = ein_fma_f64(p, z, -0.026865430727670243);
+  p = ein_fma_f64(p, z, 0.11283782495236845);
+  p = ein_fma_f64(p, z, -0.3761263846802871);
+  p = ein_fma_f64(p, z, 1.1283791670615435);
   double q = 1.093949767436081e-07;
-  q = q * a - 4.792177886445941e-06;
-  q = q * a + 8.987752529165308e-05;
-  q = q * a - 0.0009894531814404325;
-  q = q * a + 0.007307173804162151;
-  q = q * a - 0.03909634786669486;
-  q = q * a + 0.16021852282824903;
-  q = q * a + 0.910272807150235;
-  q = q * a + 1.6312194233675206;
-  q = q * a - 0.0006006360977670374;
+  q = ein_fma_f64(q, a, -4.792177886445941e-06);
+  q = ein_fma_f64(q, a, 8.987752529165308e-05);
+  q = ein_fma_f64(q, a, -0.0009894531814404325);
+  q = ein_fma_f64(q, a, 0.007307173804162151);
+  q = ein_fma_f64(q, a, -0.03909634786669486);
+  q = ein_fma_f64(q, a, 0.16021852282824903);
+  q = ein_fma_f64(q, a, 0.910272807150235);
+  q = ein_fma_f64(q, a, 1.6312194233675206);
+  q = ein_fma_f64(q, a, -0.0006006360977670374);
   double y = a < 1.0 ? p * a : 1.0 - ein_wide_exp2(-q);
   return (float)(x < 0 ? -y : y);
 }
+#if !defined(EIN_FMA) /* ein_ops.h has one for floats that are multiplied and added at once */
+EIN_INLINE float ein_erf_f32(float x) { return ein_wide_erf_f32(x); }
 #endif
 
 #if defined(EIN_FMA)
@@ -185,25 +183,25 @@ EIN_INLINE double ein_erf_f64(double x) { return erf(x); }
 EIN_INLINE double ein_wide_asin(double x) {
   double z = x * x;
   double p = 0.03295759470084881;
-  p = p * z + 0.0019156113431105127;
-  p = p * z + 0.02068132717169167;
-  p = p * z + 0.02185574259984348;
-  p = p * z + 0.03042811901907943;
-  p = p * z + 0.04464056469220037;
-  p = p * z + 0.07500005655821883;
-  p = p * z + 0.16666666613278705;
-  p = p * z + 1.000000000000825;
+  p = ein_fma_f64(p, z, 0.0019156113431105127);
+  p = ein_fma_f64(p, z, 0.02068132717169167);
+  p = ein_fma_f64(p, z, 0.02185574259984348);
+  p = ein_fma_f64(p, z, 0.03042811901907943);
+  p = ein_fma_f64(p, z, 0.04464056469220037);
+  p = ein_fma_f64(p, z, 0.07500005655821883);
+  p = ein_fma_f64(p, z, 0.16666666613278705);
+  p = ein_fma_f64(p, z, 1.000000000000825);
   return p * x;
 }
 
 EIN_INLINE float ein_asin_f32(float x) {
-  double a = fabs((double)x), far = sqrt(0.5 - 0.5 * a), y = ein_wide_asin(a > 0.5 ? far : a);
+  double a = fabs((double)x), far = sqrt(ein_fma_f64(-0.5, a, 0.5)), y = ein_wide_asin(a > 0.5 ? far : a);
   y = a > 0.5 ? 1.5707963267948966 - (y + y) : y;
   return (float)(x < 0 ? -y : y);
 }
 
 EIN_INLINE float ein_acos_f32(float x) {
-  double a = fabs((double)x), far = sqrt(0.5 - 0.5 * a), y = ein_wide_asin(a > 0.5 ? far : a);
+  double a = fabs((double)x), far = sqrt(ein_fma_f64(-0.5, a, 0.5)), y = ein_wide_asin(a > 0.5 ? far : a);
   double near = x < 0 ? 1.5707963267948966 + y : 1.5707963267948966 - y, twice = y + y;
   twice = x < 0 ? 3.141592653589793 - twice : twice;
   return (float)(a > 0.5 ? twice : near);
@@ -213,12 +211,12 @@ EIN_INLINE float ein_acos_f32(float x) {
 EIN_INLINE double ein_wide_atan(double q) {
   double z = q * q;
   double p = 0.04707257411522469;
-  p = p * z - 0.08456149941251835;
-  p = p * z + 0.11040481662468073;
-  p = p * z - 0.1428158816410649;
-  p = p * z + 0.19999883834670074;
-  p = p * z - 0.3333333209732565;
-  p = p * z + 0.999999999978393;
+  p = ein_fma_f64(p, z, -0.08456149941251835);
+  p = ein_fma_f64(p, z, 0.11040481662468073);
+  p = ein_fma_f64(p, z, -0.1428158816410649);
+  p = ein_fma_f64(p, z, 0.19999883834670074);
+  p = ein_fma_f64(p, z, -0.3333333209732565);
+  p = ein_fma_f64(p, z, 0.999999999978393);
   return p * q;
 }
 
@@ -247,7 +245,7 @@ EIN_INLINE float ein_atan2_f32(float y, float x) { return (float)ein_wide_atan2(
 
 EIN_INLINE float ein_hypot_f32(float x, float y) {
   double a = fabs((double)x), b = fabs((double)y), far = (double)INFINITY;
-  return (float)(((a == far) | (b == far)) ? far : sqrt(a * a + b * b));
+  return (float)(((a == far) | (b == far)) ? far : sqrt(ein_fma_f64(a, a, b * b)));
 }
 
 /*
@@ -366,12 +364,12 @@ EIN_INLINE double ein_pair_log1p(double f, double *rest) {
   double t = f + 2.0, one = 1.0 / t, s = f * one, s_rest = (fma(-s, t, f) - s * (f - (t - 2.0))) * one;
   double z = s * s, z_rest = fma(s, s, -z) + 2.0 * s * s_rest;
   double q = 0.11723170160799075;
-  q = q * z + 0.11706237148816372;
-  q = q * z + 0.13334804663624336;
-  q = q * z + 0.15384594963074136;
-  q = q * z + 0.181818183353876;
-  q = q * z + 0.22222222221655907;
-  q = q * z + 0.28571428571429364;
+  q = ein_fma_f64(q, z, 0.11706237148816372);
+  q = ein_fma_f64(q, z, 0.13334804663624336);
+  q = ein_fma_f64(q, z, 0.15384594963074136);
+  q = ein_fma_f64(q, z, 0.181818183353876);
+  q = ein_fma_f64(q, z, 0.22222222221655907);
+  q = ein_fma_f64(q, z, 0.28571428571429364);
   q = q * z;
   double d = q + 0.4, d_rest = 0.4 - d + q - 2.2204460492503132e-17, w = z * d, w_rest = fma(z, d, -w) + z * d_rest;
   double c = w + 0.6666666666666666, c_rest = 0.6666666666666666 - c + w + (w_rest + 3.700743415417188e-17);
@@ -395,19 +393,19 @@ EIN_INLINE double ein_pair_expm1(double p, double p_rest, double *rest, double *
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   p_rest = fabs(p) < 800.0 ? p_rest : 0.0;
   p = p > 800.0 ? 800.0 : p < -800.0 ? -800.0 : p;
-  double biased = p * 1.4426950408889634 + shift, n = biased - shift;
-  double first = p - n * 0.6931471805598903, less = n * 5.497923018708371e-14, r = first - less;
+  double biased = ein_fma_f64(p, 1.4426950408889634, shift), n = biased - shift;
+  double first = ein_fma_f64(-n, 0.6931471805598903, p), less = n * 5.497923018708371e-14, r = first - less;
   double q = 2.09147553258932e-09;
-  q = q * r + 2.5105312729622103e-08;
-  q = q * r + 2.755727347871858e-07;
-  q = q * r + 2.755725517000089e-06;
-  q = q * r + 2.480158732567746e-05;
-  q = q * r + 0.0001984126987500228;
-  q = q * r + 0.0013888888888883711;
-  q = q * r + 0.008333333333326084;
-  q = q * r + 0.04166666666666667;
-  q = q * r + 0.1666666666666667;
-  q = q * r + 0.5;
+  q = ein_fma_f64(q, r, 2.5105312729622103e-08);
+  q = ein_fma_f64(q, r, 2.755727347871858e-07);
+  q = ein_fma_f64(q, r, 2.755725517000089e-06);
+  q = ein_fma_f64(q, r, 2.480158732567746e-05);
+  q = ein_fma_f64(q, r, 0.0001984126987500228);
+  q = ein_fma_f64(q, r, 0.0013888888888883711);
+  q = ein_fma_f64(q, r, 0.008333333333326084);
+  q = ein_fma_f64(q, r, 0.04166666666666667);
+  q = ein_fma_f64(q, r, 0.1666666666666667);
+  q = ein_fma_f64(q, r, 0.5);
   q = q * (r * r) - less;
   uint64_t bits = ein_bits_f64(biased), down = bits >> 1;
   *half = ein_f64_of_bits(down << 52);

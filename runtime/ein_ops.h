@@ -7,6 +7,13 @@
 #ifndef EIN_OPS_H
 #define EIN_OPS_H
 
+/* What is written as a product and a sum is that, whatever flags this is compiled with. */
+#if defined(EIN_STATIC) && defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(EIN_STATIC) && defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 #include "ein_num.h"
 
 #include <math.h>
@@ -120,6 +127,20 @@ EIN_INLINE double ein_unorder_i64(int64_t bits) {
 
 /* ---- reals ---- */
 
+/* Products that are added without being rounded, by one instruction, where the machine has it; else a product and a sum. It is said
+ * here and in kernels where that is done, and compilers do it nowhere else (see above): so all of them make the same bits. With EIN_FMA
+ * defined it is done on every machine, by the library if need be. */
+#if !defined(EIN_FMA) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)))
+#define EIN_FMA 1
+#endif
+#if defined(EIN_FMA)
+EIN_INLINE float ein_fma_f32(float a, float b, float c) { return fmaf(a, b, c); }
+EIN_INLINE double ein_fma_f64(double a, double b, double c) { return fma(a, b, c); }
+#else
+EIN_INLINE float ein_fma_f32(float a, float b, float c) { return a * b + c; }
+EIN_INLINE double ein_fma_f64(double a, double b, double c) { return a * b + c; }
+#endif
+
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 double lgamma_r(double x, int *sign); /* which <math.h> then does not say; lgamma writes a global */
 float lgammaf_r(float x, int *sign);
@@ -179,26 +200,26 @@ EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
  */
 EIN_INLINE float ein_exp_f32(float x) {
   const float shift = 12583166.0f; /* 1.5 * 2^23 + 254: adding it rounds to an integer, in the low bits */
-  uint32_t bits = ein_bits_f32(x * 1.44269504088896341f + shift); /* n + 254 >= 104: halves are natural */
+  uint32_t bits = ein_bits_f32(ein_fma_f32(x, 1.44269504088896341f, shift)); /* n + 254 >= 104: halves are natural */
   bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* beyond, r goes on, and so does the polynomial */
   float n = ein_f32_of_bits(bits) - shift;
-  float r = x - n * 0.693145751953125f - n * 1.42860682030941723e-6f;
+  float r = ein_fma_f32(-n, 1.42860682030941723e-6f, ein_fma_f32(-n, 0.693145751953125f, x));
   uint32_t half = bits >> 1; /* 2^(n / 2), as an exponent with its 127, and what is left of 2^n */
   float root = ein_f32_of_bits(half << 23), rest = ein_f32_of_bits((bits - half) << 23);
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(EIN_FMA)
   float p = 0.0013814540105360484f;
   p = fmaf(p, r, 0.00836874519559647f);
   p = fmaf(p, r, 0.04166839079137147f);
   p = fmaf(p, r, 0.16666520398318727f);
   p = fmaf(p, r, 0.4999999343207683f);
   float y = fmaf(fmaf(p, r, 1.0f), r * root, root); /* the polynomial times root, with one product less to wait for */
-#else /* within one unit whether products are rounded or, in what a compiler makes for another machine, not */
+#else
   float p = 0.0001989198131397769f;
-  p = p * r + 0.0013934541928270264f;
-  p = p * r + 0.008333310024225292f;
-  p = p * r + 0.04166645680967788f;
-  p = p * r + 0.16666666682534356f;
-  p = p * r + 0.5000000014286223f;
+  p = ein_fma_f32(p, r, 0.0013934541928270264f);
+  p = ein_fma_f32(p, r, 0.008333310024225292f);
+  p = ein_fma_f32(p, r, 0.04166645680967788f);
+  p = ein_fma_f32(p, r, 0.16666666682534356f);
+  p = ein_fma_f32(p, r, 0.5000000014286223f);
   float y = (p * r * r + r + 1.0f) * root;
 #endif
   y *= rest;
@@ -212,16 +233,17 @@ EIN_INLINE float ein_log_f32(float x) {
   float e = (float)((int32_t)bits >> 23) - (tiny ? 23.0f : 0.0f);
   float f = ein_f32_of_bits((bits & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
   float p = 0.06971611471451178f;
-  p = p * f - 0.11479733846637635f;
-  p = p * f + 0.1168541992348674f;
-  p = p * f - 0.12425687331451106f;
-  p = p * f + 0.1424905764569748f;
-  p = p * f - 0.16667802319501254f;
-  p = p * f + 0.200007157488921f;
-  p = p * f - 0.24999996957950882f;
-  p = p * f + 0.33333331180030046f;
+  p = ein_fma_f32(p, f, -0.11479733846637635f);
+  p = ein_fma_f32(p, f, 0.1168541992348674f);
+  p = ein_fma_f32(p, f, -0.12425687331451106f);
+  p = ein_fma_f32(p, f, 0.1424905764569748f);
+  p = ein_fma_f32(p, f, -0.16667802319501254f);
+  p = ein_fma_f32(p, f, 0.200007157488921f);
+  p = ein_fma_f32(p, f, -0.24999996957950882f);
+  p = ein_fma_f32(p, f, 0.33333331180030046f);
   float square = f * f;
-  float y = p * f * square + e * 1.42860682030941723e-6f - 0.5f * square + f + e * 0.693145751953125f;
+  float y = ein_fma_f32(p * f, square, e * 1.42860682030941723e-6f);
+  y = ein_fma_f32(e, 0.693145751953125f, ein_fma_f32(-0.5f, square, y) + f);
   y = x == 0 ? -ein_f32_of_bits(0x7F800000u) : x < 0 ? ein_f32_of_bits(0x7FC00000u) : y;
   return ((x > 3.40282347e+38f) | (x != x)) ? x : y;
 }
@@ -230,16 +252,16 @@ EIN_INLINE float ein_log_f32(float x) {
 EIN_INLINE float ein_tanh_f32(float x) {
   float a = x < 0 ? -x : x, z = x * x;
   float p = -0.006094554966359008f;
-  p = p * z + 0.02099569449454424f;
-  p = p * z - 0.0538505965790701f;
-  p = p * z + 0.13332767677823823f;
-  p = p * z - 0.33333328923706584f;
-  float near = p * z * a + a, far = 1.0f - 2.0f / (ein_exp_f32(a + a) + 1.0f);
+  p = ein_fma_f32(p, z, 0.02099569449454424f);
+  p = ein_fma_f32(p, z, -0.0538505965790701f);
+  p = ein_fma_f32(p, z, 0.13332767677823823f);
+  p = ein_fma_f32(p, z, -0.33333328923706584f);
+  float near = ein_fma_f32(p * z, a, a), far = 1.0f - 2.0f / (ein_exp_f32(a + a) + 1.0f);
   float y = a < 0.625f ? near : far;
   return x < 0 ? -y : y;
 }
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(EIN_FMA)
 /*
  * Below 0.94 x, and x times a polynomial in its square; beyond it 1 - exp -t, where -log(1 - erf a) is t, as a and a times a polynomial:
  * few of the places of exp -t count, and those of t - 1 are finer. Each coefficient was rounded before the next ones were found.
@@ -298,25 +320,25 @@ EIN_INLINE double ein_f64_of_bits(uint64_t bits) {
 /* exp(x - n ln 2) - 1 for differences of at most half of ln 2, as the sum of *first and what is given, which is smaller. n times
  * the larger part of ln 2, of 42 bits, is exact, and so is *first. */
 EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
-  double large = x - n * 0.6931471805598903, small = n * 5.497923018708371e-14, r = large - small;
+  double large = ein_fma_f64(-n, 0.6931471805598903, x), small = n * 5.497923018708371e-14, r = large - small;
   double p = 2.5000024639220488e-08;
-  p = p * r + 2.763030591718782e-07;
-  p = p * r + 2.7557586779656373e-06;
-  p = p * r + 2.480149295074183e-05;
-  p = p * r + 0.00019841269505808628;
-  p = p * r + 0.0013888888943758716;
-  p = p * r + 0.008333333333494957;
-  p = p * r + 0.04166666666652973;
-  p = p * r + 0.1666666666666641;
-  p = p * r + 0.5000000000000011;
+  p = ein_fma_f64(p, r, 2.763030591718782e-07);
+  p = ein_fma_f64(p, r, 2.7557586779656373e-06);
+  p = ein_fma_f64(p, r, 2.480149295074183e-05);
+  p = ein_fma_f64(p, r, 0.00019841269505808628);
+  p = ein_fma_f64(p, r, 0.0013888888943758716);
+  p = ein_fma_f64(p, r, 0.008333333333494957);
+  p = ein_fma_f64(p, r, 0.04166666666652973);
+  p = ein_fma_f64(p, r, 0.1666666666666641);
+  p = ein_fma_f64(p, r, 0.5000000000000011);
   *first = large;
-  return p * (r * r) - small;
+  return ein_fma_f64(p, r * r, -small);
 }
 
 EIN_INLINE double ein_exp_f64(double x) {
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   const uint64_t most = UINT64_C(0x43380000000007FE) + 1025;
-  uint64_t bits = ein_bits_f64(x * 1.4426950408889634 + shift); /* n + 2046: halves are natural */
+  uint64_t bits = ein_bits_f64(ein_fma_f64(x, 1.4426950408889634, shift)); /* n + 2046: halves are natural */
   bits = bits < most ? bits : most;
   double first, rest = ein_exp_rest_f64(x, ein_f64_of_bits(bits) - shift, &first), p = rest + first + 1.0;
   uint64_t half = bits >> 1, other = bits - half;
@@ -332,13 +354,14 @@ EIN_INLINE double ein_log_f64(double x) {
   double f = ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
   double s = f / (f + 2.0), z = s * s, square = 0.5 * f * f;
   double p = 0.14792738899463334;
-  p = p * z + 0.15314404204784282;
-  p = p * z + 0.1818354892353989;
-  p = p * z + 0.22222198908588361;
-  p = p * z + 0.2857142873860257;
-  p = p * z + 0.39999999999435126;
-  p = p * z + 0.6666666666666731;
-  double y = e * 0.6931471805598903 - (square - (s * (square + p * z) + e * 5.497923018708371e-14) - f);
+  p = ein_fma_f64(p, z, 0.15314404204784282);
+  p = ein_fma_f64(p, z, 0.1818354892353989);
+  p = ein_fma_f64(p, z, 0.22222198908588361);
+  p = ein_fma_f64(p, z, 0.2857142873860257);
+  p = ein_fma_f64(p, z, 0.39999999999435126);
+  p = ein_fma_f64(p, z, 0.6666666666666731);
+  double least = ein_fma_f64(s, ein_fma_f64(p, z, square), e * 5.497923018708371e-14);
+  double y = ein_fma_f64(e, 0.6931471805598903, f - (square - least));
   y = x == 0 ? -ein_f64_of_bits(UINT64_C(0x7FF0000000000000)) : x < 0 ? ein_f64_of_bits(UINT64_C(0x7FF8000000000000)) : y;
   return ((x > 1.7976931348623157e308) | (x != x)) ? x : y;
 }
@@ -347,21 +370,21 @@ EIN_INLINE double ein_log_f64(double x) {
 EIN_INLINE double ein_tanh_f64(double x) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
   double a = x < 0 ? -x : x, z = x * x;
-  double twice = a > 20.0 ? -40.0 : -a - a, biased = twice * 1.4426950408889634 + shift;
+  double twice = a > 20.0 ? -40.0 : -a - a, biased = ein_fma_f64(twice, 1.4426950408889634, shift);
   double first, rest = ein_exp_rest_f64(twice, biased - shift, &first);
   double e = (rest + first + 1.0) * ein_f64_of_bits(ein_bits_f64(biased) << 52);
   double p = -1.955488624021575e-05;
-  p = p * z + 8.341872878292541e-05;
-  p = p * z - 0.0002334567804590547;
-  p = p * z + 0.0005884758308282359;
-  p = p * z - 0.0014555509847457033;
-  p = p * z + 0.003592093393901318;
-  p = p * z - 0.008863232748916428;
-  p = p * z + 0.021869488395864403;
-  p = p * z - 0.0539682539641595;
-  p = p * z + 0.13333333333327438;
-  p = p * z - 0.33333333333333304;
-  double y = a < 0.55 ? p * z * a + a : 1.0 - (e + e) / (e + 1.0);
+  p = ein_fma_f64(p, z, 8.341872878292541e-05);
+  p = ein_fma_f64(p, z, -0.0002334567804590547);
+  p = ein_fma_f64(p, z, 0.0005884758308282359);
+  p = ein_fma_f64(p, z, -0.0014555509847457033);
+  p = ein_fma_f64(p, z, 0.003592093393901318);
+  p = ein_fma_f64(p, z, -0.008863232748916428);
+  p = ein_fma_f64(p, z, 0.021869488395864403);
+  p = ein_fma_f64(p, z, -0.0539682539641595);
+  p = ein_fma_f64(p, z, 0.13333333333327438);
+  p = ein_fma_f64(p, z, -0.33333333333333304);
+  double y = a < 0.55 ? ein_fma_f64(p * z, a, a) : 1.0 - (e + e) / (e + 1.0);
   return x < 0 ? -y : y;
 }
 

@@ -86,29 +86,55 @@
 /* In front of a kernel, which is a function of its own. Loops are made for vectors of 64 bytes. Compilers that tune for some of the processors that have
  * them take vectors half as long instead, which here takes up to twice the time; EIN_ANY_WIDTH lets them. (Clang knows the width by a flag alone: it is
  * told to tune for a processor that has no such wish.)
- * A text that is compiled for any x86-64 has each in three versions, of which the one that suits the machine is taken when the program is loaded;
- * EIN_ONE_VERSION turns that off. */
+ * A text that is compiled for any x86-64 has each in three versions, of which the one that suits the machine is called; EIN_ONE_VERSION turns that off.
+ * Only the two later ones have ein_fma as one instruction, so what is inlined into a kernel is told which one it is in. */
 #if defined(__AVX512F__) && !defined(EIN_ANY_WIDTH)
 #if defined(__clang__)
 #if __clang_major__ >= 12 && !defined(__znver4__) && !defined(__znver5__)
-#define EIN_KERNEL EIN_FAR __attribute__((target("tune=haswell")))
+#define EIN_KERNEL_FOR EIN_FAR __attribute__((target("tune=haswell")))
 #endif
 #elif defined(__GNUC__) && __GNUC__ >= 8
-#define EIN_KERNEL EIN_FAR __attribute__((target("prefer-vector-width=512")))
+#define EIN_KERNEL_FOR EIN_FAR __attribute__((target("prefer-vector-width=512")))
 #endif
-#elif defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
-    !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                     \
-    ((defined(__clang__) && __clang_major__ >= 17) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
-#if defined(__clang__)
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer) /* no EIN_FAR beside it */
-#define EIN_KERNEL __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#elif defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && !defined(EIN_FMA) && !defined(EIN_ONE_VERSION) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                                                       \
+    ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
+#if !defined(__clang__)
+#define EIN_VERSIONS 1
+#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) && !__has_feature(memory_sanitizer)
+#define EIN_VERSIONS 1
 #endif
+#endif
+
+#if defined(EIN_VERSIONS)
+#define EIN_FUSED_PARAMETER , int ein_fused
+#define EIN_FUSED , ein_fused
+EIN_INLINE float ein_fma_if_f32(int fused, float a, float b, float c) { return fused ? fmaf(a, b, c) : a * b + c; }
+EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { return fused ? fma(a, b, c) : a * b + c; }
+#define ein_fma_f32(a, b, c) ein_fma_if_f32(ein_fused, a, b, c)
+#define ein_fma_f64(a, b, c) ein_fma_if_f64(ein_fused, a, b, c)
+#define EIN_KERNEL(name)                                                                           \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
+  static EIN_FAR __attribute__((target("arch=x86-64-v4"))) void name##_v4(void *env, int64_t chunk, int worker) { \
+    name##_of(env, chunk, worker, 1);                                                              \
+  }                                                                                                \
+  static EIN_FAR __attribute__((target("arch=x86-64-v3"))) void name##_v3(void *env, int64_t chunk, int worker) { \
+    name##_of(env, chunk, worker, 1);                                                              \
+  }                                                                                                \
+  static EIN_FAR void name##_v1(void *env, int64_t chunk, int worker) { name##_of(env, chunk, worker, 0); } \
+  static void name(void *env, int64_t chunk, int worker) {                                         \
+    if (__builtin_cpu_supports("x86-64-v4")) name##_v4(env, chunk, worker);                        \
+    else if (__builtin_cpu_supports("x86-64-v3")) name##_v3(env, chunk, worker);                   \
+    else name##_v1(env, chunk, worker);                                                            \
+  }                                                                                                \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused)
 #else
-#define EIN_KERNEL EIN_FAR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#ifndef EIN_KERNEL_FOR
+#define EIN_KERNEL_FOR EIN_FAR
 #endif
-#endif
-#ifndef EIN_KERNEL
-#define EIN_KERNEL EIN_FAR
+#define EIN_FUSED_PARAMETER
+#define EIN_FUSED
+#define EIN_KERNEL(name) static EIN_KERNEL_FOR void name(void *env, int64_t chunk, int worker)
 #endif
 
 /*

@@ -478,16 +478,20 @@ static void head_print(CPrinter *p) {
   buf_add(out, head.s, head.len);
 }
 
-/* Part `part` is NAME, and what comes with it is NAME_at and NAME_any: all three are nobody else's in the file. */
+/* Part `part` is NAME. What comes with it, and what EIN_KERNEL makes of both its doors, is nobody else's in the file either. */
 static Str function_new(CPrinter *p, Str kernel) {
-  Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), at, any, name;
+  static const char *const with[] = {"at", "any", "of", "v1", "v3", "v4", "any_of", "any_v1", "any_v3", "any_v4"};
+  Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), name, all[COUNT(with)];
+  bool free;
   do {
     name = c_scope_name(&p->functions, base, "step");
-    at = strings_printf(p->strings, "%s_at", name->s);
-    any = strings_printf(p->strings, "%s_any", name->s);
-  } while (c_scope_has(&p->functions, at) || c_scope_has(&p->functions, any));
-  c_scope_take(&p->functions, at);
-  c_scope_take(&p->functions, any);
+    free = true;
+    for (size_t i = 0; i < COUNT(with); i++) {
+      all[i] = strings_printf(p->strings, "%s_%s", name->s, with[i]);
+      free &= !c_scope_has(&p->functions, all[i]);
+    }
+  } while (!free);
+  for (size_t i = 0; i < COUNT(with); i++) c_scope_take(&p->functions, all[i]);
   return name;
 }
 
@@ -509,19 +513,18 @@ static bool touches_arguments(CPrinter *p) {
 }
 
 static void door_open(CPrinter *p, const char *name, const char *more) {
-  buf_printf(p->out, "static EIN_KERNEL void %s%s(void *env, int64_t chunk, int worker) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name,
-             more);
+  buf_printf(p->out, "EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
 }
 
 /* Any strides in a function of their own: the other one is to save no registers for them. */
 static void door_print(CPrinter *p, const char *name) {
   if (!touches_arguments(p)) {
     door_open(p, name, "");
-    buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1);\n}\n\n", name);
+    buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n}\n\n", name);
     return;
   }
   door_open(p, name, "_any");
-  buf_printf(p->out, "  %s_at(ctx, chunk, worker, 0);\n}\n\n", name);
+  buf_printf(p->out, "  %s_at(ctx, chunk, worker, 0 EIN_FUSED);\n}\n\n", name);
   door_open(p, name, "");
   buf_str(p->out, "  if (");
   bool any = false;
@@ -531,7 +534,7 @@ static void door_print(CPrinter *p, const char *name) {
     buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
     any = true;
   }
-  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
+  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
 }
 
 /* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
@@ -552,7 +555,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   head_print(p);
   p->out = out;
   if (thread) chunk = p->k->var.at[first->var]->s;
-  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense) {\n", name, chunk);
+  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n", name, chunk);
   if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
   if (!thread || !p->var_read[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
   if (!p->uses_worker) buf_str(out, "  (void)worker;\n");

@@ -84,6 +84,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->task = merge_task(s, task);
   stages(s);
   apart_loops(s, &s->k->body);
+  fuse_body(s, &s->k->body);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;
   vec_push(s->arena, s->p->kernels, s->k);

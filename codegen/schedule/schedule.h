@@ -231,6 +231,10 @@ bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* Functions of lanes, in all loops of a kernel, get loops of their own. */
 void apart_loops(Sched *s, LoopBody *b);
 
+/* ---- schedule/fuse.c -------------------------------------------------------------------------------------- */
+/* Sums of products, in all that a kernel computes, become fma. */
+void fuse_body(Sched *s, LoopBody *body);
+
 /* Loops to be made, outermost first, and what their variables are once they are. */
 enum { WALK_MOST = 256 };
 typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_MOST], *index[WALK_MOST]; } Walk;

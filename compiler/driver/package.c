@@ -82,7 +82,7 @@ static const char *block_text(Session *s, const EmitOptions *o, const Compiler *
   Buf b = buf_new(s->arena);
   buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', '%s.c', name_prefix: '', dependencies: ein_needs, install: true,\n",
              meson_block, x, x, x, x);
-  buf_str(&b, "  c_args: ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math'");
+  buf_str(&b, "  c_args: ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math', '-ffp-contract=off'");
   for (uint32_t i = 0; i < c->flags.len; i++) {
     buf_str(&b, ", ");
     meson_string(&b, c->flags.at[i]);

@@ -294,9 +294,11 @@ static const Expr *with_results(Exprs *p, const Walk *w, const Expr *e) {
   return expr_with(p, e, arg);
 }
 
-static const Expr *map_has(Exprs *p, const Expr *e, unsigned has, ExprLeaf *f, void *env) {
+enum { HAS_ANY = HAS_DIM | HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM };
+
+static const Expr *map_has(Exprs *p, const Expr *e, unsigned has, bool ops, ExprLeaf *f, void *env) {
   if (!(e->has & has)) return e;
-  if (e->n == 0) return f(env, p, e);
+  if (e->n == 0) return ops ? e : f(env, p, e);
   Walk *w = walk_take(p);
   vec_push(p->arena, w->stack, e);
   while (w->stack.len) {
@@ -305,7 +307,7 @@ static const Expr *map_has(Exprs *p, const Expr *e, unsigned has, ExprLeaf *f, v
       w->stack.len--;
     } else if (!walk_args(p, w, x, has)) {
       to = with_results(p, w, x);
-      if (x->kind != EX_OP) to = f(env, p, to);
+      if ((x->kind == EX_OP) == ops) to = f(env, p, to);
       BUG_UNLESS(to);
       walk_put(p, w, x, to);
       w->stack.len--;
@@ -317,7 +319,11 @@ static const Expr *map_has(Exprs *p, const Expr *e, unsigned has, ExprLeaf *f, v
 }
 
 const Expr *expr_map(Exprs *p, const Expr *e, ExprLeaf *f, void *env) {
-  return map_has(p, e, HAS_DIM | HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM, f, env);
+  return map_has(p, e, HAS_ANY, false, f, env);
+}
+
+const Expr *expr_map_ops(Exprs *p, const Expr *e, ExprLeaf *f, void *env) {
+  return map_has(p, e, HAS_ANY, true, f, env);
 }
 
 typedef struct Relabel {
@@ -334,7 +340,7 @@ static const Expr *relabel_leaf(void *env, Exprs *p, const Expr *e) {
 
 const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to) {
   Relabel r = {n, to};
-  return map_has(p, e, HAS_LABEL, relabel_leaf, &r);
+  return map_has(p, e, HAS_LABEL, false, relabel_leaf, &r);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */

@@ -135,6 +135,8 @@ bool expr_is_int(const Expr *e, int64_t v);
  * first); f returns its replacement (or the leaf itself). Shared parts are visited once. */
 typedef const Expr *ExprLeaf(void *env, Exprs *p, const Expr *leaf);
 const Expr *expr_map(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
+/* The same with f applied to what every operation has become, which is not all of constants. */
+const Expr *expr_map_ops(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
 
 /* The read that stands for each slot: of canonical expressions each slot has one index list. NULL in top is nothing. */
 void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **read);

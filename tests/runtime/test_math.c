@@ -24,7 +24,8 @@ ONE(acos, acos)
 ONE(atan, atan)
 ONE(sinh, sinh)
 ONE(cosh, cosh)
-ONE(erf, erf)
+ONE(erf, wide_erf)
+ONE(fused_erf, erf)
 ONE(sin, sin)
 ONE(cos, cos)
 ONE(tan, tan)
@@ -93,6 +94,7 @@ static void test_functions(void) {
   within_units("sinh", sinh_of, sinh, 0.51);
   within_units("cosh", cosh_of, cosh, 0.51);
   within_units("erf", erf_of, erf, 0.55);
+  within_units("erf in floats", fused_erf_of, erf, 1);
   within_units("sin", sin_of, sin, 0.57); /* beyond 2^20, by the library's; below, 0.51 */
   within_units("cos", cos_of, cos, 0.57);
   within_units("tan", tan_of, tan, 0.51);

@@ -1,0 +1,43 @@
+/* codegen/schedule/fuse.c - the last thing that is decided about a kernel: which products and sums are one operation, `fma`. In: a
+ * kernel's statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two
+ * products the first is taken, and of a product of three factors the last multiplication, as they stand in the expression.
+ *
+ * No compiler chooses that again: what is not fma here is rounded twice. So the bits of an answer hang neither on the compiler nor on its flags;
+ * docs/semantics.md says what they do hang on. */
+#include "schedule.h"
+
+static bool is_wide(const Expr *e) { return e->dtype == DT_F32 || e->dtype == DT_F64; }
+static bool is_product(const Expr *e) { return e->kind == EX_OP && e->op == OP_MUL; }
+
+static const Expr *fma_of(Exprs *x, const Expr *a, const Expr *b, const Expr *c) {
+  const Expr *arg[] = {a, b, c};
+  return expr_op(x, OP_FMA, COUNT(arg), arg);
+}
+
+static const Expr *negative(Exprs *x, const Expr *e) {
+  if (e->kind == EX_REAL) return expr_real(x, (DType)e->dtype, -e->f);
+  return expr_op1(x, OP_NEG, e);
+}
+
+static const Expr *fuse_op(void *env, Exprs *x, const Expr *e) {
+  (void)env;
+  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB) || !is_wide(e)) return e;
+  const Expr *a = e->arg[0], *b = e->arg[1];
+  bool less = e->op == OP_SUB;
+  if (is_product(a)) return fma_of(x, a->arg[0], a->arg[1], less ? negative(x, b) : b);
+  if (is_product(b)) return fma_of(x, less ? negative(x, b->arg[0]) : b->arg[0], b->arg[1], a);
+  return e;
+}
+
+static const Expr *fuse(Sched *s, const Expr *e) { return e ? expr_map_ops(s->x, e, fuse_op, s) : NULL; }
+
+void fuse_body(Sched *s, LoopBody *body) {
+  for (uint32_t i = 0; i < body->len; i++) {
+    LoopStmt *st = body->at[i];
+    st->cond = fuse(s, st->cond);
+    st->value = fuse(s, st->value);
+    for (uint32_t k = 0; k < st->n_at; k++) st->at[k] = fuse(s, st->at[k]);
+    fuse_body(s, &st->body);
+    fuse_body(s, &st->other);
+  }
+}

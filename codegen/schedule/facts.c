@@ -75,7 +75,7 @@ double plan_score(const StagePlan *p, uint32_t label) {
   return p->size[label] < 4 ? score - 1.5 : p->size[label] < 8 ? score - 0.25 : score;
 }
 
-double plan_bytes(Sched *s, const StagePlan *p, uint32_t read) {
+double plan_bytes(const Sched *s, const StagePlan *p, uint32_t read) {
   TaskSlot slot = p->stage->slot[read];
   DType t = slot.kept ? p->stage->sum->acc : buffer_seen(s, slot.index)->dtype;
   double n = dtype_size(t);

@@ -149,7 +149,7 @@ typedef struct StagePlan {
 StagePlan stage_plan(Sched *s, const TaskStage *stage);
 static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) { return p->move[access * p->n_label + label]; }
 double plan_score(const StagePlan *p, uint32_t label); /* how good it is as the innermost loop */
-double plan_bytes(Sched *s, const StagePlan *p, uint32_t read); /* that it goes over in all */
+double plan_bytes(const Sched *s, const StagePlan *p, uint32_t read); /* that it goes over in all */
 /* Sizes of caches: what lies in the second one is best gone through in one stream, in its order; what does not fit there
  * comes faster by several. */
 enum { NEAR_CACHE = 32 << 10, SECOND_CACHE = 1 << 20 };

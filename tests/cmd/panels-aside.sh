@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
 # Contractions whose result lies along a label that would leave most lanes empty, or that both sides have: another label is in the lanes.
-# Not so where that gains nothing, and where a size is not known.
+# Not so where that gains nothing, as beside few rows, and where a size is not known.
+# Panels are made, too, of what would be read a line for each element, again for each tile.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -42,6 +43,16 @@ input A[a:70, e:145] : f32
 input B[e:145, c:80] : f32
 output Y[a,c] = sum[e] A[a,e] * B[e,c]
 EIN
+cat >few.ein <<'EIN'
+input A[c:90, a:4] : f32
+input B[b:200, c:90] : f32
+output Y[a,b] = sum[c] A[c,a] * B[b,c]
+EIN
+cat >far.ein <<'EIN'
+input A[b:16, d:512, a:8, e:4] : f32
+input B[e:4, d:512, c:512] : f32
+output Y[c,a,b,e] = sum[d] A[b,d,a,e] * B[e,d,c]
+EIN
 cat >open.ein <<'EIN'
 dim F
 input A[e:45, a:70, f:F] : f32
@@ -49,7 +60,7 @@ input B[b:7, c:6, e:45, f:F] : f32
 output Y[b,c,a,f] = sum[e] A[e,a,f] * B[b,c,e,f]
 EIN
 
-for p in short batch turned inside max along whole; do
+for p in short batch turned inside max along whole few; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
@@ -59,9 +70,12 @@ for p in short batch turned inside max along whole; do
     max) shows " b in lanes; panels of" ;;
     along) shows " f in lanes" ;;
     whole) shows " c in lanes" ;;
+    few) shows "by 4 a in lanes\"" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"
 done
+want 0 "$EIN" build far.ein --stop=loop
+shows "in lanes; panels of"
 want 0 "$EIN" verify open.ein -D F=2 --flags="-O1 -march=native"
 finish

@@ -7,6 +7,9 @@
 enum {
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
   NEAR = 512 * 1024,         /*   and in the next one */
+  FAR = 4 << 20,             /* bytes of what comes from beyond the second cache, wherever that ends; */
+  NEAR_STEPS = 8,            /* elements: what lies so near shares its lines */
+  ROWS = 8, VECTORS = 2,     /* of a tile, about */
   FEW_ROWS = 32,             /* by which lanes that are read from memory are used too seldom to be copied */
   LATENCY = 8                /* sums that a tile has at hand at least: each waits for the one before */
 };
@@ -16,6 +19,8 @@ enum {
 #define TURNED 0.5           /*   or by squares; */
 #define VECTOR 2.0           /* a vector of them */
 #define IN_PLACE 1.5         /* a multiply-add of what is read where it lies */
+#define LINE_SECOND 3.0      /* a line from the second cache, and from further */
+#define LINE_FAR 8.0
 #define GAIN 0.6             /* by so much less what is estimated must be, to be preferred */
 
 static bool fits(const StagePlan *p) {
@@ -67,11 +72,15 @@ static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
 }
 
 /* Copying is paid back by what is used again and again. */
+static bool is_small(const Panel *t, double few) {
+  double rows = (double)t->p->size[t->u.tile] * pack_near_all(t, &t->u), lanes = (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v);
+  return rows < few || lanes < few || pack_product(t->p, t->p->n_red, t->p->red) < few;
+}
+
 static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
-  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u);
-  double lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v), deep = pack_product(p, p->n_red, p->red);
-  return rows >= 16 && lanes >= 16 && deep >= 16 && !lies_well(t, rows, lanes, deep);
+  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u), lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v);
+  return !is_small(t, 16) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
 }
 
 /* ---- what it costs ---------------------------------------------------------------------------------------------------- */
@@ -123,14 +132,84 @@ static bool all_step(const StagePlan *p, uint32_t label) {
   return any;
 }
 
-/* Without panels: by lanes along an output label or a reduced one, else point by point. */
-static double unpacked_cost(Sched *s, const StagePlan *p) {
-  int64_t one = tile_vector(s, p->stage->sum->acc);
+bool pack_is_far(const Sched *s, const StagePlan *p, const Expr *read, uint32_t own) {
+  if (read->kind != EX_READ || p->stage->slot[read->i].kept || plan_bytes(s, p, (uint32_t)read->i) <= (double)NEAREST) return false;
+  const TaskBuffer *b = buffer_seen(s, p->stage->slot[read->i].index);
+  double stride = 1;
+  for (uint32_t k = read->n; k-- > 0 && stride <= (double)NEAR_STEPS; stride *= (double)task_size_guess(s->t, b->dim[k]))
+    for (uint32_t l = 0; l < p->n_label; l++)
+      if ((l == own || l >= p->stage->sum->n_out) && p->size[l] > 1 && ex_has_label(read->arg[k], l)) return false;
+  return true;
+}
+
+/* An output label that all that is read has. */
+static bool is_common(const StagePlan *p, uint32_t label) {
+  for (uint32_t a = 0; a + 1 < p->n_access; a++)
+    if (plan_move(p, a, label) == MOVE_NONE) return false;
+  return true;
+}
+
+/* The label of which several results are made at once, beside lanes along v: something that has lanes is the same for all of them. */
+static uint32_t beside(const StagePlan *p, uint32_t v) {
+  for (uint32_t k = p->n_order; k-- > 0;) {
+    uint32_t u = p->order[k];
+    for (uint32_t a = 0; a + 1 < p->n_access && u != v && p->size[u] >= ROWS / 2; a++)
+      if (plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, u) == MOVE_NONE) return u;
+  }
+  return NOWHERE;
+}
+
+/* Loops without panels, with lanes along v. */
+typedef struct InPlace {
+  const Sched *s;
+  const StagePlan *p;
+  uint32_t v, u;
+  double each;               /* what a multiply-add costs */
+  bool again;                /* there are several tiles of lanes */
+} InPlace;
+
+/* What is the same for all lanes, each from a line of its own; or lanes of a large tensor that are used for one result alone. */
+static const Expr *leaf_in_place(void *env, Exprs *x, const Expr *leaf) {
+  InPlace *c = env;
+  (void)x;
+  if (leaf->kind != EX_READ || c->p->stage->slot[leaf->i].kept) return leaf;
+  uint32_t a = (uint32_t)leaf->i;
+  double bytes = plan_bytes(c->s, c->p, a);
+  bool again = c->u == NOWHERE || plan_move(c->p, a, c->u) != MOVE_NONE, far = c->again && pack_is_far(c->s, c->p, leaf, c->u);
+  if (plan_move(c->p, a, c->v) == MOVE_NONE) c->each += !far ? 0 : (bytes > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND) / (double)VECTORS;
+  else if (is_common(c->p, c->v) && again && bytes > (double)FAR) c->each += LINE_FAR;
+  return leaf;
+}
+
+/* The label along which loops without panels have their lanes; NOWHERE: there is none. */
+static uint32_t lanes_in_place(const StagePlan *p) {
   uint32_t v = p->order[p->n_order - 1], r = p->red[p->n_red - 1];
+  return all_step(p, v) && p->size[v] >= 4 ? v : all_step(p, r) && p->size[r] >= LANES_LEAST ? r : NOWHERE;
+}
+
+/* Without panels: by lanes along an output label or a reduced one, else point by point. */
+static double unpacked_cost(const Sched *s, const StagePlan *p) {
+  int64_t one = tile_vector(s, p->stage->sum->acc);
+  uint32_t l = lanes_in_place(p);
   double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
-  if (all_step(p, v) && p->size[v] >= 4) return points * up(p->size[v], one) / (double)p->size[v] * IN_PLACE;
-  if (all_step(p, r) && p->size[r] >= LANES_LEAST) return points * (up(p->size[r], one) + LATENCY / 4) / (double)p->size[r] * IN_PLACE;
-  return points;
+  if (l == NOWHERE) return points;
+  if (l >= p->stage->sum->n_out) return points * (up(p->size[l], one) + LATENCY / 4) / (double)p->size[l] * IN_PLACE;
+  InPlace c = {s, p, l, beside(p, l), IN_PLACE, p->size[l] >= 2 * VECTORS * one};
+  expr_map(s->x, p->stage->sum->body, leaf_in_place, &c);
+  return points * up(p->size[l], one) / (double)p->size[l] * c.each;
+}
+
+/* Of panels whose rows are read where they lie: what they do not gain over loops without panels. */
+static double far_cost(const Panel *t) {
+  const StagePlan *p = t->p;
+  double cost = 0;
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    const Pack *k = &t->pack[i];
+    if (k->place != NOWHERE || !pack_is_far(t->s, p, k->of, (uint32_t)t->u.tile)) continue;
+    double line = plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND;
+    cost += points_of(p, k->of) * fills(t, &t->v) * (double)t->v.units * pack_near_all(t, &t->v) * line;
+  }
+  return cost;
 }
 
 /* ---- which label ------------------------------------------------------------------------------------------------------ */
@@ -163,13 +242,15 @@ Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual), *best = t && pays(t) ? t : NULL;
   if (!is_free(s, p) || (t && t->guard)) return best;
-  double least = unpacked_cost(s, p) * GAIN;
-  if (best) least = packed_cost(t) * GAIN;
-  else if (t && packed_cost(t) < least) least = packed_cost(t), best = t;
+  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best; /* few rows, or points, go as well in place then */
+  double least = (best ? packed_cost(t) : unpacked_cost(s, p)) * GAIN;
+  if (t && !best && !lanes && packed_cost(t) < least) least = packed_cost(t), best = t;
   for (uint32_t k = 0; k < p->n_order; k++) {
     Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k]);
-    if (!x || x->guard || packed_cost(x) >= least) continue;
-    least = packed_cost(x), best = x;
+    if (!x || x->guard || (lanes && is_small(x, 8))) continue;
+    double cost = packed_cost(x) + (in_place ? far_cost(x) : 0);
+    if (cost >= least) continue;
+    least = cost, best = x;
     best->aside = true;
   }
   return best;

@@ -22,11 +22,13 @@ static int tap_count, tap_failed, tap_planned;
 __attribute__((unused, format(printf, 4, 5))) static bool
 tap_ok(bool ok, const char *file, int line, const char *fmt, ...) {
   va_list ap;
+  char name[1000]; /* on one line, whatever is in it */
   va_start(ap, fmt);
-  printf("%sok %d - ", ok ? "" : "not ", ++tap_count);
-  vprintf(fmt, ap);
-  putchar('\n');
+  vsnprintf(name, sizeof name, fmt, ap);
   va_end(ap);
+  for (char *c = name; *c; c++)
+    if (*c == '\n' || *c == '\r') *c = ' ';
+  printf("%sok %d - %s\n", ok ? "" : "not ", ++tap_count, name);
   if (!ok) {
     tap_failed++;
     printf("# failed at %s:%d\n", file, line);

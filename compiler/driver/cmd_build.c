@@ -11,17 +11,18 @@
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* Languages of plans for many sites are told where these are made, but of a text that is in one. */
-static Leave stop_known(Session *s, const char *stop, const char *path) {
+/* Languages of plans for many sites want to know for how many, but of a text that is in one. */
+static Leave stop_known(Session *s, const Args *a, const char *stop, const char *path) {
   static const char *const here[] = {"graph", "optimised", "task", "loop"};
   static const char have[] = "this ein has graph, optimised, task and loop";
   for (size_t i = 0; i < COUNT(here); i++)
     if (strcmp(stop, here[i]) == 0) return LEAVE_OK;
-  if (language_of(arena_printf(s->arena, ".%s", stop)) == language_of(path)) return LEAVE_OK;
+  bool relations = strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0;
+  if (language_of(arena_printf(s->arena, ".%s", stop)) == language_of(path) || (relations && arg_has(a, OPT_SITES))) return LEAVE_OK;
   if (strcmp(stop, "plan") == 0)
     return fail(s, LEAVE_USAGE, "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan", shown(s->arena, path));
-  if (strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0)
-    return fail(s, LEAVE_USAGE, "--stop=%s: it is of a plan for many sites, which ein plan makes: ein plan %s -n 4 --format=%s", stop,
+  if (relations)
+    return fail(s, LEAVE_USAGE, "--stop=%s: it is of a plan for many sites; -n says for how many: ein build %s -n 4 --stop=%s", stop,
                 shown(s->arena, path), stop);
   return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; %s", stop, have);
 }
@@ -30,6 +31,10 @@ static Leave build_text(Session *s, Job *j, const Args *a, const char *stop, con
   Buf b = buf_new(s->arena);
   Leave l = LEAVE_OK;
   bool relations = strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0;
+  if (*stop != 'g' && *stop != 'o' && arg_has(a, OPT_SITES))
+    l = job_sites(s, j, a, relations ? language_of(arena_printf(s->arena, ".%s", stop)) : LANG_TASK);
+  if (!l && relations && !j->relations) l = fail(s, LEAVE_USAGE, "-n 1: a plan for one site has no relations");
+  if (l) return l;
   if ((*stop == 'g' || *stop == 'o') && j->past) return fail(s, LEAVE_USAGE, "%s is past the graph", j->path);
   if (relations) algebra_print(&b, j->relations);
   if (*stop == 'g') graph_print(&b, j->graph);
@@ -154,7 +159,7 @@ static Leave one_goal(Session *s, const Args *a) {
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
-  return arg_has(a, OPT_STOP) ? stop_known(s, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
+  return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }
 
 Leave cmd_build(Session *s, Args *a) {
@@ -165,7 +170,8 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_compile(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (stop) return build_text(s, &j, a, stop, to);
-  l = job_tasks(s, &j, a);
+  l = job_sites(s, &j, a, LANG_TASK);
+  if (!l) l = job_tasks(s, &j, a);
   if (!l) l = job_one_site(s, &j);
   if (!l) l = job_loops(s, &j, a);
   if (l) return l;

@@ -126,18 +126,6 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
-/* -n: the program is planned for so many sites, and its tasks are those of the plan. */
-static Leave sites_planned_for(Session *s, Job *j, const Args *a) {
-  Sites p = {.s = s, .j = *j};
-  Leave l = sites_read(s, a, &p.sites);
-  if (l || p.sites == 1) return l;
-  if (j->past) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
-  l = sites_find(&p, a);
-  if (!l) l = sites_tasks(&p, arg_has(a, OPT_ROUNDTRIP), &j->tasks);
-  if (!l) detail(s, "%s: the plan's sites receive %.0f bytes", j->path, p.placing->bytes);
-  return l;
-}
-
 /* What is for several sites is done by the evaluators of its language, a store or buffers for each site, on this machine. */
 static uint32_t output_number(const Job *j, Str name) {
   for (uint32_t i = 0; j->relations && i < j->relations->outputs.len; i++)
@@ -172,7 +160,7 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
 static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
   EvalStatus status;
   Leave l = run_inputs(s, j, given, e);
-  if (!l && arg_has(a, OPT_SITES)) l = sites_planned_for(s, j, a);
+  if (!l && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
   if (!l && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
   if (l) return l;
   if (job_of_sites(j) && !c) return run_sites(s, j, e);

@@ -231,11 +231,11 @@ static const char *sites_not_in_c(Arena *a, const TaskGraph *t, const Tasks *lis
 Leave job_loops(Session *s, Job *j, const Args *a) {
   LoopTarget target = {.lanes_bytes = 64, .registers = 32};
   Leave l = tuning_find(s, a, &target, &j->worth_threads);
-  if (l || j->loops) return l;
-  l = job_tasks(s, j, a);
+  if (!l) l = job_tasks(s, j, a);
   if (l) return l;
   const char *why = sites_not_in_c(s->arena, j->tasks, &j->tasks->tasks);
   if (why) return fail(s, LEAVE_USAGE, "%s: %s; --target=eval runs it", j->path, why);
+  if (j->loops) return LEAVE_OK;
   target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));

@@ -124,12 +124,20 @@ done
 want 2 "$EIN" build sum.task --stop=graph
 for stop in tra ia; do
   want 2 "$EIN" build sum.ein --stop=$stop
-  says "ein plan sum.ein -n 4 --format=$stop"
+  says "ein build sum.ein -n 4 --stop=$stop"
+  want 0 "$EIN" build sum.ein -D N=8 -n 4 --stop=$stop -o built.$stop
   want 0 "$EIN" plan sum.ein -D N=8 -n 4 --format=$stop -o sum.$stop
+  cmp -s sum.$stop built.$stop || wrong "build and plan write other relations"
   want 2 "$EIN" build sum.$stop -o sum
   [ $stop = tra ] && says "sum.tra says nothing of where its relations are"
   [ $stop = ia ] && says "sum.ia is for 4 sites"
 done
+want 0 "$EIN" build sum.ein -D N=8 -n 4 --stop=loop --roundtrip -o four.loop
+want 2 "$EIN" build sum.ein -D N=8 -n 4 -o sum
+says "sum.ein is for 4 sites"
+want 2 "$EIN" build four.loop -o sum
+says "four.loop is for 4 sites"
+want 2 "$EIN" build sum.ein -n 1 --stop=ia
 want 2 "$EIN" build sum.ein --stop=plan
 says "ein plan sum.ein -n 4 -o x.plan"
 want 2 "$EIN" build sum.task --stop=task -D N=4

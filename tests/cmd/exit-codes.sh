@@ -44,7 +44,7 @@ says "X=randn"
 want 2 "$EIN" run sum.ein -D N=4 X=iota --target=cuda
 says "later step"
 want 2 "$EIN" build sum.ein --stop=tra
-says "ein plan sum.ein -n 4 --format=tra"
+says "ein build sum.ein -n 4 --stop=tra"
 want 2 "$EIN" build sum.ein
 
 want 4 "$EIN" run nowhere.ein

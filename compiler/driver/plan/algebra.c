@@ -25,6 +25,20 @@ Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out) {
   return *out ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);
 }
 
+Leave job_sites(Session *s, Job *j, const Args *a, Language as) {
+  Sites p = {.s = s, .j = *j};
+  Leave l = sites_read(s, a, &p.sites);
+  if (l || p.sites == 1) return l;
+  if (j->past) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
+  l = sites_find(&p, a);
+  if (l) return l;
+  detail(s, "%s: the plan's sites receive %.0f bytes", j->path, p.placing->bytes);
+  Cutting c = cutting(&p);
+  if (as == LANG_TRA || as == LANG_IA) j->relations = relations_made(s, &p.j, &c, as == LANG_IA, arg_has(a, OPT_ROUNDTRIP));
+  else l = sites_tasks(&p, arg_has(a, OPT_ROUNDTRIP), &j->tasks);
+  return l;
+}
+
 bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why) {
   const TaskGraph *t = tasks_of_sites(p->s, p->j.path, ia_of(p, false), reread, why);
   if (t) task_print(out, t);

@@ -114,6 +114,7 @@ EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { retu
 #define ein_fma_f32(a, b, c) ein_fma_if_f32(ein_fused, a, b, c)
 #define ein_fma_f64(a, b, c) ein_fma_if_f64(ein_fused, a, b, c)
 #define EIN_KERNEL(name)                                                                           \
+  void name(void *env, int64_t chunk, int worker);                                                 \
   EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
   static EIN_FAR __attribute__((target("arch=x86-64-v4"))) void name##_v4(void *env, int64_t chunk, int worker) { \
     name##_of(env, chunk, worker, 1);                                                              \
@@ -134,7 +135,7 @@ EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { retu
 #endif
 #define EIN_FUSED_PARAMETER
 #define EIN_FUSED
-#define EIN_KERNEL(name) static EIN_KERNEL_FOR void name(void *env, int64_t chunk, int worker)
+#define EIN_KERNEL(name) EIN_KERNEL_FOR void name(void *env, int64_t chunk, int worker)
 #endif
 
 /*

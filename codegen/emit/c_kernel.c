@@ -513,7 +513,7 @@ static bool touches_arguments(CPrinter *p) {
 }
 
 static void door_open(CPrinter *p, const char *name, const char *more) {
-  buf_printf(p->out, "EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
+  buf_printf(p->out, "static EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
 }
 
 /* Any strides in a function of their own: the other one is to save no registers for them. */

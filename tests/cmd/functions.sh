@@ -5,7 +5,7 @@
 # once N PROGRAM: PROGRAM is C that compiles, with N functions for threads, no two of one name
 once() {
   want 0 "$EIN" build "$2" --emit=c -o all.c
-  sed -n 's/^EIN_KERNEL(\([A-Za-z0-9_]*\)) {$/\1/p' all.c | sort >names
+  sed -n 's/^static EIN_KERNEL(\([A-Za-z0-9_]*\)) {$/\1/p' all.c | sort >names
   [ "$(wc -l <names)" -ge "$1" ] || wrong "$2: too few functions: $(cat names)"
   [ -z "$(uniq -d names)" ] || wrong "$2: twice: $(uniq -d names)"
   want 0 ${CC:-cc} -std=gnu99 -w -fsyntax-only -I "$here/../../runtime" all.c

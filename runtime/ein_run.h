@@ -107,7 +107,7 @@
 #endif
 
 #if defined(EIN_VERSIONS)
-#define EIN_FUSED_PARAMETER , int ein_fused
+#define EIN_FUSED_PARAMETER , EIN_UNUSED int ein_fused
 #define EIN_FUSED , ein_fused
 EIN_INLINE float ein_fma_if_f32(int fused, float a, float b, float c) { return fused ? fmaf(a, b, c) : a * b + c; }
 EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { return fused ? fma(a, b, c) : a * b + c; }
@@ -128,7 +128,7 @@ EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { retu
     else if (__builtin_cpu_supports("x86-64-v3")) name##_v3(env, chunk, worker);                   \
     else name##_v1(env, chunk, worker);                                                            \
   }                                                                                                \
-  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused)
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
 #else
 #ifndef EIN_KERNEL_FOR
 #define EIN_KERNEL_FOR EIN_FAR

@@ -10,12 +10,14 @@ import argparse
 import itertools
 import json
 import math
+import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 
-import moves
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "share"))
+import check_plan as moves
 
 SIZES = [12, 24, 48, 96]
 
@@ -95,7 +97,7 @@ class Model:
 
     def fetched(self, v, read):
         tensor, memo = self.plan["tensors"][read["tensor"]], {}
-        want = [tuple(moves.wanted(read, tensor, {"axes": c}, None)) for c in self.cuts[v]]
+        want = [tuple(moves.wanted(read, tensor, c)) for c in self.cuts[v]]
         for w in set(want):
             for h in self.homes[read["tensor"]]:
                 memo[w, h] = read["times"] * moves.size(tensor) * moves.moved(self.mesh, tensor["extents"], h, w)[0]

@@ -114,22 +114,12 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, const char *work, const Buf *text,
-                          const char *program) {
-  const char *runtime = runtime_find(s);
-  if (!runtime) return LEAVE_MACHINE;
-  Words sources = {0}, more = {0};
-  const char *source = arena_printf(s->arena, "%s/%s.c", work, o->prefix);
-  vec_push(s->arena, sources, source);
-  for (size_t i = 0; runtime_program[i]; i++) {
-    const char *one = arena_printf(s->arena, "%s/%s", runtime, runtime_program[i]);
-    vec_push(s->arena, sources, one);
-  }
-  const char *words[] = {"-I", runtime, "-D_GNU_SOURCE", arena_printf(s->arena, "-DEIN_MODEL=%s_model", o->prefix),
-                         "-DEIN_VERSION=\"" EIN_VERSION "\""};
-  for (size_t i = 0; i < COUNT(words); i++) vec_push(s->arena, more, words[i]);
-  Leave l = file_write(s, source, text->s, text->len);
-  return l ? l : compiler_run(s, c, MAKE_PROGRAM, &sources, &more, program);
+static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, const Buf *text, const char *program) {
+  NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1, .runtime = runtime_program};
+  const char *words[] = {"-D_GNU_SOURCE", arena_printf(s->arena, "-DEIN_MODEL=%s_model", o->prefix), "-DEIN_VERSION=\"" EIN_VERSION "\""};
+  bool made;
+  for (size_t i = 0; i < COUNT(words); i++) vec_push(s->arena, set.flags, words[i]);
+  return native_write(s, c, NATIVE_PROGRAM, &set, program, &made);
 }
 
 static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
@@ -141,15 +131,9 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
-  const char *work = folder_work(s);
-  if (!work) return LEAVE_MACHINE;
-  const char *program = arena_printf(s->arena, "%s/%s", work, o->prefix);
   Buf text = buf_new(s->arena);
   emit_c(&text, j->loops, o);
-  l = program_make(s, &c, o, work, &text, program);
-  if (!l) l = file_copy(s, program, to, FILE_RUNS);
-  folder_remove(s->arena, work);
-  return l;
+  return program_make(s, &c, o, &text, to);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

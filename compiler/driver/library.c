@@ -46,32 +46,6 @@ static void crashes_watch(Session *s, const Job *j) {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static Leave no_object(Session *s) {
-  const char *why = dlerror();
-  return fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why ? why : "no model in it");
-}
-
-static bool object_open(Library *l, const char *path) {
-  l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  l->model = l->handle ? dlsym(l->handle, "program_model") : NULL;
-  return l->model != NULL;
-}
-
-/* A file of the cache that cannot be loaded is made again. */
-static Leave object_get(Session *s, Compiler *c, const Buf *text, Library *l) {
-  Leave x = shared_get(s, c, prefix, text, false, &l->made);
-  if (x) return x;
-  bool ok = object_open(l, l->made.path);
-  if (!ok && l->made.old) {
-    if (l->handle) dlclose(l->handle); /* nothing of it has run */
-    x = shared_get(s, c, prefix, text, true, &l->made);
-    ok = !x && object_open(l, l->made.path);
-  }
-  if (l->made.temporary) folder_remove(s->arena, l->made.temporary);
-  if (!x && !ok) x = no_object(s);
-  return x;
-}
-
 void threads_sleep(void) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
 }
@@ -81,9 +55,11 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   EmitOptions o = job_emit(s, j, prefix);
   *out = (Library){0};
   emit_c(&text, j->loops, &o);
-  c->dense &= !j->tasks->mesh.n; /* sites are given blocks of what lies whole */
-  Leave l = object_get(s, c, &text, out);
+  NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
+  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
+  Leave l = native_load(s, c, prefix, &set, "program_model", &out->made);
   if (l) return l;
+  out->model = dlsym(out->made.handle, "program_model");
   crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads};
   ein_status st = out->model->create(&config, &out->ctx);
@@ -91,7 +67,6 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
 }
 
-/* The object stays: threads of an OpenMP that came in with it may still be waiting in its code. */
 void library_close(Library *l) {
   if (l->ctx) l->model->destroy(l->ctx);
   crashes_handle(crashed, SIG_DFL);

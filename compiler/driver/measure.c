@@ -218,17 +218,15 @@ static Leave text_emit(Measuring *m, int k, Buf *c) {
 static Leave object_make(Measuring *m) {
   Session *s = m->s;
   Buf c = buf_new(s->arena);
-  Shared made;
+  Native made;
   for (int k = 0; k < (int)TEXTS; k++) {
     Leave l = text_emit(m, k, &c);
     if (l) return l;
   }
-  Leave l = shared_get(s, m->c, "machine", &c, false, &made);
-  if (l) return l;
-  m->object = dlopen(made.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  const char *why = m->object ? NULL : dlerror();
-  if (made.temporary) folder_remove(s->arena, made.temporary);
-  return m->object ? LEAVE_OK : fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why ? why : "it is not known why");
+  NativeSet set = {.text = &(NativeText){"machine", &c}, .n_texts = 1};
+  Leave l = native_load(s, m->c, "machine", &set, arena_printf(s->arena, "%s_model", prefix_of(s->arena, 0)), &made);
+  m->object = made.handle;
+  return l;
 }
 
 static Leave probe_failed(Measuring *m, const Probe *p, ein_status st) {

@@ -1,5 +1,5 @@
 /* driver/native.h - what becomes of emitted C: the compiler that is found, the files it makes, the cache, and a library
- * in memory, driven through its ein_model. Only what is a person's business is in driver.h. */
+ * in memory, driven through its ein_model. What other targets will be compiled to goes through native_load too. Only what is a person's business is in driver.h. */
 #ifndef EIN_NATIVE_H
 #define EIN_NATIVE_H
 
@@ -40,10 +40,42 @@ extern const char *const runtime_program[];             /* what a program needs 
 /* ---- cache.c ---------------------------------------------------------------------------------- */
 /* $XDG_CACHE_HOME/ein or ~/.cache/ein, made if need be; NULL if there is none that is ours alone. */
 const char *cache_folder(Session *s, bool make);
-/* The shared object of an emitted text: an old one, or compiled now (*seconds: how long that took). `temporary` is
- * set where there is no cache: a folder to be removed once the object is open. */
-typedef struct Shared { const char *path, *temporary; double seconds; bool old; } Shared;
-Leave shared_get(Session *s, Compiler *c, const char *name, const Buf *text, bool again, Shared *out);
+/* Adds to a key. A key is all that decides what is in an entry. */
+typedef struct CacheKey { uint64_t a, b; } CacheKey;
+CacheKey cache_key_new(void);
+void cache_key_add(CacheKey *k, const char *bytes, size_t n);
+void cache_key_text(CacheKey *k, const char *text);
+void cache_key_file(Session *s, CacheKey *k, const char *path); /* by where it is, its age and its size: another version of a program is another file */
+void cache_key_machine(CacheKey *k);                            /* what -march=native means here */
+/* The entry of a key, whether it is there or not; NULL: there is no cache. */
+const char *cache_path(Session *s, const char *name, CacheKey k);
+/* It is there, and as it was written; one that is not so is told of. */
+bool cache_has(Session *s, const char *path);
+/* Whole or not at all, whoever else writes it. */
+Leave cache_keep(Session *s, const char *path, const char *object);
+
+/* ---- native.c: the door from texts to machine code --------------------------------------------- */
+/* All that is compiled goes through here: one place knows what a text needs, what decides about the result, and how that comes to be
+ * whole. A text is a file NAME.c. */
+typedef struct NativeText { const char *name; const Buf *text; } NativeText;
+typedef struct NativeSet {
+  const NativeText *text;
+  uint32_t n_texts;
+  const char *folder;        /* where they stand already, beside all that they include; NULL: nowhere yet */
+  const char *const *runtime; /* sources of the runtime that are compiled with them; NULL, or NULL at the end */
+  Words flags;               /* besides those of the compiler */
+} NativeSet;
+typedef struct Native {
+  void *handle;              /* stays open: threads of an OpenMP that came in with it may be waiting in its code */
+  double seconds;            /* that it took to compile */
+  bool old;                  /* it was in the cache */
+} Native;
+/* A shared object of them, in this process: from the cache, or compiled now and kept there. One of the cache that cannot be loaded, or
+ * has no such symbol, is made again. */
+Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out);
+/* A file of them, written once it is whole. *made false: an archive is wanted, and there is no `ar`. */
+typedef enum { NATIVE_PROGRAM, NATIVE_SHARED, NATIVE_ARCHIVE } NativeKind;
+Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made);
 
 /* ---- bench_peers.c ------------------------------------------------------------------------------ */
 Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot be run */
@@ -51,8 +83,8 @@ Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot
 /* ---- library.c: an emitted text as functions in this process ---------------------------------- */
 typedef struct Library {
   const ein_model *model;
-  void *handle, *ctx;
-  Shared made;
+  void *ctx;
+  Native made;
 } Library;
 /* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says
  * something else. We are a program, so that is ours to say; on a busy machine it is hundreds of times faster. */

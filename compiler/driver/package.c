@@ -158,23 +158,14 @@ static Leave runtime_copy(Session *s, const char *folder, const char *text) {
   return l;
 }
 
-/* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes:
- * -l would take that. */
-static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, bool shared) {
-  Words sources = {0};
-  bool made = true;
-  const char *work = folder_work(s);
-  if (!work) return LEAVE_MACHINE;
-  const char *object = arena_printf(s->arena, "%s/%s.o", work, prefix), *name = link_file(s->arena, prefix, shared);
-  const char *binary = arena_printf(s->arena, "%s/%s", work, name);
-  const char *source = arena_printf(s->arena, "%s/%s.c", folder, prefix);
-  vec_push(s->arena, sources, source);
-  Leave l = compiler_run(s, c, shared ? MAKE_SHARED : MAKE_OBJECT, &sources, NULL, shared ? binary : object);
-  if (!l && !shared) l = archive_make(s, object, binary, &made);
+/* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
+static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, const Buf *text, bool shared) {
+  NativeSet set = {.text = &(NativeText){prefix, text}, .n_texts = 1, .folder = folder};
+  const char *name = link_file(s->arena, prefix, shared);
+  bool made;
+  Leave l = native_write(s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
-  else if (!l) l = file_copy(s, binary, arena_printf(s->arena, "%s/%s", folder, name), shared ? FILE_RUNS : 0);
   if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, link_file(s->arena, prefix, !shared)));
-  folder_remove(s->arena, work);
   return l;
 }
 
@@ -187,7 +178,7 @@ Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Comp
   Leave l = runtime_copy(s, folder, text.s);
   if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
   if (!l) l = meson_write(s, o, c, folder);
-  if (!l) l = binary_in(s, c, folder, o->prefix, shared);
+  if (!l) l = binary_in(s, c, folder, o->prefix, &text, shared);
   pc_text(s, &pc, o, shared, c->openmp); /* which is known by now */
   cmake_text(s, &cmake, o, shared, c->openmp);
   if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);

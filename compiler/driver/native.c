@@ -1,0 +1,134 @@
+/* driver/native.c - the door from texts to machine code: in come C texts, a compiler and flags; out goes an object that is loaded, or a
+ * file. What is loaded is linked against the runtime that was compiled with us, where its flags are about speed alone; else the runtime
+ * is compiled with it. */
+#include <dlfcn.h>
+#include <string.h>
+#include <time.h>
+
+#include "native.h"
+
+double seconds_now(void) {
+  struct timespec t = {0};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- what they need -------------------------------------------------------------------------- */
+
+typedef struct Needs {
+  const char *runtime;       /* the folder of its sources */
+  const char *object;        /* it, compiled; NULL: its sources are compiled with the texts */
+  Words files;               /* of that folder, which the texts include */
+} Needs;
+
+static Leave needs_find(Session *s, const Compiler *c, const NativeSet *set, Needs *out) {
+  Buf all = buf_new(s->arena);
+  *out = (Needs){.runtime = runtime_find(s)};
+  if (!out->runtime) return LEAVE_MACHINE;
+  for (uint32_t i = 0; i < set->n_texts; i++) buf_add(&all, set->text[i].text->s, set->text[i].text->len);
+  Leave l = runtime_needed(s, out->runtime, all.s, &out->files);
+  if (!l && compiler_plain(c)) out->object = runtime_object(s, out->runtime, &out->files);
+  return l;
+}
+
+/* Sources that are compiled already are one file. */
+static Leave key_make(Session *s, const Compiler *c, const NativeSet *set, const Needs *needs, CacheKey *k) {
+  *k = cache_key_new();
+  cache_key_text(k, EIN_VERSION);
+  for (uint32_t i = 0; i < set->n_texts; i++) cache_key_add(k, set->text[i].text->s, set->text[i].text->len);
+  for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(k, c->command.at[i]);
+  for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(k, c->flags.at[i]);
+  for (uint32_t i = 0; i < set->flags.len; i++) cache_key_text(k, set->flags.at[i]);
+  cache_key_file(s, k, c->command.at[0]);
+  cache_key_machine(k);
+  if (needs->object) cache_key_file(s, k, needs->object);
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < needs->files.len && !l; i++) {
+    const char *bytes;
+    size_t len;
+    l = runtime_read(s, needs->runtime, needs->files.at[i], &bytes, &len);
+    if (!l) cache_key_add(k, bytes, len);
+  }
+  return l;
+}
+
+/* ---- compiling, in a folder of our own ------------------------------------------------------- */
+
+static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *set, const Needs *needs, const char *work, const char *to) {
+  Words sources = {0}, more = {0};
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < set->n_texts && !l; i++) {
+    const char *source = arena_printf(s->arena, "%s/%s.c", set->folder ? set->folder : work, set->text[i].name);
+    if (!set->folder) l = file_write(s, source, set->text[i].text->s, set->text[i].text->len);
+    vec_push(s->arena, sources, source);
+  }
+  for (uint32_t i = 0; set->runtime && set->runtime[i]; i++) {
+    const char *source = arena_printf(s->arena, "%s/%s", needs->runtime, set->runtime[i]);
+    vec_push(s->arena, sources, source);
+  }
+  if (kind == MAKE_APART) vec_push(s->arena, sources, needs->object);
+  if (!set->folder) {
+    vec_push(s->arena, more, "-I");
+    vec_push(s->arena, more, needs->runtime);
+  }
+  for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, more, set->flags.at[i]);
+  return l ? l : compiler_run(s, c, kind, &sources, &more, to);
+}
+
+Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made) {
+  static const MakeKind kinds[] = {[NATIVE_PROGRAM] = MAKE_PROGRAM, [NATIVE_SHARED] = MAKE_SHARED, [NATIVE_ARCHIVE] = MAKE_OBJECT};
+  const Needs needs = {.runtime = runtime_find(s)};
+  const char *work = needs.runtime ? folder_work(s) : NULL;
+  if (!work) return LEAVE_MACHINE;
+  *made = true;
+  const char *binary = arena_printf(s->arena, "%s/binary", work), *object = arena_printf(s->arena, "%s/%s.o", work, set->text[0].name);
+  Leave l = compile(s, c, kinds[kind], set, &needs, work, kind == NATIVE_ARCHIVE ? object : binary);
+  if (!l && kind == NATIVE_ARCHIVE) l = archive_make(s, object, binary, made);
+  if (!l && *made) l = file_copy(s, binary, to, kind == NATIVE_ARCHIVE ? 0 : FILE_RUNS);
+  folder_remove(s->arena, work);
+  return l;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static bool object_open(const char *path, const char *symbol, Native *out) {
+  out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (out->handle && dlsym(out->handle, symbol)) return true;
+  if (out->handle) dlclose(out->handle); /* nothing of it has run */
+  out->handle = NULL;
+  return false;
+}
+
+static Leave no_object(Session *s) {
+  const char *why = dlerror();
+  return fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why ? why : "no model in it");
+}
+
+/* path NULL: there is no cache, and it is loaded from where it was made. */
+static Leave made_anew(Session *s, Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out) {
+  const char *work = folder_work(s);
+  if (!work) return LEAVE_MACHINE;
+  const char *object = arena_printf(s->arena, "%s/%s.so", work, set->text[0].name);
+  double before = seconds_now();
+  Leave l = compile(s, c, needs->object ? MAKE_APART : MAKE_SHARED, set, needs, work, object);
+  out->seconds = seconds_now() - before;
+  out->old = false;
+  if (!l && path) l = cache_keep(s, path, object);
+  if (!l && !object_open(path ? path : object, symbol, out)) l = no_object(s);
+  folder_remove(s->arena, work);
+  return l;
+}
+
+Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
+  Needs needs;
+  CacheKey k;
+  *out = (Native){0};
+  Leave l = needs_find(s, c, set, &needs);
+  if (!l) l = key_make(s, c, set, &needs, &k);
+  if (l) return l;
+  const char *path = cache_path(s, name, k);
+  out->old = path && cache_has(s, path) && object_open(path, symbol, out);
+  if (!out->old) return made_anew(s, c, set, &needs, path, symbol, out);
+  detail(s, "compiled before: %s", path);
+  return LEAVE_OK;
+}

@@ -238,6 +238,8 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   bool large = placing_is_large(s->g);
   s->which = &nobody;
   for (uint32_t r = 0; r + 1 < ROUNDS && large; r++) round_look(s, x, known, tried, INFINITY, rounds[r], budget);
+  bool far = large && s->g->busy && (!s->best || s->best->cost > bound_of(n, known) * (1 + NEAR));
+  for (uint32_t i = 0; far && i < n; i++) look(s, s->g, &x->all.at[i], budget / n, INFINITY); /* what was left out may have been wanted */
   double proof = large && s->best ? s->effort + PROOF * budget : budget;
   for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
     round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));

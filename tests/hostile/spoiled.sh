@@ -88,7 +88,7 @@ kernel 0 Y outer 0 {
 }
 END
 want 2 "$EIN" build mesh.task --emit=c -o mesh.c
-says "for a mesh of sites"
+says "is for 2 sites"
 printf 'eingraph 1\nvertex %%0 Y[inf:2, nan:2] : f32 = f32((inf + nan))\noutput Y = %%0\n' >x.graph
 want 0 "$EIN" run x.graph --target=c --flags=-O0
 finish

@@ -12,6 +12,8 @@
 #define AS_MUCH 1e-9           /* of a sum: that is no difference */
 #define NEXT_TO_NONE 1e-11     /* of a sum, for all weight that there may be */
 
+#define LOOK_WORK 2e4           /* additions that a look takes as long as, for each variable, beside those that it makes */
+
 enum { PRICES = 24, NODES = 400 };
 
 typedef struct Node { bool **left; double lower; } Node; /* what may be chosen; no choice of it within the limit costs less */
@@ -72,7 +74,7 @@ static double look(Limiting *x, bool **left, double price, double budget, Found 
   if (x->best.value) start(x, m, to);
   if (x->l->floor > 0) network_floor(m, x->l->floor);
   NetworkAnswer r = network_solve(m, budget, x->enough + price * x->l->most);
-  x->done += r.work;
+  x->done += r.work + LOOK_WORK * (double)len;
   out->value = NEW_ARRAY(x->arena, uint32_t, len + 1);
   for (uint32_t v = 0; v < len; v++) out->value[v] = to[v][r.value[v]];
   out->cost = network_sum(x->n, out->value);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Parcels as messages of MPI. In come what a site can do and its parcels by peer; out go parcels that have arrived, and one status for all.
+ * First it is agreed that all can go on, so nobody waits for what is never sent; then all messages are on their way at once.
+ */
+#include "ein_mpi.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most bytes of one message, since MPI counts in int: a longer parcel is several, in order. */
+#ifndef EIN_MPI_MOST
+#define EIN_MPI_MOST ((size_t)1 << 30)
+#endif
+
+enum { EIN_MPI_TAG = 0 };
+
+struct ein_mpi {
+  MPI_Comm comm;
+  ein_wire wire;
+  ein_mpi_traffic traffic;
+  MPI_Request *request;
+  int room;                    /* for so many */
+  ein_error error;
+};
+
+/* ---- what MPI says ---- */
+
+static ein_status ein_mpi_failed(ein_mpi *m, const char *call, int code) {
+  char text[MPI_MAX_ERROR_STRING + 1] = "";
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "error %d", code);
+  return ein_error_set(&m->error, EIN_ERR_IO, "%s: %.400s", call, text);
+}
+
+/* The status of the first site that has one, for all. */
+static ein_status ein_mpi_agree(ein_mpi *m, ein_status mine) {
+  struct { int site, status; } own, first = {INT_MAX, 0};
+  own.site = mine == EIN_OK ? INT_MAX : m->wire.site;
+  own.status = (int)mine;
+  int code = MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MINLOC, m->comm);
+  if (code != MPI_SUCCESS) return ein_mpi_failed(m, "MPI_Allreduce", code);
+  return first.site == INT_MAX ? EIN_OK : (ein_status)first.status;
+}
+
+/* ---- parcels ---- */
+
+static size_t ein_mpi_pieces(const ein_mpi *m, int n, const ein_parcel *x) {
+  size_t pieces = 0;
+  for (int i = 0; i < n; i++)
+    if (x[i].peer != m->wire.site) pieces += x[i].bytes / EIN_MPI_MOST + (x[i].bytes % EIN_MPI_MOST != 0);
+  return pieces;
+}
+
+static int ein_mpi_room(ein_mpi *m, size_t wanted) {
+  if (wanted <= (size_t)m->room) return 1;
+  if (wanted > INT_MAX / 2) return 0;
+  MPI_Request *more = (MPI_Request *)realloc(m->request, wanted * sizeof *more);
+  if (!more) return 0;
+  m->request = more;
+  m->room = (int)wanted;
+  return 1;
+}
+
+/* Starts the messages of a parcel, and counts them. */
+static ein_status ein_mpi_start(ein_mpi *m, const ein_parcel *x, int sends, int *n) {
+  ein_mpi_traffic *t = &m->traffic;
+  for (size_t at = 0, part; at < x->bytes; at += part) {
+    char *from = (char *)x->data + at;
+    part = x->bytes - at < EIN_MPI_MOST ? x->bytes - at : EIN_MPI_MOST;
+    int code = sends ? MPI_Isend(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &m->request[*n])
+                     : MPI_Irecv(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &m->request[*n]);
+    if (code != MPI_SUCCESS) return ein_mpi_failed(m, sends ? "MPI_Isend" : "MPI_Irecv", code);
+    (*n)++;
+    *(sends ? &t->bytes_sent : &t->bytes_received) += part;
+    *(sends ? &t->messages_sent : &t->messages_received) += 1;
+  }
+  return EIN_OK;
+}
+
+static void ein_mpi_to_self(const ein_mpi *m, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  for (int i = 0; i < n_send; i++)
+    for (int k = 0; send[i].peer == m->wire.site && k < n_receive; k++)
+      if (receive[k].peer == m->wire.site && send[i].bytes) memcpy(receive[k].data, send[i].data, send[i].bytes);
+}
+
+static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  ein_mpi *m = (ein_mpi *)user;
+  int n = 0, code;
+  if (mine == EIN_OK && !ein_mpi_room(m, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
+    mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
+  ein_status status = ein_mpi_agree(m, mine);
+  if (status != EIN_OK) return status;
+  for (int i = 0; i < n_receive && status == EIN_OK; i++)
+    if (receive[i].peer != m->wire.site) status = ein_mpi_start(m, &receive[i], 0, &n);
+  for (int i = 0; i < n_send && status == EIN_OK; i++)
+    if (send[i].peer != m->wire.site) status = ein_mpi_start(m, &send[i], 1, &n);
+  if (status != EIN_OK) return status; /* MPI is broken: nothing that was started can be waited for */
+  ein_mpi_to_self(m, n_send, send, n_receive, receive);
+  code = MPI_Waitall(n, m->request, MPI_STATUSES_IGNORE);
+  return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Waitall", code);
+}
+
+/* ---- opened and closed ---- */
+
+static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
+  int code = MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+  if (code == MPI_SUCCESS) code = MPI_Comm_rank(m->comm, &m->wire.site);
+  if (code == MPI_SUCCESS) code = MPI_Comm_size(m->comm, &m->wire.sites);
+  if (code == MPI_SUCCESS) code = MPI_Comm_set_name(m->comm, name);
+  m->wire.user = m;
+  m->wire.exchange = ein_mpi_exchange;
+  return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
+}
+
+/* Who has no memory for the struct tells the others, over the duplicate. */
+EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) {
+  MPI_Comm own = MPI_COMM_NULL;
+  ein_mpi local, *m = (ein_mpi *)calloc(1, sizeof *m);
+  *out = NULL;
+  if (MPI_Comm_dup(comm, &own) != MPI_SUCCESS) {
+    free(m);
+    return EIN_ERR_IO;
+  }
+  memset(&local, 0, sizeof local);
+  local.comm = own;
+  ein_status status = ein_mpi_begin(&local, name ? name : "ein");
+  status = ein_mpi_agree(&local, status != EIN_OK ? status : m ? EIN_OK : EIN_ERR_MEMORY);
+  if (status != EIN_OK) {
+    MPI_Comm_free(&own);
+    free(m);
+    return status;
+  }
+  *m = local;
+  m->wire.user = m;
+  *out = m;
+  return EIN_OK;
+}
+
+EIN_API void ein_mpi_close(ein_mpi *m) {
+  if (!m) return;
+  MPI_Comm_free(&m->comm);
+  free(m->request);
+  free(m);
+}
+
+EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m) {
+  return &m->wire;
+}
+
+EIN_API ein_mpi_traffic ein_mpi_counted(const ein_mpi *m) {
+  return m->traffic;
+}
+
+EIN_API const char *ein_mpi_last_error(const ein_mpi *m) {
+  return m ? m->error.text : "";
+}

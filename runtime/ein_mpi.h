@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * An ein_wire (ein_tensor.h) over MPI: the processes of a communicator are sites, their ranks the sites' numbers. Calls of MPI 3.1 only, from the
+ * thread that runs the context (MPI_THREAD_FUNNELED is enough). The communicator is duplicated once, so no message of the caller's is met;
+ * nothing is started, ended or aborted here.
+ */
+#ifndef EIN_MPI_H
+#define EIN_MPI_H
+
+#include <mpi.h>
+
+#include "ein_num.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ein_mpi ein_mpi;
+
+/* Of moves between this process and others; what tells whether all can go on is not among it. */
+typedef struct ein_mpi_traffic {
+  uint64_t bytes_sent, bytes_received, messages_sent, messages_received;
+} ein_mpi_traffic;
+
+/* Collective, as is ein_mpi_close; all get the same status. `name` is what tools will call the duplicate. */
+EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out);
+EIN_API void ein_mpi_close(ein_mpi *m);
+/* For ein_config; stays until ein_mpi_close. */
+EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m);
+EIN_API ein_mpi_traffic ein_mpi_counted(const ein_mpi *m);
+/* What MPI itself refused, with its words; "" if nothing. */
+EIN_API const char *ein_mpi_last_error(const ein_mpi *m);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

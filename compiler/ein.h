@@ -28,7 +28,8 @@
  *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   one file a command, the table of options; runs the C compiler, keeps its results; plan/ (its reports)
- *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header, manifest)
+ *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header,
+ *                  manifest), jit/ (Clang in process; objects in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself

@@ -79,37 +79,30 @@ static const char *seal_of(Arena *a, const char *bytes, size_t len) {
   return arena_printf(a, "\nein %016llx %016llx\n", (unsigned long long)len, (unsigned long long)(k.a ^ k.b));
 }
 
-static bool is_whole(Session *s, const char *path) {
-  const char *why;
-  Source *src = source_read(s->arena, path, &why);
-  if (!src || src->len < SEAL) return false;
-  size_t len = src->len - SEAL;
-  const char *seal = seal_of(s->arena, src->bytes, len);
-  return strlen(seal) == SEAL - 1 && memcmp(src->bytes + len, seal, SEAL) == 0;
-}
-
 /* On the disk before it has its name: else a machine that stops leaves a name without what it stands for. */
-Leave cache_keep(Session *s, const char *path, const char *object) {
-  const char *why;
+Leave cache_keep(Session *s, const char *path, Bytes what) {
   Buf b = buf_new(s->arena);
-  Source *src = source_read(s->arena, object, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
-  buf_add(&b, src->bytes, src->len);
-  buf_add(&b, seal_of(s->arena, src->bytes, src->len), SEAL);
+  buf_add(&b, what.at, what.len);
+  buf_add(&b, seal_of(s->arena, what.at, what.len), SEAL);
   return file_put(s, path, b.s, b.len, FILE_RUNS | FILE_LASTS);
 }
 
-const char *cache_path(Session *s, const char *name, CacheKey k) {
+const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending) {
   const char *folder = cache_folder(s, true);
   if (!folder) return NULL;
-  return arena_printf(s->arena, "%s/%s-%016llx%016llx.so", folder, name, (unsigned long long)k.a, (unsigned long long)k.b);
+  return arena_printf(s->arena, "%s/%s-%016llx%016llx%s", folder, name, (unsigned long long)k.a, (unsigned long long)k.b, ending);
 }
 
-bool cache_has(Session *s, const char *path) {
-  if (access(path, F_OK) != 0) return false;
-  if (is_whole(s, path)) return true;
+Bytes cache_read(Session *s, const char *path) {
+  const char *why;
+  Bytes none = {0};
+  if (access(path, F_OK) != 0) return none;
+  Source *src = source_read(s->arena, path, &why);
+  size_t len = src && src->len >= SEAL ? src->len - SEAL : 0;
+  const char *seal = len ? seal_of(s->arena, src->bytes, len) : "";
+  if (strlen(seal) == SEAL - 1 && memcmp(src->bytes + len, seal, SEAL) == 0) return (Bytes){src->bytes, len};
   say(s, "%s is damaged: compiled anew", path);
-  return false;
+  return none;
 }
 
 /* ---- ein cache ------------------------------------------------------------------------------ */

@@ -326,7 +326,7 @@ Leave cmd_bench(Session *s, Args *a) {
   Leave l = reps_read(&b);
   if (!l) l = threads_wanted(s, a, &b.threads);
   if (!l) l = old_read(&b);
-  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &b.c);
+  if (!l) l = compiler_choose(s, a, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &b.c);
   b.c.dense = true; /* an Eval's arrays are */
   if (!l) l = prepare(&b, &inputs);
   if (!l) l = measure(&b);

@@ -16,8 +16,6 @@ typedef struct Tool {
 static const Tool tools[] = {
     {"Graphviz", "dot", "other pictures, of ein graph --dot and ein plan --format=dot", "apt install graphviz"},
     {"C compiler", "cc|gcc|clang", "ein build, ein run --target=c, ein verify, ein bench", "apt install gcc"},
-    {"LLVM", "llvm-config-19|llvm-config|/usr/lib/llvm-*/lib/libLLVM*.so*",
-     "compiling in memory (a later step)", "apt install llvm-19-dev libclang-19-dev"},
     {"BLAS",
      "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/"
      "lib64/lib*blas*.so*",
@@ -77,6 +75,13 @@ static bool stdlib_line(Session *s, Buf *b) {
   return ok;
 }
 
+/* Built with ein, if LLVM and Clang were there then. */
+static void jit_line(Session *s, Buf *b) {
+  const char *at = jit_plugin(s);
+  line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: wanted for ein run --target=jit\n%19s"
+                                                               "get it: apt install g++ llvm-19-dev libclang-19-dev, then build ein anew", ""));
+}
+
 Leave cmd_doctor(Session *s, Args *a) {
   Buf b = buf_new(s->arena);
   if (a->operands.len) return fail(s, LEAVE_USAGE, "ein doctor takes no words after it");
@@ -84,6 +89,7 @@ Leave cmd_doctor(Session *s, Args *a) {
   bool ok = stdlib_line(s, &b);
   line(&b, "C compiler's cache", cache_folder(s, false) ? cache_folder(s, false) : "none yet");
   line(&b, "cores", arena_printf(s->arena, "%ld", sysconf(_SC_NPROCESSORS_ONLN)));
+  jit_line(s, &b);
   for (size_t i = 0; i < COUNT(tools); i++) {
     const Tool *t = &tools[i];
     const char *found = tool_find(s->arena, t->names);

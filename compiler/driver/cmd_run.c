@@ -79,18 +79,17 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 /* ---- which target --------------------------------------------------------------------------- */
 
 static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
-  static const char *const later[] = {"jit", "mpi", "cuda"};
+  static const char *const later[] = {"mpi", "cuda"};
   const char *target = arg_last(a, OPT_TARGET);
   bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
-  *c = (any && j->past && !sites) || (target && strcmp(target, "c") == 0);
+  *c = (any && j->past && !sites) || (target && (strcmp(target, "c") == 0 || strcmp(target, "jit") == 0));
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
   for (size_t i = 0; i < COUNT(later); i++)
     if (strcmp(target, later[i]) == 0)
-      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has eval and c",
-                  target);
-  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval and c", target);
+      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has eval, c and jit", target);
+  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c and jit", target);
 }
 
 Leave threads_wanted(Session *s, const Args *a, int *out) {
@@ -110,7 +109,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   int threads;
   ein_status status;
   Leave l = threads_wanted(s, a, &threads);
-  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  if (!l) l = compiler_choose(s, a, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
   threads_sleep();
   c.dense = true; /* an Eval's arrays are */

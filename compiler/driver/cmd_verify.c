@@ -157,7 +157,7 @@ static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
   EvalStatus how = EVAL_OK;
   Eval e = v->e;
   uint32_t from = s->captured.len;
-  Leave l = compiler_find(s, name, flags, &c);
+  Leave l = compiler_choose(s, v->args, name, flags, &c);
   if (!l) l = run_compiled(v, &c, &e, &how);
   const char *why = complaint_take(s, from);
   if (l) {

@@ -8,12 +8,12 @@
 
 /* About the language; the usual flags about speed stand in compiler_find. Nothing that is computed looks at errno or
  * at floating-point flags; a product and a sum are one operation where the text says so, and nowhere else. */
-static const char *const always[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"};
+const char *const compiler_language[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL};
 static const char usual[] = "-O3 -march=native";
 
 /* ---- finding it ----------------------------------------------------------------------------- */
 
-static Words words_of(Arena *a, const char *text) {
+Words words_of(Arena *a, const char *text) {
   Words w = {0};
   for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
     size_t n = strcspn(text, " \t");
@@ -53,6 +53,14 @@ Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *o
   if (compiler_named(s, said, flags, out)) return LEAVE_OK;
   if (asked) return fail(s, LEAVE_MACHINE, "there is no C compiler %s", asked);
   return fail(s, LEAVE_MACHINE, "no C compiler was found (cc, gcc, clang); set CC, or see ein doctor");
+}
+
+Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
+  const char *target = arg_last(a, OPT_TARGET);
+  bool jit = target && strcmp(target, "jit") == 0;
+  if (jit && !cc) return jit_find(s, flags, out) ? LEAVE_OK : jit_instead(s, "Clang is not in this ein, or switched off", out);
+  if (!target || jit || strcmp(target, "c") == 0 || strcmp(target, "auto") == 0) return compiler_find(s, cc, flags, out);
+  return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
 }
 
 const char *compiler_words(Arena *a, const Compiler *c) {
@@ -105,7 +113,7 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
                           const char *to) {
   Words w = {0};
   words_add(s->arena, &w, &c->command);
-  for (size_t i = 0; i < COUNT(always); i++) vec_push(s->arena, w, always[i]);
+  for (size_t i = 0; compiler_language[i]; i++) vec_push(s->arena, w, compiler_language[i]);
   words_add(s->arena, &w, &c->flags);
   if (kind != MAKE_APART) threads_words(s->arena, c, kind, &w);
   if (kind == MAKE_APART) vec_push(s->arena, w, "-DEIN_APART");

@@ -89,6 +89,7 @@ struct Session {
   Diags *diags;
   Front front;
   bool colour, verbose;
+  bool without_jit;           /* it was said that the JIT is not there */
   Words captured;             /* messages of failed runs, while `capture` is set: --expect looks at them */
   bool capture;
   Diags *refused;             /* the last complaints that were captured, NULL: none */

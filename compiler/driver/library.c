@@ -1,6 +1,5 @@
 /* driver/library.c - an emitted program as functions of this process: opened, planned, run through its ein_model, with
  * the arrays of an Eval as its arguments. */
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +58,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
   Leave l = native_load(s, c, prefix, &set, "program_model", &out->made);
   if (l) return l;
-  out->model = dlsym(out->made.handle, "program_model");
+  out->model = native_find(&out->made, "program_model");
   crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads};
   ein_status st = out->model->create(&config, &out->ctx);

@@ -5,7 +5,6 @@
  * Each figure is taken in rounds over all of them, so that what disturbs the machine for a while disturbs a sample of many
  * and not all samples of one. What is told is the best sample, for only noise makes a machine slower than it is, beside the
  * median and the worst. */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +186,7 @@ typedef struct Measuring {
   const Args *args;
   Compiler *c;
   int cores;
-  void *object;
+  Native object;
   uint32_t n_cache;
   CacheHere cache[CACHES_MOST];
   int64_t far;               /* bytes that no cache holds */
@@ -218,15 +217,12 @@ static Leave text_emit(Measuring *m, int k, Buf *c) {
 static Leave object_make(Measuring *m) {
   Session *s = m->s;
   Buf c = buf_new(s->arena);
-  Native made;
   for (int k = 0; k < (int)TEXTS; k++) {
     Leave l = text_emit(m, k, &c);
     if (l) return l;
   }
   NativeSet set = {.text = &(NativeText){"machine", &c}, .n_texts = 1};
-  Leave l = native_load(s, m->c, "machine", &set, arena_printf(s->arena, "%s_model", prefix_of(s->arena, 0)), &made);
-  m->object = made.handle;
-  return l;
+  return native_load(s, m->c, "machine", &set, arena_printf(s->arena, "%s_model", prefix_of(s->arena, 0)), &m->object);
 }
 
 static Leave probe_failed(Measuring *m, const Probe *p, ein_status st) {
@@ -262,7 +258,7 @@ static Leave probe_add(Measuring *m, Measure *to, int text, Sizes z, double amou
   Probe *p = &m->probe[m->n++];
   *p = (Probe){.to = to, .amount = amount, .rate = rate, .runs = 1};
   if (out) *out = p;
-  p->model = dlsym(m->object, arena_printf(s->arena, "%s_model", prefix_of(s->arena, text)));
+  p->model = native_find(&m->object, arena_printf(s->arena, "%s_model", prefix_of(s->arena, text)));
   if (!p->model) return fail(s, LEAVE_MACHINE, "what the C compiler made has no model in it");
   ein_config config = {.size = sizeof config, .threads = (int)z.t};
   ein_status st = p->model->create(&config, &p->ctx);

@@ -91,44 +91,93 @@ Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *se
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static bool object_open(const char *path, const char *symbol, Native *out) {
-  out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (out->handle && dlsym(out->handle, symbol)) return true;
-  if (out->handle) dlclose(out->handle); /* nothing of it has run */
-  out->handle = NULL;
-  return false;
+void *native_find(const Native *n, const char *symbol) {
+  return n->handle ? dlsym(n->handle, symbol) : object_find(&n->object, symbol);
 }
 
-static Leave no_object(Session *s) {
+/* NULL; or why not. */
+static const char *shared_open(const char *path, const char *symbol, Native *out) {
+  out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (out->handle && dlsym(out->handle, symbol)) return NULL;
   const char *why = dlerror();
-  return fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why ? why : "no model in it");
+  if (out->handle) dlclose(out->handle); /* nothing of it has run */
+  out->handle = NULL;
+  return why ? why : "there is no model in it";
+}
+
+/* What code that is in memory wants: the runtime's functions, libc's, and those that compilers call. */
+static void *world_find(void *runtime, const char *name) {
+  void *at = runtime ? dlsym(runtime, name) : NULL;
+  if (!at) at = dlsym(RTLD_DEFAULT, name);
+  if (at) return at;
+  void *helpers = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+  return helpers ? dlsym(helpers, name) : NULL;
+}
+
+static const char *memory_open(Session *s, const Needs *needs, Bytes bytes, const char *symbol, Native *out) {
+  void *runtime = needs->object ? dlopen(needs->object, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+  const char *why = needs->object && !runtime ? dlerror() : NULL;
+  if (!why) why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, &out->object);
+  return why ? why : object_find(&out->object, symbol) ? NULL : "there is no model in it";
+}
+
+static Leave no_object(Session *s, const char *why) {
+  return fail(s, LEAVE_MACHINE, "what the C compiler made cannot be loaded: %s", why);
 }
 
 /* path NULL: there is no cache, and it is loaded from where it was made. */
-static Leave made_anew(Session *s, Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out) {
-  const char *work = folder_work(s);
+static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out) {
+  const char *work = folder_work(s), *why = NULL;
   if (!work) return LEAVE_MACHINE;
   const char *object = arena_printf(s->arena, "%s/%s.so", work, set->text[0].name);
-  double before = seconds_now();
   Leave l = compile(s, c, needs->object ? MAKE_APART : MAKE_SHARED, set, needs, work, object);
-  out->seconds = seconds_now() - before;
-  out->old = false;
-  if (!l && path) l = cache_keep(s, path, object);
-  if (!l && !object_open(path ? path : object, symbol, out)) l = no_object(s);
+  if (!l && path) {
+    Source *made = source_read(s->arena, object, &why);
+    l = made ? cache_keep(s, path, (Bytes){made->bytes, made->len}) : fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
+  }
+  if (!l) why = shared_open(path ? path : object, symbol, out);
   folder_remove(s->arena, work);
-  return l;
+  return l || !why ? l : no_object(s, why);
+}
+
+static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out,
+                         bool *there) {
+  Words words = {0};
+  Bytes made = {0};
+  vec_push(s->arena, words, needs->object ? "-DEIN_APART" : "-DEIN_PTHREADS");
+  vec_push(s->arena, words, "-I");
+  vec_push(s->arena, words, needs->runtime);
+  for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
+  Leave l = jit_compile(s, c, set->text[0].name, set->text[0].text, &words, &made, there);
+  if (l || !*there) return l;
+  const char *why = memory_open(s, needs, made, symbol, out);
+  if (why) return no_object(s, why);
+  return path ? cache_keep(s, path, made) : LEAVE_OK;
+}
+
+static bool kept_open(Session *s, const Compiler *c, const Needs *needs, const char *path, const char *symbol, Native *out) {
+  Bytes kept = path ? cache_read(s, path) : (Bytes){0};
+  return kept.at && !(c->in_process ? memory_open(s, needs, kept, symbol, out) : shared_open(path, symbol, out));
 }
 
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
   Needs needs;
   CacheKey k;
+  bool there = true;
   *out = (Native){0};
   Leave l = needs_find(s, c, set, &needs);
   if (!l) l = key_make(s, c, set, &needs, &k);
   if (l) return l;
-  const char *path = cache_path(s, name, k);
-  out->old = path && cache_has(s, path) && object_open(path, symbol, out);
-  if (!out->old) return made_anew(s, c, set, &needs, path, symbol, out);
-  detail(s, "compiled before: %s", path);
-  return LEAVE_OK;
+  const char *path = cache_path(s, name, k, c->in_process ? ".o" : ".so");
+  out->old = kept_open(s, c, &needs, path, symbol, out);
+  if (out->old) {
+    detail(s, "compiled before: %s", path);
+    return LEAVE_OK;
+  }
+  double before = seconds_now();
+  l = c->in_process ? memory_made(s, c, set, &needs, path, symbol, out, &there) : shared_made(s, c, set, &needs, path, symbol, out);
+  out->seconds = seconds_now() - before;
+  if (l || there) return l;
+  l = jit_instead(s, "its Clang cannot be opened", c);
+  return l ? l : native_load(s, c, name, set, symbol, out);
 }

@@ -4,6 +4,7 @@
 #define EIN_NATIVE_H
 
 #include "driver.h"
+#include "jit/object.h"
 
 /* ---- compiler.c: the C compiler -------------------------------------------------------------- */
 typedef struct Compiler {
@@ -12,9 +13,12 @@ typedef struct Compiler {
   Words flags;               /* about speed: --flags, or the usual ones */
   bool dense;                /* what it makes here is given tensors in row-major order alone: loops for others are left out */
   bool openmp;               /* it has OpenMP: found out when something is first compiled */
+  bool in_process;           /* Clang in this process: jit.c. Its command is the plugin */
 } Compiler;
 /* said: --cc; NULL: $CC, else the first of cc, gcc and clang that is there. flags NULL: the usual ones. */
 Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);
+/* By --target: that, or Clang in this process, unless a compiler is named. */
+Leave compiler_choose(Session *s, const Args *a, const char *said, const char *flags, Compiler *out);
 
 /* MAKE_APART: a shared object that is linked against a runtime that is compiled, which has the threads. */
 typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_APART, MAKE_PROGRAM } MakeKind;
@@ -27,6 +31,19 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
 /* Its flags are about speed alone: what it makes may be linked against what was compiled with others. */
 bool compiler_plain(const Compiler *c);
 const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
+extern const char *const compiler_language[]; /* what every text is compiled with; NULL at the end */
+Words words_of(Arena *a, const char *text);   /* apart at blanks */
+
+/* ---- jit.c: Clang in this process ------------------------------------------------------------ */
+typedef struct Bytes { const char *at; size_t len; } Bytes; /* at NULL: there are none */
+const char *jit_plugin(Session *s);           /* where it lies; NULL: this ein was built without it, or EIN_JIT=off says so */
+/* flags NULL: the usual ones. False: there is no plugin. */
+bool jit_find(Session *s, const char *flags, Compiler *out);
+const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": not known */
+/* A text with words of a command line as an ELF object in memory. *there false, and no complaint: Clang cannot be opened here. */
+Leave jit_compile(Session *s, const Compiler *c, const char *name, const Buf *text, const Words *words, Bytes *out, bool *there);
+/* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
+Leave jit_instead(Session *s, const char *why, Compiler *out);
 
 /* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */
 const char *runtime_find(Session *s);                   /* their folder; NULL after a complaint */
@@ -47,12 +64,12 @@ void cache_key_add(CacheKey *k, const char *bytes, size_t n);
 void cache_key_text(CacheKey *k, const char *text);
 void cache_key_file(Session *s, CacheKey *k, const char *path); /* by where it is, its age and its size: another version of a program is another file */
 void cache_key_machine(CacheKey *k);                            /* what -march=native means here */
-/* The entry of a key, whether it is there or not; NULL: there is no cache. */
-const char *cache_path(Session *s, const char *name, CacheKey k);
-/* It is there, and as it was written; one that is not so is told of. */
-bool cache_has(Session *s, const char *path);
+/* The entry of a key, whether it is there or not; NULL: there is no cache. ending: ".so" */
+const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending);
+/* What was kept there, if that is there as it was written; an entry that is not so is told of. */
+Bytes cache_read(Session *s, const char *path);
 /* Whole or not at all, whoever else writes it. */
-Leave cache_keep(Session *s, const char *path, const char *object);
+Leave cache_keep(Session *s, const char *path, Bytes what);
 
 /* ---- native.c: the door from texts to machine code --------------------------------------------- */
 /* All that is compiled goes through here: one place knows what a text needs, what decides about the result, and how that comes to be
@@ -67,12 +84,14 @@ typedef struct NativeSet {
 } NativeSet;
 typedef struct Native {
   void *handle;              /* stays open: threads of an OpenMP that came in with it may be waiting in its code */
+  Object object;             /*   or, compiled in this process, memory, which stays */
   double seconds;            /* that it took to compile */
   bool old;                  /* it was in the cache */
 } Native;
-/* A shared object of them, in this process: from the cache, or compiled now and kept there. One of the cache that cannot be loaded, or
- * has no such symbol, is made again. */
+/* Machine code of them, in this process: from the cache, or compiled now and kept there. What is in the cache and cannot be loaded, or
+ * has no such symbol, is made again. One text, where the compiler is in this process. */
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out);
+void *native_find(const Native *n, const char *symbol); /* NULL: it has none of that name */
 /* A file of them, written once it is whole. *made false: an archive is wanted, and there is no `ar`. */
 typedef enum { NATIVE_PROGRAM, NATIVE_SHARED, NATIVE_ARCHIVE } NativeKind;
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made);

@@ -86,19 +86,26 @@ static bool is_compiled(const Args *a) {
   return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
 }
 
+static void target_take(Session *s, const char *said, const char *defined, LoopTarget *target) {
+  for (size_t i = 0; i < COUNT(targets); i++)
+    if (strstr(defined, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
+      target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
+      if (target->vector_bytes) detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
+      return;
+    }
+}
+
 /* Of several compilers and sets of flags, the first ones. One that cannot be asked is heard of when it is to compile. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
   Words flags = a->given[OPT_FLAGS];
-  const char *cc = arg_last(a, OPT_CC);
+  const char *cc = arg_last(a, OPT_CC), *what = arg_last(a, OPT_TARGET), *first = flags.len ? flags.at[0] : NULL;
   Compiler c;
   Buf said = buf_new(s->arena);
   if (!is_compiled(a) || !has_tiles(&t->tasks)) return;
+  if (what && strcmp(what, "jit") == 0 && !cc && jit_find(s, first, &c)) {
+    target_take(s, c.said, jit_macros(&c), target);
+    return;
+  }
   if (cc) cc = arena_printf(s->arena, "%.*s", (int)strcspn(cc, ","), cc);
-  if (!compiler_macros(s, cc && *cc ? cc : NULL, flags.len ? flags.at[0] : NULL, &c, &said)) return;
-  for (size_t i = 0; i < COUNT(targets); i++)
-    if (strstr(said.s, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
-      target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
-      if (target->vector_bytes) detail(s, "%s has %d registers of %d bytes", c.said, target->vectors, target->vector_bytes);
-      return;
-    }
+  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said)) target_take(s, c.said, said.s, target);
 }

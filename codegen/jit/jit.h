@@ -1,0 +1,35 @@
+/* codegen/jit/jit.h - C to machine code without leaving the process: Clang, behind a face of C. It is a shared object, ein_jit.so, that
+ * is opened only where something has to be compiled: opening it costs more than loading what was compiled before. In comes one text,
+ * out go the bytes of an ELF object, which object.h loads, here or in another process. */
+#ifndef EIN_JIT_H
+#define EIN_JIT_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct JitText {
+  const char *name;          /* of a file, absolute; it need not exist */
+  const char *text;          /* with a NUL behind it */
+  size_t len;
+} JitText;
+
+typedef struct JitMade {
+  char *object;              /* NULL: it failed */
+  size_t len;
+  char *said;                /* what Clang said; NULL: nothing */
+} JitMade;
+
+/* Compiles a text with the words of a command line ("-O2", "-I", folder), for this machine where they say so. Several threads may. */
+typedef void JitCompile(const JitText *source, const char *const *words, size_t n_words, JitMade *out);
+typedef void JitFree(JitMade *made);
+JitCompile ein_jit_compile;
+JitFree ein_jit_free;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

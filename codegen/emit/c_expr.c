@@ -61,6 +61,7 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k) {
   p->here.len = 0;
   p->stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1);
   p->place_used = NEW_ARRAY(p->arena, bool, k->places.len + 1);
+  p->var_used = NEW_ARRAY(p->arena, bool, k->var.len + 1);
 }
 
 Str c_size(CPrinter *p, const Expr *e) {
@@ -273,16 +274,12 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
-  if (x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK) {
+  if (loop_is_argument(p->p->tasks, x)) {
     c_buffer_stride(p, place, c_last_axis(x, axis));
     return;
   }
   for (uint32_t k = x->rank; k-- > axis + 1;) e = expr_op2(p->p->tasks->exprs, OP_MUL, x->dim[k], e);
   c_expr(p, e, true);
-}
-
-static bool is_argument(const CPrinter *p, const LoopPlace *x) {
-  return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
 }
 
 static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->op == OP_WITHIN ? e->arg[0] : e; }
@@ -291,7 +288,7 @@ static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->o
  * one more pointer, and the same way from it to each element. */
 static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
   const Expr *last = n ? at[n - 1] : NULL;
-  if (!last || is_argument(p, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
+  if (!last || loop_is_argument(p->p->tasks, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
   const Expr *base = last->arg[1];
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
@@ -333,11 +330,11 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;
-    if (x->axes && x->axes[k] > 1 && is_argument(p, x)) {
+    if (x->axes && x->axes[k] > 1 && loop_is_argument(p->p->tasks, x)) {
       index_apart(p, place, i, axis, x->axes[k]);
       continue;
     }
-    bool last = k + 1 == n && !is_argument(p, x);
+    bool last = k + 1 == n && !loop_is_argument(p->p->tasks, x);
     argument(p, i, true, last && n == 1);
     if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
   }
@@ -347,7 +344,7 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   bool half = x->space == SPACE_BUFFER && is_half(x->dtype);
-  bool truth = x->dtype == DT_BOOL && is_argument(p, x); /* a caller's may hold any byte */
+  bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x); /* a caller's may hold any byte */
   if (truth) buf_char(p->out, '(');
   if (c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
   if (half) buf_printf(p->out, "ein_%s_to_f32(", dtype_name(x->dtype));
@@ -395,6 +392,7 @@ void c_expr(CPrinter *p, const Expr *e, bool index) {
   } else if (is_size(e)) {
     buf_str(p->out, c_size(p, e)->s);
   } else if (e->kind == EX_LABEL) {
+    p->var_used[e->i] = true;
     buf_str(p->out, p->k->var.at[e->i]->s);
   } else if (e->kind == EX_TURN) {
     p->uses_ctx = true;

@@ -29,7 +29,7 @@ typedef struct CPrinter {
   VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
   Str *stride_name;          /* by place and axis, place * 64 + axis: of those that are used */
   bool *place_used;
-  bool *place_read, *var_read; /* in what is printed at all: see c_kernel.c */
+  bool *var_used;
   bool uses_ctx, uses_worker, uses_dense;
 } CPrinter;
 

@@ -11,82 +11,14 @@ static void indent(CPrinter *p, int depth) {
 
 static void body_print(CPrinter *p, const LoopBody *b, int depth);
 
-/* ---- what nobody reads: a `let`, the variable of a loop that runs once. Compilers warn of them ------------ */
-
-/* Whether it looks at an index, and so may fail the run. */
-static bool may_fail(Arena *a, const Expr *top) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(a);
-  vec_push(a, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, a);
-    if (e->kind == EX_OP && e->op == OP_WITHIN) return true;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
-  }
-  return false;
-}
-
-static void expr_reads(CPrinter *p, Map *seen, const Expr *top) {
-  VEC(const Expr *) todo = {0};
-  if (top) vec_push(p->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & (HAS_READ | HAS_LABEL)) || map_find(seen, e)) continue;
-    map_put(seen, e, p);
-    if (e->kind == EX_READ) p->place_read[e->i] = true;
-    if (e->kind == EX_LABEL) p->var_read[e->i] = true;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(p->arena, todo, e->arg[k]);
-  }
-}
-
-static bool runs_once(const CPrinter *p, const LoopStmt *s);
-
-/* From the last statement to the first: what reads stands behind what is read. */
-static void body_reads(CPrinter *p, Map *seen, const LoopBody *b) {
-  for (uint32_t i = b->len; i-- > 0;) {
-    const LoopStmt *s = b->at[i];
-    body_reads(p, seen, &s->body);
-    body_reads(p, seen, &s->other);
-    if (s->kind == LOOP_LET && !p->place_read[s->place] && !may_fail(p->arena, s->value)) continue;
-    if (s->kind == LOOP_LET) p->place_read[s->place] = true;
-    if (s->kind == LOOP_FOR && runs_once(p, s) && !p->var_read[s->var]) continue;
-    const Expr *const parts[] = {s->lo, s->hi, s->cond, s->value};
-    for (size_t k = 0; k < COUNT(parts); k++) expr_reads(p, seen, parts[k]);
-    for (uint32_t k = 0; k < s->n_at; k++) expr_reads(p, seen, s->at[k]);
-  }
-}
-
-static void reads_find(CPrinter *p, const LoopBody *b) {
-  Map seen = map_new(p->arena);
-  p->place_read = NEW_ARRAY(p->arena, bool, p->k->places.len + 1);
-  p->var_read = NEW_ARRAY(p->arena, bool, p->k->var.len + 1);
-  body_reads(p, &seen, b);
-}
-
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
-/* A loop that runs once is a name for its variable. */
-static bool runs_once(const CPrinter *p, const LoopStmt *s) {
-  Exprs *x = p->p->tasks->exprs;
-  return s->step == 1 && s->hi == expr_op2(x, OP_ADD, s->lo, expr_int(x, DT_I64, 1));
-}
-
-static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
+static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
+  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_UNROLL", "EIN_ROLL"};
   const char *v = p->k->var.at[s->var]->s;
-  if (s->bind == BIND_ROLL) {
+  if (binds[s->bind]) {
     indent(p, depth);
-    buf_str(p->out, "EIN_ROLL\n");
-  }
-  if (s->bind == BIND_VECTOR) {
-    indent(p, depth);
-    bool short_one = s->lo->kind == EX_INT && s->hi->kind == EX_INT && s->hi->i - s->lo->i <= 16;
-    buf_str(p->out, short_one ? "EIN_SHORT\n" : "EIN_VECTOR\n");
-  }
-  if (s->bind == BIND_UNROLL) {
-    indent(p, depth);
-    buf_str(p->out, "EIN_UNROLL\n");
+    buf_printf(p->out, "%s\n", binds[s->bind]);
   }
   indent(p, depth);
   buf_printf(p->out, "for (int64_t %s = ", v);
@@ -95,55 +27,23 @@ static void for_head(CPrinter *p, const LoopStmt *s, int depth) {
   c_expr(p, s->hi, true);
   if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
-}
-
-/* A function of each element of an array of the kernel's own, by itself: ein_lanes.h has it for all of them. */
-static bool lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
-  const LoopStmt *st = s->body.len == 1 ? s->body.at[0] : NULL;
-  if (s->bind != BIND_VECTOR || !expr_is_int(s->lo, 0) || s->hi->kind != EX_INT || s->hi->i % 16 || !st || st->kind != LOOP_STORE) return false;
-  const LoopPlace *x = &p->k->places.at[st->place];
-  const Expr *e = st->value, *of = e->n ? e->arg[0] : NULL;
-  if (!loop_has_lanes(e) || x->space == SPACE_BUFFER || x->rank != 1 || x->dim[0] != s->hi || s->hi->i > LOOP_LANES) return false;
-  if (of->kind != EX_READ || of->i != st->place || of->arg[0] != st->at[0] || of->arg[0]->kind != EX_LABEL) return false;
-  p->place_used[st->place] = true;
-  indent(p, depth);
-  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[e->op].name, dtype_name((DType)e->dtype), x->name->s, (long long)s->hi->i);
-  return true;
-}
-
-static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
-  if (lanes_print(p, s, depth)) return;
-  if (runs_once(p, s)) {
-    if (p->var_read[s->var]) {
-      indent(p, depth);
-      buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
-      c_expr(p, s->lo, true);
-      buf_str(p->out, ";\n");
-    }
-    body_print(p, &s->body, depth);
-    return;
-  }
-  for_head(p, s, depth);
   body_print(p, &s->body, depth + 1);
   indent(p, depth);
   buf_str(p->out, "}\n");
 }
 
-static bool has_loops(const CPrinter *p, const LoopBody *b) {
-  for (uint32_t i = 0; i < b->len; i++) {
-    const LoopStmt *s = b->at[i];
-    if (s->kind == LOOP_FOR && !runs_once(p, s)) return true;
-    if (has_loops(p, &s->body) || has_loops(p, &s->other)) return true;
-  }
-  return false;
+static void index_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
+  c_expr(p, s->lo, true);
+  buf_str(p->out, ";\n");
 }
 
 static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
-  bool loops = has_loops(p, &s->body) || has_loops(p, &s->other);
   indent(p, depth);
-  buf_str(p->out, loops ? "if (EIN_MAYBE(" : "if (");
+  buf_str(p->out, s->maybe ? "if (EIN_MAYBE(" : "if (");
   c_expr(p, s->cond, false);
-  buf_str(p->out, loops ? ")) {\n" : ") {\n");
+  buf_str(p->out, s->maybe ? ")) {\n" : ") {\n");
   body_print(p, &s->body, depth + 1);
   if (s->other.len) {
     indent(p, depth);
@@ -152,6 +52,13 @@ static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
   }
   indent(p, depth);
   buf_str(p->out, "}\n");
+}
+
+static void lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  p->place_used[s->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), x->name->s, (long long)x->dim[0]->i);
 }
 
 static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
@@ -362,11 +269,11 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     switch (s->kind) {
     case LOOP_FOR: for_print(p, s, depth); break;
     case LOOP_IF: if_print(p, s, depth); break;
+    case LOOP_INDEX: index_print(p, s, depth); break;
+    case LOOP_LANES_OF: lanes_print(p, s, depth); break;
     case LOOP_LET:
-      if (p->place_read[s->place]) var_print(p, s, depth);
-      break;
-    case LOOP_LEAD: lead_print(p, s, depth); break;
     case LOOP_VAR: var_print(p, s, depth); break;
+    case LOOP_LEAD: lead_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
     case LOOP_TURN: turn_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
@@ -387,10 +294,6 @@ static bool streams(const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++)
     if (b->at[i]->kind == LOOP_STREAM || streams(&b->at[i]->body) || streams(&b->at[i]->other)) return true;
   return false;
-}
-
-static bool is_argument(const CPrinter *p, const LoopPlace *x) {
-  return x->space == SPACE_BUFFER && p->p->tasks->buffers.at[x->buffer].space != BUF_WORK;
 }
 
 /* The number of its buffer, or of that buffer's first axis. In functions of several kernels it is in ctx->bound, a pair for each place. */
@@ -467,7 +370,7 @@ static void head_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, &p->k->places.at[i]);
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (is_argument(p, &p->k->places.at[i])) strides_print(p, i);
+    if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) strides_print(p, i);
   scratch_print(p);
   p->out = out;
   for (uint32_t i = 0; i < p->here.len; i++) {
@@ -508,7 +411,7 @@ static const Str *function_names(CPrinter *p) {
 
 static bool touches_arguments(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (is_argument(p, &p->k->places.at[i]) && p->place_used[i] && p->k->places.at[i].rank) return true;
+    if (loop_is_argument(p->p->tasks, &p->k->places.at[i]) && p->place_used[i] && p->k->places.at[i].rank) return true;
   return false;
 }
 
@@ -518,9 +421,10 @@ static void door_open(CPrinter *p, const char *name, const char *more) {
 
 /* Any strides in a function of their own: the other one is to save no registers for them. */
 static void door_print(CPrinter *p, const char *name) {
-  if (!touches_arguments(p)) {
+  bool touches = touches_arguments(p);
+  if (!touches || !p->k->dense) {
     door_open(p, name, "");
-    buf_printf(p->out, "  %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n}\n\n", name);
+    buf_printf(p->out, "  %s_at(ctx, chunk, worker, %d EIN_FUSED);\n}\n\n", name, !touches);
     return;
   }
   door_open(p, name, "_any");
@@ -530,7 +434,7 @@ static void door_print(CPrinter *p, const char *name) {
   bool any = false;
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
-    if (!is_argument(p, x) || !p->place_used[i] || !x->rank) continue;
+    if (!loop_is_argument(p->p->tasks, x) || !p->place_used[i] || !x->rank) continue;
     buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
     any = true;
   }
@@ -547,7 +451,6 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   c_kernel_begin(p, p->k);
   p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
-  reads_find(p, thread ? &first->body : &some);
   body_print(p, thread ? &first->body : &some, 1);
   p->out = out;
   Buf head = buf_new(p->arena);
@@ -557,7 +460,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (thread) chunk = p->k->var.at[first->var]->s;
   buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n", name, chunk);
   if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
-  if (!thread || !p->var_read[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!thread || !p->var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
   if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
   if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);

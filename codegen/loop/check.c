@@ -23,7 +23,8 @@ typedef struct Check {
   Map names;                 /* of the kernel at hand */
   PlaceHeld *place;          /* by number */
   VarState *var;             /* by number */
-  VEC(uint32_t) scope;       /* places that are open, oldest first */
+  VEC(uint32_t) scope;       /* places that are open, oldest first, */
+  VEC(uint32_t) indices;     /*   and variables that are by `index` */
   uint32_t nesting;
   bool threads;              /* inside of a thread loop */
   Map tasks;                 /* step + 1 to its depth + 1, for kernels */
@@ -189,17 +190,28 @@ static void check_block(Check *c, const LoopBody *body) {
     fail(c, "blocks are nested more than %d deep", LOOP_NESTING);
     return;
   }
-  uint32_t before = c->scope.len;
+  uint32_t before = c->scope.len, named = c->indices.len;
   c->nesting++;
   check_body(c, body);
   c->nesting--;
   while (c->scope.len > before) c->place[vec_pop(c->scope)].state = GONE;
+  while (c->indices.len > named) c->var[vec_pop(c->indices)] = VAR_GONE;
 }
 
-static bool is_constant(Check *c, const LoopStmt *s) {
+/* How many elements it goes over, as far as that is known; NULL: what is said already. */
+static const Expr *length_of(Check *c, const LoopStmt *s) {
   Exprs *x = c->p->tasks->exprs;
-  if (!s->lo || !s->hi || s->lo->dtype != DT_I64 || s->hi->dtype != DT_I64) return true; /* said already */
-  return expr_normal(x, expr_op2(x, OP_SUB, s->hi, s->lo))->kind == EX_INT;
+  if (!s->lo || !s->hi || s->lo->dtype != DT_I64 || s->hi->dtype != DT_I64) return NULL;
+  return expr_normal(x, expr_op2(x, OP_SUB, s->hi, s->lo));
+}
+
+static void check_bind(Check *c, const LoopStmt *s) {
+  const Expr *length = length_of(c, s);
+  bool constant = !length || length->kind == EX_INT;
+  if ((unsigned)s->bind > BIND_ROLL) fail(c, "a loop is bound to nothing");
+  if (s->bind == BIND_UNROLL && !constant) fail(c, "a loop is unrolled and its length is no constant");
+  if (s->bind == BIND_SHORT && (!constant || (length && length->i > LOOP_SHORT)))
+    fail(c, "a loop is short and its length is no constant up to %d", LOOP_SHORT);
 }
 
 /* What came to be before a thread loop is shared by the threads. */
@@ -212,18 +224,28 @@ static void check_threads(Check *c, const LoopStmt *s) {
   for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = false;
 }
 
+static bool var_open(Check *c, uint32_t var) {
+  if (var >= c->k->var.len) {
+    fail(c, "a loop has variable %u, of %u", var, c->k->var.len);
+    return false;
+  }
+  if (c->var[var] != VAR_NEW) fail(c, "two loops have the variable %s", c->k->var.at[var] ? c->k->var.at[var]->s : "?");
+  c->var[var] = VAR_OPEN;
+  return true;
+}
+
+static void check_index(Check *c, const LoopStmt *s) {
+  check_value(c, "an index", s->lo, DT_I64);
+  if (var_open(c, s->var)) vec_push(c->arena, c->indices, s->var);
+}
+
 static void check_for(Check *c, const LoopStmt *s) {
+  while (s->bind == BIND_THREAD && c->indices.len) c->var[vec_pop(c->indices)] = VAR_GONE; /* what is an index there, no thread knows */
   check_value(c, "where a loop begins", s->lo, DT_I64);
   check_value(c, "where a loop ends", s->hi, DT_I64);
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
-  if ((unsigned)s->bind > BIND_ROLL) fail(c, "a loop is bound to nothing");
-  if (s->bind == BIND_UNROLL && !is_constant(c, s)) fail(c, "a loop is unrolled and its length is no constant");
-  if (s->var >= c->k->var.len) {
-    fail(c, "a loop has variable %u, of %u", s->var, c->k->var.len);
-    return;
-  }
-  if (c->var[s->var] != VAR_NEW) fail(c, "two loops have the variable %s", c->k->var.at[s->var] ? c->k->var.at[s->var]->s : "?");
-  c->var[s->var] = VAR_OPEN;
+  check_bind(c, s);
+  if (!var_open(c, s->var)) return;
   if (s->bind == BIND_THREAD && !c->threads)
     check_threads(c, s);
   else if (s->bind == BIND_THREAD)
@@ -277,6 +299,18 @@ static void check_store(Check *c, const LoopStmt *s) {
   if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
 }
 
+static void check_lanes(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  if (!x) return;
+  const PlaceHeld *h = &c->place[s->place];
+  bool array = x->space != SPACE_BUFFER && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i <= LOOP_LANES;
+  if (!array || x->dim[0]->i % LOOP_LANES_UNIT) fail(c, "%s is no array of %d elements, or a multiple up to %d", name_of(x), LOOP_LANES_UNIT, LOOP_LANES);
+  if ((unsigned)s->op >= OPS || !loop_has_lanes(s->op, x->dtype))
+    fail(c, "%s is %s, for whose arrays %s has no function", name_of(x), check_dtype_name(x->dtype), (unsigned)s->op < OPS ? op_info[s->op].name : "?");
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s goes through a function where it is not there", name_of(x));
+  if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
+}
+
 static void check_turn(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
@@ -319,12 +353,13 @@ static void check_stream(Check *c, const LoopStmt *s) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
-  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF;
+  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
-  if (!loop && (s->bind || s->var || s->lo || hi || step)) fail(c, "a statement has what only a loop has");
-  if (!cond && (s->cond || s->other.len)) fail(c, "a statement has what only an if has");
+  if ((!loop && (s->bind || hi || step)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
+  if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
+  if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
-  if ((loop || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
+  if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
   if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
@@ -334,6 +369,7 @@ static void check_body(Check *c, const LoopBody *body) {
     check_fields(c, s);
     switch (s->kind) {
     case LOOP_FOR: check_for(c, s); break;
+    case LOOP_INDEX: check_index(c, s); break;
     case LOOP_IF:
       check_value(c, "a condition", s->cond, DT_BOOL);
       check_block(c, &s->body);
@@ -343,6 +379,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_LEAD:
     case LOOP_VAR: check_made(c, s); break;
     case LOOP_STORE: check_store(c, s); break;
+    case LOOP_LANES_OF: check_lanes(c, s); break;
     case LOOP_TURN: check_turn(c, s); break;
     case LOOP_FETCH: check_fetch(c, s); break;
     case LOOP_STREAM: check_stream(c, s); break;
@@ -374,11 +411,18 @@ static void check_work(Check *c, const Expr *e) {
   check_walk(&c->c, e, WALK_ALL, check_dim_name);
 }
 
+/* Of what is its own, a kernel needs no second version. */
+static void check_dense(Check *c, const LoopKernel *k) {
+  bool any = !k->dense;
+  for (uint32_t i = 0; i < k->places.len; i++) any |= loop_is_argument(c->p->tasks, &k->places.at[i]) && k->places.at[i].rank;
+  if (!any) fail(c, "there is a version for arguments in row-major order, and no argument with any order");
+}
+
 static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   Map buffers = map_new(c->arena);
   bool well = true;
   c->names = map_new(c->arena);
-  c->scope.len = 0;
+  c->scope.len = c->indices.len = 0;
   c->place = NEW_ARRAY(c->arena, PlaceHeld, k->places.len + 1);
   c->var = NEW_ARRAY(c->arena, VarState, k->var.len + 1);
   check_task(c, k, met);
@@ -389,7 +433,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
     if (!k->how.at[i]) fail(c, "what was decided, %u, is missing", i), well = false;
   for (uint32_t i = 0; i < k->places.len; i++) well &= check_place(c, &k->places.at[i], &buffers);
   for (uint32_t i = 0; i < k->var.len; i++) check_name(c, "a loop variable", k->var.at[i], &c->names);
-  if (well) check_body(c, &k->body);
+  if (well) check_dense(c, k), check_body(c, &k->body);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

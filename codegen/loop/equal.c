@@ -18,7 +18,8 @@ static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
   return eq_int(q, "the kind", a->kind, b->kind) && eq_int(q, "the binding", a->bind, b->bind) &&
          eq_int(q, "the loop variable", a->var, b->var) && eq_expr(q, "where a loop begins", a->lo, b->lo) &&
          eq_expr(q, "where a loop ends", a->hi, b->hi) && eq_int(q, "a loop's step", a->step, b->step) &&
-         eq_expr(q, "a condition", a->cond, b->cond) && eq_int(q, "a statement's place", a->place, b->place) &&
+         eq_expr(q, "a condition", a->cond, b->cond) && eq_int(q, "how likely a condition is", a->maybe, b->maybe) &&
+         eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&
          eq_int(q, "a store's indices", a->n_at, b->n_at) && eq_exprs(q, "an index of a store", a->n_at, a->at, b->at) &&
          eq_expr(q, "a value", a->value, b->value) && eq_body(q, &a->body, &b->body) && eq_body(q, &a->other, &b->other);
 }
@@ -65,7 +66,8 @@ static bool eq_kernel(Equal *e, const LoopKernel *a, const LoopKernel *b) {
   Same *q = &e->q;
   e->k = a;
   bool ok = eq_str(q, "the name", a->name, b->name) && eq_place(q, a->from, b->from) &&
-            eq_int(q, "the task", a->task, b->task) && eq_expr(q, "the work", a->work, b->work) && eq_heads(q, a, b) &&
+            eq_int(q, "the task", a->task, b->task) && eq_expr(q, "the work", a->work, b->work) &&
+            eq_int(q, "whether there is a dense version", a->dense, b->dense) && eq_heads(q, a, b) &&
             eq_body(q, &a->body, &b->body);
   e->k = NULL;
   return ok;

@@ -307,6 +307,13 @@ static void guard_for(Guard *g, LoopStmt *s) {
   g->facts.len = before;
 }
 
+static void guard_index(Guard *g, LoopStmt *s) {
+  s->lo = fixed(g, s->lo);
+  begin_looked_at(g, s);
+  LoopStmt once = {.kind = LOOP_FOR, .var = s->var, .lo = s->lo, .hi = expr_op2(g->x, OP_ADD, s->lo, number(g, 1)), .step = 1};
+  loop_begins(g, &once);
+}
+
 static void guard_if(Guard *g, LoopStmt *s) {
   uint32_t before = g->facts.len;
   s->cond = fixed(g, s->cond);
@@ -367,6 +374,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     LoopStmt *s = body->at[i];
     switch (s->kind) {
     case LOOP_FOR: guard_for(g, s); break;
+    case LOOP_INDEX: guard_index(g, s); break;
     case LOOP_IF: guard_if(g, s); break;
     case LOOP_LET: guard_let(g, s); break;
     case LOOP_LEAD: guard_lead(g, s); break;
@@ -374,7 +382,8 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_STORE: guard_store(g, s); break;
     case LOOP_STREAM: guard_stream(g, s); break;
     case LOOP_FETCH: guard_fetch(g, s); break;
-    case LOOP_TURN: break;
+    case LOOP_TURN:
+    case LOOP_LANES_OF: break;
     }
   }
 }

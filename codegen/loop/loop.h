@@ -12,7 +12,8 @@
 typedef enum {
   BIND_SEQ,
   BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
-  BIND_VECTOR,               /* iterations are independent and stride in lanes; a constant trip count where it is short */
+  BIND_VECTOR,               /* iterations are independent and stride in lanes */
+  BIND_SHORT,                /* the same, of a known number, LOOP_SHORT at most: nobody is to write them out one by one */
   BIND_UNROLL,               /* written out */
   BIND_ROLL                  /* never written out: the machine looks ahead for instructions that go along what lies in order */
 } LoopBind;
@@ -24,7 +25,8 @@ typedef enum {
   SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
-enum { LOOP_LANES = 64 };     /* elements of an array that an operation's own function for arrays takes, at most */
+enum { LOOP_SHORT = 16 };
+enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 16 }; /* elements of an array that an operation's own function for arrays takes: at most, and a multiple of */
 enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
 
 typedef struct LoopPlace {
@@ -41,9 +43,11 @@ typedef struct LoopPlace {
 typedef enum {
   LOOP_FOR,                  /* var from lo while below hi, by step */
   LOOP_IF,
+  LOOP_INDEX,                /* var is lo from here to the end of the block */
   LOOP_LET,                  /* a register that keeps this one value */
   LOOP_VAR,                  /* a register or array comes to be; value: what it (each element) begins with, or NULL */
   LOOP_STORE,
+  LOOP_LANES_OF,             /* each element of a short array becomes what an operation makes of it, by a function for all of them */
   LOOP_TURN,                 /* a small square array is transposed where it is */
   LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near, or into the second cache */
   LOOP_LEAD,                 /* a register that keeps how many elements lie from one of a buffer on, along its last axis, ahead of the next
@@ -52,12 +56,15 @@ typedef enum {
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
 } LoopKind;
 
-/* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
-/* An operation of which there is such a function, of this dtype. */
-static inline bool loop_has_lanes(const Expr *e) {
-  unsigned law = e->dtype == DT_F32 ? LAW_LANES_F32 : e->dtype == DT_F64 ? LAW_LANES_F64 : 0;
-  return e->kind == EX_OP && (op_info[e->op].laws & law);
+/* Whether an operation has a function for arrays of this dtype. */
+static inline bool loop_has_lanes(Op op, DType t) {
+  return op_info[op].laws & (t == DT_F32 ? LAW_LANES_F32 : t == DT_F64 ? LAW_LANES_F64 : 0u);
 }
+/* Whether it is the caller's, who says where its elements lie. */
+static inline bool loop_is_argument(const TaskGraph *t, const LoopPlace *x) {
+  return x->space == SPACE_BUFFER && x->buffer < t->buffers.len && t->buffers.at[x->buffer].space != BUF_WORK;
+}
+/* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
 static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
 
 typedef struct LoopStmt LoopStmt;
@@ -66,12 +73,14 @@ typedef VEC(LoopStmt *) LoopBody;
 struct LoopStmt {
   LoopKind kind;
   LoopBind bind;             /* FOR */
-  uint32_t var;              /*   number of its variable; no two loops of a kernel share one */
-  const Expr *lo, *hi;       /*   i64, over what is in scope; STREAM: hi elements */
+  uint32_t var;              /*   and INDEX: number of its variable; no two of a kernel share one */
+  const Expr *lo, *hi;       /*   i64, over what is in scope; INDEX: lo alone; STREAM: hi elements */
   int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
-  const Expr *cond;          /* IF */
+  const Expr *cond;          /* IF, */
+  bool maybe;                /*   as likely as not: what compilers guess would cost its loops their lanes */
   LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, LEAD, VAR, STORE, TURN, FETCH, STREAM */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM */
+  Op op;                     /* LANES_OF */
   uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
   const Expr **at;           /*   where */
   const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
@@ -84,6 +93,7 @@ typedef struct LoopKernel {
   Place from;                /* where they stand */
   VEC(Str) var;              /* names of the loop variables, by number; unique in the kernel with those of the places */
   VEC(LoopPlace) places;
+  bool dense;                /* it is compiled once more for arguments in row-major order, whose strides are constants there */
   LoopBody body;             /* in order; only here may a loop be bound to threads */
   const Expr *work;          /* about how many scalar operations, or vectors of them in tiles: whether a second thread pays; dims-only */
   uint32_t task;             /* the step of its task */

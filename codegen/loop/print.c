@@ -71,7 +71,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 /* `for i < hi from lo step 4 thread {`; what goes without saying is from 0, by 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
-  static const char *const binds[] = {"", " thread", " vector", " unroll", " roll"};
+  static const char *const binds[] = {"", " thread", " vector", " short", " unroll", " roll"};
   buf_str(p->out, "for ");
   print_var(p, s->var);
   print_with(p, " < ", s->hi);
@@ -85,7 +85,7 @@ static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
 
 static void print_if(Printer *p, const LoopStmt *s, uint32_t level) {
   print_with(p, "if ", s->cond);
-  buf_str(p->out, " {\n");
+  buf_str(p->out, s->maybe ? " maybe {\n" : " {\n");
   print_body(p, &s->body, level + 1);
   print_indent(p, level);
   if (s->other.len) {
@@ -102,6 +102,21 @@ static void print_simple(Printer *p, const LoopStmt *s) {
   if (s->kind == LOOP_STORE) print_exprs(p, s->n_at, s->at);
   if (s->value || s->kind != LOOP_VAR) print_with(p, " = ", s->value);
   buf_char(p->out, '\n');
+}
+
+/* `index i = (chunk // 8)` */
+static void print_index(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "index ");
+  print_var(p, s->var);
+  print_with(p, " = ", s->lo);
+  buf_char(p->out, '\n');
+}
+
+/* `lanes f sin` */
+static void print_lanes(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "lanes ");
+  print_place(p, s->place);
+  buf_printf(p->out, " %s\n", (unsigned)s->op < OPS ? op_info[s->op].name : "?");
 }
 
 static void print_turn(Printer *p, const LoopStmt *s) {
@@ -136,6 +151,10 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_for(p, s, level);
     else if (s->kind == LOOP_IF)
       print_if(p, s, level);
+    else if (s->kind == LOOP_INDEX)
+      print_index(p, s);
+    else if (s->kind == LOOP_LANES_OF)
+      print_lanes(p, s);
     else if (s->kind == LOOP_TURN)
       print_turn(p, s);
     else if (s->kind == LOOP_FETCH)
@@ -176,6 +195,7 @@ static void print_kernel(Printer *p, const LoopKernel *k) {
   p->k = k;
   for (uint32_t i = 0; i < k->note.len; i++) print_text(p, "note", k->note.at[i]);
   for (uint32_t i = 0; i < k->how.len; i++) print_text(p, "how", k->how.at[i]);
+  if (k->dense) buf_str(p->out, "  dense\n");
   for (uint32_t i = 0; i < k->places.len; i++) print_place_line(p, &k->places.at[i]);
   if (k->var.len) buf_str(p->out, "  loops");
   for (uint32_t i = 0; i < k->var.len; i++) {

@@ -151,6 +151,11 @@ static bool line_scratch(Reader *r) {
   return read_place(r, SPACE_SCRATCH);
 }
 
+static bool line_dense(Reader *r) {
+  r->k->dense = true;
+  return scan_want_end(&r->c, NULL);
+}
+
 static bool line_loops(Reader *r) {
   while (!scan_done(&r->c)) {
     Str s;
@@ -219,6 +224,8 @@ static bool want_for(Reader *r, LoopStmt *s) {
     s->bind = BIND_THREAD;
   else if (scan_take_word(&r->c, "vector"))
     s->bind = BIND_VECTOR;
+  else if (scan_take_word(&r->c, "short"))
+    s->bind = BIND_SHORT;
   else if (scan_take_word(&r->c, "unroll"))
     s->bind = BIND_UNROLL;
   else if (scan_take_word(&r->c, "roll"))
@@ -233,7 +240,16 @@ static bool line_for(Reader *r) {
 
 static bool line_if(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_IF);
-  return stmt_open(r, s, want_value(r, &s->cond) && want_block(r));
+  bool well = want_value(r, &s->cond);
+  s->maybe = well && scan_take_word(&r->c, "maybe");
+  return stmt_open(r, s, well && want_block(r));
+}
+
+static bool line_index(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_INDEX);
+  if (!want_var(r, &s->var) || !scan_want(&r->c, '=') || !want_value(r, &s->lo)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
 }
 
 static bool want_place_name(Reader *r, uint32_t *out) {
@@ -263,6 +279,15 @@ static bool line_var(Reader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_VAR);
   if (!want_place_name(r, &s->place)) return false;
   if (scan_take(&r->c, '=') && !want_value(r, &s->value)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_lanes(Reader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_LANES_OF);
+  Str op;
+  if (!want_place_name(r, &s->place) || !scan_want_name(&r->c, &op)) return false;
+  if (!op_find(op->s, op->len, &s->op)) return scan_fail(&r->c, D_E905, "%s is no operation", op->s);
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
@@ -363,8 +388,9 @@ static const Line lines[] = {
     {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
     {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
+    {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
-    {"buffer", KERNEL, line_buffer},
+    {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
     {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},

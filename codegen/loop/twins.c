@@ -40,7 +40,7 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   for (uint32_t i = 0; i < a->len; i++) {
     const LoopStmt *x = a->at[i], *y = b->at[i];
     if (x->kind != y->kind || x->bind != y->bind || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step ||
-        x->cond != y->cond || x->place != y->place || x->n_at != y->n_at || x->value != y->value || !expr_lists_same(x->at, y->at, x->n_at) ||
+        x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || !expr_lists_same(x->at, y->at, x->n_at) ||
         !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;
   }
@@ -48,7 +48,7 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
 }
 
 static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKernel *b) {
-  if (a->places.len != b->places.len || a->var.len != b->var.len || !bodies_same(&a->body, &b->body)) return false;
+  if (a->dense != b->dense || a->places.len != b->places.len || a->var.len != b->var.len || !bodies_same(&a->body, &b->body)) return false;
   for (uint32_t i = 0; i < a->places.len; i++)
     if (!places_same(t, &a->places.at[i], &b->places.at[i])) return false;
   return aliases_same(a, b);

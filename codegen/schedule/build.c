@@ -111,6 +111,12 @@ LoopStmt *if_add(Sched *s, const Expr *cond) {
   return st;
 }
 
+LoopStmt *index_add(Sched *s, uint32_t var, const Expr *value) {
+  LoopStmt *st = stmt_add(s, LOOP_INDEX);
+  st->var = var, st->lo = value;
+  return st;
+}
+
 static LoopStmt *give(Sched *s, LoopKind kind, uint32_t place, const Expr *value) {
   LoopStmt *st = stmt_add(s, kind);
   st->place = place, st->value = value;
@@ -131,6 +137,12 @@ LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *
   LoopStmt *st = give(s, LOOP_STORE, place, value);
   st->n_at = n_at;
   st->at = arena_copy(s->arena, at, n_at * sizeof *at);
+  return st;
+}
+
+LoopStmt *lanes_add(Sched *s, uint32_t place, Op op) {
+  LoopStmt *st = stmt_add(s, LOOP_LANES_OF);
+  st->place = place, st->op = op;
   return st;
 }
 

@@ -1,5 +1,6 @@
 /* codegen/schedule/door.c - the door from tasks to loops: each kernel of the TaskGraph becomes a tree of statements. The
  * stages of one that share outer labels go row by row (schedule/cpu/rows/rows.c); a stage alone has its own loops (schedule/stage.c). */
+#include "finish/finish.h"
 #include "schedule.h"
 
 static void note_add(Sched *s, uint32_t stage) {
@@ -84,7 +85,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->task = merge_task(s, task);
   stages(s);
   apart_loops(s, &s->k->body);
-  fuse_body(s, &s->k->body);
+  finish_kernel(s->p, s->k);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;
   vec_push(s->arena, s->p->kernels, s->k);

@@ -87,11 +87,13 @@ const Expr *scalar_read(Sched *s, uint32_t place); /* of rank 0 */
 
 LoopStmt *for_add(Sched *s, uint32_t var, const Expr *lo, const Expr *hi, int64_t step, LoopBind bind);
 LoopStmt *if_add(Sched *s, const Expr *cond);
+LoopStmt *index_add(Sched *s, uint32_t var, const Expr *value);
 LoopStmt *let_add(Sched *s, uint32_t place, const Expr *value);
 const Expr *let_read(Sched *s, const char *name, const Expr *value); /* a register with that value, read */
 LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
+LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
 LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
@@ -231,14 +233,10 @@ bool stream_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 /* Functions of lanes, in all loops of a kernel, get loops of their own. */
 void apart_loops(Sched *s, LoopBody *b);
 
-/* ---- schedule/fuse.c -------------------------------------------------------------------------------------- */
-/* Sums of products, in all that a kernel computes, become fma. */
-void fuse_body(Sched *s, LoopBody *body);
-
 /* Loops to be made, outermost first, and what their variables are once they are. */
 enum { WALK_MOST = 256 };
 typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_MOST], *index[WALK_MOST]; } Walk;
-/* A name for an index: a loop that runs once. What is a name already, or a number, stays. */
+/* A name for an index. What is a name already, or a number, stays. */
 const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value);
 void walk_add(Sched *s, Walk *w, Str name, const Expr *extent);
 void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost);

@@ -10,7 +10,7 @@ enum {
 const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value) {
   if (value->kind == EX_INT || value->kind == EX_LABEL) return value;
   uint32_t v = var_new(s, name, otherwise);
-  into(s, &for_add(s, v, value, ex_add(s, value, ex_int(s, 1)), 1, BIND_SEQ)->body);
+  index_add(s, v, value);
   return var_read(s, v);
 }
 

@@ -44,6 +44,7 @@ static const char full[] =
     "kernel y step 3 work ($N * 64) @\"x.ein\":2:1 {\n"
     "  note \"y[i] = sum[j] X[tok[i],j] * f32(t)\"\n"
     "  note \"\"\n"
+    "  dense\n"
     "  buffer X = %0 : f32 [$N, 64]\n"
     "  buffer tok = %1 : i64 [$N]\n"
     "  buffer y = %4 : f32 [$N] written\n"
@@ -53,8 +54,9 @@ static const char full[] =
     "  register ones : f32 [8]\n"
     "  register near : i64 []\n"
     "  stack row : f32 [64]\n"
+    "  register f : f32 [16]\n"
     "  scratch far : f64 [$N]\n"
-    "  loops i j l k u\n"
+    "  loops i j l k u next\n"
     "  for i < $N thread {\n"
     "    let v = within(tok[i], $N, 0)\n"
     "    fetch X[v[], 63]\n"
@@ -64,6 +66,9 @@ static const char full[] =
     "    var ones = hidden(1.0:f32)\n"
     "    var row\n"
     "    var far\n"
+    "    index next = min((i + 1), ($N - 1))\n"
+    "    var f = f32(next)\n"
+    "    lanes f sin\n"
     "    for j < 64 step 8 roll {\n"
     "      for l < (j + 8) from j vector {\n"
     "        row[l] = (X[v[], l] * f32(@t0))\n"
@@ -73,14 +78,14 @@ static const char full[] =
     "      }\n"
     "    }\n"
     "    far[i] = f64(unorder(order(acc[0])))\n"
-    "    if (v[] < 2) {\n"
+    "    if (v[] < 2) maybe {\n"
     "      var s = acc[1]\n"
     "      for u < 4 from 2 unroll {\n"
     "        s[] = (s[] + acc[u])\n"
     "      }\n"
     "      y[i] = s[]\n"
     "    } else {\n"
-    "      y[i] = f32(far[i])\n"
+    "      y[i] = (f32(far[i]) + f[0])\n"
     "    }\n"
     "    stream y[i] = row[63] for (v[] - i)\n"
     "  }\n"
@@ -142,13 +147,29 @@ static const TextBreak breaks[] = {
     {"for k < 8 unroll", "for k < 8 from j unroll", "kernel y: a loop is unrolled and its length is no constant"},
     {"acc[u])", "acc[k])", "kernel y: loop variable k stands outside of its loop"},
     {"acc[u])", "acc[u, 0])", "kernel y: acc has rank 1 and is read with 2 indices"},
-    {"y[i] = f32(far[i])", "y[i] = s[]", "kernel y: s is read where it is not there"},
-    {"y[i] = f32(far[i])", "y[i] = far[i]", "kernel y: what is stored is f64 and not f32"},
-    {"y[i] = f32(far[i])", "y[] = f32(far[i])", "kernel y: y has rank 1 and is stored to with 0 indices"},
-    {"y[i] = f32(far[i])", "y[1.5] = f32(far[i])", "kernel y: an index of a store is f64 and not i64"},
+    {"y[i] = (f32(far[i]) + f[0])", "y[i] = s[]", "kernel y: s is read where it is not there"},
+    {"y[i] = (f32(far[i]) + f[0])", "y[i] = far[i]", "kernel y: what is stored is f64 and not f32"},
+    {"y[i] = (f32(far[i]) + f[0])", "y[] = f32(far[i])", "kernel y: y has rank 1 and is stored to with 0 indices"},
+    {"y[i] = (f32(far[i]) + f[0])", "y[1.5] = f32(far[i])", "kernel y: an index of a store is f64 and not i64"},
     {"fetch X[v[], 63]", "fetch X[v[]]", "kernel y: X has rank 2 and is fetched with 1 indices"},
     {"fetch X[v[], 63]", "fetch X[v[], 1.5]", "kernel y: an index of what is fetched is f64 and not i64"},
     {"fetch X[v[], 63]", "fetch acc[3]", "kernel y: acc is no buffer and is fetched"},
+    {"for l < (j + 8) from j vector", "for l < (j + 17) from j short", "kernel y: a loop is short and its length is no constant up to 16"},
+    {"for l < (j + 8) from j vector", "for l < $N from j short", "kernel y: a loop is short and its length is no constant up to 16"},
+    {"index next = min", "index next = f64", NULL},
+    {"index next = min((i + 1), ($N - 1))", "index next = 1.5", "kernel y: an index is f64 and not i64"},
+    {"index next = min((i + 1), ($N - 1))", "index next = next", "kernel y: loop variable next stands outside of its loop"},
+    {"index next = min((i + 1), ($N - 1))", "index i = 3", "kernel y: two loops have the variable i"},
+    {"  for i < $N thread {\n", "  index u = 3\n  for i < $N from u thread {\n", "kernel y: loop variable u stands outside of its loop"},
+    {"    var s = acc[1]\n", "    var s = acc[u]\n", "kernel y: loop variable u stands outside of its loop"},
+    {"lanes f sin", "lanes f floor", "kernel y: f is f32, for whose arrays floor has no function"},
+    {"lanes f sin", "lanes f sine", NULL},
+    {"lanes f sin", "lanes ones sin", "kernel y: ones is no array of 16 elements, or a multiple up to 64"},
+    {"lanes f sin", "lanes X sin", "kernel y: X is no array of 16 elements, or a multiple up to 64"},
+    {"lanes f sin", "lanes v sin", "kernel y: v is i64, for whose arrays sin has no function"},
+    {"register f : f32 [16]", "register f : f32 [80]", "kernel y: f is no array of 16 elements, or a multiple up to 64"},
+    {"    var f = f32(next)\n    lanes f sin\n", "    lanes f sin\n    var f = f32(next)\n", "kernel y: f goes through a function where it is not there"},
+    {"kernel n step 0 work 1 {\n", "kernel n step 0 work 1 {\n  dense\n", "kernel n: there is a version for arguments in row-major order, and no argument"},
     {"lead near = y[i]", "lead near", NULL},
     {"lead near = y[i]", "lead near = v[]", "kernel y: what near leads from is no element of a buffer"},
     {"lead near = y[i]", "lead near = (y[i] + 1.0:f32)", "kernel y: what near leads from is no element of a buffer"},
@@ -167,8 +188,8 @@ static const TextBreak breaks[] = {
     {"stream y[i] = row[63]", "stream y[i] = X[i, 0]", "kernel y: what is streamed to y is no array of the kernel's own"},
     {"stream y[i] = row[63]", "stream y[i] = (row[63] + 1.0:f32)", "kernel y: what is streamed to y is no array of the kernel's own"},
     {"    var row\n", "", "kernel y: row is read where it is not there"},
-    {"y[i] = f32(far[i])", "s[] = f32(far[i])", "kernel y: s is stored to where it is not there"},
-    {"y[i] = f32(far[i])", "v[] = 3", "kernel y: v is stored to and keeps one value"},
+    {"y[i] = (f32(far[i]) + f[0])", "s[] = f32(far[i])", "kernel y: s is stored to where it is not there"},
+    {"y[i] = (f32(far[i]) + f[0])", "v[] = 3", "kernel y: v is stored to and keeps one value"},
     {"    var row\n", "", "kernel y: row is stored to where it is not there"},
     {"    var row\n", "    var row\n    var row\n", "kernel y: row comes to be twice"},
     {"    var row\n", "    var X\n", "kernel y: X is a buffer and does not come to be"},
@@ -198,12 +219,14 @@ static void spoil_var(LoopProgram *p) { threads(p)->var = 77; }
 static void spoil_vars(LoopProgram *p) { kernel_y(p)->var.len = 1; }
 static void spoil_bind(LoopProgram *p) { threads(p)->bind = (LoopBind)9; }
 static void spoil_cond(LoopProgram *p) { threads(p)->cond = expr_bool(p->tasks->exprs, true); }
+static void spoil_maybe(LoopProgram *p) { threads(p)->maybe = true; }
+static void spoil_op(LoopProgram *p) { threads(p)->op = OP_SIN; }
 static void spoil_value(LoopProgram *p) { threads(p)->value = threads(p)->hi; }
 static void spoil_let(LoopProgram *p) { threads(p)->body.at[0]->value = NULL; }
 static void spoil_step(LoopProgram *p) { threads(p)->body.at[0]->step = 1; }
 static void spoil_at(LoopProgram *p) { threads(p)->body.at[0]->n_at = 1; }
 static void spoil_place(LoopProgram *p) { threads(p)->body.at[0]->place = 99; }
-static void spoil_kind(LoopProgram *p) { threads(p)->body.at[0]->kind = (LoopKind)9; }
+static void spoil_kind(LoopProgram *p) { threads(p)->body.at[0]->kind = (LoopKind)99; }
 static void spoil_hi(LoopProgram *p) { threads(p)->hi = NULL; }
 static void spoil_read(LoopProgram *p) {
   threads(p)->hi = expr_read(p->tasks->exprs, DT_I64, 99, 0, NULL);
@@ -221,18 +244,20 @@ static const struct { Spoil *spoil; const char *say; } spoils[] = {
     {spoil_same, "kernel y: two things are called i"},
     {spoil_space, "kernel y: X has no space, no dtype or no shape"},
     {spoil_buffer, "kernel y: acc is no buffer and has the number of one"},
-    {spoil_var, "kernel y: a loop has variable 77, of 5"},
+    {spoil_var, "kernel y: a loop has variable 77, of 6"},
     {spoil_vars, "kernel y: a loop has variable 1, of 1"},
     {spoil_bind, "kernel y: a loop is bound to nothing"},
     {spoil_cond, "kernel y: a statement has what only an if has"},
+    {spoil_maybe, "kernel y: a statement has what only an if has"},
+    {spoil_op, "kernel y: a statement has an operation of lanes"},
     {spoil_value, "kernel y: a loop or an if has a place or a value"},
     {spoil_let, "kernel y: v is missing"},
     {spoil_step, "kernel y: a statement has what only a loop has"},
     {spoil_at, "kernel y: a statement has indices and is no store"},
-    {spoil_place, "kernel y: place 99, of 10"},
+    {spoil_place, "kernel y: place 99, of 11"},
     {spoil_kind, "kernel y: a statement is of no kind"},
     {spoil_hi, "kernel y: where a loop ends is missing"},
-    {spoil_read, "kernel y: place 99 is read, of 10"},
+    {spoil_read, "kernel y: place 99 is read, of 11"},
     {spoil_dtype, "kernel y: y is f32 and is read as i64"},
 };
 

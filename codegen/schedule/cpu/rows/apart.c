@@ -1,6 +1,6 @@
-/* codegen/schedule/cpu/rows/apart.c - functions that a C compiler makes poorer vectors of than there are, or none: they stand apart, in loops over as
- * many lanes as registers hold, which the printer knows (c_kernel.c). In: a kernel's statements. A loop over lanes that takes the
- * exponential of floats, or a sine, becomes three: the arguments; their exponentials; what follows from these. What does not fill the lanes
+/* codegen/schedule/cpu/rows/apart.c - functions that a C compiler makes poorer vectors of than there are, or none: they stand apart, `lanes f exp`,
+ * over as many lanes as registers hold. In: a kernel's statements. A loop over lanes that takes the exponential of floats, or a sine,
+ * becomes two, and that between them: the arguments; their exponentials; what follows from these. What does not fill the lanes
  * is left as it was. Every lane is the same to the bit. */
 #include "schedule/schedule.h"
 
@@ -70,7 +70,7 @@ static void call_note(Apart *a, const Expr *e) {
 
 /* Of exponentials compilers make vectors of their own; only the longest are better done by hand. */
 static bool stands_apart(const Sched *s, const Expr *e) {
-  return loop_has_lanes(e) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
+  return e->kind == EX_OP && loop_has_lanes((Op)e->op, (DType)e->dtype) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
 }
 
 /* What is taken in any case. */
@@ -177,11 +177,7 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
   Put p = lanes_open(a, from, lanes, NULL);
   for (uint32_t k = 0; k < a->n; k++) store_add(s, array[k], 1, &p.lane, put(&p, a->arg[k]));
   into(s, was);
-  for (uint32_t k = 0; k < a->n; k++) {
-    p = lanes_open(a, from, lanes, NULL);
-    store_add(s, array[k], 1, &p.lane, expr_op1(s->x, (Op)a->call[k]->op, place_read(s, array[k], 1, &p.lane)));
-    into(s, was);
-  }
+  for (uint32_t k = 0; k < a->n; k++) lanes_add(s, array[k], (Op)a->call[k]->op);
   p = lanes_open(a, from, lanes, array);
   for (uint32_t i = 0; i < a->loop->body.len; i++) put_statement(&p, a->loop->body.at[i]);
   into(s, was);

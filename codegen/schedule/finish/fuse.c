@@ -1,10 +1,10 @@
-/* codegen/schedule/fuse.c - the last thing that is decided about a kernel: which products and sums are one operation, `fma`. In: a
- * kernel's statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two
+/* codegen/schedule/finish/fuse.c - which products and sums are one operation, `fma`. In: a kernel's statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two
  * products the first is taken, and of a product of three factors the last multiplication, as they stand in the expression.
  *
  * No compiler chooses that again: what is not fma here is rounded twice. So the bits of an answer hang neither on the compiler nor on its flags;
  * docs/semantics.md says what they do hang on. */
-#include "schedule.h"
+#include "finish.h"
+#include "loop/walk.h"
 
 static bool is_wide(const Expr *e) { return e->dtype == DT_F32 || e->dtype == DT_F64; }
 static bool is_product(const Expr *e) { return e->kind == EX_OP && e->op == OP_MUL; }
@@ -29,15 +29,6 @@ static const Expr *fuse_op(void *env, Exprs *x, const Expr *e) {
   return e;
 }
 
-static const Expr *fuse(Sched *s, const Expr *e) { return e ? expr_map_ops(s->x, e, fuse_op, s) : NULL; }
+static const Expr *fuse(void *env, const Expr *e) { return expr_map_ops(env, e, fuse_op, NULL); }
 
-void fuse_body(Sched *s, LoopBody *body) {
-  for (uint32_t i = 0; i < body->len; i++) {
-    LoopStmt *st = body->at[i];
-    st->cond = fuse(s, st->cond);
-    st->value = fuse(s, st->value);
-    for (uint32_t k = 0; k < st->n_at; k++) st->at[k] = fuse(s, st->at[k]);
-    fuse_body(s, &st->body);
-    fuse_body(s, &st->other);
-  }
-}
+void finish_fuse(LoopProgram *p, LoopKernel *k) { loop_exprs(&k->body, fuse, p->tasks->exprs); }

@@ -1,0 +1,41 @@
+/* codegen/loop/walk.c - statements' expressions: changed one by one, or asked for what they read. */
+#include "walk.h"
+
+void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env) {
+  const Expr **const part[] = {&s->lo, &s->hi, &s->cond, &s->value};
+  for (size_t k = 0; k < COUNT(part); k++)
+    if (*part[k]) *part[k] = f(env, *part[k]);
+  for (uint32_t k = 0; k < s->n_at; k++) s->at[k] = f(env, s->at[k]);
+}
+
+void loop_exprs(LoopBody *b, LoopExpr *f, void *env) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    loop_stmt_exprs(b->at[i], f, env);
+    loop_exprs(&b->at[i]->body, f, env);
+    loop_exprs(&b->at[i]->other, f, env);
+  }
+}
+
+LoopUses loop_uses(Arena *a, const LoopKernel *k) {
+  return (LoopUses){a, NEW_ARRAY(a, bool, k->places.len + 1), NEW_ARRAY(a, bool, k->var.len + 1), map_new(a)};
+}
+
+void loop_uses_expr(LoopUses *u, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  if (top) vec_push(u->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & (HAS_READ | HAS_LABEL)) || map_find(&u->seen, e)) continue;
+    map_put(&u->seen, e, u);
+    if (e->kind == EX_READ) u->place[e->i] = true;
+    if (e->kind == EX_LABEL) u->var[e->i] = true;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(u->arena, todo, e->arg[k]);
+  }
+}
+
+static const Expr *expr_used(void *env, const Expr *e) {
+  loop_uses_expr(env, e);
+  return e;
+}
+
+void loop_uses_stmt(LoopUses *u, LoopStmt *s) { loop_stmt_exprs(s, expr_used, u); }

@@ -1,0 +1,91 @@
+/* codegen/schedule/finish/dead.c - what nobody reads. In: a kernel's statements. Out: those that do something, or may fail the run; and of
+ * places and loop variables those that occur in them, numbered anew. */
+#include "finish.h"
+#include "loop/walk.h"
+
+/* ---- statements ----------------------------------------------------------------------------------------- */
+
+/* Whether it looks at an index, and so may fail the run. */
+static bool may_fail(Arena *a, const Expr *top) {
+  VEC(const Expr *) todo = {0};
+  Map seen = map_new(a);
+  vec_push(a, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (e->kind == EX_OP && e->op == OP_WITHIN) return true;
+    if (!e->n || map_find(&seen, e)) continue;
+    map_put(&seen, e, a);
+    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
+  }
+  return false;
+}
+
+static bool is_dead(const LoopUses *u, const LoopStmt *s) {
+  switch (s->kind) {
+  case LOOP_LET: return !u->place[s->place] && !may_fail(u->arena, s->value);
+  case LOOP_LEAD: return !u->place[s->place] && !may_fail(u->arena, s->value);
+  case LOOP_INDEX: return !u->var[s->var] && !may_fail(u->arena, s->lo);
+  case LOOP_IF: return !s->body.len && !s->other.len && !may_fail(u->arena, s->cond);
+  case LOOP_FOR: return s->bind != BIND_THREAD && !s->body.len && !may_fail(u->arena, s->lo) && !may_fail(u->arena, s->hi);
+  default: return false;
+  }
+}
+
+static bool has_place(LoopKind kind) { return kind != LOOP_FOR && kind != LOOP_IF && kind != LOOP_INDEX; }
+
+/* From the last statement to the first: what reads stands behind what is read. */
+static void body_keep(LoopUses *u, LoopBody *b) {
+  uint32_t to = b->len;
+  for (uint32_t i = b->len; i-- > 0;) {
+    LoopStmt *s = b->at[i];
+    body_keep(u, &s->body);
+    body_keep(u, &s->other);
+    if (is_dead(u, s)) continue;
+    if (has_place(s->kind)) u->place[s->place] = true;
+    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) u->var[s->var] = true;
+    loop_uses_stmt(u, s);
+    b->at[--to] = s;
+  }
+  b->at += to, b->len -= to, b->cap -= to;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------------------- */
+
+typedef struct Numbers { Exprs *x; int64_t *place, *var; } Numbers; /* what each is from now on */
+
+static const Expr *leaf_numbered(void *env, Exprs *x, const Expr *leaf) {
+  const Numbers *n = env;
+  if (leaf->kind == EX_LABEL) return expr_label(x, n->var[leaf->i]);
+  return leaf->kind == EX_READ ? expr_read(x, (DType)leaf->dtype, n->place[leaf->i], leaf->n, leaf->arg) : leaf;
+}
+
+static const Expr *numbered(void *env, const Expr *e) { return expr_map(((Numbers *)env)->x, e, leaf_numbered, env); }
+
+static void body_number(const Numbers *n, LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    if (has_place(s->kind)) s->place = (uint32_t)n->place[s->place];
+    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) s->var = (uint32_t)n->var[s->var];
+    body_number(n, &s->body);
+    body_number(n, &s->other);
+  }
+}
+
+void finish_dead(LoopProgram *p, LoopKernel *k) {
+  LoopUses u = loop_uses(p->arena, k);
+  Numbers n = {p->tasks->exprs, NEW_ARRAY(p->arena, int64_t, k->places.len + 1), NEW_ARRAY(p->arena, int64_t, k->var.len + 1)};
+  uint32_t places = 0, vars = 0;
+  body_keep(&u, &k->body);
+  for (uint32_t i = 0; i < k->places.len; i++) {
+    n.place[i] = places;
+    if (u.place[i]) k->places.at[places++] = k->places.at[i];
+  }
+  for (uint32_t i = 0; i < k->var.len; i++) {
+    n.var[i] = vars;
+    if (u.var[i]) k->var.at[vars++] = k->var.at[i];
+  }
+  if (places == k->places.len && vars == k->var.len) return;
+  k->places.len = places, k->var.len = vars;
+  loop_exprs(&k->body, numbered, &n);
+  body_number(&n, &k->body);
+}

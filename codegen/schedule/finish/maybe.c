@@ -1,0 +1,20 @@
+/* codegen/schedule/finish/maybe.c - conditions around loops. In: a kernel's statements. Out: the same, those conditions `maybe`: which way they
+ * go is not known, and loops that a compiler takes to be cold get no lanes (seen with gcc 12.2). */
+#include "finish.h"
+
+/* Whether there are loops in it. */
+static bool body_mark(LoopBody *b) {
+  bool any = false;
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    bool body = body_mark(&s->body), other = body_mark(&s->other);
+    if (s->kind == LOOP_IF) s->maybe = body || other;
+    any |= s->kind == LOOP_FOR || body || other;
+  }
+  return any;
+}
+
+void finish_maybe(LoopProgram *p, LoopKernel *k) {
+  (void)p;
+  body_mark(&k->body);
+}

@@ -1,0 +1,147 @@
+/* tests/loop/test_finish.c - passes over Loop, from text to text: what each makes of a kernel, and what it lets be. What comes out is sound,
+ * comes back from its text, and passes a second time unchanged. */
+#include "schedule/finish/finish.h"
+#include "text.h"
+
+TEXT_FORM("x.loop", LoopProgram, loop_read, loop_print, loop_equal, loop_check)
+
+static const char before[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  dim N\n"
+    "  buffer %0 input 0 X[$N, 64] : f32\n"
+    "  buffer %1 input 1 t[$N] : i64\n"
+    "  buffer %2 output 0 Y[$N] : f32\n"
+    "  buffer %3 work w[$N] : f32 alive 0..1\n"
+    "  input X = %0\n"
+    "  input t = %1\n"
+    "  output Y = %2\n"
+    "  kernel 0 w outer 0 {\n"
+    "    stage w[i:$N] : f32 = 3.0:f32 to %3[i]\n"
+    "  }\n"
+    "  kernel 1 Y outer 0 {\n"
+    "    stage Y[i:$N] : f32 = %3[i] to %2[i]\n"
+    "  }\n"
+    "}\n"
+    "site 0 \"index 1 of X\"\n"
+    "kernel w step 0 work $N {\n"
+    "  buffer w = %3 : f32 [$N] written\n"
+    "  loops i\n"
+    "  for i < $N {\n"
+    "    w[i] = 3.0:f32\n"
+    "  }\n"
+    "}\n"
+    "kernel Y step 1 work $N {\n";
+
+static const char heads[] =
+    "  buffer X = %0 : f32 [$N, 64]\n"
+    "  buffer t = %1 : i64 [$N]\n"
+    "  buffer Y = %2 : f32 [$N] written\n";
+
+typedef struct Row { const char *says; FinishPass *pass; const char *from, *to; } Row; /* to NULL: as it was */
+
+static const Row rows[] = {
+    {"a loop of one iteration is its body, with a number for its variable", finish_once,
+     "  loops i j\n  for i < 1 {\n    for j < $N {\n      Y[(i + j)] = 1.0:f32\n    }\n  }\n",
+     "  loops i j\n  for j < $N {\n    Y[j] = 1.0:f32\n  }\n"},
+    {"or with a name: of another loop, of a size", finish_once,
+     "  loops i j k\n  for i < $N {\n    for j < (i + 1) from i vector {\n      for k < ($N + 1) from $N {\n        Y[((j + k) - $N)] = 1.0:f32\n      }\n    }\n  }\n",
+     "  loops i j k\n  for i < $N {\n    Y[((i + $N) - $N)] = 1.0:f32\n  }\n"},
+    {"or behind an index", finish_once,
+     "  loops i j\n  for i < $N {\n    for j < ((i // 2) + 1) from (i // 2) {\n      Y[j] = 1.0:f32\n    }\n  }\n",
+     "  loops i j\n  for i < $N {\n    index j = (i // 2)\n    Y[j] = 1.0:f32\n  }\n"},
+    {"steps that go past the end count", finish_once,
+     "  loops i\n  for i < 19 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n", "  loops i\n  Y[3] = 1.0:f32\n"},
+    {"two iterations are two, none is none, and what is not known stays", finish_once,
+     "  loops i j k\n  for i < 20 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n  for j < 3 from 3 {\n    Y[j] = 1.0:f32\n  }\n"
+     "  for k < $N step 64 {\n    Y[k] = 1.0:f32\n  }\n", NULL},
+    {"a thread loop stays, whatever it does", finish_once, "  loops i\n  for i < 1 thread {\n    Y[i] = 1.0:f32\n  }\n", NULL},
+
+    {"what nobody reads goes, and what only that reads, with its names", finish_dead,
+     "  register a : f32 []\n  register b : f32 []\n  register c : i64 []\n  loops i j\n  for i < $N {\n    let a = X[i, 0]\n    let b = (a[] * 2.0:f32)\n"
+     "    lead c = Y[i]\n    index j = (i // 2)\n    Y[i] = 1.0:f32\n  }\n",
+     "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+    {"so do loops and conditions with nothing in them", finish_dead,
+     "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < t[i] {\n      if (j < 3) {\n        let a = X[i, j]\n      }\n    }\n    Y[i] = 1.0:f32\n  }\n",
+     "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+    {"what may fail the run stays", finish_dead,
+     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+     "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n",
+     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+     "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n"},
+    {"what is read stays, in an index, a bound, a condition, another's value", finish_dead,
+     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+     "  register a : i64 []\n  register b : i64 []\n  register c : bool []\n  register d : f32 []\n  loops i j k\n  for i < $N {\n    let a = t[i]\n"
+     "    let b = (i + 1)\n    let c = (i < 3)\n    let d = X[i, 0]\n    index k = (i // 2)\n    for j < b[] {\n      if c[] {\n        Y[a[]] = (d[] + f32(k))\n      }\n"
+     "    }\n  }\n", NULL},
+
+    {"a condition around loops is maybe, at any depth; others are not", finish_maybe,
+     "  loops i j\n  for i < $N {\n    if (i < 5) {\n      if (i < 3) {\n        for j < 4 {\n          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
+     "    if (i < 2) maybe {\n      Y[i] = 1.0:f32\n    }\n  }\n",
+     "  loops i j\n  for i < $N {\n    if (i < 5) maybe {\n      if (i < 3) maybe {\n        for j < 4 {\n          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
+     "    if (i < 2) {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
+    {"a loop in the else counts", finish_maybe,
+     "  loops i\n  if ($N < 5) {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n  }\n",
+     "  loops i\n  if ($N < 5) maybe {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
+
+    {"a vector loop of 16 iterations is short", finish_short,
+     "  loops i j\n  for i < $N {\n    for j < 19 from 3 vector {\n      Y[j] = 1.0:f32\n    }\n  }\n",
+     "  loops i j\n  for i < $N {\n    for j < 19 from 3 short {\n      Y[j] = 1.0:f32\n    }\n  }\n"},
+    {"one of 17 is not, nor one of an unknown length, nor one that is no vector loop", finish_short,
+     "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"
+     "  }\n  for l < 4 {\n    Y[l] = 1.0:f32\n  }\n", NULL},
+
+    {"a kernel that a caller's tensor is given to is dense", finish_dense, "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n",
+     "  dense\n  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+
+    {"a sum of a product is fma", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = ((X[i, 0] * X[i, 1]) + X[i, 2])\n  }\n",
+     "  loops i\n  for i < $N {\n    Y[i] = fma(X[i, 0], X[i, 1], X[i, 2])\n  }\n"},
+    {"a difference from a product has a sign", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = (X[i, 2] - (X[i, 0] * X[i, 1]))\n  }\n",
+     "  loops i\n  for i < $N {\n    Y[i] = fma(neg(X[i, 0]), X[i, 1], X[i, 2])\n  }\n"},
+    {"integers are not fused", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = f32(((t[i] * 2) + 1))\n  }\n", NULL},
+};
+
+/* The kernel's text behind its first line, and the three buffers where it has none of its own. `dense` stands before them. */
+static const char *whole(Arena *a, const char *kernel) {
+  bool own = strstr(kernel, "  buffer ") != NULL, dense = strncmp(kernel, "  dense\n", 8) == 0;
+  return arena_printf(a, "%s%s%s%s}\n", before, dense ? "  dense\n" : "", own ? "" : heads, dense ? kernel + 8 : kernel);
+}
+
+/* finish_dead leaves out buffers that nobody has: what is wanted of it names its own. */
+static const char *wanted(Arena *a, const Row *r) {
+  const char *to = r->to ? r->to : r->from;
+  if (r->pass != finish_dead || strstr(to, "  buffer ")) return whole(a, to);
+  return arena_printf(a, "%s  buffer Y = %%2 : f32 [$N] written\n%s}\n", before, to);
+}
+
+static void check_row(const Row *r) {
+  Arena *a = arena_new();
+  LoopProgram *p = text_well(a, whole(a, r->from));
+  Buf out = buf_new(a), again = buf_new(a);
+  if (!OK(p && text_sound(a, p), "%s: a sound text", r->says)) return;
+  for (int turn = 0; turn < 2; turn++) {
+    r->pass(p, vec_last(p->kernels));
+    loop_print(turn ? &again : &out, p);
+  }
+  OK_STR(out.s, wanted(a, r), "%s", r->says);
+  OK(strcmp(out.s, again.s) == 0, "%s: once and for all", r->says);
+  OK(text_sound(a, p) && text_back(p), "%s: sound, and comes back", r->says);
+  arena_free(a);
+}
+
+/* A kernel that is given nothing by a caller has one version. */
+static void check_own(void) {
+  Arena *a = arena_new();
+  LoopProgram *p = text_well(a, whole(a, "  Y[0] = 1.0:f32\n"));
+  if (!OK(p, "a text with a kernel of its own buffers")) return;
+  finish_dense(p, p->kernels.at[0]);
+  OK(!p->kernels.at[0]->dense, "which is compiled once");
+  arena_free(a);
+}
+
+int main(void) {
+  for (size_t i = 0; i < COUNT(rows); i++) check_row(&rows[i]);
+  check_own();
+  return DONE();
+}

@@ -10,6 +10,8 @@ Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
 Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label);
 /* Where it is in parts, it is reduced to where it is to be: as seconds and memory count it. */
 Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home);
+/* Bytes of the copies of an input that is stored once. */
+double stored_copies(const PlaceTensor *t, const Mesh *m, const Placement *home);
 /* A stack has what its maker made in each turn: so many times as much. */
 double turns_in(const PlaceTensor *t, const PartRead *r);
 
@@ -36,7 +38,7 @@ struct PlaceLeft {
 };
 void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p);
 
-/* ---- whichever axes do it: placing.c ------------------------------------------------------------------------ */
+/* ---- whichever axes do it: counts.c ------------------------------------------------------------------------ */
 
 /* A placing's cost hangs on which axes cut what. Where only counts are told apart, and each pair of them costs what it costs at least, there is much less
  * to choose, and what comes out is a bound for every order of the mesh's axes: mostly a very near one. By bytes or elements, windows apart. */

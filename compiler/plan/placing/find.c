@@ -1,0 +1,155 @@
+/* plan/placing/find.c - the best placing on a mesh, by its network. */
+#include <math.h>
+#include <string.h>
+
+#include "finder.h"
+
+#define ENTRY 100.0            /* additions that take as long as an entry of a table, about */
+
+/* ---- the network --------------------------------------------------------------------------------------------------- */
+
+static void tensor_add(Finder *f, uint32_t i) {
+  const PlaceTensor *t = &f->g->tensors.at[i];
+  const PlaceFixed *fixed = f->g->fixed;
+  if (fixed && fixed->home[i]) f->home[i] = ways_one(f->arena, f->m, fixed->home[i]->on);
+  else if (f->g->home) f->home[i] = f->g->home[i];
+  else f->home[i] = ways_find(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
+  if (f->counts) f->home[i] = ways_counted(f->arena, f->m, t->n, f->home[i]);
+  if (f->g->left) f->home[i] = ways_left(f->arena, f->m, t->n, f->home[i], f->g->left->home[i]);
+  f->stay[i] = network_variable(f->n, f->home[i].n);
+  if (t->vertex >= 0 && !f->g->cost) return;
+  double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
+  for (uint32_t k = 0; k < f->home[i].n; k++)
+    cost[k] = f->g->cost ? home_cost(f->g, f->m, links_of(f), i, &f->home[i].at[k]) : stored_copies(t, f->m, &f->home[i].at[k]);
+  network_cost(f->n, f->stay[i], cost);
+}
+
+static bool is_limited(const PlaceGraph *g) {
+  return !(g->cost && g->cost->seconds) && !g->label && !g->busy;
+}
+
+/* Cuts with which a site would have too much to do, however the others are cut, are left out. */
+static void cuts_drop(Finder *f, uint32_t i, double least, double room) {
+  PlaceWays *w = &f->label[i];
+  Placement *at = NEW_ARRAY(f->arena, Placement, w->n);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < w->n; k++) {
+    if (f->work[i][k] > least + room) continue;
+    f->work[i][n] = f->work[i][k];
+    at[n++] = w->at[k];
+  }
+  *w = (PlaceWays){n, at};
+}
+
+static bool cuts_limit(Finder *f) {
+  const PartGraph *part = f->g->part;
+  double all = 0, *least = NEW_ARRAY(f->arena, double, part->vertices.len + 1);
+  f->work = NEW_ARRAY(f->arena, double *, part->vertices.len + 1);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    f->work[i] = NEW_ARRAY(f->arena, double, f->label[i].n + 1);
+    for (uint32_t k = 0; k < f->label[i].n; k++) {
+      f->work[i][k] = cut_work(&part->vertices.at[i], f->m, f->label[i].at[k].on);
+      least[i] = k && least[i] < f->work[i][k] ? least[i] : f->work[i][k];
+    }
+    all += least[i];
+  }
+  f->allowed = f->g->work > 0 ? f->g->work : (double)WORK_TIMES * all;
+  for (uint32_t i = 0; i < part->vertices.len; i++) cuts_drop(f, i, least[i], (f->allowed - all) * (1 + 1e-12));
+  return all <= f->allowed * (1 + 1e-12);
+}
+
+static bool cuts_make(Finder *f, uint32_t *which) {
+  const PartGraph *part = f->g->part;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    if (part->vertices.at[i].node->kind != EIN_VERTEX) continue;
+    f->label[i] = cuts_find(f->arena, f->g, f->m, i, !f->g->busy, f->only, &f->narrow);
+    if (f->counts) f->label[i] = ways_counted(f->arena, f->m, part->vertices.at[i].n_label, f->label[i]);
+    if (f->g->left) f->label[i] = ways_left(f->arena, f->m, part->vertices.at[i].n_label, f->label[i], f->g->left->label[i]);
+    if (!f->label[i].n) return *which = i, false;
+  }
+  *which = 0;
+  return !is_limited(f->g) || cuts_limit(f);
+}
+
+/* Variables come in the order in which a run would meet them, as what is chosen one after the other hangs together then. */
+static void variables_make(Finder *f) {
+  const PartGraph *part = f->g->part;
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    const PartVertex *v = &part->vertices.at[i];
+    for (uint32_t k = 0; k < v->reads.len; k++) {
+      uint32_t t = f->g->tensor[i][k];
+      if (f->g->tensors.at[t].vertex < 0 && !f->home[t].n) tensor_add(f, t);
+    }
+    if (v->node->kind == EIN_VERTEX) f->cut[i] = network_variable(f->n, f->label[i].n);
+    tensor_add(f, i);
+  }
+}
+
+bool finder_make(Finder *f, uint32_t *which) {
+  const PartGraph *part = f->g->part;
+  if (!cuts_make(f, which)) return false;
+  variables_make(f);
+  for (uint32_t i = 0; i < part->vertices.len; i++) {
+    if (part->vertices.at[i].node->kind == EIN_VERTEX) tables_vertex(f, i);
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) tables_read(f, i, k);
+  }
+  return true;
+}
+
+NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price) {
+  if (f->g->left) network_floor(f->n, f->g->left->bound);
+  if (f->allowed <= 0) return network_solve(f->n, budget, enough);
+  const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
+  for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
+    if (f->label[i].n) weight[f->cut[i]] = f->work[i];
+  NetworkLimit l = {weight, f->allowed, price, f->g->left ? f->g->left->bound : 0};
+  return network_solve_within(f->n, &l, budget, enough);
+}
+
+Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, bool counts) {
+  uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
+  Finder f = {.arena = work, .g = g, .m = mesh, .n = network_new(work), .only = only, .counts = counts};
+  f.shares = memo_new(work);
+  f.costs = memo_new(work);
+  f.windows = memo_new(work);
+  f.label = NEW_ARRAY(work, PlaceWays, vertices + 1);
+  f.home = NEW_ARRAY(work, PlaceWays, tensors + 1);
+  f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
+  f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
+  if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh);
+  return f;
+}
+
+/* ---- a placing ----------------------------------------------------------------------------------------------------- */
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
+  Arena *work = arena_new();
+  uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
+  Finder f = finder_new(work, g, mesh, only, false);
+  if (!finder_make(&f, which)) {
+    arena_free(work);
+    return NULL;
+  }
+  NetworkAnswer x = finder_solve(&f, budget, enough, NULL);
+  if (!x.value) {
+    arena_free(work);
+    return NULL;
+  }
+  Placing *p = NEW(a, Placing);
+  *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
+  for (uint32_t i = 0; i < vertices; i++) {
+    p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
+    for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;
+    if (f.label[i].n)
+      for (uint32_t k = 0; k < mesh->n; k++) p->label[i][k] = f.label[i].at[x.value[f.cut[i]]].on[k];
+  }
+  for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
+  placing_count(g, p);
+  if (g->cost && g->cost->price) p->cost = x.sum;
+  p->narrow = f.narrow;
+  p->allowed = f.allowed;
+  p->effort = x.work + ENTRY * f.entries;
+  if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
+  arena_free(work);
+  return p;
+}

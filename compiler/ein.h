@@ -16,7 +16,7 @@
  *                                |             +-> eval, site by site
  *                                +-> eval, with a store for each site
  *
- * CUDA and MPI text beside C: to come. The column of calls that every command goes down is driver/column.c.
+ * Over MPI, a process a site: driver/ranks.h. CUDA text beside C: to come. The column of calls that every command goes down is driver/column.c.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices

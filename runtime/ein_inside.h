@@ -56,6 +56,7 @@ typedef struct ein_inside {    /* what each run touches stands first */
   int64_t *told;               /* by axis, as the context's strides: what the last views said */
   int bound;                   /* the views of the last run were in order */
   int begins;                  /* there is what a run begins with: work, turns */
+  int parted;                  /* all sites know that one of them has failed: they meet no more in this run */
   volatile int cancel;         /* set by any thread */
   volatile int faults;         /* how many; the first one says which */
   ein_error error;             /* of the last call */
@@ -108,6 +109,8 @@ EIN_API int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 
 /* ein_team.c. What has been met is made an error: a fault, the caller's wish to cancel. */
 EIN_API ein_status ein_settle(ein_ctx *ctx);
+/* ein_run.c: an exchange over the context's wire. Where it fails, this run meets no more, and the context has an error. */
+EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
 EIN_API int ein_processors(void);
 EIN_API int ein_team_size(const ein_config *config);      /* as many threads as are wanted */
 EIN_API size_t ein_team_bytes(int threads);               /* of a pool */

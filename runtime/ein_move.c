@@ -366,9 +366,8 @@ EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   v.failed = !v.send || !v.receive;
   if (!v.failed) ein_parcels_make(&v);
   if (v.failed) ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for what is moved");
-  ein_status status = wire->exchange(wire->user, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive);
+  ein_status status = ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive);
   if (status == EIN_OK) ein_parcels_take(&v);
-  else if (in->error.status == EIN_OK) ein_error_set(&in->error, status, "another site has failed");
   if (status == EIN_OK && v.failed) ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for what is moved");
   ein_moving_end(&v);
   return ein_state(ctx);

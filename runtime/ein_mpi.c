@@ -20,7 +20,7 @@ enum { EIN_MPI_TAG = 0 };
 struct ein_mpi {
   MPI_Comm comm;
   ein_wire wire;
-  ein_mpi_traffic traffic;
+  ein_traffic traffic;
   MPI_Request *request;
   int room;                    /* for so many */
   ein_error error;
@@ -35,14 +35,21 @@ static ein_status ein_mpi_failed(ein_mpi *m, const char *call, int code) {
   return ein_error_set(&m->error, EIN_ERR_IO, "%s: %.400s", call, text);
 }
 
-/* The status of the first site that has one, for all. */
-static ein_status ein_mpi_agree(ein_mpi *m, ein_status mine) {
-  struct { int site, status; } own, first = {INT_MAX, 0};
-  own.site = mine == EIN_OK ? INT_MAX : m->wire.site;
-  own.status = (int)mine;
+EIN_API int ein_mpi_agree(ein_mpi *m, int mine, int *who) {
+  struct { int site, code; } own, first = {INT_MAX, 0};
+  own.site = mine ? m->wire.site : INT_MAX;
+  own.code = mine;
   int code = MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MINLOC, m->comm);
-  if (code != MPI_SUCCESS) return ein_mpi_failed(m, "MPI_Allreduce", code);
-  return first.site == INT_MAX ? EIN_OK : (ein_status)first.status;
+  *who = first.site == INT_MAX ? -1 : first.site;
+  if (code == MPI_SUCCESS) return *who < 0 ? 0 : first.code;
+  ein_mpi_failed(m, "MPI_Allreduce", code);
+  return -1;
+}
+
+/* The status of the first site that has one, for all. */
+static ein_status ein_mpi_status(ein_mpi *m, ein_status mine) {
+  int who, code = ein_mpi_agree(m, (int)mine, &who);
+  return code < 0 ? EIN_ERR_IO : (ein_status)code;
 }
 
 /* ---- parcels ---- */
@@ -66,7 +73,7 @@ static int ein_mpi_room(ein_mpi *m, size_t wanted) {
 
 /* Starts the messages of a parcel, and counts them. */
 static ein_status ein_mpi_start(ein_mpi *m, const ein_parcel *x, int sends, int *n) {
-  ein_mpi_traffic *t = &m->traffic;
+  ein_traffic *t = &m->traffic;
   for (size_t at = 0, part; at < x->bytes; at += part) {
     char *from = (char *)x->data + at;
     part = x->bytes - at < EIN_MPI_MOST ? x->bytes - at : EIN_MPI_MOST;
@@ -91,7 +98,7 @@ static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, cons
   int n = 0, code;
   if (mine == EIN_OK && !ein_mpi_room(m, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
     mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
-  ein_status status = ein_mpi_agree(m, mine);
+  ein_status status = ein_mpi_status(m, mine);
   if (status != EIN_OK) return status;
   for (int i = 0; i < n_receive && status == EIN_OK; i++)
     if (receive[i].peer != m->wire.site) status = ein_mpi_start(m, &receive[i], 0, &n);
@@ -127,7 +134,7 @@ EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) 
   memset(&local, 0, sizeof local);
   local.comm = own;
   ein_status status = ein_mpi_begin(&local, name ? name : "ein");
-  status = ein_mpi_agree(&local, status != EIN_OK ? status : m ? EIN_OK : EIN_ERR_MEMORY);
+  status = ein_mpi_status(&local, status != EIN_OK ? status : m ? EIN_OK : EIN_ERR_MEMORY);
   if (status != EIN_OK) {
     MPI_Comm_free(&own);
     free(m);
@@ -150,7 +157,7 @@ EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m) {
   return &m->wire;
 }
 
-EIN_API ein_mpi_traffic ein_mpi_counted(const ein_mpi *m) {
+EIN_API ein_traffic ein_mpi_counted(const ein_mpi *m) {
   return m->traffic;
 }
 

@@ -17,17 +17,15 @@ extern "C" {
 
 typedef struct ein_mpi ein_mpi;
 
-/* Of moves between this process and others; what tells whether all can go on is not among it. */
-typedef struct ein_mpi_traffic {
-  uint64_t bytes_sent, bytes_received, messages_sent, messages_received;
-} ein_mpi_traffic;
-
 /* Collective, as is ein_mpi_close; all get the same status. `name` is what tools will call the duplicate. */
 EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out);
 EIN_API void ein_mpi_close(ein_mpi *m);
 /* For ein_config; stays until ein_mpi_close. */
 EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m);
-EIN_API ein_mpi_traffic ein_mpi_counted(const ein_mpi *m);
+/* Of parcels; what tells whether all can go on is not among it. */
+EIN_API ein_traffic ein_mpi_counted(const ein_mpi *m);
+/* The code of the first site that has another than 0, and which one that is (-1: none has). Collective. -1: MPI refuses. */
+EIN_API int ein_mpi_agree(ein_mpi *m, int mine, int *who);
 /* What MPI itself refused, with its words; "" if nothing. */
 EIN_API const char *ein_mpi_last_error(const ein_mpi *m);
 

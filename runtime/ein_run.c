@@ -313,11 +313,29 @@ static ein_status ein_plan_take(ein_inside *in) {
   return EIN_OK;
 }
 
-EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
-  ein_ctx *ctx = (ein_ctx *)context;
-  size_t scratch_at = 0;
-  if (!ctx) return EIN_ERR_ARG;
+/* ---- one of several sites ---- */
+
+EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_inside *in = ctx->inside;
+  const ein_wire *wire = in->config.wire;
+  ein_status status = wire->exchange(wire->user, mine, n_send, send, n_receive, receive);
+  if (status == EIN_OK) return EIN_OK;
+  in->parted = 1;
+  if (in->error.status == EIN_OK) ein_error_set(&in->error, status, "another site has failed");
+  return status;
+}
+
+/* What a plan or a run came to, for all sites; who failed alone keeps his own words. */
+static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
+  ein_inside *in = ctx->inside;
+  if (!in->config.wire || in->parted) return status;
+  if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
+  return ein_meet(ctx, status, 0, NULL, 0, NULL);
+}
+
+static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
+  ein_inside *in = ctx->inside;
+  size_t scratch_at = 0;
   ein_error_clear(in);
   in->planned = in->bound = 0;
   in->wanted = 0;
@@ -330,6 +348,15 @@ EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   in->begins = in->n_work > 0 || in->tables->n_turns > 0;
   in->planned = 1;
   return EIN_OK;
+}
+
+EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
+  ein_ctx *ctx = (ein_ctx *)context;
+  if (!ctx) return EIN_ERR_ARG;
+  ctx->inside->parted = 0;
+  ein_status status = ein_agreed(ctx, ein_plan_here(ctx, dims));
+  if (status != EIN_OK) ctx->inside->planned = 0;
+  return status;
 }
 
 EIN_API size_t ein_workspace_bytes(const void *context) {
@@ -382,16 +409,18 @@ EIN_API EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs,
 EIN_API EIN_FAR ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs)) return ein_run_first(ctx, inputs, outputs);
-  return ein_run_bound(ctx, ctx->inside->tables->body);
+  ctx->inside->parted = 0;
+  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs)) return ein_agreed(ctx, ein_run_first(ctx, inputs, outputs));
+  return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
 }
 
 EIN_API EIN_FAR ein_status ein_again(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  if (ctx->inside->bound) return ein_run_bound(ctx, ctx->inside->tables->body);
+  ctx->inside->parted = 0;
+  if (ctx->inside->bound) return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
   ein_run_clear(ctx->inside);
-  return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "a run with views comes first");
+  return ein_agreed(ctx, ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "a run with views comes first"));
 }
 
 EIN_API const char *ein_last_error(const void *context) {

@@ -83,14 +83,20 @@ typedef struct ein_parcel {
   size_t bytes;
 } ein_parcel;
 
-/* How the sites of a mesh reach each other: by memory, by messages. All of them call exchange for each move, in one order. What is sent
- * has the size that its peer has room for, and at most one parcel goes from one site to another; a site may send to itself. `mine`
- * says whether this site can go on; where one of them cannot, all get an error. */
+/* How the sites of a mesh reach each other: by memory, by messages. All of them call exchange for each move, in one order, and once more at the
+ * end of a plan or a run, without parcels. What is sent has the size that its peer has room for, and at most one parcel goes from one
+ * site to another; a site may send to itself. `mine` says whether this site can go on; where one cannot, all get the same error, and that
+ * exchange is the last one of the plan or the run. */
 typedef struct ein_wire {
   void *user;
   int site, sites;       /* which this is, of how many */
   ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
 } ein_wire;
+
+/* What a site has carried to others and from them; parcels to itself are not counted. */
+typedef struct ein_traffic {
+  uint64_t bytes_sent, bytes_received, messages_sent, messages_received;
+} ein_traffic;
 
 /* ---- a context's settings ---- */
 

@@ -65,6 +65,8 @@ PASSES = [
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
+    # to MPI by a door without its types
+    (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

@@ -261,22 +261,25 @@ static void run_few(Buf *c, const TaskGraph *t, const char *x) {
   buf_printf(c, ")\n    return ein_run(context, in, out);\n  return ein_run_like(ctx, in, out, moved, %s_body);\n}\n\n", x);
 }
 
+static void run_any(Buf *c, const char *x) {
+  buf_printf(c,
+             "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
+             "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+             "}\n\n",
+             x, x, x, x);
+}
+
+/* What several sites' runs come to is agreed between them, which ein_run and ein_again do. */
 static void run_text(Buf *c, const TaskGraph *t, const char *x) {
+  const char *again = t->mesh.n ? "  return ein_again(context);\n"
+                                : "  ein_ctx *ctx = ein_bound(context);\n  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n";
   size_check(c, x, "inputs", t->inputs.len);
   size_check(c, x, "outputs", t->outputs.len);
-  if (t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
-  else
-    buf_printf(c,
-               "ein_status %s_run(%s_ctx *ctx, const %s_inputs *inputs, const %s_outputs *outputs) {\n"
-               "  return ein_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
-               "}\n\n",
-               x, x, x, x);
-  buf_printf(c,
-             "ein_status %s_again(%s_ctx *context) {\n"
-             "  ein_ctx *ctx = ein_bound(context);\n"
-             "  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n"
-             "}\n\n",
-             x, x, x);
+  if (!t->mesh.n && t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
+  else run_any(c, x);
+  buf_printf(c, "ein_status %s_again(%s_ctx *context) {\n", x, x);
+  buf_printf(c, again, x);
+  buf_str(c, "}\n\n");
 }
 
 static void other_text(Buf *c, const char *x) {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "native.h"
+#include "ranks.h"
 
 typedef struct Tool {
   const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files
@@ -20,7 +20,7 @@ static const Tool tools[] = {
      "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/"
      "lib64/lib*blas*.so*",
      "large matrix products (a later step)", "apt install libopenblas-openmp-dev"},
-    {"MPI", "mpirun|mpiexec", "many processes (a later step)",
+    {"MPI", "mpirun|mpiexec", "plans in many processes",
      "apt install openmpi-bin libopenmpi-dev"},
     {"CUDA", "nvcc|/usr/local/cuda*/bin/nvcc", "compiling for GPUs (a later step)",
      "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
@@ -82,6 +82,15 @@ static void jit_line(Session *s, Buf *b) {
                                                                "get it: apt install g++ llvm-19-dev libclang-19-dev, then build ein anew", ""));
 }
 
+/* What ein itself was built with. */
+static void mpi_line(Session *s, Buf *b) {
+  char library[128];
+  const char *why;
+  const ein_mpi_door *door = ranks_door(s, &why);
+  if (door) door->library(library, sizeof library);
+  line(b, "mpirun ein run", door ? library : arena_printf(s->arena, "no: %s", why));
+}
+
 Leave cmd_doctor(Session *s, Args *a) {
   Buf b = buf_new(s->arena);
   if (a->operands.len) return fail(s, LEAVE_USAGE, "ein doctor takes no words after it");
@@ -99,6 +108,7 @@ Leave cmd_doctor(Session *s, Args *a) {
       line(&b, t->what,
            arena_printf(s->arena, "not found: wanted for %s\n%19sget it: %s", t->why, "", t->how));
   }
+  mpi_line(s, &b);
   print(&b);
   return ok ? LEAVE_OK : LEAVE_MACHINE;
 }

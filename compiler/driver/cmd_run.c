@@ -8,7 +8,7 @@
 #include "graph/passes.h"
 #include "task/site_eval.h"
 #include "driver/plan/sites.h"
-#include "native.h"
+#include "ranks.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
 
@@ -78,10 +78,19 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 
 /* ---- which target --------------------------------------------------------------------------- */
 
+/* One process of several runs a site over MPI, and compiles it; what else is there is for one. */
+static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) {
+  *c = true;
+  if (s->ranks && (any || strcmp(target, "mpi") == 0)) return LEAVE_OK;
+  if (s->ranks) return fail(s, LEAVE_USAGE, "--target=%s runs in one process, and mpirun has started %d", target, s->ranks->ranks);
+  return fail(s, LEAVE_USAGE, "--target=mpi runs in several processes: ein run --np 4, or mpirun -n 4 ein run");
+}
+
 static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
-  static const char *const later[] = {"mpi", "cuda"};
+  static const char *const later[] = {"cuda"};
   const char *target = arg_last(a, OPT_TARGET);
   bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
+  if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
   *c = (any && j->past && !sites) || (target && (strcmp(target, "c") == 0 || strcmp(target, "jit") == 0));
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
@@ -156,12 +165,23 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   return LEAVE_OK;
 }
 
+/* The first of the ranks plans and compiles. */
+static Leave run_ranks(Session *s, Job *j, const Args *a, Eval *e) {
+  Library lib = {0};
+  threads_sleep();
+  Leave l = ranks_prepare(s, j, a, &lib);
+  l = ranks_run(s, l, j, a, &lib, e);
+  library_close(&lib);
+  return l;
+}
+
 static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
   EvalStatus status;
   Leave l = run_inputs(s, j, given, e);
-  if (!l && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
-  if (!l && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
+  if (!l && ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
+  if (!l && (s->ranks || job_of_sites(j))) l = defaults_make(s, a, j, NULL, 0, e);
   if (l) return l;
+  if (s->ranks) return run_ranks(s, j, a, e);
   if (job_of_sites(j) && !c) return run_sites(s, j, e);
   if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
@@ -186,9 +206,10 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
-  if (!l) l = targets_find(s, j->graph, a, &targets);
+  if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
   if (!l) l = compute(s, j, a, &given, c, &e);
-  if (!l) l = targets_write(s, &e, &targets);
+  if (l || !ranks_first(s)) return l;
+  l = targets_write(s, &e, &targets);
   return l ? l : outputs_show(s, &e, &targets);
 }
 
@@ -227,8 +248,10 @@ static Leave expected_error(Session *s, const Expects *x, const char *path, Leav
   if (!l)
     return fail(s, LEAVE_PROGRAM, "%s:%u: the run succeeds, but must fail: %s", path, line,
                 x->error);
-  for (uint32_t i = 0; i < s->captured.len; i++)
-    if (strstr(s->captured.at[i], x->error)) return LEAVE_OK;
+  bool said = false;
+  for (uint32_t i = 0; i < s->captured.len; i++) said |= strstr(s->captured.at[i], x->error) != NULL;
+  if (s->ranks) said = ranks_any(s, said);
+  if (said) return LEAVE_OK;
   for (uint32_t i = 0; i < s->captured.len; i++) say(s, "it said: %s", s->captured.at[i]);
   return fail(s, LEAVE_PROGRAM, "%s:%u: the run fails, but does not say: %s", path, line, x->error);
 }
@@ -242,7 +265,7 @@ static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, con
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l) l = compute(s, j, a, &given, c, &e);
-  if (l || x->error) return l;
+  if (l || x->error || !ranks_first(s)) return l;
   l = expects_check(s, x, j->path, j->graph, e.output);
   /* What had to be cut into steps has too many points for anyone who takes it as it is written; and from the AST no language is reread. */
   bool ask = !l && j->program && !c && e.graph == j->graph && !arg_has(a, OPT_ROUNDTRIP);
@@ -261,6 +284,7 @@ static Leave expect(Session *s, Job *j, const Args *said) {
   if (l) return l;
   s->capture = x.error != NULL;
   l = expect_run(s, j, &x, &all, &inputs);
+  if (s->ranks && x.error) l = ranks_agree(s, l);
   if (x.error) return expected_error(s, &x, j->path, l);
   if (!l) detail(s, "%s: %u expectation%s met", j->path, x.all.len, x.all.len == 1 ? "" : "s");
   return l;
@@ -282,7 +306,7 @@ bool program_first(Session *s, Args *a) {
   return false;
 }
 
-Leave cmd_run(Session *s, Args *a) {
+static Leave run_one(Session *s, Args *a) {
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
   Job j;
   Leave l = job_read(s, &j, a, a->operands.at[0]);
@@ -291,4 +315,22 @@ Leave cmd_run(Session *s, Args *a) {
   Words inputs = {0};
   for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);
   return run_job(s, &j, a, &inputs);
+}
+
+/* -n is what the launcher has started, unless it is said. A text for several sites says it itself. */
+static void sites_of_ranks(Session *s, Args *a) {
+  const char *n = arena_printf(s->arena, "%d", s->ranks->ranks);
+  bool past = a->operands.len && program_first(s, a) && language_of(a->operands.at[0]) >= LANG_TASK;
+  if (!past && !arg_has(a, OPT_SITES)) vec_push(s->arena, a->given[OPT_SITES], n);
+}
+
+Leave cmd_run(Session *s, Args *a) {
+  ranks_find(s);
+  if (arg_has(a, OPT_NP)) {
+    Leave l = ranks_launch(s, a);
+    if (l) return l;
+  }
+  if (!s->ranks) return run_one(s, a);
+  sites_of_ranks(s, a);
+  return ranks_end(s, run_one(s, a));
 }

@@ -90,6 +90,10 @@ struct Session {
   Front front;
   bool colour, verbose;
   bool without_jit;           /* it was said that the JIT is not there */
+  const char *const *words;   /* of the command line, NULL at the end */
+  struct Ranks *ranks;        /* the processes that this is one of; NULL: it is alone (ranks.h) */
+  bool silent;                /* another of them speaks: messages are kept in `unsaid` */
+  Words unsaid;
   Words captured;             /* messages of failed runs, while `capture` is set: --expect looks at them */
   bool capture;
   Diags *refused;             /* the last complaints that were captured, NULL: none */

@@ -49,6 +49,18 @@ void threads_sleep(void) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
+static void library_found(Session *s, const Job *j, Library *out) {
+  out->model = native_find(&out->made, "program_model");
+  crashes_watch(s, j);
+}
+
+Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
+  *out = (Library){0};
+  Leave l = native_adopt(s, object, "program_model", &out->made);
+  if (!l) library_found(s, j, out);
+  return l;
+}
+
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out) {
   Buf text = buf_new(s->arena);
   EmitOptions o = job_emit(s, j, prefix);
@@ -58,8 +70,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
   Leave l = native_load(s, c, prefix, &set, "program_model", &out->made);
   if (l) return l;
-  out->model = native_find(&out->made, "program_model");
-  crashes_watch(s, j);
+  library_found(s, j, out);
   ein_config config = {.size = sizeof config, .threads = threads};
   ein_status st = out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;

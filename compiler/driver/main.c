@@ -26,6 +26,7 @@ static Leave command_help(Session *s, CommandId c) {
 int main(int argc, char **argv) {
   Session *s = session_new();
   Args a = {.command = COMMANDS};
+  s->words = (const char *const *)argv + (argc > 0);
   Leave l =
       argc > 1 ? args_read(s, &a, (uint32_t)argc - 1, (const char *const *)argv + 1) : LEAVE_OK;
   if (l == LEAVE_OK) {

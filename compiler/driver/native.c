@@ -3,7 +3,9 @@
  * is compiled with it. */
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "native.h"
 
@@ -131,10 +133,10 @@ static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const Ne
   if (!work) return LEAVE_MACHINE;
   const char *object = arena_printf(s->arena, "%s/%s.so", work, set->text[0].name);
   Leave l = compile(s, c, needs->object ? MAKE_APART : MAKE_SHARED, set, needs, work, object);
-  if (!l && path) {
-    Source *made = source_read(s->arena, object, &why);
-    l = made ? cache_keep(s, path, (Bytes){made->bytes, made->len}) : fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
-  }
+  Source *made = l ? NULL : source_read(s->arena, object, &why);
+  if (made) out->made = (Bytes){made->bytes, made->len};
+  else if (!l) l = fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
+  if (!l && path) l = cache_keep(s, path, out->made);
   if (!l) why = shared_open(path ? path : object, symbol, out);
   folder_remove(s->arena, work);
   return l || !why ? l : no_object(s, why);
@@ -151,13 +153,14 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   Leave l = jit_compile(s, c, set->text[0].name, set->text[0].text, &words, &made, there);
   if (l || !*there) return l;
   const char *why = memory_open(s, needs, made, symbol, out);
+  out->made = made;
   if (why) return no_object(s, why);
   return path ? cache_keep(s, path, made) : LEAVE_OK;
 }
 
 static bool kept_open(Session *s, const Compiler *c, const Needs *needs, const char *path, const char *symbol, Native *out) {
-  Bytes kept = path ? cache_read(s, path) : (Bytes){0};
-  return kept.at && !(c->in_process ? memory_open(s, needs, kept, symbol, out) : shared_open(path, symbol, out));
+  out->made = path ? cache_read(s, path) : (Bytes){0};
+  return out->made.at && !(c->in_process ? memory_open(s, needs, out->made, symbol, out) : shared_open(path, symbol, out));
 }
 
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
@@ -180,4 +183,19 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
   if (l || there) return l;
   l = jit_instead(s, "its Clang cannot be opened", c);
   return l ? l : native_load(s, c, name, set, symbol, out);
+}
+
+/* A file in memory: there is none that somebody would have to remove. */
+Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out) {
+  *out = (Native){.old = true, .made = object};
+  int fd = memfd_create("ein", MFD_CLOEXEC);
+  const char *why = fd < 0 ? "no memory for a file" : NULL;
+  for (size_t at = 0; !why && at < object.len;) {
+    ssize_t n = write(fd, object.at + at, object.len - at);
+    if (n <= 0) why = "no memory for a file";
+    else at += (size_t)n;
+  }
+  if (!why) why = shared_open(arena_printf(s->arena, "/proc/self/fd/%d", fd), symbol, out);
+  if (fd >= 0) close(fd);
+  return why ? no_object(s, why) : LEAVE_OK;
 }

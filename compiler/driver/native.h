@@ -87,11 +87,14 @@ typedef struct Native {
   Object object;             /*   or, compiled in this process, memory, which stays */
   double seconds;            /* that it took to compile */
   bool old;                  /* it was in the cache */
+  Bytes made;                /* the object itself: for other processes */
 } Native;
 /* Machine code of them, in this process: from the cache, or compiled now and kept there. What is in the cache and cannot be loaded, or
  * has no such symbol, is made again. One text, where the compiler is in this process. */
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out);
 void *native_find(const Native *n, const char *symbol); /* NULL: it has none of that name */
+/* A shared object that another process has made. */
+Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out);
 /* A file of them, written once it is whole. *made false: an archive is wanted, and there is no `ar`. */
 typedef enum { NATIVE_PROGRAM, NATIVE_SHARED, NATIVE_ARCHIVE } NativeKind;
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made);
@@ -110,6 +113,7 @@ typedef struct Library {
 void threads_sleep(void);
 /* Emits, compiles or finds, opens, and makes a context. */
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
+Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out); /* of an object that another process has made */
 void library_close(Library *l);
 /* Binds the sizes and takes memory for the outputs in e->output. */
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);

@@ -120,14 +120,22 @@ static void shown(Buf *b, const char *text) {
   }
 }
 
+static void message(Session *s, const Buf *b) {
+  if (s->silent) {
+    vec_push(s->arena, s->unsaid, b->s);
+    return;
+  }
+  stdout_flush();
+  fwrite(b->s, 1, b->len, stderr);
+}
+
 static void speak(Session *s, const char *kind, const char *ink, const char *text) {
   Buf b = buf_new(s->arena);
   buf_str(&b, "ein: ");
   if (*kind) buf_printf(&b, "%s%s:%s ", s->colour ? ink : "", kind, s->colour ? "\033[0m" : "");
   shown(&b, text);
   buf_char(&b, '\n');
-  stdout_flush();
-  fwrite(b.s, 1, b.len, stderr);
+  message(s, &b);
 }
 
 static const char *words(Session *s, const char *fmt, va_list ap) {
@@ -156,7 +164,7 @@ Leave fail(Session *s, Leave code, const char *fmt, ...) {
 }
 
 void detail(Session *s, const char *fmt, ...) {
-  if (!s->verbose) return;
+  if (!s->verbose || s->silent) return;
   va_list ap;
   va_start(ap, fmt);
   speak(s, "", "", words(s, fmt, ap));
@@ -188,8 +196,7 @@ void diags_show(Session *s, Diags *d) {
   diags_text(d, &b, s->colour);
   count_text(&b, d->errors, d->warnings);
   buf_char(&b, '\n');
-  stdout_flush();
-  fwrite(b.s, 1, b.len, stderr);
+  message(s, &b);
 }
 
 Leave session_report(Session *s) {

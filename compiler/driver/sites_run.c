@@ -3,8 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "task/site.h"
-#include "native.h"
+#include "site.h"
 
 enum { SITES_HERE = 1024 };  /* at most: each is a thread */
 
@@ -27,6 +26,7 @@ typedef struct Site {
   ein_wire wire;
   const ein_model *model;
   void *ctx;
+  const TaskGraph *tasks;
   ein_tensor *in, *out;
   ein_status status;
 } Site;
@@ -77,8 +77,7 @@ static ein_status wire_exchange(void *user, ein_status mine, int n_send, const e
 
 /* ---- a site ------------------------------------------------------------------------------------------------- */
 
-/* The block of a whole tensor that the site has in that buffer, where it lies. */
-static ein_tensor block_of(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole) {
+ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole) {
   const TaskBuffer *b = &t->buffers.at[buffer];
   int64_t *low = NEW_ARRAY(a, int64_t, b->rank + 1), *shape = NEW_ARRAY(a, int64_t, b->rank + 1), *stride = NEW_ARRAY(a, int64_t, b->rank + 1);
   int64_t offset = 0, step = 1, count = task_shape(t, b, at, shape);
@@ -98,46 +97,58 @@ static const EvalArray *input_of(const Eval *e, Str name) {
   return NULL;
 }
 
-static EvalArray *output_of(const Eval *e, Str name) {
+EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
   for (uint32_t i = 0; i < e->graph->outputs.len; i++)
-    if (e->graph->outputs.at[i].name == name) return &e->output[i];
+    if (e->graph->outputs.at[i].name == t->outputs.at[k].name) return &e->output[i];
   bug("an output that the graph has not");
 }
 
-static Leave site_views(Session *s, Site *x, const TaskGraph *t, const Eval *e, const uint32_t *at) {
-  x->in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
-  x->out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
     const EvalArray *whole = input_of(e, t->inputs.at[k].name);
     if (!whole) return fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet", t->inputs.at[k].name->s);
-    x->in[k] = block_of(s->arena, t, t->inputs.at[k].buffer, at, whole);
+    in[k] = site_block(s->arena, t, t->inputs.at[k].buffer, at, whole);
   }
-  for (uint32_t k = 0; k < t->outputs.len; k++) x->out[k] = block_of(s->arena, t, t->outputs.at[k].buffer, at, output_of(e, t->outputs.at[k].name));
   return LEAVE_OK;
 }
 
-static ein_status site_make(Session *s, Site *x, const TaskGraph *t, const uint32_t *at, int threads) {
-  int64_t *dim = NEW_ARRAY(s->arena, int64_t, t->mesh.n + 1);
-  ein_config config = {.size = sizeof config, .threads = threads, .wire = &x->wire};
-  for (uint32_t a = 0; a < t->mesh.n; a++) dim[a] = at[a];
-  ein_status st = x->model->create(&config, &x->ctx);
-  return st == EIN_OK ? x->model->plan(x->ctx, dim) : st;
+ein_status site_make(const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
+  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire};
+  return m->create(&config, ctx);
+}
+
+ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t, int site) {
+  uint32_t at[MESH_AXES + 1];
+  int64_t *dim = NEW_ARRAY(a, int64_t, t->mesh.n + 1);
+  mesh_place(&t->mesh, site, at);
+  for (uint32_t i = 0; i < t->mesh.n; i++) dim[i] = at[i];
+  return m->plan(ctx, dim);
+}
+
+Leave site_failed(Session *s, const ein_model *m, void *ctx, int site, ein_status status) {
+  const char *why = ctx ? m->last_error(ctx) : "no memory for a context";
+  if (status == EIN_OK || strstr(why, "another site has failed")) return LEAVE_OK;
+  if (status == EIN_ERR_PLAN || status == EIN_ERR_ARG) bug("the emitted C, at site %d: %s", site, why);
+  return fail(s, status_leave(status), "site %d: %s", site, *why ? why : "the computation failed");
 }
 
 static void *site_run(void *site) {
   Site *x = site;
-  x->status = x->model->run(x->ctx, x->in, x->out);
+  Arena *a = arena_new();
+  x->status = site_plan(a, x->model, x->ctx, x->tasks, x->wire.site);
+  if (x->status == EIN_OK) x->status = x->model->run(x->ctx, x->in, x->out);
+  arena_free(a);
   hub_leave(x->hub, x->status);
   return NULL;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-static Leave outputs_new(Session *s, const TaskGraph *t, Eval *e) {
+Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e) {
   e->output = NEW_ARRAY(s->arena, EvalArray, t->outputs.len + 1);
   for (uint32_t k = 0; k < t->outputs.len; k++) {
     const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
-    EvalArray *x = output_of(e, t->outputs.at[k].name);
+    EvalArray *x = site_output(t, e, k);
     *x = (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
     task_whole(t, b, x->shape);
     for (uint32_t d = 0; d < b->rank; d++)
@@ -149,19 +160,15 @@ static Leave outputs_new(Session *s, const TaskGraph *t, Eval *e) {
   return LEAVE_OK;
 }
 
-static Leave site_failed(Session *s, const Site *x, int64_t site) {
-  const char *why = x->ctx ? x->model->last_error(x->ctx) : "no memory for a context";
-  if (x->status == EIN_ERR_PLAN || x->status == EIN_ERR_ARG) bug("the emitted C, at site %lld: %s", (long long)site, why);
-  return fail(s, status_leave(x->status), "site %lld: %s", (long long)site, *why ? why : "the computation failed");
-}
-
 /* The first that failed by itself, not because another one did. */
 static Leave sites_judge(Session *s, const Site *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    if (x[i].status != EIN_OK && !strstr(x[i].model->last_error(x[i].ctx), "another site has failed")) return site_failed(s, &x[i], i);
-  for (int64_t i = 0; i < n; i++)
-    if (x[i].status != EIN_OK) return site_failed(s, &x[i], i);
-  return LEAVE_OK;
+  bool some = false;
+  for (int i = 0; i < n; i++) {
+    Leave l = site_failed(s, x[i].model, x[i].ctx, i, x[i].status);
+    if (l) return l;
+    some |= x[i].status != EIN_OK;
+  }
+  return some ? fail(s, LEAVE_MACHINE, "the computation failed") : LEAVE_OK;
 }
 
 static Leave sites_go(Session *s, Site *x, int64_t n) {
@@ -178,12 +185,15 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
   uint32_t at[MESH_AXES + 1];
   for (int i = 0; i < hub->sites; i++) {
     mesh_place(&t->mesh, i, at);
-    x[i] = (Site){.hub = hub, .model = model};
+    x[i] = (Site){.hub = hub, .model = model, .tasks = t};
     x[i].wire = (ein_wire){&x[i], i, hub->sites, wire_exchange};
-    Leave l = site_views(s, &x[i], t, e, at);
+    x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
+    x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+    Leave l = site_inputs(s, t, e, at, x[i].in);
+    for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
+    x[i].status = l ? EIN_OK : site_make(model, &x[i].wire, threads, &x[i].ctx);
+    if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
     if (l) return l;
-    x[i].status = site_make(s, &x[i], t, at, threads);
-    if (x[i].status != EIN_OK) return site_failed(s, &x[i], i);
   }
   return LEAVE_OK;
 }
@@ -195,7 +205,7 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   Site *x = NEW_ARRAY(s->arena, Site, n);
   pthread_mutex_init(&hub.lock, NULL);
   pthread_cond_init(&hub.met, NULL);
-  Leave l = outputs_new(s, j->tasks, e);
+  Leave l = site_outputs_new(s, j->tasks, e);
   if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
   if (!l) l = sites_go(s, x, n);
   if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, hub.bytes);

@@ -67,7 +67,7 @@ static void round_end(Round *r) {
 
 static void rounds(ein_mpi *m) {
   const ein_wire *w = ein_mpi_wire(m);
-  ein_mpi_traffic want = ein_mpi_counted(m);
+  ein_traffic want = ein_mpi_counted(m);
   for (int round = 0; round < 50; round++) {
     int fails = round % 7 == 3, who = round % w->sites;
     ein_status mine = fails && (w->site == who || w->site == (who + 1) % w->sites) ? EIN_ERR_ASSERT : EIN_OK;
@@ -77,7 +77,7 @@ static void rounds(ein_mpi *m) {
     if (!fails) round_check(w, &r, round), want.bytes_sent += r.out, want.bytes_received += r.in;
     round_end(&r);
   }
-  ein_mpi_traffic t = ein_mpi_counted(m);
+  ein_traffic t = ein_mpi_counted(m);
   check(t.bytes_sent == want.bytes_sent && t.bytes_received == want.bytes_received, "site %d counts %llu bytes out, %llu in", w->site,
         (unsigned long long)t.bytes_sent, (unsigned long long)t.bytes_received);
   check(w->sites == 1 || t.messages_sent * EIN_MPI_MOST >= t.bytes_sent, "a message of more than %d bytes", (int)EIN_MPI_MOST);

@@ -1,0 +1,94 @@
+#!/bin/sh
+# suite: ci
+# mpirun -n 4 ein run, and ein run --np: each process is a site of the plan; answers are those of one process, bytes those of the plan; one
+# message and one exit code for all, whichever rank fails.
+. "$(dirname "$0")/common"
+mpi_ready
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+ranks() { # N WORD...
+  n=$1
+  shift
+  timeout 60 mpirun -n "$n" "$EIN" run --flags=-O0 "$@"
+}
+once() { # TEXT
+  [ "$(grep -cF -- "$1" err)" = 1 ] || {
+    wrong "\"$1\" is not said once: $line"
+    sed 's/^/  err: /' err | head -20
+  }
+}
+
+# ---- answers and bytes
+cat >mm.ein <<'END'
+input A[i:60,k:50] : f32 = 1.0*((i*7 + k*3) % 11 - 5)
+input B[k:50,j:41] : f32 = 1.0*((j*7 + k*3) % 11 - 5)
+output C[i,j] = sum[k] A[i,k]*B[k,j]
+output S = sum[i,j] C[i,j]
+output M[i] : i64 = argmax[k] A[i,k]
+END
+cat >heat.ein <<'END'
+input X[n:240] : f32 = 1.0*(n % 7)
+repeat t < 9 {
+  state U[n:240] : f32 = X[n]
+  next U[n] = if n > 0 and n < 239 then U[n-1] + U[n] + U[n+1] else U[n]
+}
+output Y[n] = U[n]
+END
+for p in mm heat; do
+  want 0 "$EIN" run $p.ein -o all=one/
+  for n in 2 3 4 7; do
+    want 0 ranks $n $p.ein -v -o all=many-$n/
+    plan=$(sed -n 's/.*: the plan.s sites receive \([0-9]*\) bytes/\1/p' err)
+    counted=$(sed -n "s/.*: $n sites received \([0-9]*\) bytes/\1/p" err)
+    [ -n "$plan" ] && [ "$plan" = "$counted" ] || wrong "$p on $n ranks: planned $plan bytes, counted $counted"
+    [ "$plan" = 0 ] && wrong "$p on $n ranks moves nothing"
+    for f in one/*.npy; do cmp -s $f many-$n/${f#one/} || wrong "$p on $n ranks: $f has other bytes"; done
+  done
+  rm -r one
+done
+want 0 "$EIN" run --np 3 mm.ein --flags=-O0 --target=mpi
+shows 'C[i:60, j:41] : f32'
+[ "$(grep -c '^S : f32' out)" = 1 ] || wrong "outputs are not printed once"
+want 0 "$EIN" run --np 1 mm.ein
+shows 'S : f32'
+"$EIN" build mm.ein -n 4 --stop=task >mm.task
+want 0 ranks 4 mm.task A=ones B=ones
+shows 'S : f32 = 123000.0'
+want 2 ranks 3 mm.task A=ones B=ones
+once 'mm.task is for 4 sites, and mpirun has started 3 processes'
+
+# ---- what goes wrong, once
+cat >pick.ein <<'END'
+input T[a:300] : f32 = 1.0*a
+input I[n:512] : i64
+output Y[n] = T[I[n]]
+END
+want 0 ranks 4 pick.ein I=zeros
+want 1 ranks 4 pick.ein I=iota -o Y=y.npy
+once 'site 2: index 1 of T, read for Y: 300 is out of range'
+[ -z "$(ls y.npy* .y.npy* 2>/dev/null)" ] || wrong "an output of a run that failed"
+want 2 ranks 4 pick.ein J=iota
+once 'has no input J'
+want 2 ranks 2 pick.ein I=iota -n 3
+once 'is for 3 sites, and mpirun has started 2 processes'
+want 2 ranks 2 pick.ein I=iota --target=c
+once -- '--target=c runs in one process, and mpirun has started 2'
+want 4 ranks 2 pick.ein I=zeros -o Y=nowhere/y.npy
+once 'nowhere'
+want 4 ranks 2 gone.ein
+once 'cannot read gone.ein'
+want 2 "$EIN" run --target=mpi pick.ein
+says 'ein run --np 4'
+want 2 "$EIN" run --np some pick.ein
+says 'wanted is a number of processes'
+mkdir bin
+PATH=$work/bin want 4 "$EIN" run --np 4 pick.ein
+says 'there is no mpirun'
+PMI_RANK=0 PMI_SIZE=2 want 4 "$EIN" run pick.ein I=zeros --flags=-O0
+says "the launcher is another MPI's"
+
+# ---- what mpirun and srun say
+unset OMPI_COMM_WORLD_RANK
+SLURM_PROCID=0 SLURM_NTASKS=4 want 0 "$EIN" run mm.ein
+PMI_RANK=0 PMI_SIZE=1 want 0 "$EIN" run mm.ein
+finish

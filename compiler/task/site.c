@@ -32,6 +32,16 @@ int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at) {
   return v.i;
 }
 
+static const Expr *leaf_at(void *env, Exprs *x, const Expr *leaf) {
+  const AtSite *a = env;
+  return leaf->kind == EX_DIM ? expr_int(x, DT_I64, task_at(a->t, leaf, a->at)) : leaf;
+}
+
+const Expr *task_here(const TaskGraph *t, const Expr *e, const uint32_t *at) {
+  AtSite x = {t, at};
+  return e ? expr_map(t->exprs, e, leaf_at, &x) : NULL;
+}
+
 bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {
   return !b->when || task_at(t, b->when, at) != 0;
 }
@@ -199,11 +209,6 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 
-static const Expr *leaf_at(void *env, Exprs *x, const Expr *leaf) {
-  const AtSite *s = env;
-  return leaf->kind == EX_DIM ? expr_int(x, DT_I64, task_at(s->t, leaf, s->at)) : leaf;
-}
-
 /* The boxes of a buffer that there are, each once; here: whether the site at q has it. Gives how many. */
 static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
   uint32_t n = 0, p[MESH_AXES + 1];
@@ -234,9 +239,8 @@ double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   int64_t *from = NEW_ARRAY(a, int64_t, sites * b->rank + 1), *to = NEW_ARRAY(a, int64_t, sites * b->rank + 1);
   bool *here = NEW_ARRAY(a, bool, sites + 1);
   const Expr **index = NEW_ARRAY(a, const Expr *, read->n + 1);
-  AtSite x = {t, q};
   Asked asked;
-  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, expr_map(t->exprs, read->arg[d], leaf_at, &x));
+  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, task_here(t, read->arg[d], q));
   for (uint32_t l = 0; l < labels; l++) high[l] = task_at(t, s->bound[l], q);
   asked_of(a, labels, read->n, index, &asked);
   uint32_t n = boxes_find(t, b, q, from, to, here);

@@ -9,6 +9,8 @@
 
 /* A dims-only expression at a site; i64 or bool. */
 int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at);
+/* The expression with numbers for its dims; NULL gives NULL. */
+const Expr *task_here(const TaskGraph *t, const Expr *e, const uint32_t *at);
 /* Whether the site has it. */
 bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at);
 /* Its shape there; the box of the whole tensor that it holds (low NULL: from 0). Gives its elements, none where the site has it not. */

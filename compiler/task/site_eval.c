@@ -138,32 +138,19 @@ static void step_end(Run *r, uint32_t step, int64_t after) {
 
 /* ---- kernels -------------------------------------------------------------------------------------------------- */
 
-typedef struct At { const TaskGraph *t; const uint32_t *at; } At;
-
-static const Expr *leaf_here(void *env, Exprs *x, const Expr *leaf) {
-  const At *a = env;
-  return leaf->kind == EX_DIM ? expr_int(x, DT_I64, task_at(a->t, leaf, a->at)) : leaf;
-}
-
-/* With the site's coordinates put in. */
-static const Expr *here(Run *r, const Site *s, const Expr *e) {
-  At a = {r->t, s->at};
-  return e ? expr_map(r->t->exprs, e, leaf_here, &a) : NULL;
-}
-
 static bool stage_make(Run *r, const Task *k, const Site *s, const TaskStage *st, Made *m) {
   EinSum *sum = arena_copy(r->arena, st->sum, sizeof *sum);
   uint32_t labels = sum->n_out + sum->n_red;
   const char *why = NULL;
-  sum->body = here(r, s, sum->body);
-  sum->where = here(r, s, sum->where);
-  sum->domain = here(r, s, sum->domain);
+  sum->body = task_here(r->t, sum->body, s->at);
+  sum->where = task_here(r->t, sum->where, s->at);
+  sum->domain = task_here(r->t, sum->domain, s->at);
   m->sum = sum;
   m->low = NEW_ARRAY(r->arena, int64_t, labels + 1);
   m->high = NEW_ARRAY(r->arena, int64_t, labels + 1);
   m->at = NEW_ARRAY(r->arena, const Expr *, st->n_at + 1);
   for (uint32_t l = 0; l < labels; l++) m->high[l] = task_at(r->t, st->bound[l], s->at);
-  for (uint32_t d = 0; d < st->n_at; d++) m->at[d] = here(r, s, st->at[d]);
+  for (uint32_t d = 0; d < st->n_at; d++) m->at[d] = task_here(r->t, st->at[d], s->at);
   m->kernel = kernel_new(r->arena, sum, r->depth, &why);
   return m->kernel || fail(r, k, "%s", why);
 }

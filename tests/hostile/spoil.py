@@ -2,10 +2,11 @@
 """Spoils texts of the languages inside: one number, name or sign of each is another. A text that is given is proved before C is
 made of it, so each must be refused, or run without touching what is not its own, under AddressSanitizer.
 
-spoil.py EIN RUNTIME [--seed N] [--count N] [--stops graph,task,loop] [--keep FOLDER] PROGRAM...
+spoil.py EIN RUNTIME [--seed N] [--count N] [--stops graph,task,loop] [--sites N] [--keep FOLDER] PROGRAM...
 
 Exit 1 and a line for each text that crashes ein, that cc refuses, or whose program touches what it must not. The kernels of many
-texts are compiled at once; --keep leaves the texts there that failed."""
+texts are compiled at once; --keep leaves the texts there that failed. With --sites the texts are of plans for so many sites, and
+`ein run` runs them, all sites in its process."""
 import os
 import random
 import re
@@ -54,8 +55,8 @@ def spoil(text, chance):
 
 
 class Corpus:
-    def __init__(self, ein, runtime, work):
-        self.ein, self.runtime, self.work = ein, runtime, work
+    def __init__(self, ein, runtime, work, sites):
+        self.ein, self.runtime, self.work, self.sites = ein, runtime, work, sites
         self.failed = self.refused = self.ran = self.slow = 0
         self.keep = None
         self.objects = []
@@ -74,7 +75,7 @@ class Corpus:
         out = []
         for path in programs:
             for stop in stops:
-                done = subprocess.run([self.ein, "build", path, "--stop=" + stop, "-o", "-"], capture_output=True, text=True)
+                done = subprocess.run([self.ein, "build", path, *self.sites, "--stop=" + stop, "-o", "-"], capture_output=True, text=True)
                 if done.returncode == 0:
                     ending = "graph" if stop in ("graph", "optimised") else stop
                     out.append((os.path.basename(path), ending, PLACE.sub("", done.stdout)))
@@ -129,12 +130,29 @@ class Corpus:
                 words = arguments(f.read())
             env = dict(os.environ, PICK=str(i), ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1", EIN_NUM_THREADS="2")
             ran = subprocess.run(["timeout", "10", program, *words], env=env, capture_output=True, text=True, errors="replace")
-            if ran.returncode in (0, 1, 2, 4) and "Sanitizer" not in ran.stderr and "runtime error" not in ran.stderr:
-                self.ran += 1
-            elif ran.returncode == 124:
-                self.slow += 1
-            else:
-                self.fail(f"it ends with {ran.returncode}", name, f"{' '.join(words)}\n{ran.stderr[:2000]}")
+            self.judge(name, words, ran)
+
+    def judge(self, name, words, ran):
+        if ran.returncode in (0, 1, 2, 4) and "Sanitizer" not in ran.stderr and "runtime error" not in ran.stderr:
+            self.ran += 1
+        elif ran.returncode == 124:
+            self.slow += 1
+        else:
+            self.fail(f"it ends with {ran.returncode}", name, f"{' '.join(words)}\n{ran.stderr[:2000]}")
+
+    def run_sites(self, name):
+        """All sites in one process of ein, whose emitted code alone is looked at, and what it asks of malloc."""
+        with open(os.path.join(self.work, name)) as f:
+            words = arguments(f.read())
+        done = subprocess.run(["timeout", "20", self.ein, "check", name], cwd=self.work, capture_output=True, text=True, errors="replace")
+        if done.returncode in (1, 2, 4):
+            self.refused += 1
+            return
+        asan = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+        env = dict(os.environ, LD_PRELOAD=asan, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:handle_segv=1:exitcode=99")
+        ran = subprocess.run(["timeout", "60", self.ein, "run", name, "--target=c", "--flags=-O0 -w -fsanitize=address", *words],
+                             cwd=self.work, env=env, capture_output=True, text=True, errors="replace")
+        self.judge(name, words, ran)
 
 
 def arguments(text):
@@ -153,7 +171,7 @@ def arguments(text):
 
 
 def main(words):
-    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task,loop,loop", "--keep": ""}
+    options = {"--seed": "1", "--count": "300", "--stops": "graph,optimised,task,loop,loop", "--keep": "", "--sites": ""}
     rest = []
     while words:
         word = words.pop(0)
@@ -164,9 +182,10 @@ def main(words):
     ein, runtime, programs = os.path.abspath(rest[0]), os.path.abspath(rest[1]), rest[2:]
     chance = random.Random(int(options["--seed"]))
     with tempfile.TemporaryDirectory() as work:
-        c = Corpus(ein, runtime, work)
+        c = Corpus(ein, runtime, work, ["-n", options["--sites"]] if options["--sites"] else [])
         c.keep = options["--keep"]
-        c.runtime_objects()
+        if not c.sites:
+            c.runtime_objects()
         texts = c.texts(programs, options["--stops"].split(","))
         waiting, said = [], {}
         for k in range(int(options["--count"])):
@@ -179,7 +198,9 @@ def main(words):
             with open(os.path.join(work, name), "w") as f:
                 f.write(bad)
             before = c.failed
-            if c.emit(name):
+            if c.sites:
+                c.run_sites(name)
+            elif c.emit(name):
                 waiting.append(name)
             if c.failed > before:
                 print(f"  {said[name]}")

@@ -6,10 +6,14 @@
 
 command -v python3 >/dev/null || exit 77
 root=$here/../..
-python3 "$here/spoil.py" "$EIN" "$root/runtime" --count 300 "$root"/tests/run/*.ein "$root"/samples/*.ein >out 2>err || {
-  cat out err
-  wrong "a spoiled text was not refused, and not clean"
+spoil() { # WORD...
+  python3 "$here/spoil.py" "$EIN" "$root/runtime" "$@" "$root"/tests/run/*.ein "$root"/samples/*.ein >out 2>err || {
+    cat out err
+    wrong "a spoiled text was not refused, and not clean"
+  }
 }
+spoil --count 300
+spoil --count 50 --sites 3 --stops task,loop
 cat >x.graph <<'END'
 eingraph 1
 input %0 X[4] : f32
@@ -89,6 +93,20 @@ kernel 0 Y outer 0 {
 END
 want 2 "$EIN" build mesh.task --emit=c -o mesh.c
 says "is for 2 sites"
+printf 'dim N = 14\ninput X[i:N] : f32\noutput Y[i:N-1] = X[i+0] + X[i+1]\n' >halo.ein
+for n in 2 3 4 6; do
+  want 0 "$EIN" build halo.ein -n $n --stop=task -o halo.task
+  want 0 "$EIN" check halo.task
+done
+task() { # EDIT TEXT
+  sed "$1" halo.task >x.task
+  cmp -s x.task halo.task && wrong "nothing was edited: $1"
+  want 1 "$EIN" check x.task
+  says "$2"
+  want 1 "$EIN" run x.task X=ones --target=c
+}
+task 's/%2\[i\]/%2[(i + 9)]/' 'index 0 of %2, (i + 9), is not in [0, 2) where i = 0, at site 0'
+task '/stage Y/s/to %1\[i\]/to %1[(i + $at0)]/' 'index 0 of where it is put, (i + 1), is not in [0, 2) where i = 1, at site 2'
 printf 'eingraph 1\nvertex %%0 Y[inf:2, nan:2] : f32 = f32((inf + nan))\noutput Y = %%0\n' >x.graph
 want 0 "$EIN" run x.graph --target=c --flags=-O0
 finish

@@ -298,7 +298,7 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
       Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank,
                          y->node->rank == 1 ? "" : "s");
       diag_at(x->diags, d, y->span, "defined here");
-      diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
+      if (!hint_matrix_power(x, d, y, span)) diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
       return fail(x);
     case SYM_STACK: {
       Diag *g = diag_add(x->diags, D_E101, span, "%s is known after its repeat block, not inside it", y->name->s);

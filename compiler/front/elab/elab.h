@@ -247,6 +247,7 @@ bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* what is kn
 bool span_holds(Span all, Span one);                              /* is one inside of all? */
 bool complain_truth(Elab *x, AstName name);                  /* unknown.c: of `True` and the like; false: it is none */
 bool hint_name(Elab *x, Diag *d, AstName name);              /* unknown.c: what it may be elsewhere */
+bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name); /*   likewise, of `A^-1` */
 bool hint_foreign(Elab *x, Diag *d, const Ast *call);        /*   likewise, of a function */
 bool hint_call(Elab *x, Diag *d, const Ast *call);           /*   or in which module */
 bool hint_turn(Elab *x, Diag *d, Str name, Span at);         /*   likewise, of a loop variable out of its turns */

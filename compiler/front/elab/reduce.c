@@ -81,16 +81,22 @@ static bool is_out(const Elab *x, const LabelVar *v) {
   return false;
 }
 
-/* Of the vertex' own output labels; NULL: nothing. */
+/* What `cond` being true (not: false) says of the vertex' own output labels; NULL: nothing. */
+static const Expr *guard_here(Elab *x, Core *cond, bool not) {
+  bool op = cond->kind == CORE_OP;
+  if (op && cond->op == OP_NOT) return guard_here(x, cond->arg[0], !not);
+  if (op && cond->op == (not ? OP_OR : OP_AND)) return both(x, guard_here(x, cond->arg[0], not), guard_here(x, cond->arg[1], not));
+  bool here = is_plain(cond, GUARD_DEPTH);
+  for (uint32_t i = 0; i < cond->free.n && here; i++) here = is_out(x, cond->free.at[i]);
+  if (!here) return NULL;
+  Ex e = lower(x, cond, -1);
+  if (e.pred || e.range || e.e->dtype != DT_BOOL) return NULL;
+  return not ? expr_op1(x->exprs, OP_NOT, e.e) : e.e;
+}
+
 static const Expr *guards_here(Elab *x) {
   const Expr *all = NULL;
-  for (const Guard *g = x->guard; g; g = g->outer) {
-    bool here = is_plain(g->cond, GUARD_DEPTH);
-    for (uint32_t i = 0; i < g->cond->free.n && here; i++) here = is_out(x, g->cond->free.at[i]);
-    if (!here) continue;
-    Ex e = lower(x, g->cond, -1);
-    if (!e.pred && !e.range && e.e->dtype == DT_BOOL) all = both(x, all, g->not ? expr_op1(x->exprs, OP_NOT, e.e) : e.e);
-  }
+  for (const Guard *g = x->guard; g; g = g->outer) all = both(x, all, guard_here(x, g->cond, g->not));
   return all;
 }
 
@@ -141,6 +147,9 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Ob
     Facts f = facts_here(x, NULL);
     proof = prove_nonempty(p, &f, inner, where);
     if (proof.verdict == PROVED) return NULL;
+    const Expr *guard = guards_here(x);
+    Facts guarded = facts_here(x, guard);
+    if (guard && prove_nonempty(p, &guarded, inner, where).verdict == PROVED) return need(x, NULL, guard, NEED_VALUE, c->span);
     cond = any_of(x, where, own, c->span);
   }
   Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);

@@ -66,8 +66,29 @@ static bool hint_subscript(Elab *x, Diag *d, AstName name) {
   return true;
 }
 
+/* `X[i] // word`, which is a quotient here. */
+static bool hint_comment(Elab *x, Diag *d, AstName name) {
+  const Source *src = name.span.src;
+  uint32_t at = src ? name.span.at : 0;
+  while (at && src->bytes[at - 1] == ' ') at--;
+  bool divides = at > 1 && src->bytes[at - 1] == '/' && src->bytes[at - 2] == '/';
+  if (divides) diag_hint(x->diags, d, "`//` divides; a comment begins with `#`");
+  return divides;
+}
+
+/* `A^T` and `A^-1` of a matrix that stands without its labels. */
+bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name) {
+  const char *s = name.src && y->node->rank == 2 ? name.src->bytes + name.end : "";
+  s += strspn(s, " ");
+  if (*s++ != '^') return false;
+  s += strspn(s, " (");
+  if (*s == 'T') diag_hint(x->diags, d, "a transpose is an equation: `%s`", transpose_equation(x, y));
+  else if (*s == '-') diag_hint(x->diags, d, "nothing inverts matrices: give the inverse as an `input`, or solve by steps in a `repeat`");
+  return *s == 'T' || *s == '-';
+}
+
 bool hint_name(Elab *x, Diag *d, AstName name) {
-  return hint_constant(x, d, name) || hint_transpose(x, d, name) || hint_subscript(x, d, name);
+  return hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) || hint_subscript(x, d, name);
 }
 
 /* Whether `at` stands in a repeat that counts by this name. Statements come in order, so one of them at most has it inside. */

@@ -4,10 +4,12 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
 #include <clang/Lex/PreprocessorOptions.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <cstdlib>
@@ -35,10 +37,7 @@ static void targets_ready() {
   });
 }
 
-static std::shared_ptr<clang::CompilerInvocation> invocation(const JitText *source, const char *const *words, size_t n,
-                                                             llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
-  std::vector<const char *> line = {EIN_JIT_CLANG, "-c", source->name, "-o", "-"};
-  line.insert(line.end(), words, words + n);
+static std::shared_ptr<clang::CompilerInvocation> invocation(std::vector<const char *> line, llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
 #if LLVM_VERSION_MAJOR >= 15
   clang::CreateInvocationOptions options;
   options.Diags = diags;
@@ -48,31 +47,89 @@ static std::shared_ptr<clang::CompilerInvocation> invocation(const JitText *sour
 #endif
 }
 
-static bool compile(const JitText *source, const char *const *words, size_t n, llvm::SmallVectorImpl<char> &object, llvm::raw_ostream &said) {
+/* One run of Clang's: a command line, and files that are in memory, before those of the disk. */
+struct Run {
+  std::string words;
+  llvm::raw_string_ostream said{words};
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options = new clang::DiagnosticOptions;
-  auto diags = clang::CompilerInstance::createDiagnostics(options.get(), new clang::TextDiagnosticPrinter(said, options.get()));
-  auto made = invocation(source, words, n, diags);
-  if (!made || diags->hasErrorOccurred()) return false;
-  auto text = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(source->text, source->len), source->name);
-  made->getPreprocessorOpts().addRemappedFile(source->name, text.release());
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags =
+      clang::CompilerInstance::createDiagnostics(options.get(), new clang::TextDiagnosticPrinter(said, options.get()));
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory = new llvm::vfs::InMemoryFileSystem;
   clang::CompilerInstance instance;
-  instance.setInvocation(made);
-  instance.setDiagnostics(diags.get());
-  instance.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
-  clang::EmitObjAction action;
-  return instance.ExecuteAction(action) && object.size();
+
+  void file_add(const JitText *file) { memory->addFile(file->name, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(file->text, file->len), file->name)); }
+
+  bool prepare(const std::vector<const char *> &line) {
+    auto made = invocation(line, diags);
+    if (!made || diags->hasErrorOccurred()) return false;
+    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files = new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem());
+    files->pushOverlay(memory);
+    instance.setInvocation(made);
+    instance.setDiagnostics(diags.get());
+    instance.createFileManager(files);
+    return true;
+  }
+
+  void tell(JitMade *out) {
+    said.flush();
+    out->said = words.empty() ? nullptr : copy_of(words.data(), words.size());
+  }
+};
+
+/* The driver's own name says where its headers are. */
+static std::vector<const char *> command_line(const char *source, const char *to, const char *const *words, size_t n) {
+  std::vector<const char *> line = {EIN_JIT_CLANG};
+  line.insert(line.end(), words, words + n);
+  line.insert(line.end(), {"-o", to, "-c", source});
+  return line;
 }
 
-void ein_jit_compile(const JitText *source, const char *const *words, size_t n_words, JitMade *out) {
+static const char head_source[] = "/ein/head.h", head_parsed[] = "/ein/head.pch";
+
+/* What was parsed is taken as it is: who keeps it knows of what it was made. */
+static void head_use(clang::PreprocessorOptions &o) {
+  o.ImplicitPCHInclude = head_parsed;
+  o.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
+}
+
+void ein_jit_compile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out) {
+  const JitText text = {head_source, head->text, head->len}, parsed = {head_parsed, head->parsed, head->parsed_len};
   llvm::SmallVector<char, 0> object;
-  std::string said;
-  llvm::raw_string_ostream stream(said);
+  Run run;
   targets_ready();
-  bool ok = compile(source, words, n_words, object, stream);
-  stream.flush();
+  run.file_add(source);
+  if (head->parsed) {
+    run.file_add(&text);
+    run.file_add(&parsed);
+  }
+  bool ok = run.prepare(command_line(source->name, "-", words, n_words));
+  if (ok) {
+    clang::EmitObjAction action;
+    if (head->parsed) head_use(run.instance.getPreprocessorOpts());
+    run.instance.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
+    ok = run.instance.ExecuteAction(action) && object.size();
+  }
+  run.tell(out);
   out->object = ok ? copy_of(object.data(), object.size()) : nullptr;
-  out->len = ok ? object.size() : 0;
-  out->said = said.empty() ? nullptr : copy_of(said.data(), said.size());
+  out->len = out->object ? object.size() : 0;
+}
+
+void ein_jit_head(const JitHead *head, const char *const *words, size_t n_words, const char *to, JitMade *out) {
+  Run run;
+  targets_ready();
+  const JitText source = {head_source, head->text, head->len};
+  run.file_add(&source);
+  bool ok = run.prepare(command_line(head_source, to, words, n_words));
+  if (ok) {
+    clang::GeneratePCHAction action;
+    run.instance.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    run.instance.getFrontendOpts().OutputFile = to;
+    run.instance.getFrontendOpts().IncludeTimestamps = false;
+    ok = run.instance.ExecuteAction(action);
+  }
+  run.tell(out);
+  out->object = nullptr;
+  out->len = ok;
 }
 
 void ein_jit_free(JitMade *made) {

@@ -22,10 +22,22 @@ typedef struct JitMade {
   char *said;                /* what Clang said; NULL: nothing */
 } JitMade;
 
-/* Compiles a text with the words of a command line ("-O2", "-I", folder), for this machine where they say so. Several threads may. */
-typedef void JitCompile(const JitText *source, const char *const *words, size_t n_words, JitMade *out);
+/* What texts begin with, which is parsed before: that is most of the time of a short text. */
+typedef struct JitHead {
+  const char *text;
+  size_t len;
+  const char *parsed;        /* what ein_jit_head made of it; NULL: it was not parsed */
+  size_t parsed_len;
+} JitHead;
+
+/* Compiles a text with the words of a command line ("-O2", "-I", folder), for this machine where they say so. The head was parsed with the
+ * same words. Several threads may. */
+typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
+/* Parses a head into a file; out->len is 0 if it failed. */
+typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, const char *to, JitMade *out);
 typedef void JitFree(JitMade *made);
 JitCompile ein_jit_compile;
+JitParse ein_jit_head;
 JitFree ein_jit_free;
 
 #ifdef __cplusplus

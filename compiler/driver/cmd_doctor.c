@@ -79,7 +79,7 @@ static bool stdlib_line(Session *s, Buf *b) {
 static void jit_line(Session *s, Buf *b) {
   const char *at = jit_plugin(s);
   line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: wanted for ein run --target=jit\n%19s"
-                                                               "get it: apt install g++ llvm-19-dev libclang-19-dev, then build ein anew", ""));
+                                                               "get it: apt install g++ llvm-19-dev libclang-19-dev libclang-cpp19-dev, then build ein anew", ""));
 }
 
 /* What ein itself was built with. */

@@ -82,19 +82,86 @@ static Words command_line(Session *s, const Compiler *c, const Words *more) {
   return w;
 }
 
-Leave jit_compile(Session *s, const Compiler *c, const char *name, const Buf *text, const Words *more, Bytes *out, bool *there) {
-  void *plugin = dlopen(c->command.at[0], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  JitCompile *make = plugin ? (JitCompile *)dlsym(plugin, "ein_jit_compile") : NULL;
-  JitFree *done = make ? (JitFree *)dlsym(plugin, "ein_jit_free") : NULL;
-  *there = done != NULL;
-  if (!done) return detail(s, "%s", dlerror()), LEAVE_OK;
-  const JitText source = {arena_printf(s->arena, "/ein/%s.c", name), text->s, text->len};
-  Words words = command_line(s, c, more);
+typedef struct Plugin { JitCompile *compile; JitParse *head; JitFree *done; } Plugin;
+
+static bool plugin_open(Session *s, const Compiler *c, Plugin *out) {
+  void *at = dlopen(c->command.at[0], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  *out = (Plugin){0};
+  if (!at) return detail(s, "%s", dlerror()), false;
+  out->compile = (JitCompile *)dlsym(at, "ein_jit_compile");
+  out->head = (JitParse *)dlsym(at, "ein_jit_head");
+  out->done = (JitFree *)dlsym(at, "ein_jit_free");
+  return out->compile && out->head && out->done;
+}
+
+/* What a text tells the preprocessor, up to the runtime's header: the same for most texts. Empty: it has no such header. */
+static Buf head_lines(Session *s, const Buf *text) {
+  Buf b = buf_new(s->arena);
+  for (const char *at = text->s; *at;) {
+    size_t n = strcspn(at, "\n") + 1;
+    if (*at == '#') buf_add(&b, at, n);
+    if (strncmp(at, "#include \"ein_run.h\"", 20) == 0) return b;
+    at += n - (at[n - 1] == 0);
+  }
+  return buf_new(s->arena);
+}
+
+/* Parsed now, and kept; or not, where that cannot be. */
+static void head_make(Session *s, const Plugin *clang, const Words *words, const char *path, JitHead *head) {
+  const char *work = folder_work(s), *why;
+  if (!work) return;
+  const char *to = arena_printf(s->arena, "%s/head.pch", work);
   JitMade made = {0};
-  make(&source, words.at, words.len, &made);
-  const char *said = made.said ? arena_printf(s->arena, "%s", made.said) : "";
-  if (made.object) *out = (Bytes){arena_copy(s->arena, made.object, made.len), made.len};
-  done(&made);
+  clang->head(head, words->at, words->len, to, &made);
+  Source *parsed = made.len ? source_read(s->arena, to, &why) : NULL;
+  clang->done(&made);
+  folder_remove(s->arena, work);
+  if (!parsed || cache_keep(s, path, (Bytes){parsed->bytes, parsed->len})) return;
+  head->parsed = parsed->bytes, head->parsed_len = parsed->len;
+}
+
+/* Where it is kept; NULL: there is none. */
+static const char *head_find(Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, CacheKey k, JitHead *head) {
+  Buf lines = head_lines(s, text);
+  *head = (JitHead){.text = lines.s, .len = lines.len};
+  if (!lines.len) return NULL;
+  cache_key_add(&k, lines.s, lines.len);
+  cache_key_file(s, &k, c->command.at[0]);
+  cache_key_machine(&k);
+  for (uint32_t i = 0; i < words->len; i++) cache_key_text(&k, words->at[i]);
+  const char *path = cache_path(s, "head", k, ".pch");
+  Bytes kept = path ? cache_read(s, path) : (Bytes){0};
+  head->parsed = kept.at, head->parsed_len = kept.len;
+  if (path && !kept.at) head_make(s, clang, words, path, head);
+  return path;
+}
+
+static Bytes text_compile(Session *s, const Plugin *clang, const NativeText *text, const JitHead *head, const Words *words, const char **said) {
+  const JitText source = {arena_printf(s->arena, "/ein/%s.c", text->name), text->text->s, text->text->len};
+  JitMade made = {0};
+  Bytes out = {0};
+  clang->compile(&source, head, words->at, words->len, &made);
+  *said = made.said ? arena_printf(s->arena, "%s", made.said) : "";
+  if (made.object) out = (Bytes){arena_copy(s->arena, made.object, made.len), made.len};
+  clang->done(&made);
+  return out;
+}
+
+/* A head that Clang does not take is of headers that are others now: the system's, which are in no key. */
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *more, CacheKey headers, Bytes *out, bool *there) {
+  Plugin clang;
+  JitHead head;
+  const char *said;
+  *there = plugin_open(s, c, &clang);
+  if (!*there) return LEAVE_OK;
+  Words words = command_line(s, c, more);
+  const char *kept = head_find(s, c, &clang, text->text, &words, headers, &head);
+  *out = text_compile(s, &clang, text, &head, &words, &said);
+  if (!out->at && head.parsed) {
+    unlink(kept);
+    head.parsed = NULL;
+    *out = text_compile(s, &clang, text, &head, &words, &said);
+  }
   if (!out->at) return fail(s, LEAVE_MACHINE, "Clang did not take what ein wrote: %s\n%s", compiler_words(s->arena, c), said);
   if (*said) detail(s, "Clang says:\n%s", said);
   return LEAVE_OK;

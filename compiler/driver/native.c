@@ -33,6 +33,17 @@ static Leave needs_find(Session *s, const Compiler *c, const NativeSet *set, Nee
   return l;
 }
 
+static Leave headers_key(Session *s, const Needs *needs, CacheKey *k) {
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < needs->files.len && !l; i++) {
+    const char *bytes;
+    size_t len;
+    l = runtime_read(s, needs->runtime, needs->files.at[i], &bytes, &len);
+    if (!l) cache_key_add(k, bytes, len);
+  }
+  return l;
+}
+
 /* Sources that are compiled already are one file. */
 static Leave key_make(Session *s, const Compiler *c, const NativeSet *set, const Needs *needs, CacheKey *k) {
   *k = cache_key_new();
@@ -44,14 +55,7 @@ static Leave key_make(Session *s, const Compiler *c, const NativeSet *set, const
   cache_key_file(s, k, c->command.at[0]);
   cache_key_machine(k);
   if (needs->object) cache_key_file(s, k, needs->object);
-  Leave l = LEAVE_OK;
-  for (uint32_t i = 0; i < needs->files.len && !l; i++) {
-    const char *bytes;
-    size_t len;
-    l = runtime_read(s, needs->runtime, needs->files.at[i], &bytes, &len);
-    if (!l) cache_key_add(k, bytes, len);
-  }
-  return l;
+  return headers_key(s, needs, k);
 }
 
 /* ---- compiling, in a folder of our own ------------------------------------------------------- */
@@ -150,7 +154,9 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   vec_push(s->arena, words, "-I");
   vec_push(s->arena, words, needs->runtime);
   for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
-  Leave l = jit_compile(s, c, set->text[0].name, set->text[0].text, &words, &made, there);
+  CacheKey headers = cache_key_new();
+  Leave l = headers_key(s, needs, &headers);
+  if (!l) l = jit_compile(s, c, &set->text[0], &words, headers, &made, there);
   if (l || !*there) return l;
   const char *why = memory_open(s, needs, made, symbol, out);
   out->made = made;

@@ -34,17 +34,6 @@ const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=nativ
 extern const char *const compiler_language[]; /* what every text is compiled with; NULL at the end */
 Words words_of(Arena *a, const char *text);   /* apart at blanks */
 
-/* ---- jit.c: Clang in this process ------------------------------------------------------------ */
-typedef struct Bytes { const char *at; size_t len; } Bytes; /* at NULL: there are none */
-const char *jit_plugin(Session *s);           /* where it lies; NULL: this ein was built without it, or EIN_JIT=off says so */
-/* flags NULL: the usual ones. False: there is no plugin. */
-bool jit_find(Session *s, const char *flags, Compiler *out);
-const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": not known */
-/* A text with words of a command line as an ELF object in memory. *there false, and no complaint: Clang cannot be opened here. */
-Leave jit_compile(Session *s, const Compiler *c, const char *name, const Buf *text, const Words *words, Bytes *out, bool *there);
-/* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
-Leave jit_instead(Session *s, const char *why, Compiler *out);
-
 /* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */
 const char *runtime_find(Session *s);                   /* their folder; NULL after a complaint */
 /* The files of that folder that a text includes, and those that they include, in order of their names. */
@@ -59,6 +48,7 @@ extern const char *const runtime_program[];             /* what a program needs 
 const char *cache_folder(Session *s, bool make);
 /* Adds to a key. A key is all that decides what is in an entry. */
 typedef struct CacheKey { uint64_t a, b; } CacheKey;
+typedef struct Bytes { const char *at; size_t len; } Bytes; /* at NULL: there are none */
 CacheKey cache_key_new(void);
 void cache_key_add(CacheKey *k, const char *bytes, size_t n);
 void cache_key_text(CacheKey *k, const char *text);
@@ -98,6 +88,17 @@ Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out);
 /* A file of them, written once it is whole. *made false: an archive is wanted, and there is no `ar`. */
 typedef enum { NATIVE_PROGRAM, NATIVE_SHARED, NATIVE_ARCHIVE } NativeKind;
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made);
+
+/* ---- jit.c: Clang in this process ------------------------------------------------------------ */
+const char *jit_plugin(Session *s);           /* where it lies; NULL: this ein was built without it, or EIN_JIT=off says so */
+/* flags NULL: the usual ones. False: there is no plugin. */
+bool jit_find(Session *s, const char *flags, Compiler *out);
+const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": not known */
+/* A text with words of a command line as an ELF object in memory. headers: a key of what it includes, which is parsed once for all texts, and
+ * kept. *there false, and no complaint: Clang cannot be opened here. */
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *words, CacheKey headers, Bytes *out, bool *there);
+/* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
+Leave jit_instead(Session *s, const char *why, Compiler *out);
 
 /* ---- bench_peers.c ------------------------------------------------------------------------------ */
 Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot be run */

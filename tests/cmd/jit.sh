@@ -76,7 +76,7 @@ run() { want 0 "$EIN" run mat.ein --target=jit "$@"; }
 rm -rf cache
 run
 cp out wanted
-entry=$(ls cache/ein/*)
+entry=$(ls cache/ein/program-*)
 size=$(wc -c <"$entry")
 cp "$entry" good
 run -v
@@ -97,6 +97,12 @@ for at in 20 70 $((size / 2)); do
   run
   whole "changed at $at"
 done
+head=$(ls cache/ein/head-*)
+rm "$entry"
+head -c 5000 "$head" >cut && cat cut >"$head"
+run
+whole "what is parsed ahead is cut"
+
 eight() {
   for i in 1 2 3 4 5 6 7 8; do
     { "$EIN" run mat.ein --target=jit >"out$i" 2>"err$i"; echo $? >"code$i"; } &
@@ -109,7 +115,7 @@ eight() {
 }
 rm -rf cache
 eight "an empty cache"
-entry=$(ls cache/ein/*)
+entry=$(ls cache/ein/program-*)
 head -c 100 good >"$entry"
 eight "a spoiled cache"
 run

@@ -7,6 +7,7 @@
     ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
     ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ and share/ are too and
                         ./bootstrap is ein; the other lines are what they print
+    ```prompt           lines with `ein> ` in front are typed at the prompt, with `...> ` they go on; the others are the answers
     ```console numbers  the same, but any number may be another one, with its unit: `2.1 ms`
     ```c NAME.c         the file is there for what follows, and must be compiled by a console block before the document
                         ends; so libraries are built, linked and run as they are shown
@@ -16,6 +17,7 @@ C is compiled by `cc` (CC, or gcc, where there is none), threads sleep while the
 and tables between `<!-- table: NAME -->` and `<!-- end -->` must be what compiler/expr/ops.def and
 compiler/base/diags.def say; `--bless` writes them anew, and what console blocks print. `-v` names every block. EIN is the compiler to use.
 """
+import json
 import os
 import pathlib
 import re
@@ -97,6 +99,26 @@ def run_console(folder, text):
 NUMBER = re.compile(r"\d\S*(?: +(?:ns|us|ms|s)\b)?")
 
 
+def run_prompt(folder, text):
+    """The block as it should be: what ein answers to the lines behind `ein> `, and to those that go on behind `...> `."""
+    turns = []
+    for line in text.splitlines():
+        if line.startswith("ein> "):
+            turns.append([line[5:]])
+        elif line.startswith("...> "):
+            turns[-1].append(line[5:])
+    lines = "".join(json.dumps("\n".join(turn)) + "\n" for turn in turns)
+    done = subprocess.run([str(EIN), "repl", "--json"], cwd=folder, env=console_env(folder), input=lines, capture_output=True, text=True, timeout=60)
+    out = []
+    for turn, line in zip(turns, done.stdout.splitlines()):
+        answer = json.loads(line)
+        said = answer["text"] + answer.get("error", "")
+        if said.startswith(answer.get("error", " ")) and not said.startswith("<prompt>"):
+            said = "ein: error: " + said
+        out += ["ein> " + "\n...> ".join(turn), *(x.rstrip() for x in said.splitlines())]
+    return "\n".join(out) + "\n"
+
+
 def same(said, text, words):
     """Whether a console block says what it should, or, with the word `numbers`, the same but for those."""
     if words == ["numbers"]:
@@ -126,8 +148,8 @@ def check_blocks(path, verbose, bless):
         for line, info, text in blocks(path):
             if info[:1] == ["ein"]:
                 wrong = run_ein(folder, info[1:], text, f"block_{line}")
-            elif info[:1] == ["console"]:
-                said = run_console(folder, text)
+            elif info[:1] in (["console"], ["prompt"]):
+                said = run_console(folder, text) if info[0] == "console" else run_prompt(folder, text)
                 fits = same(said, text, info[1:])
                 wrong = None if fits or bless else "this is said now:\n" + said
                 blessed.append((line, text, text if fits else said))

@@ -459,10 +459,26 @@ static Leave lowered(Report *p, Job *j, const Args *a) {
   return l;
 }
 
+static Leave report_find(Report *p) {
+  CostError error;
+  Leave l = dims_said(p);
+  if (l) return l;
+  CostDims dims = dims_of(p);
+  return task_cost(p->s->arena, p->t, &dims, &p->cost, &error) ? memory_find(p) : cost_failed(p, &error);
+}
+
+Leave plan_say(Session *s, Job *j, const Args *a, Buf *out) {
+  Report p = {.s = s, .threads = 1, .j = j};
+  Leave l = job_loops(s, j, a);
+  p.t = j->tasks;
+  if (!l) l = report_find(&p);
+  if (!l) plan_text(&p, out);
+  return l;
+}
+
 Leave cmd_plan(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
-  CostError error;
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many = false;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
@@ -473,11 +489,7 @@ Leave cmd_plan(Session *s, Args *a) {
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);
-  if (!l) l = dims_said(&p);
-  if (l) return l;
-  CostDims dims = dims_of(&p);
-  if (!task_cost(s->arena, p.t, &dims, &p.cost, &error)) return cost_failed(&p, &error);
-  l = memory_find(&p);
+  if (!l) l = report_find(&p);
   if (l) return l;
   Buf out = buf_new(s->arena);
   if (format && strcmp(format, "json") == 0) plan_json(&p, &out);

@@ -62,9 +62,13 @@ static void limits_set(Eval *e) {
   e->max_live = all / 4 * 3;
 }
 
-Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
+void run_begin(Session *s, const Job *j, Eval *e) {
   *e = (Eval){.arena = s->arena, .graph = graph_stepwise(s->arena, j->graph)};
   limits_set(e);
+}
+
+Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
+  run_begin(s, j, e);
   return given_read(s, j, given, e);
 }
 
@@ -86,7 +90,7 @@ static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) 
   return fail(s, LEAVE_USAGE, "--target=mpi runs in several processes: ein run --np 4, or mpirun -n 4 ein run");
 }
 
-static Leave target_read(Session *s, const Job *j, const Args *a, bool *c) {
+Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   static const char *const later[] = {"cuda"};
   const char *target = arg_last(a, OPT_TARGET);
   bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
@@ -175,16 +179,21 @@ static Leave run_ranks(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
-static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
+Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
   EvalStatus status;
-  Leave l = run_inputs(s, j, given, e);
-  if (!l && ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
+  Leave l = LEAVE_OK;
+  if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
   if (!l && (s->ranks || job_of_sites(j))) l = defaults_make(s, a, j, NULL, 0, e);
   if (l) return l;
   if (s->ranks) return run_ranks(s, j, a, e);
   if (job_of_sites(j) && !c) return run_sites(s, j, e);
   if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
+}
+
+static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
+  Leave l = run_inputs(s, j, given, e);
+  return l ? l : run_compute(s, j, a, c, e);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -202,7 +211,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Targets targets = {0};
   Eval e;
   bool c;
-  Leave l = target_read(s, j, a, &c);
+  Leave l = run_target(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
@@ -260,7 +269,7 @@ static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, con
   Givens given = {0};
   Eval e;
   bool c;
-  Leave l = target_read(s, j, a, &c);
+  Leave l = run_target(s, j, a, &c);
   if (!l) l = job_dims(s, j, a);
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);

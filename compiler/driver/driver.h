@@ -217,8 +217,14 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
 Leave targets_write(Session *s, const Eval *e, const Targets *t);
 bool targets_have(const Targets *t, Str name);
 
+/* What ein plan says of a job for one site, whose graph is made. */
+Leave plan_say(Session *s, Job *j, const Args *a, Buf *out);
+
 /* `ein run` from a Job that is read: binds, elaborates, computes, writes or prints. */
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
+Leave run_target(Session *s, const Job *j, const Args *a, bool *c);       /* --target, or what is usual; *c: compiled, not by eval */
+void run_begin(Session *s, const Job *j, Eval *e);                        /* a new Eval of its graph, with this machine's limits */
+Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* from its inputs to its outputs */
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */
 bool program_first(Session *s, Args *a); /* the first operand that is no NAME=SOURCE is moved to the front */
@@ -228,6 +234,11 @@ Leave threads_wanted(Session *s, const Args *a, int *out);                /* --t
 Leave opinion_check(Session *s, const Job *j, const Eval *e);
 
 void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
+/* The same of a value without its graph: the axes are called as report_axes says, "" where they have no names. */
+const char *const *report_axes(Arena *a, const EinNode *n);
+void report_shape(Buf *b, const char *const *axis, const EvalArray *x);                      /* "[i:3, (h d):8]" */
+void report_heading(Buf *b, const char *name, const char *const *axis, const EvalArray *x);  /* and its name and dtype */
+void report_value(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_element(Buf *b, const EvalArray *x, int64_t k);
 
 typedef enum {

@@ -1,4 +1,6 @@
 /* driver/main.c - the command's door: words to Args, Args to a command, its answer to an exit code. */
+#include <unistd.h>
+
 #include "ein.h"
 #include "driver.h"
 
@@ -10,7 +12,10 @@ static Leave without_command(Session *s, Args *a) {
     help_man(&b);
   else if (arg_has(a, OPT_HELP))
     help_all(&b);
-  else
+  else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+    a->command = CMD_REPL;
+    return cmd_repl(s, a);
+  } else
     return fail(s, LEAVE_USAGE, "no command given; ein --help lists them");
   print(&b);
   return LEAVE_OK;

@@ -37,7 +37,7 @@ void report_element(Buf *b, const EvalArray *x, int64_t k) {
 typedef struct Pen {
   Buf *b;
   const EvalArray *x;
-  const EinNode *node;
+  const char *const *axis;
   int width;      /* of the widest element shown */
   bool measuring; /* only finding the width */
   int64_t edge;   /* so many at each end of the last two axes; 0: all */
@@ -120,10 +120,8 @@ static void axis_name(Buf *b, const EinNode *n, uint32_t d) {
 static void slice_head(Pen *p, const int64_t *index, uint32_t n) {
   if (p->measuring) return;
   for (uint32_t d = 0; d < n; d++) {
-    Buf name = buf_new(p->b->arena);
-    axis_name(&name, p->node, d);
-    buf_printf(p->b, "%s%s=%lld", d ? ", " : "  ",
-               name.len ? name.s : arena_printf(p->b->arena, "axis %u", d + 1),
+    const char *name = p->axis[d];
+    buf_printf(p->b, "%s%s=%lld", d ? ", " : "  ", *name ? name : arena_printf(p->b->arena, "axis %u", d + 1),
                (long long)index[d]);
   }
   buf_str(p->b, ":\n");
@@ -193,19 +191,30 @@ static void summary(Buf *b, const EvalArray *x) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void heading(Buf *b, const EinOutput *o, const EvalArray *x) {
-  buf_str(b, o->name->s);
-  for (uint32_t d = 0; d < x->rank; d++) {
-    Buf name = buf_new(b->arena);
-    axis_name(&name, o->node, d);
-    buf_printf(b, "%s%s%s%lld", d ? ", " : "[", name.s ? name.s : "", name.len ? ":" : "",
-               (long long)x->shape[d]);
+const char *const *report_axes(Arena *a, const EinNode *n) {
+  const char **axis = NEW_ARRAY(a, const char *, n->rank + 1);
+  for (uint32_t d = 0; d < n->rank; d++) {
+    Buf name = buf_new(a);
+    axis_name(&name, n, d);
+    axis[d] = name.len ? name.s : "";
   }
-  buf_printf(b, "%s : %s", x->rank ? "]" : "", dtype_name(x->dtype));
+  return axis;
 }
 
-void report_output(Buf *b, const EinOutput *o, const EvalArray *x) {
-  heading(b, o, x);
+void report_shape(Buf *b, const char *const *axis, const EvalArray *x) {
+  for (uint32_t d = 0; d < x->rank; d++)
+    buf_printf(b, "%s%s%s%lld", d ? ", " : "[", axis[d], *axis[d] ? ":" : "", (long long)x->shape[d]);
+  if (x->rank) buf_char(b, ']');
+}
+
+void report_heading(Buf *b, const char *name, const char *const *axis, const EvalArray *x) {
+  buf_str(b, name);
+  report_shape(b, axis, x);
+  buf_printf(b, "%s%s", *name || x->rank ? " : " : "", dtype_name(x->dtype));
+}
+
+void report_value(Buf *b, const char *name, const char *const *axis, const EvalArray *x) {
+  report_heading(b, name, axis, x);
   if (x->rank == 0) {
     buf_str(b, " = ");
     report_element(b, x, 0);
@@ -214,7 +223,7 @@ void report_output(Buf *b, const EinOutput *o, const EvalArray *x) {
   }
   buf_char(b, '\n');
   if (!x->count) return;
-  Pen p = {.b = b, .x = x, .node = o->node, .measuring = true};
+  Pen p = {.b = b, .x = x, .axis = axis, .measuring = true};
   if (x->count > FULL) p.edge = x->rank == 1 ? EDGE_ROW : EDGE;
   slices(&p);
   p.measuring = false;
@@ -224,4 +233,8 @@ void report_output(Buf *b, const EinOutput *o, const EvalArray *x) {
     summary_bool(b, x);
   else
     summary(b, x);
+}
+
+void report_output(Buf *b, const EinOutput *o, const EvalArray *x) {
+  report_value(b, o->name->s, report_axes(b->arena, o->node), x);
 }

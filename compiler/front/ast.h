@@ -110,6 +110,7 @@ struct AstStmt {
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
   bool block;               /* the def was written with { } */
   bool broken;              /* of a file's statements: the parser complained about a part of it */
+  bool open;                /* of an equation: no left side is written; its labels are those that its right leaves free */
   Str text; Span text_span; /* assert's message, use's path */
 };
 
@@ -128,6 +129,8 @@ typedef struct AstFile {
  * nesting deeper than AST_DEPTH is an error, not a crash, and so is a file of more than PROGRAM_BYTES. */
 enum { AST_DEPTH = 1000, PROGRAM_BYTES = 16 << 20 };
 AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
+/* The same of a text that is one expression: the file has an open equation of it, with this name. */
+AstFile *parse_expression(Arena *a, Strings *t, Source *src, Str name, Diags *d);
 
 /* The formatter: the whole file as text, comments kept, ASCII for the papers' signs. Only for files
  * that parsed. Idempotent, and parse(fmt(x)) is parse(x) up to spans. */

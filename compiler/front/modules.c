@@ -326,6 +326,20 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
   return program_over(f, source_new(f->arena, name, bytes, len), NULL);
 }
 
+Program *program_from_file(Front *f, AstFile *file, const char *folder) {
+  Program *p = NEW(f->arena, Program);
+  Reader r = {.f = f, .arena = f->arena, .program = p};
+  const char *real = real_path(f->arena, folder);
+  if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
+  prelude_read(&r, NULL);
+  p->file = file;
+  if (real) real = path_join(f->arena, real, "-"); /* no file's name matters: only its folder is asked for */
+  if (real) r.root = root_find(f->arena, real);
+  vec_push(f->arena, r.open, ((Open){real ? real : "", file->src->name}));
+  uses_read(&r, file, real ? real : "", "-");
+  return p;
+}
+
 /* ---- inputs and sizes ----------------------------------------------------------------------- */
 
 static const AstDecl *input_find(const Program *p, Str name, const AstStmt **stmt) {

@@ -1,6 +1,7 @@
 /* graph/pass_dead.c - what nothing needs goes: vertices, states, stacks and repeats, from the graph's outputs and
  * asserts backwards. A repeat that is needed at all needs its bound and its stop; a state of it needs its init and its next
- * only if somebody needs the state. Inputs are the program's face and stay, with their defaults. */
+ * only if somebody needs the state. Inputs are the program's face and stay, with their defaults; but where values that were
+ * outputs are given, only what is needed for the others is left, of inputs too. */
 #include "rebuild.h"
 
 typedef struct Dead {
@@ -64,13 +65,34 @@ static bool stack_needed(void *env, const EinStack *s) {
   return false;
 }
 
-EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes) {
+static EinGraph *without_dead(Arena *a, const EinGraph *g, bool inputs_too, PassNotes *notes) {
   static const RebuildRules rules = {.keep = is_needed, .keep_stack = stack_needed};
   Dead d = {.b = {.arena = a, .pass = "dead", .notes = notes}, .stacks = map_new(a)};
   d.needed = NEW_ARRAY(a, bool, g->n_nodes + 1);
-  for (uint32_t i = 0; i < g->inputs.len; i++) need(&d, g->inputs.at[i]);
+  for (uint32_t i = 0; !inputs_too && i < g->inputs.len; i++) need(&d, g->inputs.at[i]);
   for (uint32_t i = 0; i < g->outputs.len; i++) need(&d, g->outputs.at[i].node);
   for (uint32_t i = 0; i < g->asserts.len; i++) need(&d, g->asserts.at[i].node);
   while (d.todo.len) need_operands(&d, vec_pop(d.todo));
   return rebuild(&d.b, a, g, &rules, &d);
+}
+
+EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes) {
+  return without_dead(a, g, false, notes);
+}
+
+static void input_make(EinGraph *g, const EinOutput *o) {
+  EinNode *n = o->node;
+  if (n->kind == EIN_INPUT) return;
+  *n = (EinNode){.kind = EIN_INPUT, .id = n->id, .region = n->region, .name = o->name, .place = n->place, .dtype = n->dtype,
+                 .rank = n->rank, .dim = n->dim};
+  vec_push(g->arena, g->inputs, n);
+}
+
+EinGraph *graph_given(Arena *a, EinGraph *g, bool (*given)(void *ctx, Str output), void *ctx) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < g->outputs.len; i++)
+    if (given(ctx, g->outputs.at[i].name)) input_make(g, &g->outputs.at[i]);
+    else g->outputs.at[left++] = g->outputs.at[i];
+  g->outputs.len = left;
+  return without_dead(a, g, true, NULL);
 }

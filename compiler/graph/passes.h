@@ -28,6 +28,9 @@ uint32_t pass_count(const PassNotes *n, const char *pass, const char *what);
 /* ---- the passes; notes may be NULL ----------------------------------------------------------- */
 /* Without what no output, assert or needed state needs: vertices, states, stacks, whole repeats. Inputs stay. */
 EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Of g, whose outputs of which `given` says so are known by now: these are inputs, and no outputs. What the other outputs and
+ * the asserts do not need goes, inputs too. g is used up. */
+EinGraph *graph_given(Arena *a, EinGraph *g, bool (*given)(void *ctx, Str output), void *ctx);
 /* Reads of elements that data leave without a value ask first, so that from here on only an index can fail. */
 EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Equal vertices (EinSum, inputs, bounds, merges) of a region and those around it become one: the first. */

@@ -202,9 +202,22 @@ static bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) 
   return false;
 }
 
+/* The labels that c leaves free, in the order in which they occur. */
+static void left_from_body(Elab *x, const Core *c, const Ast *e, Left *l) {
+  for (uint32_t i = 0; i < c->free.n; i++)
+    if (is_label(c->free.at[i])) l->out = set_union(x, l->out, set_one(x, c->free.at[i]));
+  l->rank = l->out.n;
+  l->merge = NEW_ARRAY(x->arena, uint8_t, l->rank + 1);
+  for (uint32_t i = 0; i < l->rank; i++) l->merge[i] = 1, l->out.at[i]->left = true;
+  if (l->rank <= GRAPH_RANK) return;
+  diag_add(x->diags, D_E095, e->span, "more than %d dimensions", GRAPH_RANK);
+  x->failed = true;
+}
+
 static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
   Scope s = {.labels = &l->labels};
   Core *c = core_from_ast(x, &s, e);
+  if (c && l->open) left_from_body(x, c, e, l);
   if (!c || x->failed || !core_closed(x, c, e, l->out, name)) return NULL;
   if (!extents_solve(x)) return NULL;
   if (name) warn_bound_left(x, c, e, l->out);
@@ -245,6 +258,7 @@ void elab_equation(Elab *x, const AstStmt *s) {
   EinNode *n = NULL;
   bool ok = left_from_items(x, &s->items, &l, true);
   l.typed = s->dtype_span;
+  l.open = s->open;
   if (ok) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
   if (l.turn) return add_stack(x, s, &l, n);
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);

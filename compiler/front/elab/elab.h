@@ -358,6 +358,7 @@ typedef struct Left {
   uint32_t rank;
   Symbol *turn;
   uint32_t turn_axis;
+  bool open;                 /* nothing is written: the labels are those that the body leaves free */
   Span typed;                /* what says the dtype, for messages; */
   Str state;                 /*   the state whose next it is, or NULL */
 } Left;

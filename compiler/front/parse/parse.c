@@ -393,7 +393,13 @@ static void unclaimed_big(Parse *p) {
   }
 }
 
-AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
+/* As if `name =` stood before the text, where nothing does. */
+static void left_assume(Parse *p) {
+  token_take(p, (Token){0, 0, TOK_ID});
+  token_take(p, (Token){0, 0, TOK_ASSIGN});
+}
+
+static AstFile *parse(Arena *a, Strings *t, Source *src, bool expression, Diags *d) {
   Parse *p = NEW(a, Parse);
   uint32_t errors = d->errors;
   p->arena = a;
@@ -412,9 +418,25 @@ AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
   if (src->len > PROGRAM_BYTES)
     diag_add(d, D_E097, (Span){src, 0, 1}, "a program of %u bytes; the most that is read is %d",
              src->len, PROGRAM_BYTES);
-  else if (!complain_no_program(p)) parse_tokens(p);
+  else if (!complain_no_program(p)) {
+    if (expression) left_assume(p);
+    parse_tokens(p);
+  }
   unclaimed_big(p);
   p->file->broken = d->errors != errors;
   if (p->file->broken) losses(p);
   return p->file;
+}
+
+AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d) {
+  return parse(a, t, src, false, d);
+}
+
+AstFile *parse_expression(Arena *a, Strings *t, Source *src, Str name, Diags *d) {
+  AstFile *f = parse(a, t, src, true, d);
+  if (!f->stmts.len) return f;
+  AstStmt *s = f->stmts.at[0];
+  s->name = (AstName){name, s->e->span};
+  s->open = true;
+  return f;
 }

@@ -1,0 +1,230 @@
+/* driver/repl/ask.c - what is typed, piece by piece: definitions go into the sheet once they elaborate, expressions and names are computed
+ * as far as their values are not known, and shown. A piece that fails leaves the sheet as it was. */
+#include <string.h>
+
+#include "repl.h"
+
+/* ---- where a piece stands ----------------------------------------------------------------------- */
+
+/* With blanks for what stands before it on its line, so that columns are those of the line. */
+static Source *piece_source(const Prompt *p, Turn *t, const char *text, const Piece *x, uint32_t *line) {
+  uint32_t from = x->at;
+  while (from && text[from - 1] != '\n') from--;
+  *line = p->line;
+  for (uint32_t i = 0; i < x->at; i++) *line += text[i] == '\n';
+  char *own = arena_copy(t->s.arena, text + from, x->end - from);
+  memset(own, ' ', x->at - from);
+  return turn_source(t, p->file, *line, own, x->end - from);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+enum { DATA_MOST = 1000 };   /* elements of a value that a tool is told as numbers */
+
+static void value_json(Json *j, const char *name, const char *const *axis, const EvalArray *x) {
+  json_object(j, NULL);
+  json_str(j, "name", name);
+  json_str(j, "dtype", dtype_name(x->dtype));
+  json_array(j, "shape");
+  for (uint32_t k = 0; k < x->rank; k++) json_int(j, NULL, x->shape[k]);
+  json_end(j, ']');
+  json_array(j, "labels");
+  for (uint32_t k = 0; k < x->rank; k++) json_str(j, NULL, axis[k]);
+  json_end(j, ']');
+  if (x->count <= DATA_MOST) json_array(j, "data");
+  for (int64_t k = 0; x->count <= DATA_MOST && k < x->count; k++) {
+    if (x->has && !x->has[k]) json_null(j, NULL);
+    else if (x->dtype == DT_BOOL) json_bool(j, NULL, eval_int(x, k) != 0);
+    else if (dtype_is_float(x->dtype)) json_num(j, NULL, eval_real(x, k));
+    else json_int(j, NULL, eval_int(x, k));
+  }
+  if (x->count <= DATA_MOST) json_end(j, ']');
+  json_end(j, '}');
+}
+
+void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x) {
+  report_value(p->out, name, axis, x);
+  if (p->values) value_json(p->values, name, axis, x);
+}
+
+static void show_output(Prompt *p, const Turn *t, const char *name) {
+  for (uint32_t i = 0; i < t->job.graph->outputs.len; i++) {
+    const EinOutput *o = &t->job.graph->outputs.at[i];
+    if (strcmp(o->name->s, name) == 0)
+      prompt_show(p, strcmp(name, t->query) == 0 ? "" : name, report_axes(t->s.arena, o->node), &t->eval.output[i]);
+  }
+}
+
+static Leave compute(Turn *t) {
+  Leave l = turn_prepare(t);
+  if (!l) l = turn_compute(t);
+  if (!l) turn_keep(t);
+  return l;
+}
+
+static Leave show_name(Prompt *p, Turn *t, const char *name) {
+  uint32_t which = 0;
+  Entry *e = sheet_find(p->sheet, name, &which);
+  Texts one = {&name, 1, 1};
+  Leave l = LEAVE_OK;
+  if (!e->value[which].arena) {
+    l = turn_program(t, &one, NULL);
+    if (!l) l = turn_graph(t);
+    if (!l) l = compute(t);
+  }
+  if (l) return l;
+  if (e->value[which].arena) prompt_show(p, name, e->value[which].axis, &e->value[which].array);
+  else return fail(&t->s, LEAVE_PROGRAM, "%s has no value yet: type %s = load(\"%s.npy\")", name, name, name);
+  return LEAVE_OK;
+}
+
+/* ---- definitions --------------------------------------------------------------------------------- */
+
+/* What was computed by way of what these replace, or of sizes that came with it, is so no more. */
+static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
+  for (uint32_t i = 0; i < e->len; i++)
+    for (uint32_t k = 0; k < e->at[i]->n_names; k++) {
+      Entry *old = sheet_find(from, e->at[i]->name[k], NULL);
+      sheet_forget(to, e->at[i]->name[k]);
+      for (uint32_t j = 0; old && j < old->n_names; j++) sheet_forget(to, old->name[j]);
+      for (uint32_t j = 0; old && j < old->n_bound; j++) sheet_forget(to, old->bound[j].dim);
+    }
+}
+
+static void tell_defined(Prompt *p, Turn *t, const Entries *e) {
+  for (uint32_t i = 0; p->talks && i < e->len; i++) {
+    const EinOutput *o = e->at[i]->kind == STMT_EQUATION ? turn_output(t, e->at[i]->name[0]) : NULL;
+    if (!o) continue;
+    turn_heading(t, p->out, o->name->s, o->node);
+    buf_char(p->out, '\n');
+  }
+}
+
+/* t->sheet is the new one; p->sheet the old one, which stands behind it. */
+static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
+  Texts names = {0};
+  for (uint32_t i = 0; i < e->len; i++)
+    for (uint32_t k = 0; k < e->at[i]->n_names; k++) vec_push(t->s.arena, names, e->at[i]->name[k]);
+  bool asserts = st->kind == STMT_ASSERT;
+  if (asserts) names = sheet_uses(t->s.arena, t->sheet, e->at[0]->used, e->at[0]->n_used);
+  Leave l = turn_program(t, &names, NULL);
+  if (!l) l = turn_graph(t);
+  return l || !asserts ? l : compute(t);
+}
+
+static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
+  Entries e = entries_of(t->s.arena, st, p->file, line);
+  Sheet *old = p->sheet;
+  t->sheet = sheet_with(old, e.at, e.len);
+  Leave l = definition_try(t, st, &e);
+  if (l) return (void)sheet_undo(t->sheet), t->sheet = old, l;
+  p->sheet = t->sheet;
+  forget_replaced(p->sheet, old, &e);
+  if (!st->output) return tell_defined(p, t, &e), LEAVE_OK;
+  Turn again; /* which takes it as one that is asked for */
+  turn_begin(&again, &t->s, t->args, p->sheet);
+  l = show_name(p, &again, e.at[0]->name[0]);
+  turn_end(&again);
+  return l;
+}
+
+/* `output Z, W`: these are shown, and are outputs of what :save writes. */
+static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
+  for (uint32_t i = 0; i < st->decls.len; i++) {
+    AstName n = st->decls.at[i].name;
+    Entry *e = sheet_find(p->sheet, n.s->s, NULL);
+    if (!e || !entry_is_tensor(e)) {
+      diag_add(t->s.diags, D_E070, n.span, e ? "%s is not a tensor" : "%s is not defined", n.s->s);
+      return turn_report(t);
+    }
+    Turn one;
+    turn_begin(&one, &t->s, t->args, p->sheet);
+    Leave l = show_name(p, &one, n.s->s);
+    turn_end(&one);
+    if (l) return l;
+    e->output = true;
+  }
+  return LEAVE_OK;
+}
+
+static Leave statement_take(Prompt *p, Turn *t, uint32_t line) {
+  AstFile *f = parse_file(t->s.arena, t->s.strings, t->source, t->s.diags);
+  if (t->s.diags->errors) return turn_report(t);
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < f->stmts.len && !l; i++)
+    l = f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i]) : define(p, t, f->stmts.at[i], line);
+  return l;
+}
+
+/* ---- expressions --------------------------------------------------------------------------------- */
+
+static Leave expression_graph(Turn *t) {
+  AstFile *f = parse_expression(t->s.arena, t->s.strings, t->source, str_from(t->s.strings, t->query), t->s.diags);
+  if (t->s.diags->errors) return turn_report(t);
+  uint32_t n = 0;
+  const Used *used = names_used(t->s.arena, f->stmts.at[0], &n);
+  Texts names = sheet_uses(t->s.arena, t->sheet, used, n);
+  Leave l = turn_program(t, &names, f);
+  return l ? l : turn_graph(t);
+}
+
+static bool is_tensor(const Prompt *p, const char *name) {
+  Entry *e = sheet_find(p->sheet, name, NULL);
+  return e && entry_is_tensor(e);
+}
+
+static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
+  Turn t;
+  uint32_t line;
+  Leave l;
+  if (x->kind == PIECE_LOAD) return define_load(p, x->name, x->source);
+  turn_begin(&t, p->s, p->args, p->sheet);
+  t.source = piece_source(p, &t, text, x, &line);
+  if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
+  else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &t, x->name);
+  else {
+    l = expression_graph(&t);
+    if (!l) l = compute(&t);
+    if (!l) show_output(p, &t, t.query);
+  }
+  turn_end(&t);
+  return l;
+}
+
+Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name) {
+  turn_begin(t, p->s, p->args, p->sheet);
+  Cut c = cut_text(t->s.arena, text, strlen(text));
+  if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
+    return fail(&t->s, LEAVE_USAGE, "wanted is the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
+  const Piece *x = &c.pieces.at[0];
+  uint32_t line;
+  t->source = piece_source(p, t, text, x, &line);
+  bool tensor = x->kind == PIECE_NAME && is_tensor(p, x->name);
+  *name = tensor ? x->name : t->query;
+  t->anew = anew && tensor;
+  Texts one = {name, 1, 1};
+  Leave l = tensor ? turn_program(t, &one, NULL) : expression_graph(t);
+  return l || !tensor ? l : turn_graph(t);
+}
+
+/* ---- a text --------------------------------------------------------------------------------------- */
+
+bool prompt_open(const char *text) {
+  Arena *a = arena_new();
+  bool open = *text != ':' && cut_text(a, text, strlen(text)).open;
+  arena_free(a);
+  return open;
+}
+
+Leave prompt_pieces(Prompt *p, const char *text) {
+  Arena *a = arena_new();
+  Cut c = cut_text(a, text, strlen(text));
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < c.pieces.len && !l; i++) l = piece_take(p, text, &c.pieces.at[i]);
+  arena_free(a);
+  return l;
+}
+
+Leave prompt_take(Prompt *p, const char *text) {
+  return *text == ':' ? prompt_command(p, text) : prompt_pieces(p, text);
+}

@@ -1,0 +1,309 @@
+/* driver/repl/command.c - commands of the prompt: a line of commands.def each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "driver/native.h"
+#include "repl.h"
+
+#define PROMPT(name, operand, help) static Leave do_##name(Prompt *p, const char *operand_);
+#include "commands.def"
+#undef PROMPT
+
+const PromptCommand prompt_commands[] = {
+#define PROMPT(name, operand, help) {#name, operand, help, do_##name},
+#include "commands.def"
+#undef PROMPT
+  {NULL, NULL, NULL, NULL}};
+
+/* ---- help, variables ------------------------------------------------------------------------------ */
+
+static Leave do_help(Prompt *p, const char *what) {
+  size_t n = strlen(what);
+  const char *bare = *what == ':' ? what + 1 : what;
+  if (!n)
+    buf_str(p->out, "An expression shows its value:            A[i,j] * 2, or sum[i] A[i,j]\n"
+                    "A statement defines:                      B[i,j] = 2 * A[i,j], or dim N = 4, or def twice(x) = 2 * x\n"
+                    "A value comes from a file:                A = load(\"a.npy\")\n"
+                    "A name is defined anew by defining it:    what hangs on it is computed again when it is asked for\n\n");
+  bool any = false;
+  for (const PromptCommand *c = prompt_commands; c->name; c++) {
+    if (n && strcmp(c->name, bare) != 0) continue;
+    buf_printf(p->out, ":%-6s %-11s %s\n", c->name, c->operand, c->help);
+    any = true;
+  }
+  return any ? LEAVE_OK : fail(p->s, LEAVE_USAGE, "there is no command :%s; :help lists them", bare);
+}
+
+static const char *state_of(const Entry *e, uint32_t k) {
+  if (e->source) return arena_printf(e->arena, "from %s", e->source);
+  if (e->value[k].arena) return "computed";
+  return e->has_default || e->kind == STMT_EQUATION || e->kind == STMT_REPEAT ? "not computed yet" : "no value yet";
+}
+
+static void var_line(Prompt *p, const Entry *e, uint32_t k) {
+  const Kept *v = &e->value[k];
+  Turn t;
+  const char *name = e->name[k], *asked;
+  if (v->arena) {
+    report_heading(p->out, name, v->axis, &v->array);
+    buf_printf(p->out, "  %s\n", state_of(e, k));
+    return;
+  }
+  bool was = p->s->capture;
+  uint32_t said = p->s->captured.len;
+  p->s->capture = true; /* what no longer fits is told where it is asked for */
+  Leave l = ask_begin(p, &t, name, false, &asked);
+  const EinOutput *o = l ? NULL : turn_output(&t, name);
+  if (o) turn_heading(&t, p->out, name, o->node);
+  else buf_str(p->out, name);
+  buf_printf(p->out, "  %s\n", l ? "does not fit what it uses any more" : state_of(e, k));
+  turn_end(&t);
+  p->s->capture = was;
+  p->s->captured.len = said;
+}
+
+static Leave do_vars(Prompt *p, const char *operand) {
+  (void)operand;
+  for (uint32_t i = 0; i < p->sheet->n; i++) {
+    const Entry *e = p->sheet->at[i];
+    if (!entry_is_tensor(e)) buf_printf(p->out, "%s\n", e->text);
+    for (uint32_t k = 0; entry_is_tensor(e) && k < e->n_names; k++) var_line(p, e, k);
+  }
+  return LEAVE_OK;
+}
+
+/* ---- about an expression ---------------------------------------------------------------------------- */
+
+static Leave say_type(Prompt *p, const char *text, bool shape_only) {
+  Turn t;
+  const char *name;
+  EvalArray x;
+  Leave l = ask_begin(p, &t, text, true, &name);
+  const EinNode *n = NULL;
+  if (!l && turn_output(&t, name)) n = turn_output(&t, name)->node;
+  for (uint32_t i = 0; !l && !n && i < t.job.graph->inputs.len; i++)
+    if (strcmp(t.job.graph->inputs.at[i]->name->s, name) == 0) n = t.job.graph->inputs.at[i];
+  if (n && shape_only && turn_shape(&t, n, &x)) {
+    for (uint32_t k = 0; k < x.rank; k++) buf_printf(p->out, "%s%lld", k ? " " : "", (long long)x.shape[k]);
+    buf_char(p->out, '\n');
+  } else if (n) {
+    turn_heading(&t, p->out, strcmp(name, t.query) == 0 ? "" : name, n);
+    buf_char(p->out, '\n');
+  }
+  turn_end(&t);
+  return l;
+}
+
+static Leave do_type(Prompt *p, const char *text) {
+  return say_type(p, text, false);
+}
+
+static Leave do_shape(Prompt *p, const char *text) {
+  return say_type(p, text, true);
+}
+
+typedef Leave Look(Prompt *p, Turn *t);
+
+/* What would be done for it, were its own value not known. */
+static Leave look(Prompt *p, const char *text, Look *at) {
+  Turn t;
+  const char *name;
+  Leave l = ask_begin(p, &t, text, true, &name);
+  if (!l) l = turn_prepare(&t);
+  if (!l) l = at(p, &t);
+  turn_end(&t);
+  return l;
+}
+
+static Leave look_graph(Prompt *p, Turn *t) {
+  graph_print(p->out, t->job.graph);
+  return LEAVE_OK;
+}
+
+static Leave do_graph(Prompt *p, const char *text) {
+  return look(p, text, look_graph);
+}
+
+static Leave look_c(Prompt *p, Turn *t) {
+  Leave l = job_loops(&t->s, &t->job, t->args);
+  if (l) return l;
+  EmitOptions o = job_emit(&t->s, &t->job, "program");
+  emit_c(p->out, t->job.loops, &o);
+  return LEAVE_OK;
+}
+
+static Leave do_c(Prompt *p, const char *text) {
+  return look(p, text, look_c);
+}
+
+static Leave look_plan(Prompt *p, Turn *t) {
+  return plan_say(&t->s, &t->job, t->args, p->out);
+}
+
+static Leave do_plan(Prompt *p, const char *text) {
+  return look(p, text, look_plan);
+}
+
+/* ---- how long it takes ------------------------------------------------------------------------------ */
+
+static void seconds_text(Buf *b, double s) {
+  if (s < 1e-3) buf_printf(b, "%.3g us", s * 1e6);
+  else if (s < 1) buf_printf(b, "%.3g ms", s * 1e3);
+  else buf_printf(b, "%.3g s", s);
+}
+
+static Leave look_time(Prompt *p, Turn *t) {
+  Leave l = turn_compute(t);
+  if (l) return l;
+  seconds_text(p->out, t->seconds);
+  buf_char(p->out, '\n');
+  return LEAVE_OK;
+}
+
+static Leave do_time(Prompt *p, const char *text) {
+  return look(p, text, look_time);
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+enum { BENCH_MOST = 1000 };
+
+/* Each run is a turn of its own, so that its memory goes with it. The first one warms up. */
+static Leave do_bench(Prompt *p, const char *text) {
+  double took[BENCH_MOST], begun = seconds_now();
+  uint32_t n = 0;
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; !l && n < BENCH_MOST && (n < 3 || seconds_now() - begun < 1); i++) {
+    Turn t;
+    const char *name;
+    l = ask_begin(p, &t, text, true, &name);
+    if (!l) l = turn_prepare(&t);
+    if (!l) l = turn_compute(&t);
+    if (!l && i) took[n++] = t.seconds;
+    turn_end(&t);
+  }
+  if (l) return l;
+  qsort(took, n, sizeof *took, by_size);
+  buf_str(p->out, "median ");
+  seconds_text(p->out, took[n / 2]);
+  buf_str(p->out, "  least ");
+  seconds_text(p->out, took[0]);
+  buf_str(p->out, "  most ");
+  seconds_text(p->out, took[n - 1]);
+  buf_printf(p->out, "  of %u runs\n", n);
+  return LEAVE_OK;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static Leave do_load(Prompt *p, const char *path) {
+  const char *why, *file = p->file;
+  uint32_t line = p->line;
+  bool talks = p->talks;
+  Arena *a = arena_new();
+  Source *src = *path ? source_read(a, path, &why) : NULL;
+  Leave l;
+  if (!*path) l = fail(p->s, LEAVE_USAGE, ":load wants a file: :load x.ein");
+  else if (!src) l = fail(p->s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  else {
+    p->file = path;
+    p->line = 1;
+    p->talks = false;
+    l = prompt_pieces(p, src->bytes);
+  }
+  p->file = file;
+  p->line = line;
+  p->talks = talks;
+  arena_free(a);
+  return l;
+}
+
+static Leave do_save(Prompt *p, const char *path) {
+  if (!*path) return fail(p->s, LEAVE_USAGE, ":save wants a file: :save x.ein");
+  return prompt_save(p, path);
+}
+
+static bool ends_in(const char *s, const char *end) {
+  size_t n = strlen(s), m = strlen(end);
+  return n > m && strcmp(s + n - m, end) == 0;
+}
+
+static Leave value_write(Turn *t, const char *name, const Kept *k, const char *path) {
+  const EvalArray *x = &k->array;
+  ein_error e = {0};
+  ein_status st;
+  ein_named_tensor one = {.name = name, .tensor = {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
+  if (ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  else if (ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  else if (ends_in(path, ".safetensors")) st = ein_safetensors_write(path, 1, &one, &e);
+  else return fail(&t->s, LEAVE_USAGE, "%s: what kind of file is that? tensors go to .npy, .raw or .safetensors", path);
+  return st == EIN_OK ? LEAVE_OK : fail(&t->s, status_leave(st), "%s", e.text);
+}
+
+static Leave do_write(Prompt *p, const char *words) {
+  size_t n = strcspn(words, " \t");
+  const char *path = words + n + strspn(words + n, " \t"), *asked;
+  Turn t;
+  uint32_t which;
+  char *name = arena_printf(p->out->arena, "%.*s", (int)n, words);
+  Entry *e = sheet_find(p->sheet, name, &which);
+  if (!n || !*path) return fail(p->s, LEAVE_USAGE, ":write wants a name and a file: :write Z z.npy");
+  if (!e || !entry_is_tensor(e)) return fail(p->s, LEAVE_PROGRAM, "there is no tensor %s", name);
+  Leave l = ask_begin(p, &t, name, false, &asked);
+  if (!l && !e->value[which].arena) {
+    l = turn_prepare(&t);
+    if (!l) l = turn_compute(&t);
+    if (!l) turn_keep(&t);
+  }
+  if (!l && !e->value[which].arena) l = fail(&t.s, LEAVE_PROGRAM, "%s has no value yet", name);
+  if (!l) l = value_write(&t, name, &e->value[which], path);
+  turn_end(&t);
+  return l;
+}
+
+/* ---- the session -------------------------------------------------------------------------------------- */
+
+static Leave do_undo(Prompt *p, const char *operand) {
+  (void)operand;
+  Sheet *before = sheet_undo(p->sheet);
+  if (!before) return fail(p->s, LEAVE_USAGE, "there is nothing to take back");
+  p->sheet = before;
+  sheet_forget_all(p->sheet); /* what they were computed from may have been what is gone now */
+  return LEAVE_OK;
+}
+
+static Leave do_reset(Prompt *p, const char *operand) {
+  (void)operand;
+  sheet_end(p->sheet);
+  p->sheet = sheet_new();
+  return LEAVE_OK;
+}
+
+static Leave do_quit(Prompt *p, const char *operand) {
+  (void)operand;
+  p->over = true;
+  return LEAVE_OK;
+}
+
+static Leave command_unknown(Prompt *p, const char *name) {
+  Nearest near = nearest_to(p->out->arena, name);
+  for (const PromptCommand *c = prompt_commands; c->name; c++) nearest_try(&near, c->name);
+  if (near.best) return fail(p->s, LEAVE_USAGE, "there is no command :%s; did you mean :%s?", name, near.best);
+  return fail(p->s, LEAVE_USAGE, "there is no command :%s; :help lists them", name);
+}
+
+Leave prompt_command(Prompt *p, const char *line) {
+  size_t n = strcspn(line + 1, " \t");
+  const char *name = arena_printf(p->out->arena, "%.*s", (int)n, line + 1), *rest = line + 1 + n;
+  rest += strspn(rest, " \t");
+  size_t m = strlen(rest);
+  while (m && strchr(" \t\r\n", rest[m - 1])) m--;
+  rest = arena_printf(p->out->arena, "%.*s", (int)m, rest);
+  for (const PromptCommand *c = prompt_commands; c->name; c++)
+    if (strcmp(c->name, name) == 0) return c->run(p, rest);
+  return command_unknown(p, name);
+}

@@ -1,0 +1,177 @@
+/* driver/repl/entry.c - a parsed statement as entries of a sheet: its text, the names it defines, those it uses. In comes what the parser
+ * made, whose memory ends with the turn; what goes out has copies of all that it keeps. */
+#include <string.h>
+
+#include "sheet.h"
+
+typedef struct Walk {        /* names met so far */
+  Arena *arena;
+  VEC(Used) used;
+  const AstStmt *stmt;       /* whose own names, as a def's parameters, are not counted */
+} Walk;
+
+static bool is_own(const AstStmt *s, Str name) {
+  if (s->kind == STMT_REPEAT && s->name.s == name) return true;
+  for (uint32_t i = 0; i < s->params.len; i++)
+    if (s->params.at[i].s == name) return true;
+  for (uint32_t i = 0; s->kind == STMT_DEF && i < s->items.len; i++)
+    if (s->items.at[i].e && s->items.at[i].e->name.s == name) return true;
+  for (uint32_t i = 0; i < s->body.len; i++)
+    if (s->body.at[i]->name.s == name || (s->body.at[i]->kind == STMT_REPEAT && is_own(s->body.at[i], name))) return true;
+  return false;
+}
+
+static void use_add(Walk *w, Str name, bool bare) {
+  if (!name || is_own(w->stmt, name)) return;
+  for (uint32_t i = 0; i < w->used.len; i++)
+    if (strcmp(w->used.at[i].name, name->s) == 0) {
+      w->used.at[i].bare &= bare;
+      return;
+    }
+  vec_push(w->arena, w->used, ((Used){arena_printf(w->arena, "%s", name->s), bare}));
+}
+
+static void walk_items(Walk *w, const AstItems *items);
+
+/* Chains to the left are as long as a file allows; what nests is bounded by the parser. */
+static void walk(Walk *w, const Ast *e) {
+  for (; e; e = e->a) {
+    if (e->kind == AST_NAME) use_add(w, e->name.s, true);
+    if (e->kind == AST_INDEX || e->kind == AST_CALL || e->kind == AST_GRAD) use_add(w, e->name.s, false);
+    walk_items(w, &e->items);
+    walk(w, e->b);
+    walk(w, e->c);
+    walk(w, e->where);
+    for (uint32_t i = 0; i < e->args.len; i++) walk(w, e->args.at[i]);
+  }
+}
+
+static void walk_items(Walk *w, const AstItems *items) {
+  for (uint32_t i = 0; i < items->len; i++) {
+    walk(w, items->at[i].e);
+    walk_items(w, &items->at[i].part);
+  }
+}
+
+static void walk_stmt(Walk *w, const AstStmt *s) {
+  walk_items(w, &s->items);
+  walk(w, s->e);
+  walk(w, s->until);
+  for (uint32_t i = 0; i < s->body.len; i++) walk_stmt(w, s->body.at[i]);
+}
+
+Used *names_used(Arena *a, const AstStmt *s, uint32_t *n) {
+  Walk w = {.arena = a, .stmt = s};
+  walk_stmt(&w, s);
+  *n = w.used.len;
+  return w.used.at;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------- */
+
+static Entry *entry_new(const char *file, uint32_t line) {
+  Arena *a = arena_new();
+  Entry *e = NEW(a, Entry);
+  *e = (Entry){.arena = a, .file = arena_printf(a, "%s", file), .line = line};
+  return e;
+}
+
+static void names_set(Entry *e, const Texts *names) {
+  e->n_names = names->len;
+  e->name = NEW_ARRAY(e->arena, const char *, names->len + 1);
+  e->value = NEW_ARRAY(e->arena, Kept, names->len + 1);
+  for (uint32_t i = 0; i < names->len; i++) e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
+}
+
+static const char *span_text(Arena *a, Span s) {
+  return arena_printf(a, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
+}
+
+static bool is_stack(const AstStmt *s, Str turn) {
+  for (uint32_t i = 0; i < s->items.len; i++)
+    if (s->items.at[i].e && s->items.at[i].e->kind == AST_NAME && s->items.at[i].e->name.s == turn) return true;
+  return false;
+}
+
+/* What a repeat leaves behind: its counter, its states, and what its body stacks. */
+static void repeat_names(Arena *a, const AstStmt *s, Texts *names) {
+  vec_push(a, *names, s->name.s->s);
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const AstStmt *b = s->body.at[i];
+    if (b->kind == STMT_STATE || (b->kind == STMT_EQUATION && is_stack(b, s->name.s))) vec_push(a, *names, b->name.s->s);
+  }
+}
+
+static Entry *entry_whole(const AstStmt *s, const Texts *names, const char *file, uint32_t line) {
+  Entry *e = entry_new(file, line);
+  e->kind = s->kind;
+  e->text = span_text(e->arena, s->span);
+  e->output = s->output;
+  e->rank = s->items.len;
+  names_set(e, names);
+  e->used = names_used(e->arena, s, &e->n_used);
+  return e;
+}
+
+/* One of several declarations in a statement, said alone. */
+static Entry *entry_declared(const AstStmt *s, const AstDecl *d, const char *file, uint32_t line) {
+  Entry *e = entry_new(file, line);
+  Walk w = {.arena = e->arena, .stmt = s};
+  const char *name = d->name.s->s;
+  Texts one = {&name, 1, 1};
+  const char *word = s->kind == STMT_DIM ? "dim" : s->kind == STMT_PARAM ? "param" : "input";
+  Buf b = buf_new(e->arena);
+  buf_printf(&b, "%s %s", word, span_text(e->arena, d->span));
+  if (s->dtype >= 0) buf_printf(&b, " : %s", dtype_name((DType)s->dtype));
+  if (s->e) buf_printf(&b, " = %s", span_text(e->arena, s->e->span));
+  e->kind = s->kind;
+  e->text = s->decls.len == 1 ? span_text(e->arena, s->span) : b.s;
+  e->rank = d->items.len;
+  e->open_size = s->kind == STMT_DIM && !d->e;
+  e->has_default = s->kind != STMT_DIM && s->e;
+  names_set(e, &one);
+  walk_items(&w, &d->items);
+  walk(&w, d->e);
+  walk(&w, s->e);
+  e->used = w.used.at;
+  e->n_used = w.used.len;
+  return e;
+}
+
+Entries entries_of(Arena *a, const AstStmt *s, const char *file, uint32_t line) {
+  Entries all = {0};
+  Texts names = {0};
+  bool declares = s->kind == STMT_DIM || s->kind == STMT_INPUT || s->kind == STMT_PARAM;
+  for (uint32_t i = 0; declares && i < s->decls.len; i++) vec_push(a, all, entry_declared(s, &s->decls.at[i], file, line));
+  if (declares) return all;
+  if (s->kind == STMT_REPEAT) repeat_names(a, s, &names);
+  else if (s->name.s && s->kind != STMT_USE) vec_push(a, names, s->name.s->s);
+  vec_push(a, all, entry_whole(s, &names, file, line));
+  return all;
+}
+
+Entry *entry_input(const char *name, uint32_t rank, const char *declaration, const char *file, uint32_t line) {
+  Entry *e = entry_new(file, line);
+  Texts one = {&name, 1, 1};
+  e->kind = STMT_INPUT;
+  e->rank = rank;
+  e->text = arena_printf(e->arena, "%s", declaration);
+  names_set(e, &one);
+  return e;
+}
+
+Entry *entry_again(const Entry *old) {
+  Entry *e = entry_new(old->file, old->line);
+  Texts names = {old->name, old->n_names, old->n_names};
+  e->kind = old->kind;
+  e->text = arena_printf(e->arena, "%s", old->text);
+  e->rank = old->rank;
+  e->open_size = old->open_size;
+  e->has_default = old->has_default;
+  e->output = old->output;
+  names_set(e, &names);
+  e->n_used = old->n_used;
+  e->used = NEW_ARRAY(e->arena, Used, e->n_used + 1);
+  for (uint32_t i = 0; i < e->n_used; i++) e->used[i] = (Used){arena_printf(e->arena, "%s", old->used[i].name), old->used[i].bare};
+  return e;
+}

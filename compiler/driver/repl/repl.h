@@ -1,0 +1,45 @@
+/* driver/repl/repl.h - the prompt: lines in, turns taken, answers out. What a session holds is a sheet (sheet.h); a turn compiles and
+ * computes (turn.h); a command is a line of commands.def; where lines come from is line.h. */
+#ifndef EIN_REPL_H
+#define EIN_REPL_H
+
+#include "cut.h"
+#include "turn.h"
+
+typedef struct Prompt Prompt;
+struct Prompt {
+  Session *s;                /* of the turn at hand: messages lie in its memory */
+  const Args *args;
+  Sheet *sheet;
+  bool talks;                /* somebody reads along: definitions are answered too */
+  bool over;                 /* :quit */
+  Buf *out;                  /* what the turn at hand answers, */
+  Json *values;              /*   and the values in it, for tools; NULL: there are none */
+  const char *file;          /* where the text at hand stands, */
+  uint32_t line;             /*   from this line on */
+};
+
+/* Statements and expressions, one after the other, up to the first that fails; or one command. */
+Leave prompt_take(Prompt *p, const char *text);
+bool prompt_open(const char *text); /* the text is not whole: more lines belong to it */
+
+void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x); /* name "": an expression's */
+
+/* ---- command.c, from commands.def ------------------------------------------------------------- */
+typedef struct PromptCommand {
+  const char *name, *operand, *help;
+  Leave (*run)(Prompt *p, const char *operand); /* the rest of the line, without blanks around it */
+} PromptCommand;
+extern const PromptCommand prompt_commands[];   /* name NULL at the end */
+Leave prompt_command(Prompt *p, const char *line);
+
+/* ---- ask.c: turns ------------------------------------------------------------------------------ */
+Leave prompt_pieces(Prompt *p, const char *text);
+/* A turn about an expression or a name, as far as its graph; *name: of what it asks for. It is begun in any case. */
+Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name);
+Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
+
+/* ---- save.c -------------------------------------------------------------------------------------- */
+Leave prompt_save(Prompt *p, const char *path);
+
+#endif

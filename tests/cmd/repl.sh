@@ -1,0 +1,212 @@
+#!/bin/sh
+# The prompt from a pipe: what is typed, what is answered, what a mistake leaves behind.
+. "$(dirname "$0")/common"
+
+turns() { # CODE LINES [WORDS ...]: the lines, given to ein repl
+  code_wanted=$1
+  printf '%s\n' "$2" >lines
+  shift 2
+  want "$code_wanted" "$EIN" repl "$@" <lines
+}
+answer() { # TEXT: all that the last one answered
+  [ "$(cat out)" = "$1" ] || wrong "answered is $(cat out), not $1"
+}
+
+# Labels that are left free, in the order in which they occur; the same value, however it is said.
+turns 0 'A[i:2,j:3] : i64 = 3*i + j
+A
+A[i,j]
+A[p,q]
+A[q,p]
+(A[b,a])
+sum[k] A[k,a]
+A[a,i] - A[b,i]' --target=eval
+silent
+answer 'A[i:2, j:3] : i64
+  0  1  2
+  3  4  5
+[i:2, j:3] : i64
+  0  1  2
+  3  4  5
+[p:2, q:3] : i64
+  0  1  2
+  3  4  5
+[q:2, p:3] : i64
+  0  1  2
+  3  4  5
+[b:2, a:3] : i64
+  0  1  2
+  3  4  5
+[a:3] : i64
+  3  5  7
+[a:2, i:3, b:2] : i64
+  a=0:
+   0  -3
+   0  -3
+   0  -3
+  a=1:
+   3   0
+   3   0
+   3   0'
+
+# One line is several, several are one.
+turns 0 'a = 1; b = a + 1; b
+c = (a
+  + b) *
+  10
+def f(x) { y = x * x
+  y + 1 }
+c; f(c)
+# nothing
+
+sum[i:3]
+i' --target=eval
+answer 'b : i64 = 2
+c : i64 = 30
+i64 = 901
+i64 = 3'
+
+# What is defined anew changes what hangs on it, whatever the order, and nothing else.
+turns 0 'dim N = 3
+a[i:N] = i
+b[i] = a[i] + 1
+c[j:2] = j
+b; c
+dim N = 2
+b; c
+:vars
+def g(x) = 2 * x
+d[i] = g(a[i])
+d
+def g(x) = 3 * x
+d
+e = 7
+a[i:2] = e
+d' --target=eval
+answer 'b[i:3] : i64
+  1  2  3
+c[j:2] : i64
+  0  1
+b[i:2] : i64
+  1  2
+c[j:2] : i64
+  0  1
+dim N = 2
+a[i:2] : i64  computed
+b[i:2] : i64  computed
+c[j:2] : i64  computed
+d[i:2] : i64
+  0  2
+d[i:2] : i64
+  0  3
+d[i:2] : i64
+  21  21'
+# Known values are not computed again: what needed seconds before is there at once.
+turns 0 'big = sum[i:3000, j:3000] (i * j) % 7
+big
+:graph big + 1'
+shows 'input %0 big[] : i64'
+grep -q 'vertex.*sum' out && wrong "a known value is computed again"
+
+# Refused, and all is as it was.
+turns 1 'x = 1
+y = x + 1
+x = y'
+says "what hangs on itself has no value: x"
+turns 1 'A[i:2] = i
+A[i] + B[i]'
+says "<stdin>:2:8: error[E070]: B is not defined"
+turns 1 '
+
+  1; 2 + nosuch'
+says "<stdin>:3:10: error[E070]"
+answer 'i64 = 1'
+turns 1 'a = 4
+assert a == 4, "four"
+assert a == 5, "five"'
+says "five"
+turns 0 ':undo' --json
+printf '%s\n' '"x = 1"' '"y = x"' '"x = y"' '"x = nosuch"' '"y"' '":undo"' '"y"' '":undo"' '"x"' '"x +"' '7' '"1"' >lines
+want 0 "$EIN" repl --json --target=eval <lines
+[ "$(grep -c '"ok":true' out)" = 6 ] || wrong "$(cat out)"
+grep -q '"name":"y","dtype":"i64","shape":\[\],"labels":\[\],"data":\[1\]' out || wrong "y is not told"
+
+# Files: shapes and sizes from them; what was read stays, whatever happens to the file.
+want 0 "$EIN" repl --target=eval <<'END'
+m[i:3,j:4] : f32 = 4*i + j
+:write m m.npy
+l[i:5] : i64 = i
+:write l l.npy
+END
+cat >lines <<'END'
+M = load("m.npy")
+dim R, C
+input X[r:R, c:C] : f64
+X = load("m.npy")
+Y[r] = sum[c] X[r,c]
+Y
+M[1,j]
+input D[a:2,3] = a + 1
+D
+:save saved.ein
+:save again.ein
+END
+want 0 "$EIN" repl <lines
+answer 'Y[r:3] : f64
+   6.0  22.0  38.0
+[j:4] : f32
+  4.0  5.0  6.0  7.0
+D[a:2, axis_2:3] : f32
+  1.0  1.0  1.0
+  2.0  2.0  2.0'
+want 0 "$EIN" run saved.ein M=m.npy X=m.npy
+shows 'Y[r:3] : f64
+   6.0  22.0  38.0'
+want 0 cmp saved.ein again.ein
+want 0 "$EIN" verify saved.ein --flags=-O0
+turns 1 'M = load("nosuch.npy")'
+says "nosuch.npy"
+turns 1 'dim N = 4
+input X[n:N]
+X = load("l.npy")'
+says "error[E046]"
+turns 1 'dim N
+input X[n:N]
+X[n]'
+says "has no value yet"
+turns 1 'G = load("randn:seed=1")'
+says "declare it first"
+
+# Commands.
+turns 0 ':help'
+for c in help vars type shape graph plan c time bench load save write undo reset quit; do shows ":$c "; done
+turns 1 ':hepl'
+says "did you mean :help?"
+turns 0 'A[i:2,j:3] = i
+:type A[i,j] / 2
+:shape sum[i] A[i,j]
+:time A
+:quit
+nosuch' --target=eval
+grep -q '^\[i:2, j:3\] : f64$' out || wrong "no type"
+grep -q '^3$' out || wrong "no shape"
+turns 0 'dim N = 4
+A[i:N] = i
+:undo
+:reset
+:vars'
+answer ''
+cat >prog.ein <<'END'
+input A[i:2] : i64 = i
+output B[i] = 2 * A[i]
+END
+want 0 "$EIN" repl prog.ein --target=eval <<'END'
+A[i] + B[i]
+END
+answer 'B[i:2] : i64
+  0  2
+[i:2] : i64
+  0  3'
+want 2 "$EIN" </dev/null
+says "no command given"
+finish

@@ -273,13 +273,13 @@ EIN_INLINE void *ein_own(char *at) {
 /* An array of a kernel's own: too large for registers, and all its elements are reached by one pointer. Beside arrays that
  * stay in registers gcc would think that a pointer to this one may reach them too, and write them out at each turn. */
 #define EIN_ARRAY(type, name, n)         \
-  EIN_ALIGNED type ein_##name[n];        \
-  type *const EIN_RESTRICT name = (type *)ein_own((char *)ein_##name)
+  EIN_ALIGNED type ein_##name##_[n];     \
+  type *const EIN_RESTRICT name = (type *)ein_own((char *)ein_##name##_)
 /* An array of one value, of which the compiler does not know what it is. */
-#define EIN_HIDDEN(type, name, n, value)                              \
-  EIN_ALIGNED type ein_##name[n];                                     \
-  for (int at = 0; at < (n); at++) ein_##name[at] = (value);          \
-  const type *const EIN_RESTRICT name = (const type *)ein_own((char *)ein_##name)
+#define EIN_HIDDEN(type, name, n, value)                                        \
+  EIN_ALIGNED type ein_##name##_[n];                                            \
+  for (int ein_at = 0; ein_at < (n); ein_at++) ein_##name##_[ein_at] = (value); \
+  const type *const EIN_RESTRICT name = (const type *)ein_own((char *)ein_##name##_)
 /* A gathered index that is out of range: the first one met is kept; gives 0. */
 EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent);
 /* The index, if it is in range; in a kernel, where the context is `ctx`. */

@@ -48,15 +48,20 @@ static bool is_size(const Expr *e) {
   return true;
 }
 
-/* ---- names of sizes ------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------- */
 
-void c_kernel_begin(CPrinter *p, const LoopKernel *k) {
+/* Whatever a function calls its own has its name from here: first the parameters, then what Loop has names for, as they are if C can take them;
+ * strides and sizes follow as they are met. */
+void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
+  const char *const parameters[] = {"ctx", "worker", "dense", chunk};
   p->k = k;
   p->names = c_scope(p->arena, p->strings);
-  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&p->names, k->var.at[i]);
-  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&p->names, k->places.at[i].name);
-  static const char *const own[] = {"ctx", "env", "S", "chunk_at", "worker", "dense"};
-  for (size_t i = 0; i < COUNT(own); i++) c_scope_take(&p->names, str_from(p->strings, own[i]));
+  for (size_t i = 0; i < COUNT(parameters); i++)
+    if (parameters[i]) c_scope_take(&p->names, str_from(p->strings, parameters[i]));
+  p->var_name = NEW_ARRAY(p->arena, Str, k->var.len + 1);
+  p->place_name = NEW_ARRAY(p->arena, Str, k->places.len + 1);
+  for (uint32_t i = 0; i < k->var.len; i++) p->var_name[i] = c_scope_name(&p->names, k->var.at[i], "i");
+  for (uint32_t i = 0; i < k->places.len; i++) p->place_name[i] = c_scope_name(&p->names, k->places.at[i].name, "t");
   for (uint32_t i = 0; i < p->here.len; i++) p->sizes.at[p->here.at[i]].used = false;
   p->here.len = 0;
   p->stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1);
@@ -261,7 +266,7 @@ static void cast(CPrinter *p, const Expr *e) {
 
 void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   Str *name = &p->stride_name[place * 64 + axis];
-  if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", p->k->places.at[place].name->s, axis), "stride");
+  if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", c_place(p, place), axis), "stride");
   buf_str(p->out, (*name)->s);
 }
 
@@ -320,7 +325,7 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   const Expr *base = index_base(p, x, n, at);
   bool any = false;
   p->place_used[place] = true;
-  buf_printf(p->out, base ? "(%s + " : "%s[", x->name->s);
+  buf_printf(p->out, base ? "(%s + " : "%s[", c_place(p, place));
   if (base) {
     c_expr(p, base, true);
     buf_str(p->out, ")[");
@@ -358,7 +363,7 @@ static void read(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   p->place_used[e->i] = true;
   if (x->space != SPACE_BUFFER && !e->n) {
-    buf_str(p->out, x->name->s);
+    buf_str(p->out, c_place(p, (uint32_t)e->i));
     return;
   }
   for (uint32_t k = 0; k < e->n; k++) {
@@ -393,7 +398,7 @@ void c_expr(CPrinter *p, const Expr *e, bool index) {
     buf_str(p->out, c_size(p, e)->s);
   } else if (e->kind == EX_LABEL) {
     p->var_used[e->i] = true;
-    buf_str(p->out, p->k->var.at[e->i]->s);
+    buf_str(p->out, c_var(p, (uint32_t)e->i));
   } else if (e->kind == EX_TURN) {
     p->uses_ctx = true;
     buf_printf(p->out, "ctx->turn[%lld]", (long long)e->i);

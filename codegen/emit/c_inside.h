@@ -25,7 +25,8 @@ typedef struct CPrinter {
 
   const LoopKernel *k;       /* the kernel at hand, */
   uint32_t number;           /*   its number, */
-  CScope names;              /*   and its names */
+  CScope names;              /*   and the names of the function at hand, */
+  Str *var_name, *place_name; /*  those of its variables and places */
   VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
   Str *stride_name;          /* by place and axis, place * 64 + axis: of those that are used */
   bool *place_used;
@@ -49,7 +50,10 @@ void c_stride(CPrinter *p, uint32_t place, uint32_t axis);
 void c_checked(CPrinter *p, Buf *out, const Expr *e);
 void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes wherever it lies */
 Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in this kernel */
-void c_kernel_begin(CPrinter *p, const LoopKernel *k);
+/* A function of the kernel; chunk: the parameter that no thread loop names. */
+void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
+static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var_name[var]->s; }
+static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->place_name[place]->s; }
 
 /* ---- c_kernel.c ---- */
 /* The kernel's functions. How they are called is c_call's: a call for each. */

@@ -15,7 +15,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth);
 
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_UNROLL", "EIN_ROLL"};
-  const char *v = p->k->var.at[s->var]->s;
+  const char *v = c_var(p, s->var);
   if (binds[s->bind]) {
     indent(p, depth);
     buf_printf(p->out, "%s\n", binds[s->bind]);
@@ -34,7 +34,7 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 static void index_print(CPrinter *p, const LoopStmt *s, int depth) {
   indent(p, depth);
-  buf_printf(p->out, "const int64_t %s = ", p->k->var.at[s->var]->s);
+  buf_printf(p->out, "const int64_t %s = ", c_var(p, s->var));
   c_expr(p, s->lo, true);
   buf_str(p->out, ";\n");
 }
@@ -58,7 +58,7 @@ static void lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   p->place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), x->name->s, (long long)x->dim[0]->i);
+  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), c_place(p, s->place), (long long)x->dim[0]->i);
 }
 
 static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
@@ -75,7 +75,7 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   int64_t n = place_count(x);
   if (s->value && s->value->kind == EX_OP && s->value->op == OP_HIDDEN) {
     indent(p, depth);
-    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x->dtype), x->name->s, (long long)n);
+    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x->dtype), c_place(p, s->place), (long long)n);
     c_expr(p, s->value->arg[0], false);
     buf_str(p->out, ");\n");
     return;
@@ -83,10 +83,10 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
   if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
   indent(p, depth);
-  buf_printf(p->out, form, type, x->name->s, (long long)(n ? n : 1));
+  buf_printf(p->out, form, type, c_place(p, s->place), (long long)(n ? n : 1));
   if (!s->value) return;
   indent(p, depth);
-  buf_printf(p->out, "for (int at = 0; at < %lld; at++) %s[at] = ", (long long)n, x->name->s);
+  buf_printf(p->out, "for (int ein_at = 0; ein_at < %lld; ein_at++) %s[ein_at] = ", (long long)n, c_place(p, s->place));
   if (c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_array_type(x->dtype));
   c_expr(p, s->value, false);
   buf_str(p->out, ";\n");
@@ -99,7 +99,7 @@ static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
     return;
   }
   indent(p, depth);
-  buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), x->name->s);
+  buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), c_place(p, s->place));
   if (s->value) {
     buf_str(p->out, " = ");
     c_expr(p, s->value, false);
@@ -111,7 +111,7 @@ static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
   const Expr *from = s->value;
   uint32_t place = (uint32_t)from->i;
   indent(p, depth);
-  buf_printf(p->out, "const int64_t %s = ein_stream_lead(&", p->k->places.at[s->place].name->s);
+  buf_printf(p->out, "const int64_t %s = ein_stream_lead(&", c_place(p, s->place));
   c_element(p, place, from->n, from->arg);
   buf_str(p->out, ", ");
   c_stride(p, place, from->n - 1);
@@ -121,7 +121,7 @@ static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
 static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   indent(p, depth);
-  if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, x->name->s);
+  if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, c_place(p, s->place));
   else c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, " = ");
   bool half = x->space == SPACE_BUFFER && (x->dtype == DT_F16 || x->dtype == DT_BF16);
@@ -139,7 +139,7 @@ static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
   int bits = array_bits(x->dtype);
   p->place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, x->name->s, (long long)x->dim[0]->i);
+  buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, c_place(p, s->place), (long long)x->dim[0]->i);
 }
 
 static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
@@ -307,9 +307,10 @@ static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
   return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
 }
 
-static void pointer_print(CPrinter *p, const LoopPlace *x) {
+static void pointer_print(CPrinter *p, uint32_t place) {
+  const LoopPlace *x = &p->k->places.at[place];
   const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
-  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, x->name->s, constant, type,
+  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, c_place(p, place), constant, type,
              buffer_text(p, x, false));
   p->uses_ctx = true;
 }
@@ -354,7 +355,7 @@ static void scratch_print(CPrinter *p) {
     if (x->space != SPACE_SCRATCH) continue;
     if (p->place_used[i]) {
       const char *type = c_array_type(x->dtype);
-      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, x->name->s, type);
+      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, c_place(p, i), type);
       c_expr(p, at, true);
       buf_str(p->out, ");\n");
       p->uses_ctx = p->uses_worker = true;
@@ -368,7 +369,7 @@ static void head_print(CPrinter *p) {
   Buf *out = p->out, head = buf_new(p->arena);
   p->out = &head;
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, &p->k->places.at[i]);
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, i);
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) strides_print(p, i);
   scratch_print(p);
@@ -448,7 +449,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   const LoopStmt *first = from < to ? all->at[from] : NULL;
   bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
   LoopBody some = {.at = all->at + from, .len = to - from};
-  c_kernel_begin(p, p->k);
+  c_kernel_begin(p, p->k, thread ? NULL : chunk);
   p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
   body_print(p, thread ? &first->body : &some, 1);
@@ -457,7 +458,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   p->out = &head;
   head_print(p);
   p->out = out;
-  if (thread) chunk = p->k->var.at[first->var]->s;
+  if (thread) chunk = c_var(p, first->var);
   buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n", name, chunk);
   if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
   if (!thread || !p->var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);

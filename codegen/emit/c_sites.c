@@ -46,7 +46,7 @@ static void fold_print(CPrinter *p, uint32_t number, const Task *k) {
              "  %s *const EIN_RESTRICT x = (%s *)to;\n  const %s *const EIN_RESTRICT y = (const %s *)part;\n"
              "  for (int64_t i = 0; i < n; i++) {\n    const %s a = x[i], b = y[i];\n    x[i] = (%s)(",
              p->o->prefix, number, in_memory, in_memory, in_memory, in_memory, value, in_memory);
-  c_kernel_begin(p, &fold);
+  c_kernel_begin(p, &fold, NULL);
   c_expr(p, combined(p->p->tasks->exprs, k, t), false);
   p->k = NULL;
   buf_str(p->out, ");\n  }\n}\n");

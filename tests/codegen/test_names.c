@@ -1,4 +1,7 @@
 /* Unit tests of codegen/names: identifiers out of anything, scopes, prefixes, strings. */
+#include <string.h>
+
+#include "expr/expr.h"
 #include "loop/names.h"
 #include "../tap.h"
 
@@ -37,6 +40,20 @@ static void test_names(void) {
   one("ein_run", "ein_run_");
   one("EIN_API", "EIN_API_");
   OK(c_name(strings, "a\0b", 3) == c_name(strings, "a_b", 3), "a NUL inside is a character like others");
+}
+
+/* Whatever the text of an operation calls, no tensor is called. */
+static void test_operations(void) {
+  for (int op = 0; op < OPS; op++) {
+    const char *const text[] = {op_info[op].c_f32, op_info[op].c_f64, op_info[op].c_int};
+    for (size_t k = 0; k < COUNT(text); k++)
+      for (const char *s = text[k]; s && *s;) {
+        size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@");
+        if (n && !(*s >= '0' && *s <= '9') && strncmp(s, "ein_", 4)) OK(c_name(strings, s, n)->len != n, "%s calls %.*s, which is no name", op_info[op].name, (int)n, s);
+        s += n ? n : 1;
+        if (!n && s[-1] == '$') s++;
+      }
+  }
 }
 
 static void in_scope(CScope *s, const char *name, const char *want) {
@@ -97,6 +114,7 @@ int main(void) {
   Arena *a = arena_new();
   strings = strings_new(a);
   test_names();
+  test_operations();
   test_scopes(a);
   test_prefixes();
   test_strings(a);

@@ -35,7 +35,7 @@ LAW = {
     "codegen/schedule/cpu/panels/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/rows/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
-    "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/walk.h"],
+    "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
     "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
     "grammar/": TOOLS + ["compiler/front/*", "compiler/front/parse/"],

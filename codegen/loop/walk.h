@@ -1,4 +1,5 @@
-/* codegen/loop/walk.h - all expressions of a kernel's statements, in their order, those of a block behind those of what opens it. */
+/* codegen/loop/walk.h - all expressions of a kernel's statements, in their order, those of a block behind those of
+ * what opens it. */
 #ifndef EIN_LOOP_WALK_H
 #define EIN_LOOP_WALK_H
 

@@ -1,5 +1,5 @@
-/* codegen/schedule/finish/dead.c - what nobody reads. In: a kernel's statements. Out: those that do something, or may fail the run; and of
- * places and loop variables those that occur in them, numbered anew. */
+/* codegen/schedule/finish/dead.c - what nobody reads. In: a kernel's statements. Out: those that do something, or may
+ * fail the run; and of places and loop variables those that occur in them, numbered anew. */
 #include "finish.h"
 #include "loop/walk.h"
 

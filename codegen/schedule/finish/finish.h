@@ -1,6 +1,6 @@
-/* codegen/schedule/finish/finish.h - what is decided about a kernel once its loops stand. Each pass goes from Loop to Loop: it takes any
- * sound kernel and leaves a sound one that computes the same to the bit, but for `finish_fuse`, which says how sums of products are rounded.
- * What they decide stands in the text, so printers decide nothing. */
+/* codegen/schedule/finish/finish.h - what is decided about a kernel once its loops stand. Each pass goes from Loop to
+ * Loop: it takes any sound kernel and leaves a sound one that computes the same to the bit, but for `finish_fuse`,
+ * which says how sums of products are rounded. What they decide stands in the text, so printers decide nothing. */
 #ifndef EIN_FINISH_H
 #define EIN_FINISH_H
 
@@ -9,6 +9,7 @@
 typedef void FinishPass(LoopProgram *p, LoopKernel *k);
 
 FinishPass finish_fuse;      /* which products and sums are one operation, `fma` */
+FinishPass finish_border;    /* an innermost loop that asks about its border has ranges in which nothing is asked */
 FinishPass finish_once;      /* a loop of one iteration, no thread loop, is its body behind an `index`, or in place of a number for it */
 FinishPass finish_dead;      /* what nobody reads and cannot fail goes: `let`, `lead`, `index`; so do places and variables that no statement has */
 FinishPass finish_maybe;     /* a condition around loops is `maybe` */

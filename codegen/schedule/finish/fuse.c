@@ -1,8 +1,9 @@
-/* codegen/schedule/finish/fuse.c - which products and sums are one operation, `fma`. In: a kernel's statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two
- * products the first is taken, and of a product of three factors the last multiplication, as they stand in the expression.
+/* codegen/schedule/finish/fuse.c - which products and sums are one operation, `fma`. In: a kernel's statements. Out:
+ * the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two products
+ * the first is taken, and of a product of three factors the last multiplication, as they stand in the expression.
  *
- * No compiler chooses that again: what is not fma here is rounded twice. So the bits of an answer hang neither on the compiler nor on its flags;
- * docs/semantics.md says what they do hang on. */
+ * No compiler chooses that again: what is not fma here is rounded twice. So the bits of an answer hang neither on the
+ * compiler nor on its flags; docs/semantics.md says what they do hang on. */
 #include "finish.h"
 #include "loop/walk.h"
 

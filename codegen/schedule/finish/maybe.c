@@ -1,5 +1,6 @@
-/* codegen/schedule/finish/maybe.c - conditions around loops. In: a kernel's statements. Out: the same, those conditions `maybe`: which way they
- * go is not known, and loops that a compiler takes to be cold get no lanes (seen with gcc 12.2). */
+/* codegen/schedule/finish/maybe.c - conditions around loops. In: a kernel's statements. Out: the same, those
+ * conditions `maybe`: which way they go is not known, and loops that a compiler takes to be cold get no lanes (seen
+ * with gcc 12.2). */
 #include "finish.h"
 
 /* Whether there are loops in it. */

@@ -1,5 +1,6 @@
-/* codegen/schedule/finish/once.c - loops of one iteration. In: a kernel's statements. Out: the same, where such a loop's body stands in the
- * loop's block, behind `index v = lo`; where lo is a number or a name, it stands for v. Thread loops stay: a kernel's functions are theirs. */
+/* codegen/schedule/finish/once.c - loops of one iteration. In: a kernel's statements. Out: the same, where such a
+ * loop's body stands in the loop's block, behind `index v = lo`; where lo is a number or a name, it stands for v.
+ * Thread loops stay: a kernel's functions are theirs. */
 #include "finish.h"
 #include "loop/walk.h"
 

@@ -1,5 +1,6 @@
-/* codegen/schedule/finish/short.c - short loops over lanes. In: a kernel's statements. Out: the same, where a vector loop of at most LOOP_SHORT
- * iterations, a known number, is `short`: gcc writes such a loop out before it looks for lanes. */
+/* codegen/schedule/finish/short.c - short loops over lanes. In: a kernel's statements. Out: the same, where a vector
+ * loop of at most LOOP_SHORT iterations, a known number, is `short`: gcc writes such a loop out before it looks for
+ * lanes. */
 #include "finish.h"
 
 static void body_mark(LoopBody *b) {

@@ -1,0 +1,332 @@
+/* codegen/schedule/finish/border.c - loops that ask at each element whether it is at a border. In: a kernel's
+ * statements. Out: the same, where an innermost loop over v that computes
+ *
+ *     select(0 < u and 0 < v and v < N - 1, X[u, v - 1] + X[u, v + 1], 0)
+ *
+ * is `if 0 < u`, and in it three loops: over what is below the inside, over the inside, where nothing is asked, and
+ * over what is above; else it is one loop in which the condition is false. Each element is computed from the same
+ * values by the same operations, in the same order, so the bits are the same. A condition that is an `or` says what is
+ * at the border, and its parts are false inside. Extents may be symbolic.
+ *
+ * What is asked stays where it is not known: between the borders of several conditions, of data, of a quotient of v. */
+#include "expr/prove.h"
+#include "finish.h"
+#include "loop/names.h"
+#include "loop/walk.h"
+
+enum {
+  SHORT = 64,                /* iterations that are not worth three loops: as many as lanes go together */
+  BODY_MOST = 12             /* statements of its body */
+};
+
+typedef struct Border {
+  LoopProgram *p;
+  LoopKernel *k;
+  Exprs *x;
+  Arena *arena;              /* the pass's own */
+  CScope names;
+  const Expr **index;        /* by variable: what it is, if that is by `index` */
+  const LoopStmt *loop;      /* the one at hand, */
+  bool *stored;              /*   places that it stores to, */
+  VEC(const Expr *) asked;   /*   its conditions, whole, */
+  const Expr *fixed;         /*   what of them is the same for all of v, as it is inside, or NULL: there is no such part */
+  bool one;                  /*   it is the same part of all conditions that have such a part */
+  const Expr *low, *high;    /*   and the inside: v from low on, below high; NULL: all */
+  uint32_t lows, highs;      /*   by so many comparisons, and */
+  bool low_exact, high_exact; /*  beyond it the last one is the opposite of what it is inside */
+  bool any;                  /* a condition is known all through inside */
+  Map inside, below, above, outside; /* what each comparison is there, or each condition */
+} Border;
+
+static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
+static bool is_truth(const Expr *e, bool v) { return e->kind == EX_INT && e->dtype == DT_BOOL && (e->i != 0) == v; }
+
+static void know(Border *b, Map *where, const Expr *e, bool v) {
+  if (!map_find(where, e)) map_put(where, e, (void *)(uintptr_t)expr_bool(b->x, v));
+}
+
+/* ---- comparisons ---------------------------------------------------------------------------------------- */
+
+/* The same for all of v: over names, numbers, and registers that the loop lets be. */
+static bool is_fixed(const Border *b, const Expr *e) {
+  if (e->kind == EX_LABEL) return e->i != (int64_t)b->loop->var;
+  if (e->kind == EX_READ) return !e->n && b->k->places.at[e->i].space == SPACE_REGISTER && !b->stored[e->i];
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_fixed(b, e->arg[k])) return false;
+  return true;
+}
+
+/* v's part of e, which is v or -v beside what is fixed: 1, -1; 0: there is none, or another. */
+static int slope_of(const Border *b, const Expr *e) {
+  if (e->kind == EX_LABEL) return e->i == (int64_t)b->loop->var;
+  if (is_op(e, OP_NEG)) return -slope_of(b, e->arg[0]);
+  if (!is_op(e, OP_ADD) && !is_op(e, OP_SUB)) return 0;
+  bool first = is_fixed(b, e->arg[0]), second = is_fixed(b, e->arg[1]);
+  if (first == second) return 0;
+  return first ? (is_op(e, OP_SUB) ? -1 : 1) * slope_of(b, e->arg[1]) : slope_of(b, e->arg[0]);
+}
+
+static const Expr *leaf_nought(void *env, Exprs *x, const Expr *leaf) {
+  const Border *b = env;
+  return leaf->kind == EX_LABEL && leaf->i == (int64_t)b->loop->var ? expr_int(x, DT_I64, 0) : leaf;
+}
+
+static const Expr *end_of(Border *b, Op op, const Expr *a, const Expr *c) {
+  return !a ? c : a == c ? a : expr_op2(b->x, op, a, c);
+}
+
+static void low_take(Border *b, const Expr *from, bool exact) {
+  b->low = end_of(b, OP_MAX, b->low, from);
+  b->low_exact = exact;
+  b->lows++;
+}
+
+static void high_take(Border *b, const Expr *to, bool exact) {
+  b->high = end_of(b, OP_MIN, b->high, to);
+  b->high_exact = exact;
+  b->highs++;
+}
+
+/* Of a comparison of v, which is `truth` inside: what that says of the inside. false: nothing that is known here. */
+static bool cut_take(Border *b, const Expr *e, bool truth) {
+  Op op = e->kind == EX_OP ? (Op)e->op : OPS;
+  bool equal = op == OP_EQ || op == OP_NE;
+  if ((op != OP_LT && op != OP_LE && op != OP_GT && op != OP_GE && !equal) || e->arg[0]->dtype != DT_I64) return false;
+  if (equal && truth != (op == OP_NE)) return false;
+  const Expr *l = e->arg[0], *r = e->arg[1], *one = expr_int(b->x, DT_I64, 1);
+  if (op == OP_GT || op == OP_GE) l = e->arg[1], r = e->arg[0];
+  bool strict = op == OP_LT || op == OP_GT;
+  if (!equal && !truth) { /* not l < r: r <= l */
+    const Expr *t = l;
+    l = r, r = t, strict = !strict;
+  }
+  if (is_fixed(b, l) == is_fixed(b, r)) return false;
+  const Expr *v = is_fixed(b, l) ? r : l, *other = v == l ? r : l;
+  int slope = slope_of(b, v);
+  if (!slope) return false;
+  const Expr *rest = expr_map(b->x, v, leaf_nought, b); /* v is slope * v + rest */
+  const Expr *end = slope > 0 ? expr_op2(b->x, OP_SUB, other, rest) : expr_op2(b->x, OP_SUB, rest, other);
+  end = expr_normal(b->x, end);
+  bool below = (v == l) == (slope > 0); /* v < end, or v <= end; else v above it */
+  const Expr *past = expr_normal(b->x, expr_op2(b->x, OP_ADD, end, one));
+  if (equal && other->kind == EX_INT && other->i <= SHORT) low_take(b, past, false); /* which border it is: near 0, or at the end */
+  else if (equal) high_take(b, end, false);
+  else if (below) high_take(b, strict ? end : past, true);
+  else low_take(b, strict ? past : end, true);
+  return true;
+}
+
+/* ---- conditions ----------------------------------------------------------------------------------------- */
+
+typedef struct Condition { Border *b; bool truth, all; const Expr *fixed; } Condition;
+
+/* Its parts, which are joined by `and` where they are true inside, by `or` where they are false. */
+static void condition_part(Condition *c, const Expr *e) {
+  Border *b = c->b;
+  if (is_op(e, c->truth ? OP_AND : OP_OR)) {
+    condition_part(c, e->arg[0]);
+    condition_part(c, e->arg[1]);
+  } else if (is_fixed(b, e)) {
+    c->fixed = expr_and(b->x, c->fixed, c->truth ? e : expr_op1(b->x, OP_NOT, e));
+    know(b, &b->inside, e, c->truth);
+  } else if (map_find(&b->inside, e)) {
+    return;
+  } else {
+    uint32_t lows = b->lows;
+    if (!cut_take(b, e, c->truth)) {
+      c->all = false;
+      return;
+    }
+    know(b, &b->inside, e, c->truth);
+    bool low = b->lows > lows;
+    if (low) know(b, &b->above, e, c->truth);
+    know(b, low ? &b->below : &b->above, e, !c->truth);
+  }
+}
+
+static void condition_take(Border *b, const Expr *e) {
+  Condition c = {b, !is_op(e, OP_OR), true, NULL};
+  condition_part(&c, e);
+  b->any |= c.all;
+  if (!c.fixed) return;
+  know(b, &b->outside, e, !c.truth);
+  if (b->fixed && b->fixed != c.fixed) b->one = false;
+  b->fixed = !b->fixed || b->fixed == c.fixed ? c.fixed : expr_and(b->x, b->fixed, c.fixed);
+}
+
+static bool reads_memory(const Expr *e) {
+  if (e->kind == EX_READ && e->n) return true;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
+    if (reads_memory(e->arg[k])) return true;
+  return false;
+}
+
+typedef struct Finder { Border *b; Map seen; } Finder;
+
+/* Choices between values of which one is read, and only there. */
+static const Expr *conditions_find(void *env, const Expr *top) {
+  Finder *f = env;
+  VEC(const Expr *) todo = {0};
+  vec_push(f->b->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_READ) || map_find(&f->seen, e)) continue;
+    map_put(&f->seen, e, f);
+    if (is_op(e, OP_SELECT) && !reads_memory(e->arg[0]) && (reads_memory(e->arg[1]) || reads_memory(e->arg[2])))
+      vec_push(f->b->arena, f->b->asked, e->arg[0]);
+    for (uint32_t k = 0; k < e->n; k++) vec_push(f->b->arena, todo, e->arg[k]);
+  }
+  return top;
+}
+
+/* What is left of whole lanes, `n % 16`, is short too. */
+static bool is_short(const Border *b, const LoopStmt *s) {
+  const Expr *hi = s->hi->kind == EX_LABEL && b->index[s->hi->i] ? b->index[s->hi->i] : s->hi;
+  if (is_op(hi, OP_MOD)) hi = hi->arg[1];
+  return s->lo->kind == EX_INT && hi->kind == EX_INT && hi->i - s->lo->i <= SHORT;
+}
+
+static bool is_innermost(const Border *b, const LoopStmt *s) {
+  if (s->kind != LOOP_FOR || s->step != 1 || (s->bind != BIND_SEQ && s->bind != BIND_VECTOR)) return false;
+  if (s->body.len > BODY_MOST || is_short(b, s)) return false;
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const LoopStmt *in = s->body.at[i];
+    if (in->kind != LOOP_LET && in->kind != LOOP_STORE && in->kind != LOOP_FETCH) return false;
+    b->stored[in->place] |= in->kind != LOOP_FETCH;
+  }
+  return true;
+}
+
+static bool loop_look(Border *b, LoopStmt *s) {
+  b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
+  if (!is_innermost(b, s)) return false;
+  Finder f = {b, map_new(b->arena)};
+  b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
+  b->asked.len = b->lows = b->highs = 0, b->any = false;
+  b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena), b->outside = map_new(b->arena);
+  loop_exprs(&s->body, conditions_find, &f);
+  for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
+  return b->any && (b->fixed || b->low || b->high);
+}
+
+/* ---- copies of the loop ---------------------------------------------------------------------------------- */
+
+typedef struct Copy {
+  Border *b;
+  const Map *known;
+  int64_t var, *place;       /* names of its own; NULL: it has the loop's */
+} Copy;
+
+/* With what is known in its place, and what follows from that. */
+static const Expr *op_known(void *env, Exprs *x, const Expr *e) {
+  const Copy *c = env;
+  const Expr *known = map_find(c->known, e);
+  if (known) return known;
+  bool both = is_op(e, OP_AND), either = is_op(e, OP_OR);
+  if (is_op(e, OP_SELECT) && e->arg[0]->kind == EX_INT) return e->arg[e->arg[0]->i ? 1 : 2];
+  if (is_op(e, OP_NOT) && e->arg[0]->kind == EX_INT) return expr_bool(x, !e->arg[0]->i);
+  for (uint32_t k = 0; (both || either) && k < 2; k++) {
+    if (is_truth(e->arg[k], both)) return e->arg[1 - k];
+    if (is_truth(e->arg[k], either) && !(e->arg[1 - k]->has & HAS_READ)) return e->arg[k];
+  }
+  return e;
+}
+
+static const Expr *leaf_own(void *env, Exprs *x, const Expr *leaf) {
+  const Copy *c = env;
+  if (leaf->kind == EX_LABEL && leaf->i == (int64_t)c->b->loop->var) return expr_label(x, c->var);
+  if (leaf->kind == EX_READ && c->place[leaf->i] >= 0) return expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg);
+  return leaf;
+}
+
+static const Expr *copied(void *env, const Expr *e) {
+  Copy *c = env;
+  e = expr_map_ops(c->b->x, e, op_known, c);
+  return c->place ? expr_map(c->b->x, e, leaf_own, c) : e;
+}
+
+static uint32_t place_copy(Border *b, uint32_t place) {
+  LoopPlace own = b->k->places.at[place];
+  own.name = c_scope_name(&b->names, own.name, "v");
+  vec_push(b->p->arena, b->k->places, own);
+  return b->k->places.len - 1;
+}
+
+static void copy_names(Copy *c) {
+  Border *b = c->b;
+  Str name = c_scope_name(&b->names, b->k->var.at[b->loop->var], "i");
+  c->var = b->k->var.len;
+  vec_push(b->p->arena, b->k->var, name);
+  uint32_t n = b->k->places.len;
+  c->place = NEW_ARRAY(b->arena, int64_t, n + 1);
+  for (uint32_t i = 0; i < n; i++) c->place[i] = -1;
+  for (uint32_t i = 0; i < b->loop->body.len; i++)
+    if (b->loop->body.at[i]->kind == LOOP_LET) c->place[b->loop->body.at[i]->place] = place_copy(b, b->loop->body.at[i]->place);
+}
+
+/* The loop from lo to hi, in which so much is known; own: with names of its own. */
+static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, const Map *known, bool own,
+                      LoopBind bind) {
+  if (lo->kind == EX_INT && hi->kind == EX_INT && lo->i >= hi->i) return;
+  Copy c = {b, known, b->loop->var, NULL};
+  if (own) copy_names(&c);
+  LoopStmt *s = arena_copy(b->p->arena, b->loop, sizeof *s);
+  s->lo = lo, s->hi = hi, s->bind = bind, s->var = (uint32_t)c.var, s->body = (LoopBody){0};
+  for (uint32_t i = 0; i < b->loop->body.len; i++) {
+    LoopStmt *in = arena_copy(b->p->arena, b->loop->body.at[i], sizeof *in);
+    if (in->n_at) in->at = arena_copy(b->p->arena, in->at, in->n_at * sizeof *in->at);
+    if (c.place && c.place[in->place] >= 0) in->place = (uint32_t)c.place[in->place];
+    vec_push(b->p->arena, s->body, in);
+  }
+  loop_exprs(&s->body, copied, &c);
+  vec_push(b->p->arena, *to, s);
+}
+
+/* Below the inside, inside, above: each may be empty, and all together they are the loop, whichever end is before which. */
+static void ranges_put(Border *b, LoopBody *to) {
+  const LoopStmt *s = b->loop;
+  Map nothing = map_new(b->arena);
+  const Expr *from = b->low ? expr_op2(b->x, OP_MAX, s->lo, b->low) : s->lo;
+  const Expr *end = b->high ? expr_op2(b->x, OP_MIN, s->hi, b->high) : s->hi;
+  bool low = b->low_exact && b->lows == 1, high = b->high_exact && b->highs == 1;
+  const Map *below = low ? &b->below : &nothing, *above = high ? &b->above : &nothing;
+  if (b->low) loop_copy(b, to, s->lo, expr_op2(b->x, OP_MIN, s->hi, b->low), below, true, low ? s->bind : BIND_SEQ);
+  loop_copy(b, to, from, end, &b->inside, false, s->bind);
+  if (b->high) loop_copy(b, to, expr_op2(b->x, OP_MAX, from, end), s->hi, above, true, high ? s->bind : BIND_SEQ);
+}
+
+static void loop_put(Border *b, LoopBody *to) {
+  if (!b->fixed) {
+    ranges_put(b, to);
+    return;
+  }
+  Map nothing = map_new(b->arena);
+  LoopStmt *s = NEW(b->p->arena, LoopStmt);
+  *s = (LoopStmt){.kind = LOOP_IF, .cond = b->fixed};
+  loop_copy(b, &s->other, b->loop->lo, b->loop->hi, b->one ? &b->outside : &nothing, true, b->loop->bind);
+  ranges_put(b, &s->body);
+  vec_push(b->p->arena, *to, s);
+}
+
+static void body_cut(Border *b, LoopBody *body) {
+  LoopBody made = {0};
+  for (uint32_t i = 0; i < body->len; i++) {
+    LoopStmt *s = body->at[i];
+    if (s->kind == LOOP_INDEX) b->index[s->var] = s->lo;
+    body_cut(b, &s->body);
+    body_cut(b, &s->other);
+    if (loop_look(b, s)) loop_put(b, &made);
+    else vec_push(b->p->arena, made, s);
+  }
+  *body = made;
+}
+
+void finish_border(LoopProgram *p, LoopKernel *k) {
+  Arena *a = arena_new();
+  Border b = {.p = p, .k = k, .x = p->tasks->exprs, .arena = a, .names = c_scope(a, p->tasks->strings)};
+  b.index = NEW_ARRAY(a, const Expr *, k->var.len + 1);
+  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&b.names, k->places.at[i].name);
+  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&b.names, k->var.at[i]);
+  body_cut(&b, &k->body);
+  arena_free(a);
+}

@@ -239,7 +239,7 @@ struct ein_ctx {
   void **data;                 /* of each buffer: its first element, */
   unsigned char *dense;        /*   and whether its strides are those of row-major order; always so for work */
   int64_t *turn;               /* by depth */
-  const int *bound;            /* of a kernel that is called for several: for each of its places a buffer, and its first axis */
+  const int *bound;            /* of a kernel that is called for several: for each of its places a buffer, and its first axis; sites */
   char *scratch;               /* worker w's begins at scratch + w * scratch_bytes, 64-byte aligned */
   size_t scratch_bytes;
   struct ein_inside *inside;   /* the runtime's own */

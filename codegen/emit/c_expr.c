@@ -202,9 +202,10 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
   bool call = is_call(text);
   DType of = (DType)(e->n ? e->arg[0]->dtype : e->dtype);
   for (const char *s = text; *s; s++) {
-    if (*s == '$') s++, argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
-    else if (*s == '@') buf_str(p->out, dtype_name(of));
-    else buf_char(p->out, *s);
+    if (*s == '@') buf_str(p->out, dtype_name(of));
+    else if (*s != '$') buf_char(p->out, *s);
+    else if (*++s == '2' && e->op == OP_WITHIN) buf_str(p->out, c_site(p, e->arg[2]->i));
+    else argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
   }
 }
 
@@ -380,7 +381,7 @@ static void read(CPrinter *p, const Expr *e) {
     const Expr *w = e->arg[k];
     if (index_inside(w) == w) continue;
     p->uses_ctx = true;
-    buf_printf(p->out, " : (%s)ein_fault(ctx, %lld, ", c_value_type((DType)e->dtype), (long long)w->arg[2]->i);
+    buf_printf(p->out, " : (%s)ein_fault(ctx, %s, ", c_value_type((DType)e->dtype), c_site(p, w->arg[2]->i));
     c_expr(p, w->arg[0], false);
     buf_str(p->out, ", ");
     c_expr(p, w->arg[1], true);

@@ -21,10 +21,11 @@ typedef struct CPrinter {
   Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
 
   const uint32_t *same;      /* for each kernel the one whose functions do it: loop_twins */
-  bool *shared;              /* its functions are for others too: ctx->bound says which buffers */
+  bool *shared;              /* its functions are for others too: ctx->bound says which buffers and sites */
 
   const LoopKernel *k;       /* the kernel at hand, */
   uint32_t number;           /*   its number, */
+  LoopSites sites;           /*   its sites, if its functions are for others too, */
   CScope names;              /*   and the names of the function at hand, */
   Str *var_name, *place_name; /*  those of its variables and places */
   VEC(uint32_t) here;        /*   numbers of the sizes that it uses */
@@ -59,7 +60,9 @@ static inline const char *c_place(const CPrinter *p, uint32_t place) { return p-
 /* The kernel's functions. How they are called is c_call's: a call for each. */
 void c_kernel(CPrinter *p, uint32_t number);
 void c_call(CPrinter *p, uint32_t number, const char *indent);
-/* The buffers of kernels whose functions are those of several. */
+/* The number of a site at which an index is looked at. */
+const char *c_site(CPrinter *p, int64_t site);
+/* The buffers and sites of kernels whose functions are those of several. */
 void c_bound_tables(CPrinter *p);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's own memory */
 

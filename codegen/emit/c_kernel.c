@@ -296,7 +296,8 @@ static bool streams(const LoopBody *b) {
   return false;
 }
 
-/* The number of its buffer, or of that buffer's first axis. In functions of several kernels it is in ctx->bound, a pair for each place. */
+/* The number of its buffer, or of that buffer's first axis. In functions of several kernels it is in ctx->bound, a pair
+ * for each place. */
 static const char *buffer_text(CPrinter *p, const LoopPlace *x, bool axes) {
   if (!p->shared[p->number]) return arena_printf(p->arena, "%u", axes ? p->axes[x->buffer] : x->buffer);
   return arena_printf(p->arena, "ctx->bound[%u]", (uint32_t)(x - p->k->places.at) * 2 + axes);
@@ -305,6 +306,14 @@ static const char *buffer_text(CPrinter *p, const LoopPlace *x, bool axes) {
 static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
   if (!p->shared[p->number]) return arena_printf(p->arena, "%u", p->axes[x->buffer] + axis);
   return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
+}
+
+/* Behind the pairs, in the order of the kernel's own sites. */
+const char *c_site(CPrinter *p, int64_t site) {
+  uint32_t i = 0;
+  if (!p->k || !p->shared[p->number]) return arena_printf(p->arena, "%lld", (long long)site);
+  while (p->sites.at[i] != site) i++;
+  return arena_printf(p->arena, "ctx->bound[%u]", p->k->places.len * 2 + i);
 }
 
 static void pointer_print(CPrinter *p, uint32_t place) {
@@ -502,6 +511,7 @@ static void note_print(CPrinter *p, const LoopKernel *k) {
 static void kernel_take(CPrinter *p, uint32_t number) {
   p->number = p->same[number];
   p->k = p->p->kernels.at[p->number];
+  if (p->shared[p->number]) p->sites = loop_sites(p->arena, p->k);
 }
 
 void c_kernel(CPrinter *p, uint32_t number) {
@@ -533,7 +543,7 @@ void c_bound_tables(CPrinter *p) {
   for (uint32_t i = 0; i < p->p->kernels.len; i++) {
     const LoopKernel *k = p->p->kernels.at[i];
     if (!p->shared[p->same[i]] || !k->places.len) continue;
-    if (!any) buf_str(p->out, "/* ---- kernels that are others on other buffers: each buffer, and its first axis ---------------- */\n\n");
+    if (!any) buf_str(p->out, "/* ---- kernels that are others on other buffers: each buffer, and its first axis; sites -------- */\n\n");
     any = true;
     note_print(p, k);
     buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
@@ -541,6 +551,8 @@ void c_bound_tables(CPrinter *p) {
       bool is = k->places.at[x].space == SPACE_BUFFER;
       buf_printf(p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
     }
+    LoopSites sites = loop_sites(p->arena, k);
+    for (uint32_t x = 0; x < sites.len; x++) buf_printf(p->out, ", %lld", (long long)sites.at[x]);
     buf_str(p->out, "};\n");
   }
   if (any) buf_char(p->out, '\n');

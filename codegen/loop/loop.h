@@ -116,6 +116,9 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 /* For each kernel the number of the first one that does the same, on other buffers; its own: it is that. */
 uint32_t *loop_twins(Arena *a, const LoopProgram *p);
+/* The sites at which a kernel looks at an index, each once, in an order in which kernels that do the same have theirs. */
+typedef VEC(int64_t) LoopSites;
+LoopSites loop_sites(Arena *a, const LoopKernel *k);
 bool loop_check(const LoopProgram *p, Buf *out);
 /* Of a sound one that was read: what is not proved to be in range is looked at from now on while it runs, and a line of `out` for each kernel
  * says so. What ein makes leaves `out` empty. */

@@ -1,7 +1,8 @@
 /* codegen/loop/twins.c - which kernels of a program do the same on other buffers: in comes a LoopProgram, out goes for each kernel the
- * first one like it. Names, equations and where they stand do not count; expressions, sizes and the order of statements do, and which
- * places are one buffer. */
+ * first one like it. Names, equations and where they stand do not count, nor what is said of an index that is out of range; expressions, sizes
+ * and the order of statements do, and which places are one buffer. */
 #include "loop.h"
+#include "walk.h"
 
 static bool expr_lists_same(const Expr *const *a, const Expr *const *b, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
@@ -54,12 +55,79 @@ static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKern
   return aliases_same(a, b);
 }
 
+/* ---- sites ------------------------------------------------------------------------------------------------ */
+
+typedef struct Found { Arena *arena; Map seen; LoopSites sites; } Found;
+
+static uint32_t site_number(const LoopSites *s, int64_t site) {
+  uint32_t i = 0;
+  while (i < s->len && s->at[i] != site) i++;
+  return i;
+}
+
+/* By the expression's shape alone. */
+static const Expr *sites_find(void *env, const Expr *top) {
+  Found *f = env;
+  VEC(const Expr *) todo = {0};
+  vec_push(f->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!e->n || map_find(&f->seen, e)) continue;
+    map_put(&f->seen, e, f);
+    bool within = e->kind == EX_OP && e->op == OP_WITHIN;
+    if (within && site_number(&f->sites, e->arg[2]->i) == f->sites.len) vec_push(f->arena, f->sites, e->arg[2]->i);
+    for (uint32_t k = 0; k < e->n; k++) vec_push(f->arena, todo, e->arg[k]);
+  }
+  return top;
+}
+
+LoopSites loop_sites(Arena *a, const LoopKernel *k) {
+  Found f = {.arena = a, .seen = map_new(a)};
+  LoopBody body = k->body;
+  loop_exprs(&body, sites_find, &f);
+  return f.sites;
+}
+
+typedef struct Numbered { Exprs *x; LoopSites sites; } Numbered;
+
+static const Expr *op_numbered(void *env, Exprs *x, const Expr *e) {
+  const Numbered *n = env;
+  if (e->kind != EX_OP || e->op != OP_WITHIN) return e;
+  const Expr *arg[] = {e->arg[0], e->arg[1], expr_int(x, DT_I64, site_number(&n->sites, e->arg[2]->i))};
+  return expr_op(x, OP_WITHIN, COUNT(arg), arg);
+}
+
+static const Expr *numbered(void *env, const Expr *e) { return expr_map_ops(((Numbered *)env)->x, e, op_numbered, env); }
+
+static LoopBody body_copy(Arena *a, const LoopBody *b) {
+  LoopBody made = {0};
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = arena_copy(a, b->at[i], sizeof *s);
+    if (s->n_at) s->at = arena_copy(a, s->at, s->n_at * sizeof *s->at);
+    s->body = body_copy(a, &s->body), s->other = body_copy(a, &s->other);
+    vec_push(a, made, s);
+  }
+  return made;
+}
+
+/* The kernel, its sites numbered from 0 in their order. */
+static const LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, const LoopKernel *k) {
+  Numbered n = {p->tasks->exprs, loop_sites(a, k)};
+  if (!n.sites.len) return k;
+  LoopKernel *own = arena_copy(a, k, sizeof *own);
+  own->body = body_copy(a, &k->body);
+  loop_exprs(&own->body, numbered, &n);
+  return own;
+}
+
 uint32_t *loop_twins(Arena *a, const LoopProgram *p) {
   uint32_t *first = NEW_ARRAY(a, uint32_t, p->kernels.len + 1);
+  const LoopKernel **kernel = NEW_ARRAY(a, const LoopKernel *, p->kernels.len + 1);
+  for (uint32_t i = 0; i < p->kernels.len; i++) kernel[i] = kernel_numbered(a, p, p->kernels.at[i]);
   for (uint32_t i = 0; i < p->kernels.len; i++) {
     first[i] = i;
     for (uint32_t k = 0; k < i && first[i] == i; k++)
-      if (first[k] == k && kernels_same(p->tasks, p->kernels.at[k], p->kernels.at[i])) first[i] = k;
+      if (first[k] == k && kernels_same(p->tasks, kernel[k], kernel[i])) first[i] = k;
   }
   return first;
 }

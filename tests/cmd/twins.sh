@@ -58,4 +58,42 @@ want 0 "$EIN" run apart.ein $given --target=eval -o all=wanted/
 want 0 "$EIN" run apart.ein $given --target=c --flags=-O1 -o all=got/
 diff -r got wanted >diffs || wrong "other outputs: $(cat diffs)"
 
+# ---- kernels that gather: each says which index was out of range, of which tensor
+gathers() { # gathers N
+  echo "input V0[s:12,a:20] : f32"
+  for l in $(seq 1 "$1"); do
+    k=$((l - 1))
+    cat <<END
+input t$l[s:12] : i64
+input e$l[v:9,a:20] : f32
+input w$l[s:12] : i64
+V$l[s,a] = V$k[t$l[s],a] + e$l[w$l[s],a]
+m$l[s] = max[a] V$l[t$l[s],a] * 2.0
+END
+  done
+  echo "output Z[s,a] = V$1[s,a] + m$1[s]"
+  for l in $(seq 1 "$1"); do echo "output q$l[s] = m$l[s] + 1.0"; done
+}
+for n in 3 8; do
+  gathers $n >gather$n.ein
+  want 0 "$EIN" build gather$n.ein --emit=c -o gather$n.c
+  [ "$(grep -c '^  ctx->bound = gather' gather$n.c)" -ge $((2 * n - 2)) ] || wrong "of $n layers that gather few kernels are bound to their buffers"
+done
+[ "$(grep -c '^static EIN_KERNEL' gather3.c)" = "$(grep -c '^static EIN_KERNEL' gather8.c)" ] || wrong "kernels that gather have functions of their own"
+given() { # given INDEX: of the fifth layer's second look
+  echo V0=fill
+  for l in 1 2 3 4 5 6 7 8; do
+    echo "t$l=randint:lo=0:hi=11:seed=$l e$l=fill:t=$l"
+    [ $l = 5 ] && echo "w5=const:$1" || echo "w$l=randint:lo=0:hi=8:seed=$((l + 30))"
+  done
+}
+want 0 "$EIN" run gather8.ein $(given 3) --target=eval -o all=wanted8/
+want 0 "$EIN" run gather8.ein $(given 3) --target=c --flags=-O1 -o all=got8/
+diff -r got8 wanted8 >diffs || wrong "other outputs: $(cat diffs)"
+"$EIN" run gather8.ein $(given 9) --target=eval -o all=none/ >out 2>err
+grep -o 'e5.*' err >wanted.err
+"$EIN" run gather8.ein $(given 9) --target=c --flags=-O1 -o all=none/ >out 2>err && wrong "an index out of range is taken"
+grep -q 'e5' err || wrong "it is not said whose index is out of range: $(cat err)"
+! grep -q 'e[1-46-8]' err || wrong "another tensor is said to be read out of range: $(cat err)"
+
 finish

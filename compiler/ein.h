@@ -22,7 +22,7 @@
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
  *     front/    ast.h, front.h, modules; parse/ (scanner's face, parser, mistakes, fmt), elab/ (names, labels, extents, types,
  *               domains, defs), oracle/ (the AST evaluator, a second opinion)
- *     graph/    the EinGraph: type, text, checker, passes, pictures, eval
+ *     graph/    the EinGraph: type, text, checker, pictures; passes/ (graph to graph), eval/ (the slow truth)
  *     plan/     what can be cut and what that moves, the Plan, machines; decomp/ (planners by the EinDecomp paper's cost),
  *               placing/ (the search by bytes and seconds), network/ (its solver)
  *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
@@ -47,8 +47,8 @@
 #include "front/front.h"
 #include "front/oracle/ast_eval.h"
 #include "graph/graph.h"
-#include "graph/eval.h"
-#include "graph/passes.h"
+#include "graph/eval/eval.h"
+#include "graph/passes/passes.h"
 #include "algebra/algebra.h"
 #include "algebra/cost.h"
 #include "algebra/eval/eval.h"

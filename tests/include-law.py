@@ -18,6 +18,8 @@ LAW = {
     "compiler/front/elab/": TOOLS + ["compiler/front/*"],
     "compiler/front/oracle/": TOOLS + ["compiler/front/ast.h"],
     "compiler/graph/": TOOLS,
+    "compiler/graph/passes/": TOOLS + ["compiler/graph/*"],
+    "compiler/graph/eval/": TOOLS + ["compiler/graph/*"],
     "compiler/plan/": TOOLS + ["compiler/graph/graph.h"],
     "compiler/plan/network/": ["compiler/base/"],
     "compiler/plan/decomp/": TOOLS + ["compiler/plan/*", "compiler/plan/network/network.h"],
@@ -49,10 +51,10 @@ PASSES = [
     # front's door out is an EinGraph
     (r"compiler/front/.*", "compiler/graph/graph.h"),
     # the small programs' second opinion gives back the evaluator's arrays
-    (r"compiler/front/oracle/ast_eval\.[ch]", "compiler/graph/eval.h"),
+    (r"compiler/front/oracle/ast_eval\.[ch]", "compiler/graph/eval/eval.h"),
     (r"compiler/front/oracle/ast_eval\.[ch]", "runtime/ein_rt.h"),
     # the slow truth uses the runtime's dtypes, conversions and random numbers
-    (r"compiler/graph/eval.*\.[ch]", "runtime/ein_rt.h"),
+    (r"compiler/graph/eval/.*\.[ch]", "runtime/ein_rt.h"),
     # relations on small data: the runtime's half precision and random numbers
     (r"compiler/algebra/eval/(block|kernel)\.c", "runtime/ein_rt.h"),
     # relations from graph and plan; tasks from relations

@@ -33,7 +33,7 @@
 
 #include "emit/c_inside.h"
 #include "ein_run.h"
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "task/cost.h"
 #include "driver.h"
 #include "driver/plan/sites.h"

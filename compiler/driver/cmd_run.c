@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "algebra/eval/eval.h"
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "task/site_eval.h"
 #include "driver/plan/sites.h"
 #include "ranks.h"

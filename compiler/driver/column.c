@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "task/from_graph.h"
 #include "task/from_ia.h"
 #include "driver.h"

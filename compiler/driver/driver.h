@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "algebra/from_graph.h"
 #include "front/front.h"
-#include "graph/eval.h"
+#include "graph/eval/eval.h"
 #include "graph/graph.h"
 #include "emit/emit.h"
 #include "schedule/door.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/eval.h"
+#include "graph/eval/eval.h"
 #include "schedule/door.h"
 #include "task/from_graph.h"
 #include "text.h"

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "graph/eval.h"
+#include "graph/eval/eval.h"
 #include "../tap.h"
 
 typedef struct Trial {

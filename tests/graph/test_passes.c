@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "../../compiler/ein.h"
-#include "graph/order.h"
-#include "graph/passes.h"
+#include "graph/passes/order.h"
+#include "graph/passes/passes.h"
 #include "tap.h"
 
 /* ---- programs -------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "algebra/eval/eval.h"
 #include "algebra/from_graph.h"
 #include "chance.h"
-#include "graph/eval.h"
+#include "graph/eval/eval.h"
 
 /* What each axis of a mesh cuts, and homes: any label or dimension that has room, or none. */
 Placing *placing_chance(Arena *a, const PlaceGraph *g, int64_t sites, Rng *r);

@@ -1,8 +1,8 @@
 /*
- * The scalar operations of emitted C against the evaluator's own (graph/eval_cell.c) and against half.c. In
+ * The scalar operations of emitted C against the evaluator's own (graph/eval/eval_cell.c) and against half.c. In
  * eight bits all pairs are tried; elsewhere all pairs of values at which something happens.
  */
-#include "graph/eval_inside.h"
+#include "graph/eval/eval_inside.h"
 #include "ein_lanes.h"
 #include "ein_ops.h"
 #include "../tap.h"

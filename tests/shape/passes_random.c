@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "../random/random.h"
 
 typedef struct Run {

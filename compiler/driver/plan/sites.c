@@ -29,7 +29,7 @@
 
 #include <string.h>
 
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "page.h"
 #include "why.h"
 #include "driver/table.h"

@@ -8,7 +8,7 @@
 #define EIN_REPL_SHEET_H
 
 #include "front/ast.h"
-#include "graph/eval.h"
+#include "graph/eval/eval.h"
 
 typedef struct Kept {        /* a tensor's value */
   Arena *arena;              /* NULL: there is none */

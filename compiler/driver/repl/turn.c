@@ -1,7 +1,7 @@
 /* driver/repl/turn.c - from a sheet and a question to values: see turn.h. */
 #include <string.h>
 
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "driver/native.h"
 #include "turn.h"
 

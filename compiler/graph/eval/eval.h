@@ -1,0 +1,48 @@
+/* graph/eval/eval.h - the slow truth: any EinGraph computed by plain nested loops.
+ *
+ * It shares no shape or index code with anything else. Every read is bounds-checked and must find a value;
+ * reductions go over the reduced labels in row-major order, floats pairwise; each dtype rounds as declared. */
+#ifndef EIN_EVAL_H
+#define EIN_EVAL_H
+
+#include "graph/graph.h"
+#include "ein_rt.h"
+
+typedef struct EvalArray { /* C order, packed */
+  DType dtype;
+  uint32_t rank;
+  int64_t *shape;
+  int64_t count;
+  void *data;                /* count elements of the dtype's own size (bool: a byte) */
+  uint8_t *has;              /* NULL: every element has a value; else one byte an element */
+} EvalArray;
+
+typedef struct EvalInput { Str name; EvalArray array; } EvalInput;
+typedef struct EvalDim { Str name; int64_t value; } EvalDim;
+
+typedef struct Eval {        /* a computation: what it was given and what came out */
+  Arena *arena;
+  const EinGraph *graph;
+  const EvalDim *dim; uint32_t n_dim;       /* every symbolic dim */
+  const EvalInput *input; uint32_t n_input; /* inputs not given take their default */
+  EvalArray *output;         /* one for each of graph->outputs, in that order */
+  int64_t max_bytes;         /* refuse a tensor larger than this; 0: 2^34 */
+  int64_t max_live;          /* refuse what takes more than this at one time, inputs and outputs included; 0: no limit */
+  bool (*keep_going)(void *ctx); void *ctx; /* polled now and then; may be NULL */
+} Eval;
+
+typedef enum {
+  EVAL_OK, EVAL_MISSING,     /* an input or dim is not given and has no default */
+  EVAL_SHAPE,                /* an input's shape or dtype is not what is declared, a check on dims fails, a size wraps */
+  EVAL_RANGE,                /* a gathered index is out of range, or reads an element that has no value */
+  EVAL_ASSERT, EVAL_MEMORY, EVAL_STOPPED
+} EvalStatus;
+
+/* On failure *error is a line naming the tensor, the label or index, the value, and the place; *place says where. */
+EvalStatus graph_eval(Eval *e, const char **error, Place *place);
+
+/* The element at a flat position, as a double or an integer (by dtype). */
+double eval_real(const EvalArray *a, int64_t k);
+int64_t eval_int(const EvalArray *a, int64_t k);
+
+#endif

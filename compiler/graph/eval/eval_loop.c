@@ -1,0 +1,173 @@
+/* graph/eval/eval_loop.c - a repeat: its turns one after another, its states and its stacks.
+ *
+ * A turn computes the block's nodes in order, reads the stop, puts the stacked values in their places and
+ * copies each state's next aside; only then do all states change together. Buffers of a turn's nodes stay
+ * with the nodes and are written over in the next turn. */
+#include <string.h>
+
+#include "eval_inside.h"
+
+struct Loop {
+  const EinRegion *region;
+  int64_t turns;             /* made so far */
+  Held *spare;               /* one a state: what it will be */
+  Held *stack;               /* one a stack */
+};
+
+void loop_drop(Run *r, Loop *l) {
+  for (uint32_t i = 0; i < l->region->states.len; i++) held_drop(r, &l->spare[i]);
+  for (uint32_t i = 0; i < l->region->stacks.len; i++) held_drop(r, &l->stack[i]);
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static bool states_start(Run *r, Loop *l) {
+  for (uint32_t i = 0; i < l->region->states.len; i++) {
+    const EinState *s = &l->region->states.at[i];
+    Held *h = held_of(r, s->node);
+    const EvalArray *init = &held_of(r, s->init)->array;
+    if (!size_of_node(r, s->node)) return false;
+    BUG_UNLESS(init->data && init->count == h->array.count && init->dtype == h->array.dtype);
+    if (!held_copy(r, s->node, h, init)) return false;
+    EvalArray as = h->array;
+    as.data = l->spare[i].data;
+    as.has = NULL;
+    l->spare[i].array = as;
+  }
+  return true;
+}
+
+static void swap_held(Held *a, Held *b) {
+  EvalArray array = a->array;
+  void *data = a->data;
+  uint8_t *mask = a->mask;
+  a->array = b->array, a->data = b->data, a->mask = b->mask;
+  b->array = array, b->data = data, b->mask = mask;
+}
+
+static bool states_next(Run *r, Loop *l) {
+  const EinRegion *g = l->region;
+  for (uint32_t i = 0; i < g->states.len; i++) {
+    const EvalArray *next = &held_of(r, g->states.at[i].next)->array;
+    BUG_UNLESS(next->data && next->count == l->spare[i].array.count && next->dtype == l->spare[i].array.dtype);
+    if (!held_copy(r, g->states.at[i].node, &l->spare[i], next)) return false;
+  }
+  for (uint32_t i = 0; i < g->states.len; i++) swap_held(held_of(r, g->states.at[i].node), &l->spare[i]);
+  return true;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* The shape of one turn's value with the turns put in; NULL on failure. */
+static int64_t *stack_shape(Run *r, const EinRegion *g, const EinStack *s) {
+  int64_t *shape = NEW_ARRAY(r->arena, int64_t, s->node->rank + 1);
+  const char *what = arena_printf(r->arena, "the number of turns in %s", s->name->s);
+  Cell turns;
+  BUG_UNLESS(g->turns && s->axis <= s->node->rank);
+  if (!size_of_node(r, s->node) || !size_value(r, g->turns, g->repeat->place, what, &turns)) return NULL;
+  if (turns.i < 0) {
+    eval_fail(r, EVAL_SHAPE, g->repeat->place, "%s is %lld, less than 0", what, (long long)turns.i);
+    return NULL;
+  }
+  const int64_t *of = held_of(r, s->node)->array.shape;
+  for (uint32_t d = 0; d <= s->node->rank; d++)
+    shape[d] = d == s->axis ? turns.i : of[d < s->axis ? d : d - 1];
+  return shape;
+}
+
+static bool stack_start(Run *r, const EinRegion *g, const EinStack *s, Held *h) {
+  EinNode as = *s->node; /* for what is said of it */
+  as.name = s->name;
+  if (!h->sized) {
+    h->array = (EvalArray){.dtype = s->node->dtype, .rank = s->node->rank + 1, .shape = stack_shape(r, g, s)};
+    if (!h->array.shape || !size_count(r, &as, &h->array)) return false;
+    h->sized = true;
+  }
+  if (!held_room(r, &as, h)) return false;
+  memset(h->data, 0, (size_t)h->array.count * cell_size(h->array.dtype));
+  return true;
+}
+
+/* One turn's value to its place; part by part, since the axis of turns may stand anywhere. */
+static void slice_put(char *to, const char *from, size_t size, const EvalArray *a, uint32_t axis, int64_t t) {
+  size_t before = 1, after = size;
+  for (uint32_t d = 0; d < axis; d++) before *= (size_t)a->shape[d];
+  for (uint32_t d = axis + 1; d < a->rank; d++) after *= (size_t)a->shape[d];
+  for (size_t k = 0; k < before; k++)
+    memcpy(to + (k * (size_t)a->shape[axis] + (size_t)t) * after, from + k * after, after);
+}
+
+static bool stack_put(Run *r, Loop *l, const EinStack *s, Held *h) {
+  const EvalArray *a = &h->array, *x = &held_of(r, s->node)->array;
+  EinNode as = *s->node;
+  as.name = s->name;
+  if (l->turns >= a->shape[s->axis])
+    return eval_fail(r, EVAL_SHAPE, l->region->repeat->place, "turn %lld does not fit in %s, which has %lld",
+                     (long long)l->turns, s->name->s, (long long)a->shape[s->axis]);
+  if (a->count == 0) return true;
+  slice_put(h->data, x->data, cell_size(a->dtype), a, s->axis, l->turns);
+  if (!x->has && !a->has) return true;
+  if (!held_mask(r, &as, h)) return false;
+  if (!a->has) memset(h->mask, 1, (size_t)a->count); /* all turns so far had values, and the others are 0 */
+  h->array.has = h->mask;
+  if (x->has) slice_put((char *)h->mask, (const char *)x->has, 1, a, s->axis, l->turns);
+  return true;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static bool loop_start(Run *r, Loop *l) {
+  const EinRegion *g = l->region;
+  l->turns = 0;
+  if (!states_start(r, l)) return false;
+  for (uint32_t i = 0; i < g->stacks.len; i++)
+    if (!stack_start(r, g, &g->stacks.at[i], &l->stack[i])) return false;
+  return true;
+}
+
+static bool loop_turn(Run *r, Loop *l, bool *stop) {
+  const EinRegion *g = l->region;
+  Cell c = {0};
+  r->turn[g->depth] = l->turns;
+  if (!eval_tick(r)) return false;
+  for (uint32_t i = 0; i < g->nodes.len; i++)
+    if (held_of(r, g->nodes.at[i])->needed && !node_run(r, g->nodes.at[i])) return false;
+  if (g->stop && !scalar_get(r, g->stop, g->repeat, &c)) return false;
+  for (uint32_t i = 0; i < g->stacks.len; i++)
+    if (!stack_put(r, l, &g->stacks.at[i], &l->stack[i])) return false;
+  *stop = c.i != 0;
+  return states_next(r, l);
+}
+
+bool loop_run(Run *r, const EinNode *n) {
+  const EinRegion *g = n->body;
+  Held *h = held_of(r, n);
+  Cell bound;
+  if (!h->loop) {
+    h->loop = NEW(r->arena, Loop);
+    h->loop->region = g;
+    h->loop->spare = NEW_ARRAY(r->arena, Held, g->states.len + 1);
+    h->loop->stack = NEW_ARRAY(r->arena, Held, g->stacks.len + 1);
+  }
+  if (!scalar_get(r, g->bound, n, &bound) || !loop_start(r, h->loop)) return false;
+  bool stop = false;
+  for (; h->loop->turns < bound.i && !stop; h->loop->turns++)
+    if (!loop_turn(r, h->loop, &stop)) return false;
+  return true;
+}
+
+/* A state's or stack's buffer is looked at where it lies: it changes only when the repeat runs again. */
+bool loop_result(Run *r, const EinNode *n) {
+  Held *h = held_of(r, n);
+  const Loop *l = held_of(r, n->repeat)->loop;
+  BUG_UNLESS(l);
+  if (n->kind == EIN_FINAL) {
+    h->array = held_of(r, l->region->states.at[n->index].node)->array;
+  } else if (n->kind == EIN_STACK) {
+    h->array = l->stack[n->index].array;
+  } else {
+    if (!size_of_node(r, n) || !held_room(r, n, h)) return false;
+    *(int64_t *)h->data = l->turns;
+  }
+  return true;
+}

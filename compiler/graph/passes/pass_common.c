@@ -1,0 +1,78 @@
+/* graph/passes/pass_common.c - equal vertices become one: the same EinSum of the same inputs with the same bounds and merges,
+ * in one region or in one around it. Everything is a pure function, random numbers too, so nothing else is asked. A table
+ * of the vertices that can be seen; those of a region leave it, last in first out, when the region closes. */
+#include <string.h>
+
+#include "rebuild.h"
+
+typedef struct Seen {
+  EinNode *node;
+  const void *key;
+  struct Seen *next;         /* of the same hash, made before */
+} Seen;
+
+typedef struct Common {
+  Rebuild b;
+  Map table;                 /* hash to the newest Seen */
+  VEC(Seen *) made;
+  VEC(uint32_t) open;        /* where in `made` each open region began */
+} Common;
+
+static const void *vertex_key(const EinNode *n) {
+  uint32_t h = hash_mix(n->sum->hash, n->rank);
+  for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red; k++) h = hash_mix(h, n->bound[k]->id);
+  for (uint32_t k = 0; k < n->sum->n_slot; k++) h = hash_mix(h, n->input[k]->id);
+  return (const void *)((uintptr_t)h + 1);
+}
+
+static bool vertex_same(const EinNode *a, const EinNode *b) {
+  if (a->sum != b->sum || a->rank != b->rank || memcmp(a->merge, b->merge, a->rank) != 0) return false;
+  for (uint32_t k = 0; k < a->sum->n_out + a->sum->n_red; k++)
+    if (a->bound[k] != b->bound[k]) return false;
+  for (uint32_t k = 0; k < a->sum->n_slot; k++)
+    if (a->input[k] != b->input[k]) return false;
+  return true;
+}
+
+/* The copy is made first, since only it has the new inputs and the interned EinSum; and taken back if there is one like it. */
+static EinNode *first_of(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Common *c = env;
+  EinNode *made = rebuild_copy(b, r, n);
+  const void *key = vertex_key(made);
+  Seen *first = map_find(&c->table, key);
+  bool stop = n->region->stop == n; /* which must stand in its block */
+  for (Seen *s = first; s; s = s->next) {
+    if (!vertex_same(s->node, made) || (stop && s->node->region != r)) continue;
+    r->nodes.len--;
+    b->g->n_nodes--;
+    if (!s->node->name) s->node->name = made->name;
+    rebuild_note(b, "vertices merged", n->place);
+    return s->node;
+  }
+  Seen *s = NEW(b->arena, Seen);
+  *s = (Seen){made, key, first};
+  map_put(&c->table, key, s);
+  vec_push(b->arena, c->made, s);
+  return made;
+}
+
+static void opened(void *env, EinRegion *r) {
+  Common *c = env;
+  (void)r;
+  vec_push(c->b.arena, c->open, c->made.len);
+}
+
+static void closed(void *env, EinRegion *r) {
+  Common *c = env;
+  (void)r;
+  for (uint32_t from = vec_pop(c->open); c->made.len > from;) {
+    Seen *s = vec_pop(c->made);
+    map_put(&c->table, s->key, s->next);
+  }
+}
+
+EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = first_of, .enter = opened, .leave = closed};
+  Common c = {.b = {.arena = a, .pass = "common", .notes = notes}, .table = map_new(a)};
+  return rebuild(&c.b, a, g, &rules, &c);
+}

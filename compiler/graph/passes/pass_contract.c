@@ -1,0 +1,104 @@
+/* graph/passes/pass_contract.c - products under a reducer that distributes over them (ops.def, DISTRIBUTES) are cut into steps of
+ * two operands in the order that takes the fewest operations. First it is decided, from the last vertex to the first,
+ * so that a chain of products is seen whole by its end; then the graph is made again by these steps. */
+#include "contract.h"
+
+/* ---- uses ------------------------------------------------------------------------------------ */
+
+static void use(Contract *c, const EinNode *n) {
+  if (n) c->uses[n->id]++;
+}
+
+static void uses_of_repeat(Contract *c, const EinRegion *r) {
+  use(c, r->bound);
+  use(c, r->stop);
+  for (uint32_t i = 0; i < r->states.len; i++) {
+    use(c, r->states.at[i].init);
+    use(c, r->states.at[i].next);
+  }
+  for (uint32_t i = 0; i < r->stacks.len; i++) use(c, r->stacks.at[i].node);
+}
+
+typedef VEC(const EinNode *) Vertices;
+
+static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_INPUT) use(c, n->fallback);
+    if (n->kind == EIN_VERTEX) {
+      vec_push(c->b.arena, *all, n);
+      for (uint32_t k = 0; k < n->sum->n_slot; k++) use(c, n->input[k]);
+    } else if (n->kind == EIN_REPEAT) {
+      uses_of_repeat(c, n->body);
+      uses_of_region(c, n->body, all); /* GRAPH_DEPTH deep at most */
+    }
+  }
+}
+
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+/* Its divisors last, if they may be, else as parts of factors. */
+static Steps *steps_so(Contract *c, const EinNode *n, bool join) {
+  Product *x = product_of(c, n, join, true);
+  Steps *p = x ? steps_of(c, x) : NULL;
+  if (p || (x && !x->divisor.len)) return p;
+  x = product_of(c, n, join, false);
+  return x ? steps_of(c, x) : NULL;
+}
+
+/* What is saved, in operations and elements; *of: of how many. */
+static double saved(const Steps *p, double *of) {
+  if (!p) return *of = 0;
+  *of = p->product->ops + p->product->held;
+  return *of - p->ops - p->held;
+}
+
+/* Alone, or with what only it uses if that saves a good part more: what the user named is not taken apart for nothing. */
+static Steps *best_steps(Contract *c, const EinNode *n) {
+  double of, all;
+  Steps *alone = steps_so(c, n, false), *joined = c->budget > 0 ? steps_so(c, n, true) : NULL;
+  double by_alone = saved(alone, &of), by_joined = saved(joined, &all);
+  return joined && by_joined > by_alone + all / 8 ? joined : alone;
+}
+
+static void decide_vertex(Contract *c, const EinNode *n) {
+  Steps *p = c->taken[n->id] ? NULL : best_steps(c, n);
+  if (!p) return;
+  map_put(&c->steps, n, p);
+  rebuild_note(&c->b, "products ordered", n->place);
+  for (uint32_t i = 0; i < p->product->joined.len; i++) {
+    c->taken[p->product->joined.at[i]->id] = true;
+    rebuild_note(&c->b, "vertices joined", p->product->joined.at[i]->place);
+  }
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static bool not_taken(void *env, const EinNode *n) {
+  const Contract *c = env;
+  return !c->taken[n->id];
+}
+
+static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Contract *c = env;
+  const Steps *p = map_find(&c->steps, n);
+  return p ? steps_emit(c, r, p) : rebuild_copy(b, r, n);
+}
+
+EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.keep = not_taken, .vertex = by_steps};
+  Contract c = {.b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new()};
+  Vertices all = {0};
+  c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
+  c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  c.steps = map_new(a);
+  c.budget = 10000000 + 1000 * (int64_t)g->n_nodes;
+  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  uses_of_region(&c, g->top, &all);
+  for (uint32_t i = 0; i < g->outputs.len; i++) use(&c, g->outputs.at[i].node);
+  for (uint32_t i = 0; i < g->asserts.len; i++) use(&c, g->asserts.at[i].node);
+  for (uint32_t i = all.len; i-- > 0;) decide_vertex(&c, all.at[i]);
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return made;
+}

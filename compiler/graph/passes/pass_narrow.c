@@ -1,0 +1,194 @@
+/* graph/passes/pass_narrow.c - labels that a vertex does not look at go, and whoever reads it asks for one dimension less: a count beside a sum
+ * over rows is made once a group, not once a column too. A label of which one point alone is wanted (point.h) is that point, and goes.
+ *
+ * Only vertices that nothing but vertices read can change their shape: an output, a state's values, a stack's and what is
+ * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none, and so does a
+ * read that is in range only because the label has a point: X[0], of as many elements. */
+#include "expr/in_range.h"
+#include "graph/inside.h"
+#include "point.h"
+
+typedef struct Narrow {
+  Rebuild b;
+  bool *shown;               /* by old id: somebody else than a vertex wants it, in its shape */
+  const bool **kept;         /* by old id: which dimensions are left; NULL: all */
+  const Expr *const *const *point;
+} Narrow;
+
+typedef struct Draft {
+  EinSum sum;
+  const EinNode *of;
+  const Narrow *narrow;
+  bool open;                 /* a read was not proved to be in range */
+} Draft;
+
+static void show(Narrow *w, const EinNode *n) {
+  if (n) w->shown[n->id] = true;
+}
+
+static void show_region(Narrow *w, const EinRegion *r) {
+  show(w, r->bound);
+  show(w, r->stop);
+  for (uint32_t i = 0; i < r->states.len; i++) show(w, r->states.at[i].init), show(w, r->states.at[i].next);
+  for (uint32_t i = 0; i < r->stacks.len; i++) show(w, r->stacks.at[i].node);
+  for (uint32_t i = 0; i < r->nodes.len; i++)
+    if (r->nodes.at[i]->kind == EIN_REPEAT) show_region(w, r->nodes.at[i]->body);
+}
+
+/* ---- what reads a narrower one --------------------------------------------------------------- */
+
+static const Expr *read_narrow(void *env, Exprs *p, const Expr *leaf) {
+  const Draft *d = env;
+  if (leaf->kind != EX_READ) return leaf;
+  const bool *kept = d->narrow->kept[d->of->input[leaf->i]->id];
+  if (!kept) return leaf;
+  const Expr **index = NEW_ARRAY(d->narrow->b.arena, const Expr *, leaf->n + 1);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < leaf->n; k++)
+    if (kept[k]) index[n++] = leaf->arg[k];
+  return expr_read(p, (DType)leaf->dtype, leaf->i, n, index);
+}
+
+static bool reads_narrow(const Narrow *w, const EinNode *n) {
+  for (uint32_t k = 0; k < n->sum->n_slot; k++)
+    if (w->kept[n->input[k]->id]) return true;
+  return false;
+}
+
+/* body, where and domain, each by f. */
+static void draft_map(Draft *d, ExprLeaf *f, void *env) {
+  Exprs *p = d->narrow->b.old->exprs;
+  d->sum.body = expr_map(p, d->sum.body, f, env);
+  if (d->sum.where) d->sum.where = expr_map(p, d->sum.where, f, env);
+  if (d->sum.domain) d->sum.domain = expr_map(p, d->sum.domain, f, env);
+}
+
+/* ---- what is narrower ------------------------------------------------------------------------ */
+
+static bool can_fail(const EinSum *s) {
+  return expr_can_fail(s->body) || (s->where && expr_can_fail(s->where)) || (s->domain && expr_can_fail(s->domain));
+}
+
+static const Expr *extent_read(void *ctx, const Expr *read, uint32_t k) {
+  const Draft *d = ctx;
+  const EinNode *of = d->of->input[read->i];
+  const bool *kept = d->narrow->kept[of->id];
+  uint32_t dim = k;
+  for (uint32_t i = 0; kept && i <= dim; i++) dim += !kept[i];
+  return of->dim[dim];
+}
+
+static void not_proved(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
+  (void)slot, (void)k, (void)index, (void)why;
+  ((Draft *)ctx)->open = true;
+}
+
+static bool has_points(const Expr *extent) { return extent->kind == EX_INT && extent->i > 0; }
+
+/* Some read is in range only if a label that is not used and may have no point has one. */
+static bool leans_on_point(Narrow *w, Draft *d, const bool *used) {
+  const EinSum *s = &d->sum;
+  uint32_t all = s->n_out + s->n_red, depth = region_level(d->of->region);
+  const Expr **bound = NEW_ARRAY(w->b.arena, const Expr *, all + 1), **turn = NEW_ARRAY(w->b.arena, const Expr *, depth + 1);
+  bool asked = false;
+  for (uint32_t k = 0; k < all; k++) {
+    bool goes = k < s->n_out && !used[k] && !has_points(d->of->bound[k]);
+    asked |= goes;
+    if (!goes) bound[k] = d->of->bound[k];
+  }
+  if (!asked) return false;
+  for (const EinRegion *r = d->of->region; r->repeat; r = r->parent) turn[r->depth] = r->turns;
+  InRange q = {.exprs = w->b.old->exprs, .arena = w->b.arena, .facts = {.turn = turn, .n_turn = depth}, .ctx = d,
+               .extent = extent_read, .open = not_proved};
+  d->open = false;
+  in_range_sum(&q, s, bound);
+  return d->open;
+}
+
+/* Which labels stay; NULL: all. */
+static const bool *labels_kept(Narrow *w, Draft *d) {
+  const EinSum *s = &d->sum;
+  const EinNode *n = d->of;
+  if (w->shown[n->id] || n->rank != s->n_out) return NULL;
+  bool *used = NEW_ARRAY(w->b.arena, bool, s->n_out + 1), fails = can_fail(s), all = true;
+  expr_labels(s->body, s->n_out, used);
+  if (s->where) expr_labels(s->where, s->n_out, used);
+  if (s->domain) expr_labels(s->domain, s->n_out, used);
+  fails = fails || leans_on_point(w, d, used);
+  for (uint32_t k = 0; k < s->n_out; k++) {
+    if (fails && !has_points(n->bound[k])) used[k] = true;
+    all &= used[k];
+  }
+  return all ? NULL : used;
+}
+
+static const Expr *label_moved(void *env, Exprs *p, const Expr *leaf) {
+  const int64_t *to = env;
+  return leaf->kind == EX_LABEL ? expr_label(p, to[leaf->i]) : leaf;
+}
+
+static EinNode *narrow_vertex(Narrow *w, EinRegion *r, Draft *d, EinNode *const *input) {
+  const EinNode *n = d->of;
+  Arena *a = w->b.arena;
+  const bool *kept = w->kept[n->id];
+  uint32_t all = d->sum.n_out + d->sum.n_red, count = 0;
+  const Expr **bound = NEW_ARRAY(a, const Expr *, all + 1);
+  Str *label = NEW_ARRAY(a, Str, all + 1);
+  int64_t *to = NEW_ARRAY(a, int64_t, all + 1);
+  for (uint32_t k = 0; k < all; k++) {
+    if (k < d->sum.n_out && !kept[k]) continue;
+    bound[count] = n->bound[k];
+    label[count] = n->label[k];
+    to[k] = count++;
+  }
+  draft_map(d, label_moved, to);
+  d->sum.n_out = count - d->sum.n_red;
+  EinNode **slots = graph_canonical_slots(w->b.g, &d->sum, input);
+  EinNode *made = graph_vertex(w->b.g, r, &d->sum, bound, label, d->sum.n_out, NULL, slots);
+  made->name = n->name;
+  made->place = n->place;
+  rebuild_note(&w->b, "labels not looked at dropped", n->place);
+  return made;
+}
+
+static const Expr *label_pointed(void *env, Exprs *p, const Expr *leaf) {
+  const Draft *d = env;
+  (void)p;
+  const Expr *point = leaf->kind == EX_LABEL && leaf->i < d->sum.n_out ? d->narrow->point[d->of->id][leaf->i] : NULL;
+  return point ? point : leaf;
+}
+
+static bool has_point(const Narrow *w, const EinNode *n) {
+  const Expr *const *point = w->point[n->id];
+  bool any = false;
+  for (uint32_t k = 0; point && k < n->sum->n_out; k++) any |= point[k] != NULL;
+  return any;
+}
+
+static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Narrow *w = env;
+  Draft d = {.sum = *n->sum, .of = n, .narrow = w};
+  bool changed = reads_narrow(w, n);
+  if (changed) draft_map(&d, read_narrow, &d);
+  if (has_point(w, n)) draft_map(&d, label_pointed, &d), changed = true;
+  w->kept[n->id] = labels_kept(w, &d);
+  if (!changed && !w->kept[n->id]) return rebuild_copy(b, r, n);
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
+  for (uint32_t k = 0; k < n->sum->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
+  if (!w->kept[n->id]) return rebuild_vertex(b, r, n, &d.sum, n->bound, n->label, input);
+  d.sum.monoid = rebuild_monoid(b, d.sum.monoid);
+  return narrow_vertex(w, r, &d, input);
+}
+
+EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = narrowed};
+  Narrow w = {.b = {.arena = a, .pass = "narrow", .notes = notes}};
+  w.shown = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  w.kept = NEW_ARRAY(a, const bool *, g->n_nodes + 1);
+  for (uint32_t i = 0; i < g->inputs.len; i++) show(&w, g->inputs.at[i]->fallback);
+  for (uint32_t i = 0; i < g->outputs.len; i++) show(&w, g->outputs.at[i].node);
+  for (uint32_t i = 0; i < g->asserts.len; i++) show(&w, g->asserts.at[i].node);
+  show_region(&w, g->top);
+  w.point = points_find(a, g, w.shown);
+  return rebuild(&w.b, a, g, &rules, &w);
+}

@@ -1,0 +1,408 @@
+/* graph/passes/pass_separate.c - a reduction whose predicate parts into conditions about different labels is made one label after
+ * another, the inner ones first: sum[a,b where a <= i and b <= j] A[a,b] becomes T[a,j] = sum[b where b <= j] A[a,b], and
+ * then sum[a where a <= i] T[a,j]. Any reducer allows it that commutes; and where it distributes over what the body is, a
+ * factor waits for the first step that reduces one of its labels.
+ *
+ * Labels that a condition has together are one group, and a group is one step. All orders of the groups are looked at; what is
+ * compared is the number of points, where one label that a condition bounds on one side only is a running sum. A step goes
+ * over points that the whole did not come to, so its reads must be proved to be in range by its own conditions. */
+#include <string.h>
+
+#include "contract.h"
+
+enum {
+  GROUPS_MOST = 5,           /* which are put into all orders */
+  PARTS_MOST = 32,           /* factors; conditions; reduced labels */
+  STORE = 8                  /* operations that take as long as it takes an element to be stored and read again */
+};
+
+typedef struct Group {
+  uint64_t red, outer;       /* labels that it reduces, and the others in its conditions */
+  const Expr *where;         /* NULL: none */
+  double reach;              /* about how many of its points there are for one of the others */
+  bool runs;                 /* a point more for each of the others, or a point less */
+  uint64_t put;              /* labels of the others that data give: a point goes to one of them */
+  bool holds;                /* there is a point for each of the others: its factors alone are looked at */
+} Group;
+
+typedef struct Step { uint32_t group; uint64_t factors; } Step; /* those that it takes in */
+
+typedef struct Separate {
+  Rebuild b;
+  Arena *scratch;
+  int64_t proofs;            /* left for the graph */
+
+  const EinNode *n;          /* the vertex at hand */
+  uint32_t labels;
+  Op op;                     /* OPS: its body is one factor */
+  uint32_t n_group, n_factor;
+  Group group[PARTS_MOST];
+  const Expr *factor[PARTS_MOST];
+  const Expr *last;          /* conditions without a reduced label */
+  Step step[GROUPS_MOST], best[GROUPS_MOST];
+  double cost;               /* of `best`; at first of the vertex as it is */
+} Separate;
+
+static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
+
+static uint64_t reduced(const Separate *c) { return bits_below(c->labels) & ~bits_below(c->n->sum->n_out); }
+
+static double points(const Separate *c, uint64_t labels) {
+  double all = 1;
+  for (uint32_t k = 0; k < c->labels; k++)
+    if (labels >> k & 1) all *= extent_guess(c->n->bound[k]);
+  return all;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* All groups that have one of the labels become the first of them. */
+static Group *groups_join(Separate *c, uint64_t red) {
+  Exprs *p = c->b.old->exprs;
+  Group *first = NULL;
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < c->n_group; k++) {
+    Group *g = &c->group[k];
+    if (!(g->red & red) || !first) {
+      c->group[n] = *g;
+      if (g->red & red) first = &c->group[n];
+      n++;
+    } else {
+      first->red |= g->red;
+      first->outer |= g->outer;
+      first->where = expr_and(p, first->where, g->where);
+    }
+  }
+  c->n_group = n;
+  return first;
+}
+
+static void conditions_share_out(Separate *c, const Expr *const *part, uint32_t n, bool reading) {
+  Exprs *p = c->b.old->exprs;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!(part[i]->has & HAS_READ) == reading) continue;
+    uint64_t red = part[i]->labels & reduced(c);
+    if (red) {
+      Group *g = groups_join(c, red);
+      g->outer = (g->outer | part[i]->labels) & ~reduced(c);
+      g->where = expr_and(p, g->where, part[i]);
+    } else {
+      c->last = expr_and(p, c->last, part[i]);
+    }
+  }
+}
+
+/* What does not read comes first, as it may guard what does. Labels without a condition are one group. */
+static bool groups_find(Separate *c) {
+  const Expr *part[PARTS_MOST];
+  uint32_t n, n_out = c->n->sum->n_out;
+  uint64_t rest = 0;
+  if (c->n->sum->n_red > PARTS_MOST || !op_parts(c->scratch, c->n->sum->where, OP_AND, PARTS_MOST, part, &n)) return false;
+  c->last = NULL;
+  c->n_group = 0;
+  for (uint32_t k = n_out; k < c->labels; k++) c->group[c->n_group++] = (Group){.red = (uint64_t)1 << k};
+  conditions_share_out(c, part, n, false);
+  conditions_share_out(c, part, n, true);
+  for (uint32_t k = 0; k < c->n_group; k++)
+    if (!c->group[k].where) rest |= c->group[k].red;
+  if (rest) groups_join(c, rest);
+  return c->n_group > 1 && c->n_group <= GROUPS_MOST;
+}
+
+/* A label between bounds: how far they are from each other, if that is a number, and whether only one of them moves. */
+static void group_bounds(Separate *c, Group *g, const Expr *label) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *part[PARTS_MOST], *by[PARTS_MOST];
+  int64_t way[PARTS_MOST], strict[PARTS_MOST];
+  uint32_t n;
+  bool ways[2] = {false, false};
+  g->runs = g->outer && op_parts(c->scratch, g->where, OP_AND, PARTS_MOST, part, &n);
+  if (!g->runs) return;
+  for (uint32_t i = 0; i < n; i++) {
+    way[i] = bound_of_label(p, part[i], label, &by[i], &strict[i]);
+    g->runs &= way[i] != 0;
+    if (part[i]->labels & g->outer) ways[way[i] > 0] = true;
+    for (uint32_t k = 0; way[i] && k < i; k++) {
+      const Expr *far = way[i] + way[k] ? NULL : expr_normal(p, expr_op2(p, OP_ADD, by[i], by[k]));
+      if (!way[k] || !far || far->kind != EX_INT) continue;
+      double width = 1.0 - (double)far->i - (double)strict[i] - (double)strict[k];
+      g->reach = width < 1 ? 1 : width < g->reach ? width : g->reach;
+    }
+  }
+  g->runs &= ways[0] != ways[1];
+}
+
+/* A label of the result that is equal to what is read. */
+static uint64_t group_put(Separate *c, const Group *g) {
+  const Expr *part[PARTS_MOST];
+  uint64_t put = 0;
+  uint32_t n;
+  if (!op_parts(c->scratch, g->where, OP_AND, PARTS_MOST, part, &n)) return 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const Expr *e = part[i];
+    if (e->kind != EX_OP || e->op != OP_EQ) continue;
+    for (uint32_t k = 0; k < 2; k++)
+      if (e->arg[k]->kind == EX_LABEL && e->arg[1 - k]->has & HAS_READ) put |= e->arg[k]->labels & g->outer;
+  }
+  return put;
+}
+
+static Facts facts_of(const Separate *c, const Expr **turn) {
+  Facts f = {.label = c->n->bound, .n_label = c->labels};
+  facts_turns(&f, c->n->region, turn);
+  return f;
+}
+
+static bool group_holds(Separate *c, const Group *g) {
+  const Expr *turn[GRAPH_DEPTH + 1];
+  bool inner[ORDER_LABELS];
+  Exprs *p = c->b.old->exprs;
+  Facts f = facts_of(c, turn);
+  if (!dtype_is_float(c->n->sum->acc)) return true;
+  if ((c->proofs -= 2) < 0) return false;
+  for (uint32_t k = 0; k < c->labels; k++) inner[k] = g->red >> k & 1;
+  return prove_nonempty(p, &f, inner, g->where ? g->where : expr_bool(p, true)).verdict == PROVED;
+}
+
+static void groups_know(Separate *c) {
+  for (uint32_t k = 0; k < c->n_group; k++) {
+    Group *g = &c->group[k];
+    g->reach = points(c, g->red);
+    g->runs = false;
+    g->put = g->where ? group_put(c, g) : 0;
+    g->holds = c->n_factor > 1 && group_holds(c, g);
+    for (uint32_t l = 0; g->where && l < c->labels; l++)
+      if (g->red == (uint64_t)1 << l) group_bounds(c, g, expr_label(c->b.old->exprs, l));
+  }
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static double whole_cost(const Separate *c) {
+  uint64_t put = 0;
+  double reach = 1;
+  for (uint32_t k = 0; k < c->n_group; k++) {
+    put |= c->group[k].put;
+    reach *= c->group[k].reach;
+  }
+  return points(c, bits_below(c->n->sum->n_out) & ~put) * reach;
+}
+
+/* rest: the labels of its result; body: of what is reduced. */
+static double step_cost(const Separate *c, const Group *g, uint64_t body, uint64_t rest) {
+  if (g->runs && !(body & g->outer)) return points(c, (rest & ~g->outer) | g->red) + points(c, rest);
+  return points(c, rest & ~g->put) * g->reach;
+}
+
+static uint64_t factors_with(const Separate *c, uint64_t left, uint64_t labels) {
+  uint64_t with = 0;
+  for (uint32_t i = 0; i < c->n_factor; i++)
+    if (c->factor[i]->labels & labels) with |= (uint64_t)1 << i;
+  return with & left;
+}
+
+/* The groups that are not `done` in all orders; labels: of what is reduced so far; left: factors that wait. */
+static void orders_try(Separate *c, uint32_t at, uint32_t done, uint64_t labels, uint64_t left, double cost) {
+  bool end = at + 1 == c->n_group;
+  for (uint32_t k = c->n_group; k-- > 0;) {
+    const Group *g = &c->group[k];
+    if (done >> k & 1) continue;
+    uint64_t taken = end || !g->holds ? left : factors_with(c, left, g->red), body = labels;
+    if (!at && !taken) taken = left;
+    for (uint32_t i = 0; i < c->n_factor; i++)
+      if (taken >> i & 1) body |= c->factor[i]->labels;
+    uint64_t rest = end ? bits_below(c->n->sum->n_out) : (body | g->outer) & ~g->red;
+    double now = cost + step_cost(c, g, body, rest) + (end ? 0 : (double)STORE * points(c, rest));
+    c->step[at] = (Step){k, taken};
+    if (now >= c->cost) continue;
+    if (!end) {
+      orders_try(c, at + 1, done | 1u << k, rest, left & ~taken, now);
+      continue;
+    }
+    c->cost = now;
+    memcpy(c->best, c->step, sizeof c->best);
+  }
+}
+
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+static bool index_within(Separate *c, const Facts *f, const Expr *e, const Expr *size) {
+  Exprs *p = c->b.old->exprs;
+  if (e->has & HAS_READ) return false;
+  if (e->kind == EX_LABEL && c->n->bound[e->i] == size) return true;
+  if ((c->proofs -= 2) < 0) return false;
+  return prove(p, f, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), e)).verdict == PROVED &&
+         prove(p, f, expr_op2(p, OP_LT, e, size)).verdict == PROVED;
+}
+
+/* Can e be computed wherever `where` holds? */
+static bool is_total(Separate *c, const Expr *e, const Expr *where) {
+  const Expr *turn[GRAPH_DEPTH + 1];
+  Facts f = facts_of(c, turn);
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(c->scratch);
+  f.hold = &where;
+  f.n_hold = where ? 1 : 0;
+  vec_push(c->scratch, stack, e);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    if (!(x->has & HAS_READ) || map_find(&seen, x)) continue;
+    map_put(&seen, x, c);
+    const EinNode *from = x->kind == EX_READ ? c->n->input[x->i] : NULL;
+    if (from && is_partial(from)) return false;
+    for (uint32_t k = 0; from && k < x->n; k++)
+      if (!index_within(c, &f, x->arg[k], from->dim[k])) return false;
+    for (uint32_t k = 0; k < x->n; k++) vec_push(c->scratch, stack, x->arg[k]);
+  }
+  return true;
+}
+
+/* The conditions that read nothing, which stand first. */
+static const Expr *plain_part(Separate *c, const Expr *where) {
+  const Expr *part[PARTS_MOST], *plain = NULL;
+  uint32_t n;
+  if (!where || !op_parts(c->scratch, where, OP_AND, PARTS_MOST, part, &n)) return NULL;
+  for (uint32_t i = 0; i < n; i++)
+    if (!(part[i]->has & HAS_READ)) plain = expr_and(c->b.old->exprs, plain, part[i]);
+  return plain;
+}
+
+static bool steps_are_total(Separate *c) {
+  for (uint32_t i = 0; i < c->n_group; i++) {
+    const Group *g = &c->group[c->best[i].group];
+    const Expr *where = i + 1 < c->n_group ? g->where : expr_and(c->b.old->exprs, c->last, g->where);
+    where = plain_part(c, where);
+    if (g->where && !is_total(c, g->where, where)) return false;
+    for (uint32_t k = 0; k < c->n_factor; k++)
+      if (c->best[i].factors >> k & 1 && !is_total(c, c->factor[k], where)) return false;
+  }
+  return true;
+}
+
+/* ---- the vertices ---------------------------------------------------------------------------- */
+
+typedef struct Emit {
+  Separate *c;
+  EinRegion *region;
+  VEC(EinNode *) slot;       /* the vertex's, then those made here */
+} Emit;
+
+static uint32_t axis_add(uint64_t mask, uint64_t *left, uint32_t *axis, uint32_t n) {
+  for (uint32_t k = 0; k < 64; k++)
+    if ((mask & *left) >> k & 1) axis[n++] = k;
+  *left &= ~mask;
+  return n;
+}
+
+/* The labels of a step's result as the body has them, and where the reduced ones stood, those that its conditions have. */
+static uint32_t axes_order(Separate *c, const Expr *body, const Group *g, uint64_t rest, uint32_t *axis) {
+  VEC(const Expr *) stack = {0};
+  uint64_t want = rest | g->red;
+  uint32_t n = 0;
+  vec_push(c->scratch, stack, body);
+  while (stack.len && want) {
+    const Expr *x = vec_pop(stack);
+    if (!(x->labels & want)) continue;
+    if (x->kind == EX_LABEL && x->labels & g->red) n = axis_add(g->outer & rest, &want, axis, n);
+    if (x->kind == EX_LABEL && x->labels & rest) n = axis_add(x->labels, &want, axis, n);
+    if (x->kind == EX_LABEL) want &= ~x->labels;
+    for (uint32_t i = x->n; i-- > 0;) vec_push(c->scratch, stack, x->arg[i]);
+  }
+  return axis_add(rest, &want, axis, n);
+}
+
+/* A step's vertex, and the read of it; the last one has the name, shape and dtype of the whole. */
+static EinNode *vertex_make(Emit *e, const Expr *body, const Expr *where, uint32_t n_out, uint64_t red, uint32_t *axis, bool last) {
+  Separate *c = e->c;
+  EinGraph *g = c->b.g;
+  EinSum s = *c->n->sum;
+  const Expr *to[ORDER_LABELS] = {0}, *bound[ORDER_LABELS];
+  Str label[ORDER_LABELS];
+  uint32_t n = axis_add(red, &(uint64_t){red}, axis, n_out);
+  for (uint32_t k = 0; k < n; k++) {
+    to[axis[k]] = expr_label(g->exprs, k);
+    bound[k] = c->n->bound[axis[k]];
+    label[k] = c->n->label[axis[k]];
+  }
+  s.n_out = n_out;
+  s.n_red = n - n_out;
+  s.body = expr_relabel(g->exprs, body, c->labels, to);
+  s.where = where ? expr_relabel(g->exprs, where, c->labels, to) : NULL;
+  if (last) return rebuild_vertex(&c->b, e->region, c->n, &s, bound, label, e->slot.at);
+  s.dtype = s.acc;
+  s.monoid = rebuild_monoid(&c->b, s.monoid);
+  EinNode **input = graph_canonical_slots(g, &s, e->slot.at);
+  EinNode *made = graph_vertex(g, e->region, &s, bound, label, n_out, NULL, input);
+  made->place = c->n->place;
+  return made;
+}
+
+/* body: what the steps before have come to, or NULL. */
+static EinNode *step_make(Emit *e, uint32_t at, const Expr **body) {
+  Separate *c = e->c;
+  Exprs *p = c->b.g->exprs;
+  const Group *g = &c->group[c->best[at].group];
+  uint32_t axis[ORDER_LABELS], n_out = c->n->sum->n_out;
+  bool last = at + 1 == c->n_group;
+  for (uint32_t k = 0; k < c->n_factor; k++)
+    if (c->best[at].factors >> k & 1) *body = *body ? expr_op2(p, c->op, *body, c->factor[k]) : c->factor[k];
+  if (last) {
+    for (uint32_t k = 0; k < n_out; k++) axis[k] = k;
+    return vertex_make(e, *body, expr_and(p, c->last, g->where), n_out, g->red, axis, true);
+  }
+  n_out = axes_order(c, *body, g, ((*body)->labels | g->outer) & ~g->red, axis);
+  EinNode *made = vertex_make(e, *body, g->where, n_out, g->red, axis, false);
+  if (c->n->name) made->name = strings_printf(c->b.g->strings, "%s.%u", c->n->name->s, at + 1);
+  const Expr *index[ORDER_LABELS];
+  for (uint32_t k = 0; k < n_out; k++) index[k] = expr_label(p, axis[k]);
+  vec_push(c->b.arena, e->slot, made);
+  *body = expr_read(p, made->dtype, e->slot.len - 1, n_out, index);
+  return made;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static bool may_separate(const EinNode *n) {
+  const EinSum *s = n->sum;
+  if (!s->where || s->domain || s->n_red < 2 || s->n_out + s->n_red >= ORDER_LABELS) return false;
+  for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
+    if (expr_is_int(n->bound[k], 0)) return false;
+  return s->reducer != RED_NONE && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN;
+}
+
+static bool orders_find(Separate *c, const EinNode *n) {
+  c->n = n;
+  c->labels = n->sum->n_out + n->sum->n_red;
+  c->op = OPS;
+  if (!groups_find(c)) return false;
+  bool product = product_op(n->sum, &c->op) && op_parts(c->scratch, n->sum->body, c->op, PARTS_MOST, c->factor, &c->n_factor);
+  if (!product) {
+    c->factor[0] = n->sum->body;
+    c->n_factor = 1;
+  }
+  groups_know(c);
+  double whole = c->cost = whole_cost(c);
+  orders_try(c, 0, 0, 0, bits_below(c->n_factor), 0);
+  return c->cost < whole && steps_are_total(c);
+}
+
+static EinNode *separated(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Separate *c = env;
+  EinNode *made = NULL;
+  if (!may_separate(n) || !orders_find(c, n)) return rebuild_copy(b, r, n);
+  Emit e = {.c = c, .region = r};
+  const Expr *body = NULL;
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) vec_push(b->arena, e.slot, rebuild_to(b, n->input[i]));
+  for (uint32_t i = 0; i < c->n_group; i++) made = step_make(&e, i, &body);
+  rebuild_note(b, "labels reduced one after another", n->place);
+  return made;
+}
+
+EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = separated};
+  Separate c = {.b = {.arena = a, .old = g, .pass = "separate", .notes = notes}, .scratch = arena_new()};
+  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return made;
+}

@@ -1,0 +1,359 @@
+/* graph/passes/pass_simplify.c - one vertex after the other: the laws of rules.c, the conditions that decide.c decides, and
+ * labels that an equation pins.
+ *
+ *   sum[j where j == e] body       e without j: body at j = e, where e is in range
+ *   sum[j] select(j == e, x, 0)    the same
+ *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
+ *   sum[j where false] body        the identity
+ *   sum[j where j < e] body        body without j, of integers: so many times
+ *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
+ *
+ * That is how scatters by a known place, permutations and deltas become reads. */
+#include "expr/in_range.h"
+#include "decide.h"
+#include "range.h"
+
+#include <string.h>
+
+typedef struct Simplify {
+  Rebuild b;
+  Rules *rules;
+  Decide decide;
+  uint32_t checks;           /* facts that hold everywhere */
+  VEC(const Expr *) turn;    /* of the loops around */
+} Simplify;
+
+typedef struct Draft {       /* the vertex at hand */
+  EinSum sum;
+  const Expr **bound;
+  Str *label;
+  Place place;
+  bool changed;
+} Draft;
+
+enum { PIN_LABELS = 63 };    /* above, masks of labels do not tell them apart */
+
+/* ---- pinning --------------------------------------------------------------------------------- */
+
+static bool has_label(const Expr *e, uint32_t l) {
+  return e->labels >> l & 1;
+}
+
+/* t == rhs, solved for label l, which stands in t: l == what is returned; or NULL. */
+static const Expr *solve(Exprs *p, const Expr *t, const Expr *rhs, uint32_t l) {
+  while (t->kind == EX_OP && t->dtype == DT_I64) {
+    const Expr *a = t->arg[0], *b = t->n == 2 ? t->arg[1] : NULL;
+    if (b && has_label(a, l) && has_label(b, l)) return NULL;
+    bool left = has_label(a, l);
+    if (t->op == OP_ADD) {
+      rhs = expr_op2(p, OP_SUB, rhs, left ? b : a);
+    } else if (t->op == OP_SUB) {
+      rhs = left ? expr_op2(p, OP_ADD, rhs, b) : expr_op2(p, OP_SUB, a, rhs);
+    } else if (t->op == OP_NEG) {
+      rhs = expr_op1(p, OP_NEG, rhs);
+    } else {
+      return NULL;
+    }
+    t = left ? a : b;
+  }
+  return t->kind == EX_LABEL && t->i == (int64_t)l ? expr_normal(p, rhs) : NULL;
+}
+
+static const Expr *pinned(Exprs *p, const Expr *c, uint32_t l) {
+  if (c->kind != EX_OP || c->op != OP_EQ || c->arg[0]->dtype != DT_I64) return NULL;
+  const Expr *a = c->arg[0], *b = c->arg[1];
+  if (has_label(a, l) == has_label(b, l)) return NULL;
+  return has_label(a, l) ? solve(p, a, b, l) : solve(p, b, a, l);
+}
+
+typedef VEC(const Expr *) Parts;
+
+/* The conjuncts, from left to right. */
+static Parts parts_of(Arena *a, const Expr *e) {
+  Parts stack = {0}, parts = {0};
+  if (e) vec_push(a, stack, e);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    if (x->kind == EX_OP && x->op == OP_AND) {
+      vec_push(a, stack, x->arg[1]);
+      vec_push(a, stack, x->arg[0]);
+    } else {
+      vec_push(a, parts, x);
+    }
+  }
+  return parts;
+}
+
+/* What stands before the equation and knows l can only be asked once e is known to be in range; if e reads, that
+ * may be what guards it. And over nothing e was never computed. */
+static bool may_pin(const Draft *d, const Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
+  const Expr *n = d->bound[l];
+  for (uint32_t i = 0; i < at; i++)
+    if (has_label(parts->at[i], l) && (e->has & HAS_READ)) return false;
+  return !expr_can_fail(e) || (n->kind == EX_INT && n->i > 0);
+}
+
+static void drop_label(Arena *a, Draft *d, uint32_t l) {
+  uint32_t n = d->sum.n_out + d->sum.n_red;
+  const Expr **bound = NEW_ARRAY(a, const Expr *, n);
+  Str *label = NEW_ARRAY(a, Str, n);
+  for (uint32_t k = 0, to = 0; k < n; k++) {
+    if (k == l) continue;
+    bound[to] = d->bound[k];
+    label[to++] = d->label[k];
+  }
+  d->bound = bound;
+  d->label = label;
+  d->sum.n_red--;
+}
+
+/* l becomes e everywhere, and the labels after it move up. */
+static void put_label(Simplify *s, Draft *d, Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
+  Exprs *p = s->decide.p;
+  const Expr *to[PIN_LABELS + 1] = {0}, *in_range, *where = NULL;
+  uint32_t n = d->sum.n_out + d->sum.n_red;
+  for (uint32_t k = l + 1; k < n; k++) to[k] = expr_label(p, k - 1);
+  e = expr_relabel(p, e, n, to);
+  in_range = expr_and(p, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), e), expr_op2(p, OP_LT, e, d->bound[l]));
+  to[l] = e;
+  uint32_t first = at;
+  for (uint32_t i = at; i-- > 0;)
+    if (has_label(parts->at[i], l)) first = i;
+  for (uint32_t i = 0; i < parts->len; i++) {
+    if (i == first) where = expr_and(p, where, in_range);
+    if (i != at) where = expr_and(p, where, expr_relabel(p, parts->at[i], n, to));
+  }
+  d->sum.where = where;
+  d->sum.body = expr_relabel(p, d->sum.body, n, to);
+  drop_label(s->b.arena, d, l);
+  d->changed = true;
+  rebuild_note(&s->b, "labels pinned", d->place);
+}
+
+static bool pin_one(Simplify *s, Draft *d) {
+  Exprs *p = s->decide.p;
+  Parts parts = parts_of(s->b.arena, d->sum.where);
+  for (uint32_t i = 0; i < parts.len; i++)
+    for (uint32_t l = d->sum.n_out + d->sum.n_red; l-- > d->sum.n_out;) {
+      const Expr *e = pinned(p, parts.at[i], l);
+      if (!e || !may_pin(d, &parts, i, l, e)) continue;
+      put_label(s, d, &parts, i, l, e);
+      return true;
+    }
+  return false;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct Asked { const EinNode *n; bool open; } Asked;
+
+static const Expr *extent_asked(void *ctx, const Expr *read, uint32_t k) { return ((Asked *)ctx)->n->input[read->i]->dim[k]; }
+
+static void extent_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
+  (void)slot, (void)k, (void)index, (void)why;
+  ((Asked *)ctx)->open = true;
+}
+
+/* What data bound is read where the label has no point, too: it must be there all the same. */
+static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
+  Asked asked = {n, false};
+  Facts facts = s->decide.facts;
+  facts.n_hold = s->checks;
+  InRange q = {.exprs = s->decide.p, .arena = s->b.arena, .facts = facts, .ctx = &asked, .extent = extent_asked, .open = extent_open};
+  in_range_sum(&q, &d->sum, d->bound);
+  return !asked.open;
+}
+
+/* A label that only bounds look at: the body as often as it has points. Integers alone, whose sums may wrap in any order. */
+static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
+  Exprs *p = s->decide.p;
+  const EinSum *sum = &d->sum;
+  if (sum->reducer != RED_SUM || !dtype_is_int(sum->acc) || sum->body->dtype != sum->acc || expr_can_fail(sum->body)) return false;
+  for (uint32_t l = sum->n_out + sum->n_red, all = l; l-- > sum->n_out;) {
+    const Expr *rest, *to[PIN_LABELS + 1] = {0};
+    const Expr *points = has_label(sum->body, l) ? NULL : range_points(p, sum->where, l, d->bound[l], &rest);
+    if (!points) continue;
+    Draft made = *d;
+    for (uint32_t k = l + 1; k < all; k++) to[k] = expr_label(p, k - 1);
+    made.sum.body = expr_relabel(p, expr_op2(p, OP_MUL, expr_cast(p, (DType)sum->acc, points), sum->body), all, to);
+    made.sum.where = rest ? expr_relabel(p, rest, all, to) : NULL;
+    drop_label(s->b.arena, &made, l);
+    if (points->has & HAS_READ && !reads_stand(s, n, &made)) continue;
+    made.changed = true;
+    *d = made;
+    rebuild_note(&s->b, "points counted", d->place);
+    return true;
+  }
+  return false;
+}
+
+/* Quotients of reduced labels become bounds. */
+static void quotients_go(Simplify *s, Draft *d) {
+  const Expr *was = d->sum.where;
+  Facts f = s->decide.facts;
+  f.label = d->bound;
+  f.n_label = d->sum.n_out + d->sum.n_red;
+  for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red && d->sum.where; l++)
+    d->sum.where = range_of_quotients(s->decide.p, &f, d->sum.where, l, d->bound[l]);
+  if (d->sum.where == was) return;
+  d->changed = true;
+  rebuild_note(&s->b, "quotients made bounds", d->place);
+}
+
+static bool is_arg(const EinSum *s) {
+  return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
+}
+
+static bool is_identity(const Expr *e, const Expr *none) {
+  return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
+}
+
+/* Some conjunct pins a reduced label, or says from where or up to where it goes. */
+static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c) {
+  Exprs *p = s->decide.p;
+  Parts parts = parts_of(s->b.arena, c);
+  const Expr *by;
+  int64_t strict;
+  for (uint32_t i = 0; i < parts.len; i++)
+    for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red; l++)
+      if (pinned(p, parts.at[i], l) || bound_of_label(p, parts.at[i], expr_label(p, l), &by, &strict)) return true;
+  return false;
+}
+
+/* That a comparison of integers does not hold, as a comparison; NULL: it is something else. */
+static const Expr *opposite(Exprs *p, const Expr *c) {
+  if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
+  switch ((Op)c->op) {
+  case OP_LT: return expr_op2(p, OP_GE, c->arg[0], c->arg[1]);
+  case OP_LE: return expr_op2(p, OP_GT, c->arg[0], c->arg[1]);
+  case OP_GT: return expr_op2(p, OP_LE, c->arg[0], c->arg[1]);
+  case OP_GE: return expr_op2(p, OP_LT, c->arg[0], c->arg[1]);
+  default: return NULL;
+  }
+}
+
+/* select(c, x, identity) under the reducer, or select(c, identity, x): c, or its opposite, belongs into where. What data
+ * decide alone stays: it is asked at each point in any case. */
+static bool select_to_where(Simplify *s, Draft *d) {
+  Exprs *p = s->decide.p;
+  const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
+  if (e->kind != EX_OP || e->op != OP_SELECT || d->sum.reducer == RED_MONOID || !none) return false;
+  bool otherwise = !is_identity(e->arg[2], none);
+  if (otherwise && !is_identity(e->arg[1], none)) return false;
+  const Expr *c = otherwise ? opposite(p, e->arg[0]) : e->arg[0];
+  if (!c || !is_about_reduced(s, d, c)) return false;
+  d->sum.where = expr_and(p, d->sum.where, c);
+  d->sum.body = e->arg[otherwise ? 2 : 1];
+  d->changed = true;
+  return true;
+}
+
+/* ---- what the extents decide ----------------------------------------------------------------- */
+
+static const Expr *lawful(Simplify *s, Draft *d, const Expr *e) {
+  uint32_t count = 0;
+  if (!e) return NULL;
+  const Expr *to = rules_apply(s->rules, e, &count);
+  for (; count; count--) rebuild_note(&s->b, "laws applied", d->place);
+  d->changed |= to != e;
+  return to;
+}
+
+static const Expr *not_true(const Expr *e) {
+  return e && e->kind == EX_INT && e->i ? NULL : e;
+}
+
+static void prune(Simplify *s, Draft *d) {
+  Decide *k = &s->decide;
+  EinSum was = d->sum;
+  decide_start(k, d->bound, d->sum.n_out, s->checks);
+  d->sum.domain = not_true(decide(k, d->sum.domain));
+  decide_hold(k, d->sum.domain);
+  k->facts.n_label = d->sum.n_out + d->sum.n_red;
+  d->sum.where = not_true(decide(k, d->sum.where));
+  decide_hold(k, d->sum.where);
+  d->sum.body = decide(k, d->sum.body);
+  for (uint32_t i = 0; i < k->decided; i++) rebuild_note(&s->b, "conditions decided", d->place);
+  d->changed |= was.domain != d->sum.domain || was.where != d->sum.where || was.body != d->sum.body;
+}
+
+/* ---- what is left of the reducer ------------------------------------------------------------- */
+
+static bool over_nothing(const Draft *d) {
+  const Expr *w = d->sum.where;
+  if (w && w->kind == EX_INT && !w->i) return true;
+  for (uint32_t k = d->sum.n_out; k < d->sum.n_out + d->sum.n_red; k++)
+    if (expr_is_int(d->bound[k], 0)) return true;
+  return false;
+}
+
+static void become_map(Draft *d, const Expr *body) {
+  d->sum.body = body;
+  d->sum.where = NULL;
+  d->sum.n_red = 0;
+  d->sum.reducer = RED_NONE;
+  d->sum.monoid = NULL;
+  d->changed = true;
+}
+
+/* fmax and fmin of one value are that value unless it is NaN, so they stay. */
+static void finish(Simplify *s, Draft *d) {
+  Exprs *p = s->decide.p;
+  const Expr *none = reducer_identity(p, &d->sum);
+  if (d->sum.reducer == RED_NONE || !none) return;
+  if (over_nothing(d)) {
+    become_map(d, none);
+    rebuild_note(&s->b, "reductions over nothing", d->place);
+  } else if (!d->sum.n_red && d->sum.reducer != RED_FMAX && d->sum.reducer != RED_FMIN) {
+    become_map(d, d->sum.where ? expr_select(p, d->sum.where, d->sum.body, none) : d->sum.body);
+  }
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Simplify *s = env;
+  Draft d = {.sum = *n->sum, .bound = n->bound, .label = n->label, .place = n->place};
+  d.sum.body = lawful(s, &d, d.sum.body);
+  d.sum.where = not_true(lawful(s, &d, d.sum.where));
+  d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
+  prune(s, &d);
+  if (!is_arg(&d.sum) && d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
+    while (d.sum.n_red && select_to_where(s, &d)) {}
+    bool any = false;
+    while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
+    quotients_go(s, &d);
+    while (d.sum.n_red && count_one(s, n, &d)) any = true;
+    if (any) prune(s, &d);
+  }
+  finish(s, &d);
+  if (!d.changed) return rebuild_copy(b, r, n);
+  d.sum.body = lawful(s, &d, d.sum.body);
+  d.sum.where = not_true(lawful(s, &d, d.sum.where));
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  return rebuild_vertex(b, r, n, &d.sum, d.bound, d.label, input);
+}
+
+static void entered(void *env, EinRegion *r) {
+  Simplify *s = env;
+  if (r->parent) vec_push(s->b.arena, s->turn, r->turns);
+  s->decide.facts.turn = s->turn.at;
+  s->decide.facts.n_turn = s->turn.len;
+}
+
+static void left(void *env, EinRegion *r) {
+  Simplify *s = env;
+  if (r->parent) s->turn.len--;
+  s->decide.facts.n_turn = s->turn.len;
+}
+
+EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = simplified, .enter = entered, .leave = left};
+  Simplify s = {.b = {.arena = a, .pass = "simplify", .notes = notes}, .rules = rules_new(a, g->exprs)};
+  s.decide = (Decide){.arena = a, .p = g->exprs, .conditions = map_new(a), .proofs = 1000 + 4 * (int64_t)g->n_nodes};
+  decide_start(&s.decide, NULL, 0, 0);
+  for (uint32_t i = 0; i < g->checks.len && i < DECIDE_HOLD / 2; i++) decide_hold(&s.decide, g->checks.at[i].cond);
+  s.checks = s.decide.facts.n_hold;
+  return rebuild(&s.b, a, g, &rules, &s);
+}

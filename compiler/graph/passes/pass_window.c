@@ -1,0 +1,169 @@
+/* graph/passes/pass_window.c - a band, where j - 7 <= b and b <= j + 7, is a window that goes along with j: its points are counted
+ * from its low end on, b = j - 7 + k with k < 15, and what is beyond the tensor's end is the reducer's identity. Then all
+ * results have equally many points, and those along j are in lanes: where the reads in which j stands have it in their last index
+ * alone, so that their elements lie beside each other. */
+#include "contract.h"
+
+enum { CONJUNCTS_MOST = 32 };
+
+typedef struct Band {
+  const EinNode *n;
+  uint32_t red;              /* the label; */
+  const Expr *low;           /*   its first point, over output labels; */
+  int64_t width;             /*   and how many there are */
+  uint32_t upper, lower;     /* the conjuncts that say so */
+  uint64_t along;            /* the output label in `low` */
+} Band;
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+int64_t bound_of_label(Exprs *p, const Expr *e, const Expr *label, const Expr **by, int64_t *strict) {
+  if (e->kind != EX_OP || e->op < OP_LT || e->op > OP_GE || e->arg[0]->dtype != DT_I64 || e->has & HAS_READ) return 0;
+  bool less = e->op == OP_LT || e->op == OP_LE;
+  *strict = e->op == OP_LT || e->op == OP_GT;
+  *by = expr_normal(p, expr_op2(p, OP_SUB, e->arg[less ? 0 : 1], e->arg[less ? 1 : 0]));
+  if (!(expr_normal(p, expr_op2(p, OP_SUB, *by, label))->labels & label->labels)) return 1;
+  return expr_normal(p, expr_op2(p, OP_ADD, *by, label))->labels & label->labels ? 0 : -1;
+}
+
+bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, uint32_t *n) {
+  VEC(const Expr *) stack = {0};
+  *n = 0;
+  vec_push(a, stack, e);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    if (x->kind == EX_OP && x->op == op) {
+      vec_push(a, stack, x->arg[1]);
+      vec_push(a, stack, x->arg[0]);
+    } else if (*n == most) {
+      return false;
+    } else {
+      part[(*n)++] = x;
+    }
+  }
+  return true;
+}
+
+/* ---- bands ----------------------------------------------------------------------------------- */
+
+/* One output label, which the low end goes along with. */
+static bool goes_along(Exprs *p, Band *d) {
+  d->along = d->low->labels;
+  if (d->low->has & (HAS_READ | HAS_TURN) || !d->along || d->along & (d->along - 1)) return false;
+  if (d->along >> d->n->sum->n_out) return false;
+  for (uint32_t k = 0; k < d->n->sum->n_out; k++)
+    if (d->along >> k & 1) return !expr_normal(p, expr_op2(p, OP_SUB, d->low, expr_label(p, k)))->labels;
+  return false;
+}
+
+/* The narrowest pair of bounds of label `red` that are so many points from each other. */
+static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint32_t parts, uint32_t red, Band *best) {
+  const Expr *label = expr_label(p, red), *by[CONJUNCTS_MOST];
+  int64_t way[CONJUNCTS_MOST], strict[CONJUNCTS_MOST];
+  *best = (Band){.n = n, .red = red, .width = INT64_MAX};
+  for (uint32_t i = 0; i < parts; i++) {
+    if (part[i]->labels & label->labels && part[i]->has & HAS_READ) return false;
+    way[i] = bound_of_label(p, part[i], label, &by[i], &strict[i]);
+  }
+  for (uint32_t i = 0; i < parts; i++)
+    for (uint32_t k = 0; k < parts; k++) {
+      if (way[i] != 1 || way[k] != -1) continue;
+      const Expr *far = expr_normal(p, expr_op2(p, OP_ADD, by[i], by[k]));
+      if (far->kind != EX_INT || far->i < -INT32_MAX || far->i > 0) continue;
+      Band d = *best;
+      d.width = 1 - far->i - strict[i] - strict[k];
+      d.upper = i, d.lower = k;
+      d.low = expr_normal(p, expr_op2(p, OP_ADD, expr_op2(p, OP_ADD, by[k], label), expr_int(p, DT_I64, strict[k])));
+      if (d.width > 0 && d.width < best->width && goes_along(p, &d)) *best = d;
+    }
+  const Expr *size = n->bound[red];
+  return best->width < INT64_MAX && (size->kind != EX_INT || best->width <= size->i / 2);
+}
+
+/* ---- reads ----------------------------------------------------------------------------------- */
+
+/* Is there a read with the label in its last index, and none that has it elsewhere? */
+static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(scratch);
+  bool some = false;
+  vec_push(scratch, stack, body);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    if (!(x->labels & label) || !(x->has & HAS_READ) || map_find(&seen, x)) continue;
+    map_put(&seen, x, scratch);
+    for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++) {
+      const Expr *e = x->arg[k];
+      if (!(e->labels & label)) continue;
+      if (k + 1 < x->n || e->has & HAS_READ) return false;
+      some = true;
+    }
+    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
+  }
+  return some;
+}
+
+static const Expr *index_normal(void *env, Exprs *p, const Expr *leaf) {
+  const Expr **index = env;
+  if (leaf->kind != EX_READ) return leaf;
+  for (uint32_t k = 0; k < leaf->n; k++) index[k] = leaf->arg[k]->has & HAS_READ ? leaf->arg[k] : expr_normal(p, leaf->arg[k]);
+  return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+typedef struct Windows { Rebuild b; Arena *scratch; } Windows;
+
+/* c behind the conditions under which e is not the identity. */
+static const Expr *behind(Exprs *p, const EinSum *s, const Expr *c, const Expr *e) {
+  const Expr *identity = reducer_identity(p, s);
+  bool again = e->kind == EX_OP && e->op == OP_SELECT && e->arg[2] == identity;
+  return again ? expr_select(p, expr_and(p, e->arg[0], c), e->arg[1], identity) : expr_select(p, c, e, identity);
+}
+
+/* s and the bound of the label as a window's, or false. others: lanes go along another window. */
+static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bound, uint32_t red, bool others) {
+  Exprs *p = w->b.old->exprs;
+  const Expr *part[CONJUNCTS_MOST], *index[GRAPH_OUT + 1], *where = NULL, *zero = expr_int(p, DT_I64, 0);
+  const Expr **to = NEW_ARRAY(w->scratch, const Expr *, red + 1);
+  uint32_t parts;
+  Band d;
+  if (!s->where || !op_parts(w->scratch, s->where, OP_AND, CONJUNCTS_MOST, part, &parts)) return false;
+  if (!band_find(p, n, part, parts, red, &d)) return false;
+  const Expr *point = expr_normal(p, expr_op2(p, OP_ADD, d.low, expr_label(p, red)));
+  to[red] = point;
+  const Expr *body = expr_map(p, expr_relabel(p, s->body, red + 1, to), index_normal, index);
+  if (!others && !lies_along(w->scratch, body, d.along)) return false;
+  for (uint32_t i = 0; i < parts; i++)
+    if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));
+  const Expr *inside = expr_and(p, expr_op2(p, OP_LE, zero, point), expr_op2(p, OP_LT, point, n->bound[red]));
+  s->body = behind(p, s, inside, body);
+  s->where = where;
+  bound[red] = expr_int(p, DT_I64, d.width);
+  return true;
+}
+
+static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Windows *w = env;
+  EinSum s = *n->sum;
+  uint32_t labels = s.n_out + s.n_red;
+  bool made = false;
+  if (!s.where || labels > ORDER_LABELS || s.reducer == RED_ARGMAX || s.reducer == RED_ARGMIN) return rebuild_copy(b, r, n);
+  const Expr **bound = NEW_ARRAY(b->arena, const Expr *, labels + 1);
+  for (uint32_t k = 0; k < labels; k++) bound[k] = n->bound[k];
+  for (uint32_t k = s.n_out; k < labels; k++) made |= window_put(w, n, &s, bound, k, false);
+  if (!made) return rebuild_copy(b, r, n);
+  for (uint32_t k = s.n_out; k < labels; k++) window_put(w, n, &s, bound, k, true);
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
+  for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  rebuild_note(b, "bands as windows", n->place);
+  return rebuild_vertex(b, r, n, &s, bound, n->label, input);
+}
+
+EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = windowed};
+  Windows w = {.b = {.arena = a, .old = g, .pass = "window", .notes = notes}, .scratch = arena_new()};
+  EinGraph *made = rebuild(&w.b, a, g, &rules, &w);
+  arena_free(w.scratch);
+  return made;
+}

@@ -1,0 +1,35 @@
+/* graph/passes/passes.c - the column: which passes run, in which order, and what they say they did. */
+#include "passes.h"
+
+#include <string.h>
+
+/* First what can fail is made plain. Then simplifying, since it makes more vertices equal and products plain, and labels that
+ * nobody looks at; then what is equal is one before it is counted who reads what; and once more after contraction, whose steps
+ * may be equal among themselves. What contraction leaves under a predicate is taken apart behind it. */
+const PassInfo pass_info[GRAPH_PASSES] = {
+    {"dead", graph_dead}, {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow}, {"common", graph_common},
+    {"wide", graph_wide}, {"contract", graph_contract}, {"separate", graph_separate}, {"window", graph_window},     {"common", graph_common},
+    {"dead", graph_dead},
+};
+
+PassNotes pass_notes(Arena *a) {
+  return (PassNotes){.arena = a};
+}
+
+uint32_t pass_count(const PassNotes *n, const char *pass, const char *what) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n->all.len; i++) {
+    const PassNote *p = &n->all.at[i];
+    if ((!pass || strcmp(p->pass, pass) == 0) && (!what || strcmp(p->what, what) == 0)) count += p->count;
+  }
+  return count;
+}
+
+EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
+  EinGraph *now = NULL;
+  for (uint32_t i = 0; i < GRAPH_PASSES; i++) {
+    now = pass_info[i].run(a, now ? now : g, how ? how->notes : NULL);
+    if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
+  }
+  return now;
+}

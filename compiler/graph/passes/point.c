@@ -1,0 +1,145 @@
+/* graph/passes/point.c - of which vertices one point of a label is wanted alone, wherever they are read:
+ *
+ *     Y[u,h] = sum[g] A[u,g] * W[g,h]
+ *     next K[u,h] = if u == t then Y[u,h] else K[u,h]
+ *
+ * wants Y[t,h]. Users come behind what they read, so regions are walked backwards: what a vertex wants of its inputs hangs on what
+ * is wanted of itself. */
+#include "point.h"
+
+#include "graph/inside.h"
+
+#include <string.h>
+
+enum { VISITS = 20000 };     /* of a vertex's expressions: shared parts are looked at again wherever they are asked otherwise */
+
+typedef struct Points {
+  Arena *arena;
+  Exprs *p;
+  const bool *shown;
+  const Expr ***at;          /* by id, for each label: where; NULL: several, or not known */
+  bool *seen;                /* by id: it is read */
+} Points;
+
+typedef struct Look {        /* at one vertex's expressions */
+  Points *w;
+  const EinNode *n;
+  int visits;
+} Look;
+
+static bool is_one_point(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_READ)); }
+
+static bool has_points(const Points *w, const EinNode *n) {
+  return n->kind == EIN_VERTEX && !w->shown[n->id] && n->rank == n->sum->n_out;
+}
+
+/* A reader wants these points; to: labels that are known to be somewhere. */
+static void want(Look *k, const Expr *read, const Expr *const *to) {
+  Points *w = k->w;
+  const EinNode *of = k->n->input[read->i];
+  uint32_t n = k->n->sum->n_out + k->n->sum->n_red;
+  if (!has_points(w, of)) return;
+  bool first = !w->seen[of->id], here = of->region == k->n->region;
+  w->seen[of->id] = true;
+  for (uint32_t i = 0; i < of->rank; i++) {
+    const Expr *e = here ? expr_normal(w->p, expr_relabel(w->p, read->arg[i], n, to)) : NULL;
+    if (!e || !is_one_point(e) || (!first && w->at[of->id][i] != e)) w->at[of->id][i] = NULL;
+    else w->at[of->id][i] = e;
+  }
+}
+
+/* What the conjuncts say of labels, on top of what was known. */
+static void pins_add(Look *k, const Expr *cond, const Expr **to) {
+  if (cond->kind != EX_OP || cond->n != 2) return;
+  if (cond->op == OP_AND) {
+    pins_add(k, cond->arg[0], to);
+    pins_add(k, cond->arg[1], to);
+    return;
+  }
+  for (uint32_t side = 0; side < 2 && cond->op == OP_EQ && cond->arg[0]->dtype == DT_I64; side++) {
+    const Expr *l = cond->arg[side], *e = cond->arg[1 - side];
+    if (l->kind == EX_LABEL && to[l->i]->kind == EX_LABEL && is_one_point(e)) to[l->i] = e;
+  }
+}
+
+static void look(Look *k, const Expr *e, const Expr *const *to) {
+  if (!(e->has & HAS_READ) || --k->visits < 0) return;
+  if (e->kind == EX_READ) want(k, e, to);
+  const Expr *const *first = to;
+  if (e->kind == EX_OP && e->op == OP_SELECT) {
+    uint32_t n = k->n->sum->n_out + k->n->sum->n_red;
+    const Expr **pinned = NEW_ARRAY(k->w->arena, const Expr *, n + 1);
+    memcpy(pinned, to, n * sizeof *to);
+    pins_add(k, e->arg[0], pinned);
+    first = pinned;
+  }
+  for (uint32_t i = 0; i < e->n; i++) look(k, e->arg[i], e->kind == EX_OP && e->op == OP_SELECT && i == 1 ? first : to);
+}
+
+/* Only what is there wherever the loops around come to may stand for the label. */
+static void settle(Points *w, const EinNode *n, const Facts *facts) {
+  for (uint32_t i = 0; i < n->rank; i++) {
+    const Expr *e = w->seen[n->id] ? w->at[n->id][i] : NULL;
+    w->at[n->id][i] = NULL;
+    if (!e || e->dtype != DT_I64) continue;
+    const Expr *low = expr_op2(w->p, OP_LE, expr_int(w->p, DT_I64, 0), e), *high = expr_op2(w->p, OP_LT, e, n->bound[i]);
+    const Expr *goal = expr_and(w->p, low, high); /* NULL: always */
+    if (!goal || prove(w->p, facts, goal).verdict == PROVED) w->at[n->id][i] = e;
+  }
+}
+
+static void all_wanted(Points *w, const EinNode *n) {
+  for (uint32_t s = 0; s < n->sum->n_slot; s++) {
+    const EinNode *of = n->input[s];
+    if (!has_points(w, of)) continue;
+    w->seen[of->id] = true;
+    memset(w->at[of->id], 0, of->rank * sizeof *w->at[of->id]);
+  }
+}
+
+static void vertex_look(Points *w, const EinNode *n, const Facts *facts) {
+  const EinSum *s = n->sum;
+  uint32_t labels = s->n_out + s->n_red;
+  const Expr **to = NEW_ARRAY(w->arena, const Expr *, labels + 1);
+  if (has_points(w, n)) settle(w, n, facts);
+  for (uint32_t l = 0; l < labels; l++) {
+    const Expr *e = l < s->n_out && has_points(w, n) ? w->at[n->id][l] : NULL;
+    to[l] = e ? e : expr_label(w->p, l);
+  }
+  Look k = {w, n, VISITS};
+  look(&k, s->body, to);
+  if (s->where) look(&k, s->where, to);
+  if (s->domain) look(&k, s->domain, to);
+  if (k.visits < 0) all_wanted(w, n);
+}
+
+static void region_look(Points *w, const EinRegion *r) {
+  uint32_t depth = region_level(r);
+  const Expr **turn = NEW_ARRAY(w->arena, const Expr *, depth + 1);
+  for (const EinRegion *x = r; x->repeat; x = x->parent) turn[x->depth] = x->turns;
+  Facts facts = {.turn = turn, .n_turn = depth};
+  for (uint32_t i = r->nodes.len; i-- > 0;) {
+    const EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_REPEAT) region_look(w, n->body);
+    else if (n->kind == EIN_VERTEX) vertex_look(w, n, &facts);
+  }
+}
+
+const Expr *const *const *points_find(Arena *a, const EinGraph *g, const bool *shown) {
+  Points w = {.arena = a, .p = g->exprs, .shown = shown};
+  w.at = NEW_ARRAY(a, const Expr **, g->n_nodes + 1);
+  w.seen = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  for (uint32_t i = 0; i < g->n_nodes; i++) w.at[i] = NULL;
+  VEC(const EinRegion *) todo = {0};
+  vec_push(a, todo, g->top);
+  while (todo.len) {
+    const EinRegion *r = vec_pop(todo);
+    for (uint32_t i = 0; i < r->nodes.len; i++) {
+      const EinNode *n = r->nodes.at[i];
+      if (n->kind == EIN_REPEAT) vec_push(a, todo, n->body);
+      if (n->kind == EIN_VERTEX && has_points(&w, n)) w.at[n->id] = NEW_ARRAY(a, const Expr *, n->rank + 1);
+    }
+  }
+  region_look(&w, g->top);
+  return (const Expr *const *const *)w.at;
+}

@@ -1,0 +1,177 @@
+/* graph/passes/range.c - how many points of a label a predicate lets through, where its conjuncts say from where to where the label goes:
+ *
+ *     count[t where t <= s]                            min(N, s + 1)
+ *     sum[z where p[r] <= z and z < p[r+1]] 1          from one of the data to the other, as far as z goes
+ *     count[t where t < a or b <= t]                   those of each, less those of both
+ *
+ * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4. */
+#include "range.h"
+
+#include "expr/in_range.h"
+
+typedef struct Range {
+  Exprs *p;
+  const Expr *label, *size;  /* and its extent */
+  const Expr *from, *to;     /* from <= label < to, each at least 0 and at most the extent */
+} Range;
+
+static const Expr *integer(const Range *r, int64_t v) { return expr_int(r->p, DT_I64, v); }
+
+static bool knows(const Range *r, const Expr *e) { return e->labels & r->label->labels; }
+
+/* e + add, as far as that is at least 0 and at most the extent: e may be any number of 64 bits. */
+static const Expr *clamped(const Range *r, const Expr *e, int64_t add) {
+  const Expr *most = add ? expr_op2(r->p, OP_SUB, r->size, integer(r, add)) : r->size;
+  const Expr *in = expr_op2(r->p, OP_MIN, expr_op2(r->p, OP_MAX, e, integer(r, -add)), most);
+  return add ? expr_op2(r->p, OP_ADD, in, integer(r, add)) : in;
+}
+
+/* label < e + add, e + add <= label */
+static void end_at(Range *r, const Expr *e, int64_t add) {
+  e = clamped(r, e, add);
+  r->to = r->to ? expr_op2(r->p, OP_MIN, r->to, e) : e;
+}
+
+static void begin_at(Range *r, const Expr *e, int64_t add) {
+  e = clamped(r, e, add);
+  r->from = r->from ? expr_op2(r->p, OP_MAX, r->from, e) : e;
+}
+
+/* c * label + rest <= 0, of labels, turns and sizes. */
+static bool take_linear(Range *r, const Expr *by) {
+  Exprs *p = r->p;
+  const Expr *to[64] = {0};
+  to[r->label->i] = integer(r, 1);
+  const Expr *one = expr_relabel(p, by, 64, to);
+  to[r->label->i] = integer(r, 0);
+  const Expr *rest = expr_normal(p, expr_relabel(p, by, 64, to)), *c = expr_normal(p, expr_op2(p, OP_SUB, one, rest));
+  if (c->kind != EX_INT || !c->i || c->i > INT32_MAX || c->i < -INT32_MAX) return false;
+  const Expr *line = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, c, r->label), rest);
+  if (!expr_is_int(expr_normal(p, expr_op2(p, OP_SUB, by, line)), 0)) return false;
+  const Expr *low = expr_normal(p, expr_op1(p, OP_NEG, rest)); /* c * label <= low */
+  if (c->i > 0) end_at(r, expr_op2(p, OP_IDIV, low, c), 1);
+  else begin_at(r, expr_op1(p, OP_NEG, expr_op2(p, OP_IDIV, low, integer(r, -c->i))), 0);
+  return true;
+}
+
+/* a < b, or a <= b. */
+static bool take_less(Range *r, const Expr *a, const Expr *b, bool strict) {
+  if (!((a->has | b->has) & HAS_READ)) {
+    const Expr *by = expr_op2(r->p, OP_SUB, a, b);
+    return take_linear(r, expr_normal(r->p, strict ? expr_op2(r->p, OP_ADD, by, integer(r, 1)) : by));
+  }
+  if (a == r->label && !knows(r, b)) return end_at(r, b, !strict), true;
+  if (b == r->label && !knows(r, a)) return begin_at(r, a, strict), true;
+  return false;
+}
+
+static bool take(Range *r, const Expr *c) {
+  bool not = c->kind == EX_OP && c->op == OP_NOT;
+  if (not) c = c->arg[0];
+  if (c->kind != EX_OP || c->n != 2 || c->arg[0]->dtype != DT_I64 || expr_can_fail(c)) return false;
+  const Expr *a = c->arg[0], *b = c->arg[1];
+  switch ((Op)c->op) {
+  case OP_LT: return not ? take_less(r, b, a, false) : take_less(r, a, b, true);
+  case OP_LE: return not ? take_less(r, b, a, true) : take_less(r, a, b, false);
+  case OP_GT: return not ? take_less(r, a, b, false) : take_less(r, b, a, true);
+  case OP_GE: return not ? take_less(r, a, b, true) : take_less(r, b, a, false);
+  case OP_EQ: return !not && take_less(r, a, b, false) && take_less(r, b, a, false);
+  default: return false;
+  }
+}
+
+/* Conjuncts without the label are left. */
+static bool take_all(Range *r, const Expr *c, const Expr **rest) {
+  if (!knows(r, c)) return *rest = expr_and(r->p, *rest, c), true;
+  if (c->kind == EX_OP && c->op == OP_AND) return take_all(r, c->arg[0], rest) && take_all(r, c->arg[1], rest);
+  return take(r, c);
+}
+
+/* Of conjuncts that say from where to where; NULL: they don't. */
+static const Expr *points_between(Exprs *p, const Expr *where, uint32_t label, const Expr *size, const Expr **rest) {
+  Range r = {.p = p, .label = expr_label(p, label), .size = size};
+  *rest = NULL;
+  if (where && !take_all(&r, where, rest)) return NULL;
+  const Expr *to = r.to ? r.to : size;
+  return r.from ? expr_op2(p, OP_MAX, integer(&r, 0), expr_op2(p, OP_SUB, to, r.from)) : to;
+}
+
+/* ---- one or the other ------------------------------------------------------------------------ */
+
+enum { EITHER_MOST = 3 }; /* each doubles what is written, and more */
+
+/* The first conjunct that is an `or` about the label, and the others; NULL: there is none. */
+static const Expr *either_find(Exprs *p, const Expr *where, uint32_t label, const Expr **others) {
+  if (!where || where->kind != EX_OP || !(where->labels >> label & 1)) return NULL;
+  if (where->op == OP_OR) return *others = NULL, where;
+  if (where->op != OP_AND) return NULL;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *in = NULL, *found = either_find(p, where->arg[k], label, &in);
+    if (!found) continue;
+    *others = k ? expr_and(p, where->arg[0], in) : expr_and(p, in, where->arg[1]);
+    return found;
+  }
+  return NULL;
+}
+
+static const Expr *points_of(Exprs *p, const Expr *where, uint32_t label, const Expr *size, int most);
+
+static const Expr *points_either(Exprs *p, const Expr *either, const Expr *others, uint32_t label, const Expr *size, int most) {
+  const Expr *one = points_of(p, expr_and(p, others, either->arg[0]), label, size, most);
+  const Expr *other = one ? points_of(p, expr_and(p, others, either->arg[1]), label, size, most) : NULL;
+  const Expr *both = other ? points_of(p, expr_and(p, expr_and(p, others, either->arg[0]), either->arg[1]), label, size, most) : NULL;
+  return both ? expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, one, other), both) : NULL;
+}
+
+/* Conditions without the label are in it. */
+static const Expr *points_of(Exprs *p, const Expr *where, uint32_t label, const Expr *size, int most) {
+  const Expr *others, *either = either_find(p, where, label, &others), *rest;
+  if (either) return most ? points_either(p, either, others, label, size, most - 1) : NULL;
+  const Expr *n = points_between(p, where, label, size, &rest);
+  return n && rest ? expr_select(p, rest, n, expr_int(p, DT_I64, 0)) : n;
+}
+
+const Expr *range_points(Exprs *p, const Expr *where, uint32_t label, const Expr *size, const Expr **rest) {
+  const Expr *others, *either = either_find(p, where, label, &others);
+  if (!either) return points_between(p, where, label, size, rest);
+  *rest = NULL;
+  return points_of(p, where, label, size, EITHER_MOST);
+}
+
+/* ---- quotients ------------------------------------------------------------------------------- */
+
+/* a // k OP e, as bounds of a; NULL: it is something else. What data say is brought to where the label ends first: it may be any number. */
+static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
+  if (q->kind != EX_OP || q->op != OP_IDIV || q->dtype != DT_I64 || q->arg[1]->kind != EX_INT || q->arg[1]->i < 1 || q->arg[1]->i > INT32_MAX) return NULL;
+  const Expr *a = q->arg[0], *k = q->arg[1], *one = expr_int(p, DT_I64, 1);
+  if (!(a->labels >> label & 1) || (e->labels >> label & 1) || expr_can_fail(e) || (a->has & HAS_READ)) return NULL;
+  if (index_is_data(e)) {
+    if (a->kind != EX_LABEL) return NULL;
+    const Expr *end = expr_op2(p, OP_ADD, expr_op2(p, OP_IDIV, size, k), one);
+    e = expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, e, expr_int(p, DT_I64, -1)), end);
+  } else if (index_may_wrap(f, expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, k, e), k)) || index_may_wrap(f, a))
+    return NULL;
+  const Expr *lo = expr_op2(p, OP_MUL, k, e), *hi = expr_op2(p, OP_ADD, lo, k);
+  switch (op) {
+  case OP_EQ: return expr_and(p, expr_op2(p, OP_LE, lo, a), expr_op2(p, OP_LT, a, hi));
+  case OP_LT: return expr_op2(p, OP_LT, a, lo);
+  case OP_LE: return expr_op2(p, OP_LT, a, hi);
+  case OP_GT: return expr_op2(p, OP_LE, hi, a);
+  case OP_GE: return expr_op2(p, OP_LE, lo, a);
+  default: return NULL;
+  }
+}
+
+const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, uint32_t label, const Expr *size) {
+  static const uint8_t turned[] = {[OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT,
+                                   [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
+  if (where->kind != EX_OP || !(where->labels >> label & 1)) return where;
+  if (where->op == OP_AND || where->op == OP_OR) {
+    const Expr *a = range_of_quotients(p, facts, where->arg[0], label, size), *b = range_of_quotients(p, facts, where->arg[1], label, size);
+    return a == where->arg[0] && b == where->arg[1] ? where : expr_op2(p, (Op)where->op, a, b);
+  }
+  if (op_info[where->op].rule != RULE_COMPARE || where->arg[0]->dtype != DT_I64) return where;
+  const Expr *made = quotient_bounds(p, facts, (Op)where->op, where->arg[0], where->arg[1], label, size);
+  if (!made) made = quotient_bounds(p, facts, (Op)turned[where->op - OP_EQ], where->arg[1], where->arg[0], label, size);
+  return made ? made : where;
+}

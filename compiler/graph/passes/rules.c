@@ -1,0 +1,438 @@
+/* graph/passes/rules.c - the laws of scalar operations that leave every answer as it is, as a table of patterns, and what
+ * applies them from the leaves upwards.
+ *
+ * An answer knows no sign of zero and no bits of a NaN (language.md, "What is part of an answer"); but NaN and infinity
+ * go their way: x * 0 and x - x are 0 for integers only. What a rule leaves out is not computed any more, so it must
+ * not be able to fail. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rebuild.h"
+
+/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing is read; OF_INTS: of
+ * its own first argument's. */
+typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS, OF_INTS } Side;
+
+/* In patterns x y z stand for anything, c d for literals, 0 1 2 -1 inf true false for themselves, in any dtype; arguments
+ * of commutative operations in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
+static const struct { const char *from; Side side; const char *to; } rules[] = {
+  /* arithmetic */
+  {"add(x, 0)", ANY, "x"},
+  {"sub(x, 0)", ANY, "x"},
+  {"sub(0, x)", ANY, "neg(x)"},
+  {"sub(x, x)", INTS, "0"},
+  {"mul(x, 1)", ANY, "x"},
+  {"mul(x, 0)", INTS, "0"},
+  {"mul(x, -1)", ANY, "neg(x)"},
+  {"div(x, 1)", FLOATS, "x"},
+  {"div(x, -1)", FLOATS, "neg(x)"},
+  {"div(x, c)", HALVES, "mul(x, inv(c))"},
+  {"idiv(x, 1)", INTS, "x"},
+  {"idiv(x, 0)", INTS, "0"},
+  {"mod(x, 1)", INTS, "0"},
+  {"mod(x, 0)", INTS, "0"},
+  {"pow(x, 0)", ANY, "1"},
+  {"pow(x, 1)", ANY, "x"},
+  {"pow(x, 2)", ANY, "mul(x, x)"},
+  {"pow(x, -1)", FLOATS, "div(1, x)"},
+  {"add(add(x, c), d)", INTS, "add(x, add(c, d))"},
+  {"add(sub(x, c), d)", INTS, "add(x, sub(d, c))"},
+  {"sub(add(x, c), d)", INTS, "add(x, sub(c, d))"},
+  {"mul(mul(x, c), d)", INTS, "mul(x, mul(c, d))"},
+  {"neg(neg(x))", ANY, "x"},
+  {"neg(sub(x, y))", ANY, "sub(y, x)"},
+  {"add(x, neg(y))", ANY, "sub(x, y)"},
+  {"sub(x, neg(y))", ANY, "add(x, y)"},
+  {"mul(neg(x), neg(y))", ANY, "mul(x, y)"},
+  {"div(neg(x), neg(y))", FLOATS, "div(x, y)"},
+  {"abs(neg(x))", ANY, "abs(x)"},
+  {"abs(abs(x))", ANY, "abs(x)"},
+  {"sign(sign(x))", ANY, "sign(x)"},
+  {"floor(floor(x))", ANY, "floor(x)"},
+  {"ceil(ceil(x))", ANY, "ceil(x)"},
+  {"trunc(trunc(x))", ANY, "trunc(x)"},
+  {"round(round(x))", ANY, "round(x)"},
+  {"max(x, x)", ANY, "x"},
+  {"min(x, x)", ANY, "x"},
+  {"fmax(x, x)", ANY, "x"},
+  {"fmin(x, x)", ANY, "x"},
+  {"max(x, -inf)", FLOATS, "x"},
+  {"min(x, inf)", FLOATS, "x"},
+
+  /* comparisons: a float may be NaN, which is unequal to itself */
+  {"eq(x, x)", INTS, "true"},
+  {"le(x, x)", INTS, "true"},
+  {"ge(x, x)", INTS, "true"},
+  {"ne(x, x)", INTS, "false"},
+  {"lt(x, x)", INTS, "false"},
+  {"gt(x, x)", INTS, "false"},
+  {"le(abs(x), y)", LABELS, "and(le(x, y), le(neg(x), y))"}, /* so that each bounds a loop */
+  {"lt(abs(x), y)", LABELS, "and(lt(x, y), lt(neg(x), y))"},
+  {"ge(x, abs(y))", LABELS, "and(ge(x, y), ge(x, neg(y)))"},
+  {"gt(x, abs(y))", LABELS, "and(gt(x, y), gt(x, neg(y)))"},
+  {"eq(x, x)", BOOLS, "true"},
+  {"ne(x, x)", BOOLS, "false"},
+  {"eq(x, true)", BOOLS, "x"},
+  {"ne(x, false)", BOOLS, "x"},
+  {"eq(x, false)", BOOLS, "not(x)"},
+  {"ne(x, true)", BOOLS, "not(x)"},
+  {"not(eq(x, y))", ANY, "ne(x, y)"},
+  {"not(ne(x, y))", ANY, "eq(x, y)"},
+  {"not(lt(x, y))", OF_INTS, "ge(x, y)"},
+  {"not(le(x, y))", OF_INTS, "gt(x, y)"},
+  {"not(gt(x, y))", OF_INTS, "le(x, y)"},
+  {"not(ge(x, y))", OF_INTS, "lt(x, y)"},
+
+  /* logic */
+  {"not(not(x))", ANY, "x"},
+  {"and(x, x)", ANY, "x"},
+  {"or(x, x)", ANY, "x"},
+  {"and(x, not(x))", ANY, "false"},
+  {"or(x, not(x))", ANY, "true"},
+  {"select(true, x, y)", ANY, "x"},
+  {"select(false, x, y)", ANY, "y"},
+  {"select(x, y, y)", ANY, "y"},
+  {"select(not(x), y, z)", ANY, "select(x, z, y)"},
+  {"select(ne(x, y), z, u)", ANY, "select(eq(x, y), u, z)"},
+  {"select(x, true, false)", ANY, "x"},
+  {"select(x, false, true)", ANY, "not(x)"},
+  {"select(x, select(x, y, u), z)", ANY, "select(x, y, z)"},
+  {"select(x, y, select(x, u, z))", ANY, "select(x, y, z)"},
+};
+
+typedef enum { PAT_ANY, PAT_LITERAL, PAT_NUMBER, PAT_BOOL, PAT_OP, PAT_INVERSE } PatKind;
+typedef struct Pat {
+  PatKind kind;
+  Op op;
+  uint32_t n;
+  int var;                   /* PAT_ANY, PAT_LITERAL, PAT_INVERSE */
+  double number;             /* PAT_NUMBER, PAT_BOOL */
+  struct Pat *arg[3];
+} Pat;
+
+enum { VARS = 26, FUEL = 64 };
+typedef struct Law {
+  const Pat *from, *to;
+  Side side;
+  unsigned dropped;          /* bits of the variables that the result has not got */
+  struct Law *next;
+} Law;
+
+struct Rules {
+  Arena *arena;
+  Exprs *p;
+  Law *by_op[OPS];
+  Map done;                  /* an expression to what became of it */
+  int fuel;                  /* of the expression at hand: a bound, were two rules ever to undo each other */
+  uint32_t *count;
+  const Expr *bound[VARS];
+};
+
+/* ---- the table, read ------------------------------------------------------------------------- */
+
+static Pat *pat_read(Arena *a, const char **s) {
+  Pat *p = NEW(a, Pat);
+  size_t n = strcspn(*s, "(), ");
+  const char *w = *s;
+  *s += n;
+  if (**s == '(') {
+    p->kind = PAT_OP;
+    bool known = op_find(w, n, &p->op);
+    do {
+      *s += 1 + (**s == ',');
+      BUG_UNLESS(p->n < 3);
+      p->arg[p->n++] = pat_read(a, s);
+    } while (**s == ',');
+    ++*s;
+    if (known) return p;
+    BUG_UNLESS(n == 3 && memcmp(w, "inv", 3) == 0);
+    p->kind = PAT_INVERSE;
+    p->var = p->arg[0]->var;
+  } else if (n == 1 && *w >= 'a' && *w <= 'z') {
+    p->kind = *w < 'u' ? PAT_LITERAL : PAT_ANY;
+    p->var = *w - 'a';
+  } else if (n >= 4 && (*w == 't' || (*w == 'f'))) {
+    p->kind = PAT_BOOL;
+    p->number = *w == 't';
+  } else {
+    p->kind = PAT_NUMBER;
+    p->number = w[n - 1] == 'f' ? (*w == '-' ? -(double)INFINITY : (double)INFINITY) : strtod(w, NULL);
+  }
+  return p;
+}
+
+static unsigned pat_vars(const Pat *p) {
+  unsigned vars = 0;
+  if (p->kind == PAT_ANY || p->kind == PAT_LITERAL) vars = 1u << p->var;
+  for (uint32_t i = 0; i < p->n; i++) vars |= pat_vars(p->arg[i]);
+  return vars;
+}
+
+Rules *rules_new(Arena *a, Exprs *p) {
+  Rules *r = NEW(a, Rules);
+  r->arena = a;
+  r->p = p;
+  r->done = map_new(a);
+  for (uint32_t i = COUNT(rules); i-- > 0;) {
+    Law *l = NEW(a, Law);
+    const char *from = rules[i].from, *to = rules[i].to;
+    l->from = pat_read(a, &from);
+    l->to = pat_read(a, &to);
+    l->side = rules[i].side;
+    l->dropped = pat_vars(l->from) & ~pat_vars(l->to);
+    l->next = r->by_op[l->from->op];
+    r->by_op[l->from->op] = l;
+  }
+  return r;
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+static bool is_literal(const Expr *e) {
+  return e->kind == EX_INT || e->kind == EX_REAL;
+}
+
+static bool is_number(const Expr *e, double v) {
+  return e->kind == EX_REAL ? e->f == v : e->kind == EX_INT && e->dtype != DT_BOOL && (double)e->i == v;
+}
+
+static bool match(Rules *r, const Pat *p, const Expr *e);
+
+static bool match_args(Rules *r, const Pat *p, const Expr *e, bool swapped) {
+  const Expr *before[VARS];
+  memcpy(before, r->bound, sizeof before);
+  for (uint32_t i = 0; i < p->n; i++) {
+    if (match(r, p->arg[i], e->arg[swapped ? 1 - i : i])) continue;
+    memcpy(r->bound, before, sizeof before);
+    return false;
+  }
+  return true;
+}
+
+static bool match(Rules *r, const Pat *p, const Expr *e) {
+  switch (p->kind) {
+  case PAT_LITERAL:
+  case PAT_ANY:
+    if (p->kind == PAT_LITERAL && !is_literal(e)) return false;
+    if (r->bound[p->var]) return r->bound[p->var] == e;
+    r->bound[p->var] = e;
+    return true;
+  case PAT_NUMBER: return is_number(e, p->number);
+  case PAT_BOOL: return e->kind == EX_INT && e->dtype == DT_BOOL && (double)e->i == p->number;
+  case PAT_OP:
+    if (e->kind != EX_OP || e->op != p->op || e->n != p->n) return false;
+    if (match_args(r, p, e, false)) return true;
+    return e->n == 2 && (op_info[e->op].laws & LAW_COMMUTATIVE) && match_args(r, p, e, true);
+  case PAT_INVERSE: break;
+  }
+  return false;
+}
+
+/* A power of two whose inverse is one too, in the dtype and not below its normal numbers. */
+static bool halves(const Expr *c) {
+  int k;
+  if (!c || c->kind != EX_REAL || !isfinite(c->f) || fabs(frexp(c->f, &k)) != 0.5) return false;
+  int most = c->dtype == DT_F64 ? 1000 : c->dtype == DT_F16 ? 14 : 120;
+  return k > -most && k < most;
+}
+
+static bool side_holds(const Rules *r, Side side, const Expr *e) {
+  DType t = (DType)e->arg[0]->dtype;
+  switch (side) {
+  case ANY: return true;
+  case INTS: return dtype_is_int(t);
+  case FLOATS: return dtype_is_float(t);
+  case BOOLS: return t == DT_BOOL;
+  case OF_INTS: return dtype_is_int((DType)e->arg[0]->arg[0]->dtype);
+  case LABELS: return dtype_is_int(t) && !(e->has & HAS_READ);
+  case HALVES: return halves(r->bound['c' - 'a']);
+  }
+  return false;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg) {
+  if (e->n == 0 || memcmp(e->arg, arg, e->n * sizeof arg[0]) == 0) return e;
+  if (e->kind == EX_READ) return expr_read(p, (DType)e->dtype, e->i, e->n, arg);
+  return e->op == OP_CAST ? expr_cast(p, (DType)e->dtype, arg[0]) : expr_op(p, (Op)e->op, e->n, arg);
+}
+
+static const Expr *settle(Rules *r, const Expr *e);
+
+static const Expr *pat_build(Rules *r, const Pat *p, const Expr *const *bound, DType t) {
+  const Expr *arg[3];
+  switch (p->kind) {
+  case PAT_ANY:
+  case PAT_LITERAL: return bound[p->var];
+  case PAT_BOOL: return expr_bool(r->p, p->number != 0);
+  case PAT_NUMBER:
+    return dtype_is_float(t) ? expr_real(r->p, t, p->number) : expr_int(r->p, t, (int64_t)p->number);
+  case PAT_INVERSE: return expr_real(r->p, t, 1 / bound[p->var]->f);
+  case PAT_OP: break;
+  }
+  for (uint32_t i = 0; i < p->n; i++) arg[i] = pat_build(r, p->arg[i], bound, t);
+  return settle(r, expr_op(r->p, p->op, p->n, arg));
+}
+
+static bool may_drop(Rules *r, unsigned vars) {
+  for (int v = 0; v < VARS; v++)
+    if ((vars >> v & 1) && expr_can_fail(r->bound[v])) return false;
+  return true;
+}
+
+static const Expr *by_table(Rules *r, const Expr *e) {
+  for (const Law *l = r->by_op[e->op]; l; l = l->next) {
+    memset(r->bound, 0, sizeof r->bound);
+    if (!match(r, l->from, e) || !side_holds(r, l->side, e) || !may_drop(r, l->dropped)) continue;
+    const Expr *bound[VARS];
+    memcpy(bound, r->bound, sizeof bound);
+    return pat_build(r, l->to, bound, (DType)e->dtype);
+  }
+  return NULL;
+}
+
+/* All arguments are literals, and the language says the value. */
+static const Expr *fold(Rules *r, const Expr *e) {
+  Value v[3];
+  OpRule rule = op_info[e->op].rule;
+  if (rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_CAST) return NULL;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (!is_literal(e->arg[i])) return NULL;
+    v[i] = (Value){.dtype = (DType)e->arg[i]->dtype, .i = e->arg[i]->i};
+    if (e->arg[i]->kind == EX_REAL) v[i].f = e->arg[i]->f;
+  }
+  Value x = op_value((Op)e->op, (DType)e->dtype, e->n, v);
+  return dtype_is_float(x.dtype) ? expr_real(r->p, x.dtype, x.f) : expr_int(r->p, x.dtype, x.i);
+}
+
+/* Every value of a is one of b. */
+static bool dtype_within(DType a, DType b) {
+  static const int digits[DTYPES] = {53, 24, 11, 8, 63, 31, 15, 7, 8, 1};
+  if (a == b) return true;
+  if (dtype_is_float(a)) return dtype_is_float(b) && (b == DT_F64 || (b == DT_F32 && a != DT_F64));
+  if (dtype_is_float(b)) return digits[a] <= digits[b]; /* f16 goes to 65504, which has 16 digits */
+  if (b == DT_U8) return a == DT_BOOL;
+  return digits[a] <= digits[b] && b != DT_BOOL;
+}
+
+/* The inner of two conversions goes if it loses nothing, or if both cut integers. But a float goes into an integer by its
+ * bounds, an integer by its low bits. */
+static const Expr *two_casts(Rules *r, const Expr *e) {
+  const Expr *in = e->arg[0];
+  if (in->kind != EX_OP || in->op != OP_CAST) return NULL;
+  DType from = (DType)in->arg[0]->dtype, by = (DType)in->dtype, to = (DType)e->dtype;
+  bool cut = dtype_is_int(from) && dtype_is_int(by) && dtype_is_int(to) && dtype_size(to) <= dtype_size(by);
+  bool bounded = dtype_is_float(by) && !dtype_is_float(from) && dtype_is_int(to) && !dtype_within(from, to);
+  return cut || (dtype_within(from, by) && !bounded) ? expr_cast(r->p, to, in->arg[0]) : NULL;
+}
+
+static const Expr *once(Rules *r, const Expr *e) {
+  if (e->kind != EX_OP) return NULL;
+  if (e->op == OP_CAST) return two_casts(r, e);
+  const Expr *to = fold(r, e);
+  return to ? to : by_table(r, e);
+}
+
+static const Expr *settle(Rules *r, const Expr *e) {
+  for (const Expr *to; r->fuel > 0 && (to = once(r, e)) != NULL; e = to) {
+    r->fuel--;
+    ++*r->count;
+  }
+  return e;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+const Expr *rules_apply(Rules *r, const Expr *top, uint32_t *count) {
+  VEC(const Expr *) stack = {0};
+  vec_push(r->arena, stack, top);
+  r->count = count;
+  while (stack.len) {
+    const Expr *e = vec_last(stack), *few[8];
+    uint32_t before = stack.len;
+    if (map_find(&r->done, e)) {
+      stack.len--;
+      continue;
+    }
+    for (uint32_t i = e->n; i-- > 0;)
+      if (!map_find(&r->done, e->arg[i])) vec_push(r->arena, stack, e->arg[i]);
+    if (stack.len > before) continue;
+    const Expr **arg = e->n <= COUNT(few) ? few : NEW_ARRAY(r->arena, const Expr *, e->n);
+    for (uint32_t i = 0; i < e->n; i++) arg[i] = map_find(&r->done, e->arg[i]);
+    r->fuel = FUEL;
+    map_put(&r->done, e, (void *)(uintptr_t)settle(r, expr_again(r->p, e, arg)));
+    stack.len--;
+  }
+  return map_find(&r->done, top);
+}
+
+/* ---- what can fail --------------------------------------------------------------------------- */
+
+/* An index that was not proved before: it reads, or is a random permutation's. */
+static bool index_hard(const Expr *e) {
+  if (e->has & HAS_READ) return true;
+  if (e->kind != EX_OP) return false;
+  OpRule rule = op_info[e->op].rule;
+  if (rule == RULE_INDEX || rule == RULE_RANDOM || rule == RULE_REAL || rule == RULE_TEST) return true;
+  return false;
+}
+
+bool expr_can_fail(const Expr *top) {
+  if (!(top->has & HAS_READ)) return false;
+  Arena *a = arena_new();
+  Map seen = map_new(a);
+  VEC(const Expr *) stack = {0};
+  VEC(const Expr *) index = {0};
+  bool hard = false;
+  vec_push(a, stack, top);
+  while (stack.len && !hard) {
+    const Expr *e = vec_pop(stack);
+    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
+    map_put(&seen, e, a);
+    for (uint32_t i = 0; i < e->n; i++) {
+      vec_push(a, stack, e->arg[i]);
+      if (e->kind == EX_READ) vec_push(a, index, e->arg[i]);
+    }
+  }
+  while (index.len && !hard) {
+    const Expr *e = vec_pop(index);
+    if (index_hard(e)) hard = true;
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, a);
+    for (uint32_t i = 0; i < e->n; i++) vec_push(a, index, e->arg[i]);
+  }
+  arena_free(a);
+  return hard;
+}
+
+/* ---- identities ------------------------------------------------------------------------------ */
+
+static int64_t int_end(DType t, bool most) {
+  if (t == DT_U8) return most ? UINT8_MAX : 0;
+  int64_t high = INT64_MAX >> (64 - 8 * dtype_size(t));
+  return most ? high : -high - 1;
+}
+
+const Expr *reducer_identity(Exprs *p, const EinSum *s) {
+  bool real = dtype_is_float(s->acc), high = s->reducer == RED_MIN || s->reducer == RED_FMIN;
+  switch (s->reducer) {
+  case RED_SUM:
+  case RED_PROD: {
+    int one = s->reducer == RED_PROD;
+    return real ? expr_real(p, s->acc, one) : expr_int(p, s->acc, one);
+  }
+  case RED_MAX:
+  case RED_FMAX:
+  case RED_MIN:
+  case RED_FMIN:
+    if (real) return expr_real(p, s->acc, high ? (double)INFINITY : -(double)INFINITY);
+    return expr_int(p, s->acc, int_end(s->acc, high));
+  case RED_LSE: return expr_real(p, s->acc, -(double)INFINITY);
+  case RED_ANY: return expr_bool(p, false);
+  case RED_ALL: return expr_bool(p, true);
+  case RED_MONOID: return s->monoid->identity;
+  default: return NULL;
+  }
+}

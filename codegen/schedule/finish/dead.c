@@ -46,7 +46,7 @@ static void body_keep(LoopUses *u, LoopBody *b) {
     loop_uses_stmt(u, s);
     b->at[--to] = s;
   }
-  b->at += to, b->len -= to, b->cap -= to;
+  if (to) b->at += to, b->len -= to, b->cap -= to; /* an empty body has no `at` */
 }
 
 /* ---- numbers -------------------------------------------------------------------------------------------- */

@@ -10,10 +10,6 @@
 
 enum { RUN = 512 };
 
-static int is_float(ein_dtype dtype) {
-  return dtype <= EIN_BF16;
-}
-
 /* LOAD and STORE walk unaligned elements of one C type; `value` is the element in hand. */
 #define LOAD(type, expression)                                     \
   for (int64_t k = 0; k < n; k++) {                                \
@@ -137,7 +133,7 @@ static ein_status convert_ints(const char *who, ein_dtype from, const unsigned c
                                ein_error *err) {
   int64_t run[RUN];
   load_ints(from, src, run, n);
-  if (is_float(to)) {
+  if (ein_is_float(to)) {
     store_ints_as_floats(to, run, dst, n);
     return EIN_OK;
   }
@@ -159,7 +155,7 @@ ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dty
   if (from_size == 0 || to_size == 0)
     return ein_error_set(err, EIN_ERR_ARG, "%s: %d to %d is no pair of dtypes", who, (int)from,
                          (int)to);
-  if (is_float(from) && !is_float(to))
+  if (ein_is_float(from) && !ein_is_float(to))
     return ein_error_set(err, EIN_ERR_DTYPE,
                          "%s: wanted %s, met %s: floats are not turned into integers silently", who,
                          ein_dtype_name(to), ein_dtype_name(from));
@@ -172,7 +168,7 @@ ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dty
     int64_t piece = n - k < RUN ? n - k : RUN;
     const unsigned char *in = (const unsigned char *)src + (size_t)k * from_size;
     unsigned char *out = (unsigned char *)dst + (size_t)k * to_size;
-    if (is_float(from))
+    if (ein_is_float(from))
       convert_floats(from, in, to, out, piece);
     else
       status = convert_ints(who, from, in, to, out, piece, first + k, err);

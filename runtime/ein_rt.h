@@ -16,6 +16,11 @@ extern "C" {
 
 /* ---- element types, errors, shapes, half precision, random numbers: ein_num.h ---- */
 
+/* Of EIN_F64 to EIN_BF16. */
+static inline int ein_is_float(ein_dtype dtype) {
+  return dtype <= EIN_BF16;
+}
+
 /*
  * Converts `n` elements. Integers and bool go to any float (rounding to nearest) and to any integer
  * or bool that holds the value (else EIN_ERR_RANGE, naming the index counted from `first`); floats
@@ -49,6 +54,9 @@ typedef struct ein_source_info {
   int64_t shape[EIN_MAX_AXES];
   int64_t bytes; /* data bytes in the file; -1 for a generator */
 } ein_source_info;
+
+/* A name that is more than its ending: "x.npy". */
+int ein_ends_in(const char *name, const char *ending);
 
 /* What is known before anything is read: for a file, its header. */
 ein_status ein_source_probe(const char *spec, ein_source_info *out, ein_error *err);

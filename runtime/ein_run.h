@@ -327,15 +327,19 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 }
 #endif
 
-#if defined(EIN_STATIC) && defined(EIN_APART)
+#if defined(EIN_STATIC)
 #include "ein_inside.h"
-#elif defined(EIN_STATIC)
+#if !defined(EIN_APART)
 #include "ein_base.c"
 #include "ein_run.c"
 #include "ein_layout.c"
 #include "ein_rng.c"
 #include "ein_team.c"
 #include "ein_views.c"
+#if defined(EIN_SITES)
+#include "ein_move.c"
+#endif
+#endif
 #endif
 
 #endif

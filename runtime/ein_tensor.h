@@ -5,7 +5,7 @@
  * C++ clean.
  */
 #ifndef EIN_TENSOR_H
-#define EIN_TENSOR_H
+#define EIN_TENSOR_H 1 /* the format: another number where a caller of one would misread the other */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -156,4 +156,6 @@ typedef struct ein_model {
 }
 #endif
 
+#elif EIN_TENSOR_H + 0 != 1
+#error "the headers of two libraries are by versions of ein whose tensors differ: include each in a file of its own"
 #endif

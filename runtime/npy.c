@@ -13,7 +13,7 @@
 enum {
   PREFIX_1 = 10,     /* magic 6, version 2, length 2 */
   PREFIX_2 = 12,     /* magic 6, version 2, length 4 */
-  HEADER_MAX = 65535 /* 64 extents of 20 digits take 1500 */
+  NPY_HEADER_MAX = 65535 /* 64 extents of 20 digits take 1500 */
 };
 
 /* ---- reading the dict ---- */
@@ -181,10 +181,10 @@ static ein_status read_prefix(const ein_bytes *b, uint64_t *at, uint64_t *length
   *at = p[6] == 1 ? PREFIX_1 : PREFIX_2;
   status = ein_bytes_read(b, 0, p, *at, err);
   *length = status == EIN_OK ? ein_le(p + 8, p[6] == 1 ? 2 : 4) : 0;
-  if (status == EIN_OK && *length > HEADER_MAX)
+  if (status == EIN_OK && *length > NPY_HEADER_MAX)
     status = ein_error_set(err, EIN_ERR_FORMAT,
                            "%s: its .npy header claims %llu bytes; at most %d are read", b->name,
-                           (unsigned long long)*length, HEADER_MAX);
+                           (unsigned long long)*length, NPY_HEADER_MAX);
   if (status == EIN_OK && *length > b->size - *at)
     status = ein_error_set(err, EIN_ERR_FORMAT,
                            "%s: its .npy header claims %llu bytes, but the file ends before",

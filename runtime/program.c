@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * The program that `ein build x.ein -o prog` makes, around a model that it knows nothing about: words
- * of a command line in, as `ein run` takes them; files, or outputs as text, out. EIN_MODEL is the
- * model's name. Exit codes: 0 all is well, 1 the data are wrong, 2 the command line is wrong, 4 the
- * machine failed.
+ * of a command line in, as `ein run` takes them; files, or outputs as text, out. Exit codes: 0 all is
+ * well, 1 the data are wrong, 2 the command line is wrong, 4 the machine failed.
  */
 #include "number.h"
 
@@ -15,11 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#ifndef EIN_VERSION
-#define EIN_VERSION "?"
-#endif
-
-extern const ein_model EIN_MODEL;
+/* What main of such a program is: `version` is that of the ein that made it. */
+int ein_program(const ein_model *model, const char *version, int argc, char **word);
 
 enum { LEAVE_OK = 0, LEAVE_DATA = 1, LEAVE_USAGE = 2, LEAVE_MACHINE = 4 };
 
@@ -48,6 +44,7 @@ typedef struct piece { /* of memory, freed at the end */
 
 typedef struct program {
   const ein_model *model;
+  const char *version;
   const char *name; /* as it was called */
   argument *input, *output;
   target *first, **last;
@@ -114,7 +111,7 @@ static void argument_help(const program *p, const argument *a) {
 static int help(const program *p) {
   const ein_model *m = p->model;
   printf("usage: %s [OPTION ...] [NAME=SOURCE ...]\n\nfrom %s, by ein %s\n", p->name, m->source,
-         EIN_VERSION);
+         p->version);
   if (m->n_inputs) printf("\ninputs:\n");
   for (int i = 0; i < m->n_inputs; i++) argument_help(p, &p->input[i]);
   if (m->n_outputs) printf("\noutputs:\n");
@@ -154,11 +151,6 @@ static argument *argument_find(argument *list, int n, const char *word, size_t l
   for (int i = 0; i < n; i++)
     if (is_name(list[i].about->name, word, length)) return &list[i];
   return NULL;
-}
-
-static int ends_in(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n > m && strcmp(text + n - m, end) == 0;
 }
 
 static void *memory(program *p, size_t bytes) {
@@ -218,7 +210,7 @@ static int take_file(program *p, argument *a, const char *path) {
   p->last = &t->next;
   a->written = 1;
   if (stat(t->file, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* bare elements */
-  if (ends_in(t->file, ".npy") || ends_in(t->file, ".raw") || ends_in(t->file, ".bin") || ends_in(t->file, ".safetensors"))
+  if (ein_ends_in(t->file, ".npy") || ein_ends_in(t->file, ".raw") || ein_ends_in(t->file, ".bin") || ein_ends_in(t->file, ".safetensors"))
     return LEAVE_OK;
   return fail(p, LEAVE_USAGE, "-o %s: outputs go to .npy, .raw or .safetensors", path);
 }
@@ -227,7 +219,7 @@ static int take_all(program *p, const char *path) {
   size_t n = strlen(path);
   struct stat st;
   int device = stat(path, &st) == 0 && S_ISCHR(st.st_mode);
-  int one = device || ends_in(path, ".safetensors"), code = LEAVE_OK;
+  int one = device || ein_ends_in(path, ".safetensors"), code = LEAVE_OK;
   while (n > 1 && path[n - 1] == '/') n--;
   const char *folder = text_join(p, path, n, "", "");
   if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
@@ -260,7 +252,7 @@ static int take_threads(program *p, const char *word) {
 }
 
 static int take_params(program *p, const char *word) {
-  if (!ends_in(word, ".safetensors"))
+  if (!ein_ends_in(word, ".safetensors"))
     return fail(p, LEAVE_USAGE, "--params wants a .safetensors file, not %s", word);
   p->params = word;
   return LEAVE_OK;
@@ -438,10 +430,10 @@ static int write_together(program *p, const target *first) {
 static int write_one(program *p, const target *t) {
   const argument *a = t->output;
   ein_error err = {EIN_OK, ""};
-  for (const target *x = p->first; x != t && ends_in(t->file, ".safetensors"); x = x->next)
+  for (const target *x = p->first; x != t && ein_ends_in(t->file, ".safetensors"); x = x->next)
     if (strcmp(x->file, t->file) == 0) return LEAVE_OK; /* with that one */
-  if (ends_in(t->file, ".safetensors")) return write_together(p, t);
-  ein_status status = ends_in(t->file, ".npy")
+  if (ein_ends_in(t->file, ".safetensors")) return write_together(p, t);
+  ein_status status = ein_ends_in(t->file, ".npy")
                           ? ein_npy_write(t->file, a->about->dtype, a->about->ndim, a->shape, a->data, &err)
                           : ein_raw_write(t->file, a->about->dtype, a->about->ndim, a->shape, a->data, &err);
   return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
@@ -453,7 +445,7 @@ static int files_apart(program *p) {
     for (const target *b = p->first; b != a; b = b->next) {
       struct stat st;
       if (strcmp(a->file, b->file) == 0 && (stat(a->file, &st) != 0 || !S_ISCHR(st.st_mode)) &&
-          (!ends_in(a->file, ".safetensors") || strcmp(a->key, b->key) == 0))
+          (!ein_ends_in(a->file, ".safetensors") || strcmp(a->key, b->key) == 0))
         return fail(p, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", b->output->about->name,
                     a->output->about->name, a->file);
     }
@@ -463,10 +455,6 @@ static int files_apart(program *p) {
 /* ---- outputs as text, as `ein run` shows them ---- */
 
 enum { FULL = 100, EDGE = 3, EDGE_ROW = 6, LINE = 90 };
-
-static int is_float(ein_dtype t) {
-  return t == EIN_F64 || t == EIN_F32 || t == EIN_F16 || t == EIN_BF16;
-}
 
 static double real_at(const argument *a, int64_t k) {
   switch (a->about->dtype) {
@@ -487,12 +475,12 @@ static int64_t int_at(const argument *a, int64_t k) {
   }
 }
 
-typedef struct text {
+typedef struct number {
   char s[40];
-} text;
+} number;
 
-static text real_text(double v) {
-  text t = {""};
+static number real_text(double v) {
+  number t = {""};
   if (isnan(v)) snprintf(t.s, sizeof t.s, "nan");
   else if (isinf(v)) snprintf(t.s, sizeof t.s, v < 0 ? "-inf" : "inf");
   else snprintf(t.s, sizeof t.s - 3, "%.6g", v == 0 ? 0.0 : v);
@@ -500,9 +488,9 @@ static text real_text(double v) {
   return t;
 }
 
-static text element_text(const argument *a, int64_t k) {
-  text t = {""};
-  if (is_float(a->about->dtype)) return real_text(real_at(a, k));
+static number element_text(const argument *a, int64_t k) {
+  number t = {""};
+  if (ein_is_float(a->about->dtype)) return real_text(real_at(a, k));
   if (a->about->dtype == EIN_BOOL) snprintf(t.s, sizeof t.s, "%s", int_at(a, k) ? "true" : "false");
   else snprintf(t.s, sizeof t.s, "%lld", (long long)int_at(a, k));
   return t;
@@ -515,7 +503,7 @@ typedef struct pen {
 } pen;
 
 static void cell(pen *p, int64_t k, int *column) {
-  text t = element_text(p->a, k);
+  number t = element_text(p->a, k);
   int n = (int)strlen(t.s);
   if (p->measuring) {
     if (n > p->width) p->width = n;
@@ -591,7 +579,7 @@ static void summary_bool(const argument *a) {
 }
 
 static double as_real(const argument *a, int64_t k) {
-  return is_float(a->about->dtype) ? real_at(a, k) : (double)int_at(a, k);
+  return ein_is_float(a->about->dtype) ? real_at(a, k) : (double)int_at(a, k);
 }
 
 /* Over all but NaNs, which are counted. */
@@ -667,7 +655,7 @@ static int has_word(char **word, const char *a, const char *b) {
 static int work(program *p, char **word) {
   if (has_word(word, "--help", "-h")) return help(p);
   if (has_word(word, "--version", "--version")) {
-    printf("%s, by ein %s\n", p->model->source, EIN_VERSION);
+    printf("%s, by ein %s\n", p->model->source, p->version);
     return LEAVE_OK;
   }
   int code = take_words(p, word);
@@ -687,8 +675,8 @@ static void leave_memory(program *p) {
   }
 }
 
-int main(int argc, char **word) {
-  program p = {.model = &EIN_MODEL, .name = "program"};
+int ein_program(const ein_model *model, const char *version, int argc, char **word) {
+  program p = {.model = model, .version = version, .name = "program"};
   p.last = &p.first;
   const char *slash = argc > 0 && word[0] ? strrchr(word[0], '/') : NULL;
   if (argc > 0 && word[0]) p.name = slash ? slash + 1 : word[0];

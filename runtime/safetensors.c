@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_MAX = 100 * 1000 * 1000 }; /* the format's own limit */
+enum { SAFE_HEADER_MAX = 100 * 1000 * 1000 }; /* the format's own limit */
 
 typedef struct text {
   char *start;
@@ -401,12 +401,12 @@ static ein_status read_length(const ein_bytes *b, uint64_t *length, ein_error *e
   ein_status status = ein_bytes_read(b, 0, p, 8, err);
   if (status != EIN_OK) return status;
   *length = ein_le(p, 8);
-  if (*length > HEADER_MAX || *length > b->size - 8)
+  if (*length > SAFE_HEADER_MAX || *length > b->size - 8)
     return ein_error_set(
         err, EIN_ERR_FORMAT,
         "%s: no safetensors file: its header claims %llu bytes; the file holds %llu, and %d "
         "are possible",
-        b->name, (unsigned long long)*length, (unsigned long long)(b->size - 8), HEADER_MAX);
+        b->name, (unsigned long long)*length, (unsigned long long)(b->size - 8), SAFE_HEADER_MAX);
   return EIN_OK;
 }
 
@@ -592,8 +592,8 @@ ein_status ein_safetensors_write(const char *path, size_t count, const ein_named
   put_header(&w, count, tensors);
   if (w.failed)
     status = ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", who);
-  else if (w.length - 8 > HEADER_MAX)
-    status = ein_error_set(err, EIN_ERR_ARG, "%s: the header would pass %d bytes", who, HEADER_MAX);
+  else if (w.length - 8 > SAFE_HEADER_MAX)
+    status = ein_error_set(err, EIN_ERR_ARG, "%s: the header would pass %d bytes", who, SAFE_HEADER_MAX);
   if (status == EIN_OK) status = ein_out_open(&out, path, err);
   if (status == EIN_OK) status = ein_out_write(&out, w.text, w.length, err);
   if (status == EIN_OK) status = write_elements(&out, count, tensors, err);

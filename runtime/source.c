@@ -130,9 +130,9 @@ static int is_number(const char *spec) {
 
 /* ---- taking a spec apart: files ---- */
 
-static int ends_in(const char *text, const char *end) {
-  size_t length = strlen(text), n = strlen(end);
-  return length > n && strcmp(text + length - n, end) == 0;
+int ein_ends_in(const char *name, const char *ending) {
+  size_t length = strlen(name), n = strlen(ending);
+  return length > n && strcmp(name + length - n, ending) == 0;
 }
 
 /* The extension with a member after it: the first ".npz:" or ".safetensors:". Gives the ':' or
@@ -152,13 +152,13 @@ static ein_status read_file_spec(source *s, ein_error *err) {
   size_t length = colon ? (size_t)(colon - s->spec) : strlen(s->spec);
   if (colon)
     s->member = colon[1] ? colon + 1 : NULL;
-  else if (ends_in(s->spec, ".npy"))
+  else if (ein_ends_in(s->spec, ".npy"))
     s->kind = SOURCE_NPY;
-  else if (ends_in(s->spec, ".npz"))
+  else if (ein_ends_in(s->spec, ".npz"))
     s->kind = SOURCE_NPZ;
-  else if (ends_in(s->spec, ".safetensors"))
+  else if (ein_ends_in(s->spec, ".safetensors"))
     s->kind = SOURCE_SAFETENSORS;
-  else if (ends_in(s->spec, ".raw") || ends_in(s->spec, ".bin"))
+  else if (ein_ends_in(s->spec, ".raw") || ein_ends_in(s->spec, ".bin"))
     s->kind = SOURCE_RAW;
   else
     return bad_spec(

@@ -69,6 +69,8 @@ PASSES = [
     (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types
     (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
+    # what is emitted has the runtime beside it, which ein carries as text
+    (r"compiler/driver/(cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

@@ -1,5 +1,6 @@
 /* codegen/emit/c.c - a LoopProgram as one C file: kernels, then the sizes, then the run as a list of calls, then the tables
- * (c_tables.c). What the file needs besides is the runtime's ein_run.h, which brings its sources along. */
+ * (c_tables.c). What the file needs besides is the runtime, which stands beside it as one file. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "c_inside.h"
@@ -181,7 +182,14 @@ static void file_head(Buf *c, const EmitOptions *o, bool sites) {
     double_print(c, o->worth_threads);
     buf_char(c, '\n');
   }
-  buf_printf(c, "#include \"ein_run.h\"\n%s\n", sites ? "#include \"ein_move.c\"\n" : "");
+  buf_printf(c, "#include \"%s\"\n", o->beside ? arena_printf(c->arena, "%s-runtime.h", o->prefix) : "ein_run.h");
+  if (o->runtime)
+    buf_printf(c,
+               "#if defined(EIN_RUNTIME_IS) && EIN_RUNTIME_IS != 0x%" PRIx64 "u\n"
+               "#error \"what stands here and the runtime are by two builds of ein: take both from one\"\n"
+               "#endif\n",
+               o->runtime);
+  buf_char(c, '\n');
   buf_str(c, "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
 }
 

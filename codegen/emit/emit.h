@@ -10,6 +10,9 @@ typedef struct EmitOptions {
   const char *source;        /* the program's file name, for comments; no folder */
   const char *version;
   uint64_t hash;             /* of the program's text */
+  uint64_t runtime;          /* EIN_RUNTIME_IS of the runtime that it is written for; 0: not looked at */
+  const char *tensor;        /* the text of ein_tensor.h, which stands in the header; NULL: that includes it */
+  bool beside;               /* the runtime is a file of this library's own, PREFIX-runtime.h; else ein_run.h */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
 } EmitOptions;

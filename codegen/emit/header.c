@@ -163,7 +163,7 @@ void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o) {
   buf_printf(h, "/* %s.h - from ", o->prefix);
   comment_text(h, o->source);
   buf_printf(h, ", by ein %s. Create a context, plan, run; see below. */\n", o->version);
-  buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include \"ein_tensor.h\"\n\n", o->prefix, o->prefix);
+  buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n%s\n", o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
   buf_str(h, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   c_declarations(h, p, o, true);
   buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

@@ -98,6 +98,7 @@ void ein_jit_compile(const JitText *source, const JitHead *head, const char *con
   Run run;
   targets_ready();
   run.file_add(source);
+  run.file_add(&head->runtime);
   if (head->parsed) {
     run.file_add(&text);
     run.file_add(&parsed);
@@ -119,6 +120,7 @@ void ein_jit_head(const JitHead *head, const char *const *words, size_t n_words,
   targets_ready();
   const JitText source = {head_source, head->text, head->len};
   run.file_add(&source);
+  run.file_add(&head->runtime);
   bool ok = run.prepare(command_line(head_source, to, words, n_words));
   if (ok) {
     clang::GeneratePCHAction action;

@@ -26,11 +26,12 @@ typedef struct JitMade {
 typedef struct JitHead {
   const char *text;
   size_t len;
+  JitText runtime;           /* what it includes */
   const char *parsed;        /* what ein_jit_head made of it; NULL: it was not parsed */
   size_t parsed_len;
 } JitHead;
 
-/* Compiles a text with the words of a command line ("-O2", "-I", folder), for this machine where they say so. The head was parsed with the
+/* Compiles a text with the words of a command line ("-O2"), for this machine where they say so. The head was parsed with the
  * same words. Several threads may. */
 typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 /* Parses a head into a file; out->len is 0 if it failed. */

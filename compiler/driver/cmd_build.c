@@ -8,6 +8,7 @@
 #include "native.h"
 #include "driver/plan/sites.h"
 #include "table.h"
+#include "texts.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
@@ -82,11 +83,13 @@ static Leave write_ours(Session *s, const char *folder, const char *name, const 
 }
 
 static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const char *folder) {
-  Buf c = buf_new(s->arena), h = buf_new(s->arena);
+  Buf c = buf_new(s->arena), h = buf_new(s->arena), runtime = buf_new(s->arena);
   emit_c(&c, j->loops, o);
   emit_header(&h, j->loops, o);
+  buf_printf(&runtime, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix, o->version, runtime_ein_run);
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), &c);
-  return l ? l : write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
+  if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
+  return l ? l : write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &runtime);
 }
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *to) {
@@ -114,11 +117,15 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, const Buf *text, const char *program) {
-  NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1, .runtime = runtime_program};
-  const char *words[] = {"-D_GNU_SOURCE", arena_printf(s->arena, "-DEIN_MODEL=%s_model", o->prefix), "-DEIN_VERSION=\"" EIN_VERSION "\""};
+static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *text, const char *program) {
+  NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1};
   bool made;
-  for (size_t i = 0; i < COUNT(words); i++) vec_push(s->arena, set.flags, words[i]);
+  buf_printf(text,
+             "\n/* ---- the program ------------------------------------------------------------------------ */\n\n"
+             "int ein_program(const ein_model *model, const char *version, int argc, char **word);\n"
+             "int main(int argc, char **word) {\n  return ein_program(&%s_model, \"%s\", argc, word);\n}\n",
+             o->prefix, o->version);
+  vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
   return native_write(s, c, NATIVE_PROGRAM, &set, program, &made);
 }
 
@@ -160,6 +167,7 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_loops(s, &j, a);
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
+  o.beside = arg_has(a, OPT_LIB) || (to && is_folder(to));
   if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, to);
   return arg_has(a, OPT_LIB) ? build_lib(s, &j, a, &o, to) : build_program(s, &j, a, &o, to);
 }

@@ -12,6 +12,7 @@
 #include "task/from_graph.h"
 #include "task/from_ia.h"
 #include "driver.h"
+#include "texts.h"
 
 /* ---- parse -------------------------------------------------------------------------------------------- */
 
@@ -280,6 +281,8 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
                        .source = source_name(s, j->path),
                        .version = EIN_VERSION,
                        .hash = hash_of(s, j),
+                       .runtime = runtime_is,
+                       .tensor = runtime_ein_tensor,
                        .worth_threads = j->worth_threads,
                        .declared = axes_declared(s, j)};
 }

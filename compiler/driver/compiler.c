@@ -116,7 +116,7 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   for (size_t i = 0; compiler_language[i]; i++) vec_push(s->arena, w, compiler_language[i]);
   words_add(s->arena, &w, &c->flags);
   if (kind != MAKE_APART) threads_words(s->arena, c, kind, &w);
-  if (kind == MAKE_APART) vec_push(s->arena, w, "-DEIN_APART");
+  if (kind == MAKE_APART || kind == MAKE_PROGRAM) vec_push(s->arena, w, "-DEIN_APART");
   if (kind == MAKE_SHARED || kind == MAKE_APART) vec_push(s->arena, w, "-shared");
   if (kind != MAKE_PROGRAM) vec_push(s->arena, w, "-fPIC");
   if (kind == MAKE_OBJECT) vec_push(s->arena, w, "-c");

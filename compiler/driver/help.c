@@ -146,7 +146,6 @@ static const char man_tail[] =
     ".TP\n4\nthe machine: a file, memory, or another program\n"
     ".SH ENVIRONMENT\n"
     ".TP\nEIN_STDLIB\nthe folder of the standard library, where it is not beside the program\n"
-    ".TP\nEIN_RUNTIME\nthe folder of the runtime's sources, where it is not beside the program\n"
     ".TP\nEIN_BENCH\nthe folder of the benchmark beside other libraries, where it is not beside the program\n"
     ".TP\nEIN_MACHINE\na machine file, for commands that have \\-\\-machine where it is not given\n"
     ".TP\nCC, AR\nthe C compiler, with words that belong to it, and the archiver\n"

@@ -7,6 +7,7 @@
 
 #include "jit/jit.h"
 #include "native.h"
+#include "texts.h"
 
 static const char usual[] = "-O2 -march=native";
 
@@ -121,10 +122,12 @@ static void head_make(Session *s, const Plugin *clang, const Words *words, const
 }
 
 /* Where it is kept; NULL: there is none. */
-static const char *head_find(Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, CacheKey k, JitHead *head) {
+static const char *head_find(Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, JitHead *head) {
+  CacheKey k = cache_key_new();
   Buf lines = head_lines(s, text);
-  *head = (JitHead){.text = lines.s, .len = lines.len};
+  *head = (JitHead){.text = lines.s, .len = lines.len, .runtime = {"/ein/ein_run.h", runtime_ein_run, strlen(runtime_ein_run)}};
   if (!lines.len) return NULL;
+  cache_key_text(&k, runtime_mark);
   cache_key_add(&k, lines.s, lines.len);
   cache_key_file(s, &k, c->command.at[0]);
   cache_key_machine(&k);
@@ -148,14 +151,14 @@ static Bytes text_compile(Session *s, const Plugin *clang, const NativeText *tex
 }
 
 /* A head that Clang does not take is of headers that are others now: the system's, which are in no key. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *more, CacheKey headers, Bytes *out, bool *there) {
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *more, Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;
   const char *said;
   *there = plugin_open(s, c, &clang);
   if (!*there) return LEAVE_OK;
   Words words = command_line(s, c, more);
-  const char *kept = head_find(s, c, &clang, text->text, &words, headers, &head);
+  const char *kept = head_find(s, c, &clang, text->text, &words, &head);
   *out = text_compile(s, &clang, text, &head, &words, &said);
   if (!out->at && head.parsed) {
     unlink(kept);

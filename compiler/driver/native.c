@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "native.h"
+#include "texts.h"
 
 double seconds_now(void) {
   struct timespec t = {0};
@@ -15,80 +16,52 @@ double seconds_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what they need -------------------------------------------------------------------------- */
+/* ---- what decides about the result ------------------------------------------------------------ */
 
-typedef struct Needs {
-  const char *runtime;       /* the folder of its sources */
-  const char *object;        /* it, compiled; NULL: its sources are compiled with the texts */
-  Words files;               /* of that folder, which the texts include */
-} Needs;
-
-static Leave needs_find(Session *s, const Compiler *c, const NativeSet *set, Needs *out) {
-  Buf all = buf_new(s->arena);
-  *out = (Needs){.runtime = runtime_find(s)};
-  if (!out->runtime) return LEAVE_MACHINE;
-  for (uint32_t i = 0; i < set->n_texts; i++) buf_add(&all, set->text[i].text->s, set->text[i].text->len);
-  Leave l = runtime_needed(s, out->runtime, all.s, &out->files);
-  if (!l && compiler_plain(c)) out->object = runtime_object(s, out->runtime, &out->files);
-  return l;
-}
-
-static Leave headers_key(Session *s, const Needs *needs, CacheKey *k) {
-  Leave l = LEAVE_OK;
-  for (uint32_t i = 0; i < needs->files.len && !l; i++) {
-    const char *bytes;
-    size_t len;
-    l = runtime_read(s, needs->runtime, needs->files.at[i], &bytes, &len);
-    if (!l) cache_key_add(k, bytes, len);
-  }
-  return l;
-}
-
-/* Sources that are compiled already are one file. */
-static Leave key_make(Session *s, const Compiler *c, const NativeSet *set, const Needs *needs, CacheKey *k) {
-  *k = cache_key_new();
+/* apart: the runtime that it is linked against; NULL: it is in it. */
+static CacheKey key_make(Session *s, const Compiler *c, const NativeSet *set, const char *apart) {
+  CacheKey key = cache_key_new(), *k = &key;
   cache_key_text(k, EIN_VERSION);
+  cache_key_text(k, runtime_mark);
   for (uint32_t i = 0; i < set->n_texts; i++) cache_key_add(k, set->text[i].text->s, set->text[i].text->len);
   for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(k, c->command.at[i]);
   for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(k, c->flags.at[i]);
   for (uint32_t i = 0; i < set->flags.len; i++) cache_key_text(k, set->flags.at[i]);
   cache_key_file(s, k, c->command.at[0]);
   cache_key_machine(k);
-  if (needs->object) cache_key_file(s, k, needs->object);
-  return headers_key(s, needs, k);
+  if (apart) cache_key_file(s, k, apart);
+  return key;
 }
 
 /* ---- compiling, in a folder of our own ------------------------------------------------------- */
 
-static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *set, const Needs *needs, const char *work, const char *to) {
-  Words sources = {0}, more = {0};
+static Leave text_write(Session *s, const char *work, const char *name, const char *text, size_t len, Words *sources) {
+  const char *path = arena_printf(s->arena, "%s/%s", work, name);
+  if (sources) vec_push(s->arena, *sources, path);
+  return file_write(s, path, text, len);
+}
+
+static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *set, const char *apart, const char *work, const char *to) {
+  Words sources = {0};
   Leave l = LEAVE_OK;
+  if (!set->folder) l = text_write(s, work, "ein_run.h", runtime_ein_run, strlen(runtime_ein_run), NULL);
   for (uint32_t i = 0; i < set->n_texts && !l; i++) {
-    const char *source = arena_printf(s->arena, "%s/%s.c", set->folder ? set->folder : work, set->text[i].name);
-    if (!set->folder) l = file_write(s, source, set->text[i].text->s, set->text[i].text->len);
-    vec_push(s->arena, sources, source);
+    const char *name = arena_printf(s->arena, "%s.c", set->text[i].name);
+    if (set->folder) vec_push(s->arena, sources, arena_printf(s->arena, "%s/%s", set->folder, name));
+    else l = text_write(s, work, name, set->text[i].text->s, set->text[i].text->len, &sources);
   }
-  for (uint32_t i = 0; set->runtime && set->runtime[i]; i++) {
-    const char *source = arena_printf(s->arena, "%s/%s", needs->runtime, set->runtime[i]);
-    vec_push(s->arena, sources, source);
-  }
-  if (kind == MAKE_APART) vec_push(s->arena, sources, needs->object);
-  if (!set->folder) {
-    vec_push(s->arena, more, "-I");
-    vec_push(s->arena, more, needs->runtime);
-  }
-  for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, more, set->flags.at[i]);
-  return l ? l : compiler_run(s, c, kind, &sources, &more, to);
+  if (apart) vec_push(s->arena, sources, apart);
+  else if (kind == MAKE_PROGRAM && !l) l = text_write(s, work, "ein_program.c", runtime_ein_program, strlen(runtime_ein_program), &sources);
+  return l ? l : compiler_run(s, c, kind, &sources, &set->flags, to);
 }
 
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made) {
   static const MakeKind kinds[] = {[NATIVE_PROGRAM] = MAKE_PROGRAM, [NATIVE_SHARED] = MAKE_SHARED, [NATIVE_ARCHIVE] = MAKE_OBJECT};
-  const Needs needs = {.runtime = runtime_find(s)};
-  const char *work = needs.runtime ? folder_work(s) : NULL;
+  const char *apart = kind == NATIVE_PROGRAM && compiler_plain(c) ? runtime_apart(s, APART_PROGRAM) : NULL, *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   *made = true;
   const char *binary = arena_printf(s->arena, "%s/binary", work), *object = arena_printf(s->arena, "%s/%s.o", work, set->text[0].name);
-  Leave l = compile(s, c, kinds[kind], set, &needs, work, kind == NATIVE_ARCHIVE ? object : binary);
+  Leave l = compile(s, c, kinds[kind], set, apart, work, kind == NATIVE_ARCHIVE ? object : binary);
   if (!l && kind == NATIVE_ARCHIVE) l = archive_make(s, object, binary, made);
   if (!l && *made) l = file_copy(s, binary, to, kind == NATIVE_ARCHIVE ? 0 : FILE_RUNS);
   folder_remove(s->arena, work);
@@ -120,9 +93,9 @@ static void *world_find(void *runtime, const char *name) {
   return helpers ? dlsym(helpers, name) : NULL;
 }
 
-static const char *memory_open(Session *s, const Needs *needs, Bytes bytes, const char *symbol, Native *out) {
-  void *runtime = needs->object ? dlopen(needs->object, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
-  const char *why = needs->object && !runtime ? dlerror() : NULL;
+static const char *memory_open(Session *s, const char *apart, Bytes bytes, const char *symbol, Native *out) {
+  void *runtime = apart ? dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+  const char *why = apart && !runtime ? dlerror() : NULL;
   if (!why) why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, &out->object);
   return why ? why : object_find(&out->object, symbol) ? NULL : "there is no model in it";
 }
@@ -132,11 +105,11 @@ static Leave no_object(Session *s, const char *why) {
 }
 
 /* path NULL: there is no cache, and it is loaded from where it was made. */
-static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out) {
+static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out) {
   const char *work = folder_work(s), *why = NULL;
   if (!work) return LEAVE_MACHINE;
   const char *object = arena_printf(s->arena, "%s/%s.so", work, set->text[0].name);
-  Leave l = compile(s, c, needs->object ? MAKE_APART : MAKE_SHARED, set, needs, work, object);
+  Leave l = compile(s, c, apart ? MAKE_APART : MAKE_SHARED, set, apart, work, object);
   Source *made = l ? NULL : source_read(s->arena, object, &why);
   if (made) out->made = (Bytes){made->bytes, made->len};
   else if (!l) l = fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
@@ -146,45 +119,37 @@ static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const Ne
   return l || !why ? l : no_object(s, why);
 }
 
-static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, const Needs *needs, const char *path, const char *symbol, Native *out,
+static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out,
                          bool *there) {
   Words words = {0};
   Bytes made = {0};
-  vec_push(s->arena, words, needs->object ? "-DEIN_APART" : "-DEIN_PTHREADS");
-  vec_push(s->arena, words, "-I");
-  vec_push(s->arena, words, needs->runtime);
+  vec_push(s->arena, words, apart ? "-DEIN_APART" : "-DEIN_PTHREADS");
   for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
-  CacheKey headers = cache_key_new();
-  Leave l = headers_key(s, needs, &headers);
-  if (!l) l = jit_compile(s, c, &set->text[0], &words, headers, &made, there);
+  Leave l = jit_compile(s, c, &set->text[0], &words, &made, there);
   if (l || !*there) return l;
-  const char *why = memory_open(s, needs, made, symbol, out);
+  const char *why = memory_open(s, apart, made, symbol, out);
   out->made = made;
   if (why) return no_object(s, why);
   return path ? cache_keep(s, path, made) : LEAVE_OK;
 }
 
-static bool kept_open(Session *s, const Compiler *c, const Needs *needs, const char *path, const char *symbol, Native *out) {
+static bool kept_open(Session *s, const Compiler *c, const char *apart, const char *path, const char *symbol, Native *out) {
   out->made = path ? cache_read(s, path) : (Bytes){0};
-  return out->made.at && !(c->in_process ? memory_open(s, needs, out->made, symbol, out) : shared_open(path, symbol, out));
+  return out->made.at && !(c->in_process ? memory_open(s, apart, out->made, symbol, out) : shared_open(path, symbol, out));
 }
 
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
-  Needs needs;
-  CacheKey k;
+  const char *apart = compiler_plain(c) ? runtime_apart(s, APART_LOADED) : NULL;
+  const char *path = cache_path(s, name, key_make(s, c, set, apart), c->in_process ? ".o" : ".so");
   bool there = true;
   *out = (Native){0};
-  Leave l = needs_find(s, c, set, &needs);
-  if (!l) l = key_make(s, c, set, &needs, &k);
-  if (l) return l;
-  const char *path = cache_path(s, name, k, c->in_process ? ".o" : ".so");
-  out->old = kept_open(s, c, &needs, path, symbol, out);
+  out->old = kept_open(s, c, apart, path, symbol, out);
   if (out->old) {
     detail(s, "compiled before: %s", path);
     return LEAVE_OK;
   }
   double before = seconds_now();
-  l = c->in_process ? memory_made(s, c, set, &needs, path, symbol, out, &there) : shared_made(s, c, set, &needs, path, symbol, out);
+  Leave l = c->in_process ? memory_made(s, c, set, apart, path, symbol, out, &there) : shared_made(s, c, set, apart, path, symbol, out);
   out->seconds = seconds_now() - before;
   if (l || there) return l;
   l = jit_instead(s, "its Clang cannot be opened", c);

@@ -20,9 +20,10 @@ Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *o
 /* By --target: that, or Clang in this process, unless a compiler is named. */
 Leave compiler_choose(Session *s, const Args *a, const char *said, const char *flags, Compiler *out);
 
-/* MAKE_APART: a shared object that is linked against a runtime that is compiled, which has the threads. */
+/* MAKE_APART: a shared object that is linked against a runtime that is compiled, which has the threads. So a program is, or its runtime is
+ * among the sources. */
 typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_APART, MAKE_PROGRAM } MakeKind;
-/* Compiles sources into `to`; what the compiler says is shown if it fails. Sources of the runtime may be among them. */
+/* Compiles sources into `to`; what the compiler says is shown if it fails. */
 Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to);
 /* An archive of one object; *made false where there is no `ar`. */
 Leave archive_make(Session *s, const char *object, const char *to, bool *made);
@@ -34,14 +35,11 @@ const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=nativ
 extern const char *const compiler_language[]; /* what every text is compiled with; NULL at the end */
 Words words_of(Arena *a, const char *text);   /* apart at blanks */
 
-/* ---- runtime_files.c: the runtime's sources --------------------------------------------------- */
-const char *runtime_find(Session *s);                   /* their folder; NULL after a complaint */
-/* The files of that folder that a text includes, and those that they include, in order of their names. */
-Leave runtime_needed(Session *s, const char *folder, const char *text, Words *out);
-/* The runtime that was compiled with us, as a shared object; NULL: there is none, or it is not of these sources. */
-const char *runtime_object(Session *s, const char *folder, const Words *needed);
-Leave runtime_read(Session *s, const char *folder, const char *name, const char **text, size_t *len);
-extern const char *const runtime_program[];             /* what a program needs beside the model; NULL at the end */
+/* ---- runtime_apart.c: the runtime that was compiled with us ------------------------------------ */
+/* Its texts are runtime/texts.h. A file beside us, which is of these very texts; NULL: there is none. */
+#define APART_LOADED "ein_rt_apart.so"  /* what is loaded here is linked against this */
+#define APART_PROGRAM "ein_program.a"   /* a program, against this */
+const char *runtime_apart(Session *s, const char *name);
 
 /* ---- cache.c ---------------------------------------------------------------------------------- */
 /* $XDG_CACHE_HOME/ein or ~/.cache/ein, made if need be; NULL if there is none that is ours alone. */
@@ -68,8 +66,7 @@ typedef struct NativeText { const char *name; const Buf *text; } NativeText;
 typedef struct NativeSet {
   const NativeText *text;
   uint32_t n_texts;
-  const char *folder;        /* where they stand already, beside all that they include; NULL: nowhere yet */
-  const char *const *runtime; /* sources of the runtime that are compiled with them; NULL, or NULL at the end */
+  const char *folder;        /* where they stand already, beside the runtime that they include; NULL: nowhere yet, they include ein_run.h */
   Words flags;               /* besides those of the compiler */
 } NativeSet;
 typedef struct Native {
@@ -94,9 +91,8 @@ const char *jit_plugin(Session *s);           /* where it lies; NULL: this ein w
 /* flags NULL: the usual ones. False: there is no plugin. */
 bool jit_find(Session *s, const char *flags, Compiler *out);
 const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": not known */
-/* A text with words of a command line as an ELF object in memory. headers: a key of what it includes, which is parsed once for all texts, and
- * kept. *there false, and no complaint: Clang cannot be opened here. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *words, CacheKey headers, Bytes *out, bool *there);
+/* A text with words of a command line as an ELF object in memory. The runtime is parsed once for all texts, and kept. *there false, and no complaint: Clang cannot be opened here. */
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *words, Bytes *out, bool *there);
 /* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 

@@ -1,5 +1,5 @@
-/* driver/package.c - a library as a folder: beside the C and its header the runtime's sources, the archive or shared library, the
- * manifest, and what pkg-config, CMake and Meson want. Several libraries may share a folder. */
+/* driver/package.c - a library as a folder: beside the C, its header and the runtime the archive or shared library, the manifest,
+ * and what pkg-config, CMake and Meson want. Several libraries may share a folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,8 +121,7 @@ static void meson_text(Buf *b, const EmitOptions *o, const Blocks *all) {
              "project('%s', 'c', version: '%s', meson_version: '>=1.0.0',\n"
              "  default_options: ['c_std=gnu99', 'buildtype=plain', 'warning_level=0'])\n\n"
              "ein_cc = meson.get_compiler('c')\n"
-             "ein_needs = [dependency('openmp', required: false), ein_cc.find_library('m', required: false)]\n"
-             "install_headers('ein_tensor.h')\n",
+             "ein_needs = [dependency('openmp', required: false), ein_cc.find_library('m', required: false)]\n",
              meson_first, o->version, all->at[0].name, o->version);
   for (uint32_t i = 0; i < all->len; i++) buf_str(b, all->at[i].text);
 }
@@ -145,19 +144,6 @@ static Leave meson_write(Session *s, const EmitOptions *o, const Compiler *c, co
 
 /* ---- what is compiled ------------------------------------------------------------------------ */
 
-static Leave runtime_copy(Session *s, const char *folder, const char *text) {
-  const char *from = runtime_find(s);
-  Words needed;
-  Leave l = from ? runtime_needed(s, from, text, &needed) : LEAVE_MACHINE;
-  for (uint32_t i = 0; !l && i < needed.len; i++) {
-    const char *bytes;
-    size_t len;
-    l = runtime_read(s, from, needed.at[i], &bytes, &len);
-    if (!l) l = file_write(s, arena_printf(s->arena, "%s/%s", folder, needed.at[i]), bytes, len);
-  }
-  return l;
-}
-
 /* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
 static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, const Buf *text, bool shared) {
   NativeSet set = {.text = &(NativeText){prefix, text}, .n_texts = 1, .folder = folder};
@@ -175,8 +161,7 @@ Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Comp
   Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena), cmake = buf_new(s->arena);
   emit_c(&text, p, o);
   emit_manifest(&json, p, o);
-  Leave l = runtime_copy(s, folder, text.s);
-  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
+  Leave l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
   if (!l) l = meson_write(s, o, c, folder);
   if (!l) l = binary_in(s, c, folder, o->prefix, &text, shared);
   pc_text(s, &pc, o, shared, c->openmp); /* which is known by now */

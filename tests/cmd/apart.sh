@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# What is run is compiled without the runtime, which was compiled once, with ein; unless its flags or sources are others. The cache
+# What is run or built is compiled without the runtime, which was compiled once, with ein; unless its flags or texts are others. The cache
 # is for many at once.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
@@ -32,9 +32,33 @@ for flags in "-O1 -DEIN_PTHREADS -pthread" "-O1 -fopenmp" "-O1 -fno-openmp -DEIN
   same "$flags"
 done
 rm -rf cache
-cp -r "$here/../../runtime" other
-EIN_RUNTIME=$work/other run --flags=-O1
-same "EIN_RUNTIME"
+
+# ---- so with programs; and beside an ein of one runtime there may lie another one's, compiled
+one() { # TEXT LOG: how many texts the compiler is given
+  want 0 "$EIN" build one.ein -o one "$1" --cc="$work/cc.sh"
+  want 0 ./one -D N=1000 A=fill
+  cmp -s out wanted || wrong "a program, $1: other outputs"
+  [ "$(grep -o '[^ ]*\.c\b' log | wc -l)" = "$2" ] || wrong "a program, $1: not $2 texts: $(cat log)"
+}
+printf '#!/bin/sh\necho "$@" >"%s/log"\nexec %s "$@"\n' "$work" "${CC:-cc}" >cc.sh
+chmod +x cc.sh
+[ $apart = yes ] && one --flags=-O1 1
+one "--flags=-O1 -DEIN_ONE" 2
+mkdir -p moved/runtime
+cp "$EIN" moved/ein
+for f in ein.source runtime/ein_rt_apart.so runtime/ein_program.a; do
+  at=$(dirname "$EIN")/$f
+  [ -e "$at" ] && sed 's/ein runtime [0-9a-f]*/ein runtime 0123456789abcdef/' "$at" >moved/$f
+done
+ours=$EIN
+EIN=$work/moved/ein
+EIN_STDLIB=$here/../../stdlib
+export EIN_STDLIB
+rm -rf cache
+run --flags=-O1
+same "another runtime"
+one --flags=-O1 2
+EIN=$ours
 
 # ---- eight at once, of an empty cache and of one that is spoiled
 eight() {

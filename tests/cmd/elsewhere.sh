@@ -6,7 +6,7 @@ mkdir "built, elsewhere"
 there="$work/built, elsewhere"
 cp "$EIN" "$there/ein"
 cp "$(dirname "$EIN")/ein.source" "$there/" || wrong "no ein.source beside ein"
-unset EIN_STDLIB EIN_RUNTIME
+unset EIN_STDLIB
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 echo 'output Y[i:3] = softmax[i](i * 1.0)' >soft.ein

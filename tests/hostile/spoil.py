@@ -96,14 +96,10 @@ class Corpus:
 
     def runtime_objects(self):
         """What a program has beside its kernels, compiled once."""
-        here = os.path.join(self.runtime, "..", "compiler", "driver", "runtime_files.c")
-        with open(here) as f:
-            sources = re.findall(r'"(\w+\.c)"', re.search(r"runtime_program\[\] = \{(.*?)\}", f.read(), re.S).group(1))
-        for s in sources:
-            o = os.path.join(self.work, s + ".o")
-            subprocess.run(["cc", "-c", *FLAGS, "-D_GNU_SOURCE", "-DEIN_MODEL=picked", "-I", self.runtime, "-o", o,
-                            os.path.join(self.runtime, s)], check=True)
-            self.objects.append(o)
+        subprocess.run([sys.executable, os.path.join(self.runtime, "one.py"), self.work], check=True)
+        o = os.path.join(self.work, "ein_program.o")
+        subprocess.run(["cc", "-c", *FLAGS, "-D_GNU_SOURCE", "-o", o, os.path.join(self.work, "ein_program.c")], check=True)
+        self.objects.append(o)
 
     def compile(self, names):
         """One program of many models, which PICK chooses among; None: cc refuses it."""
@@ -112,8 +108,9 @@ class Corpus:
             for n in names:
                 f.write(f'#include "{n}.c"\n')
             f.write("#include <stdlib.h>\nstatic const ein_model *const models[] = {")
-            f.write(", ".join(f"&{n}_model" for n in names) + "};\nein_model picked;\n")
-            f.write('__attribute__((constructor)) static void pick(void) { picked = *models[atoi(getenv("PICK"))]; }\n')
+            f.write(", ".join(f"&{n}_model" for n in names) + "};\n")
+            f.write("int ein_program(const ein_model *model, const char *version, int argc, char **word);\nint main(int argc, char **word) {\n"
+                    '  return ein_program(models[atoi(getenv("PICK"))], "?", argc, word);\n}\n')
         return subprocess.run(["cc", *FLAGS, "-D_GNU_SOURCE", "-I", self.runtime, "-o", program, all_c, *self.objects, "-lm", "-lpthread"],
                               capture_output=True, text=True), program
 

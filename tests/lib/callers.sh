@@ -27,7 +27,6 @@ ls -a lib | grep -q '^\.ein' && wrong "something is left in the folder"
 nm lib/libatt.a | grep ' [TDBRC] ' | grep -v ' att_' && wrong "a symbol does not begin with the prefix"
 mkdir empty
 cd empty || exit 1
-unset EIN_RUNTIME
 
 # ---- the fifteen lines
 cat >prog.c <<'END_OF_C'

@@ -1,0 +1,66 @@
+"""The runtime as one file: `one.py FOLDER` writes there, from the sources beside this script,
+
+    ein_run.h      what emitted C stands on, with all that it includes
+    ein_program.c  what stands around a model in a program of its own
+    ein_apart.c    what emitted C is linked against where that was compiled once
+    texts.c        the first two and ein_tensor.h, for ein to carry, as texts.h declares them
+
+A file stands where it is first included. EIN_RUNTIME_IS is a number of all these bytes: by it whoever was compiled with
+one runtime knows another one."""
+import hashlib
+import os
+import re
+import sys
+
+INCLUDE = re.compile(r'^#include "([^"]+)"$')
+ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
+LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
+PROGRAM = ["program.c", "array.c", "bytes.c", "convert.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c",
+           "safetensors.c", "source.c"]
+
+
+def lines_of(name, seen):
+    """The lines of a file, with those of what it includes in their places."""
+    seen.append(name)
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as f:
+        for line in f.read().splitlines():
+            found = INCLUDE.match(line)
+            if not found:
+                if line != LICENCE:
+                    yield line
+            elif found.group(1) not in seen:
+                yield f"/* ---- {found.group(1)} ---- */"
+                yield from lines_of(found.group(1), seen)
+
+
+def text_of(names, seen):
+    lines = [LICENCE]
+    for name in names:
+        lines += lines_of(name, seen)
+    return "\n".join(lines) + "\n"
+
+
+def as_c(name, text):
+    """A text as a C array. A line is a literal: a compiler takes that a hundred times faster than numbers."""
+    quoted = (line.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?") for line in text.splitlines())
+    return f"const char {name}[] =\n" + "\n".join(f'"{line}\\n"' for line in quoted) + ";\n"
+
+
+def main(folder):
+    run = []
+    texts = {"ein_run.h": text_of(["ein_run.h"], run), "ein_tensor.h": text_of(["ein_tensor.h"], []),
+             "ein_program.c": ALL_OF_IT + text_of(PROGRAM, run)}
+    number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]
+    mark = f'const char ein_runtime_is[] = "ein runtime {number}";\n'
+    texts["ein_run.h"] = f"#define EIN_RUNTIME_IS 0x{number}u\n" + texts["ein_run.h"]
+    texts["ein_program.c"] += mark
+    carried = "".join(as_c("runtime_" + name.split(".")[0], text) for name, text in texts.items())
+    texts["ein_apart.c"] = ALL_OF_IT + mark
+    texts["texts.c"] = (f'#include "texts.h"\n{carried}const char runtime_mark[] = "ein runtime {number}";\n'
+                        f"const uint64_t runtime_is = 0x{number}u;\n")
+    for name, text in texts.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+main(sys.argv[1])

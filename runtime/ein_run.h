@@ -54,6 +54,15 @@
 #ifndef EIN_SHORT
 #define EIN_SHORT EIN_VECTOR
 #endif
+/* In front of one over n sums of so many bytes each, which stay in registers: all of it is as many vectors as that takes. Clang would write the sums
+ * out one by one, and make vectors of what it then finds, in pieces (seen with 19.1). */
+#if defined(__clang__) && defined(__AVX2__) && !defined(__AVX512F__)
+#define EIN_PRAGMA(x) _Pragma(#x)
+#define EIN_HELD_BY(wide, vectors) EIN_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(wide) interleave_count(vectors) unroll(disable))
+#define EIN_HELD(n, size) EIN_HELD_BY((n) * (size) < 32 ? (n) : 32 / (size), (n) * (size) < 32 ? 1 : (n) * (size) / 32)
+#else
+#define EIN_HELD(n, size) EIN_SHORT
+#endif
 #ifndef EIN_ROLL
 #define EIN_ROLL
 #endif

@@ -13,12 +13,20 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth);
 
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
+/* So many, of so many bytes. */
+static void held_print(CPrinter *p, const LoopStmt *s) {
+  DType t = p->k->places.at[s->body.at[s->body.len - 1]->place].dtype;
+  buf_printf(p->out, "(%lld, %d)", (long long)(s->hi->i - s->lo->i), (int)dtype_size(t));
+}
+
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
-  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_UNROLL", "EIN_ROLL"};
+  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL"};
   const char *v = c_var(p, s->var);
   if (binds[s->bind]) {
     indent(p, depth);
-    buf_printf(p->out, "%s\n", binds[s->bind]);
+    buf_str(p->out, binds[s->bind]);
+    if (s->bind == BIND_HELD) held_print(p, s);
+    buf_str(p->out, "\n");
   }
   indent(p, depth);
   buf_printf(p->out, "for (int64_t %s = ", v);

@@ -71,7 +71,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 /* `for i < hi from lo step 4 thread {`; what goes without saying is from 0, by 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
-  static const char *const binds[] = {"", " thread", " vector", " short", " unroll", " roll"};
+  static const char *const binds[] = {"", " thread", " vector", " short", " held", " unroll", " roll"};
   buf_str(p->out, "for ");
   print_var(p, s->var);
   print_with(p, " < ", s->hi);

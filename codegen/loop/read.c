@@ -226,6 +226,8 @@ static bool want_for(Reader *r, LoopStmt *s) {
     s->bind = BIND_VECTOR;
   else if (scan_take_word(&r->c, "short"))
     s->bind = BIND_SHORT;
+  else if (scan_take_word(&r->c, "held"))
+    s->bind = BIND_HELD;
   else if (scan_take_word(&r->c, "unroll"))
     s->bind = BIND_UNROLL;
   else if (scan_take_word(&r->c, "roll"))

@@ -112,7 +112,8 @@ static double fill_cost(const Panel *t, const Pack *k, int64_t one) {
 
 static double packed_cost(const Panel *t) {
   const StagePlan *p = t->p;
-  int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  DType acc = p->stage->sum->acc;
+  int64_t one = t->fitted ? tile_vector(t->s, acc) : vector_lanes(t->s, acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
   int64_t lanes = t->v.flat == NO_LABEL ? nv : pack_flat_size(t, &t->v);
   double results = pack_product(p, p->n_order, p->order), adds = (double)t->u.unit * up(t->v.unit, one);
   double tiles = results / ((double)nu * (double)lanes) * up(nu, t->u.unit) * up(lanes, t->v.unit);
@@ -189,7 +190,7 @@ static uint32_t lanes_in_place(const StagePlan *p) {
 
 /* Without panels: by lanes along an output label or a reduced one, else point by point. */
 static double unpacked_cost(const Sched *s, const StagePlan *p) {
-  int64_t one = tile_vector(s, p->stage->sum->acc);
+  int64_t one = vector_lanes(s, p->stage->sum->acc);
   uint32_t l = lanes_in_place(p);
   double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
   if (l == NOWHERE) return points;
@@ -215,9 +216,9 @@ static double far_cost(const Panel *t) {
 /* ---- which label ------------------------------------------------------------------------------------------------------ */
 
 /* The panels with lanes along v; NULL: there are none. */
-static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v) {
+static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool fitted) {
   Panel *t = NEW(s->arena, Panel);
-  *t = (Panel){.s = s, .p = p, .e = e};
+  *t = (Panel){.s = s, .p = p, .e = e, .fitted = fitted};
   t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t, v)) return NULL;
@@ -237,16 +238,16 @@ static bool is_free(const Sched *s, const StagePlan *p) {
   return !sum->where && !sum->domain && !s->block && !s->rows && !s->goes_on;
 }
 
-Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
-  if (!fits(p)) return NULL;
+/* The panels for any machine: whether there are some, and how sums are made by them, is the same everywhere. */
+static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
-  Panel *t = panel_along(s, p, e, usual), *best = t && pays(t) ? t : NULL;
+  Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
   if (!is_free(s, p) || (t && t->guard)) return best;
   bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best; /* few rows, or points, go as well in place then */
   double least = (best ? packed_cost(t) : unpacked_cost(s, p)) * GAIN;
   if (t && !best && !lanes && packed_cost(t) < least) least = packed_cost(t), best = t;
   for (uint32_t k = 0; k < p->n_order; k++) {
-    Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k]);
+    Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k], false);
     if (!x || x->guard || (lanes && is_small(x, 8))) continue;
     double cost = packed_cost(x) + (in_place ? far_cost(x) : 0);
     if (cost >= least) continue;
@@ -254,4 +255,32 @@ Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
     best->aside = true;
   }
   return best;
+}
+
+/* The panels with lanes along v for this machine, if they make the same sums as these; else NULL. */
+static Panel *fitted_along(const Panel *t, int64_t v) {
+  Panel *x = panel_along(t->s, t->p, t->e, v, true);
+  if (!x || x->cut != t->cut || x->deep != t->deep || x->cut_too != t->cut_too || x->deep_too != t->deep_too || !x->guard != !t->guard) return NULL;
+  x->aside = t->aside || v != t->v.tile;
+  return x;
+}
+
+/* The same for this machine, whose registers may want other tiles and lanes. */
+static Panel *for_this(Panel *t) {
+  const StagePlan *p = t->p;
+  const LoopTarget *target = t->s->target;
+  Panel *best = pack_fits(t) && (target->wide || target->vector_bytes) ? fitted_along(t, t->v.tile) : NULL;
+  if (!best) best = t;
+  double least = packed_cost(best) * GAIN;
+  for (uint32_t k = 0; k < p->n_order && best->fitted && target->vector_bytes && is_free(t->s, p) && !t->guard; k++) {
+    Panel *x = p->order[k] == t->v.tile ? NULL : fitted_along(t, p->order[k]);
+    if (x && packed_cost(x) < least) least = packed_cost(x), best = x;
+  }
+  if (target->vector_bytes) pack_cut(best);
+  return best;
+}
+
+Panel *pack_choose(Sched *s, const StagePlan *p, Env *e) {
+  Panel *t = fits(p) ? for_any(s, p, e) : NULL;
+  return t ? for_this(t) : NULL;
 }

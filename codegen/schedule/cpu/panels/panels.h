@@ -94,6 +94,7 @@ typedef struct Panel {
   bool held;                 /* a tile's rows are whole lines of the result, which go past the cache from registers */
   bool along;                /* the next tile is the one beside in the row of lanes, and not the one below */
   Units units;
+  bool fitted;               /* tiles and blocks are made for the machine; else for any, as what is decided by them is the same everywhere */
   bool aside;                /* the lanes' label is not the one by whose steps the result is stored to the next element */
 } Panel;
 
@@ -118,6 +119,10 @@ bool pack_is_far(const Sched *s, const StagePlan *p, const Expr *read, uint32_t 
 
 /* ---- schedule/cpu/panels/size.c: how large tiles and blocks are ---- */
 void pack_sizes(Panel *t);
+/* Whether blocks and tiles of other sizes leave all sums in their order: not where a predicate says where a block begins, and what a block
+ * holds that is not finite decides which zero a max is. Then blocks stay what they are, and */
+bool pack_fits(const Panel *t);
+void pack_cut(Panel *t);            /*   tiles are cut into such as the machine has registers for, if they are not made so */
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label);
 Part *pack_part(Side *x, int64_t label); /* NULL: the label is whole in a block, or not near */
 bool pack_is_part(const Side *x, int64_t label);

@@ -12,22 +12,56 @@ enum {
   THIN_OPS = 48,             /* where so few operations come on a byte of operands, */
   THIN_LEAST = 8 << 20,      /*   and these are so many bytes at least, blocks are few */
   PANEL_BYTES = 512 * 1024,  /* of a panel with a label that is there in part: it stays in the second cache */
-  LARGE_BYTES = 2 << 20      /* of a panel: it does not, whatever the machine */
+  LARGE_BYTES = 2 << 20,     /* of a panel: it does not, whatever the machine */
+  FEW = 16,                  /* registers: of tiles with a value of each row at hand, none is large enough for these; */
+  VECTORS_FEW = 2,           /*   so many vectors of a row, */
+  ROWS_FEW = 12              /*   and rows, at most */
 };
+
+#define CHAINS 10.0          /* sums that a tile has at hand, so that none waits for itself */
+#define LOAD 0.1             /* what a load takes from multiply-adds beside it */
 
 /* ---- how large ------------------------------------------------------------------------------------------- */
 
 #define RUN_GAIN 0.9       /* where lines of the result are whole then, and nothing is kept */
 #define FLAT_GAIN 1.1      /* in lanes that are of use: what is kept has to be stored from there */
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static bool has_few(const Panel *t) { return t->s->target->vector_bytes && t->s->target->vectors <= FEW; }
+
 double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
   double x = 1;
   for (uint32_t k = 0; k < n; k++) x *= (double)p->size[label[k]];
   return x;
 }
 
+/* What a tile of vectors beside each other does of what the machine can, where a row's value is loaded for each of its sums: so many sums are at
+ * hand that none waits for itself (a multiply-add takes four cycles, and two begin in one), and loads are as cheap as multiply-adds. */
+static double shape_worth(int64_t rows, int64_t vectors) {
+  double sums = (double)(rows * vectors), loads = (double)(rows + vectors);
+  return sums / (fmax(fmax(sums, CHAINS), loads) + LOAD * loads);
+}
+
+/* For few registers: sums, the lanes, and one row's value. */
+static double tile_size_few(Panel *t, int64_t nv) {
+  const StagePlan *p = t->p;
+  int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
+  double best = 0;
+  for (int64_t vectors = VECTORS_FEW; vectors > 0; vectors--)
+    for (int64_t rows = 1; rows <= ROWS_FEW && rows * vectors + vectors + 1 <= tile_vectors(t->s); rows++) {
+      int64_t lanes = vectors * one;
+      double worth = shape_worth(rows, vectors);
+      if (lanes % (SQUARE / 2)) continue;
+      if (p->exact[t->v.tile]) worth *= (double)nv / (double)(up(nv, lanes) * lanes);
+      if (p->exact[t->u.tile]) worth *= (double)nu / (double)(up(nu, rows) * rows);
+      if (worth > best) best = worth, t->v.unit = lanes, t->u.unit = rows;
+    }
+  return best;
+}
+
 /* Lanes and rows that fit the registers, and waste least of what is cut off at the end. */
 static double tile_size(Panel *t, int64_t nv) {
+  if (t->fitted && has_few(t)) return tile_size_few(t, nv);
   static const struct { int64_t vectors, rows; double worth; } shape[] = {{2, 8, 1}, {3, 6, 0.96}, {1, 12, 0.88}};
   const StagePlan *p = t->p;
   int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
@@ -445,11 +479,11 @@ static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) 
   return lanes % one == 0 && vectors <= (lanes > 16 ? 3 : 2) && rows * vectors + rows + 1 <= tile_vectors(s);
 }
 
-/* Blocks stay what they are, and so do all sums: tiles are cut into such as the machine has registers for. */
-static void tile_cut(Panel *t) {
+void pack_cut(Panel *t) {
   int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
   int64_t line = t->held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
   bool turned = false;
+  if (t->fitted && has_few(t)) return;
   for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
   for (int64_t r = rows; r > 0; r--)
     for (int64_t l = lanes; l >= one; l--) {
@@ -494,9 +528,7 @@ static void flat_choose(Panel *t, double worth) {
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-/* Blocks of another size do not change in which order sums are made, unless a predicate says where a block's begin; and what a
- * block holds that is not finite decides which zero a max is. */
-static bool blocks_are_free(const Panel *t) {
+bool pack_fits(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   return !sum->where && sum->reducer != RED_MAX && sum->reducer != RED_MIN;
 }
@@ -508,13 +540,12 @@ void pack_sizes(Panel *t) {
   block_near(t);
   block_size(t, PACK_WIDE);
   packs_choose(t);
-  if (t->s->target->wide && blocks_are_free(t)) block_size(t, t->s->target->wide);
+  if (t->fitted && t->s->target->wide) block_size(t, t->s->target->wide);
   Side u = t->u, v = t->v;
   flat_choose(t, worth);
   if (!pack_line_choose(t) && t->v.flat != NO_LABEL) {
     t->u = u, t->v = v; /* what is copied once more costs more than lanes that are left out */
     pack_line_choose(t);
   }
-  if (t->s->target->vector_bytes) tile_cut(t);
   pack_body(t);
 }

@@ -63,16 +63,25 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
   return red_combine(s, sum, have, value);
 }
 
-/* All rows and lanes take in the point at hand of the reduced labels. */
-static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+/* Where registers are few, rows come one after the other: beside the sums there are then the lanes and one row's value, for which gcc and
+ * clang have room; lanes of all rows at once would want a value of each row. */
+static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->asks; }
+
+/* The rows from `from` to before `to` take in the point at hand of the reduced labels. */
+static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t from, int64_t to) {
   Sched *s = t->s;
   const Expr *l;
   for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
     LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
     if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
-    for (int64_t r = 0; r < t->u.unit; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
+    for (int64_t r = from; r < to; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
     into(s, was);
   }
+}
+
+static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
+  int64_t rows = by_rows(t) ? 1 : t->u.unit;
+  for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, acc, u0, v0, r, r + rows);
 }
 
 /* Those rows and lanes whose own the point is. */

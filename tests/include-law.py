@@ -20,6 +20,7 @@ LAW = {
     "compiler/graph/": TOOLS,
     "compiler/graph/passes/": TOOLS + ["compiler/graph/*"],
     "compiler/graph/eval/": TOOLS + ["compiler/graph/*"],
+    "compiler/graph/grad/": TOOLS + ["compiler/graph/graph.h"],
     "compiler/plan/": TOOLS + ["compiler/graph/graph.h"],
     "compiler/plan/network/": ["compiler/base/"],
     "compiler/plan/decomp/": TOOLS + ["compiler/plan/*", "compiler/plan/network/network.h"],
@@ -50,6 +51,8 @@ LAW = {
 PASSES = [
     # front's door out is an EinGraph
     (r"compiler/front/.*", "compiler/graph/graph.h"),
+    # which has derivatives where a program writes `grad`
+    (r"compiler/front/elab/.*", "compiler/graph/grad/grad.h"),
     # the small programs' second opinion gives back the evaluator's arrays
     (r"compiler/front/oracle/ast_eval\.[ch]", "compiler/graph/eval/eval.h"),
     (r"compiler/front/oracle/ast_eval\.[ch]", "runtime/ein_rt.h"),

@@ -488,6 +488,18 @@ static void hint_parameter(Elab *x, Scope *s, const Ast *a, Diag *d) {
   else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", name);
 }
 
+Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
+  if (!y->node) return fail(x);
+  if (y->node->rank != a->items.len) return complain_rank(x, y, a);
+  Core **index = NEW_ARRAY(x->arena, Core *, a->items.len + 1);
+  bool ok = true;
+  for (uint32_t i = 0; i < a->items.len; i++) {
+    index[i] = index_from_item(x, s, &a->items.at[i], y->node->dim[i], y->name);
+    ok &= index[i] != NULL;
+  }
+  return ok ? core_read(x, y, a->span, a->items.len, index) : fail(x);
+}
+
 static Core *core_index(Elab *x, Scope *s, const Ast *a) {
   Local *l = frame_find(s->frame, a->name.s);
   if ((a->items.len && a->items.at[0].kind == ITEM_BIND)) return core_from_subst(x, s, a);
@@ -507,15 +519,7 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
     diag_hint(x->diags, d, "it is one number: write `%s`", y->name->s);
     return fail(x);
   }
-  if (!y->node) return fail(x);
-  if (y->node->rank != a->items.len) return complain_rank(x, y, a);
-  Core **index = NEW_ARRAY(x->arena, Core *, a->items.len + 1);
-  bool ok = true;
-  for (uint32_t i = 0; i < a->items.len; i++) {
-    index[i] = index_from_item(x, s, &a->items.at[i], y->node->dim[i], y->name);
-    ok &= index[i] != NULL;
-  }
-  return ok ? core_read(x, y, a->span, a->items.len, index) : fail(x);
+  return core_tensor(x, s, y, a);
 }
 
 /* ---- the switch ------------------------------------------------------------------------------- */
@@ -598,11 +602,7 @@ static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
     case AST_CALL: return core_from_call(x, s, a);
     case AST_CAST: return core_cast(x, s, a);
     case AST_SIZE: return core_size(x, s, a);
-    case AST_GRAD: {
-      Diag *d = diag_add(x->diags, D_E199, a->span, "grad is not yet built");
-      diag_hint(x->diags, d, "it is parsed so that programs can be written; it comes with a later version");
-      return fail(x);
-    }
+    case AST_GRAD: return core_grad(x, s, a);
     case AST_PAREN: in.reach = NULL; return core_from_ast(x, &in, a->a);
   }
   return fail(x);

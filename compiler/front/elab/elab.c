@@ -267,6 +267,11 @@ void elab_equation(Elab *x, const AstStmt *s) {
   if (s->output) add_output(x, y, s->name.span);
 }
 
+EinNode *scalar_made(Elab *x, const Ast *e) {
+  Left l = {.labels = {.map = map_new(x->arena)}, .merge = NEW_ARRAY(x->arena, uint8_t, 1)};
+  return elab_body(x, NULL, &l, e, -1, e->span);
+}
+
 static void elab_output(Elab *x, const AstStmt *s) {
   for (uint32_t i = 0; i < s->decls.len; i++) {
     AstName n = s->decls.at[i].name;

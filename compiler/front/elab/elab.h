@@ -9,12 +9,13 @@
  *   calls.c    defs, functions         extents.c  label extents      lower.c   Core -> EinGraph
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
  *   defs.c     names in a def's body      vertex.c   a vertex in the making
- *   monoid.c   users' monoids          elab.c     statements, and the door graph_from_ast */
+ *   monoid.c   users' monoids          grad.c     gradients         elab.c   statements, and the door graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
 
 #include "front/front.h"
 #include "expr/prove.h"
+#include "graph/grad/grad.h"
 
 typedef struct Elab Elab;
 typedef struct Core Core;
@@ -229,6 +230,7 @@ struct Elab {
   VEC(Bind *) binds;         /*   and its binds, each after those it uses */
   VEC(EinNode *) by_id;      /* while lowering, a read's slot is its node's id */
   LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
+  Gradients *gradients;      /* NULL until the first is asked for */
   const struct Guard *guard; /* the conditions of the `if`s around what is being lowered, the innermost first */
   uint32_t stamp, order, expansions;
   Str equation;              /* name of the equation at hand: its anonymous vertices are called after it */
@@ -290,6 +292,14 @@ Span free_place(const Core *c, const LabelVar *v);             /* where v is use
 Str item_label(const AstItem *it);                             /* NULL: it is none */
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups);
 Local *frame_find(Frame *f, Str name);
+
+Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a); /* y, read at a's items */
+
+/* elab.c */
+EinNode *scalar_made(Elab *x, const Ast *e);                   /* an equation without labels or name; NULL after a complaint */
+
+/* grad.c */
+Core *core_grad(Elab *x, Scope *s, const Ast *a);
 
 /* core_reduce.c */
 Core *core_reduce(Elab *x, Scope *s, const Ast *a);

@@ -1,0 +1,92 @@
+/* front/elab/grad.c - `grad(loss, W[d,h])`: the equations of a gradient go into the graph where it is written, and it is a read of the last. */
+#include "elab.h"
+
+static Core *refuse(Elab *x) {
+  x->failed = true;
+  return NULL;
+}
+
+/* ---- the loss -------------------------------------------------------------------------------------- */
+
+static const Symbol *loss_named(Elab *x, const Scope *s, const Ast *a) {
+  if (a->kind != AST_NAME || frame_find(s->frame, a->name.s)) return NULL;
+  Symbol *y = symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (y) y->used = true;
+  return y && y->kind == SYM_TENSOR ? y : NULL;
+}
+
+/* An expression is an equation of its own, in the middle of another one. */
+static EinNode *loss_made(Elab *x, const Ast *a) {
+  Elab kept = *x;
+  x->vars.at = NULL, x->vars.len = x->vars.cap = 0;
+  x->groups.at = NULL, x->groups.len = x->groups.cap = 0;
+  x->binds.at = NULL, x->binds.len = x->binds.cap = 0;
+  EinNode *n = scalar_made(x, a);
+  x->vars = kept.vars, x->groups = kept.groups, x->binds = kept.binds;
+  x->out = kept.out, x->red = kept.red;
+  return n;
+}
+
+static Core *complain_scalar(Elab *x, const Ast *a, const Symbol *y) {
+  Diag *d = diag_add(x->diags, D_E115, a->span, "a gradient is that of a scalar, and %s has %u dimension%s", y->name->s, y->node->rank,
+                     y->node->rank == 1 ? "" : "s");
+  diag_at(x->diags, d, y->span, "defined here");
+  diag_hint(x->diags, d, "say which number is meant, by a sum as a rule");
+  return refuse(x);
+}
+
+static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
+  const Symbol *y = loss_named(x, s, a);
+  if (y && y->node && y->node->rank) return complain_scalar(x, a, y), NULL;
+  if (y) return y->node ? y->node : (x->failed = true, NULL);
+  if (!s->frame) return loss_made(x, a);
+  Diag *d = diag_add(x->diags, D_E115, a->span, "inside of a def a gradient is that of a named scalar of the program");
+  diag_hint(x->diags, d, "write the `grad` where the def is called");
+  return refuse(x), NULL;
+}
+
+/* ---- the tensor ------------------------------------------------------------------------------------ */
+
+static bool is_float(Elab *x, Span at, const EinNode *n, const char *who) {
+  if (dtype_is_float(n->dtype)) return true;
+  diag_add(x->diags, D_E115, at, "%s is %s, and only floats have a derivative", who, dtype_name(n->dtype));
+  refuse(x);
+  return false;
+}
+
+static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
+  Diag *d = diag_add(x->diags, D_E115, a->span, "the gradient cannot be taken: %s", t->why);
+  const EinNode *n = t->at;
+  if (n->place.file) diag_note(x->diags, d, "it stands on the way, in %s (%s:%u)", n->name ? n->name->s : "an equation", n->place.file->s, n->place.line);
+  refuse(x);
+}
+
+/* The graph's vertex, as a tensor that is read where `grad` stands. */
+static Core *gradient_read(Elab *x, Scope *s, const Ast *a, const Symbol *by, EinNode *made) {
+  Symbol g = *by;
+  Ast read = *a;
+  g.node = made;
+  g.name = strings_printf(x->strings, "grad(%s)", by->name->s);
+  read.kind = AST_INDEX;
+  return core_tensor(x, s, &g, &read);
+}
+
+Core *core_grad(Elab *x, Scope *s, const Ast *a) {
+  Symbol *by = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  if (!by || by->kind != SYM_TENSOR) {
+    Diag *d = diag_add(x->diags, by ? D_E115 : D_E070, a->name.span, by ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
+    if (!by) diag_unknown(x, d, a->name, s->frame);
+    return refuse(x);
+  }
+  by->used = true;
+  EinNode *loss = loss_of(x, s, a->a);
+  if (!loss || !by->node) return refuse(x);
+  if (!is_float(x, a->a->span, loss, "this") || !is_float(x, a->name.span, by->node, by->name->s)) return NULL;
+  if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph);
+  bool none;
+  GradTrouble trouble;
+  EinNode *made = gradient(x->gradients, x->region, loss, by->node, &none, &trouble);
+  if (!made) return complain_trouble(x, a, &trouble), NULL;
+  if (none) diag_add(x->diags, D_W010, a->span, "the loss does not hang on %s, so this is 0", by->name->s);
+  return gradient_read(x, s, a, by, made);
+}

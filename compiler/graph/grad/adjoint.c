@@ -1,0 +1,204 @@
+/* graph/grad/adjoint.c - one vertex: from its adjoint to what it leaves to each tensor that it reads. Every term of the scalar derivative
+ * becomes a sum over the points that read an element, found by turning the index map round. */
+#include <math.h>
+
+#include "inside.h"
+
+typedef struct From {        /* the vertex at hand */
+  Gradients *all;
+  EinRegion *r;
+  EinNode *m;
+  EinSum s;                  /* its sum, whose slots are ids */
+  uint32_t labels;
+  const Expr **at;           /* its output, over its labels: one index a dimension */
+} From;
+
+static Exprs *pool(const From *f) { return f->all->g->exprs; }
+
+const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index) {
+  while (all->by_id.len <= n->id) vec_push(all->arena, all->by_id, NULL);
+  all->by_id.at[n->id] = n;
+  return expr_read(all->g->exprs, n->dtype, n->id, rank, index);
+}
+
+EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place) {
+  EinNode **input = graph_canonical_slots(all->g, s, all->by_id.at);
+  EinNode *n = graph_vertex(all->g, r, graph_sum(all->g, s), bound, label, 0, NULL, input);
+  n->name = name;
+  n->place = place;
+  return n;
+}
+
+/* ---- the vertex as it is ------------------------------------------------------------------------------- */
+
+static const Expr *leaf_by_id(void *env, Exprs *p, const Expr *e) {
+  const From *f = env;
+  (void)p;
+  return e->kind == EX_READ ? id_read(f->all, f->m->input[e->i], e->n, e->arg) : e;
+}
+
+static const Expr *by_id(From *f, const Expr *e) { return e ? expr_map(pool(f), e, leaf_by_id, f) : NULL; }
+
+static void output_places(From *f) {
+  const EinNode *m = f->m;
+  f->at = NEW_ARRAY(f->all->arena, const Expr *, m->rank + 1);
+  for (uint32_t k = 0, l = 0; k < m->rank; l += m->merge[k], k++) {
+    f->at[k] = expr_label(pool(f), l);
+    for (uint32_t j = 1; j < m->merge[k]; j++)
+      f->at[k] = expr_op2(pool(f), OP_ADD, expr_op2(pool(f), OP_MUL, f->at[k], m->bound[l + j]), expr_label(pool(f), l + j));
+  }
+}
+
+static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
+  From f = {.all = all, .r = r, .m = m, .s = *m->sum, .labels = m->sum->n_out + m->sum->n_red};
+  f.s.body = by_id(&f, f.s.body);
+  f.s.where = by_id(&f, f.s.where);
+  f.s.domain = by_id(&f, f.s.domain);
+  output_places(&f);
+  return f;
+}
+
+static const Expr *read_result(From *f, EinNode *of) { return id_read(f->all, of, f->m->rank, f->at); }
+
+/* ---- reducers ------------------------------------------------------------------------------------------ */
+
+/* A vertex over the same labels, output and reduced. */
+static EinNode *beside(From *f, EinSum *s) {
+  s->n_out = f->s.n_out, s->n_red = f->s.n_red;
+  return adjoint_new(f->all, f->r, s, f->m->bound, f->m->label, NULL, f->m->place);
+}
+
+static const Expr *own_labels(From *f, EinNode *of, uint32_t n) {
+  const Expr **index = NEW_ARRAY(f->all->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) index[k] = expr_label(pool(f), k);
+  return id_read(f->all, of, n, index);
+}
+
+/* Where there is something that the first best one could be. */
+static const Expr *some_admitted(From *f, const Expr *where) {
+  Exprs *p = pool(f);
+  const Expr *some = f->s.domain;
+  if (where) {
+    EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(p, true), .where = where, .domain = f->s.domain};
+    return expr_and(p, some, own_labels(f, beside(f, &any), f->s.n_out));
+  }
+  for (uint32_t k = f->s.n_out; k < f->labels; k++) {
+    const Expr *is = expr_op2(p, OP_LE, expr_int(p, DT_I64, 1), f->m->bound[k]);
+    if (!expr_is_int(is, 1)) some = expr_and(p, some, is);
+  }
+  return some;
+}
+
+/* Of max and min: at the first point that attains it. */
+static const Expr *is_best(From *f) {
+  Exprs *p = pool(f);
+  Reducer r = f->s.reducer;
+  bool skips = r == RED_FMAX || r == RED_FMIN;
+  const Expr *number = skips ? expr_op1(p, OP_NOT, expr_op1(p, OP_ISNAN, f->s.body)) : NULL;
+  if (number) f->s.where = expr_and(p, f->s.where, number);
+  EinSum arg = {.reducer = r == RED_MAX || r == RED_FMAX ? RED_ARGMAX : RED_ARGMIN, .acc = f->s.acc, .dtype = DT_I64, .body = f->s.body,
+                .where = f->s.where, .domain = some_admitted(f, f->s.where)};
+  const Expr *best = own_labels(f, beside(f, &arg), f->s.n_out), *here = expr_int(p, DT_I64, 0);
+  for (uint32_t k = f->s.n_out; k < f->labels; k++)
+    here = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, here, f->m->bound[k]), expr_label(p, k));
+  return expr_op2(p, OP_EQ, here, best);
+}
+
+/* The product of all points but this one that `op` lets through: OP_LT those before it, OP_GT those behind, OP_NE all others. */
+static const Expr *others(From *f, Op op) {
+  Exprs *p = pool(f);
+  uint32_t n = f->labels, red = f->s.n_red;
+  const Expr **to = NEW_ARRAY(f->all->arena, const Expr *, n + 1), **bound = NEW_ARRAY(f->all->arena, const Expr *, n + red + 1), *differs = NULL;
+  Str *label = NEW_ARRAY(f->all->arena, Str, n + red + 1);
+  for (uint32_t k = 0; k < n + red; k++) {
+    uint32_t of = k < n ? k : k - red;
+    bound[k] = f->m->bound[of];
+    label[k] = k < n ? f->m->label[of] : strings_printf(f->all->g->strings, "%s~other", f->m->label[of]->s);
+    if (k < n) continue;
+    to[of] = expr_label(p, k);
+    const Expr *one = expr_op2(p, op, to[of], expr_label(p, of));
+    differs = differs ? expr_op2(p, OP_OR, differs, one) : one;
+  }
+  EinSum s = {.n_out = n, .n_red = red, .reducer = RED_PROD, .acc = f->s.acc, .dtype = f->s.acc, .domain = f->s.domain};
+  s.body = expr_relabel(p, f->s.body, n, to);
+  s.where = expr_and(p, differs, f->s.where ? expr_relabel(p, f->s.where, n, to) : NULL);
+  return own_labels(f, adjoint_new(f->all, f->r, &s, bound, label, NULL, f->m->place), n);
+}
+
+/* The adjoint of the body, from that of the result; value NULL: the reducer has none. */
+static Adjoint body_adjoint(From *f, const Expr *above) {
+  Exprs *p = pool(f);
+  switch (f->s.reducer) {
+    case RED_NONE: case RED_SUM: return (Adjoint){NULL, above};
+    case RED_MAX: case RED_MIN: case RED_FMAX: case RED_FMIN: return (Adjoint){is_best(f), above};
+    case RED_LSE: {
+      const Expr *z = expr_cast(p, f->s.acc, read_result(f, f->m));
+      const Expr *some = expr_op2(p, OP_NE, z, expr_op1(p, OP_NEG, expr_real(p, f->s.acc, HUGE_VAL)));
+      return (Adjoint){some, expr_op2(p, OP_MUL, above, expr_op1(p, OP_EXP, expr_op2(p, OP_SUB, f->s.body, z)))};
+    }
+    case RED_PROD:
+      if (f->s.n_red != 1) return (Adjoint){NULL, expr_op2(p, OP_MUL, above, others(f, OP_NE))};
+      return (Adjoint){NULL, expr_op2(p, OP_MUL, expr_op2(p, OP_MUL, above, others(f, OP_LT)), others(f, OP_GT))};
+    default: return (Adjoint){0};
+  }
+}
+
+/* ---- what a term comes to -------------------------------------------------------------------------------- */
+
+static Str label_fresh(Gradients *all, const Str *names, uint32_t n, Str name) {
+  Str s = name;
+  for (uint32_t k = 2, i = 0; i < n; i++)
+    if (names[i] == s) s = strings_printf(all->g->strings, "%s~%u", name->s, k++), i = UINT32_MAX;
+  return s;
+}
+
+/* As the reader calls it, where it has a label there. */
+static Str label_of(const From *f, const EinNode *n, const Expr *index, uint32_t d) {
+  if (index->kind == EX_LABEL) return f->m->label[index->i];
+  bool same = n->kind == EIN_VERTEX && n->rank == n->sum->n_out;
+  return same ? n->label[d] : str_from(f->all->g->strings, "x");
+}
+
+static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
+  Gradients *all = f->all;
+  Exprs *p = pool(f);
+  const Expr *const *index = term->read->arg;
+  Turned t = index_turn(all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound);
+  const Expr *said[] = {f->s.domain, f->s.where, term->adjoint.guard}, *where = t.where;
+  for (uint32_t i = 0; i < COUNT(said); i++)
+    if (said[i]) where = expr_and(p, where, expr_relabel(p, said[i], f->labels, t.to));
+  const Expr *value = expr_relabel(p, term->adjoint.value, f->labels, t.to);
+  uint32_t labels = n->rank + t.n_left;
+  const Expr **bound = NEW_ARRAY(all->arena, const Expr *, labels + 1);
+  Str *label = NEW_ARRAY(all->arena, Str, labels + 1);
+  for (uint32_t k = 0; k < labels; k++) {
+    bound[k] = k < n->rank ? n->dim[k] : f->m->bound[t.left[k - n->rank]];
+    label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
+  }
+  EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
+  s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
+  s.body = expr_cast(p, s.acc, value);
+  if (t.n_left) s.where = where;
+  else s.body = adjoint_value(p, (Adjoint){where, s.body});
+  Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
+  return adjoint_new(all, f->r, &s, bound, label, name, f->m->place);
+}
+
+bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t) {
+  From f = from_vertex(all, r, m);
+  const Expr *one = expr_real(pool(&f), f.s.acc, 1), *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
+  Adjoint seed = body_adjoint(&f, above);
+  Terms terms = {0};
+  const Expr *result = f.s.reducer == RED_NONE && f.s.dtype == f.s.acc ? read_result(&f, m) : NULL;
+  Op stuck = seed.value ? expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms) : OPS;
+  if (!seed.value || stuck != OPS) {
+    const char *what = seed.value ? op_info[stuck].name : f.s.monoid ? f.s.monoid->name->s : reducer_info[f.s.reducer].name;
+    *t = (GradTrouble){m, arena_printf(all->arena, "%s has no derivative here", what)};
+    return false;
+  }
+  for (uint32_t i = 0; i < terms.len; i++) {
+    EinNode *n = all->by_id.at[terms.at[i].read->i];
+    vec_push(all->arena, *out, ((Share){n, term_vertex(&f, n, &terms.at[i])}));
+  }
+  return true;
+}

@@ -1,0 +1,159 @@
+/* graph/grad/grad.c - the walk from the loss down. Operands have smaller numbers than what reads them, so in falling order each vertex has all
+ * that is left to it before it leaves something itself. */
+#include "inside.h"
+
+typedef struct Made {        /* of one loss, as seen from one region */
+  const EinNode *loss;
+  EinRegion *region;
+  Map adjoint;               /* node -> vertex; of a node that has one, all who read it had theirs */
+  struct Made *next;
+} Made;
+
+typedef struct Down {
+  Gradients *all;
+  Made *made;
+  EinNode *loss, *by;
+  uint32_t n;                /* numbers up to the loss' */
+  EinNode **node;            /* by number: what the loss hangs on; else NULL */
+  bool *hangs;               /* on `by`, by floats */
+  bool *wanted;              /* it does, and has no adjoint yet */
+  Shares *shares;            /* by number */
+} Down;
+
+Gradients *gradients_new(Arena *a, EinGraph *g) {
+  Gradients *all = NEW(a, Gradients);
+  *all = (Gradients){.arena = a, .g = g, .made = map_new(a)};
+  return all;
+}
+
+static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
+  Made *first = map_find(&all->made, loss), *m = first;
+  while (m && m->region != r) m = m->next;
+  if (m) return m;
+  m = NEW(all->arena, Made);
+  *m = (Made){loss, r, map_new(all->arena), first};
+  map_put(&all->made, loss, m);
+  return m;
+}
+
+/* ---- what hangs on what -------------------------------------------------------------------------------- */
+
+typedef VEC(EinNode *) Nodes;
+
+static bool is_inside(const EinRegion *r, const EinRegion *of) {
+  while (r && r != of) r = r->parent;
+  return r != NULL;
+}
+
+static void add_outer(Arena *a, const EinRegion *body, EinNode *n, Nodes *out) {
+  if (n && !is_inside(n->region, body)) vec_push(a, *out, n);
+}
+
+/* What a repeat takes from around it. */
+static void repeat_operands(Arena *a, const EinRegion *of, const EinRegion *body, Nodes *out) {
+  add_outer(a, body, of->bound, out);
+  for (uint32_t i = 0; i < of->states.len; i++) add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
+  for (uint32_t i = 0; i < of->nodes.len; i++) {
+    EinNode *n = of->nodes.at[i];
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) add_outer(a, body, n->input[k], out);
+    if (n->kind == EIN_REPEAT) repeat_operands(a, n->body, body, out);
+  }
+}
+
+static bool is_result(const EinNode *n) { return n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS; }
+
+static Nodes operands_of(Arena *a, EinNode *n) {
+  Nodes out = {0};
+  for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) vec_push(a, out, n->input[k]);
+  if (is_result(n)) repeat_operands(a, n->repeat->body, n->repeat->body, &out);
+  return out;
+}
+
+static void down_find(Down *d) {
+  Arena *a = d->all->arena;
+  Nodes todo = {0};
+  vec_push(a, todo, d->loss);
+  while (todo.len) {
+    EinNode *n = vec_pop(todo);
+    if (d->node[n->id]) continue;
+    d->node[n->id] = n;
+    Nodes from = operands_of(a, n);
+    for (uint32_t k = 0; k < from.len; k++) vec_push(a, todo, from.at[k]);
+  }
+  for (uint32_t i = 0; i < d->n; i++) {
+    EinNode *n = d->node[i];
+    if (!n || !dtype_is_float(n->dtype)) continue;
+    Nodes from = n == d->by ? (Nodes){0} : operands_of(a, n);
+    d->hangs[i] = n == d->by;
+    for (uint32_t k = 0; k < from.len; k++) d->hangs[i] |= d->hangs[from.at[k]->id];
+    d->wanted[i] = d->hangs[i] && !map_find(&d->made->adjoint, n);
+  }
+}
+
+/* ---- adjoints ------------------------------------------------------------------------------------------ */
+
+static EinNode *vertex_like(Down *d, const EinNode *n, const Expr *body) {
+  Gradients *all = d->all;
+  Str *label = NEW_ARRAY(all->arena, Str, n->rank + 1);
+  for (uint32_t k = 0; k < n->rank; k++) label[k] = strings_printf(all->g->strings, "x%u", k);
+  EinSum s = {.n_out = n->rank, .reducer = RED_NONE, .acc = n->dtype, .dtype = n->dtype, .body = body};
+  Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
+  return adjoint_new(all, d->made->region, &s, n->dim, n->kind == EIN_VERTEX && n->rank == n->sum->n_out ? n->label : label, name, n->place);
+}
+
+static EinNode *constant(Down *d, const EinNode *n, double v) { return vertex_like(d, n, expr_real(d->all->g->exprs, n->dtype, v)); }
+
+/* NULL: 0. */
+static EinNode *shares_added(Down *d, const EinNode *n, const Shares *s) {
+  Gradients *all = d->all;
+  Exprs *p = all->g->exprs;
+  if (s->len < 2) return s->len ? s->at[0].adjoint : NULL;
+  const Expr **index = NEW_ARRAY(all->arena, const Expr *, n->rank + 1), *sum = NULL;
+  for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(p, k);
+  for (uint32_t i = 0; i < s->len; i++) {
+    const Expr *one = id_read(all, s->at[i].adjoint, n->rank, index);
+    sum = sum ? expr_op2(p, OP_ADD, sum, one) : one;
+  }
+  return vertex_like(d, n, sum);
+}
+
+static bool wants_any(const Down *d, const EinNode *m) {
+  for (uint32_t k = 0; k < m->sum->n_slot; k++)
+    if (d->wanted[m->input[k]->id]) return true;
+  return false;
+}
+
+/* It leaves to those that it reads what they are to have. */
+static bool leave(Down *d, EinNode *m, EinNode *adjoint, GradTrouble *t) {
+  if (m == d->by) return true;
+  if (m->kind != EIN_VERTEX) {
+    *t = (GradTrouble){m, "there is no way yet through what a repeat has made"};
+    return false;
+  }
+  Shares out = {0};
+  if (!wants_any(d, m)) return true;
+  if (!vertex_adjoint(d->all, d->made->region, m, adjoint, d->wanted, &out, t)) return false;
+  for (uint32_t i = 0; i < out.len; i++) vec_push(d->all->arena, d->shares[out.at[i].node->id], out.at[i]);
+  return true;
+}
+
+EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t) {
+  Down d = {.all = all, .made = made_of(all, r, loss), .loss = loss, .by = by, .n = (loss->id > by->id ? loss->id : by->id) + 1};
+  d.node = NEW_ARRAY(all->arena, EinNode *, d.n);
+  d.hangs = NEW_ARRAY(all->arena, bool, d.n);
+  d.wanted = NEW_ARRAY(all->arena, bool, d.n);
+  d.shares = NEW_ARRAY(all->arena, Shares, d.n);
+  down_find(&d);
+  *none = !d.hangs[loss->id];
+  if (*none) return constant(&d, by, 0);
+  if (loss == by) return constant(&d, by, 1);
+  for (uint32_t i = d.n; i-- > by->id;) {
+    EinNode *n = d.node[i], *adjoint = NULL;
+    if (!d.hangs[i]) continue;
+    if (n != loss) adjoint = d.wanted[i] ? shares_added(&d, n, &d.shares[i]) : map_find(&d.made->adjoint, n);
+    if (adjoint) map_put(&d.made->adjoint, n, adjoint);
+    if ((adjoint || n == loss) && !leave(&d, n, adjoint, t)) return NULL;
+  }
+  EinNode *made = map_find(&d.made->adjoint, by);
+  return made ? made : constant(&d, by, 0);
+}

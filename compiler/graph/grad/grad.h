@@ -1,0 +1,27 @@
+/* graph/grad/grad.h - the gradient of a scalar, as equations.
+ *
+ * In: a graph in the making, a vertex of rank 0 (the loss) and a tensor that it hangs on. Out: vertices that compute the derivative of
+ * the loss by each element of that tensor, appended to the graph; they are like any others, so they are simplified, ordered, planned,
+ * and differentiated again. Reverse mode: from the loss down, each vertex' adjoint is the sum of what the vertices that read it leave.
+ *
+ * What stands where a derivative does not exist is said in the reference: the slope of abs at 0 is 0; of max and min, the first operand's
+ * or element's that attains it has it all. Adjoints are selections, never products with 0, so no 0 * inf becomes NaN. Data decides
+ * nothing here: indices, predicates, integers, random numbers and what earlier turns left in a state are constants. */
+#ifndef EIN_GRAD_H
+#define EIN_GRAD_H
+
+#include "graph/graph.h"
+
+typedef struct Gradients Gradients; /* what was made so far, by loss and region: the next gradient of that loss goes on from there */
+Gradients *gradients_new(Arena *a, EinGraph *g);
+
+typedef struct GradTrouble {
+  const EinNode *at;         /* the vertex that has no derivative, and */
+  const char *why;           /*   why: "lgamma has no derivative here" */
+} GradTrouble;
+
+/* A vertex of by's shape and dtype in region r, where both can be read; or, where the loss does not hang on `by`, one that is 0 and *none.
+ * NULL: there is trouble. Loss and `by` are floats. */
+EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t);
+
+#endif

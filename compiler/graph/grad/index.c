@@ -1,0 +1,148 @@
+/* graph/grad/index.c - an index map turned round: from x, the place that is read, to the points that read it. What is linear in a label gives
+ * the label, so that a convolution's adjoint is a sum over its window and no search; digits ((h d) merged) give all of theirs; what is
+ * left, data above all, becomes a condition. */
+#include "expr/prove.h"
+#include "inside.h"
+
+enum { DIGITS = 16 };
+
+typedef struct Turn {
+  Arena *a;
+  Exprs *p;
+  uint32_t n, n_label, n_out;
+  const Expr *const *bound;
+  const Expr **to;           /* label k: itself, numbered n + k, until it is known */
+  bool *known;
+  VEC(const Expr *) where;
+} Turn;
+
+static const Expr *own(const Turn *t, uint32_t k) { return expr_label(t->p, t->n + k); }
+
+static const Expr *put(const Turn *t, const Expr *e, uint32_t k, const Expr *value) {
+  const Expr **to = NEW_ARRAY(t->a, const Expr *, t->n + t->n_label + 1);
+  to[t->n + k] = value;
+  return expr_relabel(t->p, e, t->n + t->n_label, to);
+}
+
+static void know(Turn *t, uint32_t k, const Expr *value) {
+  for (uint32_t j = 0; j < t->n_label; j++) t->to[j] = j == k ? value : put(t, t->to[j], k, value);
+  for (uint32_t i = 0; i < t->where.len; i++) t->where.at[i] = put(t, t->where.at[i], k, value);
+  t->known[k] = true;
+}
+
+static void demand(Turn *t, Op op, const Expr *a, const Expr *b) {
+  const Expr *c = expr_op2(t->p, op, a, b);
+  if (!expr_is_int(c, 1)) vec_push(t->a, t->where, c);
+}
+
+static const Expr *normal(const Turn *t, Op op, const Expr *a, const Expr *b) { return expr_normal(t->p, expr_op2(t->p, op, a, b)); }
+
+/* ---- one label ----------------------------------------------------------------------------------------- */
+
+/* e is c * label k + rest, c a number that is not 0. */
+static int64_t coefficient(const Turn *t, const Expr *e, uint32_t k, const Expr **rest) {
+  *rest = expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 0)));
+  const Expr *c = normal(t, OP_SUB, expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 1))), *rest);
+  if (c->kind != EX_INT || !c->i) return 0;
+  return normal(t, OP_ADD, *rest, expr_op2(t->p, OP_MUL, c, own(t, k))) == expr_normal(t->p, e) ? c->i : 0;
+}
+
+static double weight(const Turn *t, uint32_t k) {
+  double points = t->bound[k]->kind == EX_INT ? (double)t->bound[k]->i : 1e6;
+  return k < t->n_out ? points + 0.5 : points;
+}
+
+/* The label that runs farthest is found, and the others are run over. */
+static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
+  const Expr *rest = NULL, *r;
+  int64_t c = 0, one;
+  uint32_t best = 0;
+  for (uint32_t k = 0; k < t->n_label; k++) {
+    if (t->known[k] || (c && weight(t, k) <= weight(t, best))) continue;
+    if ((one = coefficient(t, e, k, &r))) c = one, best = k, rest = r;
+  }
+  if (!c || c == INT64_MIN) return false;
+  const Expr *far = c > 0 ? normal(t, OP_SUB, x, rest) : normal(t, OP_SUB, rest, x), *by = expr_int(t->p, DT_I64, c > 0 ? c : -c);
+  if (by->i != 1) demand(t, OP_EQ, expr_op2(t->p, OP_MOD, far, by), expr_int(t->p, DT_I64, 0));
+  const Expr *value = by->i == 1 ? far : expr_op2(t->p, OP_IDIV, far, by);
+  know(t, best, value);
+  demand(t, OP_LE, expr_int(t->p, DT_I64, 0), value);
+  demand(t, OP_LT, value, t->bound[best]);
+  return true;
+}
+
+/* ---- digits -------------------------------------------------------------------------------------------- */
+
+/* Labels that are not known yet, from left to right; false: too many, or one in something that is no sum of products. */
+static bool digits_find(const Turn *t, const Expr *e, uint32_t *digit, uint32_t *n) {
+  if (e->kind == EX_LABEL && e->i >= t->n) {
+    if (*n == DIGITS) return false;
+    digit[(*n)++] = (uint32_t)e->i - t->n;
+    return true;
+  }
+  if (e->kind != EX_OP) return e->kind != EX_READ;
+  if (e->op != OP_ADD && e->op != OP_MUL) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!digits_find(t, e->arg[k], digit, n)) return false;
+  return true;
+}
+
+/* e is (h * D + d) * F + f and so on, each label below its extent. */
+static bool turn_digits(Turn *t, const Expr *e, const Expr *x, const Expr *dim) {
+  uint32_t digit[DIGITS], n = 0;
+  if (!digits_find(t, e, digit, &n) || n < 2) return false;
+  const Expr *all = own(t, digit[0]), *count = t->bound[digit[0]];
+  for (uint32_t i = 1; i < n; i++) {
+    const Expr *by = t->bound[digit[i]];
+    all = expr_op2(t->p, OP_ADD, expr_op2(t->p, OP_MUL, all, by), own(t, digit[i]));
+    count = expr_op2(t->p, OP_MUL, count, by);
+  }
+  if (expr_normal(t->p, all) != expr_normal(t->p, e)) return false;
+  if (expr_normal(t->p, count) != expr_normal(t->p, dim)) demand(t, OP_LT, x, count);
+  for (uint32_t i = n; i-- > 1;) {
+    know(t, digit[i], expr_op2(t->p, OP_MOD, x, t->bound[digit[i]]));
+    x = expr_op2(t->p, OP_IDIV, x, t->bound[digit[i]]);
+  }
+  know(t, digit[0], x);
+  return true;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------ */
+
+static void turn_labels(Turn *t, const Expr *const *index, const Expr *const *dim) {
+  for (uint32_t d = 0; d < t->n; d++) {
+    uint32_t k = (uint32_t)index[d]->i;
+    if (index[d]->kind != EX_LABEL || t->known[k]) continue;
+    know(t, k, expr_label(t->p, d));
+    if (t->bound[k] != dim[d]) demand(t, OP_LT, expr_label(t->p, d), t->bound[k]);
+  }
+}
+
+static void turn_rest(Turn *t, const Expr *const *index, const Expr *const *dim) {
+  for (uint32_t d = 0; d < t->n; d++) {
+    const Expr *x = expr_label(t->p, d), *e = expr_relabel(t->p, index[d], t->n_label, t->to);
+    if (e == x || turn_digits(t, e, x, dim[d])) continue;
+    const Expr *plain = expr_normal(t->p, e);
+    if (!turn_linear(t, plain, x)) demand(t, OP_EQ, plain, x);
+  }
+}
+
+Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
+                  const Expr *const *bound) {
+  Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound};
+  t.to = NEW_ARRAY(a, const Expr *, n_label + 1);
+  t.known = NEW_ARRAY(a, bool, n_label + 1);
+  for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k);
+  turn_labels(&t, index, dim);
+  turn_rest(&t, index, dim);
+  Turned r = {.to = t.to, .left = NEW_ARRAY(a, uint32_t, n_label + 1)};
+  const Expr **again = NEW_ARRAY(a, const Expr *, n + n_label + 1);
+  for (uint32_t k = 0; k < n_label; k++) {
+    if (t.known[k]) continue;
+    again[n + k] = expr_label(p, n + r.n_left);
+    r.left[r.n_left++] = k;
+  }
+  for (uint32_t k = 0; k < n_label; k++) r.to[k] = expr_relabel(p, r.to[k], n + n_label, again);
+  for (uint32_t i = 0; i < t.where.len; i++) r.where = expr_and(p, r.where, expr_relabel(p, t.where.at[i], n + n_label, again));
+  return r;
+}

@@ -1,0 +1,49 @@
+/* graph/grad/inside.h - what the files of grad/ share.
+ *
+ *   derivative.c  the derivatives of ops.def       scalar.c   the adjoints of an expression's reads
+ *   index.c       an index map, turned round       adjoint.c  what a vertex leaves to what it reads
+ *   grad.c        the walk from the loss down
+ *
+ * A read's slot is the id of the node that it reads, as in elaboration. */
+#ifndef EIN_GRAD_INSIDE_H
+#define EIN_GRAD_INSIDE_H
+
+#include "grad.h"
+
+/* ---- derivative.c: of op(arg...) = r by argument k, at dtype t; NULL: it has none */
+const Expr *op_derivative(Exprs *p, Op op, uint32_t k, DType t, const Expr *const *arg, const Expr *r);
+
+/* ---- scalar.c: an adjoint is value where guard holds (NULL: everywhere), else 0 */
+typedef struct Adjoint { const Expr *guard, *value; } Adjoint;
+const Expr *adjoint_value(Exprs *p, Adjoint a); /* the selection */
+typedef struct Term { const Expr *read; Adjoint adjoint; } Term; /* the value's dtype is the read's, or wider */
+typedef VEC(Term) Terms;
+/* What is left for each read of a node for which active[slot] holds, of an expression whose own adjoint is `seed`; result: a read of
+ * what it came to, or NULL. Gives the operation without a derivative that is in the way, or OPS. */
+Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint seed, const bool *active, Terms *out);
+
+/* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and what is left of the vertex' own */
+typedef struct Turned {
+  const Expr **to;           /* the vertex' label k is to[k], over x and those that are left */
+  const Expr *where;         /* exactly where that is a point of the vertex and its read has x; NULL: everywhere */
+  uint32_t n_left;
+  uint32_t *left;            /* which of its labels are left, numbered behind x in this order */
+} Turned;
+Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
+                  const Expr *const *bound);
+
+/* ---- adjoint.c */
+struct Gradients {
+  Arena *arena;
+  EinGraph *g;
+  VEC(EinNode *) by_id;
+  Map made;                  /* loss -> Made */
+};
+const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index);
+EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
+/* What vertex m, whose adjoint that is, leaves to those that it reads: a node and a vertex of its shape each. */
+typedef struct Share { EinNode *node, *adjoint; } Share;
+typedef VEC(Share) Shares;
+bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+
+#endif

@@ -1,0 +1,14 @@
+#!/bin/sh
+# suite: ci
+# Gradients of random programs against differences, by eval and as C. By hand: tests/grad/differences.py build/ein --seed 7 --count 10000
+. "$(dirname "$0")/common"
+
+command -v python3 >/dev/null || exit 77
+for how in "--count 400" "--seed 9000 --count 24 --target c"; do
+  # shellcheck disable=SC2086
+  python3 "$here/../grad/differences.py" "$EIN" $how >out 2>err || {
+    cat out err
+    wrong "a gradient is not the slope"
+  }
+done
+finish

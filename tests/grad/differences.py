@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Gradients of random programs against differences: for a direction V, the sum of grad(L, W) * V is the slope of L at W + e V in e = 0.
+
+differences.py EIN [--seed N] [--count N] [--target eval|c] [--keep FOLDER]
+
+Each program computes its loss five times, at e = 0 and at four steps, in f64; Richardson's extrapolation of the differences is exact but for
+e^4. Kinks are kept away from by what the programs are made of: no two values meet where max, abs or a condition on data decides.
+Exit 1 and the program where they differ by more than BOUND of the larger."""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+BOUND = 1e-7
+WILD = 3e-5  # so far from the extrapolated slope the unextrapolated one may be; of a loss that bends more, differences say little
+STEP = 1e-3
+LETTERS = "ijklmn"
+BATCH = 8
+
+MAPS = ["sin({})", "exp(0.3 * {})", "tanh({})", "1 / (2 + ({})^2)", "sqrt(1 + ({})^2)", "log(2 + ({})^2)", "(0.3 * {})^3", "atan({})", "erf({})",
+        "abs({} + 7.3)", "max({}, 0.013)", "cosh(0.2 * {})", "sigmoid({})", "gelu({})", "softplus({})", "({}) * sin({})", "hypot({}, 1.5)",
+        "atan2({}, 2.5)", "rsqrt(3 + ({})^2)", "expm1(0.2 * {})", "cbrt(9 + {})", "(3 + sin({}))^(0.5 * cos({}))", "min({}, 0.4137) % 5.7",
+        "log1p(exp({}))", "exp2(0.3 * {})", "asin(0.3 * sin({}))", "silu({})"]
+
+
+class Program:
+    """Equations over tensors of up to three labels, all labels of an equation different."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.lines, self.inputs, self.tensors, self.n = [], [], [], 0
+        self.dims = {}
+
+    def pick(self, most=3):
+        return self.chance.choice([t for t in self.tensors if len(t[1]) <= most])
+
+    def fresh(self):
+        self.n += 1
+        return f"T{self.n}"
+
+    def add(self, name, shape, left, right):
+        self.lines.append((name, f"[{left}]" if left else "", right))
+        self.tensors.append((name, shape))
+
+    def input(self, shape):
+        name = f"W{len(self.inputs)}"
+        self.inputs.append((name, shape))
+        self.tensors.append((name, shape))
+
+    def labels(self, shape, taken=""):
+        free = [c for c in LETTERS if c not in taken]
+        return free[:len(shape)]
+
+    def read(self, t, labels):
+        return t[0] + (f"[{','.join(labels)}]" if labels else "")
+
+    def grow(self):
+        kind = self.chance.choice([self.map, self.map, self.join, self.join, self.reduce, self.reduce, self.window, self.gather, self.group, self.choose,
+                                   self.running, self.softmax, self.merge, self.diagonal, self.shift, self.norm, self.stride, self.parts, self.scan])
+        kind()
+
+    def map(self):
+        t = self.pick()
+        ls = self.labels(t[1])
+        e = self.read(t, ls)
+        self.add(self.fresh(), t[1], ",".join(ls), self.chance.choice(MAPS).replace("{}", e))
+
+    def join(self):
+        """Two tensors that share labels of one size; some of them summed."""
+        a, b = self.pick(), self.pick()
+        la = self.labels(a[1])
+        lb, size = [], dict(zip(la, a[1]))
+        for s in b[1]:
+            same = [c for c in la if size[c] == s and c not in lb]
+            c = self.chance.choice(same) if same and self.chance.random() < 0.7 else next(c for c in "pqrstu" if c not in lb)
+            lb.append(c)
+            size[c] = s
+        every = la + [c for c in lb if c not in la]
+        out = [c for c in every if self.chance.random() < 0.5][:3]
+        red = [c for c in every if c not in out]
+        self.chance.shuffle(out)
+        word = f"sum[{','.join(red)}] " if red else ""
+        how = self.chance.choice(["{} * {}", "{} * {}", "({} + 0.5) * sin({})", "({} - 2 * {})^2", "exp(0.1 * {} * {})", "{} / (3 + ({})^2)"])
+        self.add(self.fresh(), tuple(size[c] for c in out), ",".join(out), word + "(" + how.format(self.read(a, la), self.read(b, lb)) + ") * 0.5")
+
+    def reduce(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        red = self.chance.sample(ls, self.chance.randint(1, len(ls)))
+        out = [c for c in ls if c not in red]
+        word = self.chance.choice(["sum", "mean", "max", "min", "prod", "logsumexp", "fmax", "fmin"])
+        where = ""
+        if word in ("sum", "logsumexp", "prod") and self.chance.random() < 0.4:
+            where = f" where {red[0]} >= 1"
+            if word == "logsumexp":
+                where = f" where {red[0]} >= 0"
+        e = self.read(t, ls)
+        scale = "+".join(f"0.1 * f64({c} * {k + 2})" for k, c in enumerate(ls))
+        body = f"(sin({e}) + {scale})" if word in ("max", "min", "fmax", "fmin") else f"(1.2 + 0.3 * sin({e}))" if word == "prod" else f"tanh({e})"
+        self.add(self.fresh(), tuple(s for c, s in zip(ls, t[1]) if c in out), ",".join(out), f"{word}[{','.join(red)}{where}] {body}")
+
+    def window(self):
+        t = self.pick()
+        if not t[1] or t[1][0] < 3:
+            return self.map()
+        ls = self.labels(t[1])
+        k = self.chance.randint(2, 3)
+        inner = self.read(t, [f"{ls[0]} + q - 1"] + ls[1:])
+        self.add(self.fresh(), t[1], ",".join([f"{ls[0]}:{t[1][0]}"] + ls[1:]), f"sum[q:{k}] (({inner}) ?? 0.1) * (0.5 + 0.2 * f64(q))")
+
+    def stride(self):
+        t = self.pick()
+        if not t[1] or t[1][0] < 4:
+            return self.map()
+        ls = self.labels(t[1])
+        inner = self.read(t, [f"2 * {ls[0]} + q"] + ls[1:])
+        n = t[1][0] // 2
+        self.add(self.fresh(), (n,) + t[1][1:], ",".join([f"{ls[0]}:{n}"] + ls[1:]), f"sum[q:2] ({inner})^2 * 0.3")
+
+    def shift(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        back = self.read(t, [f"{t[1][0] - 1} - {ls[0]}"] + ls[1:])
+        self.add(self.fresh(), t[1], ",".join(ls), f"{self.read(t, ls)} * {back}")
+
+    def gather(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        n = self.chance.randint(2, 5)
+        inner = self.read(t, [f"(g * 5 + 2) % {t[1][0]}"] + ls[1:]) if self.chance.random() < 0.5 else self.read(t, [f"idx[g + 0] % {t[1][0]}"] + ls[1:])
+        self.add(self.fresh(), (n,) + t[1][1:], ",".join([f"g:{n}"] + ls[1:]), f"sin({inner}) + 0.1 * f64(g)")
+
+    def group(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        rest = ls[1:]
+        self.add(self.fresh(), (3,) + t[1][1:], ",".join(["g:3"] + rest), f"sum[{ls[0]} where idx[{ls[0]} % 5] % 3 == g] {self.read(t, ls)}")
+
+    def choose(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        e = self.read(t, ls)
+        self.add(self.fresh(), t[1], ",".join(ls), f"if {ls[0]} % 2 == 0 then {e}^2 else if {ls[0]} > 1 then log(({e})^2 + 1) else 1 / ({e} + 4.5)")
+
+    def running(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        inner = self.read(t, ["q"] + ls[1:])
+        self.add(self.fresh(), t[1], ",".join([f"{ls[0]}:{t[1][0]}"] + ls[1:]), f"sum[q where q <= {ls[0]}] sin({inner})")
+
+    def scan(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        inner = self.read(t, ["q"] + ls[1:])
+        self.add(self.fresh(), t[1], ",".join([f"{ls[0]}:{t[1][0]}"] + ls[1:]),
+                 f"(max[q where q <= {ls[0]}] (0.2 * sin({inner}) + 0.43 * f64((q * 3) % 7)))")
+
+    def softmax(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        f = self.chance.choice(["softmax", "logsoftmax"])
+        self.add(self.fresh(), t[1], ",".join(ls), f"{f}[{self.chance.choice(ls)}]({self.read(t, ls)})")
+
+    def norm(self):
+        t = self.pick()
+        if not t[1]:
+            return self.map()
+        ls = self.labels(t[1])
+        j = self.chance.choice(ls)
+        self.add(self.fresh(), t[1], ",".join(ls), f"layernorm[{j}]({self.read(t, ls)}, 1.5, 0.5, 0.3)")
+
+    def merge(self):
+        t = self.pick()
+        if len(t[1]) < 2:
+            return self.map()
+        ls = self.labels(t[1])
+        if self.chance.random() < 0.5:
+            self.add(self.fresh(), (t[1][0] * t[1][1],) + t[1][2:], ",".join([f"({ls[0]} {ls[1]})"] + ls[2:]), f"sin({self.read(t, ls)})")
+        else:
+            self.add(self.fresh(), (t[1][0] * t[1][1],), "m", f"sum[{','.join(ls[2:])}] {t[0]}[m // {t[1][1]}, m % {t[1][1]}{''.join(',' + c for c in ls[2:])}]^2"
+                     if ls[2:] else f"{t[0]}[m // {t[1][1]}, m % {t[1][1]}]^2")
+            name, _, right = self.lines[-1]
+            self.lines[-1] = (name, f"[m:{t[1][0] * t[1][1]}]", right)
+
+    def diagonal(self):
+        t = self.pick()
+        same = [k for k in range(1, len(t[1])) if t[1][k] == t[1][0]]
+        if not same:
+            return self.join()
+        ls = self.labels(t[1])
+        k = same[0]
+        out = [c for d, c in enumerate(ls) if d != k]
+        ls[k] = ls[0]
+        self.add(self.fresh(), tuple(s for d, s in enumerate(t[1]) if d != k), ",".join(out), f"cos({self.read(t, ls)})")
+
+    def parts(self):
+        """A local def with several uses of its argument."""
+        t = self.pick()
+        ls = self.labels(t[1])
+        self.add(self.fresh(), t[1], ",".join(ls), f"bend({self.read(t, ls)})")
+
+    def make(self):
+        sizes = [2, 3, 4, 5]
+        for _ in range(self.chance.randint(1, 3)):
+            self.input(tuple(self.chance.choice(sizes) for _ in range(self.chance.randint(0, 3))))
+        for _ in range(self.chance.randint(2, 9)):
+            self.grow()
+            name, shape = self.tensors[-1]
+            points = 1
+            for s in shape:
+                points *= s
+            if points > 200:
+                ls = self.labels(shape)
+                self.add(self.fresh(), (), "", f"sum[{','.join(ls)}] sin({self.read((name, shape), ls)})")
+        used = set(re.findall(r"\b[TW]\d+\b", " ".join(r for _, _, r in self.lines)))
+        ends = [t for t in self.tensors if t[0] not in used and t[0][0] == "T"] or [self.tensors[-1]]
+        for t in ends:
+            ls = self.labels(t[1])
+            word = f"sum[{','.join(ls)}] " if ls else ""
+            self.add(self.fresh(), (), "", f"{word}sin(0.7 * {self.read(t, ls)} + 0.2)")
+        return " + ".join(t[0] for t in self.tensors[-len(ends):])
+
+
+def text(program, loss, tag, seed):
+    """The program with the names of `tag`, its loss at five e, its gradients and both slopes."""
+    out = []
+    grads = []
+    for k, (name, shape) in enumerate(program.inputs):
+        ls = program.labels(shape)
+        size = "[" + ",".join(f"{c}:{s}" for c, s in zip(ls, shape)) + "]" if shape else ""
+        at = "[" + ",".join(ls) + "]" if shape else ""
+        drawn = f"f64(uniform[{','.join(ls)}]({seed + k}))" if shape else f"0.{(seed * 7 + k * 3) % 9 + 1}"
+        way = f"f64(uniform[{','.join(ls)}]({seed + k + 50}))" if shape else "1"
+        out.append(f"{tag}{name}{size} : f64 = {drawn} + 0.2")
+        out.append(f"{tag}V{k}{size} : f64 = {way} - 0.5")
+        one = f"grad({tag}L0, {tag}{name}0{at}) * {tag}V{k}{at}"
+        grads.append(f"{tag}G{k} = " + (f"sum[{','.join(ls)}] {one}" if ls else one))
+    for step, e in enumerate([0, STEP, -STEP, STEP / 2, -STEP / 2]):
+        def named(s):
+            s = re.sub(r"\b([TW]\d+)\b", rf"{tag}\g<1>{'x' if step else ''}{step}", s)
+            return s.replace("idx[", f"{tag}idx[")
+        for k, (name, shape) in enumerate(program.inputs):
+            ls = program.labels(shape)
+            left = "[" + ",".join(ls) + "]" if shape else ""
+            out.append(f"{named(name)}{left} = {tag}{name}{left} + {e} * {tag}V{k}{left}" if e else f"{named(name)}{left} = {tag}{name}{left}")
+        for name, left, right in program.lines:
+            out.append(f"{named(name)}{left} = {named(right)}")
+        out.append(f"{tag}L{step} = {named(loss)}")
+    out.append(f"{tag}idx[i:5] = (i * 3 + 1) % 5")
+    out = [line for line in out if line.startswith(f"{tag}idx")] + [line for line in out if not line.startswith(f"{tag}idx")]
+    out += grads
+    out.append(f"output {tag}G = " + " + ".join(f"{tag}G{k}" for k in range(len(grads))))
+    out.append(f"output {tag}D = (8 * ({tag}L3 - {tag}L4) - ({tag}L1 - {tag}L2)) / {6 * STEP}")
+    out.append(f"output {tag}C = ({tag}L3 - {tag}L4) / {STEP}")
+    out.append(f"output {tag}E = abs({tag}G - {tag}D) / max(max(abs({tag}G), abs({tag}D)), max(0.001 * abs({tag}L0), 0.01))")
+    return "\n".join(out)
+
+
+HEAD = "def bend(x) { a = sin(x); b = a * a + x; b * tanh(b) - a / (2 + b^2) }\n"
+
+
+def run(ein, target, path):
+    return subprocess.run([ein, "run", path, "--target=" + target], capture_output=True, text=True, errors="replace", timeout=300)
+
+
+def judge(ein, target, seeds, work, keep, wild):
+    """How many fail. Where a batch cannot be run, its programs are tried one by one."""
+    texts = {}
+    for seed in seeds:
+        p = Program(random.Random(seed))
+        loss = p.make()
+        texts[seed] = text(p, loss, f"P{seed}_", seed)
+    path = os.path.join(work, "batch.ein")
+    with open(path, "w") as f:
+        f.write(HEAD + "\n".join(texts.values()) + "\n")
+    done = run(ein, target, path)
+    if done.returncode and len(seeds) > 1:
+        return sum(judge(ein, target, [s], work, keep, wild) for s in seeds)
+    bad = 0
+    values = {m[0]: float(m[1]) for m in re.findall(r"^(P\d+_[GDCE]) : f64 = (\S+)", done.stdout, re.M)}
+    for seed in seeds:
+        g, d, c, e = (values.get(f"P{seed}_{k}") for k in "GDCE")
+        if e is not None and e <= BOUND:
+            continue
+        if e is not None and not abs(c - d) <= WILD * max(abs(d), 1e-2):  # or no number
+            wild.append(seed)
+            continue
+        bad += 1
+        print(f"seed {seed}: grad {g}, differences {d}, apart {e}\n{done.stderr[:1500]}")
+        with open(os.path.join(keep or work, f"grad{seed}.ein"), "w") as f:
+            f.write(HEAD + texts[seed] + "\n")
+    return bad
+
+
+def main(words):
+    options = {"--seed": "1", "--count": "64", "--target": "eval", "--keep": ""}
+    ein = os.path.abspath(words.pop(0))
+    while words:
+        name, value = words.pop(0), words.pop(0)
+        options[name] = value
+    first, count = int(options["--seed"]), int(options["--count"])
+    bad, wild = 0, []
+    with tempfile.TemporaryDirectory() as work:
+        for k in range(first, first + count, BATCH):
+            bad += judge(ein, options["--target"], list(range(k, min(k + BATCH, first + count))), work, options["--keep"], wild)
+    print(f"{count} programs, {bad} failed; {len(wild)} bend too much to be judged")
+    return 1 if bad or len(wild) > count // 20 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,6 @@
 /* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
  * --expect compared with what the program's own comments say. */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "algebra/eval/eval.h"
 #include "graph/passes/passes.h"
@@ -31,30 +29,7 @@ static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at)
   return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
 }
 
-/* The number in a small file; 0 if there is none. */
-static int64_t number_in(const char *path) {
-  char text[32];
-  int64_t v;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
-  if (fd >= 0) close(fd);
-  while (n > 0 && text[n - 1] == '\n') n--;
-  return n > 0 && int64_read(text, (size_t)n, &v) && v > 0 ? v : 0;
-}
-
-/* What this machine has, or what this container may use of it; 0: not known. */
-static int64_t memory_here(void) {
-  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  int64_t all = pages > 0 && size > 0 ? pages * size : 0;
-  for (size_t i = 0; i < COUNT(limits); i++) {
-    int64_t most = number_in(limits[i]); /* without a limit it says `max`, or a number past all memory */
-    if (most && (!all || most < all)) all = most;
-  }
-  return all;
-}
-
-/* A tensor may take half of that, and 16 GiB at most; all together may take three quarters: refused is better than
+/* A tensor may take half of what there is, and 16 GiB at most; all together may take three quarters: refused is better than
  * swapped, or killed. */
 static void limits_set(Eval *e) {
   int64_t all = memory_here(), most = (int64_t)1 << 34;

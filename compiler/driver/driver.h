@@ -202,6 +202,10 @@ AstFile *job_file(const Job *j);                        /* what the user wrote; 
 void patience_eval(Session *s, const Job *j, const EinGraph *g);
 void patience_c(Session *s, const Job *j, int threads);
 
+/* ---- memory.c: bytes; 0: not known --------------------------------------------------------------- */
+int64_t memory_here(void); /* what this machine has, or what this container may use of it */
+int64_t memory_free(void); /* of that, what nobody uses */
+
 /* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */
 typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;
 typedef VEC(Given) Givens;

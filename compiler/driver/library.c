@@ -119,6 +119,15 @@ static Leave output_new(Session *s, const Library *l, const Eval *e, int k, Eval
   return LEAVE_OK;
 }
 
+/* Nothing of it is touched yet: so what does not fit is refused, rather than killed half way. */
+static Leave room_check(Session *s, const Library *l, const Eval *e, ein_status *status) {
+  double work = (double)l->model->workspace(l->ctx), out = 0, room = (double)memory_free();
+  for (int k = 0; k < l->model->n_outputs; k++) out += (double)e->output[k].count * dtype_size(e->output[k].dtype);
+  if (!(room > 0) || work + out <= room) return LEAVE_OK;
+  *status = EIN_ERR_MEMORY;
+  return fail(s, LEAVE_MACHINE, "this run would take %.3g GB, %.3g of them outputs, and %.3g GB are free", (work + out) * 1e-9, out * 1e-9, room * 1e-9);
+}
+
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status) {
   int64_t *dim = NEW_ARRAY(s->arena, int64_t, l->model->n_dims + 1);
   Leave x = dims_take(s, l, j, dim);
@@ -127,7 +136,7 @@ Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *st
   if (*status != EIN_OK) return library_failed(s, l, *status);
   e->output = NEW_ARRAY(s->arena, EvalArray, l->model->n_outputs + 1);
   for (int k = 0; k < l->model->n_outputs && !x; k++) x = output_new(s, l, e, k, &e->output[k], status);
-  return x;
+  return x ? x : room_check(s, l, e, status);
 }
 
 static ein_tensor view_of(const EvalArray *x) {

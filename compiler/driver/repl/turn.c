@@ -257,6 +257,8 @@ Leave turn_prepare(Turn *t) {
   if (l) return l;
   t->job.graph = language_made(&t->s, LANG_GRAPH, t->job.path, graph_given(t->s.arena, t->job.graph, is_known, t), false);
   run_begin(&t->s, &t->job, &t->eval);
+  int64_t room = memory_free(); /* the session's values are in it already */
+  if (room && room < t->eval.max_live) t->eval.max_live = room;
   return inputs_give(t);
 }
 
@@ -273,10 +275,11 @@ static void keep(Kept *k, const EinNode *n, const EvalArray *x) {
   Arena *a = arena_new();
   const char *const *axis = report_axes(a, n);
   int64_t bytes = x->count * dtype_size(x->dtype);
-  *k = (Kept){.arena = a, .array = *x, .axis = axis};
-  k->array.shape = arena_copy(a, x->shape, (x->rank + 1) * sizeof *x->shape);
-  k->array.data = arena_copy(a, x->data, (size_t)bytes);
-  if (x->has) k->array.has = arena_copy(a, x->has, (size_t)x->count);
+  EvalArray own = *x;
+  own.shape = arena_copy(a, x->shape, (x->rank + 1) * sizeof *x->shape);
+  own.data = arena_copy(a, x->data, (size_t)bytes);
+  if (x->has) own.has = arena_copy(a, x->has, (size_t)x->count);
+  *k = (Kept){.arena = a, .array = own, .axis = axis}; /* at the end: memory may have run out on the way */
 }
 
 void turn_keep(Turn *t) {

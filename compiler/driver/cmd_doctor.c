@@ -82,6 +82,16 @@ static void jit_line(Session *s, Buf *b) {
                                                                "get it: apt install g++ llvm-19-dev libclang-19-dev libclang-cpp19-dev, then build ein anew", ""));
 }
 
+static void edit_line(Session *s, Buf *b) {
+#ifdef EIN_LIBEDIT
+  (void)s;
+  line(b, "prompt", "lines are edited by libedit");
+#else
+  line(b, "prompt", arena_printf(s->arena, "not built with libedit: wanted for history, completion and paste\n%19s"
+                                           "get it: apt install libedit-dev, then build ein anew", ""));
+#endif
+}
+
 /* What ein itself was built with. */
 static void mpi_line(Session *s, Buf *b) {
   char library[128];
@@ -99,6 +109,7 @@ Leave cmd_doctor(Session *s, Args *a) {
   line(&b, "C compiler's cache", cache_folder(s, false) ? cache_folder(s, false) : "none yet");
   line(&b, "cores", arena_printf(s->arena, "%ld", sysconf(_SC_NPROCESSORS_ONLN)));
   jit_line(s, &b);
+  edit_line(s, &b);
   for (size_t i = 0; i < COUNT(tools); i++) {
     const Tool *t = &tools[i];
     const char *found = tool_find(s->arena, t->names);

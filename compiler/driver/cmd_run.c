@@ -47,10 +47,17 @@ Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
   return given_read(s, j, given, e);
 }
 
+static bool goes_on(void *ctx) {
+  (void)ctx;
+  return !interrupted();
+}
+
 Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   const char *error = NULL;
   Place at = {0};
+  e->keep_going = goes_on;
   *status = graph_eval(e, &error, &at);
+  if (*status == EVAL_STOPPED && interrupted()) error = "interrupted";
   return *status == EVAL_OK ? LEAVE_OK
                             : eval_failed(s, *status, error ? error : "the computation failed", at);
 }

@@ -152,6 +152,7 @@ static bool makes_nothing(Session *s, const Compiler *c, const char *to) {
 
 static Leave failed(Session *s, const Compiler *c, const Words *w, const char *to, const char *why, const Buf *said) {
   Buf b = buf_new(s->arena);
+  if (interrupted()) return fail(s, LEAVE_PROGRAM, "interrupted"); /* the terminal has told it too */
   for (uint32_t i = 0; i + 1 < w->len; i++) buf_printf(&b, "%s%s", i ? " " : "", w->at[i]);
   const char *what = has_no_room(said)          ? "there is no room for what the C compiler makes"
                      : strstr(why, "by signal") ? "the C compiler did not come to an end"

@@ -136,6 +136,7 @@ bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, 
 bool program_ask(Arena *a, const char *const *argv, Buf *out, const char **why);
 const char *folder_of(Arena *a, const char *path);                    /* of a file */
 const char *folder_work(Session *s);                                  /* a new, private one in $TMPDIR; NULL after a complaint */
+bool folder_made(Arena *a, const char *folder);                       /* with those around it, for us alone; or there already */
 Words folder_files(Arena *a, const char *folder);                     /* names, in no order */
 uint32_t folder_empty(Arena *a, const char *folder);                  /* how many files are gone; folders stay */
 void folder_remove(Arena *a, const char *folder);                     /* with the files in it */

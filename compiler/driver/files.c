@@ -256,6 +256,17 @@ const char *folder_work(Session *s) {
   return NULL;
 }
 
+bool folder_made(Arena *a, const char *folder) {
+  char *path = arena_printf(a, "%s", folder);
+  for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+    *at = 0;
+    mkdir(path, 0700);
+    *at = '/';
+  }
+  mkdir(path, 0700);
+  return access(path, W_OK | X_OK) == 0;
+}
+
 Words folder_files(Arena *a, const char *folder) {
   Words w = {0};
   DIR *d = opendir(folder);

@@ -88,6 +88,7 @@ void library_close(Library *l) {
 static Leave library_failed(Session *s, const Library *l, ein_status st) {
   const char *why = l->model->last_error(l->ctx);
   if (st == EIN_ERR_PLAN || st == EIN_ERR_ARG) bug("the emitted C: %s", why);
+  if (st == EIN_ERR_CANCEL) return fail(s, LEAVE_PROGRAM, "interrupted");
   return fail(s, status_leave(st), "%s", *why ? why : "the computation failed");
 }
 
@@ -151,6 +152,9 @@ Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status) {
     for (uint32_t i = 0; i < e->n_input; i++)
       if (strcmp(e->input[i].name->s, l->model->input[k].name) == 0) in[k] = view_of(&e->input[i].array);
   for (int k = 0; k < l->model->n_outputs; k++) out[k] = view_of(&e->output[k]);
-  *status = l->model->run(l->ctx, in, out);
+  const InterruptRun going = {l->model->cancel, &l->ctx, 1};
+  if (interrupt_begin(&going)) *status = l->model->run(l->ctx, in, out);
+  else *status = EIN_ERR_CANCEL;
+  interrupt_end();
   return *status == EIN_OK ? LEAVE_OK : library_failed(s, l, *status);
 }

@@ -112,6 +112,13 @@ void threads_sleep(void);
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
 Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out); /* of an object that another process has made */
 void library_close(Library *l);
+/* interrupt.c: from interrupt_watch on Ctrl-C stops the run that goes on, if any, and not the process. */
+typedef struct InterruptRun { void (*cancel)(void *ctx); void *const *ctx; int n; } InterruptRun;
+void interrupt_watch(void);
+bool interrupted(void);      /* since interrupt_clear */
+void interrupt_clear(void);
+bool interrupt_begin(const InterruptRun *r); /* from here to interrupt_end r is what goes on; false: it was interrupted before */
+void interrupt_end(void);
 /* Binds the sizes and takes memory for the outputs in e->output. */
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);
 /* From e->input into e->output. */

@@ -198,6 +198,12 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
   return LEAVE_OK;
 }
 
+static void *const *all_contexts(Session *s, const Site *x, int64_t n) {
+  void **all = NEW_ARRAY(s->arena, void *, n + 1);
+  for (int64_t i = 0; i < n; i++) all[i] = x[i].ctx;
+  return all;
+}
+
 Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   int64_t n = mesh_sites(&j->tasks->mesh);
   if (n > SITES_HERE) return fail(s, LEAVE_USAGE, "%s is for %lld sites, and %d is the most that run in one process", j->path, (long long)n, SITES_HERE);
@@ -207,7 +213,10 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   pthread_cond_init(&hub.met, NULL);
   Leave l = site_outputs_new(s, j->tasks, e);
   if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
+  const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
+  if (!l && !interrupt_begin(&going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
   if (!l) l = sites_go(s, x, n);
+  interrupt_end();
   if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, hub.bytes);
   for (int64_t i = 0; i < n; i++)
     if (x[i].ctx) lib->model->destroy(x[i].ctx);

@@ -1,7 +1,9 @@
 /* driver/repl/cmd_repl.c - ein repl: lines in, turns taken, answers out; to a person, to a pipe, or as JSON. */
+#include <setjmp.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/native.h"
 #include "line.h"
 
 /* Whatever a turn says and answers lies in an arena of its own. */
@@ -22,10 +24,32 @@ static void answer_end(Answer *x, Prompt *p, Session *process) {
   arena_free(x->arena);
 }
 
+/* Where memory runs out, the turn ends, and the sheet is as it was: it gets nothing but what is whole. What the turn had taken stays lost. */
+static sigjmp_buf without_memory;
+static size_t memory_wanted;
+
+static void memory_gone(size_t size) {
+  memory_wanted = size;
+  siglongjmp(without_memory, 1);
+}
+
+static Leave take(Prompt *p, const char *text) {
+  interrupt_clear();
+  if (sigsetjmp(without_memory, 1)) {
+    arena_oom = NULL;
+    interrupt_end();
+    return fail(p->s, LEAVE_MACHINE, "out of memory (asked for %zu bytes); what is defined is as it was", memory_wanted);
+  }
+  arena_oom = memory_gone;
+  Leave l = prompt_take(p, text);
+  arena_oom = NULL;
+  return l;
+}
+
 static Leave turn(Prompt *p, Session *process, const char *text) {
   Answer x;
   answer_begin(&x, p, process);
-  Leave l = prompt_take(p, text);
+  Leave l = take(p, text);
   print(&x.out);
   fflush(stdout);
   answer_end(&x, p, process);
@@ -34,15 +58,18 @@ static Leave turn(Prompt *p, Session *process, const char *text) {
 
 /* ---- people, and pipes ----------------------------------------------------------------------------- */
 
-/* The lines of one turn; false: there are no more. */
+/* The lines of one turn; false: there are no more. Ctrl-C drops what was typed so far. */
 static bool text_read(Lines *lines, uint32_t *n, Buf *text) {
-  const char *line = lines_next(lines, "ein> ");
+  bool dropped;
+  const char *line = lines_next(lines, "ein> ", &dropped);
   *n = 0;
   if (!line) return false;
   do {
-    buf_printf(text, "%s%s", *n ? "\n" : "", line);
+    if (*n) buf_char(text, '\n');
+    buf_str(text, line);
     (*n)++;
-  } while (prompt_open(text->s) && (line = lines_next(lines, "...> ")));
+  } while (prompt_open(text->s ? text->s : "") && (line = lines_next(lines, "...> ", &dropped)) && !dropped);
+  if (dropped) *text = buf_new(text->arena);
   return true;
 }
 
@@ -102,7 +129,7 @@ static void turn_json(Prompt *p, Session *process, const char *line) {
   x.home.capture = true;
   session_fresh(&x.home);
   const char *text = line_json(&x.home, line);
-  Leave l = text ? prompt_take(p, text) : LEAVE_USAGE;
+  Leave l = text ? take(p, text) : LEAVE_USAGE;
   json_end(&j, ']');
   answer_json(&x, l, &values);
   p->values = NULL;
@@ -111,7 +138,8 @@ static void turn_json(Prompt *p, Session *process, const char *line) {
 
 static Leave json_take(Prompt *p, Session *process) {
   Lines *lines = lines_open(p, false);
-  for (const char *line; !p->over && (line = lines_next(lines, "")); p->line++)
+  bool dropped;
+  for (const char *line; !p->over && (line = lines_next(lines, "", &dropped)); p->line++)
     if (*line) turn_json(p, process, line);
   lines_close(lines);
   return LEAVE_OK;
@@ -124,6 +152,7 @@ Leave cmd_repl(Session *s, Args *a) {
   Prompt p = {.s = s, .args = a, .sheet = sheet_new(), .talks = terminal || json, .file = terminal || json ? "<prompt>" : "<stdin>", .line = 1};
   if (a->operands.len > 1) return fail(s, LEAVE_USAGE, "one file at most: ein repl x.ein");
   Leave l = LEAVE_OK;
+  if (terminal || json) interrupt_watch();
   if (terminal) fputs("Ein " EIN_VERSION ": type an equation, an expression, or :help\n", stdout);
   if (a->operands.len) l = turn(&p, s, arena_printf(s->arena, ":load %s", a->operands.at[0]));
   if (json) l = json_take(&p, s);

@@ -6,8 +6,13 @@
 
 typedef struct Lines Lines;
 Lines *lines_open(Prompt *p, bool terminal);
-/* The next line without its end, whose memory is good up to the next call; NULL: there is none. */
-const char *lines_next(Lines *l, const char *prompt);
+/* The next line without its end, whose memory is good up to the next call; NULL: there is none. *dropped: Ctrl-C was typed instead. */
+const char *lines_next(Lines *l, const char *prompt, bool *dropped);
 void lines_close(Lines *l);
+
+/* edit.c, where there is libedit; NULL: it does not work here. */
+void *edit_open(Prompt *p);
+const char *edit_next(void *edit, const char *prompt, bool *dropped);
+void edit_close(void *edit);
 
 #endif

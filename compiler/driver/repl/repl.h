@@ -39,6 +39,10 @@ Leave prompt_pieces(Prompt *p, const char *text);
 Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name);
 Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
 
+/* ---- complete.c --------------------------------------------------------------------------------- */
+/* What the word at the end of a line can become, which begins at *from; in order. */
+Texts prompt_completions(Arena *a, Prompt *p, const char *line, size_t *from);
+
 /* ---- save.c -------------------------------------------------------------------------------------- */
 Leave prompt_save(Prompt *p, const char *path);
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""The prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN, in an empty folder."""
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import time
+
+EIN = sys.argv[1]
+PROMPT, MORE = "ein> ", "...> "
+CTRL_C, CTRL_D, CTRL_P, CTRL_A, CTRL_U, TAB, LEFT, UP, BACK = "\x03", "\x04", "\x10", "\x01", "\x15", "\t", "\x1b[D", "\x1b[A", "\x7f"
+SLOW = "sum[i:9000, j:9000, k:9000] (i * j + k) % 7\n"  # minutes, by whatever
+failed = []
+
+
+def wrong(what):
+    failed.append(what)
+    print("prompt.py:", what)
+
+
+class Terminal:
+    """ein at a terminal of its own; what it writes comes in as text without the terminal's commands."""
+
+    def __init__(self, *words, by=EIN, end=PROMPT, **env):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "xterm", "HOME": os.getcwd(), "NO_COLOR": "1", "XDG_STATE_HOME": "", **env})
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.execv(by, [by, *words])
+        self.until(end)
+
+    def until(self, end, within=60, last=True):
+        """All that comes up to and with this text, at the end or anywhere."""
+        text, until = b"", time.time() + within
+        while True:
+            shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\a]", "", text.decode(errors="replace"))
+            if shown.endswith(end) or (end in shown and not last):
+                return shown
+            if not select.select([self.fd], [], [], max(0, until - time.time()))[0]:
+                wrong(f"{end!r} does not come, but {shown!r}")
+                raise SystemExit(1)
+            try:
+                text += os.read(self.fd, 65536)
+            except OSError:  # it has left
+                wrong(f"{end!r} does not come, but {shown!r} and the end")
+                raise SystemExit(1)
+
+    def keys(self, text):
+        os.write(self.fd, text.encode())
+
+    def type(self, text, end=PROMPT, within=60):
+        self.keys(text)
+        return self.until(end, within)
+
+    def shows(self, text, *wanted, end=PROMPT):
+        got = self.type(text, end)
+        for w in wanted:
+            if w not in got:
+                wrong(f"{text!r} shows {got!r}, not {w!r}")
+        return got
+
+    def leave(self, keys=CTRL_D):
+        self.keys(keys)
+        while True:
+            try:
+                if not os.read(self.fd, 65536):
+                    break
+            except OSError:
+                break
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if code:
+            wrong(f"left with {code}")
+
+
+def edited():
+    t = Terminal(EIN_HISTORY="history")
+    t.shows("A[i:2,j:3] : i64 = 3*i + j\n", "A[i:2, j:3] : i64\n")
+    t.shows("sum[j] A[j,j]" + LEFT * 3 + BACK + "i\n", "[i:2] : i64\n   3  12\n")
+    t.shows("12" + LEFT + "3" + "\n", "i64 = 132\n")
+    t.shows("A[" + "\n", end=MORE)
+    t.shows("1,j]\n", "[j:3] : i64\n  3  4  5\n")
+    t.shows("größe = 5\n", "größe : i64\n")
+    t.shows("größe + 1\n", "i64 = 6\n")
+    # what was typed comes back
+    t.shows(CTRL_P + "\n", "i64 = 6\n")
+    t.leave()
+    with open("history") as f:
+        if "sum[j] A[i,j]" not in f.read():
+            wrong("the history is not kept")
+    t = Terminal(EIN_HISTORY="history")
+    t.shows(UP + "\n", "größe is not defined")
+    t.leave(":quit\n")
+    t = Terminal(XDG_STATE_HOME=os.getcwd() + "/state")
+    t.shows("1 + 1\n", "i64 = 2")
+    t.leave()
+    if os.stat("state/ein").st_mode & 0o077:
+        wrong("others may look at the history")
+    t = Terminal(XDG_STATE_HOME=os.getcwd() + "/state")
+    t.shows(UP + "\n", "i64 = 2")
+    t.leave()
+
+
+def completed():
+    t = Terminal(EIN_HISTORY="")
+    t.shows("Attention[query:2] : i64 = query\n")
+    os.makedirs("folder", exist_ok=True)
+    for name in ("folder/one.ein", ".hidden"):
+        with open(name, "w") as f:
+            f.write("from_file = 7\n")
+    t.shows("Att" + TAB + "[qu" + TAB + "] + 1\n", "[query:2] : i64\n  1  2\n")
+    t.shows(":ve" + BACK + "a" + TAB + "\n", "Attention[query:2] : i64  computed")
+    t.shows("softm" + TAB, "softmax", end="softmax")
+    t.shows(CTRL_U + "outp" + TAB, end="output")
+    t.shows(CTRL_U + "roun" + TAB, end="round")
+    t.shows(CTRL_U + "s" + TAB, "sqrt", "sum", "softmax", end=PROMPT + "s")  # all that there are
+    t.shows(CTRL_U + ":load fol" + TAB + "on" + TAB + "\n")
+    t.shows("from_file\n", "from_file : i64 = 7")
+    t.shows('B = load("fol' + TAB, end="folder/")
+    t.shows(CTRL_U + "zzz" + TAB + "\n", "zzz is not defined")
+    t.leave()
+
+
+def pasted():
+    t = Terminal(EIN_HISTORY="")
+    t.keys("\x1b[200~a[i:3] =\n\t2 * i\nsum[i]\na[i]\n\na[\x1b[201~")
+    t.until(PROMPT + "a[")
+    t.shows("2]\n", "i64 = 4\n")
+    t.shows("\x1b[200~1 + \x1b[201~1\n", "i64 = 2\n")
+    t.shows("\x1b[200~100 +\r  23\r\x1b[201~", "i64 = 123\n")
+    t.leave()
+
+
+def interrupted(**env):
+    for target in ("eval",):
+        t = Terminal("repl", f"--target={target}", **env)
+        t.shows("A[i:2,j:3] : i64 = 3*i + j\n")
+        t.shows("nonsense[" + CTRL_C)
+        t.shows("A[1,\n", end=MORE)
+        t.shows("nonsense" + CTRL_C)
+        t.shows(CTRL_C)
+        t.shows("sum[j] A[i,j]\n", "3  12")
+        took = []
+        for _ in range(2):
+            t.keys(SLOW)
+            t.until(SLOW, last=False)
+            time.sleep(0.3 if target == "eval" else 2)  # it is compiled, and runs
+            before = time.time()
+            if "error: interrupted\n" not in t.type(CTRL_C):
+                wrong(f"{target}: nothing is said to be interrupted")
+            took.append(time.time() - before)
+        if min(took) > 0.5:  # the other one: a busy machine
+            wrong(f"{target}: the prompt is back after {took} seconds")
+        t.shows("sum[i] A[i,j]\n", "3  5  7")
+        t.leave()
+
+
+def suspended():
+    """Ctrl-Z gives the terminal back, and all is as it was."""
+    t = Terminal("-im", by="/bin/sh", end="$ ", EIN_HISTORY="", PS1="$ ", ENV="")
+    t.shows(EIN + "\n")
+    t.shows("A[i:2] : i64 = i\n")
+    t.type("A[1\x1a", end="$ ")
+    t.type("fg\n", end=PROMPT + "A[1")
+    t.shows("] + 5\n", "i64 = 6")
+    t.type(CTRL_D, end="$ ")
+    t.leave("exit\n")
+
+
+def plain():
+    interrupted(TERM="dumb")
+
+
+WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended]
+for f in [plain] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
+    f()
+sys.exit(1 if failed else 0)

@@ -1,0 +1,28 @@
+#!/bin/sh
+# suite: ci
+# The prompt at a terminal, with libedit and without: prompt.py has the keys.
+. "$(dirname "$0")/common"
+command -v python3 >/dev/null || exit 77
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+want 0 "$EIN" doctor
+edited=
+if grep -q "edited by libedit" out; then edited=--edited; fi
+want 0 python3 "$here/prompt.py" "$EIN" $edited
+cat out
+
+# A run that needs more than there is says so before it begins, with the figure; a session goes on.
+free=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+[ "$free" ] || finish
+n=$(awk "BEGIN { print int(sqrt($free * 1024 * 1.02 / 4)) }")
+printf 'dim N = %s\ninput X[i:N, k:300] : f32 = 1\nZ[i,j] = sum[k] X[i,k] * sin(X[j,k])\noutput s[i] = sum[j] Z[i,j] * exp(Z[j,i])\n' "$n" >big.ein
+want 4 timeout 60 "$EIN" run big.ein --target=c --flags=-O1
+says "GB are free"
+printf '%s\n' '"x = 1"' '"Z[i:3000000, j:3000000] : f64 = i * j"' '"Z"' '"sum[i] Z[i,i]"' '"x + 1"' >lines
+for target in eval c; do
+  want 0 "$EIN" repl --json --target=$target <lines
+  grep -q '"error":.*72000000000000 bytes' out || wrong "$target: $(cat out)"
+  [ "$(sed -n '$p' out)" = '{"ok":true,"text":"i64 = 2\n","values":[{"name":"","dtype":"i64","shape":[],"labels":[],"data":[2]}]}' ] || wrong "$target: $(cat out)"
+done
+finish

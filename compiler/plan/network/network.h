@@ -50,6 +50,9 @@ typedef struct NetworkLimit {
   double floor;              /* as network_floor, of choices within the limit; 0: nothing is known */
 } NetworkLimit;
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
+/* A good choice by chance, within the limit if l is not NULL: it proves nothing, and has no bound. value NULL: the budget is too small, or none within
+ * the limit was met. network_anneal.c */
+NetworkAnswer network_anneal(const Network *n, const NetworkLimit *l, double budget);
 /* The sum for given values. */
 double network_sum(const Network *n, const uint32_t *value);
 

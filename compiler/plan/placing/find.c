@@ -96,13 +96,18 @@ bool finder_make(Finder *f, uint32_t *which) {
   return true;
 }
 
-NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price) {
-  if (f->g->left) network_floor(f->n, f->g->left->bound);
-  if (f->allowed <= 0) return network_solve(f->n, budget, enough);
+/* By variable. */
+static const double **weights_of(const Finder *f) {
   const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
   for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
     if (f->label[i].n) weight[f->cut[i]] = f->work[i];
-  NetworkLimit l = {weight, f->allowed, price, f->g->left ? f->g->left->bound : 0};
+  return weight;
+}
+
+NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price) {
+  if (f->g->left) network_floor(f->n, f->g->left->bound);
+  if (f->allowed <= 0) return network_solve(f->n, budget, enough);
+  NetworkLimit l = {weights_of(f), f->allowed, price, f->g->left ? f->g->left->bound : 0};
   return network_solve_within(f->n, &l, budget, enough);
 }
 
@@ -122,34 +127,49 @@ Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const Part
 
 /* ---- a placing ----------------------------------------------------------------------------------------------------- */
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
-  Arena *work = arena_new();
+static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
+  const PlaceGraph *g = f->g;
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
-  Finder f = finder_new(work, g, mesh, only, false);
-  if (!finder_make(&f, which)) {
-    arena_free(work);
-    return NULL;
-  }
-  NetworkAnswer x = finder_solve(&f, budget, enough, NULL);
-  if (!x.value) {
-    arena_free(work);
-    return NULL;
-  }
   Placing *p = NEW(a, Placing);
-  *p = (Placing){.mesh = *mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1), .bound = x.bound};
+  *p = (Placing){.mesh = *f->m, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1)};
   for (uint32_t i = 0; i < vertices; i++) {
     p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
     for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;
-    if (f.label[i].n)
-      for (uint32_t k = 0; k < mesh->n; k++) p->label[i][k] = f.label[i].at[x.value[f.cut[i]]].on[k];
+    if (f->label[i].n)
+      for (uint32_t k = 0; k < f->m->n; k++) p->label[i][k] = f->label[i].at[x->value[f->cut[i]]].on[k];
   }
-  for (uint32_t i = 0; i < tensors; i++) p->home[i] = f.home[i].at[x.value[f.stay[i]]];
+  for (uint32_t i = 0; i < tensors; i++) p->home[i] = f->home[i].at[x->value[f->stay[i]]];
   placing_count(g, p);
-  if (g->cost && g->cost->price) p->cost = x.sum;
-  p->narrow = f.narrow;
-  p->allowed = f.allowed;
-  p->effort = x.work + ENTRY * f.entries;
-  if (p->bound > p->cost) p->bound = p->cost; /* blocks that are not equal, or rounding */
+  if (g->cost && g->cost->price) p->cost = x->sum;
+  p->narrow = f->narrow;
+  p->allowed = f->allowed;
+  p->effort = x->work + ENTRY * f->entries;
+  p->bound = fmin(fmax(x->bound, 0), p->cost); /* blocks that are not equal, or rounding */
+  return p;
+}
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
+  Arena *work = arena_new();
+  Finder f = finder_new(work, g, mesh, only, false);
+  Placing *p = NULL;
+  if (finder_make(&f, which)) {
+    NetworkAnswer x = finder_solve(&f, budget, enough, NULL);
+    if (x.value) p = placing_of(a, &f, &x);
+  }
+  arena_free(work);
+  return p;
+}
+
+Placing *placing_anneal(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget) {
+  Arena *work = arena_new();
+  Finder f = finder_new(work, g, mesh, only, false);
+  Placing *p = NULL;
+  uint32_t which;
+  if (finder_make(&f, &which)) {
+    NetworkLimit l = {.weight = f.allowed > 0 ? weights_of(&f) : NULL, .most = f.allowed};
+    NetworkAnswer x = network_anneal(f.n, f.allowed > 0 ? &l : NULL, budget);
+    if (x.value) p = placing_of(a, &f, &x);
+  }
   arena_free(work);
   return p;
 }

@@ -14,6 +14,7 @@ enum {
   MESHES = 64,               /* at most, orders apart; of more, those whose largest axes are the smallest: they cut the finest */
   IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
   LARGE = 48,                /* a graph of more vertices */
+  MESHES_FEW = 3,            /* on which plans are looked for by chance */
   SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
 };
 
@@ -97,6 +98,9 @@ static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
 
 /* ---- the search ------------------------------------------------------------------------------------------------- */
 
+#define NEAR 0.02              /* of a large graph, where a plan costs no more above the bound, no other is looked for; else, of any, some are by chance, */
+#define CHANCE 0.25            /*   with this share of the budget */
+
 typedef struct Search {
   Arena *arena;
   const PlaceGraph *g;
@@ -148,11 +152,33 @@ static void look_orders(Search *x, Mesh m, double budget) {
   } while (order_next(&m));
 }
 
+/* ---- by chance ---------------------------------------------------------------------------------------------------- */
+
+static bool is_far(const Search *x, double bound) {
+  return !x->best || x->best->cost > bound * (1 + NEAR);
+}
+
+/* In all orders of a mesh, or in one. */
+static void anneal(Search *x, Mesh m, bool orders, double budget) {
+  uint32_t n = orders ? orders_of(m) : 1;
+  do {
+    Placing *p = placing_anneal(x->arena, x->g, &m, x->only, budget / n);
+    if (!p) return;
+    x->effort += p->effort;
+    x->narrow |= p->narrow;
+    if (!x->best || p->cost < x->best->cost) x->best = p;
+    x->enough = fmin(x->enough, p->cost);
+  } while (orders && order_next(&m));
+}
+
+/* ---- one mesh after the other --------------------------------------------------------------------------------------- */
+
 static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
   for (uint32_t i = 0; i < x->all.len; i++) {
     if (x->orders) look_orders(s, x->all.at[i], budget / x->all.len);
     else s->bound = fmin(s->bound, look(s, s->g, &x->all.at[i], budget / x->all.len, INFINITY));
   }
+  if (s->best && is_far(s, s->bound)) anneal(s, s->best->mesh, false, budget * CHANCE);
   return s->best;
 }
 
@@ -163,8 +189,7 @@ static const double rounds[] = {1e-7, 3e-3, 0.02, 0.2, INFINITY};
 enum { ROUNDS = sizeof rounds / sizeof *rounds };
 
 #define AHEAD 1.3              /* of the least bound so far: where the bound of a mesh gets there, that is known well enough */
-#define NEAR 0.02              /* of a large graph, where a plan costs no more above the bound, no other is looked for, */
-#define NEAR_BUSY 0.001        /*   or no more, of plans without idle axes; */
+#define NEAR_BUSY 0.001        /* nor where one costs so little more, of plans without idle axes; */
 #define PROOF 0.1              /*   but for a proof, with this share of the budget, on meshes whose bound is no more below what seems to be the least: */
 #define PROOF_NEAR 1e-3
 
@@ -223,6 +248,20 @@ static void round_look(Search *s, const Meshes *x, PlaceLeast *known, double *tr
   }
 }
 
+/* On the meshes that promise most. */
+static void anneal_meshes(Search *s, const Meshes *x, const PlaceLeast *known, double budget) {
+  uint32_t n = x->all.len, most = n < MESHES_FEW ? n : MESHES_FEW;
+  bool *seen = NEW_ARRAY(s->arena, bool, n + 1);
+  for (uint32_t k = 0; k < most; k++) {
+    uint32_t best = n;
+    for (uint32_t i = 0; i < n; i++)
+      if (!seen[i] && !isinf(known[i].bound) && (best == n || known[i].bound < known[best].bound)) best = i;
+    if (best == n) return;
+    seen[best] = true;
+    anneal(s, x->all.at[best], x->orders, budget * CHANCE / most);
+  }
+}
+
 static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   uint32_t n = x->all.len, nobody;
   PlaceLeast *known = NEW_ARRAY(s->arena, PlaceLeast, n + 1);
@@ -238,8 +277,7 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   bool large = placing_is_large(s->g);
   s->which = &nobody;
   for (uint32_t r = 0; r + 1 < ROUNDS && large; r++) round_look(s, x, known, tried, INFINITY, rounds[r], budget);
-  bool far = large && s->g->busy && (!s->best || s->best->cost > bound_of(n, known) * (1 + NEAR));
-  for (uint32_t i = 0; far && i < n; i++) look(s, s->g, &x->all.at[i], budget / n, INFINITY); /* what was left out may have been wanted */
+  if (large && is_far(s, bound_of(n, known))) anneal_meshes(s, x, known, budget);
   double proof = large && s->best ? s->effort + PROOF * budget : budget;
   for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
     round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));

@@ -83,6 +83,8 @@ double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as the mesh allows.
  * budget and enough as in network.h. NULL: a vertex has no such cut on this mesh, *which. */
 Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
+/* A good plan on this mesh by chance, for graphs that are too large to be searched (network_anneal); it has no bound (0). NULL: none was met. */
+Placing *placing_anneal(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget);
 /* The work of the busiest site, as one that has the largest block of each vertex: operations in a run. And on this mesh the least there is: each
  * vertex for itself as `only` and g allow it; INFINITY: one has no cut. */
 double placing_work(const PlaceGraph *g, const Placing *p);

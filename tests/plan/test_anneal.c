@@ -1,0 +1,119 @@
+/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large for that, and the same each time. */
+#include <math.h>
+#include <string.h>
+
+#include "plan/network/inside.h"
+#include "tap.h"
+
+enum { FEW = 6, VALUES = 4, SIDE = 24 };
+
+static uint64_t random_state = 11;
+
+static uint32_t below(uint32_t n) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % n;
+}
+
+static const uint32_t all[] = {0, 1, 2, 3};
+
+static void pair(Network *n, uint32_t x, uint32_t y) {
+  double cost[VALUES * VALUES];
+  for (uint32_t k = 0; k < VALUES * VALUES; k++) cost[k] = (double)below(50);
+  network_cost2(n, x, VALUES, all, y, VALUES, all, cost);
+}
+
+static Network *network_small(Arena *a) {
+  Network *n = network_new(a);
+  for (uint32_t x = 0; x < FEW; x++) {
+    double own[VALUES];
+    for (uint32_t v = 0; v < VALUES; v++) own[v] = (double)below(50);
+    network_cost(n, network_variable(n, VALUES), own);
+  }
+  for (uint32_t x = 0; x < FEW; x++)
+    for (uint32_t y = x + 1; y < FEW; y++)
+      if (below(3)) pair(n, x, y);
+  return n;
+}
+
+static double weight_of(const double *const *weight, uint32_t len, const uint32_t *value) {
+  double sum = 0;
+  for (uint32_t x = 0; x < len; x++) sum += weight[x] ? weight[x][value[x]] : 0;
+  return sum;
+}
+
+static double least_of_all(const Network *n, const NetworkLimit *l) {
+  double least = INFINITY;
+  for (uint32_t k = 0, most = 1 << (2 * FEW); k < most; k++) {
+    uint32_t value[FEW + 1] = {0};
+    for (uint32_t x = 0; x < FEW; x++) value[x] = k >> (2 * x) & 3;
+    if (!l || weight_of(l->weight, FEW, value) <= l->most) least = fmin(least, network_sum(n, value));
+  }
+  return least;
+}
+
+/* Weights: half of the variables have none. The limit is between the lightest choice and the heaviest. */
+static NetworkLimit limit_of(Arena *a, uint32_t len, double share) {
+  const double **weight = NEW_ARRAY(a, const double *, len);
+  double light = 0, heavy = 0;
+  for (uint32_t x = 0; x < len; x += 2) {
+    double *w = NEW_ARRAY(a, double, VALUES);
+    for (uint32_t v = 0; v < VALUES; v++) w[v] = 1 + (double)below(20);
+    weight[x] = w;
+    light += fmin(fmin(w[0], w[1]), fmin(w[2], w[3]));
+    heavy += fmax(fmax(w[0], w[1]), fmax(w[2], w[3]));
+  }
+  return (NetworkLimit){.weight = weight, .most = light + share * (heavy - light)};
+}
+
+/* A square in which each is beside four others; the choice that is planted costs nothing, and any pair that is none of it costs something. */
+static Network *network_planted(Arena *a, uint32_t *planted) {
+  Network *n = network_new(a);
+  for (uint32_t x = 0; x < SIDE * SIDE; x++) planted[network_variable(n, VALUES)] = below(VALUES);
+  for (uint32_t x = 0; x < SIDE * SIDE; x++)
+    for (uint32_t k = 0; k < 2; k++) {
+      uint32_t y = k ? x + SIDE : x + 1;
+      double cost[VALUES * VALUES];
+      if (k ? y >= SIDE * SIDE : y % SIDE == 0) continue;
+      for (uint32_t c = 0; c < VALUES * VALUES; c++) cost[c] = 20 + (double)below(80);
+      cost[planted[x] * VALUES + planted[y]] = 0;
+      network_cost2(n, x, VALUES, all, y, VALUES, all, cost);
+    }
+  return n;
+}
+
+static void beside_all(bool limited) {
+  uint32_t rounds = 200, best = 0, holds = 0, within = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    Arena *a = arena_new();
+    Network *n = network_small(a);
+    NetworkLimit l = limit_of(a, FEW, 0.3), *most = limited ? &l : NULL;
+    double least = least_of_all(n, most);
+    NetworkAnswer r = network_anneal(n, most, 1e5);
+    if (r.value) {
+      double sum = network_sum(n, r.value);
+      holds += fabs(sum - r.sum) < 1e-9 && sum >= least - 1e-9;
+      within += !limited || weight_of(l.weight, FEW, r.value) <= l.most;
+      best += sum <= least + 1e-9;
+    }
+    arena_free(a);
+  }
+  const char *what = limited ? "within a limit" : "of all";
+  OK_INT(holds, rounds, "%s: its sum is that of its choice", what);
+  OK_INT(within, rounds, "%s: and none is heavier", what);
+  OK(best >= rounds * 9 / 10, "%s: mostly it is the best: %u of %u", what, best, rounds);
+}
+
+int main(void) {
+  beside_all(false);
+  beside_all(true);
+  Arena *a = arena_new();
+  uint32_t *planted = NEW_ARRAY(a, uint32_t, SIDE * SIDE);
+  Network *n = network_planted(a, planted);
+  NetworkAnswer r = network_anneal(n, NULL, 1e8), again = network_anneal(n, NULL, 1e8);
+  OK(network_sum(n, planted) == 0 && r.value && r.sum <= 20.0 * (double)SIDE, "near a choice that costs nothing: %g, where by lot it would be %d", r.sum,
+     60 * 2 * SIDE * SIDE);
+  OK(r.value && again.value && memcmp(r.value, again.value, SIDE * SIDE * sizeof *r.value) == 0, "the same each time");
+  OK(!network_anneal(n, NULL, 10).value, "none with too little work");
+  arena_free(a);
+  return DONE();
+}

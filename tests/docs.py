@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what the documentation shows. README.md and docs/*.md are read; in them
 
-    ```ein              with `# expect:` lines must run and meet them, else must check; and nothing is warned about
+    ```ein              with `# expect:` lines must be run by the evaluator and meet them, else must check; and nothing is warned about
     ```ein error E110   is refused by `ein check`, with exactly these codes
     ```ein warn W003    is accepted, with exactly these warnings
     ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
@@ -74,7 +74,7 @@ def run_ein(folder, words, text, stem):
     if words:
         return f"`{' '.join(words)}` is no mark of a block"
     expects = re.search(r"^\s*.*# expect(-error)?:", text, re.M)
-    code, said = ein(folder, *(["run", "--expect"] if expects else ["check"]), name)
+    code, said = ein(folder, *(["run", "--target=eval", "--expect"] if expects else ["check"]), name)
     return None if code == 0 and not said else f"exit code {code}\n{said}"
 
 

@@ -8,7 +8,7 @@
 #   graph   x.ein     x.want     `ein build --stop=graph` gives x.want
 #   plan    x.ein     x.want     `ein plan` gives x.want
 #   wrong   x.tra     x.err      `ein plan` of a text that was mistyped (.ia too; .plan and .json with mm.ein) says exactly x.err and exits with 1
-#   run     x.ein                `ein run --expect` finds every `# expect:` comment true
+#   run     x.ein                `ein run --target=eval --expect` finds every `# expect:` comment true
 #
 # A line `# args: -D N=4` among the first three of FILE adds arguments. Commands run in the file's folder.
 # EIN is the compiler to use (default build/ein). EIN_ROUNDTRIP=1 replaces every intermediate language by
@@ -88,8 +88,8 @@ wrong)
   ;;
 plan) same "$stem.want" 0 "$(out plan "$file" $args $trip)" ;;
 run)
-  ok run --expect $args $trip "$file"
-  [ -n "$trip" ] || ok run --expect --roundtrip $args "$file"
+  ok run --target=eval --expect $args $trip "$file"
+  [ -n "$trip" ] || ok run --target=eval --expect --roundtrip $args "$file"
   # ok verify-ast $args "$file"
   ;;
 *) fail "no such kind of test" "$file" ;;

@@ -78,7 +78,7 @@ static bool stdlib_line(Session *s, Buf *b) {
 /* Built with ein, if LLVM and Clang were there then. */
 static void jit_line(Session *s, Buf *b) {
   const char *at = jit_plugin(s);
-  line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: wanted for ein run --target=jit\n%19s"
+  line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: what compiles is then the C compiler\n%19s"
                                                                "get it: apt install g++ llvm-19-dev libclang-19-dev libclang-cpp19-dev, then build ein anew", ""));
 }
 

@@ -74,10 +74,10 @@ static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) 
 
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   static const char *const later[] = {"cuda"};
-  const char *target = arg_last(a, OPT_TARGET);
-  bool any = !target || strcmp(target, "auto") == 0, sites = job_of_sites(j);
+  const char *target = target_said(s, a);
+  bool any = !target, sites = job_of_sites(j);
   if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
-  *c = (any && j->past && !sites) || (target && (strcmp(target, "c") == 0 || strcmp(target, "jit") == 0));
+  *c = target_compiles(s, j, a);
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
@@ -98,11 +98,38 @@ Leave threads_wanted(Session *s, const Args *a, int *out) {
   return LEAVE_OK;
 }
 
+/* What is compiled leaves sizes open. Where these do not fit, elaboration with them says it better, and where. */
+static Leave run_plan(Session *s, const Job *j, const Args *a, Library *lib, Eval *e) {
+  ein_status status;
+  bool capture = s->capture;
+  uint32_t from = s->captured.len;
+  s->capture = true;
+  Leave l = library_plan(s, lib, j, e, &status);
+  s->capture = capture;
+  if (!l || capture) return l;
+  Job sized = *j;
+  const char *why = s->captured.len > from ? s->captured.at[from] : "";
+  s->captured.len = from;
+  Leave better = j->program ? job_graph(s, &sized, a) : LEAVE_OK;
+  return better ? better : fail(s, l, "%s", why);
+}
+
+/* Refused is better than killed: the evaluator asks as it goes. */
+static Leave run_fits(Session *s, const Library *lib, const Eval *e) {
+  int64_t all = (int64_t)lib->model->workspace(lib->ctx);
+  for (uint32_t i = 0; i < e->n_input; i++) all += e->input[i].array.count * dtype_size(e->input[i].array.dtype);
+  for (int k = 0; k < lib->model->n_outputs; k++) all += e->output[k].count * dtype_size(e->output[k].dtype);
+  if (!e->max_live || all <= e->max_live) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE, "this run would take %lld bytes; the limit here is %lld, three quarters of the memory", (long long)all, (long long)e->max_live);
+}
+
 static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   Compiler c;
   Library lib = {0};
   int threads;
   ein_status status;
+  EvalStatus how;
+  if (target_too_wide(s, j, a)) return run_eval(s, e, &how);
   Leave l = threads_wanted(s, a, &threads);
   if (!l) l = compiler_choose(s, a, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
@@ -113,7 +140,8 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
     l = sites_run(s, &lib, j, e, threads);
     return library_close(&lib), l;
   }
-  if (!l) l = library_plan(s, &lib, j, e, &status);
+  if (!l) l = run_plan(s, j, a, &lib, e);
+  if (!l) l = run_fits(s, &lib, e);
   if (!l) patience_c(s, j, threads);
   if (!l) l = library_run(s, &lib, e, &status);
   library_close(&lib);
@@ -229,6 +257,7 @@ Leave comment_words(Session *s, const Expects *x, const char *path, const Args *
       vec_push(s->arena, all->given[o], said->given[o].at[i]);
   for (uint32_t i = 1; i < said->operands.len; i++)
     vec_push(s->arena, *inputs, said->operands.at[i]);
+  all->command = said->command;
   return l;
 }
 

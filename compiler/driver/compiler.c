@@ -55,12 +55,17 @@ Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *o
   return fail(s, LEAVE_MACHINE, "no C compiler was found (cc, gcc, clang); set CC, or see ein doctor");
 }
 
+bool compiler_there(Session *s, const char *said) {
+  Compiler c;
+  return compiler_named(s, said, NULL, &c);
+}
+
 Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
-  const char *target = arg_last(a, OPT_TARGET);
-  bool jit = target && strcmp(target, "jit") == 0;
-  if (jit && !cc) return jit_find(s, flags, out) ? LEAVE_OK : jit_instead(s, "Clang is not in this ein, or switched off", out);
-  if (!target || jit || strcmp(target, "c") == 0 || strcmp(target, "auto") == 0) return compiler_find(s, cc, flags, out);
-  return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
+  const char *target = target_compiler(s, a);
+  if (target && strcmp(target, "c") != 0 && strcmp(target, "jit") != 0)
+    return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
+  if (cc || !target_jit(s, a)) return compiler_find(s, cc, flags, out);
+  return jit_find(s, flags, out) ? LEAVE_OK : jit_instead(s, "Clang is not in this ein, or switched off", out);
 }
 
 const char *compiler_words(Arena *a, const Compiler *c) {

@@ -178,6 +178,7 @@ Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all o
 /* The same, but sizes that the program leaves open stay open, where it can be compiled so: one library for all sizes. */
 Leave job_graph_open(Session *s, Job *j, const Args *a);
 /* Further down, as far as the job is not there yet. */
+const EinNode *job_widest(Session *s, Job *j, const Args *a);           /* after its passes: a vertex with more labels than tasks take; NULL: none */
 Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails where a vertex has more labels than tasks take */
 Leave job_optimised(Session *s, Job *j, const Args *a);
 Leave job_tasks(Session *s, Job *j, const Args *a);

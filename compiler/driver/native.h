@@ -17,6 +17,7 @@ typedef struct Compiler {
 } Compiler;
 /* said: --cc; NULL: $CC, else the first of cc, gcc and clang that is there. flags NULL: the usual ones. */
 Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);
+bool compiler_there(Session *s, const char *said); /* compiler_find would find one */
 /* By --target: that, or Clang in this process, unless a compiler is named. */
 Leave compiler_choose(Session *s, const Args *a, const char *said, const char *flags, Compiler *out);
 
@@ -95,6 +96,13 @@ const char *jit_macros(const Compiler *c);    /* what compiler_macros would say 
 Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *words, Bytes *out, bool *there);
 /* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
 Leave jit_instead(Session *s, const char *why, Compiler *out);
+
+/* ---- target.c: what runs a program where that is left open -------------------------------------- */
+const char *target_said(Session *s, const Args *a);     /* by --target or $EIN_TARGET; NULL: nothing is, or auto */
+const char *target_compiler(Session *s, const Args *a); /* the same of what has to be compiled */
+bool target_jit(Session *s, const Args *a);             /* Clang in this process compiles, if something does */
+bool target_compiles(Session *s, const Job *j, const Args *a); /* not eval, which is told where it is for want of a compiler */
+bool target_too_wide(Session *s, Job *j, const Args *a);       /* eval after all, which is told */
 
 /* ---- bench_peers.c ------------------------------------------------------------------------------ */
 Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot be run */

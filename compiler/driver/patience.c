@@ -35,7 +35,7 @@ static void say_long(Session *s, double steps, double a_second, const char *of, 
 
 /* Some ten million points a second by the evaluator. */
 void patience_eval(Session *s, const Job *j, const EinGraph *g) {
-  say_long(s, region_points(j, g->top), 3e7, "points by the evaluator", "; --target=c is faster");
+  say_long(s, region_points(j, g->top), 3e7, "points by the evaluator", "; without --target=eval it is faster");
 }
 
 /* Some thousand million operations a second by C on one thread. */

@@ -98,11 +98,11 @@ static void target_take(Session *s, const char *said, const char *defined, LoopT
 /* Of several compilers and sets of flags, the first ones. One that cannot be asked is heard of when it is to compile. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
   Words flags = a->given[OPT_FLAGS];
-  const char *cc = arg_last(a, OPT_CC), *what = arg_last(a, OPT_TARGET), *first = flags.len ? flags.at[0] : NULL;
+  const char *cc = arg_last(a, OPT_CC), *first = flags.len ? flags.at[0] : NULL;
   Compiler c;
   Buf said = buf_new(s->arena);
   if (!is_compiled(a) || !has_tiles(&t->tasks)) return;
-  if (what && strcmp(what, "jit") == 0 && !cc && jit_find(s, first, &c)) {
+  if (target_jit(s, a) && jit_find(s, first, &c)) {
     target_take(s, c.said, jit_macros(&c), target);
     return;
   }

@@ -58,6 +58,29 @@ want 0 "$EIN" bench mat.ein --target=jit --reps 1
 want 4 "$EIN" run mat.ein --target=jit --flags=-fno-such-flag
 says "Clang did not take what ein wrote"
 
+# ---- it is what runs a program if nothing is said; with no compiler at all the evaluator does, which is told
+unset EIN_TARGET
+rm -rf cache now
+want 0 env PATH=/nowhere "$EIN" run soft.ein -D N=77 -o all=now/
+silent
+diff -r soft.c now || wrong "without a target: other bits"
+ls cache/ein/program-*.o >/dev/null || wrong "without a target: not by Clang"
+want 0 env EIN_TARGET=c "$EIN" run mat.ein
+ls cache/ein/program-*.so >/dev/null || wrong "EIN_TARGET=c: not by the C compiler"
+want 0 env EIN_JIT=off PATH=/nowhere "$EIN" run mat.ein -o all=now/
+says "no Clang in this ein, and no C compiler: the reference evaluator runs it"
+[ "$(wc -l <err)" = 1 ] || wrong "it is said more than once"
+want 0 env EIN_JIT=off "$EIN" run mat.ein -o all=now/
+silent
+labels=
+for i in $(seq 300); do labels="$labels,l$i:1"; done
+echo "output Z = sum[i:3] sum[${labels#,}] exp(0.5 * f64(i + l1 + l300))" >wide.ein
+want 0 "$EIN" run wide.ein
+says "301 labels, more than what is compiled may have: the reference evaluator runs it"
+cp out now.out
+want 0 "$EIN" run wide.ein --target=eval
+cmp -s out now.out || wrong "too wide: other outputs"
+
 # ---- a plugin that cannot be opened is as if it were switched off
 dir=$(dirname "$EIN")
 if [ -e "$dir/codegen/jit/ein_jit.so" ]; then

@@ -83,7 +83,7 @@ class Ein:
 
     def __init__(self, path, folder, keep):
         self.path, self.folder, self.keep = os.path.abspath(path), folder, keep
-        self.env = dict(os.environ, LC_ALL="C.UTF-8", NO_COLOR="1")
+        self.env = dict(os.environ, LC_ALL="C.UTF-8", NO_COLOR="1", EIN_TARGET="eval")
 
     def run(self, args, folder):
         p = subprocess.run([self.path, *args], cwd=folder, env=self.env, stdin=subprocess.DEVNULL,

@@ -179,31 +179,33 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   return LEAVE_OK;
 }
 
-/* The first of the ranks plans and compiles. */
-static Leave run_ranks(Session *s, Job *j, const Args *a, Eval *e) {
-  Library lib = {0};
-  threads_sleep();
-  Leave l = ranks_prepare(s, j, a, &lib);
-  l = ranks_run(s, l, j, a, &lib, e);
-  library_close(&lib);
-  return l;
-}
-
-Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
-  EvalStatus status;
+/* All that wants other programs, as the C compiler: of many ranks the first one does it, before MPI is started. */
+static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *lib) {
   Leave l = LEAVE_OK;
+  *lib = (Library){0};
   if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
   if (!l && (s->ranks || job_of_sites(j))) l = defaults_make(s, a, j, NULL, 0, e);
-  if (l) return l;
-  if (s->ranks) return run_ranks(s, j, a, e);
+  if (!l && s->ranks) threads_sleep();
+  return !l && s->ranks ? ranks_prepare(s, j, a, lib) : l;
+}
+
+static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
+  EvalStatus status;
+  if (s->ranks) {
+    Leave l = ranks_run(s, begun, j, a, lib, e);
+    library_close(lib);
+    return l;
+  }
+  if (begun) return begun;
   if (job_of_sites(j) && !c) return run_sites(s, j, e);
   if (!c) patience_eval(s, j, e->graph);
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 
-static Leave compute(Session *s, Job *j, const Args *a, const Givens *given, bool c, Eval *e) {
-  Leave l = run_inputs(s, j, given, e);
-  return l ? l : run_compute(s, j, a, c, e);
+Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
+  Library lib;
+  Leave l = compute_begin(s, j, a, e, &lib);
+  return compute_end(s, l, j, a, c, e, &lib);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -219,6 +221,7 @@ static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Givens given = {0};
   Targets targets = {0};
+  Library lib = {0};
   Eval e;
   bool c;
   Leave l = run_target(s, j, a, &c);
@@ -226,7 +229,9 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
-  if (!l) l = compute(s, j, a, &given, c, &e);
+  if (!l) l = run_inputs(s, j, &given, &e);
+  if (!l) l = compute_begin(s, j, a, &e, &lib);
+  l = compute_end(s, l, j, a, c, &e, &lib);
   if (l || !ranks_first(s)) return l;
   l = targets_write(s, &e, &targets);
   return l ? l : outputs_show(s, &e, &targets);
@@ -276,38 +281,86 @@ static Leave expected_error(Session *s, const Expects *x, const char *path, Leav
   return fail(s, LEAVE_PROGRAM, "%s:%u: the run fails, but does not say: %s", path, line, x->error);
 }
 
-static Leave expect_run(Session *s, Job *j, const Expects *x, const Args *a, const Words *inputs) {
-  Givens given = {0};
+/* A program of --expect between what is done before MPI is started, and what after that. */
+typedef struct Expected {
+  Job j;
+  Expects x;
+  Args all;
+  Words said;                /* what was captured */
   Eval e;
+  Library lib;
+  Leave begun;
   bool c;
-  Leave l = run_target(s, j, a, &c);
-  if (!l) l = job_dims(s, j, a);
-  if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
-  if (!l) l = compute(s, j, a, &given, c, &e);
-  if (l || x->error || !ranks_first(s)) return l;
-  l = expects_check(s, x, j->path, j->graph, e.output);
-  /* What had to be cut into steps has too many points for anyone who takes it as it is written; and from the AST no language is reread. */
-  bool ask = !l && j->program && !c && e.graph == j->graph && !arg_has(a, OPT_ROUNDTRIP);
-  return ask ? opinion_check(s, j, &e) : l;
+} Expected;
+
+static Leave expect_compute(Session *s, Expected *r, const Words *inputs) {
+  Job *j = &r->j;
+  Givens given = {0};
+  Leave l = run_target(s, j, &r->all, &r->c);
+  if (!l) l = job_dims(s, j, &r->all);
+  if (!l) l = given_find(s, j, &r->all, inputs, &given);
+  if (!l) l = r->c && !arg_has(&r->all, OPT_SITES) ? job_graph_open(s, j, &r->all) : job_graph(s, j, &r->all);
+  if (!l) l = run_inputs(s, j, &given, &r->e);
+  return l ? l : compute_begin(s, j, &r->all, &r->e, &r->lib);
 }
 
-static Leave expect(Session *s, Job *j, const Args *said) {
-  Expects x = {0};
+/* false: there is nothing that could be run, and that has been said. */
+static bool expect_begin(Session *s, Expected *r, const Args *said) {
   Words inputs = {0};
-  Args all;
-  const AstFile *file = job_file(j);
-  if (!file) return fail(s, LEAVE_USAGE, "--expect is about comments of a program, and %s is none", j->path);
-  Leave l = expects_read(s, file, j->path, &x);
-  if (!l) l = expects_any(s, j->path, &x);
-  if (!l) l = comment_words(s, &x, j->path, said, &all, &inputs);
-  if (l) return l;
-  s->capture = x.error != NULL;
-  l = expect_run(s, j, &x, &all, &inputs);
-  if (s->ranks && x.error) l = ranks_agree(s, l);
-  if (x.error) return expected_error(s, &x, j->path, l);
-  if (!l) detail(s, "%s: %u expectation%s met", j->path, x.all.len, x.all.len == 1 ? "" : "s");
+  *r = (Expected){0};
+  r->begun = job_read(s, &r->j, said, said->operands.at[0]);
+  const AstFile *file = r->begun ? NULL : job_file(&r->j);
+  if (!r->begun && !file) r->begun = fail(s, LEAVE_USAGE, "--expect is about comments of a program, and %s is none", r->j.path);
+  if (!r->begun) r->begun = expects_read(s, file, r->j.path, &r->x);
+  if (!r->begun) r->begun = expects_any(s, r->j.path, &r->x);
+  if (!r->begun) r->begun = comment_words(s, &r->x, r->j.path, said, &r->all, &inputs);
+  if (r->begun) return false;
+  s->capture = r->x.error != NULL;
+  r->begun = expect_compute(s, r, &inputs);
+  s->capture = false;
+  r->said = s->captured;
+  s->captured = (Words){0};
+  return true;
+}
+
+static Leave expect_judge(Session *s, Expected *r) {
+  const Job *j = &r->j;
+  if (!ranks_first(s)) return LEAVE_OK;
+  Leave l = expects_check(s, &r->x, j->path, j->graph, r->e.output);
+  /* What had to be cut into steps has too many points for anyone who takes it as it is written; and from the AST no language is reread. */
+  bool ask = !l && j->program && !r->c && r->e.graph == j->graph && !arg_has(&r->all, OPT_ROUNDTRIP);
+  return ask ? opinion_check(s, j, &r->e) : l;
+}
+
+static Leave expect_end(Session *s, Expected *r) {
+  s->capture = r->x.error != NULL;
+  s->captured = r->said;
+  Leave l = compute_end(s, r->begun, &r->j, &r->all, r->c, &r->e, &r->lib);
+  if (s->ranks && r->x.error) l = ranks_agree(s, l);
+  if (r->x.error) return expected_error(s, &r->x, r->j.path, l);
+  if (!l) l = expect_judge(s, r);
+  if (!l) detail(s, "%s: %u expectation%s met", r->j.path, r->x.all.len, r->x.all.len == 1 ? "" : "s");
   return l;
+}
+
+/* Several programs: on ranks all are made ready before the first one is run, as nothing may be compiled after that. */
+static Leave expect_all(Session *s, const Args *a) {
+  Expected *r = NEW_ARRAY(s->arena, Expected, a->operands.len);
+  bool *ready = NEW_ARRAY(s->arena, bool, a->operands.len);
+  Leave worst = LEAVE_OK;
+  for (uint32_t i = 0; i < a->operands.len; i++) {
+    Args one = *a;
+    one.operands = (Words){0};
+    vec_push(s->arena, one.operands, a->operands.at[i]);
+    ready[i] = expect_begin(s, &r[i], &one);
+    if (ready[i] && !s->ranks) r[i].begun = expect_end(s, &r[i]);
+  }
+  for (uint32_t i = 0; i < a->operands.len; i++) {
+    Leave l = s->ranks && ready[i] ? expect_end(s, &r[i]) : r[i].begun;
+    if (s->ranks) l = ranks_settle(s, l);
+    if (l > worst) worst = l;
+  }
+  return worst;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -326,12 +379,22 @@ bool program_first(Session *s, Args *a) {
   return false;
 }
 
+static bool only_programs(Session *s, const Args *a) {
+  Str name;
+  const char *rest;
+  for (uint32_t i = 0; i < a->operands.len; i++)
+    if (word_split(s, a->operands.at[i], &name, &rest)) return false;
+  return true;
+}
+
 static Leave run_one(Session *s, Args *a) {
+  Expected r;
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
+  if (arg_has(a, OPT_EXPECT) && a->operands.len > 1 && only_programs(s, a)) return expect_all(s, a);
+  if (arg_has(a, OPT_EXPECT)) return expect_begin(s, &r, a) ? expect_end(s, &r) : r.begun;
   Job j;
   Leave l = job_read(s, &j, a, a->operands.at[0]);
   if (l) return l;
-  if (arg_has(a, OPT_EXPECT)) return expect(s, &j, a);
   Words inputs = {0};
   for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);
   return run_job(s, &j, a, &inputs);

@@ -156,7 +156,7 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
   return l ? l : native_load(s, c, name, set, symbol, out);
 }
 
-/* A file in memory: there is none that somebody would have to remove. */
+/* A file in memory: there is none that somebody would have to remove. It stays open: the loader knows objects by name, and the next is to have another. */
 Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out) {
   *out = (Native){.old = true, .made = object};
   int fd = memfd_create("ein", MFD_CLOEXEC);
@@ -167,6 +167,6 @@ Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out) {
     else at += (size_t)n;
   }
   if (!why) why = shared_open(arena_printf(s->arena, "/proc/self/fd/%d", fd), symbol, out);
-  if (fd >= 0) close(fd);
+  if (why && fd >= 0) close(fd);
   return why ? no_object(s, why) : LEAVE_OK;
 }

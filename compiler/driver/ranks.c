@@ -135,12 +135,17 @@ Leave ranks_agree(Session *s, Leave mine) {
   return (Leave)all;
 }
 
-bool ranks_any(Session *s, bool here) {
+Leave ranks_settle(Session *s, Leave mine) {
+  Leave l = ranks_agree(s, mine);
+  s->ranks->parted = false;
   s->unsaid.len = 0;
+  return l;
+}
+
+bool ranks_any(Session *s, bool here) {
   s->ranks->parted = false;
-  bool any = ranks_agree(s, here ? LEAVE_PROGRAM : LEAVE_OK) != LEAVE_OK;
-  s->ranks->parted = false;
-  return any;
+  s->unsaid.len = 0;
+  return ranks_settle(s, here ? LEAVE_PROGRAM : LEAVE_OK) != LEAVE_OK;
 }
 
 Leave ranks_end(Session *s, Leave mine) {

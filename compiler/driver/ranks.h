@@ -25,6 +25,8 @@ Leave ranks_launch(Session *s, const Args *a);
 Leave ranks_agree(Session *s, Leave mine);
 /* Which MPI there is; NULL, and why: none. */
 const ein_mpi_door *ranks_door(Session *s, const char **why);
+/* An agreement that others may follow, whatever it came to. */
+Leave ranks_settle(Session *s, Leave mine);
 /* Whether it is so on any; after an agreement, which is done with then. */
 bool ranks_any(Session *s, bool here);
 /* The last agreement, and the end of MPI. */

@@ -57,6 +57,25 @@ shows 'S : f32 = 123000.0'
 want 2 ranks 3 mm.task A=ones B=ones
 once 'mm.task is for 4 sites, and mpirun has started 3 processes'
 
+# ---- what is really sent, by a shim between ein and MPI: the planned bytes; and no program is started once MPI is
+shim=$(dirname "$EIN")/tests/mpi/mpi_shim.so
+programs=
+for p in attention_masks causal_mask convolution cumulative_sum row_argmax_lanes game_of_life until_stop until_at_once packed_convolution \
+  argmax_group; do
+  programs="$programs $here/../run/$p.ein"
+done
+for n in 2 3 4 7; do
+  # shellcheck disable=SC2086
+  want 0 ranks $n -v --expect $programs # compiled now
+  planned=$(sed -n 's/.*: the plan.s sites receive \([0-9]*\) bytes/\1/p' err | awk '{n += $1} END {printf "%d", n}')
+  [ "$(grep -c 'expectations* met' err)" = 10 ] || wrong "not all of 10 programs ran on $n ranks"
+  # shellcheck disable=SC2086
+  EIN_TEST_COUNT=$work/count want 0 timeout 60 mpirun -n $n -x EIN_TEST_COUNT -x LD_PRELOAD="$shim" "$EIN" run --flags=-O0 --expect $programs
+  counted=$(awk '{n += $1} END {printf "%d", n}' count)
+  [ "$planned" -gt 1000 ] && [ "$planned" = "$counted" ] || wrong "on $n ranks $planned bytes are planned, and $counted are sent"
+  [ "$(wc -l <count)" = $n ] || wrong "not all ranks counted"
+done
+
 # ---- what goes wrong, once
 cat >pick.ein <<'END'
 input T[a:300] : f32 = 1.0*a
@@ -86,6 +105,45 @@ PATH=$work/bin want 4 "$EIN" run --np 4 pick.ein
 says 'there is no mpirun'
 PMI_RANK=0 PMI_SIZE=2 want 4 "$EIN" run pick.ein I=zeros --flags=-O0
 says "the launcher is another MPI's"
+
+# ---- a rank that is killed takes all along, at once, and leaves no output
+cat >long.ein <<'END'
+input X[n:4000] : f32 = 1.0*(n % 7)
+repeat t < 1000000000 {
+  state U[n:4000] : f32 = X[n]
+  next U[n] = if n > 0 and n < 3999 then 0.25*U[n-1] + 0.5*U[n] + 0.25*U[n+1] else U[n]
+}
+output Y[n] = U[n]
+END
+children() { # of the process $1, which are not over
+  for f in /proc/[0-9]*/stat; do
+    sed -n "s/^\\([0-9]*\\) (\\(.*\\)) [^Z] $1 .*/\\1/p" "$f" 2>/dev/null
+  done
+}
+want 0 "$EIN" build long.ein -n 4 --stop=task # it can be planned
+OMPI_MCA_orte_execute_quiet=0 mpirun -n 4 "$EIN" run --flags=-O0 long.ein -o Y=long.npy >out 2>err &
+launcher=$!
+for wait in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+  sleep 1
+  [ "$(children $launcher | wc -l)" = 4 ] && [ $wait -gt 4 ] && break
+done
+all=$(children $launcher)
+third=$(echo "$all" | sed -n 3p)
+[ -n "$third" ] || wrong "there are not four ranks: $all"
+rank=$(tr '\0' '\n' <"/proc/$third/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')
+before=$(date +%s)
+kill -9 "$third"
+wait $launcher
+code=$?
+after=$(date +%s)
+line="kill -9 of a rank"
+[ $code != 0 ] || wrong "mpirun succeeds though a rank was killed"
+[ $((after - before)) -le 10 ] || wrong "the ranks lived for $((after - before)) s"
+says "rank $rank "
+for p in $all; do
+  [ ! -e "/proc/$p" ] || grep -q ') Z ' "/proc/$p/stat" || wrong "rank $p is left"
+done
+[ -z "$(find . -name 'long.npy*' -o -name '.*npy*')" ] || wrong "a rank that was killed leaves an output"
 
 # ---- what mpirun and srun say
 unset OMPI_COMM_WORLD_RANK

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # Plans are run: every program of tests/run on 2, 3, 4 or 7 sites, as C, keeps what its comments expect, and its sites receive no more bytes
-# than the plan says; as many, where predicates over data leave nothing out.
+# than the plan says; as many, where predicates over data leave nothing out. Then so under mpirun, all programs of a number of sites in one launch.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 XDG_CACHE_HOME=$work/cache
@@ -22,6 +22,7 @@ for f in "$root"/tests/run/*.ein; do
     continue
   fi
   ran=$((ran + 1))
+  echo "$f" >>on-$n
   plan=$(sed -n "s/.*: the plan's sites receive \([0-9]*\) bytes/\1/p" err)
   counted=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' err)
   [ -z "$counted" ] && [ "$plan" = 0 ] && continue
@@ -31,4 +32,20 @@ done
 [ $ran -ge 240 ] || wrong "only $ran programs ran"
 [ $fewer -le 4 ] || wrong "$fewer programs moved less than planned"
 echo "$ran programs ran; $fewer moved less than planned"
+
+(mpi_ready) || finish
+mpi_ready
+for n in 2 3 4 7; do
+  # shellcheck disable=SC2046
+  timeout 300 mpirun -n $n "$EIN" run --expect --flags=-O0 -v $(cat on-$n) >out 2>err || {
+    wrong "on $n ranks not all programs keep what they expect"
+    grep -A2 error err | head -20
+  }
+  sed -n 's/^ein: \(.*\): the plan.s sites receive \([0-9]*\) bytes$/\1 \2/p' err | sort >planned
+  sed -n "s/^ein: \(.*\): $n sites received \([0-9]*\) bytes$/\1 \2/p" err | sort >counted
+  [ "$(wc -l <counted)" = "$(wc -l <on-$n)" ] || wrong "on $n ranks $(wc -l <counted) of $(wc -l <on-$n) programs ran"
+  more=$(join planned counted | awk '$3 > $2 {print $1}')
+  [ -z "$more" ] || wrong "on $n ranks more is received than planned: $more"
+  [ "$(join planned counted | awk '$3 < $2' | wc -l)" -le 2 ] || wrong "on $n ranks programs moved less than planned"
+done
 finish

@@ -4,14 +4,9 @@
  * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h): what another site is to have of ours is
  * packed, what comes is unpacked where it belongs. Parts are combined in the order of sites, so the bits are the same in every run.
  */
-#include "ein_inside.h"
+#include "ein_sites.h"
 
 #include <stdlib.h>
-
-typedef struct ein_box {
-  int there;                   /* the site has it at all */
-  int64_t low[EIN_MAX_AXES], high[EIN_MAX_AXES];
-} ein_box;
 
 /* A box of what is to be had, of which something else has the same places less `shift`. */
 typedef struct ein_piece {
@@ -28,24 +23,6 @@ typedef struct ein_moving {
   ein_parcel *send, *receive;  /* by peer; a peer with nothing has none */
   int n_send, n_receive, failed;
 } ein_moving;
-
-static void ein_site_place(const ein_mesh *m, int site, int64_t *at) {
-  for (int a = m->n; a-- > 0; site /= m->size[a]) at[a] = site % m->size[a];
-}
-
-static ein_box ein_box_at(const ein_moving *v, int buffer, int site) {
-  ein_box b;
-  int64_t at[EIN_MAX_AXES];
-  ein_error error;
-  ein_plan plan;
-  error.status = EIN_OK;
-  plan.error = &error;
-  plan.wrapped = 0;
-  ein_site_place(v->mesh, site, at);
-  b.there = v->mesh->box(&plan, at, buffer, b.low, b.high);
-  for (int d = 0; d < v->ndim; d++) b.there &= b.high[d] > b.low[d];
-  return b;
-}
 
 /* Along that axis parts become one. */
 static int ein_combines(const ein_move_row *r, int a) {
@@ -145,14 +122,6 @@ static char *ein_element(const ein_moving *v, int buffer, size_t element, const 
   int64_t offset = 0;
   for (int d = 0; d < v->ndim; d++) offset += (at[d] - (shift ? shift[d] : 0) - own->low[d]) * stride[d];
   return (char *)v->ctx->data[buffer] + offset * (int64_t)element;
-}
-
-static void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
-  if (to_step == 1 && from_step == 1) {
-    memcpy(to, from, (size_t)n * e);
-    return;
-  }
-  for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * to_step) * e, from + (size_t)(i * from_step) * e, e);
 }
 
 static int64_t ein_step(const ein_moving *v, int buffer) {
@@ -283,7 +252,7 @@ static int ein_combine(const ein_moving *v) {
   for (int64_t g = 0; ok && g < groups; g++)
     for (int k = 0; k < v->n_receive; k++) {
       if (ein_group_of(v, v->receive[k].peer) != g) continue;
-      ein_box from = ein_box_at(v, v->row->from, v->receive[k].peer);
+      ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
       ein_fold(v, &from, &v->receive[k], &sums);
     }
   if (ok) ein_sums_store(v, v->row->to, v->element, sums.at, sums.some);
@@ -311,16 +280,16 @@ static void ein_parcels_make(ein_moving *v) {
   for (int p = 0; p < v->sites && !v->failed; p++) {
     ein_box theirs;
     if (v->from.there && ein_asks(v, v->site, p)) {
-      theirs = ein_box_at(v, v->row->to, p);
+      theirs = ein_box_of(v->ctx, v->mesh, v->row->to, p);
       ein_parcel_add(v, v->send, &v->n_send, p, ein_shared(v, &v->from, &theirs));
     }
     if (v->to.there && ein_asks(v, p, v->site)) {
-      theirs = ein_box_at(v, v->row->from, p);
+      theirs = ein_box_of(v->ctx, v->mesh, v->row->from, p);
       ein_parcel_add(v, v->receive, &v->n_receive, p, ein_shared(v, &theirs, &v->to));
     }
   }
   for (int k = 0; k < v->n_send && !v->failed; k++) {
-    ein_box to = ein_box_at(v, v->row->to, v->send[k].peer);
+    ein_box to = ein_box_of(v->ctx, v->mesh, v->row->to, v->send[k].peer);
     char *out = (char *)v->send[k].data;
     if (v->place) out = ein_pack(v, v->row->place_from, v->place, &to, out);
     ein_pack(v, v->row->from, v->element, &to, out);
@@ -333,7 +302,7 @@ static void ein_parcels_take(ein_moving *v) {
     return;
   }
   for (int k = 0; k < v->n_receive; k++) {
-    ein_box from = ein_box_at(v, v->row->from, v->receive[k].peer);
+    ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
     ein_unpack(v, &from, (const char *)v->receive[k].data);
   }
 }
@@ -359,8 +328,8 @@ EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   v.ndim = ein_buffer_of(ctx, v.row->to)->ndim;
   v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->to)->dtype);
   v.place = v.row->best ? sizeof(int64_t) : 0;
-  v.from = ein_box_at(&v, v.row->from, v.site);
-  v.to = ein_box_at(&v, v.row->to, v.site);
+  v.from = ein_box_of(ctx, mesh, v.row->from, v.site);
+  v.to = ein_box_of(ctx, mesh, v.row->to, v.site);
   v.send = (ein_parcel *)calloc((size_t)v.sites, sizeof *v.send);
   v.receive = (ein_parcel *)calloc((size_t)v.sites, sizeof *v.receive);
   v.failed = !v.send || !v.receive;

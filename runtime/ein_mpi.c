@@ -110,6 +110,15 @@ static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, cons
   return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Waitall", code);
 }
 
+/* What each tells each is not of a move, and not counted. */
+static ein_status ein_mpi_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+  ein_mpi *m = (ein_mpi *)user;
+  ein_status status = ein_mpi_status(m, mine);
+  if (status != EIN_OK) return status;
+  int code = MPI_Alltoall(send, 1, MPI_INT64_T, receive, 1, MPI_INT64_T, m->comm);
+  return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Alltoall", code);
+}
+
 /* ---- opened and closed ---- */
 
 static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
@@ -119,6 +128,7 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   if (code == MPI_SUCCESS) code = MPI_Comm_set_name(m->comm, name);
   m->wire.user = m;
   m->wire.exchange = ein_mpi_exchange;
+  m->wire.counts = ein_mpi_counts;
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 

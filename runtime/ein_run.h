@@ -213,10 +213,18 @@ typedef struct ein_move_row {
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
 } ein_move_row;
 
+/* What is read at data, X[T[s], d], from whichever site has it. The result's first dimensions are points, each with an index or several. */
+typedef struct ein_fetch_row {
+  int table, points, to; /* buffers; points: i64, the indices of each point, if it has several one behind the other */
+  int n_point, n_index;  /* dimensions of `to` that are points; indices of one */
+  const signed char *index; /* by dimension of the table: which index of a point it is; -1: it is as long as the next dimension of `to` */
+} ein_fetch_row;
+
 typedef struct ein_mesh {
   int n;
   const int *size;       /* of each axis */
   const ein_move_row *move;
+  const ein_fetch_row *fetch;
   /* The box of the whole tensor that a buffer has at a site; 0: it is not there. at: where the site is, by axis. */
   int (*box)(ein_plan *p, const int64_t *at, int buffer, int64_t *low, int64_t *high);
 } ein_mesh;
@@ -307,7 +315,8 @@ EIN_API int ein_true(const ein_ctx *ctx, int buffer);            /* rank 0, bool
 EIN_API void ein_set_i64(ein_ctx *ctx, int buffer, int64_t value);
 EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line);
 #if !defined(EIN_STATIC) || defined(EIN_SITES)
-EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status */
+EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status; so do fetches */
+EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
 #endif
 EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
 
@@ -346,6 +355,7 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #include "ein_team.c"
 #include "ein_views.c"
 #if defined(EIN_SITES)
+#include "ein_fetch.c"
 #include "ein_move.c"
 #endif
 #endif

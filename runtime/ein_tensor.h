@@ -91,6 +91,8 @@ typedef struct ein_wire {
   void *user;
   int site, sites;       /* which this is, of how many */
   ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+  /* A number for each site, and one from each: how large what comes next will be, where a site alone knows. Called by all, as exchange is. */
+  ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
 } ein_wire;
 
 /* What a site has carried to others and from them; parcels to itself are not counted. */

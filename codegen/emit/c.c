@@ -65,7 +65,7 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
     buf_printf(out, "%sein_default(ctx, %u, %u);\n", in, c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
   case TASK_MOVE: buf_printf(out, "%sif (ein_move(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
-  case TASK_FETCH: bug("what is read at data goes between sites in no C as yet");
+  case TASK_FETCH: buf_printf(out, "%sif (ein_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
   case TASK_ASSERT:
     buf_printf(out, "%sif (!ein_true(ctx, %u)) return ein_failed_assert(ctx, ", in, k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);

@@ -15,7 +15,7 @@ typedef struct CPrinter {
   Strings *strings;
   Map size_of;               /* Expr to 1 + its number */
   VEC(CSize) sizes;
-  VEC(const Task *) moves;   /* of a mesh, in the order of the text */
+  VEC(const Task *) moves, fetches; /* of a mesh, in the order of the text */
   const uint32_t *axes;      /* where each buffer's shape begins */
   CScope functions;          /* names of the file's functions, */
   Map functions_of;          /*   and LoopKernel to a Str for each of its parts */
@@ -68,7 +68,7 @@ const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's 
 
 /* ---- c_sites.c ---- */
 void c_sites(CPrinter *p);           /* nothing where there is one site */
-uint32_t c_move_number(const CPrinter *p, const Task *move);
+uint32_t c_move_number(const CPrinter *p, const Task *move); /* of a fetch among fetches */
 
 /* ---- c.c ---- */
 uint32_t c_size_number(CPrinter *p, const Expr *e);

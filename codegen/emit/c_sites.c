@@ -7,6 +7,7 @@
 static void moves_find(CPrinter *p, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     if (list->at[i]->kind == TASK_MOVE) vec_push(p->arena, p->moves, list->at[i]);
+    if (list->at[i]->kind == TASK_FETCH) vec_push(p->arena, p->fetches, list->at[i]);
     moves_find(p, &list->at[i]->body);
   }
 }
@@ -14,6 +15,8 @@ static void moves_find(CPrinter *p, const Tasks *list) {
 uint32_t c_move_number(const CPrinter *p, const Task *move) {
   for (uint32_t i = 0; i < p->moves.len; i++)
     if (p->moves.at[i] == move) return i;
+  for (uint32_t i = 0; i < p->fetches.len; i++)
+    if (p->fetches.at[i] == move) return i;
   bug("a move that is none of the program's");
 }
 
@@ -78,6 +81,8 @@ static void best_print(CPrinter *p, uint32_t number, const Task *k) {
 static bool moved(const CPrinter *p, uint32_t buffer) {
   for (uint32_t i = 0; i < p->moves.len; i++)
     if (p->moves.at[i]->buffer == buffer || p->moves.at[i]->from == buffer) return true;
+  for (uint32_t i = 0; i < p->fetches.len; i++)
+    if (task_table(p->fetches.at[i]) == buffer || p->fetches.at[i]->stages.at[0].buffer == (int64_t)buffer) return true;
   return false;
 }
 
@@ -142,6 +147,29 @@ static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   else buf_str(out, "NULL},\n");
 }
 
+/* By dimension of the table which index of a point it is. */
+static void fetch_table(CPrinter *p, uint32_t i, const Task *k) {
+  const Expr *read = k->stages.at[0].sum->body;
+  int n = 0;
+  buf_printf(p->out, "static const signed char %s_index_%u[] = {", p->o->prefix, i);
+  for (uint32_t d = 0; d < read->n; d++) buf_printf(p->out, "%s%d", d ? ", " : "", read->arg[d]->has & HAS_READ ? n++ : -1);
+  buf_str(p->out, "};\n");
+}
+
+static void fetch_row(CPrinter *p, uint32_t i, const Task *k) {
+  const TaskStage *s = &k->stages.at[0];
+  const Expr *read = s->sum->body;
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < read->n; d++) n += (read->arg[d]->has & HAS_READ) != 0;
+  buf_printf(p->out, "  {%u, %u, %d, %u, %u, %s_index_%u},\n", task_table(k), s->slot[0].index, s->buffer, s->sum->n_out - (read->n - n), n, p->o->prefix, i);
+}
+
+/* The name of a table, or NULL if it has no rows. */
+static void table_name(CPrinter *p, uint32_t rows, const char *name) {
+  if (rows) buf_printf(p->out, "%s_%s, ", p->o->prefix, name);
+  else buf_str(p->out, "NULL, ");
+}
+
 void c_sites(CPrinter *p) {
   const Mesh *m = &p->p->tasks->mesh;
   Buf *out = p->out;
@@ -156,9 +184,14 @@ void c_sites(CPrinter *p) {
   if (p->moves.len) buf_printf(out, "static const ein_move_row %s_move[] = {\n", p->o->prefix);
   for (uint32_t i = 0; i < p->moves.len; i++) move_row(p, i, p->moves.at[i]);
   if (p->moves.len) buf_str(out, "};\n");
+  for (uint32_t i = 0; i < p->fetches.len; i++) fetch_table(p, i, p->fetches.at[i]);
+  if (p->fetches.len) buf_printf(out, "static const ein_fetch_row %s_fetch[] = {\n", p->o->prefix);
+  for (uint32_t i = 0; i < p->fetches.len; i++) fetch_row(p, i, p->fetches.at[i]);
+  if (p->fetches.len) buf_str(out, "};\n");
   buf_printf(out, "static const int %s_axes[] = {", p->o->prefix);
   for (uint32_t a = 0; a < m->n; a++) buf_printf(out, "%s%u", a ? ", " : "", m->size[a]);
   buf_printf(out, "};\nstatic const ein_mesh %s_mesh = {%u, %s_axes, ", p->o->prefix, m->n, p->o->prefix);
-  if (p->moves.len) buf_printf(out, "%s_move, %s_box};\n\n", p->o->prefix, p->o->prefix);
-  else buf_printf(out, "NULL, %s_box};\n\n", p->o->prefix);
+  table_name(p, p->moves.len, "move");
+  table_name(p, p->fetches.len, "fetch");
+  buf_printf(out, "%s_box};\n\n", p->o->prefix);
 }

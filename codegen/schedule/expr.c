@@ -187,6 +187,7 @@ typedef struct Part {        /* what is known of one subexpression */
   const Expr *e, *made;      /* made: what stands for it once it is rewritten */
   uint32_t strict, lazy;     /* edges that lead to it from what is always computed, and from what may not be */
   double size;               /* of the tree below, as it is printed */
+  bool inside;               /* what stands for it is made in the innermost loop */
 } Part;
 
 typedef struct Sharing {
@@ -300,6 +301,15 @@ const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var)
   return ahead(&(Ahead){s, around, var->i, map_new(s->arena)}, e);
 }
 
+/* Something below it is made in the innermost loop. */
+static bool hangs_inside(Sharing *h, const Expr *e) {
+  for (uint32_t k = 0; k < e->n; k++) {
+    const Part *p = map_find(&h->parts, e->arg[k]);
+    if ((p && p->inside) || hangs_inside(h, e->arg[k])) return true;
+  }
+  return false;
+}
+
 static void name_shared(Sharing *h) {
   Sched *s = h->s;
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
@@ -311,7 +321,8 @@ static void name_shared(Sharing *h) {
     if (!is_work(h, p->e)) continue;
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
-    bool ahead = safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner);
+    bool ahead = safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !hangs_inside(h, p->e);
+    p->inside = !ahead;
     if (ahead) let_before_last(s, s->outside, place, value);
     else let_add(s, place, value);
     p->made = scalar_read(s, place);

@@ -170,6 +170,8 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   SiteRun t = {.arena = s->arena, .tasks = j->tasks, .input = given, .n_input = n};
   bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
+  for (uint32_t i = 0; j->relations && i < j->relations->n_nodes; i++) t.moved += r.moved[i];
+  detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)mesh_sites(j->relations ? &j->relations->mesh : &j->tasks->mesh), t.moved);
   const AlgArray *out = j->relations ? r.output : t.output;
   e->output = NEW_ARRAY(s->arena, EvalArray, e->graph->outputs.len + 1);
   for (uint32_t i = 0; i < e->graph->outputs.len; i++) {

@@ -223,17 +223,6 @@ Leave job_one_site(Session *s, const Job *j) {
               j->path, (long long)mesh_sites(&j->tasks->mesh));
 }
 
-/* What there is no C for yet, of tasks for several sites; NULL: there is for all. */
-static const char *sites_not_in_c(Arena *a, const TaskGraph *t, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
-    const char *name = k->name ? k->name->s : "a tensor", *why = sites_not_in_c(a, t, &k->body);
-    if (why) return why;
-    if (k->kind == TASK_FETCH) return arena_printf(a, "%s is read at data, place by place, on other sites, of which there is no C yet", name);
-  }
-  return NULL;
-}
-
 /* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
  * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
@@ -241,8 +230,6 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   Leave l = tuning_find(s, a, &target, &j->worth_threads);
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
-  const char *why = sites_not_in_c(s->arena, j->tasks, &j->tasks->tasks);
-  if (why) return fail(s, LEAVE_USAGE, "%s: %s; --target=eval runs it", j->path, why);
   if (j->loops) return LEAVE_OK;
   target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";

@@ -9,7 +9,7 @@ enum { SITES_HERE = 1024 };  /* at most: each is a thread */
 
 /* ---- the wire ---------------------------------------------------------------------------------------------- */
 
-typedef struct Post { const ein_parcel *send; int n; } Post; /* what a site has to give in the exchange at hand */
+typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site has to give as they meet */
 
 typedef struct Hub {         /* what all sites share */
   pthread_mutex_t lock;
@@ -61,7 +61,7 @@ static const ein_parcel *parcel_for(const Post *p, int peer) {
 static ein_status wire_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   Site *s = user;
   double bytes = 0;
-  s->hub->post[s->wire.site] = (Post){send, n_send};
+  s->hub->post[s->wire.site] = (Post){.send = send, .n = n_send};
   ein_status status = hub_meet(s->hub, mine);
   for (int i = 0; status == EIN_OK && i < n_receive; i++) {
     const ein_parcel *x = parcel_for(&s->hub->post[receive[i].peer], s->wire.site);
@@ -73,6 +73,14 @@ static ein_status wire_exchange(void *user, ein_status mine, int n_send, const e
   s->hub->bytes += bytes;
   pthread_mutex_unlock(&s->hub->lock);
   return hub_meet(s->hub, status); /* parcels are their sender's again */
+}
+
+static ein_status wire_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+  Site *s = user;
+  s->hub->post[s->wire.site] = (Post){.count = send};
+  ein_status status = hub_meet(s->hub, mine);
+  for (int q = 0; status == EIN_OK && q < s->hub->sites; q++) receive[q] = s->hub->post[q].count[s->wire.site];
+  return hub_meet(s->hub, status);
 }
 
 /* ---- a site ------------------------------------------------------------------------------------------------- */
@@ -186,7 +194,7 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
   for (int i = 0; i < hub->sites; i++) {
     mesh_place(&t->mesh, i, at);
     x[i] = (Site){.hub = hub, .model = model, .tasks = t};
-    x[i].wire = (ein_wire){&x[i], i, hub->sites, wire_exchange};
+    x[i].wire = (ein_wire){&x[i], i, hub->sites, wire_exchange, wire_counts};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     Leave l = site_inputs(s, t, e, at, x[i].in);

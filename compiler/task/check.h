@@ -1,5 +1,5 @@
 /* task/check.h - the checker's parts among themselves: task_check.c walks buffers and tasks, check_stage.c looks at a kernel's stages,
- * check_move.c at a mesh and its moves. */
+ * check_move.c at a mesh, its moves and fetches. */
 #ifndef EIN_TASK_CHECK_H
 #define EIN_TASK_CHECK_H
 
@@ -49,6 +49,7 @@ void check_stage(Check *c, const Task *k, const TaskStage *s);
 bool check_mesh(Check *c);
 bool check_site(Check *c, const TaskBuffer *b);
 void check_move(Check *c, const Task *k);
+void check_fetch(Check *c, const Task *k);
 void check_while(Check *c, const Tasks *list, uint32_t i); /* what is done while move i goes on */
 
 #endif

@@ -131,3 +131,44 @@ void check_while(Check *c, const Tasks *list, uint32_t i) {
   if (end != m->end) fail(c, "it goes on to step %u, where no task beside it ends", m->end);
   c->task = NULL;
 }
+
+/* ---- fetches --------------------------------------------------------------------------------------- */
+
+/* The next index of a point: read at labels that are the result's first dimensions; behind them its number, if a point has several. */
+static bool is_place(const Check *c, const TaskStage *s, const Expr *e, uint32_t points, uint32_t number) {
+  const TaskBuffer *p = &c->t->buffers.at[s->slot[0].index], *to = &c->t->buffers.at[s->buffer];
+  if (e->kind != EX_READ || s->slot[e->i].index != p->id || e->n != p->rank || points > to->rank || p->rank - points > 1) return false;
+  for (uint32_t k = 0; k < points; k++)
+    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k || p->dim[k] != to->dim[k]) return false;
+  return p->rank == points ? number == 0 : expr_is_int(e->arg[points], number);
+}
+
+/* Its one stage reads the table, which stands last, at indices of points and whole along other dimensions: see fetch.c. */
+static bool is_fetch(const Check *c, const TaskStage *s) {
+  const EinSum *sum = s->sum;
+  bool well = sum->n_slot > 1 && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain && sum->body->kind == EX_READ &&
+              sum->body->i + 1 == sum->n_slot && sum->dtype == sum->acc && s->buffer >= 0 && (uint32_t)s->buffer < c->t->buffers.len && s->n_at == sum->n_out;
+  for (uint32_t i = 0; well && i < sum->n_slot; i++) well = !s->slot[i].kept && s->slot[i].index < c->t->buffers.len;
+  if (!well) return false;
+  const TaskBuffer *to = &c->t->buffers.at[s->buffer], *p = &c->t->buffers.at[s->slot[0].index];
+  const Expr *read = sum->body;
+  uint32_t indices = 0, slice = 0;
+  for (uint32_t d = 0; d < read->n; d++) indices += (read->arg[d]->has & HAS_READ) != 0;
+  uint32_t points = sum->n_out - (read->n - indices);
+  well = indices && to->low && points > 0 && points <= sum->n_out && p->dtype == DT_I64 && (!p->when || p->when == to->when);
+  well &= indices == 1 || (p->rank == points + 1 && expr_is_int(p->dim[points], indices));
+  for (uint32_t k = 0; well && k < sum->n_out; k++) well = s->at[k]->kind == EX_LABEL && s->at[k]->i == k && s->bound[k] == to->dim[k];
+  indices = 0;
+  for (uint32_t d = 0; well && d < read->n; d++) {
+    uint32_t k = points + slice;
+    if (read->arg[d]->has & HAS_READ) well = is_place(c, s, read->arg[d], points, indices++);
+    else well = read->arg[d] == expr_op2(c->t->exprs, OP_ADD, expr_label(c->t->exprs, k), to->low[k]), slice++;
+  }
+  return well;
+}
+
+void check_fetch(Check *c, const Task *k) {
+  bool well = k->stages.len == 1 && is_fetch(c, &k->stages.at[0]);
+  if (!well) fail(c, "what it fetches is not one read of its table, at points and whole along other dimensions");
+  else if (!c->t->buffers.at[task_table(k)].low && c->t->mesh.n) fail(c, "%%%u does not say where it is", task_table(k));
+}

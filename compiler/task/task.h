@@ -57,8 +57,9 @@ typedef enum {
   TASK_DEFAULT,              /* input `argument`, where it is not given, is what is in buffer */
   TASK_ASSERT,               /* buffer, a rank-0 bool, holds; else the run ends */
   TASK_MOVE,                 /* of a mesh: what a site is to have in buffer comes from wherever it is in `from` */
-  TASK_FETCH                 /* of a mesh: a kernel of one stage, whose last slot it reads at places of the whole tensor, from whatever site has them;
-                                elements at places that nobody has are without value */
+  TASK_FETCH                 /* of a mesh: a kernel of one stage, whose last slot it reads at places of the whole tensor, from whatever site has them:
+                                at the indices in its first slot, and whole along other dimensions (fetch.c). Elements at places that nobody has
+                                are without value */
 } TaskKind;
 
 /* What a move is, along the axes that it spans: sites that agree on all others make a group. Recognised (site.h), and in the text

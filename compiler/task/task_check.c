@@ -156,17 +156,6 @@ static void check_kernel(Check *c, const Task *k) {
   c->stage = NULL;
 }
 
-/* Its one stage is a read of the table, which stands last; a buffer of a tensor. */
-static void check_fetch(Check *c, const Task *k) {
-  const TaskStage *s = k->stages.len == 1 ? &k->stages.at[0] : NULL;
-  const EinSum *sum = s ? s->sum : NULL;
-  bool well = sum && sum->n_slot && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain && sum->body->kind == EX_READ &&
-              sum->body->i + 1 == sum->n_slot && sum->dtype == sum->acc;
-  for (uint32_t i = 0; well && i < sum->n_slot; i++) well = !s->slot[i].kept && s->slot[i].index < c->t->buffers.len;
-  if (!well) fail(c, "what it fetches is not one read of its table");
-  else if (!c->t->buffers.at[task_table(k)].low && c->t->mesh.n) fail(c, "%%%u does not say where it is", task_table(k));
-}
-
 static void check_exchanges_before(Check *c, const Task *k) {
   for (uint32_t i = 0; i < k->exchange.len; i++) {
     const TaskExchange *x = &k->exchange.at[i];

@@ -65,6 +65,15 @@ static void round_end(Round *r) {
   for (int k = 0; k < r->n_receive; k++) free(r->receive[k].data);
 }
 
+static void counts(const ein_wire *w) {
+  int64_t send[64], receive[64] = {0};
+  for (int q = 0; q < w->sites; q++) send[q] = ((int64_t)w->site << 40) + q;
+  check(w->counts(w->user, EIN_OK, send, receive) == EIN_OK, "site %d: no counts", w->site);
+  for (int q = 0; q < w->sites; q++) check(receive[q] == ((int64_t)q << 40) + w->site, "site %d: a count of site %d is %lld", w->site, q, (long long)receive[q]);
+  ein_status mine = w->site == w->sites - 1 ? EIN_ERR_INDEX : EIN_OK;
+  check(w->counts(w->user, mine, send, receive) == EIN_ERR_INDEX, "site %d: counts though one has failed", w->site);
+}
+
 static void rounds(ein_mpi *m) {
   const ein_wire *w = ein_mpi_wire(m);
   ein_traffic want = ein_mpi_counted(m);
@@ -103,6 +112,7 @@ int main(int argc, char **argv) {
   check(ein_mpi_open(MPI_COMM_WORLD, "all", &all) == EIN_OK, "no wire");
   rounds(all);
   first_failure(ein_mpi_wire(all));
+  counts(ein_mpi_wire(all));
   if (rank % 3 != 1) {
     check(ein_mpi_open(half, "some", &some) == EIN_OK, "no wire for some");
     rounds(some);

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * What is read at data, X[T[s], d], from whichever site has it. In come the indices of each point, as a kernel has made them; out go, by point,
+ * the elements that stand there along the table's other dimensions. In two rounds over the wire: a site asks for each place once, of each block
+ * that has some of it and is not its own, then it is answered. Points at places that nobody has stay as they are; who reads them looks first.
+ */
+#include "ein_sites.h"
+
+#include <stdlib.h>
+
+typedef struct ein_asking {
+  ein_ctx *ctx;
+  const ein_mesh *mesh;
+  const ein_fetch_row *row;
+  const ein_wire *wire;
+  int ndim;                    /* of the table */
+  size_t element;
+  ein_box own, to;             /* this site's block of the table; the box of the result */
+  int64_t n_point, n_place;    /* points; places, each once: */
+  int64_t *place, *first;      /*   its indices, its first point; */
+  int64_t *of;                 /*   by point its place */
+  int *block;                  /* sites that are asked, one a block, */
+  int n_block;                 /*   in order */
+  int64_t *asks, *asked;       /* by site: how many places it is asked for, asks for */
+  int64_t *question, *questions; /* what is asked, by site; what others ask */
+  ein_parcel *send, *receive;
+  char *answer, *answers;      /* given to others; got */
+} ein_asking;
+
+/* Of each place what a box of the result and a block of the table have in common, along the dimensions that have no index. */
+typedef struct ein_slice { int n; int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES], count; } ein_slice;
+
+static ein_slice ein_slice_of(const ein_asking *v, const ein_box *to, const ein_box *block) {
+  ein_slice x;
+  x.n = 0;
+  x.count = to->there && block->there;
+  for (int d = 0; d < v->ndim; d++) {
+    int k = v->row->n_point + x.n;
+    if (v->row->index[d] >= 0) continue;
+    int64_t low = to->low[k] > block->low[d] ? to->low[k] : block->low[d], high = to->high[k] < block->high[d] ? to->high[k] : block->high[d];
+    x.low[x.n] = low;
+    x.extent[x.n++] = high - low;
+    x.count *= high > low ? high - low : 0;
+  }
+  return x;
+}
+
+static int ein_has_place(const ein_asking *v, const ein_box *block, const int64_t *place) {
+  for (int d = 0; d < v->ndim; d++) {
+    int k = v->row->index[d];
+    if (k >= 0 && (place[k] < block->low[d] || place[k] >= block->high[d])) return 0;
+  }
+  return 1;
+}
+
+/* ---- places, each once ---- */
+
+static const int64_t *ein_point_at(const ein_asking *v, int64_t point) {
+  const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
+  const int64_t *shape = v->ctx->shape + b->at, *stride = v->ctx->stride + b->at;
+  int64_t offset = 0;
+  for (int d = v->row->n_point; d-- > 0; point /= shape[d]) offset += point % shape[d] * stride[d];
+  return (const int64_t *)v->ctx->data[v->row->points] + offset;
+}
+
+/* An input may have any strides; what a kernel has made is dense. */
+static int64_t ein_index_step(const ein_asking *v) {
+  const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
+  return b->ndim > v->row->n_point ? v->ctx->stride[b->at + v->row->n_point] : 0;
+}
+
+static uint64_t ein_place_hash(const int64_t *place, int n) {
+  uint64_t h = 0;
+  for (int i = 0; i < n; i++) {
+    h = (h ^ (uint64_t)place[i]) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+/* The number of a place among those met; it may be a new one. `met`: a power of two of numbers, -1 where there is none. */
+static int64_t ein_place_number(ein_asking *v, const int64_t *place, int64_t point, int64_t *met, uint64_t mask) {
+  int n = v->row->n_index;
+  for (uint64_t h = ein_place_hash(place, n) & mask;; h = (h + 1) & mask) {
+    int64_t i = met[h];
+    if (i >= 0 && memcmp(v->place + i * n, place, (size_t)n * sizeof *place) == 0) return i;
+    if (i >= 0) continue;
+    i = met[h] = v->n_place++;
+    memcpy(v->place + i * n, place, (size_t)n * sizeof *place);
+    v->first[i] = point;
+    return i;
+  }
+}
+
+static int ein_places_find(ein_asking *v) {
+  int64_t place[EIN_MAX_AXES], step = ein_index_step(v);
+  int n = v->row->n_index;
+  uint64_t mask = 1;
+  while (mask < 2 * (uint64_t)v->n_point) mask = 2 * mask + 1;
+  size_t points = (size_t)v->n_point + 1;
+  int64_t *met = (int64_t *)malloc((size_t)(mask + 1) * sizeof *met);
+  v->place = (int64_t *)malloc(points * (size_t)n * sizeof *v->place);
+  v->first = (int64_t *)malloc(points * sizeof *v->first);
+  v->of = (int64_t *)malloc(points * sizeof *v->of);
+  int ok = met && v->place && v->first && v->of;
+  if (ok) memset(met, -1, (size_t)(mask + 1) * sizeof *met);
+  for (int64_t p = 0; ok && p < v->n_point; p++) {
+    const int64_t *at = ein_point_at(v, p);
+    for (int i = 0; i < n; i++) place[i] = at[i * step];
+    v->of[p] = ein_place_number(v, place, p, met, mask);
+  }
+  free(met);
+  return ok;
+}
+
+/* ---- who is asked ---- */
+
+static int ein_box_same(int ndim, const ein_box *a, const ein_box *b) {
+  for (int d = 0; d < ndim; d++)
+    if (a->low[d] != b->low[d] || a->high[d] != b->high[d]) return 0;
+  return a->there && b->there;
+}
+
+/* Of the sites that have the same block as this one: the k-th. k < 0: how many there are, or 0 if an earlier site has it. */
+static int ein_among(const ein_asking *v, const ein_box *block, int site, int k) {
+  int n = 0;
+  for (int q = 0; q < v->wire->sites; q++) {
+    ein_box other = ein_box_of(v->ctx, v->mesh, v->row->table, q);
+    if (!ein_box_same(v->ndim, block, &other)) continue;
+    if (k < 0 && q < site) return 0;
+    if (n++ == k) return q;
+  }
+  return n;
+}
+
+/* Of each block that is not its own a site asks one of those who have it, others another one. */
+static void ein_blocks_find(ein_asking *v) {
+  for (int q = 0; q < v->wire->sites; q++) {
+    ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q);
+    int n = block.there && !ein_box_same(v->ndim, &block, &v->own) ? ein_among(v, &block, q, -1) : 0;
+    if (n && ein_slice_of(v, &v->to, &block).count) v->block[v->n_block++] = ein_among(v, &block, q, v->wire->site % n);
+  }
+}
+
+/* ---- questions ---- */
+
+static int64_t ein_questions_of(const ein_asking *v, int site, int64_t *out) {
+  ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, site);
+  int64_t n = 0;
+  for (int64_t i = 0; i < v->n_place; i++) {
+    const int64_t *place = v->place + i * v->row->n_index;
+    if (!ein_has_place(v, &block, place)) continue;
+    if (out) memcpy(out + n * v->row->n_index, place, (size_t)v->row->n_index * sizeof *place);
+    n++;
+  }
+  return n;
+}
+
+static void ein_parcels_lay(ein_parcel *list, int sites, char *data, const int64_t *count, const int64_t *each, int *n) {
+  *n = 0;
+  for (int q = 0; q < sites; q++) {
+    if (!count[q] || !each[q]) continue;
+    list[*n].peer = q;
+    list[*n].data = data;
+    list[*n].bytes = (size_t)(count[q] * each[q]);
+    data += list[(*n)++].bytes;
+  }
+}
+
+static int64_t ein_bytes_of(int sites, const int64_t *count, const int64_t *each) {
+  int64_t n = 0;
+  for (int q = 0; q < sites; q++) n += count[q] * each[q];
+  return n;
+}
+
+/* A round over the wire; each[q]: bytes of one. */
+static ein_status ein_round(ein_asking *v, ein_status mine, char *send, const int64_t *n_send, const int64_t *send_each, char *receive,
+                            const int64_t *n_receive, const int64_t *receive_each) {
+  int a, b, sites = v->wire->sites;
+  ein_parcels_lay(v->send, sites, send, n_send, send_each, &a);
+  ein_parcels_lay(v->receive, sites, receive, n_receive, receive_each, &b);
+  return v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive);
+}
+
+/* ---- answers ---- */
+
+/* A box of elements; n dimensions, row-major on neither side. */
+static void ein_lines_copy(size_t element, const ein_slice *x, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
+  int64_t at[EIN_MAX_AXES] = {0};
+  int last = x->n - 1;
+  for (;;) {
+    int64_t i = 0, k = 0;
+    for (int d = 0; d < last; d++) i += at[d] * to_step[d], k += at[d] * from_step[d];
+    ein_copy_row(element, to + i * (int64_t)element, x->n ? to_step[last] : 1, from + k * (int64_t)element, x->n ? from_step[last] : 1,
+                 x->n ? x->extent[last] : 1);
+    int d = last;
+    while (d > 0 && ++at[d - 1] == x->extent[d - 1]) at[d - 1] = 0, d--;
+    if (d <= 0) return;
+  }
+}
+
+/* Where in this site's block the slice at a place begins. */
+static const char *ein_table_at(const ein_asking *v, const int64_t *place, const ein_slice *x, int64_t *step) {
+  const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, v->row->table)->at;
+  int64_t offset = 0;
+  for (int d = 0, s = 0; d < v->ndim; d++) {
+    int k = v->row->index[d];
+    offset += ((k >= 0 ? place[k] : x->low[s]) - v->own.low[d]) * stride[d];
+    if (k < 0) step[s++] = stride[d];
+  }
+  return (const char *)v->ctx->data[v->row->table] + offset * (int64_t)v->element;
+}
+
+static int64_t ein_result_row(const ein_asking *v) {
+  int64_t n = 1;
+  for (int k = v->row->n_point; k < ein_buffer_of(v->ctx, v->row->to)->ndim; k++) n *= v->to.high[k] - v->to.low[k];
+  return n;
+}
+
+static char *ein_result_at(const ein_asking *v, int64_t point, const ein_slice *x, const int64_t **step) {
+  const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, v->row->to)->at + v->row->n_point;
+  int64_t offset = point * ein_result_row(v);
+  for (int k = 0; k < x->n; k++) offset += (x->low[k] - v->to.low[v->row->n_point + k]) * stride[k];
+  *step = stride;
+  return (char *)v->ctx->data[v->row->to] + offset * (int64_t)v->element;
+}
+
+static void ein_answers_give(const ein_asking *v, const int64_t *each) {
+  const int64_t *place = v->questions;
+  char *out = v->answer;
+  for (int q = 0; q < v->wire->sites; q++) {
+    if (!v->asked[q]) continue;
+    ein_box to = ein_box_of(v->ctx, v->mesh, v->row->to, q);
+    ein_slice x = ein_slice_of(v, &to, &v->own);
+    int64_t packed[EIN_MAX_AXES], step[EIN_MAX_AXES];
+    ein_row_major(x.n, x.extent, packed);
+    for (int64_t i = 0; i < v->asked[q]; i++, place += v->row->n_index, out += each[q]) {
+      const char *from = ein_table_at(v, place, &x, step);
+      ein_lines_copy(v->element, &x, out, packed, from, step);
+    }
+  }
+}
+
+static void ein_answers_take(const ein_asking *v) {
+  const char *in = v->answers;
+  for (int q = 0; q < v->wire->sites; q++) {
+    if (!v->asks[q]) continue;
+    ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q);
+    ein_slice x = ein_slice_of(v, &v->to, &block);
+    int64_t packed[EIN_MAX_AXES];
+    const int64_t *step;
+    ein_row_major(x.n, x.extent, packed);
+    for (int64_t i = 0; i < v->n_place; i++) {
+      if (!ein_has_place(v, &block, v->place + i * v->row->n_index)) continue;
+      char *to = ein_result_at(v, v->first[i], &x, &step);
+      ein_lines_copy(v->element, &x, to, step, in, packed);
+      in += x.count * (int64_t)v->element;
+    }
+  }
+}
+
+static void ein_own_take(const ein_asking *v) {
+  ein_slice x = ein_slice_of(v, &v->to, &v->own);
+  for (int64_t i = 0; x.count && i < v->n_place; i++) {
+    const int64_t *place = v->place + i * v->row->n_index, *to_step;
+    int64_t step[EIN_MAX_AXES];
+    if (!ein_has_place(v, &v->own, place)) continue;
+    const char *from = ein_table_at(v, place, &x, step);
+    char *to = ein_result_at(v, v->first[i], &x, &to_step);
+    ein_lines_copy(v->element, &x, to, to_step, from, step);
+  }
+}
+
+/* Points at one place have the same. */
+static void ein_points_share(const ein_asking *v) {
+  size_t bytes = (size_t)ein_result_row(v) * v->element;
+  char *data = (char *)v->ctx->data[v->row->to];
+  for (int64_t p = 0; p < v->n_point; p++) {
+    int64_t first = v->first[v->of[p]];
+    if (first != p) memcpy(data + (size_t)p * bytes, data + (size_t)first * bytes, bytes);
+  }
+}
+
+/* ---- the fetch ---- */
+
+static int ein_asking_begin(ein_asking *v) {
+  size_t sites = (size_t)v->wire->sites;
+  v->n_point = v->to.there;
+  for (int d = 0; d < v->row->n_point && v->to.there; d++) v->n_point *= v->to.high[d] - v->to.low[d];
+  v->block = (int *)malloc(sites * sizeof *v->block);
+  v->asks = (int64_t *)calloc(sites, sizeof *v->asks);
+  v->asked = (int64_t *)calloc(sites, sizeof *v->asked);
+  v->send = (ein_parcel *)malloc(sites * sizeof *v->send);
+  v->receive = (ein_parcel *)malloc(sites * sizeof *v->receive);
+  if (!v->block || !v->asks || !v->asked || !v->send || !v->receive || !ein_places_find(v)) return 0;
+  ein_blocks_find(v);
+  int64_t all = 0;
+  for (int k = 0; k < v->n_block; k++) all += v->asks[v->block[k]] = ein_questions_of(v, v->block[k], NULL);
+  v->question = (int64_t *)malloc((size_t)(all * v->row->n_index + 1) * sizeof *v->question);
+  int64_t *out = v->question;
+  for (int q = 0; q < v->wire->sites && out; q++)
+    if (v->asks[q]) out += ein_questions_of(v, q, out) * v->row->n_index;
+  return v->question != NULL;
+}
+
+static void ein_asking_end(ein_asking *v) {
+  void *all[] = {v->place, v->first, v->of, v->block, v->asks, v->asked, v->question, v->questions, v->send, v->receive, v->answer, v->answers};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* What the site can say of itself: its error, or that it found no memory. */
+static ein_status ein_asking_status(const ein_asking *v, int ok) {
+  if (!ok) ein_error_set(&v->ctx->inside->error, EIN_ERR_MEMORY, "no memory for what is fetched");
+  return ein_settle(v->ctx);
+}
+
+/* each: room for what one question, asked by and of each site, is in bytes; then for what one answer is. */
+static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_each) {
+  int sites = v->wire->sites, ok = ein_asking_begin(v) && ask_each && answer_each;
+  ein_status status = v->wire->counts(v->wire->user, ein_asking_status(v, ok), v->asks, v->asked);
+  if (status != EIN_OK) return status;
+  for (int q = 0; q < sites; q++) ask_each[q] = answer_each[q] = (int64_t)sizeof(int64_t) * v->row->n_index;
+  v->questions = (int64_t *)malloc((size_t)ein_bytes_of(sites, v->asked, ask_each) + 1);
+  status = ein_round(v, ein_asking_status(v, v->questions != NULL), (char *)v->question, v->asks, ask_each, (char *)v->questions, v->asked, answer_each);
+  if (status != EIN_OK) return status;
+  for (int q = 0; q < sites; q++) {
+    ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q), to = ein_box_of(v->ctx, v->mesh, v->row->to, q);
+    ask_each[q] = v->asks[q] ? ein_slice_of(v, &v->to, &block).count * (int64_t)v->element : 0;
+    answer_each[q] = v->asked[q] ? ein_slice_of(v, &to, &v->own).count * (int64_t)v->element : 0;
+  }
+  v->answer = (char *)malloc((size_t)ein_bytes_of(sites, v->asked, answer_each) + 1);
+  v->answers = (char *)malloc((size_t)ein_bytes_of(sites, v->asks, ask_each) + 1);
+  ok = v->answer && v->answers;
+  if (ok) ein_answers_give(v, answer_each);
+  return ein_round(v, ein_asking_status(v, ok), v->answer, v->asked, answer_each, v->answers, v->asks, ask_each);
+}
+
+EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_inside *in = ctx->inside;
+  const ein_wire *wire = in->config.wire;
+  if (!wire || !wire->counts) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+  ein_asking v;
+  memset(&v, 0, sizeof v);
+  v.ctx = ctx;
+  v.mesh = mesh;
+  v.row = &mesh->fetch[k];
+  v.wire = wire;
+  v.ndim = ein_buffer_of(ctx, v.row->table)->ndim;
+  v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->table)->dtype);
+  v.own = ein_box_of(ctx, mesh, v.row->table, wire->site);
+  v.to = ein_box_of(ctx, mesh, v.row->to, wire->site);
+  int64_t *each = (int64_t *)malloc(2 * (size_t)wire->sites * sizeof *each);
+  ein_status status = ein_rounds(&v, each, each ? each + wire->sites : NULL);
+  if (status == EIN_OK) {
+    ein_own_take(&v);
+    ein_answers_take(&v);
+    ein_points_share(&v);
+  } else if (in->error.status == EIN_OK) {
+    ein_error_set(&in->error, status, "another site has failed");
+  }
+  free(each);
+  ein_asking_end(&v);
+  return ein_state(ctx);
+}

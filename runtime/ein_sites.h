@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Inside of what sites do together (ein_move.c, ein_fetch.c): which box of a tensor each of them has.
+ */
+#ifndef EIN_SITES_H
+#define EIN_SITES_H
+
+#include "ein_inside.h"
+
+typedef struct ein_box {
+  int there;                   /* the site has it at all */
+  int64_t low[EIN_MAX_AXES], high[EIN_MAX_AXES];
+} ein_box;
+
+EIN_INLINE void ein_site_place(const ein_mesh *m, int site, int64_t *at) {
+  for (int a = m->n; a-- > 0; site /= m->size[a]) at[a] = site % m->size[a];
+}
+
+EIN_INLINE ein_box ein_box_of(const ein_ctx *ctx, const ein_mesh *mesh, int buffer, int site) {
+  ein_box b;
+  int64_t at[EIN_MAX_AXES];
+  ein_error error;
+  ein_plan plan;
+  error.status = EIN_OK;
+  plan.error = &error;
+  plan.wrapped = 0;
+  ein_site_place(mesh, site, at);
+  b.there = mesh->box(&plan, at, buffer, b.low, b.high);
+  for (int d = 0; d < ein_buffer_of(ctx, buffer)->ndim; d++) b.there &= b.high[d] > b.low[d];
+  return b;
+}
+
+/* n elements, steps apart. */
+EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
+  if (to_step == 1 && from_step == 1) {
+    memcpy(to, from, (size_t)n * e);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * to_step) * e, from + (size_t)(i * from_step) * e, e);
+}
+
+#endif

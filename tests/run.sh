@@ -89,8 +89,6 @@ wrong)
 plan) same "$stem.want" 0 "$(out plan "$file" $args $trip)" ;;
 run)
   ok run --target=eval --expect $args $trip "$file"
-  [ -n "$trip" ] || ok run --target=eval --expect --roundtrip $args "$file"
-  # ok verify-ast $args "$file"
   ;;
 *) fail "no such kind of test" "$file" ;;
 esac

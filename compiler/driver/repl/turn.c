@@ -276,7 +276,7 @@ static void keep(Kept *k, const EinNode *n, const EvalArray *x) {
   const char *const *axis = report_axes(a, n);
   int64_t bytes = x->count * dtype_size(x->dtype);
   EvalArray own = *x;
-  own.shape = arena_copy(a, x->shape, (x->rank + 1) * sizeof *x->shape);
+  own.shape = arena_copy(a, x->shape, x->rank * sizeof *x->shape);
   own.data = arena_copy(a, x->data, (size_t)bytes);
   if (x->has) own.has = arena_copy(a, x->has, (size_t)x->count);
   *k = (Kept){.arena = a, .array = own, .axis = axis}; /* at the end: memory may have run out on the way */

@@ -23,19 +23,29 @@ static bool goes_on(const Task *k) {
   return k->stages.len > 1 && k->stages.at[0].sum->reducer != RED_NONE;
 }
 
+static void alone(Sched *s, const TaskStage *st) {
+  Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
+  stage_loops(s, st, &e, true);
+}
+
 static void stages(Sched *s) {
-  const TaskStage *first = &s->task->stages.at[0];
   LoopBody *was = s->body;
-  s->goes_on = goes_on(s->task);
+  s->goes_on = !s->in_turn && goes_on(s->task);
   s->from = 0, s->then = 1;
   s->outer = 0;
-  if (s->task->stages.len > 1 && !s->goes_on) {
-    rows_loops(s);
-  } else {
-    Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
-    stage_loops(s, first, &e, true);
-  }
+  if (s->in_turn)
+    for (uint32_t i = 0; i < s->task->stages.len; i++) alone(s, &s->task->stages.at[i]);
+  else if (s->task->stages.len > 1 && !s->goes_on) rows_loops(s);
+  else alone(s, &s->task->stages.at[0]);
   into(s, was);
+}
+
+/* Places of stages, of which nothing is known yet. */
+static void stages_new(Sched *s) {
+  uint32_t n = s->task->stages.len;
+  s->of_stage = NEW_ARRAY(s->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i < n; i++) s->of_stage[i] = NOWHERE;
+  s->value = NEW_ARRAY(s->arena, const Expr *, n + 1);
 }
 
 /* The reduced label of which the first label of the output says the part. */
@@ -75,14 +85,13 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->safe = map_new(s->arena);
   s->names = c_scope(s->arena, s->t->strings);
   s->body = &s->k->body;
-  s->of_stage = NEW_ARRAY(s->arena, uint32_t, task->stages.len + 1);
-  for (uint32_t i = 0; i < task->stages.len; i++) s->of_stage[i] = NOWHERE;
-  s->value = NEW_ARRAY(s->arena, const Expr *, task->stages.len + 1);
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
   s->k->work = work_of(s);
   s->block = 0;
   parts_tell(s, &task->stages.at[0]);
-  s->task = merge_task(s, task);
+  s->goes_on = s->in_turn = false;
+  s->task = batch_task(s, merge_task(s, task));
+  stages_new(s);
   stages(s);
   apart_loops(s, &s->k->body);
   finish_kernel(s->p, s->k);

@@ -45,6 +45,7 @@ typedef struct Sched {
   const Expr *block_of;      /*   of so many in all */
   bool goes_on;              /* stages behind the one at hand go on from its value: it is stage `from`, */
   uint32_t from, then;       /*   and they are those from `then` on */
+  bool in_turn;              /* stages have loops of their own, behind each other, and share buffers alone */
 } Sched;
 
 /* ---- schedule/cpu/rows/block.c --------------------------------------------------------------------------- */
@@ -279,6 +280,11 @@ LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
 /* ---- schedule/cpu/panels/panels.c ------------------------------------------------------------------------------ */
 /* A contraction of two sides by packed panels and tiles in registers; false if the stage is not such a one, or too small. */
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
+
+/* ---- schedule/cpu/panels/batch.c ------------------------------------------------------------------------------- */
+/* The kernel with what lies across the matrices of a batch copied ahead, in a stage of its own, if it is a contraction of such and that is
+ * worth it: stages go in turn then. Else the kernel itself. */
+const Task *batch_task(Sched *s, const Task *k);
 
 /* ---- schedule/cpu/sums/dot.c ------------------------------------------------------------------------------- */
 /* A contraction with its lanes along a reduced label; false if the stage is not such a one. */

@@ -24,8 +24,8 @@ input B[d:2, e:65, c:70] : f32
 output Y[a,b,c,d] = sum[e] A[e,a,b] * B[d,e,c]
 EIN
 cat >inside.ein <<'EIN'
-input A[g:3, a:5, c:2, b:32, f:4, e:16] : f32
-input B[f:4, g:3, d:66, e:16] : f32
+input A[g:3, a:2, c:2, b:32, f:4, e:16] : f32
+input B[f:4, g:3, d:42, e:16] : f32
 output Y[a,b,c,d,g] = sum[e,f] A[g,a,c,b,f,e] * B[f,g,d,e]
 EIN
 cat >max.ein <<'EIN'

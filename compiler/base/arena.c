@@ -4,7 +4,7 @@
  * current block's size class gets a block of its own, chained behind, so that the current block is not
  * given up for it. Under AddressSanitizer free room is poisoned and a red zone follows every piece, so
  * that an overflow inside an arena is found like any other. */
-#include "base.h"
+#include "guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +41,17 @@ struct Arena {
   Block *blocks; /* all of them; the first is the current one */
   char *at, *end;
   size_t next_size, bytes;
+  GuardLink link; /* among those of the guard under which it was made */
 };
 
 _Thread_local const char *bug_where;
-void (*arena_oom)(size_t size);
 
 void bug(const char *fmt, ...) {
-  va_list ap;
+  va_list ap, again;
   va_start(ap, fmt);
+  va_copy(again, ap);
+  guard_vleave(WENT_BUG, fmt, again);
+  va_end(again);
   fflush(stdout);
   fprintf(stderr, "ein: internal error%s%s: ", bug_where ? " in " : "", bug_where ? bug_where : "");
   vfprintf(stderr, fmt, ap);
@@ -58,7 +61,7 @@ void bug(const char *fmt, ...) {
 }
 
 EIN_NORETURN static void out_of_memory(size_t size) {
-  if (arena_oom) arena_oom(size);
+  guard_leave(WENT_NO_MEMORY, "out of memory (asked for %zu bytes)", size);
   fprintf(stderr, "ein: out of memory (asked for %zu bytes)\n", size);
   exit(4);
 }
@@ -75,11 +78,13 @@ Arena *arena_new(void) {
   Arena *a = calloc(1, sizeof(Arena));
   if (!a) out_of_memory(sizeof(Arena));
   a->next_size = FIRST_BLOCK;
+  guard_link(&a->link, a);
   return a;
 }
 
 void arena_free(Arena *a) {
   if (!a) return;
+  guard_unlink(&a->link);
   for (Block *b = a->blocks, *next; b; b = next) {
     next = b->next;
     UNPOISON(b + 1, b->size);

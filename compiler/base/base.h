@@ -20,17 +20,26 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- our own mistakes ------------------------------------------------------------------------
- * bug() says which pass and what, on stderr, and ends the process with code 3. Nothing a user
- * writes may lead here. `bug_where` is set by the driver's column of passes. */
+ * bug() says which pass and what, on stderr, and ends the process with code 3; under a guard it goes
+ * back there. Nothing a user writes may lead here. `bug_where` is set by the driver's column of passes. */
 EIN_NORETURN void bug(const char *fmt, ...) EIN_PRINTF(1, 2);
 extern _Thread_local const char *bug_where; /* NULL: not in a pass */
 #define BUG_UNLESS(c) ((c) ? (void)0 : bug("%s:%d: %s", __FILE__, __LINE__, #c))
 
+/* ---- guard: guard.c ----------------------------------------------------------------------------
+ * For those who must not end the process. Runs `work` in this thread; a bug(), or lack of memory, in
+ * it comes back here, with a line that says what it was. Arenas that were made in between and not
+ * freed are freed then; what else `work` held (files, memory by malloc) is lost. Guards may nest. */
+typedef enum { WENT_WELL, WENT_BUG, WENT_NO_MEMORY } Went;
+Went guarded(void (*work)(void *env), void *env, char *why, size_t room);
+/* What bug() and arenas call. They come back where there is no guard. */
+void guard_leave(Went how, const char *fmt, ...) EIN_PRINTF(2, 3);
+void guard_vleave(Went how, const char *fmt, va_list ap) EIN_PRINTF(2, 0);
+
 /* ---- arena -----------------------------------------------------------------------------------
- * Blocks chained until arena_free; memory is zeroed. Out of memory is reported by `arena_oom`,
- * which the driver may replace to leave with code 4 (default: message and exit 4). */
+ * Blocks chained until arena_free; memory is zeroed. Lack of memory goes back to the guard; without
+ * one it ends the process with code 4. */
 typedef struct Arena Arena;
-extern void (*arena_oom)(size_t size); /* may not return; if it does the process leaves with 4 */
 Arena *arena_new(void);
 void arena_free(Arena *a);
 void *arena_alloc(Arena *a, size_t size); /* zeroed, aligned to 16 */

@@ -75,6 +75,7 @@ void text_clip(char *s, size_t most);
 /* Renderings, sorted by source and place. Bytes of the source that are control characters, bidi marks
  * or invalid UTF-8 are shown escaped; long lines are cut to a window around the spans. */
 void diags_text(Diags *d, Buf *out, bool colour);
+Diag **diags_sorted(const Diags *d); /* d->all, in that order */
 void diags_json(Diags *d, Buf *out);
 
 #endif

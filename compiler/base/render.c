@@ -356,7 +356,7 @@ static int diag_order(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static Diag **diags_sorted(Diags *d) {
+Diag **diags_sorted(const Diags *d) {
   Diag **all = arena_copy(d->arena, d->all.at, sizeof(Diag *) * d->all.len);
   if (d->all.len) qsort(all, d->all.len, sizeof(Diag *), diag_order);
   return all;

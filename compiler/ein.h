@@ -28,13 +28,14 @@
  *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   one file a command, the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
+ *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header,
  *                  manifest), jit/ (Clang in process; objects in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
  *
- * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/main.c includes
+ * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/command.c includes
  * it). Who may include whom is a test: tests/include-law.py. How to add things: docs/hacking.md. */
 #ifndef EIN_H
 #define EIN_H

@@ -31,6 +31,7 @@ LAW = {
     "compiler/algebra/simulate/": TOOLS + ["compiler/algebra/*", "compiler/plan/seconds.h"],
     "compiler/task/": TOOLS + ["compiler/plan/place.h"],
     "compiler/driver/": ["compiler/", "codegen/", "runtime/ein_rt.h"],
+    "compiler/face/": ["compiler/driver/", "compiler/base/", "runtime/ein_tensor.h"],
     "compiler/ein.h": ["compiler/", "codegen/"],
     "codegen/loop/": TOOLS + ["compiler/task/task.h"],
     "codegen/schedule/": TOOLS + ["codegen/loop/", "codegen/schedule/finish/finish.h"],

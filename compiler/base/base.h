@@ -28,10 +28,10 @@ extern _Thread_local const char *bug_where; /* NULL: not in a pass */
 
 /* ---- guard: guard.c ----------------------------------------------------------------------------
  * For those who must not end the process. Runs `work` in this thread; a bug(), or lack of memory, in
- * it comes back here, with a line that says what it was. Arenas that were made in between and not
- * freed are freed then; what else `work` held (files, memory by malloc) is lost. Guards may nest. */
+ * it comes back here, with a line that says what it was. If it `frees`, arenas that were made in between
+ * and not freed are freed then; what else `work` held (files, memory by malloc) is lost. Guards may nest. */
 typedef enum { WENT_WELL, WENT_BUG, WENT_NO_MEMORY } Went;
-Went guarded(void (*work)(void *env), void *env, char *why, size_t room);
+Went guarded(void (*work)(void *env), void *env, bool frees, char *why, size_t room);
 /* What bug() and arenas call. They come back where there is no guard. */
 void guard_leave(Went how, const char *fmt, ...) EIN_PRINTF(2, 3);
 void guard_vleave(Went how, const char *fmt, va_list ap) EIN_PRINTF(2, 0);

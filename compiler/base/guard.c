@@ -8,7 +8,7 @@
 typedef struct Guard {
   struct Guard *outer;
   GuardLink arenas; /* a ring, in which this is no arena */
-  jmp_buf back;
+  sigjmp_buf back; /* with the signals that were let through */
   char *why;
   size_t room;
 } Guard;
@@ -50,7 +50,7 @@ void guard_vleave(Went how, const char *fmt, va_list ap) {
   if (!g) return;
   int n = how == WENT_BUG && bug_where ? snprintf(g->why, g->room, "in %s: ", bug_where) : 0;
   if (n >= 0 && (size_t)n < g->room) vsnprintf(g->why + n, g->room - (size_t)n, fmt, ap);
-  longjmp(g->back, (int)how);
+  siglongjmp(g->back, (int)how);
 }
 
 void guard_leave(Went how, const char *fmt, ...) {
@@ -60,20 +60,20 @@ void guard_leave(Went how, const char *fmt, ...) {
   va_end(ap);
 }
 
-Went guarded(void (*work)(void *env), void *env, char *why, size_t room) {
+Went guarded(void (*work)(void *env), void *env, bool frees, char *why, size_t room) {
   Guard g = {.outer = guard_now, .why = why, .room = room};
   const char *volatile where = bug_where;
   volatile Went went = WENT_WELL;
   g.arenas.before = g.arenas.after = &g.arenas;
   if (room) *why = 0;
   guard_now = &g;
-  switch (setjmp(g.back)) {
+  switch (sigsetjmp(g.back, 1)) {
   case 0: work(env); break;
   case WENT_BUG: went = WENT_BUG; break;
   default: went = WENT_NO_MEMORY; break;
   }
   guard_now = g.outer;
   bug_where = where;
-  ring_end(&g.arenas, went != WENT_WELL);
+  ring_end(&g.arenas, frees && went != WENT_WELL);
   return went;
 }

@@ -24,7 +24,7 @@ static void option_give(Session *s, Words *w, const char *name, const char *valu
 Leave bench_peers(Session *s, const Args *a) {
   Leave l = options_check(s, a);
   if (l) return l;
-  const char *folder = folder_beside(s->arena, "EIN_BENCH", "bench", "peers.py"), *self = program_folder(s->arena);
+  const char *folder = folder_beside(s, "EIN_BENCH", "bench", "peers.py"), *self = program_folder(s);
   if (!folder) return fail(s, LEAVE_MACHINE, "the benchmark is not found; set EIN_BENCH to the folder of peers.py");
   if (!self) return fail(s, LEAVE_MACHINE, "where this program lies is not known; run %s/peers.py", folder);
   Words w = {0};

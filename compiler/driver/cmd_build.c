@@ -92,15 +92,21 @@ static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const cha
   return l ? l : write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &runtime);
 }
 
-static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *to) {
+static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {
   if (to && is_folder(to)) {
+    if (*what != 'c') return fail(s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
     const char *folder = folder_path(s->arena, to);
     Leave l = folder_ready(s, folder);
     return l ? l : emit_into(s, j, o, folder);
   }
-  Buf c = buf_new(s->arena);
-  emit_c(&c, j->loops, o);
-  return file_write(s, to ? to : "-", c.s, c.len);
+  Buf text = buf_new(s->arena);
+  switch (*what) {
+  case 'c': emit_c(&text, j->loops, o); break;
+  case 'h': emit_header(&text, j->loops, o); break;
+  case 'm': emit_manifest(&text, j->loops, o); break;
+  default: buf_str(&text, runtime_ein_run); break;
+  }
+  return file_write(s, to ? to : "-", text.s, text.len);
 }
 
 /* ---- a library ------------------------------------------------------------------------------ */
@@ -168,6 +174,6 @@ Leave cmd_build(Session *s, Args *a) {
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
   o.beside = arg_has(a, OPT_LIB) || (to && is_folder(to));
-  if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, to);
+  if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, arg_last(a, OPT_EMIT), to);
   return arg_has(a, OPT_LIB) ? build_lib(s, &j, a, &o, to) : build_program(s, &j, a, &o, to);
 }

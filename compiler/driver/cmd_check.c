@@ -12,7 +12,7 @@ static Leave worse(Leave a, Leave b) {
 static Leave check_one(Session *s, const Args *a, const char *path) {
   Job j;
   Session own = *s;
-  if (s->collect) {
+  if (s->collect || s->guest) {
     Leave l = job_compile(s, &j, a, path);
     if (!l) l = limits_check(s, a, &j);
     session_fresh(s);
@@ -38,6 +38,6 @@ Leave cmd_check(Session *s, Args *a) {
   if (!s->collect) return l;
   Buf b = buf_new(s->arena);
   diags_json(all, &b);
-  print(&b);
+  print(s, &b);
   return l;
 }

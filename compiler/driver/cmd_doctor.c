@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ranks.h"
+#include "repl/line.h"
 
 typedef struct Tool {
   const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files
@@ -83,13 +84,9 @@ static void jit_line(Session *s, Buf *b) {
 }
 
 static void edit_line(Session *s, Buf *b) {
-#ifdef EIN_LIBEDIT
-  (void)s;
-  line(b, "prompt", "lines are edited by libedit");
-#else
-  line(b, "prompt", arena_printf(s->arena, "not built with libedit: wanted for history, completion and paste\n%19s"
-                                           "get it: apt install libedit-dev, then build ein anew", ""));
-#endif
+  line(b, "prompt", lines_edited() ? "lines are edited by libedit"
+                                   : arena_printf(s->arena, "not built with libedit: wanted for history, completion and paste\n%19s"
+                                                            "get it: apt install libedit-dev, then build ein anew", ""));
 }
 
 /* What ein itself was built with. */
@@ -120,6 +117,6 @@ Leave cmd_doctor(Session *s, Args *a) {
            arena_printf(s->arena, "not found: wanted for %s\n%19sget it: %s", t->why, "", t->how));
   }
   mpi_line(s, &b);
-  print(&b);
+  print(s, &b);
   return ok ? LEAVE_OK : LEAVE_MACHINE;
 }

@@ -37,7 +37,7 @@ Leave cmd_explain(Session *s, Args *a) {
     buf_printf(&b, "%s%s %s (%s)\n\n%s\n\n%s", k ? "\n" : "",
                i->kind == DIAG_ERROR ? "error" : "warning", i->code, i->slug, i->title, i->text);
   }
-  print(&b);
+  print(s, &b);
   return LEAVE_OK;
 }
 
@@ -45,7 +45,7 @@ Leave cmd_version(Session *s, Args *a) {
   (void)a;
   Buf b = buf_new(s->arena);
   buf_str(&b, "ein " EIN_VERSION "\n");
-  print(&b);
+  print(s, &b);
   return LEAVE_OK;
 }
 
@@ -66,6 +66,6 @@ Leave cmd_help(Session *s, Args *a) {
     if (k) buf_char(&b, '\n');
     help_command(&b, c);
   }
-  print(&b);
+  print(s, &b);
   return LEAVE_OK;
 }

@@ -11,14 +11,14 @@ static Leave format_check(const Source *src, const Buf *text, Session *s) {
   if (same(src, text)) return LEAVE_OK;
   Buf line = buf_new(s->arena);
   buf_printf(&line, "%s\n", src->name);
-  print(&line);
+  print(s, &line);
   return LEAVE_PROGRAM;
 }
 
 static Leave format_one(Session *s, const Args *a, const char *path) {
   const char *why, *to = arg_last(a, OPT_OUTPUT);
   bool in = strcmp(path, "-") == 0;
-  Source *src = in ? stdin_read(s) : source_read(s->arena, path, &why);
+  Source *src = in ? stdin_read(s) : file_read(s, path, &why);
   if (!src) return in ? LEAVE_MACHINE : fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
   AstFile *f = parse_file(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);

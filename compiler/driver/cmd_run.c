@@ -133,7 +133,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   Leave l = threads_wanted(s, a, &threads);
   if (!l) l = compiler_choose(s, a, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
-  threads_sleep();
+  threads_sleep(s);
   c.dense = true; /* an Eval's arrays are */
   if (!l) l = library_open(s, j, &c, threads, &lib);
   if (!l && j->tasks->mesh.n) {
@@ -187,7 +187,7 @@ static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *
   *lib = (Library){0};
   if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
   if (!l && (s->ranks || job_of_sites(j))) l = defaults_make(s, a, j, NULL, 0, e);
-  if (!l && s->ranks) threads_sleep();
+  if (!l && s->ranks) threads_sleep(s);
   return !l && s->ranks ? ranks_prepare(s, j, a, lib) : l;
 }
 
@@ -216,7 +216,7 @@ static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
     const EinOutput *o = &e->graph->outputs.at[i];
     if (!targets_have(t, o->name)) report_output(&b, o, &e->output[i]);
   }
-  print(&b);
+  print(s, &b);
   return LEAVE_OK;
 }
 
@@ -410,7 +410,7 @@ static void sites_of_ranks(Session *s, Args *a) {
 }
 
 Leave cmd_run(Session *s, Args *a) {
-  ranks_find(s);
+  if (!s->guest) ranks_find(s);
   if (arg_has(a, OPT_NP)) {
     Leave l = ranks_launch(s, a);
     if (l) return l;

@@ -141,7 +141,7 @@ static Leave run_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
   int threads;
   ein_status planned = EIN_OK, ran = EIN_OK;
   Leave l = threads_wanted(s, v->args, &threads);
-  threads_sleep();
+  threads_sleep(s);
   if (!l) l = library_open(s, v->open, c, threads, &lib);
   if (l) return l;
   l = library_plan(s, &lib, v->open, e, &planned);
@@ -235,7 +235,7 @@ static Leave verify(Verify *v, const Words *inputs) {
   }
   if (l && s->refused) diags_show(s, s->refused);
   for (uint32_t i = 0; l && !s->refused && i < s->captured.len; i++) fail(s, l, "%s", s->captured.at[i]);
-  print(&v->out);
+  print(s, &v->out);
   return !l && v->differ ? LEAVE_PROGRAM : l;
 }
 

@@ -177,6 +177,6 @@ Leave help_completions(Session *s, const char *shell) {
   case 'z': zsh(&b); break;
   default: fish(&b);
   }
-  print(&b);
+  print(s, &b);
   return LEAVE_OK;
 }

@@ -98,18 +98,31 @@ struct Session {
   bool capture;
   Diags *refused;             /* the last complaints that were captured, NULL: none */
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
+  struct Guest *guest;        /* NULL: the process is ours */
 };
-Session *session_new(void);
+
+/* We are a library in somebody else's process (face/libein.h), whose streams, signals and environment stay as they are. */
+typedef struct Heard { const Diag *diag; const char *text; bool error; } Heard; /* a complaint, or a message */
+typedef struct GuestFile { const char *name, *text; size_t len; } GuestFile;
+typedef struct Guest {
+  Arena *arena;               /* the session's; in it goes all that it makes */
+  const char *home;           /* the folder where the program ein would lie, with a '/' at the end */
+  const GuestFile *file;      /* they stand in for files of these names */
+  size_t n_files;
+  Buf out;                    /* what would go to stdout */
+  VEC(Heard) heard;           /*   and to stderr */
+} Guest;
+Session *session_new(Guest *guest);
 Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
 /* What $variable says, or a folder beside this program that has the file; NULL: there is none. */
-const char *folder_beside(Arena *a, const char *variable, const char *folder, const char *file);
-const char *program_folder(Arena *a);       /* where this program lies, with a '/' at the end; NULL: not known */
+const char *folder_beside(const Session *s, const char *variable, const char *folder, const char *file);
+const char *program_folder(const Session *s); /* where this program lies, with a '/' at the end; NULL: not known */
 void session_fresh(Session *s);             /* new Diags and front, for the next file */
 /* A message on stderr: "ein: ..." and a newline; control characters in it are shown escaped. */
 void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);
 Leave fail(Session *s, Leave code, const char *fmt, ...) EIN_PRINTF(3, 4); /* "ein: error: ..."; returns code */
 void detail(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);            /* only under --verbose */
-void print(const Buf *b);                                                  /* on stdout */
+void print(Session *s, const Buf *b);                                      /* on stdout */
 /* Prints the complaints collected and their count; LEAVE_PROGRAM if there are errors (LEAVE_MACHINE if a
  * file that was named on the command line could not be read), else LEAVE_OK. */
 Leave session_report(Session *s);
@@ -128,6 +141,8 @@ bool file_writable(Session *s, const char *path); /* an early look, with a compl
 bool file_begins_ours(Arena *a, const char *path); /* there is none, or its first line says that ein wrote it */
 bool file_is_device(const char *path);            /* a character device, as /dev/null */
 Source *stdin_read(Session *s);                   /* NULL after a complaint */
+Source *file_read(Session *s, const char *path, const char **why); /* as source_read, of a file that the user names */
+bool file_stands_in(const Session *s, const char *path);           /* a guest has it */
 const char *program_on_path(Arena *a, const char *name); /* NULL if there is none */
 /* Runs a program without a shell, `in` to its stdin, its stdout to *out; false with *why. */
 bool program_run(Arena *a, const char *const *argv, const char *in, size_t len, Buf *out, const char **why);
@@ -142,6 +157,7 @@ uint32_t folder_empty(Arena *a, const char *folder);                  /* how man
 void folder_remove(Arena *a, const char *folder);                     /* with the files in it */
 
 /* ---- temporary.c: what a signal that ends us takes along --------------------------------------- */
+void temporary_watch(void);               /* from now on, in this process, which is ours */
 int temporary_file(char *path);           /* as mkstemp */
 bool temporary_folder(char *path);        /* as mkdtemp */
 void temporary_gone(const char *path);    /* the same pointer: it has another name now, or is removed */
@@ -277,6 +293,7 @@ bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 Leave limits_check(Session *s, const Args *a, const Job *j);
 
 /* ---- commands ------------------------------------------------------------------------------- */
+Leave command_do(Session *s, uint32_t n, const char *const *word); /* a command line without the program's name; NULL behind it */
 #define COMMAND(id, name, ...) Leave cmd_##name(Session *s, Args *a);
 #define OPTION(...)
 #include "options.def"

@@ -92,7 +92,7 @@ static bool write_new(const char *path, char *temporary, const char *bytes, size
 
 Leave file_put(Session *s, const char *path, const char *bytes, size_t len, unsigned how) {
   if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
-    print(&(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
+    print(s, &(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
     return LEAVE_OK;
   }
   if (file_is_device(path)) return device_write(s, path, bytes, len);
@@ -136,9 +136,26 @@ bool file_begins_ours(Arena *a, const char *path) {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+static const GuestFile *guest_file(const Session *s, const char *path) {
+  for (size_t i = 0; s->guest && i < s->guest->n_files; i++)
+    if (strcmp(s->guest->file[i].name, path) == 0) return &s->guest->file[i];
+  return NULL;
+}
+
+bool file_stands_in(const Session *s, const char *path) { return guest_file(s, path) != NULL; }
+
+Source *file_read(Session *s, const char *path, const char **why) {
+  const GuestFile *f = guest_file(s, path);
+  return f ? source_new(s->arena, path, f->text, f->len) : source_read(s->arena, path, why);
+}
+
 Source *stdin_read(Session *s) {
   Buf b = buf_new(s->arena);
   char piece[1 << 16];
+  if (s->guest) {
+    fail(s, LEAVE_USAGE, "a library reads no standard input: the text of - is given as a file of that name");
+    return NULL;
+  }
   for (;;) {
     ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
     if (n < 0 && errno == EINTR) continue;

@@ -17,7 +17,7 @@ static const char *const always[] = {"-w", "-fPIC", "-fno-asynchronous-unwind-ta
 
 const char *jit_plugin(Session *s) {
   static const char *const folders[] = {"codegen/jit/", "../lib/ein/"};
-  const char *self = program_folder(s->arena), *off = getenv("EIN_JIT");
+  const char *self = program_folder(s), *off = getenv("EIN_JIT");
   if (!self || (off && strcmp(off, "off") == 0)) return NULL;
   for (size_t i = 0; i < COUNT(folders); i++) {
     const char *at = arena_printf(s->arena, "%s%sein_jit.so", self, folders[i]);

@@ -37,21 +37,24 @@ static void crashes_handle(void (*from)(int), void (*to)(int)) {
 }
 
 /* Until library_close. A text that begins behind the graph is done as it stands, whoever wrote it. */
-static void crashes_watch(Session *s, const Job *j) {
+static bool crashes_watch(Session *s, const Job *j) {
+  if (s->guest) return false;
   crash_tail = j->past ? arena_printf(s->arena, "\nWhat %s says was done as it stands. If it was edited, look there first.\n", j->path)
                        : "\nThis is a mistake in ein, not in your program. ein run --target=eval does without it.\n";
   crashes_handle(SIG_DFL, crashed);
+  return true;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-void threads_sleep(void) {
+void threads_sleep(const Session *s) {
+  if (s->guest) return;
   setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
 static void library_found(Session *s, const Job *j, Library *out) {
   out->model = native_find(&out->made, "program_model");
-  crashes_watch(s, j);
+  out->watched = crashes_watch(s, j);
 }
 
 Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
@@ -79,7 +82,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
 
 void library_close(Library *l) {
   if (l->ctx) l->model->destroy(l->ctx);
-  crashes_handle(crashed, SIG_DFL);
+  if (l->watched) crashes_handle(crashed, SIG_DFL);
   *l = (Library){0};
 }
 

@@ -112,10 +112,11 @@ typedef struct Library {
   const ein_model *model;
   void *ctx;
   Native made;
+  bool watched;              /* a crash in it is told of: until it is closed */
 } Library;
 /* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says
  * something else. We are a program, so that is ours to say; on a busy machine it is hundreds of times faster. */
-void threads_sleep(void);
+void threads_sleep(const Session *s);
 /* Emits, compiles or finds, opens, and makes a context. */
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
 Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out); /* of an object that another process has made */

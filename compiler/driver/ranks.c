@@ -79,7 +79,7 @@ Leave ranks_launch(Session *s, const Args *a) {
 /* ---- MPI -------------------------------------------------------------------------------------------------------- */
 
 static const char *plugin_find(Session *s) {
-  const char *self = program_folder(s->arena), *at;
+  const char *self = program_folder(s), *at;
   if (!self) return NULL;
   at = arena_printf(s->arena, "%sruntime/ein_mpi.so", self);
   if (access(at, R_OK) == 0) return at;

@@ -14,7 +14,7 @@ static bool is_ours(Session *s, const char *path) {
 
 const char *runtime_apart(Session *s, const char *name) {
   static const char *const folders[] = {"runtime", "../lib/ein"};
-  const char *self = program_folder(s->arena);
+  const char *self = program_folder(s);
   for (size_t i = 0; self && i < COUNT(folders); i++) {
     const char *path = arena_printf(s->arena, "%s%s/%s", self, folders[i], name);
     if (is_ours(s, path)) return path;

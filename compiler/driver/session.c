@@ -28,12 +28,13 @@ static bool colour_wanted(void) {
   return !(no && *no) && !(term && strcmp(term, "dumb") == 0) && isatty(STDERR_FILENO);
 }
 
-const char *program_folder(Arena *a) {
+const char *program_folder(const Session *s) {
   char self[4096];
+  if (s->guest) return s->guest->home;
   ssize_t n = readlink("/proc/self/exe", self, sizeof self);
   if (n <= 0 || (size_t)n >= sizeof self) return NULL;
   while (n > 0 && self[n - 1] != '/') n--;
-  return arena_printf(a, "%.*s", (int)n, self);
+  return arena_printf(s->arena, "%.*s", (int)n, self);
 }
 
 /* A build tree may be anywhere: ein.source, which Meson writes beside the program there, names the checkout. */
@@ -44,8 +45,9 @@ static const char *checkout_of(Arena *a, const char *self) {
 }
 
 /* Installed, bin/ein has its folders in share/ein; in a build tree they are those of the checkout. */
-const char *folder_beside(Arena *a, const char *variable, const char *folder, const char *file) {
-  const char *said = getenv(variable), *self = program_folder(a);
+const char *folder_beside(const Session *s, const char *variable, const char *folder, const char *file) {
+  Arena *a = s->arena;
+  const char *said = getenv(variable), *self = program_folder(s);
   if (said && *said) return said;
   if (!self) return NULL;
   const char *checkout = checkout_of(a, self), *places[] = {checkout, arena_printf(a, "%s../share/ein", self)};
@@ -57,20 +59,25 @@ const char *folder_beside(Arena *a, const char *variable, const char *folder, co
 }
 
 /* Where it is not, the complaint says where it should be. */
-static const char *stdlib_find(Arena *a) {
-  const char *found = folder_beside(a, "EIN_STDLIB", "stdlib", "prelude.ein"), *self = program_folder(a);
-  return found || !self ? found : arena_printf(a, "%s../share/ein/stdlib", self);
+static const char *stdlib_find(const Session *s) {
+  const char *found = folder_beside(s, "EIN_STDLIB", "stdlib", "prelude.ein"), *self = program_folder(s);
+  return found || !self ? found : arena_printf(s->arena, "%s../share/ein/stdlib", self);
 }
 
-Session *session_new(void) {
-  streams_ready();
-  Arena *a = arena_new();
+Session *session_new(Guest *guest) {
+  if (!guest) {
+    streams_ready();
+    temporary_watch();
+  }
+  Arena *a = guest ? guest->arena : arena_new();
   Session *s = NEW(a, Session);
   s->arena = a;
   s->strings = strings_new(a);
   s->exprs = exprs_new(a);
-  s->colour = colour_wanted();
-  s->front.stdlib = stdlib_find(a);
+  s->guest = guest;
+  if (guest) guest->out = buf_new(a);
+  else s->colour = colour_wanted();
+  s->front.stdlib = stdlib_find(s);
   session_fresh(s);
   return s;
 }
@@ -95,9 +102,9 @@ static void stdout_flush(void) {
 /* A reader of our output that went away has what it wanted; any other failure loses what was asked
  * for. */
 Leave session_end(Session *s, Leave code) {
-  stdout_flush();
+  if (!s->guest) stdout_flush();
   s->capture = false;
-  if (stdout_failed && stdout_failed != EPIPE && code != LEAVE_BUG)
+  if (!s->guest && stdout_failed && stdout_failed != EPIPE && code != LEAVE_BUG)
     code = fail(s, LEAVE_MACHINE, "cannot write to standard output: %s", strerror(stdout_failed));
   arena_free(s->arena);
   return code;
@@ -131,6 +138,11 @@ static void message(Session *s, const Buf *b) {
 
 static void speak(Session *s, const char *kind, const char *ink, const char *text) {
   Buf b = buf_new(s->arena);
+  if (s->guest) {
+    shown(&b, text);
+    vec_push(s->arena, s->guest->heard, ((Heard){.text = b.s ? b.s : "", .error = *kind != 0}));
+    return;
+  }
   buf_str(&b, "ein: ");
   if (*kind) buf_printf(&b, "%s%s:%s ", s->colour ? ink : "", kind, s->colour ? "\033[0m" : "");
   shown(&b, text);
@@ -171,8 +183,9 @@ void detail(Session *s, const char *fmt, ...) {
   va_end(ap);
 }
 
-void print(const Buf *b) {
-  stdout_write(b->s, b->len);
+void print(Session *s, const Buf *b) {
+  if (s->guest) buf_add(&s->guest->out, b->s, b->len);
+  else stdout_write(b->s, b->len);
 }
 
 /* ---- complaints ----------------------------------------------------------------------------- */
@@ -193,6 +206,10 @@ Leave diags_leave(const Diags *d) {
 
 void diags_show(Session *s, Diags *d) {
   Buf b = buf_new(s->arena);
+  Diag **in_order = s->guest ? diags_sorted(d) : NULL;
+  for (uint32_t i = 0; in_order && i < d->all.len; i++)
+    vec_push(s->arena, s->guest->heard, ((Heard){.diag = in_order[i], .error = in_order[i]->kind == DIAG_ERROR}));
+  if (s->guest) return;
   diags_text(d, &b, s->colour);
   count_text(&b, d->errors, d->warnings);
   buf_char(&b, '\n');

@@ -16,7 +16,9 @@ enum { KEPT_MOST = 16 };
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 static const char *volatile kept[KEPT_MOST];
 static volatile pid_t child;
-static volatile sig_atomic_t handled;
+static volatile sig_atomic_t watched; /* 0: by nobody here; 2: handlers are there */
+
+void temporary_watch(void) { watched = 1; }
 
 /* A folder goes with all that is in it; of what a handler may do, starting `rm` is the least that can. */
 static void remove_now(const char *path) {
@@ -43,8 +45,8 @@ static void end_by(int number) {
 /* Who ignores a signal, as under nohup, goes on ignoring it. */
 static void handle_once(void) {
   struct sigaction by = {.sa_handler = end_by}, old;
-  if (handled) return;
-  handled = 1;
+  if (watched != 1) return;
+  watched = 2;
   sigemptyset(&by.sa_mask);
   for (size_t i = 0; i < COUNT(ending); i++) sigaddset(&by.sa_mask, ending[i]);
   for (size_t i = 0; i < COUNT(ending); i++)
@@ -54,15 +56,18 @@ static void handle_once(void) {
 /* While something is made and not yet known here, nothing may come between. */
 static void hold(sigset_t *was) {
   sigset_t all;
+  if (!watched) return;
   sigemptyset(&all);
   for (size_t i = 0; i < COUNT(ending); i++) sigaddset(&all, ending[i]);
   sigprocmask(SIG_BLOCK, &all, was);
 }
 
-static void release(const sigset_t *was) { sigprocmask(SIG_SETMASK, was, NULL); }
+static void release(const sigset_t *was) {
+  if (watched) sigprocmask(SIG_SETMASK, was, NULL);
+}
 
 static void keep(const char *path) {
-  for (int i = 0; i < KEPT_MOST; i++)
+  for (int i = 0; i < KEPT_MOST && watched; i++)
     if (!kept[i]) {
       kept[i] = path;
       return;
@@ -93,8 +98,10 @@ bool temporary_folder(char *path) {
 }
 
 void temporary_gone(const char *path) {
-  for (int i = 0; i < KEPT_MOST; i++)
+  for (int i = 0; i < KEPT_MOST && watched; i++)
     if (kept[i] == path) kept[i] = NULL;
 }
 
-void temporary_child(pid_t pid) { child = pid; }
+void temporary_child(pid_t pid) {
+  if (watched) child = pid;
+}

@@ -10,7 +10,7 @@
 
 static Source *text_read(Session *s, const Job *j) {
   const char *why;
-  Source *src = source_read(s->arena, j->path, &why);
+  Source *src = file_read(s, j->path, &why);
   if (!src) fail(s, LEAVE_MACHINE, "cannot read %s: %s", j->path, why);
   return src;
 }

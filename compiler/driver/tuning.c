@@ -53,7 +53,7 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
     machine_here(s, a, target);
     return LEAVE_OK;
   }
-  Source *src = source_read(s->arena, said, &why);
+  Source *src = file_read(s, said, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", said, why);
   const Machine *m = machine_read(s->arena, src, s->diags);
   if (!m || !machine_check(m, s->diags)) return session_report(s);

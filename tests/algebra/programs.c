@@ -352,7 +352,7 @@ static Tally program_run_in_child(const Options *o, const char *path) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    Try t = {.o = o, .s = session_new(), .path = path, .random = {o->seed}};
+    Try t = {.o = o, .s = session_new(NULL), .path = path, .random = {o->seed}};
     const char *slash = strrchr(path, '/');
     if (slash && chdir(folder_of(t.s->arena, path)) == 0) t.path = slash + 1;
     program_try(&t);

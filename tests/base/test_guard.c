@@ -7,7 +7,9 @@
 
 static Arena *kept;
 
-static int tried(void (*work)(void *), void *env, char *why, size_t room) { return (int)guarded(work, env, why, room); }
+static bool frees = true;
+
+static int tried(void (*work)(void *), void *env, char *why, size_t room) { return (int)guarded(work, env, frees, why, room); }
 
 static void work_well(void *env) {
   Arena *a = arena_new();
@@ -27,6 +29,12 @@ static void work_bug(void *env) {
 static void work_memory(void *env) {
   NEW(arena_new(), int);
   arena_alloc(env, SIZE_MAX);
+}
+
+static void work_kept(void *env) {
+  work_well(&(int){0});
+  (void)env;
+  bug("after it was made");
 }
 
 /* The inner guard ends well; what is left of it goes with the outer one. */
@@ -65,5 +73,10 @@ int main(void) {
   NEW(a, int); /* it is as it was */
   went = tried(work_nested, a, why, sizeof why);
   OK_INT(went, WENT_BUG, "a guard in a guard");
+  frees = false;
+  went = tried(work_kept, NULL, why, sizeof why);
+  OK_INT(went, WENT_BUG, "a guard that frees nothing");
+  NEW(kept, int);
+  arena_free(kept);
   return DONE();
 }

@@ -94,6 +94,14 @@ grep -q "$work" one.c && wrong "the C names a folder of this machine"
 want 0 "$EIN" build sum.ein --emit=c -o text/ --prefix other
 [ -f text/other.c ] && [ -f text/other.h ] || wrong "--emit=c into a folder writes .c and .h"
 grep -q other_run text/other.h || wrong "--prefix is not heard"
+want 0 "$EIN" build sum.ein --emit=header --prefix other
+cmp -s out text/other.h || wrong "--emit=header is another header"
+want 0 "$EIN" build sum.ein --emit=manifest
+shows '"ein'
+want 0 "$EIN" build sum.ein --emit=runtime -o ein_run.h
+want 0 ${CC:-cc} -fsyntax-only again.c
+want 2 "$EIN" build sum.ein --emit=header -o text/
+says "--emit=header is one text"
 want 2 "$EIN" build sum.ein --emit=c --prefix 1x
 want 2 "$EIN" build sum.ein --emit=c --prefix while
 want 2 "$EIN" build sum.ein --emit=fortran

@@ -11,7 +11,7 @@
 static Leave machine_find(Sites *p, const char *path) {
   Session *s = p->s;
   const char *why;
-  Source *src = source_read(s->arena, path, &why);
+  Source *src = file_read(s, path, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
   p->machine = machine_read(s->arena, src, s->diags);
   if (!p->machine || !machine_check(p->machine, s->diags)) return session_report(s);

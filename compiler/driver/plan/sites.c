@@ -92,7 +92,7 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
   *out = NEW(s->arena, Plan);
   (*out)->sites = p->sites;
   if (path) {
-    Source *src = source_read(s->arena, path, &why);
+    Source *src = file_read(s, path, &why);
     if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
     *out = plan_read(s->arena, s->strings, src, s->diags);
     if (!*out) return session_report(s);

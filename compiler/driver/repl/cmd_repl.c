@@ -1,5 +1,4 @@
 /* driver/repl/cmd_repl.c - ein repl: lines in, turns taken, answers out; to a person, to a pipe, or as JSON. */
-#include <setjmp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,33 +23,31 @@ static void answer_end(Answer *x, Prompt *p, Session *process) {
   arena_free(x->arena);
 }
 
-/* Where memory runs out, the turn ends, and the sheet is as it was: it gets nothing but what is whole. What the turn had taken stays lost. */
-static sigjmp_buf without_memory;
-static size_t memory_wanted;
+typedef struct Taking { Prompt *p; const char *text; Leave leave; } Taking;
 
-static void memory_gone(size_t size) {
-  memory_wanted = size;
-  siglongjmp(without_memory, 1);
+static void take_it(void *env) {
+  Taking *t = env;
+  t->leave = prompt_take(t->p, t->text);
 }
 
+/* Where memory runs out, or we are wrong, the turn ends, and the sheet is as it was: it gets nothing but what is whole. What the turn had taken
+ * stays lost: some of it may be in the sheet. */
 static Leave take(Prompt *p, const char *text) {
+  Taking t = {p, text, LEAVE_OK};
+  char why[1000];
   interrupt_clear();
-  if (sigsetjmp(without_memory, 1)) {
-    arena_oom = NULL;
-    interrupt_end();
-    return fail(p->s, LEAVE_MACHINE, "out of memory (asked for %zu bytes); what is defined is as it was", memory_wanted);
-  }
-  arena_oom = memory_gone;
-  Leave l = prompt_take(p, text);
-  arena_oom = NULL;
-  return l;
+  Went went = guarded(take_it, &t, false, why, sizeof why);
+  if (went == WENT_WELL) return t.leave;
+  interrupt_end();
+  if (went == WENT_NO_MEMORY) return fail(p->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
+  return fail(p->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
 }
 
 static Leave turn(Prompt *p, Session *process, const char *text) {
   Answer x;
   answer_begin(&x, p, process);
   Leave l = take(p, text);
-  print(&x.out);
+  print(process, &x.out);
   fflush(stdout);
   answer_end(&x, p, process);
   return l;
@@ -87,7 +84,7 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     arena_free(a);
   }
   lines_close(lines);
-  return terminal || !l ? LEAVE_OK : LEAVE_PROGRAM; /* whatever is wrong with a script, it is wrong */
+  return terminal || !l ? LEAVE_OK : l == LEAVE_BUG ? l : LEAVE_PROGRAM; /* whatever is wrong with a script, it is wrong */
 }
 
 /* ---- tools ------------------------------------------------------------------------------------------ */
@@ -101,7 +98,7 @@ static const char *line_json(Session *s, const char *line) {
   return text && text->kind == JSON_STRING ? text->text : NULL;
 }
 
-static void answer_json(const Answer *x, Leave l, const Buf *values) {
+static void answer_json(Answer *x, Leave l, const Buf *values) {
   Buf b = buf_new(x->arena), said = buf_new(x->arena);
   Json j = json_new(&b);
   j.compact = true;
@@ -114,7 +111,7 @@ static void answer_json(const Answer *x, Leave l, const Buf *values) {
   json_end(&j, '}');
   while (b.len && b.s[b.len - 1] == '\n') b.len--;
   buf_char(&b, '\n');
-  print(&b);
+  print(&x->home, &b);
   fflush(stdout);
 }
 

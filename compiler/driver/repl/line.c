@@ -17,6 +17,14 @@ struct Lines {
   size_t room;
 };
 
+bool lines_edited(void) {
+#ifdef EIN_LIBEDIT
+  return true;
+#else
+  return false;
+#endif
+}
+
 Lines *lines_open(Prompt *p, bool terminal) {
   Arena *a = arena_new();
   Lines *l = NEW(a, Lines);

@@ -5,6 +5,7 @@
 #include "repl.h"
 
 typedef struct Lines Lines;
+bool lines_edited(void);     /* where they are from a terminal */
 Lines *lines_open(Prompt *p, bool terminal);
 /* The next line without its end, whose memory is good up to the next call; NULL: there is none. *dropped: Ctrl-C was typed instead. */
 const char *lines_next(Lines *l, const char *prompt, bool *dropped);

@@ -1,0 +1,46 @@
+/* driver/command.c - the command's door: words to Args, Args to a command. */
+#include <unistd.h>
+
+#include "ein.h"
+#include "driver.h"
+
+static Leave without_command(Session *s, Args *a) {
+  Buf b = buf_new(s->arena);
+  if (arg_has(a, OPT_VERSION)) return cmd_version(s, a);
+  if (arg_has(a, OPT_COMPLETIONS)) return help_completions(s, arg_last(a, OPT_COMPLETIONS));
+  if (arg_has(a, OPT_MAN))
+    help_man(&b);
+  else if (arg_has(a, OPT_HELP))
+    help_all(&b);
+  else if (!s->guest && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+    a->command = CMD_REPL;
+    return cmd_repl(s, a);
+  } else
+    return fail(s, LEAVE_USAGE, "no command given; ein --help lists them");
+  print(s, &b);
+  return LEAVE_OK;
+}
+
+static Leave command_help(Session *s, CommandId c) {
+  Buf b = buf_new(s->arena);
+  help_command(&b, c);
+  print(s, &b);
+  return LEAVE_OK;
+}
+
+/* What reads standard input, or makes another program of this process. */
+static Leave guest_may(Session *s, const Args *a) {
+  const char *what = a->command == CMD_REPL ? "ein repl" : arg_has(a, OPT_NP) ? "--np" : arg_has(a, OPT_PEERS) ? "--peers" : NULL;
+  return s->guest && what ? fail(s, LEAVE_USAGE, "%s wants a process of its own, and here ein is a library", what) : LEAVE_OK;
+}
+
+Leave command_do(Session *s, uint32_t n, const char *const *word) {
+  Args a = {.command = COMMANDS};
+  s->words = word;
+  Leave l = n ? args_read(s, &a, n, word) : LEAVE_OK;
+  if (l) return l;
+  if (a.command == COMMANDS) return without_command(s, &a);
+  if (arg_has(&a, OPT_HELP)) return command_help(s, a.command);
+  l = guest_may(s, &a);
+  return l ? l : commands[a.command].run(s, &a);
+}

@@ -1,0 +1,356 @@
+/* face/function.c - a program as a function of its caller's tensors: read and compiled once, called with views.
+ *
+ * What a call makes lies in an arena of its own, which the next call frees. Compiled code is given the views as they are; evaluators want
+ * tensors in C order, so what lies otherwise is copied for them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/native.h"
+#include "inside.h"
+
+struct ein_function {
+  Session *s;                /* in s->arena lies all that lasts */
+  Args a;
+  Job job;
+  bool compiled;             /* lib is open; else each call goes by run_compute */
+  bool c;                    /*   with C, of several sites */
+  Library lib;
+  const int64_t *dim;        /* the sizes that lib is planned for; NULL: not yet */
+  Arena *kept;               /* holds them */
+  int n_in, n_out;
+  ein_argument *in, *out;
+  Arena *call;               /* of the last one; NULL: there was none, or it left nothing */
+  Held said;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static ein_argument argument(const char *name, DType t, uint32_t rank, bool optional, bool param) {
+  return (ein_argument){name, (ein_dtype)t, (int)rank, optional, param};
+}
+
+static void arguments_find(ein_function *f) {
+  const EinGraph *g = f->job.graph;
+  f->in = NEW_ARRAY(f->s->arena, ein_argument, g->inputs.len + 1);
+  f->out = NEW_ARRAY(f->s->arena, ein_argument, g->outputs.len + 1);
+  for (uint32_t i = 0; i < g->inputs.len; i++) {
+    const EinNode *n = g->inputs.at[i];
+    f->in[f->n_in++] = argument(n->name->s, n->dtype, n->rank, n->fallback != NULL, n->param);
+  }
+  for (uint32_t i = 0; i < g->outputs.len; i++) {
+    const EinOutput *o = &g->outputs.at[i];
+    f->out[f->n_out++] = argument(o->name->s, o->node->dtype, o->node->rank, false, false);
+  }
+}
+
+static Leave words_take(ein_function *f, size_t n, const char *const *word) {
+  static const OptionId others[] = {OPT_OUTPUT, OPT_EXPECT, OPT_NP, OPT_PARAMS};
+  Session *s = f->s;
+  f->a = (Args){.command = CMD_RUN};
+  Leave l = args_read(s, &f->a, (uint32_t)n, word);
+  for (size_t i = 0; i < COUNT(others) && !l; i++)
+    if (arg_has(&f->a, others[i])) l = fail(s, LEAVE_USAGE, "--%s: what a function is given and gives are tensors of its caller", options[others[i]].name);
+  if (!l && f->a.operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please; its inputs are given when it is called");
+  return l;
+}
+
+static Leave function_compile(ein_function *f) {
+  Compiler c;
+  int threads;
+  f->c = !target_too_wide(f->s, &f->job, &f->a);
+  if (!f->c) return LEAVE_OK;
+  Leave l = threads_wanted(f->s, &f->a, &threads);
+  if (!l) l = compiler_choose(f->s, &f->a, arg_last(&f->a, OPT_CC), arg_last(&f->a, OPT_FLAGS), &c);
+  if (!l) l = job_loops(f->s, &f->job, &f->a);
+  if (!l) l = library_open(f->s, &f->job, &c, threads, &f->lib);
+  f->compiled = !l;
+  return l;
+}
+
+static Leave function_make(ein_function *f, size_t n, const char *const *word) {
+  Session *s = f->s;
+  Job *j = &f->job;
+  Leave l = words_take(f, n, word);
+  if (!l) l = job_read(s, j, &f->a, f->a.operands.at[0]);
+  if (!l) l = run_target(s, j, &f->a, &f->c);
+  if (!l) l = job_dims(s, j, &f->a);
+  bool sites = arg_has(&f->a, OPT_SITES);
+  if (!l) l = sites ? job_graph(s, j, &f->a) : job_graph_open(s, j, &f->a);
+  if (!l) arguments_find(f);
+  if (!l && sites) l = job_sites(s, j, &f->a, LANG_TASK);
+  f->a.given[OPT_SITES].len = 0; /* that is done */
+  return l || !f->c || job_of_sites(j) ? l : function_compile(f);
+}
+
+typedef struct Opening {
+  const ein_session *s;
+  const ein_file *file;
+  size_t n_files, n_words;
+  const char *const *word;
+  ein_function *f;           /* with f->s set once the function is there */
+  Held *held;
+} Opening;
+
+static void function_begin(void *env) {
+  Opening *o = env;
+  Arena *a = arena_new();
+  o->f->s = guest_session(a, o->s, o->file, o->n_files);
+  Leave l = function_make(o->f, o->n_words, words_copy(a, o->word, o->n_words));
+  answer_fill(o->f->s, l, &o->held->answer);
+}
+
+ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words,
+                              ein_function **out) {
+  Held *h = calloc(1, sizeof *h);
+  ein_function *f = h ? calloc(1, sizeof *f) : NULL;
+  *out = NULL;
+  if (!f) return free(h), answer_none();
+  Opening o = {s, file, n_files, n_words, word, f, h};
+  Went went = guarded(function_begin, &o, true, h->why, sizeof h->why);
+  if (went) held_fail(h, went);
+  if (h->answer.outcome == EIN_DONE) { /* the answer points into what stays as long as the function */
+    *out = f;
+    h->answer.n_complaints = 0;
+    return &h->answer;
+  }
+  if (!went) h->arena = f->s->arena;
+  free(f);
+  return &h->answer;
+}
+
+void ein_function_close(ein_function *f) {
+  if (!f) return;
+  if (f->compiled) library_close(&f->lib);
+  arena_free(f->call);
+  arena_free(f->kept);
+  arena_free(f->s->arena);
+  free(f);
+}
+
+const ein_argument *ein_function_inputs(const ein_function *f, int *n) {
+  *n = f->n_in;
+  return f->in;
+}
+
+const ein_argument *ein_function_outputs(const ein_function *f, int *n) {
+  *n = f->n_out;
+  return f->out;
+}
+
+const ein_answer *ein_function_answer(const ein_function *f) {
+  return &f->said.answer;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+typedef struct Call { ein_function *f; Session *s; Job j; const ein_tensor *in; ein_tensor *out; } Call;
+
+static bool view_dense(const ein_tensor *t) {
+  int64_t step = 1;
+  size_t size = (size_t)dtype_size((DType)t->dtype);
+  if (((uintptr_t)t->data + t->byte_offset) % size) return false;
+  for (int k = t->ndim; t->strides && k-- > 0; step *= t->shape[k])
+    if (t->shape[k] != 1 && t->strides[k] != step) return false;
+  return true;
+}
+
+static char *view_first(const ein_tensor *t) {
+  return (char *)t->data + t->byte_offset;
+}
+
+/* Between a view and its elements in C order. */
+static void view_copy(Arena *a, const ein_tensor *t, int64_t count, char *dense, bool to_view) {
+  size_t size = (size_t)dtype_size((DType)t->dtype);
+  int64_t *at = NEW_ARRAY(a, int64_t, t->ndim + 1), *stride = NEW_ARRAY(a, int64_t, t->ndim + 1), step = 1;
+  for (int k = t->ndim; k-- > 0; step *= t->shape[k]) stride[k] = t->strides ? t->strides[k] : step;
+  int64_t place = 0;
+  for (int64_t i = 0; i < count; i++) {
+    char *x = view_first(t) + place * (int64_t)size, *y = dense + (size_t)i * size;
+    memcpy(to_view ? x : y, to_view ? y : x, size);
+    for (int k = t->ndim; k-- > 0;) {
+      place += stride[k];
+      if (++at[k] < t->shape[k]) break;
+      place -= at[k] * stride[k];
+      at[k] = 0;
+    }
+  }
+}
+
+static Leave view_fits(Session *s, const char *what, const ein_argument *a, const ein_tensor *t) {
+  if (t->device_type > 1) return fail(s, LEAVE_USAGE, "%s %s: its data are on device %d, and a function takes those of the CPU", what, a->name, t->device_type);
+  if (t->dtype != a->dtype)
+    return fail(s, LEAVE_USAGE, "%s %s: wanted is %s, met %s", what, a->name, ein_dtype_name(a->dtype), ein_dtype_name(t->dtype));
+  if (t->ndim != a->ndim) return fail(s, LEAVE_USAGE, "%s %s: wanted are %d axes, met %d", what, a->name, a->ndim, t->ndim);
+  return LEAVE_OK;
+}
+
+/* Sizes that stand alone in an input's shape. Others are looked at by what computes. */
+static Leave sizes_bind(Call *x, const EinNode *n, const ein_tensor *t) {
+  for (uint32_t k = 0; k < n->rank; k++) {
+    int64_t value;
+    if (n->dim[k]->kind != EX_DIM) continue;
+    Str name = n->dim[k]->name;
+    if (!job_dim(&x->j, name, &value)) {
+      DimValue v = {name, t->shape[k], {0}, "an input"};
+      vec_push(x->s->arena, x->j.dims, v);
+    } else if (value != t->shape[k])
+      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, and %s is %lld", n->name->s, k, (long long)t->shape[k], name->s, (long long)value);
+  }
+  return LEAVE_OK;
+}
+
+static Leave inputs_look(Call *x) {
+  const EinGraph *g = x->j.graph;
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < g->inputs.len && !l; i++) {
+    const ein_tensor *t = &x->in[i];
+    if (!t->data && x->f->in[i].optional) continue;
+    l = view_fits(x->s, "input", &x->f->in[i], t);
+    if (!l) l = sizes_bind(x, g->inputs.at[i], t);
+  }
+  return l;
+}
+
+/* ---- by an evaluator, or for several sites ------------------------------------------------------ */
+
+static Leave array_of(Session *s, const ein_argument *a, const ein_tensor *t, EvalArray *out) {
+  ein_error err = {0};
+  int64_t bytes;
+  *out = (EvalArray){.dtype = (DType)t->dtype, .rank = (uint32_t)t->ndim};
+  out->shape = NEW_ARRAY(s->arena, int64_t, t->ndim + 1);
+  for (int k = 0; k < t->ndim; k++) out->shape[k] = t->shape[k];
+  ein_status st = ein_shape_size(a->name, t->dtype, t->ndim, out->shape, &out->count, &bytes, &err);
+  if (st != EIN_OK) return fail(s, status_leave(st), "input %s: %s", a->name, err.text);
+  if (out->count && !t->data) return fail(s, LEAVE_USAGE, "input %s is not given, and has no default", a->name);
+  out->data = out->count && view_dense(t) ? view_first(t) : arena_alloc(s->arena, (size_t)bytes + 1);
+  if (out->count && !view_dense(t)) view_copy(s->arena, t, out->count, out->data, false);
+  return LEAVE_OK;
+}
+
+/* e->output to the caller's view; or as one. */
+static Leave output_give(Call *x, const EvalArray *y, int k) {
+  ein_tensor *t = &x->out[k];
+  if (!t->data) {
+    *t = (ein_tensor){.data = y->data, .device_type = 1, .ndim = (int32_t)y->rank, .dtype = (ein_dtype)y->dtype, .shape = y->shape};
+    return LEAVE_OK;
+  }
+  Leave l = view_fits(x->s, "output", &x->f->out[k], t);
+  for (uint32_t i = 0; i < y->rank && !l; i++)
+    if (t->shape[i] != y->shape[i])
+      l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, wanted are %lld", x->f->out[k].name, i, (long long)t->shape[i], (long long)y->shape[i]);
+  if (!l) view_copy(x->s->arena, t, y->count, y->data, true);
+  return l;
+}
+
+static Leave call_evaluated(Call *x) {
+  Session *s = x->s;
+  Eval e;
+  run_begin(s, &x->j, &e);
+  EvalInput *in = NEW_ARRAY(s->arena, EvalInput, x->f->n_in + 1);
+  Leave l = dims_of_job(s, &x->j, &e);
+  for (int i = 0; i < x->f->n_in && !l; i++) {
+    if (!x->in[i].data && x->f->in[i].optional) continue;
+    in[e.n_input].name = x->j.graph->inputs.at[i]->name;
+    l = array_of(s, &x->f->in[i], &x->in[i], &in[e.n_input++].array);
+  }
+  e.input = in;
+  if (!l) l = run_compute(s, &x->j, &x->f->a, x->f->c, &e);
+  for (int i = 0; i < x->f->n_out && !l; i++) l = output_give(x, &e.output[i], i);
+  return l;
+}
+
+/* ---- compiled -------------------------------------------------------------------------------- */
+
+static int number_of(const ein_argument *a, int n, const char *name) {
+  int i = 0;
+  while (i < n && strcmp(a[i].name, name) != 0) i++;
+  BUG_UNLESS(i < n);
+  return i;
+}
+
+static Leave model_failed(const Call *x, ein_status st) {
+  const char *why = x->f->lib.model->last_error(x->f->lib.ctx);
+  return fail(x->s, status_leave(st), "%s", *why ? why : "the computation failed");
+}
+
+/* As long as sizes stay, so does the plan. */
+static Leave model_plan(Call *x) {
+  ein_function *f = x->f;
+  const ein_model *m = f->lib.model;
+  size_t n = (size_t)m->n_dims;
+  int64_t *dim = NEW_ARRAY(x->s->arena, int64_t, n + 1);
+  for (size_t i = 0; i < n; i++)
+    if (!job_dim(&x->j, str_from(x->s->strings, m->dim[i]), &dim[i]))
+      return fail(x->s, LEAVE_USAGE, "no value for dim %s: no input has it as an axis; give -D %s=64 when the function is opened", m->dim[i], m->dim[i]);
+  if (f->dim && memcmp(f->dim, dim, n * sizeof *dim) == 0) return LEAVE_OK;
+  f->dim = NULL;
+  ein_status st = m->plan(f->lib.ctx, dim);
+  if (st != EIN_OK) return model_failed(x, st);
+  arena_free(f->kept);
+  f->kept = arena_new();
+  f->dim = arena_copy(f->kept, dim, (n + 1) * sizeof *dim);
+  return LEAVE_OK;
+}
+
+static Leave room_make(Call *x, int output, ein_tensor *t) {
+  const ein_model *m = x->f->lib.model;
+  const ein_argument *a = &m->output[output];
+  ein_error err = {0};
+  int64_t count, bytes, *shape = NEW_ARRAY(x->s->arena, int64_t, a->ndim + 1);
+  ein_status st = m->shape(x->f->lib.ctx, 1, output, shape);
+  if (st != EIN_OK) return model_failed(x, st);
+  st = ein_shape_size(a->name, a->dtype, a->ndim, shape, &count, &bytes, &err);
+  if (st != EIN_OK) return fail(x->s, status_leave(st), "output %s: %s", a->name, err.text);
+  *t = (ein_tensor){.data = arena_alloc(x->s->arena, (size_t)bytes + 1), .device_type = 1, .ndim = a->ndim, .dtype = a->dtype, .shape = shape};
+  return LEAVE_OK;
+}
+
+static Leave call_compiled(Call *x) {
+  ein_function *f = x->f;
+  const ein_model *m = f->lib.model;
+  ein_tensor *in = NEW_ARRAY(x->s->arena, ein_tensor, m->n_inputs + 1), *out = NEW_ARRAY(x->s->arena, ein_tensor, m->n_outputs + 1);
+  Leave l = model_plan(x);
+  for (int i = 0; i < m->n_inputs && !l; i++) in[i] = x->in[number_of(f->in, f->n_in, m->input[i].name)];
+  for (int i = 0; i < m->n_outputs && !l; i++) {
+    ein_tensor *t = &x->out[number_of(f->out, f->n_out, m->output[i].name)];
+    if (!t->data) l = room_make(x, i, t);
+    out[i] = *t;
+  }
+  if (l) return l;
+  ein_status st = m->run(f->lib.ctx, in, out);
+  return st == EIN_OK ? LEAVE_OK : model_failed(x, st);
+}
+
+/* ---- calling --------------------------------------------------------------------------------- */
+
+static void call_do(void *env) {
+  Call *x = env;
+  ein_function *f = x->f;
+  Arena *a = arena_new();
+  Guest *g = NEW(a, Guest);
+  x->s = NEW(a, Session);
+  *x->s = *f->s;
+  *g = *f->s->guest;
+  x->s->arena = g->arena = a;
+  x->s->guest = g;
+  g->out = buf_new(a);
+  memset(&g->heard, 0, sizeof g->heard);
+  session_fresh(x->s);
+  x->j = f->job;
+  x->j.dims = (DimValues){0}; /* ours, to be added to */
+  for (uint32_t i = 0; i < f->job.dims.len; i++) vec_push(a, x->j.dims, f->job.dims.at[i]);
+  Leave l = inputs_look(x);
+  if (!l) l = f->compiled ? call_compiled(x) : call_evaluated(x);
+  answer_fill(x->s, l, &f->said.answer);
+  f->call = a;
+}
+
+ein_outcome ein_function_call(ein_function *f, const ein_tensor *inputs, ein_tensor *outputs) {
+  Call x = {.f = f, .in = inputs, .out = outputs};
+  arena_free(f->call);
+  f->call = NULL;
+  f->said = (Held){0};
+  Went went = guarded(call_do, &x, true, f->said.why, sizeof f->said.why);
+  if (went) held_fail(&f->said, went);
+  return f->said.answer.outcome;
+}

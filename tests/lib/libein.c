@@ -1,0 +1,210 @@
+/* tests/face/libein.c - Ein as a library, as its users would call it: answers and complaints as data, texts and plans, functions of
+ * tensors, threads, and that memory comes back. libein.sh compiles it, against the header alone, and links it with each libein.
+ *
+ *     libein HOME [asks]      one line a failure; exit 1 if there is any */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libein.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define OK(c) ((c) ? (void)0 : failed(__LINE__, #c))
+
+static int failures;
+
+static void failed(int line, const char *what) {
+  printf("libein.c:%d: %s\n", line, what);
+  failures = 1;
+}
+
+static const char product[] = "dim n, m, p\ninput A[i:n, k:m] : f32\ninput B[k:m, j:p] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
+static const char sized[] = "input A[i:64, k:32] : f32\ninput B[k:32, j:48] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
+
+static ein_file file_of(const char *name, const char *text) {
+  ein_file f = {name, text, strlen(text)};
+  return f;
+}
+
+#define ASK(s, f, ...) ein_ask(s, f, 1, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})))
+#define OPEN(s, f, out, ...) ein_function_open(s, f, 1, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})), out)
+
+/* Whether it is done, and says this. */
+static int says(ein_answer *a, const char *what) {
+  int yes = a->outcome == EIN_DONE && strstr(a->text, what) && strlen(a->text) == a->length;
+  if (!yes && a->n_complaints) printf("%s\n", a->complaint[0].text);
+  ein_answer_free(a);
+  return yes;
+}
+
+static void test_texts(ein_session *s) {
+  ein_file x = file_of("mm.ein", product), y = file_of("mm.ein", sized);
+  OK(says(ASK(s, &x, "build", "mm.ein", "--emit=c"), "mm_run("));
+  OK(says(ASK(s, &x, "build", "mm.ein", "--emit=header"), "mm_create("));
+  OK(says(ASK(s, &x, "build", "mm.ein", "--emit=manifest"), "\"inputs\""));
+  OK(says(ASK(s, &x, "build", "mm.ein", "--emit=runtime"), "EIN_TENSOR_H"));
+  OK(says(ASK(s, &y, "build", "mm.ein", "--stop=graph"), "eingraph 1"));
+  OK(says(ASK(s, &y, "plan", "mm.ein", "-n", "4", "--format=json"), "\"sites\": 4"));
+  OK(says(ASK(s, &y, "plan", "mm.ein", "--format=json"), "\"schema\": \"ein plan 1\""));
+  OK(says(ASK(s, &x, "explain", "E060"), "E060"));
+  OK(says(ASK(s, &y, "--version"), ein_version()));
+}
+
+/* A text of another language, and one that goes with another file. */
+static void test_files(ein_session *s) {
+  ein_file y = file_of("mm.ein", sized);
+  ein_answer *graph = ASK(s, &y, "build", "mm.ein", "--stop=graph"), *plan = ASK(s, &y, "plan", "mm.ein", "-n", "4", "-o", "-");
+  ein_file g = {"mm.graph", graph->text, graph->length};
+  OK(says(ASK(s, &g, "build", "mm.graph", "--stop=task"), "taskgraph 1"));
+  ein_file two[] = {y, file_of("cut.plan", "plan 1\nsites 4\nC i=2 j=2\n")};
+  const char *const words[] = {"plan", "mm.ein", "--plan=cut.plan", "--format=json"};
+  ein_answer *cut = ein_ask(s, two, 2, words, COUNT(words));
+  OK(cut->outcome == EIN_DONE || (cut->n_complaints && cut->complaint[0].n_places && strcmp(cut->complaint[0].place[0].file, "cut.plan") == 0));
+  ein_answer_free(cut);
+  ein_answer_free(graph);
+  ein_answer_free(plan);
+}
+
+static void test_complaints(ein_session *s) {
+  ein_file bad = file_of("bad.ein", "input A[i:4] : f32\ninput B[i:5] : f32\n\noutput C[i] = A[i] + B[i]\n");
+  ein_answer *a = ASK(s, &bad, "check", "bad.ein");
+  OK(a->outcome == EIN_WRONG_PROGRAM && a->n_complaints >= 1);
+  const ein_complaint *c = &a->complaint[0];
+  OK(c->is_error && c->code[0] == 'E' && *c->text && c->n_places >= 1);
+  OK(strcmp(c->place[0].file, "bad.ein") == 0 && c->place[0].line >= 1 && c->place[0].end > c->place[0].first);
+  ein_answer_free(a);
+  a = ASK(s, &bad, "biuld", "bad.ein");
+  OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1 && strstr(a->complaint[0].text, "build") && !*a->complaint[0].code);
+  ein_answer_free(a);
+  a = ASK(s, &bad, "check", "/nowhere/x.ein");
+  OK(a->outcome == EIN_WRONG_MACHINE && a->n_complaints == 1);
+  ein_answer_free(a);
+  a = ASK(s, &bad, "repl");
+  OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1);
+  ein_answer_free(a);
+  a = ASK(s, &bad, "check", "-");
+  OK(a->outcome != EIN_DONE && a->n_complaints == 1);
+  ein_answer_free(a);
+}
+
+static ein_tensor view(void *data, int64_t *shape, int ndim) {
+  ein_tensor t = {0};
+  t.data = data;
+  t.device_type = 1;
+  t.ndim = ndim;
+  t.dtype = EIN_F32;
+  t.shape = shape;
+  return t;
+}
+
+/* n by 3 times 3 by 2, A by columns; by that target. */
+static void product_with(ein_function *f, int64_t n) {
+  float a[12], b[6] = {1, 2, 3, 4, 5, 6}, c[8] = {0};
+  int64_t sa[] = {n, 3}, by_columns[] = {1, n}, sb[] = {3, 2}, sc[] = {n, 2};
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < 3; k++) a[i + k * n] = (float)(i + 10 * k);
+  ein_tensor in[] = {view(a, sa, 2), view(b, sb, 2)}, out[] = {view(c, sc, 2)}, room[1] = {{0}};
+  in[0].strides = by_columns;
+  OK(ein_function_call(f, in, out) == EIN_DONE);
+  for (int64_t i = 0; i < n; i++) OK(c[2 * i] == 9 * (float)i + 130 && c[2 * i + 1] == 12 * (float)i + 160);
+  OK(ein_function_call(f, in, room) == EIN_DONE);
+  OK(room[0].data && room[0].shape[0] == n && memcmp(room[0].data, c, (size_t)n * 8) == 0);
+  in[1].dtype = EIN_F64;
+  OK(ein_function_call(f, in, out) != EIN_DONE);
+  OK(ein_function_answer(f)->n_complaints == 1 && strstr(ein_function_answer(f)->complaint[0].text, "B"));
+  in[1].dtype = EIN_F32;
+  sb[0] = 2;
+  OK(ein_function_call(f, in, out) != EIN_DONE);
+}
+
+static void test_function(ein_session *s, const char *target) {
+  ein_file x = file_of("mm.ein", product);
+  ein_function *f;
+  ein_answer *a = OPEN(s, &x, &f, "mm.ein", target);
+  OK(a->outcome == EIN_DONE && f);
+  for (int i = 0; i < a->n_complaints; i++) printf("%s\n", a->complaint[i].text);
+  ein_answer_free(a);
+  if (!f) return;
+  int n;
+  const ein_argument *in = ein_function_inputs(f, &n);
+  OK(n == 2 && strcmp(in[0].name, "A") == 0 && in[1].ndim == 2 && in[0].dtype == EIN_F32 && !in[0].optional);
+  OK(strcmp(ein_function_outputs(f, &n)[0].name, "C") == 0 && n == 1);
+  product_with(f, 4);
+  product_with(f, 2);
+  product_with(f, 4);
+  ein_function_close(f);
+}
+
+static void test_function_refused(ein_session *s) {
+  ein_file x = file_of("mm.ein", product);
+  ein_function *f;
+  ein_answer *a = OPEN(s, &x, &f, "mm.ein", "-o", "C=c.npy");
+  OK(a->outcome == EIN_WRONG_WORDS && !f);
+  ein_answer_free(a);
+  ein_file bad = file_of("bad.ein", "output C = X[0]\n");
+  a = OPEN(s, &bad, &f, "bad.ein");
+  OK(a->outcome == EIN_WRONG_PROGRAM && !f && a->n_complaints);
+  ein_answer_free(a);
+}
+
+/* ---- memory, threads ------------------------------------------------------------------------- */
+
+static long resident(void) {
+  long all = 0, here = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (f && fscanf(f, "%ld %ld", &all, &here) != 2) here = 0;
+  if (f) fclose(f);
+  return here * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void some_asked(ein_session *s, int n) {
+  ein_file good = file_of("mm.ein", product), bad = file_of("bad.ein", "output C[i] = X[i]\n");
+  for (int i = 0; i < n; i++) {
+    ein_answer *a = i % 4 == 3 ? ASK(s, &bad, "check", "bad.ein") : ASK(s, &good, "build", "mm.ein", i % 4 == 2 ? "--stop=graph" : "--stop=loop");
+    if ((a->outcome == EIN_DONE) != (i % 4 != 3)) failed(__LINE__, "an answer is another one");
+    ein_answer_free(a);
+  }
+}
+
+static void test_growth(ein_session *s, int n) {
+  some_asked(s, n / 20 + 50);
+  long before = resident();
+  some_asked(s, n);
+  long after = resident();
+  if (after > before + before / 100 + 64) printf("%d asks: %ld kB, then %ld\n", n, before, after), failures = 1;
+}
+
+static void *in_thread(void *own) {
+  ein_file y = file_of("mm.ein", sized);
+  for (int i = 0; i < 40; i++) OK(says(ASK(own, &y, "build", "mm.ein", "--emit=c"), "mm_run("));
+  test_complaints(own);
+  return NULL;
+}
+
+static void test_threads(const ein_settings *settings) {
+  pthread_t t[3];
+  ein_session *one = ein_open(settings), *two = ein_open(settings); /* one of them for two threads */
+  for (int i = 0; i < 3; i++) OK(pthread_create(&t[i], NULL, in_thread, i ? one : two) == 0);
+  for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+  ein_close(one);
+  ein_close(two);
+}
+
+int main(int argc, char **argv) {
+  ein_settings settings = {sizeof settings, argc > 1 ? argv[1] : NULL};
+  ein_session *s = ein_open(&settings);
+  OK(s != NULL);
+  test_texts(s);
+  test_files(s);
+  test_complaints(s);
+  test_function(s, "--target=eval");
+  test_function(s, "--target=c");
+  test_function_refused(s);
+  test_threads(&settings);
+  test_growth(s, argc > 2 ? atoi(argv[2]) : 400);
+  ein_close(s);
+  if (!failures) puts("ok");
+  return failures;
+}

@@ -451,6 +451,9 @@ static Leave sites_wanted(Session *s, const Args *a, bool *many) {
 static Leave lowered(Report *p, Job *j, const Args *a) {
   Session *s = p->s;
   Leave l = job_read(s, j, a, a->operands.at[0]);
+  if (!l && job_of_sites(j))
+    l = fail(s, LEAVE_USAGE, "%s is what each of %lld sites does; what that moves is told of the .ia that it is made of: ein plan x.ia", j->path,
+             (long long)mesh_sites(&j->tasks->mesh));
   if (!l) l = job_dims(s, j, a);
   if (!l) l = job_graph_open(s, j, a);
   if (!l) l = job_loops(s, j, a);

@@ -95,6 +95,8 @@ want 1 "$EIN" run fails.ein -n 4 x=iota --target=c --flags=-O0
 says "max[i] m[i] > 30"
 want 2 "$EIN" build x.task -o x
 says "x.task is for 6 sites"
+want 2 "$EIN" plan x.task
+says "x.task is what each of 6 sites does"
 want 2 "$EIN" build x.tra -o x
 says "says nothing of where its relations are"
 want 2 "$EIN" verify x.ia

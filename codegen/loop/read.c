@@ -7,7 +7,7 @@
 
 typedef struct Block { LoopStmt *stmt; bool other; } Block;
 
-typedef struct Reader {
+typedef struct LoopReader {
   Scan c;
   LoopProgram *p;
   LoopKernel *k;             /* the one that is open, or NULL */
@@ -15,9 +15,9 @@ typedef struct Reader {
   Map vars, places;          /* of the open kernel: name to 1 + its number */
   bool lame;                 /* its head failed: what follows hangs on that */
   bool give_up;              /* nothing that follows would make sense */
-} Reader;
+} LoopReader;
 
-static Arena *arena_of(const Reader *r) {
+static Arena *arena_of(const LoopReader *r) {
   return r->p->arena;
 }
 
@@ -30,7 +30,7 @@ static bool number_of(const Map *names, Str name, int64_t *out) {
 }
 
 static bool var_number(void *ctx, Str name, int64_t *out) {
-  return number_of(&((const Reader *)ctx)->vars, name, out);
+  return number_of(&((const LoopReader *)ctx)->vars, name, out);
 }
 
 /* `t2` is the turn of the repeat of depth 2. */
@@ -40,7 +40,7 @@ static bool turn_depth(void *ctx, Str name, int64_t *out) {
 }
 
 static bool place_read(void *ctx, Str name, uint32_t n, const Expr *const *index, DType *dtype, int64_t *place) {
-  const Reader *r = ctx;
+  const LoopReader *r = ctx;
   (void)n;
   (void)index;
   if (!number_of(&r->places, name, place)) return false;
@@ -48,7 +48,7 @@ static bool place_read(void *ctx, Str name, uint32_t n, const Expr *const *index
   return true;
 }
 
-static bool want_expr(Reader *r, bool dims, int depth, const Expr **out) {
+static bool want_expr(LoopReader *r, bool dims, int depth, const Expr **out) {
   ExprReader x = {.pool = r->p->tasks->exprs, .strings = r->c.strings, .s = r->c.s, .end = r->c.end};
   x.ctx = r;
   x.depth = depth;
@@ -63,12 +63,12 @@ static bool want_expr(Reader *r, bool dims, int depth, const Expr **out) {
   return !((*out)->has & HAS_PARAM) || scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
 }
 
-static bool want_value(Reader *r, const Expr **out) {
+static bool want_value(LoopReader *r, const Expr **out) {
   return want_expr(r, false, READ_NESTING, out);
 }
 
 /* `[a, b]`: indices, or the extents of a place. */
-static bool want_list(Reader *r, bool dims, uint32_t *n, const Expr ***out) {
+static bool want_list(LoopReader *r, bool dims, uint32_t *n, const Expr ***out) {
   VEC(const Expr *) list = {0};
   if (!scan_want(&r->c, '[')) return false;
   while (!scan_take(&r->c, ']')) {
@@ -86,7 +86,7 @@ static bool want_list(Reader *r, bool dims, uint32_t *n, const Expr ***out) {
 
 /* ---- the head of a kernel ----------------------------------------------------------------------- */
 
-static bool want_new_name(Reader *r, Str *out) {
+static bool want_new_name(LoopReader *r, Str *out) {
   const char *at = r->c.s;
   if (!scan_want_name(&r->c, out)) return false;
   if (!map_find(&r->vars, *out) && !map_find(&r->places, *out)) return true;
@@ -94,21 +94,21 @@ static bool want_new_name(Reader *r, Str *out) {
   return scan_fail(&r->c, D_E911, "%s stands for something in this kernel already", (*out)->s);
 }
 
-static bool line_note(Reader *r) {
+static bool line_note(LoopReader *r) {
   Str s;
   if (!scan_want_string(&r->c, &s) || !scan_want_end(&r->c, NULL)) return false;
   vec_push(arena_of(r), r->k->note, s);
   return true;
 }
 
-static bool line_how(Reader *r) {
+static bool line_how(LoopReader *r) {
   Str s;
   if (!scan_want_string(&r->c, &s) || !scan_want_end(&r->c, NULL)) return false;
   vec_push(arena_of(r), r->k->how, s);
   return true;
 }
 
-static bool want_place(Reader *r, LoopPlace *x) {
+static bool want_place(LoopReader *r, LoopPlace *x) {
   if (!want_new_name(r, &x->name)) return false;
   if (x->space == SPACE_BUFFER && (!scan_want(&r->c, '=') || !scan_want_id(&r->c, &x->buffer))) return false;
   VEC(uint32_t) axes = {0};
@@ -127,7 +127,7 @@ static bool want_place(Reader *r, LoopPlace *x) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool read_place(Reader *r, LoopSpace space) {
+static bool read_place(LoopReader *r, LoopSpace space) {
   LoopPlace x = {.space = space};
   if (!want_place(r, &x)) {
     r->lame = true;
@@ -138,25 +138,25 @@ static bool read_place(Reader *r, LoopSpace space) {
   return true;
 }
 
-static bool line_buffer(Reader *r) {
+static bool line_buffer(LoopReader *r) {
   return read_place(r, SPACE_BUFFER);
 }
-static bool line_register(Reader *r) {
+static bool line_register(LoopReader *r) {
   return read_place(r, SPACE_REGISTER);
 }
-static bool line_stack(Reader *r) {
+static bool line_stack(LoopReader *r) {
   return read_place(r, SPACE_STACK);
 }
-static bool line_scratch(Reader *r) {
+static bool line_scratch(LoopReader *r) {
   return read_place(r, SPACE_SCRATCH);
 }
 
-static bool line_dense(Reader *r) {
+static bool line_dense(LoopReader *r) {
   r->k->dense = true;
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_loops(Reader *r) {
+static bool line_loops(LoopReader *r) {
   while (!scan_done(&r->c)) {
     Str s;
     if (!want_new_name(r, &s)) {
@@ -171,13 +171,13 @@ static bool line_loops(Reader *r) {
 
 /* ---- statements --------------------------------------------------------------------------------- */
 
-static LoopStmt *stmt_begin(Reader *r, LoopKind kind) {
+static LoopStmt *stmt_begin(LoopReader *r, LoopKind kind) {
   LoopStmt *s = NEW(arena_of(r), LoopStmt);
   s->kind = kind;
   return s;
 }
 
-static void stmt_put(Reader *r, LoopStmt *s) {
+static void stmt_put(LoopReader *r, LoopStmt *s) {
   LoopBody *to = &r->k->body;
   if (r->open.len) {
     Block *b = &vec_last(r->open);
@@ -187,7 +187,7 @@ static void stmt_put(Reader *r, LoopStmt *s) {
 }
 
 /* A statement whose block is opened by its line. */
-static bool stmt_open(Reader *r, LoopStmt *s, bool well) {
+static bool stmt_open(LoopReader *r, LoopStmt *s, bool well) {
   r->give_up = !well;
   if (!well) return false;
   stmt_put(r, s);
@@ -195,13 +195,13 @@ static bool stmt_open(Reader *r, LoopStmt *s, bool well) {
   return true;
 }
 
-static bool want_block(Reader *r) {
+static bool want_block(LoopReader *r) {
   if (r->open.len == LOOP_NESTING)
     return scan_fail(&r->c, D_E913, "blocks are nested at most %d deep", LOOP_NESTING);
   return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
 
-static bool want_var(Reader *r, uint32_t *out) {
+static bool want_var(LoopReader *r, uint32_t *out) {
   Str s;
   int64_t k;
   const char *at = r->c.s;
@@ -214,7 +214,7 @@ static bool want_var(Reader *r, uint32_t *out) {
   return true;
 }
 
-static bool want_for(Reader *r, LoopStmt *s) {
+static bool want_for(LoopReader *r, LoopStmt *s) {
   if (!want_var(r, &s->var) || !scan_want(&r->c, '<') || !want_value(r, &s->hi)) return false;
   s->lo = expr_int(r->p->tasks->exprs, DT_I64, 0);
   s->step = 1;
@@ -235,26 +235,26 @@ static bool want_for(Reader *r, LoopStmt *s) {
   return want_block(r);
 }
 
-static bool line_for(Reader *r) {
+static bool line_for(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_FOR);
   return stmt_open(r, s, want_for(r, s));
 }
 
-static bool line_if(Reader *r) {
+static bool line_if(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_IF);
   bool well = want_value(r, &s->cond);
   s->maybe = well && scan_take_word(&r->c, "maybe");
   return stmt_open(r, s, well && want_block(r));
 }
 
-static bool line_index(Reader *r) {
+static bool line_index(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_INDEX);
   if (!want_var(r, &s->var) || !scan_want(&r->c, '=') || !want_value(r, &s->lo)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
 
-static bool want_place_name(Reader *r, uint32_t *out) {
+static bool want_place_name(LoopReader *r, uint32_t *out) {
   Str s;
   int64_t k;
   const char *at = r->c.s;
@@ -267,17 +267,17 @@ static bool want_place_name(Reader *r, uint32_t *out) {
   return true;
 }
 
-static bool line_value(Reader *r, LoopKind kind) {
+static bool line_value(LoopReader *r, LoopKind kind) {
   LoopStmt *s = stmt_begin(r, kind);
   if (!want_place_name(r, &s->place) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_let(Reader *r) { return line_value(r, LOOP_LET); }
-static bool line_lead(Reader *r) { return line_value(r, LOOP_LEAD); }
+static bool line_let(LoopReader *r) { return line_value(r, LOOP_LET); }
+static bool line_lead(LoopReader *r) { return line_value(r, LOOP_LEAD); }
 
-static bool line_var(Reader *r) {
+static bool line_var(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_VAR);
   if (!want_place_name(r, &s->place)) return false;
   if (scan_take(&r->c, '=') && !want_value(r, &s->value)) return false;
@@ -285,7 +285,7 @@ static bool line_var(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_lanes(Reader *r) {
+static bool line_lanes(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_LANES_OF);
   Str op;
   if (!want_place_name(r, &s->place) || !scan_want_name(&r->c, &op)) return false;
@@ -294,14 +294,14 @@ static bool line_lanes(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_turn(Reader *r) {
+static bool line_turn(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_TURN);
   if (!want_place_name(r, &s->place)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_fetch(Reader *r) {
+static bool line_fetch(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_FETCH);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
   s->step = scan_take_word(&r->c, "second") ? FETCH_SECOND : 0;
@@ -309,7 +309,7 @@ static bool line_fetch(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool line_stream(Reader *r) {
+static bool line_stream(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STREAM);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
   if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
@@ -320,7 +320,7 @@ static bool line_stream(Reader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool read_store(Reader *r) {
+static bool read_store(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STORE);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
   if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
@@ -329,7 +329,7 @@ static bool read_store(Reader *r) {
 }
 
 /* `}` or `} else {` */
-static bool line_close(Reader *r) {
+static bool line_close(LoopReader *r) {
   if (!r->open.len) {
     r->k = NULL;
     return scan_want_end(&r->c, NULL);
@@ -346,7 +346,7 @@ static bool line_close(Reader *r) {
 
 /* ---- lines of the program ----------------------------------------------------------------------- */
 
-static bool line_site(Reader *r) {
+static bool line_site(LoopReader *r) {
   LoopSite s = {0};
   int64_t number, next = r->p->sites.len;
   if (!scan_want_int(&r->c, next, next, "the next site's number", &number)) return false;
@@ -355,14 +355,14 @@ static bool line_site(Reader *r) {
   return true;
 }
 
-static bool want_kernel(Reader *r, LoopKernel *k) {
+static bool want_kernel(LoopReader *r, LoopKernel *k) {
   if (!scan_want_name(&r->c, &k->name) || !scan_want_word(&r->c, "step")) return false;
   if (!scan_want_number(&r->c, "a step", &k->task)) return false;
   if (scan_take_word(&r->c, "work") && !want_expr(r, true, READ_NESTING, &k->work)) return false;
   return scan_place(&r->c, &k->from) && scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
 
-static bool line_kernel(Reader *r) {
+static bool line_kernel(LoopReader *r) {
   LoopKernel *k = NEW(arena_of(r), LoopKernel);
   if (!want_kernel(r, k)) {
     r->give_up = true;
@@ -382,7 +382,7 @@ typedef enum { PROGRAM = 1, KERNEL = 2, BLOCK = 4 } Where;
 typedef struct Line {
   const char *word;
   unsigned where;
-  bool (*read)(Reader *);
+  bool (*read)(LoopReader *);
 } Line;
 
 static const Line lines[] = {
@@ -399,13 +399,13 @@ static const Line lines[] = {
 };
 
 /* A store begins with a place and `[` right behind it, whatever the place is called. */
-static bool store_follows(const Reader *r) {
+static bool store_follows(const LoopReader *r) {
   Scan look = r->c;
   const char *at;
   return scan_word(&look, true, &at) && look.s < look.end && *look.s == '[';
 }
 
-static bool read_line(Reader *r) {
+static bool read_line(LoopReader *r) {
   Scan *c = &r->c;
   Where here = !r->k ? PROGRAM : r->open.len ? BLOCK : KERNEL;
   c->quiet = r->k && r->lame;
@@ -423,13 +423,13 @@ static bool read_line(Reader *r) {
   return scan_fail(c, D_E902, "wanted a line that begins with %s", here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
 }
 
-static bool read_header(Reader *r) {
+static bool read_header(LoopReader *r) {
   if (scan_take_word(&r->c, "loop") && scan_take(&r->c, '1') && scan_done(&r->c)) return true;
   return scan_fail(&r->c, D_E901, "wanted the line `loop 1` first");
 }
 
 /* The line `tasks {`, with nothing but comments before it, and all up to its `}`. */
-static bool read_tasks(Reader *r, const char **at) {
+static bool read_tasks(LoopReader *r, const char **at) {
   for (;;) {
     if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `tasks {`");
     *at = scan_line(&r->c, *at);
@@ -443,7 +443,7 @@ static bool read_tasks(Reader *r, const char **at) {
 }
 
 LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d) {
-  Reader r = {.c = {.src = src, .strings = t, .d = d, .noun = "buffer"}, .p = NEW(a, LoopProgram)};
+  LoopReader r = {.c = {.src = src, .strings = t, .d = d, .noun = "buffer"}, .p = NEW(a, LoopProgram)};
   r.p->arena = a;
   r.vars = r.places = map_new(a);
   const char *at = scan_line(&r.c, src->bytes);

@@ -121,11 +121,11 @@ static bool store_is_pair(const Merge *m, Pair p) {
   return true;
 }
 
-typedef struct Reader { Merge *m; uint32_t stage; Pair of; } Reader;
+typedef struct StageReader { Merge *m; uint32_t stage; Pair of; } StageReader;
 
 /* Who reads what a stage keeps along the two has two labels there itself. */
 static const Expr *leaf_reader(void *env, Exprs *x, const Expr *leaf) {
-  const Reader *r = env;
+  const StageReader *r = env;
   (void)x;
   if (leaf->kind != EX_READ) return leaf;
   TaskSlot slot = stage_at(r->m, r->stage)->slot[leaf->i];
@@ -159,7 +159,7 @@ static void pair_look(Merge *m, Pair p) {
   Look l = {m, p};
   look_at(&l, sum->body), look_at(&l, sum->where), look_at(&l, sum->domain);
   for (uint32_t i = p.stage + 1; i < m->k->stages.len && m->ok && kind < 2; i++) {
-    Reader r = {m, i, p};
+    StageReader r = {m, i, p};
     sum_map(m, stage_at(m, i)->sum, leaf_reader, &r);
   }
 }

@@ -8,7 +8,7 @@ enum { MOST_SITES = 1 << 24 };
 /* ---- nodes --------------------------------------------------------------------------------------------------------- */
 
 bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   if (!kept || k >= r->operand.len) {
     r->x.why = kept ? "this join has not so many operands" : "a kernel reads the operands of its join, like &0[i]";
     return false;
@@ -18,7 +18,7 @@ bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) 
   return true;
 }
 
-bool line_end(Reader *r, AlgNode *n) {
+bool line_end(AlgReader *r, AlgNode *n) {
   if (!scan_want_end(&r->x.c, &n->place)) return false;
   vec_push(r->g->arena, r->region->nodes, n);
   node_made(&r->b, n->id, n, n->kind == ALG_STATE);
@@ -28,7 +28,7 @@ bool line_end(Reader *r, AlgNode *n) {
 /* ---- repeats ------------------------------------------------------------------------------------------------------- */
 
 static bool line_state(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgState s = {.node = want_typed(r, ALG_STATE)};
   if (!s.node || !scan_want(&r->x.c, '=') || !want_relation(r, &s.init)) return false;
   s.node->repeat = r->region->repeat;
@@ -38,7 +38,7 @@ static bool line_state(void *ctx) {
   return true;
 }
 
-static bool read_result(Reader *r, AlgKind kind, NodeRole role) {
+static bool read_result(AlgReader *r, AlgKind kind, NodeRole role) {
   AlgNode *n = want_typed(r, kind);
   if (!n) return false;
   const TextNode *of = want_result(&r->b, role, &n->index);
@@ -58,7 +58,7 @@ static bool line_turns(void *ctx) {
 }
 
 static void *make_repeat(void *ctx, const RepeatHead *h) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgNode *n = NEW(r->g->arena, AlgNode);
   AlgRegion *b = NEW(r->g->arena, AlgRegion);
   *n = (AlgNode){.kind = ALG_REPEAT, .id = h->id, .region = r->region, .name = h->name, .place = h->place, .body = b};
@@ -71,27 +71,27 @@ static void *make_repeat(void *ctx, const RepeatHead *h) {
 }
 
 static void make_next(void *ctx, uint32_t state, void *node) {
-  ((Reader *)ctx)->region->states.at[state].next = node;
+  ((AlgReader *)ctx)->region->states.at[state].next = node;
 }
 
 static void make_stack(void *ctx, Str name, void *node, uint32_t axis) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   vec_push(r->g->arena, r->region->stacks, ((AlgStack){name, node, axis}));
 }
 
 static void make_until(void *ctx, void *node) {
-  ((Reader *)ctx)->region->stop = node;
+  ((AlgReader *)ctx)->region->stop = node;
 }
 
 static void make_close(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   r->region = r->region->parent;
 }
 
 /* ---- lines of the program --------------------------------------------------------------------------------------------------------- */
 
 static bool line_monoid(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   Monoid *m = NEW(r->g->arena, Monoid);
   if (!want_monoid(&r->x, m)) return false;
   vec_push(r->g->arena, r->g->monoids, m);
@@ -100,7 +100,7 @@ static bool line_monoid(void *ctx) {
 }
 
 static bool line_output(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgOutput o = {0};
   VEC(int64_t) extent = {0};
   int64_t n;
@@ -120,7 +120,7 @@ static bool line_output(void *ctx) {
 }
 
 static bool line_assert(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   void *node;
   AlgAssert x = {0};
   if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
@@ -146,7 +146,7 @@ static const RegionMaker maker = {.noun = "relation", .word = "join", .sized = t
                                   .next = make_next, .stack = make_stack, .until = make_until, .close = make_close};
 
 /* `mesh 2 2 2` */
-static bool read_mesh(Reader *r) {
+static bool read_mesh(AlgReader *r) {
   Mesh *m = &r->g->mesh;
   int64_t size, sites = 1;
   if (!scan_take_word(&r->x.c, "mesh")) return fail(r, D_E901, "wanted the line `mesh` behind `ia 1`, with the size of each axis");
@@ -160,7 +160,7 @@ static bool read_mesh(Reader *r) {
   return true;
 }
 
-static bool read_header(Reader *r, const char **at) {
+static bool read_header(AlgReader *r, const char **at) {
   r->g->placed = scan_take_word(&r->x.c, "ia");
   bool ok = (r->g->placed || scan_take_word(&r->x.c, "tra")) && scan_take(&r->x.c, '1') && scan_done(&r->x.c);
   if (!ok) return fail(r, D_E901, "wanted the line `tra 1` or `ia 1` first");
@@ -172,7 +172,7 @@ static bool read_header(Reader *r, const char **at) {
 
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {
   Algebra *g = algebra_new(a, t, exprs_new(a));
-  Reader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}), .g = g, .region = g->top};
+  AlgReader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}), .g = g, .region = g->top};
   r.x.ctx = &r;
   r.x.read = read_operand;
   r.x.kept = true;

@@ -3,7 +3,7 @@
 
 /* ---- join --------------------------------------------------------------------------------------------------------------- */
 
-static bool want_label_range(Reader *r, const Keys *k) {
+static bool want_label_range(AlgReader *r, const Keys *k) {
   Str text, name;
   RelDim d;
   if (r->x.label.len == SUM_RANK) return fail(r, D_E913, "a join has at most %d labels", SUM_RANK);
@@ -18,7 +18,7 @@ static bool want_label_range(Reader *r, const Keys *k) {
 }
 
 /* `[s:128/s, h:4/h; a:64/a]`, and perhaps `to [...]` */
-static bool want_labels(Reader *r, AlgNode *n, EinSum *s, const Keys *k) {
+static bool want_labels(AlgReader *r, AlgNode *n, EinSum *s, const Keys *k) {
   sum_read_begin(&r->x);
   r->range.len = 0;
   bool reduced = false, first = true;
@@ -47,7 +47,7 @@ static bool want_labels(Reader *r, AlgNode *n, EinSum *s, const Keys *k) {
 }
 
 /* `%0{s, -} wanted`; a fetch's table stands without keys */
-static bool want_operand(Reader *r, const AlgNode *x, const Keys *k) {
+static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   AlgOperand o = {0};
   if (r->operand.len == READ_IDS) return fail(r, D_E913, "a join has at most %d operands", READ_IDS);
   if (!want_relation(r, &o.node)) return false;
@@ -74,7 +74,7 @@ static bool want_operand(Reader *r, const AlgNode *x, const Keys *k) {
   return true;
 }
 
-static bool want_operands(Reader *r, AlgNode *n, const Keys *k) {
+static bool want_operands(AlgReader *r, AlgNode *n, const Keys *k) {
   r->operand.len = 0;
   if (!scan_take_word(&r->x.c, "of")) return true;
   do {
@@ -85,7 +85,7 @@ static bool want_operands(Reader *r, AlgNode *n, const Keys *k) {
   return true;
 }
 
-static bool want_kernel(Reader *r, AlgNode *n, EinSum *s) {
+static bool want_kernel(AlgReader *r, AlgNode *n, EinSum *s) {
   s->acc = n->type.dtype;
   s->n_slot = n->n_operand;
   if (!scan_want(&r->x.c, '=')) return false;
@@ -101,7 +101,7 @@ static bool want_kernel(Reader *r, AlgNode *n, EinSum *s) {
   return !scan_take_word(&r->x.c, "gives") || scan_want_dtype(&r->x.c, &s->dtype);
 }
 
-static bool read_kernel(Reader *r, AlgKind kind) {
+static bool read_kernel(AlgReader *r, AlgKind kind) {
   Keys *k;
   AlgNode *n = want_head(r, kind, &k);
   EinSum *s = NEW(r->g->arena, EinSum);
@@ -116,7 +116,7 @@ bool line_join(void *ctx) {
   return read_kernel(ctx, ALG_JOIN);
 }
 bool line_fetch(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   if (!r->g->placed) return fail(r, D_E915, "there are no moves in a Tra");
   return read_kernel(r, ALG_FETCH);
 }
@@ -124,7 +124,7 @@ bool line_fetch(void *ctx) {
 /* ---- the other operations --------------------------------------------------------------------------------------------------- */
 
 bool line_input(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgNode *n = want_typed(r, ALG_INPUT);
   if (!n || !line_end(r, n)) return false;
   vec_push(r->g->arena, r->g->inputs, n);
@@ -132,7 +132,7 @@ bool line_input(void *ctx) {
 }
 
 /* ` by {s, h}` */
-static bool want_group(Reader *r, AlgNode *n) {
+static bool want_group(AlgReader *r, AlgNode *n) {
   const Keys *k = keys_of(r, alg_of(n));
   VEC(uint32_t) group = {0};
   uint32_t key = 0;
@@ -149,7 +149,7 @@ static bool want_group(Reader *r, AlgNode *n) {
 }
 
 /* `sum`, or a monoid with its dtype */
-static bool want_reducer_word(Reader *r, AlgNode *n) {
+static bool want_reducer_word(AlgReader *r, AlgNode *n) {
   Str name;
   DType t;
   bool quoted = scan_is(&r->x.c, '"');
@@ -168,7 +168,7 @@ static bool want_reducer_word(Reader *r, AlgNode *n) {
   return fail(r, D_E910, "no monoid of %s is called %s", dtype_name(t), name->s);
 }
 
-static bool read_aggregate(Reader *r, bool concat) {
+static bool read_aggregate(AlgReader *r, bool concat) {
   AlgNode *n = want_typed(r, ALG_AGGREGATE);
   if (!n || !want_of(r, n) || !want_group(r, n)) return false;
   n->reducer = RED_NONE;
@@ -184,7 +184,7 @@ bool line_concat(void *ctx) {
 }
 
 /* ` into {t:2} [...]`: adds to k, the operand's keys */
-static bool want_pieces(Reader *r, AlgNode *n, Keys *k) {
+static bool want_pieces(AlgReader *r, AlgNode *n, Keys *k) {
   uint32_t old = k->text.len, rank;
   RelDim *dim;
   if (!want_keys(r, k) || !want_ranges(r, k, &rank, &dim)) return false;
@@ -197,7 +197,7 @@ static bool want_pieces(Reader *r, AlgNode *n, Keys *k) {
 }
 
 /* ` to [i, (j * 2)]` */
-static bool want_rekey(Reader *r, AlgNode *n, const Keys *k) {
+static bool want_rekey(AlgReader *r, AlgNode *n, const Keys *k) {
   const Expr **to = NEW_ARRAY(r->g->arena, const Expr *, n->type.n_key + 1);
   if (!scan_want(&r->x.c, '[')) return false;
   for (uint32_t i = 0; i < n->type.n_key; i++) {
@@ -209,7 +209,7 @@ static bool want_rekey(Reader *r, AlgNode *n, const Keys *k) {
 }
 
 bool line_map(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgNode *n = want_typed(r, ALG_MAP);
   if (!n || !want_of(r, n)) return false;
   Keys *k = keys_new(r, keys_of(r, alg_of(n)));
@@ -219,18 +219,18 @@ bool line_map(void *ctx) {
 }
 
 bool line_transform(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgNode *n = want_typed(r, ALG_MAP);
   return n && want_of(r, n) && want_fns(r, n) && line_end(r, n);
 }
 
 bool line_filter(void *ctx) {
-  Reader *r = ctx;
+  AlgReader *r = ctx;
   AlgNode *n = want_typed(r, ALG_FILTER);
   return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) && line_end(r, n);
 }
 
-static bool read_move(Reader *r, bool broadcast) {
+static bool read_move(AlgReader *r, bool broadcast) {
   const char *at = r->x.c.s;
   if (!r->g->placed) return fail(r, D_E915, "there are no moves in a Tra");
   AlgNode *n = want_typed(r, ALG_MOVE);

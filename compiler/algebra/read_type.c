@@ -3,7 +3,7 @@
 
 /* ---- keys, and expressions over them ------------------------------------------------------------------------ */
 
-Keys *keys_new(Reader *r, const Keys *from) {
+Keys *keys_new(AlgReader *r, const Keys *from) {
   Keys *k = NEW(r->g->arena, Keys);
   for (uint32_t i = 0; from && i < from->text.len; i++) {
     vec_push(r->g->arena, k->text, from->text.at[i]);
@@ -13,7 +13,7 @@ Keys *keys_new(Reader *r, const Keys *from) {
   return k;
 }
 
-const Keys *keys_of(Reader *r, const AlgNode *n) {
+const Keys *keys_of(AlgReader *r, const AlgNode *n) {
   const Keys *k = n ? map_find(&r->keys, n) : NULL;
   return k ? k : keys_new(r, NULL);
 }
@@ -25,14 +25,14 @@ static bool key_find(const Keys *k, Str text, uint32_t *out) {
 }
 
 /* `: i, j or k` */
-static const char *keys_text(Reader *r, const Keys *k) {
+static const char *keys_text(AlgReader *r, const Keys *k) {
   Buf b = buf_new(r->x.arena);
   for (uint32_t i = 0; i < k->text.len; i++) buf_printf(&b, "%s%s", !i ? ": " : i + 1 == k->text.len ? " or " : ", ", k->text.at[i]->s);
   return k->text.len ? b.s : ", and there is none";
 }
 
 /* The name of one of the keys. */
-bool want_key(Reader *r, const Keys *k, uint32_t *out) {
+bool want_key(AlgReader *r, const Keys *k, uint32_t *out) {
   const char *at;
   size_t n = scan_word(&r->x.c, false, &at);
   if (n && key_find(k, str_of(r->x.c.strings, at, n), out)) return true;
@@ -41,7 +41,7 @@ bool want_key(Reader *r, const Keys *k, uint32_t *out) {
 }
 
 /* `{s:4, _1="odd name":2}`, added to k. */
-bool want_keys(Reader *r, Keys *k) {
+bool want_keys(AlgReader *r, Keys *k) {
   Str text, name;
   uint32_t have;
   int64_t frontier;
@@ -60,7 +60,7 @@ bool want_keys(Reader *r, Keys *k) {
 }
 
 /* An expression over keys alone: they take the place of labels for so long, and there are no loop variables. */
-bool want_over_keys(Reader *r, const Keys *k, const Expr **out) {
+bool want_over_keys(AlgReader *r, const Keys *k, const Expr **out) {
   uint32_t turns = r->x.turn.len, len = r->x.text.len, cap = r->x.text.cap;
   Str *at = r->x.text.at;
   r->x.turn.len = 0;
@@ -75,12 +75,12 @@ bool want_over_keys(Reader *r, const Keys *k, const Expr **out) {
 }
 
 /* `..` and the upper end */
-static bool want_high(Reader *r, const Keys *k, RelDim *out) {
+static bool want_high(AlgReader *r, const Keys *k, RelDim *out) {
   return scan_want(&r->x.c, '.') && scan_want(&r->x.c, '.') && want_over_keys(r, k, &out->high);
 }
 
 /* `128`, `128/s`, `low..high` */
-bool want_range(Reader *r, const Keys *k, RelDim *out) {
+bool want_range(AlgReader *r, const Keys *k, RelDim *out) {
   Exprs *p = r->g->exprs;
   int64_t n;
   uint32_t key;
@@ -98,7 +98,7 @@ bool want_range(Reader *r, const Keys *k, RelDim *out) {
   return true;
 }
 
-bool want_ranges(Reader *r, const Keys *k, uint32_t *n, RelDim **out) {
+bool want_ranges(AlgReader *r, const Keys *k, uint32_t *n, RelDim **out) {
   VEC(RelDim) dim = {0};
   RelDim d;
   if (!scan_want(&r->x.c, '[')) return false;
@@ -115,12 +115,12 @@ bool want_ranges(Reader *r, const Keys *k, uint32_t *n, RelDim **out) {
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
-static bool number_follows(Reader *r) {
+static bool number_follows(AlgReader *r) {
   return !scan_done(&r->x.c) && *r->x.c.s >= '0' && *r->x.c.s <= '9';
 }
 
 /* `at 0 * +` */
-static bool want_placement(Reader *r, Placement *out) {
+static bool want_placement(AlgReader *r, Placement *out) {
   if (!r->g->placed || !r->g->mesh.n) return true;
   if (!scan_want_word(&r->x.c, "at")) return false;
   for (uint32_t a = 0; a < r->g->mesh.n; a++) {
@@ -140,7 +140,7 @@ static bool want_placement(Reader *r, Placement *out) {
 }
 
 /* ` : f32 places holes at 0 *` */
-bool want_rest(Reader *r, AlgNode *n, const Keys *k) {
+bool want_rest(AlgReader *r, AlgNode *n, const Keys *k) {
   Relation *t = &n->type;
   t->n_key = k->text.len;
   t->key = k->name.at;
@@ -151,7 +151,7 @@ bool want_rest(Reader *r, AlgNode *n, const Keys *k) {
   return want_placement(r, &n->at);
 }
 
-static bool want_type(Reader *r, AlgNode *n, Keys *k) {
+static bool want_type(AlgReader *r, AlgNode *n, Keys *k) {
   RelDim *dim;
   if (!want_keys(r, k) || !want_ranges(r, k, &n->type.rank, &dim)) return false;
   n->type.dim = dim;
@@ -160,12 +160,12 @@ static bool want_type(Reader *r, AlgNode *n, Keys *k) {
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------- */
 
-bool want_relation(Reader *r, AlgNode **out) {
+bool want_relation(AlgReader *r, AlgNode **out) {
   *out = want_node(&r->b);
   return *out != NULL;
 }
 
-static AlgNode *node_new(Reader *r, AlgKind kind, uint32_t id) {
+static AlgNode *node_new(AlgReader *r, AlgKind kind, uint32_t id) {
   AlgNode *n = NEW(r->g->arena, AlgNode);
   *n = (AlgNode){.kind = kind, .id = id, .region = r->region};
   for (uint32_t a = 0; a < MESH_AXES; a++) n->at.on[a] = PLACE_ALL;
@@ -173,7 +173,7 @@ static AlgNode *node_new(Reader *r, AlgKind kind, uint32_t id) {
 }
 
 /* The node of a line that begins with its id, perhaps its name, and its keys. */
-AlgNode *want_head(Reader *r, AlgKind kind, Keys **k) {
+AlgNode *want_head(AlgReader *r, AlgKind kind, Keys **k) {
   uint32_t id;
   if (!want_new_id(&r->b, &id)) return NULL;
   AlgNode *n = node_new(r, kind, id);
@@ -183,14 +183,14 @@ AlgNode *want_head(Reader *r, AlgKind kind, Keys **k) {
   return n;
 }
 
-AlgNode *want_typed(Reader *r, AlgKind kind) {
+AlgNode *want_typed(AlgReader *r, AlgKind kind) {
   Keys *k;
   AlgNode *n = want_head(r, kind, &k);
   return n && want_type(r, n, k) ? n : NULL;
 }
 
 /* ` of %3` */
-bool want_of(Reader *r, AlgNode *n) {
+bool want_of(AlgReader *r, AlgNode *n) {
   AlgOperand *o = NEW(r->g->arena, AlgOperand);
   n->n_operand = 1;
   n->operand = o;
@@ -199,7 +199,7 @@ bool want_of(Reader *r, AlgNode *n) {
 
 /* ---- functions of the array ---------------------------------------------------------------------------------------- */
 
-static bool want_merge(Reader *r, AlgFn *f) {
+static bool want_merge(AlgReader *r, AlgFn *f) {
   VEC(uint8_t) merge = {0};
   int64_t k;
   if (!scan_want(&r->x.c, '[')) return false;
@@ -214,14 +214,14 @@ static bool want_merge(Reader *r, AlgFn *f) {
 }
 
 /* `shift 0 by 16 w` */
-static bool want_shift(Reader *r, const AlgNode *n, AlgFn *f) {
+static bool want_shift(AlgReader *r, const AlgNode *n, AlgFn *f) {
   f->kind = FN_SHIFT;
   return scan_want_number(&r->x.c, "a dimension", &f->n) && scan_want_word(&r->x.c, "by") &&
       scan_want_int(&r->x.c, 1, INT64_MAX, "how far", &f->by) &&
          want_key(r, keys_of(r, alg_of(n)), &f->key);
 }
 
-static bool want_fn(Reader *r, const AlgNode *n, AlgFn *f) {
+static bool want_fn(AlgReader *r, const AlgNode *n, AlgFn *f) {
   *f = (AlgFn){.kind = FN_CAST};
   if (scan_take_word(&r->x.c, "cast")) return scan_want_dtype(&r->x.c, &f->to);
   f->kind = FN_PLACE;
@@ -230,7 +230,7 @@ static bool want_fn(Reader *r, const AlgNode *n, AlgFn *f) {
   return scan_take_word(&r->x.c, "merge") ? want_merge(r, f) : fail(r, D_E903, "wanted `cast`, `place`, `merge` or `shift` here");
 }
 
-bool want_fns(Reader *r, AlgNode *n) {
+bool want_fns(AlgReader *r, AlgNode *n) {
   AlgFn f;
   r->fn.len = 0;
   do {
@@ -242,6 +242,6 @@ bool want_fns(Reader *r, AlgNode *n) {
   return true;
 }
 
-bool take_fns(Reader *r, AlgNode *n) {
+bool take_fns(AlgReader *r, AlgNode *n) {
   return !scan_take_word(&r->x.c, "then") || want_fns(r, n);
 }

@@ -7,20 +7,20 @@
 
 enum { DEEP_MOST = 100 };
 
-typedef struct Reader {
+typedef struct JsonReader {
   Arena *arena;
   Source *src;
   Diags *d;
   uint32_t at;
   int depth;
-} Reader;
+} JsonReader;
 
-static Span span_from(const Reader *r, uint32_t from) {
+static Span span_from(const JsonReader *r, uint32_t from) {
   return (Span){r->src, from, r->at};
 }
 
 /* At the byte at hand. */
-static bool wanted(Reader *r, const char *what) {
+static bool wanted(JsonReader *r, const char *what) {
   uint32_t end = r->at < r->src->len ? r->at + 1 : r->at;
   Span here = {r->src, r->at, end};
   if (r->at >= r->src->len) diag_add(r->d, D_E920, here, "%s is wanted, and the file ends", what);
@@ -29,15 +29,15 @@ static bool wanted(Reader *r, const char *what) {
 }
 
 /* NUL at the end, which nothing wants. */
-static char peek(const Reader *r) {
+static char peek(const JsonReader *r) {
   return r->at < r->src->len ? r->src->bytes[r->at] : '\0';
 }
 
-static void blanks(Reader *r) {
+static void blanks(JsonReader *r) {
   while (r->at < r->src->len && strchr(" \t\r\n", r->src->bytes[r->at]) && r->src->bytes[r->at]) r->at++;
 }
 
-static bool take(Reader *r, char c) {
+static bool take(JsonReader *r, char c) {
   blanks(r);
   if (peek(r) != c) return false;
   r->at++;
@@ -46,7 +46,7 @@ static bool take(Reader *r, char c) {
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-static bool hex4(Reader *r, uint32_t *out) {
+static bool hex4(JsonReader *r, uint32_t *out) {
   *out = 0;
   for (int i = 0; i < 4; i++, r->at++) {
     const char *digits = "0123456789abcdefABCDEF", *found = peek(r) ? strchr(digits, peek(r)) : NULL;
@@ -69,7 +69,7 @@ static void utf8_add(Buf *b, uint32_t c) {
 }
 
 /* Behind `\u`; a high surrogate wants its low one. */
-static bool escape_code(Reader *r, Buf *b) {
+static bool escape_code(JsonReader *r, Buf *b) {
   uint32_t c, low;
   if (!hex4(r, &c)) return false;
   if (c >= 0xD800 && c < 0xDC00) {
@@ -84,7 +84,7 @@ static bool escape_code(Reader *r, Buf *b) {
   return true;
 }
 
-static bool escape(Reader *r, Buf *b) {
+static bool escape(JsonReader *r, Buf *b) {
   static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
   char c = peek(r);
   const char *found = c ? strchr(from, c) : NULL;
@@ -96,7 +96,7 @@ static bool escape(Reader *r, Buf *b) {
 }
 
 /* Behind the opening quote. */
-static bool string(Reader *r, const char **out) {
+static bool string(JsonReader *r, const char **out) {
   Buf b = buf_new(r->arena);
   for (;;) {
     uint32_t c;
@@ -113,13 +113,13 @@ static bool string(Reader *r, const char **out) {
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static bool digits(Reader *r) {
+static bool digits(JsonReader *r) {
   if (peek(r) < '0' || peek(r) > '9') return wanted(r, "a digit");
   while (peek(r) >= '0' && peek(r) <= '9') r->at++;
   return true;
 }
 
-static bool number(Reader *r, JsonValue *v) {
+static bool number(JsonReader *r, JsonValue *v) {
   uint32_t from = r->at;
   const char *text = r->src->bytes + from;
   bool whole = true;
@@ -144,9 +144,9 @@ static bool number(Reader *r, JsonValue *v) {
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static JsonValue *value(Reader *r);
+static JsonValue *value(JsonReader *r);
 
-static bool member(Reader *r, JsonValue *v) {
+static bool member(JsonReader *r, JsonValue *v) {
   JsonMember m = {0};
   blanks(r);
   uint32_t from = r->at;
@@ -165,14 +165,14 @@ static bool member(Reader *r, JsonValue *v) {
   return m.value != NULL;
 }
 
-static bool item(Reader *r, JsonValue *v) {
+static bool item(JsonReader *r, JsonValue *v) {
   JsonValue *x = value(r);
   if (x) vec_push(r->arena, v->items, x);
   return x != NULL;
 }
 
 /* Behind the opening bracket. */
-static bool list(Reader *r, JsonValue *v, char close, bool (*one)(Reader *, JsonValue *)) {
+static bool list(JsonReader *r, JsonValue *v, char close, bool (*one)(JsonReader *, JsonValue *)) {
   if (take(r, close)) return true;
   if (++r->depth > DEEP_MOST) return wanted(r, "no deeper nesting");
   do
@@ -182,14 +182,14 @@ static bool list(Reader *r, JsonValue *v, char close, bool (*one)(Reader *, Json
   return take(r, close) || wanted(r, close == '}' ? "`,` or `}`" : "`,` or `]`");
 }
 
-static bool word(Reader *r, const char *text) {
+static bool word(JsonReader *r, const char *text) {
   size_t n = strlen(text);
   if (r->src->len - r->at < n || memcmp(r->src->bytes + r->at, text, n) != 0) return false;
   r->at += (uint32_t)n;
   return true;
 }
 
-static bool value_read(Reader *r, JsonValue *v) {
+static bool value_read(JsonReader *r, JsonValue *v) {
   static const struct { const char *text; JsonKind kind; } words[] = {
     {"null", JSON_NULL}, {"false", JSON_FALSE}, {"true", JSON_TRUE}};
   char c = peek(r);
@@ -202,7 +202,7 @@ static bool value_read(Reader *r, JsonValue *v) {
   return wanted(r, "a value");
 }
 
-static JsonValue *value(Reader *r) {
+static JsonValue *value(JsonReader *r) {
   JsonValue *v = NEW(r->arena, JsonValue);
   blanks(r);
   uint32_t from = r->at;
@@ -212,7 +212,7 @@ static JsonValue *value(Reader *r) {
 }
 
 JsonValue *json_read(Arena *a, Source *src, Diags *d) {
-  Reader r = {.arena = a, .src = src, .d = d};
+  JsonReader r = {.arena = a, .src = src, .d = d};
   JsonValue *v = value(&r);
   blanks(&r);
   if (v && r.at < src->len) return wanted(&r, "the end of the file"), NULL;

@@ -12,13 +12,13 @@
 
 #include "driver.h"
 
-typedef struct Reader {
+typedef struct ExpectReader {
   Session *s;
   const char *path;
   Expects *out;
   Span span; /* of the comment at hand */
   const char *at;
-} Reader;
+} ExpectReader;
 
 /* "x.ein:12: ", for what is wrong with or by a comment. */
 static const char *line_text(Session *s, const char *path, Span span) {
@@ -29,16 +29,16 @@ static const char *line_text(Session *s, const char *path, Span span) {
 
 /* ---- reading comments ----------------------------------------------------------------------- */
 
-static Leave wrong(Reader *r, const char *what) {
+static Leave wrong(ExpectReader *r, const char *what) {
   return fail(r->s, LEAVE_PROGRAM, "%sthis expectation cannot be read: %s",
               line_text(r->s, r->path, r->span), what);
 }
 
-static void blanks(Reader *r) {
+static void blanks(ExpectReader *r) {
   r->at += strspn(r->at, " \t\r\n");
 }
 
-static bool take(Reader *r, const char *word) {
+static bool take(ExpectReader *r, const char *word) {
   blanks(r);
   size_t n = strlen(word);
   if (strncmp(r->at, word, n) != 0) return false;
@@ -46,7 +46,7 @@ static bool take(Reader *r, const char *word) {
   return true;
 }
 
-static bool name_take(Reader *r, Str *out) {
+static bool name_take(ExpectReader *r, Str *out) {
   blanks(r);
   size_t n = 0;
   for (;; n++) {
@@ -59,7 +59,7 @@ static bool name_take(Reader *r, Str *out) {
   return n > 0;
 }
 
-static bool index_take(Reader *r, Expectation *x) {
+static bool index_take(ExpectReader *r, Expectation *x) {
   do {
     blanks(r);
     size_t n = strspn(r->at, "0123456789");
@@ -78,7 +78,7 @@ static const char *const words[] = {[EXPECT_SUM] = "sum",
                                     [EXPECT_SHAPE] = "shape"};
 
 /* NAME, NAME[1,2] or sum(NAME) */
-static bool subject_take(Reader *r, Expectation *x) {
+static bool subject_take(ExpectReader *r, Expectation *x) {
   if (!name_take(r, &x->name)) return false;
   if (take(r, "[")) {
     x->kind = EXPECT_ELEMENT;
@@ -93,7 +93,7 @@ static bool subject_take(Reader *r, Expectation *x) {
   return false;
 }
 
-static Leave expectation(Reader *r) {
+static Leave expectation(ExpectReader *r) {
   Expectation x = {.kind = EXPECT_VALUE, .span = r->span};
   if (!subject_take(r, &x)) return wrong(r, "write `expect: Z = ...` or `expect: sum(Z) = ...`");
   x.roughly = take(r, "~");
@@ -107,7 +107,7 @@ static Leave expectation(Reader *r) {
 }
 
 /* Words as a shell would split them, but for quotes and all else that a shell does. */
-static void run_words_take(Reader *r) {
+static void run_words_take(ExpectReader *r) {
   for (blanks(r); *r->at; blanks(r)) {
     size_t n = strcspn(r->at, " \t\r\n");
     vec_push(r->s->arena, r->out->run, arena_printf(r->s->arena, "%.*s", (int)n, r->at));
@@ -116,7 +116,7 @@ static void run_words_take(Reader *r) {
 }
 
 /* `# expect y = 3`: meant to be compared, and read by nobody. */
-static void nearly_expectation(Reader *r) {
+static void nearly_expectation(ExpectReader *r) {
   Expectation x = {0};
   if (!take(r, "expect") && !take(r, "Expect")) return;
   r->at += strncmp(r->at, "ed", 2) == 0 ? 2 : *r->at == 's';
@@ -130,13 +130,13 @@ static void nearly_expectation(Reader *r) {
 }
 
 /* `# verify: 1e-3`: for ein verify. */
-static Leave bound_take(Reader *r) {
+static Leave bound_take(ExpectReader *r) {
   blanks(r);
   if (double_read(r->at, strlen(r->at), &r->out->bound) && r->out->bound >= 0) return LEAVE_OK;
   return fail(r->s, LEAVE_PROGRAM, "%sthis bound cannot be read: write `verify: 1e-3`", line_text(r->s, r->path, r->span));
 }
 
-static Leave comment(Reader *r, const char *text) {
+static Leave comment(ExpectReader *r, const char *text) {
   r->at = text + strspn(text, "#");
   if (take(r, "expect-error:")) {
     blanks(r);
@@ -165,7 +165,7 @@ static const char *span_text(Arena *a, Span s) {
 }
 
 Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *out) {
-  Reader r = {.s = s, .path = path, .out = out};
+  ExpectReader r = {.s = s, .path = path, .out = out};
   out->bound = -1;
   for (uint32_t i = 0; i < file->comments.len; i++) {
     r.span = file->comments.at[i];

@@ -37,12 +37,12 @@ OptionInfo option_there(OptionId o, unsigned in) {
   return i;
 }
 
-typedef struct Reader {
+typedef struct WordReader {
   Session *s;
   Args *a;
   const char *const *word;
   uint32_t n, at;
-} Reader;
+} WordReader;
 
 bool arg_has(const Args *a, OptionId o) {
   return a->given[o].len > 0;
@@ -69,7 +69,7 @@ static const char *help_words(Session *s, const Args *a) {
 
 /* ---- what is unknown ------------------------------------------------------------------------ */
 
-static Leave option_unknown(Reader *r, const char *word, size_t len) {
+static Leave option_unknown(WordReader *r, const char *word, size_t len) {
   Session *s = r->s;
   Nearest near = nearest_to(s->arena, arena_printf(s->arena, "%.*s", (int)len, word));
   for (OptionId o = 0; o < OPTIONS; o++)
@@ -103,7 +103,7 @@ static bool choice_known(const char *choices, const char *word) {
   return false;
 }
 
-static Leave option_take(Reader *r, OptionId o, const char *argument) {
+static Leave option_take(WordReader *r, OptionId o, const char *argument) {
   const OptionInfo *i = &options[o];
   if (i->choices && o != OPT_TARGET && o != OPT_STOP && !choice_known(i->choices, argument))
     return fail(r->s, LEAVE_USAGE, "--%s is one of %s, not %s", i->name, i->choices, argument);
@@ -111,13 +111,13 @@ static Leave option_take(Reader *r, OptionId o, const char *argument) {
   return LEAVE_OK;
 }
 
-static Leave option_next(Reader *r, OptionId o, const char *spelled) {
+static Leave option_next(WordReader *r, OptionId o, const char *spelled) {
   if (r->at < r->n) return option_take(r, o, r->word[r->at++]);
   return fail(r->s, LEAVE_USAGE, "%s wants %s after it", spelled, option_there(o, place_of(r->a)).argument);
 }
 
 /* --name, --name=argument, --name argument */
-static Leave option_long(Reader *r, const char *word) {
+static Leave option_long(WordReader *r, const char *word) {
   const char *name = word + 2, *equals = strchr(name, '=');
   size_t len = equals ? (size_t)(equals - name) : strlen(name);
   for (OptionId o = 0; o < OPTIONS; o++) {
@@ -132,7 +132,7 @@ static Leave option_long(Reader *r, const char *word) {
 }
 
 /* -D N=4, -DN=4, -v, -vh */
-static Leave option_letters(Reader *r, const char *word) {
+static Leave option_letters(WordReader *r, const char *word) {
   for (const char *c = word + 1; *c; c++) {
     OptionId o = 0;
     while (o < OPTIONS && (options[o].letter != *c || !applies(r->a, o))) o++;
@@ -145,7 +145,7 @@ static Leave option_letters(Reader *r, const char *word) {
   return LEAVE_OK;
 }
 
-static Leave word_take(Reader *r, const char *word) {
+static Leave word_take(WordReader *r, const char *word) {
   Args *a = r->a;
   if (word[0] == '-' && word[1] == '-') return option_long(r, word);
   if (word[0] == '-' && word[1] && word[1] != '>') return option_letters(r, word);
@@ -162,7 +162,7 @@ static Leave word_take(Reader *r, const char *word) {
 }
 
 Leave args_read(Session *s, Args *a, uint32_t n, const char *const *word) {
-  Reader r = {s, a, word, n, 0};
+  WordReader r = {s, a, word, n, 0};
   bool plain = false; /* after -- */
   while (r.at < n) {
     const char *w = word[r.at++];

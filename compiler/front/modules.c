@@ -20,14 +20,14 @@ typedef struct Open {
   const char *real, *shown;
 } Open;
 
-typedef struct Reader {
+typedef struct ModuleReader {
   Front *f;
   Arena *arena;
   Program *program;
   const char *root, *stdlib; /* real paths; NULL: there is none */
   bool lost;                 /* the standard library, of which enough was said */
   VEC(Open) open;            /* the files that are being read, outermost first */
-} Reader;
+} ModuleReader;
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static const char *statement_word(StmtKind k) {
   return word[k];
 }
 
-static void module_dims(Reader *r, const AstStmt *s) {
+static void module_dims(ModuleReader *r, const AstStmt *s) {
   for (uint32_t i = 0; i < s->decls.len; i++) {
     const AstDecl *d = &s->decls.at[i];
     if (d->e) continue;
@@ -95,7 +95,7 @@ static void module_dims(Reader *r, const AstStmt *s) {
   }
 }
 
-static void module_check(Reader *r, const AstFile *file) {
+static void module_check(ModuleReader *r, const AstFile *file) {
   Diag *g = NULL; /* one for all */
   for (uint32_t i = 0; i < file->stmts.len; i++) {
     const AstStmt *s = file->stmts.at[i];
@@ -112,16 +112,16 @@ static void module_check(Reader *r, const AstFile *file) {
   }
 }
 
-static void uses_read(Reader *r, const AstFile *file, const char *real, const char *shown);
+static void uses_read(ModuleReader *r, const AstFile *file, const char *real, const char *shown);
 
-static const char *circle_text(Reader *r, uint32_t from) {
+static const char *circle_text(ModuleReader *r, uint32_t from) {
   Buf b = buf_new(r->arena);
   for (uint32_t i = from; i < r->open.len; i++) buf_printf(&b, "%s -> ", r->open.at[i].shown);
   buf_str(&b, r->open.at[from].shown);
   return b.s;
 }
 
-static bool circle_found(Reader *r, const char *real, Span use) {
+static bool circle_found(ModuleReader *r, const char *real, Span use) {
   for (uint32_t i = 0; i < r->open.len; i++) {
     if (strcmp(r->open.at[i].real, real) != 0) continue;
     if (i + 1 == r->open.len)
@@ -134,14 +134,14 @@ static bool circle_found(Reader *r, const char *real, Span use) {
   return false;
 }
 
-static bool module_known(const Reader *r, const char *real) {
+static bool module_known(const ModuleReader *r, const char *real) {
   for (uint32_t i = 0; i < r->program->modules.len; i++)
     if (strcmp(r->program->modules.at[i].path, real) == 0) return true;
   return false;
 }
 
 /* real is inside the roots; `use` is nowhere for the prelude. */
-static void module_read(Reader *r, const char *real, const char *shown, Span use) {
+static void module_read(ModuleReader *r, const char *real, const char *shown, Span use) {
   if (circle_found(r, real, use) || module_known(r, real)) return;
   if (r->open.len >= MODULES_DEEP || r->program->modules.len >= MODULES_MOST) {
     diag_add(r->f->diags, D_E047, use, "too many modules: at most %d, in chains of at most %d",
@@ -173,7 +173,7 @@ static int is_module_file(const struct dirent *e) {
 }
 
 /* "nn, optim", of what the standard library has; NULL if nothing. */
-static const char *stdlib_names(Reader *r) {
+static const char *stdlib_names(ModuleReader *r) {
   struct dirent **list;
   int n = r->stdlib ? scandir(r->stdlib, &list, is_module_file, alphasort) : -1;
   if (n < 0) return NULL;
@@ -208,7 +208,7 @@ const AstStmt *module_find(Front *f, Str name, const char **module) {
   return found;
 }
 
-static void use_named(Reader *r, const AstStmt *s) {
+static void use_named(ModuleReader *r, const AstStmt *s) {
   if (r->lost) return;
   const char *shown = arena_printf(r->arena, "stdlib/%s.ein", s->name.s->s);
   const char *real =
@@ -225,7 +225,7 @@ static void use_named(Reader *r, const AstStmt *s) {
   diag_hint(r->f->diags, g, "a file of your own is used by its path: `use \"%s.ein\"`", s->name.s->s);
 }
 
-static void use_missing(Reader *r, const AstStmt *s, const char *path, const char *why) {
+static void use_missing(ModuleReader *r, const AstStmt *s, const char *path, const char *why) {
   Diag *g =
       diag_add(r->f->diags, D_E040, s->text_span, "cannot read the module %s: %s", s->text->s, why);
   if (is_there(arena_printf(r->arena, "%s.ein", path)))
@@ -233,14 +233,14 @@ static void use_missing(Reader *r, const AstStmt *s, const char *path, const cha
 }
 
 /* The root as seen from a file inside it: ".", "..", "../.." */
-static const char *folder_upwards(Reader *r, const char *real) {
+static const char *folder_upwards(ModuleReader *r, const char *real) {
   Buf b = buf_new(r->arena);
   const char *at = folder_of(r->arena, real);
   for (; inside(r->root, at) && strcmp(at, r->root) != 0; at = folder_of(r->arena, at)) buf_str(&b, b.len ? "/.." : "..");
   return b.len ? b.s : ".";
 }
 
-static void use_path(Reader *r, const AstStmt *s, const char *using_real, const char *using_shown) {
+static void use_path(ModuleReader *r, const AstStmt *s, const char *using_real, const char *using_shown) {
   const char *text = s->text->s;
   if (!*text || strlen(text) != s->text->len) {
     diag_add(r->f->diags, D_E040, s->text_span, "this is no file name");
@@ -267,7 +267,7 @@ static void use_path(Reader *r, const AstStmt *s, const char *using_real, const 
   module_read(r, real, path_join(r->arena, folder_of(r->arena, using_shown), text), s->text_span);
 }
 
-static void uses_read(Reader *r, const AstFile *file, const char *real, const char *shown) {
+static void uses_read(ModuleReader *r, const AstFile *file, const char *real, const char *shown) {
   for (uint32_t i = 0; i < file->stmts.len; i++) {
     const AstStmt *s = file->stmts.at[i];
     if (s->kind != STMT_USE || s->broken) continue;
@@ -280,7 +280,7 @@ static void uses_read(Reader *r, const AstFile *file, const char *real, const ch
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-static void prelude_missing(Reader *r) {
+static void prelude_missing(ModuleReader *r) {
   Diag *g = diag_add(r->f->diags, D_E009, (Span){0},
                      "the standard library is not where it should be: no prelude.ein in %s",
                      r->f->stdlib ? r->f->stdlib : "any place known");
@@ -289,7 +289,7 @@ static void prelude_missing(Reader *r) {
 }
 
 /* `main`, where the program lies: the prelude itself may be checked as any file. */
-static void prelude_read(Reader *r, const char *main) {
+static void prelude_read(ModuleReader *r, const char *main) {
   const char *real =
       r->stdlib ? real_path(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
   if (real && main && strcmp(real, main) == 0) return;
@@ -301,7 +301,7 @@ static void prelude_read(Reader *r, const char *main) {
 
 static Program *program_over(Front *f, Source *src, const char *real) {
   Program *p = NEW(f->arena, Program);
-  Reader r = {.f = f, .arena = f->arena, .program = p};
+  ModuleReader r = {.f = f, .arena = f->arena, .program = p};
   if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
   prelude_read(&r, real);
   p->file = parse_file(f->arena, f->strings, src, f->diags);
@@ -328,7 +328,7 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
 
 Program *program_from_file(Front *f, AstFile *file, const char *folder) {
   Program *p = NEW(f->arena, Program);
-  Reader r = {.f = f, .arena = f->arena, .program = p};
+  ModuleReader r = {.f = f, .arena = f->arena, .program = p};
   const char *real = real_path(f->arena, folder);
   if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
   prelude_read(&r, NULL);

@@ -4,22 +4,22 @@
 #include "expr/region_text.h"
 #include "inside.h"
 
-typedef struct Reader {
+typedef struct GraphReader {
   SumReader x;
   EinGraph *g;
   EinRegion *region;
   RegionReader b;
   VEC(uint8_t) merge;   /* of the vertex at hand; */
   VEC(EinNode *) input; /*   one a read, as they come */
-} Reader;
+} GraphReader;
 
-static bool want_ref(Reader *r, EinNode **out) {
+static bool want_ref(GraphReader *r, EinNode **out) {
   *out = want_node(&r->b);
   return *out != NULL;
 }
 
 /* The id of the node that the line defines. */
-static bool want_id(Reader *r, uint32_t *id) {
+static bool want_id(GraphReader *r, uint32_t *id) {
   if (!want_new_id(&r->b, id)) return false;
   r->g->n_nodes = *id;
   return true;
@@ -28,7 +28,7 @@ static bool want_id(Reader *r, uint32_t *id) {
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 static bool read_of(void *ctx, bool kept, int64_t id, DType *dtype, int64_t *slot) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   TextNode *known = id < READ_IDS ? node_of(&r->b, (uint32_t)id) : NULL;
   EinNode *x = known ? known->node : NULL;
   (void)kept; /* never: there are no such reads in a graph */
@@ -47,7 +47,7 @@ static bool read_of(void *ctx, bool kept, int64_t id, DType *dtype, int64_t *slo
 /* ---- shapes and labels ----------------------------------------------------------------------- */
 
 /* `[s:128, (h:4 d:64)]` */
-static bool want_out_labels(Reader *r) {
+static bool want_out_labels(GraphReader *r) {
   if (!scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
     uint32_t before = r->x.label.len;
@@ -64,18 +64,18 @@ static bool want_out_labels(Reader *r) {
 
 /* ---- lines of nodes -------------------------------------------------------------------------- */
 
-static bool take_name(Reader *r, Str *out) {
+static bool take_name(GraphReader *r, Str *out) {
   *out = NULL;
   return scan_is(&r->x.c, '[') || scan_is(&r->x.c, '=') || scan_want_name(&r->x.c, out);
 }
 
-static bool finish(Reader *r, EinNode *n, Str name) {
+static bool finish(GraphReader *r, EinNode *n, Str name) {
   n->name = name;
   node_made(&r->b, n->id, n, n->kind == EIN_STATE);
   return true;
 }
 
-static bool read_input(Reader *r, bool param) {
+static bool read_input(GraphReader *r, bool param) {
   uint32_t id;
   Str name;
   DType t;
@@ -99,7 +99,7 @@ static bool line_param(void *ctx) {
 }
 
 static bool line_state(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   uint32_t id;
   Str name;
   DType t;
@@ -113,14 +113,14 @@ static bool line_state(void *ctx) {
   return finish(r, n, name);
 }
 
-static bool want_vertex(Reader *r, EinSum *s) {
+static bool want_vertex(GraphReader *r, EinSum *s) {
   sum_read_begin(&r->x);
   r->merge.len = r->input.len = 0;
   return want_out_labels(r) && want_sum(&r->x, s);
 }
 
 static bool line_vertex(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   uint32_t id;
   Str name;
   EinSum s = {0};
@@ -134,13 +134,13 @@ static bool line_vertex(void *ctx) {
   return finish(r, n, name);
 }
 
-static bool want_stackable(Reader *r, const EinRegion *body, uint32_t k) {
+static bool want_stackable(GraphReader *r, const EinRegion *body, uint32_t k) {
   const EinStack *s = &body->stacks.at[k];
   if (!body->turns) return scan_fail(&r->x.c, D_E909, "a repeat without `turns` cannot stack");
   return s->axis <= s->node->rank || scan_fail(&r->x.c, D_E909, "the stack's axis is beyond its rank");
 }
 
-static bool read_result(Reader *r, EinKind kind, NodeRole role) {
+static bool read_result(GraphReader *r, EinKind kind, NodeRole role) {
   uint32_t id, k;
   Str name;
   Place place = {0};
@@ -168,7 +168,7 @@ static bool line_turns(void *ctx) {
 /* ---- repeats ---------------------------------------------------------------------------------- */
 
 static void *make_repeat(void *ctx, const RepeatHead *h) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   r->g->n_nodes = h->id;
   EinNode *n = graph_repeat(r->g, r->region, h->turn);
   n->name = h->name;
@@ -180,27 +180,27 @@ static void *make_repeat(void *ctx, const RepeatHead *h) {
 }
 
 static void make_next(void *ctx, uint32_t state, void *node) {
-  ((Reader *)ctx)->region->states.at[state].next = node;
+  ((GraphReader *)ctx)->region->states.at[state].next = node;
 }
 
 static void make_stack(void *ctx, Str name, void *node, uint32_t axis) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   vec_push(r->g->arena, r->region->stacks, ((EinStack){name, node, axis}));
 }
 
 static void make_until(void *ctx, void *node) {
-  ((Reader *)ctx)->region->stop = node;
+  ((GraphReader *)ctx)->region->stop = node;
 }
 
 static void make_close(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   r->region = r->region->parent;
 }
 
 /* ---- lines of the program -------------------------------------------------------------------- */
 
 static bool line_dim(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   EinDim d = {0};
   if (!want_dim(&r->x, &d.name, &d.known, &d.value)) return false;
   vec_push(r->g->arena, r->g->dims, d);
@@ -208,7 +208,7 @@ static bool line_dim(void *ctx) {
 }
 
 static bool line_monoid(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   Monoid m = {0};
   if (!want_monoid(&r->x, &m)) return false;
   vec_push(r->g->arena, r->x.monoids, graph_monoid(r->g, &m));
@@ -216,7 +216,7 @@ static bool line_monoid(void *ctx) {
 }
 
 static bool line_output(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   EinOutput o;
   if (!scan_want_name(&r->x.c, &o.name) || !scan_want(&r->x.c, '=') || !want_ref(r, &o.node))
     return false;
@@ -227,7 +227,7 @@ static bool line_output(void *ctx) {
 }
 
 static bool line_assert(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   void *node;
   EinAssert x = {0};
   if (!want_assert(&r->b, &node, &x.text, &x.place)) return false;
@@ -238,7 +238,7 @@ static bool line_assert(void *ctx) {
 }
 
 static bool line_check(void *ctx) {
-  Reader *r = ctx;
+  GraphReader *r = ctx;
   EinCheck x = {0};
   if (!want_check(&r->x, &x.cond, &x.text, &x.place)) return false;
   vec_push(r->g->arena, r->g->checks, x);
@@ -256,14 +256,14 @@ static const RegionLine lines[] = {
 static const RegionMaker maker = {.noun = "tensor", .word = "vertex", .line = lines, .n_line = COUNT(lines), .repeat = make_repeat,
                                   .next = make_next, .stack = make_stack, .until = make_until, .close = make_close};
 
-static bool read_header(Reader *r) {
+static bool read_header(GraphReader *r) {
   if (scan_take_word(&r->x.c, "eingraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;
   return scan_fail(&r->x.c, D_E901, "wanted the line `eingraph 1` first");
 }
 
 EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {
   EinGraph *g = graph_new(a, t, exprs_new(a));
-  Reader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}),
+  GraphReader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}),
               .g = g,
               .region = g->top};
   r.x.ctx = &r;

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "machine.h"
 
-typedef struct Reader { Arena *arena; Diags *d; Machine *m; bool ok; } Reader;
+typedef struct MachineReader { Arena *arena; Diags *d; Machine *m; bool ok; } MachineReader;
 
 /* A member that may stand in an object; the last of a list has no name. */
 typedef struct Field Field;
@@ -13,20 +13,20 @@ struct Field {
   const char *name;
   JsonKind kind;
   bool wanted;
-  void (*take)(Reader *r, const JsonValue *v, void *to, const Field *f);
+  void (*take)(MachineReader *r, const JsonValue *v, void *to, const Field *f);
   size_t at;                 /* where in the struct it goes */
 };
 
-static void wrong(Reader *r, Span at, const char *what, const char *why) {
+static void wrong(MachineReader *r, Span at, const char *what, const char *why) {
   r->ok = false;
   diag_add(r->d, D_E921, at, "%s: %s", what, why);
 }
 
-static const char *words(const Reader *r, const char *a, const char *b) {
+static const char *words(const MachineReader *r, const char *a, const char *b) {
   return arena_printf(r->arena, "%s%s", a, b);
 }
 
-static void object_take(Reader *r, const JsonValue *v, const char *what, const Field *fields, void *to) {
+static void object_take(MachineReader *r, const JsonValue *v, const char *what, const Field *fields, void *to) {
   if (v->kind != JSON_OBJECT) {
     wrong(r, v->span, what, words(r, "wanted is an object, not ", json_kind_name(v->kind)));
     return;
@@ -47,17 +47,17 @@ static void object_take(Reader *r, const JsonValue *v, const char *what, const F
 
 /* ---- what members hold ---------------------------------------------------------------------- */
 
-static void text_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void text_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (!*v->text) wrong(r, v->span, f->name, "this text is empty");
   *(const char **)to = v->text;
 }
 
-static void int_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void int_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (!v->whole || v->integer < 1) wrong(r, v->span, f->name, "wanted is a whole number, at least 1");
   else *(int64_t *)to = v->integer;
 }
 
-static void positive_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void positive_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (!(v->number > 0)) wrong(r, v->span, f->name, "wanted is a positive number");
   else *(double *)to = v->number;
 }
@@ -69,7 +69,7 @@ static const Field measure_fields[] = {
   {0}};
 
 /* A number, or one with its spread. */
-static void measure_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void measure_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (v->kind == JSON_NUMBER) positive_take(r, v, &((Measure *)to)->value, f);
   else if (v->kind == JSON_OBJECT) object_take(r, v, f->name, measure_fields, to);
   else wrong(r, v->span, f->name, words(r, "wanted is a number or {\"value\", \"median\", \"worst\"}, not ", json_kind_name(v->kind)));
@@ -83,7 +83,7 @@ static const Field memory_fields[] = {
   {"copy_bytes_per_second", JSON_NULL, false, measure_take, offsetof(MachineMemory, copy)},
   {0}};
 
-static void memories_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void memories_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   MachineLevel *l = to;
   (void)f;
   for (uint32_t i = 0; i < v->items.len; i++) {
@@ -98,7 +98,7 @@ static const Field rate_fields[] = {
   {"add_max", JSON_NULL, false, measure_take, RATE_ADD_MAX * sizeof(Measure)},
   {0}};
 
-static void rates_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void rates_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   MachineLevel *l = to;
   (void)f;
   for (uint32_t i = 0; i < v->members.len; i++) {
@@ -115,7 +115,7 @@ static const Field link_fields[] = {
   {"bytes_per_second", JSON_NULL, true, measure_take, offsetof(MachineLevel, link)},
   {0}};
 
-static void link_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void link_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   object_take(r, v, f->name, link_fields, to);
 }
 
@@ -127,7 +127,7 @@ static const Field level_fields[] = {
   {"link", JSON_OBJECT, false, link_take, 0},
   {0}};
 
-static void levels_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void levels_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   Machine *m = to;
   if (!v->items.len) wrong(r, v->span, f->name, "there is none; the first is the core");
   for (uint32_t i = 0; i < v->items.len; i++) {
@@ -140,7 +140,7 @@ static void levels_take(Reader *r, const JsonValue *v, void *to, const Field *f)
 /* Behind the levels, so that its name can be looked for. */
 typedef struct Site { const char *level; int64_t bytes; Span span; } Site;
 
-static void site_level_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void site_level_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   text_take(r, v, &((Site *)to)->level, f);
   ((Site *)to)->span = v->span;
 }
@@ -150,7 +150,7 @@ static const Field site_fields[] = {
   {"bytes", JSON_NUMBER, false, int_take, offsetof(Site, bytes)},
   {0}};
 
-static void site_find(Reader *r, const JsonValue *v) {
+static void site_find(MachineReader *r, const JsonValue *v) {
   Site site = {0};
   Machine *m = r->m;
   object_take(r, v, "site", site_fields, &site);
@@ -161,7 +161,7 @@ static void site_find(Reader *r, const JsonValue *v) {
   m->site = 0;
 }
 
-static void later_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void later_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   (void)r, (void)v, (void)to, (void)f;
 }
 
@@ -173,7 +173,7 @@ static const Field price_fields[] = {
   {"worth_threads_operations", JSON_NUMBER, false, positive_take, offsetof(Machine, worth_threads)},
   {0}};
 
-static void prices_take(Reader *r, const JsonValue *v, void *to, const Field *f) {
+static void prices_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   object_take(r, v, f->name, price_fields, to);
 }
 
@@ -188,7 +188,7 @@ static const Field machine_fields[] = {
   {0}};
 
 /* Another version is another form: nothing else is said of it. */
-static bool format_known(Reader *r, const JsonValue *v) {
+static bool format_known(MachineReader *r, const JsonValue *v) {
   const JsonValue *f = json_member(v, "format");
   if (!f || f->kind != JSON_STRING) wrong(r, f ? f->span : v->span, "format", "a machine file has a member \"format\": \"ein machine 1\"");
   else if (strcmp(f->text, "ein machine 1") != 0)
@@ -197,7 +197,7 @@ static bool format_known(Reader *r, const JsonValue *v) {
 }
 
 Machine *machine_read(Arena *a, Source *src, Diags *d) {
-  Reader r = {.arena = a, .d = d, .m = NEW(a, Machine), .ok = true};
+  MachineReader r = {.arena = a, .d = d, .m = NEW(a, Machine), .ok = true};
   const JsonValue *v = json_read(a, src, d);
   if (!v || !format_known(&r, v)) return NULL;
   object_take(&r, v, "a machine", machine_fields, r.m);

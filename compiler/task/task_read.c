@@ -5,7 +5,7 @@
 #include "expr/sum_read.h"
 #include "text.h"
 
-typedef struct Reader {
+typedef struct TaskReader {
   SumReader x;
   TaskGraph *t;
   bool part;                 /* a `}` that closes no block ends the text */
@@ -18,7 +18,7 @@ typedef struct Reader {
   VEC(TaskSlot) slot;        /* of the stage at hand: one a read, as they come */
   TextLines *lines;
   uint32_t steps;            /* the value of n_steps that is said; UINT32_MAX: none is */
-} Reader;
+} TaskReader;
 
 static void *id_key(uint64_t id) {
   return (void *)((uintptr_t)id + 1);
@@ -26,14 +26,14 @@ static void *id_key(uint64_t id) {
 
 /* ---- references --------------------------------------------------------------------------------- */
 
-static bool is_buffer(Reader *r, uint64_t id) {
+static bool is_buffer(TaskReader *r, uint64_t id) {
   if (id >= r->t->buffers.len) return false;
   if (!map_find(&r->failed, id_key(id))) return true;
   r->x.c.quiet = true;
   return false;
 }
 
-static bool want_buffer(Reader *r, uint32_t *out) {
+static bool want_buffer(TaskReader *r, uint32_t *out) {
   const char *at = r->x.c.s;
   if (!scan_want_id(&r->x.c, out)) return false;
   if (is_buffer(r, *out)) return true;
@@ -41,7 +41,7 @@ static bool want_buffer(Reader *r, uint32_t *out) {
   return scan_fail(&r->x.c, D_E905, "buffer %%%u is not defined above this line", *out);
 }
 
-static bool want_buffer_or_none(Reader *r, int32_t *out) {
+static bool want_buffer_or_none(TaskReader *r, int32_t *out) {
   uint32_t id;
   if (!want_buffer(r, &id)) return false;
   *out = (int32_t)id;
@@ -49,7 +49,7 @@ static bool want_buffer_or_none(Reader *r, int32_t *out) {
 }
 
 static bool read_of(void *ctx, bool kept, int64_t number, DType *dtype, int64_t *slot) {
-  Reader *r = ctx;
+  TaskReader *r = ctx;
   TaskSlot s = {.kept = kept, .index = (uint32_t)number};
   const char *why = NULL;
   if (kept && (number < 0 || number >= (int64_t)r->kernel->stages.len))
@@ -68,13 +68,13 @@ static bool read_of(void *ctx, bool kept, int64_t number, DType *dtype, int64_t 
   return true;
 }
 
-static const Expr **copy_exprs(Reader *r, const Expr *const *e, uint32_t n) {
+static const Expr **copy_exprs(TaskReader *r, const Expr *const *e, uint32_t n) {
   return arena_copy(r->t->arena, e, n * sizeof *e);
 }
 
 /* ---- lines of the head -------------------------------------------------------------------------- */
 
-static bool line_dim(Reader *r) {
+static bool line_dim(TaskReader *r) {
   TaskDim d = {0};
   if (!want_dim(&r->x, &d.name, &d.known, &d.value)) return false;
   vec_push(r->t->arena, r->t->dims, d);
@@ -82,7 +82,7 @@ static bool line_dim(Reader *r) {
 }
 
 /* `mesh 2 2`, before all else; its sites are as many as relations may have. */
-static bool line_mesh(Reader *r) {
+static bool line_mesh(TaskReader *r) {
   Mesh *m = &r->t->mesh;
   int64_t sites = 1, size;
   if (m->n || r->t->dims.len || r->t->buffers.len) return scan_fail(&r->x.c, D_E909, "`mesh` stands once, behind `taskgraph 1`");
@@ -96,7 +96,7 @@ static bool line_mesh(Reader *r) {
   return true;
 }
 
-static bool line_monoid(Reader *r) {
+static bool line_monoid(TaskReader *r) {
   Monoid m = {0};
   if (!want_monoid(&r->x, &m)) return false;
   const Monoid *own = arena_copy(r->t->arena, &m, sizeof m);
@@ -105,7 +105,7 @@ static bool line_monoid(Reader *r) {
   return true;
 }
 
-static bool want_space(Reader *r, TaskBuffer *b) {
+static bool want_space(TaskReader *r, TaskBuffer *b) {
   if (scan_take_word(&r->x.c, "work"))
     b->space = BUF_WORK;
   else if (scan_take_word(&r->x.c, "input"))
@@ -118,7 +118,7 @@ static bool want_space(Reader *r, TaskBuffer *b) {
 }
 
 /* `low [(64 * $at0), 0] when (...)` */
-static bool want_site(Reader *r, TaskBuffer *b) {
+static bool want_site(TaskReader *r, TaskBuffer *b) {
   VEC(const Expr *) low = {0};
   bool said = scan_take_word(&r->x.c, "low");
   if (said && !scan_want(&r->x.c, '[')) return false;
@@ -135,12 +135,12 @@ static bool want_site(Reader *r, TaskBuffer *b) {
   return !scan_take_word(&r->x.c, "when") || want_expr(&r->x, OVER_DIMS, DT_BOOL, &b->when);
 }
 
-static bool want_span(Reader *r, uint32_t *first, uint32_t *last) {
+static bool want_span(TaskReader *r, uint32_t *first, uint32_t *last) {
   return scan_want_number(&r->x.c, "a step", first) && scan_want(&r->x.c, '.') && scan_want(&r->x.c, '.') &&
          scan_want_number(&r->x.c, "a step", last);
 }
 
-static bool want_buffer_line(Reader *r, TaskBuffer *b) {
+static bool want_buffer_line(TaskReader *r, TaskBuffer *b) {
   uint32_t id;
   const char *at = r->x.c.s;
   if (!scan_want_id(&r->x.c, &id)) return false;
@@ -159,7 +159,7 @@ static bool want_buffer_line(Reader *r, TaskBuffer *b) {
 }
 
 /* One that fails keeps its number, so that those behind it have theirs. */
-static bool line_buffer(Reader *r) {
+static bool line_buffer(TaskReader *r) {
   TaskBuffer b = {.id = r->t->buffers.len};
   if (b.id == READ_IDS) return scan_fail(&r->x.c, D_E913, "there are at most %d buffers", READ_IDS);
   bool ok = want_buffer_line(r, &b);
@@ -169,14 +169,14 @@ static bool line_buffer(Reader *r) {
   return ok;
 }
 
-static bool want_argument(Reader *r, TaskArgument *a) {
+static bool want_argument(TaskReader *r, TaskArgument *a) {
   if (!scan_want_name(&r->x.c, &a->name) || !scan_want(&r->x.c, '=') || !want_buffer(r, &a->buffer)) return false;
   a->param = scan_take_word(&r->x.c, "param");
   a->optional = scan_take_word(&r->x.c, "optional");
   return scan_want_end(&r->x.c, NULL);
 }
 
-static bool line_input(Reader *r) {
+static bool line_input(TaskReader *r) {
   TaskArgument a = {0};
   if (!want_argument(r, &a)) return false;
   lines_put(r->lines, line_key(LINE_INPUT, r->t->inputs.len), scan_head(&r->x.c));
@@ -184,7 +184,7 @@ static bool line_input(Reader *r) {
   return true;
 }
 
-static bool line_output(Reader *r) {
+static bool line_output(TaskReader *r) {
   TaskArgument a = {0};
   if (!want_argument(r, &a)) return false;
   lines_put(r->lines, line_key(LINE_OUTPUT, r->t->outputs.len), scan_head(&r->x.c));
@@ -192,20 +192,20 @@ static bool line_output(Reader *r) {
   return true;
 }
 
-static bool line_check(Reader *r) {
+static bool line_check(TaskReader *r) {
   TaskCheck x = {0};
   if (!want_check(&r->x, &x.cond, &x.text, &x.place)) return false;
   vec_push(r->t->arena, r->t->checks, x);
   return true;
 }
 
-static bool line_steps(Reader *r) {
+static bool line_steps(TaskReader *r) {
   return scan_want_number(&r->x.c, "the number of steps", &r->steps) && scan_want_end(&r->x.c, NULL);
 }
 
 /* ---- tasks -------------------------------------------------------------------------------------- */
 
-static bool want_unless(Reader *r, Task *k) {
+static bool want_unless(TaskReader *r, Task *k) {
   uint32_t input;
   if (!scan_take_word(&r->x.c, "unless")) return true;
   if (!scan_want_number(&r->x.c, "an input's number", &input)) return false;
@@ -213,28 +213,28 @@ static bool want_unless(Reader *r, Task *k) {
   return true;
 }
 
-static bool want_tail(Reader *r, Task *k) {
+static bool want_tail(TaskReader *r, Task *k) {
   return want_unless(r, k) && (!scan_take_word(&r->x.c, "named") || scan_want_name(&r->x.c, &k->name));
 }
 
-static Task *task_begin(Reader *r, TaskKind kind) {
+static Task *task_begin(TaskReader *r, TaskKind kind) {
   Task *k = NEW(r->t->arena, Task);
   *k = (Task){.kind = kind, .unless = -1, .stop = -1, .turns = -1};
   lines_put(r->lines, k, scan_head(&r->x.c));
   return k;
 }
 
-static void task_put(Reader *r, Task *k) {
+static void task_put(TaskReader *r, Task *k) {
   Tasks *list = r->open.len ? &vec_last(r->open)->body : &r->t->tasks;
   if (k->kind != TASK_REPEAT && k->kind != TASK_MOVE) k->end = k->step;
   vec_push(r->t->arena, *list, k);
 }
 
-static bool want_block(Reader *r, Task *k) {
+static bool want_block(TaskReader *r, Task *k) {
   return scan_place(&r->x.c, &k->place) && scan_want(&r->x.c, '{') && scan_want_end(&r->x.c, NULL);
 }
 
-static bool want_kernel(Reader *r, Task *k) {
+static bool want_kernel(TaskReader *r, Task *k) {
   if (!scan_want_number(&r->x.c, "a step", &k->step)) return false;
   if (!scan_take_word(&r->x.c, "outer") &&
       (!scan_want_name(&r->x.c, &k->name) || !scan_want_word(&r->x.c, "outer")))
@@ -242,7 +242,7 @@ static bool want_kernel(Reader *r, Task *k) {
   return scan_want_number(&r->x.c, "the number of outer labels", &k->n_outer) && want_unless(r, k) && want_block(r, k);
 }
 
-static bool read_kernel(Reader *r, TaskKind kind) {
+static bool read_kernel(TaskReader *r, TaskKind kind) {
   Task *k = task_begin(r, kind);
   r->give_up = !want_kernel(r, k);
   task_put(r, k);
@@ -251,14 +251,14 @@ static bool read_kernel(Reader *r, TaskKind kind) {
   return !r->give_up;
 }
 
-static bool line_kernel(Reader *r) {
+static bool line_kernel(TaskReader *r) {
   return read_kernel(r, TASK_KERNEL);
 }
-static bool line_fetch(Reader *r) {
+static bool line_fetch(TaskReader *r) {
   return read_kernel(r, TASK_FETCH);
 }
 
-static bool want_repeat(Reader *r, Task *k, Str *text) {
+static bool want_repeat(TaskReader *r, Task *k, Str *text) {
   if (!want_span(r, &k->step, &k->end) || !want_alias(&r->x, text, &k->turn)) return false;
   if (!scan_want(&r->x.c, '<') || !want_buffer(r, &k->buffer)) return false;
   if (scan_take_word(&r->x.c, "until") && !want_buffer_or_none(r, &k->stop)) return false;
@@ -268,7 +268,7 @@ static bool want_repeat(Reader *r, Task *k, Str *text) {
   return want_tail(r, k) && want_block(r, k);
 }
 
-static bool line_repeat(Reader *r) {
+static bool line_repeat(TaskReader *r) {
   Task *k = task_begin(r, TASK_REPEAT);
   Str text = NULL;
   r->give_up = !want_repeat(r, k, &text);
@@ -279,7 +279,7 @@ static bool line_repeat(Reader *r) {
   return !r->give_up;
 }
 
-static bool line_zero(Reader *r) {
+static bool line_zero(TaskReader *r) {
   Task *k = task_begin(r, TASK_ZERO);
   if (!scan_want_number(&r->x.c, "a step", &k->step) || !want_buffer(r, &k->buffer) || !want_tail(r, k)) return false;
   if (!scan_want_end(&r->x.c, &k->place)) return false;
@@ -287,7 +287,7 @@ static bool line_zero(Reader *r) {
   return true;
 }
 
-static bool line_default(Reader *r) {
+static bool line_default(TaskReader *r) {
   Task *k = task_begin(r, TASK_DEFAULT);
   if (!scan_want_number(&r->x.c, "a step", &k->step) || !scan_want_word(&r->x.c, "input")) return false;
   if (!scan_want_number(&r->x.c, "an input's number", &k->argument)) return false;
@@ -297,7 +297,7 @@ static bool line_default(Reader *r) {
   return true;
 }
 
-static bool line_assert(Reader *r) {
+static bool line_assert(TaskReader *r) {
   Task *k = task_begin(r, TASK_ASSERT);
   if (!scan_want_number(&r->x.c, "a step", &k->step) || !want_buffer(r, &k->buffer)) return false;
   if (scan_is(&r->x.c, '"') && !scan_want_string(&r->x.c, &k->name)) return false;
@@ -307,7 +307,7 @@ static bool line_assert(Reader *r) {
 }
 
 /* `at 0 * + ?` */
-static bool want_placement(Reader *r, Placement *out) {
+static bool want_placement(TaskReader *r, Placement *out) {
   if (!scan_want_word(&r->x.c, "at")) return false;
   for (uint32_t a = 0; a < r->t->mesh.n; a++) {
     int64_t k;
@@ -320,13 +320,13 @@ static bool want_placement(Reader *r, Placement *out) {
   return true;
 }
 
-static bool want_move_word(Reader *r, TaskMove *out) {
+static bool want_move_word(TaskReader *r, TaskMove *out) {
   for (uint32_t m = 0; m < TASK_MOVES; m++)
     if (scan_take_word(&r->x.c, task_move_word((TaskMove)m))) return *out = (TaskMove)m, true;
   return scan_fail(&r->x.c, D_E903, "wanted what kind of move it is: exchange, all_gather or the like");
 }
 
-static bool want_by(Reader *r, Task *k) {
+static bool want_by(TaskReader *r, Task *k) {
   EinSum by = {0};
   if (!scan_take_word(&r->x.c, "by")) return true;
   if (!want_reducer_name(&r->x, &by)) return false;
@@ -338,14 +338,14 @@ static bool want_by(Reader *r, Task *k) {
   return scan_want_word(&r->x.c, "places") && want_buffer(r, &k->place_from) && scan_want_word(&r->x.c, "to") && want_buffer(r, &k->place_to);
 }
 
-static bool want_while(Reader *r, Task *k) {
+static bool want_while(TaskReader *r, Task *k) {
   if (!scan_want_number(&r->x.c, "a step", &k->step)) return false;
   k->end = k->step;
   return !scan_take(&r->x.c, '.') || (scan_want(&r->x.c, '.') && scan_want_number(&r->x.c, "a step", &k->end));
 }
 
 /* ` wrap [0, 16]` */
-static bool want_wrap(Reader *r, Task *k) {
+static bool want_wrap(TaskReader *r, Task *k) {
   uint32_t rank = r->t->buffers.at[k->buffer].rank;
   int64_t *wrap = NEW_ARRAY(r->t->arena, int64_t, rank + 1);
   if (!scan_take_word(&r->x.c, "wrap")) return true;
@@ -358,7 +358,7 @@ static bool want_wrap(Reader *r, Task *k) {
   return scan_want(&r->x.c, ']');
 }
 
-static bool line_move(Reader *r) {
+static bool line_move(TaskReader *r) {
   Task *k = task_begin(r, TASK_MOVE);
   if (!want_while(r, k) || !want_move_word(r, &k->move)) return false;
   if (!want_buffer(r, &k->from) || !want_placement(r, &k->of) || !scan_want_word(&r->x.c, "to")) return false;
@@ -370,7 +370,7 @@ static bool line_move(Reader *r) {
 
 /* ---- lines of a block --------------------------------------------------------------------------- */
 
-static bool want_at(Reader *r, TaskStage *s) {
+static bool want_at(TaskReader *r, TaskStage *s) {
   VEC(const Expr *) at = {0};
   if (!scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
@@ -385,7 +385,7 @@ static bool want_at(Reader *r, TaskStage *s) {
   return true;
 }
 
-static bool want_stage(Reader *r, TaskStage *s, EinSum *sum) {
+static bool want_stage(TaskReader *r, TaskStage *s, EinSum *sum) {
   if (!scan_is(&r->x.c, '[') && !scan_want_name(&r->x.c, &s->name)) return false;
   if (!scan_want(&r->x.c, '[')) return false;
   while (!scan_take(&r->x.c, ']')) {
@@ -398,7 +398,7 @@ static bool want_stage(Reader *r, TaskStage *s, EinSum *sum) {
 }
 
 /* One that fails keeps its number too. */
-static bool line_stage(Reader *r) {
+static bool line_stage(TaskReader *r) {
   TaskStage s = {.buffer = -1};
   EinSum sum = {0};
   sum_read_begin(&r->x);
@@ -418,14 +418,14 @@ static bool line_stage(Reader *r) {
   return ok;
 }
 
-static bool line_exchange(Reader *r) {
+static bool line_exchange(TaskReader *r) {
   TaskExchange x;
   if (!want_buffer(r, &x.now) || !want_buffer(r, &x.next) || !scan_want_end(&r->x.c, NULL)) return false;
   vec_push(r->t->arena, vec_last(r->open)->exchange, x);
   return true;
 }
 
-static bool line_close(Reader *r) {
+static bool line_close(TaskReader *r) {
   bool ok = scan_want_end(&r->x.c, NULL);
   if (r->kernel) {
     r->kernel = NULL;
@@ -445,7 +445,7 @@ typedef enum { PROGRAM = 1, REPEAT = 2, KERNEL = 4 } Where;
 typedef struct Line {
   const char *word;
   unsigned where;
-  bool (*read)(Reader *);
+  bool (*read)(TaskReader *);
 } Line;
 
 static const Line lines[] = {
@@ -468,7 +468,7 @@ static const Line lines[] = {
     {"steps", PROGRAM, line_steps},
 };
 
-static bool read_line(Reader *r) {
+static bool read_line(TaskReader *r) {
   Scan *c = &r->x.c;
   Where here = r->kernel ? KERNEL : r->open.len ? REPEAT : PROGRAM;
   if (scan_done(c) || *c->s == '#') return true;
@@ -484,18 +484,18 @@ static bool read_line(Reader *r) {
   return scan_fail(c, D_E902, "wanted a line that begins with %s", here == KERNEL ? "stage or }" : "kernel, buffer or the like");
 }
 
-static bool read_header(Reader *r) {
+static bool read_header(TaskReader *r) {
   if (scan_take_word(&r->x.c, "taskgraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;
   return scan_fail(&r->x.c, D_E901, "wanted the line `taskgraph 1` %s", r->part ? "here" : "first");
 }
 
-static bool read_end(Reader *r) {
+static bool read_end(TaskReader *r) {
   if (r->kernel) return scan_fail(&r->x.c, D_E909, "wanted `}` for kernel %u", r->kernel->step);
   if (r->open.len) return scan_fail(&r->x.c, D_E909, "wanted `}` for repeat %u", vec_last(r->open)->step);
   return !r->part || r->ended || scan_fail(&r->x.c, D_E909, "wanted `}` for the tasks");
 }
 
-static TaskGraph *read_from(Reader *r, const char **at) {
+static TaskGraph *read_from(TaskReader *r, const char **at) {
   *at = scan_line(&r->x.c, *at);
   r->t->lines = r->lines = lines_new(r->t->arena, scan_head(&r->x.c));
   bool ok = read_header(r);
@@ -509,9 +509,9 @@ static TaskGraph *read_from(Reader *r, const char **at) {
   return ok ? r->t : NULL;
 }
 
-static Reader reader_new(Arena *a, Strings *t, Source *src, Diags *d, bool part) {
+static TaskReader reader_new(Arena *a, Strings *t, Source *src, Diags *d, bool part) {
   Exprs *p = exprs_new(a);
-  Reader r = {.x = sum_reader(a, p, (Scan){.src = src, .strings = t, .d = d, .noun = "buffer"}), .part = part};
+  TaskReader r = {.x = sum_reader(a, p, (Scan){.src = src, .strings = t, .d = d, .noun = "buffer"}), .part = part};
   r.t = task_new(a, t, p);
   r.x.read = read_of;
   r.x.kept = true;
@@ -521,13 +521,13 @@ static Reader reader_new(Arena *a, Strings *t, Source *src, Diags *d, bool part)
 }
 
 TaskGraph *task_read_part(Arena *a, Strings *t, Source *src, Diags *d, const char **at) {
-  Reader r = reader_new(a, t, src, d, true);
+  TaskReader r = reader_new(a, t, src, d, true);
   r.x.ctx = &r;
   return read_from(&r, at);
 }
 
 TaskGraph *task_read(Arena *a, Strings *t, Source *src, Diags *d) {
-  Reader r = reader_new(a, t, src, d, false);
+  TaskReader r = reader_new(a, t, src, d, false);
   const char *at = src->bytes;
   r.x.ctx = &r;
   return read_from(&r, &at);

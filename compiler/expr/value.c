@@ -97,6 +97,7 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
   case OP_NEG: return int_wrap(t, 0 - x);
   case OP_ABS: return int_wrap(t, a < 0 ? 0 - x : x);
   case OP_SIGN: return (a > 0) - (a < 0);
+  case OP_STOP: return a;
   case OP_MAX:
   case OP_FMAX: return a >= b ? a : b;
   case OP_MIN:
@@ -137,6 +138,7 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
     case OP_NEG: return -a;                                                                        \
     case OP_ABS: return F(fabs)(a);                                                                \
     case OP_SIGN: return a > 0 ? (T)1 : a < 0 ? (T)-1 : a;                                               \
+    case OP_STOP: return a;                                                                              \
     case OP_MAX: return max_##T(a, b);                                                             \
     case OP_MIN: return min_##T(a, b);                                                             \
     case OP_FMAX: return F(fmax)(a, b);                                                            \

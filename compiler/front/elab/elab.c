@@ -548,6 +548,28 @@ void program_rest(Front *f, const Program *p) {
   if (p->file->lost_head) f->diags->all.len = n;
 }
 
+/* ---- stop_gradient, once all gradients are there ----------------------------------------------------- */
+
+static const Expr *leaf_unstopped(void *env, Exprs *p, const Expr *e) {
+  (void)env, (void)p;
+  return e->kind == EX_OP && e->op == OP_STOP ? e->arg[0] : e;
+}
+
+static const Expr *unstopped(Exprs *p, const Expr *e) { return e ? expr_map_ops(p, e, leaf_unstopped, NULL) : NULL; }
+
+static void region_unstop(EinGraph *g, EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_REPEAT) region_unstop(g, n->body);
+    if (n->kind != EIN_VERTEX) continue;
+    EinSum s = *n->sum;
+    s.body = unstopped(g->exprs, s.body);
+    s.where = unstopped(g->exprs, s.where);
+    s.domain = unstopped(g->exprs, s.domain);
+    n->sum = graph_sum(g, &s);
+  }
+}
+
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = elab_new(f, p, dims);
   for (uint32_t i = 0; i < p->modules.len; i++) names_lose(x, p->modules.at[i].file);
@@ -560,6 +582,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   for (uint32_t k = 0; k < x->top.all.len; k++)
     if (x->top.all.at[k]->kind == SYM_DEF && !x->top.all.at[k]->used) def_names_check(x, x->top.all.at[k]);
   if (f->diags->errors) return NULL;
+  region_unstop(x->graph, x->graph->top);
   if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
     uint32_t n = p->file->stmts.len;
     Span end = n ? p->file->stmts.at[n - 1]->span : (Span){p->file->src, 0, 0};

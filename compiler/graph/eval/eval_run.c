@@ -101,6 +101,7 @@ bool code_run(Code *c, Frame *f) {
     REAL2(MOD, mod_d, mod_s) I2(MOD, int_mod(a, b))
     REAL2(POW, pow, powf) I2(POW, int_pow(a, b))
     D1(NEG, -a) S1(NEG, -a) I1(NEG, (int64_t)(0 - (uint64_t)a))
+    D1(STOP, a) S1(STOP, a) I1(STOP, a)
     REAL1(ABS, fabs, fabsf) I1(ABS, a < 0 ? (int64_t)(0 - (uint64_t)a) : a)
     D1(SIGN, SIGN(a)) S1(SIGN, SIGN(a)) I1(SIGN, SIGN(a))
     REAL2(MAX, max_d, max_s) I2(MAX, a > b ? a : b)

@@ -2,6 +2,7 @@
  * becomes a sum over the points that read an element, found by turning the index map round. */
 #include <math.h>
 
+#include "expr/prove.h"
 #include "inside.h"
 
 typedef struct From {        /* the vertex at hand */
@@ -159,15 +160,58 @@ static Str label_of(const From *f, const EinNode *n, const Expr *index, uint32_t
   return same ? n->label[d] : str_from(f->all->g->strings, "x");
 }
 
+/* ---- a window's edge ------------------------------------------------------------------------------------- */
+
+typedef struct Edge { Exprs *p; const Turned *t; const Expr *within, *beside; } Edge;
+
+static bool is_inside(const Turned *t, const Expr *e) {
+  if (e->kind == EX_LABEL && !t->inside[e->i]) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_inside(t, e->arg[k])) return false;
+  return true;
+}
+
+static bool is_read(const Expr *e) { return e->kind == EX_READ || (e->kind == EX_OP && e->op == OP_CAST && e->arg[0]->kind == EX_READ); }
+
+static const Expr *times(Exprs *p, const Expr *a, const Expr *b) { return a ? expr_op2(p, OP_MUL, a, b) : b; }
+
+static void factors_part(Edge *e, const Expr *v) {
+  if (v->kind == EX_OP && v->op == OP_MUL) {
+    factors_part(e, v->arg[0]);
+    factors_part(e, v->arg[1]);
+    return;
+  }
+  const Expr **to = is_read(v) && is_inside(e->t, v) ? &e->beside : &e->within;
+  *to = times(e->p, *to, v);
+}
+
+/* A product, some factors of which are there at its edge and beyond, as a convolution's kernel is: the others are chosen, and those read as
+ * they are, as in (G[x-j] ?? 0) * K[j]. So it is a contraction like any other, not one with a condition on each point. NULL: it is none. */
+static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
+  Edge e = {.p = pool(f), .t = t};
+  factors_part(&e, value);
+  if (!e.within || !e.beside || !t->where) return NULL;
+  const Expr *within = expr_relabel(e.p, e.within, f->labels, t->to), *none = expr_real(e.p, (DType)within->dtype, 0);
+  return times(e.p, expr_select(e.p, t->where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
+}
+
+/* What the vertex said of its points, and is not certain at those that read x. */
+static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard) {
+  const Expr *said[] = {f->s.domain, f->s.where, guard}, *all = NULL;
+  Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
+  for (uint32_t i = 0; i < COUNT(said); i++) {
+    if (!said[i]) continue;
+    const Expr *here = expr_relabel(pool(f), said[i], f->labels, t->to);
+    if (prove(pool(f), &facts, here).verdict != PROVED) all = expr_and(pool(f), all, here);
+  }
+  return all;
+}
+
 static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   Gradients *all = f->all;
   Exprs *p = pool(f);
   const Expr *const *index = term->read->arg;
   Turned t = index_turn(all->arena, p, n->rank, index, n->dim, f->labels, f->s.n_out, f->m->bound);
-  const Expr *said[] = {f->s.domain, f->s.where, term->adjoint.guard}, *where = t.where;
-  for (uint32_t i = 0; i < COUNT(said); i++)
-    if (said[i]) where = expr_and(p, where, expr_relabel(p, said[i], f->labels, t.to));
-  const Expr *value = expr_relabel(p, term->adjoint.value, f->labels, t.to);
   uint32_t labels = n->rank + t.n_left;
   const Expr **bound = NEW_ARRAY(all->arena, const Expr *, labels + 1);
   Str *label = NEW_ARRAY(all->arena, Str, labels + 1);
@@ -175,6 +219,10 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
     bound[k] = k < n->rank ? n->dim[k] : f->m->bound[t.left[k - n->rank]];
     label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
   }
+  const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard);
+  const Expr *chosen = t.n_left ? product_chosen(f, &t, term->adjoint.value) : NULL;
+  const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
+  if (!chosen) where = expr_and(p, t.where, where);
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
   s.body = expr_cast(p, s.acc, value);

@@ -12,7 +12,7 @@ typedef struct Turn {
   uint32_t n, n_label, n_out;
   const Expr *const *bound;
   const Expr **to;           /* label k: itself, numbered n + k, until it is known */
-  bool *known;
+  bool *known, *inside;
   VEC(const Expr *) where;
 } Turn;
 
@@ -66,6 +66,7 @@ static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
   if (by->i != 1) demand(t, OP_EQ, expr_op2(t->p, OP_MOD, far, by), expr_int(t->p, DT_I64, 0));
   const Expr *value = by->i == 1 ? far : expr_op2(t->p, OP_IDIV, far, by);
   know(t, best, value);
+  t->inside[best] = false;
   demand(t, OP_LE, expr_int(t->p, DT_I64, 0), value);
   demand(t, OP_LT, value, t->bound[best]);
   return true;
@@ -98,7 +99,10 @@ static bool turn_digits(Turn *t, const Expr *e, const Expr *x, const Expr *dim) 
     count = expr_op2(t->p, OP_MUL, count, by);
   }
   if (expr_normal(t->p, all) != expr_normal(t->p, e)) return false;
-  if (expr_normal(t->p, count) != expr_normal(t->p, dim)) demand(t, OP_LT, x, count);
+  if (expr_normal(t->p, count) != expr_normal(t->p, dim)) {
+    demand(t, OP_LT, x, count);
+    t->inside[digit[0]] = false;
+  }
   for (uint32_t i = n; i-- > 1;) {
     know(t, digit[i], expr_op2(t->p, OP_MOD, x, t->bound[digit[i]]));
     x = expr_op2(t->p, OP_IDIV, x, t->bound[digit[i]]);
@@ -114,7 +118,8 @@ static void turn_labels(Turn *t, const Expr *const *index, const Expr *const *di
     uint32_t k = (uint32_t)index[d]->i;
     if (index[d]->kind != EX_LABEL || t->known[k]) continue;
     know(t, k, expr_label(t->p, d));
-    if (t->bound[k] != dim[d]) demand(t, OP_LT, expr_label(t->p, d), t->bound[k]);
+    t->inside[k] = t->bound[k] == dim[d];
+    if (!t->inside[k]) demand(t, OP_LT, expr_label(t->p, d), t->bound[k]);
   }
 }
 
@@ -132,10 +137,11 @@ Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, cons
   Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound};
   t.to = NEW_ARRAY(a, const Expr *, n_label + 1);
   t.known = NEW_ARRAY(a, bool, n_label + 1);
-  for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k);
+  t.inside = NEW_ARRAY(a, bool, n_label + 1);
+  for (uint32_t k = 0; k < n_label; k++) t.to[k] = own(&t, k), t.inside[k] = true;
   turn_labels(&t, index, dim);
   turn_rest(&t, index, dim);
-  Turned r = {.to = t.to, .left = NEW_ARRAY(a, uint32_t, n_label + 1)};
+  Turned r = {.to = t.to, .inside = t.inside, .left = NEW_ARRAY(a, uint32_t, n_label + 1)};
   const Expr **again = NEW_ARRAY(a, const Expr *, n + n_label + 1);
   for (uint32_t k = 0; k < n_label; k++) {
     if (t.known[k]) continue;

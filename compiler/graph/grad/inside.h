@@ -26,6 +26,7 @@ Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint s
 typedef struct Turned {
   const Expr **to;           /* the vertex' label k is to[k], over x and those that are left */
   const Expr *where;         /* exactly where that is a point of the vertex and its read has x; NULL: everywhere */
+  bool *inside;              /* label k is within its extent elsewhere too */
   uint32_t n_left;
   uint32_t *left;            /* which of its labels are left, numbered behind x in this order */
 } Turned;

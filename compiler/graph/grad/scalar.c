@@ -63,6 +63,14 @@ static void parts_find(Walk *w, const Expr *top) {
 
 static bool is_real(const Expr *e, double v) { return e->kind == EX_REAL && e->f == v; }
 
+/* A choice between numbers and choices, as derivatives are; one of data, X[i-1] ?? 0 beside a weight, is a factor like any other. */
+static bool is_choice(const Expr *e) {
+  bool choice = e->kind == EX_OP && e->op == OP_SELECT;
+  return e->kind == EX_REAL || (choice && is_choice(e->arg[1]) && is_choice(e->arg[2]));
+}
+
+static const Expr *product(Exprs *p, const Expr *v, const Expr *d) { return is_real(v, 1) ? d : expr_op2(p, OP_MUL, v, d); }
+
 /* v * d; value NULL: 0. */
 static Adjoint times(Exprs *p, const Expr *v, const Expr *d) {
   if (is_real(d, 0)) return (Adjoint){0};
@@ -77,11 +85,10 @@ static Adjoint times(Exprs *p, const Expr *v, const Expr *d) {
     if (!a.value) return (Adjoint){expr_and(p, expr_op1(p, OP_NOT, d->arg[0]), b.guard), b.value};
     return (Adjoint){NULL, expr_select(p, d->arg[0], adjoint_value(p, a), adjoint_value(p, b))};
   }
-  if (is_real(v, 1)) return (Adjoint){NULL, d};
-  Adjoint a = op && (d->op == OP_NEG || d->op == OP_DIV) ? times(p, v, d->arg[0]) : (Adjoint){0};
+  Adjoint a = !is_real(v, 1) && op && (d->op == OP_NEG || d->op == OP_DIV) ? times(p, v, d->arg[0]) : (Adjoint){0};
   if (a.value && d->op == OP_NEG) return (Adjoint){a.guard, expr_op1(p, OP_NEG, a.value)};
   if (a.value) return (Adjoint){a.guard, expr_op2(p, OP_DIV, a.value, d->arg[1])};
-  return (Adjoint){NULL, expr_op2(p, OP_MUL, v, d)};
+  return (Adjoint){NULL, product(p, v, d)};
 }
 
 /* ---- from a part to its arguments ---------------------------------------------------------------------- */
@@ -112,7 +119,8 @@ static Op part_leaves(Walk *w, const Part *x) {
     if (!has_part(w, e->arg[k])) continue;
     const Expr *d = op_derivative(w->p, (Op)e->op, k, (DType)e->dtype, e->arg, x->result && w->result ? w->result : e);
     if (!d) return (Op)e->op;
-    Adjoint a = times(w->p, x->adjoint.value, d);
+    bool factor = e->op == OP_MUL && !is_choice(d);
+    Adjoint a = factor ? (Adjoint){NULL, product(w->p, x->adjoint.value, d)} : times(w->p, x->adjoint.value, d);
     if (a.value) leave(w, e->arg[k], (Adjoint){expr_and(w->p, x->adjoint.guard, a.guard), a.value}, x->result && e->op == OP_SELECT);
   }
   return OPS;

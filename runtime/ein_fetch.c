@@ -356,7 +356,7 @@ EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
     ein_answers_take(&v);
     ein_points_share(&v);
   } else if (in->error.status == EIN_OK) {
-    ein_error_set(&in->error, status, "another site has failed");
+    ein_error_set(&in->error, status, EIN_ELSEWHERE);
   }
   free(each);
   ein_asking_end(&v);

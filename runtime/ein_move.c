@@ -341,3 +341,20 @@ EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_moving_end(&v);
   return ein_state(ctx);
 }
+
+/* ---- who has what, for callers ---- */
+
+EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape) {
+  const ein_ctx *ctx = (const ein_ctx *)context;
+  int64_t sites = 1;
+  if (!ctx || argument < 0 || argument >= (output ? ctx->inside->tables->n_outputs : ctx->inside->tables->n_inputs)) return EIN_ERR_ARG;
+  for (int a = 0; a < mesh->n; a++) sites *= mesh->size[a];
+  if (site < 0 || site >= sites) return EIN_ERR_ARG;
+  int buffer = output ? ctx->inside->output[argument] : ctx->inside->input[argument];
+  ein_box b = ein_box_of(ctx, mesh, buffer, site);
+  for (int d = 0; d < ein_buffer_of(ctx, buffer)->ndim; d++) {
+    low[d] = b.there ? b.low[d] : 0;
+    shape[d] = b.there ? b.high[d] - b.low[d] : 0;
+  }
+  return EIN_OK;
+}

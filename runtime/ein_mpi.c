@@ -163,6 +163,31 @@ EIN_API void ein_mpi_close(ein_mpi *m) {
   free(m);
 }
 
+static void ein_mpi_closed(void *user) {
+  ein_mpi_close((ein_mpi *)user);
+}
+
+EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config, ein_status (*create)(const ein_config *config, void **ctx),
+                                  void (*destroy)(void *ctx), void **ctx) {
+  ein_mpi *m;
+  ein_config own;
+  void *made = NULL;
+  memset(&own, 0, sizeof own);
+  if (ctx) *ctx = NULL;
+  ein_status status = ein_mpi_open(comm, name, &m);
+  if (status != EIN_OK) return status;
+  int makes_sense = ctx && (!config || config->size >= sizeof config->size);
+  if (makes_sense && config) memcpy(&own, config, config->size < sizeof own ? config->size : sizeof own);
+  own.size = sizeof own;
+  own.wire = &m->wire;
+  m->wire.close = ein_mpi_closed;
+  status = ein_mpi_status(m, makes_sense ? create(&own, &made) : EIN_ERR_ARG);
+  if (status == EIN_OK) *ctx = made;
+  else if (made) destroy(made);
+  else ein_mpi_close(m);
+  return status;
+}
+
 EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m) {
   return &m->wire;
 }

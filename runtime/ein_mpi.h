@@ -20,6 +20,10 @@ typedef struct ein_mpi ein_mpi;
 /* Collective, as is ein_mpi_close; all get the same status. `name` is what tools will call the duplicate. */
 EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out);
 EIN_API void ein_mpi_close(ein_mpi *m);
+/* A context over the communicator, which closes it as it is destroyed; each process makes its own by `create`, all get the same status. config is
+ * the caller's, but for its wire; NULL: the usual. */
+EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config, ein_status (*create)(const ein_config *config, void **ctx),
+                                  void (*destroy)(void *ctx), void **ctx);
 /* For ein_config; stays until ein_mpi_close. */
 EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m);
 /* Of parcels; what tells whether all can go on is not among it. */

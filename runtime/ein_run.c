@@ -222,6 +222,7 @@ EIN_API void ein_destroy(void *context) {
   ein_workspace_drop(ctx->inside);
   ein_config own = ctx->inside->config;
   ein_memory_drop(&own, ctx, ctx->inside->size);
+  if (own.wire && own.wire->close) own.wire->close(own.wire->user);
 }
 
 /* ---- planning ---- */
@@ -321,7 +322,7 @@ EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein
   ein_status status = wire->exchange(wire->user, mine, n_send, send, n_receive, receive);
   if (status == EIN_OK) return EIN_OK;
   in->parted = 1;
-  if (in->error.status == EIN_OK) ein_error_set(&in->error, status, "another site has failed");
+  if (in->error.status == EIN_OK) ein_error_set(&in->error, status, EIN_ELSEWHERE);
   return status;
 }
 

@@ -317,6 +317,8 @@ EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char 
 #if !defined(EIN_STATIC) || defined(EIN_SITES)
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status; so do fetches */
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
+/* Of an argument that a site has: from `low` on, so much; nothing, where it has none of it. */
+EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
 #endif
 EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
 
@@ -347,6 +349,9 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 
 #if defined(EIN_STATIC)
 #include "ein_inside.h"
+#if defined(EIN_WHOLE)
+#include "ein_whole.h"
+#endif
 #if !defined(EIN_APART)
 #include "ein_base.c"
 #include "ein_run.c"
@@ -357,6 +362,9 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #if defined(EIN_SITES)
 #include "ein_fetch.c"
 #include "ein_move.c"
+#endif
+#if defined(EIN_WHOLE)
+#include "ein_whole.c"
 #endif
 #endif
 #endif

@@ -93,7 +93,11 @@ typedef struct ein_wire {
   ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   /* A number for each site, and one from each: how large what comes next will be, where a site alone knows. Called by all, as exchange is. */
   ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
+  void (*close)(void *user); /* by the destroy of the context that has it; NULL: the wire is borrowed */
 } ein_wire;
+
+/* What last_error says at a site that has not failed itself. */
+#define EIN_ELSEWHERE "another site has failed"
 
 /* What a site has carried to others and from them; parcels to itself are not counted. */
 typedef struct ein_traffic {
@@ -135,6 +139,7 @@ typedef struct ein_argument {
 typedef struct ein_axes {
   const char *const *label; /* NULL where none is known */
   const int *dim;           /* the symbolic size that the axis has, by number; -1: another one */
+  const int64_t *whole;     /* for several sites: the extents of the tensor of which each has a block */
 } ein_axes;
 
 typedef struct ein_model {
@@ -152,6 +157,10 @@ typedef struct ein_model {
   const char *(*last_error)(const void *ctx);
   void (*cancel)(void *ctx);
   const ein_axes *input_axes, *output_axes; /* one an argument */
+  /* Of a plan for several sites; else 0 and NULL. Its sizes are where a site is on a mesh, its arguments that site's blocks. */
+  int sites;
+  const int *mesh;                                                      /* n_dims: places along each axis; the last one is next to next */
+  ein_status (*block)(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape); /* of any site */
 } ein_model;
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
     ein_run.h      what emitted C stands on, with all that it includes
     ein_program.c  what stands around a model in a program of its own
     ein_apart.c    what emitted C is linked against where that was compiled once
-    texts.c        the first two and ein_tensor.h, for ein to carry, as texts.h declares them
+    texts.c        the first two, ein_tensor.h, and what goes on where MPI is known, for ein to carry, as texts.h declares them
 
 A file stands where it is first included. EIN_RUNTIME_IS is a number of all these bytes: by it whoever was compiled with
 one runtime knows another one."""
@@ -13,7 +13,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^#include "([^"]+)"$')
-ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
+ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
 PROGRAM = ["program.c", "array.c", "bytes.c", "convert.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c",
            "safetensors.c", "source.c"]
@@ -49,7 +49,9 @@ def as_c(name, text):
 def main(folder):
     run = []
     texts = {"ein_run.h": text_of(["ein_run.h"], run), "ein_tensor.h": text_of(["ein_tensor.h"], []),
-             "ein_program.c": ALL_OF_IT + text_of(PROGRAM, run)}
+             "ein_program.c": ALL_OF_IT + text_of(PROGRAM, list(run))}
+    texts["ein_mpi.c"] = text_of(["ein_mpi.c"], run)
+    texts["ein_program_mpi.c"] = text_of(["program_mpi.c"], run)
     number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]
     mark = f'const char ein_runtime_is[] = "ein runtime {number}";\n'
     texts["ein_run.h"] = f"#define EIN_RUNTIME_IS 0x{number}u\n" + texts["ein_run.h"]

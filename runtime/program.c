@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * The program that `ein build x.ein -o prog` makes, around a model that it knows nothing about: words
- * of a command line in, as `ein run` takes them; files, or outputs as text, out. Exit codes: 0 all is
- * well, 1 the data are wrong, 2 the command line is wrong, 4 the machine failed.
+ * of a command line in, as `ein run` takes them; files, or outputs as text, out. Of several processes
+ * the first one reads, writes and speaks. Exit codes: 0 all is well, 1 the data are wrong, 2 the command
+ * line is wrong, 4 the machine failed.
  */
 #include "number.h"
+#include "program.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What main of such a program is: `version` is that of the ein that made it. */
-int ein_program(const ein_model *model, const char *version, int argc, char **word);
 
 enum { LEAVE_OK = 0, LEAVE_DATA = 1, LEAVE_USAGE = 2, LEAVE_MACHINE = 4 };
 
@@ -45,6 +45,8 @@ typedef struct piece { /* of memory, freed at the end */
 typedef struct program {
   const ein_model *model;
   const char *version;
+  const ein_reach *reach;
+  char *unsaid; /* what a process that is not the first has to complain about */
   const char *name; /* as it was called */
   argument *input, *output;
   target *first, **last;
@@ -58,20 +60,41 @@ typedef struct program {
 
 /* ---- complaints ---- */
 
+enum { COMPLAINT = 2048 };
+
+static int is_first(const program *p) {
+  return !p->reach->wire || p->reach->wire->site == 0;
+}
+
+static void say(const program *p, const char *text) {
+  fflush(stdout);
+  fprintf(stderr, "%s: error: %s\n", p->name, text);
+}
+
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
 static int
 fail(const program *p, int code, const char *format, ...) {
-  char text[2048];
+  char text[COMPLAINT];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   for (char *c = text; *c; c++)
     if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = '?';
-  fflush(stdout);
-  fprintf(stderr, "%s: error: %s\n", p->name, text);
+  if (is_first(p)) say(p, text);
+  else memcpy(p->unsaid, text, sizeof text);
+  return code;
+}
+
+/* Of all processes the first that has failed tells why; what it came to is the same for all. */
+static int agreed(const program *p, int code) {
+  int who = 0;
+  if (!p->reach->wire) return code;
+  code = p->reach->agree(p->reach->user, code, &who);
+  if (code && who == p->reach->wire->site && *p->unsaid) say(p, p->unsaid);
+  if (code) *p->unsaid = '\0';
   return code;
 }
 
@@ -155,7 +178,10 @@ static argument *argument_find(argument *list, int n, const char *word, size_t l
 
 static void *memory(program *p, size_t bytes) {
   piece *one = calloc(1, sizeof *one + bytes);
-  if (!one) exit(fail(p, LEAVE_MACHINE, "out of memory"));
+  if (!one) {
+    say(p, "out of memory");
+    exit(LEAVE_MACHINE);
+  }
   one->next = p->pieces;
   p->pieces = one;
   return one->data;
@@ -233,6 +259,7 @@ static int take_all(program *p, const char *path) {
 }
 
 static int take_output(program *p, const char *word) {
+  if (!is_first(p)) return LEAVE_OK;
   const char *path = word;
   size_t n = name_length(word, &path);
   argument *a = n ? argument_find(p->output, p->model->n_outputs, word, n) : NULL;
@@ -348,18 +375,25 @@ static int bind_inputs(program *p) {
 static int threads_wanted(const program *p) {
   const char *said = getenv("OMP_NUM_THREADS");
   int64_t n;
-  if (p->threads || !said) return p->threads;
+  if (p->threads || !said) return p->threads ? p->threads : p->reach->threads;
   return ein_read_i64(said, strcspn(said, ", "), &n) == EIN_OK && n > 0 && n <= 4096 ? (int)n : 0;
+}
+
+/* What a call came to that all processes make. */
+static int settled(const program *p, ein_status status) {
+  const char *why = p->ctx ? p->model->last_error(p->ctx) : "out of memory";
+  int own = status != EIN_OK && strcmp(why, EIN_ELSEWHERE) != 0;
+  int code = agreed(p, own ? fail_status(p, status, "", "", why) : LEAVE_OK);
+  return code || status == EIN_OK ? code : fail(p, LEAVE_MACHINE, "the processes do not reach each other");
 }
 
 static int plan(program *p) {
   ein_config config = {0};
   config.size = sizeof config;
   config.threads = threads_wanted(p);
-  ein_status status = p->model->create(&config, &p->ctx);
-  if (status == EIN_OK) status = p->model->plan(p->ctx, p->dim);
-  if (status == EIN_OK) return LEAVE_OK;
-  return fail_status(p, status, "", "", p->ctx ? p->model->last_error(p->ctx) : "out of memory");
+  config.wire = p->reach->wire;
+  int code = settled(p, p->model->create(&config, &p->ctx));
+  return code ? code : settled(p, p->model->plan(p->ctx, p->dim));
 }
 
 static int argument_memory(program *p, argument *a, int output, int number) {
@@ -398,14 +432,21 @@ static ein_tensor *views(program *p, const argument *list, int n) {
   return v;
 }
 
+/* The first process has all that is read and written; the others have views of nothing. */
+static int whole(program *p) {
+  int code = LEAVE_OK;
+  if (!is_first(p)) return LEAVE_OK;
+  code = read_inputs(p);
+  for (int i = 0; i < p->model->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
+  return code;
+}
+
 static int run(program *p) {
   const ein_model *m = p->model;
   int code = plan(p);
-  if (!code) code = read_inputs(p);
-  for (int i = 0; i < m->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
+  if (!code) code = agreed(p, whole(p));
   if (code) return code;
-  ein_status status = m->run(p->ctx, views(p, p->input, m->n_inputs), views(p, p->output, m->n_outputs));
-  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "", "", m->last_error(p->ctx));
+  return settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs), views(p, p->output, m->n_outputs)));
 }
 
 /* ---- files ---- */
@@ -652,17 +693,22 @@ static int has_word(char **word, const char *a, const char *b) {
   return 0;
 }
 
+static int prepare(program *p, char **word) {
+  int code = take_words(p, word);
+  if (!code && is_first(p)) code = files_apart(p);
+  return code || !is_first(p) ? code : bind_inputs(p);
+}
+
 static int work(program *p, char **word) {
-  if (has_word(word, "--help", "-h")) return help(p);
+  int first = is_first(p);
+  if (has_word(word, "--help", "-h")) return first ? help(p) : LEAVE_OK;
   if (has_word(word, "--version", "--version")) {
-    printf("%s, by ein %s\n", p->model->source, p->version);
+    if (first) printf("%s, by ein %s\n", p->model->source, p->version);
     return LEAVE_OK;
   }
-  int code = take_words(p, word);
-  if (!code) code = files_apart(p);
-  if (!code) code = bind_inputs(p);
+  int code = agreed(p, prepare(p, word));
   if (!code) code = run(p);
-  return code ? code : leave_outputs(p);
+  return agreed(p, !code && first ? leave_outputs(p) : code);
 }
 
 static void leave_memory(program *p) {
@@ -676,7 +722,13 @@ static void leave_memory(program *p) {
 }
 
 int ein_program(const ein_model *model, const char *version, int argc, char **word) {
-  program p = {.model = model, .version = version, .name = "program"};
+  const ein_reach alone = {NULL, NULL, NULL, 0};
+  return ein_program_among(model, version, &alone, argc, word);
+}
+
+int ein_program_among(const ein_model *model, const char *version, const ein_reach *reach, int argc, char **word) {
+  char unsaid[COMPLAINT] = "";
+  program p = {.model = model, .version = version, .reach = reach, .unsaid = unsaid, .name = "program"};
   p.last = &p.first;
   const char *slash = argc > 0 && word[0] ? strrchr(word[0], '/') : NULL;
   if (argc > 0 && word[0]) p.name = slash ? slash + 1 : word[0];

@@ -40,7 +40,7 @@ LAW = {
     "codegen/schedule/cpu/rows/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
-    "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h"],
+    "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h", "compiler/task/site.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
     "grammar/": TOOLS + ["compiler/front/*", "compiler/front/parse/"],
     "runtime/": [],
@@ -74,7 +74,7 @@ PASSES = [
     # to MPI by a door without its types
     (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text
-    (r"compiler/driver/(cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
+    (r"compiler/driver/(build_sites|cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

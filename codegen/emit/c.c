@@ -171,6 +171,17 @@ static void sizes_print(CPrinter *p) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
+void c_runtime(Buf *c, const EmitOptions *o) {
+  buf_printf(c, "#include \"%s\"\n", o->beside ? arena_printf(c->arena, "%s-runtime.h", o->beside) : "ein_run.h");
+  if (o->runtime)
+    buf_printf(c,
+               "#if defined(EIN_RUNTIME_IS) && EIN_RUNTIME_IS != 0x%" PRIx64 "u\n"
+               "#error \"what stands here and the runtime are by two builds of ein: take both from one\"\n"
+               "#endif\n",
+               o->runtime);
+  buf_char(c, '\n');
+}
+
 static void file_head(Buf *c, const EmitOptions *o, bool sites) {
   buf_printf(c, "/* %s, from ", o->prefix);
   for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
@@ -182,14 +193,7 @@ static void file_head(Buf *c, const EmitOptions *o, bool sites) {
     double_print(c, o->worth_threads);
     buf_char(c, '\n');
   }
-  buf_printf(c, "#include \"%s\"\n", o->beside ? arena_printf(c->arena, "%s-runtime.h", o->prefix) : "ein_run.h");
-  if (o->runtime)
-    buf_printf(c,
-               "#if defined(EIN_RUNTIME_IS) && EIN_RUNTIME_IS != 0x%" PRIx64 "u\n"
-               "#error \"what stands here and the runtime are by two builds of ein: take both from one\"\n"
-               "#endif\n",
-               o->runtime);
-  buf_char(c, '\n');
+  c_runtime(c, o);
   buf_str(c, "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
 }
 

@@ -78,7 +78,9 @@ static void best_print(CPrinter *p, uint32_t number, const Task *k) {
 
 /* ---- where sites have what --------------------------------------------------------------------------------- */
 
+/* In moves; or between the caller and us, who is told which part it is. */
 static bool moved(const CPrinter *p, uint32_t buffer) {
+  if (p->p->tasks->buffers.at[buffer].space != BUF_WORK) return true;
   for (uint32_t i = 0; i < p->moves.len; i++)
     if (p->moves.at[i]->buffer == buffer || p->moves.at[i]->from == buffer) return true;
   for (uint32_t i = 0; i < p->fetches.len; i++)
@@ -194,4 +196,6 @@ void c_sites(CPrinter *p) {
   table_name(p, p->moves.len, "move");
   table_name(p, p->fetches.len, "fetch");
   buf_printf(out, "%s_box};\n\n", p->o->prefix);
+  buf_printf(out, "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape) {\n"
+                  "  return ein_argument_block(ctx, &%s_mesh, output, argument, site, low, shape);\n}\n\n", p->o->prefix, p->o->prefix);
 }

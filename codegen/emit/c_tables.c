@@ -7,6 +7,7 @@
 
 #include "c_inside.h"
 #include "loop/names.h"
+#include "task/site.h"
 
 static const char *const dtype_c[DTYPES] = {
   [DT_F64] = "EIN_F64", [DT_F32] = "EIN_F32", [DT_F16] = "EIN_F16", [DT_BF16] = "EIN_BF16", [DT_I64] = "EIN_I64",
@@ -70,7 +71,7 @@ static void argument_row(Buf *c, const TaskGraph *t, const TaskArgument *x) {
   buf_printf(c, ", %s, %u, %d, %d},\n", dtype_c[b->dtype], b->rank, x->optional, x->param);
 }
 
-static void argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
+void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
   if (t->inputs.len) {
     buf_printf(c, "static const ein_argument %s_input[] = { /* name, type, axes, has a default, is a param */\n", prefix);
     for (uint32_t i = 0; i < t->inputs.len; i++) argument_row(c, t, &t->inputs.at[i]);
@@ -104,7 +105,13 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const 
     text_or_null(c, label ? label[k] : NULL);
   }
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", open_dim(t, b->dim[k]));
+  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", t->mesh.n ? -1 : open_dim(t, b->dim[k]));
+  buf_str(c, "};\n");
+  if (!t->mesh.n) return;
+  int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
+  task_whole(t, b, whole);
+  buf_printf(c, "static const int64_t %s_whole[] = {", name);
+  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%lld", k ? ", " : "", (long long)whole[k]);
   buf_str(c, "};\n");
 }
 
@@ -114,8 +121,9 @@ static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32
     axes_of(c, t, &t->buffers.at[x[i].buffer], labels->of[x[i].buffer], arena_printf(c->arena, "%s%u", name, i));
   buf_printf(c, "static const ein_axes %s[] = {\n", name);
   for (uint32_t i = 0; i < n; i++) {
-    if (t->buffers.at[x[i].buffer].rank) buf_printf(c, "  {%s%u_label, %s%u_dim},\n", name, i, name, i);
-    else buf_str(c, "  {NULL, NULL},\n");
+    const char *whole = t->mesh.n ? arena_printf(c->arena, "%s%u_whole", name, i) : "NULL";
+    if (t->buffers.at[x[i].buffer].rank) buf_printf(c, "  {%s%u_label, %s%u_dim, %s},\n", name, i, name, i, whole);
+    else buf_str(c, "  {NULL, NULL, NULL},\n");
   }
   buf_str(c, "};\n");
 }
@@ -181,7 +189,7 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   const TaskGraph *t = p->tasks;
   const uint32_t *at = c_axes(c->arena, t);
   dim_table(c, t, o->prefix);
-  argument_tables(c, t, o->prefix);
+  c_argument_tables(c, t, o->prefix);
   buffer_table(c, t, &o->declared, o->prefix);
   site_table(c, p, o->prefix);
   buf_printf(c, "static const ein_tables %s_tables = {\n  ", o->prefix);
@@ -200,11 +208,16 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
 
 /* ---- functions ---------------------------------------------------------------------------------- */
 
-static void create_text(Buf *c, const char *x) {
+static void make_text(Buf *c, const char *x) {
   buf_printf(c,
              "static ein_status %s_make(const ein_config *config, void **ctx) {\n"
              "  return ein_create(&%s_tables, config, ctx);\n"
-             "}\n\n"
+             "}\n\n",
+             x, x);
+}
+
+static void create_text(Buf *c, const char *x) {
+  buf_printf(c,
              "ein_status %s_create(const ein_config *config, %s_ctx **ctx) {\n"
              "  void *made = NULL;\n"
              "  ein_status status = %s_make(config, ctx ? &made : NULL);\n"
@@ -214,7 +227,7 @@ static void create_text(Buf *c, const char *x) {
              "void %s_destroy(%s_ctx *ctx) {\n"
              "  ein_destroy(ctx);\n"
              "}\n\n",
-             x, x, x, x, x, x, x, x);
+             x, x, x, x, x, x);
 }
 
 static void plan_text(Buf *c, const TaskGraph *t, const CMembers *m, const char *x) {
@@ -269,17 +282,17 @@ static void run_any(Buf *c, const char *x) {
              x, x, x, x);
 }
 
-/* What several sites' runs come to is agreed between them, which ein_run and ein_again do. */
-static void run_text(Buf *c, const TaskGraph *t, const char *x) {
-  const char *again = t->mesh.n ? "  return ein_again(context);\n"
-                                : "  ein_ctx *ctx = ein_bound(context);\n  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n";
+void c_size_checks(Buf *c, const TaskGraph *t, const char *x) {
   size_check(c, x, "inputs", t->inputs.len);
   size_check(c, x, "outputs", t->outputs.len);
-  if (!t->mesh.n && t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
+}
+
+static void run_text(Buf *c, const TaskGraph *t, const char *x) {
+  c_size_checks(c, t, x);
+  if (t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
   else run_any(c, x);
   buf_printf(c, "ein_status %s_again(%s_ctx *context) {\n", x, x);
-  buf_printf(c, again, x);
-  buf_str(c, "}\n\n");
+  buf_printf(c, "  ein_ctx *ctx = ein_bound(context);\n  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n}\n\n", x);
 }
 
 static void other_text(Buf *c, const char *x) {
@@ -296,11 +309,15 @@ static void other_text(Buf *c, const char *x) {
              x, x, x, x, x, x);
 }
 
+void c_axes_tables(Buf *c, const TaskGraph *t, const EmitOptions *o) {
+  AxisLabels labels = axis_labels(c->arena, t, &o->declared);
+  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, arena_printf(c->arena, "%s_input_axes", o->prefix));
+  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, arena_printf(c->arena, "%s_output_axes", o->prefix));
+}
+
 static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   const char *x = o->prefix;
-  AxisLabels labels = axis_labels(c->arena, t, &o->declared);
-  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, arena_printf(c->arena, "%s_input_axes", x));
-  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, arena_printf(c->arena, "%s_output_axes", x));
+  c_axes_tables(c, t, o);
   buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
   c_string(c, o->source, strlen(o->source));
   buf_printf(c, ", %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len);
@@ -312,17 +329,34 @@ static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   table_pointer(c, x, "input_axes", t->inputs.len);
   buf_char(c, ' ');
   table_pointer(c, x, "output_axes", t->outputs.len);
-  buf_str(c, "\n};\n");
+  if (t->mesh.n) buf_printf(c, "\n  %lld, %s_axes, %s_block,\n};\n", (long long)mesh_sites(&t->mesh), x, x);
+  else buf_str(c, "\n  0, NULL, NULL,\n};\n");
+}
+
+void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+  buf_str(c, "/* ---- what the header declares -------------------------------------------------------- */\n\n");
+  buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+  c_declarations(c, p, o, false);
+  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");
+}
+
+/* A plan for several sites is known by its model alone. */
+static void emit_plan(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+  make_text(c, o->prefix);
+  buf_printf(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const ein_model %s_model;\n#ifdef __cplusplus\n}\n#endif\n\n", o->prefix);
+  model_text(c, p->tasks, o);
 }
 
 void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   CMembers m = c_members(c->arena, p->tasks);
   buf_str(c, "/* ---- tables ------------------------------------------------------------------------- */\n\n");
   tables(c, p, o);
-  buf_str(c, "/* ---- what the header declares -------------------------------------------------------- */\n\n");
-  buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-  c_declarations(c, p, o, false);
-  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");
+  if (p->tasks->mesh.n) {
+    emit_plan(c, p, o);
+    return;
+  }
+  c_declared(c, p, o);
+  make_text(c, o->prefix);
   create_text(c, o->prefix);
   plan_text(c, p->tasks, &m, o->prefix);
   run_text(c, p->tasks, o->prefix);

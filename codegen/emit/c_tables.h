@@ -17,6 +17,11 @@
 /* By buffer: where its shape begins; one more at the end, which is how many axes there are in all. */
 uint32_t *c_axes(Arena *a, const TaskGraph *t);
 void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o);
+/* Parts of them: tables of arguments, of their axes; what the header declares; that structs of views are arrays of views. */
+void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix);
+void c_axes_tables(Buf *c, const TaskGraph *t, const EmitOptions *o);
+void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o);
+void c_size_checks(Buf *c, const TaskGraph *t, const char *prefix);
 
 /* ---- for header, manifest and tables ------------------------------------------------------------ */
 
@@ -25,7 +30,11 @@ typedef struct CMembers { Str *size, *input, *output; } CMembers;
 CMembers c_members(Arena *a, const TaskGraph *t);
 /* "2*N + 1" as people write it, for comments and the manifest. */
 void c_extent_text(Buf *b, const Expr *e);
-/* The types and functions of PREFIX.h; with comments for people or without. */
+/* The types and functions of PREFIX.h; with comments for people or without. Of a mesh those of c_whole.c: whole tensors, no sizes. */
+/* That the runtime is included, and that it is the one of this ein. */
+void c_runtime(Buf *c, const EmitOptions *o);
+void c_comment_text(Buf *b, const char *s); /* what stands in a comment may not end it */
+void c_with_prefix(Buf *b, const char *text, const char *prefix); /* $ stands for the prefix */
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
 
 #endif

@@ -12,12 +12,23 @@ typedef struct EmitOptions {
   uint64_t hash;             /* of the program's text */
   uint64_t runtime;          /* EIN_RUNTIME_IS of the runtime that it is written for; 0: not looked at */
   const char *tensor;        /* the text of ein_tensor.h, which stands in the header; NULL: that includes it */
-  bool beside;               /* the runtime is a file of this library's own, PREFIX-runtime.h; else ein_run.h */
+  const char *beside;        /* the runtime is a file of the library of that prefix, PREFIX-runtime.h; NULL: ein_run.h */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
 } EmitOptions;
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
+
+/* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., and over them ---- */
+void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);      /* prefix.c */
+void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o); /* prefix.h */
+void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);
+/* The prefix of the plan for so many sites. */
+const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites);
+/* How such a library comes to a communicator: all of it that knows MPI. wire: the text of the runtime's ein_mpi.c. */
+void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire); /* prefix_mpi.c */
+void emit_mpi_header(Buf *h, const EmitOptions *o); /* prefix_mpi.h */
+
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "c_tables.h"
 #include "loop/names.h"
+#include "task/site.h"
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
@@ -35,8 +36,7 @@ void c_extent_text(Buf *b, const Expr *e) {
     if (*from != '$') buf_char(b, *from);
 }
 
-/* What stands in a comment may not end it. */
-static void comment_text(Buf *b, const char *s) {
+void c_comment_text(Buf *b, const char *s) {
   for (; *s; s++) {
     buf_char(b, (unsigned char)*s < 0x20 ? ' ' : *s);
     if ((*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*')) buf_char(b, ' ');
@@ -44,16 +44,19 @@ static void comment_text(Buf *b, const char *s) {
 }
 
 /* "f32 [s: 128, a: K]" */
-static void type_text(Buf *b, const TaskBuffer *x, Str *const label) {
+static void type_text(Buf *b, const TaskGraph *g, const TaskBuffer *x, Str *const label) {
   Buf t = buf_new(b->arena);
+  int64_t *whole = NEW_ARRAY(b->arena, int64_t, x->rank + 1);
+  if (g->mesh.n) task_whole(g, x, whole);
   buf_printf(&t, "%s", dtype_name(x->dtype));
   for (uint32_t k = 0; k < x->rank; k++) {
     buf_str(&t, k ? ", " : " [");
     if (label && label[k]) buf_printf(&t, "%s: ", label[k]->s);
-    c_extent_text(&t, x->dim[k]);
+    if (g->mesh.n) buf_printf(&t, "%lld", (long long)whole[k]);
+    else c_extent_text(&t, x->dim[k]);
   }
   if (x->rank) buf_char(&t, ']');
-  comment_text(b, t.s);
+  c_comment_text(b, t.s);
 }
 
 /* ---- types -------------------------------------------------------------------------------------- */
@@ -67,11 +70,11 @@ static void sizes_type(Buf *b, const TaskGraph *t, const CMembers *m, const char
   note(b, comments, "The symbolic sizes.");
   buf_printf(b, "typedef struct %s_sizes {\n", x);
   for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known) continue;
+    if (t->dims.at[i].known || t->mesh.n) continue;
     buf_printf(b, "  int64_t %s;", m->size[i]->s);
     if (comments && strcmp(m->size[i]->s, t->dims.at[i].name->s) != 0) {
       buf_str(b, " /* ");
-      comment_text(b, t->dims.at[i].name->s);
+      c_comment_text(b, t->dims.at[i].name->s);
       buf_str(b, " */");
     }
     buf_char(b, '\n');
@@ -87,10 +90,10 @@ static void argument_member(Buf *b, const TaskGraph *t, const AxisLabels *l, con
   if (comments) {
     buf_str(b, " /* ");
     if (strcmp(member->s, x->name->s) != 0) {
-      comment_text(b, x->name->s);
+      c_comment_text(b, x->name->s);
       buf_str(b, ": ");
     }
-    type_text(b, &t->buffers.at[x->buffer], l->of[x->buffer]);
+    type_text(b, t, &t->buffers.at[x->buffer], l->of[x->buffer]);
     buf_printf(b, "%s%s */", x->param ? "; a param" : "", x->optional ? "; has a default" : "");
   }
   buf_char(b, '\n');
@@ -112,33 +115,41 @@ static void arguments_type(Buf *b, const TaskGraph *t, const AxisLabels *l, Stru
 
 /* ---- functions ---------------------------------------------------------------------------------- */
 
-/* $ stands for the prefix. */
-static void with_prefix(Buf *b, const char *text, const char *prefix) {
+void c_with_prefix(Buf *b, const char *text, const char *prefix) {
   for (; *text; text++) {
     if (*text == '$') buf_str(b, prefix);
     else buf_char(b, *text);
   }
 }
 
-static const struct { const char *note, *text; } functions[] = {
-  {"A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"
+enum { ONE = 1, SITES = 2, BOTH = 3 }; /* of what is for one site, for several */
+
+static const struct { int of; const char *note, *text; } functions[] = {
+  {BOTH, "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"
    " * *ctx is NULL if there is no memory for one.",
    "ein_status $_create(const ein_config *config, $_ctx **ctx);\n"},
-  {"ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
-  {"Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be called\n"
+  {BOTH, "ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
+  {BOTH, "Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be called\n"
    " * again, with other sizes.",
    "ein_status $_plan($_ctx *ctx, const $_sizes *sizes);\n"},
-  {"The memory that a planned run takes, apart from its arguments.", "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
-  {"Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
+  {BOTH, "The memory that a planned run takes, apart from its arguments.", "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
+  {SITES, "Which part of an argument a site has, by its number among the inputs or the outputs: from low on, so much along each axis.",
+   "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t *extent);\n"},
+  {SITES, "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that extent, with any strides. No\n"
+   " * memory is taken, but for what moves.",
+   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+  {SITES, "The same of whole tensors, which site 0 has; what others give is not looked at, and may be NULL.",
+   "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+  {ONE, "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
    " * The data of an input that has a default may be NULL. No memory is taken.",
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {"The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
+  {ONE, "The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
    " * counts. They must still be there.",
    "ein_status $_again($_ctx *ctx);\n"},
-  {"What went wrong in the last call; \"\" if nothing. It stands until the next call.",
+  {BOTH, "What went wrong in the last call; \"\" if nothing. It stands until the next call.",
    "const char *$_last_error(const $_ctx *ctx);\n"},
-  {"From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},
-  {"All of the above as data, for callers that know nothing about this program.", "extern const ein_model $_model;\n"},
+  {BOTH, "From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},
+  {BOTH, "All of the above as data, for callers that know nothing about this program.", "extern const ein_model $_model;\n"},
 };
 
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments) {
@@ -152,8 +163,9 @@ void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool com
   note(b, comments, "Views of memory for the outputs.");
   arguments_type(b, t, &l, (Struct){o->prefix, "outputs", t->outputs.at, t->outputs.len, m.output}, comments);
   for (size_t i = 0; i < COUNT(functions); i++) {
+    if (!(functions[i].of & (t->mesh.n ? SITES : ONE))) continue;
     note(b, comments, functions[i].note);
-    with_prefix(b, functions[i].text, o->prefix);
+    c_with_prefix(b, functions[i].text, o->prefix);
   }
 }
 
@@ -161,7 +173,7 @@ void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool com
 
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o) {
   buf_printf(h, "/* %s.h - from ", o->prefix);
-  comment_text(h, o->source);
+  c_comment_text(h, o->source);
   buf_printf(h, ", by ein %s. Create a context, plan, run; see below. */\n", o->version);
   buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n%s\n", o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
   buf_str(h, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "expr/prove.h"
 #include "task/cost.h"
+#include "task/site.h"
 #include "c_tables.h"
 
 /* ---- parts -------------------------------------------------------------------------------------- */
@@ -19,10 +20,18 @@ static void json_extent(Json *j, const char *key, const Expr *e) {
   json_strn(j, key, b.s, b.len);
 }
 
+/* Of the whole tensor, of which sites may have blocks. */
+static const Expr *extent_of(const TaskGraph *t, const TaskBuffer *b, uint32_t k) {
+  int64_t *whole = NEW_ARRAY(t->arena, int64_t, b->rank + 1);
+  if (!t->mesh.n) return b->dim[k];
+  task_whole(t, b, whole);
+  return expr_int(t->exprs, DT_I64, whole[k]);
+}
+
 /* All that is over sizes may be large: one that does not fit 64 bits cannot be planned either. */
 static const Expr *bytes_of(const TaskGraph *t, const TaskBuffer *b) {
   const Expr *e = expr_int(t->exprs, DT_I64, dtype_size(b->dtype));
-  for (uint32_t k = 0; k < b->rank; k++) e = expr_op2(t->exprs, OP_MUL, e, b->dim[k]);
+  for (uint32_t k = 0; k < b->rank; k++) e = expr_op2(t->exprs, OP_MUL, e, extent_of(t, b, k));
   return expr_normal(t->exprs, e);
 }
 
@@ -39,7 +48,7 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   }
   json_end(j, ']');
   json_array(j, "extents");
-  for (uint32_t k = 0; k < b->rank; k++) json_extent(j, NULL, b->dim[k]);
+  for (uint32_t k = 0; k < b->rank; k++) json_extent(j, NULL, extent_of(t, b, k));
   json_end(j, ']');
   json_extent(j, "bytes", bytes_of(t, b));
   if (input) json_bool(j, "param", x->param);
@@ -52,7 +61,7 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   AxisLabels l = axis_labels(j->out->arena, t, &o->declared);
   json_array(j, "sizes");
   for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known) continue;
+    if (t->dims.at[i].known || t->mesh.n) continue;
     json_object(j, NULL);
     json_str(j, "name", t->dims.at[i].name->s);
     json_str(j, "member", m.size[i]->s);
@@ -69,11 +78,13 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   json_end(j, ']');
 }
 
-static void entry_points(Json *j, const char *prefix) {
-  static const char *const name[] = {"create", "destroy",    "plan",   "workspace_bytes", "run",
-                                     "again",  "last_error", "cancel", "model"};
+static void entry_points(Json *j, const char *prefix, bool sites) {
+  static const struct { const char *name; int of; } entry[] = { /* 1: of a library for one site, 2: for several */
+    {"create", 3}, {"create_mpi", 2}, {"destroy", 3},    {"plan", 3},   {"workspace_bytes", 3}, {"local_extent", 2}, {"run", 3},
+    {"again", 1},  {"run_whole", 2},  {"last_error", 3}, {"cancel", 3}, {"model", 3}};
   json_object(j, "entry_points");
-  for (size_t i = 0; i < COUNT(name); i++) json_str(j, name[i], arena_printf(j->out->arena, "%s_%s", prefix, name[i]));
+  for (size_t i = 0; i < COUNT(entry); i++)
+    if (entry[i].of & (sites ? 2 : 1)) json_str(j, entry[i].name, arena_printf(j->out->arena, "%s_%s", prefix, entry[i].name));
   json_end(j, '}');
 }
 
@@ -96,19 +107,38 @@ static void kernels(Json *j, const LoopProgram *p) {
 
 /* ---- the file ----------------------------------------------------------------------------------- */
 
+static void head(Json *j, const EmitOptions *o, const char *target) {
+  json_object(j, NULL);
+  json_str(j, "format", "ein manifest 1");
+  json_str(j, "name", o->prefix);
+  json_str(j, "source", o->source);
+  json_str(j, "hash", arena_printf(j->out->arena, "%016llx", (unsigned long long)o->hash));
+  json_str(j, "compiler", arena_printf(j->out->arena, "ein %s", o->version));
+  json_str(j, "target", target);
+}
+
+static void tail(Json *j) {
+  json_end(j, '}');
+  if (j->out->len && j->out->s[j->out->len - 1] != '\n') buf_char(j->out, '\n');
+}
+
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   Json j = json_new(json);
-  json_object(&j, NULL);
-  json_str(&j, "format", "ein manifest 1");
-  json_str(&j, "name", o->prefix);
-  json_str(&j, "source", o->source);
-  json_str(&j, "hash", arena_printf(json->arena, "%016llx", (unsigned long long)o->hash));
-  json_str(&j, "compiler", arena_printf(json->arena, "ein %s", o->version));
-  json_str(&j, "target", "c");
-  entry_points(&j, o->prefix);
+  head(&j, o, "c");
+  entry_points(&j, o->prefix, false);
   arguments(&j, p->tasks, o);
   json_extent(&j, "flops", task_flops(p->tasks));
   kernels(&j, p);
-  json_end(&j, '}');
-  if (json->len && json->s[json->len - 1] != '\n') buf_char(json, '\n');
+  tail(&j);
+}
+
+void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  Json j = json_new(json);
+  head(&j, o, "mpi");
+  json_array(&j, "sites");
+  for (uint32_t i = 0; i < n; i++) json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
+  json_end(&j, ']');
+  entry_points(&j, o->prefix, true);
+  arguments(&j, plans[0]->tasks, o);
+  tail(&j);
 }

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "loop/names.h"
-#include "native.h"
+#include "build.h"
 #include "driver/plan/sites.h"
 #include "table.h"
 #include "texts.h"
@@ -75,21 +75,26 @@ static Leave folder_ready(Session *s, const char *path) {
 }
 
 /* What a person wrote is not written over because it happens to have the model's name. */
-static Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b) {
+Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b) {
   const char *path = arena_printf(s->arena, "%s/%s", folder, name);
   if (!file_begins_ours(s->arena, path))
     return fail(s, LEAVE_USAGE, "%s is there, and ein did not write it: take another folder, or another --prefix", path);
   return file_write(s, path, b->s, b->len);
 }
 
+Leave runtime_write(Session *s, const char *folder, const EmitOptions *o) {
+  Buf b = buf_new(s->arena);
+  buf_printf(&b, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix, o->version, runtime_ein_run);
+  return write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &b);
+}
+
 static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const char *folder) {
-  Buf c = buf_new(s->arena), h = buf_new(s->arena), runtime = buf_new(s->arena);
+  Buf c = buf_new(s->arena), h = buf_new(s->arena);
   emit_c(&c, j->loops, o);
   emit_header(&h, j->loops, o);
-  buf_printf(&runtime, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix, o->version, runtime_ein_run);
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), &c);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
-  return l ? l : write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &runtime);
+  return l ? l : runtime_write(s, folder, o);
 }
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {
@@ -111,14 +116,23 @@ static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *wh
 
 /* ---- a library ------------------------------------------------------------------------------ */
 
+Leave folder_goes(Session *s, const Args *a, const char *to, const char **folder) {
+  if (!to) return fail(s, LEAVE_USAGE, "into which folder? ein build %s --lib -o dir/", shown(s->arena, a->operands.at[0]));
+  *folder = folder_path(s->arena, to);
+  return folder_ready(s, *folder);
+}
+
 static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
-  if (!to) return fail(s, LEAVE_USAGE, "into which folder? ein build %s --lib -o dir/", j->path);
   Compiler c;
+  const char *folder;
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
-  const char *folder = folder_path(s->arena, to);
-  if (!l) l = folder_ready(s, folder);
+  if (!l) l = folder_goes(s, a, to, &folder);
   if (!l) l = emit_into(s, j, o, folder);
-  return l ? l : package_write(s, j->loops, o, &c, folder, arg_has(a, OPT_SHARED));
+  Buf text = buf_new(s->arena), json = buf_new(s->arena);
+  emit_c(&text, j->loops, o);
+  emit_manifest(&json, j->loops, o);
+  Package p = {.o = o, .text = &(NativeText){o->prefix, &text}, .n_texts = 1, .manifest = &json};
+  return l ? l : package_write(s, &p, &c, folder, arg_has(a, OPT_SHARED));
 }
 
 /* ---- a program ------------------------------------------------------------------------------ */
@@ -135,13 +149,17 @@ static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *te
   return native_write(s, c, NATIVE_PROGRAM, &set, program, &made);
 }
 
+Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to) {
+  if (!to)
+    return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build", shown(s->arena, a->operands.at[0]), prefix);
+  if (is_folder(to)) return fail(s, LEAVE_USAGE, "-o %s is a folder: a program is one file; --lib writes a folder", to);
+  return LEAVE_OK;
+}
+
 static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {
   Compiler c;
-  if (!to)
-    return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build", j->path,
-                o->prefix);
-  if (is_folder(to)) return fail(s, LEAVE_USAGE, "-o %s is a folder: a program is one file; --lib writes a folder", to);
-  Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  Leave l = program_goes(s, a, o->prefix, to);
+  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);
@@ -156,14 +174,18 @@ static Leave one_goal(Session *s, const Args *a) {
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
+  const char *target = arg_last(a, OPT_TARGET);
+  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0)
+    return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c and mpi are", target);
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }
 
 Leave cmd_build(Session *s, Args *a) {
-  const char *to = arg_last(a, OPT_OUTPUT), *stop = arg_last(a, OPT_STOP), *prefix = NULL;
+  const char *to = arg_last(a, OPT_OUTPUT), *stop = arg_last(a, OPT_STOP), *target = arg_last(a, OPT_TARGET), *prefix = NULL;
   Job j;
   Leave l = one_goal(s, a);
   if (!l) l = prefix_choose(s, a, a->operands.at[0], &prefix);
+  if (!l && !stop && target && strcmp(target, "mpi") == 0) return build_sites(s, a, prefix, to);
   if (!l) l = job_compile(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (stop) return build_text(s, &j, a, stop, to);
@@ -173,7 +195,7 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_loops(s, &j, a);
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
-  o.beside = arg_has(a, OPT_LIB) || (to && is_folder(to));
+  if (arg_has(a, OPT_LIB) || (to && is_folder(to))) o.beside = prefix;
   if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, arg_last(a, OPT_EMIT), to);
   return arg_has(a, OPT_LIB) ? build_lib(s, &j, a, &o, to) : build_program(s, &j, a, &o, to);
 }

@@ -220,7 +220,7 @@ bool job_of_sites(const Job *j) {
 
 Leave job_one_site(Session *s, const Job *j) {
   if (!j->tasks->mesh.n) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "%s is for %lld sites: ein run runs it, under mpirun or with --target=c in one process; programs and libraries for several sites come with MPI",
+  return fail(s, LEAVE_USAGE, "%s is for %lld sites: --target=mpi builds it, for as many processes; ein run runs it, under mpirun or with --target=c in one process",
               j->path, (long long)mesh_sites(&j->tasks->mesh));
 }
 

@@ -197,12 +197,17 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
   return program_ask(s->arena, w.at, macros, &why);
 }
 
-Leave archive_make(Session *s, const char *object, const char *to, bool *made) {
+Leave archive_make(Session *s, const Words *objects, const char *to, bool *made) {
   const char *env = getenv("AR"), *ar = program_on_path(s->arena, env && *env ? env : "ar"), *why;
   *made = ar != NULL;
   if (!ar) return LEAVE_OK;
-  const char *const argv[] = {ar, "rcsD", to, object, NULL};
+  Words w = {0};
+  vec_push(s->arena, w, ar);
+  vec_push(s->arena, w, "rcsD");
+  vec_push(s->arena, w, to);
+  words_add(s->arena, &w, objects);
+  vec_push(s->arena, w, NULL);
   Buf said = buf_new(s->arena);
-  if (program_ask(s->arena, argv, &said, &why)) return LEAVE_OK;
+  if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;
   return fail(s, LEAVE_MACHINE, "%s could not make %s: %s\n%s", ar, to, why, said.s);
 }

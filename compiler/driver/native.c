@@ -55,14 +55,28 @@ static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *se
   return l ? l : compiler_run(s, c, kind, &sources, &set->flags, to);
 }
 
+/* An object for each text. */
+static Leave archive_write(Session *s, Compiler *c, const NativeSet *set, const char *work, const char *to, bool *made) {
+  Words objects = {0};
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < set->n_texts && !l; i++) {
+    NativeSet one = *set;
+    one.text = &set->text[i];
+    one.n_texts = 1;
+    const char *object = arena_printf(s->arena, "%s/%s.o", work, one.text->name);
+    l = compile(s, c, MAKE_OBJECT, &one, NULL, work, object);
+    vec_push(s->arena, objects, object);
+  }
+  return l ? l : archive_make(s, &objects, to, made);
+}
+
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made) {
-  static const MakeKind kinds[] = {[NATIVE_PROGRAM] = MAKE_PROGRAM, [NATIVE_SHARED] = MAKE_SHARED, [NATIVE_ARCHIVE] = MAKE_OBJECT};
   const char *apart = kind == NATIVE_PROGRAM && compiler_plain(c) ? runtime_apart(s, APART_PROGRAM) : NULL, *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   *made = true;
-  const char *binary = arena_printf(s->arena, "%s/binary", work), *object = arena_printf(s->arena, "%s/%s.o", work, set->text[0].name);
-  Leave l = compile(s, c, kinds[kind], set, apart, work, kind == NATIVE_ARCHIVE ? object : binary);
-  if (!l && kind == NATIVE_ARCHIVE) l = archive_make(s, object, binary, made);
+  const char *binary = arena_printf(s->arena, "%s/binary", work);
+  Leave l = kind == NATIVE_ARCHIVE ? archive_write(s, c, set, work, binary, made)
+                                   : compile(s, c, kind == NATIVE_SHARED ? MAKE_SHARED : MAKE_PROGRAM, set, apart, work, binary);
   if (!l && *made) l = file_copy(s, binary, to, kind == NATIVE_ARCHIVE ? 0 : FILE_RUNS);
   folder_remove(s->arena, work);
   return l;

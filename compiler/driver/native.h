@@ -26,8 +26,8 @@ Leave compiler_choose(Session *s, const Args *a, const char *said, const char *f
 typedef enum { MAKE_OBJECT, MAKE_SHARED, MAKE_APART, MAKE_PROGRAM } MakeKind;
 /* Compiles sources into `to`; what the compiler says is shown if it fails. */
 Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to);
-/* An archive of one object; *made false where there is no `ar`. */
-Leave archive_make(Session *s, const char *object, const char *to, bool *made);
+/* An archive of objects; *made false where there is no `ar`. */
+Leave archive_make(Session *s, const Words *objects, const char *to, bool *made);
 /* What it has defined with these flags, as `#define NAME VALUE` a line; false, and no complaint, if it does not say. */
 bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *out, Buf *macros);
 /* Its flags are about speed alone: what it makes may be linked against what was compiled with others. */
@@ -141,8 +141,15 @@ double seconds_now(void);
 Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e);
 
 /* ---- package.c: a library as a folder ----------------------------------------------------------- */
-/* All that stands beside PREFIX.c and PREFIX.h, which are written there already. shared: a shared library, else an archive. */
-Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder, bool shared);
+typedef struct Package {
+  const EmitOptions *o;
+  const NativeText *text;    /* what is compiled: PREFIX.c, and others */
+  uint32_t n_texts;
+  const Buf *manifest;
+  const char *mpi;           /* for which numbers of processes of MPI, as "4, 8"; NULL: it knows no MPI */
+} Package;
+/* All that stands beside the texts and their headers, which are written there already. shared: a shared library, else an archive. */
+Leave package_write(Session *s, const Package *p, Compiler *c, const char *folder, bool shared);
 
 /* ---- distance.c ------------------------------------------------------------------------------- */
 typedef struct Distance {

@@ -29,33 +29,36 @@ static const char *link_file(Arena *a, const char *prefix, bool shared) {
 }
 
 /* CMake takes only what stands behind -l for a library, and links it after those who call it. pkgconf escapes blanks itself. */
-static void pc_text(Session *s, Buf *b, const EmitOptions *o, bool shared, bool openmp) {
+static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
+  const EmitOptions *o = p->o;
   buf_printf(b,
              "prefix=${pcfiledir}\n\n"
              "Name: %s\n"
-             "Description: %s, compiled by ein %s\n"
+             "Description: %s%s%s%s, compiled by ein %s\n"
              "Version: %s\n"
              "Cflags: -I${prefix}\n"
              "Libs: -L${prefix} -l%s%s%s -lm\n",
-             o->prefix, o->source, o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
+             o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "", o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
              openmp ? " -fopenmp" : "");
 }
 
 /* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: the target x::x. */
-static void cmake_text(Session *s, Buf *b, const EmitOptions *o, bool shared, bool openmp) {
+static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
+  const EmitOptions *o = p->o;
   const char *x = o->prefix;
   buf_printf(b,
              "# %s-config.cmake, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
-             "if(NOT TARGET %s::%s)\n"
+             "%sif(NOT TARGET %s::%s)\n"
              "  add_library(%s::%s %s IMPORTED)\n"
              "  set_target_properties(%s::%s PROPERTIES\n"
              "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
-             x, o->version, x, x, x, x, x, x, x, shared ? "SHARED" : "STATIC", x, x, link_file(s->arena, x, shared));
-  if (shared) buf_str(b, "    IMPORTED_NO_SONAME TRUE)\n");
+             x, o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
+             shared ? "SHARED" : "STATIC", x, x, link_file(s->arena, x, shared));
+  if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
     if (openmp) buf_str(b, "    INTERFACE_LINK_OPTIONS -fopenmp\n");
-    buf_str(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES m)\n");
+    buf_printf(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES %s)\n", p->mpi ? "\"MPI::MPI_C;m\"" : "m");
   }
   buf_str(b, "endif()\n");
 }
@@ -77,11 +80,12 @@ static void meson_string(Buf *b, const char *s) {
   buf_char(b, '\'');
 }
 
-static const char *block_text(Session *s, const EmitOptions *o, const Compiler *c) {
-  const char *x = o->prefix;
+static const char *block_text(Session *s, const Package *p, const Compiler *c) {
+  const char *x = p->o->prefix, *needs = p->mpi ? "[ein_needs, dependency('mpi', language: 'c')]" : "ein_needs";
   Buf b = buf_new(s->arena);
-  buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', '%s.c', name_prefix: '', dependencies: ein_needs, install: true,\n",
-             meson_block, x, x, x, x);
+  buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', ", meson_block, x, x, x);
+  for (uint32_t i = 0; i < p->n_texts; i++) buf_printf(&b, "'%s.c', ", p->text[i].name);
+  buf_printf(&b, "name_prefix: '', dependencies: %s, install: true,\n", needs);
   buf_str(&b, "  c_args: ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math', '-ffp-contract=off'");
   for (uint32_t i = 0; i < c->flags.len; i++) {
     buf_str(&b, ", ");
@@ -89,9 +93,9 @@ static const char *block_text(Session *s, const EmitOptions *o, const Compiler *
   }
   buf_printf(&b,
              "))\n"
-             "%s_dep = declare_dependency(link_with: %s_lib, include_directories: '.', dependencies: ein_needs)\n"
-             "install_headers('%s.h')\n",
-             x, x, x);
+             "%s_dep = declare_dependency(link_with: %s_lib, include_directories: '.', dependencies: %s)\n"
+             "install_headers('%s.h'%s)\n",
+             x, x, needs, x, p->mpi ? arena_printf(s->arena, ", '%s_mpi.h'", x) : "");
   return b.s;
 }
 
@@ -126,7 +130,8 @@ static void meson_text(Buf *b, const EmitOptions *o, const Blocks *all) {
   for (uint32_t i = 0; i < all->len; i++) buf_str(b, all->at[i].text);
 }
 
-static Leave meson_write(Session *s, const EmitOptions *o, const Compiler *c, const char *folder) {
+static Leave meson_write(Session *s, const Package *p, const Compiler *c, const char *folder) {
+  const EmitOptions *o = p->o;
   const char *path = arena_printf(s->arena, "%s/meson.build", folder), *why;
   Source *old = source_read(s->arena, path, &why);
   Blocks all = {0};
@@ -135,7 +140,7 @@ static Leave meson_write(Session *s, const EmitOptions *o, const Compiler *c, co
     say(s, "%s is left as it is, for ein did not write it: Meson will not find %s there", path, o->prefix);
     return LEAVE_OK;
   }
-  vec_push(s->arena, all, ((Block){o->prefix, block_text(s, o, c)}));
+  vec_push(s->arena, all, ((Block){o->prefix, block_text(s, p, c)}));
   if (old) blocks_read(s, folder, old->bytes, o->prefix, &all);
   qsort(all.at, all.len, sizeof *all.at, by_name);
   meson_text(&b, o, &all);
@@ -145,9 +150,9 @@ static Leave meson_write(Session *s, const EmitOptions *o, const Compiler *c, co
 /* ---- what is compiled ------------------------------------------------------------------------ */
 
 /* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
-static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *prefix, const Buf *text, bool shared) {
-  NativeSet set = {.text = &(NativeText){prefix, text}, .n_texts = 1, .folder = folder};
-  const char *name = link_file(s->arena, prefix, shared);
+static Leave binary_in(Session *s, Compiler *c, const char *folder, const Package *p, bool shared) {
+  NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder};
+  const char *prefix = p->o->prefix, *name = link_file(s->arena, prefix, shared);
   bool made;
   Leave l = native_write(s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
@@ -157,15 +162,14 @@ static Leave binary_in(Session *s, Compiler *c, const char *folder, const char *
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-Leave package_write(Session *s, const LoopProgram *p, const EmitOptions *o, Compiler *c, const char *folder, bool shared) {
-  Buf text = buf_new(s->arena), json = buf_new(s->arena), pc = buf_new(s->arena), cmake = buf_new(s->arena);
-  emit_c(&text, p, o);
-  emit_manifest(&json, p, o);
-  Leave l = write_in(s, folder, arena_printf(s->arena, "%s.json", o->prefix), &json);
-  if (!l) l = meson_write(s, o, c, folder);
-  if (!l) l = binary_in(s, c, folder, o->prefix, &text, shared);
-  pc_text(s, &pc, o, shared, c->openmp); /* which is known by now */
-  cmake_text(s, &cmake, o, shared, c->openmp);
-  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.pc", o->prefix), &pc);
-  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s-config.cmake", o->prefix), &cmake);
+Leave package_write(Session *s, const Package *p, Compiler *c, const char *folder, bool shared) {
+  const char *x = p->o->prefix;
+  Buf pc = buf_new(s->arena), cmake = buf_new(s->arena);
+  Leave l = write_in(s, folder, arena_printf(s->arena, "%s.json", x), p->manifest);
+  if (!l) l = meson_write(s, p, c, folder);
+  if (!l) l = binary_in(s, c, folder, p, shared);
+  pc_text(s, &pc, p, shared, c->openmp); /* which is known by now */
+  cmake_text(s, &cmake, p, shared, c->openmp);
+  if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.pc", x), &pc);
+  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s-config.cmake", x), &cmake);
 }

@@ -135,7 +135,7 @@ ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t
 
 Leave site_failed(Session *s, const ein_model *m, void *ctx, int site, ein_status status) {
   const char *why = ctx ? m->last_error(ctx) : "no memory for a context";
-  if (status == EIN_OK || strstr(why, "another site has failed")) return LEAVE_OK;
+  if (status == EIN_OK || strstr(why, EIN_ELSEWHERE)) return LEAVE_OK;
   if (status == EIN_ERR_PLAN || status == EIN_ERR_ARG) bug("the emitted C, at site %d: %s", site, why);
   return fail(s, status_leave(status), "site %d: %s", site, *why ? why : "the computation failed");
 }
@@ -194,7 +194,7 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
   for (int i = 0; i < hub->sites; i++) {
     mesh_place(&t->mesh, i, at);
     x[i] = (Site){.hub = hub, .model = model, .tasks = t};
-    x[i].wire = (ein_wire){&x[i], i, hub->sites, wire_exchange, wire_counts};
+    x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .exchange = wire_exchange, .counts = wire_counts};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     Leave l = site_inputs(s, t, e, at, x[i].in);

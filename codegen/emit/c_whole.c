@@ -1,0 +1,160 @@
+/* codegen/emit/c_whole.c - PREFIX.c over several plans of one program, each for another number of sites: in come their LoopPrograms, which agree
+ * about arguments; out go the public functions, which stand on runtime/ein_whole.h, and PREFIX_mpi.c, which brings a communicator to them. */
+#include <string.h>
+
+#include "c_inside.h"
+#include "c_tables.h"
+#include "task/site.h"
+
+const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites) {
+  return arena_printf(a, "%s_%lld", prefix, (long long)sites);
+}
+
+static int64_t sites_of(const LoopProgram *p) {
+  return mesh_sites(&p->tasks->mesh);
+}
+
+/* "for 4, 8 sites" */
+static void head_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const char *name, const EmitOptions *o) {
+  buf_printf(c, "/* %s - from ", name);
+  c_comment_text(c, o->source);
+  buf_str(c, " for ");
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "%s%lld", i ? ", " : "", (long long)sites_of(plans[i]));
+  buf_printf(c, " sites, by ein %s. ", o->version);
+}
+
+/* ---- the plans ------------------------------------------------------------------------------------ */
+
+static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
+  buf_printf(c, "#ifdef __cplusplus\n}\n#endif\n\nstatic const ein_model *const %s_plans[] = {\n", o->prefix);
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
+  buf_str(c, "};\n\n");
+}
+
+/* ---- functions ------------------------------------------------------------------------------------ */
+
+static const char functions[] =
+  "ein_status $_create(const ein_config *config, $_ctx **ctx) {\n"
+  "  void *made = NULL;\n"
+  "  ein_status status = $_make(config, ctx ? &made : NULL);\n"
+  "  if (ctx) *ctx = ($_ctx *)made;\n"
+  "  return status;\n"
+  "}\n\n"
+  "void $_destroy($_ctx *ctx) {\n"
+  "  ein_whole_destroy(ctx);\n"
+  "}\n\n"
+  "ein_status $_plan($_ctx *ctx, const $_sizes *sizes) {\n"
+  "  (void)sizes;\n"
+  "  return ein_whole_plan(ctx, NULL);\n"
+  "}\n\n"
+  "size_t $_workspace_bytes(const $_ctx *ctx) {\n"
+  "  return ein_whole_workspace(ctx);\n"
+  "}\n\n"
+  "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t *extent) {\n"
+  "  return ein_whole_block(ctx, output, argument, site, low, extent);\n"
+  "}\n\n"
+  "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs) {\n"
+  "  return ein_whole_run_blocks(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+  "}\n\n"
+  "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs) {\n"
+  "  return ein_whole_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
+  "}\n\n"
+  "const char *$_last_error(const $_ctx *ctx) {\n"
+  "  return ein_whole_last_error(ctx);\n"
+  "}\n\n"
+  "void $_cancel($_ctx *ctx) {\n"
+  "  ein_whole_cancel(ctx);\n"
+  "}\n\n";
+
+static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n) {
+  if (n) buf_printf(c, "%s_%s", prefix, name);
+  else buf_str(c, "NULL");
+}
+
+static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
+  const char *x = o->prefix;
+  c_argument_tables(c, t, x);
+  c_axes_tables(c, t, o);
+  buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
+  c_string(c, o->source, strlen(o->source));
+  buf_printf(c, ", 0, %u, %u,\n  NULL, ", t->inputs.len, t->outputs.len);
+  table_name(c, x, "input", t->inputs.len);
+  buf_str(c, ", ");
+  table_name(c, x, "output", t->outputs.len);
+  buf_printf(c, ",\n  %s_make, ein_whole_destroy, ein_whole_plan, ein_whole_workspace, ein_whole_shape,\n"
+                "  ein_whole_run, ein_whole_last_error, ein_whole_cancel,\n  ", x);
+  table_name(c, x, "input_axes", t->inputs.len);
+  buf_str(c, ", ");
+  table_name(c, x, "output_axes", t->outputs.len);
+  buf_str(c, ",\n  0, NULL, ein_whole_block,\n};\n");
+}
+
+void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  const TaskGraph *t = plans[0]->tasks;
+  head_print(c, plans, n, arena_printf(c->arena, "%s.c", o->prefix), o);
+  buf_str(c, "It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n#define EIN_WHOLE\n");
+  c_runtime(c, o);
+  plans_print(c, plans, n, o);
+  c_declared(c, plans[0], o);
+  c_size_checks(c, t, o->prefix);
+  buf_printf(c, "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n  return ein_whole_create(%s_plans, %u, config, ctx);\n}\n\n",
+             o->prefix, o->prefix, n);
+  c_with_prefix(c, functions, o->prefix);
+  model_print(c, t, o);
+}
+
+/* ---- the header ------------------------------------------------------------------------------------- */
+
+void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  head_print(h, plans, n, arena_printf(h->arena, "%s.h", o->prefix), o);
+  buf_printf(h, "\n * Create a context over a wire, or over a communicator of MPI (%s_mpi.h), plan, run; see below. All sites call all functions, in one order,\n"
+                " * but %s_local_extent and %s_last_error. */\n"
+                "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+             o->prefix, o->prefix, o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
+  c_declarations(h, plans[0], o, true);
+  buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
+
+/* ---- MPI ------------------------------------------------------------------------------------------------ */
+
+static const char mpi_header[] =
+  "#ifndef $_mpi_H\n#define $_mpi_H\n\n#include <mpi.h>\n\n#include \"$.h\"\n\n"
+  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+  "/* $_create, over a communicator, which is duplicated once; each of its processes is a site, by its rank. config NULL: the usual; its wire is\n"
+  " * not looked at. Collective, as is $_destroy then, which frees the duplicate; all get the same status. Wants MPI_THREAD_FUNNELED, and that this\n"
+  " * thread calls all functions of the context. */\n"
+  "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx);\n\n"
+  "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+
+static const char mpi_source[] =
+  "\n#include \"$_mpi.h\"\n\n"
+  "static ein_status $_over(const ein_config *config, void **ctx) {\n"
+  "  $_ctx *made = NULL;\n"
+  "  ein_status status = $_create(config, &made);\n"
+  "  *ctx = made;\n"
+  "  return status;\n"
+  "}\n\n"
+  "static void $_drop(void *ctx) {\n"
+  "  $_destroy(($_ctx *)ctx);\n"
+  "}\n\n"
+  "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx) {\n"
+  "  void *made = NULL;\n"
+  "  ein_status status = ein_mpi_create(comm, \"$\", config, $_over, $_drop, ctx ? &made : NULL);\n"
+  "  if (ctx) *ctx = ($_ctx *)made;\n"
+  "  return status;\n"
+  "}\n";
+
+void emit_mpi_header(Buf *h, const EmitOptions *o) {
+  buf_printf(h, "/* %s_mpi.h - %s over MPI, by ein %s. */\n", o->prefix, o->prefix, o->version);
+  c_with_prefix(h, mpi_header, o->prefix);
+}
+
+void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire) {
+  buf_printf(c, "/* %s_mpi.c - all of %s that calls MPI, by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n",
+             o->prefix, o->prefix, o->version);
+  c_runtime(c, o);
+  buf_str(c, wire);
+  c_with_prefix(c, mpi_source, o->prefix);
+}

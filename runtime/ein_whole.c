@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Whole tensors at site 0 as blocks at each site, and back. In come views and a plan's model, which says who has what; out go parcels over the
+ * wire. A block that several sites have is packed once, and given back by the first of them.
+ */
+#include "ein_whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EIN_WHOLE_ALIGN = 64 };
+
+typedef struct ein_whole {
+  const ein_model *const *plan;
+  int n_plans;
+  const ein_model *model;      /* the one that fits; NULL: none does */
+  void *ctx;                   /* its context */
+  ein_wire given, wire;        /* the same but for who closes it */
+  int planned;
+  char *memory;                /* for the blocks of this site; NULL: not taken yet */
+  ein_error error;
+} ein_whole;
+
+/* ---- making ---- */
+
+EIN_API ein_status ein_whole_create(const ein_model *const *plans, int n, const ein_config *config, void **ctx) {
+  ein_config own;
+  if (!ctx) return EIN_ERR_ARG;
+  *ctx = NULL;
+  memset(&own, 0, sizeof own);
+  if (!config || config->size < sizeof config->size) return EIN_ERR_ARG;
+  memcpy(&own, config, config->size < sizeof own ? config->size : sizeof own);
+  if (!own.wire || own.wire->site < 0 || own.wire->site >= own.wire->sites) return EIN_ERR_ARG;
+  ein_whole *h = (ein_whole *)calloc(1, sizeof *h);
+  if (!h) return EIN_ERR_MEMORY;
+  h->plan = plans;
+  h->n_plans = n;
+  h->given = h->wire = *own.wire;
+  h->wire.close = NULL;
+  own.size = sizeof own;
+  own.wire = &h->wire;
+  for (int i = 0; i < n; i++)
+    if (plans[i]->sites == h->wire.sites) h->model = plans[i];
+  ein_status status = h->model ? h->model->create(&own, &h->ctx) : EIN_OK;
+  if (status == EIN_OK) *ctx = h;
+  else free(h);
+  return status;
+}
+
+EIN_API void ein_whole_destroy(void *ctx) {
+  ein_whole *h = (ein_whole *)ctx;
+  if (!h) return;
+  if (h->ctx) h->model->destroy(h->ctx);
+  if (h->given.close) h->given.close(h->given.user);
+  free(h->memory);
+  free(h);
+}
+
+/* ---- planning ---- */
+
+static void ein_whole_clear(ein_whole *h) {
+  h->error.status = EIN_OK;
+  h->error.text[0] = '\0';
+}
+
+static ein_status ein_whole_none(ein_whole *h) {
+  char built[256] = "";
+  for (int i = 0, at = 0; i < h->n_plans && at < (int)sizeof built; i++)
+    at += snprintf(built + at, sizeof built - (size_t)at, "%s%d", i ? ", " : "", h->plan[i]->sites);
+  return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %d", built, h->wire.sites);
+}
+
+EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
+  ein_whole *h = (ein_whole *)ctx;
+  int64_t at[EIN_MAX_AXES];
+  (void)dims;
+  if (!h) return EIN_ERR_ARG;
+  ein_whole_clear(h);
+  h->planned = 0;
+  free(h->memory);
+  h->memory = NULL;
+  if (!h->model) return ein_whole_none(h);
+  for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a]) at[a] = site % h->model->mesh[a];
+  ein_status status = h->model->plan(h->ctx, at);
+  h->planned = status == EIN_OK;
+  return status;
+}
+
+EIN_API size_t ein_whole_workspace(const void *ctx) {
+  const ein_whole *h = (const ein_whole *)ctx;
+  return h && h->model ? h->model->workspace(h->ctx) : 0;
+}
+
+EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape) {
+  const ein_whole *h = (const ein_whole *)ctx;
+  const ein_model *m = h ? h->plan[0] : NULL;
+  if (!m || argument < 0 || argument >= (output ? m->n_outputs : m->n_inputs)) return EIN_ERR_ARG;
+  int n = (output ? m->output : m->input)[argument].ndim;
+  if (n) memcpy(shape, (output ? m->output_axes : m->input_axes)[argument].whole, (size_t)n * sizeof *shape);
+  return EIN_OK;
+}
+
+EIN_API ein_status ein_whole_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape) {
+  const ein_whole *h = (const ein_whole *)ctx;
+  return h && h->model ? h->model->block(h->ctx, output, argument, site, low, shape) : EIN_ERR_ARG;
+}
+
+EIN_API const char *ein_whole_last_error(const void *ctx) {
+  const ein_whole *h = (const ein_whole *)ctx;
+  if (!h) return "there is no context";
+  return h->error.status != EIN_OK || !h->model ? h->error.text : h->model->last_error(h->ctx);
+}
+
+EIN_API void ein_whole_cancel(void *ctx) {
+  ein_whole *h = (ein_whole *)ctx;
+  if (h && h->model) h->model->cancel(h->ctx);
+}
+
+/* ---- an argument, and who has what of it ---- */
+
+typedef struct ein_parts {
+  const ein_argument *about;
+  const int64_t *whole;
+  int output, number, sites;
+  size_t each;                 /* bytes of an element */
+  int64_t *low, *shape;        /* of all sites, one after the other */
+  size_t *bytes;               /* of each site's block */
+  int *same;                   /* the first site that has the same one */
+  ein_parcel *parcel;
+} ein_parts;
+
+static int ein_parts_same(const ein_parts *x, int a, int b) {
+  size_t n = (size_t)x->about->ndim, bytes = n * sizeof *x->low;
+  return !n || (!memcmp(x->low + (size_t)a * n, x->low + (size_t)b * n, bytes) && !memcmp(x->shape + (size_t)a * n, x->shape + (size_t)b * n, bytes));
+}
+
+static void ein_parts_free(ein_parts *x) {
+  free(x->low);
+  free(x->bytes);
+  free(x->same);
+  free(x->parcel);
+}
+
+/* 0: no memory. */
+static int ein_parts_find(const ein_whole *h, int output, int number, ein_parts *x) {
+  const ein_model *m = h->model;
+  memset(x, 0, sizeof *x);
+  x->about = &(output ? m->output : m->input)[number];
+  x->whole = (output ? m->output_axes : m->input_axes)[number].whole;
+  x->output = output;
+  x->number = number;
+  x->sites = h->wire.sites;
+  x->each = ein_dtype_size(x->about->dtype);
+  size_t n = (size_t)x->about->ndim, sites = (size_t)x->sites;
+  x->low = (int64_t *)malloc((2 * n * sites + 1) * sizeof *x->low);
+  x->bytes = (size_t *)malloc(sites * sizeof *x->bytes);
+  x->same = (int *)malloc(sites * sizeof *x->same);
+  x->parcel = (ein_parcel *)malloc(sites * sizeof *x->parcel);
+  if (!x->low || !x->bytes || !x->same || !x->parcel) return 0;
+  x->shape = x->low + n * sites;
+  for (int q = 0; q < x->sites; q++) {
+    int64_t *shape = x->shape + (size_t)q * n;
+    int there = m->block(h->ctx, output, number, q, x->low + (size_t)q * n, shape) == EIN_OK;
+    x->bytes[q] = there ? x->each : 0;
+    for (size_t d = 0; d < n; d++) x->bytes[q] *= (size_t)shape[d];
+    x->same[q] = 0;
+    while (x->same[q] < q && (x->bytes[x->same[q]] != x->bytes[q] || !ein_parts_same(x, x->same[q], q))) x->same[q]++;
+  }
+  return 1;
+}
+
+/* ---- between a whole tensor and a block that is dense ---- */
+
+static void ein_whole_row(size_t e, char *block, char *whole, int64_t step, int64_t n, int out) {
+  if (step == 1) {
+    memcpy(out ? whole : block, out ? block : whole, (size_t)n * e);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    char *at = whole + i * step * (int64_t)e, *own = block + (size_t)i * e;
+    memcpy(out ? at : own, out ? own : at, e);
+  }
+}
+
+/* out: from the block into the tensor. */
+static void ein_whole_copy(const ein_parts *x, const ein_tensor *view, int site, char *block, int out) {
+  int n = x->about->ndim;
+  const int64_t *low = x->low + site * n, *shape = x->shape + site * n;
+  int64_t stride[EIN_MAX_AXES], at[EIN_MAX_AXES] = {0}, step = 1, offset = 0;
+  if (!x->bytes[site]) return;
+  for (int d = n; d-- > 0; step *= x->whole[d]) {
+    stride[d] = view->strides ? view->strides[d] : step;
+    offset += low[d] * stride[d];
+  }
+  char *whole = (char *)view->data + view->byte_offset;
+  int64_t row = n ? shape[n - 1] : 1;
+  size_t done = 0;
+  while (done < x->bytes[site]) {
+    ein_whole_row(x->each, block + done, whole + offset * (int64_t)x->each, n ? stride[n - 1] : 1, row, out);
+    done += (size_t)row * x->each;
+    for (int d = n - 2; d >= 0; d--) { /* on to the next row */
+      offset += stride[d];
+      if (++at[d] < shape[d]) break;
+      offset -= stride[d] * shape[d];
+      at[d] = 0;
+    }
+  }
+}
+
+/* ---- what site 0 has is looked at ---- */
+
+static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int output) {
+  const ein_model *m = h->model;
+  int n = output ? m->n_outputs : m->n_inputs;
+  if (n && !list) return ein_error_set(&h->error, EIN_ERR_ARG, "site 0 gives no %s", output ? "outputs" : "inputs");
+  for (int i = 0; i < n; i++) {
+    const ein_argument *a = &(output ? m->output : m->input)[i];
+    const int64_t *whole = (output ? m->output_axes : m->input_axes)[i].whole;
+    const ein_tensor *v = &list[i];
+    const char *what = output ? "output" : "input";
+    int empty = 0;
+    for (int d = 0; d < a->ndim; d++) empty |= whole[d] == 0;
+    if (!v->data && !empty) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: its data is NULL", what, a->name);
+    if (v->device_type != 1) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
+    if (v->dtype != a->dtype)
+      return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name, ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
+    if (v->ndim != a->ndim) return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
+    for (int d = 0; d < a->ndim; d++)
+      if (v->shape[d] != whole[d])
+        return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what, a->name, d + 1, (long long)v->shape[d], (long long)whole[d]);
+  }
+  return EIN_OK;
+}
+
+/* ---- to all, and back ---- */
+
+/* What it came to is the same for all. */
+static ein_status ein_whole_meet(ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  ein_status status = h->wire.exchange(h->wire.user, mine, n_send, send, n_receive, receive);
+  if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
+  return status;
+}
+
+static ein_status ein_whole_memory(ein_whole *h, int found, const char *room) {
+  return found && room ? EIN_OK : ein_error_set(&h->error, EIN_ERR_MEMORY, "no memory to bring tensors to the sites and back");
+}
+
+/* Bytes of the blocks that are not another site's too: of all of them, from which on each one's stand. */
+static size_t ein_whole_staged(const ein_parts *x, int site) {
+  size_t sum = 0;
+  for (int q = 0; q < site; q++) sum += x->same[q] == q ? x->bytes[q] : 0;
+  return sum;
+}
+
+static ein_status ein_whole_scatter(ein_whole *h, int number, const ein_tensor *view, const ein_tensor *block) {
+  ein_parts x;
+  int found = ein_parts_find(h, 0, number, &x), n = 0;
+  char *room = found && h->wire.site == 0 ? (char *)malloc(ein_whole_staged(&x, x.sites) + 1) : NULL;
+  ein_status mine = ein_whole_memory(h, found, h->wire.site == 0 ? room : "");
+  for (int q = 0; mine == EIN_OK && h->wire.site == 0 && q < x.sites; q++) {
+    char *at = room + ein_whole_staged(&x, x.same[q]);
+    if (x.same[q] == q) ein_whole_copy(&x, view, q, at, 0);
+    ein_parcel one = {q, at, x.bytes[q]};
+    if (one.bytes) x.parcel[n++] = one;
+  }
+  ein_parcel own = {0, block->data, mine == EIN_OK ? x.bytes[h->wire.site] : 0};
+  ein_status status = ein_whole_meet(h, mine, n, x.parcel, own.bytes > 0, &own);
+  free(room);
+  ein_parts_free(&x);
+  return status;
+}
+
+static ein_status ein_whole_gather(ein_whole *h, int number, const ein_tensor *view, const ein_tensor *block) {
+  ein_parts x;
+  int found = ein_parts_find(h, 1, number, &x), site = h->wire.site, n = 0;
+  char *room = found && site == 0 ? (char *)malloc(ein_whole_staged(&x, x.sites) + 1) : NULL;
+  ein_status mine = ein_whole_memory(h, found, site == 0 ? room : "");
+  for (int q = 0; mine == EIN_OK && site == 0 && q < x.sites; q++) {
+    ein_parcel one = {q, room + ein_whole_staged(&x, q), x.bytes[q]};
+    if (one.bytes && x.same[q] == q) x.parcel[n++] = one;
+  }
+  ein_parcel own = {0, block->data, mine == EIN_OK && x.same[site] == site ? x.bytes[site] : 0};
+  ein_status status = ein_whole_meet(h, mine, own.bytes > 0, &own, n, x.parcel);
+  for (int i = 0; status == EIN_OK && i < n; i++) ein_whole_copy(&x, view, x.parcel[i].peer, (char *)x.parcel[i].data, 1);
+  free(room);
+  ein_parts_free(&x);
+  return status;
+}
+
+/* ---- running ---- */
+
+/* Views of this site's blocks, in memory that begins at base; NULL: only how large they are. */
+typedef struct ein_blocks {
+  ein_tensor *view;            /* inputs, then outputs */
+  int64_t *shape;
+} ein_blocks;
+
+static size_t ein_blocks_lay(const ein_whole *h, const ein_blocks *b, char *base) {
+  const ein_model *m = h->model;
+  int64_t low[EIN_MAX_AXES];
+  size_t used = 0, axes = 0;
+  for (int i = 0; i < m->n_inputs + m->n_outputs; i++) {
+    int output = i >= m->n_inputs, k = output ? i - m->n_inputs : i;
+    const ein_argument *a = &(output ? m->output : m->input)[k];
+    ein_tensor *v = &b->view[i];
+    int64_t *shape = b->shape + axes;
+    size_t bytes = m->block(h->ctx, output, k, h->wire.site, low, shape) == EIN_OK ? ein_dtype_size(a->dtype) : 0;
+    for (int d = 0; d < a->ndim; d++) bytes *= (size_t)shape[d];
+    memset(v, 0, sizeof *v);
+    v->data = base ? base + used : NULL;
+    v->device_type = 1;
+    v->ndim = a->ndim;
+    v->dtype = a->dtype;
+    v->shape = shape;
+    axes += (size_t)a->ndim;
+    used += (bytes + EIN_WHOLE_ALIGN - 1) / EIN_WHOLE_ALIGN * EIN_WHOLE_ALIGN;
+  }
+  return used;
+}
+
+/* 0: no memory. The blocks' stays. */
+static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
+  const ein_model *m = h->model;
+  size_t n = (size_t)(m->n_inputs + m->n_outputs), axes = 0;
+  for (int i = 0; i < m->n_inputs; i++) axes += (size_t)m->input[i].ndim;
+  for (int i = 0; i < m->n_outputs; i++) axes += (size_t)m->output[i].ndim;
+  b->view = (ein_tensor *)malloc((n + 1) * sizeof *b->view);
+  b->shape = (int64_t *)malloc((axes + 1) * sizeof *b->shape);
+  if (!b->view || !b->shape) return 0;
+  if (!h->memory) h->memory = (char *)malloc(ein_blocks_lay(h, b, NULL) + 1);
+  if (h->memory) ein_blocks_lay(h, b, h->memory);
+  return h->memory != NULL;
+}
+
+static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tensor *inputs, const ein_tensor *outputs) {
+  const ein_model *m = h->model;
+  ein_status status = EIN_OK;
+  for (int k = 0; k < m->n_inputs && status == EIN_OK; k++) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
+  if (status == EIN_OK) status = m->run(h->ctx, b->view, b->view + m->n_inputs);
+  for (int k = 0; k < m->n_outputs && status == EIN_OK; k++)
+    status = ein_whole_gather(h, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
+  return status;
+}
+
+EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_whole *h = (ein_whole *)ctx;
+  ein_blocks b = {NULL, NULL};
+  ein_status mine = EIN_OK;
+  if (!h) return EIN_ERR_ARG;
+  ein_whole_clear(h);
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan"); /* at all sites, which are told alike */
+  if (h->wire.site == 0) mine = ein_whole_look(h, inputs, 0);
+  if (h->wire.site == 0 && mine == EIN_OK) mine = ein_whole_look(h, outputs, 1);
+  if (mine == EIN_OK) mine = ein_whole_memory(h, ein_blocks_make(h, &b), "");
+  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  if (status == EIN_OK) status = ein_whole_go(h, &b, inputs, outputs);
+  free(b.view);
+  free(b.shape);
+  return status;
+}
+
+EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
+  ein_whole *h = (ein_whole *)ctx;
+  if (!h) return EIN_ERR_ARG;
+  ein_whole_clear(h);
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  return h->model->run(h->ctx, inputs, outputs);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * Plans of one program for several numbers of sites, as one model: of them the one that the wire's sites fit is taken. A run is given blocks at
+ * each site, or whole tensors at site 0, from where they go to all, and to where outputs come. All functions but block, shape and last_error are
+ * called by all sites, in one order. MPI is not known here.
+ */
+#ifndef EIN_WHOLE_H
+#define EIN_WHOLE_H
+
+#include "ein_num.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* config has the wire. What fails here is known to this site alone. plans: n of them, which stay. */
+EIN_API ein_status ein_whole_create(const ein_model *const *plans, int n, const ein_config *config, void **ctx);
+EIN_API void ein_whole_destroy(void *ctx);
+/* EIN_ERR_ARG at all sites where none of the plans is for so many; dims are not looked at, for all sizes are known. */
+EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims);
+EIN_API size_t ein_whole_workspace(const void *ctx);
+/* Of the whole tensor. */
+EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape);
+/* Which part of it a site has: from `low` on, so much. */
+EIN_API ein_status ein_whole_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape);
+EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+/* Other sites than 0 may give NULL. Takes memory: for blocks, until the next plan, and for what is on its way. */
+EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+EIN_API const char *ein_whole_last_error(const void *ctx);
+EIN_API void ein_whole_cancel(void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

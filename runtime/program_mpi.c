@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * As many processes as a launcher of MPI has started, each a site of a plan. The model is one over all plans (ein_whole.h).
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ein_mpi.h"
+#include "program.h"
+
+/* The processors of this machine are shared by the processes on it; a launcher may have given each its own. */
+static int threads_each(void) {
+  MPI_Comm here;
+  cpu_set_t own;
+  int beside = 1, mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1;
+  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return 1;
+  MPI_Comm_size(here, &beside);
+  MPI_Comm_free(&here);
+  int share = (int)(sysconf(_SC_NPROCESSORS_ONLN) / beside);
+  return mine < share ? mine : share < 1 ? 1 : share;
+}
+
+static int agree(void *user, int code, int *who) {
+  return ein_mpi_agree((ein_mpi *)user, code, who);
+}
+
+int ein_program_mpi(const ein_model *model, const char *version, int argc, char **word) {
+  enum { LEAVE_MACHINE = 4 };
+  ein_mpi *mpi;
+  int level;
+  if (MPI_Init_thread(&argc, &word, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS || ein_mpi_open(MPI_COMM_WORLD, "ein moves", &mpi) != EIN_OK) {
+    fprintf(stderr, "%s: error: MPI cannot be started\n", argc ? word[0] : "program");
+    return LEAVE_MACHINE;
+  }
+  const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each()};
+  int code = ein_program_among(model, version, &reach, argc, word);
+  ein_mpi_close(mpi);
+  MPI_Finalize();
+  return code;
+}

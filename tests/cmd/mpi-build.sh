@@ -1,0 +1,105 @@
+#!/bin/sh
+# suite: ci
+# ein build --target=mpi: one program with a plan for each number of processes; answers are those of one process, to the bit; one message and one
+# exit code for all, whichever process fails.
+. "$(dirname "$0")/common"
+mpi_ready
+command -v mpicc >/dev/null || {
+  echo "no mpicc: not tested"
+  exit 77
+}
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+ranks() { # N PROGRAM WORD...
+  n=$1
+  shift
+  timeout 60 mpirun -n "$n" "$@"
+}
+once() { # TEXT
+  [ "$(grep -cF -- "$1" err)" = 1 ] || {
+    wrong "\"$1\" is not said once: $line"
+    sed 's/^/  err: /' err | head -20
+  }
+}
+
+# ---- answers: sums of whole numbers, cut along every label; a tensor that some sites lack; uneven blocks; a loop with a halo
+cat >mm.ein <<'END'
+input A[i:61,k:50] : f32
+input B[k:50,j:41] : f32
+param gain : f32
+output C[i,j] = gain * sum[k] A[i,k]*B[k,j]
+output S = sum[i,j] C[i,j]
+output M[i] : i64 = argmax[k] A[i,k]
+END
+cat >heat.ein <<'END'
+input X[n:240] : i64
+repeat t < 9 {
+  state U[n:240] : i64 = X[n]
+  next U[n] = if n > 0 and n < 239 then U[n-1] + U[n] + U[n+1] else U[n]
+}
+output Y[n] = U[n]
+END
+inputs_mm='A=randint:lo=-5:hi=6:seed=1 B=randint:lo=-5:hi=6:seed=2 gain=2'
+inputs_heat='X=randint:lo=0:hi=9:seed=3'
+for p in mm heat; do
+  eval "inputs=\$inputs_$p"
+  # shellcheck disable=SC2086
+  want 0 "$EIN" run $p.ein $inputs -o all=one/
+  want 0 "$EIN" build $p.ein --target=mpi -n 2,3,7 --flags=-O1 -o $p
+  for n in 2 3 7; do
+    # shellcheck disable=SC2086
+    want 0 ranks $n ./$p $inputs -o all=many-$n/
+    for f in one/*.npy; do
+      cmp -s "$f" "many-$n/${f#one/}" || wrong "$p on $n processes: $f differs"
+    done
+  done
+  rm -r one
+done
+
+# ---- what is shown is shown once
+want 0 ranks 3 ./mm A=randint:lo=0:hi=3:seed=4 B=ones gain=1 -o C=c.npy -o M=m.npy
+shows 'S : f32'
+[ "$(grep -c 'S : f32' out)" = 1 ] || wrong "more than one process prints"
+
+# ---- what goes wrong, once, with one code
+want 2 ranks 4 ./mm A=ones B=ones gain=1
+once 'it is built for 2, 3, 7 sites, but runs on 4'
+want 2 ./mm A=ones B=ones gain=1
+once 'it is built for 2, 3, 7 sites, but runs on 1'
+want 2 ranks 3 ./mm A=ones gain=1
+once 'input B is not given'
+want 4 ranks 3 ./mm A=nowhere.npy B=ones gain=1
+once 'nowhere.npy'
+want 2 ranks 2 ./mm A=ones B=ones gain=1 --threads=many
+once '--threads many'
+want 0 ranks 2 ./mm --help
+[ "$(grep -c '^usage' out)" = 1 ] || wrong "help is not said once"
+
+cat >pick.ein <<'END'
+input T[a:300] : f32
+input I[n:8] : i64
+output P[n] = T[I[n] + 37*n]
+output G[a] = T[a] + 1
+END
+want 0 "$EIN" build pick.ein --target=mpi -n 4 --flags=-O0 -o pick
+want 0 ranks 4 ./pick T=iota I=zeros -o all=picked/
+want 0 "$EIN" run pick.ein T=iota I=zeros -o all=pick-one/
+cmp picked/P.npy pick-one/P.npy || wrong "what is picked differs"
+want 1 ranks 4 ./pick T=iota I=const:60 -o P=bad.npy # one process alone sees an index that is too large
+once 'out of range'
+[ ! -e bad.npy ] || wrong "an output is there, though the run failed"
+
+# ---- what cannot be built
+want 2 "$EIN" build mm.ein --target=mpi -o prog
+says 'for one'
+want 2 "$EIN" build mm.ein --target=mpi -n 2,2 -o prog
+says '2 is there twice'
+want 2 "$EIN" build mm.ein --target=mpi -n 2, -o prog
+says 'wanted is a number of sites'
+want 2 "$EIN" build mm.ein --target=cuda -n 2 -o prog
+says 'c and mpi are'
+want 2 "$EIN" build mm.ein -n 2 -o prog
+says '--target=mpi'
+MPICC=no-such-wrapper want 4 "$EIN" build mm.ein --target=mpi -n 2 -o prog
+says 'there is no no-such-wrapper'
+finish

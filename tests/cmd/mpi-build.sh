@@ -89,6 +89,12 @@ want 1 ranks 4 ./pick T=iota I=const:60 -o P=bad.npy # one process alone sees an
 once 'out of range'
 [ ! -e bad.npy ] || wrong "an output is there, though the run failed"
 
+# ---- a process that is killed takes all along, and leaves no output
+sed 's/t < 9/t < 1000000000/' heat.ein >long.ein
+want 0 "$EIN" build long.ein --target=mpi -n 4 --flags=-O0 -o long
+mpi_kill ./long X=iota -o Y=long.npy
+[ -z "$(find . -name 'long.npy*' -o -name '.*npy*')" ] || wrong "a rank that was killed leaves an output"
+
 # ---- what cannot be built
 want 2 "$EIN" build mm.ein --target=mpi -o prog
 says 'for one'
@@ -96,6 +102,8 @@ want 2 "$EIN" build mm.ein --target=mpi -n 2,2 -o prog
 says '2 is there twice'
 want 2 "$EIN" build mm.ein --target=mpi -n 2, -o prog
 says 'wanted is a number of sites'
+want 2 "$EIN" build mm.ein --target=mpi -n 2 --emit=c -o c/
+says '--lib writes the C'
 want 2 "$EIN" build mm.ein --target=cuda -n 2 -o prog
 says 'c and mpi are'
 want 2 "$EIN" build mm.ein -n 2 -o prog

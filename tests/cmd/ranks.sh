@@ -115,34 +115,8 @@ repeat t < 1000000000 {
 }
 output Y[n] = U[n]
 END
-children() { # of the process $1, which are not over
-  for f in /proc/[0-9]*/stat; do
-    sed -n "s/^\\([0-9]*\\) (\\(.*\\)) [^Z] $1 .*/\\1/p" "$f" 2>/dev/null
-  done
-}
 want 0 "$EIN" build long.ein -n 4 --stop=task # it can be planned
-OMPI_MCA_orte_execute_quiet=0 mpirun -n 4 "$EIN" run --flags=-O0 long.ein -o Y=long.npy >out 2>err &
-launcher=$!
-for wait in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-  sleep 1
-  [ "$(children $launcher | wc -l)" = 4 ] && [ $wait -gt 4 ] && break
-done
-all=$(children $launcher)
-third=$(echo "$all" | sed -n 3p)
-[ -n "$third" ] || wrong "there are not four ranks: $all"
-rank=$(tr '\0' '\n' <"/proc/$third/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p')
-before=$(date +%s)
-kill -9 "$third"
-wait $launcher
-code=$?
-after=$(date +%s)
-line="kill -9 of a rank"
-[ $code != 0 ] || wrong "mpirun succeeds though a rank was killed"
-[ $((after - before)) -le 10 ] || wrong "the ranks lived for $((after - before)) s"
-says "rank $rank "
-for p in $all; do
-  [ ! -e "/proc/$p" ] || grep -q ') Z ' "/proc/$p/stat" || wrong "rank $p is left"
-done
+mpi_kill "$EIN" run --flags=-O0 long.ein -o Y=long.npy
 [ -z "$(find . -name 'long.npy*' -o -name '.*npy*')" ] || wrong "a rank that was killed leaves an output"
 
 # ---- what mpirun and srun say

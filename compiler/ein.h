@@ -16,7 +16,8 @@
  *                                |             +-> eval, site by site
  *                                +-> eval, with a store for each site
  *
- * Over MPI, a process a site: driver/ranks.h. CUDA text beside C: to come. The column of calls that every command goes down is driver/column.c.
+ * Over MPI, a process a site: driver/ranks.h runs it, driver/build_sites.c builds programs and libraries. CUDA text beside
+ * C: to come. The column of calls that every command goes down is driver/column.c.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
@@ -159,6 +160,9 @@ bool loop_check(const LoopProgram *p, Buf *out);
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
+/* Over several plans of one program, each for another number of sites. */
+void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);
+void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);
 
 /* ---- a machine ---------------------------------------------------------------------------------
  * What it computes and moves a second, from the inside out: JSON, "ein machine 1". `ein machine` measures this one. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # ein plan --certificate, and its checker, which works bytes, memory and bound out anew, and sees what is false.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)

@@ -95,7 +95,7 @@ static const Expr *random_poly(Gen *g, int depth) {
 static void test_normal_laws(void) {
   Gen g = {.state = 3, .p = P, .t = T};
   int wrong = 0;
-  for (int k = 0; k < 3000; k++) {
+  for (int k = 0; k < TRIES(3000); k++) {
     const Expr *a = random_poly(&g, 3), *b = random_poly(&g, 3), *c = random_poly(&g, 2);
     const Expr *l = expr_op2(P, OP_MUL, expr_op2(P, OP_ADD, a, b), c);
     const Expr *r = expr_op2(P, OP_ADD, expr_op2(P, OP_MUL, c, b), expr_op2(P, OP_MUL, a, c));
@@ -107,7 +107,7 @@ static void test_normal_laws(void) {
   }
   OK_INT(wrong, 0, "polynomials: (a+b)*c is c*b+a*c, and a*d/d is a");
   const Expr *deep = rd("i"), *product = rd("i"), *mixed = rd("j");
-  for (int k = 0; k < 100000; k++) {
+  for (int k = 0; k < TRIES(100000); k++) {
     deep = expr_op2(P, OP_ADD, deep, k % 2 ? rd("j") : expr_read(P, DT_I64, k, 0, NULL));
     product = expr_op2(P, OP_MUL, product, k % 2 ? rd("j") : expr_read(P, DT_I64, k, 0, NULL));
     mixed = expr_op2(P, k % 2 ? OP_MUL : OP_ADD, mixed, rd(k % 3 ? "i" : "$N"));

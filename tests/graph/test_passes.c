@@ -460,9 +460,9 @@ int main(void) {
   try_orders();
   try_weights();
   try_chains();
-  try_time("sums of maps", 10000, 0);
-  try_time("chains of products", 10000, 1);
-  try_time("conditions", 10000, 2);
-  try_time("pinned labels", 10000, 3);
+  try_time("sums of maps", TRIES(10000), 0);
+  try_time("chains of products", TRIES(10000), 1);
+  try_time("conditions", TRIES(10000), 2);
+  try_time("pinned labels", TRIES(10000), 3);
   return DONE();
 }

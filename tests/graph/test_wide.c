@@ -81,7 +81,7 @@ static Made random_network(Arena *a, uint32_t n, uint32_t labels) {
 /* Up to WIDE_PART operands, so that a tree is one part: then mending gives the best. */
 static void try_small(void) {
   uint32_t below = 0, above = 0, unlike = 0;
-  for (uint32_t k = 0; k < 300; k++) {
+  for (uint32_t k = 0; k < TRIES(300); k++) {
     Arena *a = arena_new();
     Made m = random_network(a, 2 + dice(8), 3 + dice(10));
     int64_t budget = 100000000;
@@ -119,7 +119,7 @@ static void try_chains(void) {
   uint32_t wrong = 0;
   for (uint32_t k = 0; k < 8; k++) {
     Arena *a = arena_new();
-    uint32_t n = k < 7 ? 20 + 20 * k : 900, *at = NEW_ARRAY(a, uint32_t, n);
+    uint32_t n = k < 7 ? 20 + 20 * k : TRIES(900), *at = NEW_ARRAY(a, uint32_t, n);
     Made m = made_new(a, n, n + 1);
     int64_t budget = 400000000;
     for (uint32_t i = 0; i <= n; i++) m.size[i] = 2 + dice(60);
@@ -146,7 +146,7 @@ static void try_chains(void) {
 /* Trees whose nodes have three neighbours at most, all sizes 2. */
 static void try_trees(void) {
   uint32_t wrong = 0;
-  for (uint32_t k = 0; k < 15; k++) {
+  for (uint32_t k = 0; k < TRIES(15); k++) {
     Arena *a = arena_new();
     uint32_t n = 13, degree[13] = {0};
     Made m = made_new(a, n, n - 1);

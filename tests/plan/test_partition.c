@@ -102,7 +102,7 @@ static void try_all(All *x, uint32_t vertex) {
 /* With little work allowed the bound is none above the least, and the choice none below. */
 static void against_all(void) {
   uint32_t graphs = 0, exact = 0, bounded = 0, tight = 0, hand = 0;
-  for (uint32_t round = 0; round < 4000; round++) {
+  for (uint32_t round = 0; round < TRIES(4000); round++) {
     Arena *a = arena_new();
     PartGraph *g = random_graph(a, 6, small_extent);
     int64_t p = 2 + below(15);
@@ -126,7 +126,7 @@ static void against_all(void) {
     hand += fine;
     arena_free(a);
   }
-  OK(graphs > 2000, "graphs: %u", graphs);
+  OK(graphs > TRIES(2000), "graphs: %u", graphs);
   OK_INT(exact, graphs, "the exact planner finds the least, and knows it");
   OK_INT(bounded, graphs, "with little work, it is between the bound and the choice");
   OK(tight < graphs, "and little work leaves a gap somewhere");

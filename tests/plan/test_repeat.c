@@ -60,7 +60,7 @@ static double bound_of(Arena *a, Network *n, double budget) {
 }
 
 int main(void) {
-  uint32_t rounds = 300, found = 0, holds = 0, partly = 0;
+  uint32_t rounds = TRIES(300), found = 0, holds = 0, partly = 0;
   double first = 0, all = 0;
   for (uint32_t round = 0; round < rounds; round++) {
     Arena *a = arena_new();

@@ -317,8 +317,8 @@ static void against_all(bool paper, uint32_t enough) {
 }
 
 int main(void) {
-  against_all(false, 2000);
-  against_all(true, 500);
+  against_all(false, TRIES(2000));
+  against_all(true, TRIES(500));
   idle();
   texts();
   product(4096, 4096, 4096, false);

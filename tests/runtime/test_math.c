@@ -70,7 +70,7 @@ static void test_functions_f64(void) {
 /* Close to whole numbers of quarter turns, where most of an angle cancels. */
 static void test_quarters(void) {
   double worst = 0, worst_f32 = 0, more = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 1;
-  for (int n = 1; n < 667544; n++) {
+  for (int n = 1; n < TRIES(667544); n++) {
     double x = (double)(n * 1.5707963267948966192313216916397514L);
     float y = (float)x;
     worst = fmax(worst, fmax(units_off_f64(ein_sin_near_f64(x), sinl((long double)x)), units_off_f64(ein_cos_near_f64(x), cosl((long double)x))));
@@ -156,7 +156,7 @@ static void test_two(const Two *t) {
     if (off > 0.51) printf("# %s of %a, %a: %g units off\n", t->name, some[i / SOME], some[i % SOME], off);
     if (off > worst) worst = off;
   }
-  for (int k = 0; k < 300000; k++) {
+  for (int k = 0; k < TRIES(300000); k++) {
     float x = (float)exp2(random_of(-20, 20)), y = (float)random_of(-30, 30);
     double off = off_of_two(t, k & 1 ? x : 1 + y / 1000, k & 2 ? y : y * 100);
     if (off > worst) worst = off;
@@ -174,7 +174,7 @@ static void test_atan2_f64(void) {
   static const double some[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1.7e308, -1.7e308, 2.5e-308, 1e-200, 3e200, 0.4142135623730951};
   enum { SOME = sizeof some / sizeof *some };
   double worst = 0, worst_x = 0, worst_y = 0;
-  for (int k = 0; k < 1000000; k++) {
+  for (int k = 0; k < TRIES(1000000); k++) {
     double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)), y = k % 2 ? x * random_of(-3, 3) : random_of(-1, 1) * exp2(random_of(-1000, 1000));
     if (k < SOME * SOME) x = some[k / SOME], y = some[k % SOME];
     double off = units_off_f64(ein_atan2_f64(y, x), atan2l((long double)y, (long double)x));
@@ -190,7 +190,7 @@ static void test_pow_f64(void) {
     if (off > 0.9) printf("# %a ^ %a: %g units off\n", some[i / SOME], some[i % SOME], off);
     if (off > worst) worst = off;
   }
-  for (int k = 0; k < 100000; k++) {
+  for (int k = 0; k < TRIES(100000); k++) {
     double near = exp2(random_of(-0.5, 0.5)), far = exp2(random_of(-1070, 1020)), whole = floor(random_of(-40, 40));
     double one = off_of_power(near, random_of(-2000, 2000)), two = off_of_power(far, random_of(-1, 1));
     double three = off_of_power(random_of(-20, 20), whole);
@@ -204,7 +204,7 @@ static void test_pow_f64(void) {
 /* Remainders are exact. */
 static void test_mod(void) {
   int wrong = 0;
-  for (int k = 0; k < 500000; k++) {
+  for (int k = 0; k < TRIES(500000); k++) {
     uint32_t bits = (uint32_t)(random_of(0, 1) * 4294967296.0);
     float x = ein_f32_of_bits((uint32_t)(random_of(0, 1) * 4294967296.0)), y = ein_f32_of_bits(bits);
     if (k % 4 == 1) x = (float)(k % 5000) - 2500, y = (float)(k % 77) / 7 - 3;
@@ -223,7 +223,7 @@ static void test_hypot_f64(void) {
     double x = some[i / SOME], y = some[i % SOME], off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
     if (off > worst) worst = off;
   }
-  for (int k = 0; k < 500000; k++) {
+  for (int k = 0; k < TRIES(500000); k++) {
     double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)), y = x * random_of(-3, 3);
     double off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
     if (off > worst) worst = off;

@@ -436,6 +436,10 @@ EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
   return ein_settle(ctx);
 }
 
+EIN_API int ein_ends(const ein_ctx *ctx) {
+  return EIN_GET(&ctx->inside->cancel);
+}
+
 EIN_API ein_status ein_state(const ein_ctx *ctx) {
   ein_status status = ctx->inside->error.status;
   return status == EIN_OK && EIN_GET(&ctx->inside->faults) ? EIN_ERR_INDEX : status;

@@ -321,6 +321,7 @@ EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
 EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
 #endif
 EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
+EIN_API int ein_ends(const ein_ctx *ctx);                        /* the same within a long loop: the caller has cancelled */
 
 /* ---- the public functions of a generated library are these, with its tables ---- */
 

@@ -19,9 +19,41 @@ static void held_print(CPrinter *p, const LoopStmt *s) {
   buf_printf(p->out, "(%lld, %d)", (long long)(s->hi->i - s->lo->i), (int)dtype_size(t));
 }
 
+static void poll_print(CPrinter *p, int depth) {
+  indent(p, depth);
+  buf_str(p->out, "if (ein_ends(ctx)) return;\n");
+  p->uses_ctx = true;
+}
+
+/* The loop around one that is polled now and then, whose turns are so many of that one's. The inner one stays a loop of a number of turns
+ * that is known before it begins: compilers make lanes of such. */
+static void polls_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const char *v = c_var(p, s->var);
+  indent(p, depth);
+  buf_printf(p->out, "for (int64_t ein_%s = ", v);
+  c_expr(p, s->lo, true);
+  buf_printf(p->out, "; ein_%s < ", v);
+  c_expr(p, s->hi, true);
+  buf_printf(p->out, "; ein_%s += %lld) {\n", v, (long long)(s->polled * s->step));
+  poll_print(p, depth + 1);
+}
+
+/* "int64_t i = 0; i < 9" */
+static void range_print(CPrinter *p, const LoopStmt *s, const char *v) {
+  bool within = s->polled > 1;
+  buf_printf(p->out, "int64_t %s = ", v);
+  if (within) buf_printf(p->out, "ein_%s", v);
+  else c_expr(p, s->lo, true);
+  buf_printf(p->out, "; %s < ", v);
+  if (within) buf_printf(p->out, "ein_min_i64(ein_%s + %lld, ", v, (long long)(s->polled * s->step));
+  c_expr(p, s->hi, true);
+  if (within) buf_char(p->out, ')');
+}
+
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL"};
   const char *v = c_var(p, s->var);
+  if (s->polled > 1) polls_print(p, s, depth++);
   if (binds[s->bind]) {
     indent(p, depth);
     buf_str(p->out, binds[s->bind]);
@@ -29,14 +61,16 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
     buf_str(p->out, "\n");
   }
   indent(p, depth);
-  buf_printf(p->out, "for (int64_t %s = ", v);
-  c_expr(p, s->lo, true);
-  buf_printf(p->out, "; %s < ", v);
-  c_expr(p, s->hi, true);
+  buf_str(p->out, "for (");
+  range_print(p, s, v);
   if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
+  if (s->polled == 1) poll_print(p, depth + 1);
   body_print(p, &s->body, depth + 1);
   indent(p, depth);
+  buf_str(p->out, "}\n");
+  if (s->polled <= 1) return;
+  indent(p, depth - 1);
   buf_str(p->out, "}\n");
 }
 

@@ -250,12 +250,20 @@ static void check_index(Check *c, const LoopStmt *s) {
   if (var_open(c, s->var)) vec_push(c->arena, c->indices, s->var);
 }
 
+static void check_polled(Check *c, const LoopStmt *s) {
+  int64_t all;
+  bool fits = s->polled >= 0 && mul_ok(s->polled, s->step, &all) && all <= LOOP_POLLED;
+  if (!fits) fail(c, "a loop is polled behind %lld turns of %lld", (long long)s->polled, (long long)s->step);
+  if (s->polled && s->bind != BIND_SEQ && s->bind != BIND_VECTOR) fail(c, "a loop is polled that is neither in order nor over lanes");
+}
+
 static void check_for(Check *c, const LoopStmt *s) {
   while (s->bind == BIND_THREAD && c->indices.len) c->var[vec_pop(c->indices)] = VAR_GONE; /* what is an index there, no thread knows */
   check_value(c, "where a loop begins", s->lo, DT_I64);
   check_value(c, "where a loop ends", s->hi, DT_I64);
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
   check_bind(c, s);
+  check_polled(c, s);
   if (!var_open(c, s->var)) return;
   if (s->bind == BIND_THREAD && !c->threads)
     check_threads(c, s);
@@ -366,7 +374,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
-  if ((!loop && (s->bind || hi || step)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
+  if ((!loop && (s->bind || hi || step || s->polled)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");

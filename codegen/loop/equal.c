@@ -18,6 +18,7 @@ static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
   return eq_int(q, "the kind", a->kind, b->kind) && eq_int(q, "the binding", a->bind, b->bind) &&
          eq_int(q, "the loop variable", a->var, b->var) && eq_expr(q, "where a loop begins", a->lo, b->lo) &&
          eq_expr(q, "where a loop ends", a->hi, b->hi) && eq_int(q, "a loop's step", a->step, b->step) &&
+         eq_int(q, "how often a loop is polled", a->polled, b->polled) &&
          eq_expr(q, "a condition", a->cond, b->cond) && eq_int(q, "how likely a condition is", a->maybe, b->maybe) &&
          eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&
          eq_int(q, "a store's indices", a->n_at, b->n_at) && eq_exprs(q, "an index of a store", a->n_at, a->at, b->at) &&

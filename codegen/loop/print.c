@@ -77,7 +77,9 @@ static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
   print_with(p, " < ", s->hi);
   if (!s->lo || !expr_is_int(s->lo, 0)) print_with(p, " from ", s->lo);
   if (s->step != 1) buf_printf(p->out, " step %lld", (long long)s->step);
-  buf_printf(p->out, "%s {\n", binds[s->bind]);
+  buf_str(p->out, binds[s->bind]);
+  if (s->polled) buf_printf(p->out, " polled %lld", (long long)s->polled);
+  buf_str(p->out, " {\n");
   print_body(p, &s->body, level + 1);
   print_indent(p, level);
   buf_str(p->out, "}\n");

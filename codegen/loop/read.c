@@ -232,6 +232,7 @@ static bool want_for(LoopReader *r, LoopStmt *s) {
     s->bind = BIND_UNROLL;
   else if (scan_take_word(&r->c, "roll"))
     s->bind = BIND_ROLL;
+  if (scan_take_word(&r->c, "polled") && !scan_want_int(&r->c, 1, LOOP_POLLED, "a number of turns", &s->polled)) return false;
   return want_block(r);
 }
 

@@ -176,7 +176,7 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
     if (said.len) detail(s, "%s says:\n%s", c->said, said.s);
     return LEAVE_OK;
   }
-  if (!c->openmp || kind == MAKE_APART) return failed(s, c, &w, to, why, &said);
+  if (!c->openmp || kind == MAKE_APART || interrupted()) return failed(s, c, &w, to, why, &said);
   c->openmp = false;
   Words plain = command_line(s, c, kind, sources, more, to);
   if (program_ask(s->arena, plain.at, &other, &again)) {

@@ -68,6 +68,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   Buf text = buf_new(s->arena);
   EmitOptions o = job_emit(s, j, prefix);
   *out = (Library){0};
+  if (interrupted()) return fail(s, LEAVE_PROGRAM, "interrupted");
   emit_c(&text, j->loops, &o);
   NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */

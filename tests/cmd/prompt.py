@@ -64,6 +64,9 @@ class Terminal:
     def leave(self, keys=CTRL_D):
         self.keys(keys)
         while True:
+            if not select.select([self.fd], [], [], 60)[0]:
+                wrong(f"it does not leave at {keys!r}")
+                raise SystemExit(1)
             try:
                 if not os.read(self.fd, 65536):
                     break
@@ -132,8 +135,16 @@ def pasted():
     t.leave()
 
 
+def stopped(t, target):
+    """Ctrl-C, and how long it takes to the prompt."""
+    before = time.time()
+    if "error: interrupted\n" not in t.type(CTRL_C):
+        wrong(f"{target}: nothing is said to be interrupted")
+    return time.time() - before
+
+
 def interrupted(**env):
-    for target in ("eval",):
+    for target in ("eval", "c", "jit"):
         t = Terminal("repl", f"--target={target}", **env)
         t.shows("A[i:2,j:3] : i64 = 3*i + j\n")
         t.shows("nonsense[" + CTRL_C)
@@ -144,14 +155,15 @@ def interrupted(**env):
         took = []
         for _ in range(2):
             t.keys(SLOW)
-            t.until(SLOW, last=False)
-            time.sleep(0.3 if target == "eval" else 2)  # it is compiled, and runs
-            before = time.time()
-            if "error: interrupted\n" not in t.type(CTRL_C):
-                wrong(f"{target}: nothing is said to be interrupted")
-            took.append(time.time() - before)
+            t.until("this is a run of", last=False)  # said as it begins
+            time.sleep(0.2)
+            took.append(stopped(t, target))
         if min(took) > 0.5:  # the other one: a busy machine
             wrong(f"{target}: the prompt is back after {took} seconds")
+        if target == "c":  # and while it is compiled
+            t.keys(SLOW.replace("7", "11"))
+            time.sleep(0.5)
+            stopped(t, target)
         t.shows("sum[i] A[i,j]\n", "3  5  7")
         t.leave()
 

@@ -111,6 +111,17 @@ static const Row rows[] = {
      "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"
      "  }\n  for l < 4 {\n    Y[l] = 1.0:f32\n  }\n", NULL},
 
+    {"a loop of many points is polled: the outermost whose turns have few", finish_poll,
+     "  loops i j k\n  for i < 100 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n",
+     "  loops i j k\n  for i < 100 polled 1 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n"},
+    {"inside of what is long already, of loops that are written out, and of threads; over lanes too", finish_poll,
+     "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n      for k < 4000000000 step 4 vector {\n        Y[k] = X[k, 0]\n      }\n    }\n  }\n",
+     "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n      for k < 4000000000 step 4 vector polled 1048576 {\n        Y[k] = X[k, 0]\n      }\n    }\n  }\n"},
+    {"a part of known length is not what all of it would be", finish_poll,
+     "  loops i j k\n  for i < 9000 thread {\n    for j < min($N, ((i * 600) + 600)) from (i * 600) {\n      for k < 9000 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n", NULL},
+    {"sizes without value are no reason", finish_poll,
+     "  loops i j k\n  for i < $N {\n    for j < $N {\n      for k < $N {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n", NULL},
+
     {"a kernel that a caller's tensor is given to is dense", finish_dense, "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n",
      "  dense\n  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
 

@@ -94,7 +94,7 @@ static const char full[] =
     "  buffer w = %4 : f32 [$N]\n"
     "  buffer Y = %2 : f32 [$N] written\n"
     "  loops i\n"
-    "  for i < $N vector {\n"
+    "  for i < $N vector polled 3 {\n"
     "    Y[i] = w[i]\n"
     "  }\n"
     "}\n";
@@ -123,7 +123,7 @@ static const TextBreak breaks[] = {
     {"kernel n step 0", "kernel int step 0", "loops: a kernel has a name that is none in C: int"},
     {"kernel n step 0", "kernel n' step 0", "loops: a kernel has a name that is none in C: n'"},
     {"kernel n step 0", "kernel Y step 0", "loops: two things are called Y"},
-    {"  loops i\n  for i < $N vector {\n    Y[i] = w[i]", "  loops for\n  for for < $N vector {\n    Y[for] = w[for]",
+    {"  loops i\n  for i < $N vector polled 3 {\n    Y[i] = w[i]", "  loops for\n  for for < $N vector {\n    Y[for] = w[for]",
      "kernel Y: a loop variable has a name that is none in C: for"},
     {"register s : f32 []", "register 9s : f32 []", NULL},
     {"buffer w = %4", "buffer w = %9", "kernel Y: w is buffer %9, of 5"},
@@ -137,8 +137,10 @@ static const TextBreak breaks[] = {
     {"register acc : f32 [8]", "register acc : f32 [8, 1]", "kernel y: acc has rank 2 and is a register"},
     {"scratch far : f64 [$N]", "scratch far : f64 [$M]", "kernel y: dim M is not declared"},
     {"for j < 64 step 8", "for j < 64 step 0", "kernel y: a loop's step is 0"},
+    {"for j < 64 step 8 roll", "for j < 64 step 8 roll polled 4", "kernel y: a loop is polled that is neither in order nor over lanes"},
+    {"for i < $N vector polled 3", "for i < $N step 1099511627776 vector polled 3", "kernel Y: a loop is polled behind 3 turns of 1099511627776"},
     {"for j < 64 step 8 roll", "for j < 64 step 8 thread", "kernel y: a thread loop stands in a thread loop"},
-    {"  for i < $N vector {\n    Y[i] = w[i]\n  }\n", "  if true {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
+    {"  for i < $N vector polled 3 {\n    Y[i] = w[i]\n  }\n", "  if true {\n    for i < $N thread {\n      Y[i] = w[i]\n    }\n  }\n",
      "kernel Y: a loop inside of a block is bound to threads"},
     {"for j < 64 step 8", "for j < 64.0 step 8", "kernel y: where a loop ends is f64 and not i64"},
     {"for j < 64 step 8", "for j < k step 8", "kernel y: loop variable k stands outside of its loop"},
@@ -297,6 +299,7 @@ static const TextRefused refused[] = {
     {"      }\n    }\n    far", "      } else {\n      }\n    }\n    far", "E909", "there is no `if` for this `else`"},
     {"for j < 64", "for q < 64", "E905", "q is none of this kernel's loop variables"},
     {"for j < 64 step 8", "for j < 64 step 99999999999999999999", "E908", "a step is from"},
+    {"vector polled 3", "vector polled 0", "E908", "a number of turns is from"},
     {"loops i j l", "loops i j i", "E911", "i stands for something in this kernel already"},
     {"register s : f32 []", "register acc : f32 []", "E911", "acc stands for something in this kernel already"},
     {"register s : f32 []", "register s : f33 []", "E907", "wanted a dtype here"},

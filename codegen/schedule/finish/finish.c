@@ -4,6 +4,6 @@
 #include "finish.h"
 
 void finish_kernel(LoopProgram *p, LoopKernel *k) {
-  static FinishPass *const passes[] = {finish_fuse, finish_border, finish_once, finish_dead, finish_maybe, finish_short, finish_dense};
+  static FinishPass *const passes[] = {finish_fuse, finish_border, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
   for (size_t i = 0; i < COUNT(passes); i++) passes[i](p, k);
 }

@@ -14,6 +14,7 @@ FinishPass finish_once;      /* a loop of one iteration, no thread loop, is its 
 FinishPass finish_dead;      /* what nobody reads and cannot fail goes: `let`, `lead`, `index`; so do places and variables that no statement has */
 FinishPass finish_maybe;     /* a condition around loops is `maybe` */
 FinishPass finish_short;     /* a vector loop of LOOP_SHORT iterations at most is `short` */
+FinishPass finish_poll;      /* where one call would go on for long, a loop looks whether the run is to end: it is `polled` */
 FinishPass finish_dense;     /* a kernel that is given tensors by a caller gets a version for dense ones: it is `dense` */
 
 /* All of them, in this order. */

@@ -208,6 +208,7 @@ const char *edit_next(void *edit, const char *prompt, bool *dropped) {
   const char *line = e->pasted ? pasted_next(e) : NULL;
   if (!line) {
     fflush(stdout);
+    el_set(e->el, EL_PREP_TERM, 1); /* before the prompt shows: what is typed then is keys */
     line = el_gets(e->el, &n);
   }
   *dropped = e->dropped;

@@ -30,11 +30,11 @@ static void poll_print(CPrinter *p, int depth) {
 static void polls_print(CPrinter *p, const LoopStmt *s, int depth) {
   const char *v = c_var(p, s->var);
   indent(p, depth);
-  buf_printf(p->out, "for (int64_t ein_%s = ", v);
+  buf_printf(p->out, "for (int64_t ein_%s_ = ", v); /* with the line behind it, no function is called so */
   c_expr(p, s->lo, true);
-  buf_printf(p->out, "; ein_%s < ", v);
+  buf_printf(p->out, "; ein_%s_ < ", v);
   c_expr(p, s->hi, true);
-  buf_printf(p->out, "; ein_%s += %lld) {\n", v, (long long)(s->polled * s->step));
+  buf_printf(p->out, "; ein_%s_ += %lld) {\n", v, (long long)(s->polled * s->step));
   poll_print(p, depth + 1);
 }
 
@@ -42,10 +42,10 @@ static void polls_print(CPrinter *p, const LoopStmt *s, int depth) {
 static void range_print(CPrinter *p, const LoopStmt *s, const char *v) {
   bool within = s->polled > 1;
   buf_printf(p->out, "int64_t %s = ", v);
-  if (within) buf_printf(p->out, "ein_%s", v);
+  if (within) buf_printf(p->out, "ein_%s_", v);
   else c_expr(p, s->lo, true);
   buf_printf(p->out, "; %s < ", v);
-  if (within) buf_printf(p->out, "ein_min_i64(ein_%s + %lld, ", v, (long long)(s->polled * s->step));
+  if (within) buf_printf(p->out, "ein_min_i64(ein_%s_ + %lld, ", v, (long long)(s->polled * s->step));
   c_expr(p, s->hi, true);
   if (within) buf_char(p->out, ')');
 }

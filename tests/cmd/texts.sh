@@ -77,14 +77,14 @@ cmp -s sum.loop astray.loop && wrong "the text of a loop is not as it was"
 want 1 "$EIN" run astray.loop X=iota -D N=4 $O
 says "astray.loop: not proved to be in range, and looked at while it runs"
 says "index 1 of X, in the loops of Y: 100000000000 is out of range, its size is 4"
-# A polled loop computes what it did before, whether all of its turns are looked at or each third.
+# A polled loop computes what it did before, whether all of its turns are looked at or each third, and whatever it is called.
 cat >polled.ein <<'END_OF_PROGRAM'
 input A[i:30, k:65] : f32 = normal[i, k](1)
-input B[k:65, j:50] : f32 = normal[k, j](2)
-output C[i, j] = sum[k] A[i, k] * B[k, j]
-output s = sum[i, j] C[i, j] * C[i, j]
-output S[i, j] = softmax[j](C[i, j])
-output m[i] = argmax[j] C[i, j]
+input B[k:65, ends:50] : f32 = normal[k, ends](2)
+output C[i, ends] = sum[k] A[i, k] * B[k, ends]
+output s = sum[i, ends] C[i, ends] * C[i, ends]
+output S[i, ends] = softmax[ends](C[i, ends])
+output m[i] = argmax[ends] C[i, ends]
 END_OF_PROGRAM
 want 0 "$EIN" build polled.ein --stop=loop -o never.loop
 want 0 "$EIN" run never.loop $O

@@ -115,7 +115,7 @@ int main(int argc, char **argv) {
   MPI_Comm comm;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int i = 0; i < S * D; i++) Q[0][i] = i * 7 % 11 - 5, K[0][i] = i * 5 % 13 - 6;
+  for (int i = 0; i < S * D; i++) Q[i / D][i % D] = i * 7 % 11 - 5, K[i / D][i % D] = i * 5 % 13 - 6;
   half = argc > 1 ? atoi(argv[1]) : size; /* so many are the library's, the last ones */
   MPI_Comm_split(MPI_COMM_WORLD, rank < size - half, -rank, &comm);
   if (rank < size - half) for (int i = 0; i < 200; i++) talk(comm);

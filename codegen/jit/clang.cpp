@@ -8,6 +8,8 @@
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <clang/Serialization/PCHContainerOperations.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
@@ -115,23 +117,31 @@ void ein_jit_compile(const JitText *source, const JitHead *head, const char *con
   out->len = out->object ? object.size() : 0;
 }
 
-void ein_jit_head(const JitHead *head, const char *const *words, size_t n_words, const char *to, JitMade *out) {
+/* Clang's own action writes a file, and ends the process where there is no room for it. */
+struct HeadAction : clang::GeneratePCHAction {
+  std::shared_ptr<clang::PCHBuffer> made = std::make_shared<clang::PCHBuffer>();
+
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &of, llvm::StringRef) override {
+    return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), head_parsed, "", made,
+                                                 of.getFrontendOpts().ModuleFileExtensions, false, false);
+  }
+};
+
+void ein_jit_head(const JitHead *head, const char *const *words, size_t n_words, JitMade *out) {
   Run run;
+  HeadAction action;
   targets_ready();
   const JitText source = {head_source, head->text, head->len};
   run.file_add(&source);
   run.file_add(&head->runtime);
-  bool ok = run.prepare(command_line(head_source, to, words, n_words));
+  bool ok = run.prepare(command_line(head_source, head_parsed, words, n_words));
   if (ok) {
-    clang::GeneratePCHAction action;
     run.instance.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    run.instance.getFrontendOpts().OutputFile = to;
-    run.instance.getFrontendOpts().IncludeTimestamps = false;
-    ok = run.instance.ExecuteAction(action);
+    ok = run.instance.ExecuteAction(action) && action.made->IsComplete;
   }
   run.tell(out);
-  out->object = nullptr;
-  out->len = ok;
+  out->object = ok ? copy_of(action.made->Data.data(), action.made->Data.size()) : nullptr;
+  out->len = out->object ? action.made->Data.size() : 0;
 }
 
 void ein_jit_free(JitMade *made) {

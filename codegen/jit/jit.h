@@ -17,7 +17,7 @@ typedef struct JitText {
 } JitText;
 
 typedef struct JitMade {
-  char *object;              /* NULL: it failed */
+  char *object;              /* or what was parsed; NULL: it failed */
   size_t len;
   char *said;                /* what Clang said; NULL: nothing */
 } JitMade;
@@ -34,8 +34,8 @@ typedef struct JitHead {
 /* Compiles a text with the words of a command line ("-O2"), for this machine where they say so. The head was parsed with the
  * same words. Several threads may. */
 typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
-/* Parses a head into a file; out->len is 0 if it failed. */
-typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, const char *to, JitMade *out);
+/* Parses a head. */
+typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 typedef void JitFree(JitMade *made);
 JitCompile ein_jit_compile;
 JitParse ein_jit_head;

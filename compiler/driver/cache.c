@@ -80,11 +80,18 @@ static const char *seal_of(Arena *a, const char *bytes, size_t len) {
 }
 
 /* On the disk before it has its name: else a machine that stops leaves a name without what it stands for. */
-Leave cache_keep(Session *s, const char *path, Bytes what) {
+bool cache_keep(Session *s, const char *path, Bytes what) {
   Buf b = buf_new(s->arena);
+  bool capture = s->capture;
+  uint32_t from = s->captured.len;
   buf_add(&b, what.at, what.len);
   buf_add(&b, seal_of(s->arena, what.at, what.len), SEAL);
-  return file_put(s, path, b.s, b.len, FILE_RUNS | FILE_LASTS);
+  s->capture = true;
+  Leave l = file_put(s, path, b.s, b.len, FILE_RUNS | FILE_LASTS);
+  s->capture = capture;
+  if (s->captured.len > from) detail(s, "%s", s->captured.at[from]);
+  s->captured.len = from;
+  return l == LEAVE_OK;
 }
 
 const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending) {

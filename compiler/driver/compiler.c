@@ -187,6 +187,18 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
   return failed(s, c, &w, to, why, &said);
 }
 
+/* By all that it is asked with, and on which machine. */
+static const char *macros_kept(Session *s, const Words *question) {
+  CacheKey k = cache_key_new();
+  cache_key_text(&k, EIN_VERSION);
+  for (uint32_t i = 0; i + 1 < question->len; i++) cache_key_text(&k, question->at[i]);
+  cache_key_file(s, &k, question->at[0]);
+  cache_key_machine(&k);
+  return cache_path(s, "macros", k, ".txt");
+}
+
+/* Asking is most of what a run takes that finds all else in the cache; so the answer is kept there too. One that cannot be kept is asked
+ * for again. */
 bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *c, Buf *macros) {
   static const char *const ask[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
   const char *why;
@@ -195,7 +207,12 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
   words_add(s->arena, &w, &c->command);
   words_add(s->arena, &w, &c->flags);
   for (size_t i = 0; i < COUNT(ask); i++) vec_push(s->arena, w, ask[i]);
-  return program_ask(s->arena, w.at, macros, &why);
+  const char *path = macros_kept(s, &w);
+  Bytes kept = path ? cache_read(s, path) : (Bytes){0};
+  if (kept.at) return buf_add(macros, kept.at, kept.len), true;
+  if (!program_ask(s->arena, w.at, macros, &why)) return false;
+  if (path && macros->len) cache_keep(s, path, (Bytes){macros->s, macros->len});
+  return true;
 }
 
 Leave archive_make(Session *s, const Words *objects, const char *to, bool *made) {

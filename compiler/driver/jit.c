@@ -107,18 +107,15 @@ static Buf head_lines(Session *s, const Buf *text) {
   return buf_new(s->arena);
 }
 
-/* Parsed now, and kept; or not, where that cannot be. */
+/* Parsed now, and kept; or not, where Clang cannot. */
 static void head_make(Session *s, const Plugin *clang, const Words *words, const char *path, JitHead *head) {
-  const char *work = folder_work(s), *why;
-  if (!work) return;
-  const char *to = arena_printf(s->arena, "%s/head.pch", work);
   JitMade made = {0};
-  clang->head(head, words->at, words->len, to, &made);
-  Source *parsed = made.len ? source_read(s->arena, to, &why) : NULL;
+  clang->head(head, words->at, words->len, &made);
+  if (made.object) {
+    head->parsed = arena_copy(s->arena, made.object, made.len), head->parsed_len = made.len;
+    cache_keep(s, path, (Bytes){head->parsed, head->parsed_len});
+  }
   clang->done(&made);
-  folder_remove(s->arena, work);
-  if (!parsed || cache_keep(s, path, (Bytes){parsed->bytes, parsed->len})) return;
-  head->parsed = parsed->bytes, head->parsed_len = parsed->len;
 }
 
 /* Where it is kept; NULL: there is none. */

@@ -84,6 +84,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
 void library_close(Library *l) {
   if (l->ctx) l->model->destroy(l->ctx);
   if (l->watched) crashes_handle(crashed, SIG_DFL);
+  native_close(&l->made);
   *l = (Library){0};
 }
 

@@ -88,6 +88,11 @@ void *native_find(const Native *n, const char *symbol) {
   return n->handle ? dlsym(n->handle, symbol) : object_find(&n->object, symbol);
 }
 
+void native_close(Native *n) {
+  if (!n->stays) object_unload(&n->object);
+  *n = (Native){0};
+}
+
 /* NULL; or why not. */
 static const char *shared_open(const char *path, const char *symbol, Native *out) {
   out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -111,6 +116,7 @@ static const char *memory_open(Session *s, const char *apart, Bytes bytes, const
   void *runtime = apart ? dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
   const char *why = apart && !runtime ? dlerror() : NULL;
   if (!why) why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, &out->object);
+  out->stays = !runtime;
   return why ? why : object_find(&out->object, symbol) ? NULL : "there is no model in it";
 }
 
@@ -127,8 +133,8 @@ static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const ch
   Source *made = l ? NULL : source_read(s->arena, object, &why);
   if (made) out->made = (Bytes){made->bytes, made->len};
   else if (!l) l = fail(s, LEAVE_MACHINE, "cannot read %s: %s", object, why);
-  if (!l && path) l = cache_keep(s, path, out->made);
-  if (!l) why = shared_open(path ? path : object, symbol, out);
+  bool kept = !l && path && cache_keep(s, path, out->made);
+  if (!l) why = shared_open(kept ? path : object, symbol, out);
   folder_remove(s->arena, work);
   return l || !why ? l : no_object(s, why);
 }
@@ -144,7 +150,8 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   const char *why = memory_open(s, apart, made, symbol, out);
   out->made = made;
   if (why) return no_object(s, why);
-  return path ? cache_keep(s, path, made) : LEAVE_OK;
+  if (path) cache_keep(s, path, made);
+  return LEAVE_OK;
 }
 
 static bool kept_open(Session *s, const Compiler *c, const char *apart, const char *path, const char *symbol, Native *out) {

@@ -57,8 +57,8 @@ void cache_key_machine(CacheKey *k);                            /* what -march=n
 const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending);
 /* What was kept there, if that is there as it was written; an entry that is not so is told of. */
 Bytes cache_read(Session *s, const char *path);
-/* Whole or not at all, whoever else writes it. */
-Leave cache_keep(Session *s, const char *path, Bytes what);
+/* Whole or not at all, whoever else writes it. False: it cannot be kept, which is nothing that a run would fail of. */
+bool cache_keep(Session *s, const char *path, Bytes what);
 
 /* ---- native.c: the door from texts to machine code --------------------------------------------- */
 /* All that is compiled goes through here: one place knows what a text needs, what decides about the result, and how that comes to be
@@ -72,7 +72,8 @@ typedef struct NativeSet {
 } NativeSet;
 typedef struct Native {
   void *handle;              /* stays open: threads of an OpenMP that came in with it may be waiting in its code */
-  Object object;             /*   or, compiled in this process, memory, which stays */
+  Object object;             /*   or, compiled in this process, memory; */
+  bool stays;                /*   which stays as well: threads of its own may be waiting in it */
   double seconds;            /* that it took to compile */
   bool old;                  /* it was in the cache */
   Bytes made;                /* the object itself: for other processes */
@@ -81,6 +82,8 @@ typedef struct Native {
  * has no such symbol, is made again. One text, where the compiler is in this process. */
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out);
 void *native_find(const Native *n, const char *symbol); /* NULL: it has none of that name */
+/* Nothing of it is running, or will be called. */
+void native_close(Native *n);
 /* A shared object that another process has made. */
 Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out);
 /* A file of them, written once it is whole. *made false: an archive is wanted, and there is no `ar`. */

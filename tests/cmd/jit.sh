@@ -126,6 +126,10 @@ head -c 5000 "$head" >cut && cat cut >"$head"
 run
 whole "what is parsed ahead is cut"
 
+rm -rf cache
+full=$(ulimit -f 0 && "$EIN" run mat.ein --target=jit 2>&1)
+[ "$full" = "$(cat wanted)" ] || wrong "a full disk: $full"
+
 eight() {
   for i in 1 2 3 4 5 6 7 8; do
     { "$EIN" run mat.ein --target=jit >"out$i" 2>"err$i"; echo $? >"code$i"; } &

@@ -84,5 +84,17 @@ grep -q 'acc_8\[32\]' usual/product.c || wrong "the usual tile is none of 8 by 3
 grep -q 'acc_6\[16\]' avx2/product.c || wrong "the tile for AVX2 is none of 6 by 16"
 grep -q 'acc_7' avx2/product.c && wrong "the tile for AVX2 has more than six rows"
 want 0 "$EIN" build product.ein --emit=c -o emitted.c --flags="-O0 -mavx2"
-cmp emitted.c usual/product.c || wrong "--emit=c looks at the compiler"
+sed 's/"product-runtime.h"/"ein_run.h"/' usual/product.c | cmp - emitted.c || wrong "--emit=c looks at the compiler"
+
+# A compiler is asked once; of what was compiled before no program is started.
+printf '#!/bin/sh\necho "$*" >>%s/asked\nexec %s "$@"\n' "$work" "$CC" >asks
+chmod +x asks
+again() { want 0 "$EIN" run product.ein A=iota B=iota --target=c --cc ./asks --flags="-O1 $1"; }
+again -mavx2
+grep -q -e -dM asked || wrong "the compiler is not asked"
+: >asked
+again -mavx2
+[ -s asked ] && wrong "the compiler is started again: $(cat asked)"
+again -mavx
+grep -q -e -dM asked || wrong "with other flags the compiler is not asked"
 finish

@@ -64,6 +64,7 @@ struct Run {
   bool prepare(const std::vector<const char *> &line) {
     auto made = invocation(line, diags);
     if (!made || diags->hasErrorOccurred()) return false;
+    made->getFrontendOpts().DisableFree = made->getCodeGenOpts().DisableFree = false; /* a process of clang's own leaves that to its end */
     llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files = new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem());
     files->pushOverlay(memory);
     instance.setInvocation(made);

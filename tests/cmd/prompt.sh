@@ -13,10 +13,11 @@ want 0 python3 "$here/prompt.py" "$EIN" $edited
 cat out
 
 # A run that needs more than there is says so before it begins, with the figure; a session goes on.
-free=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-[ "$free" ] || finish
-n=$(awk "BEGIN { print int(sqrt($free * 1024 * 1.02 / 4)) }")
+all=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo) # more than is free, whoever else frees some, and what a system may yet promise
+[ "$all" ] || finish
+n=$(awk "BEGIN { print int(sqrt($all * 1024 * 0.995 / 4)) }")
 printf 'dim N = %s\ninput X[i:N, k:300] : f32 = 1\nZ[i,j] = sum[k] X[i,k] * sin(X[j,k])\noutput s[i] = sum[j] Z[i,j] * exp(Z[j,i])\n' "$n" >big.ein
+export MALLOC_PERTURB_=0 # else all of it is written to
 want 4 timeout 60 "$EIN" run big.ein --target=c --flags=-O1
 says "GB are free"
 printf '%s\n' '"x = 1"' '"Z[i:3000000, j:3000000] : f64 = i * j"' '"Z"' '"sum[i] Z[i,i]"' '"x + 1"' >lines

@@ -289,9 +289,10 @@ static ein_status generate(const source *s, ein_dtype want, int64_t count, unsig
   const int use_floats = makes_floats(s);
   const size_t size = ein_dtype_size(want);
   const char *who = ein_short_name(s->spec);
+  const double none = 0;
   ein_status status = EIN_OK;
   if (use_floats) /* refuses an integer dtype even where there is no element */
-    status = ein_convert(who, EIN_F64, floats, want, dst, 0, 0, err);
+    status = ein_convert(who, EIN_F64, &none, want, dst, 0, 0, err);
   for (int64_t k = 0; k < count && status == EIN_OK; k += RUN) {
     int64_t n = count - k < RUN ? count - k : RUN;
     for (int64_t i = 0; i < n && use_floats; i++) floats[i] = float_value(s, k + i);

@@ -227,6 +227,36 @@ static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32
   return n;
 }
 
+/* The stage that stores index `which` of each place; -1: the only one. NULL: none, or not by plain labels. */
+static const TaskStage *index_stage(const TaskGraph *t, const Tasks *list, uint32_t buffer, int64_t which) {
+  const TaskStage *found = NULL;
+  for (uint32_t i = 0; !found && i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT) found = index_stage(t, &k->body, buffer, which);
+    for (uint32_t j = 0; !found && j < k->stages.len; j++) {
+      const TaskStage *s = &k->stages.at[j];
+      const Expr *last = s->n_at ? s->at[s->n_at - 1] : NULL;
+      if (s->buffer == (int32_t)buffer && (which < 0 || (last->kind == EX_INT && last->i == which))) found = s;
+    }
+  }
+  return found;
+}
+
+/* An index that a fetch reads: as whoever stored it made it, where that was of labels alone: places are as few then. */
+static const Expr *index_made(const TaskGraph *t, const Task *k, const Expr *read) {
+  if (read->kind != EX_READ) return read;
+  uint32_t buffer = k->stages.at[0].slot[read->i].index;
+  bool several = read->n && read->arg[read->n - 1]->kind == EX_INT;
+  const TaskStage *s = index_stage(t, &t->tasks, buffer, several ? read->arg[read->n - 1]->i : -1);
+  if (!s || s->sum->body->has & HAS_READ || s->sum->n_red) return read;
+  const Expr **to = NEW_ARRAY(t->arena, const Expr *, s->sum->n_out + 1);
+  for (uint32_t d = 0; d + several < s->n_at; d++)
+    if (s->at[d]->kind == EX_LABEL) to[s->at[d]->i] = read->arg[d];
+  for (uint32_t l = 0; l < s->sum->n_out; l++)
+    if (!to[l]) return read;
+  return expr_relabel(t->exprs, s->sum->body, s->sum->n_out, to);
+}
+
 double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   const TaskStage *s = &k->stages.at[0];
   const TaskBuffer *b = &t->buffers.at[task_table(k)];
@@ -240,9 +270,10 @@ double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   bool *here = NEW_ARRAY(a, bool, sites + 1);
   const Expr **index = NEW_ARRAY(a, const Expr *, read->n + 1);
   Asked asked;
-  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, task_here(t, read->arg[d], q));
+  asked_of(a, labels, read->n, read->arg, &asked);
+  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, task_here(t, index_made(t, k, read->arg[d]), q));
+  asked.index = index;
   for (uint32_t l = 0; l < labels; l++) high[l] = task_at(t, s->bound[l], q);
-  asked_of(a, labels, read->n, index, &asked);
   uint32_t n = boxes_find(t, b, q, from, to, here);
   AskedTable table = asked_table(a, &asked, n, from, to);
   double bytes = asked_most(a, &asked, &table, low, high, here, dtype_size(b->dtype));

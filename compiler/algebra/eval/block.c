@@ -170,6 +170,33 @@ bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there) {
   return true;
 }
 
+/* By element of a box, the number of its place among those of b. */
+static int64_t place_of(const Block *b, const int64_t *at, const bool *place) {
+  int64_t k = 0;
+  for (uint32_t d = 0; d < b->rank; d++)
+    if (place[d]) k = k * (b->high[d] - b->low[d]) + at[d] - b->low[d];
+  return k;
+}
+
+/* What lies along the last dimension is gone through with the place of its first element. */
+static bool last_says(const Block *b, const bool *place) { return b->rank && place[b->rank - 1]; }
+
+void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to) {
+  Rows r;
+  bool each = last_says(b, place);
+  uint8_t *met = NEW_ARRAY(a, uint8_t, b->count + 1);
+  if (!rows_start(a, &r, b, b->low, b->high)) return;
+  do {
+    int64_t at = rows_offset(&r), first = place_of(b, r.at, place);
+    for (int64_t k = 0; k < r.row; k++) met[first + (each ? k : 0)] |= asked[at + k];
+  } while (rows_next(&r));
+  if (!rows_start(a, &r, b, from, to)) return;
+  do {
+    int64_t at = rows_offset(&r), first = place_of(b, r.at, place);
+    for (int64_t k = 0; k < r.row; k++) asked[at + k] |= met[first + (each ? k : 0)];
+  } while (rows_next(&r));
+}
+
 double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place) {
   Rows r;
   int64_t places = 1, elements = 0, asks = 0;

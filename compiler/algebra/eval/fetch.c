@@ -1,6 +1,6 @@
 /* algebra/eval/fetch.c - what a site asks other sites' tables for. Its indices are made of what it has; each element that
  * it asks for it gets from wherever it is. What it has itself does not move; of all else each place is asked for once in a
- * tuple of the result, and answered. */
+ * tuple of the result, and answered with all of the slice (expr/asked.h), as sites do it. */
 #include "inside.h"
 
 #include "expr/asked.h"
@@ -38,6 +38,9 @@ static bool tuple_fetch(Run *r, const AlgNode *n, Shelf *s, const Table *t, int6
   c.asked = NEW_ARRAY(a, uint8_t, t->whole.count + 1);
   c.slot = n->n_operand - 1;
   if (!kernel_run(held_of(r, n)->kernel, &c)) bug("algebra: a fetch fails");
+  int64_t *from = NEW_ARRAY(a, int64_t, t->whole.rank + 1), *to = NEW_ARRAY(a, int64_t, t->whole.rank + 1);
+  asked_box(&t->asked, low, high, t->whole.high, from, to);
+  block_ask_slices(a, &t->whole, c.asked, t->asked.place, from, to);
   for (uint32_t i = 0; i < t->n; i++) {
     const Block *b = &t->tuple[i].block;
     if (!store_part(own, t->node->type.n_key, t->tuple[i].key, t->tuple[i].part))

@@ -35,7 +35,6 @@ static void take_it(void *env) {
 static Leave take(Prompt *p, const char *text) {
   Taking t = {p, text, LEAVE_OK};
   char why[1000];
-  interrupt_clear();
   Went went = guarded(take_it, &t, false, why, sizeof why);
   if (went == WENT_WELL) return t.leave;
   interrupt_end();
@@ -125,6 +124,7 @@ static void turn_json(Prompt *p, Session *process, const char *line) {
   p->values = &j;
   x.home.capture = true;
   session_fresh(&x.home);
+  interrupt_clear();
   const char *text = line_json(&x.home, line);
   Leave l = text ? take(p, text) : LEAVE_USAGE;
   json_end(&j, ']');

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/native.h"
 #include "line.h"
 
 enum { HISTORY_MOST = 1000, LISTED_MOST = 60 };
@@ -208,6 +209,7 @@ const char *edit_next(void *edit, const char *prompt, bool *dropped) {
   const char *line = e->pasted ? pasted_next(e) : NULL;
   if (!line) {
     fflush(stdout);
+    interrupt_clear();
     el_set(e->el, EL_PREP_TERM, 1); /* before the prompt shows: what is typed then is keys */
     line = el_gets(e->el, &n);
   }

@@ -1,9 +1,10 @@
 /* driver/repl/line.c - lines of a pipe, or of a terminal without libedit; else edit.c has them. See line.h. */
 #include <errno.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include "driver/native.h"
@@ -38,13 +39,23 @@ Lines *lines_open(Prompt *p, bool terminal) {
   return l;
 }
 
-/* A terminal gives lines; false: Ctrl-C was typed, with which the terminal drops what stands on its line. */
-static bool line_comes(void) {
-  struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+/* A terminal gives lines; false: Ctrl-C was typed, with which the terminal drops what stands on its line. From the prompt on no signal is lost:
+ * it comes while we wait, and only then. */
+static bool line_comes(const char *prompt) {
+  sigset_t interrupts, before;
+  fd_set in;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupts, &before);
   interrupt_clear();
-  while (poll(&in, 1, -1) < 0 && errno == EINTR)
-    if (interrupted()) return false;
-  return true;
+  fputs(prompt, stdout);
+  fflush(stdout);
+  do {
+    FD_ZERO(&in);
+    FD_SET(STDIN_FILENO, &in);
+  } while (pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &before) < 0 && errno == EINTR && !interrupted());
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  return !interrupted();
 }
 
 const char *lines_next(Lines *l, const char *prompt, bool *dropped) {
@@ -52,8 +63,7 @@ const char *lines_next(Lines *l, const char *prompt, bool *dropped) {
 #ifdef EIN_LIBEDIT
   if (l->edit) return edit_next(l->edit, prompt, dropped);
 #endif
-  if (l->terminal) fputs(prompt, stdout), fflush(stdout);
-  if (l->terminal && !line_comes()) return *dropped = true, fputs("\n", stdout), "";
+  if (l->terminal && !line_comes(prompt)) return *dropped = true, fputs("\n", stdout), "";
   ssize_t n = getline(&l->text, &l->room, stdin);
   if (n < 0) return NULL;
   while (n > 0 && (l->text[n - 1] == '\n' || l->text[n - 1] == '\r')) l->text[--n] = 0;

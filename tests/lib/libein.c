@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <libein.h>
@@ -176,6 +177,47 @@ static void test_growth(ein_session *s, int n) {
   if (after > before + before / 100 + 64) printf("%d asks: %ld kB, then %ld\n", n, before, after), failures = 1;
 }
 
+/* The pages that the process has; the next ask finds no more than so many kB beside them. */
+static void room_left(long kb, struct rlimit *was) {
+  long all = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (f && fscanf(f, "%ld", &all) != 1) all = 0;
+  if (f) fclose(f);
+  getrlimit(RLIMIT_AS, was);
+  struct rlimit less = *was;
+  less.rlim_cur = (rlim_t)(all * sysconf(_SC_PAGESIZE) + kb * 1024);
+  setrlimit(RLIMIT_AS, &less);
+}
+
+/* A program of many equations, each of the one before it. */
+static char *long_program(int n) {
+  size_t room = 64 + 64 * (size_t)n, at;
+  char *s = malloc(room);
+  at = (size_t)sprintf(s, "input x0[i:8] : f32\n");
+  for (int i = 1; i <= n; i++) at += (size_t)sprintf(s + at, "x%d[i] = x%d[i] * 2 + x%d[7 - i]\n", i, i - 1, i - 1);
+  sprintf(s + at, "output y[i] = x%d[i]\n", n);
+  return s;
+}
+
+/* Wherever memory runs out, the call comes back, and the next one finds all as it was. */
+static void test_no_memory(ein_session *s) {
+  char *text = long_program(60);
+  ein_file x = file_of("long.ein", text);
+  struct rlimit was;
+  int without = 0;
+  for (long kb = 0; kb < 24000; kb += 1200) {
+    room_left(kb, &was);
+    ein_answer *a = ASK(s, &x, "build", "long.ein", "--stop=task");
+    setrlimit(RLIMIT_AS, &was);
+    OK(a->outcome == EIN_DONE || (a->outcome == EIN_WRONG_MACHINE && a->n_complaints == 1));
+    without += a->outcome == EIN_WRONG_MACHINE && strstr(a->complaint[0].text, "memory") != NULL;
+    ein_answer_free(a);
+  }
+  OK(without >= 3);
+  OK(says(ASK(s, &x, "build", "long.ein", "--stop=task"), "taskgraph 1"));
+  free(text);
+}
+
 static void *in_thread(void *own) {
   ein_file y = file_of("mm.ein", sized);
   for (int i = 0; i < 40; i++) OK(says(ASK(own, &y, "build", "mm.ein", "--emit=c"), "mm_run("));
@@ -203,6 +245,7 @@ int main(int argc, char **argv) {
   test_function(s, "--target=c");
   test_function_refused(s);
   test_threads(&settings);
+  test_no_memory(s);
   test_growth(s, argc > 2 ? atoi(argv[2]) : 400);
   ein_close(s);
   if (!failures) puts("ok");

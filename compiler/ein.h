@@ -28,7 +28,7 @@
  *               placing/ (the search by bytes and seconds), network/ (its solver)
  *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
- *     driver/   one file a command, the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
+ *     driver/   cmd/ (a file a command), the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header,
  *                  manifest), jit/ (Clang in process; objects in memory)

@@ -70,11 +70,11 @@ PASSES = [
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/eval.h"),
     (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
-    (r"compiler/driver/cmd_plan\.c", "runtime/ein_run.h"),
+    (r"compiler/driver/cmd/cmd_plan\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types
     (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text
-    (r"compiler/driver/(build_sites|cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
+    (r"compiler/driver/(build_sites|cmd/cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

@@ -1,12 +1,12 @@
-/* driver/cmd_doctor.c - ein doctor: what was found on this machine, what for, and how to get what
+/* driver/cmd/cmd_doctor.c - ein doctor: what was found on this machine, what for, and how to get what
  * is missing. */
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ranks.h"
-#include "repl/line.h"
+#include "driver/ranks.h"
+#include "driver/repl/line.h"
 
 typedef struct Tool {
   const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files

@@ -1,9 +1,9 @@
-/* driver/cmd_verify.c - ein verify: the same program and inputs by eval and by compiled C, with each compiler and each
+/* driver/cmd/cmd_verify.c - ein verify: the same program and inputs by eval and by compiled C, with each compiler and each
  * set of flags that is asked for. What fails must fail in the same way. */
 #include <string.h>
 
-#include "native.h"
-#include "table.h"
+#include "driver/native.h"
+#include "driver/table.h"
 
 typedef struct Verify {
   Session *s;

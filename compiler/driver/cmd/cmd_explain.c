@@ -1,7 +1,7 @@
-/* driver/cmd_explain.c - ein explain, ein help, ein version: what is known, printed. */
+/* driver/cmd/cmd_explain.c - ein explain, ein help, ein version: what is known, printed. */
 #include <string.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 
 static void list(Buf *b) {
   for (DiagCode c = 0; c < DIAG_CODES; c++) {

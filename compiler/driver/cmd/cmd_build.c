@@ -1,13 +1,13 @@
-/* driver/cmd_build.c - ein build: a program, a library, C, or the text of a language on the way. */
+/* driver/cmd/cmd_build.c - ein build: a program, a library, C, or the text of a language on the way. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "loop/names.h"
-#include "build.h"
+#include "driver/build.h"
 #include "driver/plan/sites.h"
-#include "table.h"
+#include "driver/table.h"
 #include "texts.h"
 
 /* ---- texts ---------------------------------------------------------------------------------- */

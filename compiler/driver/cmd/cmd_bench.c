@@ -1,4 +1,4 @@
-/* driver/cmd_bench.c - ein bench: how long a compiled program runs, told so that it can be believed: every sample, their
+/* driver/cmd/cmd_bench.c - ein bench: how long a compiled program runs, told so that it can be believed: every sample, their
  * spread, and the time of compiling apart. */
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "emit/c_tables.h"
 #include "task/cost.h"
-#include "native.h"
+#include "driver/native.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
 static const double sample_least = 0.020; /* seconds of one sample: far above what a clock or a thread's start costs */

@@ -1,4 +1,4 @@
-/* driver/cmd_plan.c - ein plan: what a run will do and take, told before it: the kernels, their operations and bytes, and
+/* driver/cmd/cmd_plan.c - ein plan: what a run will do and take, told before it: the kernels, their operations and bytes, and
  * the memory. For one site.
  *
  * With --format=json:
@@ -35,9 +35,9 @@
 #include "ein_run.h"
 #include "graph/passes/passes.h"
 #include "task/cost.h"
-#include "driver.h"
+#include "driver/driver.h"
 #include "driver/plan/sites.h"
-#include "table.h"
+#include "driver/table.h"
 
 typedef struct Report {
   Session *s;

@@ -1,7 +1,7 @@
-/* driver/cmd_fmt.c - ein fmt: programs in, the same programs out, formatted. */
+/* driver/cmd/cmd_fmt.c - ein fmt: programs in, the same programs out, formatted. */
 #include <string.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 
 static bool same(const Source *src, const Buf *b) {
   return src->len == b->len && memcmp(src->bytes, b->s, b->len) == 0;

@@ -1,4 +1,4 @@
-/* driver/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
+/* driver/cmd/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
  * --expect compared with what the program's own comments say. */
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "graph/passes/passes.h"
 #include "task/site_eval.h"
 #include "driver/plan/sites.h"
-#include "ranks.h"
+#include "driver/ranks.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* driver/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation, in NumPy's form, becomes a small
+/* driver/cmd/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation, in NumPy's form, becomes a small
  * program, which runs like any other. Operands take their sizes and dtypes from the files; a generator's sizes are
  * those of its labels elsewhere, or -D. What NumPy leaves unsaid is written out: an ellipsis gets labels, an output
  * that is not there its labels, and an axis of length 1 under a longer label is read at 0. */
@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "front/parse/scan.h"
-#include "driver.h"
+#include "driver/driver.h"
 
 typedef struct Label {
   const char *name;           /* in the program */

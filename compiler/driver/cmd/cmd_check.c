@@ -1,8 +1,8 @@
-/* driver/cmd_check.c - ein check: the complaints about programs, as text on stderr or as JSON on
+/* driver/cmd/cmd_check.c - ein check: the complaints about programs, as text on stderr or as JSON on
  * stdout. */
 #include <string.h>
 
-#include "driver.h"
+#include "driver/driver.h"
 
 static Leave worse(Leave a, Leave b) {
   return a > b ? a : b;

@@ -1,10 +1,10 @@
-/* driver/cmd_machine.c - ein machine: what this machine computes and moves a second, as text for people and as the machine
+/* driver/cmd/cmd_machine.c - ein machine: what this machine computes and moves a second, as text for people and as the machine
  * file that the rest of ein reads. */
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "driver/measure.h"
 
 /* ---- as text -------------------------------------------------------------------------------- */
 

@@ -58,7 +58,7 @@ class Program:
 
     def grow(self):
         kind = self.chance.choice([self.map, self.map, self.join, self.join, self.reduce, self.reduce, self.window, self.gather, self.group, self.choose,
-                                   self.running, self.softmax, self.merge, self.diagonal, self.shift, self.norm, self.stride, self.parts, self.scan])
+                                   self.running, self.softmax, self.merge, self.diagonal, self.shift, self.norm, self.stride, self.parts, self.scan, self.loop])
         kind()
 
     def map(self):
@@ -217,6 +217,33 @@ class Program:
         ls = self.labels(t[1])
         self.add(self.fresh(), t[1], ",".join(ls), f"bend({self.read(t, ls)})")
 
+    def loop(self):
+        """A repeat: one or two states, what is around read in each turn, values of all turns, and at times an end before the last."""
+        t, o = self.pick(), self.pick()
+        ls, other = self.labels(t[1]), ["p", "q", "r"][:len(o[1])]
+        turn, state, second, new, all_turns = (self.fresh() for _ in range(5))
+        n = self.chance.randint(1, 4)
+        at = "[" + ",".join(ls) + "]" if ls else ""
+        around = f"(sum[{','.join(other)}] tanh({self.read(o, other)}))" if other else f"tanh({o[0]})"
+        far = f"{state}[{','.join([f'{t[1][0] - 1} - {ls[0]}'] + ls[1:])}]" if ls else state
+        two = self.chance.random() < 0.5
+        lines = [f"repeat {turn} < {n}" + (f" until {turn} == {self.chance.randint(0, n)}" if self.chance.random() < 0.4 else "") + " {",
+                 f"state {state}{at} = {self.read(t, ls)}"]
+        if two:
+            lines.append(f"state {second} = 0.3 * {around}")
+        lines.append(f"{new}{at} = 0.6 * sin({state}{at} + 0.2 * f64({turn})) + 0.3 * {far} * {around}" + (f" + 0.2 * {second}" if two else ""))
+        if self.chance.random() < 0.6:
+            stack = [turn] + ls if self.chance.random() < 0.5 else ls + [turn]
+            lines.append(f"{all_turns}[{','.join(stack)}] = cos({new}{at})")
+            self.tensors.append((all_turns, (n,) + t[1] if stack[0] == turn else t[1] + (n,)))
+        lines.append(f"next {state}{at} = " + (f"{new}{at}" if self.chance.random() < 0.5 else f"0.5 * {state}{at} + {new}{at}"))
+        if two:
+            mean = f"(mean[{','.join(ls)}] {new}{at})" if ls else new
+            lines.append(f"next {second} = 0.7 * {second} + {mean}")
+            self.tensors.append((second, ()))
+        self.lines.append((None, None, "\n".join(lines + ["}"])))
+        self.tensors.append((state, t[1]))
+
     def make(self):
         sizes = [2, 3, 4, 5]
         for _ in range(self.chance.randint(1, 3)):
@@ -262,7 +289,7 @@ def text(program, loss, tag, seed):
             left = "[" + ",".join(ls) + "]" if shape else ""
             out.append(f"{named(name)}{left} = {tag}{name}{left} + {e} * {tag}V{k}{left}" if e else f"{named(name)}{left} = {tag}{name}{left}")
         for name, left, right in program.lines:
-            out.append(f"{named(name)}{left} = {named(right)}")
+            out.append(f"{named(name)}{left} = {named(right)}" if name else named(right))
         out.append(f"{tag}L{step} = {named(loss)}")
     out.append(f"{tag}idx[i:5] = (i * 3 + 1) % 5")
     out = [line for line in out if line.startswith(f"{tag}idx")] + [line for line in out if not line.startswith(f"{tag}idx")]

@@ -6,6 +6,7 @@ typedef struct Made {        /* of one loss, as seen from one region */
   const EinNode *loss;
   EinRegion *region;
   Map adjoint;               /* node -> vertex; of a node that has one, all who read it had theirs */
+  Map left;                  /* repeat -> Shares, what it leaves to all around */
   struct Made *next;
 } Made;
 
@@ -22,7 +23,7 @@ typedef struct Down {
 
 Gradients *gradients_new(Arena *a, EinGraph *g) {
   Gradients *all = NEW(a, Gradients);
-  *all = (Gradients){.arena = a, .g = g, .made = map_new(a)};
+  *all = (Gradients){.arena = a, .g = g, .made = map_new(a), .saved = map_new(a)};
   return all;
 }
 
@@ -31,7 +32,7 @@ static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   while (m && m->region != r) m = m->next;
   if (m) return m;
   m = NEW(all->arena, Made);
-  *m = (Made){loss, r, map_new(all->arena), first};
+  *m = (Made){loss, r, map_new(all->arena), map_new(all->arena), first};
   map_put(&all->made, loss, m);
   return m;
 }
@@ -65,7 +66,8 @@ static bool is_result(const EinNode *n) { return n->kind == EIN_FINAL || n->kind
 static Nodes operands_of(Arena *a, EinNode *n) {
   Nodes out = {0};
   for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) vec_push(a, out, n->input[k]);
-  if (is_result(n)) repeat_operands(a, n->repeat->body, n->repeat->body, &out);
+  if (is_result(n)) vec_push(a, out, n->repeat);
+  if (n->kind == EIN_REPEAT) repeat_operands(a, n->body, n->body, &out);
   return out;
 }
 
@@ -82,7 +84,7 @@ static void down_find(Down *d) {
   }
   for (uint32_t i = 0; i < d->n; i++) {
     EinNode *n = d->node[i];
-    if (!n || !dtype_is_float(n->dtype)) continue;
+    if (!n || (!dtype_is_float(n->dtype) && n->kind != EIN_REPEAT)) continue;
     Nodes from = n == d->by ? (Nodes){0} : operands_of(a, n);
     d->hangs[i] = n == d->by;
     for (uint32_t k = 0; k < from.len; k++) d->hangs[i] |= d->hangs[from.at[k]->id];
@@ -92,29 +94,32 @@ static void down_find(Down *d) {
 
 /* ---- adjoints ------------------------------------------------------------------------------------------ */
 
-static EinNode *vertex_like(Down *d, const EinNode *n, const Expr *body) {
-  Gradients *all = d->all;
+EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body) {
   Str *label = NEW_ARRAY(all->arena, Str, n->rank + 1);
   for (uint32_t k = 0; k < n->rank; k++) label[k] = strings_printf(all->g->strings, "x%u", k);
   EinSum s = {.n_out = n->rank, .reducer = RED_NONE, .acc = n->dtype, .dtype = n->dtype, .body = body};
   Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
-  return adjoint_new(all, d->made->region, &s, n->dim, n->kind == EIN_VERTEX && n->rank == n->sum->n_out ? n->label : label, name, n->place);
+  return adjoint_new(all, r, &s, n->dim, n->kind == EIN_VERTEX && n->rank == n->sum->n_out ? n->label : label, name, n->place);
 }
 
-static EinNode *constant(Down *d, const EinNode *n, double v) { return vertex_like(d, n, expr_real(d->all->g->exprs, n->dtype, v)); }
+EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double v) {
+  return vertex_like(all, r, n, expr_real(all->g->exprs, n->dtype, v));
+}
 
-/* NULL: 0. */
-static EinNode *shares_added(Down *d, const EinNode *n, const Shares *s) {
-  Gradients *all = d->all;
-  Exprs *p = all->g->exprs;
+const Expr *whole_read(Gradients *all, EinNode *n) {
+  const Expr **index = NEW_ARRAY(all->arena, const Expr *, n->rank + 1);
+  for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(all->g->exprs, k);
+  return id_read(all, n, n->rank, index);
+}
+
+EinNode *shares_added(Gradients *all, EinRegion *r, const EinNode *n, const Shares *s) {
+  const Expr *sum = NULL;
   if (s->len < 2) return s->len ? s->at[0].adjoint : NULL;
-  const Expr **index = NEW_ARRAY(all->arena, const Expr *, n->rank + 1), *sum = NULL;
-  for (uint32_t k = 0; k < n->rank; k++) index[k] = expr_label(p, k);
   for (uint32_t i = 0; i < s->len; i++) {
-    const Expr *one = id_read(all, s->at[i].adjoint, n->rank, index);
-    sum = sum ? expr_op2(p, OP_ADD, sum, one) : one;
+    const Expr *one = whole_read(all, s->at[i].adjoint);
+    sum = sum ? expr_op2(all->g->exprs, OP_ADD, sum, one) : one;
   }
-  return vertex_like(d, n, sum);
+  return vertex_like(all, r, n, sum);
 }
 
 static bool wants_any(const Down *d, const EinNode *m) {
@@ -123,16 +128,35 @@ static bool wants_any(const Down *d, const EinNode *m) {
   return false;
 }
 
+static bool repeat_leaves(Down *d, EinNode *m, Shares *out, GradTrouble *t) {
+  Arena *a = d->all->arena;
+  Shares *known = map_find(&d->made->left, m);
+  Results have = {0};
+  if (known) return *out = *known, true;
+  for (uint32_t i = d->n; i-- > m->id;) {
+    EinNode *n = d->node[i], *adjoint = n && is_result(n) && n->repeat == m ? map_find(&d->made->adjoint, n) : NULL;
+    if (adjoint) vec_push(a, have, ((Share){n, adjoint}));
+  }
+  if (!have.len) return true;
+  if (!repeat_adjoint(d->all, d->made->region, m, &have, NULL, out, t)) /* perhaps for what is wanted alone */
+    return repeat_adjoint(d->all, d->made->region, m, &have, d->wanted, out, t);
+  known = NEW(a, Shares);
+  *known = *out;
+  map_put(&d->made->left, m, known);
+  return true;
+}
+
 /* It leaves to those that it reads what they are to have. */
 static bool leave(Down *d, EinNode *m, EinNode *adjoint, GradTrouble *t) {
-  if (m == d->by) return true;
-  if (m->kind != EIN_VERTEX) {
-    *t = (GradTrouble){m, "there is no way yet through what a repeat has made"};
+  Shares out = {0};
+  if (m == d->by || is_result(m)) return true; /* the repeat leaves for all its results at once */
+  if (m->kind == EIN_REPEAT) {
+    if (!repeat_leaves(d, m, &out, t)) return false;
+  } else if (m->kind != EIN_VERTEX || !wants_any(d, m)) {
+    return true;
+  } else if (!vertex_adjoint(d->all, d->made->region, m, adjoint, d->wanted, &out, t)) {
     return false;
   }
-  Shares out = {0};
-  if (!wants_any(d, m)) return true;
-  if (!vertex_adjoint(d->all, d->made->region, m, adjoint, d->wanted, &out, t)) return false;
   for (uint32_t i = 0; i < out.len; i++) vec_push(d->all->arena, d->shares[out.at[i].node->id], out.at[i]);
   return true;
 }
@@ -145,15 +169,16 @@ EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool
   d.shares = NEW_ARRAY(all->arena, Shares, d.n);
   down_find(&d);
   *none = !d.hangs[loss->id];
-  if (*none) return constant(&d, by, 0);
-  if (loss == by) return constant(&d, by, 1);
+  if (*none) return vertex_constant(all, r, by, 0);
+  if (loss == by) return vertex_constant(all, r, by, 1);
   for (uint32_t i = d.n; i-- > by->id;) {
     EinNode *n = d.node[i], *adjoint = NULL;
     if (!d.hangs[i]) continue;
-    if (n != loss) adjoint = d.wanted[i] ? shares_added(&d, n, &d.shares[i]) : map_find(&d.made->adjoint, n);
+    if (n == loss && is_result(n)) adjoint = vertex_constant(all, r, n, 1);
+    if (n != loss) adjoint = d.wanted[i] ? shares_added(all, r, n, &d.shares[i]) : map_find(&d.made->adjoint, n);
     if (adjoint) map_put(&d.made->adjoint, n, adjoint);
-    if ((adjoint || n == loss) && !leave(&d, n, adjoint, t)) return NULL;
+    if ((adjoint || n == loss || n->kind == EIN_REPEAT) && !leave(&d, n, adjoint, t)) return NULL;
   }
   EinNode *made = map_find(&d.made->adjoint, by);
-  return made ? made : constant(&d, by, 0);
+  return made ? made : vertex_constant(all, r, by, 0);
 }

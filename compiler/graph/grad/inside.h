@@ -2,7 +2,7 @@
  *
  *   derivative.c  the derivatives of ops.def       scalar.c   the adjoints of an expression's reads
  *   index.c       an index map, turned round       adjoint.c  what a vertex leaves to what it reads
- *   grad.c        the walk from the loss down
+ *   repeat.c      what a repeat leaves               grad.c       the walk from the loss down
  *
  * A read's slot is the id of the node that it reads, as in elaboration. */
 #ifndef EIN_GRAD_INSIDE_H
@@ -39,12 +39,23 @@ struct Gradients {
   EinGraph *g;
   VEC(EinNode *) by_id;
   Map made;                  /* loss -> Made */
+  Map saved;                 /* state -> the stack of all its turns */
 };
 const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index);
 EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
 /* What vertex m, whose adjoint that is, leaves to those that it reads: a node and a vertex of its shape each. */
 typedef struct Share { EinNode *node, *adjoint; } Share;
 typedef VEC(Share) Shares;
+typedef Shares Results;      /* nodes, and the adjoints that they have */
 bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+
+/* ---- repeat.c: the same of a repeat, some of whose results have adjoints; wanted: by number, nodes around that take a share; NULL: all floats */
+bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);
+
+/* ---- grad.c */
+const Expr *whole_read(Gradients *all, EinNode *n);                                        /* over labels 0.. */
+EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body);    /* of n's shape and dtype, called grad.n */
+EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double v);
+EinNode *shares_added(Gradients *all, EinRegion *r, const EinNode *n, const Shares *s);   /* NULL: 0 */
 
 #endif

@@ -51,7 +51,7 @@ static void range_print(CPrinter *p, const LoopStmt *s, const char *v) {
 }
 
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
-  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL"};
+  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
   const char *v = c_var(p, s->var);
   if (s->polled > 1) polls_print(p, s, depth++);
   if (binds[s->bind]) {
@@ -320,6 +320,7 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_TURN: turn_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
+    case LOOP_BARRIER: bug("a barrier in C");
     }
   }
 }

@@ -155,17 +155,17 @@ static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
   map_put(buffers, b, (void *)(uintptr_t)x);
 }
 
-/* Whether its size is a constant of at most LOOP_STACK bytes. */
-static bool is_small(const LoopPlace *x) {
+/* Whether its size is a constant of at most so many bytes. */
+static bool is_small(const LoopPlace *x, int most) {
   int64_t bytes = dtype_size(x->dtype);
   for (uint32_t i = 0; i < x->rank; i++)
     if (!x->dim[i] || x->dim[i]->kind != EX_INT || !mul_ok(bytes, x->dim[i]->i, &bytes)) return false;
-  return bytes <= LOOP_STACK;
+  return bytes <= most;
 }
 
 static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
   check_name(c, "a place", x->name, &c->names);
-  if ((unsigned)x->space > SPACE_SCRATCH || (unsigned)x->dtype >= DTYPES || x->rank > SUM_RANK || (x->rank && !x->dim)) {
+  if ((unsigned)x->space > SPACE_SHARED || (unsigned)x->dtype >= DTYPES || x->rank > SUM_RANK || (x->rank && !x->dim)) {
     fail(c, "%s has no space, no dtype or no shape", name_of(x));
     return false;
   }
@@ -175,8 +175,9 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
     return true;
   }
   if (x->buffer) fail(c, "%s is no buffer and has the number of one", name_of(x));
-  if (x->space != SPACE_SCRATCH && !is_small(x))
-    fail(c, "%s is not of a constant size up to %d bytes", name_of(x), LOOP_STACK);
+  int most = x->space == SPACE_SHARED ? LOOP_SHARED : LOOP_STACK;
+  if (x->space != SPACE_SCRATCH && !is_small(x, most)) fail(c, "%s is not of a constant size up to %d bytes", name_of(x), most);
+  if (x->space == SPACE_SHARED && !x->rank) fail(c, "%s is shared and no array", name_of(x));
   if (x->space == SPACE_REGISTER && x->rank > 1) fail(c, "%s has rank %u and is a register", name_of(x), x->rank);
   return true;
 }
@@ -216,7 +217,7 @@ static bool holds(const Check *c, const LoopStmt *s) {
 static void check_bind(Check *c, const LoopStmt *s) {
   const Expr *length = length_of(c, s);
   bool constant = !length || length->kind == EX_INT;
-  if ((unsigned)s->bind > BIND_ROLL) fail(c, "a loop is bound to nothing");
+  if ((unsigned)s->bind > BIND_BLOCK || s->axis >= LOOP_AXES) fail(c, "a loop is bound to nothing");
   if (s->bind == BIND_UNROLL && !constant) fail(c, "a loop is unrolled and its length is no constant");
   if (s->bind == BIND_SHORT && (!constant || (length && length->i > LOOP_SHORT)))
     fail(c, "a loop is short and its length is no constant up to %d", LOOP_SHORT);
@@ -374,7 +375,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
-  if ((!loop && (s->bind || hi || step || s->polled)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
+  if ((!loop && (s->bind || s->axis || hi || step || s->polled)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
@@ -402,6 +403,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_TURN: check_turn(c, s); break;
     case LOOP_FETCH: check_fetch(c, s); break;
     case LOOP_STREAM: check_stream(c, s); break;
+    case LOOP_BARRIER: break;
     default: fail(c, "a statement is of no kind");
     }
   }
@@ -453,6 +455,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   for (uint32_t i = 0; i < k->places.len; i++) well &= check_place(c, &k->places.at[i], &buffers);
   for (uint32_t i = 0; i < k->var.len; i++) check_name(c, "a loop variable", k->var.at[i], &c->names);
   if (well) check_dense(c, k), check_body(c, &k->body);
+  if (well && c->c.ok) loop_check_device(&c->c, k);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ static bool eq_body(Same *q, const LoopBody *a, const LoopBody *b);
 
 static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
   return eq_int(q, "the kind", a->kind, b->kind) && eq_int(q, "the binding", a->bind, b->bind) &&
+         eq_int(q, "the axis of a grid or a block", a->axis, b->axis) &&
          eq_int(q, "the loop variable", a->var, b->var) && eq_expr(q, "where a loop begins", a->lo, b->lo) &&
          eq_expr(q, "where a loop ends", a->hi, b->hi) && eq_int(q, "a loop's step", a->step, b->step) &&
          eq_int(q, "how often a loop is polled", a->polled, b->polled) &&

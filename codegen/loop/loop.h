@@ -16,16 +16,23 @@ typedef enum {
   BIND_SHORT,                /* the same, of a known number, LOOP_SHORT at most: nobody is to write them out one by one */
   BIND_HELD,                 /* the same, a power of two: what they are added to, an array of registers, is held there, all of it as vectors */
   BIND_UNROLL,               /* written out */
-  BIND_ROLL                  /* never written out: the machine looks ahead for instructions that go along what lies in order */
+  BIND_ROLL,                 /* never written out: the machine looks ahead for instructions that go along what lies in order */
+  BIND_GRID,                 /* of a device: iterations are independent blocks, along an axis of the grid; only as a statement of the kernel
+                                itself, or alone in another such loop */
+  BIND_BLOCK                 /* of a device: iterations are threads of one block, along an axis of it, and meet in barriers */
 } LoopBind;
+enum { LOOP_AXES = 3 };      /* of a grid, and of a block: x, y, z */
 
 typedef enum {
   SPACE_BUFFER,              /* one of the TaskGraph's, with its strides */
   SPACE_REGISTER,            /* a scalar, or a short array of constant size that lives in registers */
   SPACE_STACK,               /* an array of constant size, at most LOOP_STACK bytes */
-  SPACE_SCRATCH              /* an array of the worker's own memory, its size known when a run is planned */
+  SPACE_SCRATCH,             /* an array of the worker's own memory, its size known when a run is planned */
+  SPACE_SHARED               /* of a device: an array of constant size that the threads of a block share */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
+enum { LOOP_SHARED = 49152 }; /* bytes of all arrays that a block shares */
+enum { LOOP_BLOCK = 1024 };  /* threads of a block */
 enum { LOOP_SHORT = 16 };
 enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 16 }; /* elements of an array that an operation's own function for arrays takes: at most, and a multiple of */
 #define LOOP_POLLED ((int64_t)1 << 40) /* numbers between two looks of a loop at whether the run is to end, at most */
@@ -54,8 +61,9 @@ typedef enum {
   LOOP_FETCH,                /* a buffer's element is wanted soon: the machine may bring it near, or into the second cache */
   LOOP_LEAD,                 /* a register that keeps how many elements lie from one of a buffer on, along its last axis, ahead of the next
                                 whole line of the cache; 0 where they do not lie next to each other */
-  LOOP_STREAM                /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
+  LOOP_STREAM,               /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
+  LOOP_BARRIER               /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
 } LoopKind;
 
 /* Whether an operation has a function for arrays of this dtype. */
@@ -75,6 +83,7 @@ typedef VEC(LoopStmt *) LoopBody;
 struct LoopStmt {
   LoopKind kind;
   LoopBind bind;             /* FOR */
+  uint8_t axis;              /*   GRID, BLOCK: along which */
   uint32_t var;              /*   and INDEX: number of its variable; no two of a kernel share one */
   const Expr *lo, *hi;       /*   i64, over what is in scope; INDEX: lo alone; STREAM: hi elements */
   int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
@@ -101,6 +110,11 @@ typedef struct LoopKernel {
   const Expr *work;          /* about how many scalar operations, or vectors of them in tiles: whether a second thread pays; dims-only */
   uint32_t task;             /* the step of its task */
 } LoopKernel;
+
+/* Whether it is for a device: its statements are loops over a grid of blocks, each a launch. */
+static inline bool loop_is_device(const LoopKernel *k) {
+  return k->body.len && k->body.at[0]->kind == LOOP_FOR && k->body.at[0]->bind == BIND_GRID;
+}
 
 /* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
  * the run fails, and says this. */

@@ -1,6 +1,6 @@
 /* codegen/loop/print.c - a LoopProgram as text: the TaskGraph, the sites, then each kernel as a block of statements.
  * Loop variables and places go by their names. The grammar is in docs/languages-inside.md. */
-#include "loop.h"
+#include "text.h"
 
 #include "expr/word.h"
 
@@ -69,15 +69,18 @@ static void print_indent(Printer *p, uint32_t level) {
 
 static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
+const char loop_axis[] = "xyz";
+
 /* `for i < hi from lo step 4 thread {`; what goes without saying is from 0, by 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
-  static const char *const binds[] = {"", " thread", " vector", " short", " held", " unroll", " roll"};
+  static const char *const binds[] = {"", " thread", " vector", " short", " held", " unroll", " roll", " grid ", " block "};
   buf_str(p->out, "for ");
   print_var(p, s->var);
   print_with(p, " < ", s->hi);
   if (!s->lo || !expr_is_int(s->lo, 0)) print_with(p, " from ", s->lo);
   if (s->step != 1) buf_printf(p->out, " step %lld", (long long)s->step);
   buf_str(p->out, binds[s->bind]);
+  if (s->bind >= BIND_GRID) buf_char(p->out, loop_axis[s->axis]);
   if (s->polled) buf_printf(p->out, " polled %lld", (long long)s->polled);
   buf_str(p->out, " {\n");
   print_body(p, &s->body, level + 1);
@@ -163,6 +166,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_fetch(p, s);
     else if (s->kind == LOOP_STREAM)
       print_stream(p, s);
+    else if (s->kind == LOOP_BARRIER)
+      buf_str(p->out, "barrier\n");
     else
       print_simple(p, s);
   }
@@ -171,7 +176,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
 static void print_place_line(Printer *p, const LoopPlace *x) {
-  static const char *const spaces[] = {"buffer", "register", "stack", "scratch"};
+  static const char *const spaces[] = {"buffer", "register", "stack", "scratch", "shared"};
   buf_printf(p->out, "  %s ", spaces[x->space]);
   word_print(p->out, x->name);
   if (x->space == SPACE_BUFFER) buf_printf(p->out, " = %%%u", x->buffer);

@@ -151,6 +151,10 @@ static bool line_scratch(LoopReader *r) {
   return read_place(r, SPACE_SCRATCH);
 }
 
+static bool line_shared(LoopReader *r) {
+  return read_place(r, SPACE_SHARED);
+}
+
 static bool line_dense(LoopReader *r) {
   r->k->dense = true;
   return scan_want_end(&r->c, NULL);
@@ -214,6 +218,16 @@ static bool want_var(LoopReader *r, uint32_t *out) {
   return true;
 }
 
+/* `grid x`, `block y` */
+static bool want_axis(LoopReader *r, LoopStmt *s, LoopBind bind) {
+  static const char *const axes[LOOP_AXES] = {"x", "y", "z"};
+  s->bind = bind;
+  for (s->axis = 0; s->axis < LOOP_AXES; s->axis++)
+    if (scan_take_word(&r->c, axes[s->axis])) return true;
+  s->axis = 0;
+  return scan_fail(&r->c, D_E903, "wanted the axis here: x, y or z");
+}
+
 static bool want_for(LoopReader *r, LoopStmt *s) {
   if (!want_var(r, &s->var) || !scan_want(&r->c, '<') || !want_value(r, &s->hi)) return false;
   s->lo = expr_int(r->p->tasks->exprs, DT_I64, 0);
@@ -232,6 +246,8 @@ static bool want_for(LoopReader *r, LoopStmt *s) {
     s->bind = BIND_UNROLL;
   else if (scan_take_word(&r->c, "roll"))
     s->bind = BIND_ROLL;
+  else if (scan_take_word(&r->c, "grid") ? !want_axis(r, s, BIND_GRID) : scan_take_word(&r->c, "block") && !want_axis(r, s, BIND_BLOCK))
+    return false;
   if (scan_take_word(&r->c, "polled") && !scan_want_int(&r->c, 1, LOOP_POLLED, "a number of turns", &s->polled)) return false;
   return want_block(r);
 }
@@ -299,6 +315,11 @@ static bool line_turn(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_TURN);
   if (!want_place_name(r, &s->place)) return false;
   stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
+static bool line_barrier(LoopReader *r) {
+  stmt_put(r, stmt_begin(r, LOOP_BARRIER));
   return scan_want_end(&r->c, NULL);
 }
 
@@ -392,6 +413,7 @@ static const Line lines[] = {
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
     {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
     {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
+    {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},

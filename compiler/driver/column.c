@@ -224,6 +224,14 @@ Leave job_one_site(Session *s, const Job *j) {
               j->path, (long long)mesh_sites(&j->tasks->mesh));
 }
 
+/* Of a text of loops, which says what they are for. */
+static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
+  bool device = false;
+  for (uint32_t i = 0; i < j->loops->kernels.len; i++) device |= loop_is_device(j->loops->kernels.at[i]);
+  if (!device || arg_has(a, OPT_STOP)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "%s has loops for a device, of which no C is made", j->path);
+}
+
 /* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
  * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
@@ -231,7 +239,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   Leave l = tuning_find(s, a, &target, &j->worth_threads);
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
-  if (j->loops) return LEAVE_OK;
+  if (j->loops) return loops_run_here(s, j, a);
   target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));

@@ -1,0 +1,145 @@
+/* codegen/loop/check_device.c - what must hold of a kernel for a device beside all else: its loops over grids and blocks are outermost and
+ * rectangular, one for each axis; what its threads have is what such threads can have; and they meet in each barrier, all or none. Where that
+ * is so, shared.c looks at what they share. */
+#include "text.h"
+
+typedef struct Device {
+  SumCheck *c;
+  const LoopKernel *k;
+  bool *same;                /* by loop variable: it has one value for all threads of a block */
+  bool grid[LOOP_AXES], block[LOOP_AXES]; /* of the launch at hand: which axes it has so far */
+  int64_t threads, shared;   /*   of a block, and bytes that these share */
+  const LoopBody *body;      /*   what a thread does; NULL: the launch is none */
+  uint32_t deep;             /* loops with barriers around the statement at hand */
+} Device;
+
+enum { DEEP = 8 };           /* such loops, at most: shared.c goes through each twice */
+
+static const char *var_name(const Device *d, const LoopStmt *s) { return d->k->var.at[s->var]->s; }
+static const char *place_name(const Device *d, const LoopStmt *s) { return d->k->places.at[s->place].name->s; }
+static bool is_bound(const LoopStmt *s) { return s->kind == LOOP_FOR && (s->bind == BIND_GRID || s->bind == BIND_BLOCK); }
+
+bool loop_has_barrier(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++)
+    if (b->at[i]->kind == LOOP_BARRIER || loop_has_barrier(&b->at[i]->body) || loop_has_barrier(&b->at[i]->other)) return true;
+  return false;
+}
+
+/* ---- grids and blocks ------------------------------------------------------------------------------- */
+
+static void extent_check(Device *d, const LoopStmt *s) {
+  static const int64_t most[LOOP_AXES] = {LOOP_BLOCK, LOOP_BLOCK, 64};
+  if (!expr_is_int(s->lo, 0) || s->step != 1) check_fail(d->c, "the loop over %s is bound to a device, and is not from 0 by 1", var_name(d, s));
+  if (s->hi->has & ~(unsigned)HAS_DIM) check_fail(d->c, "the loop over %s is bound to a device, and ends at what is known only as it runs", var_name(d, s));
+  if (s->bind != BIND_BLOCK) return;
+  bool fits = s->hi->kind == EX_INT && s->hi->i >= 1 && s->hi->i <= most[s->axis];
+  if (!fits) check_fail(d->c, "the loop over %s is no number of threads from 1 to %lld", var_name(d, s), (long long)most[s->axis]);
+  else if ((d->threads *= s->hi->i) > LOOP_BLOCK) check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
+}
+
+static int64_t place_bytes(const LoopPlace *x) {
+  int64_t bytes = dtype_size(x->dtype);
+  for (uint32_t k = 0; k < x->rank; k++) bytes *= x->dim[k]->i;
+  return bytes;
+}
+
+static void shared_check(Device *d, const LoopStmt *s) {
+  const LoopPlace *x = &d->k->places.at[s->place];
+  if (s->kind != LOOP_VAR || x->space != SPACE_SHARED) {
+    check_fail(d->c, "between a grid and its blocks stands what is no shared array");
+    return;
+  }
+  if (s->value) check_fail(d->c, "%s is shared and begins with a value", place_name(d, s));
+  d->shared += place_bytes(x);
+  if (d->shared > LOOP_SHARED) check_fail(d->c, "a block shares %lld bytes, of %d at most", (long long)d->shared, LOOP_SHARED);
+}
+
+/* A loop that is bound, and in it others, down to what a thread does. */
+static void launch_check(Device *d, const LoopStmt *s) {
+  bool *axes = s->bind == BIND_GRID ? d->grid : d->block;
+  uint32_t last = s->body.len - 1;
+  if (axes[s->axis]) check_fail(d->c, "two loops of one launch are bound to %s %c", s->bind == BIND_GRID ? "grid" : "block", loop_axis[s->axis]);
+  axes[s->axis] = true;
+  extent_check(d, s);
+  d->same[s->var] = s->bind == BIND_GRID;
+  bool inner = s->body.len && is_bound(s->body.at[last]);
+  if (s->bind == BIND_BLOCK && (!inner || s->body.len > 1)) {
+    d->body = &s->body;
+    return;
+  }
+  if (!inner) {
+    check_fail(d->c, "in the grid over %s stands no block", var_name(d, s));
+    return;
+  }
+  if (s->bind == BIND_BLOCK && s->body.at[last]->bind == BIND_GRID) check_fail(d->c, "the grid over %s stands in a block", var_name(d, s->body.at[last]));
+  for (uint32_t i = 0; i < last; i++) shared_check(d, s->body.at[i]);
+  launch_check(d, s->body.at[last]);
+}
+
+/* ---- what a thread does ----------------------------------------------------------------------------- */
+
+/* One value for all threads of a block: nothing that they read, and no variable that they differ in. */
+static bool is_same(const Device *d, const Expr *e) {
+  if (e->kind == EX_LABEL) return d->same[e->i];
+  if (e->has & HAS_READ) return false;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++)
+    if (!is_same(d, e->arg[k])) return false;
+  return true;
+}
+
+static void thread_for(Device *d, const LoopStmt *s) {
+  bool order = s->bind == BIND_SEQ || s->bind == BIND_UNROLL || s->bind == BIND_ROLL;
+  if (is_bound(s)) check_fail(d->c, "the loop over %s is bound to a device, and is not outermost", var_name(d, s));
+  else if (!order || s->polled) check_fail(d->c, "the loop over %s is in order for no thread of a device", var_name(d, s));
+  d->same[s->var] = is_same(d, s->lo) && is_same(d, s->hi);
+  if (!d->same[s->var] && loop_has_barrier(&s->body)) check_fail(d->c, "a barrier stands in the loop over %s, whose threads go round differently often", var_name(d, s));
+}
+
+static void threads_check(Device *d, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    bool makes = s->kind == LOOP_VAR || s->kind == LOOP_LET;
+    LoopSpace space = makes ? d->k->places.at[s->place].space : SPACE_REGISTER;
+    bool around = s->kind == LOOP_FOR && loop_has_barrier(&s->body);
+    if (s->kind == LOOP_FOR) thread_for(d, s);
+    if ((d->deep += around) > DEEP) check_fail(d->c, "a barrier stands in more than %d loops", DEEP);
+    if (s->kind == LOOP_INDEX) d->same[s->var] = is_same(d, s->lo);
+    if (s->kind == LOOP_IF && (loop_has_barrier(&s->body) || loop_has_barrier(&s->other))) check_fail(d->c, "a barrier stands in a condition");
+    if (space == SPACE_SCRATCH) check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
+    if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));
+    if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TURN || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD || s->kind == LOOP_STREAM)
+      check_fail(d->c, "a statement about lanes or lines stands in a thread of a device");
+    threads_check(d, &s->body);
+    threads_check(d, &s->other);
+    d->deep -= around;
+  }
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------- */
+
+static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
+  }
+  return false;
+}
+
+void loop_check_device(SumCheck *c, const LoopKernel *k) {
+  if (!has_device_parts(k, &k->body)) return;
+  bool ok = true;
+  for (uint32_t i = 0; i < k->body.len; i++) ok &= k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_GRID;
+  if (!ok) {
+    check_fail(c, "what is bound to a device, shared or a barrier stands in no grid");
+    return;
+  }
+  if (k->dense) check_fail(c, "it is for a device, where all is in row-major order, and dense");
+  for (uint32_t i = 0; i < k->body.len; i++) {
+    Device d = {.c = c, .k = k, .same = NEW_ARRAY(c->arena, bool, k->var.len + 1), .threads = 1};
+    launch_check(&d, k->body.at[i]);
+    if (d.body) threads_check(&d, d.body);
+    LoopBody launch = {.at = &k->body.at[i], .len = 1};
+    if (c->ok) loop_check_shared(c, k, &launch, d.body);
+  }
+}

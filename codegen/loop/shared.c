@@ -1,0 +1,269 @@
+/* codegen/loop/shared.c - shared arrays of a device: each element that one thread of a block stores to and another one touches is touched with a
+ * barrier between. In come the statements of a thread, out go complaints.
+ *
+ * Walks them in their order and keeps the accesses since the last barrier. What an index says is kept as a sum of variables, each times a number,
+ * with the range of each. Two accesses are apart if their ranges are; or if both have the same sum, of which no two points of the variables that
+ * differ among threads make the same: then they are one thread's. A loop with a barrier inside has one value for all threads between two of
+ * them; it is gone through twice, each time with a value of its own, so that what its end leaves open meets its beginning. */
+#include "text.h"
+
+enum { TERMS = 12 };         /* of a sum; more are none that is known */
+
+typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number that each value has for itself */
+typedef struct Sum { bool known; int64_t rest; uint32_t n; Term term[TERMS]; } Sum;
+typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } Touch; /* lo, hi: of its elements */
+
+typedef enum { VALUE_OPEN, VALUE_BLOCK, VALUE_LOOP, VALUE_SAME, VALUE_INDEX } ValueKind;
+
+/* What a loop variable is: along a block's axis; of a loop that each thread goes through by itself; one for all threads; or a sum. */
+typedef struct VarValue { ValueKind kind; uint32_t number; int64_t lo, hi; Sum sum; } VarValue; /* of all numbers: not known */
+
+typedef struct Shared {
+  SumCheck *c;
+  const LoopKernel *k;
+  Arena *arena;
+  VarValue *value;              /* by loop variable */
+  uint32_t next;             /* number of a value that is the same for all threads; below k->var.len are variables that are not */
+  VEC(uint32_t) blocks;      /* variables along the block's axes */
+  VEC(Touch) open;           /* since the last barrier */
+  bool *said;                /* by place: once is enough */
+} Shared;
+
+/* ---- sums -------------------------------------------------------------------------------------------- */
+
+static Sum sum_of(const Shared *h, const Expr *e);
+
+static bool sum_term(Sum *to, Term t) {
+  if (!t.by) return true;
+  for (uint32_t i = 0; i < to->n; i++)
+    if (to->term[i].var == t.var) return add_ok(to->term[i].by, t.by, &to->term[i].by);
+  if (to->n == TERMS) return false;
+  to->term[to->n++] = t;
+  return true;
+}
+
+/* a and `by` times b. */
+static Sum sum_add(Sum a, const Sum *b, int64_t by) {
+  int64_t rest;
+  a.known = a.known && b->known && mul_ok(b->rest, by, &rest) && add_ok(a.rest, rest, &a.rest);
+  for (uint32_t i = 0; i < b->n && a.known; i++) {
+    Term t = b->term[i];
+    a.known = mul_ok(t.by, by, &t.by) && sum_term(&a, t);
+  }
+  return a;
+}
+
+static Sum sum_label(const Shared *h, uint32_t var) {
+  const VarValue *v = &h->value[var];
+  if (v->kind == VALUE_INDEX) return v->sum;
+  if (v->kind == VALUE_OPEN) return (Sum){0};
+  return (Sum){.known = true, .n = 1, .term = {{v->number, 1, v->lo, v->hi}}};
+}
+
+static Sum sum_of(const Shared *h, const Expr *e) {
+  Sum none = {.known = true};
+  if (e->kind == EX_INT) return (Sum){.known = true, .rest = e->i};
+  if (e->kind == EX_LABEL) return sum_label(h, (uint32_t)e->i);
+  if (e->kind != EX_OP || e->dtype != DT_I64) return (Sum){0};
+  if (e->op == OP_NEG) {
+    Sum a = sum_of(h, e->arg[0]);
+    return sum_add(none, &a, -1);
+  }
+  if (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL) return (Sum){0};
+  Sum a = sum_of(h, e->arg[0]), b = sum_of(h, e->arg[1]);
+  if (e->op != OP_MUL) return sum_add(a, &b, e->op == OP_ADD ? 1 : -1);
+  if (b.known && !b.n) return sum_add(none, &a, b.rest);
+  return a.known && !a.n ? sum_add(none, &b, a.rest) : (Sum){0};
+}
+
+/* From where to where it goes; false: not known. */
+static bool sum_range(const Sum *s, int64_t *lo, int64_t *hi) {
+  *lo = *hi = s->rest;
+  for (uint32_t i = 0; i < s->n && s->known; i++) {
+    const Term *t = &s->term[i];
+    int64_t a, b;
+    if (t->lo == INT64_MIN || t->hi == INT64_MAX || !mul_ok(t->by, t->by < 0 ? t->hi : t->lo, &a) || !mul_ok(t->by, t->by < 0 ? t->lo : t->hi, &b)) return false;
+    if (!add_ok(*lo, a, lo) || !add_ok(*hi, b, hi)) return false;
+  }
+  return s->known;
+}
+
+/* ---- two accesses ------------------------------------------------------------------------------------ */
+
+static const Term *term_find(const Sum *s, uint32_t var) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (s->term[i].var == var) return &s->term[i];
+  return NULL;
+}
+
+static bool same_sum(const Sum *a, const Sum *b) {
+  if (!a->known || !b->known || a->rest != b->rest || a->n != b->n) return false;
+  for (uint32_t i = 0; i < a->n; i++) {
+    const Term *t = term_find(b, a->term[i].var);
+    if (!t || t->by != a->term[i].by) return false;
+  }
+  return true;
+}
+
+static bool is_free(const Shared *h, uint32_t var) { return var < h->k->var.len; }
+
+/* So far does the variable go in either, less 1. */
+static bool term_reach(const Term *t, const Term *u, int64_t *out) {
+  int64_t lo = t->lo < u->lo ? t->lo : u->lo, hi = t->hi > u->hi ? t->hi : u->hi;
+  return lo != INT64_MIN && hi != INT64_MAX && sub_ok(hi, lo, out) && mul_ok(*out, t->by < 0 ? -t->by : t->by, out);
+}
+
+/* Digits of one number: each variable that differs among threads steps over all that those with smaller steps come to. */
+static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
+  int64_t below = 0, least = 0, reach;
+  for (uint32_t done = 0; done < a->n; done++) {
+    const Term *next = NULL;
+    for (uint32_t i = 0; i < a->n; i++) {
+      const Term *t = &a->term[i];
+      int64_t step = t->by < 0 ? -t->by : t->by;
+      if (!is_free(h, t->var) || step <= least) continue;
+      if (!next || step < (next->by < 0 ? -next->by : next->by)) next = t;
+    }
+    if (!next) return true;
+    for (uint32_t i = 0; i < a->n; i++)
+      if (&a->term[i] != next && is_free(h, a->term[i].var) && (a->term[i].by == next->by || a->term[i].by == -next->by)) return false;
+    least = next->by < 0 ? -next->by : next->by;
+    if (least <= below || !term_reach(next, term_find(b, next->var), &reach) || !add_ok(below, reach, &below)) return false;
+  }
+  return true;
+}
+
+/* Whoever touches an element so is one thread: all axes of the block are in the sum, or are at one point, for both the same. */
+static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
+  if (!same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
+  for (uint32_t i = 0; i < h->blocks.len; i++) {
+    const Term *t = term_find(&a->at, h->blocks.at[i]), *u = term_find(&b->at, h->blocks.at[i]);
+    if (!t || !u || (!t->by && (t->lo != t->hi || u->lo != t->lo || u->hi != t->hi))) return false;
+  }
+  return true;
+}
+
+static void touch_add(Shared *h, Touch t) {
+  for (uint32_t i = 0; i <= h->open.len && !h->said[t.place]; i++) {
+    const Touch *u = i < h->open.len ? &h->open.at[i] : &t;
+    if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || one_thread(h, u, &t)) continue;
+    check_fail(h->c, "two threads of a block may touch one element of %s, one of them to store, and no barrier is between", h->k->places.at[t.place].name->s);
+    h->said[t.place] = true;
+  }
+  vec_push(h->arena, h->open, t);
+}
+
+/* ---- statements -------------------------------------------------------------------------------------- */
+
+/* An axis of the block at one point is told of too. */
+static Sum sum_settled(const Shared *h, Sum s) {
+  for (uint32_t i = 0; i < h->blocks.len && s.known; i++) {
+    const VarValue *v = &h->value[h->blocks.at[i]];
+    if (v->lo == v->hi && !term_find(&s, h->blocks.at[i]) && s.n < TERMS) s.term[s.n++] = (Term){h->blocks.at[i], 0, v->lo, v->hi};
+  }
+  return s;
+}
+
+static void touched(Shared *h, uint32_t place, const Expr *const *at, bool stores) {
+  const LoopPlace *x = &h->k->places.at[place];
+  if (x->space != SPACE_SHARED) return;
+  Touch t = {.place = place, .stores = stores, .at = {.known = true}};
+  int64_t step = 1, count = 1;
+  for (uint32_t k = 0; k < x->rank; k++) count *= x->dim[k]->i;
+  for (uint32_t k = x->rank; k-- > 0; step *= x->dim[k]->i) {
+    Sum one = sum_of(h, at[k]);
+    t.at = sum_add(t.at, &one, step);
+  }
+  if (!sum_range(&t.at, &t.lo, &t.hi)) t.lo = 0, t.hi = count - 1;
+  t.at = sum_settled(h, t.at);
+  touch_add(h, t);
+}
+
+static void reads_of(Shared *h, const Expr *e) {
+  if (!e || !(e->has & HAS_READ)) return;
+  if (e->kind == EX_READ) touched(h, (uint32_t)e->i, e->arg, false);
+  for (uint32_t k = 0; k < e->n; k++) reads_of(h, e->arg[k]);
+}
+
+static void body_walk(Shared *h, const LoopBody *b);
+
+static void loop_walk(Shared *h, const LoopStmt *s) {
+  VarValue *v = &h->value[s->var];
+  bool barrier = loop_has_barrier(&s->body);
+  int64_t a, b, c, d;
+  Sum lo = sum_of(h, s->lo), hi = sum_of(h, s->hi);
+  *v = (VarValue){VALUE_LOOP, .number = s->var, .lo = INT64_MIN, .hi = INT64_MAX};
+  if (sum_range(&lo, &a, &b) && sum_range(&hi, &c, &d) && d > a) v->lo = a, v->hi = d - 1;
+  if (!barrier) {
+    body_walk(h, &s->body);
+    return;
+  }
+  VEC(Touch) before = {0};
+  for (uint32_t i = 0; i < h->open.len; i++) vec_push(h->arena, before, h->open.at[i]);
+  v->kind = VALUE_SAME;
+  for (int turn = 0; turn < 2; turn++) {
+    v->number = h->next++;
+    body_walk(h, &s->body);
+  }
+  for (uint32_t i = 0; i < before.len; i++) vec_push(h->arena, h->open, before.at[i]); /* it may go round not once */
+}
+
+/* What a condition says of the range of a block's variable, or not. */
+static void narrow(Shared *h, const Expr *e) {
+  if (e->kind != EX_OP || e->n != 2) return;
+  if (e->op == OP_AND) {
+    narrow(h, e->arg[0]);
+    narrow(h, e->arg[1]);
+  }
+  if (e->arg[0]->kind != EX_LABEL || e->arg[1]->kind != EX_INT) return;
+  VarValue *v = &h->value[e->arg[0]->i];
+  int64_t n = e->arg[1]->i;
+  if (v->kind != VALUE_BLOCK || n < v->lo || n > v->hi) return;
+  if (e->op == OP_LT && n > v->lo) v->hi = n - 1;
+  if (e->op == OP_LE) v->hi = n;
+  if (e->op == OP_EQ) v->lo = v->hi = n;
+}
+
+static void if_walk(Shared *h, const LoopStmt *s) {
+  VarValue *was = NEW_ARRAY(h->arena, VarValue, h->blocks.len + 1);
+  for (uint32_t i = 0; i < h->blocks.len; i++) was[i] = h->value[h->blocks.at[i]];
+  narrow(h, s->cond);
+  body_walk(h, &s->body);
+  for (uint32_t i = 0; i < h->blocks.len; i++) h->value[h->blocks.at[i]] = was[i];
+  body_walk(h, &s->other);
+}
+
+static void body_walk(Shared *h, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    reads_of(h, s->lo), reads_of(h, s->hi), reads_of(h, s->cond), reads_of(h, s->value);
+    for (uint32_t k = 0; k < s->n_at; k++) reads_of(h, s->at[k]);
+    if (s->kind == LOOP_FOR) loop_walk(h, s);
+    if (s->kind == LOOP_IF) if_walk(h, s);
+    if (s->kind == LOOP_STORE) touched(h, s->place, s->at, true);
+    if (s->kind == LOOP_BARRIER) h->open.len = 0;
+    if (s->kind == LOOP_INDEX) {
+      Sum sum = sum_of(h, s->lo);
+      h->value[s->var] = (VarValue){.kind = sum.known ? VALUE_INDEX : VALUE_OPEN, .sum = sum};
+    }
+  }
+}
+
+/* ---- a launch ---------------------------------------------------------------------------------------- */
+
+static void bounds_walk(Shared *h, const LoopBody *b, const LoopBody *threads) {
+  const LoopStmt *s = vec_last(*b);
+  bool block = s->bind == BIND_BLOCK;
+  h->value[s->var] = block ? (VarValue){VALUE_BLOCK, .number = s->var, .hi = s->hi->i - 1} : (VarValue){VALUE_SAME, .number = h->next++, .lo = INT64_MIN, .hi = INT64_MAX};
+  if (block) vec_push(h->arena, h->blocks, s->var);
+  if (&s->body != threads) bounds_walk(h, &s->body, threads);
+}
+
+void loop_check_shared(SumCheck *c, const LoopKernel *k, const LoopBody *launch, const LoopBody *threads) {
+  Shared h = {.c = c, .k = k, .arena = arena_new(), .next = k->var.len};
+  h.value = NEW_ARRAY(h.arena, VarValue, k->var.len + 1);
+  h.said = NEW_ARRAY(h.arena, bool, k->places.len + 1);
+  bounds_walk(&h, launch, threads);
+  body_walk(&h, threads);
+  arena_free(h.arena);
+}

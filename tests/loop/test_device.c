@@ -1,0 +1,175 @@
+/* tests/loop/test_device.c - Loop for a device: its text comes back equal, and the checker says of each kernel that is none of a device's, or in which
+ * two threads may meet in an element, what is wrong with it. */
+#include "text.h"
+
+#include "loop/loop.h"
+
+TEXT_FORM("x.loop", LoopProgram, loop_read, loop_print, loop_equal, loop_check)
+
+/* A product by tiles, the sum of each row by a tree, and a map: two launches of one kernel. */
+static const char full[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  dim N\n"
+    "  buffer %0 input 0 A[$N, 512] : f32\n"
+    "  buffer %1 input 1 B[512, 64] : f32\n"
+    "  buffer %2 work C[$N, 64] : f32 alive 0..1\n"
+    "  buffer %3 output 0 y[$N] : f32\n"
+    "  input A = %0\n"
+    "  input B = %1\n"
+    "  output y = %3\n"
+    "  kernel 0 C outer 0 {\n"
+    "    stage C[i:$N, j:64] : f32 = sum:f32[k:512] (%0[i, k] * %1[k, j]) to %2[i, j]\n"
+    "  }\n"
+    "  kernel 1 y outer 0 {\n"
+    "    stage y[i:$N] : f32 = sum:f32[j:64] %2[i, j] to %3[i]\n"
+    "  }\n"
+    "}\n"
+    "kernel C step 0 work ($N * 32768) {\n"
+    "  shared a : f32 [16, 16]\n"
+    "  shared b : f32 [256]\n"
+    "  register sum : f32 []\n"
+    "  buffer A = %0 : f32 [$N, 512]\n"
+    "  buffer B = %1 : f32 [512, 64]\n"
+    "  buffer C = %2 : f32 [$N, 64] written\n"
+    "  loops j0 i0 x y block k\n"
+    "  for j0 < 4 grid x {\n"
+    "    for i0 < (($N + 15) // 16) grid y {\n"
+    "      var a\n"
+    "      var b\n"
+    "      for x < 16 block x {\n"
+    "        for y < 16 block y {\n"
+    "          var sum = 0.0:f32\n"
+    "          for block < 512 step 16 {\n"
+    "            a[y, x] = select((((i0 * 16) + y) < $N), A[((i0 * 16) + y), (block + x)], 0.0:f32)\n"
+    "            b[((y * 16) + x)] = B[(block + y), ((j0 * 16) + x)]\n"
+    "            barrier\n"
+    "            for k < 16 unroll {\n"
+    "              sum[] = (sum[] + (a[y, k] * b[((k * 16) + x)]))\n"
+    "            }\n"
+    "            barrier\n"
+    "          }\n"
+    "          if (((i0 * 16) + y) < $N) {\n"
+    "            C[((i0 * 16) + y), ((j0 * 16) + x)] = sum[]\n"
+    "          }\n"
+    "        }\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n"
+    "kernel y step 1 work ($N * 64) {\n"
+    "  shared part : f32 [64]\n"
+    "  stack own : f32 [4]\n"
+    "  buffer C = %2 : f32 [$N, 64]\n"
+    "  buffer y = %3 : f32 [$N] written\n"
+    "  loops i t h z v u w l\n"
+    "  for i < $N grid x {\n"
+    "    var part\n"
+    "    for t < 64 block x {\n"
+    "      part[t] = C[i, t]\n"
+    "      barrier\n"
+    "      if (t < 32) {\n"
+    "        part[t] = (part[t] + part[(t + 32)])\n"
+    "      }\n"
+    "      barrier\n"
+    "      for h < 32 from 1 {\n"
+    "        if (t == 0) {\n"
+    "          part[0] = (part[0] + part[h])\n"
+    "        }\n"
+    "      }\n"
+    "      if (t == 0) {\n"
+    "        y[i] = part[0]\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "  for z < $N grid z {\n"
+    "    for v < 1 block x {\n"
+    "      for u < 1 block y {\n"
+    "        for w < 1 block z {\n"
+    "          var own = 1.0:f32\n"
+    "          for l < 4 roll {\n"
+    "            y[z] = (y[z] * own[l])\n"
+    "          }\n"
+    "        }\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static const char race_a[] = "kernel C: two threads of a block may touch one element of a, one of them to store, and no barrier is between";
+static const char race_b[] = "kernel C: two threads of a block may touch one element of b, one of them to store, and no barrier is between";
+static const char race_part[] = "kernel y: two threads of a block may touch one element of part, one of them to store, and no barrier is between";
+
+static const TextBreak breaks[] = {
+    /* barriers that are missing: ahead of what is read, behind it, and at the end of a loop whose beginning stores again */
+    {"            barrier\n            for k", "            for k", race_a},
+    {"            barrier\n            for k", "            for k", race_b},
+    {"            }\n            barrier\n", "            }\n", race_a},
+    {"      barrier\n      if (t < 32)", "      if (t < 32)", race_part},
+    {"      barrier\n      for h", "      for h", race_part},
+    /* elements that two threads have */
+    {"a[y, x] =", "a[y, 0] =", race_a},
+    {"b[((y * 16) + x)] =", "b[((y * 8) + x)] =", race_b},
+    {"b[((y * 16) + x)] =", "b[(y + x)] =", race_b},
+    {"b[((y * 16) + x)] =", "b[((y * 16) + (x // 2))] =", race_b},
+    {"b[((y * 16) + x)] =", "b[((y * 16) + y)] =", race_b},
+    {"part[(t + 32)]", "part[(t + 31)]", race_part},
+    {"      if (t < 32) {", "      if (t < 33) {", race_part},
+    {"        if (t == 0) {\n          part[0]", "        if (t < 2) {\n          part[0]", race_part},
+    {"        if (t == 0) {\n          part[0]", "        if (t == 1) {\n          part[0]", race_part},
+    /* barriers that some threads do not come to */
+    {"      barrier\n      if (t < 32) {\n", "      if (t < 32) {\n        barrier\n", "kernel y: a barrier stands in a condition"},
+    {"for block < 512 step 16", "for block < 512 from x step 16", "kernel C: a barrier stands in the loop over block, whose threads go round differently often"},
+    {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16", "kernel C: a barrier stands in the loop over block, whose threads go round differently often"},
+    /* grids and blocks */
+    {"for i < $N grid x", "for i < $N from 1 grid x", "kernel y: the loop over i is bound to a device, and is not from 0 by 1"},
+    {"for x < 16 block x", "for x < 16 step 2 block x", "kernel C: the loop over x is bound to a device, and is not from 0 by 1"},
+    {"for t < 64 block x", "for t < $N block x", "kernel y: the loop over t is no number of threads from 1 to 1024"},
+    {"for t < 64 block x", "for t < 0 block x", "kernel y: the loop over t is no number of threads from 1 to 1024"},
+    {"for w < 1 block z", "for w < 65 block z", "kernel y: the loop over w is no number of threads from 1 to 64"},
+    {"for x < 16 block x", "for x < 65 block x", "kernel C: a block has 1040 threads, of 1024 at most"},
+    {"for u < 1 block y", "for u < 1 block x", "kernel y: two loops of one launch are bound to block x"},
+    {"// 16) grid y", "// 16) grid x", "kernel C: two loops of one launch are bound to grid x"},
+    {"for y < 16 block y", "for y < 16 grid z", "kernel C: the grid over y stands in a block"},
+    {"for x < 16 block x", "for x < 16", "kernel C: in the grid over i0 stands no block"},
+    {"for k < 16 unroll", "for k < 16 block z", "kernel C: the loop over k is bound to a device, and is not outermost"},
+    {"for k < 16 unroll", "for k < 16 vector", "kernel C: the loop over k is in order for no thread of a device"},
+    {"for l < 4 roll", "for l < 4 polled 2", "kernel y: the loop over l is in order for no thread of a device"},
+    {"for j0 < 4 grid x", "for j0 < 4", "kernel C: what is bound to a device, shared or a barrier stands in no grid"},
+    {"for z < $N grid z", "for z < $N thread", "kernel y: what is bound to a device, shared or a barrier stands in no grid"},
+    {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n", "kernel C: it is for a device, where all is in row-major order, and dense"},
+    /* memory */
+    {"shared b : f32 [256]", "shared b : f32 [12224]", "kernel C: a block shares 49920 bytes, of 49152 at most"},
+    {"shared b : f32 [256]", "shared b : f32 [12289]", "kernel C: b is not of a constant size up to 49152 bytes"},
+    {"shared b : f32 [256]", "shared b : f32 [$N]", "kernel C: b is not of a constant size up to 49152 bytes"},
+    {"shared b : f32 [256]", "shared b : f32 []", "kernel C: b is shared and no array"},
+    {"      var b\n", "      var b = 0.0:f32\n", "kernel C: b is shared and begins with a value"},
+    {"      var b\n", "      var b\n      if true {\n      }\n", "kernel C: between a grid and its blocks stands what is no shared array"},
+    {"      var b\n      for x < 16 block x {\n        for y < 16 block y {\n", "      for x < 16 block x {\n        for y < 16 block y {\n      var b\n",
+     "kernel C: b is shared and comes to be in a thread"},
+    {"stack own", "scratch own", "kernel y: own is of a worker's memory, which threads of a device have not"},
+    {"          for l < 4 roll", "          fetch C[0, 0]\n          for l < 4 roll", "kernel y: a statement about lanes or lines stands in a thread of a device"},
+};
+
+static const TextRefused refused[] = {
+    {"for i < $N grid x", "for i < $N grid", "E903", "wanted the axis here: x, y or z"},
+    {"for t < 64 block x", "for t < 64 block w", "E903", "wanted the axis here: x, y or z"},
+    {"      barrier\n      for h", "      barrier 2\n      for h", "E903", "wanted the end of the line here"},
+};
+
+int main(void) {
+  Arena *a = arena_new();
+  LoopProgram *p = text_well(a, full);
+  Buf text = buf_new(a);
+  if (OK(p, "a text for a device reads")) {
+    loop_print(&text, p);
+    OK_STR(text.s, full, "and prints as it was");
+    OK(text_sound(a, p), "and is sound");
+    OK(text_back(p), "and comes back");
+  }
+  text_breaks(full, COUNT(breaks), breaks);
+  text_refusals(full, COUNT(refused), refused);
+  arena_free(a);
+  return DONE();
+}

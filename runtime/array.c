@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * From a described array in a byte source to a C-order buffer: byte order, element type and axis
- * order are put right on the way, one chunk after another. See array.h.
+ * From a block of a described array in a byte source to a C-order buffer, row by row. See array.h.
  */
 #include "array.h"
+#include "rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,73 +16,90 @@ typedef union chunk {
   uint64_t align;
 } chunk;
 
-/* Walks the places of a Fortran-ordered file in a C-ordered buffer: the file's next element, first
- * axis fastest. */
-typedef struct fortran_walk {
-  int ndim;
-  int64_t extent[EIN_MAX_AXES];
-  int64_t stride[EIN_MAX_AXES];
-  int64_t index[EIN_MAX_AXES];
-  int64_t place;
-} fortran_walk;
+/* A part of the source that is held: rows that are short and near each other come by one read. */
+typedef struct window {
+  unsigned char bytes[1 << 16];
+  uint64_t at, held;
+} window;
 
-static void walk_start(fortran_walk *w, const ein_array *a) {
-  memset(w, 0, sizeof *w);
-  w->ndim = a->ndim;
-  int64_t stride = 1;
-  for (int axis = a->ndim; axis-- > 0;) {
-    w->extent[axis] = a->shape[axis];
-    w->stride[axis] = stride;
-    stride *= a->shape[axis] ? a->shape[axis] : 1;
+typedef struct reading {
+  const ein_bytes *b;
+  const ein_array *array;
+  ein_dtype want;
+  unsigned char *dst;
+  ein_rows rows;
+  window near;
+  ein_error *err;
+} reading;
+
+/* n bytes from element k on. */
+static ein_status read_near(reading *r, int64_t k, unsigned char *to, uint64_t n) {
+  const uint64_t size = ein_dtype_size(r->array->dtype), at = r->array->at + (uint64_t)k * size;
+  const uint64_t end = r->array->at + (uint64_t)r->array->bytes;
+  window *w = &r->near;
+  if (r->rows.apart == 0 || (uint64_t)r->rows.apart > sizeof w->bytes / 4 / size)
+    return ein_bytes_read(r->b, at, to, n, r->err);
+  if (at < w->at || at + n > w->at + w->held) {
+    uint64_t held = end - at < sizeof w->bytes ? end - at : sizeof w->bytes;
+    ein_status status = ein_bytes_read(r->b, at, w->bytes, held, r->err);
+    if (status != EIN_OK) return status;
+    w->at = at;
+    w->held = held;
   }
+  memcpy(to, w->bytes + (at - w->at), (size_t)n);
+  return EIN_OK;
 }
 
-static void walk_next(fortran_walk *w) {
-  for (int axis = 0; axis < w->ndim; axis++) {
-    w->place += w->stride[axis];
-    if (++w->index[axis] < w->extent[axis]) return;
-    w->place -= w->stride[axis] * w->extent[axis];
-    w->index[axis] = 0;
-  }
+static void spread(const unsigned char *from, size_t size, int64_t n, unsigned char *to, int64_t step) {
+  for (int64_t k = 0; k < n; k++) memcpy(to + (size_t)(k * step) * size, from + (size_t)k * size, size);
 }
 
-static void scatter(fortran_walk *w, const unsigned char *from, size_t size, int64_t n,
-                    unsigned char *dst) {
-  for (int64_t k = 0; k < n; k++) {
-    memcpy(dst + (size_t)w->place * size, from + (size_t)k * size, size);
-    walk_next(w);
-  }
-}
-
-static ein_status read_chunks(const ein_bytes *b, const ein_array *a, ein_dtype want,
-                              unsigned char *dst, ein_error *err) {
-  const size_t from_size = ein_dtype_size(a->dtype), to_size = ein_dtype_size(want);
-  const int in_order = !a->fortran || a->ndim < 2;
-  fortran_walk walk;
-  walk_start(&walk, a);
-  chunk in, out;
+/* Byte order and element type are put right on the way, one chunk after another. */
+static ein_status read_chunks(reading *r, chunk *in, chunk *out) {
+  const ein_array *a = r->array;
+  const size_t from_size = ein_dtype_size(a->dtype), to_size = ein_dtype_size(r->want);
   ein_status status = EIN_OK;
-  for (int64_t k = 0; k < a->count && status == EIN_OK; k += CHUNK) {
-    int64_t n = a->count - k < CHUNK ? a->count - k : CHUNK;
-    status =
-        ein_bytes_read(b, a->at + (uint64_t)k * from_size, in.bytes, (uint64_t)n * from_size, err);
+  for (int64_t k = 0; k < r->rows.length && status == EIN_OK; k += CHUNK) {
+    int64_t n = r->rows.length - k < CHUNK ? r->rows.length - k : CHUNK, from = r->rows.from + k;
+    unsigned char *dst = r->dst + (size_t)(r->rows.to + k * r->rows.step) * to_size;
+    unsigned char *to = r->rows.step == 1 ? dst : out->bytes;
+    status = read_near(r, from, in->bytes, (uint64_t)n * from_size);
     if (status != EIN_OK) break;
-    if (a->big_endian != EIN_BIG_ENDIAN) ein_swap(in.bytes, from_size, n);
-    unsigned char *to = in_order ? dst + (size_t)k * to_size : out.bytes;
-    status = ein_convert(b->name, a->dtype, in.bytes, want, to, n, k, err);
-    if (status == EIN_OK && !in_order) scatter(&walk, out.bytes, to_size, n, dst);
+    if (a->big_endian != EIN_BIG_ENDIAN) ein_swap(in->bytes, from_size, n);
+    status = ein_convert(r->b->name, a->dtype, in->bytes, r->want, to, n, from, r->err);
+    if (status == EIN_OK && r->rows.step != 1) spread(to, to_size, n, dst, r->rows.step);
   }
+  return status;
+}
+
+ein_status ein_array_block(const ein_bytes *b, const ein_array *a, ein_dtype want,
+                           const int64_t *low, const int64_t *shape, void *dst, ein_error *err) {
+  const size_t size = ein_dtype_size(want);
+  const int as_it_is =
+      a->dtype == want && want != EIN_BOOL && (a->big_endian == EIN_BIG_ENDIAN || size == 1);
+  chunk in, out;
+  reading r;
+  r.b = b;
+  r.array = a;
+  r.want = want;
+  r.dst = dst;
+  r.err = err;
+  r.near.at = r.near.held = 0;
+  ein_rows_begin(&r.rows, a->ndim, a->shape, a->fortran, low, shape);
+  ein_status status =
+      ein_convert(b->name, a->dtype, NULL, want, NULL, 0, 0, err); /* refuses first */
+  while (status == EIN_OK && ein_rows_next(&r.rows))
+    status = as_it_is && r.rows.step == 1
+                 ? read_near(&r, r.rows.from, r.dst + (size_t)r.rows.to * size,
+                             (uint64_t)r.rows.length * size)
+                 : read_chunks(&r, &in, &out);
   return status;
 }
 
 ein_status ein_array_read(const ein_bytes *b, const ein_array *a, ein_dtype want, void *dst,
                           ein_error *err) {
-  const int same_order = a->big_endian == EIN_BIG_ENDIAN || ein_dtype_size(want) == 1;
-  if (a->dtype == want && want != EIN_BOOL && same_order && (!a->fortran || a->ndim < 2))
-    return ein_bytes_read(b, a->at, dst, (uint64_t)a->bytes, err);
-  ein_status status =
-      ein_convert(b->name, a->dtype, NULL, want, NULL, 0, 0, err); /* refuses first */
-  return status == EIN_OK ? read_chunks(b, a, want, dst, err) : status;
+  const int64_t low[EIN_MAX_AXES] = {0};
+  return ein_array_block(b, a, want, low, a->shape, dst, err);
 }
 
 ein_status ein_raw_header(const ein_bytes *b, ein_dtype dtype, int ndim, const int64_t *shape,

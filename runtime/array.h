@@ -47,6 +47,17 @@ ein_status ein_raw_header(const ein_bytes *b, ein_dtype dtype, int ndim, const i
 /* All elements, converted to `want`, in C order. */
 ein_status ein_array_read(const ein_bytes *b, const ein_array *array, ein_dtype want, void *dst,
                           ein_error *err);
+/* Those of a block: so many as `shape` says, from `low` on. No others are read, but between short
+ * rows. */
+ein_status ein_array_block(const ein_bytes *b, const ein_array *array, ein_dtype want,
+                           const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+
+/* What stands before the elements: of a .npy, room for EIN_NPY_HEAD, gives its length; of a
+ * safetensors file, a text that the caller frees, and from where on each tensor's elements go. */
+enum { EIN_NPY_HEAD = 2048 };
+size_t ein_npy_head(char *to, ein_dtype dtype, int ndim, const int64_t *shape);
+ein_status ein_safetensors_head(const char *who, size_t count, const ein_named_tensor *tensors,
+                                char **text, size_t *length, uint64_t *at, ein_error *err);
 
 /* "[2, 3]"; a long one is cut with "...". */
 typedef struct ein_shape_text {

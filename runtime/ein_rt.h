@@ -67,6 +67,14 @@ ein_status ein_source_probe(const char *spec, ein_source_info *out, ein_error *e
  */
 ein_status ein_source_read(const char *spec, ein_dtype want, int ndim, const int64_t *shape,
                            void *dst, ein_error *err);
+/*
+ * The same of a block of the tensor, `shape` from `low` on: `whole` is the tensor's shape. Of a file
+ * no more is read than that, its header, and what lies between short rows; so a checksum over all
+ * elements is not looked at, for which ein_source_check goes through the file.
+ */
+ein_status ein_source_block(const char *spec, ein_dtype want, int ndim, const int64_t *whole,
+                            const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+ein_status ein_source_check(const char *spec, ein_error *err);
 
 /* ---- writers: C-order data in, a file out ----
  *
@@ -92,6 +100,37 @@ typedef struct ein_named_tensor {
 /* The tensors lie in the file by falling element size (so each is aligned), otherwise as given. */
 ein_status ein_safetensors_write(const char *path, size_t count, const ein_named_tensor *tensors,
                                  ein_error *err);
+
+/* ---- files that several processes write ----
+ *
+ * One of them begins a file, under a temporary name, with its header and room for all elements. Then
+ * all write blocks of its tensors, in any order. When they have, the one ends it: as with the writers
+ * above, it is there as a whole, or not at all. Nobody has more of a tensor than he writes.
+ */
+
+typedef struct ein_joint ein_joint;
+
+/* The name's ending says what file it is: .npy and bare elements hold one tensor, .safetensors any
+ * number. The tensors' data are not looked at. at[i] is where tensor i's elements begin. */
+ein_status ein_joint_begin(const char *path, size_t count, const ein_named_tensor *tensors,
+                           ein_joint **out, uint64_t *at, ein_error *err);
+/* By which name others write it. */
+const char *ein_joint_name(const ein_joint *j);
+/* Renames it if `status` is EIN_OK, else removes it; frees. Gives the final status. */
+ein_status ein_joint_end(ein_joint *j, ein_status status, ein_error *err);
+/* The type that elements have in the file: bf16 is f32 in a .npy. */
+ein_dtype ein_joint_dtype(const char *path, ein_dtype dtype);
+
+typedef struct ein_block {
+  ein_dtype dtype, file_dtype;
+  int ndim;
+  const int64_t *whole, *low, *shape; /* the tensor's extents; of the block the first place, and its own */
+  const void *data;                   /* in C order */
+} ein_block;
+
+/* Into the file of that name, whose tensor begins there; `who` opens messages. */
+ein_status ein_joint_write(const char *name, const char *who, uint64_t at, const ein_block *block,
+                           ein_error *err);
 
 #ifdef __cplusplus
 }

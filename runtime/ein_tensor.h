@@ -161,6 +161,9 @@ typedef struct ein_model {
   int sites;
   const int *mesh;                                                      /* n_dims: places along each axis; the last one is next to next */
   ein_status (*block)(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape); /* of any site */
+  /* Of plans of one program together (run takes whole tensors there, at site 0), else NULL. All sites call them. */
+  ein_status (*run_blocks)(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+  ein_status (*collect)(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole); /* whole: at site 0 */
 } ein_model;
 
 #ifdef __cplusplus

@@ -367,3 +367,11 @@ EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, con
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
   return h->model->run(h->ctx, inputs, outputs);
 }
+
+EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole) {
+  ein_whole *h = (ein_whole *)ctx;
+  if (!h) return EIN_ERR_ARG;
+  ein_whole_clear(h);
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  return ein_whole_gather(h, output, whole, block);
+}

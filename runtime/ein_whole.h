@@ -26,6 +26,8 @@ EIN_API ein_status ein_whole_block(const void *ctx, int output, int argument, in
 EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
 /* Other sites than 0 may give NULL. Takes memory: for blocks, until the next plan, and for what is on its way. */
 EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+/* An output's blocks, as run_blocks has left them in dense memory, as one tensor at site 0. */
+EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole);
 EIN_API const char *ein_whole_last_error(const void *ctx);
 EIN_API void ein_whole_cancel(void *ctx);
 

@@ -224,7 +224,8 @@ ein_status ein_npy_header(const ein_bytes *b, ein_array *out, ein_error *err) {
 /* ---- writing ---- */
 
 /* Magic to newline, padded so that the elements begin at a multiple of 64. Gives the length. */
-static size_t print_header(char *to, size_t room, ein_dtype dtype, int ndim, const int64_t *shape) {
+size_t ein_npy_head(char *to, ein_dtype dtype, int ndim, const int64_t *shape) {
+  const size_t room = EIN_NPY_HEAD;
   const char *type = "";
   for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++) {
     if (descrs[i].dtype == dtype) type = descrs[i].text;
@@ -260,9 +261,8 @@ ein_status ein_npy_write(const char *path, ein_dtype dtype, int ndim, const int6
   int64_t count;
   ein_status status = ein_shape_size(ein_short_name(path), dtype, ndim, shape, &count, NULL, err);
   if (status != EIN_OK) return status;
-  char header[2048];
-  size_t length =
-      print_header(header, sizeof header, dtype == EIN_BF16 ? EIN_F32 : dtype, ndim, shape);
+  char header[EIN_NPY_HEAD];
+  size_t length = ein_npy_head(header, dtype == EIN_BF16 ? EIN_F32 : dtype, ndim, shape);
   ein_out out;
   status = ein_out_open(&out, path, err);
   if (status == EIN_OK) status = ein_out_write(&out, header, length, err);

@@ -15,8 +15,8 @@ import sys
 INCLUDE = re.compile(r'^#include "([^"]+)"$')
 ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
-PROGRAM = ["program.c", "array.c", "bytes.c", "convert.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c",
-           "safetensors.c", "source.c"]
+PROGRAM = ["program.c", "array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c",
+           "rows.c", "safetensors.c", "show.c", "source.c"]
 
 
 def lines_of(name, seen):

@@ -2,14 +2,14 @@
 /*
  * The program that `ein build x.ein -o prog` makes, around a model that it knows nothing about: words
  * of a command line in, as `ein run` takes them; files, or outputs as text, out. Of several processes
- * the first one reads, writes and speaks. Exit codes: 0 all is well, 1 the data are wrong, 2 the command
- * line is wrong, 4 the machine failed.
+ * each reads and writes its blocks, and the first one speaks. Exit codes: 0 all is well, 1 the data are
+ * wrong, 2 the command line is wrong, 4 the machine failed.
  */
+#include "bytes.h"
 #include "number.h"
 #include "program.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,12 @@ typedef struct argument {
   int written;      /* an output that goes to a file */
   ein_source_info info;
   int64_t shape[EIN_MAX_AXES];
-  int64_t count, bytes;
+  int64_t count;
   void *data;
+  /* Of several processes: what this one has of it. `data` are of the whole then, at the first one, if
+   * that is shown. */
+  int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES];
+  void *block;
 } argument;
 
 /* Where an output goes. */
@@ -397,15 +401,19 @@ static int plan(program *p) {
   return code ? code : settled(p, p->model->plan(p->ctx, p->dim));
 }
 
-static int argument_memory(program *p, argument *a, int output, int number) {
+static int memory_for(const program *p, const argument *a, const int64_t *shape, int64_t *count, void **out) {
   ein_error err = {EIN_OK, ""};
-  ein_status status = p->model->shape(p->ctx, output, number, a->shape);
-  if (status == EIN_OK)
-    status = ein_shape_size(a->about->name, a->about->dtype, a->about->ndim, a->shape, &a->count, &a->bytes, &err);
+  int64_t bytes = 0;
+  ein_status status = ein_shape_size(a->about->name, a->about->dtype, a->about->ndim, shape, count, &bytes, &err);
   if (status != EIN_OK) return fail_status(p, status, "", "", err.text);
-  a->data = calloc(a->bytes ? (size_t)a->bytes : 1, 1);
-  if (a->data) return LEAVE_OK;
-  return fail(p, LEAVE_MACHINE, "no memory for %s, of %lld bytes", a->about->name, (long long)a->bytes);
+  *out = calloc(bytes ? (size_t)bytes : 1, 1);
+  if (*out) return LEAVE_OK;
+  return fail(p, LEAVE_MACHINE, "no memory for %s, of %lld bytes", a->about->name, (long long)bytes);
+}
+
+static int argument_memory(program *p, argument *a, int output, int number) {
+  ein_status status = p->model->shape(p->ctx, output, number, a->shape);
+  return status != EIN_OK ? fail_status(p, status, "", "", "") : memory_for(p, a, a->shape, &a->count, &a->data);
 }
 
 static int read_inputs(program *p) {
@@ -421,40 +429,83 @@ static int read_inputs(program *p) {
   return LEAVE_OK;
 }
 
-static ein_tensor *views(program *p, const argument *list, int n) {
-  ein_tensor *v = memory(p, (size_t)n * sizeof *v);
-  for (int i = 0; i < n; i++) {
-    v[i].data = list[i].data;
-    v[i].device_type = 1;
-    v[i].ndim = list[i].about->ndim;
-    v[i].dtype = list[i].about->dtype;
-    v[i].shape = list[i].shape;
-  }
+static ein_tensor view_of(const argument *a, void *data, const int64_t *shape) {
+  ein_tensor v = {0};
+  v.data = data;
+  v.device_type = 1;
+  v.ndim = a->about->ndim;
+  v.dtype = a->about->dtype;
+  v.shape = shape;
   return v;
 }
 
-/* The first process has all that is read and written; the others have views of nothing. */
-static int whole(program *p) {
+static ein_tensor *views(program *p, const argument *list, int n, int blocks) {
+  ein_tensor *v = memory(p, (size_t)n * sizeof *v);
+  for (int i = 0; i < n; i++)
+    v[i] = blocks ? view_of(&list[i], list[i].block, list[i].extent) : view_of(&list[i], list[i].data, list[i].shape);
+  return v;
+}
+
+static int run_alone(program *p) {
+  const ein_model *m = p->model;
+  int code = read_inputs(p);
+  for (int i = 0; i < m->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
+  return code ? code : settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs, 0), views(p, p->output, m->n_outputs, 0)));
+}
+
+/* ---- running: one of several ---- */
+
+/* Room for what this process has of it. */
+static int block_memory(program *p, argument *a, int output, int number) {
+  int64_t count;
+  ein_status status = p->model->shape(p->ctx, output, number, a->shape);
+  if (status == EIN_OK) status = p->model->block(p->ctx, output, number, p->reach->wire->site, a->low, a->extent);
+  return status != EIN_OK ? fail_status(p, status, "", "", "") : memory_for(p, a, a->extent, &count, &a->block);
+}
+
+/* The first one looks through a file that has a checksum; the others read their blocks meanwhile. */
+static int read_blocks(program *p) {
   int code = LEAVE_OK;
-  if (!is_first(p)) return LEAVE_OK;
-  code = read_inputs(p);
-  for (int i = 0; i < p->model->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
+  for (int i = 0; i < p->model->n_inputs && !code; i++) {
+    argument *a = &p->input[i];
+    ein_error err = {EIN_OK, ""};
+    code = block_memory(p, a, 0, i);
+    if (code) return code;
+    ein_status status = is_first(p) ? ein_source_check(a->spec, &err) : EIN_OK;
+    if (status == EIN_OK)
+      status = ein_source_block(a->spec, a->about->dtype, a->about->ndim, a->shape, a->low, a->extent, a->block, &err);
+    if (status != EIN_OK) code = fail_status(p, status, "input ", a->about->name, err.text);
+  }
   return code;
 }
 
-static int run(program *p) {
+/* An output that the first process shows, or gives to a device, is there as a whole. */
+static int collect(program *p, int number, int wanted) {
+  argument *a = &p->output[number];
+  int code = agreed(p, wanted && is_first(p) ? argument_memory(p, a, 1, number) : LEAVE_OK);
+  if (code || !wanted) return code;
+  const ein_tensor block = view_of(a, a->block, a->extent), whole = view_of(a, a->data, a->shape);
+  return settled(p, p->model->collect(p->ctx, number, &block, is_first(p) ? &whole : NULL));
+}
+
+static int run_among(program *p) {
   const ein_model *m = p->model;
+  int code = read_blocks(p);
+  for (int i = 0; i < m->n_outputs && !code; i++) code = block_memory(p, &p->output[i], 1, i);
+  code = agreed(p, code);
+  return code ? code : settled(p, m->run_blocks(p->ctx, views(p, p->input, m->n_inputs, 1), views(p, p->output, m->n_outputs, 1)));
+}
+
+static int run(program *p) {
   int code = plan(p);
-  if (!code) code = agreed(p, whole(p));
-  if (code) return code;
-  return settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs), views(p, p->output, m->n_outputs)));
+  return code ? code : p->reach->wire ? run_among(p) : run_alone(p);
 }
 
 /* ---- files ---- */
 
 /* All that go to the same .safetensors file as this, which is the first of them. */
 static int write_together(program *p, const target *first) {
-  ein_tensor *view = views(p, p->output, p->model->n_outputs);
+  ein_tensor *view = views(p, p->output, p->model->n_outputs, 0);
   size_t n = 0;
   ein_error err = {EIN_OK, ""};
   for (const target *t = first; t; t = t->next) n++;
@@ -494,179 +545,121 @@ static int files_apart(program *p) {
   return LEAVE_OK;
 }
 
-/* ---- outputs as text, as `ein run` shows them ---- */
+/* ---- files that several processes write ---- */
 
-enum { FULL = 100, EDGE = 3, EDGE_ROW = 6, LINE = 90 };
+static int is_device(const target *t) {
+  struct stat st;
+  return stat(t->file, &st) == 0 && S_ISCHR(st.st_mode);
+}
 
-static double real_at(const argument *a, int64_t k) {
-  switch (a->about->dtype) {
-  case EIN_F64: return ((const double *)a->data)[k];
-  case EIN_F32: return ((const float *)a->data)[k];
-  case EIN_F16: return ein_f16_to_f32(((const uint16_t *)a->data)[k]);
-  default: return ein_bf16_to_f32(((const uint16_t *)a->data)[k]);
+/* What all are told of a tensor in a file. */
+typedef struct share {
+  char name[4096]; /* of the file as it is written, */
+  char said[256];  /* and as it is called */
+  uint64_t at;
+  int32_t output, file_dtype;
+} share;
+
+typedef struct shared_files {
+  ein_joint **file;
+  size_t n_files;
+  share *part;
+  int64_t n_parts;
+} shared_files;
+
+static int begun(const program *p, const target *t) {
+  for (const target *x = p->first; x != t; x = x->next)
+    if (strcmp(x->file, t->file) == 0) return 1;
+  return 0;
+}
+
+/* The file of a target that is the first to go there, and what is in it. */
+static int file_begin(program *p, shared_files *s, const target *t) {
+  size_t n = 0;
+  ein_error err = {EIN_OK, ""};
+  for (const target *x = t; x; x = x->next) n += strcmp(x->file, t->file) == 0;
+  ein_named_tensor *list = memory(p, n * sizeof *list);
+  uint64_t *at = memory(p, n * sizeof *at);
+  n = 0;
+  for (const target *x = t; x; x = x->next) {
+    if (strcmp(x->file, t->file) != 0) continue;
+    list[n].name = x->key;
+    list[n++].tensor = view_of(x->output, NULL, x->output->shape);
   }
-}
-
-static int64_t int_at(const argument *a, int64_t k) {
-  switch (a->about->dtype) {
-  case EIN_I64: return ((const int64_t *)a->data)[k];
-  case EIN_I32: return ((const int32_t *)a->data)[k];
-  case EIN_I16: return ((const int16_t *)a->data)[k];
-  case EIN_I8: return ((const int8_t *)a->data)[k];
-  default: return ((const uint8_t *)a->data)[k];
+  ein_status status = ein_joint_begin(t->file, n, list, &s->file[s->n_files], at, &err);
+  if (status != EIN_OK) return fail_status(p, status, "output ", t->output->about->name, err.text);
+  const char *name = ein_joint_name(s->file[s->n_files++]);
+  if (strlen(name) >= sizeof s->part->name) return fail(p, LEAVE_MACHINE, "the name of %s is too long", t->file);
+  n = 0;
+  for (const target *x = t; x; x = x->next) {
+    if (strcmp(x->file, t->file) != 0) continue;
+    share *one = &s->part[s->n_parts++];
+    strcpy(one->name, name);
+    snprintf(one->said, sizeof one->said, "%s", ein_short_name(t->file));
+    one->at = at[n++];
+    one->output = (int32_t)(x->output - p->output);
+    one->file_dtype = (int32_t)ein_joint_dtype(t->file, x->output->about->dtype);
   }
+  return LEAVE_OK;
 }
 
-typedef struct number {
-  char s[40];
-} number;
-
-static number real_text(double v) {
-  number t = {""};
-  if (isnan(v)) snprintf(t.s, sizeof t.s, "nan");
-  else if (isinf(v)) snprintf(t.s, sizeof t.s, v < 0 ? "-inf" : "inf");
-  else snprintf(t.s, sizeof t.s - 3, "%.6g", v == 0 ? 0.0 : v);
-  if (isfinite(v) && !strpbrk(t.s, ".e")) strcat(t.s, ".0");
-  return t;
+static int files_begin(program *p, shared_files *s) {
+  size_t n = 0;
+  int code = LEAVE_OK;
+  for (const target *t = p->first; t; t = t->next) n++;
+  s->file = memory(p, n * sizeof *s->file);
+  s->part = memory(p, n * sizeof *s->part);
+  for (const target *t = p->first; t && !code; t = t->next)
+    if (!is_device(t) && !begun(p, t)) code = file_begin(p, s, t);
+  return code;
 }
 
-static number element_text(const argument *a, int64_t k) {
-  number t = {""};
-  if (ein_is_float(a->about->dtype)) return real_text(real_at(a, k));
-  if (a->about->dtype == EIN_BOOL) snprintf(t.s, sizeof t.s, "%s", int_at(a, k) ? "true" : "false");
-  else snprintf(t.s, sizeof t.s, "%lld", (long long)int_at(a, k));
-  return t;
+/* What the first process has, for all of them. */
+static int tell(program *p, void *bytes, size_t n) {
+  const ein_wire *w = p->reach->wire;
+  ein_parcel own = {0, bytes, n}, *send = memory(p, (size_t)w->sites * sizeof *send);
+  for (int i = 1; i < w->sites; i++) send[i].peer = i, send[i].data = bytes, send[i].bytes = n;
+  if (w->exchange(w->user, EIN_OK, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own) == EIN_OK) return LEAVE_OK;
+  return fail(p, LEAVE_MACHINE, "the processes do not reach each other");
 }
 
-typedef struct pen {
-  const argument *a;
-  int width, measuring;
-  int64_t edge; /* so many at each end of the last two axes; 0: all */
-} pen;
+/* Of processes that have the same block the first one writes it. */
+static int writes(const program *p, int output) {
+  int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES];
+  const argument *a = &p->output[output];
+  const size_t n = (size_t)a->about->ndim * sizeof *low;
+  for (int site = 0; site < p->reach->wire->site; site++)
+    if (p->model->block(p->ctx, 1, output, site, low, extent) == EIN_OK &&
+        (!n || (memcmp(low, a->low, n) == 0 && memcmp(extent, a->extent, n) == 0)))
+      return 0;
+  return 1;
+}
 
-static void cell(pen *p, int64_t k, int *column) {
-  number t = element_text(p->a, k);
-  int n = (int)strlen(t.s);
-  if (p->measuring) {
-    if (n > p->width) p->width = n;
-    return;
+static int part_write(const program *p, const share *s) {
+  const argument *a = &p->output[s->output];
+  ein_error err = {EIN_OK, ""};
+  const ein_block block = {a->about->dtype, (ein_dtype)s->file_dtype, a->about->ndim, a->shape, a->low, a->extent, a->block};
+  if (!writes(p, s->output)) return LEAVE_OK;
+  ein_status status = ein_joint_write(s->name, s->said, s->at, &block, &err);
+  return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
+}
+
+/* All files are there, or none is. */
+static int write_among(program *p) {
+  shared_files s = {0};
+  int code = agreed(p, is_first(p) ? files_begin(p, &s) : LEAVE_OK);
+  if (!code) code = tell(p, &s.n_parts, sizeof s.n_parts);
+  if (!code && !is_first(p)) s.part = memory(p, (size_t)s.n_parts * sizeof *s.part);
+  if (!code) code = tell(p, s.part, (size_t)s.n_parts * sizeof *s.part);
+  int mine = code;
+  for (int64_t i = 0; i < s.n_parts && !mine; i++) mine = part_write(p, &s.part[i]);
+  if (!code) code = agreed(p, mine);
+  for (size_t i = 0; i < s.n_files; i++) {
+    ein_error err = {EIN_OK, ""};
+    ein_status status = ein_joint_end(s.file[i], code ? EIN_ERR_IO : EIN_OK, &err);
+    if (!code && status != EIN_OK) code = fail_status(p, status, "", "", err.text);
   }
-  if (*column + 2 + p->width > LINE && *column > 2) {
-    printf("\n    ");
-    *column = 4;
-  }
-  printf("  %*s", p->width, t.s);
-  *column += 2 + p->width;
-}
-
-static void row(pen *p, int64_t base, int64_t n) {
-  int column = 0, cut = p->edge && n > 2 * p->edge + 1;
-  for (int64_t i = 0; i < n; i++) {
-    if (cut && i == p->edge) {
-      if (!p->measuring) printf("  ...");
-      i = n - p->edge;
-    }
-    cell(p, base + i, &column);
-  }
-  if (!p->measuring) printf("\n");
-}
-
-static void rows(pen *p, int64_t base, int64_t n, int64_t columns) {
-  int cut = p->edge && n > 2 * p->edge + 1;
-  for (int64_t i = 0; i < n; i++) {
-    if (cut && i == p->edge) {
-      if (!p->measuring) printf("  ...\n");
-      i = n - p->edge;
-    }
-    row(p, base + i * columns, columns);
-  }
-}
-
-static const char *label_of(const argument *a, int k) {
-  return a->axes && a->axes->label && a->axes->label[k] ? a->axes->label[k] : "";
-}
-
-/* "i=0, j=2:" over the rows of a slice. */
-static void slice_head(const pen *p, int64_t k, int lead) {
-  int64_t index[EIN_MAX_AXES];
-  if (p->measuring) return;
-  for (int d = lead; d-- > 0; k /= p->a->shape[d]) index[d] = k % p->a->shape[d];
-  for (int d = 0; d < lead; d++) {
-    printf("%s", d ? ", " : "  ");
-    if (*label_of(p->a, d)) printf("%s=%lld", label_of(p->a, d), (long long)index[d]);
-    else printf("axis %d=%lld", d + 1, (long long)index[d]);
-  }
-  printf(":\n");
-}
-
-static void slices(pen *p) {
-  const argument *a = p->a;
-  int rank = a->about->ndim, lead = rank > 2 ? rank - 2 : 0;
-  int64_t n = rank >= 2 ? a->shape[rank - 2] : 1, columns = a->shape[rank - 1], many = 1;
-  for (int d = 0; d < lead; d++) many *= a->shape[d];
-  for (int64_t k = 0; k < many; k++) {
-    if (p->edge && k == 1 && many > 2) {
-      if (!p->measuring) printf("  ...\n");
-      k = many - 1;
-    }
-    if (lead) slice_head(p, k, lead);
-    rows(p, k * n * columns, n, columns);
-  }
-}
-
-static void summary_bool(const argument *a) {
-  int64_t n = 0;
-  for (int64_t k = 0; k < a->count; k++) n += int_at(a, k) != 0;
-  printf("  true: %lld of %lld\n", (long long)n, (long long)a->count);
-}
-
-static double as_real(const argument *a, int64_t k) {
-  return ein_is_float(a->about->dtype) ? real_at(a, k) : (double)int_at(a, k);
-}
-
-/* Over all but NaNs, which are counted. */
-static void summary(const argument *a) {
-  int64_t low = -1, high = -1, nans = 0, n = 0;
-  double sum = 0, lost = 0;
-  for (int64_t k = 0; k < a->count; k++) {
-    double v = as_real(a, k);
-    if (isnan(v)) {
-      nans++;
-      continue;
-    }
-    if (low < 0 || v < as_real(a, low)) low = k;
-    if (high < 0 || v > as_real(a, high)) high = k;
-    double y = v - lost, t = sum + y; /* Kahan's sum */
-    lost = isinf(t) ? 0 : (t - sum) - y;
-    sum = t;
-    n++;
-  }
-  printf("  ");
-  if (n)
-    printf("min %s  max %s  mean %s", element_text(a, low).s, element_text(a, high).s,
-           real_text(sum / (double)n).s);
-  if (nans) printf("%snan: %lld of %lld", n ? "  " : "", (long long)nans, (long long)a->count);
-  printf("\n");
-}
-
-static void show(const argument *a) {
-  pen p = {a, 0, 1, 0};
-  printf("%s", a->about->name);
-  for (int d = 0; d < a->about->ndim; d++)
-    printf("%s%s%s%lld", d ? ", " : "[", label_of(a, d), *label_of(a, d) ? ":" : "", (long long)a->shape[d]);
-  printf("%s : %s", a->about->ndim ? "]" : "", ein_dtype_name(a->about->dtype));
-  if (a->about->ndim == 0) {
-    printf(" = %s\n", element_text(a, 0).s);
-    return;
-  }
-  printf("\n");
-  if (!a->count) return;
-  if (a->count > FULL) p.edge = a->about->ndim == 1 ? EDGE_ROW : EDGE;
-  slices(&p);
-  p.measuring = 0;
-  slices(&p);
-  if (a->count > FULL && a->about->dtype == EIN_BOOL) summary_bool(a);
-  else if (a->count > FULL) summary(a);
+  return code;
 }
 
 /* ---- the whole ---- */
@@ -680,11 +673,38 @@ static argument *arguments(program *p, const ein_argument *about, const ein_axes
   return list;
 }
 
-static int leave_outputs(program *p) {
+static void show(const argument *a) {
+  const ein_shown x = {a->about, a->axes, a->shape, a->count, a->data};
+  ein_show(&x);
+}
+
+static int leave_alone(program *p) {
   int code = LEAVE_OK;
   for (const target *t = p->first; t && !code; t = t->next) code = write_one(p, t);
   for (int i = 0; i < p->model->n_outputs && !code; i++)
     if (!p->output[i].written) show(&p->output[i]);
+  return code;
+}
+
+/* By bit 0 whether the first process shows an output, by bit 1 whether it gives it to a device. */
+static unsigned char *collected(program *p) {
+  unsigned char *how = memory(p, (size_t)p->model->n_outputs);
+  for (int i = 0; i < p->model->n_outputs; i++) how[i] = !p->output[i].written;
+  for (const target *t = p->first; t; t = t->next)
+    if (is_device(t)) how[t->output - p->output] |= 2;
+  return how;
+}
+
+static int leave_among(program *p) {
+  unsigned char *how = collected(p);
+  int code = tell(p, how, (size_t)p->model->n_outputs);
+  for (int i = 0; i < p->model->n_outputs && !code; i++) code = collect(p, i, how[i]);
+  if (!code) code = write_among(p);
+  if (!is_first(p)) return code;
+  for (const target *t = p->first; t && !code; t = t->next)
+    if (is_device(t)) code = write_one(p, t);
+  for (int i = 0; i < p->model->n_outputs && !code; i++)
+    if (how[i] & 1) show(&p->output[i]);
   return code;
 }
 
@@ -697,7 +717,7 @@ static int has_word(char **word, const char *a, const char *b) {
 static int prepare(program *p, char **word) {
   int code = take_words(p, word);
   if (!code && is_first(p)) code = files_apart(p);
-  return code || !is_first(p) ? code : bind_inputs(p);
+  return code ? code : bind_inputs(p);
 }
 
 static int work(program *p, char **word) {
@@ -709,13 +729,13 @@ static int work(program *p, char **word) {
   }
   int code = agreed(p, prepare(p, word));
   if (!code) code = run(p);
-  return agreed(p, !code && first ? leave_outputs(p) : code);
+  return code ? code : p->reach->wire ? agreed(p, leave_among(p)) : leave_alone(p);
 }
 
 static void leave_memory(program *p) {
   if (p->ctx) p->model->destroy(p->ctx);
-  for (int i = 0; i < p->model->n_inputs; i++) free(p->input[i].data);
-  for (int i = 0; i < p->model->n_outputs; i++) free(p->output[i].data);
+  for (int i = 0; i < p->model->n_inputs; i++) free(p->input[i].data), free(p->input[i].block);
+  for (int i = 0; i < p->model->n_outputs; i++) free(p->output[i].data), free(p->output[i].block);
   for (piece *one = p->pieces, *next; one; one = next) {
     next = one->next;
     free(one);

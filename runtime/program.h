@@ -15,6 +15,18 @@ typedef struct ein_reach {
   int threads;                            /* of each, where nobody says how many; 0: as many as there are processors */
 } ein_reach;
 
+/* A whole tensor, dense. */
+typedef struct ein_shown {
+  const ein_argument *about;
+  const ein_axes *axes;    /* NULL: no labels */
+  const int64_t *shape;
+  int64_t count;
+  const void *data;
+} ein_shown;
+
+/* To standard output (show.c). */
+void ein_show(const ein_shown *a);
+
 /* What main of such a program is: `version` is that of the ein that made it. Both give an exit code. */
 int ein_program(const ein_model *model, const char *version, int argc, char **word);
 int ein_program_among(const ein_model *model, const char *version, const ein_reach *reach, int argc, char **word);

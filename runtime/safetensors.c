@@ -546,7 +546,7 @@ static ein_status check_tensors(const char *who, size_t count, const ein_named_t
 }
 
 /* Header and elements both go by falling element size, then by the order given. */
-static void put_header(writer *w, size_t count, const ein_named_tensor *tensors) {
+static void put_header(writer *w, size_t count, const ein_named_tensor *tensors, uint64_t *at) {
   int64_t offset = 0;
   put(w, "\0\0\0\0\0\0\0\0{", 9);
   for (size_t size = 8; size > 0; size /= 2) {
@@ -556,12 +556,14 @@ static void put_header(writer *w, size_t count, const ein_named_tensor *tensors)
       ein_shape_size("", t->dtype, t->ndim, t->shape, NULL, &bytes, NULL);
       if (ein_dtype_size(t->dtype) != size) continue;
       if (!w->failed && w->text[w->length - 1] != '{') put(w, ",", 1);
+      if (at) at[i] = (uint64_t)offset;
       put_tensor(w, &tensors[i], &offset, bytes);
     }
   }
   put(w, "}", 1);
   while (!w->failed && w->length % 8 != 0) put(w, " ", 1);
   if (!w->failed) ein_le_put((unsigned char *)w->text, 8, w->length - 8);
+  for (size_t i = 0; at && i < count; i++) at[i] += w->length;
 }
 
 static ein_status write_elements(ein_out *out, size_t count, const ein_named_tensor *tensors,
@@ -582,21 +584,36 @@ static ein_status write_elements(ein_out *out, size_t count, const ein_named_ten
   return EIN_OK;
 }
 
-ein_status ein_safetensors_write(const char *path, size_t count, const ein_named_tensor *tensors,
-                                 ein_error *err) {
-  const char *who = ein_short_name(path);
+ein_status ein_safetensors_head(const char *who, size_t count, const ein_named_tensor *tensors,
+                                char **text, size_t *length, uint64_t *at, ein_error *err) {
+  writer w = {.length = 0};
+  *text = NULL;
   ein_status status = check_tensors(who, count, tensors, err);
   if (status != EIN_OK) return status;
-  writer w = {.length = 0};
-  ein_out out = {.fd = -1};
-  put_header(&w, count, tensors);
+  put_header(&w, count, tensors, at);
   if (w.failed)
     status = ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", who);
   else if (w.length - 8 > SAFE_HEADER_MAX)
     status = ein_error_set(err, EIN_ERR_ARG, "%s: the header would pass %d bytes", who, SAFE_HEADER_MAX);
+  if (status != EIN_OK) {
+    free(w.text);
+    return status;
+  }
+  *text = w.text;
+  *length = w.length;
+  return EIN_OK;
+}
+
+ein_status ein_safetensors_write(const char *path, size_t count, const ein_named_tensor *tensors,
+                                 ein_error *err) {
+  ein_out out = {.fd = -1};
+  char *text;
+  size_t length = 0;
+  ein_status status =
+      ein_safetensors_head(ein_short_name(path), count, tensors, &text, &length, NULL, err);
   if (status == EIN_OK) status = ein_out_open(&out, path, err);
-  if (status == EIN_OK) status = ein_out_write(&out, w.text, w.length, err);
+  if (status == EIN_OK) status = ein_out_write(&out, text, length, err);
   if (status == EIN_OK) status = write_elements(&out, count, tensors, err);
-  free(w.text);
+  free(text);
   return ein_out_finish(&out, status, err);
 }

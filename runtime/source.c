@@ -6,6 +6,7 @@
  */
 #include "array.h"
 #include "number.h"
+#include "rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,19 +234,28 @@ static ein_status probe_file(const source *s, ein_source_info *out, ein_error *e
   return status;
 }
 
-static ein_status read_file(const source *s, ein_dtype want, int ndim, const int64_t *shape,
-                            void *dst, ein_error *err) {
+/* What is wanted of a source: a block of a tensor. */
+typedef struct wanted {
+  ein_dtype dtype;
+  int ndim;
+  const int64_t *whole, *low, *shape;
+  void *dst;
+  int check; /* the checksum over all of it, too */
+} wanted;
+
+static ein_status read_file(const source *s, const wanted *w, ein_error *err) {
   ein_bytes file;
   ein_npz_member part;
   ein_array array;
   ein_status status = ein_bytes_open(&file, s->path, err);
   if (status != EIN_OK) return status;
-  status = find_array(s, &file, &part, want, ndim, shape, &array, err);
+  status = find_array(s, &file, &part, w->dtype, w->ndim, w->whole, &array, err);
   part.bytes.name = ein_short_name(s->spec);
   if (status == EIN_OK)
-    status = ein_shape_match(part.bytes.name, ndim, shape, array.ndim, array.shape, err);
-  if (status == EIN_OK && s->kind == SOURCE_NPZ) status = ein_npz_check(&part, err);
-  if (status == EIN_OK) status = ein_array_read(&part.bytes, &array, want, dst, err);
+    status = ein_shape_match(part.bytes.name, w->ndim, w->whole, array.ndim, array.shape, err);
+  if (status == EIN_OK && w->check && s->kind == SOURCE_NPZ) status = ein_npz_check(&part, err);
+  if (status == EIN_OK)
+    status = ein_array_block(&part.bytes, &array, w->dtype, w->low, w->shape, w->dst, err);
   ein_bytes_close(&file);
   return status;
 }
@@ -281,26 +291,39 @@ static int makes_floats(const source *s) {
          (s->kind == SOURCE_CONST && !s->const_is_int);
 }
 
-static ein_status generate(const source *s, ein_dtype want, int64_t count, unsigned char *dst,
-                           ein_error *err) {
-  enum { RUN = 512 };
-  int64_t ints[RUN];
-  double floats[RUN];
+enum { MAKE = 512 }; /* elements that are made at once */
+
+/* Elements from number k on, which the block has at dst, `step` apart. */
+static ein_status make_run(const source *s, ein_dtype want, int64_t k, int64_t n, unsigned char *dst,
+                           int64_t step, ein_error *err) {
+  int64_t ints[MAKE];
+  double floats[MAKE];
   const int use_floats = makes_floats(s);
   const size_t size = ein_dtype_size(want);
   const char *who = ein_short_name(s->spec);
+  unsigned char room[8 * MAKE], *to = step == 1 ? dst : room;
+  for (int64_t i = 0; i < n && use_floats; i++) floats[i] = float_value(s, k + i);
+  for (int64_t i = 0; i < n && !use_floats; i++) ints[i] = int_value(s, k + i);
+  const void *run = use_floats ? (const void *)floats : (const void *)ints;
+  ein_status status = ein_convert(who, use_floats ? EIN_F64 : EIN_I64, run, want, to, n, k, err);
+  for (int64_t i = 0; i < n && step != 1 && status == EIN_OK; i++)
+    memcpy(dst + (size_t)(i * step) * size, room + (size_t)i * size, size);
+  return status;
+}
+
+static ein_status generate(const source *s, const wanted *w, ein_error *err) {
+  const size_t size = ein_dtype_size(w->dtype);
   const double none = 0;
+  unsigned char *dst = w->dst;
+  ein_rows r;
   ein_status status = EIN_OK;
-  if (use_floats) /* refuses an integer dtype even where there is no element */
-    status = ein_convert(who, EIN_F64, &none, want, dst, 0, 0, err);
-  for (int64_t k = 0; k < count && status == EIN_OK; k += RUN) {
-    int64_t n = count - k < RUN ? count - k : RUN;
-    for (int64_t i = 0; i < n && use_floats; i++) floats[i] = float_value(s, k + i);
-    for (int64_t i = 0; i < n && !use_floats; i++) ints[i] = int_value(s, k + i);
-    const void *run = use_floats ? (const void *)floats : (const void *)ints;
-    status = ein_convert(who, use_floats ? EIN_F64 : EIN_I64, run, want, dst + (size_t)k * size, n,
-                         k, err);
-  }
+  if (makes_floats(s)) /* refuses an integer dtype even where there is no element */
+    status = ein_convert(ein_short_name(s->spec), EIN_F64, &none, w->dtype, dst, 0, 0, err);
+  ein_rows_begin(&r, w->ndim, w->whole, 0, w->low, w->shape);
+  while (status == EIN_OK && ein_rows_next(&r))
+    for (int64_t k = 0; k < r.length && status == EIN_OK; k += MAKE)
+      status = make_run(s, w->dtype, r.from + k, r.length - k < MAKE ? r.length - k : MAKE,
+                        dst + (size_t)(r.to + k * r.step) * size, r.step, err);
   return status;
 }
 
@@ -315,16 +338,46 @@ ein_status ein_source_probe(const char *spec, ein_source_info *out, ein_error *e
   return status;
 }
 
-ein_status ein_source_read(const char *spec, ein_dtype want, int ndim, const int64_t *shape,
-                           void *dst, ein_error *err) {
+static ein_status source_read(const char *spec, const wanted *w, ein_error *err) {
   source s;
-  int64_t count = 0;
   ein_status status = source_from_spec(&s, spec, err);
   if (status == EIN_OK)
-    status = ein_shape_size(ein_short_name(spec), want, ndim, shape, &count, NULL, err);
-  if (status == EIN_OK)
-    status = is_file(&s) ? read_file(&s, want, ndim, shape, dst, err)
-                         : generate(&s, want, count, dst, err);
+    status = ein_shape_size(ein_short_name(spec), w->dtype, w->ndim, w->whole, NULL, NULL, err);
+  for (int d = 0; d < w->ndim && status == EIN_OK; d++)
+    if (w->low[d] < 0 || w->shape[d] < 0 || w->low[d] > w->whole[d] - w->shape[d])
+      status = ein_error_set(err, EIN_ERR_ARG, "%s: a block goes beyond axis %d", ein_short_name(spec), d);
+  if (status == EIN_OK) status = is_file(&s) ? read_file(&s, w, err) : generate(&s, w, err);
+  source_end(&s);
+  return status;
+}
+
+ein_status ein_source_read(const char *spec, ein_dtype want, int ndim, const int64_t *shape,
+                           void *dst, ein_error *err) {
+  const int64_t low[EIN_MAX_AXES] = {0};
+  const wanted w = {want, ndim, shape, low, shape, dst, 1};
+  return source_read(spec, &w, err);
+}
+
+ein_status ein_source_block(const char *spec, ein_dtype want, int ndim, const int64_t *whole,
+                            const int64_t *low, const int64_t *shape, void *dst, ein_error *err) {
+  const wanted w = {want, ndim, whole, low, shape, dst, 0};
+  return source_read(spec, &w, err);
+}
+
+ein_status ein_source_check(const char *spec, ein_error *err) {
+  source s;
+  ein_bytes file;
+  ein_npz_member part;
+  ein_status status = source_from_spec(&s, spec, err);
+  if (status == EIN_OK && s.kind == SOURCE_NPZ) {
+    status = ein_bytes_open(&file, s.path, err);
+    if (status == EIN_OK) {
+      status = ein_npz_find(&file, s.member, &part, err);
+      part.bytes.name = ein_short_name(s.spec);
+      if (status == EIN_OK) status = ein_npz_check(&part, err);
+      ein_bytes_close(&file);
+    }
+  }
   source_end(&s);
   return status;
 }

@@ -88,7 +88,7 @@ static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   table_name(c, x, "input_axes", t->inputs.len);
   buf_str(c, ", ");
   table_name(c, x, "output_axes", t->outputs.len);
-  buf_str(c, ",\n  0, NULL, ein_whole_block,\n};\n");
+  buf_str(c, ",\n  0, NULL, ein_whole_block, ein_whole_run_blocks, ein_whole_collect,\n};\n");
 }
 
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {

@@ -1,0 +1,147 @@
+#!/bin/sh
+# suite: ci
+# What many processes read and write: each its blocks, of every kind of file; files are those that one process writes, to the bit, and no process
+# has a whole tensor.
+. "$(dirname "$0")/common"
+mpi_ready
+command -v mpicc >/dev/null || {
+  echo "no mpicc: not tested"
+  exit 77
+}
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+ranks() { # N PROGRAM WORD...
+  n=$1
+  shift
+  timeout 60 mpirun -n "$n" "$@"
+}
+once() { # TEXT
+  [ "$(grep -cF -- "$1" err)" = 1 ] || {
+    wrong "\"$1\" is not said once: $line"
+    sed 's/^/  err: /' err | head -20
+  }
+}
+nothing_left() { # FILE...
+  for f; do [ ! -e "$f" ] || wrong "$f is there: $line"; done
+  [ -z "$(find . -name '.ein*')" ] || wrong "a file that is not whole is left: $line"
+}
+
+# ---- kinds of files: what one process reads from a plain .npy many read from all others
+cat >kinds.ein <<'END'
+input A[i:61,k:50] : f32
+input B[k:50,j:41] : f16
+input M[i:61] : bool
+input W : f64
+input E[e:3] : i64
+input G[i:61,k:50] : f32
+output C[i,j] : f32 = sum[k] A[i,k]*B[k,j]
+output H[j,k] : f16 = B[k,j]
+output L[i,k] : bool = M[i] and A[i,k] > 0
+output S : f64 = W * (sum[i,k] A[i,k])
+output K[e] : i64 = 2*E[e]
+output D[i,k] = G[i,k] + A[i,k]
+END
+cat >give.ein <<'END'
+input A[i:61,k:50] : f32
+input B[k:50,j:41] : f16
+input M[i:61] : bool
+input W : f64
+input E[e:3] : i64
+output A_[i,k] = A[i,k]
+output B_[k,j] = B[k,j]
+output M_[i] = M[i]
+output W_ = W
+output E_[e] = E[e]
+END
+want 0 "$EIN" run give.ein A=randint:lo=-5:hi=5:seed=1 B=randint:lo=-3:hi=3:seed=2 M=randint:lo=0:hi=1:seed=3 W=const:0.5 E=iota -o all=. \
+  -o M_=m.safetensors:mask -o W_=w.raw
+cat >turn.py <<'END'
+import struct, zipfile
+def npy(name, descr, fortran, shape, data):
+    h = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n" % (descr, fortran, shape)
+    open(name, 'wb').write(b'\x93NUMPY\x01\0' + struct.pack('<H', len(h)) + h.encode() + data)
+def data(name):
+    b = open(name, 'rb').read()
+    return b[10 + struct.unpack('<H', b[8:10])[0]:]
+a, b = struct.unpack('<3050f', data('A_.npy')), struct.unpack('<2050e', data('B_.npy'))
+npy('a.npy', '>f4', True, (61, 50), struct.pack('>3050f', *(a[i * 50 + k] for k in range(50) for i in range(61))))
+npy('b.npy', '<f2', True, (50, 41), struct.pack('<2050e', *(b[k * 41 + j] for j in range(41) for k in range(50))))
+with zipfile.ZipFile('e.npz', 'w') as z: # stored
+    z.write('E_.npy', 'e.npy')
+    z.write('A_.npy', 'a.npy')
+bad = bytearray(open('e.npz', 'rb').read())
+bad[bad.index(data('E_.npy')) + 8] ^= 2 # its second number
+open('damaged.npz', 'wb').write(bad)
+END
+want 0 python3 turn.py
+given='A=a.npy B=b.npy M=m.safetensors:mask W=w.raw E=e.npz:e G=uniform:seed=5'
+want 0 "$EIN" run kinds.ein A=A_.npy B=B_.npy M=m.safetensors W=0.5 E=iota G=uniform:seed=5 -o all=one/ -o all=one.safetensors -o C=one/C.raw
+want 0 "$EIN" build kinds.ein --target=mpi -n 2,3,4,7 --flags=-O1 -o kinds
+for n in 2 3 4 7; do
+  # shellcheck disable=SC2086
+  want 0 ranks $n ./kinds $given -o all=many-$n/ -o all=many-$n.safetensors -o C=many-$n/C.raw
+  for f in one/*; do
+    cmp -s "$f" "many-$n/${f#one/}" || wrong "$n processes: $f differs"
+  done
+  cmp -s one.safetensors many-$n.safetensors || wrong "$n processes: one.safetensors differs"
+done
+# shellcheck disable=SC2086
+want 0 ranks 3 ./kinds $given -o C=c.npy -o D=/dev/null
+shows 'S : f64'
+cmp -s c.npy one/C.npy || wrong "c.npy differs"
+[ "$(grep -c '^[CD]' out)" = 0 ] || wrong "what is written is shown, too"
+
+# ---- what goes wrong, once, with one code; no output is left
+head -c 5000 a.npy >short.npy
+rest='B=b.npy M=m.safetensors W=w.raw G=ones'
+# shellcheck disable=SC2086
+{
+  want 1 ranks 3 ./kinds A=a.npy $rest E=damaged.npz:e -o all=bad/
+  once 'checksum'
+  nothing_left bad/C.npy
+  want 1 ranks 3 ./kinds A=short.npy $rest E=iota -o all=bad/
+  once 'short.npy'
+  nothing_left bad/C.npy
+  want 4 ranks 3 ./kinds A=ones $rest E=iota -o C=bad/C.npy -o D=nowhere/D.npy
+  once 'nowhere/D.npy: cannot create a file'
+  nothing_left bad/C.npy
+}
+
+# ---- no process has a whole tensor: of each, 49 MB, a quarter; and what one process cannot write nobody leaves
+cat >large.ein <<'END'
+dim N = 3501
+input A[i:N,j:N] : f32
+input B[i:N,j:N] : f32
+output C[i,j] = A[i,j] + B[i,j]
+output R[j] = max[i] A[i,j]
+END
+cat >sparse.py <<'END'
+import struct
+n = 3501
+for name, fortran in (('a.npy', True), ('b.npy', False)):
+    h = "{'descr': '<f4', 'fortran_order': %s, 'shape': (%d, %d), }\n" % (fortran, n, n)
+    with open(name, 'wb') as f:
+        f.write(b'\x93NUMPY\x01\0' + struct.pack('<H', len(h)) + h.encode())
+        f.truncate(f.tell() + 4 * n * n)
+END
+cat >peak.py <<'END'
+import os, resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+open('peak.' + os.environ['OMPI_COMM_WORLD_RANK'], 'w').write('%d\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+END
+python3 sparse.py
+want 0 "$EIN" build large.ein --target=mpi -n 4 --flags=-O1 -o large
+want 0 ranks 4 python3 peak.py ./large A=a.npy B=b.npy -o C=c.npy -o R=r.npy
+most=$(sort -n peak.[0-3] | tail -1)
+[ "$(cat peak.[0-3] | wc -l)" = 4 ] && [ "$most" -lt 80000 ] || wrong "a process has $most KB, for three quarters of 49 MB"
+[ "$(wc -c <c.npy)" = $((128 + 4 * 3501 * 3501)) ] || wrong "c.npy has another size"
+rm c.npy
+cat >full.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" != 2 ] || { trap '' XFSZ; ulimit -f 60000; }
+exec "$@"
+END
+want 4 ranks 4 sh full.sh ./large A=a.npy B=b.npy -o C=c.npy -o R=r2.npy
+once 'c.npy: writing failed: the file is larger than the system allows'
+nothing_left c.npy r2.npy
+finish

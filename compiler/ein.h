@@ -31,7 +31,7 @@
  *     driver/   cmd/ (a file a command), the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header,
- *                  manifest), jit/ (Clang in process; objects in memory)
+ *                  manifest), jit/ (Clang in process; objects and models in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself

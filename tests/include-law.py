@@ -75,6 +75,8 @@ PASSES = [
     (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text
     (r"compiler/driver/(build_sites|cmd/cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
+    # a program whose kernels were loaded is put together for the runtime
+    (r"codegen/jit/model\.h", "runtime/ein_inside.h"),
     # for one site, tasks from the graph itself
     (r"compiler/task/from_graph\.[ch]", "compiler/graph/graph.h"),
 ]

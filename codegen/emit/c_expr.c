@@ -74,7 +74,7 @@ Str c_size(CPrinter *p, const Expr *e) {
   CSize *s = &p->sizes.at[number];
   if (!s->used) {
     s->used = true;
-    s->name = c_scope_name(&p->names, e->kind == EX_DIM ? e->name : NULL, "n");
+    s->name = c_scope_name(&p->names, e->kind == EX_DIM && !p->alone ? e->name : NULL, "n");
     vec_push(p->arena, p->here, number);
   }
   return s->name;

@@ -22,6 +22,7 @@ typedef struct CPrinter {
 
   const uint32_t *same;      /* for each kernel the one whose functions do it: loop_twins */
   bool *shared;              /* its functions are for others too: ctx->bound says which buffers and sites */
+  bool alone;                /* it is for other programs too: ctx->bound says which sizes */
 
   const LoopKernel *k;       /* the kernel at hand, */
   uint32_t number;           /*   its number, */
@@ -60,6 +61,9 @@ static inline const char *c_place(const CPrinter *p, uint32_t place) { return p-
 /* The kernel's functions. How they are called is c_call's: a call for each. */
 void c_kernel(CPrinter *p, uint32_t number);
 void c_call(CPrinter *p, uint32_t number, const char *indent);
+uint32_t c_parts(const LoopKernel *k); /* how many functions it has: one, or one for each statement, of which some are shared by threads */
+bool c_streams(const LoopBody *b);
+void c_parts_table(CPrinter *p);     /* of the kernel at hand: EMIT_PARTS */
 /* The number of a site at which an index is looked at. */
 const char *c_site(CPrinter *p, int64_t site);
 /* The buffers and sites of kernels whose functions are those of several. */

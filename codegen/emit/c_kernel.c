@@ -333,9 +333,11 @@ static bool is_threaded(const LoopKernel *k) {
   return false;
 }
 
-static bool streams(const LoopBody *b) {
+uint32_t c_parts(const LoopKernel *k) { return is_threaded(k) ? k->body.len : 1; }
+
+bool c_streams(const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++)
-    if (b->at[i]->kind == LOOP_STREAM || streams(&b->at[i]->body) || streams(&b->at[i]->other)) return true;
+    if (b->at[i]->kind == LOOP_STREAM || c_streams(&b->at[i]->body) || c_streams(&b->at[i]->other)) return true;
   return false;
 }
 
@@ -416,6 +418,12 @@ static void scratch_print(CPrinter *p) {
   }
 }
 
+/* In what is for other programs too, behind the sites, in the order in which they are met. */
+static const char *size_text(CPrinter *p, uint32_t number) {
+  if (!p->alone) return arena_printf(p->arena, "ctx->size[%u]", number);
+  return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->sites.len + number);
+}
+
 /* Pointers, strides and sizes that the statements printed into `body` use. */
 static void head_print(CPrinter *p) {
   Buf *out = p->out, head = buf_new(p->arena);
@@ -428,7 +436,7 @@ static void head_print(CPrinter *p) {
   p->out = out;
   for (uint32_t i = 0; i < p->here.len; i++) {
     const CSize *s = &p->sizes.at[p->here.at[i]];
-    buf_printf(out, "  const int64_t %s = ctx->size[%u];\n", s->name->s, p->here.at[i]);
+    buf_printf(out, "  const int64_t %s = %s;\n", s->name->s, size_text(p, p->here.at[i]));
     p->uses_ctx = true;
   }
   buf_add(out, head.s, head.len);
@@ -455,7 +463,7 @@ static Str function_new(CPrinter *p, Str kernel) {
 static const Str *function_names(CPrinter *p) {
   Str *names = map_find(&p->functions_of, p->k);
   if (names) return names;
-  uint32_t n = is_threaded(p->k) ? p->k->body.len : 1;
+  uint32_t n = c_parts(p->k);
   names = NEW_ARRAY(p->arena, Str, n);
   for (uint32_t i = 0; i < n; i++) names[i] = function_new(p, p->k->name);
   map_put(&p->functions_of, p->k, names);
@@ -518,7 +526,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);
   buf_add(out, body.s, body.len);
-  if (!thread && streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
+  if (!thread && c_streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */
   buf_str(out, "}\n\n");
   door_print(p, name);
 }
@@ -561,7 +569,7 @@ void c_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   if (p->same[number] != number) return;
   kernel_take(p, number);
-  note_print(p, k);
+  if (!p->alone) note_print(p, k);
   if (!is_threaded(k)) {
     part_print(p, 0, &k->body, 0, k->body.len);
     return;
@@ -601,6 +609,12 @@ void c_bound_tables(CPrinter *p) {
   if (any) buf_char(p->out, '\n');
 }
 
+void c_parts_table(CPrinter *p) {
+  buf_str(p->out, "extern ein_task *const " EMIT_PARTS "[];\nein_task *const " EMIT_PARTS "[] = {");
+  for (uint32_t i = 0; i < c_parts(p->k); i++) buf_printf(p->out, "%s%s", i ? ", " : "", function_names(p)[i]->s);
+  buf_str(p->out, "};\n");
+}
+
 void c_call(CPrinter *p, uint32_t number, const char *before) {
   const LoopKernel *k = p->p->kernels.at[number];
   bool threaded = is_threaded(k);
@@ -613,7 +627,7 @@ void c_call(CPrinter *p, uint32_t number, const char *before) {
       buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_names(p)[i]->s);
       continue;
     }
-    const char *streaming = streams(&s->body) ? "_streams" : "";
+    const char *streaming = c_streams(&s->body) ? "_streams" : "";
     buf_printf(p->out, "%sif (ein_parallel%s(ctx, %s, ", before, streaming, function_names(p)[i]->s);
     if (s->hi->kind == EX_INT) buf_printf(p->out, "%lld, ", (long long)s->hi->i);
     else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));

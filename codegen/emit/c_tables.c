@@ -50,6 +50,8 @@ static uint32_t turns_deep(const Tasks *list, uint32_t depth) {
   return most;
 }
 
+uint32_t c_turns(const TaskGraph *t) { return turns_deep(&t->tasks, 0); }
+
 /* ---- tables ------------------------------------------------------------------------------------- */
 
 static void dim_table(Buf *c, const TaskGraph *t, const char *prefix) {
@@ -197,7 +199,7 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   buf_str(c, ", ");
   c_string(c, o->source, strlen(o->source));
   buf_printf(c, ",\n  %u, %u, %u, %u, %u, %s_n_sizes, %u, %u, %u,\n  ", open_dims(t), t->inputs.len, t->outputs.len,
-             t->buffers.len, at[t->buffers.len], o->prefix, turns_deep(&t->tasks, 0), p->sites.len, t->n_steps);
+             t->buffers.len, at[t->buffers.len], o->prefix, c_turns(t), p->sites.len, t->n_steps);
   tables_of_arguments(c, t, o->prefix);
   buf_char(c, ' ');
   table_pointer(c, o->prefix, "buffer", t->buffers.len);

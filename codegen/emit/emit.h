@@ -19,6 +19,17 @@ typedef struct EmitOptions {
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
 
+/* ---- one kernel by itself: what is compiled for it, and for whatever does the same in other programs ---- */
+#define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */
+typedef struct EmitPart { const Expr *points; bool streams; } EmitPart; /* threads share so many calls of it; NULL: it is called once */
+typedef struct EmitKernel {
+  VEC(EmitPart) parts;
+  VEC(const Expr *) sizes;   /* dims-only. ctx->bound has a pair for each place, a buffer and its first axis; sites; the numbers of these */
+  LoopSites sites;
+  const Expr *scratch;       /* bytes of a worker's own memory */
+} EmitKernel;
+void emit_kernel(Buf *c, const LoopProgram *p, uint32_t number, const EmitOptions *o, EmitKernel *out);
+
 /* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., and over them ---- */
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);      /* prefix.c */
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o); /* prefix.h */

@@ -1,6 +1,8 @@
 /* driver/jit.c - Clang in this process, as a compiler beside those that are programs: its plugin is found, and opened when there is
  * something to compile. Where it is not there the C compiler does what it would have done, and that is said. */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,33 +138,81 @@ static const char *head_find(Session *s, const Compiler *c, const Plugin *clang,
   return path;
 }
 
-static Bytes text_compile(Session *s, const Plugin *clang, const NativeText *text, const JitHead *head, const Words *words, const char **said) {
-  const JitText source = {arena_printf(s->arena, "/ein/%s.c", text->name), text->text->s, text->text->len};
-  JitMade made = {0};
-  Bytes out = {0};
-  clang->compile(&source, head, words->at, words->len, &made);
-  *said = made.said ? arena_printf(s->arena, "%s", made.said) : "";
-  if (made.object) out = (Bytes){arena_copy(s->arena, made.object, made.len), made.len};
-  clang->done(&made);
-  return out;
+/* Texts that wait for a thread. */
+typedef struct Compiling {
+  const Plugin *clang;
+  const JitText *source;
+  const JitHead *head;
+  const Words *words;
+  JitMade *made;
+  uint32_t n;
+  atomic_uint next;
+} Compiling;
+
+static void *texts_take(void *env) {
+  Compiling *x = env;
+  for (uint32_t i; (i = atomic_fetch_add(&x->next, 1)) < x->n && !interrupted();)
+    if (!x->made[i].object) x->clang->compile(&x->source[i], x->head, x->words->at, x->words->len, &x->made[i]);
+  return NULL;
+}
+
+enum { THREADS = 16, STACK = 8 << 20 }; /* Clang goes deep */
+
+/* By as many threads as there are processors; this one is one of them. */
+static void texts_compile(Compiling *x) {
+  pthread_t thread[THREADS];
+  pthread_attr_t how;
+  long wanted = sysconf(_SC_NPROCESSORS_ONLN);
+  uint32_t n = 0;
+  atomic_store(&x->next, 0);
+  bool several = x->n > 1 && pthread_attr_init(&how) == 0;
+  if (several) pthread_attr_setstacksize(&how, STACK);
+  while (several && n < THREADS && n + 1 < x->n && n + 1 < wanted && pthread_create(&thread[n], &how, texts_take, x) == 0) n++;
+  texts_take(x);
+  for (uint32_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
+  if (several) pthread_attr_destroy(&how);
+}
+
+/* Which text was not taken; n: each was. */
+static uint32_t text_refused(const Compiling *x) {
+  uint32_t i = 0;
+  while (i < x->n && x->made[i].object) i++;
+  return i;
+}
+
+static Leave objects_keep(Session *s, const Compiler *c, Compiling *x, Bytes *out) {
+  Leave l = LEAVE_OK;
+  for (uint32_t i = 0; i < x->n; i++) {
+    JitMade *m = &x->made[i];
+    if (m->object) out[i] = (Bytes){arena_copy(s->arena, m->object, m->len), m->len};
+    else if (!l && interrupted()) l = fail(s, LEAVE_PROGRAM, "interrupted");
+    else if (!l) l = fail(s, LEAVE_MACHINE, "Clang did not take what ein wrote: %s\n%s", compiler_words(s->arena, c), m->said ? m->said : "");
+    if (m->object && m->said) detail(s, "Clang says:\n%s", m->said);
+    x->clang->done(m);
+  }
+  return l;
 }
 
 /* A head that Clang does not take is of headers that are others now: the system's, which are in no key. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *more, Bytes *out, bool *there) {
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *more, Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;
-  const char *said;
   *there = plugin_open(s, c, &clang);
   if (!*there) return LEAVE_OK;
+  JitText *source = NEW_ARRAY(s->arena, JitText, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    source[i] = (JitText){arena_printf(s->arena, "/ein/%s.c", text[i]->name), text[i]->text->s, text[i]->text->len};
   Words words = command_line(s, c, more);
-  const char *kept = head_find(s, c, &clang, text->text, &words, &head);
-  *out = text_compile(s, &clang, text, &head, &words, &said);
-  if (!out->at && head.parsed) {
+  const char *kept = head_find(s, c, &clang, text[0]->text, &words, &head);
+  Compiling x = {.clang = &clang, .source = source, .head = &head, .words = &words, .made = NEW_ARRAY(s->arena, JitMade, n + 1), .n = n};
+  texts_compile(&x);
+  uint32_t refused = text_refused(&x);
+  if (refused < n && head.parsed && !interrupted()) {
     unlink(kept);
     head.parsed = NULL;
-    *out = text_compile(s, &clang, text, &head, &words, &said);
+    for (uint32_t i = refused; i < n; i++)
+      if (!x.made[i].object) clang.done(&x.made[i]);
+    texts_compile(&x);
   }
-  if (!out->at) return fail(s, LEAVE_MACHINE, "Clang did not take what ein wrote: %s\n%s", compiler_words(s->arena, c), said);
-  if (*said) detail(s, "Clang says:\n%s", said);
-  return LEAVE_OK;
+  return objects_keep(s, c, &x, out);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jit/model.h"
 #include "native.h"
 
 static const char prefix[] = "program";
@@ -52,31 +53,38 @@ void threads_sleep(const Session *s) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
-static void library_found(Session *s, const Job *j, Library *out) {
-  out->model = native_find(&out->made, "program_model");
-  out->watched = crashes_watch(s, j);
-}
-
 Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
   *out = (Library){0};
   Leave l = native_adopt(s, object, "program_model", &out->made);
-  if (!l) library_found(s, j, out);
-  return l;
+  if (l) return l;
+  out->model = native_find(&out->made, "program_model");
+  out->watched = crashes_watch(s, j);
+  return LEAVE_OK;
+}
+
+/* By its kernels, if that can be done; else all of it as one text. */
+static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, ByKernels *k) {
+  EmitOptions o = job_emit(s, j, prefix);
+  Buf text = buf_new(s->arena);
+  NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
+  bool there;
+  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
+  Leave l = kernels_load(s, j, c, &o, &set.flags, &out->made, k, &there);
+  if (l || there) return l;
+  emit_c(&text, j->loops, &o);
+  return native_load(s, c, prefix, &set, "program_model", &out->made);
 }
 
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out) {
-  Buf text = buf_new(s->arena);
-  EmitOptions o = job_emit(s, j, prefix);
+  ByKernels k = {0};
   *out = (Library){0};
   if (interrupted()) return fail(s, LEAVE_PROGRAM, "interrupted");
-  emit_c(&text, j->loops, &o);
-  NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
-  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
-  Leave l = native_load(s, c, prefix, &set, "program_model", &out->made);
+  Leave l = library_load(s, j, c, out, &k);
   if (l) return l;
-  library_found(s, j, out);
+  out->model = k.model ? &k.model->face : native_find(&out->made, "program_model");
+  out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads};
-  ein_status st = out->model->create(&config, &out->ctx);
+  ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
 }

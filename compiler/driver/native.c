@@ -85,11 +85,11 @@ Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *se
 /* ---- loading --------------------------------------------------------------------------------- */
 
 void *native_find(const Native *n, const char *symbol) {
-  return n->handle ? dlsym(n->handle, symbol) : object_find(&n->object, symbol);
+  return n->handle ? dlsym(n->handle, symbol) : n->objects.len ? object_find(&n->objects.at[0], symbol) : NULL;
 }
 
 void native_close(Native *n) {
-  if (!n->stays) object_unload(&n->object);
+  for (uint32_t i = 0; i < n->objects.len && !n->stays; i++) object_unload(&n->objects.at[i]);
   *n = (Native){0};
 }
 
@@ -112,12 +112,23 @@ static void *world_find(void *runtime, const char *name) {
   return helpers ? dlsym(helpers, name) : NULL;
 }
 
+static const char *object_open(Session *s, void *runtime, Bytes bytes, const char *symbol, Object *out) {
+  const char *why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, out);
+  if (why || object_find(out, symbol)) return why;
+  object_unload(out);
+  return "what is wanted is not in it";
+}
+
+static void *runtime_open(const char *apart) { return dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
+
 static const char *memory_open(Session *s, const char *apart, Bytes bytes, const char *symbol, Native *out) {
-  void *runtime = apart ? dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+  void *runtime = apart ? runtime_open(apart) : NULL;
   const char *why = apart && !runtime ? dlerror() : NULL;
-  if (!why) why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, &out->object);
+  Object one;
+  if (!why) why = object_open(s, runtime, bytes, symbol, &one);
+  if (!why) vec_push(s->arena, out->objects, one);
   out->stays = !runtime;
-  return why ? why : object_find(&out->object, symbol) ? NULL : "there is no model in it";
+  return why;
 }
 
 static Leave no_object(Session *s, const char *why) {
@@ -145,7 +156,8 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   Bytes made = {0};
   vec_push(s->arena, words, apart ? "-DEIN_APART" : "-DEIN_PTHREADS");
   for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
-  Leave l = jit_compile(s, c, &set->text[0], &words, &made, there);
+  const NativeText *text[] = {&set->text[0]};
+  Leave l = jit_compile(s, c, text, 1, &words, &made, there);
   if (l || !*there) return l;
   const char *why = memory_open(s, apart, made, symbol, out);
   out->made = made;
@@ -176,6 +188,73 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
   l = jit_instead(s, "its Clang cannot be opened", c);
   return l ? l : native_load(s, c, name, set, symbol, out);
 }
+
+/* ---- one by one ------------------------------------------------------------------------------- */
+
+typedef struct Each {
+  Session *s;
+  const Compiler *c;
+  const NativeSet *set;
+  const char *symbol;
+  void *runtime;
+  const char **path;         /* of each text; NULL: there is no cache */
+  Object *object;            /* of each; without memory: it is not there yet */
+  VEC(uint32_t) missing;
+} Each;
+
+static void each_find(Each *x, const char *name, const char *apart) {
+  for (uint32_t i = 0; i < x->set->n_texts; i++) {
+    NativeSet one = *x->set;
+    one.text = &x->set->text[i];
+    one.n_texts = 1;
+    x->path[i] = cache_path(x->s, name, key_make(x->s, x->c, &one, apart), ".o");
+    Bytes kept = x->path[i] ? cache_read(x->s, x->path[i]) : (Bytes){0};
+    if (!kept.at || object_open(x->s, x->runtime, kept, x->symbol, &x->object[i])) vec_push(x->s->arena, x->missing, i);
+  }
+}
+
+static Leave each_make(Each *x, bool *there) {
+  Session *s = x->s;
+  uint32_t n = x->missing.len;
+  Words words = {0};
+  const NativeText **text = NEW_ARRAY(s->arena, const NativeText *, n + 1);
+  Bytes *made = NEW_ARRAY(s->arena, Bytes, n + 1);
+  vec_push(s->arena, words, "-DEIN_APART");
+  for (uint32_t i = 0; i < x->set->flags.len; i++) vec_push(s->arena, words, x->set->flags.at[i]);
+  for (uint32_t i = 0; i < n; i++) text[i] = &x->set->text[x->missing.at[i]];
+  Leave l = jit_compile(s, x->c, text, n, &words, made, there);
+  for (uint32_t i = 0; i < n && *there; i++) {
+    uint32_t k = x->missing.at[i];
+    if (!made[i].at) continue; /* of an interrupted set, what was made stays made */
+    if (x->path[k]) cache_keep(s, x->path[k], made[i]);
+    const char *why = l ? NULL : object_open(s, x->runtime, made[i], x->symbol, &x->object[k]);
+    if (why) l = no_object(s, why);
+  }
+  return l;
+}
+
+Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out, void **runtime, bool *there) {
+  const char *apart = compiler_plain(c) ? runtime_apart(s, APART_LOADED) : NULL;
+  double before = seconds_now();
+  *out = (Native){.old = true};
+  *runtime = apart ? runtime_open(apart) : NULL;
+  *there = *runtime != NULL;
+  if (!*there) return LEAVE_OK;
+  Each x = {.s = s, .c = c, .set = set, .symbol = symbol, .runtime = *runtime};
+  x.path = NEW_ARRAY(s->arena, const char *, set->n_texts + 1);
+  x.object = NEW_ARRAY(s->arena, Object, set->n_texts + 1);
+  each_find(&x, name, apart);
+  out->fresh = x.missing.len;
+  out->old = !out->fresh;
+  Leave l = out->old ? LEAVE_OK : each_make(&x, there);
+  for (uint32_t i = 0; i < set->n_texts; i++)
+    if (x.object[i].memory) vec_push(s->arena, out->objects, x.object[i]);
+  out->seconds = out->old ? 0 : seconds_now() - before;
+  if (l || !*there) native_close(out);
+  return l;
+}
+
+/* ---- from another process --------------------------------------------------------------------- */
 
 /* A file in memory: there is none that somebody would have to remove. It stays open: the loader knows objects by name, and the next is to have another. */
 Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out) {

@@ -72,15 +72,20 @@ typedef struct NativeSet {
 } NativeSet;
 typedef struct Native {
   void *handle;              /* stays open: threads of an OpenMP that came in with it may be waiting in its code */
-  Object object;             /*   or, compiled in this process, memory; */
+  VEC(Object) objects;       /*   or, compiled in this process, memory; */
   bool stays;                /*   which stays as well: threads of its own may be waiting in it */
   double seconds;            /* that it took to compile */
-  bool old;                  /* it was in the cache */
+  bool old;                  /* it was in the cache; of several, all were */
+  uint32_t fresh;            /* of several: how many were not */
   Bytes made;                /* the object itself: for other processes */
 } Native;
 /* Machine code of them, in this process: from the cache, or compiled now and kept there. What is in the cache and cannot be loaded, or
  * has no such symbol, is made again. One text, where the compiler is in this process. */
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out);
+/* By Clang in this process, each text an object of its own, out->objects, that is kept by itself, so that other sets find it. They are linked against
+ * the runtime that was compiled with us, *runtime: the compiler's flags are about speed alone. *there false, and no complaint: Clang cannot be opened, or
+ * there is no such runtime. */
+Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out, void **runtime, bool *there);
 void *native_find(const Native *n, const char *symbol); /* NULL: it has none of that name */
 /* Nothing of it is running, or will be called. */
 void native_close(Native *n);
@@ -95,8 +100,9 @@ const char *jit_plugin(Session *s);           /* where it lies; NULL: this ein w
 /* flags NULL: the usual ones. False: there is no plugin. */
 bool jit_find(Session *s, const char *flags, Compiler *out);
 const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": not known */
-/* A text with words of a command line as an ELF object in memory. The runtime is parsed once for all texts, and kept. *there false, and no complaint: Clang cannot be opened here. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *text, const Words *words, Bytes *out, bool *there);
+/* Texts that begin alike, with words of a command line, as ELF objects in memory, one each; several at once. The runtime is parsed once for all
+ * texts, and kept. *there false, and no complaint: Clang cannot be opened here. */
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *words, Bytes *out, bool *there);
 /* Says once that the C compiler does what was asked of the JIT, and why; and finds it. */
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 
@@ -109,6 +115,11 @@ bool target_too_wide(Session *s, Job *j, const Args *a);       /* eval after all
 
 /* ---- bench_peers.c ------------------------------------------------------------------------------ */
 Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot be run */
+
+/* ---- kernels.c: a program whose kernels are compiled and kept one by one --------------------------- */
+typedef struct ByKernels { const struct JitModel *model; const struct JitRuntime *runtime; } ByKernels; /* jit/model.h */
+/* Where that can be done: by Clang in this process, for one site. *there false, and no complaint: it cannot. */
+Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const Words *flags, Native *out, ByKernels *made, bool *there);
 
 /* ---- library.c: an emitted text as functions in this process ---------------------------------- */
 typedef struct Library {

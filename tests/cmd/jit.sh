@@ -64,7 +64,7 @@ rm -rf cache now
 want 0 env PATH=/nowhere "$EIN" run soft.ein -D N=77 -o all=now/
 silent
 diff -r soft.c now || wrong "without a target: other bits"
-ls cache/ein/program-*.o >/dev/null || wrong "without a target: not by Clang"
+ls cache/ein/kernel-*.o >/dev/null || wrong "without a target: not by Clang"
 want 0 env EIN_TARGET=c "$EIN" run mat.ein
 ls cache/ein/program-*.so >/dev/null || wrong "EIN_TARGET=c: not by the C compiler"
 want 0 env EIN_JIT=off PATH=/nowhere "$EIN" run mat.ein -o all=now/
@@ -99,11 +99,11 @@ run() { want 0 "$EIN" run mat.ein --target=jit "$@"; }
 rm -rf cache
 run
 cp out wanted
-entry=$(ls cache/ein/program-*)
+entry=$(ls cache/ein/kernel-* | head -n 1)
 size=$(wc -c <"$entry")
 cp "$entry" good
 run -v
-says "compiled before: "
+says "0 compiled now"
 whole() {
   cmp -s out wanted || wrong "$1: other outputs"
   says "is damaged: compiled anew"
@@ -142,7 +142,7 @@ eight() {
 }
 rm -rf cache
 eight "an empty cache"
-entry=$(ls cache/ein/program-*)
+entry=$(ls cache/ein/kernel-* | head -n 1)
 head -c 100 good >"$entry"
 eight "a spoiled cache"
 run

@@ -1,0 +1,50 @@
+/* codegen/emit/c_alone.c - one kernel as a C file of its own: in comes a kernel of a program, out goes a text that is the same for the same
+ * loops, whatever program they are of, and what such a program calls it with. So what was compiled once serves them all. */
+#include "c_inside.h"
+#include "c_tables.h"
+
+/* Names say nothing here: variables and places are called by their numbers. */
+static LoopKernel *kernel_nameless(CPrinter *p, const LoopKernel *k) {
+  LoopKernel *own = arena_copy(p->arena, k, sizeof *own);
+  own->name = str_from(p->strings, "loops");
+  own->note.len = own->how.len = 0;
+  own->from = (Place){0};
+  own->var.at = NEW_ARRAY(p->arena, Str, k->var.len + 1);
+  own->places.at = NEW_ARRAY(p->arena, LoopPlace, k->places.len + 1);
+  for (uint32_t i = 0; i < k->var.len; i++) own->var.at[i] = strings_printf(p->strings, "i%u", i);
+  for (uint32_t i = 0; i < k->places.len; i++) {
+    own->places.at[i] = k->places.at[i];
+    own->places.at[i].name = strings_printf(p->strings, "t%u", i);
+  }
+  return own;
+}
+
+static void parts_find(EmitKernel *out, Arena *a, const LoopKernel *k) {
+  for (uint32_t i = 0; i < c_parts(k); i++) {
+    const LoopStmt *s = k->body.len ? k->body.at[i] : NULL;
+    bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
+    vec_push(a, out->parts, ((EmitPart){thread ? s->hi : NULL, thread && c_streams(&s->body)}));
+  }
+}
+
+void emit_kernel(Buf *c, const LoopProgram *lp, uint32_t number, const EmitOptions *o, EmitKernel *out) {
+  static const uint32_t first[] = {0};
+  bool shared[] = {true};
+  CPrinter p = {.out = c, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
+  LoopKernel *k = kernel_nameless(&p, lp->kernels.at[number]);
+  LoopProgram one = {.arena = lp->arena, .tasks = lp->tasks, .kernels = {&k, 1, 1}, .sites = lp->sites};
+  p.p = &one;
+  p.axes = c_axes(lp->arena, lp->tasks);
+  p.functions = c_scope(lp->arena, p.strings);
+  p.functions_of = map_new(lp->arena);
+  p.same = first;
+  p.shared = shared;
+  p.alone = true;
+  *out = (EmitKernel){.scratch = c_scratch(&p, k), .sites = loop_sites(lp->arena, k)};
+  buf_str(c, "#define EIN_STATIC\n");
+  c_runtime(c, o);
+  c_kernel(&p, 0);
+  c_parts_table(&p);
+  parts_find(out, lp->arena, k);
+  for (uint32_t i = 0; i < p.sizes.len; i++) vec_push(lp->arena, out->sizes, p.sizes.at[i].e);
+}

@@ -104,7 +104,10 @@ static void list_make(Sched *s, const Tasks *list, CScope *kernels) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind == TASK_KERNEL) kernel_make(s, k, kernels);
-    if (k->kind == TASK_REPEAT) list_make(s, &k->body, kernels);
+    if (k->kind != TASK_REPEAT) continue;
+    vec_push(s->arena, s->turns, task_turns(s->t, k));
+    list_make(s, &k->body, kernels);
+    s->turns.len--;
   }
 }
 

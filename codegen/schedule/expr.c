@@ -45,9 +45,10 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }
 
-/* The same of sizes that are open. */
-static bool index_is_proved(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
-  Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red};
+/* The same of sizes that are open, and of turns. */
+static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
+  Exprs *x = s->x;
+  Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
   if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
   const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
   const Expr *goal = expr_and(x, low, high); /* NULL: always */
@@ -55,9 +56,9 @@ static bool index_is_proved(Exprs *x, const TaskStage *st, const Expr *index, co
 }
 
 /* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */
-static bool index_is_safe(Exprs *x, const TaskStage *st, const Expr *index, const Expr *size) {
+static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   int64_t lo, hi;
-  if (size->kind != EX_INT) return index_is_proved(x, st, index, size);
+  if (size->kind != EX_INT || index->has & HAS_TURN) return index_is_proved(s, st, index, size);
   return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
 }
 
@@ -65,6 +66,7 @@ static bool index_is_safe(Exprs *x, const TaskStage *st, const Expr *index, cons
  * extent is the axis' own. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
+  (void)x;
   if (leaf->kind != EX_READ) return leaf;
   TaskSlot slot = e->stage->slot[leaf->i];
   const Expr *const *dim = slot.kept ? e->s->task->stages.at[slot.index].bound : buffer_seen(e->s, slot.index)->dim;
@@ -72,7 +74,7 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   for (uint32_t k = slot.kept ? e->s->outer : 0; k < leaf->n; k++) {
     const Expr *index = leaf->arg[k];
     bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
-    safe &= whole || (!slot.kept && (index_is_safe(x, e->stage, index, dim[k]) ||
+    safe &= whole || (!slot.kept && (index_is_safe(e->s, e->stage, index, dim[k]) ||
                                      (block_is_index(e->s, e->stage, index) && e->s->block_of == dim[k])));
   }
   e->safe[leaf->i] = safe;

@@ -25,6 +25,7 @@ typedef struct Sched {
   LoopProgram *p;
   const LoopTarget *target;
   const Task *task;
+  VEC(const Expr *) turns;   /* of the repeats around it: how many they make; NULL where that is not known */
   LoopKernel *k;
   CScope names;
   LoopBody *body;            /* where statements go */

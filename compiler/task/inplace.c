@@ -6,8 +6,11 @@
  *
  * writes K[t, h] and nothing else. The kernel stays where it is if nobody wants the old value after it; who reads the new
  * value then finds it in the state. If nobody reads the new value in this turn, it goes to the turn's end, where all that
- * it reads must still be as it was. */
+ * it reads must still be as it was. Slices that are made of other elements of the state, or of what is changed by then, are kept in
+ * the second buffer meanwhile, and copied: two rows change places so. */
 #include "inside.h"
+
+#include <string.h>
 
 typedef struct InPlace {
   TaskGraph *t;
@@ -166,90 +169,6 @@ static bool changed_by(const Tasks *list, uint32_t from, const TaskStage *s) {
   return false;
 }
 
-/* ---- slices --------------------------------------------------------------------------------------------- */
-
-static bool is_state(const InPlace *p, const TaskStage *s, const Expr *e) {
-  if (e->kind != EX_READ || s->slot[e->i].index != p->now) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return false;
-  return true;
-}
-
-static const Expr *pinned_to(const Expr *e, const Expr *label) {
-  const Expr *a = e->arg[0], *b = e->arg[1];
-  if (e->op != OP_EQ || a->dtype != DT_I64) return NULL;
-  const Expr *to = a == label ? b : b == label ? a : NULL;
-  return to && !(to->has & (HAS_LABEL | HAS_READ)) ? to : NULL;
-}
-
-/* A conjunct `label == to`, where turns and sizes decide `to`: gives `to`, and what is left of the condition in *rest (NULL: nothing). */
-static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const Expr **rest) {
-  *rest = NULL;
-  if (cond->kind != EX_OP) return NULL;
-  if (cond->op != OP_AND) return pinned_to(cond, label);
-  for (uint32_t k = 0; k < 2; k++) {
-    const Expr *inside, *to = pin_find(x, cond->arg[k], label, &inside);
-    if (!to) continue;
-    *rest = k ? expr_and(x, cond->arg[0], inside) : expr_and(x, inside, cond->arg[1]);
-    return to;
-  }
-  return NULL;
-}
-
-/* The stage over one label less: label k is `to`. */
-static void slice_make(InPlace *p, TaskStage *s, uint32_t k, const Expr *to, const Expr *rest, const Expr *value) {
-  Exprs *x = p->t->exprs;
-  EinSum sum = *s->sum;
-  uint32_t n = sum.n_out;
-  const Expr **label = NEW_ARRAY(p->t->arena, const Expr *, n + 1), **bound = NEW_ARRAY(p->t->arena, const Expr *, n + 1);
-  Str *name = NEW_ARRAY(p->t->arena, Str, n + 1);
-  const Expr **at = NEW_ARRAY(p->t->arena, const Expr *, n + 1);
-  for (uint32_t l = 0, m = 0; l < n; l++) {
-    label[l] = l == k ? to : expr_label(x, m);
-    if (l != k) bound[m] = s->bound[l], name[m++] = s->label[l];
-    at[l] = label[l];
-  }
-  const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), to), *high = expr_op2(x, OP_LT, to, s->bound[k]);
-  sum.domain = expr_and(x, low, high);
-  if (rest) sum.domain = expr_and(x, sum.domain, expr_relabel(x, rest, n, label));
-  sum.body = expr_relabel(x, value, n, label);
-  sum.n_out = n - 1;
-  s->bound = bound;
-  s->label = name;
-  s->at = at;
-  stage_canonical(p->t, s, &sum, s->slot, sum.n_slot);
-}
-
-/* A conjunct `label == to`, where data decide it too. */
-static bool pins_label(const Expr *cond) {
-  if (cond->kind != EX_OP || cond->n != 2) return false;
-  if (cond->op == OP_AND) return pins_label(cond->arg[0]) || pins_label(cond->arg[1]);
-  const Expr *a = cond->arg[0], *b = cond->arg[1];
-  if (cond->op != OP_EQ || a->dtype != DT_I64) return false;
-  return (a->kind == EX_LABEL && !(b->has & HAS_LABEL)) || (b->kind == EX_LABEL && !(a->has & HAS_LABEL));
-}
-
-/* The stage where the condition holds alone, of which loops know. */
-static void part_make(InPlace *p, TaskStage *s, const Expr *cond, const Expr *value) {
-  EinSum sum = *s->sum;
-  sum.domain = cond;
-  sum.body = value;
-  stage_canonical(p->t, s, &sum, s->slot, sum.n_slot);
-}
-
-/* `if u == t and rest then value else state`, and no more than that is written; else the whole state is. */
-static void slice_find(InPlace *p, TaskStage *s) {
-  const Expr *e = s->sum->body, *rest;
-  if (e->kind != EX_OP || e->op != OP_SELECT || s->sum->acc != s->sum->dtype || !is_state(p, s, e->arg[2])) return;
-  for (uint32_t k = 0; k < s->sum->n_out; k++) {
-    const Expr *to = pin_find(p->t->exprs, e->arg[0], expr_label(p->t->exprs, k), &rest);
-    if (!to) continue;
-    slice_make(p, s, k, to, rest, e->arg[1]);
-    return;
-  }
-  if (pins_label(e->arg[0])) part_make(p, s, e->arg[0], e->arg[1]);
-}
-
 /* ---- one state -------------------------------------------------------------------------------------------- */
 
 static Task *maker_of(InPlace *p, uint32_t *position) {
@@ -284,27 +203,96 @@ static void rename(TaskGraph *t, Tasks *list, uint32_t from, uint32_t was, uint3
   }
 }
 
-static void to_the_end(Tasks *body, uint32_t position) {
+static void put_at(TaskGraph *t, Tasks *list, uint32_t position, Task *k) {
+  vec_push(t->arena, *list, k);
+  for (uint32_t i = list->len - 1; i > position; i--) list->at[i] = list->at[i - 1];
+  list->at[position] = k;
+}
+
+static void take_out(Tasks *list, uint32_t position) {
+  for (uint32_t i = position; i + 1 < list->len; i++) list->at[i] = list->at[i + 1];
+  list->len--;
+}
+
+/* A kernel like k, of one stage. */
+static Task *kernel_like(TaskGraph *t, const Task *k, TaskStage s) {
+  Task *made = arena_copy(t->arena, k, sizeof *k);
+  memset(&made->stages, 0, sizeof made->stages);
+  vec_push(t->arena, made->stages, s);
+  return made;
+}
+
+/* What s stores, copied from one buffer to another. */
+static TaskStage copy_of(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
+  TaskStage copy = *s;
+  EinSum sum = *s->sum;
+  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, sum.n_slot + 1);
+  for (uint32_t m = 0; m < sum.n_slot; m++) slot[m] = s->slot[m];
+  slot[sum.n_slot] = (TaskSlot){false, from};
+  sum.body = expr_read(t->exprs, (DType)sum.dtype, sum.n_slot, s->n_at, s->at);
+  copy.buffer = (int32_t)to;
+  stage_canonical(t, &copy, &sum, slot, sum.n_slot + 1);
+  return copy;
+}
+
+/* What decides which slices there are is still as it was when one of them is stored. */
+static bool decided_apart(InPlace *p, uint32_t n, const TaskStage *slice) {
+  for (uint32_t i = 0; n > 1 && i < n; i++) {
+    TaskStage copy = copy_of(p->t, &slice[i], p->next, p->now);
+    if (stage_reads(&copy, p->now)) return false;
+  }
+  return true;
+}
+
+/* Slices are made where they belong. */
+static void change_there(InPlace *p, uint32_t position, bool last, uint32_t n, TaskStage *slice) {
+  Tasks *body = &p->repeat->body;
   Task *k = body->at[position];
-  for (uint32_t i = position; i + 1 < body->len; i++) body->at[i] = body->at[i + 1];
-  vec_last(*body) = k;
+  rename(p->t, body, position + 1, p->next, p->now);
+  take_out(body, position);
+  if (last) position = body->len;
+  for (uint32_t i = 0; i < n; i++) {
+    slice[i].buffer = (int32_t)p->now;
+    put_at(p->t, body, position + i, kernel_like(p->t, k, slice[i]));
+  }
+}
+
+/* Slices go to the buffer for the next value, and from there to where they belong: they may be made of what is there. */
+static bool change_by_copies(InPlace *p, uint32_t position, bool last, uint32_t n, const TaskStage *slice) {
+  Tasks *body = &p->repeat->body;
+  Task *k = body->at[position];
+  TaskStage copy[SLICES_MOST];
+  for (uint32_t i = 0; i < n; i++) {
+    copy[i] = copy_of(p->t, &slice[i], p->next, p->now);
+    if (stage_reads(&copy[i], p->now) || (last && changed_by(body, position + 1, &copy[i]))) return false;
+  }
+  rename(p->t, body, position + 1, p->next, p->now);
+  take_out(body, position);
+  for (uint32_t i = 0; i < n; i++) put_at(p->t, body, position + i, kernel_like(p->t, k, slice[i]));
+  uint32_t to = last ? body->len : position + n;
+  for (uint32_t i = 0; i < n; i++) put_at(p->t, body, to + i, kernel_like(p->t, k, copy[i]));
+  return true;
 }
 
 static bool try_state(InPlace *p) {
   uint32_t position = 0;
   Task *k = maker_of(p, &position);
-  Tasks *body = &p->repeat->body;
+  const Tasks *body = &p->repeat->body;
   if (!k || p->repeat->stop == (int32_t)p->now) return false;
-  TaskStage *s = &k->stages.at[0];
-  if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s) || !reads_itself_only(p, s)) return false;
+  TaskStage slice[SLICES_MOST], *s = &k->stages.at[0];
+  if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
   bool old = touches(body, position + 1, p->now) > 0, new = touches(body, position + 1, p->next) > 0;
   bool stopped = p->repeat->stop == (int32_t)p->next;
-  if (old && (new || stopped || changed_by(body, position + 1, s))) return false;
-  slice_find(p, s); /* a slice if it is one, else every element of itself */
-  s->buffer = (int32_t)p->now;
-  rename(p->t, body, position + 1, p->next, p->now);
+  if (old && (new || stopped)) return false;
+  uint32_t n = stage_slices(p->t, s, p->now, slice);
+  if (!decided_apart(p, n, slice)) n = 0;
+  if (reads_itself_only(p, s) && !(old && changed_by(body, position + 1, s))) {
+    if (!n) slice[n++] = *s; /* every element of itself */
+    change_there(p, position, old, n, slice);
+  } else if (!n || !change_by_copies(p, position, old, n, slice)) {
+    return false;
+  }
   if (stopped) p->repeat->stop = (int32_t)p->now;
-  if (old) to_the_end(body, position);
   return true;
 }
 

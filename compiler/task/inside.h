@@ -19,6 +19,10 @@ void task_reuse(TaskGraph *t);
 void task_logsumexp(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
+/* The slices of a state that its next value, a map, changes, each as a stage of its own (slice.c): how many; 0: all of it may change. No
+ * two store at the same place. */
+enum { SLICES_MOST = 4 };
+uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out);
 /* Labels in lanes that are looked at by quotient and rest are cut into these (digits.c). After task_fuse, before task_split. */
 void task_digits(TaskGraph *t);
 /* Long reductions to few outputs go in parts that threads can share (split.c). After task_fuse, before lifetimes. */

@@ -52,4 +52,20 @@ repeat t < N {
 output K, L, M
 END
 want 0 timeout 60 "$EIN" run slices.ein -D N=20000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=slices/
+
+# So it does where it is made of other elements of the state, and where several slices are changed at once.
+cat >itself.ein <<'END'
+dim N
+input place[t:N] : i64 = (7 * t) % N
+repeat t < N {
+  state F[u:N] : i64 = 1
+  state G[u:N] : i64 = u
+  state A[u:N,h:64] : i64 = u + h
+  next F[u] = if u == t then (if t > 0 then F[t-1] else 0) + F[place[t]] else F[u]
+  next G[u] = if u == t or u == place[t] then F[N-1-t] else G[u]
+  next A[u,h] = if u == t then A[place[t],h] else if u == place[t] then A[t,h] else if u == N-1-t then A[t,63-h] else A[u,h]
+}
+output F, G, A
+END
+want 0 timeout 60 "$EIN" run itself.ein -D N=200000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=itself/
 finish

@@ -381,8 +381,9 @@ EIN_API ein_status ein_argument_shape(const void *context, int output, int argum
 
 EIN_API EIN_FAR void ein_run_clear(ein_inside *in) {
   ein_error_clear(in);
-  EIN_PUT(&in->cancel, 0);
   EIN_PUT(&in->faults, 0);
+  EIN_PUT(&in->cancel, 0);
+  if (in->config.stop && *in->config.stop) EIN_PUT(&in->cancel, 1); /* later than that, ein_cancel is in time */
 }
 
 EIN_API EIN_FAR void ein_run_begin(ein_ctx *ctx) {

@@ -123,6 +123,9 @@ typedef struct ein_config {
   void *workspace;     /* borrowed, 64-byte aligned; NULL: allocated when a run is planned */
   size_t workspace_bytes;
   const ein_wire *wire; /* of a model for several sites; borrowed */
+  /* A flag of the caller's; NULL: there is none. While it is not 0, no run that begins clears a cancel: who sets it, and then cancels, ends a
+   * run that is just beginning too. */
+  const volatile int *stop;
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

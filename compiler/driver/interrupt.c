@@ -28,6 +28,10 @@ bool interrupted(void) {
   return met;
 }
 
+const volatile int *interrupt_flag(void) {
+  return watched ? &met : NULL;
+}
+
 void interrupt_clear(void) {
   met = 0;
 }

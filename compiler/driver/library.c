@@ -1,5 +1,6 @@
 /* driver/library.c - an emitted program as functions of this process: opened, planned, run through its ein_model, with
  * the arrays of an Eval as its arguments. */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   if (l) return l;
   out->model = k.model ? &k.model->face : native_find(&out->made, "program_model");
   out->watched = crashes_watch(s, j);
-  ein_config config = {.size = sizeof config, .threads = threads};
+  ein_config config = {.size = sizeof config, .threads = threads, .stop = interrupt_flag()};
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
@@ -133,13 +134,22 @@ static Leave output_new(Session *s, const Library *l, const Eval *e, int k, Eval
   return LEAVE_OK;
 }
 
+/* What is left of the limit; the inputs are there already. */
+static double limit_left(const Eval *e) {
+  double left = e->max_live ? (double)e->max_live : (double)INFINITY;
+  for (uint32_t i = 0; i < e->n_input; i++) left -= (double)e->input[i].array.count * dtype_size(e->input[i].array.dtype);
+  return left > 0 ? left : 0;
+}
+
 /* Nothing of it is touched yet: so what does not fit is refused, rather than killed half way. */
 static Leave room_check(Session *s, const Library *l, const Eval *e, ein_status *status) {
+  const char *of = "are free";
   double work = (double)l->model->workspace(l->ctx), out = 0, room = (double)memory_free();
   for (int k = 0; k < l->model->n_outputs; k++) out += (double)e->output[k].count * dtype_size(e->output[k].dtype);
-  if (!(room > 0) || work + out <= room) return LEAVE_OK;
+  if (!(room > 0) || work + out <= room) room = limit_left(e), of = "are left of three quarters of the memory";
+  if (work + out <= room) return LEAVE_OK;
   *status = EIN_ERR_MEMORY;
-  return fail(s, LEAVE_MACHINE, "this run would take %.3g GB, %.3g of them outputs, and %.3g GB are free", (work + out) * 1e-9, out * 1e-9, room * 1e-9);
+  return fail(s, LEAVE_MACHINE, "this run would take %.3g GB, %.3g of them outputs, and %.3g GB %s", (work + out) * 1e-9, out * 1e-9, room * 1e-9, of);
 }
 
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status) {

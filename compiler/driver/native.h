@@ -140,6 +140,7 @@ typedef struct InterruptRun { void (*cancel)(void *ctx); void *const *ctx; int n
 void interrupt_watch(void);
 bool interrupted(void);      /* since interrupt_clear */
 void interrupt_clear(void);
+const volatile int *interrupt_flag(void);    /* what interrupted() says, for a context's `stop`; NULL: nobody watches */
 bool interrupt_begin(const InterruptRun *r); /* from here to interrupt_end r is what goes on; false: it was interrupted before */
 void interrupt_end(void);
 /* Binds the sizes and takes memory for the outputs in e->output. */

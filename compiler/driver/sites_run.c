@@ -121,7 +121,7 @@ Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t 
 }
 
 ein_status site_make(const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
-  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire};
+  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = interrupt_flag()};
   return m->create(&config, ctx);
 }
 

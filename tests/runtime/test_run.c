@@ -336,6 +336,26 @@ static void test_faults(void) {
   }
 }
 
+/* Whether it comes before the first run or a later one. */
+static void test_stop(void) {
+  Memory m = {0};
+  Data d;
+  volatile int stop = 0;
+  void *ctx;
+  ein_config c = config_of(&m, 2);
+  c.stop = &stop;
+  data_start(&d, ROWS, COLUMNS);
+  OK(ein_create(&model_tables, &c, &ctx) == EIN_OK && ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}) == EIN_OK, "a flag of the caller's");
+  for (int k = 0; k < 3; k++) {
+    stop = 1;
+    ein_cancel(ctx);
+    OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_CANCEL, "a cancel that comes before run %d is not lost", k);
+    stop = 0;
+    OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "and is over with the flag");
+  }
+  ein_destroy(ctx);
+}
+
 /* ---- memory, settings ---- */
 
 static void test_no_allocation(void) {
@@ -501,6 +521,7 @@ int main(void) {
   test_bad_sizes();
   test_refused();
   test_faults();
+  test_stop();
   test_no_allocation();
   test_failing_memory();
   test_settings();

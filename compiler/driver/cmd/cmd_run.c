@@ -114,15 +114,6 @@ static Leave run_plan(Session *s, const Job *j, const Args *a, Library *lib, Eva
   return better ? better : fail(s, l, "%s", why);
 }
 
-/* Refused is better than killed: the evaluator asks as it goes. */
-static Leave run_fits(Session *s, const Library *lib, const Eval *e) {
-  int64_t all = (int64_t)lib->model->workspace(lib->ctx);
-  for (uint32_t i = 0; i < e->n_input; i++) all += e->input[i].array.count * dtype_size(e->input[i].array.dtype);
-  for (int k = 0; k < lib->model->n_outputs; k++) all += e->output[k].count * dtype_size(e->output[k].dtype);
-  if (!e->max_live || all <= e->max_live) return LEAVE_OK;
-  return fail(s, LEAVE_MACHINE, "this run would take %lld bytes; the limit here is %lld, three quarters of the memory", (long long)all, (long long)e->max_live);
-}
-
 static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   Compiler c;
   Library lib = {0};
@@ -141,7 +132,6 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
     return library_close(&lib), l;
   }
   if (!l) l = run_plan(s, j, a, &lib, e);
-  if (!l) l = run_fits(s, &lib, e);
   if (!l) patience_c(s, j, threads);
   if (!l) l = library_run(s, &lib, e, &status);
   library_close(&lib);

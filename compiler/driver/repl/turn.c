@@ -257,9 +257,11 @@ Leave turn_prepare(Turn *t) {
   if (l) return l;
   t->job.graph = language_made(&t->s, LANG_GRAPH, t->job.path, graph_given(t->s.arena, t->job.graph, is_known, t), false);
   run_begin(&t->s, &t->job, &t->eval);
-  int64_t room = memory_free(); /* the session's values are in it already */
+  l = inputs_give(t);
+  int64_t room = memory_free(); /* without the session's values, which the limit counts */
+  for (uint32_t i = 0; room && i < t->eval.n_input; i++) room += t->eval.input[i].array.count * dtype_size(t->eval.input[i].array.dtype);
   if (room && room < t->eval.max_live) t->eval.max_live = room;
-  return inputs_give(t);
+  return l;
 }
 
 Leave turn_compute(Turn *t) {

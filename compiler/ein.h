@@ -16,8 +16,8 @@
  *                                |             +-> eval, site by site
  *                                +-> eval, with a store for each site
  *
- * Over MPI, a process a site: driver/ranks.h runs it, driver/build_sites.c builds programs and libraries. CUDA text beside
- * C: to come. The column of calls that every command goes down is driver/column.c.
+ * Over MPI, a process a site: driver/ranks.h runs it, driver/build_sites.c builds programs and libraries. For a device, one site:
+ * Loop for grids of blocks, and CUDA. The column of calls that every command goes down is driver/column.c.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
  *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
@@ -30,7 +30,7 @@
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
  *     driver/   cmd/ (a file a command), the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
- *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}), emit/ (C, header,
+ *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}, gpu/), emit/ (C, CUDA, header,
  *                  manifest), jit/ (Clang in process; objects and models in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
@@ -158,6 +158,7 @@ bool loop_check(const LoopProgram *p, Buf *out);
 /* ---- 9. Loop -> C ------------------------------------------------------------------------------
  * Printers, which decide nothing. What they write stands on runtime/ein_run.h; docs/library.md is what its callers read. */
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
+void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 /* Over several plans of one program, each for another number of sites. */

@@ -8,6 +8,10 @@
 
 #include "ein_run.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Flags and counters that several threads see. What they guard is read after the threads have met. */
 #if defined(__GNUC__)
 #define EIN_GET(p)      __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -81,6 +85,8 @@ typedef struct ein_inside {    /* what each run touches stands first */
   void *nothing;               /* where tensors without elements lie */
   size_t size;                 /* of the context's own block */
   ein_team *team;
+  void *device;                /* of a text for CUDA: what it has there; NULL: nothing yet */
+  void (*device_end)(void *device);
 } ein_inside;
 
 static inline const ein_buffer *ein_buffer_of(const ein_ctx *ctx, int buffer) {
@@ -174,5 +180,9 @@ EIN_INLINE ein_status ein_once(ein_ctx *ctx, ein_task *task) {
   task(ctx, 0, 0);
   return EIN_GET(&in->cancel) | EIN_GET(&in->faults) ? ein_settle(ctx) : EIN_OK;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

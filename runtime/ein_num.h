@@ -23,9 +23,15 @@
 #define EIN_API
 #endif
 
+#if !defined(EIN_BOTH)
+#define EIN_BOTH /* what a text for CUDA calls on the host and on the device */
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#if !defined(__CUDACC_RTC__)
 
 /* ---- element types ---- */
 
@@ -61,6 +67,8 @@ EIN_API ein_status ein_error_set(ein_error *err, ein_status status, const char *
 EIN_API ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, const int64_t *shape,
                                   int64_t *count, int64_t *bytes, ein_error *err);
 
+#endif
+
 /* ---- half precision: one rounding, to nearest even; NaN stays NaN; subnormals as IEEE says ----
  * With EIN_STATIC they are those of ein_ops.h. */
 
@@ -76,16 +84,16 @@ EIN_API uint16_t ein_f64_to_bf16(double x);
 /* ---- random numbers: each value depends on its arguments only, with the same bits on every target
  * ---- */
 
-EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
+EIN_BOTH EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
 /* In [0, 1), a multiple of 2^-24. */
-EIN_API float ein_uniform(int64_t seed, int64_t index);
+EIN_BOTH EIN_API float ein_uniform(int64_t seed, int64_t index);
 /* Standard normal; magnitude below 8.6. */
-EIN_API float ein_normal(int64_t seed, int64_t index);
+EIN_BOTH EIN_API float ein_normal(int64_t seed, int64_t index);
 /* In lo..hi, both included; lo when hi < lo. */
-EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi);
+EIN_BOTH EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi);
 /* Entry h of the seed's permutation of 0..H-1, and of its inverse. -1 unless 0 <= h < H <= 2^62. */
-EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H);
-EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H);
+EIN_BOTH EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H);
+EIN_BOTH EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H);
 
 #ifdef __cplusplus
 }

@@ -10,16 +10,19 @@
 /* What is written as a product and a sum is that, whatever flags this is compiled with. */
 #if defined(EIN_STATIC) && defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif defined(EIN_STATIC) && defined(__GNUC__)
+#elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__CUDACC__) /* whose flag it is: -fmad=false */
 #pragma GCC optimize("fp-contract=off")
 #endif
 
 #include "ein_num.h"
 
+#if !defined(__CUDACC_RTC__)
 #include <math.h>
 #include <string.h>
+#endif
 
-#if defined(__GNUC__)
+#if defined(EIN_INLINE) /* by ein_device.h */
+#elif defined(__GNUC__)
 #define EIN_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define EIN_INLINE static inline
@@ -88,7 +91,7 @@ EIN_INTEGER(u8, uint8_t, int32_t, uint32_t)
 
 /* The argument, which the compiler does not know to be that. */
 EIN_INLINE int64_t ein_hidden_i64(int64_t x) {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(EIN_CUDA)
   __asm__("" : "+r"(x));
 #endif
   return x;
@@ -150,6 +153,11 @@ float lgammaf_r(float x, int *sign);
  * max and min give NaN where an argument is NaN, fmax and fmin the other argument; of 0 and -0, the
  * second. log(exp a + exp b): equal infinities have no difference, so equal arguments are a case.
  */
+#if defined(__CUDACC__)
+#define EIN_LGAMMA(f, a, sign) ((void)(sign), f(a)) /* a device's writes nothing */
+#else
+#define EIN_LGAMMA(f, a, sign) f##_r(a, sign)
+#endif
 #define EIN_REAL(n, T, f, ln2)                                                                     \
   EIN_INLINE T ein_max_##n(T a, T b) {                                                             \
     T m = b > a ? b : a; /* a where it is NaN; so only b is asked, and a chain of these is short */ \
@@ -170,8 +178,8 @@ float lgammaf_r(float x, int *sign);
     return a == b ? a + ln2 : ein_max_##n(a, b) + log1p##f(exp##f(-fabs##f(a - b)));               \
   }                                                                                                \
   EIN_INLINE T ein_lgamma_##n(T a) {                                                               \
-    int sign;                                                                                      \
-    return lgamma##f##_r(a, &sign);                                                                \
+    int sign = 0;                                                                                  \
+    return EIN_LGAMMA(lgamma##f, a, &sign);                                                        \
   }
 
 EIN_REAL(f64, double, , 0.69314718055994530942)

@@ -12,12 +12,14 @@
  */
 #include "ein_num.h"
 
+#if !defined(__CUDACC_RTC__)
 #include <math.h>
+#endif
 
 /* ctr[3] says what a block is for, so the same seed gives unrelated streams. */
 enum { EIN_STREAM_UNIFORM = 0, EIN_STREAM_NORMAL = 1, EIN_STREAM_INTEGER = 2, EIN_STREAM_PERMUTATION = 3 };
 
-EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
+EIN_BOTH EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
   uint32_t c0 = ctr[0], c1 = ctr[1], c2 = ctr[2], c3 = ctr[3];
   uint32_t k0 = key[0], k1 = key[1];
   for (int round = 0; round < 10; round++) {
@@ -36,20 +38,20 @@ EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uin
   out[3] = c3;
 }
 
-static void ein_rng_block(int64_t seed, int64_t index, uint32_t stream, uint32_t out[4]) {
+static EIN_BOTH void ein_rng_block(int64_t seed, int64_t index, uint32_t stream, uint32_t out[4]) {
   const uint64_t s = (uint64_t)seed, i = (uint64_t)index;
   const uint32_t key[2] = {(uint32_t)s, (uint32_t)(s >> 32)};
   const uint32_t ctr[4] = {(uint32_t)i, (uint32_t)(i >> 32), 0, stream};
   ein_philox4x32_10(ctr, key, out);
 }
 
-static uint64_t ein_rng_join(uint32_t high, uint32_t low) {
+static EIN_BOTH uint64_t ein_rng_join(uint32_t high, uint32_t low) {
   return (uint64_t)high << 32 | low;
 }
 
 /* The upper 64 bits of a * b. In fixed point with 64 bits after the point: the product, rounded
  * down. */
-static uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
+static EIN_BOTH uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
   __extension__ typedef unsigned __int128 u128;
   return (uint64_t)((u128)a * b >> 64);
@@ -61,13 +63,13 @@ static uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
 #endif
 }
 
-EIN_API float ein_uniform(int64_t seed, int64_t index) {
+EIN_BOTH EIN_API float ein_uniform(int64_t seed, int64_t index) {
   uint32_t word[4];
   ein_rng_block(seed, index, EIN_STREAM_UNIFORM, word);
   return (float)(word[0] >> 8) * (1.0f / 16777216);
 }
 
-EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {
+EIN_BOTH EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi) {
   if (hi <= lo) return lo;
   uint32_t word[4];
   ein_rng_block(seed, index, EIN_STREAM_INTEGER, word);
@@ -85,7 +87,7 @@ EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi)
  * atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64. While s is below 0.172, what is
  * left out sums to less than 2^-61.
  */
-static uint64_t ein_rng_atanh_tail(uint64_t s2) {
+static EIN_BOTH uint64_t ein_rng_atanh_tail(uint64_t s2) {
   uint64_t p = EIN_ONE_OVER(25);
   p = EIN_ONE_OVER(23) + ein_rng_mul_high(s2, p);
   p = EIN_ONE_OVER(21) + ein_rng_mul_high(s2, p);
@@ -105,7 +107,7 @@ static uint64_t ein_rng_atanh_tail(uint64_t s2) {
  * |ln m| in Q64 for m in Q63 between sqrt(1/2) and sqrt(2): ln m = 2 atanh((m - 1)/(m + 1)). The
  * reciprocal of m + 1 comes from one 32-bit division and one Newton step, good to about 60 bits.
  */
-static uint64_t ein_rng_log_near_one(uint64_t m) {
+static EIN_BOTH uint64_t ein_rng_log_near_one(uint64_t m) {
   const uint64_t one = (uint64_t)1 << 63;
   uint64_t gap = m > one ? m - one : one - m;           /* Q63 */
   uint64_t d = (m >> 2) + (one >> 2);                   /* m + 1 in Q61, 1.7 to 2.42 */
@@ -118,7 +120,7 @@ static uint64_t ein_rng_log_near_one(uint64_t m) {
 }
 
 /* -ln(n / 2^53) in Q58, for n in 1 .. 2^53. */
-static uint64_t ein_rng_minus_log(uint64_t n) {
+static EIN_BOTH uint64_t ein_rng_minus_log(uint64_t n) {
   const uint64_t ln2 = 0x02C5C85FDF473DE7u;   /* Q58 */
   const uint64_t sqrt2 = 0xB504F333F9DE6484u; /* Q63 */
   uint64_t m = n;
@@ -140,7 +142,7 @@ static uint64_t ein_rng_minus_log(uint64_t n) {
 }
 
 /* cos x in Q63 for x in Q64, at most pi/4. */
-static uint64_t ein_rng_cos_small(uint64_t x) {
+static EIN_BOTH uint64_t ein_rng_cos_small(uint64_t x) {
   uint64_t x2 = ein_rng_mul_high(x, x);
   uint64_t p = EIN_ONE_OVER(20922789888000u);       /* 1/16! */
   p = EIN_ONE_OVER(87178291200u) - ein_rng_mul_high(x2, p); /* 1/14! */
@@ -154,7 +156,7 @@ static uint64_t ein_rng_cos_small(uint64_t x) {
 }
 
 /* sin x in Q63 for x in Q64, at most pi/4. */
-static uint64_t ein_rng_sin_small(uint64_t x) {
+static EIN_BOTH uint64_t ein_rng_sin_small(uint64_t x) {
   uint64_t x2 = ein_rng_mul_high(x, x);
   uint64_t p = EIN_ONE_OVER(355687428096000u);        /* 1/17! */
   p = EIN_ONE_OVER(1307674368000u) - ein_rng_mul_high(x2, p); /* 1/15! */
@@ -168,7 +170,7 @@ static uint64_t ein_rng_sin_small(uint64_t x) {
 }
 
 /* cos(2 pi turn / 2^64). In odd eighths of the turn the angle is measured from their far end. */
-static double ein_rng_cos_of_turn(uint64_t turn) {
+static EIN_BOTH double ein_rng_cos_of_turn(uint64_t turn) {
   const uint64_t quarter_pi = 0xC90FDAA22168C235u; /* pi/4 in Q64 */
   unsigned eighth = (unsigned)(turn >> 61);
   uint64_t along = turn << 3;
@@ -180,7 +182,7 @@ static double ein_rng_cos_of_turn(uint64_t turn) {
 }
 
 /* Box and Muller, one value of the pair: sqrt(-2 ln u) cos(2 pi t), with u in (0, 1] of 53 bits. */
-EIN_API float ein_normal(int64_t seed, int64_t index) {
+EIN_BOTH EIN_API float ein_normal(int64_t seed, int64_t index) {
   uint32_t word[4];
   ein_rng_block(seed, index, EIN_STREAM_NORMAL, word);
   uint64_t n = (ein_rng_join(word[0], word[1]) >> 11) + 1;
@@ -204,7 +206,7 @@ typedef struct ein_feistel {
   int left, right;
 } ein_feistel;
 
-static int ein_feistel_start(ein_feistel *f, int64_t seed, int64_t h, int64_t H) {
+static EIN_BOTH int ein_feistel_start(ein_feistel *f, int64_t seed, int64_t h, int64_t H) {
   if (h < 0 || h >= H || H > (int64_t)1 << 62) return 0;
   int bits = 1;
   while (bits < 62 && (int64_t)1 << bits < H) bits++;
@@ -216,7 +218,7 @@ static int ein_feistel_start(ein_feistel *f, int64_t seed, int64_t h, int64_t H)
   return 1;
 }
 
-static uint64_t ein_feistel_round(const ein_feistel *f, int round, uint64_t value) {
+static EIN_BOTH uint64_t ein_feistel_round(const ein_feistel *f, int round, uint64_t value) {
   uint64_t left = value >> f->right, right = value & (((uint64_t)1 << f->right) - 1);
   uint64_t from = round & 1 ? left : right; /* at most 31 bits */
   const uint32_t ctr[4] = {(uint32_t)from, (uint32_t)f->H, (uint32_t)(f->H >> 32),
@@ -230,7 +232,7 @@ static uint64_t ein_feistel_round(const ein_feistel *f, int round, uint64_t valu
   return left << f->right | right;
 }
 
-EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H) {
+EIN_BOTH EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H) {
   ein_feistel f;
   if (!ein_feistel_start(&f, seed, h, H)) return -1;
   uint64_t value = (uint64_t)h;
@@ -240,7 +242,7 @@ EIN_API int64_t ein_permutation(int64_t seed, int64_t h, int64_t H) {
   return (int64_t)value;
 }
 
-EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H) {
+EIN_BOTH EIN_API int64_t ein_inverse_permutation(int64_t seed, int64_t h, int64_t H) {
   ein_feistel f;
   if (!ein_feistel_start(&f, seed, h, H)) return -1;
   uint64_t value = (uint64_t)h;

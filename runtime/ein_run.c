@@ -219,6 +219,7 @@ EIN_API void ein_destroy(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return;
   ein_team_end(ctx);
+  if (ctx->inside->device) ctx->inside->device_end(ctx->inside->device);
   ein_workspace_drop(ctx->inside);
   ein_config own = ctx->inside->config;
   ein_memory_drop(&own, ctx, ctx->inside->size);

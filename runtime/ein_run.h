@@ -14,16 +14,26 @@
 #ifndef EIN_RUN_H
 #define EIN_RUN_H
 
-#if defined(EIN_STATIC) && defined(__GNUC__) && !defined(__clang__)
+#if defined(EIN_CUDA)
+#include "ein_device.h"
+#elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__clang__)
 /* They would take a tile's sums out of registers (seen with 12.2). */
 #pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
 #endif
 
-#include "ein_lanes.h"
 #include "ein_ops.h"
-#include "ein_stream.h"
 #include "ein_tensor.h"
+#if !defined(EIN_CUDA)
+#include "ein_lanes.h"
+#include "ein_stream.h"
 #include "ein_turn.h"
+#endif
+#if !defined(__CUDACC_RTC__) /* the host's, up to ein_rng.c */
+#if defined(EIN_CUDA)
+#undef EIN_INLINE
+#define EIN_INLINE static inline
+#define ein_stream_end() ((void)0) /* nothing of the host streams */
+#endif
 
 #if defined(__GNUC__)
 #define EIN_RESTRICT __restrict__
@@ -357,7 +367,6 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #include "ein_base.c"
 #include "ein_run.c"
 #include "ein_layout.c"
-#include "ein_rng.c"
 #include "ein_team.c"
 #include "ein_views.c"
 #if defined(EIN_SITES)
@@ -368,6 +377,14 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #include "ein_whole.c"
 #endif
 #endif
+#endif
+#endif
+
+#if defined(EIN_STATIC) && !defined(EIN_APART)
+#include "ein_rng.c"
+#endif
+#if defined(EIN_CUDA)
+#include "ein_cuda.h"
 #endif
 
 #endif

@@ -7,8 +7,10 @@
 #ifndef EIN_TENSOR_H
 #define EIN_TENSOR_H 1 /* the format: another number where a caller of one would misread the other */
 
+#if !defined(__CUDACC_RTC__)
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -39,6 +39,7 @@ LAW = {
     "codegen/schedule/cpu/panels/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/rows/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
+    "codegen/schedule/gpu/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
     "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h", "compiler/task/site.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],

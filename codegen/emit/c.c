@@ -26,20 +26,23 @@ static void place_arguments(Buf *b, Place p) {
   buf_printf(b, ", %u", p.file ? p.line : 0);
 }
 
+/* Whose functions a body calls for what is not a kernel. */
+static const char *calls(const Calls *c) { return c->p->device ? "ein_cuda" : "ein"; }
+
 static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
-  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = ein_i64(ctx, %u); ctx->turn[%u] < turns;) {\n", in, d, in,
-             k->buffer, d);
+  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = %s_i64(ctx, %u); ctx->turn[%u] < turns;) {\n", in, d, in,
+             calls(c), k->buffer, d);
   buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
   list_print(c, &k->body, depth + 1);
-  if (k->stop >= 0) buf_printf(out, "%s  const int stop = ein_true(ctx, %d);\n", in, k->stop);
+  if (k->stop >= 0) buf_printf(out, "%s  const int stop = %s_true(ctx, %d);\n", in, calls(c), k->stop);
   for (uint32_t i = 0; i < k->exchange.len; i++)
-    buf_printf(out, "%s  ein_exchange(ctx, %u, %u);\n", in, k->exchange.at[i].now, k->exchange.at[i].next);
+    buf_printf(out, "%s  %s_exchange(ctx, %u, %u);\n", in, calls(c), k->exchange.at[i].now, k->exchange.at[i].next);
   buf_printf(out, "%s  ctx->turn[%u]++;\n", in, d);
   if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
   buf_printf(out, "%s}\n", in);
-  if (k->turns >= 0) buf_printf(out, "%sein_set_i64(ctx, %d, ctx->turn[%u]);\n", in, k->turns, d);
+  if (k->turns >= 0) buf_printf(out, "%s%s_set_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), k->turns, d);
 }
 
 /* The buffer that a task is about, where sites may lack it; NULL: all have it. */
@@ -58,16 +61,16 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
     in = arena_printf(c->p->arena, "%s  ", in);
   }
   switch (k->kind) {
-  case TASK_KERNEL: c_call(c->p, c->next++, in); break;
+  case TASK_KERNEL: (c->p->device ? c_device_call : c_call)(c->p, c->next++, in); break;
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
-  case TASK_ZERO: buf_printf(out, "%sein_zero(ctx, %u);\n", in, k->buffer); break;
+  case TASK_ZERO: buf_printf(out, "%s%s_zero(ctx, %u);\n", in, calls(c), k->buffer); break;
   case TASK_DEFAULT:
-    buf_printf(out, "%sein_default(ctx, %u, %u);\n", in, c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
+    buf_printf(out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
   case TASK_MOVE: buf_printf(out, "%sif (ein_move(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
   case TASK_FETCH: buf_printf(out, "%sif (ein_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
   case TASK_ASSERT:
-    buf_printf(out, "%sif (!ein_true(ctx, %u)) return ein_failed_assert(ctx, ", in, k->buffer);
+    buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);
     else buf_str(out, "\"\"");
     buf_str(out, ", ");
@@ -99,8 +102,9 @@ static void run_print(CPrinter *p) {
   Calls c = {.p = p};
   buf_printf(p->out, "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
                      "static ein_status %s_body(ein_ctx *ctx) {\n", p->o->prefix);
+  if (p->device) buf_str(p->out, "  if (ein_cuda_begin(ctx)) return ein_state(ctx);\n");
   list_print(&c, &p->p->tasks->tasks, 1);
-  buf_str(p->out, "  return ein_state(ctx);\n}\n\n");
+  buf_printf(p->out, "  return %s(ctx);\n}\n\n", p->device ? "ein_cuda_finish" : "ein_state");
 }
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
@@ -182,12 +186,12 @@ void c_runtime(Buf *c, const EmitOptions *o) {
   buf_char(c, '\n');
 }
 
-static void file_head(Buf *c, const EmitOptions *o, bool sites) {
+void c_file_head(Buf *c, const EmitOptions *o, const char *more) {
   buf_printf(c, "/* %s, from ", o->prefix);
   for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
   buf_printf(c, " by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n", o->version);
   buf_str(c, "#define EIN_STATIC\n");
-  if (sites) buf_str(c, "#define EIN_SITES\n");
+  buf_str(c, more);
   if (o->worth_threads > 0) {
     buf_str(c, "#define EIN_WORTH_THREADS ");
     double_print(c, o->worth_threads);
@@ -197,23 +201,32 @@ static void file_head(Buf *c, const EmitOptions *o, bool sites) {
   buf_str(c, "/* ---- kernels ---------------------------------------------------------------------------- */\n\n");
 }
 
-void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);
-  file_head(c, o, lp->tasks->mesh.n);
-  p.same = loop_twins(lp->arena, lp);
   p.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
+  return p;
+}
+
+void c_host(CPrinter *p) {
+  Buf run = buf_new(p->arena), *c = p->out;
+  p->out = &run;
+  run_print(p); /* it may want further sizes, so it is made before them */
+  p->out = c;
+  sizes_print(p);
+  c_bound_tables(p);
+  buf_add(c, run.s, run.len);
+}
+
+void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+  CPrinter p = c_printer(c, lp, o);
+  c_file_head(c, o, lp->tasks->mesh.n ? "#define EIN_SITES\n" : "");
+  p.same = loop_twins(lp->arena, lp);
   for (uint32_t i = 0; i < lp->kernels.len; i++) p.shared[p.same[i]] |= p.same[i] != i;
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);
   c_sites(&p);
-  Buf run = buf_new(lp->arena);
-  p.out = &run;
-  run_print(&p); /* it may want further sizes, so it is made before them */
-  p.out = c;
-  sizes_print(&p);
-  c_bound_tables(&p);
-  buf_add(c, run.s, run.len);
+  c_host(&p);
   emit_tables(c, lp, o);
 }

@@ -53,7 +53,7 @@ static bool is_size(const Expr *e) {
 /* Whatever a function calls its own has its name from here: first the parameters, then what Loop has names for, as they are if C can take them;
  * strides and sizes follow as they are met. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
-  const char *const parameters[] = {"ctx", "worker", "dense", chunk};
+  const char *const parameters[] = {"ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
   p->k = k;
   p->names = c_scope(p->arena, p->strings);
   for (size_t i = 0; i < COUNT(parameters); i++)
@@ -277,10 +277,13 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
   return n - 1;
 }
 
+/* Its elements lie as a caller says. */
+static bool has_strides(const CPrinter *p, const LoopPlace *x) { return !p->device && loop_is_argument(p->p->tasks, x); }
+
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
   const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
-  if (loop_is_argument(p->p->tasks, x)) {
+  if (has_strides(p, x)) {
     c_buffer_stride(p, place, c_last_axis(x, axis));
     return;
   }
@@ -294,7 +297,7 @@ static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->o
  * one more pointer, and the same way from it to each element. */
 static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
   const Expr *last = n ? at[n - 1] : NULL;
-  if (!last || loop_is_argument(p->p->tasks, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
+  if (!last || p->device || loop_is_argument(p->p->tasks, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
   const Expr *base = last->arg[1];
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
@@ -336,11 +339,11 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     if (expr_is_int(i, 0)) continue;
     if (any) buf_str(p->out, " + ");
     any = true;
-    if (x->axes && x->axes[k] > 1 && loop_is_argument(p->p->tasks, x)) {
+    if (x->axes && x->axes[k] > 1 && has_strides(p, x)) {
       index_apart(p, place, i, axis, x->axes[k]);
       continue;
     }
-    bool last = k + 1 == n && !loop_is_argument(p->p->tasks, x);
+    bool last = k + 1 == n && !has_strides(p, x);
     argument(p, i, true, last && n == 1);
     if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
   }

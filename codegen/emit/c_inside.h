@@ -34,6 +34,7 @@ typedef struct CPrinter {
   bool *place_used;
   bool *var_used;
   bool uses_ctx, uses_worker, uses_dense;
+  bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of ein_cuda.h */
 } CPrinter;
 
 /* ---- c_expr.c ---- */
@@ -58,6 +59,8 @@ static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var
 static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->place_name[place]->s; }
 
 /* ---- c_kernel.c ---- */
+void c_body(CPrinter *p, const LoopBody *b, int depth); /* statements */
+void c_note(CPrinter *p, const LoopKernel *k);          /* the kernel's equations, as a comment */
 /* The kernel's functions. How they are called is c_call's: a call for each. */
 void c_kernel(CPrinter *p, uint32_t number);
 void c_call(CPrinter *p, uint32_t number, const char *indent);
@@ -70,11 +73,18 @@ const char *c_site(CPrinter *p, int64_t site);
 void c_bound_tables(CPrinter *p);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's own memory */
 
+/* ---- cuda.c: the same for a device ---- */
+void c_device_kernel(CPrinter *p, uint32_t number);
+void c_device_call(CPrinter *p, uint32_t number, const char *indent);
+
 /* ---- c_sites.c ---- */
 void c_sites(CPrinter *p);           /* nothing where there is one site */
 uint32_t c_move_number(const CPrinter *p, const Task *move); /* of a fetch among fetches */
 
 /* ---- c.c ---- */
 uint32_t c_size_number(CPrinter *p, const Expr *e);
+CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o); /* at the beginning of a file */
+void c_file_head(Buf *c, const EmitOptions *o, const char *more); /* more: lines ahead of the runtime */
+void c_host(CPrinter *p);            /* behind the kernels: sizes, what kernels are bound to, the run */
 
 #endif

@@ -9,8 +9,6 @@ static void indent(CPrinter *p, int depth) {
   for (int i = 0; i < depth; i++) buf_str(p->out, "  ");
 }
 
-static void body_print(CPrinter *p, const LoopBody *b, int depth);
-
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
 /* So many, of so many bytes. */
@@ -66,7 +64,7 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
   if (s->polled == 1) poll_print(p, depth + 1);
-  body_print(p, &s->body, depth + 1);
+  c_body(p, &s->body, depth + 1);
   indent(p, depth);
   buf_str(p->out, "}\n");
   if (s->polled <= 1) return;
@@ -86,11 +84,11 @@ static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, s->maybe ? "if (EIN_MAYBE(" : "if (");
   c_expr(p, s->cond, false);
   buf_str(p->out, s->maybe ? ")) {\n" : ") {\n");
-  body_print(p, &s->body, depth + 1);
+  c_body(p, &s->body, depth + 1);
   if (s->other.len) {
     indent(p, depth);
     buf_str(p->out, "} else {\n");
-    body_print(p, &s->other, depth + 1);
+    c_body(p, &s->other, depth + 1);
   }
   indent(p, depth);
   buf_str(p->out, "}\n");
@@ -124,6 +122,7 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   }
   const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
   if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
+  if (p->device) form = "%s %s[%lld];\n";
   indent(p, depth);
   buf_printf(p->out, form, type, c_place(p, s->place), (long long)(n ? n : 1));
   if (!s->value) return;
@@ -305,7 +304,7 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   }
 }
 
-static void body_print(CPrinter *p, const LoopBody *b, int depth) {
+void c_body(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     switch (s->kind) {
@@ -320,7 +319,10 @@ static void body_print(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_TURN: turn_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
-    case LOOP_BARRIER: bug("a barrier in C");
+    case LOOP_BARRIER:
+      indent(p, depth);
+      buf_str(p->out, "__syncthreads();\n");
+      break;
     }
   }
 }
@@ -512,7 +514,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   c_kernel_begin(p, p->k, thread ? NULL : chunk);
   p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
-  body_print(p, thread ? &first->body : &some, 1);
+  c_body(p, thread ? &first->body : &some, 1);
   p->out = out;
   Buf head = buf_new(p->arena);
   p->out = &head;
@@ -543,7 +545,7 @@ static void comment_text(Buf *b, Str s) {
 }
 
 /* Its equations, and where they stand. */
-static void note_print(CPrinter *p, const LoopKernel *k) {
+void c_note(CPrinter *p, const LoopKernel *k) {
   buf_str(p->out, "/* ");
   for (uint32_t i = 0; i < k->note.len; i++) {
     if (i) buf_str(p->out, "\n   ");
@@ -569,7 +571,7 @@ void c_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   if (p->same[number] != number) return;
   kernel_take(p, number);
-  if (!p->alone) note_print(p, k);
+  if (!p->alone) c_note(p, k);
   if (!is_threaded(k)) {
     part_print(p, 0, &k->body, 0, k->body.len);
     return;
@@ -596,7 +598,7 @@ void c_bound_tables(CPrinter *p) {
     if (!p->shared[p->same[i]] || !k->places.len) continue;
     if (!any) buf_str(p->out, "/* ---- kernels that are others on other buffers: each buffer, and its first axis; sites -------- */\n\n");
     any = true;
-    note_print(p, k);
+    c_note(p, k);
     buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
     for (uint32_t x = 0; x < k->places.len; x++) {
       bool is = k->places.at[x].space == SPACE_BUFFER;

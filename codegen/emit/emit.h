@@ -19,6 +19,9 @@ typedef struct EmitOptions {
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
 
+/* Of one for a device: prefix.cu. */
+void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
+
 /* ---- one kernel by itself: what is compiled for it, and for whatever does the same in other programs ---- */
 #define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */
 typedef struct EmitPart { const Expr *points; bool streams; } EmitPart; /* threads share so many calls of it; NULL: it is called once */

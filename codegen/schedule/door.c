@@ -75,6 +75,23 @@ static void parts_tell(Sched *s, const TaskStage *st) {
   if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
 }
 
+static void host_make(Sched *s, const Task *task) {
+  parts_tell(s, &task->stages.at[0]);
+  s->task = batch_task(s, merge_task(s, task));
+  stages_new(s);
+  stages(s);
+  apart_loops(s, &s->k->body);
+  finish_kernel(s->p, s->k);
+}
+
+static void device_make(Sched *s, const Task *task) {
+  s->task = merge_task(s, task);
+  stages_new(s);
+  s->outer = 0;
+  gpu_loops(s);
+  finish_device(s->p, s->k);
+}
+
 static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   const TaskStage *last = &vec_last(task->stages);
   s->task = task;
@@ -88,13 +105,9 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
   s->k->work = work_of(s);
   s->block = 0;
-  parts_tell(s, &task->stages.at[0]);
   s->goes_on = s->in_turn = false;
-  s->task = batch_task(s, merge_task(s, task));
-  stages_new(s);
-  stages(s);
-  apart_loops(s, &s->k->body);
-  finish_kernel(s->p, s->k);
+  if (s->target->device) device_make(s, task);
+  else host_make(s, task);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;
   vec_push(s->arena, s->p->kernels, s->k);

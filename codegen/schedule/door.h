@@ -12,6 +12,7 @@ typedef struct LoopTarget {
   int64_t wide;              /* rows and lanes of a block of packed panels, at most: a power of two */
   int64_t cache_bytes;       /* of the last level: results of about as many go past it */
   int vector_bytes, vectors; /* what registers do hold, and how many there are: tiles of sums are made to fit */
+  bool device;               /* grids of blocks of threads (schedule/gpu/), of which nothing above says anything */
 } LoopTarget;
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 

@@ -197,7 +197,13 @@ bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label);
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */
 void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);
 
+/* Stores what the stage comes to at the point that e says: where it is kept, and to its buffer. */
+void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value);
 void result_store(Sched *s, const TaskStage *stage, Env *e, const Expr *value); /* at the point that e says */
+
+/* ---- schedule/gpu/points.c ------------------------------------------------------------------------------- */
+/* The kernel at hand as launches of a device. */
+void gpu_loops(Sched *s);
 
 /* ---- schedule/cpu/maps/short.c ---------------------------------------------------------------------------- */
 /* A map whose result is woven of a few: false if the stage is not such a one. */

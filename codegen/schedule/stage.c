@@ -98,7 +98,7 @@ void walk_add(Sched *s, Walk *w, Str name, const Expr *extent) {
 
 /* ---- at a point -------------------------------------------------------------------------------------- */
 
-static void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
+void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   uint32_t number = (uint32_t)(st - s->task->stages.at), place = s->of_stage[number];
   if (place != NOWHERE) {
     uint32_t n = st->sum->n_out - s->outer;

@@ -12,6 +12,7 @@
 #include "task/from_graph.h"
 #include "task/from_ia.h"
 #include "driver.h"
+#include "native.h"
 #include "texts.h"
 
 /* ---- parse -------------------------------------------------------------------------------------------- */
@@ -224,12 +225,17 @@ Leave job_one_site(Session *s, const Job *j) {
               j->path, (long long)mesh_sites(&j->tasks->mesh));
 }
 
+bool loops_device(const Job *j) {
+  for (uint32_t i = 0; i < j->loops->kernels.len; i++)
+    if (loop_is_device(j->loops->kernels.at[i])) return true;
+  return false;
+}
+
 /* Of a text of loops, which says what they are for. */
 static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
-  bool device = false;
-  for (uint32_t i = 0; i < j->loops->kernels.len; i++) device |= loop_is_device(j->loops->kernels.at[i]);
-  if (!device || arg_has(a, OPT_STOP)) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "%s has loops for a device, of which no C is made", j->path);
+  bool device = loops_device(j), wanted = target_device(a);
+  if (device == wanted || !j->loops->kernels.len || arg_has(a, OPT_STOP)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA" : "%s has loops for a processor, and none for a device", j->path);
 }
 
 /* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
@@ -240,7 +246,9 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
   if (j->loops) return loops_run_here(s, j, a);
-  target_ask(s, a, j->tasks, &target);
+  target.device = target_device(a);
+  if (target.device && j->tasks->mesh.n) return fail(s, LEAVE_USAGE, "%s is for many sites, and devices are for one so far", j->path);
+  if (!target.device) target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));
   bug_where = NULL;

@@ -62,6 +62,8 @@ bool compiler_there(Session *s, const char *said) {
 
 Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
   const char *target = target_compiler(s, a);
+  if (target_device(a))
+    return cc ? compiler_find(s, cc, flags, out) : fail(s, LEAVE_USAGE, "--target=cuda: --cc says what compiles it; no device is looked for yet");
   if (target && strcmp(target, "c") != 0 && strcmp(target, "jit") != 0)
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
   if (cc || !target_jit(s, a)) return compiler_find(s, cc, flags, out);

@@ -197,6 +197,7 @@ Leave job_graph_open(Session *s, Job *j, const Args *a);
 const EinNode *job_widest(Session *s, Job *j, const Args *a);           /* after its passes: a vertex with more labels than tasks take; NULL: none */
 Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails where a vertex has more labels than tasks take */
 Leave job_optimised(Session *s, Job *j, const Args *a);
+bool loops_device(const Job *j);                                        /* its loops are for a device */
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
 /* For many sites: j's graph by a plan as a program over relations; and that, an Ia, as tasks. NULL, and why: it cannot be said so yet. */

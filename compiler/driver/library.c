@@ -70,6 +70,10 @@ static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, B
   NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
   bool there;
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
+  if (loops_device(j)) {
+    emit_cuda(&text, j->loops, &o);
+    return native_load(s, c, prefix, &set, "program_model", &out->made);
+  }
   Leave l = kernels_load(s, j, c, &o, &set.flags, &out->made, k, &there);
   if (l || there) return l;
   emit_c(&text, j->loops, &o);

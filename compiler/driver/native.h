@@ -107,6 +107,7 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 
 /* ---- target.c: what runs a program where that is left open -------------------------------------- */
+bool target_device(const Args *a);                      /* loops and text are for a device, CUDA's */
 const char *target_said(Session *s, const Args *a);     /* by --target or $EIN_TARGET; NULL: nothing is, or auto */
 const char *target_compiler(Session *s, const Args *a); /* the same of what has to be compiled */
 bool target_jit(Session *s, const Args *a);             /* Clang in this process compiles, if something does */

@@ -7,6 +7,11 @@
 
 static bool runs(const Args *a) { return a->command == CMD_RUN || a->command == CMD_EINSUM || a->command == CMD_REPL; }
 
+bool target_device(const Args *a) {
+  const char *said = arg_last(a, OPT_TARGET), *emit = arg_last(a, OPT_EMIT);
+  return (said && strcmp(said, "cuda") == 0) || (emit && strcmp(emit, "cuda") == 0);
+}
+
 /* What is usual for others is not for ranks, which run a plan. */
 const char *target_said(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_TARGET), *env = runs(a) && !s->ranks ? getenv("EIN_TARGET") : NULL;

@@ -7,3 +7,8 @@ void finish_kernel(LoopProgram *p, LoopKernel *k) {
   static FinishPass *const passes[] = {finish_fuse, finish_border, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
   for (size_t i = 0; i < COUNT(passes); i++) passes[i](p, k);
 }
+
+void finish_device(LoopProgram *p, LoopKernel *k) {
+  finish_fuse(p, k);
+  finish_dead(p, k);
+}

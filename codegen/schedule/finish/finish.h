@@ -19,5 +19,7 @@ FinishPass finish_dense;     /* a kernel that is given tensors by a caller gets 
 
 /* All of them, in this order. */
 void finish_kernel(LoopProgram *p, LoopKernel *k);
+/* Those that a device's kernel wants. */
+void finish_device(LoopProgram *p, LoopKernel *k);
 
 #endif

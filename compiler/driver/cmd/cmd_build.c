@@ -99,14 +99,14 @@ static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const cha
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {
   if (to && is_folder(to)) {
-    if (*what != 'c') return fail(s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
+    if (strcmp(what, "c") != 0) return fail(s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
     const char *folder = folder_path(s->arena, to);
     Leave l = folder_ready(s, folder);
     return l ? l : emit_into(s, j, o, folder);
   }
   Buf text = buf_new(s->arena);
   switch (*what) {
-  case 'c': emit_c(&text, j->loops, o); break;
+  case 'c': (strcmp(what, "cuda") == 0 ? emit_cuda : emit_c)(&text, j->loops, o); break;
   case 'h': emit_header(&text, j->loops, o); break;
   case 'm': emit_manifest(&text, j->loops, o); break;
   default: buf_str(&text, runtime_ein_run); break;
@@ -175,7 +175,8 @@ static Leave one_goal(Session *s, const Args *a) {
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *target = arg_last(a, OPT_TARGET);
-  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0)
+  bool text = arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT);
+  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !(text && target_device(a)))
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c and mpi are", target);
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }

@@ -1,0 +1,155 @@
+/* codegen/emit/cuda.c - a LoopProgram for a device as one text of CUDA: a __global__ function for each launch; then, for the host, the sizes, the
+ * run as a list of calls, and the tables, as in C. NVRTC is given the same text and takes the kernels alone. It decides nothing. What it stands on is
+ * runtime/ein_cuda.h, a part of ein_run.h. */
+#include "c_inside.h"
+#include "c_tables.h"
+
+static const char axis_of[] = "xyz";
+
+/* ---- a launch ---------------------------------------------------------------------------------------- */
+
+/* Loops that are bound, outermost first, and what is in them. */
+typedef struct Launch {
+  const LoopStmt *bound[2 * LOOP_AXES];
+  uint32_t n;
+  const LoopBody *threads;
+} Launch;
+
+static Launch launch_of(const LoopStmt *s) {
+  Launch l = {.n = 0};
+  for (;; s = vec_last(s->body)) {
+    l.bound[l.n++] = s;
+    l.threads = &s->body;
+    const LoopStmt *in = s->body.len ? vec_last(s->body) : NULL;
+    if (!in || in->kind != LOOP_FOR || (in->bind != BIND_GRID && in->bind != BIND_BLOCK)) return l;
+  }
+}
+
+static void index_print(CPrinter *p, const LoopStmt *s) {
+  if (!p->var_used[s->var]) return;
+  buf_printf(p->out, "  const int64_t %s = %s.%c;\n", c_var(p, s->var), s->bind == BIND_GRID ? "blockIdx" : "threadIdx", axis_of[s->axis]);
+}
+
+static void shared_print(CPrinter *p, const LoopStmt *s) {
+  const LoopPlace *x = &p->k->places.at[s->place];
+  int64_t n = 1;
+  for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
+  buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x->dtype), c_place(p, s->place), (long long)(n ? n : 1));
+}
+
+/* What a kernel is given: the buffers that it uses, sizes, and the context's part on the device. */
+static void parameters_print(CPrinter *p) {
+  const char *comma = "";
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (x->space != SPACE_BUFFER || !p->place_used[i]) continue;
+    buf_printf(p->out, "%sEIN_GLOBAL(%s%s) %s", comma, x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
+    comma = ", ";
+  }
+  for (uint32_t i = 0; i < p->here.len; i++, comma = ", ") buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->here.at[i]].name->s);
+  if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
+}
+
+typedef struct CudaLaunch { Str name; VEC(uint32_t) places, sizes; bool device; } CudaLaunch; /* in the order of its parameters */
+
+static CudaLaunch *launch_keep(CPrinter *p, Str name) {
+  CudaLaunch *c = NEW(p->arena, CudaLaunch);
+  c->name = name;
+  c->device = p->uses_ctx;
+  for (uint32_t i = 0; i < p->k->places.len; i++)
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) vec_push(p->arena, c->places, i);
+  for (uint32_t i = 0; i < p->here.len; i++) vec_push(p->arena, c->sizes, p->here.at[i]);
+  return c;
+}
+
+static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
+  Launch l = launch_of(s);
+  Buf *out = p->out, body = buf_new(p->arena);
+  c_kernel_begin(p, p->k, NULL);
+  p->uses_ctx = p->uses_worker = p->uses_dense = false;
+  p->out = &body;
+  c_body(p, l.threads, 1);
+  p->out = out;
+  Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_k_%s", p->o->prefix, p->k->name->s), "step");
+  buf_printf(out, "extern \"C\" __global__ void %s(", name->s);
+  parameters_print(p);
+  buf_str(out, ") {\n");
+  if (p->uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");
+  for (uint32_t i = 0; i < l.n; i++) {
+    index_print(p, l.bound[i]);
+    for (uint32_t k = 0; i + 1 < l.n && k + 1 < l.bound[i]->body.len; k++) shared_print(p, l.bound[i]->body.at[k]);
+  }
+  buf_add(out, body.s, body.len);
+  buf_str(out, "}\n\n");
+  return launch_keep(p, name);
+}
+
+/* ---- kernels and their calls --------------------------------------------------------------------------- */
+
+void c_device_kernel(CPrinter *p, uint32_t number) {
+  const LoopKernel *k = p->p->kernels.at[number];
+  p->k = k;
+  p->number = number;
+  if (p->same[number] != number) return;
+  c_note(p, k);
+  CudaLaunch **all = NEW_ARRAY(p->arena, CudaLaunch *, k->body.len + 1);
+  for (uint32_t i = 0; i < k->body.len; i++) all[i] = launch_print(p, k->body.at[i]);
+  map_put(&p->functions_of, k, all);
+}
+
+static void extent_print(CPrinter *p, const Expr *e) {
+  if (e->kind == EX_INT) buf_printf(p->out, "%lld", (long long)e->i);
+  else buf_printf(p->out, "ctx->size[%u]", c_size_number(p, e));
+}
+
+/* Extents along x, y and z; 1 where there is none. */
+static void extents_print(CPrinter *p, const Launch *l, LoopBind bind) {
+  for (uint32_t axis = 0; axis < LOOP_AXES; axis++) {
+    const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
+    for (uint32_t i = 0; i < l->n; i++)
+      if (l->bound[i]->bind == bind && l->bound[i]->axis == axis) e = l->bound[i]->hi;
+    buf_str(p->out, ", ");
+    extent_print(p, e);
+  }
+}
+
+/* A twin has launches of the same sizes, on its own buffers. */
+void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
+  const LoopKernel *k = p->p->kernels.at[number];
+  CudaLaunch **all = map_find(&p->functions_of, p->p->kernels.at[p->same[number]]);
+  for (uint32_t i = 0; i < k->body.len; i++) {
+    Launch l = launch_of(k->body.at[i]);
+    buf_printf(p->out, "%sEIN_LAUNCH(ctx, %s", indent, all[i]->name->s);
+    extents_print(p, &l, BIND_GRID);
+    extents_print(p, &l, BIND_BLOCK);
+    for (uint32_t x = 0; x < all[i]->places.len; x++) {
+      const LoopPlace *place = &k->places.at[all[i]->places.at[x]];
+      buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype), place->buffer);
+    }
+    for (uint32_t x = 0; x < all[i]->sizes.len; x++) buf_printf(p->out, ", ctx->size[%u]", all[i]->sizes.at[x]);
+    buf_printf(p->out, "%s);\n", all[i]->device ? ", ein_cuda_now(ctx)" : "");
+  }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+/* Of twins, one has the functions; but those that look at indices say different things of them. */
+static const uint32_t *twins_of(const CPrinter *p) {
+  uint32_t *same = loop_twins(p->arena, p->p);
+  for (uint32_t i = 0; i < p->p->kernels.len; i++)
+    if (loop_sites(p->arena, p->p->kernels.at[i]).len) same[i] = i;
+  return same;
+}
+
+void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+  CPrinter p = c_printer(c, lp, o);
+  p.device = true;
+  uint32_t turns = c_turns(lp->tasks);
+  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n#define EIN_TURNS %u\n", turns ? turns : 1));
+  p.same = twins_of(&p);
+  for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
+  buf_str(c, "#if !defined(__CUDACC_RTC__)\n\n");
+  c_host(&p);
+  emit_tables(c, lp, o);
+  buf_str(c, "#endif\n");
+}

@@ -1,0 +1,96 @@
+/* codegen/schedule/gpu/points.c - a kernel as launches of a device: a thread for each output point, which makes its sum in order. That is right for
+ * all that there is. Stages that are made at the kernel's outer labels alone go together, one behind the other in a thread; each other one has a
+ * launch of its own, and what a later launch reads of it lies in a work buffer. */
+#include "schedule/schedule.h"
+
+/* What is decided of a launch. */
+typedef struct Choice {
+  int64_t threads;           /* of a block */
+} Choice;
+
+enum { WARP = 32, THREADS = 256 };
+
+/* No more threads than points, in whole warps. */
+static Choice choose(const Expr *points) {
+  int64_t n = points->kind == EX_INT ? points->i : THREADS;
+  return (Choice){n == 1 ? 1 : n < THREADS ? (n + WARP - 1) / WARP * WARP + (n == 0 ? WARP : 0) : THREADS};
+}
+
+/* ---- which stages go together ------------------------------------------------------------------------ */
+
+static bool at_outer(const Sched *s, const TaskStage *st) { return st->sum->n_out == s->task->n_outer && !st->sum->domain; }
+
+/* Stages from..to-1 are made at the same points. */
+static uint32_t together(const Sched *s, uint32_t from) {
+  uint32_t to = from + 1;
+  if (!at_outer(s, &s->task->stages.at[from])) return to;
+  while (to < s->task->stages.len && at_outer(s, &s->task->stages.at[to])) to++;
+  return to;
+}
+
+static bool is_read_from(const Sched *s, uint32_t stage, uint32_t from) {
+  for (uint32_t i = from; i < s->task->stages.len; i++) {
+    const TaskStage *st = &s->task->stages.at[i];
+    for (uint32_t k = 0; k < st->sum->n_slot; k++)
+      if (st->slot[k].kept && st->slot[k].index == stage) return true;
+  }
+  return false;
+}
+
+/* ---- a launch ---------------------------------------------------------------------------------------- */
+
+/* From here on in a thread for each point of these labels, the last of which goes along the threads. */
+static void threads_open(Sched *s, const StagePlan *p, Env *e) {
+  const TaskStage *st = p->stage;
+  Walk *w = NEW(s->arena, Walk);
+  const Expr *all = ex_int(s, 1);
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+    all = ex_mul(s, all, st->bound[p->order[k]]);
+  }
+  Choice c = choose(all);
+  how_add(s, st, "a thread for each point, %lld a block", (long long)c.threads);
+  const Expr *threads = ex_int(s, c.threads);
+  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
+  into(s, &for_add(s, block, ex_int(s, 0), ex_div_up(s, all, threads), 1, BIND_GRID)->body);
+  into(s, &for_add(s, thread, ex_int(s, 0), threads, 1, BIND_BLOCK)->body);
+  const Expr *point = named(s, NULL, "point", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
+  if (all->kind != EX_INT || all->i % c.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
+  walk_count(s, w, p->n_order, point);
+  for (uint32_t k = 0; k < p->n_order; k++) e->label[p->order[k]] = w->index[k];
+}
+
+static void stage_point(Sched *s, uint32_t number, const Expr *const *label, bool wanted) {
+  const TaskStage *st = &s->task->stages.at[number];
+  StagePlan p = stage_plan(s, st);
+  Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, p.n_label + 1)};
+  for (uint32_t k = 0; k < st->sum->n_out; k++) e.label[k] = label[k];
+  if (st->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(&e, st->sum->domain)))->body);
+  const Expr *value = st->sum->reducer == RED_NONE ? ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(&e, st->sum->body))) : reduce_point(s, &p, &e);
+  if (wanted) value = let_read(s, st->name ? st->name->s : "v", value);
+  value_store(s, st, &e, value);
+  if (wanted) s->value[number] = value;
+}
+
+/* The order of points is that of the last stage's result in memory. */
+static void launch(Sched *s, uint32_t from, uint32_t to) {
+  const TaskStage *last = &s->task->stages.at[to - 1];
+  StagePlan p = stage_plan(s, last);
+  Env e = {.s = s, .stage = last, .label = NEW_ARRAY(s->arena, const Expr *, p.n_label + 1)};
+  LoopBody *was = s->body;
+  for (uint32_t i = from; i < to; i++) {
+    const TaskStage *st = &s->task->stages.at[i];
+    if (is_read_from(s, i, to)) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
+  }
+  threads_open(s, &p, &e);
+  for (uint32_t i = from; i < to; i++) stage_point(s, i, e.label, to - from > 1 && is_read_from(s, i, i + 1));
+  for (uint32_t i = from; i < to; i++) s->value[i] = NULL;
+  into(s, was);
+}
+
+void gpu_loops(Sched *s) {
+  for (uint32_t from = 0, to; from < s->task->stages.len; from = to) {
+    to = together(s, from);
+    launch(s, from, to);
+  }
+}

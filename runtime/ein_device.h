@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * What a text for CUDA needs ahead of all else (EIN_CUDA): its scalar functions are the host's and the device's, and where
+ * kernels are compiled at run time, by NVRTC, there is no C library to include.
+ */
+#ifndef EIN_DEVICE_H
+#define EIN_DEVICE_H
+
+#if defined(__CUDACC_RTC__)
+#define EIN_BOTH __device__
+#else
+#define EIN_BOTH __host__ __device__
+#endif
+#define EIN_INLINE static inline EIN_BOTH
+#define EIN_FMA 1 /* every device has the instruction */
+
+#if defined(__CUDACC_RTC__)
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef unsigned long long uintptr_t;
+#define INT8_MIN (-128)
+#define INT8_MAX 127
+#define UINT8_MAX 255
+#define INT16_MIN (-32768)
+#define INT16_MAX 32767
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define INT64_MAX 9223372036854775807LL
+#define UINT64_MAX 18446744073709551615ULL
+#define INT64_C(x) x##LL
+#define UINT64_C(x) x##ULL
+#define INFINITY __int_as_float(0x7F800000)
+#define NAN __int_as_float(0x7FC00000)
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+#!/bin/sh
+# suite: ci
+# Programs that are run as tests, as CUDA on an emulated device, compared with the evaluator: every CUDA_EVERY-th of them (default 7; 1: all), and
+# those that are named here.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+at=0
+for file in "$root"/tests/run/*.ein; do
+  name=${file##*/}
+  at=$((at + 1))
+  case " gather_out_of_range.ein matmul.ein nested_repeat.ein row_softmax_shapes.ein tropical_product.ein " in
+  *" $name "*) ;;
+  *) [ $((at % ${CUDA_EVERY:-7})) = 0 ] || continue ;;
+  esac
+  cd "${file%/*}" || exit 1
+  args=$(sed -n '1,3s/^# args: //p' "$file")
+  # shellcheck disable=SC2086
+  "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags=-O0 $args "$name" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+done
+[ $at -ge 240 ] || wrong "only $at programs"
+finish

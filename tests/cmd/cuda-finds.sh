@@ -1,0 +1,36 @@
+#!/bin/sh
+# suite: ci
+# The emulation of a device (tests/cuda) names what is planted in kernels, and in texts that ein has emitted.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+plant() { # NUMBER CODE WORDS
+  want 0 g++ -std=gnu++17 -O1 -include "$root/tests/cuda/emulate.h" -DPLANT="$1" -x c++ "$root/tests/cuda/finds.cu" -o planted
+  want "$2" ./planted
+  [ -z "$3" ] || says "$3"
+}
+plant 0 0 ''
+plant 1 97 "kernel planted, block 0, thread 32: two threads and no barrier between, one of them stores: part[0]"
+plant 2 97 "block 2, thread 63: out of range of a buffer: buffer[192]"
+plant 3 97 "block 0, thread 63: out of range of a shared array: part[64]"
+plant 4 97 "a barrier that only some threads come to"
+plant 5 97 "block 0, thread 32: a shared element that nobody has stored to is read: rest[32]"
+plant 6 97 "block 0, thread 1: two threads of one launch, one of them stores: buffer[0]"
+
+# In an emitted text: sed changes it before it is compiled.
+cp "$root/tests/run/matmul.ein" .
+changed() { # CODE SED WORDS
+  EIN_EMULATE_SED=$2 want "$1" "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags="-O0 -DPLANT=$planted" matmul.ein
+  planted=$((planted + 1))
+  [ -z "$3" ] || says "$3"
+}
+planted=1
+changed 0 's/a/a/' ''
+changed 97 's/point < 15/point < 16/' 'kernel program_k_Z, block 0, thread 15: out of range of a buffer'
+changed 97 's/point < 12/point < 13/' 'kernel program_k_X, block 0, thread 12: out of range of a buffer'
+changed 97 's/k < 4; k++/k < 5; k++/' 'out of range of a buffer'
+changed 1 's/point < 20/point < 19/' ''
+finish

@@ -1,0 +1,24 @@
+#!/bin/sh
+# suite: ci
+# NVRTC takes the kernels that ein emits of programs that are run as tests: every CUDA_EVERY-th (default 3; 1: all). Skipped where there is none.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
+
+"$EIN" build "$root/tests/run/matmul.ein" --emit=runtime -o ein_run.h || exit 1
+at=0
+for file in "$root"/tests/run/*.ein; do
+  at=$((at + 1))
+  [ $((at % ${CUDA_EVERY:-3})) = 0 ] || continue
+  name=${file##*/}
+  args=$(sed -n '1,3s/^# args: //p' "$file")
+  # shellcheck disable=SC2086
+  (cd "${file%/*}" && "$EIN" build $args "$name" --emit=cuda -o "$work/${name%.ein}.cu") 2>err || {
+    grep -q 'error\[E' err || wrong "$name: $(cat err)"
+  }
+done
+python3 "$root/tests/cuda/nvrtc.py" ein_run.h *.cu
+got=$?
+[ $got = 77 ] && exit 77
+[ $got = 0 ] || failed=1
+finish

@@ -1,0 +1,255 @@
+/* tests/cuda/emulate.h - what emitted CUDA needs of a device, on the host: each thread of a block is a fiber, and what kernels touch goes through
+ * classes that look. It is included ahead of such a text, which a C++ compiler then takes as it is (tests/cuda/cc).
+ *
+ * Named, and the end of the process: an element out of range; a shared element that two threads touch with no barrier between, one of them to
+ * store; a shared element that is read and was not stored to; an element of a buffer that two threads of a launch touch, one of them to store;
+ * a barrier that some threads of a block do not come to. */
+#ifndef EIN_EMULATE_H
+#define EIN_EMULATE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#define EIN_EMULATED
+#define __host__
+#define __device__
+#define __global__
+
+struct dim3 { unsigned x, y, z; };
+
+/* ---- a block --------------------------------------------------------------------------------------------- */
+
+namespace emulate {
+
+enum { STACK = 256 << 10, MOST = 1024 };
+
+struct Thread { ucontext_t context; dim3 index; bool done; };
+
+struct Block {
+  Thread thread[MOST];
+  ucontext_t home;
+  char *stacks;
+  unsigned n, at;              /* threads, and the one at hand */
+  uint32_t launch, block, epoch; /* numbers: of launches, of the block in it from 1, of barriers from 1 */
+  void (*body)(void *);
+  void *env;
+  const char *kernel;
+};
+
+static Block *device() {
+  static Block b;
+  return &b;
+}
+
+[[noreturn]] static void fail(const char *what, const char *name, long long at) {
+  const Block *b = device();
+  fprintf(stderr, "emulation: kernel %s, block %u, thread %u: %s", b->kernel ? b->kernel : "?", b->block - 1, b->at, what);
+  if (name) fprintf(stderr, ": %s[%lld]", name, at);
+  fputc('\n', stderr);
+  fflush(stderr);
+  _exit(97);
+}
+
+static void thread_main() {
+  Block *b = device();
+  b->body(b->env);
+  b->thread[b->at].done = true;
+  swapcontext(&b->thread[b->at].context, &b->home);
+}
+
+static void barrier() {
+  Block *b = device();
+  swapcontext(&b->thread[b->at].context, &b->home);
+}
+
+/* All threads of a block, from barrier to barrier, one after the other. */
+static void block_run() {
+  Block *b = device();
+  for (unsigned k = 0; k < b->n; k++) {
+    Thread *t = &b->thread[k];
+    t->done = false;
+    getcontext(&t->context);
+    t->context.uc_stack.ss_sp = b->stacks + (size_t)k * STACK;
+    t->context.uc_stack.ss_size = STACK;
+    t->context.uc_link = NULL;
+    makecontext(&t->context, thread_main, 0);
+  }
+  for (b->epoch = 1;; b->epoch++) {
+    unsigned done = 0;
+    for (b->at = 0; b->at < b->n; b->at++) {
+      swapcontext(&b->home, &b->thread[b->at].context);
+      done += b->thread[b->at].done;
+    }
+    b->at = 0;
+    if (done == b->n) return;
+    if (done) fail("a barrier that only some threads come to", NULL, 0);
+  }
+}
+
+static dim3 &block_index() { static dim3 d; return d; }
+
+template <class F> static void launch_body(void *f) { (*(F *)f)(); }
+
+template <class F> static void launch(const char *kernel, dim3 grid, dim3 block, F f) {
+  Block *b = device();
+  if (!b->stacks) b->stacks = (char *)mmap(NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  b->kernel = kernel;
+  b->n = block.x * block.y * block.z;
+  if (!b->n || b->n > MOST) fail("a block of too many threads, or of none", NULL, 0);
+  for (unsigned k = 0; k < b->n; k++) b->thread[k].index = dim3{k % block.x, k / block.x % block.y, k / block.x / block.y};
+  b->body = launch_body<F>;
+  b->env = &f;
+  b->launch++;
+  b->block = 0;
+  for (unsigned z = 0; z < grid.z; z++)
+    for (unsigned y = 0; y < grid.y; y++)
+      for (unsigned x = 0; x < grid.x; x++) {
+        block_index() = dim3{x, y, z};
+        b->block++;
+        block_run();
+      }
+  b->kernel = NULL;
+}
+
+/* ---- who has touched an element --------------------------------------------------------------------------- */
+
+/* Since the last barrier (of a shared element) or in this launch: who stored, who read. 0: nobody; MANY: several. */
+struct Shadow { uint32_t epoch, stored, read; };
+enum : uint32_t { MANY = ~0u };
+
+static void touch(Shadow *s, uint32_t epoch, uint32_t me, bool store, const char *what, const char *name, long long at) {
+  if (s->epoch != epoch) *s = Shadow{epoch, 0, 0};
+  if (s->stored && s->stored != me) fail(what, name, at);
+  if (store && s->read && s->read != me) fail(what, name, at);
+  if (store) s->stored = me;
+  else s->read = s->read && s->read != me ? MANY : me;
+}
+
+/* What stands for an element: it is read as a value, or stored to. */
+template <class A, class T> struct Element {
+  const A *of;
+  int64_t at;
+  operator T() const { return of->load(at); }
+  T operator=(T v) const { return of->store(at, v), v; }
+  T operator=(const Element &e) const { return *this = (T)e; }
+};
+
+/* An array that the threads of a block share: the same memory for each block, of which nothing is known when one begins. */
+template <class T, int64_t N> struct Shared {
+  const char *name;
+  T *data;
+  struct Mark { Shadow shadow; uint32_t launch, block; } *mark;
+  Mark *look(int64_t i, bool store) const {
+    const Block *b = device();
+    if (i < 0 || i >= N) fail("out of range of a shared array", name, i);
+    Mark *m = &mark[i];
+    if (m->launch != b->launch || m->block != b->block) *m = Mark{};
+    if (!store && !m->launch) fail("a shared element that nobody has stored to is read", name, i);
+    touch(&m->shadow, b->epoch, b->at + 1, store, "two threads and no barrier between, one of them stores", name, i);
+    if (store) m->launch = b->launch, m->block = b->block;
+    return m;
+  }
+  T load(int64_t i) const { look(i, false); return data[i]; }
+  void store(int64_t i, T v) const { look(i, true); data[i] = v; }
+  Element<Shared, T> operator[](int64_t i) const { return {this, i}; }
+};
+
+/* ---- the device's memory ---------------------------------------------------------------------------------- */
+
+/* Buffers are parts of one piece; a shadow for each of its bytes, which an element is known by. */
+struct Memory { char *data; size_t bytes; Shadow *shadow; };
+static Memory *memory() {
+  static Memory all[64];
+  return all;
+}
+
+static Memory *memory_of(const void *p) {
+  for (Memory *m = memory(); m < memory() + 64; m++)
+    if (m->data && (const char *)p >= m->data && (const char *)p < m->data + m->bytes) return m;
+  return NULL;
+}
+
+struct Argument { void *data; size_t bytes; const char *name; };
+
+template <class T> struct Global {
+  T *data;
+  int64_t n;
+  Shadow *shadow;
+  Global(Argument a) : data((T *)a.data), n((int64_t)(a.bytes / sizeof(T))), shadow(NULL) {
+    if (!n) return;
+    Memory *m = memory_of(a.data);
+    if (!m || (char *)a.data + a.bytes > m->data + m->bytes) fail("a buffer that is not on the device", NULL, 0);
+    shadow = m->shadow + ((char *)a.data - m->data);
+  }
+  void look(int64_t i, bool store) const {
+    const Block *b = device();
+    if (i < 0 || i >= n) fail("out of range of a buffer", "buffer", i);
+    touch(&shadow[i * (int64_t)sizeof(T)], b->launch, (b->block - 1) * b->n + b->at + 1, store, "two threads of one launch, one of them stores", "buffer", i);
+  }
+  T load(int64_t i) const { look(i, false); return data[i]; }
+  template <class U> void store(int64_t i, U v) const { look(i, true); data[i] = v; }
+  Element<Global, T> operator[](int64_t i) const { return {this, i}; }
+};
+template <class T> struct Global<const T> : Global<T> {
+  using Global<T>::Global;
+  T operator[](int64_t i) const { return this->load(i); }
+};
+
+}
+
+#define threadIdx (emulate::device()->thread[emulate::device()->at].index)
+#define blockIdx (emulate::block_index())
+#define __syncthreads() emulate::barrier()
+#define EIN_GLOBAL(type) const emulate::Global<type>
+#define EIN_SHARED(type, name, n)                                                              \
+  static type name##_elements[n];                                                              \
+  static emulate::Shared<type, n>::Mark name##_marks[n];                                       \
+  const emulate::Shared<type, n> name = {#name, name##_elements, name##_marks}
+#define EIN_ARGUMENT(type, ctx, buffer) (emulate::Argument{ein_cuda_at(ctx, buffer), ein_cuda_bytes(ctx, buffer), NULL})
+#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, __VA_ARGS__)
+
+template <class... P, class... A> static void emulate_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, A... a) {
+  emulate::launch(name, grid, block, [&] { kernel(a...); });
+}
+
+static inline int atomicCAS(int *at, int was, int now) {
+  int old = *at;
+  if (old == was) *at = now;
+  return old;
+}
+
+/* ---- the host's part --------------------------------------------------------------------------------------- */
+
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+static inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "no device" : "no error"; }
+static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+static inline cudaError_t cudaMalloc(void **out, size_t bytes) {
+  using namespace emulate;
+  for (Memory *m = memory(); m < memory() + 64; m++) {
+    if (m->data) continue;
+    *m = Memory{(char *)malloc(bytes ? bytes : 1), bytes, (Shadow *)calloc(bytes ? bytes : 1, sizeof(Shadow))};
+    if (!m->data || !m->shadow) return cudaErrorMemoryAllocation;
+    memset(m->data, 0xA5, bytes);
+    *out = m->data;
+    return cudaSuccess;
+  }
+  return cudaErrorMemoryAllocation;
+}
+static inline cudaError_t cudaFree(void *p) {
+  emulate::Memory *m = emulate::memory_of(p);
+  if (!m) return cudaSuccess;
+  free(m->data);
+  free(m->shadow);
+  *m = emulate::Memory{};
+  return cudaSuccess;
+}
+static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, int) { return memcpy(to, from, bytes), cudaSuccess; }
+static inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) { return memset(to, byte, bytes), cudaSuccess; }
+
+#endif

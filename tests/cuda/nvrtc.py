@@ -1,0 +1,62 @@
+"""Compiles texts of CUDA by NVRTC, as it does at run time: `nvrtc.py RUNTIME TEXT...`, RUNTIME being what `ein build --emit=runtime` writes.
+Exit code 77 where there is no libnvrtc. Of texts that are equal one is compiled. Prints what NVRTC says of those that it does not take."""
+import ctypes
+import ctypes.util
+import glob
+import os
+import sys
+
+OPTIONS = [b"--gpu-architecture=compute_80", b"--fmad=false"]
+
+
+def library():
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    for path in glob.glob(home + "/lib64/libnvrtc.so*") + [ctypes.util.find_library("nvrtc") or ""]:
+        try:
+            return ctypes.CDLL(path) if path else None
+        except OSError:
+            continue
+    return None
+
+
+def complaint(nvrtc, text, runtime):
+    """What NVRTC says; nothing: it takes the text."""
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"text.cu", 1, (ctypes.c_char_p * 1)(runtime), (ctypes.c_char_p * 1)(b"ein_run.h"))
+    failed = nvrtc.nvrtcCompileProgram(program, len(OPTIONS), (ctypes.c_char_p * len(OPTIONS))(*OPTIONS))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return (log.value.decode(errors="replace") or "no reason") if failed else ""
+
+
+def kernels(text):
+    """What NVRTC sees of it, without what differs by name alone."""
+    return text.split(b"#if !defined(__CUDACC_RTC__)")[0].split(b"\n", 1)[1]
+
+
+def main(runtime, texts):
+    nvrtc = library()
+    if not nvrtc:
+        print("skipped: there is no libnvrtc")
+        return 77
+    with open(runtime, "rb") as f:
+        runtime = f.read()
+    seen, wrong = set(), 0
+    for name in texts:
+        with open(name, "rb") as f:
+            text = f.read()
+        if kernels(text) in seen:
+            continue
+        seen.add(kernels(text))
+        said = complaint(nvrtc, text, runtime)
+        wrong += bool(said)
+        if said:
+            print(f"{name}: {said[:2000]}")
+    print(f"{len(seen)} texts compiled, {wrong} refused")
+    return 1 if wrong or not seen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -170,6 +170,11 @@ Language language_of(const char *path); /* by its ending: .graph, .plan, .tra, .
 void *language_made(Session *s, Language l, const char *path, void *made, bool again);
 
 /* ---- the column: column.c, dims.c; texts.c where it begins with a text on the way ----------------- */
+typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;      /* what an input is read from */
+typedef VEC(Given) Givens;
+typedef struct Target { const char *name, *path, *key; } Target; /* key: in a .safetensors file */
+typedef VEC(Target) Targets;
+
 typedef struct Job {
   const char *path;
   Language from;              /* what it began as */
@@ -183,6 +188,8 @@ typedef struct Job {
   TaskGraph *tasks;           /* after job_tasks, or at once for its text */
   LoopProgram *loops;         /* after job_loops, or at once for its text */
   double worth_threads;       /*   of the machine file; 0: the usual */
+  const Givens *given;        /* where its inputs and outputs are, if it runs on many ranks, each of which reads and writes its own; */
+  const Targets *targets;     /*   NULL: outputs are wanted here */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);
@@ -226,16 +233,17 @@ int64_t memory_here(void); /* what this machine has, or what this container may 
 int64_t memory_free(void); /* of that, what nobody uses */
 
 /* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */
-typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;
-typedef VEC(Given) Givens;
 Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out); /* and binds dims; before job_graph */
 void given_fill(Session *s, const Job *j, Givens *given); /* random numbers for what is not given and has no default */
 Leave dims_of_job(Session *s, const Job *j, Eval *e);                  /* into e: every open dim of its graph has a value, or that is said */
-Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);             /* after it */
+Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);             /* after it; on one of many ranks shapes alone */
+const Given *given_of(const Givens *given, Str name);                  /* NULL: it is not given */
+Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, EvalArray *x); /* all of it, of x's shape */
+/* How many numbers of a block of it, from `low` on, the input does not hold as they are; 0: none, or that is not asked; -1: too many to look. */
+int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block);
+void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x, int64_t rounded);
 Leave status_leave(ein_status st);
 
-typedef struct Target { const char *name, *path, *key; } Target; /* key: in a .safetensors file */
-typedef VEC(Target) Targets;
 Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
 Leave targets_write(Session *s, const Eval *e, const Targets *t);
 bool targets_have(const Targets *t, Str name);

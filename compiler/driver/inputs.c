@@ -231,59 +231,76 @@ static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x)
   return true;
 }
 
-/* How many elements of the source the input cannot hold: -1 if that was not looked at. */
-static int64_t elements_rounded(const Given *g, const EvalArray *x) {
+const Given *given_of(const Givens *given, Str name) {
+  for (uint32_t k = 0; given && k < given->len; k++)
+    if (given->at[k].name == name) return &given->at[k];
+  return NULL;
+}
+
+static int64_t elements_rounded(const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
   enum { LOOK_MOST = 1 << 24 };
   int64_t n = 0;
-  if (x->count > LOOK_MOST) return -1;
+  if (block->count > LOOK_MOST) return -1;
   Arena *a = arena_new();
-  double *want = arena_alloc(a, (size_t)x->count * sizeof *want + 1), *got = arena_alloc(a, (size_t)x->count * sizeof *got + 1);
-  ein_status st = ein_source_read(g->spec, EIN_F64, (int)x->rank, x->shape, want, NULL);
-  if (st == EIN_OK) st = ein_convert("", (ein_dtype)x->dtype, x->data, EIN_F64, got, x->count, 0, NULL);
-  for (int64_t i = 0; st == EIN_OK && i < x->count; i++) n += want[i] < got[i] || want[i] > got[i];
+  double *want = arena_alloc(a, (size_t)block->count * sizeof *want + 1), *got = arena_alloc(a, (size_t)block->count * sizeof *got + 1);
+  ein_status st = ein_source_block(g->spec, EIN_F64, (int)x->rank, x->shape, low, block->shape, want, NULL);
+  if (st == EIN_OK) st = ein_convert("", (ein_dtype)x->dtype, block->data, EIN_F64, got, block->count, 0, NULL);
+  for (int64_t i = 0; st == EIN_OK && i < block->count; i++) n += want[i] < got[i] || want[i] > got[i];
   arena_free(a);
   return st == EIN_OK ? n : -1;
 }
 
-/* A file of wider floats loses digits in a narrower input, and so does a number that is given for an f32 beside f64 data. */
-static void input_warn(Session *s, const Eval *e, const EinNode *n, const Given *g, const EvalArray *x) {
+/* A number that is given for an f32 beside f64 data. */
+static bool is_number(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x) {
+  return !g->info.has_dtype && x->count == 1 && input_meets_f64(e->arena, e->graph, n);
+}
+
+/* A file of wider floats loses digits in a narrower input, and so may a number. */
+int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
   bool file = g->info.has_dtype && (g->info.dtype == EIN_F64 || g->info.dtype == EIN_F32) && (DType)g->info.dtype != x->dtype;
   bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 || (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
-  bool number = !g->info.has_dtype && x->count == 1 && input_meets_f64(s->arena, e->graph, n);
-  if (!narrow || !(file || number)) return;
-  int64_t lost = elements_rounded(g, x);
-  if (!lost) return;
-  if (number) say(s, "warning: input %s is %s, and %s is rounded; declared as f64 it keeps its digits", n->name->s, dtype_name(n->dtype), g->spec);
-  else if (lost < 0) say(s, "warning: input %s is %s, and %s, which is %s, is rounded", n->name->s, dtype_name(n->dtype), g->spec,
-                         ein_dtype_name(g->info.dtype));
+  return narrow && (file || is_number(e, n, g, x)) ? elements_rounded(g, x, low, block) : 0;
+}
+
+void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x, int64_t rounded) {
+  if (!rounded) return;
+  if (!g->info.has_dtype) say(s, "warning: input %s is %s, and %s is rounded; declared as f64 it keeps its digits", n->name->s, dtype_name(n->dtype), g->spec);
+  else if (rounded < 0) say(s, "warning: input %s is %s, and %s, which is %s, is rounded", n->name->s, dtype_name(n->dtype), g->spec,
+                            ein_dtype_name(g->info.dtype));
   else say(s, "warning: input %s is %s, and %lld of the %lld numbers of %s, which is %s, are rounded; declared as %s it keeps them",
-           n->name->s, dtype_name(n->dtype), (long long)lost, (long long)x->count, g->spec, ein_dtype_name(g->info.dtype),
+           n->name->s, dtype_name(n->dtype), (long long)rounded, (long long)x->count, g->spec, ein_dtype_name(g->info.dtype),
            ein_dtype_name(g->info.dtype));
 }
 
-/* *left: what all inputs may still take; 0: no limit. */
-static Leave input_read(Session *s, const Job *j, const Eval *e, const EinNode *n, const Given *g,
-                        EvalArray *x, int64_t *left) {
-  ein_error err = {0};
-  int64_t bytes;
-  if (!shape_read(s, j, n, x))
-    return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
-  ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count,
-                                 &bytes, &err);
-  if (st == EIN_OK && bytes > e->max_bytes)
+/* Whether what is read as a whole fits. *left: what all inputs may still take; 0: no limit. */
+static Leave input_fits(Session *s, const Eval *e, const EinNode *n, int64_t bytes, int64_t *left) {
+  if (bytes > e->max_bytes)
     return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; the limit here is %lld",
                 n->name->s, (long long)bytes, (long long)e->max_bytes);
-  if (st == EIN_OK && *left > 0 && bytes >= *left)
+  if (*left > 0 && bytes >= *left)
     return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; all inputs together may take %lld",
                 n->name->s, (long long)bytes, (long long)e->max_live);
   if (*left > 0) *left -= bytes;
-  if (st == EIN_OK) {
-    x->data = arena_alloc(s->arena, (size_t)bytes + 1);
-    st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
-  }
-  if (st == EIN_OK) input_warn(s, e, n, g, x);
-  if (st == EIN_OK) detail(s, "%s is read from %s", n->name->s, g->spec);
+  return LEAVE_OK;
+}
+
+static Leave input_shape(Session *s, const Job *j, const EinNode *n, EvalArray *x, int64_t *bytes) {
+  ein_error err = {0};
+  if (!shape_read(s, j, n, x))
+    return fail(s, LEAVE_USAGE, "the size of input %s is not known", n->name->s);
+  ein_status st = ein_shape_size(n->name->s, (ein_dtype)x->dtype, (int)x->rank, x->shape, &x->count, bytes, &err);
   return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);
+}
+
+Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, EvalArray *x) {
+  ein_error err = {0};
+  const int64_t low[EIN_MAX_AXES] = {0};
+  x->data = arena_alloc(s->arena, (size_t)(x->count * dtype_size(x->dtype)) + 1);
+  ein_status st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
+  if (st != EIN_OK) return fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);
+  given_warn(s, n, g, x, given_rounded(e, n, g, x, low, x));
+  detail(s, "%s is read from %s", n->name->s, g->spec);
+  return LEAVE_OK;
 }
 
 /* "X[n:N, d:D] : f32", as it was declared. */
@@ -312,16 +329,18 @@ Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
   EvalInput *in = NEW_ARRAY(s->arena, EvalInput, g->inputs.len + 1);
   for (uint32_t i = 0; i < g->inputs.len && l == LEAVE_OK; i++) {
     const EinNode *n = g->inputs.at[i];
-    const Given *from = NULL;
-    for (uint32_t k = 0; k < given->len; k++)
-      if (given->at[k].name == n->name) from = &given->at[k];
+    const Given *from = given_of(given, n->name);
+    EvalArray *x = &in[e->n_input].array;
+    int64_t bytes;
     if (!from) {
       if (!n->fallback) return input_missing(s, j, n);
       detail(s, "%s takes its default", n->name->s);
       continue;
     }
-    in[e->n_input].name = n->name;
-    l = input_read(s, j, e, n, from, &in[e->n_input++].array, &left);
+    in[e->n_input++].name = n->name;
+    l = input_shape(s, j, n, x, &bytes);
+    if (!l && !s->ranks) l = input_fits(s, e, n, bytes, &left);
+    if (!l && !s->ranks) l = given_values(s, e, n, from, x);
   }
   e->input = in;
   return l;

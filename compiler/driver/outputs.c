@@ -160,6 +160,7 @@ static bool first_to(const Targets *t, uint32_t k) {
 Leave targets_write(Session *s, const Eval *e, const Targets *t) {
   for (uint32_t k = 0; k < t->len; k++) {
     Leave l = LEAVE_OK;
+    if (s->ranks && !file_is_device(t->at[k].path)) continue; /* all have written their blocks */
     if (!ends_in(t->at[k].path, ".safetensors"))
       l = write_one(s, e, &t->at[k]);
     else if (first_to(t, k))

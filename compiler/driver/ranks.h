@@ -44,7 +44,16 @@ static inline bool ranks_first(const Session *s) {
 /* ---- ranks_run.c -------------------------------------------------------------------------------------------- */
 /* How the plan in j->tasks comes to every rank: the first one compiles it. Elsewhere nothing is done. */
 Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib);
-/* From e->input on each rank, each of which sees its block, into e->output on the first. prepared: what this rank has come to so far. */
+/* From what j says that inputs are read from, or e->input, into files, and into e->output on the first: what is wanted there. prepared: what this rank has come to so far. */
 Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib, Eval *e);
+
+/* ---- ranks_data.c ------------------------------------------------------------------------------------------- */
+/* This rank's blocks of j->tasks's inputs and outputs: read from sources, or cut from e->input; room for outputs. */
+Leave ranks_inputs(Session *s, const Job *j, const Eval *e, ein_tensor *in);
+void ranks_outputs(Session *s, const Job *j, ein_tensor *out);
+/* By all together. Of numbers that an input does not hold the first one warns; */
+void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in);
+/* and blocks of outputs go to files, each written by all, or else come to e->output on the first. */
+Leave ranks_leave(Session *s, const Job *j, Eval *e, const ein_tensor *out);
 
 #endif

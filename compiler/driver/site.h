@@ -9,8 +9,8 @@
 ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole);
 /* Those of its inputs, in the order of t->inputs. */
 Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in);
-/* Whole outputs, in e->output; of which task argument k's is: */
-Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e);
+/* Whole outputs, in e->output, those of which some[k] is set (NULL: all); of which task argument k's is: */
+Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some);
 EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k);
 /* A context over that wire. It is planned by the place of its site. */
 ein_status site_make(const ein_model *m, const ein_wire *wire, int threads, void **ctx);

@@ -152,9 +152,10 @@ static void *site_run(void *site) {
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e) {
+Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some) {
   e->output = NEW_ARRAY(s->arena, EvalArray, t->outputs.len + 1);
   for (uint32_t k = 0; k < t->outputs.len; k++) {
+    if (some && !some[k]) continue;
     const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
     EvalArray *x = site_output(t, e, k);
     *x = (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
@@ -219,7 +220,7 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   Site *x = NEW_ARRAY(s->arena, Site, n);
   pthread_mutex_init(&hub.lock, NULL);
   pthread_cond_init(&hub.met, NULL);
-  Leave l = site_outputs_new(s, j->tasks, e);
+  Leave l = site_outputs_new(s, j->tasks, e, NULL);
   if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
   const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
   if (!l && !interrupt_begin(&going)) l = fail(s, LEAVE_PROGRAM, "interrupted");

@@ -221,6 +221,8 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
+  j->given = &given;
+  j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);
   if (!l) l = compute_begin(s, j, a, &e, &lib);
   l = compute_end(s, l, j, a, c, &e, &lib);
@@ -292,6 +294,7 @@ static Leave expect_compute(Session *s, Expected *r, const Words *inputs) {
   if (!l) l = job_dims(s, j, &r->all);
   if (!l) l = given_find(s, j, &r->all, inputs, &given);
   if (!l) l = r->c && !arg_has(&r->all, OPT_SITES) ? job_graph_open(s, j, &r->all) : job_graph(s, j, &r->all);
+  j->given = arena_copy(s->arena, &given, sizeof given);
   if (!l) l = run_inputs(s, j, &given, &r->e);
   return l ? l : compute_begin(s, j, &r->all, &r->e, &r->lib);
 }

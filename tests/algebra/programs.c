@@ -1,10 +1,12 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--optimised] [--steps] [--tell] FILE...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--optimised] [--steps] [--tell] (FILE [-D NAME=N]...)...
  *
- * Each file is read, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan that `ein plan` finds, and `tries` random
- * ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan, as one on the way (with --steps all of them), and as tasks; and `tries` Tra of random legal counts
- * (part_viable); and, where there are no more than `every` plans on the mesh of prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as near as `ein verify` asks; what fails must fail.
+ * Each file is read, with the sizes that stand behind it, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan
+ * that `ein plan` finds, and `tries` random ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan,
+ * as one on the way (with --steps all of them), and as tasks; and `tries` Tra of random legal counts (part_viable); and, where there are no
+ * more than `every` plans on the mesh of prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as
+ * near as `ein verify` asks; what fails must fail.
  * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. With
  * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
 #include <math.h>
@@ -43,6 +45,7 @@ typedef struct Try {         /* one program */
   const Options *o;
   Session *s;
   const char *path;
+  char **dims;               /* -D NAME=N -D .. */
   Job job;
   Expects expects;
   Eval eval;
@@ -316,10 +319,11 @@ static void every_try(Try *t, int64_t sites) {
 
 /* As `ein verify` has it. False: there is nothing to compare with. */
 static bool program_read_in(Try *t) {
-  Args said = {.command = CMD_VERIFY}, all = said;
+  Args said = {.command = CMD_VERIFY}, all = {0};
   Words inputs = {0};
   Givens given = {0};
   Session *s = t->s;
+  for (char **w = t->dims; w[0] && w[1] && strcmp(w[0], "-D") == 0; w += 2) vec_push(s->arena, said.given[OPT_DIM], w[1]);
   if (job_read(s, &t->job, &said, t->path)) return false;
   const AstFile *file = job_file(&t->job);
   all = said;
@@ -353,15 +357,16 @@ static void program_try(Try *t) {
   }
 }
 
-/* In a process of its own; from its folder, as paths in comments are meant. */
-static Tally program_run_in_child(const Options *o, const char *path) {
+/* In a process of its own; from its folder, as paths in comments are meant. Its sizes stand behind it. */
+static Tally program_run_in_child(const Options *o, char **words) {
+  const char *path = *words;
   Tally none = {.wrong = 1}, got;
   int pipe_to[2], status;
   if (pipe(pipe_to)) return none;
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    Try t = {.o = o, .s = session_new(NULL), .path = path, .random = {o->seed}};
+    Try t = {.o = o, .s = session_new(NULL), .path = path, .dims = words + 1, .random = {o->seed}};
     const char *slash = strrchr(path, '/');
     if (slash && chdir(folder_of(t.s->arena, path)) == 0) t.path = slash + 1;
     program_try(&t);
@@ -406,8 +411,9 @@ int main(int argc, char **argv) {
   unsigned files = 0;
   sites_take(&o, "1,2,3,4,5,7,8,16");
   for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "-D") == 0 && ++i) continue;
     if (option_take(&o, argv[i]) || o.parts == 0 || files++ % o.parts != o.part - 1) continue;
-    Tally t = program_run_in_child(&o, argv[i]);
+    Tally t = program_run_in_child(&o, argv + i);
     all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
     all.tasks += t.tasks, all.no_tasks += t.no_tasks, all.every += t.every;
   }

@@ -99,26 +99,48 @@ static bool is_ahead(const Narrow *n, const Expr *e) {
   return true;
 }
 
-/* Its value; outside of the label's extent it is all the same how far. */
-static const Expr *clamped(Narrow *n, const Expr *e) {
+/* Its value; outside of the label's extent, which begins behind `rest`, it is all the same how far. */
+static const Expr *clamped(Narrow *n, const Expr *e, const Expr *rest) {
   Sched *s = n->e->s;
   uint32_t v = place_own(s, NULL, "bound", DT_I64, 0, NULL);
-  const Expr *value = ex_shared(s, ex_of(n->e, e));
-  let_add(s, v, ex_min(s, ex_max(s, value, ex_int(s, -1)), n->e->stage->bound[n->label]));
+  const Expr *value = ex_shared(s, ex_of(n->e, e)), *end = ex_add(s, rest, n->e->stage->bound[n->label]);
+  let_add(s, v, ex_sub(s, ex_min(s, ex_max(s, value, ex_sub(s, rest, ex_int(s, 1))), end), rest));
   return scalar_read(s, v);
 }
 
-static bool is_the_label(const Narrow *n, const Expr *e) { return e->kind == EX_LABEL && e->i == n->label; }
+static bool has_small_numbers(const Expr *e) {
+  if (e->kind == EX_INT) return e->i >= -INT32_MAX && e->i <= INT32_MAX;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!has_small_numbers(e->arg[k])) return false;
+  return true;
+}
+
+/* The label, and what is known ahead of its loop beside it. */
+static bool goes_with_label(const Narrow *n, const Expr *e) {
+  int64_t slope;
+  if (e->dtype != DT_I64 || e->has & HAS_READ || !has_small_numbers(e) || !ex_slope(e, n->label, &slope) || slope != 1) return false;
+  for (uint32_t l = 0; l < n->n_label; l++)
+    if (l != n->label && !n->bound[l] && ex_has_label(e, l)) return false;
+  return true;
+}
+
+static const Expr *beside_label(Narrow *n, const Expr *e) {
+  const Expr *was = n->e->label[n->label];
+  n->e->label[n->label] = ex_int(n->e->s, 0);
+  const Expr *rest = ex_of(n->e, e);
+  n->e->label[n->label] = was;
+  return rest;
+}
 
 static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   Sched *s = n->e->s;
-  if (is_the_label(n, a) && is_ahead(n, b)) {
-    const Expr *end = clamped(n, b);
+  if (goes_with_label(n, a) && is_ahead(n, b)) {
+    const Expr *end = clamped(n, b, beside_label(n, a));
     n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
     return true;
   }
-  if (!is_the_label(n, b) || !is_ahead(n, a)) return false;
-  const Expr *from = clamped(n, a);
+  if (!goes_with_label(n, b) || !is_ahead(n, a)) return false;
+  const Expr *from = clamped(n, a, beside_label(n, b));
   n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
   return true;
 }
@@ -252,7 +274,7 @@ static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
   if (where_bounds(c, p->n_label, n->label)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
-  return (is_the_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (is_the_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
+  return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
 }
 
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
@@ -262,6 +284,8 @@ bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
   Narrow n = {&own, label, p->n_label, bound, NULL, NULL, true};
   return is_walk(&n, p, p->stage->sum->where);
 }
+
+static bool is_the_label(const Narrow *n, const Expr *e) { return e->kind == EX_LABEL && e->i == n->label; }
 
 /* One point of the label alone is in it. */
 static bool is_point(const Narrow *n, const Expr *c) {

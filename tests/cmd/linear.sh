@@ -21,8 +21,24 @@ output e[r:R] = max[z where p[r+0] <= z and z < p[r+1]] val[z]
 output f[r:R] = logsumexp[z where p[r+0] <= z and z < p[r+1]] val[z]
 output g[r:R] = (argmax[z where p[r+0] <= z and z < p[r+1]] val[z]) ?? 0
 output h[r:R] = sum[k:4*R where k < p[r+1] - p[r+0]] val[p[r+0]+k]
+output i[r:R] = sum[z:4*R] if p[r+0] <= z and z < p[r+1] then val[z] else 0
+output j[r:R] = sum[z where not (p[r+0] > z or z + 1 > p[r+1])] val[z]
+output k[r:R] = sum[z where p[r+0] < z + 1 and z + 1 <= p[r+1] and col[z] != r] val[z]
 END
 want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
+
+# In a loop, too: the turn says which row.
+cat >turns.ein <<'END'
+dim R
+input p[q:R+1] : i64 = 4 * q
+input val[z:4*R] : f32 = f32(z % 10)
+repeat r < R {
+  state y[q:R] : f32 = 0
+  next y[q] = if q == r then sum[z where p[r] <= z and z < p[r+1]] val[z] else y[q]
+}
+output y
+END
+want 0 timeout 60 "$EIN" run turns.ein -D R=200000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=turns/
 
 # How many points there are between bounds is known without a look at them.
 cat >counts.ein <<'END'
@@ -32,6 +48,11 @@ output a[s:N] = count[t:N where 2 * t <= s]
 output b[s:N] = count[t:N where t < k[s]]
 output c = count[s:N, t:N where t <= s]
 output d[s:N] = count[t:N where not (t > k[s])]
+output e[s:N] = count[t:N where t % 100 == k[s]]
+output f[s:N] = count[t:N where (t + s) % 3 == 0 and t <= s]
+output g[s:N] = count[t:N where t != k[s]]
+output h[s:N] = count[t:N where k[t] == s + 1]
+output i[s:N] = sum[t:N] if N - 1 - k[t] == s then t else 0
 END
 want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
 

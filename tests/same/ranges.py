@@ -33,12 +33,21 @@ def asked(r, depth):
         return f"({asked(r, depth - 1)} or {asked(r, depth - 1)})"
     if kind == 4:
         return f"not ({asked(r, depth - 1)})"
-    if r.randrange(9) == 0:
-        return r.choice(["x[t] % 3 == 1", "m[s] > 3", "x[t] > m[s]", "t != s", "x[t] < k[t]"])
+    if r.randrange(5) == 0:
+        return r.choice(["x[t] % 3 == 1", "m[s] > 3", "x[t] > m[s]", "t != s", "x[t] < k[t]", f"m[t] == s + {r.randrange(-2, 3)}",
+                         "N - 1 - m[t] == s", f"k[t] - s == {r.randrange(3)}", f"(t + {r.randrange(3)} * s) % {r.choice([2, 3, 5])} == {r.choice(['k[s]', '1', 's % 3'])}",
+                         f"t % {r.choice([2, 3, 5])} == {r.choice(['k[s]', 'm[s]', '1', 's % 3'])}", f"t + {r.randrange(3)} < k[s]", f"t + 1 > m[s]"])
     a, b = inside(r), outside(r)
     if r.randrange(3) == 0:
         a, b = b, a
     return f"{a} {r.choice(['<', '<=', '>', '>=', '=='])} {b}"
+
+
+def remainder(r):
+    """One remainder alone, mostly between bounds."""
+    left = f"t % {r.choice([1, 2, 3, 5])}" if r.randrange(2) else f"({r.choice(['t + s', 't - 2 * s', 't + 7', 'N - 1 + t'])}) % {r.choice([2, 3, 5])}"
+    c = f"{left} == {r.choice(['k[s]', 'm[s]', '1', 's % 3', 's'])}"
+    return f"{c} and {r.choice(['t <= s', 't > k[s]', '2 * t < s', 'm[s] <= t', 's > 2'])}" if r.randrange(3) else c
 
 
 def program(seed, count):
@@ -49,10 +58,13 @@ def program(seed, count):
     lines = [f"dim N = {n}", f"input k[s:N] : i64 = {k}", "input m[s:N] : i32 = i32(s * 7 % 5 - 1)", "input x[t:N] : i64 = t * t - 3 * t + 1",
              "input z[t:N] : f64 = 1.0 / f64(t + 1)"]
     for i in range(count):
-        what = r.choice(["count[t:{e} where {p}]", "count[t:{e} where {p}]", "sum[t:{e} where {p}] x[t]", "sum[t:{e} where {p}] m[s]",
+        what = r.choice(["count[t:{e} where {p}]", "count[t:{e} where {p}]", "sum[t:{e} where {p}] x[t]", "sum[t:{e} where {p}] m[s]", "sum[t:{e}] if {p} then x[t] else 0",
+                         "max[t:{e}] if {p} then z[t] else 0 - inf",
                          "max[t:{e} where {p}] x[t]", "(mean[t:{e} where {p}] f64(t)) ?? -1", "sum[t:{e} where {p}] z[t]", "any[t:{e} where {p}] (x[t] > 5)",
                          "(argmax[t:{e} where {p}] x[t]) ?? -1", "sum[t:{e}, u:3 where {p} and u <= t] x[t] * u"])
         p = asked(r, 2)
+        if r.randrange(5) == 0:
+            what, p = "count[t:{e} where {p}]", remainder(r)
         lines.append(f"output y{i}[s:N] = " + what.format(e="N", p=p))
     return "\n".join(lines) + "\n"
 

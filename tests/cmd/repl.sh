@@ -179,7 +179,7 @@ says "declare it first"
 
 # Commands.
 turns 0 ':help'
-for c in help vars type shape graph plan c time bench load save write undo reset quit; do shows ":$c "; done
+for c in help vars type shape plot graph plan c time bench sites load save write undo reset quit; do shows ":$c "; done
 turns 1 ':hepl'
 says "did you mean :help?"
 turns 0 'A[i:2,j:3] = i
@@ -209,4 +209,47 @@ answer 'B[i:2] : i64
   0  3'
 want 2 "$EIN" </dev/null
 says "no command given"
+
+# Pictures: a line has the least and the most of what a column is of, shades their mean.
+turns 0 'a[i:5] : i64 = i * i
+:plot a
+s[k:200] : f64 = if k % 100 == 7 then 50 else -50
+:plot s
+b[r:4, c:3] : f64 = r - c
+:plot b
+:plot b[r, c] * 0' --target=eval
+shows '         16 |    *'
+shows '          0 |**'
+[ "$(grep -c '^[ 0-9.]* |.*\*' out)" -ge 5 ] || wrong "no line: $(cat out)"
+[ "$(sed -n '/^s\[/,/k=0 to 199/p' out | grep -c '\*')" = 12 ] || wrong "a point of 200 is not seen: $(cat out)"
+shows '  |==::  |'
+shows '  |@@%%**|'
+shows '  down r=0 to 3, across c=0 to 2; " .:-=+*#%@" from -2 to 3'
+turns 1 ':plot 3'
+says ":plot wants one dimension or two, and here are 0"
+turns 1 'input X[i:4]
+:plot X'
+says "X has no value yet"
+
+# Sites: the same values, by what they send each other.
+cat >lines <<'END'
+A[i:8, j:8] : i64 = 3 * i + j
+:sites 4
+:sites
+sum[k] A[i,k] * A[k,j]
+s = sum[i,j] A[i,j] % 5
+s
+:sites 1
+:sites
+sum[k] A[i,k] * A[k,j]
+s + 1
+END
+want 0 "$EIN" repl -v --target=eval <lines
+grep -q '4 sites received' err || wrong "no sites: $(cat err)"
+[ "$(sed -n '/^\[i:8/,/^  [^a-z]*$/p' out | grep -c '^\[i:8, j:8\] : i64')" = 2 ] || wrong "$(cat out)"
+sed -n '/^4$/,/^1$/p' out | grep '^ ' >by4
+sed -n '/^1$/,$p' out | grep '^ ' >by1
+cmp -s by4 by1 && [ -s by1 ] || wrong "four sites answer otherwise: $(cat out)"
+turns 1 ':sites 0'
+says ":sites wants a number from 1 to"
 finish

@@ -178,7 +178,7 @@ static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
   uint32_t line;
   Leave l;
   if (x->kind == PIECE_LOAD) return define_load(p, x->name, x->source);
-  turn_begin(&t, p->s, p->args, p->sheet);
+  turn_begin(&t, p->s, &p->args, p->sheet);
   t.source = piece_source(p, &t, text, x, &line);
   if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
   else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &t, x->name);
@@ -192,7 +192,7 @@ static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
 }
 
 Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name) {
-  turn_begin(t, p->s, p->args, p->sheet);
+  turn_begin(t, p->s, &p->args, p->sheet);
   Cut c = cut_text(t->s.arena, text, strlen(text));
   if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
     return fail(&t->s, LEAVE_USAGE, "wanted is the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);

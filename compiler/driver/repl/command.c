@@ -103,6 +103,34 @@ static Leave do_shape(Prompt *p, const char *text) {
   return say_type(p, text, true);
 }
 
+/* The value of what was asked for, which is computed if it is not known; false: it has none. */
+static bool value_of(const Prompt *p, const Turn *t, const char *name, const char *const **axis, const EvalArray **x) {
+  uint32_t which;
+  const Entry *e = sheet_find(p->sheet, name, &which);
+  if (e && e->value[which].arena) return *axis = e->value[which].axis, *x = &e->value[which].array, true;
+  for (uint32_t i = 0; i < t->job.graph->outputs.len; i++) {
+    const EinOutput *o = &t->job.graph->outputs.at[i];
+    if (strcmp(o->name->s, name) != 0) continue;
+    *axis = report_axes(t->s.arena, o->node);
+    return *x = &t->eval.output[i], true;
+  }
+  return false;
+}
+
+static Leave do_plot(Prompt *p, const char *text) {
+  Turn t;
+  const char *name, *const *axis;
+  const EvalArray *x;
+  Leave l = ask_begin(p, &t, text, false, &name);
+  if (!l) l = turn_prepare(&t);
+  if (!l) l = turn_compute(&t);
+  if (!l) turn_keep(&t);
+  if (!l && !value_of(p, &t, name, &axis, &x)) l = fail(&t.s, LEAVE_PROGRAM, "%s has no value yet", name);
+  else if (!l) l = prompt_plot(p, strcmp(name, t.query) == 0 ? "" : name, axis, x);
+  turn_end(&t);
+  return l;
+}
+
 typedef Leave Look(Prompt *p, Turn *t);
 
 /* What would be done for it, were its own value not known. */
@@ -263,6 +291,19 @@ static Leave do_write(Prompt *p, const char *words) {
   if (!l) l = value_write(&t, name, &e->value[which], path);
   turn_end(&t);
   return l;
+}
+
+/* ---- sites -------------------------------------------------------------------------------------------- */
+
+static Leave do_sites(Prompt *p, const char *text) {
+  int64_t n = 1;
+  Words *given = &p->args.given[OPT_SITES];
+  if (!*text) return buf_printf(p->out, "%s\n", given->len ? p->sites : "1"), LEAVE_OK;
+  if (!int64_read(text, strlen(text), &n) || n < 1 || n > SITES_HERE) return fail(p->s, LEAVE_USAGE, ":sites wants a number from 1 to %d", SITES_HERE);
+  snprintf(p->sites, sizeof p->sites, "%lld", (long long)n);
+  p->sites_word = p->sites;
+  *given = n > 1 ? (Words){&p->sites_word, 1, 1} : (Words){0};
+  return LEAVE_OK;
 }
 
 /* ---- the session -------------------------------------------------------------------------------------- */

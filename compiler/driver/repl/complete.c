@@ -52,7 +52,7 @@ static void definitions(Choices *c, Prompt *p) {
   Texts none = {0};
   Session quiet = *p->s;
   quiet.capture = true;
-  turn_begin(&t, &quiet, p->args, p->sheet);
+  turn_begin(&t, &quiet, &p->args, p->sheet);
   if (!turn_program(&t, &none, NULL))
     for (uint32_t i = 0; i < t.job.program->modules.len; i++) {
       const AstFile *f = t.job.program->modules.at[i].file;

@@ -104,7 +104,7 @@ static Leave load_in(Prompt *p, Turn *t, const char *name, const char *source) {
 
 Leave define_load(Prompt *p, const char *name, const char *source) {
   Turn t;
-  turn_begin(&t, p->s, p->args, p->sheet);
+  turn_begin(&t, p->s, &p->args, p->sheet);
   Leave l = load_in(p, &t, name, source);
   turn_end(&t);
   return l;

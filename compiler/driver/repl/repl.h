@@ -9,7 +9,9 @@
 typedef struct Prompt Prompt;
 struct Prompt {
   Session *s;                /* of the turn at hand: messages lie in its memory */
-  const Args *args;
+  Args args;                 /* of the command line; and what :sites has said, */
+  char sites[24];            /*   as a word, */
+  const char *sites_word;    /*   which this points to */
   Sheet *sheet;
   bool talks;                /* somebody reads along: definitions are answered too */
   bool over;                 /* :quit */
@@ -42,6 +44,9 @@ Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
 /* ---- complete.c --------------------------------------------------------------------------------- */
 /* What the word at the end of a line can become, which begins at *from; in order. */
 Texts prompt_completions(Arena *a, Prompt *p, const char *line, size_t *from);
+
+/* ---- plot.c -------------------------------------------------------------------------------------- */
+Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const EvalArray *x);
 
 /* ---- save.c -------------------------------------------------------------------------------------- */
 Leave prompt_save(Prompt *p, const char *path);

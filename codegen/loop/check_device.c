@@ -37,8 +37,9 @@ static void extent_check(Device *d, const LoopStmt *s) {
   else if ((d->threads *= s->hi->i) > LOOP_BLOCK) check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
 }
 
+/* Halves are kept as floats. */
 static int64_t place_bytes(const LoopPlace *x) {
-  int64_t bytes = dtype_size(x->dtype);
+  int64_t bytes = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
   for (uint32_t k = 0; k < x->rank; k++) bytes *= x->dim[k]->i;
   return bytes;
 }

@@ -36,8 +36,8 @@ static Sum sum_of(const Shared *h, const Expr *e);
 static bool sum_term(Sum *to, Term t) {
   if (!t.by) return true;
   for (uint32_t i = 0; i < to->n; i++)
-    if (to->term[i].var == t.var) return add_ok(to->term[i].by, t.by, &to->term[i].by);
-  if (to->n == TERMS) return false;
+    if (to->term[i].var == t.var) return add_ok(to->term[i].by, t.by, &to->term[i].by) && to->term[i].by != INT64_MIN;
+  if (to->n == TERMS || t.by == INT64_MIN) return false; /* whose opposite is no number */
   to->term[to->n++] = t;
   return true;
 }

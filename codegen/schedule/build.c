@@ -152,6 +152,17 @@ LoopStmt *turn_add(Sched *s, uint32_t place) {
   return st;
 }
 
+LoopStmt *barrier_add(Sched *s) { return stmt_add(s, LOOP_BARRIER); }
+
+uint32_t place_block(Sched *s, const char *name, DType t, int64_t n) {
+  LoopPlace p = {.space = SPACE_SHARED, .name = c_scope_name(&s->names, NULL, name), .dtype = t, .rank = 1, .written = true};
+  const Expr *dim = ex_int(s, n);
+  p.dim = arena_copy(s->arena, &dim, sizeof dim);
+  vec_push(s->arena, s->k->places, p);
+  var_add(s, s->k->places.len - 1, NULL);
+  return s->k->places.len - 1;
+}
+
 LoopStmt *fetch_add(Sched *s, const Expr *read) {
   LoopStmt *st = stmt_add(s, LOOP_FETCH);
   st->place = (uint32_t)read->i;

@@ -122,7 +122,7 @@ static uint32_t axis_of(const Sched *s, uint32_t memory, uint32_t axis) {
   return at;
 }
 
-static const Expr *read_of(Env *e, const Expr *leaf) {
+const Expr *ex_slot(Env *e, const Expr *leaf) {
   Sched *s = e->s;
   if (leaf->i >= e->stage->sum->n_slot) return e->packed[leaf->i - e->stage->sum->n_slot];
   TaskSlot slot = e->stage->slot[leaf->i];
@@ -150,7 +150,7 @@ static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
   Env *e = env;
   (void)x;
   if (leaf->kind == EX_LABEL) return e->label[leaf->i];
-  return leaf->kind == EX_READ ? read_of(e, leaf) : leaf;
+  return leaf->kind == EX_READ ? ex_slot(e, leaf) : leaf;
 }
 
 const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }

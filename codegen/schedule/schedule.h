@@ -97,6 +97,9 @@ LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
 LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *turn_add(Sched *s, uint32_t place);
+LoopStmt *barrier_add(Sched *s);
+/* An array of a device's block, which comes to be here. */
+uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
 LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
 /* Statements go into `to` until the returned body is put back. */
@@ -120,6 +123,7 @@ typedef struct Env {         /* what a stage's labels and reads are here */
   const Expr **packed;       /* what stands for reads of slots behind the stage's own */
 } Env;
 const Expr *ex_of(Env *e, const Expr *of);
+const Expr *ex_slot(Env *e, const Expr *leaf); /* a read of a slot, whose indices are the kernel's already */
 /* Where a value is kept that has *n labels of its own: at these, and *n of them. */
 const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
 /* Whether all that the stage reads is there for any values of its labels, predicates or not. */

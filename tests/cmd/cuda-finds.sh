@@ -22,8 +22,8 @@ plant 6 97 "block 0, thread 1: two threads of one launch, one of them stores: bu
 
 # In an emitted text: sed changes it before it is compiled.
 cp "$root/tests/run/matmul.ein" .
-changed() { # CODE SED WORDS
-  EIN_EMULATE_SED=$2 want "$1" "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags="-O0 -DPLANT=$planted" matmul.ein
+changed() { # CODE SED WORDS [PROGRAM]
+  EIN_EMULATE_SED=$2 want "$1" "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags="-O0 -DPLANT=$planted" ${4:-matmul.ein}
   planted=$((planted + 1))
   [ -z "$3" ] || says "$3"
 }
@@ -33,4 +33,25 @@ changed 97 's/point < 15/point < 16/' 'kernel program_k_Z, block 0, thread 15: o
 changed 97 's/point < 12/point < 13/' 'kernel program_k_X, block 0, thread 12: out of range of a buffer'
 changed 97 's/k < 4; k++/k < 5; k++/' 'out of range of a buffer'
 changed 1 's/point < 20/point < 19/' ''
+
+# Tiles of a product, and rows: without their barriers, with the wrong ends, with two threads where one is to store.
+cat >tiles.ein <<'END'
+input X[i:70,k:50] : i64
+input Y[k:50,j:90] : i64
+output Z[i,j] = sum[k] X[i,k] * Y[k,j]
+output best[j] = max[i,k] (X[i,k] - Y[k,j])
+output most[i] = max[k] X[i,k]
+# run: X=iota Y=iota
+END
+want 0 "$EIN" build tiles.ein --target=cuda --stop=loop
+shows 'tiles of 64 i by 64 j, 16 k of each side shared at once, 16 by 16 threads'
+shows 'a block of 32 threads for each point, along k'
+changed 0 's/a/a/' '' tiles.ein
+changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is read: lanes[64]' tiles.ein
+changed 97 '0,/__syncthreads();/s///' 'a shared element that nobody has stored to is read: lanes[64]' tiles.ein
+changed 97 ':a;N;$!ba;s/__syncthreads();\n  }/  }/' 'no barrier between' tiles.ein
+changed 97 's/point < 70/point < 71/' 'out of range of a buffer' tiles.ein
+changed 97 's/deep < 50/deep < 51/' 'out of range of a buffer' tiles.ein
+changed 97 's/thread == 0/thread <= 1/' 'two threads of one launch' tiles.ein
+changed 97 's/thread < 16/thread < 17/' 'shared' tiles.ein
 finish

@@ -43,6 +43,16 @@ says "X[i:N] : f32"
 says "X=randn"
 want 2 "$EIN" run sum.ein -D N=4 X=iota --target=cuda
 says "later step"
+want 2 "$EIN" verify sum.ein -D N=4 X=iota --target=cuda
+says "--cc says what compiles it"
+want 2 "$EIN" build sum.ein --emit=cuda -o .
+says "one text"
+want 0 "$EIN" build sum.ein --emit=cuda -o -
+shows "__global__"
+want 0 "$EIN" build sum.ein --target=cuda --stop=loop -o sum.loop
+want 0 "$EIN" build sum.loop --emit=cuda -o -
+want 2 "$EIN" build sum.loop --emit=c -o -
+says "loops for a device"
 want 2 "$EIN" build sum.ein --stop=tra
 says "ein build sum.ein -n 4 --stop=tra"
 want 2 "$EIN" build sum.ein

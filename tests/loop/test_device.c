@@ -115,6 +115,8 @@ static const TextBreak breaks[] = {
     {"b[((y * 16) + x)] =", "b[((y * 16) + (x // 2))] =", race_b},
     {"b[((y * 16) + x)] =", "b[((y * 16) + y)] =", race_b},
     {"part[(t + 32)]", "part[(t + 31)]", race_part},
+    {"part[(t + 32)]", "part[((t * -9223372036854775808) + 32)]", race_part},
+    {"part[(t + 32)]", "part[((t * 9223372036854775807) * 2)]", race_part},
     {"      if (t < 32) {", "      if (t < 33) {", race_part},
     {"        if (t == 0) {\n          part[0]", "        if (t < 2) {\n          part[0]", race_part},
     {"        if (t == 0) {\n          part[0]", "        if (t == 1) {\n          part[0]", race_part},

@@ -1,19 +1,14 @@
-/* codegen/schedule/gpu/points.c - a kernel as launches of a device: a thread for each output point, which makes its sum in order. That is right for
- * all that there is. Stages that are made at the kernel's outer labels alone go together, one behind the other in a thread; each other one has a
+/* codegen/schedule/gpu/points.c - a kernel as launches of a device; of those that are neither tiles nor rows, a thread for each output point, which makes
+ * its sum in order: that is right for all that there is. Stages that are made at the kernel's outer labels alone go together, one behind the other in a thread; each other one has a
  * launch of its own, and what a later launch reads of it lies in a work buffer. */
-#include "schedule/schedule.h"
-
-/* What is decided of a launch. */
-typedef struct Choice {
-  int64_t threads;           /* of a block */
-} Choice;
+#include "schedule/gpu/gpu.h"
 
 enum { WARP = 32, THREADS = 256 };
 
 /* No more threads than points, in whole warps. */
 static Choice choose(const Expr *points) {
   int64_t n = points->kind == EX_INT ? points->i : THREADS;
-  return (Choice){n == 1 ? 1 : n < THREADS ? (n + WARP - 1) / WARP * WARP + (n == 0 ? WARP : 0) : THREADS};
+  return (Choice){.threads = n == 1 ? 1 : n < THREADS ? (n + WARP - 1) / WARP * WARP + (n == 0 ? WARP : 0) : THREADS};
 }
 
 /* ---- which stages go together ------------------------------------------------------------------------ */
@@ -60,31 +55,43 @@ static void threads_open(Sched *s, const StagePlan *p, Env *e) {
   for (uint32_t k = 0; k < p->n_order; k++) e->label[p->order[k]] = w->index[k];
 }
 
-static void stage_point(Sched *s, uint32_t number, const Expr *const *label, bool wanted) {
+/* sum: what it comes to, if that is made already; wanted: by later stages of the launch. */
+static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *sum, bool wanted) {
   const TaskStage *st = &s->task->stages.at[number];
   StagePlan p = stage_plan(s, st);
   Env e = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, p.n_label + 1)};
-  for (uint32_t k = 0; k < st->sum->n_out; k++) e.label[k] = label[k];
+  for (uint32_t k = 0; k < st->sum->n_out; k++) e.label[k] = l->e->label[k];
   if (st->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(&e, st->sum->domain)))->body);
-  const Expr *value = st->sum->reducer == RED_NONE ? ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(&e, st->sum->body))) : reduce_point(s, &p, &e);
+  const Expr *value = sum;
+  if (!value) value = st->sum->reducer == RED_NONE ? ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(&e, st->sum->body))) : reduce_point(s, &p, &e);
+  value = expr_cast(s->x, st->sum->dtype, value);
   if (wanted) value = let_read(s, st->name ? st->name->s : "v", value);
   value_store(s, st, &e, value);
   if (wanted) s->value[number] = value;
 }
 
+void launch_finish(Sched *s, const Launch *l, const Expr *sum) {
+  for (uint32_t i = l->from; i < l->to; i++) stage_point(s, i, l, i == l->from ? sum : NULL, l->to - l->from > 1 && is_read_from(s, i, i + 1));
+  for (uint32_t i = l->from; i < l->to; i++) s->value[i] = NULL;
+}
+
 /* The order of points is that of the last stage's result in memory. */
+static void points_launch(Sched *s, Launch *l) {
+  StagePlan p = stage_plan(s, &s->task->stages.at[l->to - 1]);
+  threads_open(s, &p, l->e);
+  launch_finish(s, l, NULL);
+}
+
 static void launch(Sched *s, uint32_t from, uint32_t to) {
-  const TaskStage *last = &s->task->stages.at[to - 1];
-  StagePlan p = stage_plan(s, last);
-  Env e = {.s = s, .stage = last, .label = NEW_ARRAY(s->arena, const Expr *, p.n_label + 1)};
+  const TaskStage *first = &s->task->stages.at[from];
   LoopBody *was = s->body;
   for (uint32_t i = from; i < to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
     if (is_read_from(s, i, to)) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
-  threads_open(s, &p, &e);
-  for (uint32_t i = from; i < to; i++) stage_point(s, i, e.label, to - from > 1 && is_read_from(s, i, i + 1));
-  for (uint32_t i = from; i < to; i++) s->value[i] = NULL;
+  Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
+  Launch l = {from, to, first, stage_plan(s, first), &e};
+  if (!tile_launch(s, &l) && !rows_launch(s, &l)) points_launch(s, &l);
   into(s, was);
 }
 

@@ -156,6 +156,8 @@ double seconds_now(void);
 /* ---- defaults.c ----------------------------------------------------------------------------------- */
 /* Those of inputs that e has not are put there, made by that C compiler; c NULL: by eval. */
 Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e);
+/* Of a rank's input that is not given: its block's default, dense, where out->data is; or, *whole, *out is all of it. What it hangs on is read from j->given. */
+Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole);
 
 /* ---- package.c: a library as a folder ----------------------------------------------------------- */
 typedef struct Package {

@@ -65,6 +65,31 @@ static Leave input_here(Session *s, const TaskGraph *t, uint32_t k, const Given 
   return LEAVE_OK;
 }
 
+static const EinNode *input_node(const EinGraph *g, Str name) {
+  for (uint32_t i = 0; i < g->inputs.len; i++)
+    if (g->inputs.at[i]->name == name) return g->inputs.at[i];
+  return NULL;
+}
+
+/* Of what is not given: the block of its default, where that is one equation; else it is cut from all of it. */
+static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, ein_tensor *out) {
+  const TaskGraph *t = j->tasks;
+  const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
+  const EinNode *n = input_node(j->graph, t->inputs.at[k].name);
+  uint32_t at[MESH_AXES + 1];
+  bool whole = false;
+  Block own = block_at(s, t, b, s->ranks->rank);
+  if (j->past || !n || !n->fallback)
+    return fail(s, LEAVE_USAGE, "input %s is not given, and texts for several sites have no defaults", t->inputs.at[k].name->s);
+  *out = block_here(s, b, &own);
+  if (!own.count) return LEAVE_OK;
+  EvalArray x = {.data = out->data};
+  Leave l = default_block(s, j, e, n, own.low, own.shape, &x, &whole);
+  mesh_place(&t->mesh, s->ranks->rank, at);
+  if (!l && whole) *out = site_block(s->arena, t, t->inputs.at[k].buffer, at, &x);
+  return l;
+}
+
 /* Refused is better than killed. */
 static Leave blocks_fit(Session *s, const TaskGraph *t, const Eval *e) {
   int64_t sum = 0;
@@ -79,16 +104,11 @@ static Leave blocks_fit(Session *s, const TaskGraph *t, const Eval *e) {
 
 Leave ranks_inputs(Session *s, const Job *j, const Eval *e, ein_tensor *in) {
   const TaskGraph *t = j->tasks;
-  uint32_t at[MESH_AXES + 1];
   Leave l = blocks_fit(s, t, e);
-  mesh_place(&t->mesh, s->ranks->rank, at);
   for (uint32_t k = 0; k < t->inputs.len && !l; k++) {
-    Str name = t->inputs.at[k].name;
-    const EvalArray *whole = array_of(e, name);
-    const Given *g = given_of(j->given, name);
-    if (!whole) l = fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet", name->s);
-    else if (g) l = input_here(s, t, k, g, whole, &in[k]);
-    else in[k] = site_block(s->arena, t, t->inputs.at[k].buffer, at, whole);
+    const Given *g = given_of(j->given, t->inputs.at[k].name);
+    if (g) l = input_here(s, t, k, g, array_of(e, g->name), &in[k]);
+    else l = default_here(s, j, k, e, &in[k]);
   }
   return l;
 }
@@ -98,9 +118,7 @@ void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
     Str name = t->inputs.at[k].name;
     const Given *g = given_of(j->given, name);
-    const EinNode *n = NULL;
-    for (uint32_t i = 0; i < e->graph->inputs.len; i++)
-      if (e->graph->inputs.at[i]->name == name) n = e->graph->inputs.at[i];
+    const EinNode *n = input_node(e->graph, name);
     if (!g || !n) continue;
     const EvalArray *x = array_of(e, name);
     Block own = block_at(s, t, &t->buffers.at[t->inputs.at[k].buffer], s->ranks->rank);

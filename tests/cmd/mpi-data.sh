@@ -103,6 +103,29 @@ input X[i:61] : f32
 input W[i:61] : f32 = 2*X[60-i]
 output Y[i] = W[i] + 3*X[i]
 END
+# ---- defaults of all kinds: of one equation by blocks, of more as a whole; uneven blocks, and empty ones
+cat >usual.ein <<'END'
+input A[i:61,k:50] : f32 = 1.0*floor(9*uniform[i,k](3))
+input B[k:50,j:41] : f16 = if k < j then 0.5*k else 1.0
+input M[i:61] : bool = i % 3 == 1
+input E[e:3] : i64 = 7*e
+input W : f64 = 0.25
+input N[i:61] : f32 = sum[k] A[i,k]
+input F[i:61] : f32 = max[q:9] (1.0*((i*q) % 17))
+output C[i,j] : f32 = sum[k] A[i,k]*B[k,j]
+output L[i,k] : bool = M[i] and A[i,k] > 0
+output K[e] : i64 = 2*E[e]
+output S : f64 = W * (sum[i] F[i])
+output D[i] = N[i] + F[i]
+END
+want 0 "$EIN" run --target=eval usual.ein -o all=one/
+for n in 2 3 4 7; do
+  want 0 ranks $n "$EIN" run --flags=-O0 usual.ein -o all=many/
+  for f in C L K S D; do
+    cmp -s one/$f.npy many/$f.npy || wrong "$n processes: $f, of defaults, differs"
+  done
+  rm -r many
+done
 echo 'input X[i:61] : f64
 output Y[i] = X[i] + 0.1' >wide.ein
 want 0 "$EIN" run hangs.ein X=iota -o one.npy
@@ -159,15 +182,18 @@ cat >full.sh <<'END'
 [ "$OMPI_COMM_WORLD_RANK" != 2 ] || { trap '' XFSZ; ulimit -f 60000; }
 exec "$@"
 END
-for way in ./large "$EIN run --flags=-O1 large.ein"; do
+sed 's/^input B.*/& = 1.0*((i + 3*j) % 17)/' large.ein >usual-large.ein
+for way in ./large "$EIN run --flags=-O1 large.ein" "$EIN run --flags=-O1 usual-large.ein"; do
+  b=B=b.npy
+  case $way in *usual*) b= ;; esac
   # shellcheck disable=SC2086
-  want 0 ranks 4 python3 peak.py $way A=a.npy B=b.npy -o C=c.npy -o R=r.npy
+  want 0 ranks 4 python3 peak.py $way A=a.npy $b -o C=c.npy -o R=r.npy
   most=$(sort -n peak.[0-3] | tail -1)
   [ "$(cat peak.[0-3] | wc -l)" = 4 ] && [ "$most" -lt 80000 ] || wrong "a process of $way has $most KB, for three quarters of 49 MB"
   [ "$(wc -c <c.npy)" = $((128 + 4 * 3501 * 3501)) ] || wrong "c.npy has another size"
   rm c.npy
   # shellcheck disable=SC2086
-  want 4 ranks 4 sh full.sh $way A=a.npy B=b.npy -o C=c.npy -o R=r2.npy
+  want 4 ranks 4 sh full.sh $way A=a.npy $b -o C=c.npy -o R=r2.npy
   once 'c.npy: writing failed: the file is larger than the system allows'
   nothing_left c.npy r2.npy
 done

@@ -176,7 +176,7 @@ static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *
   Leave l = LEAVE_OK;
   *lib = (Library){0};
   if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
-  if (!l && (s->ranks || job_of_sites(j))) l = defaults_make(s, a, j, NULL, 0, e);
+  if (!l && !s->ranks && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
   if (!l && s->ranks) threads_sleep(s);
   return !l && s->ranks ? ranks_prepare(s, j, a, lib) : l;
 }

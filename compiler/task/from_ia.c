@@ -494,8 +494,10 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   if (!list_make(&m, ia->top) || !outputs_copy(&m)) return NULL;
   for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL; /* one site has all of each */
   task_logsumexp(m.t);
+  task_in_place(m.t);
   task_fuse(m.t);
   task_fetch(m.t);
+  task_digits(m.t);
   task_lifetimes(m.t);
   if (ia->mesh.n) task_reuse(m.t);
   task_lifetimes(m.t);

@@ -20,19 +20,11 @@ typedef struct InPlace {
 
 /* ---- who has to do with a buffer ------------------------------------------------------------------- */
 
-/* How many tasks of the list, from `from` on and inside of these, have to do with the buffer. */
-static uint32_t touches(const Tasks *list, uint32_t from, uint32_t buffer) {
-  uint32_t n = 0;
-  for (uint32_t i = from; i < list->len; i++) {
-    const Task *k = list->at[i];
-    bool here = k->kind != TASK_KERNEL && k->buffer == buffer;
-    for (uint32_t j = 0; j < k->stages.len; j++)
-      here |= k->stages.at[j].buffer == (int32_t)buffer || stage_reads(&k->stages.at[j], buffer);
-    here |= k->stop == (int32_t)buffer || k->turns == (int32_t)buffer;
-    for (uint32_t j = 0; j < k->exchange.len; j++) here |= k->exchange.at[j].now == buffer || k->exchange.at[j].next == buffer;
-    n += here + touches(&k->body, 0, buffer);
-  }
-  return n;
+/* Whether a task of the list, from `from` on and inside of these, has to do with the buffer. */
+static bool touched(const InPlace *p, const Tasks *list, uint32_t from, uint32_t buffer) {
+  for (uint32_t i = from; i < list->len; i++)
+    if (task_touches(p->t, list->at[i], buffer)) return true;
+  return false;
 }
 
 /* ---- copies ----------------------------------------------------------------------------------------------- */
@@ -55,11 +47,12 @@ static const TaskStage *copy_find(const Task *k) {
   return s;
 }
 
-/* A copy may leave out what lies behind its own extents: then there is more in one than the other holds. */
-static bool same_shape(const TaskBuffer *a, const TaskBuffer *b) {
-  if (a->rank != b->rank) return false;
+/* A copy may leave out what lies behind its own extents: then there is more in one than the other holds. Of a mesh, both are there at the same
+ * sites, and are the same block. */
+static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
+  if (a->rank != b->rank || a->when != b->when || !a->low != !b->low) return false;
   for (uint32_t k = 0; k < a->rank; k++)
-    if (a->dim[k] != b->dim[k]) return false;
+    if (a->dim[k] != b->dim[k] || (a->low && a->low[k] != b->low[k])) return false;
   return true;
 }
 
@@ -70,7 +63,7 @@ static bool copy_drop(Copies *c, Task *k) {
   Task *p = c->maker[from];
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
   if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
-  if (!same_shape(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
+  if (!same_box(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
   if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* a loop inside changes it, as a state of its own */
   vec_last(p->stages).buffer = (int32_t)to;
   c->to[from] = to;
@@ -82,7 +75,9 @@ static bool copy_drop(Copies *c, Task *k) {
 static void rename_all(const Copies *c, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
-    if (k->kind != TASK_KERNEL) k->buffer = c->to[k->buffer];
+    if (!task_has_stages(k)) k->buffer = c->to[k->buffer];
+    if (k->kind == TASK_MOVE) k->from = c->to[k->from];
+    if (task_moves_places(k)) k->place_from = c->to[k->place_from], k->place_to = c->to[k->place_to];
     if (k->stop >= 0) k->stop = (int32_t)c->to[k->stop];
     for (uint32_t j = 0; j < k->stages.len; j++) {
       TaskStage *s = &k->stages.at[j];
@@ -101,8 +96,10 @@ static void rename_all(const Copies *c, Tasks *list) {
 }
 
 static void uses_count(const Copies *c, const Task *k) {
-  if (k->kind == TASK_ZERO) c->writers[k->buffer]++;
-  else if (k->kind != TASK_KERNEL) c->readers[k->buffer]++;
+  if (k->kind == TASK_ZERO || k->kind == TASK_MOVE) c->writers[k->buffer]++;
+  else if (!task_has_stages(k)) c->readers[k->buffer]++;
+  if (k->kind == TASK_MOVE) c->readers[k->from]++;
+  if (task_moves_places(k)) c->readers[k->place_from]++, c->writers[k->place_to]++;
   if (k->turns >= 0) c->writers[k->turns]++;
   if (k->stop >= 0) c->readers[k->stop]++;
   for (uint32_t j = 0; j < k->exchange.len; j++) c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
@@ -155,17 +152,10 @@ static bool reads_itself_only(InPlace *p, const TaskStage *s) {
 }
 
 /* Whether a task of the list, from `from` on and inside of these, writes what the stage reads. */
-static bool changed_by(const Tasks *list, uint32_t from, const TaskStage *s) {
-  for (uint32_t i = from; i < list->len; i++) {
-    const Task *k = list->at[i];
-    if (k->kind == TASK_ZERO && stage_reads(s, k->buffer)) return true;
-    if (k->turns >= 0 && stage_reads(s, (uint32_t)k->turns)) return true;
-    for (uint32_t j = 0; j < k->stages.len; j++)
-      if (k->stages.at[j].buffer >= 0 && stage_reads(s, (uint32_t)k->stages.at[j].buffer)) return true;
-    for (uint32_t j = 0; j < k->exchange.len; j++)
-      if (stage_reads(s, k->exchange.at[j].now) || stage_reads(s, k->exchange.at[j].next)) return true;
-    if (changed_by(&k->body, 0, s)) return true;
-  }
+static bool changed_by(const InPlace *p, const Tasks *list, uint32_t from, const TaskStage *s) {
+  for (uint32_t i = from; i < list->len; i++)
+    for (uint32_t k = 0; k < s->sum->n_slot; k++)
+      if (!s->slot[k].kept && task_writes(p->t, list->at[i], s->slot[k].index)) return true;
   return false;
 }
 
@@ -186,7 +176,9 @@ static Task *maker_of(InPlace *p, uint32_t *position) {
 static void rename(TaskGraph *t, Tasks *list, uint32_t from, uint32_t was, uint32_t now) {
   for (uint32_t i = from; i < list->len; i++) {
     Task *k = list->at[i];
-    if (k->kind != TASK_KERNEL && k->buffer == was) k->buffer = now;
+    if (!task_has_stages(k) && k->buffer == was) k->buffer = now;
+    if (k->kind == TASK_MOVE && k->from == was) k->from = now;
+    if (task_moves_places(k) && k->place_from == was) k->place_from = now;
     if (k->stop == (int32_t)was) k->stop = (int32_t)now;
     for (uint32_t j = 0; j < k->stages.len; j++) {
       TaskStage *s = &k->stages.at[j];
@@ -264,7 +256,7 @@ static bool change_by_copies(InPlace *p, uint32_t position, bool last, uint32_t 
   TaskStage copy[SLICES_MOST];
   for (uint32_t i = 0; i < n; i++) {
     copy[i] = copy_of(p->t, &slice[i], p->next, p->now);
-    if (stage_reads(&copy[i], p->now) || (last && changed_by(body, position + 1, &copy[i]))) return false;
+    if (stage_reads(&copy[i], p->now) || (last && changed_by(p, body, position + 1, &copy[i]))) return false;
   }
   rename(p->t, body, position + 1, p->next, p->now);
   take_out(body, position);
@@ -281,12 +273,13 @@ static bool try_state(InPlace *p) {
   if (!k || p->repeat->stop == (int32_t)p->now) return false;
   TaskStage slice[SLICES_MOST], *s = &k->stages.at[0];
   if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
-  bool old = touches(body, position + 1, p->now) > 0, new = touches(body, position + 1, p->next) > 0;
+  if (!same_box(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
+  bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;
   if (old && (new || stopped)) return false;
   uint32_t n = stage_slices(p->t, s, p->now, slice);
   if (!decided_apart(p, n, slice)) n = 0;
-  if (reads_itself_only(p, s) && !(old && changed_by(body, position + 1, s))) {
+  if (reads_itself_only(p, s) && !(old && changed_by(p, body, position + 1, s))) {
     if (!n) slice[n++] = *s; /* every element of itself */
     change_there(p, position, old, n, slice);
   } else if (!n || !change_by_copies(p, position, old, n, slice)) {

@@ -33,6 +33,7 @@ typedef struct Run {
   int64_t sites;
   Site *site;
   Map made;                  /* by stage: Made, one a site */
+  uint32_t *writers;         /* by buffer: stages that store to it */
   VEC(Going) going;          /* moves that go on */
   int64_t turn[TASK_DEPTH + 1];
   uint32_t depth;
@@ -199,11 +200,11 @@ static int64_t offset_of(const Block *b, const int64_t *at) {
   return k;
 }
 
-/* What has a value goes where the stage says; of a buffer that is filled as a whole the rest has none then. */
+/* What has a value goes where the stage says; of a buffer that is filled as a whole, by this stage alone, the rest has none then. */
 static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made *m, Site *s, const Block *x) {
   Block *to = &s->buffer[st->buffer];
   int64_t label[RANK] = {0}, at[RANK];
-  bool whole = st->n_at == st->sum->n_out;
+  bool whole = st->n_at == st->sum->n_out && r->writers[st->buffer] == 1;
   if (!to->data) return fail(r, k, "%%%d is not alive", st->buffer);
   for (uint32_t d = 0; d < st->n_at; d++) whole &= st->at[d]->kind == EX_LABEL && st->at[d]->i == d;
   for (int64_t i = 0; i < x->count; i++) {
@@ -668,6 +669,15 @@ static bool run(Run *r) {
   return true;
 }
 
+static void writers_count(Run *r, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (uint32_t j = 0; j < k->stages.len; j++)
+      if (k->stages.at[j].buffer >= 0) r->writers[k->stages.at[j].buffer]++;
+    writers_count(r, &k->body);
+  }
+}
+
 bool site_eval(SiteRun *out, const char **why, Place *place) {
   const TaskGraph *t = out->tasks;
   Run r = {.out = out, .t = t, .arena = arena_new(), .scratch = arena_new(), .sites = mesh_sites(&t->mesh)};
@@ -677,6 +687,8 @@ bool site_eval(SiteRun *out, const char **why, Place *place) {
   out->peak = NEW_ARRAY(out->arena, int64_t, r.sites + 1);
   r.site = NEW_ARRAY(r.arena, Site, r.sites + 1);
   r.made = map_new(r.arena);
+  r.writers = NEW_ARRAY(r.arena, uint32_t, t->buffers.len + 1);
+  writers_count(&r, &t->tasks);
   bool ok = run(&r);
   *why = r.why;
   *place = r.place;

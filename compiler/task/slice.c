@@ -4,6 +4,7 @@
  *
  * changes the state where the conditions say, and those pin a label. There is a stage for each value then, which stores at these
  * places alone: over one label less where turns and sizes pin one (u == t), else with a domain, of which loops know. */
+#include "expr/prove.h"
 #include "inside.h"
 
 typedef struct Slices {
@@ -25,18 +26,32 @@ static bool is_state(const Slices *c, const Expr *e) {
 
 /* ---- labels that turns and sizes pin -------------------------------------------------------------- */
 
-static const Expr *pinned_to(const Expr *e, const Expr *label) {
-  const Expr *a = e->arg[0], *b = e->arg[1];
-  if (e->op != OP_EQ || a->dtype != DT_I64) return NULL;
-  const Expr *to = a == label ? b : b == label ? a : NULL;
-  return to && !(to->has & (HAS_LABEL | HAS_READ)) ? to : NULL;
+/* The label in `e`, which is that, or, in a block of a mesh, the label and where the block begins (*low, else NULL). NULL: it is more. */
+static const Expr *label_alone(const Expr *e, const Expr **low) {
+  *low = NULL;
+  if (e->kind == EX_LABEL) return e;
+  for (uint32_t k = 0; k < e->n && e->kind == EX_OP && e->op == OP_ADD; k++) {
+    *low = e->arg[1 - k];
+    if (e->arg[k]->kind == EX_LABEL && !((*low)->has & (HAS_LABEL | HAS_READ))) return e->arg[k];
+  }
+  return NULL;
+}
+
+static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label) {
+  const Expr *low;
+  for (uint32_t k = 0; k < 2 && e->op == OP_EQ && e->arg[0]->dtype == DT_I64; k++) {
+    const Expr *to = e->arg[1 - k];
+    if (label_alone(e->arg[k], &low) != label || to->has & (HAS_LABEL | HAS_READ)) continue;
+    return low ? expr_normal(x, expr_op2(x, OP_SUB, to, low)) : to;
+  }
+  return NULL;
 }
 
 /* A conjunct `label == to`, where turns and sizes decide `to`: gives `to`, and what is left of the condition in *rest (NULL: nothing). */
 static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const Expr **rest) {
   *rest = NULL;
   if (cond->kind != EX_OP) return NULL;
-  if (cond->op != OP_AND) return pinned_to(cond, label);
+  if (cond->op != OP_AND) return pinned_to(x, cond, label);
   for (uint32_t k = 0; k < 2; k++) {
     const Expr *inside, *to = pin_find(x, cond->arg[k], label, &inside);
     if (!to) continue;
@@ -76,9 +91,9 @@ static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const 
 static bool pins_label(const Expr *c) {
   if (c->kind != EX_OP || c->n != 2) return false;
   if (c->op == OP_AND) return pins_label(c->arg[0]) || pins_label(c->arg[1]);
-  const Expr *a = c->arg[0], *b = c->arg[1];
+  const Expr *a = c->arg[0], *b = c->arg[1], *low;
   if (c->op != OP_EQ || a->dtype != DT_I64) return false;
-  return (a->kind == EX_LABEL && !(b->has & HAS_LABEL)) || (b->kind == EX_LABEL && !(a->has & HAS_LABEL));
+  return (label_alone(a, &low) && !(b->has & HAS_LABEL)) || (label_alone(b, &low) && !(a->has & HAS_LABEL));
 }
 
 /* The stage where the condition holds alone, of which loops know. */

@@ -103,7 +103,7 @@ shows '<th scope="col">time</th>'
 
 # Memory: as little as there must be, and no less. On one site all is known.
 want 0 "$EIN" plan "$root/tests/plan/bytes_loop.ein" -n 1 --costs=bytes --format=json -o one.json
-grep -q '"bytes": 20016,' one.json || wrong "A, b, both outputs, the turns, the state twice, ten turns of the stack: 16384 + 256 + 296 + 8 + 512 + 2560"
+grep -q '"bytes": 20008,' one.json || wrong "A, b, both outputs, the turns, the state and its sum, ten turns of the stack: 16384 + 256 + 296 + 256 + 256 + 2560"
 want 0 plan --memory=100kB
 shows "kB a site at most, of 100.0 kB"
 cmp -s out bytes && wrong "a limit changes nothing"

@@ -217,6 +217,19 @@ class Program:
         ls = self.labels(t[1])
         self.add(self.fresh(), t[1], ",".join(ls), f"bend({self.read(t, ls)})")
 
+    def within(self, lines, at, ls, state, turn, around):
+        """A repeat in each turn of another one; gives what the turn adds of it."""
+        inner, value, values, m = self.fresh(), self.fresh(), self.fresh(), self.chance.randint(1, 3)
+        stop = f" until {inner} == {turn}" if self.chance.random() < 0.3 else ""
+        lines.append(f"repeat {inner} < {m}{stop} {{")
+        lines.append(f"state {value}{at} = 0.5 * {state}{at}")
+        lines.append(f"next {value}{at} = 0.6 * cos({value}{at} + 0.1 * f64({inner} + {turn})) + 0.2 * {around} * {state}{at}")
+        stacked = self.chance.random() < 0.5
+        if stacked:
+            lines.append(f"{values}[{','.join([inner] + ls)}] = sin({value}{at})")
+        lines.append("}")
+        return f" + 0.3 * {value}{at}" + (f" + 0.1 * sum[w:{m}] {values}[{','.join(['w'] + ls)}]" if stacked else "")
+
     def loop(self):
         """A repeat: one or two states, what is around read in each turn, values of all turns, and at times an end before the last."""
         t, o = self.pick(), self.pick()
@@ -231,7 +244,8 @@ class Program:
                  f"state {state}{at} = {self.read(t, ls)}"]
         if two:
             lines.append(f"state {second} = 0.3 * {around}")
-        lines.append(f"{new}{at} = 0.6 * sin({state}{at} + 0.2 * f64({turn})) + 0.3 * {far} * {around}" + (f" + 0.2 * {second}" if two else ""))
+        within = self.within(lines, at, ls, state, turn, around) if self.chance.random() < 0.4 else ""
+        lines.append(f"{new}{at} = 0.6 * sin({state}{at} + 0.2 * f64({turn})) + 0.3 * {far} * {around}" + (f" + 0.2 * {second}" if two else "") + within)
         if self.chance.random() < 0.6:
             stack = [turn] + ls if self.chance.random() < 0.5 else ls + [turn]
             lines.append(f"{all_turns}[{','.join(stack)}] = cos({new}{at})")

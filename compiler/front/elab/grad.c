@@ -57,7 +57,7 @@ static bool is_float(Elab *x, Span at, const EinNode *n, const char *who) {
 static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
   Diag *d = diag_add(x->diags, D_E115, a->span, "the gradient cannot be taken: %s", t->why);
   const EinNode *n = t->at;
-  if (n->place.file) diag_note(x->diags, d, "it stands on the way, in %s (%s:%u)", n->name ? n->name->s : "an equation", n->place.file->s, n->place.line);
+  if (n->place.file) diag_note(x->diags, d, "it stands on the way, in %s (%s:%u)", n->name ? n->name->s : n->kind == EIN_REPEAT ? "a repeat" : "an equation", n->place.file->s, n->place.line);
   refuse(x);
 }
 

@@ -39,8 +39,6 @@ static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
 
 /* ---- what hangs on what -------------------------------------------------------------------------------- */
 
-typedef VEC(EinNode *) Nodes;
-
 static bool is_inside(const EinRegion *r, const EinRegion *of) {
   while (r && r != of) r = r->parent;
   return r != NULL;
@@ -61,9 +59,9 @@ static void repeat_operands(Arena *a, const EinRegion *of, const EinRegion *body
   }
 }
 
-static bool is_result(const EinNode *n) { return n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS; }
+bool is_result(const EinNode *n) { return n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS; }
 
-static Nodes operands_of(Arena *a, EinNode *n) {
+Nodes operands_of(Arena *a, EinNode *n) {
   Nodes out = {0};
   for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) vec_push(a, out, n->input[k]);
   if (is_result(n)) vec_push(a, out, n->repeat);

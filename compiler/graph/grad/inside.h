@@ -53,6 +53,9 @@ bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, 
 bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);
 
 /* ---- grad.c */
+typedef VEC(EinNode *) Nodes;
+bool is_result(const EinNode *n);          /* of a repeat */
+Nodes operands_of(Arena *a, EinNode *n);   /* a result's is its repeat, and a repeat's are all that it takes from around it */
 const Expr *whole_read(Gradients *all, EinNode *n);                                        /* over labels 0.. */
 EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body);    /* of n's shape and dtype, called grad.n */
 EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double v);

@@ -1,6 +1,7 @@
 /* graph/grad/repeat.c - a repeat run backwards. Another repeat goes through its turns from the last to the first: in each it computes the turn
- * again, from the states as they were when that began, which the first one now stacks up, and the adjoints of that turn. Its states are the
- * adjoints of the states, and what is left so far to each tensor around. Turns that `until` spared are spared here too. */
+ * again, from the states as they were when that began, which the first one now stacks up, and the adjoints of that turn; a repeat within the turn
+ * is one of its nodes, and is run backwards there. Its states are the adjoints of the states, and what is left so far to each tensor around. Turns
+ * that `until` spared are spared here too. */
 #include "inside.h"
 
 typedef struct Back {
@@ -14,7 +15,7 @@ typedef struct Back {
   Map reached;               /* nodes that the results hang on, by floats */
   Map copy;                  /* node of the region -> what it is in body */
   Map share;                 /* node -> Shares: within body, what is left to copies and to nodes around */
-  VEC(EinNode *) made;       /* copies of vertices, operands first */
+  VEC(EinNode *) made;       /* copies of its nodes but states, operands first */
   VEC(EinNode *) around;     /* nodes around that are reached and take shares */
   bool *active;              /* by number: a copy or a node around that takes shares */
   GradTrouble *trouble;
@@ -86,33 +87,74 @@ static EinNode *at_turn(Back *b, EinNode *stack, uint32_t axis, const EinNode *l
   return vertex_like(b->all, b->body, like, id_read(b->all, stack, stack->rank, index));
 }
 
+/* What it is when the turn is computed again: of the region, or of a repeat in it, the copy; around, itself. */
+static EinNode *in_body(const Back *b, EinNode *n) {
+  EinNode *copy = map_find(&b->copy, n);
+  return copy ? copy : n;
+}
+
 typedef struct Again { Back *b; const EinNode *of; } Again;
 
 static const Expr *leaf_again(void *env, Exprs *p, const Expr *e) {
   const Again *x = env;
   if (e->kind == EX_TURN) return e->i == x->b->of->depth ? x->b->t : e;
-  if (e->kind != EX_READ) return e;
-  EinNode *n = x->of->input[e->i], *copy = is_ours(x->b, n) ? map_find(&x->b->copy, n) : n;
   (void)p;
-  return id_read(x->b->all, copy, e->n, e->arg);
+  return e->kind == EX_READ ? id_read(x->b->all, in_body(x->b, x->of->input[e->i]), e->n, e->arg) : e;
 }
 
 static const Expr *again(Again *x, const Expr *e) { return e ? expr_map(pool(x->b), e, leaf_again, x) : NULL; }
 
-static EinNode *vertex_again(Back *b, const EinNode *n) {
+static EinNode *vertex_again(Back *b, EinRegion *to, const EinNode *n) {
   Again x = {b, n};
   EinSum s = *n->sum;
   s.body = again(&x, s.body);
   s.where = again(&x, s.where);
   s.domain = again(&x, s.domain);
   EinNode **input = graph_canonical_slots(b->all->g, &s, b->all->by_id.at);
-  EinNode *m = graph_vertex(b->all->g, b->body, graph_sum(b->all->g, &s), n->bound, n->label, n->rank, n->merge, input);
-  m->name = n->name;
-  m->place = n->place;
+  EinNode *m = graph_vertex(b->all->g, to, graph_sum(b->all->g, &s), n->bound, n->label, n->rank, n->merge, input);
   return m;
 }
 
-static bool turn_again(Back *b, const Carries *carry) {
+static EinNode *node_again(Back *b, EinRegion *to, EinNode *n);
+
+static EinNode *repeat_again(Back *b, EinRegion *to, const EinNode *n) {
+  EinGraph *g = b->all->g;
+  const EinRegion *of = n->body;
+  EinNode *m = graph_repeat(g, to, of->turn);
+  EinRegion *body = m->body;
+  body->bound = in_body(b, of->bound);
+  body->turns = of->turns;
+  for (uint32_t i = 0; i < of->states.len; i++) {
+    const EinNode *old = of->states.at[i].node;
+    vec_push(g->arena, body->states, ((EinState){.init = in_body(b, of->states.at[i].init)}));
+    EinNode *state = graph_state(g, body, old->name, old->dtype, old->rank, old->dim);
+    state->place = old->place;
+    vec_last(body->states).node = state;
+    map_put(&b->copy, old, state);
+  }
+  for (uint32_t i = 0; i < of->nodes.len; i++)
+    if (of->nodes.at[i]->kind != EIN_STATE) node_again(b, body, of->nodes.at[i]);
+  for (uint32_t i = 0; i < of->states.len; i++) body->states.at[i].next = in_body(b, of->states.at[i].next);
+  for (uint32_t i = 0; i < of->stacks.len; i++) {
+    EinStack s = of->stacks.at[i];
+    s.node = in_body(b, s.node);
+    vec_push(g->arena, body->stacks, s);
+  }
+  if (of->stop) body->stop = in_body(b, of->stop);
+  return m;
+}
+
+static EinNode *node_again(Back *b, EinRegion *to, EinNode *n) {
+  EinNode *m = n->kind == EIN_VERTEX   ? vertex_again(b, to, n)
+               : n->kind == EIN_REPEAT ? repeat_again(b, to, n)
+                                       : graph_result(b->all->g, to, n->kind, in_body(b, n->repeat), n->index);
+  m->name = n->name;
+  m->place = n->place;
+  map_put(&b->copy, n, m);
+  return m;
+}
+
+static void turn_again(Back *b, const Carries *carry) {
   for (uint32_t i = 0; i < carry->len; i++) {
     if (!carry->at[i].saved) continue;
     EinNode *state = at_turn(b, carry->at[i].saved, 0, carry->at[i].of);
@@ -120,14 +162,9 @@ static bool turn_again(Back *b, const Carries *carry) {
     map_put(&b->copy, carry->at[i].of, state);
   }
   for (uint32_t i = 0; i < b->of->nodes.len; i++) {
-    EinNode *m = b->of->nodes.at[i];
-    if (m->kind == EIN_STATE) continue;
-    if (m->kind != EIN_VERTEX) return refuse(b, m, "there is no way yet through a repeat within a repeat");
-    EinNode *copy = vertex_again(b, m);
-    map_put(&b->copy, m, copy);
-    vec_push(b->all->arena, b->made, copy);
+    EinNode *n = b->of->nodes.at[i];
+    if (n->kind != EIN_STATE) vec_push(b->all->arena, b->made, node_again(b, b->body, n));
   }
-  return true;
 }
 
 /* ---- what is left --------------------------------------------------------------------------------------- */
@@ -156,11 +193,12 @@ static void reach(Back *b, EinNode *from) {
   vec_push(a, todo, from);
   while (todo.len) {
     EinNode *n = vec_pop(todo);
-    if (map_find(&b->reached, n) || !dtype_is_float(n->dtype)) continue;
+    if (map_find(&b->reached, n) || (!dtype_is_float(n->dtype) && n->kind != EIN_REPEAT)) continue;
     map_put(&b->reached, n, n);
     if (!is_ours(b, n) && (!b->wanted || b->wanted[n->id])) vec_push(a, b->around, n);
     if (!is_ours(b, n)) continue;
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) vec_push(a, todo, n->input[k]);
+    Nodes operands = operands_of(a, n);
+    for (uint32_t k = 0; k < operands.len; k++) vec_push(a, todo, operands.at[k]);
     if (n->kind == EIN_STATE) vec_push(a, todo, b->of->states.at[n->index].next);
   }
 }
@@ -202,15 +240,14 @@ static void carries_make(Back *b, Carries *all) {
   }
 }
 
-static EinNode *in_body(Back *b, EinNode *n) { return is_ours(b, n) ? map_find(&b->copy, n) : n; }
-
 /* Which copies lead by floats to what takes shares. */
 static void active_find(Back *b, const Carries *carry) {
   b->active = NEW_ARRAY(b->all->arena, bool, b->all->g->n_nodes + 1);
   for (uint32_t i = 0; i < carry->len; i++) b->active[in_body(b, carry->at[i].of)->id] = carry->at[i].state != NULL;
   for (uint32_t i = 0; i < b->made.len; i++) {
-    const EinNode *m = b->made.at[i];
-    for (uint32_t k = 0; k < m->sum->n_slot && dtype_is_float(m->dtype) && !b->active[m->id]; k++) b->active[m->id] = b->active[m->input[k]->id];
+    EinNode *m = b->made.at[i];
+    Nodes from = dtype_is_float(m->dtype) || m->kind == EIN_REPEAT ? operands_of(b->all->arena, m) : (Nodes){0};
+    for (uint32_t k = 0; k < from.len && !b->active[m->id]; k++) b->active[m->id] = b->active[from.at[k]->id];
   }
 }
 
@@ -227,12 +264,30 @@ static void end_shares(Back *b, const Carries *carry) {
   }
 }
 
+/* What a repeat within the turn has: all that its results have. */
+static Results results_have(Back *b, const EinNode *repeat) {
+  Results have = {0};
+  for (uint32_t i = 0; i < b->made.len; i++) {
+    EinNode *n = b->made.at[i], *adjoint = is_result(n) && n->repeat == repeat ? shares_added(b->all, b->body, n, shares_of(b, n)) : NULL;
+    if (adjoint) vec_push(b->all->arena, have, ((Share){n, adjoint}));
+  }
+  return have;
+}
+
+static bool node_leaves(Back *b, EinNode *m, Shares *out) {
+  if (!b->active[m->id] || is_result(m)) return true; /* the repeat leaves for all its results at once */
+  if (m->kind == EIN_REPEAT) {
+    Results have = results_have(b, m);
+    return !have.len || repeat_adjoint(b->all, b->body, m, &have, b->active, out, b->trouble);
+  }
+  EinNode *adjoint = shares_added(b->all, b->body, m, shares_of(b, m));
+  return !adjoint || vertex_adjoint(b->all, b->body, m, adjoint, b->active, out, b->trouble);
+}
+
 static bool turn_leaves(Back *b) {
   for (uint32_t i = b->made.len; i-- > 0;) {
-    EinNode *m = b->made.at[i], *adjoint = shares_added(b->all, b->body, m, shares_of(b, m));
     Shares out = {0};
-    if (!adjoint || !b->active[m->id]) continue;
-    if (!vertex_adjoint(b->all, b->body, m, adjoint, b->active, &out, b->trouble)) return false;
+    if (!node_leaves(b, b->made.at[i], &out)) return false;
     for (uint32_t k = 0; k < out.len; k++) share(b, out.at[k].node, out.at[k].adjoint);
   }
   return true;
@@ -265,9 +320,10 @@ bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results
   uint32_t before = r->nodes.len;
   turns_back(&b);
   carries_make(&b, &carry);
-  bool can = turn_again(&b, &carry);
-  if (can) active_find(&b, &carry), end_shares(&b, &carry);
-  can = can && turn_leaves(&b);
+  turn_again(&b, &carry);
+  active_find(&b, &carry);
+  end_shares(&b, &carry);
+  bool can = turn_leaves(&b);
   if (can) results_leave(&b, &carry, out);
   else r->nodes.len = before; /* half a repeat is none */
   return can;

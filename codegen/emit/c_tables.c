@@ -331,8 +331,8 @@ static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   table_pointer(c, x, "input_axes", t->inputs.len);
   buf_char(c, ' ');
   table_pointer(c, x, "output_axes", t->outputs.len);
-  if (t->mesh.n) buf_printf(c, "\n  %lld, %s_axes, %s_block,\n};\n", (long long)mesh_sites(&t->mesh), x, x);
-  else buf_str(c, "\n  0, NULL, NULL,\n};\n");
+  if (t->mesh.n) buf_printf(c, "\n  %lld, %s_axes, %s_block, NULL, NULL,\n};\n", (long long)mesh_sites(&t->mesh), x, x);
+  else buf_str(c, "\n  0, NULL, NULL, NULL, NULL,\n};\n");
 }
 
 void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o) {

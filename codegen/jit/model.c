@@ -6,7 +6,7 @@
 
 typedef struct Count { int64_t known; int32_t size; } Count; /* size: its number; -1: it is known */
 
-typedef struct Part { ein_task *function; bool once, streams; Count points; } Part;
+typedef struct Part { ein_task *function; bool streams; Count points; } Part;
 
 typedef struct Step Step;
 typedef VEC(Step) Steps;
@@ -130,12 +130,9 @@ static int64_t count(const ein_ctx *ctx, Count c) { return c.size < 0 ? c.known 
 
 static bool steps_do(const Made *m, ein_ctx *ctx, const Steps *steps);
 
-/* False, here as below: the run has ended. */
+/* False, here as below: the run has ended. The runtime calls what was loaded, a part in one piece too: were we compiled with sanitizers, a call of
+ * ours would look at bytes before the function, where nothing need be. */
 static bool part_do(const JitRuntime *r, ein_ctx *ctx, const Step *s, const Part *x) {
-  if (x->once) {
-    x->function(ctx, 0, 0);
-    return !(EIN_GET(&ctx->inside->cancel) | EIN_GET(&ctx->inside->faults)) || r->ein_settle(ctx) == EIN_OK;
-  }
   int64_t points = count(ctx, x->points);
   double work = (double)count(ctx, s->work);
   return (x->streams ? r->ein_parallel_streams(ctx, x->function, points, work) : r->ein_parallel(ctx, x->function, points, work)) == EIN_OK;
@@ -216,7 +213,7 @@ static void kernel_step(Made *m, Step *s, const LoopKernel *k, const JitKernel *
   Part *part = NEW_ARRAY(m->arena, Part, x->made.parts.len + 1);
   for (uint32_t i = 0; i < x->made.parts.len; i++) {
     const EmitPart *of = &x->made.parts.at[i];
-    part[i] = (Part){.function = x->part[i], .once = !of->points, .streams = of->streams};
+    part[i] = (Part){.function = x->part[i], .streams = of->streams, .points = {1, -1}};
     if (of->points) part[i].points = count_of(m, of->points), s->work = count_of(m, k->work);
   }
   s->part = part;
@@ -230,7 +227,7 @@ static Steps steps_of(Made *m, const Tasks *list, const JitKernel *kernel, uint3
   Steps steps = {0};
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
-    Step s = {.task = k, .unless = k->unless < 0 ? -1 : (int32_t)t->inputs.at[k->unless].buffer};
+    Step s = {.task = k, .work = {0, -1}, .unless = k->unless < 0 ? -1 : (int32_t)t->inputs.at[k->unless].buffer};
     if (k->kind == TASK_KERNEL) kernel_step(m, &s, m->p->kernels.at[*next], &kernel[*next]), ++*next;
     if (k->kind == TASK_ASSERT) s.file = file_name(m->arena, k->place);
     if (k->kind == TASK_DEFAULT) s.input = (int)t->inputs.at[k->argument].buffer;

@@ -22,12 +22,12 @@ ended() { # SIGNAL COMMAND...: it begins to compile, and is ended by the signal
   STARTED=$work/started.$signal
   export STARTED
   rm -f "$STARTED"
-  # a job in the background ignores SIGINT, so a shell of its own begins it anew
+  # a job in the background ignores SIGINT, and under nohup SIGHUP: here they are as at a terminal
   python3 - "$signal" "$STARTED" "$@" <<'END' || wrong "$signal: $*"
 import os, signal, subprocess, sys, time
 number, started, words = getattr(signal, "SIG" + sys.argv[1]), sys.argv[2], sys.argv[3:]
 p = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                     preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGHUP)])
 until = time.time() + 30
 while not os.path.exists(started) and time.time() < until and p.poll() is None:
     time.sleep(0.02)

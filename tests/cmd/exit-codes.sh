@@ -42,7 +42,7 @@ says "input X is not given"
 says "X[i:N] : f32"
 says "X=randn"
 want 2 "$EIN" run sum.ein -D N=4 X=iota --target=cuda
-says "later step"
+says "ein build x.ein --emit=cuda"
 want 2 "$EIN" verify sum.ein -D N=4 X=iota --target=cuda
 says "--cc says what compiles it"
 want 2 "$EIN" build sum.ein --emit=cuda -o .

@@ -73,7 +73,6 @@ static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) 
 }
 
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
-  static const char *const later[] = {"cuda"};
   const char *target = target_said(s, a);
   bool any = !target, sites = job_of_sites(j);
   if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
@@ -81,9 +80,8 @@ Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
-  for (size_t i = 0; i < COUNT(later); i++)
-    if (strcmp(target, later[i]) == 0)
-      return fail(s, LEAVE_USAGE, "--target=%s comes with a later step; this ein has eval, c and jit", target);
+  if (strcmp(target, "cuda") == 0)
+    return fail(s, LEAVE_USAGE, "--target=cuda cannot be run yet: ein build x.ein --emit=cuda writes the text for nvcc; this ein runs eval, c and jit");
   return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c and jit", target);
 }
 

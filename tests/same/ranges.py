@@ -2,12 +2,10 @@
 """ranges.py EIN [--seed N] [--count N] [--print]: random predicates over a reduced label, each of bounds, quotients, `or`, `not` and data that may be any
 number of 64 bits, under count, sum, max and mean; what the passes and the C make of them is what eval says of the program as it is
 written. A failure prints the program."""
-import argparse
-import os
 import random
-import subprocess
 import sys
-import tempfile
+
+import verified
 
 ENDS = ["0 - 2^62 - 2^62", "2^62 + (2^62 - 1)", "2^62 + (2^62 - 4)", "0 - 2^62", "-5", "-1", "0", "1", "3", "6", "11", "12", "40"]
 
@@ -69,28 +67,4 @@ def program(seed, count):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    arg = argparse.ArgumentParser(description=__doc__)
-    arg.add_argument("ein")
-    arg.add_argument("--seed", type=int, default=1)
-    arg.add_argument("--count", type=int, default=4, help="programs")
-    arg.add_argument("--outputs", type=int, default=24, help="of each program")
-    arg.add_argument("--print", action="store_true", help="the first program, and nothing else")
-    o = arg.parse_args()
-    if o.print:
-        print(program(o.seed, o.outputs), end="")
-        return 0
-    with tempfile.TemporaryDirectory() as there:
-        path = os.path.join(there, "x.ein")
-        for seed in range(o.seed, o.seed + o.count):
-            text = program(seed, o.outputs)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-            r = subprocess.run([o.ein, "verify", "--flags=-O1 -DEIN_ONE_VERSION", path], capture_output=True, text=True, check=False)
-            if r.returncode:
-                print(f"seed {seed}: exit code {r.returncode}\n{r.stdout}{r.stderr}\n{text}")
-                return 1
-    return 0
-
-
-sys.exit(main())
+sys.exit(verified.main(__doc__, program, 4, 24, "outputs"))

@@ -2,12 +2,10 @@
 """slices.py EIN [--seed N] [--count N] [--print]: random loops whose states change in a few slices, of values that read any element of any state:
 at turns, at data, turned over, by sums; conditions pin one label or several, overlap, and may read the states too. What the C makes is what
 eval says. All are integers. A failure prints the program."""
-import argparse
-import os
 import random
-import subprocess
 import sys
-import tempfile
+
+import verified
 
 
 class Loop:
@@ -111,28 +109,4 @@ def program(seed, loops):
     return "\n".join(lines + [f"output {', '.join(out)}"]) + "\n"
 
 
-def main():
-    arg = argparse.ArgumentParser(description=__doc__)
-    arg.add_argument("ein")
-    arg.add_argument("--seed", type=int, default=1)
-    arg.add_argument("--count", type=int, default=3, help="programs")
-    arg.add_argument("--loops", type=int, default=16, help="of each program")
-    arg.add_argument("--print", action="store_true", help="the first program, and nothing else")
-    o = arg.parse_args()
-    if o.print:
-        print(program(o.seed, o.loops), end="")
-        return 0
-    with tempfile.TemporaryDirectory() as there:
-        path = os.path.join(there, "x.ein")
-        for seed in range(o.seed, o.seed + o.count):
-            text = program(seed, o.loops)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-            r = subprocess.run([o.ein, "verify", "--flags=-O1 -DEIN_ONE_VERSION", path], capture_output=True, text=True, check=False)
-            if r.returncode:
-                print(f"seed {seed}: exit code {r.returncode}\n{r.stdout}{r.stderr}\n{text}")
-                return 1
-    return 0
-
-
-sys.exit(main())
+sys.exit(verified.main(__doc__, program, 3, 16, "loops"))

@@ -3,24 +3,7 @@
 # ein build --target=mpi: one program with a plan for each number of processes; answers are those of one process, to the bit; one message and one
 # exit code for all, whichever process fails.
 . "$(dirname "$0")/common"
-mpi_ready
-command -v mpicc >/dev/null || {
-  echo "no mpicc: not tested"
-  exit 77
-}
-XDG_CACHE_HOME=$work/cache
-export XDG_CACHE_HOME
-ranks() { # N PROGRAM WORD...
-  n=$1
-  shift
-  timeout 60 mpirun -n "$n" "$@"
-}
-once() { # TEXT
-  [ "$(grep -cF -- "$1" err)" = 1 ] || {
-    wrong "\"$1\" is not said once: $line"
-    sed 's/^/  err: /' err | head -20
-  }
-}
+mpi_builds
 
 # ---- answers: sums of whole numbers, cut along every label; a tensor that some sites lack; uneven blocks; a loop with a halo
 cat >mm.ein <<'END'

@@ -3,24 +3,7 @@
 # What many processes read and write, in a program that was built for them and in ein run: each its blocks, of every kind of file; files are those
 # that one process writes, to the bit, and no process has a whole tensor.
 . "$(dirname "$0")/common"
-mpi_ready
-command -v mpicc >/dev/null || {
-  echo "no mpicc: not tested"
-  exit 77
-}
-XDG_CACHE_HOME=$work/cache
-export XDG_CACHE_HOME
-ranks() { # N PROGRAM WORD...
-  n=$1
-  shift
-  timeout 60 mpirun -n "$n" "$@"
-}
-once() { # TEXT
-  [ "$(grep -cF -- "$1" err)" = 1 ] || {
-    wrong "\"$1\" is not said once: $line"
-    sed 's/^/  err: /' err | head -20
-  }
-}
+mpi_builds
 nothing_left() { # FILE...
   for f; do [ ! -e "$f" ] || wrong "$f is there: $line"; done
   [ -z "$(find . -name '.ein*')" ] || wrong "a file that is not whole is left: $line"

@@ -11,12 +11,6 @@ ranks() { # N WORD...
   shift
   timeout 60 mpirun -n "$n" "$EIN" run --flags=-O0 "$@"
 }
-once() { # TEXT
-  [ "$(grep -cF -- "$1" err)" = 1 ] || {
-    wrong "\"$1\" is not said once: $line"
-    sed 's/^/  err: /' err | head -20
-  }
-}
 
 # ---- answers and bytes
 cat >mm.ein <<'END'

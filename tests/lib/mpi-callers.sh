@@ -2,13 +2,7 @@
 # suite: ci
 # ein build --lib --target=mpi, as a caller in C has it: half of the processes are the library's, and the other half talk with the tags it has.
 . "$(dirname "$0")/../cmd/common"
-mpi_ready
-command -v mpicc >/dev/null || {
-  echo "no mpicc: not tested"
-  exit 77
-}
-XDG_CACHE_HOME=$work/cache
-export XDG_CACHE_HOME
+mpi_builds
 
 cat >att.ein <<'END'
 dim S = 22, D = 6

@@ -16,24 +16,26 @@
  *                                |             +-> eval, site by site
  *                                +-> eval, with a store for each site
  *
- * Over MPI, a process a site: driver/ranks.h runs it, driver/build_sites.c builds programs and libraries. For a device, one site:
+ * Over MPI, a process a site: driver/ranks/ runs it, driver/compile/build_sites.c builds programs and libraries. For a device, one site:
  * Loop for grids of blocks, and CUDA. The column of calls that every command goes down is driver/column.c.
  *
  *     base/     memory by lifetime, interned strings, arrays, maps, complaints, JSON
- *     expr/     scalar expressions, dtypes, ops.def (every operation, once), what can be proved about indices
+ *     expr/     scalar expressions, dtypes, ops.def (every operation, once); prove/ (what can be proved about indices),
+ *               region/ and sum/ (regions and EinSums, which several languages are made of: laws, texts)
  *     front/    ast.h, front.h, modules; parse/ (scanner's face, parser, mistakes, fmt), elab/ (names, labels, extents, types,
  *               domains, defs), oracle/ (the AST evaluator, a second opinion)
  *     graph/    the EinGraph: type, text, checker, pictures; passes/ (graph to graph), eval/ (the slow truth)
  *     plan/     what can be cut and what that moves, the Plan, machines; decomp/ (planners by the EinDecomp paper's cost),
  *               placing/ (the search by bytes and seconds), network/ (its solver)
- *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text, checker; rules/, eval/, simulate/
- *     task/     the TaskGraph: kernels, buffers, their order and lives; text, checker
- *     driver/   cmd/ (a file a command), the table of options; runs the C compiler, keeps its results; plan/ (its reports), repl/ (the prompt)
+ *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text/, check/, rules/, eval/, simulate/
+ *     task/     the TaskGraph: kernels, buffers, their order and lives; text/, check/, passes/ (fusion and the rest), sites/ (many sites)
+ *     driver/   the column; cmd/ (a file a command), options/ (their table, help), compile/ (runs compilers, keeps their results), data/
+ *               (inputs and outputs), ranks/ (MPI), measure/, plan/ (reports), pictures/, repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}, gpu/), emit/ (C, CUDA, header,
  *                  manifest), jit/ (Clang in process; objects and models in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
- *     ../runtime/   what generated code stands on: contexts, threads, tensors, files, random numbers. Never sees the compiler
+ *     ../runtime/   what generated code stands on: contexts, threads, moves, random numbers; data/ (tensors in files). Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
  *
  * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/command.c includes
@@ -44,7 +46,7 @@
 #include "base/base.h"
 #include "base/diag.h"
 #include "expr/expr.h"
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "front/ast.h"
 #include "front/front.h"
 #include "front/oracle/ast_eval.h"
@@ -64,8 +66,8 @@
 #include "plan/seconds.h"
 #include "task/task.h"
 #include "task/from_graph.h"
-#include "task/from_ia.h"
-#include "task/site_eval.h"
+#include "task/sites/from_ia.h"
+#include "task/sites/site_eval.h"
 #include "loop/loop.h"
 #include "schedule/door.h"
 #include "emit/emit.h"

@@ -15,22 +15,26 @@ import sys
 INCLUDE = re.compile(r'^#include "([^"]+)"$')
 ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
-PROGRAM = ["program.c", "array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c",
-           "rows.c", "safetensors.c", "show.c", "source.c"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = ["program.c", "show.c"] + ["data/" + name for name in ("array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c",
+                                                                 "raw.c", "rows.c", "safetensors.c", "source.c")]
 
 
 def lines_of(name, seen):
     """The lines of a file, with those of what it includes in their places."""
     seen.append(name)
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as f:
+    with open(os.path.join(HERE, name), encoding="utf-8") as f:
         for line in f.read().splitlines():
             found = INCLUDE.match(line)
             if not found:
                 if line != LICENCE:
                     yield line
-            elif found.group(1) not in seen:
-                yield f"/* ---- {found.group(1)} ---- */"
-                yield from lines_of(found.group(1), seen)
+                continue
+            beside = os.path.join(os.path.dirname(name), found.group(1))
+            other = beside if os.path.exists(os.path.join(HERE, beside)) else found.group(1)
+            if other not in seen:
+                yield f"/* ---- {other} ---- */"
+                yield from lines_of(other, seen)
 
 
 def text_of(names, seen):

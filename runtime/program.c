@@ -5,8 +5,8 @@
  * each reads and writes its blocks, and the first one speaks. Exit codes: 0 all is well, 1 the data are
  * wrong, 2 the command line is wrong, 4 the machine failed.
  */
-#include "bytes.h"
-#include "number.h"
+#include "data/bytes.h"
+#include "data/number.h"
 #include "program.h"
 
 #include <errno.h>

@@ -41,7 +41,7 @@ LAW = {
     "codegen/schedule/cpu/sums/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/gpu/": TOOLS + ["codegen/schedule/*"],
     "codegen/schedule/finish/": TOOLS + ["codegen/loop/loop.h", "codegen/loop/names.h", "codegen/loop/walk.h"],
-    "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h", "compiler/task/site.h"],
+    "codegen/emit/": TOOLS + ["codegen/loop/", "compiler/task/cost.h", "compiler/task/sites/site.h"],
     "codegen/jit/": ["compiler/base/", "codegen/"],
     "grammar/": TOOLS + ["compiler/front/*", "compiler/front/parse/"],
     "runtime/": [],
@@ -66,16 +66,16 @@ PASSES = [
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
     (r"compiler/algebra/from_graph\.[ch]", "compiler/plan/placing/placing.h"),
     (r"compiler/algebra/from_graph_read\.[ch]", "compiler/plan/span.h"),
-    (r"compiler/task/(from_ia|ia_box|ia_chain|ia_door|site_eval)\.[ch]", "compiler/algebra/algebra.h"),
+    (r"compiler/task/sites/(from_ia|ia_box|ia_chain|ia_door|site_eval)\.[ch]", "compiler/algebra/algebra.h"),
     # the evaluator of a mesh's tasks has the kernels and arrays of that of relations
-    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/eval.h"),
-    (r"compiler/task/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
+    (r"compiler/task/sites/site_eval\.[ch]", "compiler/algebra/eval/eval.h"),
+    (r"compiler/task/sites/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd/cmd_plan\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types
-    (r"compiler/driver/ranks\.h", "runtime/ein_mpi_door.h"),
+    (r"compiler/driver/ranks/ranks\.h", "runtime/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text
-    (r"compiler/driver/(build_sites|cmd/cmd_build|column|jit|native|runtime_apart)\.c", "runtime/texts.h"),
+    (r"compiler/driver/(column|cmd/cmd_build|compile/(build_sites|jit|native|runtime_apart))\.c", "runtime/texts.h"),
     # a program whose kernels were loaded is put together for the runtime
     (r"codegen/jit/model\.h", "runtime/ein_inside.h"),
     # for one site, tasks from the graph itself

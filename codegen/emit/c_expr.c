@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 #include "c_inside.h"
 
 const char *c_value_type(DType t) {

@@ -7,7 +7,7 @@
 
 #include "c_inside.h"
 #include "loop/names.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 
 static const char *const dtype_c[DTYPES] = {
   [DT_F64] = "EIN_F64", [DT_F32] = "EIN_F32", [DT_F16] = "EIN_F16", [DT_BF16] = "EIN_BF16", [DT_I64] = "EIN_I64",

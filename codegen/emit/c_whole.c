@@ -4,7 +4,7 @@
 
 #include "c_inside.h"
 #include "c_tables.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 
 const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites) {
   return arena_printf(a, "%s_%lld", prefix, (long long)sites);

@@ -4,7 +4,7 @@
 
 #include "c_tables.h"
 #include "loop/names.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 
 /* ---- names -------------------------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "task/cost.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 #include "c_tables.h"
 
 /* ---- parts -------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * kernel's statements in their order, so that what has come to be so far is what may be used. */
 #include <string.h>
 
-#include "expr/prove.h"
-#include "expr/sum_law.h"
+#include "expr/prove/prove.h"
+#include "expr/sum/law.h"
 #include "text.h"
 
 typedef enum { UNMADE, OPEN_LET, OPEN_VAR, GONE } PlaceState;

@@ -1,5 +1,5 @@
 /* codegen/loop/equal.c - are two LoopPrograms the same in all fields? They may come of different pools and tables. */
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "loop.h"
 
 typedef struct Equal {

@@ -3,7 +3,7 @@
  * Walks each kernel's statements in their order. A loop's variable is put as where it begins plus its step times a counter, a register
  * that keeps one value as that value; so an index is over counters from 0, whose extents are known. What holds at a statement are the
  * ends of the loops and the conditions around it. Memory may change between two statements: a fact that reads any is none. */
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 #include "text.h"
 
 typedef struct Index { uint32_t place, axis; const Expr *e; } Index;

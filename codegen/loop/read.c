@@ -2,7 +2,7 @@
  * with the next one, and says nothing more of a kernel whose head failed. What is read can be walked; whether it is a
  * sound one is for loop_check to say. */
 #include "expr/scan.h"
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "text.h"
 
 typedef struct Block { LoopStmt *stmt; bool other; } Block;

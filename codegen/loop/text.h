@@ -2,7 +2,7 @@
 #ifndef EIN_LOOP_TEXT_H
 #define EIN_LOOP_TEXT_H
 
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "loop.h"
 
 extern const char loop_axis[LOOP_AXES + 1]; /* "xyz" */

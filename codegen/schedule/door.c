@@ -66,7 +66,7 @@ static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* A long reduction goes in parts (task/split.c): what is said of the others is said of one of them. */
+/* A long reduction goes in parts (task/passes/split.c): what is said of the others is said of one of them. */
 static void parts_tell(Sched *s, const TaskStage *st) {
   Parts d = {st, -1};
   if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;

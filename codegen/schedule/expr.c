@@ -1,9 +1,9 @@
 /* codegen/schedule/expr.c - expressions: a stage's, in terms of the kernel's variables and places; and expressions cut
  * into pieces, so that what occurs several times is computed once and only where it is wanted. */
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 #include "schedule.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 #include <stdlib.h>
 #include <string.h>

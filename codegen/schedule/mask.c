@@ -2,7 +2,7 @@
  * take their rows in blocks. What such a predicate excludes is replaced by the reducer's identity, so a stage goes along its rows in
  * lanes as one without; and where it hangs on the row and the point alone, it is a stage of its own, ahead of all others, which is asked
  * once for all that it excludes points from. What bounds the reduced label is left where it is, to say which points are gone over. */
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "schedule.h"
 
 enum { DEEP_ENOUGH = 16 };   /* points of a product that has panels (schedule/cpu/panels/panels.c) */

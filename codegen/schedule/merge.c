@@ -8,7 +8,7 @@
  * printed (c_expr.c), so both versions of a kernel add in the same order.
  *
  * Two labels become one in all stages at once, or not at all: what a stage keeps is read by others at labels of theirs. */
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "schedule.h"
 
 typedef struct Pair { uint32_t stage, a, b; } Pair; /* of a stage's labels: b is the faster one */

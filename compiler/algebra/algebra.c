@@ -1,8 +1,8 @@
 /* algebra/algebra.c - building programs: what the type and the placement of a result are follows from its operands. */
 #include "algebra.h"
 
-#include "expr/prove.h"
-#include "expr/sum_law.h"
+#include "expr/prove/prove.h"
+#include "expr/sum/law.h"
 
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
   Algebra *g = NEW(a, Algebra);

@@ -1,7 +1,7 @@
 /* algebra/cost.c - tuples one by one: where each is, and where it is to be. */
 #include "cost.h"
 
-#include "expr/asked.h"
+#include "expr/prove/asked.h"
 
 double rel_block(const Relation *r, const int64_t *key) {
   int64_t low[64], high[64];

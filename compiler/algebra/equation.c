@@ -1,6 +1,6 @@
 /* algebra/equation.c - an operation as a person reads it: for people, and not read back. */
 #include "expr/equation.h"
-#include "text.h"
+#include "algebra/text/text.h"
 
 static void write_node(Writer *w, const AlgNode *n) {
   if (n)

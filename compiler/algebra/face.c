@@ -1,5 +1,5 @@
-/* algebra/face.c - nodes and regions of a program over relations as expr/region.h knows them. */
-#include "text.h"
+/* algebra/face.c - nodes and regions of a program over relations as expr/region/region.h knows them. */
+#include "algebra/text/text.h"
 
 static NodeRole role_of(const AlgNode *n) {
   switch (n->kind) {

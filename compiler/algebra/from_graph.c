@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "window.h"
 
 enum { TOLD = 65536 };

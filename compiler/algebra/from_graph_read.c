@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "expr/prove.h"
-#include "expr/sum_law.h"
+#include "expr/prove/prove.h"
+#include "expr/sum/law.h"
 #include "plan/span.h"
 #include "window.h"
 

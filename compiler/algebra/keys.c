@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 enum { MOST_STEPS = 1 << 23, MOST_PAIRS = 1 << 23, MOST_TERMS = 1000 };
 

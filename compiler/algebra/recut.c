@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 enum { NONE = -1, SEVERAL = -2, TOLD = 65536 };
 

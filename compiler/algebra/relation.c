@@ -1,7 +1,7 @@
 /* algebra/relation.c - boxes and keys. */
 #include "relation.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* algebra/window.c - intervals whose ends are expressions. */
 #include "window.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 enum { DEEP = 200 };
 

@@ -10,9 +10,9 @@
 
 #include "graph/passes/passes.h"
 #include "task/from_graph.h"
-#include "task/from_ia.h"
+#include "task/sites/from_ia.h"
 #include "driver.h"
-#include "native.h"
+#include "driver/compile/native.h"
 #include "texts.h"
 
 /* ---- parse -------------------------------------------------------------------------------------------- */

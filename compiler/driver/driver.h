@@ -26,14 +26,14 @@ typedef enum {
 typedef enum {
 #define COMMAND(id, ...) CMD_##id,
 #define OPTION(...)
-#include "options.def"
+#include "driver/options/options.def"
   COMMANDS
 } CommandId;
 
 typedef enum {
 #define COMMAND(...)
 #define OPTION(id, ...) OPT_##id,
-#include "options.def"
+#include "driver/options/options.def"
   OPTIONS
 } OptionId;
 
@@ -305,6 +305,6 @@ Leave limits_check(Session *s, const Args *a, const Job *j);
 Leave command_do(Session *s, uint32_t n, const char *const *word); /* a command line without the program's name; NULL behind it */
 #define COMMAND(id, name, ...) Leave cmd_##name(Session *s, Args *a);
 #define OPTION(...)
-#include "options.def"
+#include "driver/options/options.def"
 
 #endif

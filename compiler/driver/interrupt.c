@@ -3,7 +3,7 @@
  * What a signal's handler sees must be global; this is all of it. Only the prompt asks for it: elsewhere a signal ends the process. */
 #include <signal.h>
 
-#include "native.h"
+#include "driver/compile/native.h"
 
 static volatile sig_atomic_t met, watched;
 static const InterruptRun *volatile running;

@@ -5,7 +5,7 @@
 #include "algebra/algebra.h"
 #include "loop/labels.h"
 #include "plan/plan.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 #include "driver.h"
 
 static Source *text_read(Session *s, const Job *j) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "pool.h"
-#include "proof.h"
+#include "expr/prove/proof.h"
 
 static bool dim_at(void *ctx, Str name, int64_t *out) {
   const Point *at = ctx;

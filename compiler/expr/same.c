@@ -1,7 +1,7 @@
-/* expr/same.c - are two things of two texts the same? See sum_law.h. */
+/* expr/same.c - are two things of two texts the same? See sum/law.h. */
 #include <string.h>
 
-#include "sum_law.h"
+#include "expr/sum/law.h"
 
 bool differ(Same *q, const char *fmt, ...) {
   if (!q->why) return false;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "inside.h"
 
 struct ein_function {

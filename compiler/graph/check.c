@@ -2,7 +2,7 @@
  * Walks the regions in order, so that what is defined so far is what may be used; each node and
  * each shared part of an expression is looked at once, and long chains are walked, not descended.
  */
-#include "expr/region_law.h"
+#include "expr/region/law.h"
 #include "inside.h"
 
 _Static_assert((int)SUM_LABELS == (int)GRAPH_LABELS && (int)SUM_RANK == (int)GRAPH_OUT, "one bound on labels");

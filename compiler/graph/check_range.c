@@ -1,6 +1,6 @@
 /* graph/check_range.c - a graph that was read: every index that no data decide is proved to be in range, and every repeat
- * to make no more turns than it says. See expr/in_range.h. */
-#include "expr/in_range.h"
+ * to make no more turns than it says. See expr/prove/in_range.h. */
+#include "expr/prove/in_range.h"
 #include "inside.h"
 
 typedef struct Check {

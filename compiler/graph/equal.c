@@ -1,6 +1,6 @@
 /* graph/equal.c - are two graphs the same in all fields? They may come of different pools and
  * tables. Scratch (mark, the interning) and what hash an EinSum has are not part of a graph. */
-#include "expr/region_law.h"
+#include "expr/region/law.h"
 #include "inside.h"
 
 typedef struct Equal {

@@ -2,8 +2,8 @@
 #ifndef EIN_GRAPH_INSIDE_H
 #define EIN_GRAPH_INSIDE_H
 
-#include "expr/region.h"
-#include "expr/sum_law.h"
+#include "expr/region/region.h"
+#include "expr/sum/law.h"
 #include "expr/word.h"
 #include "graph.h"
 

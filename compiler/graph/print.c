@@ -1,7 +1,7 @@
 /* graph/print.c - an EinGraph as text, a line a node, in the order in which it is computed; regions
  * are indented blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not
  * said again. The grammar is in docs/languages-inside.md. */
-#include "expr/region_text.h"
+#include "expr/region/text.h"
 #include "inside.h"
 
 typedef struct Printer {

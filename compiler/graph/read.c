@@ -1,7 +1,7 @@
 /* graph/read.c - an EinGraph from its text. Every line stands for itself: after a complaint the
  * reader goes on with the next one, and says nothing about lines that hang on one that failed. What
  * is read is a graph that can be walked; whether it is a sound one is for graph_check to say. */
-#include "expr/region_text.h"
+#include "expr/region/text.h"
 #include "inside.h"
 
 typedef struct GraphReader {

@@ -1,6 +1,6 @@
 /* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
-#include "expr/asked.h"
-#include "expr/prove.h"
+#include "expr/prove/asked.h"
+#include "expr/prove/prove.h"
 #include "partition.h"
 #include "span.h"
 

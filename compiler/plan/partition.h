@@ -11,7 +11,7 @@
 #define EIN_PARTITION_H
 
 #include "base/base.h"
-#include "expr/let_through.h"
+#include "expr/prove/let_through.h"
 #include "graph/graph.h"
 
 typedef struct PartRead {    /* a vertex reads a tensor: */
@@ -24,7 +24,7 @@ typedef struct PartRead {    /* a vertex reads a tensor: */
   bool call;                 /* it goes to calls of a kernel; else it is only put there: a state's first or next value */
   double times;              /* how often it comes into being in a run */
   const Expr *const *index;  /* by dimension, where labels alone do not tell what a block of them reads (reach.h), or data do; else NULL */
-  double asked;              /* read at data: how often in a run its places would be asked for (expr/asked.h); 0: it comes whole in any case */
+  double asked;              /* read at data: how often in a run its places would be asked for (expr/prove/asked.h); 0: it comes whole in any case */
 } PartRead;
 
 typedef struct PartVertex {

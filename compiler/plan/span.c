@@ -1,7 +1,7 @@
 /* plan/span.c - intervals of indices over blocks of labels. */
 #include "span.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 enum {
   DEEP = 200,

@@ -1,7 +1,7 @@
 /* task/cost.c - operations and bytes of tasks. Expressions stay what they are: only numbers are made of them. */
 #include "cost.h"
 
-#include "expr/let_through.h"
+#include "expr/prove/let_through.h"
 #include "range.h"
 
 typedef struct Costs {

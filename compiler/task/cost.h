@@ -1,7 +1,7 @@
 /* task/cost.h - what a TaskGraph costs, before anything runs: operations and bytes of every task, bytes of every buffer.
  *
  * In: the tasks, and values of their dims. Out: exact integers, for people and programs that decide. Of points
- * those count that predicates let through, at most (expr/let_through.h); a loop that may stop early, as if it did not; a default, as if its input were not given. */
+ * those count that predicates let through, at most (expr/prove/let_through.h); a loop that may stop early, as if it did not; a default, as if its input were not given. */
 #ifndef EIN_TASK_COST_H
 #define EIN_TASK_COST_H
 

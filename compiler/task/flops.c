@@ -1,6 +1,6 @@
 /* task/flops.c - operations on floats in a run, as a formula over the sizes. */
 #include "cost.h"
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 /* The kernel that gives a rank-0 buffer its value outside of any data: a bound that is known when sizes are. */
 static const Expr *value_of(const Tasks *list, uint32_t buffer) {

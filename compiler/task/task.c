@@ -1,8 +1,8 @@
 /* task/task.c - an empty TaskGraph, and what its texts ask of one. */
 #include "task.h"
 
-#include "expr/sum_law.h"
-#include "text.h"
+#include "expr/sum/law.h"
+#include "task/text/text.h"
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p) {
   TaskGraph *g = NEW(a, TaskGraph);

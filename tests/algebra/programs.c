@@ -18,12 +18,12 @@
 #include "../../compiler/ein.h"
 #include "algebra/cost.h"
 #include "driver/driver.h"
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "plan/placing/fit.h"
 #include "../harness/cuts.h"
-#include "task/from_ia.h"
-#include "task/site.h"
-#include "task/site_eval.h"
+#include "task/sites/from_ia.h"
+#include "task/sites/site.h"
+#include "task/sites/site_eval.h"
 
 enum { SITES_MOST = 32 };
 #define BUDGET 1e7

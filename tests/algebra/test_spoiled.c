@@ -1,6 +1,6 @@
 /* tests/algebra/test_spoiled.c - what no text can say: a sound program with one field spoiled by hand, and the checker's line about it. */
 #include "algebra/algebra.h"
-#include "algebra/text.h"
+#include "algebra/text/text.h"
 #include "tap.h"
 
 static const char tra[] =

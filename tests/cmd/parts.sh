@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# Sums that go in parts (compiler/task/split.c): which loops threads share, and the same bits for any number of them.
+# Sums that go in parts (compiler/task/passes/split.c): which loops threads share, and the same bits for any number of them.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -1,7 +1,7 @@
 /* tests/expr/test_let_through.c - no predicate lets more points through than is said: random ones, counted one by one; and those of bands and lists,
  * for which it is said exactly. */
 #include "../tap.h"
-#include "expr/let_through.h"
+#include "expr/prove/let_through.h"
 
 enum { LABELS = 3 };
 

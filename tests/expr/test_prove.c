@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "../tap.h"
 #include "gen.h"
 

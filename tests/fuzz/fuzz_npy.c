@@ -1,5 +1,5 @@
 /* Any bytes as a .npy file: an error, or an array that lies inside them and can be read. */
-#include "array.h"
+#include "data/array.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes as a .npz archive: an error, or a member that lies inside them and is itself read as
  * .npy. */
-#include "array.h"
+#include "data/array.h"
 
 #include <stdlib.h>
 

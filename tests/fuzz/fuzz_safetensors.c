@@ -1,5 +1,5 @@
 /* Any bytes as a safetensors file: an error, or a tensor that lies inside them and can be read. */
-#include "array.h"
+#include "data/array.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule/cpu/panels/panels.c), reductions of any kind
- * (schedule/cpu/sums/tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/split.c); and chains of them. */
+ * (schedule/cpu/sums/tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/passes/split.c); and chains of them. */
 #include <math.h>
 #include <string.h>
 
@@ -186,7 +186,7 @@ static void aim_contract(Case *c) {
 
 static Lab *lab_of(Case *c, const int64_t *size, size_t n) { return lab_new(c, size_new(c, size[below(&c->rng, (uint32_t)n)])); }
 
-/* So long a sum for so few rows and lanes that it goes in parts (compiler/task/sides.c). */
+/* So long a sum for so few rows and lanes that it goes in parts (compiler/task/passes/sides.c). */
 static void aim_parts(Case *c) {
   static const int64_t few[] = {17, 20, 24, 33, 64, 65}, lanes[] = {32, 33, 40, 64, 67}, deep[] = {4096, 4099, 5000, 5120, 6001};
   Contraction t = {.c = c, .rounded = chance(&c->rng, 10), .plain = chance(&c->rng, 80), .odd = chance(&c->rng, 10), .n_red = 1};
@@ -378,7 +378,7 @@ static void aim_reduce(Case *c) {
   equation_add(c, t.n_out, t.out, odd ? value : epilogue(c, value, t.n_out, t.out), true);
 }
 
-/* So many points for so few outputs that they are shared out among threads (compiler/task/split.c). */
+/* So many points for so few outputs that they are shared out among threads (compiler/task/passes/split.c). */
 static void long_labels(Reduction *t) {
   static const int64_t some_sizes[] = {2, 3, 8, 17, 64, 129, 700, 1024};
   Case *c = t->c;

@@ -5,7 +5,7 @@
 
 #include "sites.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 typedef struct Gen {
   Algebra *p;

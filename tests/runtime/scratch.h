@@ -6,7 +6,7 @@
 #define EIN_TEST_SCRATCH_H
 
 #include "../tap.h"
-#include "array.h"
+#include "data/array.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Numbers from text: exact cases, hard roundings, agreement with strtod on many, and a comma
  * locale. */
-#include "number.h"
+#include "data/number.h"
 
 #include "../tap.h"
 

@@ -1,6 +1,6 @@
 /* tests/task/test_from_ia.c - joins whose operands are wanted, on their way to tasks: where these have holes it is said that this cannot be;
  * else it changes nothing. */
-#include "task/from_ia.h"
+#include "task/sites/from_ia.h"
 #include "tap.h"
 
 #define HEAD                                           \

@@ -1,7 +1,7 @@
 /* tests/task/test_overlap.c - moves that go on while kernels run: where they go, what that may cost, and what the checker says of one that is in
  * the way. */
 #include "task/inside.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 #include "task/task.h"
 #include "text.h"
 

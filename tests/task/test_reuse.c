@@ -1,6 +1,6 @@
 /* tests/task/test_reuse.c - what is made element by element of a buffer that nobody wants after it lies there; and where it does not. */
 #include "task/inside.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 #include "task/task.h"
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and receives. */
 #include "task/inside.h"
-#include "task/site.h"
+#include "task/sites/site.h"
 #include "task/task.h"
 #include "tap.h"
 

@@ -1,4 +1,4 @@
-/* tests/task/test_split.c - long reductions to few outputs in parts (task/split.c): which are cut, along what and into how
+/* tests/task/test_split.c - long reductions to few outputs in parts (task/passes/split.c): which are cut, along what and into how
  * many, and that what comes out is sound and says what the old kernel said. The answers are looked at by
  * tests/run/long_*.ein, which `ein verify` compiles. */
 #include "task/inside.h"

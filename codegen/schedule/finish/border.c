@@ -9,7 +9,7 @@
  * at the border, and its parts are false inside. Extents may be symbolic.
  *
  * What is asked stays where it is not known: between the borders of several conditions, of data, of a quotient of v. */
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "finish.h"
 #include "loop/names.h"
 #include "loop/walk.h"

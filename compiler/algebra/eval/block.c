@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ein_rt.h"
-#include "expr/asked.h"
+#include "expr/prove/asked.h"
 
 /* ---- elements ---------------------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ Block block_cut(Arena *a, const Block *b, const int64_t *low, const int64_t *hig
 bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there);
 /* A request is for a place, and is answered with all of a slice: where an element is asked for, so is all that has its place and lies in the box. */
 void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to);
-/* Bytes that come for elements of b that are asked for (a byte each) and lie in the box: these, and 8 for each index of each place (expr/asked.h). */
+/* Bytes that come for elements of b that are asked for (a byte each) and lie in the box: these, and 8 for each index of each place (expr/prove/asked.h). */
 double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
 bool block_box_is(const Block *b, uint32_t rank, const int64_t *low, const int64_t *high); /* blocks without elements: of that rank */
 bool block_equal(const Block *a, const Block *b);           /* boxes, and what has a value, bit for bit */

@@ -1,9 +1,9 @@
 /* algebra/eval/fetch.c - what a site asks other sites' tables for. Its indices are made of what it has; each element that
  * it asks for it gets from wherever it is. What it has itself does not move; of all else each place is asked for once in a
- * tuple of the result, and answered with all of the slice (expr/asked.h), as sites do it. */
+ * tuple of the result, and answered with all of the slice (expr/prove/asked.h), as sites do it. */
 #include "inside.h"
 
-#include "expr/asked.h"
+#include "expr/prove/asked.h"
 
 typedef struct Table {
   const AlgNode *node;

@@ -2,7 +2,7 @@
  * the door's (from_graph_read.c), said of a join that is there. */
 #include "fns.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 typedef struct Asks {        /* labels and keys of the answers, among the join's */
   const Expr *read;          /* what the join reads */

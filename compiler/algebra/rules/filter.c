@@ -1,7 +1,7 @@
 /* algebra/rules/filter.c - a filter of a join as filters of its operands, and back (R1-6). */
 #include "fns.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "algebra/keys.h"
 
 static const Expr *label(RuleMatch *m, int64_t k) {

@@ -1,7 +1,7 @@
 /* algebra/rules/join.c - joins that results of rules are made with. */
 #include "fns.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 bool join_at(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   AlgNode *x = out->node = rule_draft(m, v[0].node);

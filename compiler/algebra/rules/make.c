@@ -1,7 +1,7 @@
 /* algebra/rules/make.c - what a rule's result says is made, and put where the pattern's root was. */
 #include <string.h>
 
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "inside.h"
 
 /* ---- types ------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* algebra/rules/map.c - maps that results of rules are made with: composed, cut in two, and moved through aggregations. */
 #include "fns.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 static const Expr *label(RuleMatch *m, int64_t k) {
   return expr_label(m->p->exprs, k);

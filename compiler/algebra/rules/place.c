@@ -1,7 +1,7 @@
 /* algebra/rules/place.c - placements through operations: where a key dimension goes, and which placements can be said on the other side. */
 #include "inside.h"
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 int64_t map_keys(const AlgNode *map) {
   return map->operand[0].node->type.n_key;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 
 AlgNode *rule_draft(RuleMatch *m, const AlgNode *of) {
   Arena *a = m->p->arena;

@@ -1,6 +1,6 @@
 /* algebra/simulate/cost.c - how long kernels take at each site. */
 #include "algebra/cost.h"
-#include "expr/let_through.h"
+#include "expr/prove/let_through.h"
 #include "inside.h"
 
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out) {

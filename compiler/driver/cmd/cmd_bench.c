@@ -6,7 +6,7 @@
 
 #include "emit/c_tables.h"
 #include "task/cost.h"
-#include "driver/native.h"
+#include "driver/compile/native.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
 static const double sample_least = 0.020; /* seconds of one sample: far above what a clock or a thread's start costs */

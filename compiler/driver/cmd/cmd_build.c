@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "loop/names.h"
-#include "driver/build.h"
+#include "driver/compile/build.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
 #include "texts.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "driver/ranks.h"
+#include "driver/ranks/ranks.h"
 #include "driver/repl/line.h"
 
 typedef struct Tool {

@@ -1,6 +1,6 @@
 /* driver/cmd/cmd_graph.c - ein graph: a program's EinGraph as text, as JSON, or as a picture. */
 #include "driver/driver.h"
-#include "driver/graph_svg.h"
+#include "driver/pictures/graph_svg.h"
 
 static Leave svg(Session *s, Buf *b, const EinGraph *g) {
   if (graph_svg(b, g)) return LEAVE_OK;

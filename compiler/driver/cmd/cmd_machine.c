@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/measure.h"
+#include "driver/measure/measure.h"
 
 /* ---- as text -------------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
 
 #include "algebra/eval/eval.h"
 #include "graph/passes/passes.h"
-#include "task/site_eval.h"
+#include "task/sites/site_eval.h"
 #include "driver/plan/sites.h"
-#include "driver/ranks.h"
+#include "driver/ranks/ranks.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * set of flags that is asked for. What fails must fail in the same way. */
 #include <string.h>
 
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "driver/table.h"
 
 typedef struct Verify {

@@ -47,7 +47,7 @@
  * docs/schema/ein-placing-1.json says it to programs. */
 #include <string.h>
 
-#include "expr/asked.h"
+#include "expr/prove/asked.h"
 #include "page.h"
 #include "rival.h"
 #include "sites.h"

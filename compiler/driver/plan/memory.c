@@ -2,8 +2,8 @@
  * busiest site; and under a limit, a plan whose tasks keep it. */
 #include "algebra/from_graph.h"
 #include "plan/placing/fit.h"
-#include "task/from_ia.h"
-#include "task/site.h"
+#include "task/sites/from_ia.h"
+#include "task/sites/site.h"
 #include "sites.h"
 #include "driver/table.h"
 

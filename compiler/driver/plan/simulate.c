@@ -10,7 +10,7 @@
  *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
  *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
 #include "algebra/simulate/simulate.h"
-#include "algebra/text.h"
+#include "algebra/text/text.h"
 #include "page.h"
 #include "sites.h"
 #include "driver/table.h"

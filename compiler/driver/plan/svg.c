@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/drawing.h"
+#include "driver/pictures/drawing.h"
 #include "page.h"
 #include "driver/table.h"
 

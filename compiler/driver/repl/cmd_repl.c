@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "line.h"
 
 /* Whatever a turn says and answers lies in an arena of its own. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "repl.h"
 
 #define PROMPT(name, operand, help) static Leave do_##name(Prompt *p, const char *operand_);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "line.h"
 
 enum { HISTORY_MOST = 1000, LISTED_MOST = 60 };

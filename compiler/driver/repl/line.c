@@ -7,7 +7,7 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "line.h"
 
 struct Lines {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/passes/passes.h"
-#include "driver/native.h"
+#include "driver/compile/native.h"
 #include "turn.h"
 
 void turn_begin(Turn *t, Session *home, const Args *args, Sheet *sheet) {

@@ -14,7 +14,7 @@
 #define EIN_ELAB_H
 
 #include "front/front.h"
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "graph/grad/grad.h"
 
 typedef struct Elab Elab;

@@ -2,7 +2,7 @@
  * becomes a sum over the points that read an element, found by turning the index map round. */
 #include <math.h>
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "inside.h"
 
 typedef struct From {        /* the vertex at hand */

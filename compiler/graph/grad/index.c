@@ -1,7 +1,7 @@
 /* graph/grad/index.c - an index map turned round: from x, the place that is read, to the points that read it. What is linear in a label gives
  * the label, so that a convolution's adjoint is a sum over its window and no search; digits ((h d) merged) give all of theirs; what is
  * left, data above all, becomes a condition. */
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "inside.h"
 
 enum { DIGITS = 16 };

@@ -3,7 +3,7 @@
 #ifndef EIN_CONTRACT_H
 #define EIN_CONTRACT_H
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "order.h"
 #include "rebuild.h"
 

@@ -3,7 +3,7 @@
 #ifndef EIN_DECIDE_H
 #define EIN_DECIDE_H
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "rebuild.h"
 
 enum { DECIDE_HOLD = 24, DECIDE_DEPTH = 100 };

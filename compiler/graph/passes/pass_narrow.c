@@ -4,7 +4,7 @@
  * Only vertices that nothing but vertices read can change their shape: an output, a state's values, a stack's and what is
  * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none, and so does a
  * read that is in range only because the label has a point: X[0], of as many elements. */
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 #include "graph/inside.h"
 #include "point.h"
 

@@ -10,7 +10,7 @@
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
  *
  * That is how scatters by a known place, permutations and deltas become reads. */
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 #include "decide.h"
 #include "range.h"
 

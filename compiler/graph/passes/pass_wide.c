@@ -5,7 +5,7 @@
  * its labels: all extents are numbers, none 0, so that all of it is computed anyway; or what it reads is in range, label by label. */
 #include <string.h>
 
-#include "expr/sum_law.h"
+#include "expr/sum/law.h"
 #include "contract.h"
 #include "wide.h"
 

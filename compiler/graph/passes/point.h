@@ -2,7 +2,7 @@
 #ifndef EIN_POINT_H
 #define EIN_POINT_H
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "rebuild.h"
 
 /* By id, of each of a vertex's output labels: the one point that is read, without labels and in range wherever the loops around the vertex come

@@ -8,7 +8,7 @@
  * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4. */
 #include "range.h"
 
-#include "expr/in_range.h"
+#include "expr/prove/in_range.h"
 
 typedef struct Range {
   Exprs *p;

@@ -2,7 +2,7 @@
 #ifndef EIN_RANGE_H
 #define EIN_RANGE_H
 
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "rebuild.h"
 
 /* The predicate with what it asks of quotients of the label by a number (l // 4 == e, l // 4 < e) as bounds of the label. */

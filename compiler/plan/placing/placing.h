@@ -130,7 +130,7 @@ void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint
 double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex); /* bytes of its operands */
 double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* of one of them: windows too (reach.h) */
 /* A read at data (else false): bytes in a run if all of its table comes, and at most if its places are asked for
- * (expr/asked.h). What moves less is done. */
+ * (expr/prove/asked.h). What moves less is done. */
 bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *whole, double *asked);
 /* Whether its places are asked for. */
 bool placing_fetches(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);

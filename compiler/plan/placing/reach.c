@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "expr/asked.h"
-#include "expr/prove.h"
+#include "expr/prove/asked.h"
+#include "expr/prove/prove.h"
 #include "inside.h"
 
 enum {

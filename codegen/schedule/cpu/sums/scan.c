@@ -6,7 +6,7 @@
  * Where the bound moves by one with q, it is known in advance between which steps there is one point more at each: there
  * the loop has no other one inside. Float sums take points in groups then, each of which has its own running sums, so
  * that only one addition of a group waits for the group before. */
-#include "expr/prove.h"
+#include "expr/prove/prove.h"
 #include "schedule/schedule.h"
 
 enum {

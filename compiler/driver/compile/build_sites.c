@@ -1,0 +1,167 @@
+/* driver/compile/build_sites.c - ein build --target=mpi: a plan of the program for each number of sites of -n, compiled into one program, which takes the
+ * plan that the processes fit. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "build.h"
+#include "driver/plan/sites.h"
+#include "driver/table.h"
+#include "texts.h"
+
+enum { PLANS_MOST = 64 };
+
+typedef struct Plans {
+  uint32_t n;
+  const LoopProgram *loops[PLANS_MOST];
+  Job job[PLANS_MOST];
+} Plans;
+
+/* ---- plans -------------------------------------------------------------------------------------------------- */
+
+/* One plan: for `sites` of them, or, NULL, as the text itself says. */
+static Leave plan_add(Session *s, const Args *a, const char *sites, Plans *all) {
+  Args one = *a;
+  Job *j = &all->job[all->n];
+  if (all->n == PLANS_MOST) return fail(s, LEAVE_USAGE, "-n: %d numbers of sites are the most", PLANS_MOST);
+  one.given[OPT_SITES] = (Words){0};
+  if (sites) vec_push(s->arena, one.given[OPT_SITES], sites);
+  Leave l = job_compile(s, j, &one, one.operands.at[0]);
+  if (!l) l = job_sites(s, j, &one, LANG_TASK);
+  if (!l) l = job_tasks(s, j, &one);
+  if (!l && !j->tasks->mesh.n)
+    l = fail(s, LEAVE_USAGE, "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
+  for (uint32_t i = 0; i < all->n && !l; i++)
+    if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
+  if (!l) l = job_loops(s, j, &one);
+  if (!l) all->loops[all->n++] = j->loops;
+  return l;
+}
+
+static Leave plans_make(Session *s, const Args *a, Plans *all) {
+  const char *said = arg_last(a, OPT_SITES);
+  Leave l = LEAVE_OK;
+  if (!said) return plan_add(s, a, NULL, all);
+  for (const char *at = said; !l;) {
+    size_t n = strcspn(at, ",");
+    l = plan_add(s, a, arena_printf(s->arena, "%.*s", (int)n, at), all);
+    if (!at[n]) break;
+    at += n + 1;
+  }
+  return l;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------------------- */
+
+/* The file over all plans, then one for each. */
+static NativeText *texts_make(Session *s, const Plans *p, const EmitOptions *o) {
+  NativeText *text = NEW_ARRAY(s->arena, NativeText, p->n + 1);
+  Buf *of = NEW_ARRAY(s->arena, Buf, p->n + 1);
+  of[0] = buf_new(s->arena);
+  emit_whole_c(&of[0], p->loops, p->n, o);
+  text[0] = (NativeText){o->prefix, &of[0]};
+  for (uint32_t i = 0; i < p->n; i++) {
+    EmitOptions one = *o;
+    one.prefix = emit_plan_prefix(s->arena, o->prefix, mesh_sites(&p->loops[i]->tasks->mesh));
+    of[i + 1] = buf_new(s->arena);
+    emit_c(&of[i + 1], p->loops[i], &one);
+    text[i + 1] = (NativeText){one.prefix, &of[i + 1]};
+  }
+  return text;
+}
+
+/* ---- the compiler that knows MPI -------------------------------------------------------------------------------- */
+
+/* Wrappers take the compiler that is meant from the environment: each MPI from a variable of its own. */
+static Leave wrapper_find(Session *s, const Args *a, Compiler *c) {
+  static const char *const variables[] = {"OMPI_CC", "MPICH_CC", "I_MPI_CC"};
+  const char *said = getenv("MPICC"), *wrapper = program_on_path(s->arena, said && *said ? said : "mpicc");
+  Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), c);
+  if (l) return l;
+  if (!wrapper)
+    return fail(s, LEAVE_MACHINE, "--target=mpi: there is no %s, which compiles what calls MPI (Debian: libopenmpi-dev); set MPICC",
+                said && *said ? said : "mpicc");
+  Buf words = buf_new(s->arena);
+  for (uint32_t i = 0; i < c->command.len; i++) buf_printf(&words, "%s%s", i ? " " : "", c->command.at[i]);
+  for (size_t i = 0; i < COUNT(variables); i++) setenv(variables[i], words.s, 0);
+  c->command = (Words){0};
+  vec_push(s->arena, c->command, wrapper);
+  return LEAVE_OK;
+}
+
+/* ---- a program -------------------------------------------------------------------------------------------------- */
+
+/* main, and what it stands on. */
+static void main_text(Buf *b, const EmitOptions *o) {
+  buf_printf(b, "#define EIN_STATIC\n#include \"ein_run.h\"\n%s%s\nextern const ein_model %s_model;\n\n"
+                "int main(int argc, char **word) {\n  return ein_program_mpi(&%s_model, \"%s\", argc, word);\n}\n",
+             runtime_ein_mpi, runtime_ein_program_mpi, o->prefix, o->prefix, o->version);
+}
+
+static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
+  Buf own = buf_new(s->arena);
+  NativeText *text = NEW_ARRAY(s->arena, NativeText, p->n + 2);
+  memcpy(text, texts_make(s, p, o), (p->n + 1) * sizeof *text);
+  main_text(&own, o);
+  text[p->n + 1] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), &own};
+  NativeSet set = {.text = text, .n_texts = p->n + 2};
+  bool made;
+  vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
+  return native_write(s, c, NATIVE_PROGRAM, &set, to, &made);
+}
+
+/* ---- a library -------------------------------------------------------------------------------------------------- */
+
+/* The same, then what brings a communicator to it. */
+static NativeText *texts_of_library(Session *s, const Plans *p, const EmitOptions *o) {
+  NativeText *all = NEW_ARRAY(s->arena, NativeText, p->n + 2);
+  Buf *mpi = NEW(s->arena, Buf);
+  *mpi = buf_new(s->arena);
+  emit_mpi_c(mpi, o, runtime_ein_mpi);
+  memcpy(all, texts_make(s, p, o), (p->n + 1) * sizeof *all);
+  all[p->n + 1] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), mpi};
+  return all;
+}
+
+static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const NativeText *text, const char *folder) {
+  Buf h = buf_new(s->arena), mpi = buf_new(s->arena);
+  emit_whole_header(&h, p->loops, p->n, o);
+  emit_mpi_header(&mpi, o);
+  Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
+  if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s_mpi.h", o->prefix), &mpi);
+  if (!l) l = runtime_write(s, folder, o);
+  for (uint32_t i = 0; i < p->n + 2 && !l; i++) l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
+  return l;
+}
+
+static const char *sites_text(Session *s, const Plans *p) {
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i < p->n; i++) buf_printf(&b, "%s%lld", i ? ", " : "", (long long)mesh_sites(&p->loops[i]->tasks->mesh));
+  return b.s;
+}
+
+static Leave library_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *folder, bool shared) {
+  const NativeText *text = texts_of_library(s, p, o);
+  Buf json = buf_new(s->arena);
+  emit_whole_manifest(&json, p->loops, p->n, o);
+  Package one = {.o = o, .text = text, .n_texts = p->n + 2, .manifest = &json, .mpi = sites_text(s, p)};
+  Leave l = texts_write(s, p, o, text, folder);
+  return l ? l : package_write(s, &one, c, folder, shared);
+}
+
+Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to) {
+  Compiler c;
+  bool lib = arg_has(a, OPT_LIB);
+  const char *folder = NULL;
+  Plans *p = NEW(s->arena, Plans);
+  *p = (Plans){0};
+  if (arg_has(a, OPT_EMIT)) return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=mpi --lib writes the C into a folder");
+  Leave l = lib ? LEAVE_OK : program_goes(s, a, prefix, to);
+  if (!l) l = wrapper_find(s, a, &c);
+  if (!l) l = plans_make(s, a, p);
+  if (!l && lib) l = folder_goes(s, a, to, &folder);
+  if (l) return l;
+  if (!lib && !file_writable(s, to)) return LEAVE_MACHINE;
+  EmitOptions o = job_emit(s, &p->job[0], prefix);
+  if (lib) o.beside = prefix;
+  return lib ? library_make(s, &c, p, &o, folder, arg_has(a, OPT_SHARED)) : program_make(s, &c, p, &o, to);
+}

@@ -1,0 +1,53 @@
+/* driver/compile/target.c - what runs a program where the command line leaves that open: Clang in this process, else the C compiler, else the
+ * reference evaluator, which is told, as its floats have other last digits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+static bool runs(const Args *a) { return a->command == CMD_RUN || a->command == CMD_EINSUM || a->command == CMD_REPL; }
+
+bool target_device(const Args *a) {
+  const char *said = arg_last(a, OPT_TARGET), *emit = arg_last(a, OPT_EMIT);
+  return (said && strcmp(said, "cuda") == 0) || (emit && strcmp(emit, "cuda") == 0);
+}
+
+/* What is usual for others is not for ranks, which run a plan. */
+const char *target_said(Session *s, const Args *a) {
+  const char *said = arg_last(a, OPT_TARGET), *env = runs(a) && !s->ranks ? getenv("EIN_TARGET") : NULL;
+  if (!said && env && *env) said = env;
+  return said && strcmp(said, "auto") != 0 ? said : NULL;
+}
+
+/* What the environment says of eval is nothing about how texts are compiled that eval cannot take. */
+const char *target_compiler(Session *s, const Args *a) {
+  const char *said = target_said(s, a);
+  return said && !arg_has(a, OPT_TARGET) && strcmp(said, "eval") == 0 ? NULL : said;
+}
+
+bool target_jit(Session *s, const Args *a) {
+  const char *said = target_compiler(s, a);
+  if (arg_has(a, OPT_CC)) return false;
+  if (said) return strcmp(said, "jit") == 0;
+  return runs(a) && !s->ranks && !arg_has(a, OPT_FLAGS) && jit_plugin(s);
+}
+
+/* What many sites do is done by their evaluator unless something is said: its moves are what the plan is looked at for. */
+bool target_compiles(Session *s, const Job *j, const Args *a) {
+  bool sites = job_of_sites(j) || arg_has(a, OPT_SITES);
+  const char *said = j->past && !sites ? target_compiler(s, a) : target_said(s, a);
+  if (said) return strcmp(said, "c") == 0 || strcmp(said, "jit") == 0;
+  if (sites) return false;
+  if (j->past || target_jit(s, a) || compiler_there(s, arg_last(a, OPT_CC))) return true;
+  say(s, "there is no Clang in this ein, and no C compiler: the reference evaluator runs it, slowly; ein doctor says how to get them");
+  return false;
+}
+
+/* Of what is compiled since nothing was said. */
+bool target_too_wide(Session *s, Job *j, const Args *a) {
+  if (target_said(s, a) || j->past || job_of_sites(j)) return false;
+  const EinNode *n = job_widest(s, j, a);
+  if (n) say(s, "%s has %u labels, more than what is compiled may have: the reference evaluator runs it", n->name ? n->name->s : "an equation",
+             n->sum->n_out + n->sum->n_red);
+  return n != NULL;
+}

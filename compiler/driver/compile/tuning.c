@@ -1,0 +1,111 @@
+/* driver/compile/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads; without
+ * one, for what is run here and then thrown away, by this machine's caches; and by the C compiler: how large tiles are.
+ * Only what leaves every sum in its order may hang on it, so the answers are the same bits for any machine. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/machine.h"
+#include "driver/measure/measure.h"
+#include "native.h"
+
+enum {
+  CHUNK_LEAST = 1 << 14, CHUNK_MOST = 1 << 20,
+  WIDE_LEAST = 128, WIDE_MOST = 2048,
+  THREADS_OF_A_CORE = 2,
+  PANEL_BYTES = 2048         /* of a row of a packed panel: codegen/schedule/cpu/panels/size.c */
+};
+
+/* The largest power of two that is not above x, in bounds. */
+static int64_t power_below(double x, int64_t least, int64_t most) {
+  int64_t p = least;
+  while (p < most && (double)(2 * p) <= x) p *= 2;
+  return p;
+}
+
+static int64_t wide_of(int64_t second_bytes) { return power_below((double)(second_bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST); }
+
+/* A chunk is worth handing to a thread; the lanes' panel of a block fits the second cache. */
+static void machine_apply(const Machine *m, LoopTarget *target, double *worth_threads) {
+  const MachineMemory *second = machine_memory_find(&m->levels.at[0], "L2");
+  *worth_threads = m->worth_threads;
+  if (m->worth_threads > 0) target->chunk = power_below(m->worth_threads, CHUNK_LEAST, CHUNK_MOST);
+  if (second && second->bytes) target->wide = wide_of(second->bytes);
+}
+
+/* What stays is the same wherever it is made; what `run`, `bench` and `verify` compile is used here alone. A second cache is a core's own if at
+ * most its threads share it. */
+static void machine_here(Session *s, const Args *a, LoopTarget *target) {
+  CacheHere cache[CACHES_MOST];
+  if (a->command != CMD_RUN && a->command != CMD_BENCH && a->command != CMD_VERIFY) return;
+  uint32_t n = caches_here(s, INT_MAX, cache);
+  if (n < 2 || cache[1].shared > THREADS_OF_A_CORE) return;
+  target->wide = wide_of(cache[1].bytes);
+  detail(s, "this machine's second cache has %lld KB", (long long)(cache[1].bytes / 1024));
+}
+
+Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {
+  const char *said = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
+  if (!(options[OPT_MACHINE].in & 1u << a->command)) return LEAVE_OK;
+  if (!said && env && *env) said = env;
+  if (!said) {
+    machine_here(s, a, target);
+    return LEAVE_OK;
+  }
+  Source *src = file_read(s, said, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", said, why);
+  const Machine *m = machine_read(s->arena, src, s->diags);
+  if (!m || !machine_check(m, s->diags)) return session_report(s);
+  machine_apply(m, target, worth_threads);
+  detail(s, "%s: %s", said, m->name);
+  return LEAVE_OK;
+}
+
+/* ---- what the C compiler compiles for ------------------------------------------------------- */
+
+/* What a target says that it has; the first that is said counts. A text for any x86-64 has versions for larger registers, and a
+ * target that is not here is taken as usual. */
+static const struct { const char *macro; int vector_bytes, vectors; } targets[] = {
+    {"__AVX512F__", 0, 0}, {"__AVX2__", 32, 16}, {"__aarch64__", 16, 32}};
+
+/* Only a product of two sides has tiles. */
+static bool has_tiles(const Tasks *tasks) {
+  for (uint32_t i = 0; i < tasks->len; i++) {
+    const Task *k = tasks->at[i];
+    for (uint32_t n = 0; n < k->stages.len; n++)
+      if (k->stages.at[n].sum->n_red && k->stages.at[n].sum->n_out > 1) return true;
+    if (has_tiles(&k->body)) return true;
+  }
+  return false;
+}
+
+/* A text that stays is the same wherever it is made, unless a compiler is named for it. */
+static bool is_compiled(const Args *a) {
+  if (!(options[OPT_CC].in & 1u << a->command) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)) return false;
+  return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
+}
+
+static void target_take(Session *s, const char *said, const char *defined, LoopTarget *target) {
+  for (size_t i = 0; i < COUNT(targets); i++)
+    if (strstr(defined, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
+      target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
+      if (target->vector_bytes) detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
+      return;
+    }
+}
+
+/* Of several compilers and sets of flags, the first ones. One that cannot be asked is heard of when it is to compile. */
+void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
+  Words flags = a->given[OPT_FLAGS];
+  const char *cc = arg_last(a, OPT_CC), *first = flags.len ? flags.at[0] : NULL;
+  Compiler c;
+  Buf said = buf_new(s->arena);
+  if (!is_compiled(a) || !has_tiles(&t->tasks)) return;
+  if (target_jit(s, a) && jit_find(s, first, &c)) {
+    target_take(s, c.said, jit_macros(&c), target);
+    return;
+  }
+  if (cc) cc = arena_printf(s->arena, "%.*s", (int)strcspn(cc, ","), cc);
+  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said)) target_take(s, c.said, said.s, target);
+}

@@ -1,0 +1,154 @@
+/* driver/data/defaults.c - defaults of inputs that are not given, made as if they were: for what wants all inputs to be there before it begins. Of
+ * many ranks each makes its block. */
+#include <string.h>
+
+#include "graph/passes/passes.h"
+#include "driver/compile/native.h"
+
+enum { MADE_AT_ONCE = 1 << 18 };
+
+/* The graph whose outputs are the defaults of what is not given; false: there are none. */
+static bool defaults_graph(Session *s, const Job *j, const Eval *e, EinGraph *only) {
+  const EinGraph *g = j->graph;
+  if (j->past) return false;
+  *only = *g;
+  memset(&only->outputs, 0, sizeof only->outputs);
+  memset(&only->asserts, 0, sizeof only->asserts);
+  for (uint32_t i = 0; i < g->inputs.len; i++) {
+    const EinNode *n = g->inputs.at[i];
+    bool given = !n->fallback;
+    for (uint32_t k = 0; k < e->n_input; k++) given |= e->input[k].name == n->name;
+    if (!given) vec_push(s->arena, only->outputs, ((EinOutput){n->name, n->fallback}));
+  }
+  return only->outputs.len > 0;
+}
+
+static Leave by_c(Session *s, const Args *a, Job *job, Compiler *c, int threads, Eval *made) {
+  Library lib = {0};
+  ein_status status;
+  Leave l = job_loops(s, job, a);
+  if (!l) l = library_open(s, job, c, threads, &lib);
+  if (!l) l = library_plan(s, &lib, job, made, &status);
+  if (!l) l = library_run(s, &lib, made, &status);
+  library_close(&lib);
+  return l;
+}
+
+Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e) {
+  EinGraph only;
+  EvalStatus status;
+  Job job = {.path = j->path, .program = j->program, .graph = &only, .dims = j->dims};
+  Eval made = *e;
+  if (!defaults_graph(s, j, e, &only)) return LEAVE_OK;
+  made.graph = &only;
+  Leave l = c ? by_c(s, a, &job, c, threads, &made) : run_eval(s, &made, &status);
+  EvalInput *all = NEW_ARRAY(s->arena, EvalInput, j->graph->inputs.len + 1);
+  memcpy(all, e->input, e->n_input * sizeof *all);
+  for (uint32_t i = 0; i < only.outputs.len && !l; i++) all[e->n_input++] = (EvalInput){only.outputs.at[i].name, made.output[i]};
+  e->input = all;
+  return l;
+}
+
+/* ---- a block ------------------------------------------------------------------------------------------------------------ */
+
+/* The vertex's points from `low` on, so many: its labels begin there. */
+static EinNode *vertex_block(EinGraph *g, const EinNode *n, const int64_t *low, const int64_t *extent) {
+  EinSum x = *n->sum;
+  uint32_t labels = x.n_out + x.n_red;
+  const Expr **to = NEW_ARRAY(g->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(g->arena, const Expr *, labels + 1);
+  memcpy(bound, n->bound, labels * sizeof *bound);
+  for (uint32_t k = 0; k < x.n_out; k++) {
+    to[k] = expr_op2(g->exprs, OP_ADD, expr_label(g->exprs, k), expr_int(g->exprs, DT_I64, low[k]));
+    bound[k] = expr_int(g->exprs, DT_I64, extent[k]);
+  }
+  x.body = expr_relabel(g->exprs, x.body, x.n_out, to);
+  x.where = x.where ? expr_relabel(g->exprs, x.where, x.n_out, to) : NULL;
+  x.domain = x.domain ? expr_relabel(g->exprs, x.domain, x.n_out, to) : NULL;
+  EinNode **slots = graph_canonical_slots(g, &x, n->input);
+  EinNode *made = graph_vertex(g, g->top, &x, bound, n->label, n->rank, NULL, slots);
+  made->name = n->name;
+  made->place = n->place;
+  return made;
+}
+
+/* Inputs are not read yet; what the graph hangs on is now. */
+static Leave inputs_read(Session *s, const Job *j, Eval *e) {
+  const EinGraph *g = e->graph;
+  EvalInput *in = NEW_ARRAY(s->arena, EvalInput, e->n_input + 1);
+  Leave l = LEAVE_OK;
+  for (uint32_t k = 0; k < e->n_input; k++) in[k] = e->input[k];
+  e->input = in;
+  for (uint32_t k = 0; k < e->n_input && !l; k++)
+    for (uint32_t i = 0; i < g->inputs.len && !l; i++)
+      if (g->inputs.at[i]->name == in[k].name) l = given_values(s, e, g->inputs.at[i], given_of(j->given, in[k].name), &in[k].array);
+  return l;
+}
+
+static bool none_given(void *ctx, Str output) {
+  (void)ctx, (void)output;
+  return false;
+}
+
+/* Only what its outputs hang on. */
+static EinGraph *without_rest(Arena *a, const EinGraph *g) {
+  EinGraph used = *g;
+  return graph_given(a, &used, none_given, NULL);
+}
+
+/* The graph whose only output is the default. */
+static EinGraph *default_graph(Session *s, const Job *j, const EinNode *input) {
+  EinGraph only = *j->graph;
+  memset(&only.outputs, 0, sizeof only.outputs);
+  memset(&only.asserts, 0, sizeof only.asserts);
+  vec_push(s->arena, only.outputs, ((EinOutput){input->name, input->fallback}));
+  return without_rest(s->arena, &only);
+}
+
+/* Some rows of a block, to where they belong; e->graph is the default's. */
+static Leave rows_make(Session *s, const Job *j, const Eval *e, const int64_t *low, const int64_t *extent, void *to) {
+  Arena *work = arena_new();
+  EinGraph *g = without_rest(work, e->graph);
+  Eval made = *e;
+  EvalStatus status;
+  g->outputs.at[0].node = vertex_block(g, g->outputs.at[0].node, low, extent);
+  made.arena = work;
+  made.graph = without_rest(work, g);
+  Leave l = inputs_read(s, j, &made);
+  if (!l) l = run_eval(s, &made, &status);
+  if (!l) memcpy(to, made.output[0].data, (size_t)(made.output[0].count * dtype_size(made.output[0].dtype)));
+  arena_free(work);
+  return l;
+}
+
+/* What reads nothing is made so many elements at a time: the evaluator takes several times their memory. */
+static int64_t rows_at_once(const EinNode *n, const int64_t *extent) {
+  int64_t row = 1;
+  for (uint32_t d = 1; d < n->rank; d++) row *= extent[d];
+  if (n->sum->n_slot) return extent[0];
+  return row < MADE_AT_ONCE ? MADE_AT_ONCE / row : 1;
+}
+
+Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole) {
+  Eval made = *e;
+  EvalStatus status;
+  EinGraph *g = default_graph(s, j, input);
+  const EinNode *n = g->outputs.at[0].node;
+  made.graph = g;
+  *whole = n->kind != EIN_VERTEX || !n->rank || n->rank != n->sum->n_out || n->region != g->top;
+  if (*whole) {
+    Leave l = inputs_read(s, j, &made);
+    if (!l) l = run_eval(s, &made, &status);
+    if (!l) *out = made.output[0];
+    return l;
+  }
+  int64_t *from = arena_copy(s->arena, low, n->rank * sizeof *low), *many = arena_copy(s->arena, extent, n->rank * sizeof *extent);
+  int64_t rows = rows_at_once(n, extent), row = dtype_size(n->dtype);
+  for (uint32_t d = 1; d < n->rank; d++) row *= extent[d];
+  Leave l = LEAVE_OK;
+  for (int64_t at = 0; at < extent[0] && !l; at += rows) {
+    from[0] = low[0] + at;
+    many[0] = extent[0] - at < rows ? extent[0] - at : rows;
+    l = rows_make(s, j, &made, from, many, (char *)out->data + at * row);
+  }
+  return l;
+}

@@ -1,0 +1,171 @@
+/* driver/data/outputs.c - -o: which output goes to which file. Several in one .safetensors file are
+ * written together. Everything that can be said before the computation is said before it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "driver/driver.h"
+
+static bool ends_in(const char *s, const char *end) {
+  size_t n = strlen(s), m = strlen(end);
+  return n > m && strcmp(s + n - m, end) == 0;
+}
+
+/* "w.safetensors:layer0" has a key; otherwise the key is the output's name. A device gets the bare elements, unless
+ * its name says more. */
+static bool target_path(Session *s, Target *t, const char *path) {
+  const char *member = strstr(path, ".safetensors:");
+  t->path = path;
+  t->key = t->name;
+  if (member) {
+    t->path = arena_printf(s->arena, "%.*s", (int)(member - path) + 12, path);
+    t->key = member + 13;
+  }
+  if (ends_in(t->path, ".npy") || ends_in(t->path, ".raw") || ends_in(t->path, ".bin") ||
+      ends_in(t->path, ".safetensors") || file_is_device(t->path))
+    return true;
+  fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors",
+       path);
+  return false;
+}
+
+static const EinOutput *output_find(const EinGraph *g, const char *name) {
+  for (uint32_t i = 0; i < g->outputs.len; i++)
+    if (strcmp(g->outputs.at[i].name->s, name) == 0) return &g->outputs.at[i];
+  return NULL;
+}
+
+static Leave output_unknown(Session *s, const EinGraph *g, const char *name) {
+  Nearest near = nearest_to(s->arena, name);
+  Buf b = buf_new(s->arena);
+  for (uint32_t i = 0; i < g->outputs.len; i++) {
+    nearest_try(&near, g->outputs.at[i].name->s);
+    buf_printf(&b, "%s%s", i ? ", " : "", g->outputs.at[i].name->s);
+  }
+  if (near.best)
+    return fail(s, LEAVE_USAGE, "-o: there is no output %s; did you mean %s?", name, near.best);
+  return fail(s, LEAVE_USAGE, "-o: there is no output %s; there is %s", name,
+              b.len ? b.s : "none at all");
+}
+
+static Leave target_add(Session *s, Targets *out, const char *name, const char *path) {
+  Target t = {.name = name};
+  if (!target_path(s, &t, path)) return LEAVE_USAGE;
+  for (uint32_t i = 0; i < out->len; i++) {
+    const Target *o = &out->at[i];
+    if (strcmp(o->path, t.path) == 0 && !file_is_device(t.path) &&
+        (!ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
+      return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name,
+                  path);
+  }
+  if (!file_writable(s, t.path)) return LEAVE_MACHINE;
+  vec_push(s->arena, *out, t);
+  return LEAVE_OK;
+}
+
+/* all=DIR/: each as DIR/NAME.npy; all=FILE.safetensors: each under its name; all=/dev/null: each there. */
+static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char *path) {
+  bool one = ends_in(path, ".safetensors") || file_is_device(path);
+  size_t n = strlen(path);
+  while (n > 1 && path[n - 1] == '/') n--;
+  const char *folder = arena_printf(s->arena, "%.*s", (int)n, path);
+  if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
+    return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", folder, strerror(errno));
+  for (uint32_t i = 0; i < g->outputs.len; i++) {
+    const char *name = g->outputs.at[i].name->s;
+    Leave l =
+        target_add(s, out, name, one ? path : arena_printf(s->arena, "%s/%s.npy", folder, name));
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}
+
+static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *word) {
+  Str name;
+  const char *path;
+  if (!word_split(s, word, &name, &path)) {
+    if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name->s, word);
+    return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s%s%s", word, word,
+                ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "", ends_in(word, ".safetensors") ? word : "");
+  }
+  if (output_find(g, name->s)) return target_add(s, out, name->s, path);
+  if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);
+  return output_unknown(s, g, name->s);
+}
+
+Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
+  for (uint32_t i = 0; i < a->given[OPT_OUTPUT].len; i++) {
+    Leave l = word_take(s, g, out, a->given[OPT_OUTPUT].at[i]);
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}
+
+bool targets_have(const Targets *t, Str name) {
+  for (uint32_t i = 0; i < t->len; i++)
+    if (strcmp(t->at[i].name, name->s) == 0) return true;
+  return false;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static const EvalArray *array_of(const Eval *e, const char *name) {
+  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
+    if (strcmp(e->graph->outputs.at[i].name->s, name) == 0) return &e->output[i];
+  bug("no output %s", name);
+}
+
+static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *what,
+                   const char *path) {
+  if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", what, e->text);
+  detail(s, "%s is written to %s", what, path);
+  return LEAVE_OK;
+}
+
+static Leave write_one(Session *s, const Eval *e, const Target *t) {
+  const EvalArray *x = array_of(e, t->name);
+  ein_error err = {0};
+  ein_status st =
+      ends_in(t->path, ".npy")
+          ? ein_npy_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err)
+          : ein_raw_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
+  return wrote(s, st, &err, t->name, t->path);
+}
+
+/* All that go to the same .safetensors file as target k, which is the first of them. */
+static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_t k) {
+  ein_named_tensor *list = NEW_ARRAY(s->arena, ein_named_tensor, t->len);
+  size_t n = 0;
+  for (uint32_t i = k; i < t->len; i++) {
+    if (strcmp(t->at[i].path, t->at[k].path) != 0) continue;
+    const EvalArray *x = array_of(e, t->at[i].name);
+    list[n].name = t->at[i].key;
+    list[n++].tensor = (ein_tensor){.data = x->data,
+                                    .device_type = 1,
+                                    .ndim = (int32_t)x->rank,
+                                    .dtype = (ein_dtype)x->dtype,
+                                    .shape = x->shape};
+  }
+  ein_error err = {0};
+  return wrote(s, ein_safetensors_write(t->at[k].path, n, list, &err), &err, t->at[k].name,
+               t->at[k].path);
+}
+
+static bool first_to(const Targets *t, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++)
+    if (strcmp(t->at[i].path, t->at[k].path) == 0) return false;
+  return true;
+}
+
+Leave targets_write(Session *s, const Eval *e, const Targets *t) {
+  for (uint32_t k = 0; k < t->len; k++) {
+    Leave l = LEAVE_OK;
+    if (s->ranks && !file_is_device(t->at[k].path)) continue; /* all have written their blocks */
+    if (!ends_in(t->at[k].path, ".safetensors"))
+      l = write_one(s, e, &t->at[k]);
+    else if (first_to(t, k))
+      l = write_together(s, e, t, k);
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}

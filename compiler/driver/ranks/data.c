@@ -1,0 +1,307 @@
+/* driver/ranks/data.c - what ranks read and write: in come a plan, sources and targets; each rank has the blocks that the plan gives it, and
+ * reads and writes no others. What is printed, looked at or goes to a device comes to the first rank as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+#include "site.h"
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct Block { int64_t *low, *shape, count; } Block;
+
+static Block block_at(Session *s, const TaskGraph *t, const TaskBuffer *b, int site) {
+  uint32_t at[MESH_AXES + 1];
+  Block x = {NEW_ARRAY(s->arena, int64_t, b->rank + 1), NEW_ARRAY(s->arena, int64_t, b->rank + 1), 0};
+  int64_t *high = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
+  mesh_place(&t->mesh, site, at);
+  x.count = task_box(t, b, at, x.low, high);
+  for (uint32_t d = 0; d < b->rank; d++) x.shape[d] = task_has(t, b, at) ? high[d] - x.low[d] : 0;
+  return x;
+}
+
+/* Of sites that have the same block, the first one gives it; of the others there are none to give. */
+static Block *blocks_given(Session *s, const TaskGraph *t, const TaskBuffer *b) {
+  int n = s->ranks->ranks;
+  Map seen = map_new(s->arena);
+  Block *all = NEW_ARRAY(s->arena, Block, n);
+  for (int i = 0; i < n; i++) {
+    all[i] = block_at(s, t, b, i);
+    Buf key = buf_new(s->arena);
+    for (uint32_t d = 0; d < b->rank; d++) buf_printf(&key, "%lld %lld ", (long long)all[i].low[d], (long long)all[i].shape[d]);
+    if (map_find(&seen, str_from(s->strings, key.s))) all[i].count = 0;
+    map_put(&seen, str_from(s->strings, key.s), &all[i]);
+  }
+  return all;
+}
+
+static const TaskBuffer *output_buffer(const TaskGraph *t, uint32_t k) {
+  return &t->buffers.at[t->outputs.at[k].buffer];
+}
+
+/* Dense memory for the block. */
+static ein_tensor block_here(Session *s, const TaskBuffer *b, const Block *x) {
+  return (ein_tensor){.data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1)), .device_type = 1,
+                      .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = x->shape};
+}
+
+/* ---- inputs ----------------------------------------------------------------------------------------------------------- */
+
+static const EvalArray *array_of(const Eval *e, Str name) {
+  for (uint32_t i = 0; i < e->n_input; i++)
+    if (e->input[i].name == name) return &e->input[i].array;
+  return NULL;
+}
+
+static Leave input_here(Session *s, const TaskGraph *t, uint32_t k, const Given *g, const EvalArray *whole, ein_tensor *out) {
+  const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
+  ein_error err = {0};
+  Block x = block_at(s, t, b, s->ranks->rank);
+  *out = block_here(s, b, &x);
+  ein_status st = ranks_first(s) ? ein_source_check(g->spec, &err) : EIN_OK;
+  if (st == EIN_OK) st = ein_source_block(g->spec, (ein_dtype)b->dtype, (int)b->rank, whole->shape, x.low, x.shape, out->data, &err);
+  if (st != EIN_OK) return fail(s, status_leave(st), "input %s: %s", t->inputs.at[k].name->s, err.text);
+  detail(s, "%s is read from %s", t->inputs.at[k].name->s, g->spec);
+  return LEAVE_OK;
+}
+
+static const EinNode *input_node(const EinGraph *g, Str name) {
+  for (uint32_t i = 0; i < g->inputs.len; i++)
+    if (g->inputs.at[i]->name == name) return g->inputs.at[i];
+  return NULL;
+}
+
+/* Of what is not given: the block of its default, where that is one equation; else it is cut from all of it. */
+static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, ein_tensor *out) {
+  const TaskGraph *t = j->tasks;
+  const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
+  const EinNode *n = input_node(j->graph, t->inputs.at[k].name);
+  uint32_t at[MESH_AXES + 1];
+  bool whole = false;
+  Block own = block_at(s, t, b, s->ranks->rank);
+  if (j->past || !n || !n->fallback)
+    return fail(s, LEAVE_USAGE, "input %s is not given, and texts for several sites have no defaults", t->inputs.at[k].name->s);
+  *out = block_here(s, b, &own);
+  if (!own.count) return LEAVE_OK;
+  EvalArray x = {.data = out->data};
+  Leave l = default_block(s, j, e, n, own.low, own.shape, &x, &whole);
+  mesh_place(&t->mesh, s->ranks->rank, at);
+  if (!l && whole) *out = site_block(s->arena, t, t->inputs.at[k].buffer, at, &x);
+  return l;
+}
+
+/* Refused is better than killed. */
+static Leave blocks_fit(Session *s, const TaskGraph *t, const Eval *e) {
+  int64_t sum = 0;
+  for (uint32_t k = 0; k < t->inputs.len + t->outputs.len; k++) {
+    const TaskBuffer *b = k < t->inputs.len ? &t->buffers.at[t->inputs.at[k].buffer] : output_buffer(t, k - t->inputs.len);
+    sum += block_at(s, t, b, s->ranks->rank).count * dtype_size(b->dtype);
+  }
+  if (!e->max_live || sum <= e->max_live / s->ranks->beside) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE, "each of %d processes on this machine would take %lld bytes for inputs and outputs; the limit here is %lld, their share "
+              "of three quarters of the memory", s->ranks->beside, (long long)sum, (long long)(e->max_live / s->ranks->beside));
+}
+
+Leave ranks_inputs(Session *s, const Job *j, const Eval *e, ein_tensor *in) {
+  const TaskGraph *t = j->tasks;
+  Leave l = blocks_fit(s, t, e);
+  for (uint32_t k = 0; k < t->inputs.len && !l; k++) {
+    const Given *g = given_of(j->given, t->inputs.at[k].name);
+    if (g) l = input_here(s, t, k, g, array_of(e, g->name), &in[k]);
+    else l = default_here(s, j, k, e, &in[k]);
+  }
+  return l;
+}
+
+void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in) {
+  const TaskGraph *t = j->tasks;
+  for (uint32_t k = 0; k < t->inputs.len; k++) {
+    Str name = t->inputs.at[k].name;
+    const Given *g = given_of(j->given, name);
+    const EinNode *n = input_node(e->graph, name);
+    if (!g || !n) continue;
+    const EvalArray *x = array_of(e, name);
+    Block own = block_at(s, t, &t->buffers.at[t->inputs.at[k].buffer], s->ranks->rank);
+    const EvalArray block = {.dtype = x->dtype, .rank = x->rank, .shape = own.shape, .count = own.count, .data = in[k].data};
+    double some = ranks_sum(s, given_rounded(e, n, g, x, own.low, &block) != 0); /* blocks may overlap, so their numbers are not told */
+    if (some > 0) given_warn(s, n, g, x, -1);
+  }
+}
+
+/* ---- outputs that come together --------------------------------------------------------------------------------------- */
+
+void ranks_outputs(Session *s, const Job *j, ein_tensor *out) {
+  const TaskGraph *t = j->tasks;
+  for (uint32_t k = 0; k < t->outputs.len; k++) {
+    Block x = block_at(s, t, output_buffer(t, k), s->ranks->rank);
+    out[k] = block_here(s, output_buffer(t, k), &x);
+  }
+}
+
+static void block_place(EvalArray *whole, const Block *x, const char *from) {
+  size_t e = (size_t)dtype_size(whole->dtype);
+  int64_t row = whole->rank ? x->shape[whole->rank - 1] : 1, at[EIN_MAX_AXES] = {0};
+  for (int64_t i = 0; i < x->count; i += row) {
+    int64_t offset = 0;
+    for (uint32_t d = 0; d < whole->rank; d++) offset = offset * whole->shape[d] + x->low[d] + at[d];
+    memcpy((char *)whole->data + (size_t)offset * e, from + (size_t)i * e, (size_t)row * e);
+    for (uint32_t d = whole->rank - (whole->rank > 0); d-- > 0;) {
+      if (++at[d] < x->shape[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+static void output_gather(Session *s, const TaskGraph *t, uint32_t k, const ein_tensor *mine, EvalArray *whole) {
+  const Ranks *r = s->ranks;
+  const ein_wire *w = r->door->told(r->world);
+  const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
+  const Block *block = blocks_given(s, t, b);
+  Arena *work = arena_new();
+  ein_parcel send = {0, mine->data, (size_t)(block[r->rank].count * dtype_size(b->dtype))}, *receive = NEW_ARRAY(work, ein_parcel, r->ranks);
+  int n = 0;
+  for (int i = 0; r->rank == 0 && i < r->ranks; i++) {
+    size_t bytes = (size_t)(block[i].count * dtype_size(b->dtype));
+    if (bytes) receive[n++] = (ein_parcel){i, arena_alloc(work, bytes), bytes};
+  }
+  if (w->exchange(w->user, EIN_OK, send.bytes > 0, &send, n, receive) != EIN_OK)
+    exit((int)session_end(s, fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other")));
+  for (int i = 0; i < n; i++) block_place(whole, &block[receive[i].peer], receive[i].data);
+  arena_free(work);
+}
+
+/* Whether the first rank has to have it as a whole: nobody writes it to a file, or it goes to a device. */
+static bool comes_together(const Targets *to, Str name) {
+  bool some = false, device = false;
+  for (uint32_t i = 0; to && i < to->len; i++)
+    if (strcmp(to->at[i].name, name->s) == 0) some = true, device |= file_is_device(to->at[i].path);
+  return !some || device;
+}
+
+static Leave come_together(Session *s, const Job *j, Eval *e, const ein_tensor *out) {
+  const TaskGraph *t = j->tasks;
+  char *told = NEW_ARRAY(s->arena, char, t->outputs.len + 1);
+  size_t n = t->outputs.len;
+  Leave l = LEAVE_OK;
+  for (uint32_t k = 0; k < n && ranks_first(s); k++) told[k] = comes_together(j->targets, t->outputs.at[k].name);
+  const char *all = told;
+  ranks_tell(s, &all, &n);
+  if (ranks_first(s)) l = site_outputs_new(s, t, e, all);
+  l = ranks_agree(s, l);
+  for (uint32_t k = 0; k < n && !l; k++)
+    if (all[k]) output_gather(s, t, k, &out[k], ranks_first(s) ? site_output(t, e, k) : NULL);
+  return l;
+}
+
+/* ---- files that all write ------------------------------------------------------------------------------------------------ */
+
+enum { NAME_ROOM = 4096, SAID_ROOM = 256 };
+
+/* What all are told of a tensor in a file. */
+typedef struct Share {
+  char name[NAME_ROOM];      /* of the file as it is written, */
+  char said[SAID_ROOM];      /* and as it is called */
+  uint64_t at;               /* where its elements begin */
+  uint32_t output;
+  int32_t file_dtype;
+} Share;
+
+typedef struct SharedFiles {
+  VEC(ein_joint *) file;
+  VEC(Share) share;
+} SharedFiles;
+
+static uint32_t task_output(const TaskGraph *t, const char *name) {
+  for (uint32_t k = 0; k < t->outputs.len; k++)
+    if (strcmp(t->outputs.at[k].name->s, name) == 0) return k;
+  bug("an output that the tasks have not");
+}
+
+static ein_named_tensor target_tensor(Session *s, const TaskGraph *t, const Target *x) {
+  const TaskBuffer *b = output_buffer(t, task_output(t, x->name));
+  int64_t *shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
+  task_whole(t, b, shape);
+  return (ein_named_tensor){x->key, {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape}};
+}
+
+/* The file that target k is the first to go to, and all that go there. */
+static Leave file_begin(Session *s, const TaskGraph *t, const Targets *to, uint32_t k, SharedFiles *all) {
+  const char *path = to->at[k].path;
+  ein_named_tensor *list = NEW_ARRAY(s->arena, ein_named_tensor, to->len);
+  uint64_t *at = NEW_ARRAY(s->arena, uint64_t, to->len);
+  ein_error err = {0};
+  ein_joint *file;
+  uint32_t n = 0;
+  for (uint32_t i = k; i < to->len; i++)
+    if (strcmp(to->at[i].path, path) == 0) list[n++] = target_tensor(s, t, &to->at[i]);
+  ein_status st = ein_joint_begin(path, n, list, &file, at, &err);
+  if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", to->at[k].name, err.text);
+  vec_push(s->arena, all->file, file);
+  if (strlen(ein_joint_name(file)) >= NAME_ROOM) return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name);
+  n = 0;
+  for (uint32_t i = k; i < to->len; i++) {
+    if (strcmp(to->at[i].path, path) != 0) continue;
+    Share x = {.at = at[n], .output = task_output(t, to->at[i].name), .file_dtype = (int32_t)ein_joint_dtype(path, list[n].tensor.dtype)};
+    strcpy(x.name, ein_joint_name(file));
+    snprintf(x.said, sizeof x.said, "%s", path);
+    vec_push(s->arena, all->share, x);
+    n++;
+  }
+  return LEAVE_OK;
+}
+
+static Leave files_begin(Session *s, const Job *j, SharedFiles *all) {
+  const Targets *to = j->targets;
+  Leave l = LEAVE_OK;
+  for (uint32_t k = 0; to && k < to->len && !l; k++) {
+    bool begun = file_is_device(to->at[k].path);
+    for (uint32_t i = 0; i < k; i++) begun |= strcmp(to->at[i].path, to->at[k].path) == 0;
+    if (!begun) l = file_begin(s, j->tasks, to, k, all);
+  }
+  return l;
+}
+
+static Leave share_write(Session *s, const TaskGraph *t, const Share *x, const ein_tensor *out) {
+  const TaskBuffer *b = output_buffer(t, x->output);
+  const Block *own = &blocks_given(s, t, b)[s->ranks->rank];
+  int64_t *whole = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
+  ein_error err = {0};
+  if (!own->count) return LEAVE_OK;
+  task_whole(t, b, whole);
+  const ein_block block = {(ein_dtype)b->dtype, (ein_dtype)x->file_dtype, (int)b->rank, whole, own->low, own->shape, out[x->output].data};
+  ein_status st = ein_joint_write(x->name, x->said, x->at, &block, &err);
+  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "output %s: %s", t->outputs.at[x->output].name->s, err.text);
+}
+
+/* All files are there then, or none is. */
+static Leave files_end(Session *s, const TaskGraph *t, const SharedFiles *all, Leave l) {
+  for (uint32_t i = 0; i < all->file.len; i++) {
+    ein_error err = {0};
+    ein_status st = ein_joint_end(all->file.at[i], l ? EIN_ERR_IO : EIN_OK, &err);
+    if (!l && st != EIN_OK) l = fail(s, status_leave(st), "%s", err.text);
+  }
+  for (uint32_t i = 0; i < all->share.len && !l; i++) detail(s, "%s is written to %s", t->outputs.at[all->share.at[i].output].name->s, all->share.at[i].said);
+  return l;
+}
+
+static Leave files_write(Session *s, const Job *j, const ein_tensor *out) {
+  SharedFiles all = {0};
+  Leave l = ranks_agree(s, ranks_first(s) ? files_begin(s, j, &all) : LEAVE_OK);
+  if (!l) {
+    const char *bytes = (const char *)all.share.at;
+    size_t n = all.share.len * sizeof *all.share.at;
+    ranks_tell(s, &bytes, &n);
+    for (size_t i = 0; i < n / sizeof(Share) && !l; i++) {
+      Share x;
+      memcpy(&x, bytes + i * sizeof x, sizeof x);
+      l = share_write(s, j->tasks, &x, out);
+    }
+    l = ranks_agree(s, l);
+  }
+  return files_end(s, j->tasks, &all, l);
+}
+
+Leave ranks_leave(Session *s, const Job *j, Eval *e, const ein_tensor *out) {
+  Leave l = come_together(s, j, e, out);
+  return l ? l : files_write(s, j, out);
+}

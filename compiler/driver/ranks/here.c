@@ -1,0 +1,234 @@
+/* driver/ranks/here.c - emitted C for several sites, all of them in this process: a context and a thread for each, and a wire between them
+ * that copies. In come whole tensors, of which each site sees its block where it lies; out go whole ones, each block written in its place. */
+#include <pthread.h>
+#include <string.h>
+
+#include "site.h"
+
+
+/* ---- the wire ---------------------------------------------------------------------------------------------- */
+
+typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site has to give as they meet */
+
+typedef struct Hub {         /* what all sites share */
+  pthread_mutex_t lock;
+  pthread_cond_t met;
+  int sites, here, gone;     /* gone: through with its run, or ended early */
+  uint64_t round;
+  ein_status failed;         /* the first that was said */
+  Post *post;
+  double bytes;              /* received from other sites, in all */
+} Hub;
+
+typedef struct Site {
+  Hub *hub;
+  ein_wire wire;
+  const ein_model *model;
+  void *ctx;
+  const TaskGraph *tasks;
+  ein_tensor *in, *out;
+  ein_status status;
+} Site;
+
+/* All who are not gone meet. */
+static ein_status hub_meet(Hub *h, ein_status mine) {
+  pthread_mutex_lock(&h->lock);
+  if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
+  uint64_t round = h->round;
+  if (++h->here + h->gone >= h->sites) h->here = 0, h->round++, pthread_cond_broadcast(&h->met);
+  while (round == h->round) pthread_cond_wait(&h->met, &h->lock);
+  ein_status status = h->failed;
+  pthread_mutex_unlock(&h->lock);
+  return status;
+}
+
+/* Who ends early because something failed is not waited for. */
+static void hub_leave(Hub *h, ein_status mine) {
+  pthread_mutex_lock(&h->lock);
+  if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
+  h->gone++;
+  if (h->here && h->here + h->gone >= h->sites) h->here = 0, h->round++, pthread_cond_broadcast(&h->met);
+  pthread_mutex_unlock(&h->lock);
+}
+
+static const ein_parcel *parcel_for(const Post *p, int peer) {
+  for (int i = 0; i < p->n; i++)
+    if (p->send[i].peer == peer) return &p->send[i];
+  return NULL;
+}
+
+static ein_status wire_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  Site *s = user;
+  double bytes = 0;
+  s->hub->post[s->wire.site] = (Post){.send = send, .n = n_send};
+  ein_status status = hub_meet(s->hub, mine);
+  for (int i = 0; status == EIN_OK && i < n_receive; i++) {
+    const ein_parcel *x = parcel_for(&s->hub->post[receive[i].peer], s->wire.site);
+    if (!x || x->bytes != receive[i].bytes) bug("site %d waits for what site %d does not send", s->wire.site, receive[i].peer);
+    memcpy(receive[i].data, x->data, x->bytes);
+    bytes += receive[i].peer == s->wire.site ? 0 : (double)x->bytes;
+  }
+  pthread_mutex_lock(&s->hub->lock);
+  s->hub->bytes += bytes;
+  pthread_mutex_unlock(&s->hub->lock);
+  return hub_meet(s->hub, status); /* parcels are their sender's again */
+}
+
+static ein_status wire_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+  Site *s = user;
+  s->hub->post[s->wire.site] = (Post){.count = send};
+  ein_status status = hub_meet(s->hub, mine);
+  for (int q = 0; status == EIN_OK && q < s->hub->sites; q++) receive[q] = s->hub->post[q].count[s->wire.site];
+  return hub_meet(s->hub, status);
+}
+
+/* ---- a site ------------------------------------------------------------------------------------------------- */
+
+ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole) {
+  const TaskBuffer *b = &t->buffers.at[buffer];
+  int64_t *low = NEW_ARRAY(a, int64_t, b->rank + 1), *shape = NEW_ARRAY(a, int64_t, b->rank + 1), *stride = NEW_ARRAY(a, int64_t, b->rank + 1);
+  int64_t offset = 0, step = 1, count = task_shape(t, b, at, shape);
+  for (uint32_t d = 0; d < b->rank && !task_has(t, b, at); d++) shape[d] = 0;
+  for (uint32_t d = b->rank; d-- > 0; step *= whole->shape[d]) {
+    low[d] = b->low && count ? task_at(t, b->low[d], at) : 0;
+    stride[d] = step;
+    offset += low[d] * step;
+  }
+  return (ein_tensor){.data = whole->data, .device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape,
+                      .strides = stride, .byte_offset = (uint64_t)(offset * dtype_size(b->dtype))};
+}
+
+static const EvalArray *input_of(const Eval *e, Str name) {
+  for (uint32_t i = 0; i < e->n_input; i++)
+    if (e->input[i].name == name) return &e->input[i].array;
+  return NULL;
+}
+
+EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
+  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
+    if (e->graph->outputs.at[i].name == t->outputs.at[k].name) return &e->output[i];
+  bug("an output that the graph has not");
+}
+
+Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
+  for (uint32_t k = 0; k < t->inputs.len; k++) {
+    const EvalArray *whole = input_of(e, t->inputs.at[k].name);
+    if (!whole) return fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet", t->inputs.at[k].name->s);
+    in[k] = site_block(s->arena, t, t->inputs.at[k].buffer, at, whole);
+  }
+  return LEAVE_OK;
+}
+
+ein_status site_make(const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
+  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = interrupt_flag()};
+  return m->create(&config, ctx);
+}
+
+ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t, int site) {
+  uint32_t at[MESH_AXES + 1];
+  int64_t *dim = NEW_ARRAY(a, int64_t, t->mesh.n + 1);
+  mesh_place(&t->mesh, site, at);
+  for (uint32_t i = 0; i < t->mesh.n; i++) dim[i] = at[i];
+  return m->plan(ctx, dim);
+}
+
+Leave site_failed(Session *s, const ein_model *m, void *ctx, int site, ein_status status) {
+  const char *why = ctx ? m->last_error(ctx) : "no memory for a context";
+  if (status == EIN_OK || strstr(why, EIN_ELSEWHERE)) return LEAVE_OK;
+  if (status == EIN_ERR_PLAN || status == EIN_ERR_ARG) bug("the emitted C, at site %d: %s", site, why);
+  return fail(s, status_leave(status), "site %d: %s", site, *why ? why : "the computation failed");
+}
+
+static void *site_run(void *site) {
+  Site *x = site;
+  Arena *a = arena_new();
+  x->status = site_plan(a, x->model, x->ctx, x->tasks, x->wire.site);
+  if (x->status == EIN_OK) x->status = x->model->run(x->ctx, x->in, x->out);
+  arena_free(a);
+  hub_leave(x->hub, x->status);
+  return NULL;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
+
+Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some) {
+  e->output = NEW_ARRAY(s->arena, EvalArray, t->outputs.len + 1);
+  for (uint32_t k = 0; k < t->outputs.len; k++) {
+    if (some && !some[k]) continue;
+    const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
+    EvalArray *x = site_output(t, e, k);
+    *x = (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
+    task_whole(t, b, x->shape);
+    for (uint32_t d = 0; d < b->rank; d++)
+      if (!mul_ok(x->count, x->shape[d], &x->count)) return fail(s, LEAVE_PROGRAM, "output %s does not fit 64 bits", t->outputs.at[k].name->s);
+    if (e->max_bytes && x->count > e->max_bytes / dtype_size(b->dtype))
+      return fail(s, LEAVE_MACHINE, "output %s is larger than what one tensor may take here", t->outputs.at[k].name->s);
+    x->data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1));
+  }
+  return LEAVE_OK;
+}
+
+/* The first that failed by itself, not because another one did. */
+static Leave sites_judge(Session *s, const Site *x, int64_t n) {
+  bool some = false;
+  for (int i = 0; i < n; i++) {
+    Leave l = site_failed(s, x[i].model, x[i].ctx, i, x[i].status);
+    if (l) return l;
+    some |= x[i].status != EIN_OK;
+  }
+  return some ? fail(s, LEAVE_MACHINE, "the computation failed") : LEAVE_OK;
+}
+
+static Leave sites_go(Session *s, Site *x, int64_t n) {
+  pthread_t *thread = NEW_ARRAY(s->arena, pthread_t, n);
+  int64_t started = 0;
+  while (started < n && pthread_create(&thread[started], NULL, site_run, &x[started]) == 0) started++;
+  for (int64_t i = started; i < n; i++) hub_leave(x->hub, EIN_ERR_MEMORY);
+  for (int64_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
+  return started < n ? fail(s, LEAVE_MACHINE, "this machine gives no more than %lld threads", (long long)started) : sites_judge(s, x, n);
+}
+
+static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, const Job *j, const Eval *e, int threads) {
+  const TaskGraph *t = j->tasks;
+  uint32_t at[MESH_AXES + 1];
+  for (int i = 0; i < hub->sites; i++) {
+    mesh_place(&t->mesh, i, at);
+    x[i] = (Site){.hub = hub, .model = model, .tasks = t};
+    x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .exchange = wire_exchange, .counts = wire_counts};
+    x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
+    x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+    Leave l = site_inputs(s, t, e, at, x[i].in);
+    for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
+    x[i].status = l ? EIN_OK : site_make(model, &x[i].wire, threads, &x[i].ctx);
+    if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
+    if (l) return l;
+  }
+  return LEAVE_OK;
+}
+
+static void *const *all_contexts(Session *s, const Site *x, int64_t n) {
+  void **all = NEW_ARRAY(s->arena, void *, n + 1);
+  for (int64_t i = 0; i < n; i++) all[i] = x[i].ctx;
+  return all;
+}
+
+Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
+  int64_t n = mesh_sites(&j->tasks->mesh);
+  if (n > SITES_HERE) return fail(s, LEAVE_USAGE, "%s is for %lld sites, and %d is the most that run in one process", j->path, (long long)n, SITES_HERE);
+  Hub hub = {.sites = (int)n, .post = NEW_ARRAY(s->arena, Post, n)};
+  Site *x = NEW_ARRAY(s->arena, Site, n);
+  pthread_mutex_init(&hub.lock, NULL);
+  pthread_cond_init(&hub.met, NULL);
+  Leave l = site_outputs_new(s, j->tasks, e, NULL);
+  if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
+  const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
+  if (!l && !interrupt_begin(&going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
+  if (!l) l = sites_go(s, x, n);
+  interrupt_end();
+  if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, hub.bytes);
+  for (int64_t i = 0; i < n; i++)
+    if (x[i].ctx) lib->model->destroy(x[i].ctx);
+  pthread_cond_destroy(&hub.met);
+  pthread_mutex_destroy(&hub.lock);
+  return l;
+}

@@ -1,0 +1,191 @@
+/* driver/ranks/ranks.c - processes that a launcher has started together: who this one is, by the launcher's variables; the door to MPI; and how all
+ * of them come to one end. See ranks.h. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks.h"
+
+/* ---- who this is -------------------------------------------------------------------------------------------- */
+
+/* Slurm's rank is also there in a script that srun has not started, its step's size is not. */
+static const struct { const char *rank, *ranks, *beside; } launchers[] = {
+  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+  {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+  {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"},
+  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"}};
+
+/* The number that a variable begins with: Slurm says 4(x2). */
+static bool variable(const char *name, int *out) {
+  const char *said = getenv(name);
+  int64_t n;
+  if (!said || !int64_read(said, strspn(said, "0123456789"), &n) || n < 0 || n > INT32_MAX) return false;
+  *out = (int)n;
+  return true;
+}
+
+void ranks_find(Session *s) {
+  Ranks r = {0};
+  for (size_t i = 0; i < COUNT(launchers); i++) {
+    if (!variable(launchers[i].rank, &r.rank) || !variable(launchers[i].ranks, &r.ranks)) continue;
+    if (r.ranks < 2 || r.rank >= r.ranks) return;
+    if (!variable(launchers[i].beside, &r.beside) || r.beside < 1) r.beside = r.ranks;
+    s->ranks = NEW(s->arena, Ranks);
+    *s->ranks = r;
+    s->silent = r.rank > 0;
+    return;
+  }
+}
+
+/* ---- becoming mpirun ------------------------------------------------------------------------------------------ */
+
+static Words launch_words(Session *s, const char *mpirun, const char *self, const char *n) {
+  Words w = {0};
+  const char *const first[] = {mpirun, "-n", n, self};
+  for (size_t i = 0; i < COUNT(first); i++) vec_push(s->arena, w, first[i]);
+  for (const char *const *v = s->words; *v; v++) {
+    if (strcmp(*v, "--np") == 0 && v[1]) v++;
+    else if (strncmp(*v, "--np=", 5) != 0) vec_push(s->arena, w, *v);
+  }
+  vec_push(s->arena, w, NULL);
+  return w;
+}
+
+Leave ranks_launch(Session *s, const Args *a) {
+  const char *said = arg_last(a, OPT_NP), *mpirun = program_on_path(s->arena, "mpirun");
+  char self[4096];
+  int64_t n;
+  ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (!int64_read(said, strlen(said), &n) || n < 1 || n > INT32_MAX)
+    return fail(s, LEAVE_USAGE, "--np %s: wanted is a number of processes", said);
+  if (s->ranks) return fail(s, LEAVE_USAGE, "--np starts mpirun, which has started this already: leave it out");
+  if (n == 1) return LEAVE_OK;
+  if (!mpirun) mpirun = program_on_path(s->arena, "mpiexec");
+  if (!mpirun)
+    return fail(s, LEAVE_MACHINE, "--np: there is no mpirun: install an MPI (Debian: openmpi-bin, libopenmpi-dev); "
+                                  "-n %s --target=c runs the plan in one process", said);
+  if (len <= 0) return fail(s, LEAVE_MACHINE, "--np: it is not known where ein lies");
+  self[len] = '\0';
+  if (n > sysconf(_SC_NPROCESSORS_ONLN)) { /* more than cores: allowed, and who waits lets others work. Open MPI's words, which others pass over */
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  }
+  Words w = launch_words(s, mpirun, self, said);
+  execv(mpirun, (char *const *)(void *)w.at);
+  return fail(s, LEAVE_MACHINE, "%s cannot be started", mpirun);
+}
+
+/* ---- MPI -------------------------------------------------------------------------------------------------------- */
+
+static const char *plugin_find(Session *s) {
+  const char *self = program_folder(s), *at;
+  if (!self) return NULL;
+  at = arena_printf(s->arena, "%sruntime/ein_mpi.so", self);
+  if (access(at, R_OK) == 0) return at;
+  at = arena_printf(s->arena, "%s../lib/ein/ein_mpi.so", self);
+  return access(at, R_OK) == 0 ? at : NULL;
+}
+
+const ein_mpi_door *ranks_door(Session *s, const char **why) {
+  const char *at = plugin_find(s);
+  *why = "this ein was built where there is no MPI";
+  if (!at) return NULL;
+  void *so = dlopen(at, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* parts of some MPIs look for others globally */
+  const ein_mpi_door *door = so ? dlsym(so, "ein_mpi_door_of_ein") : NULL;
+  if (door && door->version == 1) return door;
+  *why = so ? "ein_mpi.so is of another ein" : dlerror();
+  return NULL;
+}
+
+static Leave ranks_start(Session *s) {
+  Ranks *r = s->ranks;
+  const char *why;
+  char library[128];
+  const ein_mpi_door *door = ranks_door(s, &why);
+  if (!door) return fail(s, LEAVE_MACHINE, "mpirun has started %d processes, but %s", r->ranks, why);
+  if (door->start(&r->world) != EIN_OK) return fail(s, LEAVE_MACHINE, "MPI cannot be started");
+  r->door = door;
+  int met = door->told(r->world)->sites;
+  if (met == r->ranks) return LEAVE_OK;
+  door->library(library, sizeof library);
+  return fail(s, LEAVE_MACHINE, "a launcher has started %d processes, of which %s knows %d: the launcher is another MPI's", r->ranks, library, met);
+}
+
+static void unsaid_say(Session *s) {
+  s->silent = false;
+  for (uint32_t i = 0; i < s->unsaid.len; i++) fputs(s->unsaid.at[i], stderr);
+  s->unsaid.len = 0;
+  s->silent = true;
+}
+
+Leave ranks_agree(Session *s, Leave mine) {
+  Ranks *r = s->ranks;
+  int who;
+  if (r->parted) return mine;
+  if (!r->door) {
+    Leave l = ranks_start(s);
+    if (l && !r->door) exit((int)session_end(s, l)); /* nobody can be told; the launcher ends the others */
+    if (l && !mine) mine = l;
+  }
+  int all = r->door->agree(r->world, (int)mine, &who);
+  if (all < 0) exit((int)session_end(s, fail(s, LEAVE_MACHINE, "MPI has failed")));
+  r->parted = all != 0;
+  if (all && who == r->rank && r->rank) unsaid_say(s);
+  return (Leave)all;
+}
+
+Leave ranks_settle(Session *s, Leave mine) {
+  Leave l = ranks_agree(s, mine);
+  s->ranks->parted = false;
+  s->unsaid.len = 0;
+  return l;
+}
+
+bool ranks_any(Session *s, bool here) {
+  s->ranks->parted = false;
+  s->unsaid.len = 0;
+  return ranks_settle(s, here ? LEAVE_PROGRAM : LEAVE_OK) != LEAVE_OK;
+}
+
+Leave ranks_end(Session *s, Leave mine) {
+  Leave l = ranks_agree(s, mine);
+  s->ranks->door->end(s->ranks->world);
+  s->ranks = NULL;
+  return l;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------ */
+
+static void exchanged(Session *s, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  const ein_wire *w = s->ranks->door->told(s->ranks->world);
+  if (w->exchange(w->user, EIN_OK, n_send, send, n_receive, receive) != EIN_OK)
+    exit((int)session_end(s, fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other")));
+}
+
+static void from_first(Session *s, void *bytes, size_t len) {
+  const Ranks *r = s->ranks;
+  ein_parcel mine = {0, bytes, len}, *send = NEW_ARRAY(s->arena, ein_parcel, r->ranks);
+  for (int i = 1; i < r->ranks; i++) send[i] = (ein_parcel){i, bytes, len};
+  exchanged(s, r->rank ? 0 : r->ranks - 1, send + 1, r->rank ? 1 : 0, &mine);
+}
+
+void ranks_tell(Session *s, const char **bytes, size_t *len) {
+  uint64_t n = *len;
+  from_first(s, &n, sizeof n);
+  char *room = s->ranks->rank ? arena_alloc(s->arena, (size_t)n + 1) : (char *)(uintptr_t)*bytes;
+  if (s->ranks->rank) room[n] = '\0';
+  if (n) from_first(s, room, (size_t)n);
+  *bytes = room;
+  *len = (size_t)n;
+}
+
+double ranks_sum(Session *s, double mine) {
+  const Ranks *r = s->ranks;
+  double sum = 0, *of = NEW_ARRAY(s->arena, double, r->ranks);
+  ein_parcel own = {0, &mine, sizeof mine}, *receive = NEW_ARRAY(s->arena, ein_parcel, r->ranks);
+  for (int i = 0; i < r->ranks; i++) receive[i] = (ein_parcel){i, &of[i], sizeof of[i]};
+  exchanged(s, 1, &own, r->rank ? 0 : r->ranks, receive);
+  for (int i = 0; i < r->ranks; i++) sum += of[i];
+  return sum;
+}

@@ -1,0 +1,99 @@
+/* driver/ranks/run.c - a plan on the ranks that run it. In come the tasks and the compiled object on the first rank, and inputs on each; each
+ * runs its site over MPI; its blocks go to files, or to the first one (data.c). */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks.h"
+#include "site.h"
+
+/* ---- from the first rank to all ----------------------------------------------------------------------------------- */
+
+Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
+  const Ranks *r = s->ranks;
+  Compiler c;
+  if (r->rank) return LEAVE_OK;
+  if (mesh_sites(&j->tasks->mesh) != r->ranks)
+    return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path, (long long)mesh_sites(&j->tasks->mesh), r->ranks);
+  Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  if (!l) l = job_loops(s, j, a);
+  c.dense = true;
+  return l ? l : library_open(s, j, &c, 1, lib);
+}
+
+static Leave program_told(Session *s, Job *j, Library *lib) {
+  Buf text = buf_new(s->arena);
+  const char *tasks = "";
+  Bytes object = lib->made.made;
+  size_t n = 0;
+  if (!s->ranks->rank) {
+    task_print(&text, j->tasks);
+    tasks = text.s;
+    n = text.len;
+  }
+  ranks_tell(s, &tasks, &n);
+  ranks_tell(s, &object.at, &object.len);
+  if (!s->ranks->rank) return LEAVE_OK;
+  Diags *d = diags_new(s->arena);
+  j->tasks = task_read(s->arena, s->strings, source_new(s->arena, "the first rank's tasks", tasks, n), d);
+  if (!j->tasks) bug("tasks that the first rank has told cannot be read");
+  return library_adopt(s, j, object, lib);
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------------- */
+
+/* The processors of this machine are shared by the ranks on it, unless somebody has said how many each has. */
+static Leave threads_each(Session *s, const Args *a, int *threads) {
+  const Ranks *r = s->ranks;
+  cpu_set_t own;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1, share = (int)(cores / r->beside);
+  Leave l = threads_wanted(s, a, threads);
+  if (!l && *threads && (long)*threads * r->beside > cores && !r->rank)
+    say(s, "%d processes with %d threads each on %ld processors: they will wait for each other", r->beside, *threads, cores);
+  if (l || *threads || getenv("OMP_NUM_THREADS")) return l;
+  *threads = mine < share ? mine : share < 1 ? 1 : share;
+  return l;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------------ */
+
+/* Gives what this site came to by itself; ran: all of them have run. */
+static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
+  const Ranks *r = s->ranks;
+  void *ctx = NULL;
+  ein_status status = site_make(lib->model, r->door->moves(r->world), threads, &ctx);
+  Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
+  if (l) return l;
+  status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);
+  if (status == EIN_OK) status = lib->model->run(ctx, in, out);
+  *ran = status == EIN_OK;
+  l = site_failed(s, lib->model, ctx, r->rank, status);
+  lib->model->destroy(ctx);
+  return l;
+}
+
+Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib, Eval *e) {
+  const Ranks *r = s->ranks;
+  int threads;
+  bool ran = false;
+  Leave l = threads_each(s, a, &threads);
+  l = ranks_agree(s, prepared ? prepared : l);
+  if (l) return l;
+  l = program_told(s, j, lib);
+  const TaskGraph *t = j->tasks;
+  ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1), *out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+  if (!l) l = ranks_inputs(s, j, e, in);
+  if (!l) ranks_outputs(s, j, out);
+  l = ranks_agree(s, l);
+  if (l) return l;
+  ranks_warn(s, j, e, in);
+  double before = (double)r->door->moved(r->world).bytes_received;
+  l = ranks_agree(s, site_go(s, j, lib, in, out, threads, &ran));
+  if (!l && !ran) l = fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other");
+  if (l) return l;
+  double bytes = ranks_sum(s, (double)r->door->moved(r->world).bytes_received - before);
+  detail(s, "%s: %d sites received %.0f bytes", j->path, r->ranks, bytes);
+  return ranks_leave(s, j, e, out);
+}

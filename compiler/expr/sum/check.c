@@ -1,0 +1,243 @@
+/* expr/sum/check.c - what the checkers of languages made of EinSums have in common. See sum/law.h. */
+#include "law.h"
+
+#include <string.h>
+
+#include "expr/word.h"
+
+SumCheck sum_check_new(Buf *out, Arena *a, Exprs *p, void *ctx, void (*where)(void *ctx, Buf *out)) {
+  SumCheck c = {.out = out, .ok = true, .ctx = ctx, .where = where, .arena = a, .exprs = p};
+  c.dims = c.monoids = c.extents = map_new(a);
+  return c;
+}
+
+void check_fail(SumCheck *c, const char *fmt, ...) {
+  Buf own = buf_new(c->arena), *out = c->d ? &own : c->out;
+  c->ok = false;
+  if (c->d && c->follows(c->ctx)) return;
+  size_t before = out->len;
+  c->where(c->ctx, out);
+  if (out->len > before) buf_str(out, ": ");
+  va_list ap;
+  va_start(ap, fmt);
+  buf_vprintf(out, fmt, ap);
+  va_end(ap);
+  if (c->d)
+    diag_add(c->d, D_E916, c->line(c->ctx), "%s", own.s);
+  else
+    buf_char(out, '\n');
+}
+
+bool is_name(Str s) {
+  return s && s->len;
+}
+
+const char *check_dtype_name(DType t) {
+  return (unsigned)t < DTYPES ? dtype_name(t) : "of no dtype";
+}
+
+/* ---- walks and extents -------------------------------------------------------------------------- */
+
+typedef struct Dim { bool known; } Dim;
+
+void check_dim(SumCheck *c, uint32_t number, Str name, bool known, int64_t value) {
+  if (!word_label(name)) check_fail(c, "dim %u has a name that is none", number);
+  if (!name) return;
+  if (map_find(&c->dims, name)) check_fail(c, "dim %s is declared twice", name->s);
+  if (known && value < 0) check_fail(c, "dim %s is negative", name->s);
+  Dim *d = NEW(c->arena, Dim);
+  d->known = known;
+  map_put(&c->dims, name, d);
+}
+
+static bool walked(const SumCheck *c, const Expr *e) {
+  return e->id < c->room && c->stamp[e->id] == c->now;
+}
+
+void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumCheck *, const Expr *)) {
+  c->stack.len = 0;
+  vec_push(c->arena, c->stack, top);
+  while (c->stack.len) {
+    const Expr *e = vec_last(c->stack);
+    if (e->id >= c->room) {
+      uint32_t room = e->id + e->id / 2 + 64, *stamp = NEW_ARRAY(c->arena, uint32_t, room);
+      if (c->room) memcpy(stamp, c->stamp, c->room * sizeof *stamp);
+      c->stamp = stamp;
+      c->room = room;
+    }
+    uint32_t before = c->stack.len;
+    bool all = has == WALK_ALL, fresh = !walked(c, e) && (all || (e->has & has));
+    for (uint32_t i = e->n; fresh && i-- > 0;)
+      if ((all || (e->arg[i]->has & has)) && !walked(c, e->arg[i]))
+        vec_push(c->arena, c->stack, e->arg[i]);
+    if (c->stack.len > before) continue;
+    if (fresh) visit(c, e);
+    c->stamp[e->id] = c->now;
+    c->stack.len--;
+  }
+}
+
+/* Of the loops alone. */
+static void check_op(SumCheck *c, const Expr *e) {
+  if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
+}
+
+void check_dim_name(SumCheck *c, const Expr *e) {
+  check_op(c, e);
+  if (e->kind != EX_DIM) return;
+  const Dim *d = map_find(&c->dims, e->name);
+  if (!d)
+    check_fail(c, "dim %s is not declared", e->name->s);
+  else if (d->known)
+    check_fail(c, "dim %s has a value and still stands as a name", e->name->s);
+}
+
+bool check_extent(SumCheck *c, const char *what, const Expr *e) {
+  if (e && map_find(&c->extents, e)) return true;
+  if (!e)
+    check_fail(c, "%s is missing", what);
+  else if (e->dtype != DT_I64)
+    check_fail(c, "%s is not i64", what);
+  else if (e->has & ~(unsigned)HAS_DIM)
+    check_fail(c, "%s is not over dims alone", what);
+  else if (e->kind == EX_INT && e->i < 0)
+    check_fail(c, "%s is negative", what);
+  else if (extent_normal(c->exprs, e) != e)
+    check_fail(c, "%s is not in normal form", what);
+  else {
+    c->now++;
+    check_walk(c, e, WALK_ALL, check_dim_name);
+    map_put(&c->extents, e, c);
+    return true;
+  }
+  return false;
+}
+
+void check_condition(SumCheck *c, uint32_t number, const Expr *e) {
+  if (!e || e->dtype != DT_BOOL || (e->has & ~(unsigned)HAS_DIM)) {
+    check_fail(c, "check %u is not a bool over dims alone", number);
+    return;
+  }
+  c->now++;
+  check_walk(c, e, WALK_ALL, check_dim_name);
+}
+
+/* ---- monoids ------------------------------------------------------------------------------------ */
+
+static void check_param(SumCheck *c, const Expr *e) {
+  check_dim_name(c, e);
+  if (e->kind == EX_PARAM && e->dtype != c->param)
+    check_fail(c, "#%lld is not %s", (long long)e->i, check_dtype_name(c->param));
+}
+
+void check_monoid(SumCheck *c, const Monoid *m) {
+  if (!(m->name && m->name->len) || !m->combine || !m->identity || (unsigned)m->dtype >= DTYPES) {
+    check_fail(c, "a monoid is not filled in");
+    return;
+  }
+  if (m->combine->dtype != m->dtype || m->identity->dtype != m->dtype)
+    check_fail(c, "monoid %s is not all %s", m->name->s, check_dtype_name(m->dtype));
+  if (m->combine->has & (HAS_LABEL | HAS_TURN | HAS_READ))
+    check_fail(c, "monoid %s is over more than #0 and #1", m->name->s);
+  if (m->identity->has & ~(unsigned)HAS_DIM)
+    check_fail(c, "the identity of monoid %s is no constant", m->name->s);
+  c->now++;
+  c->param = m->dtype;
+  check_walk(c, m->combine, WALK_ALL, check_param);
+  check_walk(c, m->identity, WALK_ALL, check_param);
+  if (map_find(&c->monoids, m)) check_fail(c, "monoid %s is in the list twice", m->name->s);
+  for (uint32_t i = 0; i < c->monoids.len; i++) {
+    const Monoid *x = c->monoids.at[i].key;
+    if (x != m && x->name == m->name && x->dtype == m->dtype)
+      check_fail(c, "two monoids of %s are called %s", check_dtype_name(m->dtype), m->name->s);
+  }
+  map_put(&c->monoids, m, c);
+}
+
+/* ---- EinSums ------------------------------------------------------------------------------------ */
+
+void check_read_slot(SumCheck *c, uint64_t operand, const Expr *read) {
+  if (read_slot(&c->reads, operand, read) != read->i)
+    check_fail(c, "slot %lld is not in canonical order", (long long)read->i);
+}
+
+void check_part(SumCheck *c, const Expr *e) {
+  switch ((ExprKind)e->kind) {
+  case EX_LABEL:
+    if (e->i < 0 || e->i >= c->labels)
+      check_fail(c, "label number %lld, of %u", (long long)e->i, c->labels);
+    break;
+  case EX_TURN:
+    if (e->i < 0 || e->i >= c->level)
+      check_fail(c, "loop variable of depth %lld in %u repeats", (long long)e->i, c->level);
+    break;
+  case EX_PARAM: check_fail(c, "#%lld stands outside of a monoid", (long long)e->i); break;
+  case EX_DIM: check_dim_name(c, e); break;
+  case EX_READ: c->read(c->ctx, e); break;
+  case EX_INT:
+  case EX_REAL: break;
+  case EX_OP: check_op(c, e); break;
+  }
+}
+
+static void check_domain(SumCheck *c, const EinSum *s) {
+  bool used[SUM_LABELS] = {false};
+  if (s->domain->dtype != DT_BOOL) check_fail(c, "the domain is not bool");
+  expr_labels(s->domain, s->n_out + s->n_red, used);
+  for (uint32_t k = s->n_out; k < s->n_out + s->n_red; k++)
+    if (used[k]) check_fail(c, "the domain is over a reduced label, %u", k);
+}
+
+void check_expressions(SumCheck *c, const EinSum *s) {
+  c->now++;
+  c->reads = (ReadTable){.arena = c->arena, .chains = map_new(c->arena)};
+  check_walk(c, s->body, WALK_ALL, check_part);
+  if (s->where) check_walk(c, s->where, WALK_ALL, check_part);
+  if (s->domain) check_walk(c, s->domain, WALK_ALL, check_part);
+  if (c->reads.from.len < s->n_slot)
+    check_fail(c, "%u slots are never read", s->n_slot - c->reads.from.len);
+  if (s->body->dtype != s->acc)
+    check_fail(c, "the body is %s and not %s", check_dtype_name((DType)s->body->dtype), check_dtype_name(s->acc));
+  if (s->where && s->where->dtype != DT_BOOL) check_fail(c, "where is not bool");
+  if (s->domain) check_domain(c, s);
+}
+
+/* What the reducer asks of the dtype in which it accumulates, or NULL if that is well. */
+static const char *acc_wrong(const EinSum *s) {
+  bool number = s->acc != DT_BOOL;
+  switch (s->reducer) {
+  case RED_SUM:
+  case RED_PROD:
+  case RED_MAX:
+  case RED_MIN:
+  case RED_FMAX:
+  case RED_FMIN:
+  case RED_ARGMAX:
+  case RED_ARGMIN: return number ? NULL : "numbers";
+  case RED_ANY:
+  case RED_ALL: return number ? "bools" : NULL;
+  case RED_LSE: return dtype_is_float(s->acc) ? NULL : "floats";
+  case RED_MONOID: return s->monoid && s->monoid->dtype == s->acc ? NULL : "its monoid's dtype";
+  case RED_COUNT:
+  case RED_MEAN: return "nothing: it is elaborated away";
+  case RED_NONE:
+  case REDUCERS: break;
+  }
+  return NULL;
+}
+
+void check_reducer(SumCheck *c, const EinSum *s) {
+  const char *wants = acc_wrong(s), *name = reducer_info[s->reducer].name;
+  if (wants) check_fail(c, "%s is over %s", name, wants);
+  if (s->reducer == RED_NONE && s->n_red)
+    check_fail(c, "it reduces %u labels without a reducer", s->n_red);
+  if (s->reducer == RED_NONE && s->where) check_fail(c, "where stands without a reducer");
+  if ((s->reducer == RED_MONOID) != (s->monoid != NULL))
+    check_fail(c, "a monoid stands with the reducer monoid, and only there");
+  if (s->monoid && !map_find(&c->monoids, s->monoid)) check_fail(c, "its monoid is not the graph's");
+  bool place = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
+  if (place && s->dtype != DT_I64) check_fail(c, "%s gives i64", name);
+  bool rounds = dtype_is_float(s->acc) && dtype_is_float(s->dtype);
+  if (!place && s->dtype != s->acc && !rounds)
+    check_fail(c, "%s does not round to %s", check_dtype_name(s->acc), check_dtype_name(s->dtype));
+}

@@ -1,0 +1,46 @@
+/* expr/sum/read.h - what the texts of the graph and of the tasks have in common, read: see sum/print.h. Each function
+ * complains where it is false. */
+#ifndef EIN_EXPR_SUM_READ_H
+#define EIN_EXPR_SUM_READ_H
+
+#include "expr/scan.h"
+
+typedef struct SumReader {
+  Scan c;
+  Arena *arena;
+  Exprs *exprs;
+  VEC(Str) turn;               /* what the loop variables of the open repeats are called */
+  Map dims;                    /* names of dims to themselves */
+  VEC(const Monoid *) monoids; /* declared so far; pushed by the caller */
+  /* the EinSum at hand */
+  VEC(Str) text;               /* what its labels are called in its expressions; */
+  Map number;                  /*   where there may be many: 1 + the number of the last one that was called so */
+  VEC(Str) label;
+  VEC(const Expr *) bound;     /* in normal form */
+  uint32_t most;               /* labels, at most: SUM_RANK, where the caller does not say more */
+  void *ctx;
+  bool (*read)(void *ctx, bool kept, int64_t number, DType *dtype, int64_t *slot); /* %7[...]; kept: &7[...] */
+  bool kept;                   /* there are reads with & */
+  const char *why;             /* set by `read`: what is wrong with one */
+} SumReader;
+
+typedef enum { OVER_DIMS, OVER_PARAMS, OVER_PLACES, OVER_ALL } Over; /* PLACES: no reads */
+
+SumReader sum_reader(Arena *a, Exprs *p, Scan c);
+bool want_expr(SumReader *r, Over over, DType param, const Expr **out);
+bool want_extent(SumReader *r, const Expr **out);      /* in normal form */
+bool want_shape(SumReader *r, DType *t);               /* `[128, $K] : f32` into bound */
+bool want_alias(SumReader *r, Str *text, Str *name);   /* `s`, or `_0="an odd name"` */
+
+void sum_read_begin(SumReader *r);
+bool want_label(SumReader *r);                         /* `s:128`, one more label */
+const Monoid *monoid_of(SumReader *r, Str name, DType t); /* the one declared so, or NULL */
+bool reducer_follows(SumReader *r);
+bool want_reducer_name(SumReader *r, EinSum *s);       /* `sum:f32`: reducer, monoid and acc */
+bool want_sum(SumReader *r, EinSum *s);                /* behind the output labels: ` : f32 = sum:f32[a:64] body domain d` */
+
+bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value); /* the rest of a line each */
+bool want_monoid(SumReader *r, Monoid *m);
+bool want_check(SumReader *r, const Expr **cond, Str *text, Place *place);
+
+#endif

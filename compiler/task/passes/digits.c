@@ -1,0 +1,343 @@
+/* task/passes/digits.c - labels that are looked at by quotient and rest, cut into these. In: kernels, after fusion. Out: the same, where
+ *
+ *     Y[s,c:1024] = X[c//64, s, c%64]        goes over    Y[s, 64*c_0 + c_1] = X[c_0, s, c_1]    at c_0:16, c_1:64
+ *
+ * so that reads step through memory as any others do, and all that is known of such steps is good for them. That is done where the
+ * divisor divides the label's extent, again and again (what has quotients by 8 and by 64 gets three labels), for labels along which
+ * the result, or something read there, goes on in its last axis: others are in no lanes, and a quotient for each of their steps costs
+ * nothing. What a cut is for must be gone with it: a quotient or a rest less than before, or it is not made.
+ *
+ * Between stages that share labels all are cut alike, or none is. A label that a predicate or a domain may bound stays whole. */
+#include "expr/prove/prove.h"
+#include "expr/sum/law.h"
+#include "task/inside.h"
+
+enum { CUTS_MOST = 12, PARTS_MOST = 60 }; /* of a kernel; labels that a stage may then have */
+
+/* One label of a kernel: of all its stages, or of the one that is alone in having it. */
+typedef struct Digits {
+  TaskGraph *t;
+  Task *k;
+  uint32_t stage;            /* of which this is looked at */
+  const TaskStage *st;
+  Map simple;                /* what became of an expression */
+  bool *near;                /* by label: it may be cut, and is worth it */
+  uint32_t left;             /* quotients and rests that are left */
+  uint32_t label;            /* of the cut that is proposed; */
+  const Expr *radix;         /*   NULL: there is none */
+  uint32_t skip;             /*   so many proposals are passed over */
+} Digits;
+
+static bool is_digit(const Expr *e) {
+  return e->kind == EX_OP && (e->op == OP_IDIV || e->op == OP_MOD) && e->dtype == DT_I64 && e->has & HAS_LABEL &&
+         !(e->arg[1]->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM));
+}
+
+/* ---- sums of terms -------------------------------------------------------------------------------------- */
+
+/* The next term of a normal form, which is a sum; *rest NULL: it was the last one. */
+static const Expr *term_take(Exprs *x, const Expr **rest) {
+  const Expr *e = *rest;
+  bool sum = e->kind == EX_OP && e->dtype == DT_I64 && (e->op == OP_ADD || e->op == OP_SUB);
+  *rest = sum ? e->arg[0] : NULL;
+  if (!sum) return e;
+  return e->op == OP_ADD ? e->arg[1] : expr_normal(x, expr_op1(x, OP_NEG, e->arg[1]));
+}
+
+/* A term that is a number of times a label. */
+static bool label_term(const Expr *e, int64_t *times, uint32_t *label) {
+  const Expr *of = e;
+  *times = 1;
+  if (e->kind == EX_OP && e->op == OP_MUL && e->arg[0]->kind == EX_INT) *times = e->arg[0]->i, of = e->arg[1];
+  if (of->kind != EX_LABEL) return false;
+  *label = (uint32_t)of->i;
+  return true;
+}
+
+/* From where to where the sum goes; false: it is not known. */
+static bool sum_range(const Digits *d, const Expr *e, int64_t *low, int64_t *high) {
+  *low = *high = 0;
+  for (const Expr *rest = e; rest;) {
+    const Expr *t = term_take(d->t->exprs, &rest);
+    int64_t times, most = 1;
+    uint32_t l;
+    if (t->kind == EX_INT) {
+      if (!add_ok(*low, t->i, low) || !add_ok(*high, t->i, high)) return false;
+      continue;
+    }
+    if (!label_term(t, &times, &l)) return false;
+    const Expr *size = d->st->bound[l];
+    if (size->kind != EX_INT || size->i < 1 || !mul_ok(times, size->i - 1, &most)) return false;
+    if (!add_ok(most < 0 ? *low : *high, most, most < 0 ? low : high)) return false;
+  }
+  return true;
+}
+
+static bool within(const Digits *d, const Expr *e, const Expr *radix) {
+  int64_t low, high;
+  if (e->kind == EX_LABEL && d->st->bound[e->i] == radix) return true;
+  return radix->kind == EX_INT && sum_range(d, e, &low, &high) && low >= 0 && high < radix->i;
+}
+
+/* a is *quotient times radix and *rest. */
+static void divide(Exprs *x, const Expr *a, const Expr *radix, const Expr **quotient, const Expr **rest) {
+  *quotient = *rest = expr_int(x, DT_I64, 0);
+  for (const Expr *more = a; more;) {
+    const Expr *t = term_take(x, &more), *q = expr_divide(x, t, radix);
+    if (q) *quotient = expr_op2(x, OP_ADD, *quotient, q);
+    else *rest = expr_op2(x, OP_ADD, *rest, t);
+  }
+  *quotient = expr_normal(x, *quotient);
+  *rest = expr_normal(x, *rest);
+}
+
+/* ---- expressions made simple ---------------------------------------------------------------------------- */
+
+/* The cut that would help a // radix or a % radix: the first label of which so many steps make one of the quotient. */
+static void propose(Digits *d, const Expr *rest, const Expr *radix) {
+  for (const Expr *more = rest; more && !d->radix;) {
+    const Expr *t = term_take(d->t->exprs, &more), *by = radix;
+    int64_t times;
+    uint32_t l;
+    if (!label_term(t, &times, &l) || !d->near[l]) continue;
+    if (times != 1 && (radix->kind != EX_INT || times < 1 || radix->i % times)) continue;
+    if (times != 1) by = expr_int(d->t->exprs, DT_I64, radix->i / times);
+    const Expr *blocks = expr_is_int(d->st->bound[l], 0) ? NULL : expr_divide(d->t->exprs, d->st->bound[l], by);
+    if (!blocks || expr_is_int(blocks, 1) || expr_is_int(by, 1) || (by->kind == EX_INT && by->i < 1)) continue;
+    if (d->skip) d->skip--;
+    else d->label = l, d->radix = by;
+  }
+}
+
+static const Expr *digit_simple(Digits *d, Op op, const Expr *a, const Expr *radix) {
+  Exprs *x = d->t->exprs;
+  const Expr *quotient, *rest;
+  a = expr_normal(x, a);
+  divide(x, a, radix, &quotient, &rest);
+  if (within(d, rest, radix)) return op == OP_IDIV ? quotient : rest;
+  d->left++;
+  if (!d->radix) propose(d, rest, radix);
+  if (radix->kind != EX_INT) return expr_op2(x, op, a, radix); /* which may turn out to be 0 */
+  const Expr *e = expr_op2(x, op, rest, radix);
+  return op == OP_IDIV ? expr_op2(x, OP_ADD, quotient, e) : e;
+}
+
+/* a < b, where what is less than a step of the others cannot matter: 64*h + l < 64 is h < 1. */
+static const Expr *less_simple(Digits *d, const Expr *a, const Expr *b) {
+  Exprs *x = d->t->exprs;
+  const Expr *apart = expr_normal(x, expr_op2(x, OP_SUB, a, b));
+  for (const Expr *more = apart; more;) {
+    int64_t times, low, high;
+    uint32_t l;
+    const Expr *quotient, *rest;
+    if (!label_term(term_take(x, &more), &times, &l) || (times > -2 && times < 2)) continue;
+    const Expr *step = expr_int(x, DT_I64, times < 0 ? -times : times);
+    divide(x, apart, step, &quotient, &rest);
+    if (rest->kind == EX_INT || !sum_range(d, rest, &low, &high) || floor_div(low, step->i) != floor_div(high, step->i)) continue;
+    quotient = expr_op2(x, OP_ADD, quotient, expr_int(x, DT_I64, floor_div(low, step->i)));
+    return expr_op2(x, OP_LT, expr_normal(x, quotient), expr_int(x, DT_I64, 0));
+  }
+  return NULL;
+}
+
+static const Expr *compare_simple(Digits *d, const Expr *e, const Expr *a, const Expr *b) {
+  if (e->arg[0]->dtype != DT_I64 || (a->has | b->has) & HAS_READ) return NULL;
+  const Expr *less = NULL;
+  if (e->op == OP_LT || e->op == OP_GE) less = less_simple(d, a, b);
+  if (e->op == OP_GT || e->op == OP_LE) less = less_simple(d, b, a);
+  return less && (e->op == OP_GE || e->op == OP_LE) ? expr_op1(d->t->exprs, OP_NOT, less) : less;
+}
+
+static const Expr *simple(Digits *d, const Expr *e) {
+  if (!(e->has & HAS_LABEL) || !e->n) return e;
+  const Expr *made = map_find(&d->simple, e);
+  if (made) return made;
+  Exprs *x = d->t->exprs;
+  const Expr **arg = NEW_ARRAY(d->t->arena, const Expr *, e->n);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = simple(d, e->arg[k]);
+  if (e->kind == EX_READ) made = expr_read(x, (DType)e->dtype, e->i, e->n, arg);
+  else if (is_digit(e)) made = digit_simple(d, (Op)e->op, arg[0], arg[1]);
+  else if (op_info[e->op].rule == RULE_COMPARE) made = compare_simple(d, e, arg[0], arg[1]);
+  else if (e->op == OP_CAST) made = expr_cast(x, (DType)e->dtype, arg[0]);
+  if (!made) made = expr_op(x, (Op)e->op, e->n, arg);
+  map_put(&d->simple, e, (void *)(uintptr_t)made);
+  return made;
+}
+
+/* The stage with what is simple made simple; counts what is left, and finds a cut. */
+static void stage_simple(Digits *d, TaskStage *st, EinSum *sum) {
+  const Expr **at = NEW_ARRAY(d->t->arena, const Expr *, st->n_at + 1);
+  d->st = st;
+  d->simple = map_new(d->t->arena);
+  sum->body = simple(d, sum->body);
+  if (sum->where) sum->where = simple(d, sum->where);
+  if (sum->domain) sum->domain = simple(d, sum->domain);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = simple(d, st->at[k]);
+  st->at = at;
+}
+
+/* ---- the label cut in two ------------------------------------------------------------------------------- */
+
+typedef struct Parts { const TaskStage *st; uint32_t label; bool shared; const Expr **to, *first, *second; } Parts;
+
+static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
+  const Parts *p = env;
+  if (leaf->kind == EX_LABEL) return p->to[leaf->i];
+  if (leaf->kind != EX_READ || !p->shared || !p->st->slot[leaf->i].kept) return leaf;
+  const Expr *arg[PARTS_MOST + 1]; /* what is kept has the labels that all stages share */
+  for (uint32_t k = 0, n = 0; k < leaf->n; k++) {
+    if (k == p->label) arg[n++] = p->first, arg[n++] = p->second;
+    else arg[n++] = leaf->arg[k];
+  }
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n + 1, arg);
+}
+
+static Str part_name(const Digits *d, const TaskStage *st, uint32_t label, int part) {
+  if (!st->label[label]) return NULL;
+  Str name = strings_printf(d->t->strings, "%s_%d", st->label[label]->s, part);
+  for (uint32_t k = 0; k < st->sum->n_out + st->sum->n_red; k++)
+    if (st->label[k] == name) return strings_printf(d->t->strings, "%s_%d'", st->label[label]->s, part);
+  return name;
+}
+
+/* Of stage st, whose label is radix times the one and the other; sum: a draft. */
+static void stage_cut(const Digits *d, TaskStage *st, EinSum *sum, uint32_t label, const Expr *radix, bool shared) {
+  Exprs *x = d->t->exprs;
+  Arena *a = d->t->arena;
+  uint32_t n = sum->n_out + sum->n_red;
+  const Expr **bound = NEW_ARRAY(a, const Expr *, n + 2), **at = NEW_ARRAY(a, const Expr *, st->n_at + 1);
+  Str *name = NEW_ARRAY(a, Str, n + 2);
+  Parts p = {st, label, shared, NEW_ARRAY(a, const Expr *, n + 1), expr_label(x, label), expr_label(x, label + 1)};
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t to = k + (k > label);
+    bound[to] = st->bound[k], name[to] = st->label[k], p.to[k] = expr_label(x, to);
+  }
+  p.to[label] = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, radix, p.first), p.second);
+  bound[label] = expr_divide(x, st->bound[label], radix), bound[label + 1] = radix;
+  for (int part = 0; part < 2; part++) name[label + (uint32_t)part] = part_name(d, st, label, part);
+  sum->body = expr_map(x, sum->body, leaf_parts, &p);
+  if (sum->where) sum->where = expr_map(x, sum->where, leaf_parts, &p);
+  if (sum->domain) sum->domain = expr_map(x, sum->domain, leaf_parts, &p);
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = expr_normal(x, expr_map(x, st->at[k], leaf_parts, &p));
+  if (label < sum->n_out) sum->n_out++;
+  else sum->n_red++;
+  st->at = at, st->bound = bound, st->label = name;
+}
+
+/* ---- which labels --------------------------------------------------------------------------------------- */
+
+typedef struct Last { const TaskStage *st; bool *label; } Last;
+
+static const Expr *leaf_last(void *env, Exprs *x, const Expr *leaf) {
+  const Last *l = env;
+  (void)x;
+  if (leaf->kind == EX_READ && leaf->n && !l->st->slot[leaf->i].kept)
+    expr_labels(leaf->arg[leaf->n - 1], l->st->sum->n_out + l->st->sum->n_red, l->label);
+  return leaf;
+}
+
+static bool is_kept(const Task *k, uint32_t stage) {
+  for (uint32_t i = stage + 1; i < k->stages.len; i++)
+    for (uint32_t j = 0; j < k->stages.at[i].sum->n_slot; j++)
+      if (k->stages.at[i].slot[j].kept && k->stages.at[i].slot[j].index == stage) return true;
+  return false;
+}
+
+/* All stages are at one another's points: their labels are the first one's. */
+static bool shares_all(const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->n_out != k->n_outer) return false;
+  return true;
+}
+
+static bool stage_is_cut(const EinSum *s) {
+  return !s->domain && !s->where && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && s->n_out + s->n_red < PARTS_MOST;
+}
+
+/* The labels of the stage at hand that may be cut, and are worth it. */
+static void near_find(Digits *d) {
+  const TaskStage *st = &d->k->stages.at[d->stage];
+  uint32_t n = st->sum->n_out + st->sum->n_red, from = shares_all(d->k) ? 0 : d->k->n_outer;
+  bool all = true;
+  d->near = NEW_ARRAY(d->t->arena, bool, n + 1);
+  Last last = {st, d->near};
+  expr_map(d->t->exprs, st->sum->body, leaf_last, &last);
+  if (st->buffer >= 0 && st->n_at) expr_labels(st->at[st->n_at - 1], n, d->near);
+  for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
+  for (uint32_t l = 0; l < n; l++) {
+    bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !is_kept(d->k, d->stage));
+    d->near[l] &= stage_is_cut(st->sum) && (own || (from == 0 && all));
+  }
+}
+
+/* ---- a kernel ---------------------------------------------------------------------------------------------- */
+
+/* The kernel with label cut in two, and what is simple made simple. */
+static Task *kernel_cut(const Digits *d, uint32_t label, const Expr *radix, uint32_t *left) {
+  Task *made = NEW(d->t->arena, Task);
+  bool shared = label < d->k->n_outer;
+  *made = *d->k;
+  made->n_outer += shared;
+  made->stages.at = NULL, made->stages.len = made->stages.cap = 0;
+  *left = 0;
+  for (uint32_t i = 0; i < d->k->stages.len; i++) {
+    TaskStage st = d->k->stages.at[i];
+    EinSum sum = *st.sum;
+    Digits after = {.t = d->t, .k = made, .near = NEW_ARRAY(d->t->arena, bool, PARTS_MOST + 1)};
+    if (shared || i == d->stage) stage_cut(d, &st, &sum, label, radix, shared);
+    st.sum = &sum;
+    stage_simple(&after, &st, &sum);
+    *left += after.left;
+    stage_canonical(d->t, &st, &sum, st.slot, sum.n_slot);
+    vec_push(d->t->arena, made->stages, st);
+  }
+  return made;
+}
+
+static uint32_t kernel_left(const Digits *d, const Task *k) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    TaskStage st = k->stages.at[i];
+    EinSum sum = *st.sum;
+    Digits one = {.t = d->t, .near = NEW_ARRAY(d->t->arena, bool, sum.n_out + sum.n_red + 1)};
+    stage_simple(&one, &st, &sum);
+    left += one.left;
+  }
+  return left;
+}
+
+/* The next cut of the stage that leaves less; false: there is none. */
+static bool cut_next(Digits *d) {
+  for (uint32_t skip = 0; skip < CUTS_MOST; skip++) {
+    TaskStage st = d->k->stages.at[d->stage];
+    EinSum sum = *st.sum;
+    near_find(d);
+    d->left = 0, d->skip = skip, d->radix = NULL;
+    stage_simple(d, &st, &sum);
+    if (!d->radix) return false;
+    uint32_t before = kernel_left(d, d->k), after;
+    Task *made = kernel_cut(d, d->label, d->radix, &after);
+    if (after >= before) continue;
+    d->k = made;
+    return true;
+  }
+  return false;
+}
+
+static Task *kernel_digits(TaskGraph *t, Task *k) {
+  Digits d = {.t = t, .k = k};
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->n_out + k->stages.at[i].sum->n_red >= PARTS_MOST) return k;
+  for (d.stage = 0; d.stage < k->stages.len; d.stage++)
+    for (int cuts = 0; cuts < CUTS_MOST && cut_next(&d); cuts++) {}
+  return d.k;
+}
+
+static void list_digits(TaskGraph *t, Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    list_digits(t, &list->at[i]->body);
+    if (list->at[i]->kind == TASK_KERNEL) list->at[i] = kernel_digits(t, list->at[i]);
+  }
+}
+
+void task_digits(TaskGraph *t) { list_digits(t, &t->tasks); }

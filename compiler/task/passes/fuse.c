@@ -1,0 +1,570 @@
+/* task/passes/fuse.c - which operations share a kernel. Within one list of tasks, in order:
+ *
+ *   a map that one kernel alone reads is computed there, unless it would be computed again and again;
+ *   a map behind a reduction, at the reduction's own labels, becomes a second stage: bias, scale, activation;
+ *   operations over the same rows (softmax, layernorm) become stages that share the rows' labels.
+ *
+ * The order of what reads and writes is kept: a kernel moves down to the place of the one that it joins, past tasks
+ * that do not want what it makes. */
+#include "task/inside.h"
+
+enum {
+  INLINE_NODES = 300,        /* an expression does not grow beyond this by taking in another */
+  LIGHT = 6,                 /* so many plain operations are cheaper than a tensor in memory */
+  AGAIN_MOST = 4,            /* and may be done so many times over */
+  ROW_MOST = 16384,          /* elements of a row that is kept in a kernel */
+  ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
+  BLOCK_LEAST = 32,          /* rows of which a product can be made block by block, */
+  THIN = 256,                /*   where at most so many points go into an element of it, or come out of one */
+  STAGES_MOST = 16
+};
+
+typedef struct BufferUse {      /* of a buffer */
+  Task *maker;               /* the kernel that writes it; NULL: none, or several tasks do */
+  uint32_t makers, readers;  /* tasks */
+  bool pinned;               /* a repeat, an assert, a default or a zero has to do with it */
+  uint32_t last_reader;      /* scratch: 1 + number of the task counted last */
+} BufferUse;
+
+typedef struct Fuse {
+  TaskGraph *t;
+  BufferUse *of;                /* by buffer */
+  uint32_t task;             /* scratch: tasks counted so far */
+  Tasks *list;
+  uint32_t *position;        /* by step: where in its list a task stands; step is used as its number here */
+} Fuse;
+
+/* ---- facts ------------------------------------------------------------------------------------------ */
+
+static void pin(Fuse *f, int32_t buffer) {
+  if (buffer >= 0) f->of[buffer].pinned = true;
+}
+
+/* What it reads is read by others, and what it makes is not made here. */
+static void pin_fetch(Fuse *f, const TaskStage *s) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) pin(f, (int32_t)s->slot[j].index);
+  pin(f, s->buffer);
+}
+
+static void fact_kernel(Fuse *f, Task *k) {
+  f->task++;
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+      if (s->slot[j].kept) continue;
+      BufferUse *b = &f->of[s->slot[j].index];
+      if (b->last_reader != f->task) b->readers++;
+      b->last_reader = f->task;
+    }
+    if (s->buffer < 0) continue;
+    BufferUse *b = &f->of[s->buffer];
+    b->maker = b->makers++ ? NULL : k;
+  }
+}
+
+static void facts_list(Fuse *f, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    if (k->kind == TASK_KERNEL) {
+      fact_kernel(f, k);
+      continue;
+    }
+    if (k->kind == TASK_FETCH) pin_fetch(f, &k->stages.at[0]);
+    else pin(f, (int32_t)k->buffer);
+    if (k->kind == TASK_MOVE) pin(f, (int32_t)k->from);
+    if (task_moves_places(k)) pin(f, (int32_t)k->place_from), pin(f, (int32_t)k->place_to);
+    pin(f, k->stop);
+    pin(f, k->turns);
+    for (uint32_t j = 0; j < k->exchange.len; j++) {
+      pin(f, (int32_t)k->exchange.at[j].now);
+      pin(f, (int32_t)k->exchange.at[j].next);
+    }
+    facts_list(f, &k->body);
+  }
+}
+
+/* Of a mesh: kernels that are done at the same sites. */
+static bool same_sites(const Fuse *f, const Task *p, const Task *q) {
+  int32_t a = vec_last(p->stages).buffer, b = vec_last(q->stages).buffer;
+  return a >= 0 && b >= 0 && f->t->buffers.at[a].when == f->t->buffers.at[b].when;
+}
+
+/* A state that is changed in place has several makers. What reads it must not come to stand behind one of them: p may
+ * be done where q stands if nothing from there to here, q included, changes what p reads. */
+static bool may_follow(const Fuse *f, const Task *p, const Task *q) {
+  uint32_t from = f->position[p->step], to = f->position[q->step];
+  bool careful = false;
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    for (uint32_t j = 0; j < p->stages.at[i].sum->n_slot; j++)
+      careful |= !p->stages.at[i].slot[j].kept && f->of[p->stages.at[i].slot[j].index].makers > 1;
+  if (!careful) return true;
+  if (to - from > 64) return false;
+  for (uint32_t i = from + 1; i <= to; i++)
+    for (uint32_t j = 0; j < f->list->at[i]->stages.len; j++) {
+      int32_t b = f->list->at[i]->stages.at[j].buffer;
+      if (b >= 0 && f->of[b].makers > 1) return false;
+    }
+  return true;
+}
+
+static bool changes(const Fuse *f, const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].buffer >= 0 && f->of[k->stages.at[i].buffer].makers > 1) return true;
+  return false;
+}
+
+/* ---- sizes and costs --------------------------------------------------------------------------------- */
+
+static double size_of(TaskGraph *t, const Expr *e) { return (double)task_size_guess(t, e); }
+
+static double points(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
+  double n = 1;
+  for (uint32_t k = from; k < to; k++) n *= size_of(t, s->bound[k]);
+  return n;
+}
+
+static double all_points(TaskGraph *t, const TaskStage *s) { return points(t, s, 0, s->sum->n_out + s->sum->n_red); }
+
+typedef struct Cost { uint32_t nodes, ops; bool heavy; } Cost;
+
+static void cost_add(Map *seen, const Expr *e, Cost *c) {
+  if (c->nodes > INLINE_NODES || map_find(seen, e)) return;
+  map_put(seen, e, (void *)(uintptr_t)e);
+  c->nodes++;
+  for (uint32_t k = 0; k < e->n; k++) cost_add(seen, e->arg[k], c);
+  if (e->kind != EX_OP || !(e->has & ~(unsigned)HAS_DIM)) return;
+  c->ops++;
+  const OpInfo *o = &op_info[e->op];
+  c->heavy |= !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || e->op == OP_DIV || e->op == OP_SQRT ||
+              e->op == OP_IDIV || e->op == OP_MOD;
+}
+
+static Cost cost_of(TaskGraph *t, const TaskStage *s) {
+  Cost c = {0};
+  Map seen = map_new(t->arena);
+  cost_add(&seen, s->sum->body, &c);
+  if (s->sum->where) cost_add(&seen, s->sum->where, &c);
+  return c;
+}
+
+/* ---- maps into their readers ---------------------------------------------------------------------------- */
+
+/* A copy asks for all there is: of a map with a domain also for what has no value, and must not be computed. */
+static bool is_copy(const TaskStage *s) {
+  const Expr *e = s->sum->body;
+  if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
+  return e->kind == EX_READ && s->sum->reducer == RED_NONE && !s->sum->domain;
+}
+
+static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
+  const BufferUse *b = &f->of[buffer];
+  const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
+  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q)) return false;
+  if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
+  if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
+  if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
+  Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
+  if (c.nodes + d.nodes > INLINE_NODES) return false;
+  if (!from->sum->n_slot && !c.heavy && c.ops <= LIGHT) return true; /* nothing is read at all */
+  double again = all_points(f->t, s) / all_points(f->t, from);
+  return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= (double)AGAIN_MOST;
+}
+
+static void inline_into(Fuse *f, Task *q) {
+  for (bool more = true; more;) {
+    more = false;
+    const TaskStage *s = &q->stages.at[0];
+    for (uint32_t j = 0; j < s->sum->n_slot && !more; j++) {
+      uint32_t buffer = s->slot[j].index;
+      Task *p = s->slot[j].kept ? NULL : f->of[buffer].maker;
+      if (!p || p->kind != TASK_KERNEL || f->position[p->step] == UINT32_MAX || !may_inline(f, p, q, buffer)) continue;
+      const TaskStage *from = &p->stages.at[0];
+      for (uint32_t i = 0; i < from->sum->n_slot; i++) { /* read here now; here too if it was already */
+        bool before = false;
+        for (uint32_t k = 0; k < i; k++) before |= from->slot[k].index == from->slot[i].index;
+        if (!before && stage_reads(s, from->slot[i].index)) f->of[from->slot[i].index].readers--;
+      }
+      stage_inline(f->t, &q->stages.at[0], buffer, from);
+      f->of[buffer] = (BufferUse){0};
+      f->position[p->step] = UINT32_MAX;
+      more = true;
+    }
+  }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------ */
+
+/* Two reads that each have an output label which the other has not: a product of matrices, which has loops of its own. */
+static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
+  uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
+  (void)t;
+  if (s->sum->reducer == RED_NONE) return false;
+  if (s->sum->n_slot > 64) return true;
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(t->arena);
+  vec_push(t->arena, stack, s->sum->body);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, t);
+    if (e->kind == EX_READ) of[e->i] |= e->labels & out;
+    for (uint32_t k = 0; k < e->n; k++) vec_push(t->arena, stack, e->arg[k]);
+  }
+  for (uint32_t a = 0; a < s->sum->n_slot; a++)
+    for (uint32_t b = 0; b < a; b++)
+      if ((of[a] & ~of[b]) && (of[b] & ~of[a])) return true;
+  return false;
+}
+
+/* The labels of q's only stage that stand for the first labels of what p makes and q reads: how many, at most. */
+static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *label) {
+  const TaskStage *s = &q->stages.at[0];
+  uint32_t n = UINT32_MAX, got[64], axis[64];
+  for (uint32_t i = 0; i < p->stages.len; i++) {
+    const TaskStage *from = &p->stages.at[i];
+    if (from->buffer < 0 || !stage_reads(s, (uint32_t)from->buffer)) continue;
+    if (!stage_axes(from, axis)) return 0;
+    uint32_t most = from->sum->n_out < n ? from->sum->n_out : n;
+    while (most && !stage_reads_at_labels(f->t, s, (uint32_t)from->buffer, most, axis, got)) most--;
+    for (uint32_t k = 0; k < most; k++) {
+      if (n != UINT32_MAX && label[k] != got[k]) most = k;
+      else label[k] = got[k];
+    }
+    for (uint32_t k = 0; k < most; k++)
+      if (s->bound[label[k]] != from->bound[k]) most = k;
+    n = most;
+  }
+  return n == UINT32_MAX ? 0 : n;
+}
+
+/* Whether nobody between them wants what p makes: p may then stand where q does. */
+static bool may_move(Fuse *f, const Task *p, const Task *q) {
+  uint32_t from = f->position[p->step], to = f->position[q->step];
+  if (to - from > 64) return false;
+  for (uint32_t i = from + 1; i < to; i++) {
+    const Task *k = f->list->at[i];
+    if (f->position[k->step] == UINT32_MAX) continue;
+    for (uint32_t j = 0; j < p->stages.len; j++) {
+      int32_t b = p->stages.at[j].buffer;
+      if (b < 0) continue;
+      if (f->of[b].pinned) return false;
+      if (k->kind != TASK_KERNEL) {
+        if (k->kind == TASK_REPEAT && f->of[b].readers > 1) return false;
+        continue;
+      }
+      for (uint32_t m = 0; m < k->stages.len; m++)
+        if (stage_reads(&k->stages.at[m], (uint32_t)b)) return false;
+    }
+  }
+  return true;
+}
+
+static void order_first(const TaskStage *s, uint32_t n, const uint32_t *label, uint32_t *order) {
+  uint32_t at = 0;
+  for (; at < n; at++) order[at] = label[at];
+  for (uint32_t k = 0; k < s->sum->n_out; k++) {
+    bool taken = false;
+    for (uint32_t j = 0; j < n; j++) taken |= label[j] == k;
+    if (!taken) order[at++] = k;
+  }
+}
+
+/* q's only stage, with the n labels first. */
+static TaskStage ordered(Fuse *f, const Task *q, uint32_t n, const uint32_t *label) {
+  TaskStage own = q->stages.at[0];
+  uint32_t *order = NEW_ARRAY(f->t->arena, uint32_t, own.sum->n_out + 1);
+  order_first(&own, n, label, order);
+  stage_reorder(f->t, &own, order);
+  return own;
+}
+
+/* p's stages come before q's, in q. */
+static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+  TaskStage own = ordered(f, q, n, label);
+  for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* read by both: one reader now */
+    bool both = false, before = false;
+    for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
+    for (uint32_t i = 0; i < j; i++) before |= own.slot[i].index == own.slot[j].index;
+    if (both && !before) f->of[own.slot[j].index].readers--;
+  }
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    if (p->stages.at[i].buffer >= 0) f->of[p->stages.at[i].buffer].maker = q;
+  q->stages = p->stages;
+  vec_push(f->t->arena, q->stages, own);
+  q->n_outer = n;
+  f->position[p->step] = UINT32_MAX;
+}
+
+static bool is_epilogue(const Task *p, const Task *q, uint32_t n) {
+  const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
+  return p->stages.len == 1 && a->sum->reducer != RED_NONE && b->sum->reducer == RED_NONE && !b->sum->domain &&
+         !a->sum->domain && n == a->sum->n_out && n == b->sum->n_out && n > 0;
+}
+
+static bool has_epilogue(const Task *k) {
+  for (uint32_t i = 1; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->reducer != RED_NONE) return false;
+  return k->stages.at[0].sum->reducer != RED_NONE && k->stages.len > 1 && k->n_outer == k->stages.at[0].sum->n_out &&
+      k->n_outer == vec_last(k->stages).sum->n_out;
+}
+
+typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; bool some; } Shared;
+
+/* A read that the rows share: it lacks some of the first n labels, and goes along a label of its own and a reduced one. */
+static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
+  Shared *k = env;
+  const EinSum *sum = k->s->sum;
+  uint64_t outer = ((uint64_t)1 << k->n) - 1, out = ((uint64_t)1 << sum->n_out) - 1;
+  (void)x;
+  if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels)) return leaf;
+  k->lacks &= outer & ~leaf->labels;
+  k->some = true;
+  return leaf;
+}
+
+/* Outer labels, of n, that all reads lack which the rows share; all, where there is none such. */
+static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
+  Shared k = {s, n, ~(uint64_t)0, false};
+  if (s->sum->reducer != RED_NONE) expr_map(f->t->exprs, s->sum->body, leaf_shared, &k);
+  return k.lacks;
+}
+
+/* A product of matrices may go with its rows, a block of them at a time, where little work is done for each element that
+ * need not go through memory then: scores of attention, and what is made of them. n labels are shared. */
+static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
+  const EinSum *sum = s->sum;
+  double each = makes ? points(f->t, s, sum->n_out, sum->n_out + sum->n_red) : points(f->t, s, n, sum->n_out);
+  return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0;
+}
+
+/* There is a label whose values are the rows of every product in p and s: blocks are taken of it. */
+static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
+  uint64_t lacks = lacking(f, s, n);
+  for (uint32_t i = 0; i < p->stages.len; i++) lacks &= lacking(f, &p->stages.at[i], n);
+  if (lacks == ~(uint64_t)0) return true;
+  for (uint32_t l = 0; l < n; l++)
+    if (lacks >> l & 1 && size_of(f->t, s->bound[l]) >= (double)BLOCK_LEAST) return true;
+  return false;
+}
+
+/* One of the first n labels equals what the points decide (where bin[e] == b): one walk over the points puts each where it belongs, and a row
+ * by itself would ask all of them. */
+static bool is_put(const Expr *where, uint32_t n) {
+  if (!where || where->kind != EX_OP) return false;
+  if (where->op == OP_AND) return is_put(where->arg[0], n) || is_put(where->arg[1], n);
+  if (where->op != OP_EQ) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *label = where->arg[k], *to = where->arg[1 - k];
+    bool is = label->kind == EX_LABEL && label->i < (int64_t)n && label->i < 63;
+    if (is && to->has & HAS_READ && !(to->labels >> label->i & 1)) return true;
+  }
+  return false;
+}
+
+/* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
+static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
+  if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
+  if (s->sum->reducer != RED_NONE && is_put(s->sum->where, n)) return false;
+  for (uint32_t i = 0; i < p->stages.len; i++)
+    if (p->stages.at[i].sum->reducer != RED_NONE && is_put(p->stages.at[i].sum->where, n)) return false;
+  bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
+  if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
+  if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
+  if (!have_rows(f, p, s, n)) return false;
+  for (uint32_t i = 0; i < p->stages.len; i++) {
+    const TaskStage *from = &p->stages.at[i];
+    if (points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
+  }
+  return true;
+}
+
+/* A map's last label stays inside, to be gone along. */
+static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
+  if (p->stages.len > 1) return n >= p->n_outer ? p->n_outer : 0;
+  const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
+  if ((a->sum->reducer == RED_NONE && n == a->sum->n_out) || (b->sum->reducer == RED_NONE && n == b->sum->n_out)) return n ? n - 1 : 0;
+  return n;
+}
+
+/* A product with something behind it (scores, scaled) goes with its rows as one without would. */
+static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
+  const TaskStage *s = &p->stages.at[0];
+  if (n >= s->sum->n_out) n = s->sum->n_out - 1;
+  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true) || is_matrix_like(f->t, &q->stages.at[0])) return false;
+  TaskStage own = ordered(f, q, n, label);
+  if (!are_rows(f, p, &own, n)) return false;
+  join(f, p, q, n, label);
+  return true;
+}
+
+static bool try_join(Fuse *f, Task *p, Task *q) {
+  uint32_t label[64];
+  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST || !same_sites(f, p, q)) return false;
+  if (!may_follow(f, p, q) || changes(f, p)) return false;
+  uint32_t n = shared_labels(f, p, q, label);
+  if (!n || !may_move(f, p, q)) return false;
+  if (has_epilogue(p)) return join_scaled(f, p, q, n, label);
+  if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
+    join(f, p, q, n, label);
+    return true;
+  }
+  n = rows_of(p, q, n);
+  TaskStage own = ordered(f, q, n, label);
+  if (!are_rows(f, p, &own, n)) return false;
+  join(f, p, q, n, label);
+  return true;
+}
+
+static void join_into(Fuse *f, Task *q) {
+  const TaskStage *s = &q->stages.at[0];
+  Task *latest = NULL; /* the one that stands last is the one that can move here */
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+    Task *p = s->slot[j].kept ? NULL : f->of[s->slot[j].index].maker;
+    if (!p || p == q || f->position[p->step] == UINT32_MAX || f->t->buffers.at[s->slot[j].index].space != BUF_WORK) continue;
+    if (f->list->at[f->position[p->step]] != p) continue; /* of another list */
+    if (!latest || f->position[p->step] > f->position[latest->step]) latest = p;
+  }
+  if (latest) try_join(f, latest, q);
+}
+
+typedef struct Asked { const TaskStage *st; uint32_t stage; bool some, others; } Asked;
+
+static const Expr *leaf_asked(void *env, Exprs *x, const Expr *leaf) {
+  Asked *a = env;
+  (void)x;
+  if (leaf->kind != EX_READ || !a->st->slot[leaf->i].kept || a->st->slot[leaf->i].index != a->stage) return leaf;
+  a->some = true;
+  for (uint32_t k = 0; k < leaf->n; k++) a->others |= leaf->arg[k]->kind != EX_LABEL || leaf->arg[k]->i != k;
+  return leaf;
+}
+
+/* What is kept of a stage is made where it is asked for, if that is one domain: the scores that a mask lets through. */
+static void keep_domain(Fuse *f, Task *k, uint32_t number) {
+  TaskStage *s = &k->stages.at[number];
+  const Expr *domain = NULL;
+  if (s->buffer >= 0 || s->sum->domain) return;
+  for (uint32_t j = number + 1; j < k->stages.len; j++) {
+    Asked a = {&k->stages.at[j], number, false, false};
+    expr_map(f->t->exprs, a.st->sum->body, leaf_asked, &a);
+    if (a.st->sum->where) expr_map(f->t->exprs, a.st->sum->where, leaf_asked, &a);
+    if (!a.some) continue;
+    bool like = !a.others && a.st->sum->domain && !(a.st->sum->domain->has & HAS_READ) && a.st->sum->n_out == s->sum->n_out;
+    if (!like || (domain && a.st->sum->domain != domain)) return;
+    domain = a.st->sum->domain;
+  }
+  if (!domain) return;
+  EinSum sum = *s->sum;
+  sum.domain = domain;
+  stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
+}
+
+static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
+  bool any = false;
+  for (uint32_t m = 0; m < s->sum->n_slot; m++) {
+    if (s->slot[m].kept || s->slot[m].index != buffer) continue;
+    stage_read_kept(f->t, s, m, stage, axis);
+    any = true;
+    m = UINT32_MAX; /* the slots have other numbers now */
+  }
+  return any;
+}
+
+/* Later stages take what earlier ones made from the kernel itself; what nobody else reads needs no buffer. */
+static void keep_inside(Fuse *f, Task *k) {
+  for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
+    TaskStage *s = &k->stages.at[i];
+    uint32_t buffer = (uint32_t)s->buffer, axis[64];
+    if (!stage_axes(s, axis)) continue;
+    bool here = false;
+    for (uint32_t j = i + 1; j < k->stages.len; j++) here |= read_kept(f, &k->stages.at[j], buffer, i, axis);
+    if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) continue;
+    s->buffer = -1;
+    s->n_at = 0;
+  }
+  for (uint32_t i = k->stages.len; i-- > 0;) keep_domain(f, k, i);
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------------- */
+
+static void list_fuse(Fuse *f, Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_REPEAT) list_fuse(f, &list->at[i]->body);
+  f->list = list;
+  for (uint32_t i = 0; i < list->len; i++) f->position[list->at[i]->step] = i;
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_KERNEL) inline_into(f, list->at[i]);
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_KERNEL && f->position[list->at[i]->step] != UINT32_MAX) join_into(f, list->at[i]);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    bool stays = f->position[k->step] != UINT32_MAX;
+    f->position[k->step] = UINT32_MAX; /* for other lists it is not there */
+    if (!stays) continue;
+    if (k->kind == TASK_KERNEL) keep_inside(f, k);
+    list->at[n++] = k;
+  }
+  list->len = n;
+}
+
+static uint32_t number(Tasks *list, uint32_t n) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    list->at[i]->step = n++;
+    n = number(&list->at[i]->body, n);
+  }
+  return n;
+}
+
+/* Buffers that nothing uses any more go; the others are numbered anew. */
+static void buffer_to(const uint32_t *to, int32_t *b) {
+  if (*b >= 0) *b = (int32_t)to[*b];
+}
+
+void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    if (!task_has_stages(k)) k->buffer = to[k->buffer];
+    if (k->kind == TASK_MOVE) k->from = to[k->from];
+    if (task_moves_places(k)) k->place_from = to[k->place_from], k->place_to = to[k->place_to];
+    buffer_to(to, &k->stop);
+    buffer_to(to, &k->turns);
+    for (uint32_t j = 0; j < k->exchange.len; j++)
+      k->exchange.at[j] = (TaskExchange){to[k->exchange.at[j].now], to[k->exchange.at[j].next]};
+    for (uint32_t j = 0; j < k->stages.len; j++) {
+      TaskStage *s = &k->stages.at[j];
+      TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, s->sum->n_slot + 1); /* it may be shared with a graph's node */
+      for (uint32_t m = 0; m < s->sum->n_slot; m++)
+        slot[m] = s->slot[m].kept ? s->slot[m] : (TaskSlot){false, to[s->slot[m].index]};
+      s->slot = slot;
+      buffer_to(to, &s->buffer);
+    }
+    task_buffers_rename(t, &k->body, to);
+  }
+}
+
+void task_buffers_drop(TaskGraph *t) {
+  bool *used = NEW_ARRAY(t->arena, bool, t->buffers.len + 1);
+  uint32_t *to = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1), n = 0;
+  task_buffers_used(&t->tasks, used);
+  for (uint32_t b = 0; b < t->buffers.len; b++) {
+    if (!used[b] && t->buffers.at[b].space == BUF_WORK) continue;
+    to[b] = n;
+    t->buffers.at[n] = t->buffers.at[b];
+    t->buffers.at[n].id = n;
+    n++;
+  }
+  t->buffers.len = n;
+  task_buffers_rename(t, &t->tasks, to);
+  for (uint32_t i = 0; i < t->inputs.len; i++) t->inputs.at[i].buffer = to[t->inputs.at[i].buffer];
+  for (uint32_t i = 0; i < t->outputs.len; i++) t->outputs.at[i].buffer = to[t->outputs.at[i].buffer];
+}
+
+void task_fuse(TaskGraph *t) {
+  Fuse f = {.t = t, .of = NEW_ARRAY(t->arena, BufferUse, t->buffers.len + 1)};
+  uint32_t n = number(&t->tasks, 0);
+  f.position = NEW_ARRAY(t->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i <= n; i++) f.position[i] = UINT32_MAX;
+  facts_list(&f, &t->tasks);
+  list_fuse(&f, &t->tasks);
+  task_buffers_drop(t);
+}

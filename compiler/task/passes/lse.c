@@ -1,0 +1,123 @@
+/* task/passes/lse.c - logsumexp taken apart. In: a TaskGraph in which each kernel has one stage. Out: one where a kernel that
+ * reduces by logsumexp is three, in its place:
+ *
+ *     m[out] = max[red where p] body
+ *     s[out] = sum[red where p] exp(body - f(m[out]))
+ *     Z[out] = f(m[out]) + log(s[out])                    f(m) = select(isinf(m), 0, m)
+ *
+ * Element by element logsumexp costs an exp and a log1p, each waiting for the one before; taken apart, it costs a
+ * comparison and an exp that waits for nothing, and fuse.c makes a kernel of rows of the three. f keeps inf - inf away:
+ * nothing at all, and what is all -inf, give 0 + log(0); an inf among the values gives 0 + log(inf); a NaN is passed on
+ * by max, and is no infinity. All is done in the accumulator's dtype, and rounded once, at the end. */
+#include "task/inside.h"
+
+typedef struct Split {
+  TaskGraph *t;
+  const Task *old;
+  const TaskStage *stage;    /* its only one */
+  Tasks *list;               /* where the new kernels go */
+} Split;
+
+static Str name_with(TaskGraph *t, Str name, const char *behind) {
+  return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
+}
+
+/* A buffer for one value of the accumulator's dtype at each point of the output's labels. */
+static uint32_t work_new(const Split *p, const char *behind) {
+  TaskGraph *t = p->t;
+  const TaskStage *o = p->stage;
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = name_with(t, o->name, behind), .place = o->place};
+  b.dtype = o->sum->acc;
+  b.rank = o->sum->n_out;
+  b.dim = o->bound;
+  vec_push(t->arena, t->buffers, b);
+  return b.id;
+}
+
+static const Expr **labels(TaskGraph *t, uint32_t n) {
+  const Expr **l = NEW_ARRAY(t->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) l[k] = expr_label(t->exprs, k);
+  return l;
+}
+
+/* The old slots, and behind them `one` and `two`. */
+static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
+  uint32_t n = p->stage->sum->n_slot;
+  TaskSlot *slot = NEW_ARRAY(p->t->arena, TaskSlot, n + 2);
+  for (uint32_t k = 0; k < n; k++) slot[k] = p->stage->slot[k];
+  slot[n].index = one;
+  slot[n + 1].index = two;
+  return slot;
+}
+
+/* What stands in slot n_slot + k of such slots, at the output's labels. */
+static const Expr *read_at_labels(const Split *p, uint32_t k) {
+  const EinSum *o = p->stage->sum;
+  return expr_read(p->t->exprs, o->acc, o->n_slot + k, o->n_out, labels(p->t, o->n_out));
+}
+
+static const Expr *finite(const Split *p, const Expr *m) {
+  Exprs *x = p->t->exprs;
+  return expr_select(x, expr_op1(x, OP_ISINF, m), expr_real(x, (DType)m->dtype, 0), m);
+}
+
+static void kernel_add(const Split *p, TaskStage s, EinSum *sum, const TaskSlot *slot, const char *behind) {
+  TaskGraph *t = p->t;
+  s.name = name_with(t, s.name, behind);
+  stage_canonical(t, &s, sum, slot, p->stage->sum->n_slot + 2);
+  Task *k = NEW(t->arena, Task);
+  *k = *p->old;
+  k->name = name_with(t, k->name, behind);
+  k->stages.at = NULL;
+  k->stages.len = k->stages.cap = 0;
+  vec_push(t->arena, k->stages, s);
+  vec_push(t->arena, *p->list, k);
+}
+
+/* The same points reduced by another reducer, into a work buffer. */
+static void reduction_add(const Split *p, Reducer r, const Expr *body, uint32_t m, uint32_t to, const char *behind) {
+  EinSum sum = *p->stage->sum;
+  sum.reducer = r;
+  sum.dtype = sum.acc;
+  sum.body = body;
+  TaskStage s = *p->stage;
+  s.buffer = (int32_t)to;
+  s.n_at = sum.n_out;
+  s.at = labels(p->t, sum.n_out);
+  kernel_add(p, s, &sum, slots_with(p, m, to), behind);
+}
+
+/* The result, stored where the old one was. */
+static void result_add(const Split *p, uint32_t m, uint32_t s) {
+  Exprs *x = p->t->exprs;
+  EinSum sum = *p->stage->sum;
+  sum.reducer = RED_NONE;
+  sum.n_red = 0;
+  sum.where = NULL;
+  sum.body = expr_op2(x, OP_ADD, finite(p, read_at_labels(p, 0)), expr_op1(x, OP_LOG, read_at_labels(p, 1)));
+  kernel_add(p, *p->stage, &sum, slots_with(p, m, s), "");
+}
+
+static void split(const Split *p) {
+  Exprs *x = p->t->exprs;
+  const Expr *body = p->stage->sum->body;
+  uint32_t m = work_new(p, ".m"), s = work_new(p, ".s");
+  reduction_add(p, RED_MAX, body, m, m, ".m");
+  const Expr *below = expr_op2(x, OP_SUB, body, finite(p, read_at_labels(p, 0)));
+  reduction_add(p, RED_SUM, expr_op1(x, OP_EXP, below), m, s, ".s");
+  result_add(p, m, s);
+}
+
+static void list_split(TaskGraph *t, Tasks *list) {
+  Tasks to = {0};
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    list_split(t, &k->body);
+    bool apart = k->kind == TASK_KERNEL && k->stages.len == 1 && k->stages.at[0].sum->reducer == RED_LSE;
+    if (apart) split(&(Split){t, k, &k->stages.at[0], &to});
+    else vec_push(t->arena, to, k);
+  }
+  *list = to;
+}
+
+void task_logsumexp(TaskGraph *t) { list_split(t, &t->tasks); }

@@ -1,0 +1,99 @@
+/* task/passes/sides.c - how many blocks a product of two sides gives threads. In: a stage that reduces. Out: a number.
+ *
+ * Of `sum[k] A[i,k] * B[k,j]` one side has rows i, the other lanes j, and a thread is given a block of both
+ * (codegen/schedule/cpu/panels/size.c). A block that is cut smaller reads one side once more, so there are few where rows and
+ * lanes are: 64 by 64 outputs are one. Here it is told about how many there can be; nothing but the size of parts hangs
+ * on it. */
+#include "task/inside.h"
+#include "expr/sum/law.h"
+
+enum {
+  LEAST = 16,                /* rows, lanes and points: with fewer of any no panels are made, */
+  NARROW = 64,               /* rows, and lanes, of the least block, */
+  TILE = 8,                  /*   so many of its own label at least, */
+  NEAR = 1024,               /*   and rows that other labels make: they are whole in a block while it has no more */
+  CUT = 256                  /*   and its own label is shorter */
+};
+
+typedef struct ReadLabels { bool has[SUM_RANK]; } ReadLabels;
+
+typedef struct Sides {
+  TaskGraph *t;
+  const TaskStage *s;
+  ReadLabels *read;          /* by slot: the labels in its indices */
+} Sides;
+
+static const Expr *leaf_labels(void *env, Exprs *x, const Expr *leaf) {
+  const Sides *d = env;
+  (void)x;
+  if (leaf->kind == EX_READ) expr_labels(leaf, d->s->sum->n_out + d->s->sum->n_red, d->read[leaf->i].has);
+  return leaf;
+}
+
+static double points_of(const Sides *d, uint32_t label) { return (double)task_size_guess(d->t, d->s->bound[label]); }
+
+/* Some read has both. */
+static bool together(const Sides *d, uint32_t a, uint32_t b) {
+  for (uint32_t k = 0; k < d->s->sum->n_slot; k++)
+    if (d->read[k].has[a] && d->read[k].has[b]) return true;
+  return false;
+}
+
+static bool reduces_with(const Sides *d, uint32_t label) {
+  for (uint32_t r = 0; r < d->s->sum->n_red; r++)
+    if (together(d, label, d->s->sum->n_out + r)) return true;
+  return false;
+}
+
+/* The last label of the output that has a length is the lanes'; of those that stand in no read with it, the longest is the
+ * rows'. */
+static bool tile_find(const Sides *d, uint32_t *rows, uint32_t *lanes) {
+  uint32_t n = d->s->sum->n_out;
+  bool found = false;
+  while (n && points_of(d, n - 1) <= 1) n--;
+  if (!n || !reduces_with(d, n - 1)) return false;
+  *lanes = n - 1;
+  for (uint32_t l = 0; l < n - 1; l++) {
+    if (together(d, l, *lanes) || !reduces_with(d, l) || (found && points_of(d, l) < points_of(d, *rows))) continue;
+    *rows = l;
+    found = true;
+  }
+  return found;
+}
+
+/* Blocks into which a side can be cut; `other`: the other side's label. *all: its points. */
+static double side_blocks(const Sides *d, uint32_t tile, uint32_t other, double *all) {
+  double n = points_of(d, tile), room = n < (double)CUT ? (double)NEAR / n : 1, near = 1, far = 1;
+  for (uint32_t l = 0; l < d->s->sum->n_out; l++) {
+    if (l == tile || l == other || !together(d, l, tile) || together(d, l, other)) continue;
+    double more = points_of(d, l);
+    *(near * more <= room ? &near : &far) *= more;
+  }
+  double least = near * (double)TILE > (double)NARROW ? near * (double)TILE : (double)NARROW;
+  *all = n * near * far;
+  return n * near > least ? far * n * near / least : far;
+}
+
+/* Points of labels that belong to both sides, or to none. */
+static double common(const Sides *d, uint32_t rows, uint32_t lanes) {
+  double n = 1;
+  for (uint32_t l = 0; l < d->s->sum->n_out; l++)
+    if (l != rows && l != lanes && together(d, l, rows) == together(d, l, lanes)) n *= points_of(d, l);
+  return n;
+}
+
+double task_side_blocks(TaskGraph *t, const TaskStage *s) {
+  const EinSum *sum = s->sum;
+  Sides d = {t, s, NEW_ARRAY(t->arena, ReadLabels, sum->n_slot + 1)};
+  uint32_t rows = 0, lanes = 0;
+  double u, v, deep = 1;
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN || sum->reducer == RED_MONOID ||
+      sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
+    return 0;
+  expr_map(t->exprs, sum->body, leaf_labels, &d);
+  if (sum->where) expr_map(t->exprs, sum->where, leaf_labels, &d);
+  if (!tile_find(&d, &rows, &lanes)) return 0;
+  double blocks = common(&d, rows, lanes) * side_blocks(&d, rows, lanes, &u) * side_blocks(&d, lanes, rows, &v);
+  for (uint32_t r = 0; r < sum->n_red; r++) deep *= points_of(&d, sum->n_out + r);
+  return u < (double)LEAST || v < (double)LEAST || deep < (double)LEAST ? 0 : blocks;
+}

@@ -1,0 +1,164 @@
+/* task/passes/slice.c - which slices of a state its next value changes. What is an `if` between values and the state as it is,
+ *
+ *     next K[u, h] = if u == t then new[h] else if u == place[t] then K[t, h] else K[u, h]
+ *
+ * changes the state where the conditions say, and those pin a label. There is a stage for each value then, which stores at these
+ * places alone: over one label less where turns and sizes pin one (u == t), else with a domain, of which loops know. */
+#include "expr/prove/prove.h"
+#include "task/inside.h"
+
+typedef struct Slices {
+  TaskGraph *t;
+  const TaskStage *s;
+  uint32_t state;
+  uint32_t n;
+  TaskStage *out;
+  int32_t steps;             /* conditions that may still be looked at */
+  bool ok;
+} Slices;
+
+static bool is_state(const Slices *c, const Expr *e) {
+  if (e->kind != EX_READ || c->s->slot[e->i].index != c->state) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return false;
+  return true;
+}
+
+/* ---- labels that turns and sizes pin -------------------------------------------------------------- */
+
+/* The label in `e`, which is that, or, in a block of a mesh, the label and where the block begins (*low, else NULL). NULL: it is more. */
+static const Expr *label_alone(const Expr *e, const Expr **low) {
+  *low = NULL;
+  if (e->kind == EX_LABEL) return e;
+  for (uint32_t k = 0; k < e->n && e->kind == EX_OP && e->op == OP_ADD; k++) {
+    *low = e->arg[1 - k];
+    if (e->arg[k]->kind == EX_LABEL && !((*low)->has & (HAS_LABEL | HAS_READ))) return e->arg[k];
+  }
+  return NULL;
+}
+
+static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label) {
+  const Expr *low;
+  for (uint32_t k = 0; k < 2 && e->op == OP_EQ && e->arg[0]->dtype == DT_I64; k++) {
+    const Expr *to = e->arg[1 - k];
+    if (label_alone(e->arg[k], &low) != label || to->has & (HAS_LABEL | HAS_READ)) continue;
+    return low ? expr_normal(x, expr_op2(x, OP_SUB, to, low)) : to;
+  }
+  return NULL;
+}
+
+/* A conjunct `label == to`, where turns and sizes decide `to`: gives `to`, and what is left of the condition in *rest (NULL: nothing). */
+static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const Expr **rest) {
+  *rest = NULL;
+  if (cond->kind != EX_OP) return NULL;
+  if (cond->op != OP_AND) return pinned_to(x, cond, label);
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *inside, *to = pin_find(x, cond->arg[k], label, &inside);
+    if (!to) continue;
+    *rest = k ? expr_and(x, cond->arg[0], inside) : expr_and(x, inside, cond->arg[1]);
+    return to;
+  }
+  return NULL;
+}
+
+/* The stage over one label less: label k is `to`. */
+static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const Expr *rest, const Expr *value) {
+  Exprs *x = c->t->exprs;
+  EinSum sum = *s->sum;
+  uint32_t n = sum.n_out;
+  const Expr **label = NEW_ARRAY(c->t->arena, const Expr *, n + 1), **bound = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
+  Str *name = NEW_ARRAY(c->t->arena, Str, n + 1);
+  const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
+  for (uint32_t l = 0, m = 0; l < n; l++) {
+    label[l] = l == k ? to : expr_label(x, m);
+    if (l != k) bound[m] = s->bound[l], name[m++] = s->label[l];
+    at[l] = label[l];
+  }
+  const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), to), *high = expr_op2(x, OP_LT, to, s->bound[k]);
+  sum.domain = expr_and(x, low, high);
+  if (rest) sum.domain = expr_and(x, sum.domain, expr_relabel(x, rest, n, label));
+  sum.body = expr_relabel(x, value, n, label);
+  sum.n_out = n - 1;
+  s->bound = bound;
+  s->label = name;
+  s->at = at;
+  stage_canonical(c->t, s, &sum, s->slot, sum.n_slot);
+}
+
+/* ---- labels that data pin ------------------------------------------------------------------------- */
+
+/* Some conjunct is `label == to`, and no label is in `to`. */
+static bool pins_label(const Expr *c) {
+  if (c->kind != EX_OP || c->n != 2) return false;
+  if (c->op == OP_AND) return pins_label(c->arg[0]) || pins_label(c->arg[1]);
+  const Expr *a = c->arg[0], *b = c->arg[1], *low;
+  if (c->op != OP_EQ || a->dtype != DT_I64) return false;
+  return (label_alone(a, &low) && !(b->has & HAS_LABEL)) || (label_alone(b, &low) && !(a->has & HAS_LABEL));
+}
+
+/* The stage where the condition holds alone, of which loops know. */
+static void slice_where(Slices *c, TaskStage *s, const Expr *cond, const Expr *value) {
+  EinSum sum = *s->sum;
+  sum.domain = cond;
+  sum.body = value;
+  stage_canonical(c->t, s, &sum, s->slot, sum.n_slot);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------- */
+
+static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
+  Exprs *x = c->t->exprs;
+  if (!cond || c->n == SLICES_MOST) {
+    c->ok = false;
+    return;
+  }
+  TaskStage *s = &c->out[c->n++];
+  *s = *c->s;
+  for (uint32_t k = 0; k < s->sum->n_out; k++) {
+    const Expr *rest, *to = pin_find(x, cond, expr_label(x, k), &rest);
+    if (!to) continue;
+    slice_at(c, s, k, to, rest, value);
+    return;
+  }
+  c->ok &= pins_label(cond);
+  slice_where(c, s, cond, value);
+}
+
+static const Expr *opposite(Exprs *x, const Expr *c) {
+  static const uint8_t to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
+                               [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
+  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->arg[0]->dtype != DT_I64) return expr_op1(x, OP_NOT, c);
+  return expr_op2(x, (Op)to[c->op - OP_EQ], c->arg[0], c->arg[1]);
+}
+
+static void slices_of(Slices *c, const Expr *cond, const Expr *e);
+
+/* The value is e where `cond` and `asked` hold; of alternatives the first that does is asked alone. */
+static void slices_if(Slices *c, const Expr *cond, const Expr *asked, const Expr *e) {
+  Exprs *x = c->t->exprs;
+  c->ok &= c->steps-- > 0;
+  if (!c->ok) return;
+  if (asked->kind != EX_OP || asked->op != OP_OR) {
+    slices_of(c, expr_and(x, cond, asked), e);
+    return;
+  }
+  slices_if(c, cond, asked->arg[0], e);
+  slices_if(c, expr_and(x, cond, opposite(x, asked->arg[0])), asked->arg[1], e);
+}
+
+/* The value is e where `cond` holds (NULL: everywhere). */
+static void slices_of(Slices *c, const Expr *cond, const Expr *e) {
+  if (!c->ok || is_state(c, e)) return;
+  if (e->kind != EX_OP || e->op != OP_SELECT) {
+    slice_add(c, cond, e);
+    return;
+  }
+  slices_if(c, cond, e->arg[0], e->arg[1]);
+  slices_of(c, expr_and(c->t->exprs, cond, opposite(c->t->exprs, e->arg[0])), e->arg[2]);
+}
+
+uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStage *out) {
+  Slices c = {.t = t, .s = s, .state = state, .out = out, .steps = 32, .ok = s->sum->acc == s->sum->dtype};
+  slices_of(&c, NULL, s->sum->body);
+  return c.ok ? c.n : 0;
+}

@@ -1,0 +1,195 @@
+/* task/passes/stage.c - stages taken apart and put together: reads renumbered, labels reordered, maps computed where they are
+ * read. Every change ends with slots in their one order (expr/sum/law.h). */
+#include "expr/sum/law.h"
+#include "task/inside.h"
+#include "task/text/text.h"
+
+void stage_canonical(TaskGraph *t, TaskStage *s, EinSum *sum, const TaskSlot *slot, uint32_t n_slot) {
+  sum->n_slot = n_slot;
+  s->slot = task_canonical_slots(t->arena, t->exprs, sum, slot);
+  sum->hash = sum_hash(sum);
+  s->sum = arena_copy(t->arena, sum, sizeof *sum);
+}
+
+/* ---- labels --------------------------------------------------------------------------------------- */
+
+void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order) {
+  Exprs *x = t->exprs;
+  EinSum sum = *s->sum;
+  uint32_t n = sum.n_out + sum.n_red;
+  const Expr **to = NEW_ARRAY(t->arena, const Expr *, n + 1), **bound = NEW_ARRAY(t->arena, const Expr *, n + 1);
+  Str *label = NEW_ARRAY(t->arena, Str, n + 1);
+  bool same = true;
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t was = k < sum.n_out ? order[k] : k;
+    to[was] = expr_label(x, k);
+    bound[k] = s->bound[was];
+    label[k] = s->label[was];
+    same &= was == k;
+  }
+  if (same) return;
+  sum.body = expr_relabel(x, sum.body, n, to);
+  if (sum.where) sum.where = expr_relabel(x, sum.where, n, to);
+  if (sum.domain) sum.domain = expr_relabel(x, sum.domain, n, to);
+  const Expr **at = NEW_ARRAY(t->arena, const Expr *, s->n_at + 1);
+  for (uint32_t k = 0; k < s->n_at; k++) at[k] = expr_relabel(x, s->at[k], n, to);
+  s->bound = bound;
+  s->label = label;
+  s->at = at;
+  stage_canonical(t, s, &sum, s->slot, sum.n_slot);
+}
+
+bool stage_is_plain(const TaskStage *s) {
+  if (s->buffer < 0 || s->n_at != s->sum->n_out) return false;
+  for (uint32_t k = 0; k < s->n_at; k++)
+    if (s->at[k]->kind != EX_LABEL || s->at[k]->i != k) return false;
+  return true;
+}
+
+bool stage_axes(const TaskStage *s, uint32_t *axis) {
+  if (s->buffer < 0 || s->n_at != s->sum->n_out || s->n_at > 63) return false;
+  uint64_t seen = 0;
+  for (uint32_t k = 0; k < s->n_at; k++) {
+    const Expr *e = s->at[k];
+    if (e->kind != EX_LABEL || seen >> e->i & 1) return false;
+    seen |= (uint64_t)1 << e->i;
+    axis[e->i] = k;
+  }
+  return true;
+}
+
+bool stage_reads(const TaskStage *s, uint32_t buffer) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++)
+    if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
+  return false;
+}
+
+/* ---- reads ----------------------------------------------------------------------------------------- */
+
+typedef struct Seek {
+  const TaskStage *s;
+  uint32_t buffer, rank;
+  const uint32_t *axis;
+  uint32_t *label;
+  bool any, ok;
+} Seek;
+
+static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
+  Seek *k = env;
+  (void)x;
+  if (leaf->kind != EX_READ || k->s->slot[leaf->i].kept || k->s->slot[leaf->i].index != k->buffer) return leaf;
+  for (uint32_t d = 0; d < k->rank; d++) {
+    const Expr *e = leaf->arg[k->axis ? k->axis[d] : d];
+    bool good = e->kind == EX_LABEL && e->i < k->s->sum->n_out && (!k->any || k->label[d] == (uint32_t)e->i);
+    for (uint32_t j = 0; good && j < d; j++) good = k->label[j] != (uint32_t)e->i;
+    k->ok &= good;
+    if (good) k->label[d] = (uint32_t)e->i;
+  }
+  k->any = true;
+  return leaf;
+}
+
+bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
+  Seek k = {.s = s, .buffer = buffer, .rank = rank, .axis = axis, .label = label, .ok = true};
+  expr_map(t->exprs, s->sum->body, leaf_seek, &k);
+  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_seek, &k);
+  if (s->sum->domain) expr_map(t->exprs, s->sum->domain, leaf_seek, &k);
+  return k.any && k.ok;
+}
+
+typedef struct Turned { uint32_t slot; const uint32_t *axis; } Turned;
+
+static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
+  const Turned *k = env;
+  const Expr *arg[64];
+  if (leaf->kind != EX_READ || leaf->i != k->slot) return leaf;
+  for (uint32_t d = 0; d < leaf->n; d++) arg[d] = leaf->arg[k->axis[d]];
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
+}
+
+void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis) {
+  Turned k = {slot, axis};
+  EinSum sum = *s->sum;
+  TaskSlot *slots = arena_copy(t->arena, s->slot, sum.n_slot * sizeof *slots);
+  slots[slot] = (TaskSlot){true, stage};
+  sum.body = expr_map(t->exprs, sum.body, leaf_turned, &k);
+  if (sum.where) sum.where = expr_map(t->exprs, sum.where, leaf_turned, &k);
+  if (sum.domain) sum.domain = expr_map(t->exprs, sum.domain, leaf_turned, &k);
+  stage_canonical(t, s, &sum, slots, sum.n_slot);
+}
+
+typedef struct Gather { const TaskStage *s; uint32_t buffer; bool found; } Gather;
+
+static bool is_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
+  return e->kind == EX_READ && !s->slot[e->i].kept && s->slot[e->i].index == buffer;
+}
+
+static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
+  if (!(e->has & HAS_READ)) return false;
+  if (is_read_of(s, e, buffer)) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (has_read_of(s, e->arg[k], buffer)) return true;
+  return false;
+}
+
+static bool by_chance(const Expr *e) {
+  if (e->kind == EX_OP && (op_info[e->op].rule == RULE_RANDOM || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE)) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (by_chance(e->arg[k])) return true;
+  return false;
+}
+
+static const Expr *leaf_gather(void *env, Exprs *x, const Expr *leaf) {
+  Gather *g = env;
+  (void)x;
+  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) {
+    if (is_read_of(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || by_chance(leaf->arg[k]);
+    else g->found |= has_read_of(g->s, leaf->arg[k], g->buffer);
+  }
+  return leaf;
+}
+
+bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer) {
+  Gather g = {.s = s, .buffer = buffer};
+  expr_map(t->exprs, s->sum->body, leaf_gather, &g);
+  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_gather, &g);
+  if (s->sum->domain) expr_map(t->exprs, s->sum->domain, leaf_gather, &g);
+  return g.found;
+}
+
+/* ---- maps computed where they are read ---------------------------------------------------------------- */
+
+typedef struct Inline {
+  const TaskStage *s, *from;
+  uint32_t buffer;
+  const Expr *value;         /* of `from`, in its own dtype */
+  const Expr *const *index;  /* of the read at hand */
+} Inline;
+
+static const Expr *leaf_of_value(void *env, Exprs *x, const Expr *leaf) {
+  const Inline *k = env;
+  if (leaf->kind == EX_LABEL) return k->index[leaf->i];
+  if (leaf->kind != EX_READ) return leaf;
+  return expr_read(x, (DType)leaf->dtype, k->s->sum->n_slot + leaf->i, leaf->n, leaf->arg);
+}
+
+static const Expr *leaf_inline(void *env, Exprs *x, const Expr *leaf) {
+  Inline k = *(Inline *)env;
+  if (leaf->kind != EX_READ || k.s->slot[leaf->i].kept || k.s->slot[leaf->i].index != k.buffer) return leaf;
+  k.index = leaf->arg;
+  return expr_map(x, k.value, leaf_of_value, &k);
+}
+
+void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *from) {
+  Exprs *x = t->exprs;
+  EinSum sum = *s->sum;
+  Inline k = {.s = s, .from = from, .buffer = buffer, .value = expr_cast(x, from->sum->dtype, from->sum->body)};
+  uint32_t n = sum.n_slot, m = from->sum->n_slot;
+  TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, n + m + 1);
+  for (uint32_t i = 0; i < n; i++) slot[i] = s->slot[i];
+  for (uint32_t i = 0; i < m; i++) slot[n + i] = from->slot[i];
+  sum.body = expr_map(x, sum.body, leaf_inline, &k);
+  if (sum.where) sum.where = expr_map(x, sum.where, leaf_inline, &k);
+  if (sum.domain) sum.domain = expr_map(x, sum.domain, leaf_inline, &k);
+  stage_canonical(t, s, &sum, slot, n + m);
+}

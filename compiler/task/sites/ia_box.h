@@ -1,0 +1,29 @@
+/* task/sites/ia_box.h - inside of the door from the implementation algebra: what a site has of a relation, as expressions over its coordinates. */
+#ifndef EIN_TASK_IA_BOX_H
+#define EIN_TASK_IA_BOX_H
+
+#include "algebra/algebra.h"
+#include "task/task.h"
+
+/* A key dimension of frontier f over n sites: where f is n the site's number is the key, where it is less some sites have
+ * none, and where it is more a site has a run of them. */
+typedef struct IaKeys {
+  const Expr **low, **high;  /* by key dimension: the first and the last that the site has */
+  const Expr *when;          /* bool: it has some; NULL: all sites have */
+  bool several;              /* it may have more than one tuple */
+} IaKeys;
+
+typedef struct IaBox { const Expr **low, **dim; const Expr *when; } IaBox; /* in normal form */
+
+IaKeys ia_keys(const TaskGraph *t, const Relation *r, const Placement *at);
+/* A range over keys, from the first key's low to the last key's high. */
+RelDim ia_range(const TaskGraph *t, const RelDim *d, uint32_t n_key, const IaKeys *k);
+IaBox ia_box(const TaskGraph *t, const Relation *r, const Placement *at);
+
+/* By axis: the dimension that it cuts, `*`, `+` (keys that cut nothing tell parts apart), or PLACE_SOME. */
+Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at);
+/* Whether what a site has is the box that ia_box says: keys that come in runs each cut a dimension, rising. `parts`: those that cut none may
+ * come in runs too. */
+bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, bool parts);
+
+#endif

@@ -1,0 +1,126 @@
+/* task/sites/peak.c - the memory of a mesh's sites, step by step: at each step the most that some site has.
+ *
+ * What a buffer takes at a site hangs on the site's places along a few axes; it is found once for each of these. Sites that no such axis tells
+ * apart are alike, and one is looked at. Of very many that all differ some are looked at: along each axis its ends and its middle. */
+#include "task/inside.h"
+#include "site.h"
+
+enum { RANK = 256, EXACT = 1 << 24, FEW = 4 };
+
+typedef struct Held {        /* of a buffer: */
+  uint32_t axes;             /* bit a: what it takes hangs on the place along axis a */
+  size_t step[MESH_AXES];    /* in `bytes`, of a place further along */
+  int64_t *bytes;            /* by place along these axes */
+} Held;
+
+typedef struct Peak {
+  const TaskGraph *t;
+  Arena *arena;
+  Held *held;                /* by buffer */
+  uint32_t axes;             /* that some buffer hangs on */
+  uint32_t few;              /* 0, or so many places along an axis are looked at */
+  int64_t *now;              /* by step, of the site at hand */
+} Peak;
+
+static const Expr *leaf_axes(void *env, Exprs *x, const Expr *leaf) {
+  Peak *p = env;
+  (void)x;
+  for (uint32_t a = 0; leaf->kind == EX_DIM && a < p->t->mesh.n; a++)
+    if (task_axis(p->t, a) == leaf->name && p->t->mesh.size[a] > 1) p->axes |= 1u << a;
+  return leaf;
+}
+
+static uint32_t axes_of(Peak *p, const TaskBuffer *b) {
+  uint32_t all = p->axes;
+  p->axes = 0;
+  if (b->when) expr_map(p->t->exprs, b->when, leaf_axes, p);
+  for (uint32_t d = 0; d < b->rank; d++) expr_map(p->t->exprs, b->dim[d], leaf_axes, p);
+  uint32_t its = p->axes;
+  p->axes |= all;
+  return its;
+}
+
+static int64_t bytes_at(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {
+  int64_t shape[RANK], bytes;
+  return mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes) ? bytes : INT64_MAX >> 20;
+}
+
+/* The next site that differs along these axes; false after the last. */
+static bool next_at(const Peak *p, uint32_t axes, uint32_t *at) {
+  for (uint32_t a = 0; a < p->t->mesh.n; a++) {
+    uint32_t size = p->t->mesh.size[a];
+    if (!(axes >> a & 1)) continue;
+    if (p->few && size > p->few && at[a] > 0 && at[a] + 1 < size) at[a] = at[a] < size / 2 ? size / 2 : size - 1;
+    else at[a]++;
+    if (at[a] < size) return true;
+    at[a] = 0;
+  }
+  return false;
+}
+
+/* Of the places along the axis that are looked at, the number of this one. */
+static size_t place_number(const Peak *p, uint32_t a, uint32_t at) {
+  uint32_t size = p->t->mesh.size[a];
+  if (!p->few || size <= p->few || at < 2) return at;
+  return at + 1 == size ? 3 : 2;
+}
+
+static size_t held_at(const Peak *p, const Held *h, const uint32_t *at) {
+  size_t k = 0;
+  for (uint32_t a = 0; a < p->t->mesh.n; a++) k += place_number(p, a, at[a]) * h->step[a];
+  return k;
+}
+
+static void held_find(Peak *p, uint32_t i) {
+  Held *h = &p->held[i];
+  uint32_t at[MESH_AXES + 1] = {0};
+  size_t n = 1;
+  for (uint32_t a = 0; a < p->t->mesh.n; a++)
+    if (h->axes >> a & 1) h->step[a] = n, n *= p->few && p->t->mesh.size[a] > p->few ? p->few : p->t->mesh.size[a];
+  h->bytes = NEW_ARRAY(p->arena, int64_t, n);
+  do h->bytes[held_at(p, h, at)] = bytes_at(p->t, &p->t->buffers.at[i], at);
+  while (next_at(p, h->axes, at));
+}
+
+/* What the site has at each step, if it is the most so far. */
+static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
+  int64_t always = 0, now = 0;
+  for (uint32_t s = 0; s <= p->t->n_steps; s++) p->now[s] = 0;
+  for (uint32_t i = 0; i < p->t->buffers.len; i++) {
+    const TaskBuffer *b = &p->t->buffers.at[i];
+    int64_t bytes = p->held[i].bytes[held_at(p, &p->held[i], at)];
+    if (b->space != BUF_WORK) always += bytes;
+    else p->now[b->first] += bytes, p->now[b->last + 1] -= bytes;
+  }
+  for (uint32_t s = 0; s < p->t->n_steps || s == 0; s++) {
+    now += p->now[s];
+    if (always + now > most[s]) most[s] = always + now;
+  }
+}
+
+void task_steps_bytes(const TaskGraph *t, int64_t *most) {
+  Peak p = {.t = t, .arena = arena_new()};
+  uint32_t at[MESH_AXES + 1] = {0};
+  double entries = 0;
+  p.held = NEW_ARRAY(p.arena, Held, t->buffers.len + 1);
+  p.now = NEW_ARRAY(p.arena, int64_t, t->n_steps + 3);
+  for (uint32_t i = 0; i < t->buffers.len; i++) {
+    double n = 1;
+    p.held[i].axes = axes_of(&p, &t->buffers.at[i]);
+    for (uint32_t a = 0; a < t->mesh.n; a++) n *= p.held[i].axes >> a & 1 ? t->mesh.size[a] : 1;
+    entries += n;
+  }
+  if (entries > (double)EXACT) p.few = FEW;
+  for (uint32_t i = 0; i < t->buffers.len; i++) held_find(&p, i);
+  for (uint32_t s = 0; s <= t->n_steps; s++) most[s] = 0;
+  do site_add(&p, at, most);
+  while (next_at(&p, p.axes, at));
+  arena_free(p.arena);
+}
+
+int64_t task_peak_most(const TaskGraph *t) {
+  int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), most = step[0];
+  task_steps_bytes(t, step);
+  for (uint32_t s = 0; s < t->n_steps || s == 0; s++) most = step[s] > most ? step[s] : most;
+  return most;
+}

@@ -1,0 +1,67 @@
+/* task/sites/reuse.c - of a mesh: what a kernel makes element by element of a buffer that nobody wants after it comes to lie in that buffer.
+ *
+ * On one machine such maps share a kernel with what they read, and nothing of it is stored. On a mesh a move may stand between the two: of a softmax
+ * whose rows are cut the scores wait for their maximum, and the exponentials for their sum. There would be two buffers of their size at once.
+ * In: lifetimes. Out: buffers that stand for each other are one, and the others are gone; lifetimes are to be found anew. */
+#include "task/inside.h"
+
+static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
+  if (a->rank != b->rank || a->dtype != b->dtype || a->when != b->when || a->space != BUF_WORK || b->space != BUF_WORK) return false;
+  if (!a->low != !b->low) return false;
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->dim[d] != b->dim[d] || (a->low && a->low[d] != b->low[d])) return false;
+  return true;
+}
+
+/* No other stage of the kernel has to do with the buffer, and this one reads it where it stores. */
+static bool reads_at_itself(TaskGraph *t, const Task *k, uint32_t stage, uint32_t buffer, const uint32_t *to) {
+  const TaskStage *s = &k->stages.at[stage];
+  uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(t->arena, uint32_t, rank + 1);
+  for (uint32_t j = 0; j < k->stages.len; j++) {
+    if (k->stages.at[j].buffer >= 0 && to[k->stages.at[j].buffer] == to[buffer]) return false;
+    for (uint32_t m = 0; m < k->stages.at[j].sum->n_slot; m++) {
+      const TaskSlot *slot = &k->stages.at[j].slot[m];
+      if (!slot->kept && to[slot->index] == to[buffer] && (j != stage || slot->index != buffer)) return false;
+    }
+  }
+  if (!stage_reads_at_labels(t, s, buffer, rank, NULL, label)) return false;
+  for (uint32_t l = 0; l < rank; l++)
+    if (label[l] != l) return false;
+  return true;
+}
+
+/* Gives the buffer that the stage's result may lie in; -1: none. */
+static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uint32_t *to) {
+  const TaskStage *s = &k->stages.at[stage];
+  if (s->buffer < 0 || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return -1;
+  const TaskBuffer *made = &t->buffers.at[s->buffer];
+  if (made->first != k->step || to[s->buffer] != (uint32_t)s->buffer) return -1;
+  for (uint32_t m = 0; m < s->sum->n_slot; m++) {
+    uint32_t b = s->slot[m].index;
+    if (s->slot[m].kept || b == (uint32_t)s->buffer || t->buffers.at[to[b]].last != k->step) continue;
+    if (same_box(&t->buffers.at[to[b]], made) && reads_at_itself(t, k, stage, b, to)) return (int32_t)to[b];
+  }
+  return -1;
+}
+
+static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    list_reuse(t, &k->body, to);
+    for (uint32_t s = 0; k->kind == TASK_KERNEL && k->unless < 0 && s < k->stages.len; s++) {
+      int32_t place = place_find(t, k, s, to);
+      if (place < 0) continue;
+      uint32_t made = (uint32_t)k->stages.at[s].buffer;
+      to[made] = (uint32_t)place;
+      t->buffers.at[place].last = t->buffers.at[made].last;
+    }
+  }
+}
+
+void task_reuse(TaskGraph *t) {
+  uint32_t *to = NEW_ARRAY(t->arena, uint32_t, t->buffers.len + 1);
+  for (uint32_t b = 0; b < t->buffers.len; b++) to[b] = b;
+  list_reuse(t, &t->tasks, to);
+  task_buffers_rename(t, &t->tasks, to);
+  task_buffers_drop(t);
+}

@@ -1,0 +1,312 @@
+/* task/sites/site.c - numbers at a site. Boxes of blocks that are cut do not overlap, so what a site is to get is counted by
+ * intersections with what others have. */
+#include "site.h"
+
+#include <string.h>
+
+#include "expr/prove/asked.h"
+#include "expr/prove/prove.h"
+#include "task/text/text.h"
+
+enum { RANK = 256, SITES_MOST = 256 };
+
+typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
+
+static bool dim_at(void *ctx, Str name, int64_t *out) {
+  const AtSite *x = ctx;
+  for (uint32_t i = 0; i < x->t->dims.len; i++) {
+    const TaskDim *d = &x->t->dims.at[i];
+    if (d->name != name) continue;
+    *out = i < x->t->mesh.n ? (int64_t)x->at[i] : d->value;
+    return i < x->t->mesh.n || d->known;
+  }
+  return false;
+}
+
+int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at) {
+  AtSite x = {t, at};
+  ExprEnv env = {.dim = dim_at, .ctx = &x};
+  Value v;
+  if (e->kind == EX_INT) return e->i;
+  BUG_UNLESS(expr_value(e, &env, &v));
+  return v.i;
+}
+
+static const Expr *leaf_at(void *env, Exprs *x, const Expr *leaf) {
+  const AtSite *a = env;
+  return leaf->kind == EX_DIM ? expr_int(x, DT_I64, task_at(a->t, leaf, a->at)) : leaf;
+}
+
+const Expr *task_here(const TaskGraph *t, const Expr *e, const uint32_t *at) {
+  AtSite x = {t, at};
+  return e ? expr_map(t->exprs, e, leaf_at, &x) : NULL;
+}
+
+bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {
+  return !b->when || task_at(t, b->when, at) != 0;
+}
+
+int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *shape) {
+  int64_t n = task_has(t, b, at);
+  for (uint32_t d = 0; d < b->rank; d++) {
+    shape[d] = task_at(t, b->dim[d], at);
+    if (shape[d] < 0) shape[d] = 0;
+    if (!mul_ok(n, shape[d], &n)) n = INT64_MAX;
+  }
+  return n;
+}
+
+int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high) {
+  int64_t n = task_shape(t, b, at, high);
+  for (uint32_t d = 0; d < b->rank; d++) {
+    low[d] = b->low ? task_at(t, b->low[d], at) : 0;
+    high[d] = (int64_t)((uint64_t)high[d] + (uint64_t)low[d]); /* a text may say anything */
+  }
+  return n;
+}
+
+void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent) {
+  int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
+  uint32_t at[MESH_AXES + 1] = {0};
+  for (uint32_t d = 0; d < b->rank; d++) extent[d] = 0;
+  for (int64_t s = 0; s < sites; s++) {
+    mesh_place(&t->mesh, s, at);
+    if (!task_has(t, b, at)) continue;
+    task_box(t, b, at, low, high);
+    for (uint32_t d = 0; d < b->rank; d++)
+      if (high[d] > extent[d]) extent[d] = high[d];
+  }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+int64_t task_peak(const TaskGraph *t, const uint32_t *at) {
+  int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), shape[RANK], always = 0, now = 0, most = 0;
+  for (uint32_t i = 0; i < t->buffers.len; i++) {
+    const TaskBuffer *b = &t->buffers.at[i];
+    int64_t bytes;
+    if (!mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes)) return INT64_MAX;
+    if (b->space != BUF_WORK) always += bytes;
+    else step[b->first] += bytes, step[b->last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < t->n_steps; i++) {
+    now += step[i];
+    if (now > most) most = now;
+  }
+  return always + most;
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------ */
+
+bool move_hinders(const TaskGraph *t, const Task *m, const Task *k) {
+  if (task_touches(t, k, m->buffer) || task_writes(t, k, m->from)) return true;
+  return task_moves_places(m) && (task_touches(t, k, m->place_to) || task_writes(t, k, m->place_from));
+}
+
+static bool combines(const Task *k, uint32_t a) { return k->of.on[a] == PLACE_PART && k->to.on[a] != PLACE_PART; }
+
+uint32_t move_combines(const TaskGraph *t, const Task *k) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++) axes |= combines(k, a) ? 1u << a : 0;
+  return axes;
+}
+
+uint32_t move_axes(const TaskGraph *t, const Task *k) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (k->of.on[a] != k->to.on[a] && k->of.on[a] != PLACE_ALL && t->mesh.size[a] > 1) axes |= 1u << a;
+  return axes;
+}
+
+bool move_asks(const TaskGraph *t, const Task *k, const uint32_t *p, const uint32_t *q) {
+  for (uint32_t a = 0; a < t->mesh.n; a++) {
+    bool own = k->of.on[a] == PLACE_ALL || (k->of.on[a] == PLACE_PART && !combines(k, a));
+    if (own && p[a] != q[a]) return false;
+  }
+  return task_has(t, &t->buffers.at[k->from], p);
+}
+
+static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const int64_t *low, const int64_t *high) {
+  const TaskBuffer *b = &t->buffers.at[k->from];
+  int64_t l[RANK], h[RANK];
+  double n = 1;
+  task_box(t, b, p, l, h);
+  for (uint32_t d = 0; d < b->rank; d++) n *= (double)wrap_shared(low[d], high[d], k->wrap ? k->wrap[d] : 0, l[d], h[d]);
+  return n;
+}
+
+/* Elements that the site gets from others whom it asks; `within`: of its group alone. */
+static double received(const TaskGraph *t, const Task *k, const uint32_t *q, uint32_t axes) {
+  int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
+  uint32_t p[MESH_AXES + 1];
+  double n = 0;
+  if (!task_has(t, &t->buffers.at[k->buffer], q)) return 0;
+  task_box(t, &t->buffers.at[k->buffer], q, low, high);
+  for (int64_t s = 0; s < sites; s++) {
+    bool same = true, group = true;
+    mesh_place(&t->mesh, s, p);
+    for (uint32_t a = 0; a < t->mesh.n; a++) {
+      same &= p[a] == q[a];
+      group &= p[a] == q[a] || axes >> a & 1;
+    }
+    if (!same && group && move_asks(t, k, p, q)) n += shared(t, k, p, low, high);
+  }
+  return n;
+}
+
+/* ---- what kind ------------------------------------------------------------------------------------------------ */
+
+static TaskMove kind_along(int8_t of, int8_t to) {
+  if (of == PLACE_PART) return to == PLACE_ALL ? MOVE_ALL_REDUCE : to >= 0 ? MOVE_REDUCE_SCATTER : to == PLACE_SOME ? MOVE_REDUCE : MOVE_EXCHANGE;
+  if (of == PLACE_SOME) return to == PLACE_ALL ? MOVE_BROADCAST : to >= 0 ? MOVE_SCATTER : MOVE_EXCHANGE;
+  if (of >= 0) return to == PLACE_ALL ? MOVE_ALL_GATHER : to >= 0 ? MOVE_ALL_TO_ALL : to == PLACE_SOME ? MOVE_GATHER : MOVE_EXCHANGE;
+  return MOVE_EXCHANGE;
+}
+
+/* All that a site gets, it gets from its group. */
+static bool stays_in_groups(const TaskGraph *t, const Task *k, uint32_t axes) {
+  uint32_t q[MESH_AXES + 1];
+  int64_t sites = mesh_sites(&t->mesh);
+  for (int64_t s = 0; sites <= SITES_MOST && s < sites; s++) {
+    mesh_place(&t->mesh, s, q);
+    if (received(t, k, q, axes) != received(t, k, q, ~0u)) return false;
+  }
+  return true;
+}
+
+TaskMove move_kind(const TaskGraph *t, const Task *k) {
+  TaskMove kind = TASK_MOVES;
+  uint32_t axes = move_axes(t, k);
+  for (uint32_t a = 0; a < t->mesh.n; a++) {
+    if (!(axes >> a & 1)) continue;
+    TaskMove here = kind_along(k->of.on[a], k->to.on[a]);
+    if (kind != TASK_MOVES && here != kind) return MOVE_EXCHANGE;
+    kind = here;
+  }
+  for (uint32_t a = 0; a < t->mesh.n; a++) /* what is cut beside must be cut as it was: seen from the boxes below */
+    if (!(axes >> a & 1) && k->of.on[a] == PLACE_ALL && k->to.on[a] == PLACE_PART) return MOVE_EXCHANGE;
+  return kind != TASK_MOVES && stays_in_groups(t, k, axes) ? kind : MOVE_EXCHANGE;
+}
+
+/* ---- how much --------------------------------------------------------------------------------------------------- */
+
+/* The site's number in its group, and how many there are. */
+static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t *q, int64_t *count) {
+  int64_t n = 0;
+  *count = 1;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (axes >> a & 1) n = n * t->mesh.size[a] + q[a], *count *= t->mesh.size[a];
+  return n;
+}
+
+double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
+  const TaskBuffer *to = &t->buffers.at[k->buffer];
+  double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
+  int64_t shape[RANK], p;
+  if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
+  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p);
+  int64_t share = (n / p) * (i + 1) + n % p * (i + 1) / p - ((n / p) * i + n % p * i / p);
+  return size * ((double)share * (double)(p - 1) + (double)(n - share));
+}
+
+/* The boxes of a buffer that there are, each once; here: whether the site at q has it. Gives how many. */
+static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
+  uint32_t n = 0, p[MESH_AXES + 1];
+  for (int64_t s = 0; s < mesh_sites(&t->mesh); s++) {
+    uint32_t i = 0;
+    bool same = true;
+    mesh_place(&t->mesh, s, p);
+    for (uint32_t a = 0; a < t->mesh.n; a++) same &= p[a] == q[a];
+    int64_t *l = low + (size_t)n * b->rank, *h = high + (size_t)n * b->rank;
+    if (!task_has(t, b, p) || (!task_box(t, b, p, l, h) && b->rank)) continue;
+    for (size_t size = b->rank * sizeof *low; i < n; i++)
+      if (memcmp(low + (size_t)i * b->rank, l, size) == 0 && memcmp(high + (size_t)i * b->rank, h, size) == 0) break;
+    here[i] = same || (i < n && here[i]);
+    if (i == n) n++;
+  }
+  return n;
+}
+
+/* The stage that stores index `which` of each place; -1: the only one. NULL: none, or not by plain labels. */
+static const TaskStage *index_stage(const TaskGraph *t, const Tasks *list, uint32_t buffer, int64_t which) {
+  const TaskStage *found = NULL;
+  for (uint32_t i = 0; !found && i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT) found = index_stage(t, &k->body, buffer, which);
+    for (uint32_t j = 0; !found && j < k->stages.len; j++) {
+      const TaskStage *s = &k->stages.at[j];
+      const Expr *last = s->n_at ? s->at[s->n_at - 1] : NULL;
+      if (s->buffer == (int32_t)buffer && (which < 0 || (last->kind == EX_INT && last->i == which))) found = s;
+    }
+  }
+  return found;
+}
+
+/* An index that a fetch reads: as whoever stored it made it, where that was of labels alone: places are as few then. */
+static const Expr *index_made(const TaskGraph *t, const Task *k, const Expr *read) {
+  if (read->kind != EX_READ) return read;
+  uint32_t buffer = k->stages.at[0].slot[read->i].index;
+  bool several = read->n && read->arg[read->n - 1]->kind == EX_INT;
+  const TaskStage *s = index_stage(t, &t->tasks, buffer, several ? read->arg[read->n - 1]->i : -1);
+  if (!s || s->sum->body->has & HAS_READ || s->sum->n_red) return read;
+  const Expr **to = NEW_ARRAY(t->arena, const Expr *, s->sum->n_out + 1);
+  for (uint32_t d = 0; d + several < s->n_at; d++)
+    if (s->at[d]->kind == EX_LABEL) to[s->at[d]->i] = read->arg[d];
+  for (uint32_t l = 0; l < s->sum->n_out; l++)
+    if (!to[l]) return read;
+  return expr_relabel(t->exprs, s->sum->body, s->sum->n_out, to);
+}
+
+double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
+  const TaskStage *s = &k->stages.at[0];
+  const TaskBuffer *b = &t->buffers.at[task_table(k)];
+  const Expr *read = s->sum->body;
+  uint32_t labels = s->sum->n_out;
+  size_t sites = (size_t)mesh_sites(&t->mesh);
+  if (!task_has(t, &t->buffers.at[s->buffer], q)) return 0;
+  Arena *a = arena_new();
+  int64_t *low = NEW_ARRAY(a, int64_t, labels + 1), *high = NEW_ARRAY(a, int64_t, labels + 1);
+  int64_t *from = NEW_ARRAY(a, int64_t, sites * b->rank + 1), *to = NEW_ARRAY(a, int64_t, sites * b->rank + 1);
+  bool *here = NEW_ARRAY(a, bool, sites + 1);
+  const Expr **index = NEW_ARRAY(a, const Expr *, read->n + 1);
+  Asked asked;
+  asked_of(a, labels, read->n, read->arg, &asked);
+  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, task_here(t, index_made(t, k, read->arg[d]), q));
+  asked.index = index;
+  for (uint32_t l = 0; l < labels; l++) high[l] = task_at(t, s->bound[l], q);
+  uint32_t n = boxes_find(t, b, q, from, to, here);
+  AskedTable table = asked_table(a, &asked, n, from, to);
+  double bytes = asked_most(a, &asked, &table, low, high, here, dtype_size(b->dtype));
+  arena_free(a);
+  return bytes;
+}
+
+/* What one number is put into the buffer; 1: something else is. */
+static int64_t number_in(const Tasks *list, uint32_t buffer) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    const TaskStage *s = k->kind == TASK_KERNEL ? &vec_last(k->stages) : NULL;
+    if (s && s->buffer == (int32_t)buffer && s->sum->body->kind == EX_INT) n = s->sum->body->i > 0 ? s->sum->body->i : 0;
+    if (k->kind == TASK_REPEAT && n == 1) n = number_in(&k->body, buffer);
+  }
+  return n;
+}
+
+static double list_received(const TaskGraph *t, const Tasks *list) {
+  double n = 0;
+  uint32_t q[MESH_AXES + 1];
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    for (int64_t s = 0; (k->kind == TASK_MOVE || k->kind == TASK_FETCH) && s < mesh_sites(&t->mesh); s++) {
+      mesh_place(&t->mesh, s, q);
+      n += k->kind == TASK_MOVE ? move_received(t, k, q) : fetch_received(t, k, q);
+    }
+    if (k->kind == TASK_REPEAT) n += (double)number_in(&t->tasks, k->buffer) * list_received(t, &k->body);
+  }
+  return n;
+}
+
+double task_received(const TaskGraph *t) {
+  return list_received(t, &t->tasks);
+}

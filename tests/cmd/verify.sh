@@ -98,6 +98,16 @@ output norm = sqrt(sum[i] res[i] * res[i])
 output left = sqrt(sum[i] r[i] * r[i])
 END
 want 0 "$EIN" verify residual.ein --flags=-O2
+# What labels, sines and sizes went into is as good as these are.
+cat >there_and_back.ein <<'END'
+dim N = 200
+x[n:N] : f64 = sin(2 * pi * 5 * n / N) + 0.5 * cos(2 * pi * 20 * n / N)
+re[k:N] = sum[n] x[n] * cos(2 * pi * k * n / N)
+im[k:N] = -(sum[n] x[n] * sin(2 * pi * k * n / N))
+output off = max[n] abs(x[n] - (sum[k] (re[k] * cos(2 * pi * k * n / N) - im[k] * sin(2 * pi * k * n / N))) / N)
+output wrong = max[n] abs(x[n] - (sum[k] (re[k] * cos(2 * pi * k * n / N) + im[k] * sin(2 * pi * k * n / N))) / N)
+END
+want 0 "$EIN" verify there_and_back.ein --flags=-O2
 # A bound that the program says is the bound.
 { cat residual.ein; echo "# verify: 1e-12"; } >bounded.ein
 want 1 "$EIN" verify bounded.ein --flags=-O2

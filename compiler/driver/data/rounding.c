@@ -43,18 +43,38 @@ static Error op_error(const Expr *e, const Error *x) {
   case OP_POW: return e->arg[1]->kind == EX_INT && e->arg[1]->i == 2 ? rounded(times(x[0], x[0]), t) : (Error){0};
   case OP_SQRT: return rounded((Error){sqrt(x[0].most), sqrt(x[0].off)}, t);
   case OP_NEG:
-  case OP_ABS: return x[0];
+  case OP_ABS:
+  case OP_STOP: return x[0];
+  case OP_SIN:
+  case OP_COS:
+  case OP_TANH:
+  case OP_ERF: return rounded((Error){fmin(x[0].most, 1), fmin(1.2 * x[0].off, 1)}, t); /* erf is steepest: 2/sqrt(pi) */
+  case OP_UNIFORM:
+  case OP_NORMAL: return (Error){1, 0}; /* the same function on both sides */
   case OP_CAST: return rounded(x[0], t);
   case OP_MAX:
-  case OP_MIN: return larger(x[0], x[1]);
+  case OP_MIN:
+  case OP_FMAX:
+  case OP_FMIN: return larger(x[0], x[1]);
   case OP_SELECT: return larger(x[1], x[2]);
   default: return (Error){0};
   }
 }
 
+static bool dim_of(void *ctx, Str name, int64_t *out) {
+  const Eval *e = ctx;
+  for (uint32_t k = 0; k < e->n_dim; k++)
+    if (e->dim[k].name == name) return *out = e->dim[k].value, true;
+  return false;
+}
+
 static Error leaf_error(const Rounding *r, const EinNode *n, const Expr *e) {
+  ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)r->e};
+  Value v;
   if (e->kind == EX_READ) return r->of[n->input[e->i]->id];
   if (e->kind == EX_INT) return (Error){fabs((double)e->i), 0};
+  if (e->kind == EX_LABEL && expr_value(n->bound[e->i], &env, &v)) return (Error){fmax(0, (double)v.i - 1), 0};
+  if (e->kind == EX_DIM && expr_value(e, &env, &v)) return (Error){fabs((double)v.i), 0};
   if (e->kind == EX_REAL) return (Error){isfinite(e->f) ? fabs(e->f) : 0, 0};
   return (Error){0};
 }
@@ -86,13 +106,6 @@ static Error expr_error(const Rounding *r, const EinNode *n, const Expr *top) {
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
-
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  const Eval *e = ctx;
-  for (uint32_t k = 0; k < e->n_dim; k++)
-    if (e->dim[k].name == name) return *out = e->dim[k].value, true;
-  return false;
-}
 
 static double points(const Rounding *r, const EinNode *n) {
   ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)r->e};

@@ -394,6 +394,20 @@ static void hint_reduce_over(Parse *p, Diag *g, const char *word, const Ast *e) 
   else diag_hint(p->diags, g, "reduce over a label: `%s[k] x[k]`", word);
 }
 
+/* max(a, b, c) is max(max(a, b), c). */
+static Ast *nest(Parse *p, Ast *e) {
+  Ast *left = e->args.at[0];
+  for (uint32_t i = 1; i < e->args.len; i++) {
+    Ast *call = arena_copy(p->arena, e, sizeof *e);
+    call->args.at = NEW_ARRAY(p->arena, Ast *, 2);
+    call->args.at[0] = left;
+    call->args.at[1] = e->args.at[i];
+    call->args.len = call->args.cap = 2;
+    left = node_end(p, call);
+  }
+  return left;
+}
+
 Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
   Ast *e = reduce_new(p, word, acc);
   args_take(p, e, args);
@@ -402,21 +416,15 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
     e->call_form = true;
     e->a = e->args.at[0];
     e->args.len = 0;
-  } else if (e->args.len == 2 && is_function_too(r) && !acc.kind) {
-    e->kind = AST_CALL;
-    e->op = 0;
-  } else {
-    const char *w = e->name.s->s;
-    Diag *g = diag_add(p->diags, D_E021, e->span, "`%s(...)` takes %s", w,
-                       is_function_too(r) ? "one argument, whose labels it reduces, or two"
-                                          : "one argument, whose labels it reduces");
-    if (is_function_too(r) && e->args.len > 2)
-      diag_hint(p->diags, g, "nest them: `%s(a, %s(b, c))`", w, w);
-    else
-      hint_reduce_over(p, g, w, e);
-    e->kind = AST_CALL;
-    e->op = 0;
+    return node_end(p, e);
   }
+  e->kind = AST_CALL;
+  e->op = 0;
+  if (e->args.len >= 2 && is_function_too(r) && !acc.kind) return node_end(p, nest(p, e));
+  const char *w = e->name.s->s;
+  Diag *g = diag_add(p->diags, D_E021, e->span, "`%s(...)` takes one argument, whose labels it reduces%s", w,
+                     is_function_too(r) ? "; without a dtype it takes several, too" : "");
+  hint_reduce_over(p, g, w, e);
   return node_end(p, e);
 }
 

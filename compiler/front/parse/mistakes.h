@@ -27,7 +27,7 @@ Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round
 
 /* mistakes_missing.c */
 Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket, rule_missing_comma,
-    rule_def_parameters, rule_missing_in_list, rule_missing_equals, rule_missing_branch,
+    rule_def_parameters, rule_missing_in_list, rule_list_goes_on, rule_missing_equals, rule_missing_branch,
     rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over, rule_slice;
 
 /* mistakes_near.c */

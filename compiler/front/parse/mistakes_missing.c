@@ -153,6 +153,16 @@ int rule_missing_in_list(const Scene *s) {
   return ANSWER_INSERT + TOK_COMMA;
 }
 
+/* `param a : f64 = 1, b : f64 = 2` */
+int rule_list_goes_on(const Scene *s) {
+  const Parse *p = s->p;
+  int k = p->stmt_first.kind;
+  if ((k != TOK_INPUT && k != TOK_PARAM) || p->open.len || s->t.kind != TOK_COMMA || !p->assigned) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "a default is of all names of the statement; one with another default gets a statement of its own");
+  return TOK_BAD;
+}
+
 /* `Y[i] 2 * X[i]` */
 int rule_missing_equals(const Scene *s) {
   const Parse *p = s->p;

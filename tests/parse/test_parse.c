@@ -40,6 +40,7 @@ static const Case expressions[] = {
   {"sum(a)", "(sum all: a)"},
   {"mean:f32(a + b)", "(mean:f32 all: (+ a b))"},
   {"max(a, b) + max(c)", "(+ (max a b) (max all: c))"},
+  {"min(a, b, c + d)", "(min (min a b) (+ c d))"},
   {"fmin(a, b)", "(fmin a b)"},
   {"count[i where p[i]] * 2", "(* (count[i where p[i]]) 2)"},
   {"count[i, j:3]", "(count[i j:3])"},

@@ -76,9 +76,11 @@ static Symbol *scope_symbol(Elab *x, const Scope *s, Str name) {
 }
 
 /* Is the bare name between [ ] a label? (rule 4) */
+/* In an index. A loop's variable, once the loop is over, is one only where the equation has such a label. */
 static bool name_is_label(Elab *x, Scope *s, Str name) {
   if (frame_find(s->frame, name)) return false;
   Symbol *y = scope_symbol(x, s, name);
+  if (y && y->turns) return label_known(s->labels, name);
   if (!y || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return true;
   return y->kind == SYM_TENSOR && y->node && y->node->rank > 0;
 }
@@ -327,8 +329,9 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
     return l->bind ? core_use(x, s, l->bind, a->span) : fail(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
+  bool over = y && y->turns && label_known(s->labels, a->name.s);
   bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK);
-  if (y && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
+  if (y && !over && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
   if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return fail(x);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
 }
@@ -348,6 +351,7 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   if (name_is_label(x, s, n.s)) return false;
   Local *l = frame_find(s->frame, n.s);
   Symbol *y = scope_symbol(x, s, n.s);
+  if (!l && y->turns) return false; /* here it becomes one */
   if (!l && y->kind == SYM_TENSOR && !y->node) return x->failed = true; /* who knows what it is */
   const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim"
                      : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";

@@ -384,7 +384,7 @@ static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
   for (uint32_t k = 0; k < s->params.len; k++)
     if (twice(x, it->e->name, s->params.at[k])) return false;
   Symbol *y = symbol_find(x, it->e->name.s, UINT32_MAX);
-  if (!y || (y->kind != SYM_DIM && !(y->kind == SYM_TENSOR && y->node && !y->node->rank))) return true;
+  if (!y || y->turns || (y->kind != SYM_DIM && !(y->kind == SYM_TENSOR && y->node && !y->node->rank))) return true;
   Diag *d = diag_add(x->diags, D_E052, it->span, "%s cannot be a label here: it is a %s", y->name->s,
                      y->kind == SYM_DIM ? "dim" : "tensor without dimensions");
   diag_at(x->diags, d, y->span, "defined here");

@@ -110,7 +110,9 @@ typedef struct Guest {
   const GuestFile *file;      /* they stand in for files of these names */
   size_t n_files;
   Buf out;                    /* what would go to stdout */
-  VEC(Heard) heard;           /*   and to stderr */
+  VEC(Heard) heard;           /*   and to stderr, */
+  Buf err;                    /*   as text */
+  struct GuestStop *stop;     /* by which another thread ends what is computed (native.h); NULL: none can */
 } Guest;
 Session *session_new(Guest *guest);
 Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is code 4 */
@@ -300,6 +302,10 @@ bool element_near(const EvalArray *x, int64_t k, double want, double scale);
 /* ---- plans for many sites that are held to limits: driver/plan/limits.c ---------------------------- */
 /* Whether the plans of a checked program keep to its `assert on 16 sites: ...` lines, and to --assert. */
 Leave limits_check(Session *s, const Args *a, const Job *j);
+
+/* ---- cmd_einsum.c: NumPy's equations ---------------------------------------------------------------- */
+/* The program of an equation over these operands, of which only shape and dtype are looked at; dtype -1: as Ein has it (libein.h). */
+Leave einsum_program(Session *s, const char *equation, uint32_t n, const ein_tensor *operand, int dtype, Buf *out);
 
 /* ---- commands ------------------------------------------------------------------------------- */
 Leave command_do(Session *s, uint32_t n, const char *const *word); /* a command line without the program's name; NULL behind it */

@@ -1,6 +1,7 @@
 /* driver/interrupt.c - Ctrl-C in a session that goes on: what is being computed stops, and nothing else does.
  *
- * What a signal's handler sees must be global; this is all of it. Only the prompt asks for it: elsewhere a signal ends the process. */
+ * What a signal's handler sees must be global; this is all of it. Only the prompt asks for it: elsewhere a signal ends the process. A guest has no
+ * handler: its caller says from another thread what shall end, and the lock keeps contexts whole while they are told. */
 #include <signal.h>
 
 #include "driver/compile/native.h"
@@ -28,19 +29,41 @@ bool interrupted(void) {
   return met;
 }
 
-const volatile int *interrupt_flag(void) {
+const volatile int *stop_flag(const Session *s) {
+  if (s->guest) return s->guest->stop ? &s->guest->stop->wanted : NULL;
   return watched ? &met : NULL;
+}
+
+bool stop_wanted(const Session *s) {
+  const volatile int *flag = stop_flag(s);
+  return flag && *flag;
 }
 
 void interrupt_clear(void) {
   met = 0;
 }
 
-bool interrupt_begin(const InterruptRun *r) {
-  if (watched) running = r;
-  return !met;
+static void guest_runs(GuestStop *g, const InterruptRun *r) {
+  pthread_mutex_lock(&g->lock);
+  g->running = r;
+  pthread_mutex_unlock(&g->lock);
 }
 
-void interrupt_end(void) {
-  running = NULL;
+void guest_stop(GuestStop *g) {
+  pthread_mutex_lock(&g->lock);
+  g->wanted = 1;
+  for (int i = 0; g->running && i < g->running->n; i++)
+    if (g->running->ctx[i]) g->running->cancel(g->running->ctx[i]);
+  pthread_mutex_unlock(&g->lock);
+}
+
+bool interrupt_begin(const Session *s, const InterruptRun *r) {
+  if (s->guest && s->guest->stop) guest_runs(s->guest->stop, r);
+  else if (watched) running = r;
+  return !stop_wanted(s);
+}
+
+void interrupt_end(const Session *s) {
+  if (s->guest && s->guest->stop) guest_runs(s->guest->stop, NULL);
+  else if (!s->guest) running = NULL;
 }

@@ -75,7 +75,7 @@ Session *session_new(Guest *guest) {
   s->strings = strings_new(a);
   s->exprs = exprs_new(a);
   s->guest = guest;
-  if (guest) guest->out = buf_new(a);
+  if (guest) guest->out = buf_new(a), guest->err = buf_new(a);
   else s->colour = colour_wanted();
   s->front.stdlib = stdlib_find(s);
   session_fresh(s);
@@ -140,6 +140,7 @@ static void speak(Session *s, const char *kind, const char *ink, const char *tex
   Buf b = buf_new(s->arena);
   if (s->guest) {
     shown(&b, text);
+    buf_printf(&s->guest->err, "ein: %s%s%s\n", kind, *kind ? ": " : "", b.s ? b.s : "");
     vec_push(s->arena, s->guest->heard, ((Heard){.text = b.s ? b.s : "", .error = *kind != 0}));
     return;
   }
@@ -209,11 +210,11 @@ void diags_show(Session *s, Diags *d) {
   Diag **in_order = s->guest ? diags_sorted(d) : NULL;
   for (uint32_t i = 0; in_order && i < d->all.len; i++)
     vec_push(s->arena, s->guest->heard, ((Heard){.diag = in_order[i], .error = in_order[i]->kind == DIAG_ERROR}));
-  if (s->guest) return;
   diags_text(d, &b, s->colour);
   count_text(&b, d->errors, d->warnings);
   buf_char(&b, '\n');
-  message(s, &b);
+  if (s->guest) buf_add(&s->guest->err, b.s, b.len);
+  else message(s, &b);
 }
 
 Leave session_report(Session *s) {

@@ -19,9 +19,12 @@ struct ein_function {
   Arena *kept;               /* holds them */
   int n_in, n_out;
   ein_argument *in, *out;
-  Arena *call;               /* of the last one; NULL: there was none, or it left nothing */
+  Arena *call;               /* of the last one; NULL: there was none, or it left nothing, or that is kept */
   Held said;
+  GuestStop stop;
 };
+
+struct ein_kept { Arena *arena; };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -95,6 +98,7 @@ static void function_begin(void *env) {
   Opening *o = env;
   Arena *a = arena_new();
   o->f->s = guest_session(a, o->s, o->file, o->n_files);
+  o->f->s->guest->stop = &o->f->stop;
   Leave l = function_make(o->f, o->n_words, words_copy(a, o->word, o->n_words));
   answer_fill(o->f->s, l, &o->held->answer);
 }
@@ -105,6 +109,7 @@ ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_fil
   ein_function *f = h ? calloc(1, sizeof *f) : NULL;
   *out = NULL;
   if (!f) return free(h), answer_none();
+  pthread_mutex_init(&f->stop.lock, NULL);
   Opening o = {s, file, n_files, n_words, word, f, h};
   Went went = guarded(function_begin, &o, true, h->why, sizeof h->why);
   if (went) held_fail(h, went);
@@ -114,6 +119,7 @@ ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_fil
     return &h->answer;
   }
   if (!went) h->arena = f->s->arena;
+  pthread_mutex_destroy(&f->stop.lock);
   free(f);
   return &h->answer;
 }
@@ -124,6 +130,7 @@ void ein_function_close(ein_function *f) {
   arena_free(f->call);
   arena_free(f->kept);
   arena_free(f->s->arena);
+  pthread_mutex_destroy(&f->stop.lock);
   free(f);
 }
 
@@ -270,6 +277,7 @@ static int number_of(const ein_argument *a, int n, const char *name) {
 
 static Leave model_failed(const Call *x, ein_status st) {
   const char *why = x->f->lib.model->last_error(x->f->lib.ctx);
+  if (st == EIN_ERR_CANCEL) why = "interrupted";
   return fail(x->s, status_leave(st), "%s", *why ? why : "the computation failed");
 }
 
@@ -317,7 +325,9 @@ static Leave call_compiled(Call *x) {
     out[i] = *t;
   }
   if (l) return l;
-  ein_status st = m->run(f->lib.ctx, in, out);
+  const InterruptRun going = {m->cancel, &f->lib.ctx, 1};
+  ein_status st = interrupt_begin(x->s, &going) ? m->run(f->lib.ctx, in, out) : EIN_ERR_CANCEL;
+  interrupt_end(x->s);
   return st == EIN_OK ? LEAVE_OK : model_failed(x, st);
 }
 
@@ -334,6 +344,7 @@ static void call_do(void *env) {
   x->s->arena = g->arena = a;
   x->s->guest = g;
   g->out = buf_new(a);
+  g->err = buf_new(a);
   memset(&g->heard, 0, sizeof g->heard);
   session_fresh(x->s);
   x->j = f->job;
@@ -350,7 +361,29 @@ ein_outcome ein_function_call(ein_function *f, const ein_tensor *inputs, ein_ten
   arena_free(f->call);
   f->call = NULL;
   f->said = (Held){0};
+  f->stop.wanted = 0;
   Went went = guarded(call_do, &x, true, f->said.why, sizeof f->said.why);
-  if (went) held_fail(&f->said, went);
+  if (went) {
+    interrupt_end(f->s); /* of what was left in the midst of it */
+    held_fail(&f->said, went);
+  }
   return f->said.answer.outcome;
+}
+
+void ein_function_cancel(ein_function *f) {
+  guest_stop(&f->stop);
+}
+
+ein_kept *ein_function_keep(ein_function *f) {
+  ein_kept *k = f->call ? calloc(1, sizeof *k) : NULL;
+  if (!k) return NULL;
+  k->arena = f->call;
+  f->call = NULL;
+  f->said = (Held){0};
+  return k;
+}
+
+void ein_kept_free(ein_kept *k) {
+  if (k) arena_free(k->arena);
+  free(k);
 }

@@ -61,17 +61,17 @@ void answer_fill(Session *s, Leave l, ein_answer *out) {
   Guest *g = s->guest;
   ein_complaint *all = NEW_ARRAY(s->arena, ein_complaint, g->heard.len + 1);
   for (uint32_t i = 0; i < g->heard.len; i++) complaint_of(s->arena, &g->heard.at[i], &all[i]);
-  *out = (ein_answer){(ein_outcome)l, g->out.s ? g->out.s : "", g->out.len, (int)g->heard.len, all};
+  *out = (ein_answer){(ein_outcome)l, g->out.s ? g->out.s : "", g->out.len, (int)g->heard.len, all, g->err.s ? g->err.s : ""};
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static ein_complaint no_memory = {.code = "", .text = "out of memory", .is_error = 1};
-static ein_answer no_answer = {EIN_WRONG_MACHINE, "", 0, 1, &no_memory};
+static ein_answer no_answer = {EIN_WRONG_MACHINE, "", 0, 1, &no_memory, "out of memory"};
 
 void held_fail(Held *h, Went went) {
   h->sole = (ein_complaint){.code = "", .text = h->why, .is_error = 1};
-  h->answer = (ein_answer){went == WENT_BUG ? EIN_WRONG_EIN : EIN_WRONG_MACHINE, "", 0, 1, &h->sole};
+  h->answer = (ein_answer){went == WENT_BUG ? EIN_WRONG_EIN : EIN_WRONG_MACHINE, "", 0, 1, &h->sole, h->why};
 }
 
 void ein_answer_free(ein_answer *a) {
@@ -122,6 +122,35 @@ ein_answer *ein_ask(ein_session *s, const ein_file *file, size_t n_files, const 
   if (!h) return &no_answer;
   Asked q = {s, file, n_files, n_words, word, h};
   Went went = guarded(ask, &q, true, h->why, sizeof h->why);
+  if (went) held_fail(h, went);
+  return &h->answer;
+}
+
+/* ---- NumPy's equations ------------------------------------------------------------------------ */
+
+typedef struct Equation {
+  const ein_session *s;
+  const char *text;
+  const ein_tensor *operand;
+  size_t n;
+  int dtype;
+  Held *held;
+} Equation;
+
+static void equation_begin(void *env) {
+  Equation *q = env;
+  Arena *a = arena_new();
+  Session *s = guest_session(a, q->s, NULL, 0);
+  Leave l = einsum_program(s, arena_copy(a, q->text, strlen(q->text) + 1), (uint32_t)q->n, q->operand, q->dtype, &s->guest->out);
+  answer_fill(s, l, &q->held->answer);
+  q->held->arena = a;
+}
+
+ein_answer *ein_einsum(ein_session *s, const char *equation, const ein_tensor *operand, size_t n, int dtype) {
+  Held *h = calloc(1, sizeof *h);
+  if (!h) return &no_answer;
+  Equation q = {s, equation, operand, n, dtype, h};
+  Went went = guarded(equation_begin, &q, true, h->why, sizeof h->why);
   if (went) held_fail(h, went);
   return &h->answer;
 }

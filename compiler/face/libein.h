@@ -79,6 +79,7 @@ typedef struct ein_answer {
   size_t length;
   int n_complaints;
   const ein_complaint *complaint;
+  const char *message; /* all of them, as the command writes them: with lines of the program and carets under what is meant; "": there are none */
 } ein_answer;
 
 EIN_FACE void ein_answer_free(ein_answer *a);
@@ -120,6 +121,21 @@ EIN_FACE const ein_argument *ein_function_outputs(const ein_function *f, int *n)
  * wrong is told by ein_function_answer, until the next call; outputs then hold anything. */
 EIN_FACE ein_outcome ein_function_call(ein_function *f, const ein_tensor *inputs, ein_tensor *outputs);
 EIN_FACE const ein_answer *ein_function_answer(const ein_function *f);
+
+/* By another thread: the call that goes on, if one does, ends soon, and says that it was interrupted. */
+EIN_FACE void ein_function_cancel(ein_function *f);
+
+/* The views that the last call gave stay until this is freed, whatever becomes of the function. NULL: there was no call, or no memory. */
+typedef struct ein_kept ein_kept;
+EIN_FACE ein_kept *ein_function_keep(ein_function *f);
+EIN_FACE void ein_kept_free(ein_kept *k);
+
+/* ---- NumPy's equations ------------------------------------------------------------------------- */
+
+/* The program of "ij,jk->ik", as ein help einsum tells, over operands of these shapes and dtypes: the answer's text. Its inputs are the
+ * operands, in order; its only output is the result. Each operand is made a `dtype` first, and so is the result, as NumPy has it, where a
+ * sum of products of bool is one of `and` by `or`; with dtype -1 it is as Ein has it: sums of integers are i64. No data is looked at. */
+EIN_FACE ein_answer *ein_einsum(ein_session *s, const char *equation, const ein_tensor *operand, size_t n, int dtype);
 
 /* ---- the command itself ---------------------------------------------------------------------- */
 

@@ -150,6 +150,91 @@ static void test_function_refused(ein_session *s) {
   ein_answer_free(a);
 }
 
+/* What a complaint's data say, and more, as the command writes it. */
+static void test_message(ein_session *s) {
+  ein_file bad = file_of("bad.ein", "input A[i:4] : f32\noutput C[i] = A[i] + B[i]\n");
+  ein_answer *a = ASK(s, &bad, "check", "bad.ein");
+  OK(strstr(a->message, "bad.ein:2:22: error[E070]: ") == a->message && strstr(a->message, "|                      ^") && strstr(a->message, "1 error\n"));
+  ein_answer_free(a);
+  a = ASK(s, &bad, "biuld", "bad.ein");
+  OK(strstr(a->message, "ein: error: ") == a->message);
+  ein_answer_free(a);
+  a = ASK(s, &bad, "--version");
+  OK(*a->message == 0);
+  ein_answer_free(a);
+}
+
+static void test_einsum(ein_session *s) {
+  int64_t two[] = {2, 3}, other[] = {3, 4}, one[] = {1, 4};
+  ein_tensor op[] = {view(NULL, two, 2), view(NULL, other, 2)};
+  op[0].dtype = EIN_I8;
+  OK(says(ein_einsum(s, "ij,jk", op, 2, -1), "input A[2,3] : i8\ninput B[3,4] : f32\noutput Z[i,k] = sum[j] A[i,j] * B[j,k]\n"));
+  OK(says(ein_einsum(s, "ij,jk", op, 2, EIN_I16), "output Z[i,k] = i16(sum[j] i16(A[i,j]) * i16(B[j,k]))\n"));
+  OK(says(ein_einsum(s, "ij,jk", op, 2, EIN_BOOL), "output Z[i,k] = any[j] (bool(A[i,j]) and bool(B[j,k]))\n"));
+  op[1].shape = one;
+  OK(says(ein_einsum(s, "Aj,jk->Ak", op, 2, EIN_F64), "input A_[2,3] : i8\ninput B[1,4] : f32\noutput Z[A,k] = sum[j] f64(A_[A,j]) * f64(B[0,k])\n"));
+  other[0] = 5;
+  op[1].shape = other;
+  ein_answer *a = ein_einsum(s, "ij,jk", op, 2, -1);
+  OK(a->outcome == EIN_WRONG_PROGRAM && strstr(a->message, "label j is 3 by dimension 2 of operand 1, but 5 by dimension 1 of operand 2"));
+  ein_answer_free(a);
+  a = ein_einsum(s, "ij", op, 2, -1);
+  OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1);
+  ein_answer_free(a);
+  a = ein_einsum(s, "ij,jk", op, 2, 77);
+  OK(a->outcome == EIN_WRONG_WORDS);
+  ein_answer_free(a);
+}
+
+/* What a call gave stays when it is kept, whatever comes then. */
+static void test_keep(ein_session *s) {
+  ein_file x = file_of("sum.ein", "input A[i:3] : f32\noutput B[i] = A[i] + 1\n");
+  float data[] = {1, 2, 3};
+  int64_t shape[] = {3};
+  ein_tensor in = view(data, shape, 1), out = {0}, again = {0};
+  ein_function *f;
+  ein_answer_free(OPEN(s, &x, &f, "sum.ein"));
+  OK(f && !ein_function_keep(f) && ein_function_call(f, &in, &out) == EIN_DONE);
+  ein_kept *k = ein_function_keep(f);
+  data[0] = 10;
+  OK(k && ein_function_call(f, &in, &again) == EIN_DONE && again.data != out.data);
+  ein_function_close(f);
+  OK(((float *)out.data)[0] == 2 && ((float *)out.data)[2] == 4 && out.ndim == 1 && out.shape[0] == 3);
+  ein_kept_free(k);
+  ein_kept_free(NULL);
+}
+
+typedef struct Long { ein_function *f; ein_outcome outcome; volatile int over; } Long;
+
+static void *long_call(void *own) {
+  Long *l = own;
+  ein_tensor in = {0};
+  ein_tensor out = {0};
+  l->outcome = ein_function_call(l->f, &in, &out);
+  l->over = 1;
+  return NULL;
+}
+
+/* A call that would take minutes ends when another thread says so; and the function is as good as before. */
+static void test_cancel(ein_session *s, const char *target, const char *sites) {
+  ein_file x = file_of("long.ein", "dim N = 4\ninput k : i64 = 2000000000\nrepeat t < k {\n  state a[i:N] : i64 = i\n  next a[i] = a[i] * 3 + sum[j:N] a[j]\n}\noutput y[i] = a[i]\n");
+  Long l = {0};
+  ein_answer *a = OPEN(s, &x, &l.f, "long.ein", target, sites);
+  if (!l.f) printf("%s\n", a->message);
+  ein_answer_free(a);
+  pthread_t t;
+  OK(l.f != NULL && pthread_create(&t, NULL, long_call, &l) == 0);
+  if (!l.f) return;
+  for (int i = 0; !l.over && i < 2000; i++) {
+    usleep(i ? 10000 : 200000);
+    ein_function_cancel(l.f);
+  }
+  pthread_join(t, NULL);
+  if (l.outcome != EIN_WRONG_PROGRAM) printf("%s: %s\n", target, ein_function_answer(l.f)->message);
+  OK(l.outcome == EIN_WRONG_PROGRAM && strstr(ein_function_answer(l.f)->message, "interrupted"));
+  ein_function_close(l.f);
+}
+
 /* ---- memory, threads ------------------------------------------------------------------------- */
 
 static long resident(void) {
@@ -244,6 +329,12 @@ int main(int argc, char **argv) {
   test_function(s, "--target=eval");
   test_function(s, "--target=c");
   test_function_refused(s);
+  test_message(s);
+  test_einsum(s);
+  test_keep(s);
+  test_cancel(s, "--target=eval", "-v");
+  test_cancel(s, "--target=c", "-v");
+  test_cancel(s, "--target=c", "-n2");
   test_threads(&settings);
   test_no_memory(s);
   test_growth(s, argc > 2 ? atoi(argv[2]) : 400);

@@ -41,6 +41,7 @@ typedef struct Einsum {
   bool arrow;
   Term out;
   const char *result;         /* the output's name */
+  int as;                     /* the dtype of operands, sums and result, as NumPy has it; -1: each its own, as Ein has it */
 } Einsum;
 
 /* ---- the equation --------------------------------------------------------------------------- */
@@ -162,12 +163,16 @@ static const char *result_name(Einsum *e) {
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
+static void operand_name(Einsum *e, uint32_t k) {
+  e->in.at[k].name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k)) : arena_printf(e->s->arena, "A%u", k);
+}
+
 static Leave operand_take(Einsum *e, uint32_t k, const char *word) {
   Operand *o = &e->in.at[k];
   Str name;
   ein_error err = {0};
   o->spec = word;
-  o->name = k < 25 ? arena_printf(e->s->arena, "%c", (int)('A' + k)) : arena_printf(e->s->arena, "A%u", k);
+  operand_name(e, k);
   if (word_split(e->s, word, &name, &o->spec)) o->name = name->s;
   o->name = name_free(e, o->name);
   for (uint32_t i = 0; i < k; i++)
@@ -186,11 +191,15 @@ static Leave rank_check(Einsum *e, const Operand *o) {
   return LEAVE_OK;
 }
 
+static Leave count_check(Einsum *e, uint32_t have, const char *what) {
+  if (have == e->in.len) return LEAVE_OK;
+  return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u %s%s given", e->text, e->in.len, e->in.len == 1 ? "" : "s", have, what, have == 1 ? " is" : "s are");
+}
+
 static Leave operands_read(Einsum *e) {
   uint32_t have = e->args->operands.len - 1;
-  if (have != e->in.len)
-    return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u source%s given", e->text, e->in.len,
-                e->in.len == 1 ? "" : "s", have, have == 1 ? " is" : "s are");
+  Leave wrong = count_check(e, have, "source");
+  if (wrong) return wrong;
   for (uint32_t k = 0; k < have; k++) {
     Leave l = operand_take(e, k, e->args->operands.at[k + 1]);
     if (!l) l = rank_check(e, &e->in.at[k]);
@@ -293,7 +302,7 @@ static Leave size_said(Einsum *e, const char *word) {
 }
 
 static Leave sizes_find(Einsum *e) {
-  const Words *w = &e->args->given[OPT_DIM];
+  const Words none = {0}, *w = e->args ? &e->args->given[OPT_DIM] : &none;
   for (uint32_t i = 0; i < e->in.len; i++)
     for (uint32_t k = 0; e->in.at[i].info.has_shape && k < e->in.at[i].term.all.len; k++) {
       Leave l = axis_size(e, &e->in.at[i], k);
@@ -317,7 +326,7 @@ static int64_t axis_length(const Einsum *e, const Operand *o, uint32_t k) {
 }
 
 static void declaration(Einsum *e, Buf *b, const Operand *o) {
-  const char *dtype = arg_last(e->args, OPT_DTYPE);
+  const char *dtype = e->args ? arg_last(e->args, OPT_DTYPE) : NULL;
   buf_printf(b, "input %s", o->name);
   for (uint32_t k = 0; k < o->term.all.len; k++) buf_printf(b, "%s%lld", k ? "," : "[", (long long)axis_length(e, o, k));
   if (o->term.all.len) buf_char(b, ']');
@@ -331,12 +340,15 @@ static void label_list(const Einsum *e, Buf *b, const Axes *axes) {
 
 /* An axis of length 1 has one place, however long its label. */
 static void operand_read(const Einsum *e, Buf *b, const Operand *o) {
+  bool other = e->as >= 0 && o->info.dtype != (ein_dtype)e->as;
+  if (other) buf_printf(b, "%s(", ein_dtype_name((ein_dtype)e->as));
   buf_str(b, o->name);
   for (uint32_t k = 0; k < o->term.all.len; k++) {
     const Label *l = &e->label.at[o->term.all.at[k]];
     buf_printf(b, "%s%s", k ? "," : "[", axis_length(e, o, k) == l->size ? l->name : "0");
   }
   if (o->term.all.len) buf_char(b, ']');
+  if (other) buf_char(b, ')');
 }
 
 /* Labels that are not the output's, in the order of their first use. */
@@ -350,18 +362,25 @@ static Axes reduced(const Einsum *e) {
   return r;
 }
 
+/* Sums of integers are i64: in the end they are made what they shall be, and it is as if all had been added in that dtype. */
 static void program_text(Einsum *e, Buf *b) {
   Axes red = reduced(e);
+  bool logic = e->as == EIN_BOOL, back = red.len && e->as > EIN_I64 && !logic, alone = e->in.len == 1;
   for (uint32_t i = 0; i < e->in.len; i++) declaration(e, b, &e->in.at[i]);
   buf_printf(b, "output %s", e->result);
   label_list(e, b, &e->out.all);
-  buf_str(b, red.len ? " = sum" : " = ");
+  buf_str(b, " = ");
+  if (back) buf_printf(b, "%s(", ein_dtype_name((ein_dtype)e->as));
+  if (red.len) buf_str(b, logic ? "any" : "sum");
   label_list(e, b, &red);
   if (red.len) buf_char(b, ' ');
+  if (logic && !alone) buf_char(b, '(');
   for (uint32_t i = 0; i < e->in.len; i++) {
-    buf_str(b, i ? " * " : "");
+    buf_str(b, !i ? "" : logic ? " and " : " * ");
     operand_read(e, b, &e->in.at[i]);
   }
+  if (logic && !alone) buf_char(b, ')');
+  if (back) buf_char(b, ')');
   buf_char(b, '\n');
 }
 
@@ -403,9 +422,44 @@ Leave cmd_einsum(Session *s, Args *a) {
   e->s = s;
   e->args = a;
   e->text = a->operands.at[0];
+  e->as = -1;
   Leave l = equation_read(e);
   if (!l) l = operands_read(e);
   if (!l) l = terms_expand(e);
   if (!l) l = sizes_find(e);
   return l ? l : einsum_run(e);
+}
+
+/* ---- for libein --------------------------------------------------------------------------------- */
+
+static Leave operand_given(Einsum *e, uint32_t k, const ein_tensor *t) {
+  Operand *o = &e->in.at[k];
+  operand_name(e, k);
+  o->name = name_free(e, o->name);
+  o->spec = arena_printf(e->s->arena, "operand %u", k + 1);
+  if (t->ndim < 0 || t->ndim > GRAPH_RANK) return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, and %d is the most", o->spec, (int)t->ndim, GRAPH_RANK);
+  if ((unsigned)t->dtype >= EIN_DTYPE_COUNT) return fail(e->s, LEAVE_USAGE, "%s: %d is no dtype", o->spec, (int)t->dtype);
+  o->info = (ein_source_info){.has_dtype = 1, .has_shape = 1, .dtype = t->dtype, .ndim = t->ndim};
+  for (int i = 0; i < t->ndim; i++) {
+    o->info.shape[i] = t->shape[i];
+    if (t->shape[i] < 0) return fail(e->s, LEAVE_USAGE, "%s: its axis %d has %lld elements", o->spec, i, (long long)t->shape[i]);
+  }
+  return rank_check(e, o);
+}
+
+Leave einsum_program(Session *s, const char *equation, uint32_t n, const ein_tensor *operand, int dtype, Buf *out) {
+  Einsum *e = NEW(s->arena, Einsum);
+  e->s = s;
+  e->text = equation;
+  e->as = dtype;
+  if (dtype >= EIN_DTYPE_COUNT) return fail(s, LEAVE_USAGE, "%d is no dtype", dtype);
+  Leave l = equation_read(e);
+  if (!l) l = count_check(e, n, "tensor");
+  for (uint32_t k = 0; k < n && !l; k++) l = operand_given(e, k, &operand[k]);
+  if (!l) l = terms_expand(e);
+  if (!l) l = sizes_find(e);
+  if (l) return l;
+  e->result = name_free(e, "Z");
+  program_text(e, out);
+  return LEAVE_OK;
 }

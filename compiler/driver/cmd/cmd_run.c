@@ -48,16 +48,16 @@ Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
 }
 
 static bool goes_on(void *ctx) {
-  (void)ctx;
-  return !interrupted();
+  return !stop_wanted(ctx);
 }
 
 Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   const char *error = NULL;
   Place at = {0};
   e->keep_going = goes_on;
+  e->ctx = s;
   *status = graph_eval(e, &error, &at);
-  if (*status == EVAL_STOPPED && interrupted()) error = "interrupted";
+  if (*status == EVAL_STOPPED && stop_wanted(s)) return fail(s, LEAVE_PROGRAM, "interrupted");
   return *status == EVAL_OK ? LEAVE_OK
                             : eval_failed(s, *status, error ? error : "the computation failed", at);
 }

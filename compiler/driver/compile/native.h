@@ -3,6 +3,8 @@
 #ifndef EIN_NATIVE_H
 #define EIN_NATIVE_H
 
+#include <pthread.h>
+
 #include "driver/driver.h"
 #include "jit/object.h"
 
@@ -141,9 +143,13 @@ typedef struct InterruptRun { void (*cancel)(void *ctx); void *const *ctx; int n
 void interrupt_watch(void);
 bool interrupted(void);      /* since interrupt_clear */
 void interrupt_clear(void);
-const volatile int *interrupt_flag(void);    /* what interrupted() says, for a context's `stop`; NULL: nobody watches */
-bool interrupt_begin(const InterruptRun *r); /* from here to interrupt_end r is what goes on; false: it was interrupted before */
-void interrupt_end(void);
+/* The same for a session: of a guest its caller's other threads may end what is computed. */
+typedef struct GuestStop { pthread_mutex_t lock; volatile int wanted; const InterruptRun *running; } GuestStop;
+const volatile int *stop_flag(const Session *s); /* for a context's `stop`; NULL: nobody watches */
+bool stop_wanted(const Session *s);
+bool interrupt_begin(const Session *s, const InterruptRun *r); /* from here to interrupt_end r is what goes on; false: it was interrupted before */
+void interrupt_end(const Session *s);
+void guest_stop(GuestStop *g); /* what goes on with it, or is just beginning */
 /* Binds the sizes and takes memory for the outputs in e->output. */
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status);
 /* From e->input into e->output. */

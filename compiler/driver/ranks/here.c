@@ -119,8 +119,8 @@ Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t 
   return LEAVE_OK;
 }
 
-ein_status site_make(const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
-  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = interrupt_flag()};
+ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
+  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s)};
   return m->create(&config, ctx);
 }
 
@@ -199,7 +199,7 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     Leave l = site_inputs(s, t, e, at, x[i].in);
     for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
-    x[i].status = l ? EIN_OK : site_make(model, &x[i].wire, threads, &x[i].ctx);
+    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
     if (l) return l;
   }
@@ -222,9 +222,9 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   Leave l = site_outputs_new(s, j->tasks, e, NULL);
   if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
   const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
-  if (!l && !interrupt_begin(&going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
+  if (!l && !interrupt_begin(s, &going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
   if (!l) l = sites_go(s, x, n);
-  interrupt_end();
+  interrupt_end(s);
   if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, hub.bytes);
   for (int64_t i = 0; i < n; i++)
     if (x[i].ctx) lib->model->destroy(x[i].ctx);

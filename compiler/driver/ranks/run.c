@@ -63,7 +63,7 @@ static Leave threads_each(Session *s, const Args *a, int *threads) {
 static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
   const Ranks *r = s->ranks;
   void *ctx = NULL;
-  ein_status status = site_make(lib->model, r->door->moves(r->world), threads, &ctx);
+  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, &ctx);
   Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
   if (l) return l;
   status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);

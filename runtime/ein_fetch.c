@@ -115,12 +115,6 @@ static int ein_places_find(ein_asking *v) {
 
 /* ---- who is asked ---- */
 
-static int ein_box_same(int ndim, const ein_box *a, const ein_box *b) {
-  for (int d = 0; d < ndim; d++)
-    if (a->low[d] != b->low[d] || a->high[d] != b->high[d]) return 0;
-  return a->there && b->there;
-}
-
 /* Of the sites that have the same block as this one: the k-th. k < 0: how many there are, or 0 if an earlier site has it. */
 static int ein_among(const ein_asking *v, const ein_box *block, int site, int k) {
   int n = 0;

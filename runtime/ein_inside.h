@@ -71,11 +71,11 @@ typedef struct ein_inside {    /* what each run touches stands first */
   int fault_site;
   int64_t fault_index, fault_extent;
   int64_t *count;              /* of each buffer */
-  int64_t *offset;             /* of each work buffer in the workspace, by its number among them; */
+  int64_t *offset;             /* of each work buffer in the workspace, by its number among them, and of what each move works in; */
   int64_t *bytes;              /*   so these */
   int *first, *last, *order;
   int *work;                   /*   and its buffer, */
-  int n_work;
+  int n_work, n_laid;          /* n_laid: and moves, which come behind work buffers */
   void **home;                 /*   and where that lies */
   int *input, *output;         /* the buffers of arguments */
   ein_span *span;              /* of inputs, then outputs */
@@ -83,6 +83,8 @@ typedef struct ein_inside {    /* what each run touches stands first */
   void *workspace;             /* its own or the caller's; NULL: none */
   size_t wanted, held;         /* bytes: of the plan, of `workspace` */
   void *nothing;               /* where tensors without elements lie */
+  ein_parcel *parcel;          /* of several sites: room for one to each, then for one from each; */
+  int *alike;                  /*   and a number for each */
   size_t size;                 /* of the context's own block */
   ein_team *team;
   void *device;                /* of a text for CUDA: what it has there; NULL: nothing yet */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * Moves between sites. In come a mesh's tables (which boxes of a tensor each site has, and is to have) and the run's context at one site;
- * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h): what another site is to have of ours is
- * packed, what comes is unpacked where it belongs. Parts are combined in the order of sites, so the bits are the same in every run.
+ * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h). What another site is to have of ours is packed, what
+ * comes is unpacked where it belongs; what lies in one piece, in a work buffer, goes from there and comes there. Parts are combined in the
+ * order of sites, so the bits are the same in every run. All that is packed, and what is noted of parts, lies in the plan's workspace, where each
+ * move has room at its step.
  */
 #include "ein_sites.h"
-
-#include <stdlib.h>
 
 /* A box of what is to be had, of which something else has the same places less `shift`. */
 typedef struct ein_piece {
@@ -20,8 +20,11 @@ typedef struct ein_moving {
   int ndim, site, sites;
   size_t element, place;       /* bytes of one, and of its place, which goes with it; 0: none does */
   ein_box from, to;            /* this site's */
-  ein_parcel *send, *receive;  /* by peer; a peer with nothing has none */
-  int n_send, n_receive, failed;
+  ein_parcel *send, *receive;  /* by peer, for others; a peer with nothing has none */
+  int n_send, n_receive;
+  char *base;                  /* of what it works in; NULL: that is measured */
+  size_t used;
+  unsigned char *some;         /* of parts: by element of `to`, row-major, whether there has been one */
 } ein_moving;
 
 /* Along that axis parts become one. */
@@ -144,84 +147,96 @@ static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein
   return out;
 }
 
+/* in: what has come from there, packed; NULL: it is this site's own. */
 static void ein_unpack(const ein_moving *v, const ein_box *from, const char *in) {
   ein_pieces s = ein_pieces_begin(v, from, &v->to);
   ein_piece x;
   while (ein_pieces_next(v, from, &v->to, &s, &x)) {
-    int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
+    int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x), step = in ? 1 : ein_step(v, v->row->from);
     memcpy(at, x.low, sizeof at);
     do {
-      ein_copy_row(v->element, ein_element(v, v->row->to, v->element, &v->to, at, NULL), ein_step(v, v->row->to), in, 1, n);
-      in += (size_t)n * v->element;
+      const char *row = in ? in : ein_element(v, v->row->from, v->element, from, at, x.shift);
+      ein_copy_row(v->element, ein_element(v, v->row->to, v->element, &v->to, at, NULL), ein_step(v, v->row->to), row, step, n);
+      if (in) in += (size_t)n * v->element;
     } while (ein_row_next(v, &x, at));
   }
 }
 
 /* ---- parts ---- */
 
-/* What parts come to, one for each element that this site is to have, row-major; some[i]: there is one. */
-typedef struct ein_sums { char *at; int64_t *place; unsigned char *some; } ein_sums;
+/* n elements of parts, or of what they come to, steps apart, and their places. */
+typedef struct ein_run_of { char *at; int64_t step, *place, place_step; } ein_run_of;
 
-static void ein_fold_run(const ein_moving *v, const ein_sums *to, int64_t i, const char *part, const int64_t *place, int64_t n) {
-  char *at = to->at + (size_t)i * v->element;
-  int64_t *to_place = v->place ? to->place + i : NULL;
-  if (!to->some[i]) {
-    memcpy(at, part, (size_t)n * v->element);
-    if (v->place) memcpy(to_place, place, (size_t)n * v->place);
-    memset(to->some + i, 1, (size_t)n);
+static ein_run_of ein_run_at(const ein_moving *v, int buffer, int places, const ein_box *own, const int64_t *at, const int64_t *shift) {
+  ein_run_of r;
+  r.at = ein_element(v, buffer, v->element, own, at, shift);
+  r.step = ein_step(v, buffer);
+  r.place = v->place ? (int64_t *)(void *)ein_element(v, places, v->place, own, at, shift) : NULL;
+  r.place_step = v->place ? ein_step(v, places) : 1;
+  return r;
+}
+
+static void ein_fold_run(const ein_moving *v, const ein_run_of *to, const ein_run_of *part, int64_t i, int64_t n, int some) {
+  char *at = to->at + i * to->step * (int64_t)v->element;
+  const char *in = part->at + i * part->step * (int64_t)v->element;
+  int64_t *place = v->place ? to->place + i * to->place_step : NULL, *in_place = v->place ? part->place + i * part->place_step : NULL;
+  if (!some) {
+    memcpy(at, in, (size_t)n * v->element);
+    if (v->place) memcpy(place, in_place, (size_t)n * v->place);
   } else if (v->place) {
-    v->row->best(at, to_place, part, place, n);
+    v->row->best(at, place, in, in_place, n);
   } else {
-    v->row->fold(at, part, n);
+    v->row->fold(at, in, n);
   }
 }
 
-static void ein_fold_row(const ein_moving *v, const ein_sums *to, int64_t i, const char *part, const int64_t *place, int64_t n) {
+/* some: of these n elements. What is not dense goes one by one. */
+static void ein_fold_row(const ein_moving *v, const ein_run_of *to, const ein_run_of *part, unsigned char *some, int64_t n) {
+  int dense = to->step == 1 && part->step == 1 && to->place_step == 1 && part->place_step == 1;
   for (int64_t k = 0, run; k < n; k += run) {
-    for (run = 1; k + run < n && to->some[i + k + run] == to->some[i + k]; run++) {}
-    ein_fold_run(v, to, i + k, part + (size_t)k * v->element, v->place ? place + k : NULL, run);
+    for (run = 1; dense && k + run < n && some[k + run] == some[k]; run++) {}
+    ein_fold_run(v, to, part, k, run, some[k]);
+    memset(some + k, 1, (size_t)run);
   }
 }
 
-/* A parcel's places stand before its elements. */
-static void ein_fold(const ein_moving *v, const ein_box *from, const ein_parcel *parcel, const ein_sums *to) {
-  const int64_t *place = (const int64_t *)parcel->data;
-  const char *part = (const char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
+static int64_t ein_number_in(const ein_moving *v, const int64_t *at) {
+  int64_t i = 0;
+  for (int d = 0; d < v->ndim; d++) i = i * (v->to.high[d] - v->to.low[d]) + at[d] - v->to.low[d];
+  return i;
+}
+
+/* A parcel's places stand before its elements. NULL: the part is this site's own. */
+static void ein_fold(const ein_moving *v, const ein_box *from, const ein_parcel *parcel) {
   ein_pieces s = ein_pieces_begin(v, from, &v->to);
   ein_piece x;
+  ein_run_of part = {NULL, 1, NULL, 1};
+  if (parcel) part.place = (int64_t *)parcel->data, part.at = (char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
   while (ein_pieces_next(v, from, &v->to, &s, &x)) {
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
     memcpy(at, x.low, sizeof at);
     do {
-      int64_t i = 0;
-      for (int d = 0; d < v->ndim; d++) i = i * (v->to.high[d] - v->to.low[d]) + at[d] - v->to.low[d];
-      ein_fold_row(v, to, i, part, place, n);
-      part += (size_t)n * v->element;
-      if (v->place) place += n;
+      ein_run_of to = ein_run_at(v, v->row->to, v->row->place_to, &v->to, at, NULL);
+      if (!parcel) part = ein_run_at(v, v->row->from, v->row->place_from, from, at, x.shift);
+      ein_fold_row(v, &to, &part, v->some + ein_number_in(v, at), n);
+      if (parcel) part.at += (size_t)n * v->element, part.place += v->place ? n : 0;
     } while (ein_row_next(v, &x, at));
   }
 }
 
-/* What has come together of that size goes into the buffer. */
-static void ein_sums_store(const ein_moving *v, int buffer, size_t element, const char *from, const unsigned char *some) {
+static void ein_places_check(const ein_moving *v) {
   ein_piece all;
   int64_t at[EIN_MAX_AXES], i = 0, n;
+  int nothing = 0;
   memcpy(all.low, v->to.low, sizeof all.low);
   memcpy(all.high, v->to.high, sizeof all.high);
   memcpy(at, all.low, sizeof at);
   n = ein_row_length(v, &all);
   do {
-    char *to = ein_element(v, buffer, element, &v->to, at, NULL);
-    int64_t step = ein_step(v, buffer);
-    for (int64_t k = 0; k < n; k++)
-      if (some[i + k]) memcpy(to + (size_t)(k * step) * element, from + (size_t)(i + k) * element, element);
+    ein_run_of to = ein_run_at(v, v->row->to, v->row->place_to, &v->to, at, NULL);
+    for (int64_t k = 0; k < n; k++) nothing |= v->some[i + k] && to.place[k * to.place_step] == INT64_MAX;
     i += n;
   } while (ein_row_next(v, &all, at));
-}
-
-static void ein_places_check(const ein_moving *v, const ein_sums *s, int64_t count) {
-  int nothing = 0;
-  for (int64_t i = 0; i < count; i++) nothing |= s->some[i] && s->place[i] == INT64_MAX;
   if (nothing) ein_error_set(&v->ctx->inside->error, EIN_ERR_INDEX, "an argmax or argmin of nothing");
 }
 
@@ -241,104 +256,167 @@ static int64_t ein_groups(const ein_moving *v) {
   return n;
 }
 
-static int ein_combine(const ein_moving *v) {
-  int64_t count = 1, groups = ein_groups(v);
-  ein_sums sums;
-  for (int d = 0; d < v->ndim; d++) count *= v->to.high[d] - v->to.low[d];
-  sums.at = (char *)malloc((size_t)count * v->element + 1);
-  sums.place = (int64_t *)malloc((size_t)count * v->place + 1);
-  sums.some = (unsigned char *)calloc((size_t)count + 1, 1);
-  int ok = sums.at && sums.place && sums.some;
-  for (int64_t g = 0; ok && g < groups; g++)
+static int64_t ein_box_count(const ein_moving *v, const ein_box *b) {
+  int64_t n = b->there;
+  for (int d = 0; d < v->ndim; d++) n *= b->high[d] - b->low[d];
+  return n;
+}
+
+static void ein_combine(const ein_moving *v) {
+  int64_t count = ein_box_count(v, &v->to), groups = ein_groups(v), own = ein_group_of(v, v->site);
+  memset(v->some, 0, (size_t)count);
+  for (int64_t g = 0; g < groups; g++) {
     for (int k = 0; k < v->n_receive; k++) {
       if (ein_group_of(v, v->receive[k].peer) != g) continue;
       ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
-      ein_fold(v, &from, &v->receive[k], &sums);
+      ein_fold(v, &from, &v->receive[k]);
     }
-  if (ok) ein_sums_store(v, v->row->to, v->element, sums.at, sums.some);
-  if (ok && v->place) ein_sums_store(v, v->row->place_to, v->place, (const char *)sums.place, sums.some), ein_places_check(v, &sums, count);
-  free(sums.at);
-  free(sums.place);
-  free(sums.some);
-  return ok;
+    if (g == own) ein_fold(v, &v->from, NULL);
+  }
+  if (v->place) ein_places_check(v);
+}
+
+/* ---- what a move works in ---- */
+
+static char *ein_room(ein_moving *v, size_t bytes) {
+  char *at = v->base ? v->base + v->used : NULL;
+  v->used += (bytes + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN;
+  return at;
+}
+
+static int ein_combined(const ein_moving *v) {
+  return v->row->fold || v->row->best;
+}
+
+/* Whether all that the boxes share is one piece, and lies in one piece in `own`, the box of a work buffer; then *x is that piece. */
+static int ein_straight(const ein_moving *v, int buffer, const ein_box *from, const ein_box *to, const ein_box *own, ein_piece *x) {
+  ein_pieces s = ein_pieces_begin(v, from, to);
+  ein_piece second;
+  int whole = 1;
+  if (ein_combined(v) || ein_buffer_of(v->ctx, buffer)->space != 2) return 0;
+  if (!ein_pieces_next(v, from, to, &s, x) || ein_pieces_next(v, from, to, &s, &second)) return 0;
+  for (int d = v->ndim; d-- > 0;) {
+    int64_t n = x->high[d] - x->low[d];
+    if (!whole && n != 1) return 0;
+    whole &= n == own->high[d] - own->low[d];
+  }
+  return 1;
+}
+
+/* A number that is the same of sites which are given the same, as placements say: its place, with 0 along axes where all are given all. */
+static int ein_alike(const ein_moving *v, int q) {
+  int64_t at[EIN_MAX_AXES];
+  int n = 0;
+  ein_site_place(v->mesh, q, at);
+  for (int a = 0; a < v->mesh->n; a++) n = n * v->mesh->size[a] + (v->row->onto[a] == EIN_ALL ? 0 : (int)at[a]);
+  return n;
+}
+
+/* Whether that parcel, which is packed, has what a site with this box is to have; -1: there is none. */
+static int ein_packed_for(const ein_moving *v, const ein_box *theirs, int parcel) {
+  if (parcel < 0) return 0;
+  ein_box other = ein_box_of(v->ctx, v->mesh, v->row->to, v->send[parcel].peer);
+  return ein_box_same(v->ndim, theirs, &other);
 }
 
 /* ---- the move ---- */
 
-static void ein_parcel_add(ein_moving *v, ein_parcel *list, int *n, int peer, int64_t elements) {
-  ein_parcel *x = &list[*n];
-  if (!elements) return;
-  x->peer = peer;
-  x->bytes = (size_t)elements * (v->element + v->place);
-  x->data = malloc(x->bytes);
-  v->failed |= !x->data;
-  (*n)++;
+static void ein_send_add(ein_moving *v, int q) {
+  ein_box theirs = ein_box_of(v->ctx, v->mesh, v->row->to, q);
+  int64_t n = ein_shared(v, &v->from, &theirs);
+  int *alike = &v->ctx->inside->alike[ein_alike(v, q)];
+  ein_parcel *x = &v->send[v->n_send];
+  ein_piece one;
+  if (!n) return;
+  v->n_send++;
+  x->peer = q;
+  x->bytes = (size_t)n * (v->element + v->place);
+  x->data = NULL;
+  if (ein_straight(v, v->row->from, &v->from, &theirs, &v->from, &one)) {
+    if (v->base) x->data = ein_element(v, v->row->from, v->element, &v->from, one.low, one.shift);
+  } else if (ein_packed_for(v, &theirs, *alike - 1)) {
+    x->data = v->send[*alike - 1].data;
+  } else {
+    char *out = ein_room(v, x->bytes);
+    x->data = out;
+    *alike = v->n_send;
+    if (v->base && v->place) out = ein_pack(v, v->row->place_from, v->place, &theirs, out);
+    if (v->base) ein_pack(v, v->row->from, v->element, &theirs, out);
+  }
+}
+
+static void ein_receive_add(ein_moving *v, int p) {
+  ein_box theirs = ein_box_of(v->ctx, v->mesh, v->row->from, p);
+  int64_t n = ein_shared(v, &theirs, &v->to);
+  ein_parcel *x = &v->receive[v->n_receive];
+  ein_piece one;
+  if (!n) return;
+  v->n_receive++;
+  x->peer = p;
+  x->bytes = (size_t)n * (v->element + v->place);
+  x->data = NULL;
+  if (!ein_straight(v, v->row->to, &theirs, &v->to, &v->to, &one)) x->data = ein_room(v, x->bytes);
+  else if (v->base) x->data = ein_element(v, v->row->to, v->element, &v->to, one.low, NULL);
 }
 
 /* What goes where, in the order of sites. */
 static void ein_parcels_make(ein_moving *v) {
-  for (int p = 0; p < v->sites && !v->failed; p++) {
-    ein_box theirs;
-    if (v->from.there && ein_asks(v, v->site, p)) {
-      theirs = ein_box_of(v->ctx, v->mesh, v->row->to, p);
-      ein_parcel_add(v, v->send, &v->n_send, p, ein_shared(v, &v->from, &theirs));
-    }
-    if (v->to.there && ein_asks(v, p, v->site)) {
-      theirs = ein_box_of(v->ctx, v->mesh, v->row->from, p);
-      ein_parcel_add(v, v->receive, &v->n_receive, p, ein_shared(v, &theirs, &v->to));
-    }
+  memset(v->ctx->inside->alike, 0, (size_t)v->sites * sizeof(int));
+  for (int p = 0; p < v->sites; p++) {
+    if (p == v->site) continue;
+    if (v->from.there && ein_asks(v, v->site, p)) ein_send_add(v, p);
+    if (v->to.there && ein_asks(v, p, v->site)) ein_receive_add(v, p);
   }
-  for (int k = 0; k < v->n_send && !v->failed; k++) {
-    ein_box to = ein_box_of(v->ctx, v->mesh, v->row->to, v->send[k].peer);
-    char *out = (char *)v->send[k].data;
-    if (v->place) out = ein_pack(v, v->row->place_from, v->place, &to, out);
-    ein_pack(v, v->row->from, v->element, &to, out);
-  }
+  if (ein_combined(v)) v->some = (unsigned char *)ein_room(v, (size_t)ein_box_count(v, &v->to));
 }
 
 static void ein_parcels_take(ein_moving *v) {
-  if (v->row->fold || v->row->best) {
-    v->failed |= v->to.there && !ein_combine(v);
+  ein_piece one;
+  if (!v->to.there) return;
+  if (ein_combined(v)) {
+    ein_combine(v);
     return;
   }
   for (int k = 0; k < v->n_receive; k++) {
     ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
-    ein_unpack(v, &from, (const char *)v->receive[k].data);
+    if (!ein_straight(v, v->row->to, &from, &v->to, &v->to, &one)) ein_unpack(v, &from, (const char *)v->receive[k].data);
   }
+  ein_unpack(v, &v->from, NULL);
 }
 
-static void ein_moving_end(ein_moving *v) {
-  for (int k = 0; v->send && k < v->n_send; k++) free(v->send[k].data);
-  for (int k = 0; v->receive && k < v->n_receive; k++) free(v->receive[k].data);
-  free(v->send);
-  free(v->receive);
-}
-
-EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, int k, char *base) {
   ein_inside *in = ctx->inside;
-  const ein_wire *wire = in->config.wire;
-  if (!wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
   ein_moving v;
   memset(&v, 0, sizeof v);
   v.ctx = ctx;
   v.mesh = mesh;
   v.row = &mesh->move[k];
-  v.site = wire->site;
-  v.sites = wire->sites;
+  v.site = in->config.wire->site;
+  v.sites = in->config.wire->sites;
   v.ndim = ein_buffer_of(ctx, v.row->to)->ndim;
   v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->to)->dtype);
   v.place = v.row->best ? sizeof(int64_t) : 0;
   v.from = ein_box_of(ctx, mesh, v.row->from, v.site);
   v.to = ein_box_of(ctx, mesh, v.row->to, v.site);
-  v.send = (ein_parcel *)calloc((size_t)v.sites, sizeof *v.send);
-  v.receive = (ein_parcel *)calloc((size_t)v.sites, sizeof *v.receive);
-  v.failed = !v.send || !v.receive;
-  if (!v.failed) ein_parcels_make(&v);
-  if (v.failed) ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for what is moved");
-  ein_status status = ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive);
-  if (status == EIN_OK) ein_parcels_take(&v);
-  if (status == EIN_OK && v.failed) ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for what is moved");
-  ein_moving_end(&v);
+  v.send = in->parcel;
+  v.receive = in->parcel + v.sites;
+  v.base = base;
+  return v;
+}
+
+EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
+  if (!ctx->inside->config.wire) return 0;
+  ein_moving v = ein_moving_begin(ctx, ctx->inside->tables->mesh, k, NULL);
+  ein_parcels_make(&v);
+  return (int64_t)v.used;
+}
+
+EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_inside *in = ctx->inside;
+  if (!in->config.wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+  ein_moving v = ein_moving_begin(ctx, mesh, k, (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k]);
+  ein_parcels_make(&v);
+  if (ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive) == EIN_OK) ein_parcels_take(&v);
   return ein_state(ctx);
 }
 

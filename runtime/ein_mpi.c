@@ -22,7 +22,7 @@ struct ein_mpi {
   ein_wire wire;
   ein_traffic traffic;
   MPI_Request *request;
-  int room;                    /* for so many */
+  int room;                    /* for so many: one to each and one from each, and more where a parcel is several messages */
   ein_error error;
 };
 
@@ -132,7 +132,7 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 
-/* Who has no memory for the struct tells the others, over the duplicate. */
+/* Who has no memory tells the others, over the duplicate. */
 EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) {
   MPI_Comm own = MPI_COMM_NULL;
   ein_mpi local, *m = (ein_mpi *)calloc(1, sizeof *m);
@@ -144,9 +144,11 @@ EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) 
   memset(&local, 0, sizeof local);
   local.comm = own;
   ein_status status = ein_mpi_begin(&local, name ? name : "ein");
-  status = ein_mpi_status(&local, status != EIN_OK ? status : m ? EIN_OK : EIN_ERR_MEMORY);
+  if (status == EIN_OK && (!m || !ein_mpi_room(&local, 2 * (size_t)local.wire.sites))) status = EIN_ERR_MEMORY;
+  status = ein_mpi_status(&local, status);
   if (status != EIN_OK) {
     MPI_Comm_free(&own);
+    free(local.request);
     free(m);
     return status;
   }

@@ -109,9 +109,10 @@ static void *ein_cut(char *base, size_t *used, int64_t n, size_t size) {
 }
 
 /* All that a context needs, in one block. Gives its size; with base NULL that is all it does. */
-static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_ctx *ctx, ein_inside *in, void **team) {
+static size_t ein_context_cut(char *base, const ein_tables *t, ein_ctx *ctx, ein_inside *in, void **team) {
   size_t used = 0;
-  int n = t->n_buffers, n_args = t->n_inputs + t->n_outputs;
+  int n = t->n_buffers, n_args = t->n_inputs + t->n_outputs, n_laid = n + (t->mesh ? t->mesh->n_moves : 0);
+  int sites = in->config.wire ? in->config.wire->sites : 0;
   ein_cut(base, &used, 1, sizeof(ein_ctx));
   ein_cut(base, &used, 1, sizeof(ein_inside));
   in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
@@ -122,11 +123,11 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   ctx->data = (void **)ein_cut(base, &used, n, sizeof(void *));
   ctx->turn = (int64_t *)ein_cut(base, &used, t->n_turns, sizeof(int64_t));
   in->count = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
-  in->offset = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
-  in->bytes = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
-  in->first = (int *)ein_cut(base, &used, n, sizeof(int));
-  in->last = (int *)ein_cut(base, &used, n, sizeof(int));
-  in->order = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->offset = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
+  in->bytes = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
+  in->first = (int *)ein_cut(base, &used, n_laid, sizeof(int));
+  in->last = (int *)ein_cut(base, &used, n_laid, sizeof(int));
+  in->order = (int *)ein_cut(base, &used, n_laid, sizeof(int));
   in->work = (int *)ein_cut(base, &used, n, sizeof(int));
   in->input = (int *)ein_cut(base, &used, t->n_inputs, sizeof(int));
   in->output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
@@ -135,11 +136,19 @@ static size_t ein_context_cut(char *base, const ein_tables *t, int threads, ein_
   in->given = (unsigned char *)ein_cut(base, &used, n, 1);
   ctx->dense = (unsigned char *)ein_cut(base, &used, n, 1);
   in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
-  *team = ein_cut(base, &used, 1, ein_team_bytes(threads));
+  in->parcel = (ein_parcel *)ein_cut(base, &used, 2 * (int64_t)sites, sizeof(ein_parcel));
+  in->alike = (int *)ein_cut(base, &used, sites, sizeof(int));
+  *team = ein_cut(base, &used, 1, ein_team_bytes(in->threads));
   return used;
 }
 
 /* ---- making ---- */
+
+static int ein_mesh_sites(const ein_mesh *m) {
+  int n = 1;
+  for (int a = 0; a < m->n; a++) n *= m->size[a];
+  return n;
+}
 
 static int ein_config_read(ein_config *to, const ein_config *from) {
   memset(to, 0, sizeof *to);
@@ -166,6 +175,8 @@ static int ein_buffers_sort(ein_inside *in) {
     in->last[in->n_work] = x->last;
     in->work[in->n_work++] = b;
   }
+  in->n_laid = in->n_work;
+  for (int k = 0; t->mesh && k < t->mesh->n_moves; k++) in->first[in->n_laid] = in->last[in->n_laid] = t->mesh->move[k].step, in->n_laid++;
   for (int k = 0; k < t->n_inputs; k++)
     if (in->input[k] < 0) return 0;
   for (int k = 0; k < t->n_outputs; k++)
@@ -181,17 +192,18 @@ EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, voi
   if (!ctx) return EIN_ERR_ARG;
   *ctx = NULL;
   if (!ein_config_read(&own, config)) return EIN_ERR_ARG;
+  if (t->mesh && own.wire && own.wire->sites != ein_mesh_sites(t->mesh)) return EIN_ERR_ARG;
   memset(&first, 0, sizeof first);
   memset(&in, 0, sizeof in);
   in.threads = ein_team_size(&own);
   in.tables = t;
   in.worth_threads = t->worth_threads > 0 ? t->worth_threads : EIN_WORTH_THREADS;
   in.config = own;
-  in.size = ein_context_cut(NULL, t, in.threads, &first, &in, &team);
+  in.size = ein_context_cut(NULL, t, &first, &in, &team);
   char *block = (char *)ein_memory_get(&own, in.size);
   if (!block) return EIN_ERR_MEMORY;
   memset(block, 0, in.size);
-  ein_context_cut(block, t, in.threads, &first, &in, &team);
+  ein_context_cut(block, t, &first, &in, &team);
   first.size = in.plan.size;
   first.shape = in.plan.shape;
   first.scratch = (char *)in.nothing;
@@ -269,7 +281,8 @@ static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
 /* Counts and strides of all buffers, and the bytes of work. */
 static ein_status ein_plan_buffers(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
-  for (int b = 0, w = 0; b < in->tables->n_buffers; b++) {
+  int w = 0;
+  for (int b = 0; b < in->tables->n_buffers; b++) {
     const ein_buffer *x = ein_buffer_of(ctx, b);
     int64_t bytes = 0;
     if (ein_shape_size("", x->dtype, x->ndim, ctx->shape + x->at, &in->count[b], &bytes, NULL) != EIN_OK)
@@ -278,6 +291,7 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
     ctx->dense[b] = 1;
     if (x->space == 2) in->bytes[w++] = bytes;
   }
+  for (int k = 0; w < in->n_laid; k++) in->bytes[w++] = in->tables->mesh->staged(ctx, k);
   return EIN_OK;
 }
 
@@ -285,7 +299,7 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
 static ein_status ein_plan_memory(ein_ctx *ctx, size_t *scratch_at) {
   ein_inside *in = ctx->inside;
   int64_t scratch = in->plan.scratch, all, total;
-  int64_t work = ein_layout(in->n_work, in->bytes, in->first, in->last, in->offset, in->order);
+  int64_t work = ein_layout(in->n_laid, in->bytes, in->first, in->last, in->offset, in->order);
   if (work < 0 || ein_add_wraps(scratch, EIN_ALIGN - 1, &scratch) ||
       ein_mul_wraps(scratch / EIN_ALIGN * EIN_ALIGN, in->threads, &all) || ein_add_wraps(work, all, &total) ||
       (uint64_t)total > SIZE_MAX / 2)

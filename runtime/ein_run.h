@@ -208,6 +208,7 @@ typedef struct ein_tables {
   ein_status (*body)(ein_ctx *ctx);
   double worth_threads;      /* EIN_WORTH_THREADS, as the text was compiled; 0: the runtime's own */
   int dense;                 /* EIN_ALL_DENSE: whether it was compiled for views in row-major order alone */
+  const struct ein_mesh *mesh; /* of several sites; else NULL */
 } ein_tables;
 
 /* Of a run that several sites make together: a tensor goes from one buffer to another, sites apart. By axis of the mesh: the dimension
@@ -221,6 +222,7 @@ typedef struct ein_move_row {
   void (*best)(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n);
   int place_from, place_to;
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
+  int step;
 } ein_move_row;
 
 /* What is read at data, X[T[s], d], from whichever site has it. The result's first dimensions are points, each with an index or several. */
@@ -237,6 +239,8 @@ typedef struct ein_mesh {
   const ein_fetch_row *fetch;
   /* The box of the whole tensor that a buffer has at a site; 0: it is not there. at: where the site is, by axis. */
   int (*box)(ein_plan *p, const int64_t *at, int buffer, int64_t *low, int64_t *high);
+  int n_moves;
+  int64_t (*staged)(ein_ctx *ctx, int move); /* bytes that a move works in: ein_staged */
 } ein_mesh;
 
 /* ---- planning: what `sizes` is given ---- */
@@ -327,6 +331,7 @@ EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char 
 #if !defined(EIN_STATIC) || defined(EIN_SITES)
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status; so do fetches */
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
+EIN_API int64_t ein_staged(ein_ctx *ctx, int move);
 /* Of an argument that a site has: from `low` on, so much; nothing, where it has none of it. */
 EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
 #endif

@@ -30,6 +30,12 @@ EIN_INLINE ein_box ein_box_of(const ein_ctx *ctx, const ein_mesh *mesh, int buff
   return b;
 }
 
+EIN_INLINE int ein_box_same(int ndim, const ein_box *a, const ein_box *b) {
+  for (int d = 0; d < ndim; d++)
+    if (a->low[d] != b->low[d] || a->high[d] != b->high[d]) return 0;
+  return a->there && b->there;
+}
+
 /* n elements, steps apart. */
 EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == 1 && from_step == 1) {

@@ -145,8 +145,9 @@ static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   if (places) buf_printf(out, "%s_best_%u, ", p->o->prefix, i);
   else buf_str(out, "NULL, ");
   buf_printf(out, "%u, %u, ", k->place_from, k->place_to);
-  if (k->wrap) buf_printf(out, "%s_wrap_%u},\n", p->o->prefix, i);
-  else buf_str(out, "NULL},\n");
+  if (k->wrap) buf_printf(out, "%s_wrap_%u, ", p->o->prefix, i);
+  else buf_str(out, "NULL, ");
+  buf_printf(out, "%u},\n", k->step);
 }
 
 /* By dimension of the table which index of a point it is. */
@@ -195,7 +196,7 @@ void c_sites(CPrinter *p) {
   buf_printf(out, "};\nstatic const ein_mesh %s_mesh = {%u, %s_axes, ", p->o->prefix, m->n, p->o->prefix);
   table_name(p, p->moves.len, "move");
   table_name(p, p->fetches.len, "fetch");
-  buf_printf(out, "%s_box};\n\n", p->o->prefix);
+  buf_printf(out, "%s_box, %u, ein_staged};\n\n", p->o->prefix, p->moves.len);
   buf_printf(out, "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape) {\n"
                   "  return ein_argument_block(ctx, &%s_mesh, output, argument, site, low, shape);\n}\n\n", p->o->prefix, p->o->prefix);
 }

@@ -205,7 +205,9 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   table_pointer(c, o->prefix, "buffer", t->buffers.len);
   buf_char(c, ' ');
   table_pointer(c, o->prefix, "site", p->sites.len);
-  buf_printf(c, "\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE,\n};\n\n", o->prefix, o->prefix);
+  buf_printf(c, "\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE, ", o->prefix, o->prefix);
+  if (t->mesh.n) buf_printf(c, "&%s_mesh,\n};\n\n", o->prefix);
+  else buf_str(c, "NULL,\n};\n\n");
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */

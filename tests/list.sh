@@ -42,6 +42,7 @@ done
 list wrong tests/wrong/*.tra tests/wrong/*.ia tests/wrong/*.plan tests/wrong/*.json
 list run stdlib/examples/*.ein
 list run samples/*.ein
+list run samples/papers/*.ein samples/nets/*.ein samples/science/*.ein
 list known tests/shape/known/*.ein
 list cmd tests/cmd/*.sh
 list cmd tests/hostile/*.sh

@@ -14,7 +14,8 @@ if [ -n "${VERIFY_THESE:-}" ]; then
   set --
   for name in $VERIFY_THESE; do set -- "$@" "$root/$name.ein"; done
 else
-  set -- "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/samples/*.ein
+  set -- "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/samples/*.ein "$root"/samples/papers/*.ein "$root"/samples/nets/*.ein \
+    "$root"/samples/science/*.ein
 fi
 for file; do
   case $file in *${VERIFY_ONLY:-}*) ;; *) continue ;; esac

@@ -37,6 +37,7 @@
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
  *     ../runtime/   what generated code stands on: contexts, threads, moves, random numbers; data/ (tensors in files). Never sees the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
+ *     ../python/    the module ein, over face/, in plain Python
  *
  * This page declares the doors again, word for word, so the compiler holds it to the truth (driver/command.c includes
  * it). Who may include whom is a test: tests/include-law.py. How to add things: docs/hacking.md. */

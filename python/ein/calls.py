@@ -1,0 +1,80 @@
+"""Calls that Ctrl-C ends. The main thread alone hears of it, and not while it is in C: so a call is made by a thread beside it, the main
+thread waits, and what the signal's handler raises there cancels the call before it goes on. Other threads call directly."""
+import os
+import queue
+import signal
+import threading
+
+
+class _Job:
+    def __init__(self, work):
+        self.work, self.result, self.failure, self.done = work, None, None, threading.Lock()
+        self.done.acquire()
+
+
+class _Worker:
+    def __init__(self):
+        self.jobs, self.thread = queue.SimpleQueue(), None
+
+    def put(self, job):
+        if not self.thread:
+            self.thread = threading.Thread(target=self._run, name="ein", daemon=True)
+            self.thread.start()
+        self.jobs.put(job)
+
+    def _run(self):
+        while True:
+            job = self.jobs.get()
+            try:
+                job.result = job.work()
+            except BaseException as e:
+                job.failure = e
+            job.done.release()
+            del job
+
+
+_worker = _Worker()
+_busy = threading.Lock()
+
+
+def _forked():
+    """A child has no thread but the one that forked."""
+    global _worker, _busy
+    _worker, _busy = _Worker(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def interruptible(work, cancel):
+    """work(), which cancel() ends. A handler of signals that calls again, in the midst of it, does so directly."""
+    if threading.current_thread() is not threading.main_thread() or not callable(signal.getsignal(signal.SIGINT)) or not _busy.acquire(blocking=False):
+        return work()
+    try:
+        return _beside(_Job(work), cancel)
+    finally:
+        _busy.release()
+
+
+def _beside(job, cancel):
+    _worker.put(job)
+    try:
+        job.done.acquire()
+    except BaseException:
+        _ended(job, cancel)
+        raise
+    if job.failure:
+        raise job.failure
+    return job.result
+
+
+def _ended(job, cancel):
+    """Memory is lent to the call until it is over: so no further Ctrl-C leaves here before. It may not have begun yet, hence again and again."""
+    while True:
+        try:
+            cancel()
+            if job.done.acquire(timeout=0.02):
+                return
+        except BaseException:
+            pass

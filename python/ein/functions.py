@@ -1,0 +1,193 @@
+"""A program as a function of tensors: compiled once, called with arrays of NumPy, PyTorch, JAX, or anything that shows its memory."""
+import collections.abc
+import difflib
+import os
+import threading
+import warnings
+import weakref
+
+
+from . import arrays, library, views
+from .calls import interruptible
+from .library import DTYPES, Error, Tensor, lib
+
+LANGUAGES = (".ein", ".graph", ".tra", ".ia", ".task", ".loop")
+
+
+class Text(str):
+    """What Ein writes about a program. A notebook shows a picture as one."""
+
+    def _repr_svg_(self):
+        return str(self) if self.startswith("<svg") else None
+
+    def _repr_html_(self):
+        return str(self) if self.startswith("<!DOCTYPE html") else None
+
+    def _repr_pretty_(self, p, cycle):
+        p.text(str(self))
+
+
+class Results(collections.abc.Mapping):
+    """Outputs by name, in the order of the program: r["Y"], r.Y, and, in order, `Y, Z = r.values()`."""
+
+    def __init__(self, outputs):
+        self._outputs = outputs
+
+    def __getitem__(self, name):
+        try:
+            return self._outputs[name]
+        except KeyError:
+            raise KeyError("%s; there are %s" % (name, ", ".join(self._outputs))) from None
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self._outputs[name]
+        except KeyError:
+            raise AttributeError("there is no output %s; there are %s" % (name, ", ".join(self._outputs))) from None
+
+    def __iter__(self):
+        return iter(self._outputs)
+
+    def __len__(self):
+        return len(self._outputs)
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._outputs]
+
+    def __repr__(self):
+        return "\n".join("%s = %r" % item for item in self._outputs.items())
+
+
+def _source(program, name):
+    """(how it is called, texts that stand in for files)"""
+    if isinstance(program, os.PathLike):
+        return os.fspath(program), ()
+    if not isinstance(program, str):
+        raise TypeError("a program is a text or a path, not a %s" % type(program).__qualname__)
+    if "\n" not in program and program.endswith(LANGUAGES):
+        return program, ()
+    return name, ((name, program),)
+
+
+def _sizes(dims):
+    for name, n in dims.items():
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise TypeError("the size %s is an integer, not %r" % (name, n))
+        yield from ("-D", "%s=%d" % (name, n))
+
+
+def _options(**said):
+    for name, value in said.items():
+        if value is not None:
+            yield "--%s=%s" % (name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+
+
+class Function:
+    """What ein.compile gives. `inputs` and `outputs` are by name, each with dtype, ndim, optional (it has a default) and param."""
+
+    def __init__(self, program, name, options, dims):
+        self._name, self._files = _source(program, name)
+        self._dims = dict(dims)
+        words = [self._name, *_sizes(self._dims), *_options(**options)]
+        self._handle, said = library.function_open(words, self._files)
+        self._lock = threading.Lock()
+        self.close = weakref.finalize(self, lib.ein_function_close, self._handle)
+        self.close.atexit = False
+        self.inputs = {a.name: a for a in library.arguments(self._handle, "inputs")}
+        self.outputs = {a.name: a for a in library.arguments(self._handle, "outputs")}
+        if said:
+            warnings.warn(said, library.ProgramWarning, stacklevel=3)
+
+    def __repr__(self):
+        def side(arguments):
+            return ", ".join("%s: %s%s" % (a.name, a.dtype, "[%s]" % ", ".join("_" * a.ndim) if a.ndim else "") for a in arguments.values())
+        return "<ein function %s (%s) -> (%s)>" % (self._name, side(self.inputs), side(self.outputs))
+
+    # ---- calling ----
+
+    def __call__(self, inputs=None, out=None, /, **named):
+        """f(X=x), or f({"x'": x}) where a name is none of Python's; f(..., {"Y": y}) writes Y there. Gives Results."""
+        given = {**(inputs or {}), **named}
+        self._known(given, self.inputs, "input")
+        self._known(out or {}, self.outputs, "output")
+        lent = []
+        try:
+            return self._called(given, out or {}, lent)
+        finally:
+            for v in lent:
+                v.release()
+
+    def _known(self, given, there, what):
+        for name in given:
+            if name not in there:
+                near = difflib.get_close_matches(name, there, 1)
+                raise Error("there is no %s %s%s; there %s" % (what, name, "; did you mean %s?" % near[0] if near else "",
+                                                              "are " + ", ".join(there) if there else "is none"))
+
+    def _called(self, given, out, lent):
+        tensors = (Tensor * (len(self.inputs) + 1))()
+        for k, (name, a) in enumerate(self.inputs.items()):
+            if given.get(name) is None:
+                if not a.optional:
+                    raise Error("input %s is not given, and has no default" % name)
+                continue
+            lent.append(views.view("input " + name, given[name], a.dtype, a.ndim))
+            tensors[k] = lent[-1].tensor
+        kinds = {v.kind for v in lent} - {None}
+        kind = kinds.pop() if len(kinds) == 1 else ""
+        results = (Tensor * (len(self.outputs) + 1))()
+        for k, name in enumerate(self.outputs):
+            if name in out:
+                lent.append(views.view("output " + name, out[name], writable=True))
+                results[k] = lent[-1].tensor
+        kept = self._run(tensors, results, all(name in out for name in self.outputs))
+        return Results({name: out[name] if name in out else self._given(results[k], kept, kind) for k, name in enumerate(self.outputs)})
+
+    def _run(self, tensors, results, nothing_new):
+        with self._lock:
+            if not self.close.alive:
+                raise Error("this function is closed")
+            outcome = interruptible(lambda: lib.ein_function_call(self._handle, tensors, results), lambda: lib.ein_function_cancel(self._handle))
+            if outcome:
+                raise library.error_of(lib.ein_function_answer(self._handle).contents)
+            return None if nothing_new else arrays.Owner(lib.ein_function_keep(self._handle))
+
+    @staticmethod
+    def _given(t, kept, kind):
+        address = (t.data or 0) + t.byte_offset
+        return arrays.give(arrays.array_at(address, DTYPES[t.dtype], t.shape[:t.ndim], kept), kind)
+
+    # ---- asking ----
+
+    def _ask(self, command, words, dims):
+        return Text(library.ask([command, self._name, *_sizes({**self._dims, **dims}), *words], self._files))
+
+    def plan(self, sites=None, format="text", *, machine=None, memory=None, planner=None, **dims):
+        """What a run does, or, for many sites, how it is cut over them: `ein plan`. format: text, json, html, svg, dot, tra, ia, task."""
+        return self._ask("plan", _options(sites=sites, format=format, machine=machine, memory=memory, planner=planner), dims)
+
+    def graph(self, format="text", **dims):
+        """The EinGraph: text, svg, dot or json."""
+        return self._ask("graph", ["--" + format], dims)
+
+    def source(self, kind="c", **dims):
+        """What is compiled: c, header, manifest, cuda; or a language inside: graph, optimised, task, loop."""
+        inside = kind in ("graph", "optimised", "task", "loop")
+        return self._ask("build", ["--%s=%s" % ("stop" if inside else "emit", kind), *([] if inside else ["--output=-"])], dims)
+
+
+def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None, plan=None, planner=None,
+            costs=None, flags=None, sizes=None, **dims):
+    """A Function of a program: its text, or the path of a file. Sizes that it leaves open are given as N=4096, or, where an option is called
+    so, as sizes={"name": 8}; those that inputs have as axes need not be. Options are those of `ein run`: target (auto, jit, c, eval),
+    threads, sites (a plan for so many, in this process)."""
+    options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan, planner=planner, costs=costs, flags=flags)
+    return Function(program, name, options, {**(sizes or {}), **dims})
+
+
+def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None, **named):
+    """Compiles and calls at once: run(text, X=x, sizes={"N": 4}). Gives Results."""
+    f = Function(program, name, dict(target=target, threads=threads, sites=sites), sizes or {})
+    return f(inputs, **named)

@@ -1,0 +1,159 @@
+"""ein.einsum: numpy.einsum, computed by Ein. Equations are read by the compiler (`ein einsum`); dtypes are NumPy's."""
+import functools
+import operator
+
+from . import arrays, library, views
+from .functions import Function
+from .library import Error
+
+KINDS = {"bool": "b", "u8": "u", "i8": "i", "i16": "i", "i32": "i", "i64": "i", "f16": "f", "bf16": "f", "f32": "f", "f64": "f"}
+BY_SIZE = {"i": {1: "i8", 2: "i16", 4: "i32", 8: "i64"}, "f": {2: "f16", 4: "f32", 8: "f64"}}
+NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
+         "uint8": "u8", "bool": "bool", "bool_": "bool", "double": "f64", "single": "f32", "half": "f16", "float": "f64", "int": "i64",
+         "d": "f64", "f": "f32", "e": "f16", "f8": "f64", "f4": "f32", "f2": "f16", "q": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
+         "u1": "u8", "?": "bool", "b1": "bool"}  # i8 and u8 are Ein's: one byte
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+# ---- dtypes ----------------------------------------------------------------------------------------------------------------------
+
+def promoted(a, b):
+    """NumPy's common dtype of two; with bf16, PyTorch's."""
+    if a == b or KINDS[b] == "b":
+        return a
+    if KINDS[a] == "b":
+        return b
+    if KINDS[a] == "f" and KINDS[b] == "f":
+        return max(a, b, key=views.SIZES.get) if views.SIZES[a] != views.SIZES[b] else "f32"
+    if KINDS[b] == "f":
+        a, b = b, a
+    if KINDS[a] == "f":  # a float that has all integers of b, where there is one
+        return a if a == "bf16" else promoted(a, BY_SIZE["f"][min(8, 2 * views.SIZES[b])])
+    if "u8" in (a, b):
+        return BY_SIZE["i"][max(2, views.SIZES[a], views.SIZES[b])]
+    return max(a, b, key=views.SIZES.get)
+
+
+def may_cast(a, to, casting):
+    """numpy.can_cast."""
+    if a == to or casting == "unsafe":
+        return True
+    if casting in ("no", "equiv"):
+        return False
+    rank = "buif".index
+    if casting == "same_kind" and rank(KINDS[a]) <= rank(KINDS[to]) or {KINDS[a], KINDS[to]} == {"f"} and casting == "same_kind":
+        return not (KINDS[a] == "i" and KINDS[to] == "u")
+    return promoted(a, to) == to
+
+
+def _dtype(said):
+    """Ein's name of a dtype as NumPy, PyTorch or Ein call it."""
+    text = said if isinstance(said, str) else getattr(said, "name", None) or getattr(said, "__name__", None) or str(said).rpartition(".")[2]
+    text = text.lstrip("=<")
+    found = text if text in views.SIZES else NAMES.get(text)
+    if not found:
+        raise Error("dtype %s is none of Ein's: %s" % (said, ", ".join(library.DTYPES)))
+    return found
+
+
+# ---- what is said ----------------------------------------------------------------------------------------------------------------
+
+def _letter(n):
+    """Labels that were numbers, in the same order."""
+    if n < 0:
+        raise Error("the label %d of a list is negative" % n)
+    return chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) if n < 52 else chr(0x4e00 + n - 52)
+
+
+def _sublist(axes):
+    try:
+        return "".join("..." if a is Ellipsis else _letter(operator.index(a)) for a in axes)
+    except TypeError:
+        raise Error("labels in a list are integers or Ellipsis, not %r" % (axes,)) from None
+
+
+def _equation(operands):
+    """(equation, tensors), of `"ij,jk", a, b` or `a, [0, 1], b, [1, 2], [0, 2]`."""
+    if not operands:
+        raise Error("which equation? ein.einsum(\"ij,jk->ik\", a, b)")
+    if isinstance(operands[0], bytes):
+        operands = (operands[0].decode("utf-8"), *operands[1:])
+    if isinstance(operands[0], str):
+        return operands[0], operands[1:]
+    tensors, lists = operands[0::2], operands[1::2]
+    out = None
+    if len(operands) % 2:
+        tensors, out = tensors[:-1], operands[-1]
+    if not tensors:
+        raise Error("a tensor without its labels: ein.einsum(a, [0, 1], b, [1, 2], [0, 2])")
+    return ",".join(map(_sublist, lists)) + ("" if out is None else "->" + _sublist(out)), tensors
+
+
+@functools.lru_cache(maxsize=256)
+def _function(equation, shapes, dtypes, dtype, target, threads):
+    described = [views.View(d, s, None, 0, None) for d, s in zip(dtypes, shapes)]
+    text = library.einsum_program(equation, described, dtype)
+    return Function(text, "<einsum>.ein", dict(target=target, threads=threads), {})
+
+
+# ---- einsum ----------------------------------------------------------------------------------------------------------------------
+
+def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe", target=None, threads=None):
+    """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. The order of contraction is found in any case, so `optimize` says
+    nothing new. Each shape is compiled once. The result is new memory, also where NumPy gives a view."""
+    if casting not in CASTINGS:
+        raise Error("casting is one of %s, not %r" % (", ".join(CASTINGS), casting))
+    if order not in ("K", "C", "A", "F"):
+        raise Error("order is one of K, C, A and F, not %r" % (order,))
+    equation, tensors = _equation(operands)
+    lent = []
+    try:
+        for k, x in enumerate(tensors):
+            lent.append(views.view("operand %d" % (k + 1), x))
+        return _computed(equation, tensors, lent, out, dtype, order, casting, target, threads)
+    finally:
+        for v in lent:
+            v.release()
+
+
+def _computed(equation, tensors, lent, out, dtype, order, casting, target, threads):
+    common = _dtype(dtype) if dtype is not None else functools.reduce(promoted, (v.dtype for v in lent)) if lent else "f64"
+    for k, v in enumerate(lent):
+        if not may_cast(v.dtype, common, casting):
+            raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, common, casting))
+    f = _function(equation, tuple(v.shape for v in lent), tuple(v.dtype for v in lent), common, target, threads)
+    given = dict(zip(f.inputs, (v.borrowed() for v in lent)))
+    name = next(iter(f.outputs))
+    if out is not None:
+        return _into(f, given, lent, name, out, casting)
+    result = f(given)[name]
+    if type(result).__module__ == "numpy":
+        return arrays.numpy().asfortranarray(result) if order == "F" and result.ndim > 1 else result[()]
+    return result
+
+
+def _into(f, given, lent, name, out, casting):
+    """Straight into `out`; where it has another dtype, or shares memory with an operand, by way of a result and a copy, which NumPy makes."""
+    there = views.view("out", out, writable=True)
+    low, high = there.span()
+    try:
+        apart = all(b <= low or high <= a for a, b in (v.span() for v in lent))
+        if there.dtype == f.outputs[name].dtype and apart:
+            f(given, {name: there.borrowed()})
+            return out
+        if not may_cast(f.outputs[name].dtype, there.dtype, casting):
+            raise Error("the result is %s, and out is %s, which casting=%r forbids" % (f.outputs[name].dtype, there.dtype, casting))
+    finally:
+        there.release()
+    result = f(given)[name]
+    np = arrays.numpy()
+    if type(out).__module__.partition(".")[0] == "torch":
+        out.copy_(result)
+    elif np:
+        target = np.asarray(out)
+        if target.shape != result.shape:
+            raise Error("out has the shape %s, and the result %s" % (target.shape, result.shape))
+        np.copyto(target, result, casting="unsafe")
+    else:
+        raise Error("out %s, so NumPy is wanted, and it is not there" % ("shares memory with an operand" if not apart else "is of another dtype than the result"))
+    return out

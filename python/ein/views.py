@@ -1,0 +1,279 @@
+"""Tensors of others as views, without copies: by the buffer protocol, or by DLPack. Numbers and lists of numbers, which are nobody's
+memory, are written out. What cannot be a view of Ein is refused, and the reason is said."""
+import ctypes
+import struct
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
+
+from .library import DTYPES, Error, Tensor
+
+SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
+
+
+class View:
+    """A tensor for libein, and what must live as long as it is used. kind: the library of which its owner is, or ""; None for numbers, which are
+    of none."""
+
+    def __init__(self, dtype, shape, strides, data, kept, kind="", release=None):
+        self.dtype, self.shape, self.kind = dtype, tuple(shape), kind
+        self._kept, self._release = kept, release
+        n = len(self.shape)
+        self._axes = (c_int64 * (2 * n + 1))(*self.shape, *(strides or ()))
+        self._empty = (c_uint8 * 16)() if not data else None  # an empty tensor may have no address; a missing one has none
+        self.tensor = Tensor(data or ctypes.addressof(self._empty), 1, 0, n, DTYPES.index(dtype), ctypes.cast(self._axes, POINTER(c_int64)))
+        if strides:
+            self.tensor.strides = ctypes.cast(ctypes.byref(self._axes, 8 * n), POINTER(c_int64))
+        self.strides = tuple(strides) if strides else None
+
+    def release(self):
+        if self._release:
+            self._release()
+        self._release = self._kept = None
+
+    def borrowed(self):
+        """The same, whose owner goes on to have it."""
+        b = Borrowed.__new__(Borrowed)
+        b.__dict__.update(self.__dict__, _release=None)
+        return b
+
+    def span(self):
+        """The addresses of its first byte and behind its last one; equal where it has no elements."""
+        low = high = self.tensor.data
+        if 0 in self.shape:
+            return low, low
+        size, step = SIZES[self.dtype], 1
+        strides = self.strides
+        if strides is None:
+            strides = []
+            for n in reversed(self.shape):
+                strides.insert(0, step)
+                step *= n
+        for n, s in zip(self.shape, strides):
+            low, high = low + min(0, (n - 1) * s * size), high + max(0, (n - 1) * s * size)
+        return low, high + size
+
+
+class Borrowed(View):
+    pass
+
+
+def _strides(what, dtype, shape, strides):
+    """From bytes to elements."""
+    size, out = SIZES[dtype], []
+    for k, (n, s) in enumerate(zip(shape, strides)):
+        if s % size and n > 1:
+            raise Error("%s: along axis %d its elements are %d bytes apart, which is no multiple of the %d of %s; a copy of it has them in order"
+                        % (what, k, s, size, dtype))
+        out.append(s // size)
+    return out
+
+
+def _aligned(what, dtype, data, shape):
+    if data % SIZES[dtype] and 0 not in shape:
+        raise Error("%s: its elements do not begin at a multiple of the %d bytes of %s; a copy of it has them so" % (what, SIZES[dtype], dtype))
+
+
+# ---- the buffer protocol ---------------------------------------------------------------------------------------------------------
+
+class _Buffer(Structure):
+    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int), ("ndim", c_int),
+                ("format", c_char_p), ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)), ("suboffsets", POINTER(c_ssize_t)),
+                ("internal", c_void_p)]
+
+
+_get = ctypes.PYFUNCTYPE(c_int, py_object, POINTER(_Buffer), c_int)(("PyObject_GetBuffer", ctypes.pythonapi))
+_put = ctypes.PYFUNCTYPE(None, POINTER(_Buffer))(("PyBuffer_Release", ctypes.pythonapi))
+_has = ctypes.PYFUNCTYPE(c_int, py_object)(("PyObject_CheckBuffer", ctypes.pythonapi))
+WRITABLE, STRIDED, FORMATTED = 1, 0x18, 4
+FLOATS, SIGNED, UNSIGNED = {8: "f64", 4: "f32", 2: "f16"}, {8: "i64", 4: "i32", 2: "i16", 1: "i8"}, "BHILQN"
+
+
+def dtype_of_format(what, text, size):
+    """Of one element in the words of the module struct."""
+    order, code = (text[0], text[1:]) if text[:1] in "@=<>!" and text else ("@", text)
+    if code in ("Zd", "Zf", "Zg", "F", "D"):
+        raise Error("%s: its elements are complex, and Ein has no complex numbers yet; .real and .imag are two tensors" % what)
+    if len(code) == 1 and code in "def" and size in FLOATS:
+        dtype = FLOATS[size]
+    elif len(code) == 1 and code in "bhilqn" and size in SIGNED:
+        dtype = SIGNED[size]
+    elif len(code) == 1 and code in UNSIGNED and size == 1:
+        dtype = "u8"
+    elif code == "?":
+        dtype = "bool"
+    elif len(code) == 1 and code in UNSIGNED:
+        raise Error("%s: its elements are unsigned integers of %d bits, and of those Ein has u8 alone" % (what, 8 * size))
+    else:
+        raise Error("%s: its elements, `%s` of %d bytes, are none of %s" % (what, text, size, ", ".join(DTYPES)))
+    if order in ">!" and size > 1:
+        raise Error("%s: its elements are big-endian, and Ein computes with those of this machine; .astype('<...') makes them so" % what)
+    return dtype
+
+
+def _by_buffer(what, x, writable):
+    b = _Buffer()
+    try:
+        _get(x, ctypes.byref(b), STRIDED | FORMATTED | (WRITABLE if writable else 0))
+    except (BufferError, ValueError, TypeError) as e:
+        if writable and _readable(x):
+            raise Error("%s: it is read-only, and a result is to go there" % what) from None
+        raise Error("%s: it does not show its memory: %s" % (what, e)) from None
+    try:
+        shape = b.shape[:b.ndim] if b.ndim else []
+        dtype = dtype_of_format(what, (b.format or b"B").decode(), b.itemsize)
+        _aligned(what, dtype, b.buf or 0, shape)
+        strides = _strides(what, dtype, shape, b.strides[:b.ndim]) if b.strides and b.ndim else None  # NULL: in C order, as ctypes says it
+    except BaseException:
+        _put(ctypes.byref(b))
+        raise
+    return View(dtype, shape, strides, b.buf, x, release=lambda: _put(ctypes.byref(b)))
+
+
+def _readable(x):
+    try:
+        memoryview(x).release()
+        return True
+    except (BufferError, ValueError, TypeError):
+        return False
+
+
+# ---- DLPack ----------------------------------------------------------------------------------------------------------------------
+
+class DLTensor(Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8),
+                ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+
+
+class DLManaged(Structure):
+    _fields_ = [("tensor", DLTensor), ("context", c_void_p), ("deleter", c_void_p)]
+
+
+class _DLVersioned(Structure):
+    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("context", c_void_p), ("deleter", c_void_p), ("flags", c_uint64), ("tensor", DLTensor)]
+
+
+DL_DTYPES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 64): "i64", (0, 32): "i32", (0, 16): "i16", (0, 8): "i8",
+             (1, 8): "u8", (6, 8): "bool"}
+DL_CODES = {name: code for code, name in DL_DTYPES.items()}
+DL_READ_ONLY = 1
+_pointer = ctypes.PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_is_named = ctypes.PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+
+
+def _capsule(what, x):
+    try:
+        try:
+            return x.__dlpack__(max_version=(1, 0))
+        except TypeError:  # from before DLPack had versions
+            return x.__dlpack__()
+    except (BufferError, RuntimeError, TypeError, ValueError) as e:
+        raise Error("%s: it does not show its memory: %s" % (what, e)) from None
+
+
+def _by_dlpack(what, x, writable):
+    device = int(x.__dlpack_device__()[0])
+    if device not in (1, 3, 11):  # the CPU's; its own, and pinned for CUDA or ROCm
+        raise Error("%s: its data are on device %d:%d, and Ein computes on the CPU; .cpu(), or the like, brings it here" % (what, *map(int, x.__dlpack_device__())))
+    capsule = _capsule(what, x)
+    if _is_named(capsule, b"dltensor_versioned"):
+        managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), POINTER(_DLVersioned)).contents
+        if writable and managed.flags & DL_READ_ONLY:
+            raise Error("%s: it is read-only, and a result is to go there" % what)
+    else:
+        managed = ctypes.cast(_pointer(capsule, b"dltensor"), POINTER(DLManaged)).contents
+        if writable and type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
+            raise Error("%s: arrays of JAX never change, and a result is to go there" % what)
+    t = managed.tensor
+    dtype = DL_DTYPES.get((t.code, t.bits)) if t.lanes == 1 else None
+    if t.code == 5:
+        raise Error("%s: its elements are complex, and Ein has no complex numbers yet" % what)
+    if not dtype:
+        raise Error("%s: its elements (DLPack's type %d of %d bits) are none of %s" % (what, t.code, t.bits, ", ".join(DTYPES)))
+    shape, data = t.shape[:t.ndim], (t.data or 0) + t.byte_offset
+    _aligned(what, dtype, data, shape)
+    return View(dtype, shape, t.strides[:t.ndim] if t.strides and t.ndim else None, data, (capsule, x), type(x).__module__.partition(".")[0])
+
+
+# ---- numbers and lists -----------------------------------------------------------------------------------------------------------
+
+PACKS = {"f64": "d", "f32": "f", "f16": "e", "i64": "q", "i32": "i", "i16": "h", "i8": "b", "u8": "B", "bool": "?"}
+
+
+def _shape_of(what, x):
+    if not isinstance(x, (list, tuple)):
+        return ()
+    shapes = {_shape_of(what, y) for y in x}
+    if len(shapes) > 1:
+        raise Error("%s: its lists are not of one length: %s" % (what, " and ".join(map(str, sorted(shapes)))))
+    return (len(x), *(shapes.pop() if shapes else ()))
+
+
+def _flat(x):
+    if isinstance(x, (list, tuple)):
+        for y in x:
+            yield from _flat(y)
+    else:
+        yield x
+
+
+def pack(what, dtype, values):
+    """Elements as bytes; a number that the dtype cannot hold is refused."""
+    def one(v):
+        try:
+            if dtype == "bf16":  # the upper half of an f32, rounded to even
+                bits = struct.unpack("I", struct.pack("f", v))[0]
+                return struct.pack("H", bits >> 16 | 0x40 if v != v else (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
+            if dtype == "bool" and v not in (0, 1):
+                raise struct.error
+            return struct.pack(PACKS[dtype], v)
+        except (struct.error, OverflowError, TypeError):
+            raise Error("%s: %r is no %s" % (what, v, dtype)) from None
+    return b"".join(map(one, values))
+
+
+def natural(x):
+    """The dtype that numbers have in NumPy."""
+    kinds = {bool if isinstance(v, bool) else type(v) for v in _flat(x)}
+    if kinds == {bool}:
+        return "bool"
+    return "i64" if kinds and kinds <= {int, bool} else "f64"
+
+
+def _by_values(what, x, dtype, ndim):
+    shape = _shape_of(what, x)
+    dtype = dtype or natural(x)
+    if ndim is not None and len(shape) < ndim and 0 in shape:
+        shape += (0,) * (ndim - len(shape))
+    room = ctypes.create_string_buffer(pack(what, dtype, _flat(x)), None) if 0 not in shape else None
+    return View(dtype, shape, None, ctypes.addressof(room) if room else 0, room, None)
+
+
+# ---- any -------------------------------------------------------------------------------------------------------------------------
+
+def view(what, x, dtype=None, ndim=None, writable=False):
+    """x as a View, called `what` in messages. dtype and ndim: what is wanted, for numbers and lists, which have none of their own."""
+    if isinstance(x, Borrowed):
+        return x
+    if isinstance(x, (bool, int, float, list, tuple)) and not writable:
+        if not isinstance(x, (list, tuple)) or all(isinstance(v, (bool, int, float)) for v in _flat(x)):
+            return _by_values(what, x, dtype, ndim)
+        raise Error("%s: a list of numbers may be given, or one tensor, but no list of tensors" % what)
+    if _numpy_bf16(x):
+        v = _by_buffer(what, x.view("int16"), writable)
+        v.tensor.dtype, v.dtype = DTYPES.index("bf16"), "bf16"
+        return v
+    if _has(x):
+        if hasattr(x, "_ein_dtype"):
+            v = _by_buffer(what, x, writable)
+            v.tensor.dtype, v.dtype = DTYPES.index(x._ein_dtype), x._ein_dtype
+            return v
+        if not (hasattr(x, "__dlpack_device__") and type(x).__module__.partition(".")[0] in ("jax", "jaxlib", "torch")):
+            return _by_buffer(what, x, writable)
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+        return _by_dlpack(what, x, writable)
+    raise Error("%s: a tensor is wanted, which shows its memory by the buffer protocol or DLPack, or numbers in lists; met is a %s"
+                % (what, type(x).__qualname__))
+
+
+def _numpy_bf16(x):
+    """ml_dtypes' bfloat16 in NumPy, of which neither the buffer protocol nor NumPy's DLPack knows."""
+    return type(x).__module__ == "numpy" and getattr(getattr(x, "dtype", None), "name", None) == "bfloat16"

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""ein.einsum on the corpora of tests/einsum: each published equation with integers, whose sums are exact, and each mistake; lists for
+equations; dtypes, casting and out= as NumPy has them, against NumPy where it is there."""
+import array
+import ctypes
+import os
+import pathlib
+import random
+import re
+import sys
+import unittest
+
+import ein
+from tensors import flat, lists, main, module
+from ein import numpys, views
+
+EINSUM = pathlib.Path(__file__).resolve().parent.parent / "einsum"
+sys.path.append(str(EINSUM))
+import rows as corpus  # noqa: E402
+
+np = module("numpy")
+FILES = ("numpy_einsum.csv", "einops_einsum.csv", "onnx_einsum.csv", "taco_kernels.csv")
+LARGE = 200000  # multiplications: what has more is compiled
+
+
+def rows_of(name):
+    rows = corpus.rows_read(EINSUM / name)
+    return [r for r in rows if r.get("expect")] or list(corpus.kernels_as_rows(rows))
+
+
+def tensor(code, shape, values):
+    """In memory of ctypes, in C order."""
+    kind = {"q": ctypes.c_int64, "d": ctypes.c_double, "f": ctypes.c_float, "b": ctypes.c_int8, "?": ctypes.c_bool}[code]
+    room = array.array("b" if code == "?" else code, values)
+    whole = kind
+    for n in reversed(shape):
+        whole = whole * n
+    return whole.from_buffer(room) if values else whole()
+
+
+def filled(row, code="q"):
+    return [tensor(code, s, corpus.fill(t, s)) for t, s in enumerate(corpus.shapes_of(row["shapes"]))] if row["shapes"] else []
+
+
+class Corpora(unittest.TestCase):
+    def good(self, row):
+        target = "eval" if int(row["mults"]) <= LARGE else None
+        got = ein.einsum(row["equation"], *filled(row), target=target)
+        shape = () if row["out_shape"] == "-" else tuple(int(n) for n in row["out_shape"].split("x"))
+        self.assertEqual(tuple(got.shape), shape)
+        values = [int(got)] if not shape else flat(lists(got))
+        self.assertEqual(corpus.checksums(values), (int(row["chk_sum"]), int(row["chk_mix"])))
+
+    def wrong(self, row):
+        code, pattern = corpus.ERRORS[row["error_class"]].einsum
+        pattern = pattern.replace("{label}", corpus.LABEL.get(row["id"], "")).replace("source", "tensor")
+        if not code:
+            return self.assertEqual(tuple(ein.einsum(row["equation"], *filled(row), target="eval").shape), tuple(int(n) for n in re.findall(r":(\d+)", pattern)))
+        with self.assertRaises(ein.Error) as e:
+            ein.einsum(row["equation"], *filled(row), target="eval")
+        self.assertRegex(str(e.exception), pattern)
+
+    def test_rows(self):
+        for name in FILES:
+            rows = rows_of(name)
+            for row in rows:
+                with self.subTest(row=row["id"]):
+                    (self.wrong if row["expect"] == "error" else self.good)(row)
+            print("%s: %d rows" % (name, len(rows)), flush=True)
+
+
+class Spellings(unittest.TestCase):
+    a, b = [[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, 2]]
+
+    def same(self, *operands, **how):
+        self.assertEqual(lists(ein.einsum(*operands, target="eval", **how)), [[7, 8], [16, 17]])
+
+    def test_equations(self):
+        for equation in ("ij,jk->ik", "ij,jk", " ij , jk -> ik ", b"ij,jk", "...j,jk->...k", "αβ,βγ->αγ"):
+            self.same(equation, self.a, self.b)
+
+    def test_lists(self):
+        self.same(self.a, [0, 1], self.b, [1, 2], [0, 2])
+        self.same(self.a, [0, 1], self.b, [1, 2])
+        self.same(self.a, [30, 7], self.b, (7, 31), (30, 31))
+        self.same(self.a, [Ellipsis, 1], self.b, [1, 2], [..., 2])
+        self.same(self.a, [100, 60], self.b, [60, 101])
+        self.assertEqual(lists(ein.einsum(self.a, [27, 26], target="eval")), [[1, 4], [2, 5], [3, 6]])  # 26 comes first
+        for wrong, why in (((self.a,), "without its labels"), ((), "which equation"), ((self.a, [0, "x"]), "integers or Ellipsis"), ((self.a, [-1, 0]), "negative")):
+            with self.assertRaisesRegex(ein.Error, why):
+                ein.einsum(*wrong)
+
+    def test_options(self):
+        for optimize in (False, True, "greedy", ["einsum_path", (0, 1)]):
+            self.same("ij,jk", self.a, self.b, optimize=optimize)
+        for order in "KCAF":
+            self.same("ij,jk", self.a, self.b, order=order)
+        for dtype in ("f64", "float32", "i4", "int64", "f8"):
+            self.same("ij,jk", self.a, self.b, dtype=dtype, casting="unsafe")
+        for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"), (dict(dtype="c8"), "dtype c8 is none"),
+                         (dict(dtype="i8"), "operand 1 is i64, and cannot become i8 by casting='safe'")):
+            with self.assertRaisesRegex(ein.Error, why):
+                ein.einsum("ij,jk", self.a, self.b, **how)
+        with self.assertRaises(TypeError):
+            ein.einsum("ij,jk", self.a, self.b, colour=1)
+
+    def test_logic(self):
+        x, y = tensor("?", [2, 2], [1, 0, 1, 1]), tensor("?", [2, 2], [1, 1, 0, 1])
+        self.assertEqual(lists(ein.einsum("ij,jk->ik", x, y, target="eval")), [[True, True], [True, True]])
+        self.assertEqual(lists(ein.einsum("ij,ij->ij", x, y, target="eval")), [[True, False], [False, True]])
+        self.assertEqual(lists(ein.einsum("ij->i", x, target="eval")), [True, True])
+
+    def test_wraps(self):
+        x = tensor("b", [3], [100, 100, 100])
+        self.assertEqual(int(ein.einsum("i->", x, target="eval")), 300 - 256)
+        self.assertEqual(int(ein.einsum("i,i->", x, x, target="eval")), (30000 + 128) % 256 - 128)
+        self.assertEqual(int(ein.einsum("i->", x, dtype="int32", target="eval")), 300)
+
+    def test_out(self):
+        room = ((ctypes.c_int64 * 2) * 2)()
+        self.assertIs(ein.einsum("ij,jk", self.a, self.b, out=room, target="eval"), room)
+        self.assertEqual([list(r) for r in room], [[7, 8], [16, 17]])
+        with self.assertRaisesRegex(ein.Error, "the result is i64, and out is i8"):
+            ein.einsum("ij,jk", self.a, self.b, out=((ctypes.c_int8 * 2) * 2)(), target="eval")
+        with self.assertRaisesRegex(ein.Error, "read-only"):
+            ein.einsum("i", [1, 2], out=bytes(16), target="eval")
+
+    def test_kept(self):
+        """The same equation on the same shapes is compiled once."""
+        numpys._function.cache_clear()
+        for k in range(5):
+            ein.einsum("ij,jk", self.a, self.b, target="eval")
+        self.assertEqual(numpys._function.cache_info().misses, 1)
+
+
+@unittest.skipUnless(np, "NumPy is not installed")
+class NumPy(unittest.TestCase):
+    names = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i16": "i2", "i8": "i1", "u8": "u1", "bool": "?"}
+
+    def test_dtypes(self):
+        for a, x in self.names.items():
+            for b, y in self.names.items():
+                self.assertEqual(np.dtype(self.names[numpys.promoted(a, b)]), np.result_type(x, y), (a, b))
+                for casting in numpys.CASTINGS:
+                    self.assertEqual(numpys.may_cast(a, b, casting), np.can_cast(x, y, casting), (a, b, casting))
+
+    def test_same(self):
+        """Any dtypes, layouts and equations: the same shape, dtype, type and numbers."""
+        r = random.Random(3)
+        equations = ("ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "i,i", "i,j->ij", "ij,ij->", "...ij,...jk->...ik", "ij,jk,kl->il", "ba", "i->", ",i", "i...->...", "ij,j")
+        for turn in range(len(equations) * 6):
+            equation, size = equations[turn % len(equations)], {c: r.choice((1, 2, 3, 5)) for c in "abijkl"}
+            operands = []
+            for term in equation.partition("->")[0].split(","):
+                shape = [2] * ("..." in term) + [size[c] for c in term.replace("...", "")]
+                x = np.array(np.random.RandomState(turn).randint(-3, 4, shape)).astype(r.choice(list(self.names.values())))
+                x = np.asfortranarray(x) if x.ndim and r.random() < 0.3 else x[..., ::-1] if x.ndim and r.random() < 0.3 else x
+                operands.append(x)
+            want, got = np.einsum(equation, *operands), ein.einsum(equation, *operands, target="eval")
+            self.assertEqual((type(got), got.dtype, got.shape), (type(want) if want.ndim == 0 else np.ndarray, want.dtype, want.shape), equation)
+            np.testing.assert_array_equal(got, want, "%s %s" % (equation, [x.dtype for x in operands]))
+
+    def test_out(self):
+        a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+        for room in (np.zeros((2, 4)), np.zeros((4, 2)).T, np.zeros((2, 8))[:, ::2], np.zeros((2, 4), order="F")):
+            self.assertIs(ein.einsum("ij,jk", a, b, out=room, target="eval"), room)
+            np.testing.assert_array_equal(room, a @ b)
+        square = np.arange(9.0).reshape(3, 3)
+        want = square @ square
+        ein.einsum("ij,jk", square, square, out=square)
+        np.testing.assert_array_equal(square, want)
+        wide = np.zeros((2, 4))
+        ein.einsum("ij,jk", a.astype("f4"), b.astype("f4"), out=wide, target="eval")
+        np.testing.assert_array_equal(wide, a @ b)
+        with self.assertRaisesRegex(ein.Error, "shape|axis"):
+            ein.einsum("ij,jk", a, b, out=np.zeros((4, 2)), target="eval")
+        self.assertTrue(ein.einsum("ij,jk", a, b, order="F", target="eval").flags.f_contiguous)
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,7 @@
 
 // as in front/parse/token.h, which the assertions at the end make sure of
 %token NEWLINE ID INT REAL STRING CONST DTYPE REDUCER COUNT.
-%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY USE ASSERT.
+%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY USE ASSERT FROM TO.
 %token WHERE IF THEN ELSE OR AND NOT EQ NE LT LE GT GE PLUS MINUS STAR SLASH IDIV PERCENT CARET ORELSE.
 %token ASSIGN COLON COMMA LP RP LB RB LC RC RESYNC.
 
@@ -47,10 +47,13 @@ lines ::= lines line(S) NEWLINE.                        { file_add(p, S); }
 
 %type line {AstStmt *}
 line(S) ::= DIM(F) dims(D).                             { S = build_decls(p, STMT_DIM, F, D, (Token){0}, NULL); }
-line(S) ::= INPUT(F) decls(D) dtype(T) default(E).      { S = build_decls(p, STMT_INPUT, F, D, T, E); }
-line(S) ::= PARAM(F) decls(D) dtype(T) default(E).      { S = build_decls(p, STMT_PARAM, F, D, T, E); }
+line(S) ::= INPUT(F) decls(D) dtype(T) stored(R) default(E).
+                                                        { S = build_decls(p, STMT_INPUT, F, D, T, E); stored_take(p, S, R); }
+line(S) ::= PARAM(F) decls(D) dtype(T) stored(R) default(E).
+                                                        { S = build_decls(p, STMT_PARAM, F, D, T, E); stored_take(p, S, R); }
 line(S) ::= left(L) dtype(T) ASSIGN e(E).               { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
-line(S) ::= OUTPUT(F) left(L) dtype(T) ASSIGN e(E).     { S = build_equation(p, STMT_EQUATION, F, L, T, E); }
+line(S) ::= OUTPUT(F) left(L) dtype(T) stored(R) ASSIGN e(E).
+                                                        { S = build_equation(p, STMT_EQUATION, F, L, T, E); stored_take(p, S, R); }
 line(S) ::= OUTPUT(F) outputs(D).                       { S = build_decls(p, STMT_OUTPUT, F, D, (Token){0}, NULL); }
 line(S) ::= repeat(R).                                  { S = R; }
 line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN e(E).
@@ -82,6 +85,11 @@ left(L) ::= ID(N) brackets(B).                          { L = build_left(p, N, B
 %type dtype {Token}
 dtype(T) ::= .                                          { T = (Token){0}; }
 dtype(T) ::= COLON DTYPE(D).                            { T = D; }
+
+%type stored {AstStored *}
+stored(R) ::= .                                         { R = NULL; }
+stored(R) ::= FROM|TO(W) STRING(N).                     { R = build_stored(p, W, N, NULL); }
+stored(R) ::= FROM|TO(W) STRING(N) brackets(B).         { R = build_stored(p, W, N, B); }
 
 default(E) ::= .                                        { E = NULL; }
 default(E) ::= ASSIGN e(A).                             { E = A; }

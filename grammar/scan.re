@@ -3,6 +3,8 @@
  * at a bounded number of times, whatever the file. See front/parse/scan.h for the face, front/parse/token.h for the words. */
 #include "front/parse/scan.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 typedef unsigned char YYCTYPE;
@@ -199,9 +201,19 @@ static int word(Scanner *s, const YYCTYPE **start) {
   }
 }
 
+/* `from "a.weight"`: with a string behind them `from` and `to` are words; else they name what they like. */
+static int before_string(const Scanner *s, const char *start) {
+  size_t n = (size_t)(s->at - start);
+  bool from = n == 4 && memcmp(start, "from", 4) == 0, to = n == 2 && memcmp(start, "to", 2) == 0;
+  const char *next = s->at;
+  while (next < s->end && (*next == ' ' || *next == '\t')) next++;
+  return (from || to) && next < s->end && *next == '"' ? (from ? TOK_FROM : TOK_TO) : TOK_ID;
+}
+
 Token scan(Scanner *s) {
   const YYCTYPE *start = NULL;
   s->newline = false;
   int kind = word(s, &start);
+  if (kind == TOK_ID) kind = before_string(s, (const char *)start);
   return (Token){offset(s, start), (uint32_t)(s->at - s->bytes), kind};
 }

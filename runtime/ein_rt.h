@@ -76,6 +76,33 @@ ein_status ein_source_block(const char *spec, ein_dtype want, int ndim, const in
                             const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
 ein_status ein_source_check(const char *spec, ein_error *err);
 
+/* ---- files of several tensors ---- */
+
+/* Where a tensor lies in its file, and how. Others may say its shape otherwise, of as many elements. */
+typedef struct ein_stored {
+  ein_dtype dtype;
+  int big_endian, fortran, ndim;
+  int64_t shape[EIN_MAX_AXES];
+  uint64_t at;
+  int64_t bytes;
+} ein_stored;
+
+/*
+ * All tensors of a .safetensors or .npz file, one call each, until one is not EIN_OK. `name` has no end
+ * of its own; `other` is the name of a dtype that cannot be read, or NULL. Checksums are not looked at.
+ */
+typedef ein_status (*ein_stored_seen)(void *user, const char *name, size_t length,
+                                      const ein_stored *stored, const char *other, ein_error *err);
+ein_status ein_stored_each(const char *path, ein_stored_seen seen, void *user, ein_error *err);
+/* A block of one into a C-order buffer, as ein_source_block does. */
+ein_status ein_stored_block(const char *path, const ein_stored *stored, ein_dtype want,
+                            const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+/*
+ * Its elements where they lie, read-only, as long as the process lives: *out is NULL where they are not
+ * as memory has them (another byte order, the first axis fastest, a place that is not aligned, bools).
+ */
+ein_status ein_stored_map(const char *path, const ein_stored *stored, const void **out, ein_error *err);
+
 /* ---- writers: C-order data in, a file out ----
  *
  * The file is written under a temporary name in the same folder and renamed when whole, so a reader

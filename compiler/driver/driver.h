@@ -172,9 +172,14 @@ Language language_of(const char *path); /* by its ending: .graph, .plan, .tra, .
 void *language_made(Session *s, Language l, const char *path, void *made, bool again);
 
 /* ---- the column: column.c, dims.c; texts.c where it begins with a text on the way ----------------- */
-typedef struct Given { Str name; const char *spec; ein_source_info info; } Given;      /* what an input is read from */
+typedef struct Given { /* what an input is read from */
+  Str name;
+  const char *spec;
+  ein_source_info info;
+  struct Bound *bound;        /* tensors of a checkpoint, and then spec is for messages (data/checkpoint.h); NULL: what spec says */
+} Given;
 typedef VEC(Given) Givens;
-typedef struct Target { const char *name, *path, *key; } Target; /* key: in a .safetensors file */
+typedef struct Target { const char *name, *path, *key; const AstStored *stored; } Target; /* key, stored: in a .safetensors file */
 typedef VEC(Target) Targets;
 
 typedef struct Job {
@@ -244,9 +249,13 @@ Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, 
 /* How many numbers of a block of it, from `low` on, the input does not hold as they are; 0: none, or that is not asked; -1: too many to look. */
 int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block);
 void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x, int64_t rounded);
+/* A block of it, of a tensor of the shape `whole`; and what there is to be looked at once, a checksum over all of it. */
+ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+ein_status given_sound(const Given *g, const int64_t *whole, ein_error *err);
 Leave status_leave(ein_status st);
 
 Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out);
+Leave targets_stored(Session *s, const Job *j, Targets *t); /* by the names that the program has for them */
 Leave targets_write(Session *s, const Eval *e, const Targets *t);
 bool targets_have(const Targets *t, Str name);
 

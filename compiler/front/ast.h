@@ -95,6 +95,24 @@ typedef struct AstDecl { /* one of dim N = e; input X[items] */
   Span span;
 } AstDecl;
 
+/* Where a tensor lies in a checkpoint: `from "layers.{l}.wq"[(h a), d]` of a param, `to ...` of an output. An axis goes by its
+ * label, or by the name of its size where it has no label. Each axis is one that the name counts, or stands in the brackets. */
+typedef struct AstNamePart { /* of the name: a text, or with text NULL the number along an axis, and `plus` */
+  Str text;
+  uint32_t axis;
+  int64_t plus;
+} AstNamePart;
+typedef struct AstStoredAxis { uint32_t axis; bool joined; } AstStoredAxis; /* joined: to one stored axis with that before it */
+typedef struct AstStored {
+  Span span, text_span;
+  Str text;                 /* the name as written */
+  bool to;                  /* `to`, rather than `from` */
+  bool bracketed;
+  AstItems items;
+  VEC(AstNamePart) name;    /* what these say, in terms of the tensor's axes; */
+  VEC(AstStoredAxis) axes;  /*   in the file's order */
+} AstStored;
+
 struct AstStmt {
   StmtKind kind;
   Span span;
@@ -111,6 +129,7 @@ struct AstStmt {
   bool block;               /* the def was written with { } */
   bool broken;              /* of a file's statements: the parser complained about a part of it */
   bool open;                /* of an equation: no left side is written; its labels are those that its right leaves free */
+  AstStored *stored;        /* of a param or an output; NULL: not said */
   Str text; Span text_span; /* assert's message, use's path */
 };
 

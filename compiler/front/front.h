@@ -42,6 +42,12 @@ typedef VEC(DimValue) DimValues;
  * false with a complaint where rank or a bound size disagrees. Sizes that are larger expressions are left to graph_from_ast,
  * given the dims. `what` names the file in the message. */
 bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
+/* The same where some of the shape is not known, which is -1 there; nothing is looked at. `what` says where an axis is from. */
+void program_bind_some(Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims);
+/* The sizes of an input, as far as they can be told: -1 where not. */
+void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims, int64_t *shape);
+/* Where a param or an output lies in a checkpoint; NULL: that is not said. */
+const AstStored *program_stored(const Program *p, Str name);
 /* The declaration of an input: dtype and rank; false if there is none of that name. */
 bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *span);
 

@@ -445,17 +445,37 @@ static const Ast *bare(const Ast *e) {
   return e;
 }
 
-static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_t *shape,
-                      const char *what, DimValues *dims) {
+static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_t *shape, const char *const *what, DimValues *dims) {
   Sizes z = sizes_now(f->arena, p, dims);
   for (uint32_t k = 0; k < d->items.len; k++) {
     const Ast *e = bare(d->items.at[k].e);
-    if (!e || e->kind != AST_NAME || map_find(&z.known, e->name.s) != &unknown) continue;
-    DimValue v = {e->name.s, shape[k], d->items.at[k].span,
-                  arena_printf(f->arena, "axis %u of %s", (unsigned)k + 1, what)};
+    if (shape[k] < 0 || !e || e->kind != AST_NAME || map_find(&z.known, e->name.s) != &unknown) continue;
+    DimValue v = {e->name.s, shape[k], d->items.at[k].span, what[k]};
     vec_push(f->arena, *dims, v);
     map_put(&z.known, v.name, arena_copy(f->arena, &v, sizeof v));
   }
+}
+
+void program_bind_some(Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims) {
+  const AstDecl *d = input_find(p, input, NULL);
+  if (d) dims_bind(f, p, d, shape, what, dims);
+}
+
+void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims, int64_t *shape) {
+  const AstDecl *d = input_find(p, input, NULL);
+  Sizes z = sizes_now(f->arena, p, dims);
+  for (uint32_t k = 0; d && k < d->items.len; k++)
+    if (!d->items.at[k].e || !size_of(&z, d->items.at[k].e, &shape[k])) shape[k] = -1;
+}
+
+const AstStored *program_stored(const Program *p, Str name) {
+  const AstStmt *s = NULL;
+  if (input_find(p, name, &s)) return s->stored;
+  for (uint32_t i = 0; i < p->file->stmts.len; i++) {
+    s = p->file->stmts.at[i];
+    if (s->kind == STMT_EQUATION && s->output && s->name.s == name) return s->stored;
+  }
+  return NULL;
 }
 
 /* Why the size is what it is, where it is one dim. */
@@ -495,6 +515,8 @@ bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const in
              rank == 1 ? "axis" : "axes", input->s, d->items.len);
     return false;
   }
-  dims_bind(f, p, d, shape, what, dims);
+  const char **axis = NEW_ARRAY(f->arena, const char *, rank + 1);
+  for (uint32_t k = 0; k < rank; k++) axis[k] = arena_printf(f->arena, "axis %u of %s", k + 1, what);
+  dims_bind(f, p, d, shape, axis, dims);
   return sizes_agree(f, p, d, shape, what, dims);
 }

@@ -40,6 +40,17 @@ ein_status ein_npz_check(const ein_npz_member *member, ein_error *err);
 ein_status ein_safetensors_find(const ein_bytes *b, const char *name, ein_array *out,
                                 ein_error *err);
 
+/*
+ * All arrays of such a file, one call each, until one is not EIN_OK: `name` has no end of its own, and `other` is a dtype
+ * that cannot be read (then the array's is not told), or NULL. Of a zip's members only what ends in .npy is an array, and is
+ * called without that ending.
+ */
+typedef ein_status (*ein_array_seen)(void *user, const char *name, size_t length,
+                                     const ein_array *array, const char *other, ein_error *err);
+ein_status ein_safetensors_each(const ein_bytes *b, ein_array_seen seen, void *user,
+                                ein_error *err);
+ein_status ein_npz_each(const ein_bytes *zip, ein_array_seen seen, void *user, ein_error *err);
+
 /* A bare file of the dtype and shape given: its size must be theirs. */
 ein_status ein_raw_header(const ein_bytes *b, ein_dtype dtype, int ndim, const int64_t *shape,
                           ein_array *out, ein_error *err);

@@ -252,6 +252,31 @@ static ein_status check_stored(const ein_bytes *zip, const entry *e, ein_error *
   return EIN_OK;
 }
 
+static ein_status list_entry(const ein_bytes *zip, const directory *dir, const entry *e,
+                             ein_array_seen seen, void *user, ein_error *err) {
+  uint64_t data_at = 0;
+  ein_array a;
+  ein_status status = check_stored(zip, e, err);
+  if (status == EIN_OK) status = check_local(zip, dir, e, &data_at, err);
+  if (status != EIN_OK) return status;
+  ein_bytes member = ein_bytes_window(zip, data_at, e->size);
+  status = ein_npy_header(&member, &a, err);
+  a.at += data_at;
+  return status == EIN_OK ? seen(user, e->name, e->name_length - 4, &a, NULL, err) : status;
+}
+
+ein_status ein_npz_each(const ein_bytes *zip, ein_array_seen seen, void *user, ein_error *err) {
+  directory dir = {0};
+  entry e;
+  ein_status status = find_directory(zip, &dir, err);
+  uint64_t at = dir.at;
+  for (uint64_t k = 0; k < dir.count && status == EIN_OK; k++, at = e.next) {
+    status = read_entry(zip, &dir, at, &e, err);
+    if (status == EIN_OK && ends_in_npy(&e)) status = list_entry(zip, &dir, &e, seen, user, err);
+  }
+  return status;
+}
+
 ein_status ein_npz_find(const ein_bytes *zip, const char *name, ein_npz_member *out,
                         ein_error *err) {
   directory dir = {0};

@@ -410,22 +410,57 @@ static ein_status read_length(const ein_bytes *b, uint64_t *length, ein_error *e
   return EIN_OK;
 }
 
-ein_status ein_safetensors_find(const ein_bytes *b, const char *name, ein_array *out,
-                                ein_error *err) {
-  *out = (ein_array){.ndim = 0};
+/* The whole header, checked; header_end in any case. */
+static ein_status header_begin(header *h, const ein_bytes *b, ein_error *err) {
   uint64_t length = 0;
+  *h = (header){.name = b->name, .err = err};
   ein_status status = read_length(b, &length, err);
   if (status != EIN_OK) return status;
-  header h = {.name = b->name, .length = (size_t)length, .err = err};
-  h.text = malloc((size_t)length + 1);
-  if (!h.text) return ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", b->name);
-  status = ein_bytes_read(b, 8, h.text, length, err);
-  if (status == EIN_OK) status = read_object(&h);
-  if (status == EIN_OK) status = check_names(&h);
-  if (status == EIN_OK) status = check_places(&h, b->size - 8 - length);
+  h->length = (size_t)length;
+  h->text = malloc((size_t)length + 1);
+  if (!h->text) return ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", b->name);
+  status = ein_bytes_read(b, 8, h->text, length, err);
+  if (status == EIN_OK) status = read_object(h);
+  if (status == EIN_OK) status = check_names(h);
+  if (status == EIN_OK) status = check_places(h, b->size - 8 - length);
+  return status;
+}
+
+static void header_end(header *h) {
+  free(h->slots);
+  free(h->text);
+}
+
+ein_status ein_safetensors_find(const ein_bytes *b, const char *name, ein_array *out,
+                                ein_error *err) {
+  header h;
+  *out = (ein_array){.ndim = 0};
+  ein_status status = header_begin(&h, b, err);
   if (status == EIN_OK) status = give_slot(&h, name, out);
-  free(h.slots);
-  free(h.text);
+  header_end(&h);
+  return status;
+}
+
+static ein_status list_slot(header *h, const slot *s, ein_array_seen seen, void *user) {
+  ein_array a = {.at = 8 + h->length + s->begin, .bytes = (int64_t)(s->end - s->begin)};
+  char dtype[20] = "";
+  h->at = (size_t)s->shape_at;
+  ein_status status = read_naturals(h, EIN_MAX_AXES, a.shape, &a.ndim);
+  if (status != EIN_OK) return status;
+  if (s->dtype >= 0) a.dtype = (ein_dtype)s->dtype;
+  else
+    snprintf(dtype, sizeof dtype, "%.*s", (int)(s->dtype_text.length < 16 ? s->dtype_text.length : 16),
+             s->dtype_text.start);
+  return seen(user, s->name.start, s->name.length, &a, s->dtype < 0 ? dtype : NULL, h->err);
+}
+
+ein_status ein_safetensors_each(const ein_bytes *b, ein_array_seen seen, void *user,
+                                ein_error *err) {
+  header h;
+  ein_status status = header_begin(&h, b, err);
+  for (size_t i = 0; i < h.count && status == EIN_OK; i++)
+    status = list_slot(&h, &h.slots[i], seen, user);
+  header_end(&h);
   return status;
 }
 

@@ -60,7 +60,7 @@ shows "S : f32 = 30.0"
 want 0 "$EIN" run net.ein --params w.safetensors V=ones
 shows "S : f32 = 3.0"
 want 0 "$EIN" run init.ein -o W=w.safetensors -o V=v.npy
-want 2 "$EIN" run net.ein --params w.safetensors
+want 1 "$EIN" run net.ein --params w.safetensors
 says "no tensor called V"
 want 4 "$EIN" run sum.ein X=iota -D N=1000000000000
 says "the limit here"

@@ -219,6 +219,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   if (!l) l = given_find(s, j, a, inputs, &given);
   if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
   if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
+  if (!l) l = targets_stored(s, j, &targets);
   j->given = &given;
   j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);

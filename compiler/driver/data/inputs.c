@@ -2,7 +2,7 @@
  * values once all sizes are known. */
 #include <string.h>
 
-#include "driver/driver.h"
+#include "checkpoint.h"
 
 _Static_assert((int)DT_F64 == (int)EIN_F64 && (int)DT_BF16 == (int)EIN_BF16 &&
                    (int)DT_I64 == (int)EIN_I64 && (int)DT_U8 == (int)EIN_U8 &&
@@ -146,18 +146,68 @@ static Leave word_take(Session *s, const Job *j, const char *word, const Declare
   return input_unknown(s, j, name, spec, d);
 }
 
-/* --params: every param that is not given by itself. */
-static Leave params_take(Session *s, const char *file, const Declareds *d, Givens *out) {
-  size_t n = strlen(file);
-  if (n < 12 || strcmp(file + n - 12, ".safetensors") != 0)
-    return fail(s, LEAVE_USAGE, "--params wants a .safetensors file, not %s", file);
-  for (uint32_t i = 0; i < d->len; i++) {
-    bool have = !d->at[i].param;
-    for (uint32_t k = 0; k < out->len; k++) have |= out->at[k].name == d->at[i].name;
-    Leave l = have ? LEAVE_OK
-                   : given_add(s, out, d->at[i].name,
-                               arena_printf(s->arena, "%s:%s", file, d->at[i].name->s));
-    if (l) return l;
+/* ---- --params: every param that is not given by itself ------------------------------------------ */
+
+static uint32_t param_rank(const Job *j, Str name) {
+  uint32_t rank = 0;
+  if (j->program) program_input(j->program, name, NULL, &rank, NULL);
+  for (uint32_t i = 0; !j->program && i < j->graph->inputs.len; i++)
+    if (j->graph->inputs.at[i]->name == name) rank = j->graph->inputs.at[i]->rank;
+  return rank;
+}
+
+/* What is known before sizes are: where the name alone says it all, the shape too. */
+static Given param_given(Session *s, Bound *b) {
+  int64_t first[EIN_MAX_AXES] = {0};
+  const Stored *x = bound_find(s, b, first);
+  Given g = {.name = b->param, .spec = bound_source(s->arena, b), .info = {.bytes = -1}, .bound = b};
+  if (!x || x->other) return g;
+  g.info = (ein_source_info){.has_dtype = 1, .has_shape = !b->said, .dtype = x->at.dtype, .ndim = x->at.ndim, .bytes = x->at.bytes};
+  memcpy(g.info.shape, x->at.shape, sizeof g.info.shape);
+  return g;
+}
+
+static Leave params_take(Session *s, const Job *j, const char *path, const Declareds *d, Givens *out) {
+  Checkpoint *c = NEW(s->arena, Checkpoint);
+  Leave l = checkpoint_open(s, path, c);
+  for (uint32_t i = 0; i < d->len && !l; i++) {
+    if (!d->at[i].param || given_of(out, d->at[i].name)) continue;
+    Given g = param_given(s, bound_new(s, j, c, d->at[i].name, param_rank(j, d->at[i].name)));
+    vec_push(s->arena, *out, g);
+  }
+  return l;
+}
+
+/* "x.ein:3:7: ", where the input is declared; "": nowhere. */
+static const char *declared_at(Session *s, const Job *j, Str name) {
+  Span span;
+  uint32_t line, column;
+  if (!j->program || !program_input(j->program, name, NULL, NULL, &span) || !span.src) return "";
+  source_place(s->arena, span.src, span.at, &line, &column);
+  return arena_printf(s->arena, "%s:%u:%u: ", span.src->name, line, column);
+}
+
+static Leave param_wrong(Session *s, const Job *j, const Given *g, const char *why) {
+  return fail(s, LEAVE_PROGRAM, "%sparam %s: %s", declared_at(s, j, g->name), g->name->s, why);
+}
+
+/* What is not there at all is told before sizes are asked for. */
+static Leave params_sizes(Session *s, Job *j, const Givens *given) {
+  VEC(Bound *) all = {0};
+  int64_t first[EIN_MAX_AXES] = {0}, sizes[EIN_MAX_AXES];
+  for (uint32_t i = 0; i < given->len; i++)
+    if (given->at[i].bound) vec_push(s->arena, all, given->at[i].bound);
+  if (all.len && j->program) bound_sizes(s, j, all.at, all.len);
+  for (uint32_t i = 0; i < given->len; i++) {
+    const Given *g = &given->at[i];
+    Buf why = buf_new(s->arena);
+    bool none = false; /* of these */
+    if (!g->bound || bound_find(s, g->bound, first)) continue;
+    if (j->program) program_sizes(&s->front, j->program, g->name, &j->dims, sizes);
+    for (uint32_t k = 0; j->program && k < g->bound->rank; k++) none |= sizes[k] == 0 && bound_counts(g->bound, k);
+    if (none) continue;
+    bound_missing(s, g->bound, bound_name(s, g->bound, first), &why);
+    return param_wrong(s, j, g, why.s);
   }
   return LEAVE_OK;
 }
@@ -169,9 +219,9 @@ Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *
     if (l) return l;
   }
   const char *params = arg_last(a, OPT_PARAMS);
-  Leave l = params ? params_take(s, params, &d, out) : LEAVE_OK;
+  Leave l = params ? params_take(s, j, params, &d, out) : LEAVE_OK;
   for (uint32_t i = 0; i < out->len && l == LEAVE_OK; i++) l = given_bind(s, j, &out->at[i]);
-  return l;
+  return l ? l : params_sizes(s, j, out);
 }
 
 /* Integers may be indices of anything, so they are small. */
@@ -237,13 +287,22 @@ const Given *given_of(const Givens *given, Str name) {
   return NULL;
 }
 
+ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err) {
+  if (g->bound) return bound_block(g->bound, t, whole, low, shape, dst, err);
+  return ein_source_block(g->spec, (ein_dtype)t, (int)rank, whole, low, shape, dst, err);
+}
+
+ein_status given_sound(const Given *g, const int64_t *whole, ein_error *err) {
+  return g->bound ? bound_sound(g->bound, whole, err) : ein_source_check(g->spec, err);
+}
+
 static int64_t elements_rounded(const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
   enum { LOOK_MOST = 1 << 24 };
   int64_t n = 0;
   if (block->count > LOOK_MOST) return -1;
   Arena *a = arena_new();
   double *want = arena_alloc(a, (size_t)block->count * sizeof *want + 1), *got = arena_alloc(a, (size_t)block->count * sizeof *got + 1);
-  ein_status st = ein_source_block(g->spec, EIN_F64, (int)x->rank, x->shape, low, block->shape, want, NULL);
+  ein_status st = given_block(g, DT_F64, x->rank, x->shape, low, block->shape, want, NULL);
   if (st == EIN_OK) st = ein_convert("", (ein_dtype)x->dtype, block->data, EIN_F64, got, block->count, 0, NULL);
   for (int64_t i = 0; st == EIN_OK && i < block->count; i++) n += want[i] < got[i] || want[i] > got[i];
   arena_free(a);
@@ -257,7 +316,7 @@ static bool is_number(const Eval *e, const EinNode *n, const Given *g, const Eva
 
 /* A file of wider floats loses digits in a narrower input, and so may a number. */
 int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
-  bool file = g->info.has_dtype && (g->info.dtype == EIN_F64 || g->info.dtype == EIN_F32) && (DType)g->info.dtype != x->dtype;
+  bool file = g->info.has_dtype && dtype_is_float((DType)g->info.dtype) && (DType)g->info.dtype != x->dtype;
   bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 || (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
   return narrow && (file || is_number(e, n, g, x)) ? elements_rounded(g, x, low, block) : 0;
 }
@@ -296,7 +355,8 @@ Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, 
   ein_error err = {0};
   const int64_t low[EIN_MAX_AXES] = {0};
   x->data = arena_alloc(s->arena, (size_t)(x->count * dtype_size(x->dtype)) + 1);
-  ein_status st = ein_source_read(g->spec, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
+  ein_status st = given_sound(g, x->shape, &err);
+  if (st == EIN_OK) st = given_block(g, x->dtype, x->rank, x->shape, low, x->shape, x->data, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "input %s: %s", n->name->s, err.text);
   given_warn(s, n, g, x, given_rounded(e, n, g, x, low, x));
   detail(s, "%s is read from %s", n->name->s, g->spec);
@@ -322,6 +382,16 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
               b.s, name, declaration_text(s, j, n), name, name, name, generator);
 }
 
+/* A param of a checkpoint: its tensors are there, and where the file has its elements as they are wanted, they are not copied. */
+static Leave param_find(Session *s, const Job *j, const Given *g, EvalArray *x) {
+  Buf why = buf_new(s->arena);
+  ein_error err = {0};
+  if (!bound_resolve(s, g->bound, x->shape, &why)) return param_wrong(s, j, g, why.s);
+  x->data = s->ranks || !x->count ? NULL : (void *)(uintptr_t)bound_map(g->bound, x->dtype, x->shape, &err);
+  if (x->data) detail(s, "%s is %s where it lies", g->name->s, g->spec);
+  return LEAVE_OK;
+}
+
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
   const EinGraph *g = j->graph;
   Leave l = dims_of_job(s, j, e);
@@ -339,6 +409,8 @@ Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e) {
     }
     in[e->n_input++].name = n->name;
     l = input_shape(s, j, n, x, &bytes);
+    if (!l && from->bound) l = param_find(s, j, from, x);
+    if (x->data) continue;
     if (!l && !s->ranks) l = input_fits(s, e, n, bytes, &left);
     if (!l && !s->ranks) l = given_values(s, e, n, from, x);
   }

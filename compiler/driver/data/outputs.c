@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "driver/driver.h"
+#include "checkpoint.h"
 
 static bool ends_in(const char *s, const char *end) {
   size_t n = strlen(s), m = strlen(end);
@@ -101,6 +101,19 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
   return LEAVE_OK;
 }
 
+/* In a file of several tensors an output goes by the names that the program has for it, unless the command line has one. */
+Leave targets_stored(Session *s, const Job *j, Targets *t) {
+  for (uint32_t i = 0; i < t->len; i++) {
+    Target *x = &t->at[i];
+    if (!j->program || x->key != x->name || !ends_in(x->path, ".safetensors")) continue;
+    x->stored = program_stored(j->program, str_from(s->strings, x->name));
+    if (x->stored && s->ranks)
+      return fail(s, LEAVE_USAGE, "-o: output %s is written to %s, which one process can do and several cannot; -o %s=FILE.npy, or .safetensors:KEY, can",
+                  x->name, x->stored->text->s, x->name);
+  }
+  return LEAVE_OK;
+}
+
 bool targets_have(const Targets *t, Str name) {
   for (uint32_t i = 0; i < t->len; i++)
     if (strcmp(t->at[i].name, name->s) == 0) return true;
@@ -134,20 +147,16 @@ static Leave write_one(Session *s, const Eval *e, const Target *t) {
 
 /* All that go to the same .safetensors file as target k, which is the first of them. */
 static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_t k) {
-  ein_named_tensor *list = NEW_ARRAY(s->arena, ein_named_tensor, t->len);
-  size_t n = 0;
+  NamedTensors list = {0};
   for (uint32_t i = k; i < t->len; i++) {
     if (strcmp(t->at[i].path, t->at[k].path) != 0) continue;
     const EvalArray *x = array_of(e, t->at[i].name);
-    list[n].name = t->at[i].key;
-    list[n++].tensor = (ein_tensor){.data = x->data,
-                                    .device_type = 1,
-                                    .ndim = (int32_t)x->rank,
-                                    .dtype = (ein_dtype)x->dtype,
-                                    .shape = x->shape};
+    const ein_named_tensor one = {t->at[i].key, {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
+    if (t->at[i].stored) stored_tensors(s, t->at[i].stored, x, &list);
+    else vec_push(s->arena, list, one);
   }
   ein_error err = {0};
-  return wrote(s, ein_safetensors_write(t->at[k].path, n, list, &err), &err, t->at[k].name,
+  return wrote(s, ein_safetensors_write(t->at[k].path, list.len, list.at, &err), &err, t->at[k].name,
                t->at[k].path);
 }
 

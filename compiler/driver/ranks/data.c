@@ -58,8 +58,8 @@ static Leave input_here(Session *s, const TaskGraph *t, uint32_t k, const Given 
   ein_error err = {0};
   Block x = block_at(s, t, b, s->ranks->rank);
   *out = block_here(s, b, &x);
-  ein_status st = ranks_first(s) ? ein_source_check(g->spec, &err) : EIN_OK;
-  if (st == EIN_OK) st = ein_source_block(g->spec, (ein_dtype)b->dtype, (int)b->rank, whole->shape, x.low, x.shape, out->data, &err);
+  ein_status st = ranks_first(s) ? given_sound(g, whole->shape, &err) : EIN_OK;
+  if (st == EIN_OK) st = given_block(g, b->dtype, b->rank, whole->shape, x.low, x.shape, out->data, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "input %s: %s", t->inputs.at[k].name->s, err.text);
   detail(s, "%s is read from %s", t->inputs.at[k].name->s, g->spec);
   return LEAVE_OK;

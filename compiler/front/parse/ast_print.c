@@ -192,6 +192,8 @@ static void print_head(Buf *b, const AstStmt *s) {
   if (s->kind == STMT_DEF || s->kind == STMT_MONOID) print_params(b, s);
   print_decls(b, s);
   if (s->dtype >= 0) buf_printf(b, " : %s", dtype_name((DType)s->dtype));
+  if (s->stored) buf_printf(b, " %s \"%s\"", s->stored->to ? "to" : "from", s->stored->text->s);
+  if (s->stored && s->stored->bracketed) print_items(b, &s->stored->items);
   if (s->text) buf_printf(b, " \"%s\"", s->text->s);
 }
 

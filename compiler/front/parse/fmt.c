@@ -143,7 +143,7 @@ static bool is_binary(int k) {
 static bool space_before_bracket(const Fmt *f, int k) {
   int last = f->last.kind;
   if (last == TOK_RB) return f->reducer; /* sum[k] (a + b), but softmax[j](x) */
-  bool tight = last == TOK_ID || last == TOK_REDUCER || last == TOK_COUNT || last == TOK_DTYPE;
+  bool tight = last == TOK_ID || last == TOK_REDUCER || last == TOK_COUNT || last == TOK_DTYPE || last == TOK_STRING;
   return !tight && !(last == TOK_RP && k == TOK_LB);
 }
 

@@ -133,6 +133,8 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
+AstStored *build_stored(Parse *p, Token word, Token name, Brackets *b); /* build_stored.c */
+void stored_take(Parse *p, AstStmt *s, AstStored *x); /* x may be NULL; complains where it does not fit the statement */
 AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit);
 uint32_t limits_first(Parse *p, AstLimit *l);
 void limits_add(Parse *p, AstLimit *l);

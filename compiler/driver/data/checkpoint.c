@@ -1,0 +1,130 @@
+/* driver/data/checkpoint.c - in comes what --params names, out goes a Checkpoint: its tensors' names and places. What a file says is looked
+ * through by its reader; here it is about several files: which belong to a folder or an index, and that each name is in one of them. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "checkpoint.h"
+#include "driver/table.h"
+
+typedef struct Listing {
+  Session *s;
+  Checkpoint *out;
+  const char *file;
+  const Map *of;   /* of an index: the file that a name is in; NULL: all names are taken */
+  bool twice;      /* it was said that a name is in two files */
+} Listing;
+
+static ein_status tensor_seen(void *user, const char *name, size_t length, const ein_stored *at, const char *other, ein_error *err) {
+  Listing *l = user;
+  Arena *a = l->s->arena;
+  Str n = str_of(l->s->strings, name, length);
+  const Stored *there = map_find(&l->out->by_name, n);
+  if (l->of && map_find(l->of, n) != l->file) return EIN_OK;
+  if (there) {
+    (void)err;
+    l->twice = true;
+    fail(l->s, LEAVE_PROGRAM, "--params %s: %s is in %s and in %s; name one of them, or an index that tells which", l->out->path, shown(a, n->s),
+         there->file, l->file);
+    return EIN_ERR_ARG;
+  }
+  Stored *x = NEW(a, Stored);
+  *x = (Stored){.name = n, .file = l->file, .other = other ? arena_printf(a, "%s", other) : NULL, .at = *at};
+  vec_push(a, l->out->all, x);
+  map_put(&l->out->by_name, n, x);
+  return EIN_OK;
+}
+
+static Leave file_list(Session *s, Checkpoint *c, const char *file, const Map *of) {
+  Listing l = {.s = s, .out = c, .file = file, .of = of};
+  ein_error err = {0};
+  ein_status st = ein_stored_each(file, tensor_seen, &l, &err);
+  if (l.twice) return LEAVE_PROGRAM;
+  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "--params %s: %s", c->path, err.text);
+}
+
+/* ---- an index: which name is in which file ---------------------------------------------------------------------------- */
+
+static Leave index_bad(Session *s, const char *path, const char *what) {
+  return fail(s, LEAVE_PROGRAM, "%s: this index cannot be used: %s", path, what);
+}
+
+static Leave index_names(Session *s, const char *path, const JsonValue *v, Map *of, Words *files) {
+  const JsonValue *map = json_member(v, "weight_map");
+  Map seen = map_new(s->arena);
+  if (!map || map->kind != JSON_OBJECT) return index_bad(s, path, "it has no object `weight_map` that says in which file each tensor is");
+  for (uint32_t i = 0; i < map->members.len; i++) {
+    const JsonMember *m = &map->members.at[i];
+    const char *file = m->value->kind == JSON_STRING ? m->value->text : NULL;
+    if (!file || !ein_ends_in(file, ".safetensors") || strchr(file, '/'))
+      return index_bad(s, path, arena_printf(s->arena, "the file of %s is no .safetensors beside it", shown(s->arena, m->name)));
+    Str key = str_from(s->strings, file);
+    const char *whole = map_find(&seen, key);
+    if (!whole) {
+      whole = arena_printf(s->arena, "%s/%s", folder_of(s->arena, path), file);
+      map_put(&seen, key, (void *)(uintptr_t)whole);
+      vec_push(s->arena, *files, whole);
+    }
+    map_put(of, str_from(s->strings, m->name), (void *)(uintptr_t)whole);
+  }
+  return LEAVE_OK;
+}
+
+static Leave index_open(Session *s, Checkpoint *c, const char *path) {
+  const char *why;
+  Source *src = source_read(s->arena, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "%s: cannot read it: %s", path, why);
+  const JsonValue *v = json_read(s->arena, src, s->diags);
+  if (!v) return session_report(s);
+  Map of = map_new(s->arena);
+  Words files = {0};
+  Leave l = index_names(s, path, v, &of, &files);
+  struct stat st;
+  for (uint32_t i = 0; i < files.len && !l; i++) {
+    if (stat(files.at[i], &st) != 0) l = fail(s, LEAVE_MACHINE, "%s: the index names %s, which is not there", path, files.at[i]);
+    if (!l) l = file_list(s, c, files.at[i], &of);
+  }
+  const JsonValue *map = json_member(v, "weight_map");
+  for (uint32_t i = 0; !l && i < map->members.len; i++) {
+    Str n = str_from(s->strings, map->members.at[i].name);
+    if (!map_find(&c->by_name, n))
+      l = index_bad(s, path, arena_printf(s->arena, "it says that %s is in %s, and it is not", shown(s->arena, n->s), (const char *)map_find(&of, n)));
+  }
+  return l;
+}
+
+/* ---- a folder --------------------------------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static Words files_ending(Session *s, const char *folder, const Words *all, const char *ending) {
+  Words w = {0};
+  size_t n = strlen(folder);
+  for (uint32_t i = 0; i < all->len; i++)
+    if (ein_ends_in(all->at[i], ending)) vec_push(s->arena, w, arena_printf(s->arena, "%s%s%s", folder, folder[n - 1] == '/' ? "" : "/", all->at[i]));
+  if (w.len) qsort(w.at, w.len, sizeof *w.at, by_text);
+  return w;
+}
+
+static Leave folder_open(Session *s, Checkpoint *c) {
+  Words all = folder_files(s->arena, c->path);
+  Words index = files_ending(s, c->path, &all, ".safetensors.index.json"), file = files_ending(s, c->path, &all, ".safetensors");
+  Leave l = LEAVE_OK;
+  if (index.len > 1) return fail(s, LEAVE_USAGE, "--params %s: it has several indices, as %s and %s; name one of them", c->path, index.at[0], index.at[1]);
+  if (index.len) return index_open(s, c, index.at[0]);
+  if (!file.len) file = files_ending(s, c->path, &all, ".npz");
+  if (!file.len) return fail(s, LEAVE_USAGE, "--params %s: this folder has no .safetensors or .npz file", c->path);
+  for (uint32_t i = 0; i < file.len && !l; i++) l = file_list(s, c, file.at[i], NULL);
+  return l;
+}
+
+Leave checkpoint_open(Session *s, const char *path, Checkpoint *out) {
+  struct stat st;
+  *out = (Checkpoint){.path = path, .by_name = map_new(s->arena)};
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return folder_open(s, out);
+  if (ein_ends_in(path, ".index.json")) return index_open(s, out, path);
+  if (ein_ends_in(path, ".safetensors") || ein_ends_in(path, ".npz")) return file_list(s, out, path, NULL);
+  return fail(s, LEAVE_USAGE, "--params wants a .safetensors or .npz file, a .safetensors.index.json, or a folder with them, not %s", path);
+}

@@ -1,0 +1,18 @@
+/* driver/data/turned.h - a block of elements to other places: in another order of its axes. */
+#ifndef EIN_DRIVER_TURNED_H
+#define EIN_DRIVER_TURNED_H
+
+#include "driver/driver.h"
+
+typedef struct Turned { /* along each axis the elements are so many apart where they come from, and where they go */
+  uint32_t n;
+  const int64_t *shape;
+  int64_t from[EIN_MAX_AXES], to[EIN_MAX_AXES];
+  size_t size;               /* of an element: 1, 2, 4 or 8 */
+} Turned;
+
+void block_turn(const Turned *t, const void *src, void *dst); /* no axis is empty */
+/* Of a dense block. */
+void strides_dense(uint32_t rank, const int64_t *shape, int64_t *stride);
+
+#endif

@@ -99,13 +99,17 @@ static bool is_ahead(const Narrow *n, const Expr *e) {
   return true;
 }
 
-/* Its value; outside of the label's extent, which begins behind `rest`, it is all the same how far. */
-static const Expr *clamped(Narrow *n, const Expr *e, const Expr *rest) {
+static const Expr *bound_let(Narrow *n, const Expr *value) {
+  uint32_t v = place_own(n->e->s, NULL, "bound", DT_I64, 0, NULL);
+  let_add(n->e->s, v, value);
+  return scalar_read(n->e->s, v);
+}
+
+/* Its value, less `rest`; outside of `by` times the label's extent it is all the same how far. */
+static const Expr *clamped(Narrow *n, const Expr *e, int64_t by, const Expr *rest) {
   Sched *s = n->e->s;
-  uint32_t v = place_own(s, NULL, "bound", DT_I64, 0, NULL);
-  const Expr *value = ex_shared(s, ex_of(n->e, e)), *end = ex_add(s, rest, n->e->stage->bound[n->label]);
-  let_add(s, v, ex_sub(s, ex_min(s, ex_max(s, value, ex_sub(s, rest, ex_int(s, 1))), end), rest));
-  return scalar_read(s, v);
+  const Expr *value = ex_shared(s, ex_of(n->e, e)), *end = ex_add(s, rest, ex_mul(s, ex_int(s, by), n->e->stage->bound[n->label]));
+  return bound_let(n, ex_sub(s, ex_min(s, ex_max(s, value, ex_sub(s, rest, ex_int(s, 1))), end), rest));
 }
 
 static bool has_small_numbers(const Expr *e) {
@@ -115,13 +119,14 @@ static bool has_small_numbers(const Expr *e) {
   return true;
 }
 
-/* The label, and what is known ahead of its loop beside it. */
-static bool goes_with_label(const Narrow *n, const Expr *e) {
+/* So many times the label, and what is known ahead of its loop beside it; 0: it is not that. */
+static int64_t goes_with_label(const Narrow *n, const Expr *e) {
   int64_t slope;
-  if (e->dtype != DT_I64 || e->has & HAS_READ || !has_small_numbers(e) || !ex_slope(e, n->label, &slope) || slope != 1) return false;
+  if (e->dtype != DT_I64 || e->has & HAS_READ || !has_small_numbers(e) || !ex_slope(e, n->label, &slope)) return 0;
+  if (slope < 1 || slope > INT32_MAX) return 0;
   for (uint32_t l = 0; l < n->n_label; l++)
-    if (l != n->label && !n->bound[l] && ex_has_label(e, l)) return false;
-  return true;
+    if (l != n->label && !n->bound[l] && ex_has_label(e, l)) return 0;
+  return slope;
 }
 
 static const Expr *beside_label(Narrow *n, const Expr *e) {
@@ -132,21 +137,88 @@ static const Expr *beside_label(Narrow *n, const Expr *e) {
   return rest;
 }
 
+/* So many times the label are at most `end`: the first index beyond. */
+static const Expr *behind(Sched *s, const Expr *end, int64_t by) {
+  if (by > 1) end = expr_op2(s->x, OP_IDIV, end, ex_int(s, by));
+  return ex_add(s, end, ex_int(s, 1));
+}
+
 static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   Sched *s = n->e->s;
-  if (goes_with_label(n, a) && is_ahead(n, b)) {
-    const Expr *end = clamped(n, b, beside_label(n, a));
-    n->hi = ex_min(s, n->hi, strict ? end : ex_add(s, end, ex_int(s, 1)));
+  int64_t by = goes_with_label(n, a);
+  if (by && is_ahead(n, b)) {
+    const Expr *end = clamped(n, b, by, beside_label(n, a));
+    n->hi = ex_min(s, n->hi, strict ? behind(s, ex_sub(s, end, ex_int(s, 1)), by) : behind(s, end, by));
     return true;
   }
-  if (!goes_with_label(n, b) || !is_ahead(n, a)) return false;
-  const Expr *from = clamped(n, a, beside_label(n, b));
-  n->lo = ex_max(s, n->lo, strict ? ex_add(s, from, ex_int(s, 1)) : from);
+  by = goes_with_label(n, b);
+  if (!by || !is_ahead(n, a)) return false;
+  const Expr *from = clamped(n, a, by, beside_label(n, b));
+  n->lo = ex_max(s, n->lo, behind(s, strict ? from : ex_sub(s, from, ex_int(s, 1)), by));
+  return true;
+}
+
+/* ---- a difference to data as bounds ----------------------------------------------------------------- */
+
+/* z - p[s] >= 0 is another question than z >= p[s]: where the difference wraps. Numbers of 64 bits are a circle, and the difference is at
+ * least 0 on half of it, which has in common with the label's indices those from one to another. */
+typedef struct Apart {
+  const Expr *label, *data;  /* of two operands of a difference: what goes with the label, and data */
+  bool turned;               /* it is data - label; else label - data */
+  const Expr *number;        /* that is compared with it, */
+  bool less;                 /*   the difference being less, else at least as much */
+} Apart;
+
+static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *number, Apart *a) {
+  if (difference->kind != EX_OP || difference->op != OP_SUB || number->kind != EX_INT || !has_small_numbers(number)) return false;
+  a->turned = goes_with_label(n, difference->arg[0]) != 1;
+  a->label = difference->arg[a->turned], a->data = difference->arg[!a->turned], a->number = number;
+  return goes_with_label(n, a->label) == 1 && is_ahead(n, a->data);
+}
+
+/* A comparison of a difference with a number. */
+static bool apart_find(const Narrow *n, const Expr *c, Apart *a) {
+  if (c->kind != EX_OP || c->n != 2 || c->arg[0]->dtype != DT_I64) return false;
+  bool first = apart_sides(n, c->arg[0], c->arg[1], a);
+  if (!first && !apart_sides(n, c->arg[1], c->arg[0], a)) return false;
+  bool strict = c->op == OP_LT || c->op == OP_GT;
+  if (!strict && c->op != OP_LE && c->op != OP_GE) return false;
+  a->less = (c->op == OP_LT || c->op == OP_LE) == first;
+  if (a->less != strict) a->number = expr_int(n->e->s->x, DT_I64, a->number->i + 1); /* D <= 3: D < 4; D > 3: D >= 4 */
+  return true;
+}
+
+/* The label's indices are those in the half of the circle that begins at `from`, short of `less` points at its end; or all others. */
+static void half_take(Narrow *n, const Expr *from, int64_t less, bool others) {
+  Sched *s = n->e->s;
+  const Expr *zero = ex_int(s, 0), *size = n->e->stage->bound[n->label];
+  const Expr *end = expr_op2(s->x, OP_ADD, from, expr_int(s->x, DT_I64, INT64_MAX - less)); /* the last one, for `from` below 0 */
+  const Expr *early = expr_op2(s->x, OP_LT, from, zero);
+  const Expr *begin = ex_min(s, ex_max(s, from, zero), size), *stop = ex_add(s, ex_min(s, ex_max(s, end, ex_int(s, -1)), ex_sub(s, size, ex_int(s, 1))), ex_int(s, 1));
+  const Expr *lo = others ? expr_select(s->x, early, stop, zero) : begin;
+  const Expr *hi = others ? expr_select(s->x, early, size, begin) : expr_select(s->x, early, stop, size);
+  n->lo = ex_max(s, n->lo, bound_let(n, lo));
+  n->hi = ex_min(s, n->hi, bound_let(n, hi));
+}
+
+static bool apart_take(Narrow *n, const Expr *c) {
+  Sched *s = n->e->s;
+  Exprs *x = s->x;
+  Apart a;
+  if (!n->data || !apart_find(n, c, &a)) return false;
+  /* from `number` up to the most there is, or from the least there is up to it: the one that is no more than half the circle */
+  int64_t number = a.number->i;
+  bool low = number <= 0 && (a.less || number < 0), others = low != a.less;
+  const Expr *first = expr_int(x, DT_I64, low ? INT64_MIN : number), *last = expr_int(x, DT_I64, low ? number - 1 : INT64_MAX);
+  const Expr *data = expr_op2(x, OP_SUB, ex_shared(s, ex_of(n->e, a.data)), beside_label(n, a.label));
+  const Expr *from = a.turned ? expr_op2(x, OP_SUB, data, last) : expr_op2(x, OP_ADD, data, first);
+  half_take(n, bound_let(n, from), low ? -number : number, others);
   return true;
 }
 
 /* A comparison: true if it went into the bounds. */
 static bool take(Narrow *n, const Expr *c) {
+  if (apart_take(n, c)) return true;
   bool (*lower)(Narrow *, const Expr *, const Expr *, bool) = n->data ? less_data : less;
   switch ((Op)c->op) {
   case OP_LT: return lower(n, c->arg[0], c->arg[1], true);
@@ -274,6 +346,8 @@ static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
   if (where_bounds(c, p->n_label, n->label)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
+  Apart apart;
+  if (apart_find(n, c, &apart)) return true;
   return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
 }
 

@@ -23,6 +23,9 @@ output g[r:R] = (argmax[z where p[r+0] <= z and z < p[r+1]] val[z]) ?? 0
 output h[r:R] = sum[k:4*R where k < p[r+1] - p[r+0]] val[p[r+0]+k]
 output i[r:R] = sum[z:4*R] if p[r+0] <= z and z < p[r+1] then val[z] else 0
 output j[r:R] = sum[z where not (p[r+0] > z or z + 1 > p[r+1])] val[z]
+output l[r:R] = sum[z where z - p[r+0] >= 0 and p[r+1] - z > 0] val[z]
+output m[r:R] = max[z where z - p[r+0] >= 0 and z - p[r+0] < 9] val[z]
+output n[r:R] = sum[z where 2 * z >= p[r+0] and p[r+1] > 2 * z] val[z]
 output k[r:R] = sum[z where p[r+0] < z + 1 and z + 1 <= p[r+1] and col[z] != r] val[z]
 END
 want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
@@ -66,11 +69,13 @@ repeat t < N {
   state K[u:N,h:64] : f32 = 0
   state L[u:N,h:64] : f32 = 0
   state M[u:N,h:64] : f32 = 0
+  state P[u:N,h:64] : f32 = 0
   next K[u,h] = if u == t then sum[g] A[u,g] * W[g,h] else K[u,h]
   next L[u,h] = if u != place[t] then L[u,h] else exp(A[t,h])
   next M[u,h] = if u == t then max[g] (A[u,g] + W[g,h]) else M[u,h]
+  next P[u,h] = P[u,h] + (if u == t then A[u,h] else 0) - (if u == place[t] then W[h,3] else 0)
 }
-output K, L, M
+output K, L, M, P
 END
 want 0 timeout 60 "$EIN" run slices.ein -D N=20000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=slices/
 

@@ -34,7 +34,9 @@ def asked(r, depth):
     if r.randrange(5) == 0:
         return r.choice(["x[t] % 3 == 1", "m[s] > 3", "x[t] > m[s]", "t != s", "x[t] < k[t]", f"m[t] == s + {r.randrange(-2, 3)}",
                          "N - 1 - m[t] == s", f"k[t] - s == {r.randrange(3)}", f"(t + {r.randrange(3)} * s) % {r.choice([2, 3, 5])} == {r.choice(['k[s]', '1', 's % 3'])}",
-                         f"t % {r.choice([2, 3, 5])} == {r.choice(['k[s]', 'm[s]', '1', 's % 3'])}", f"t + {r.randrange(3)} < k[s]", f"t + 1 > m[s]"])
+                         f"t % {r.choice([2, 3, 5])} == {r.choice(['k[s]', 'm[s]', '1', 's % 3'])}", f"t + {r.randrange(3)} < k[s]", f"t + 1 > m[s]"] +
+                        [f"{d} {o} {r.choice([0, 0, 1, -1, 3, -4])}" for o in ("<", "<=", ">", ">=") for d in ("t - k[s]", "k[s] - t", "t + 2 - m[s]", "k[s] - (t + s)")] +
+                        [f"{r.choice([2, 3])} * t + {r.randrange(3)} {o} k[s]" for o in ("<", "<=", ">", ">=", "==")])
     a, b = inside(r), outside(r)
     if r.randrange(3) == 0:
         a, b = b, a

@@ -79,6 +79,12 @@ class Loop:
         for _ in range(r.choice([1, 1, 2, 3])):
             c, v = self.pin(axes, (name, axes)), self.value(axes, (name, axes))
             text = f"if {c} then {v} else {text}" if r.randrange(4) or text != here else f"if not ({c}) then {text} else {v}"
+        if r.randrange(4) == 0:  # what is added, not what is put
+            text = f"{here} {r.choice('+-')} (if {self.pin(axes, (name, axes))} then {self.value(axes, (name, axes))} else 0)"
+            if r.randrange(2):
+                text = f"{text} + (if not ({self.pin(axes, (name, axes))}) then 0 else {self.value(axes, (name, axes))})"
+            if r.randrange(3) == 0:
+                text = f"({text}) * (if {self.pin(axes, (name, axes))} then 3 else 1)"
         return f"  next {here} = {text}"
 
     def text(self):

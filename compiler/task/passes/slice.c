@@ -146,9 +146,30 @@ static void slices_if(Slices *c, const Expr *cond, const Expr *asked, const Expr
   slices_if(c, expr_and(x, cond, opposite(x, asked->arg[0])), asked->arg[1], e);
 }
 
+static bool is_number(const Expr *e, int64_t v) {
+  return (e->kind == EX_INT && e->i == v) || (e->kind == EX_REAL && e->f == (double)v);
+}
+
+/* v + (if c then a else 0) is if c then v + a else v; so are differences and products. NULL: e is no such thing. */
+static const Expr *choice_found(Exprs *x, const Expr *e) {
+  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL)) return NULL;
+  for (uint32_t k = e->op == OP_SUB; k < 2; k++) {
+    const Expr *v = e->arg[1 - k], *of = e->arg[k];
+    if (of->kind != EX_OP || of->op != OP_SELECT) continue;
+    for (uint32_t side = 1; side <= 2; side++) {
+      if (!is_number(of->arg[side], e->op == OP_MUL)) continue;
+      const Expr *more = of->arg[3 - side], *made = k ? expr_op2(x, (Op)e->op, v, more) : expr_op2(x, (Op)e->op, more, v);
+      return side == 2 ? expr_select(x, of->arg[0], made, v) : expr_select(x, of->arg[0], v, made);
+    }
+  }
+  return NULL;
+}
+
 /* The value is e where `cond` holds (NULL: everywhere). */
 static void slices_of(Slices *c, const Expr *cond, const Expr *e) {
   if (!c->ok || is_state(c, e)) return;
+  const Expr *choice = choice_found(c->t->exprs, e);
+  if (choice) e = choice;
   if (e->kind != EX_OP || e->op != OP_SELECT) {
     slice_add(c, cond, e);
     return;

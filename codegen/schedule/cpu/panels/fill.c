@@ -1,7 +1,10 @@
 /* codegen/schedule/cpu/panels/fill.c - panels: a block of one side of a contraction, copied in the order in which tiles use it. */
 #include "panels.h"
 
-enum { LINE = 64 }; /* bytes of the longest vector */
+enum {
+  LINE = 64,                 /* bytes of the longest vector */
+  ROW_LONG = 1024            /* bytes of a row of lanes of which a tile has a part */
+};
 
 /* ---- labels at hand ---------------------------------------------------------------------------------------- */
 
@@ -74,6 +77,13 @@ const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) { return loop_t
 
 /* ---- panels --------------------------------------------------------------------------------------------------- */
 
+/* So many elements a row of lanes of all tiles is long: lines of an odd number, as a tile goes down such rows, and the nearest cache keeps few lines
+ * that are a power of two apart. */
+static int64_t row_length(const Panel *t, const Pack *k) {
+  int64_t size = dtype_size(pack_units_type(t, k)), n = up(pack_flat_size(t, &t->v), t->v.unit);
+  return n * size >= ROW_LONG && n * size % (2 * LINE) == 0 ? n + LINE / size : n;
+}
+
 void pack_new(Panel *t, Pack *k) {
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
@@ -86,7 +96,7 @@ void pack_new(Panel *t, Pack *k) {
   bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
   if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
   for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, pack_depth(t, k->red[i]));
-  if (tiled) dim[n++] = ex_int(s, flat ? up(pack_flat_size(t, x), x->unit) : x->unit);
+  if (tiled) dim[n++] = ex_int(s, flat ? row_length(t, k) : x->unit);
   const char *name = k->lanes ? "lanes" : "rows";
   if (x->shared) {
     k->place = place_shared(s, name, pack_units_type(t, k), n, dim);

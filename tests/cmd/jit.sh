@@ -80,6 +80,10 @@ says "301 labels, more than what is compiled may have: the reference evaluator r
 cp out now.out
 want 0 "$EIN" run wide.ein --target=eval
 cmp -s out now.out || wrong "too wide: other outputs"
+# ---- so is a plan for several sites
+rm -rf cache
+want 0 "$EIN" run soft.ein -D N=77 -n 3
+[ -n "$(find cache/ein -name '*.so' -o -name '*.o')" ] || wrong "several sites: not compiled"
 
 # ---- a plugin that cannot be opened is as if it were switched off
 dir=$(dirname "$EIN")

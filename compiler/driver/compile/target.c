@@ -32,12 +32,12 @@ bool target_jit(Session *s, const Args *a) {
   return runs(a) && !s->ranks && !arg_has(a, OPT_FLAGS) && jit_plugin(s);
 }
 
-/* What many sites do is done by their evaluator unless something is said: its moves are what the plan is looked at for. */
+/* Texts of several sites have an evaluator of their own, which is what runs them unless something is said. */
 bool target_compiles(Session *s, const Job *j, const Args *a) {
-  bool sites = job_of_sites(j) || arg_has(a, OPT_SITES);
-  const char *said = j->past && !sites ? target_compiler(s, a) : target_said(s, a);
+  bool text = job_of_sites(j);
+  const char *said = j->past && !text ? target_compiler(s, a) : target_said(s, a);
   if (said) return strcmp(said, "c") == 0 || strcmp(said, "jit") == 0;
-  if (sites) return false;
+  if (text) return false;
   if (j->past || target_jit(s, a) || compiler_there(s, arg_last(a, OPT_CC))) return true;
   say(s, "there is no Clang in this ein, and no C compiler: the reference evaluator runs it, slowly; ein doctor says how to get them");
   return false;

@@ -78,6 +78,31 @@ says "param wq"
 want 1 "$EIN" run net.ein --params model -D H=3
 says "of shape [3 * 3, 4], met [6, 4]"
 
+# the table: what is bound, what is not and why, and what nobody reads; also what no size is known of
+want 0 "$EIN" params net.ein --params model
+shows "embed  [7, 4] bf16        model.embed_tokens.weight                 [7, 4] bf16        1  as it lies"
+shows "wq     [2, 2, 3, 4] bf16  model.layers.{l}.self_attn.q_proj.weight  [6, 4] bf16        2  bound"
+shows "1 of the 9 tensors of model is read by no param:"
+shows "  lm_head.weight [7, 4]"
+want 1 "$EIN" params net.ein --params model -D H=3 -D L=3
+shows "up     [4, 3, 5] bf16     model.layers.{l}.mlp.up_proj.weight       [5, 4] bf16        3  missing"
+shows "up: model has no tensor called model.layers.2.mlp.up_proj.weight; did you mean"
+shows "one: wanted is model.layers.1.self_attn.q_proj.weight of shape [3 * 3, 4], met [6, 4] in model/model-00002-of-00002.safetensors"
+want 1 "$EIN" params net.ein --params model -D H=3 --format=json
+python3 -c "
+import json
+t = json.load(open('out'))
+assert t['format'] == 'ein params 1' and t['unread'] == ['lm_head.weight'], t
+assert [p['state'] for p in t['params']] == ['as it lies', 'does not fit', 'does not fit', 'bound', 'bound', 'does not fit'], t
+" || wrong "the table as JSON"
+printf 'dim N, M\nparam w[i:N,j:N,k:N] from "model.embed_tokens.weight"[i, (j k)]\nparam v[i:3] from "no"\nparam u[i:M*M] from "lm_head.weight"\n' >open.ein
+want 1 "$EIN" params open.ein --params model
+shows "v: model has no tensor called no"
+shows "size not known"
+want 2 "$EIN" params net.ein
+says "which checkpoint?"
+want 2 "$EIN" params --params model
+
 # numbers from 1, and by a program of its own
 cat >from1.ein <<'END'
 dim L

@@ -17,7 +17,7 @@ static AstStored *own_name(Arena *a, Str param, uint32_t rank) {
 Bound *bound_new(Session *s, const Job *j, const Checkpoint *c, Str param, uint32_t rank) {
   const AstStored *how = j->program ? program_stored(j->program, param) : NULL;
   Bound *b = NEW(s->arena, Bound);
-  *b = (Bound){c, param, rank, how ? how : own_name(s->arena, param, rank), how != NULL, NULL};
+  *b = (Bound){c, param, rank, how ? how : own_name(s->arena, param, rank), how != NULL, false, NULL};
   return b;
 }
 
@@ -66,6 +66,17 @@ static bool name_matches(const Bound *b, const char *name, int64_t *at) {
     at[part->axis] = v - part->plus;
   }
   return !*name;
+}
+
+Stored *bound_claim(const Bound *b, bool use) {
+  int64_t at[EIN_MAX_AXES];
+  Stored *first = NULL;
+  for (uint32_t i = b->from->all.len; i-- > 0;) {
+    if (!name_matches(b, b->from->all.at[i]->name->s, at)) continue;
+    first = b->from->all.at[i];
+    first->used |= use;
+  }
+  return first;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
@@ -123,8 +134,7 @@ void bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n) {
   uint32_t before;
   do {
     before = j->dims.len;
-    for (uint32_t i = 0; i < n; i++)
-      if (b[i]->said) sizes_bind(s, j, b[i]);
+    for (uint32_t i = 0; i < n; i++) sizes_bind(s, j, b[i]);
   } while (j->dims.len > before);
 }
 
@@ -198,6 +208,7 @@ bool bound_resolve(Session *s, Bound *b, const int64_t *shape, Buf *why) {
   do {
     Stored *x = bound_find(s, b, at);
     if (!x) {
+      b->missing = true;
       bound_missing(s, b, bound_name(s, b, at), why);
       return false;
     }

@@ -28,6 +28,7 @@ typedef struct Bound { /* a param in a checkpoint */
   uint32_t rank;
   const AstStored *how;      /* of a param that does not say it, its own name: never NULL */
   bool said;
+  bool missing;              /* bound_resolve found that one is not there */
   Stored **piece;            /* after bound_resolve: along the axes that the name counts, row by row */
 } Bound;
 
@@ -35,6 +36,7 @@ Bound *bound_new(Session *s, const Job *j, const Checkpoint *c, Str param, uint3
 /* Of the tensor at these numbers along the param's axes its name, and itself; NULL: there is none. */
 Str bound_name(Session *s, const Bound *b, const int64_t *at);
 Stored *bound_find(Session *s, const Bound *b, const int64_t *at);
+Stored *bound_claim(const Bound *b, bool use);  /* the first that is called as the param's are; and all of them are said to be used */
 bool bound_counts(const Bound *b, uint32_t axis); /* the name does, and so no stored tensor has it */
 bool bound_next(const Bound *b, const int64_t *shape, int64_t *at);  /* the next of these places; false: that was the last */
 /* What the checkpoint's names and shapes say about the sizes of params; each dim of the program that has none yet is bound. */

@@ -159,4 +159,9 @@ void fmt_print(Buf *out, const AstFile *f);
  * but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
+/* A def, and a call of it with as many items and groups among them, as a def with a label for each part and a call without groups; the same two
+ * where there are none. `wrong` is a substitution for a label that is a group (s NULL: there is none). */
+typedef struct AstOfGroups { const AstStmt *def; const Ast *call; AstName wrong; } AstOfGroups;
+AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call);
+
 #endif

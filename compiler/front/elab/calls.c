@@ -244,6 +244,17 @@ static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
   diag_hint(x->diags, g, "over %s it is `%s)`", label->s, b.s);
 }
 
+/* `variance[y,x](u)`: over both at once. */
+static void hint_group(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
+  if (d->items.len != 1 || a->items.len < 2) return;
+  Buf b = buf_new(x->arena);
+  for (uint32_t i = 0; i < a->items.len; i++) {
+    if (!item_label(&a->items.at[i])) return;
+    buf_printf(&b, "%s%s", i ? " " : "", source_text(x, a->items.at[i].span));
+  }
+  diag_hint(x->diags, g, "over all of them at once it is `%s[(%s)](...)`", a->name.s->s, b.s);
+}
+
 static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t labels = a->items.len, args = a->args.len;
   if (labels == d->items.len && args == d->params.len) return true;
@@ -252,6 +263,7 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   diag_at(x->diags, g, d->name.span, "defined here");
   diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
   hint_label(x, g, d, a);
+  if (l) hint_group(x, g, d, a);
   return false;
 }
 
@@ -387,6 +399,18 @@ static void argument_unused(Elab *x, Scope *s, const Bind *b) {
   for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++) label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
 }
 
+/* f's def as a call with groups means it; `call` is then that call without groups. */
+static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
+  AstOfGroups g = ast_of_groups(x->arena, x->strings, f->def, a);
+  f->def = g.def;
+  *call = g.call;
+  if (!g.wrong.s) return true;
+  Diag *d = diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here", g.def->name.s->s, g.wrong.s->s);
+  diag_at(x->diags, d, g.wrong.span, "wants a label");
+  diag_hint(x->diags, d, "a group stands where a def reduces over its label, or counts by it");
+  return false;
+}
+
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const AstStmt *d = y->stmt;
   Frame *f = NEW(x->arena, Frame);
@@ -400,7 +424,8 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   Labels *own = NEW(x->arena, Labels);
   own->map = map_new(x->arena);
   own->level = s->labels->outer ? s->labels : s->labels->level;
-  if (!call_fits(x, d, a) || !frame_labels(x, s, a, f, own)) return fail(x);
+  const Ast *call;
+  if (!call_fits(x, d, a) || !frame_groups(x, f, a, &call) || !frame_labels(x, s, call, f, own)) return fail(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
   Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);

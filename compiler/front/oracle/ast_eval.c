@@ -603,7 +603,7 @@ static AstVal call_def(AstRun *r, const Ast *e, const AstGlobal *g, At at) {
   AstScope *c = ast_scope_of_call(r, at.scope, e, g);
   if (r->why) return val(DT_I64, 0, 0);
   at.scope = c->body;
-  return eval_whole(r, g->def->e, at);
+  return eval_whole(r, c->def->e, at);
 }
 
 static AstVal call_random(AstRun *r, const Ast *e, Op op, At at) {

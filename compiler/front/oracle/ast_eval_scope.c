@@ -296,9 +296,13 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
              def->params.len);
     return c;
   }
-  for (uint32_t i = 0; i < e->items.len; i++) {
+  AstOfGroups groups = ast_of_groups(r->arena, r->e->strings, def, e);
+  if (groups.wrong.s) ast_fail(r, groups.wrong.span, "a substitution for a group");
+  c->def = def = groups.def;
+  c->call = groups.call;
+  for (uint32_t i = 0; i < c->call->items.len; i++) {
     AstName name;
-    AstLabel *l = call_label(r, s, c, &e->items.at[i], e);
+    AstLabel *l = call_label(r, s, c, &c->call->items.at[i], e);
     if (!ast_item_name(&def->items.at[i], &name))
       ast_fail(r, def->span, "a def's labels are bare names");
     if (r->why) return c;
@@ -445,10 +449,10 @@ static void walk_call(Walk *w, const Ast *e, AstScope *s, bool bound) {
   } else if (g && g->def) {
     AstScope *c = ast_scope_of_call(w->r, s, e, g);
     if (w->r->why) return;
-    for (uint32_t i = 0; i < e->items.len; i++) walk_item(w, &e->items.at[i], c, true, -1);
+    for (uint32_t i = 0; i < c->call->items.len; i++) walk_item(w, &c->call->items.at[i], c, true, -1);
     walk(w, e->where, c, bound);
-    for (uint32_t i = 0; i < g->def->body.len; i++) walk(w, g->def->body.at[i]->e, c->body, true);
-    walk(w, g->def->e, c->body, bound);
+    for (uint32_t i = 0; i < c->def->body.len; i++) walk(w, c->def->body.at[i]->e, c->body, true);
+    walk(w, c->def->e, c->body, bound);
   } else {
     walk_items(w, &e->items, s, bound);
     for (uint32_t i = 0; i < e->args.len; i++) walk(w, e->args.at[i], s, bound);

@@ -63,6 +63,8 @@ struct AstScope {
   Map checks, moves; /* kept by ast_eval.c: node to the predicates that bear on it; node to its substitution */
   AstLabels labels; /* a reducer: what it runs over; a call: its label arguments; an edge: its own labels */
   AstScope *body;   /* of a call: the def's own scope */
+  const AstStmt *def; /* of a call: what is called, */
+  const Ast *call;    /*   and how, without groups */
 };
 
 typedef struct AstGlobal { /* at most one of tensor, def, monoid; none: a dim */

@@ -98,6 +98,7 @@ struct Session {
   bool capture;
   Diags *refused;             /* the last complaints that were captured, NULL: none */
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
+  struct Progress *progress;  /* of the run that is going on (progress.h); NULL: none is told of */
   struct Guest *guest;        /* NULL: the process is ours */
 };
 

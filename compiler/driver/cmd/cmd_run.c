@@ -7,6 +7,7 @@
 #include "task/sites/site_eval.h"
 #include "driver/plan/sites.h"
 #include "driver/ranks/ranks.h"
+#include "driver/progress.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
 
@@ -47,16 +48,23 @@ Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e) {
   return given_read(s, j, given, e);
 }
 
+typedef struct Going { const Session *s; const Eval *e; } Going;
+
 static bool goes_on(void *ctx) {
-  return !stop_wanted(ctx);
+  const Going *g = ctx;
+  if (g->s->progress) progress_eval(g->s->progress, g->e);
+  return !stop_wanted(g->s);
 }
 
 Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   const char *error = NULL;
   Place at = {0};
+  Going going = {s, e};
   e->keep_going = goes_on;
-  e->ctx = s;
+  e->ctx = &going;
+  e->watch = s->progress ? s->progress->watch : NULL;
   *status = graph_eval(e, &error, &at);
+  e->keep_going = NULL;
   if (*status == EVAL_STOPPED && stop_wanted(s)) return fail(s, LEAVE_PROGRAM, "interrupted");
   return *status == EVAL_OK ? LEAVE_OK
                             : eval_failed(s, *status, error ? error : "the computation failed", at);
@@ -131,7 +139,9 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   }
   if (!l) l = run_plan(s, j, a, &lib, e);
   if (!l) patience_c(s, j, threads);
+  if (!l && s->progress) progress_begin(s->progress, j, lib.ctx);
   if (!l) l = library_run(s, &lib, e, &status);
+  if (s->progress) progress_end(s->progress);
   library_close(&lib);
   return l;
 }
@@ -192,10 +202,21 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 
+/* The same, and where it stands is told. */
+static Leave compute_told(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
+  Progress p;
+  if (!begun) begun = progress_new(s, j, a, &p);
+  if (!begun) s->progress = &p;
+  Leave l = compute_end(s, begun, j, a, c, e, lib);
+  if (s->progress) progress_end(s->progress);
+  s->progress = NULL;
+  return l;
+}
+
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
   Library lib;
   Leave l = compute_begin(s, j, a, e, &lib);
-  return compute_end(s, l, j, a, c, e, &lib);
+  return compute_told(s, l, j, a, c, e, &lib);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -224,7 +245,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);
   if (!l) l = compute_begin(s, j, a, &e, &lib);
-  l = compute_end(s, l, j, a, c, &e, &lib);
+  l = compute_told(s, l, j, a, c, &e, &lib);
   if (l || !ranks_first(s)) return l;
   l = targets_write(s, &e, &targets);
   return l ? l : outputs_show(s, &e, &targets);

@@ -20,6 +20,11 @@ typedef struct EvalArray { /* C order, packed */
 typedef struct EvalInput { Str name; EvalArray array; } EvalInput;
 typedef struct EvalDim { Str name; int64_t value; } EvalDim;
 
+typedef struct EvalAt {      /* where it stands */
+  int64_t turn;              /* made of the repeat that is running and stands in no other; 0: none */
+  bool has; double value;    /* of its state `watch` after them, if it has one that is a float */
+} EvalAt;
+
 typedef struct Eval {        /* a computation: what it was given and what came out */
   Arena *arena;
   const EinGraph *graph;
@@ -29,6 +34,8 @@ typedef struct Eval {        /* a computation: what it was given and what came o
   int64_t max_bytes;         /* refuse a tensor larger than this; 0: 2^34 */
   int64_t max_live;          /* refuse what takes more than this at one time, inputs and outputs included; 0: no limit */
   bool (*keep_going)(void *ctx); void *ctx; /* polled now and then; may be NULL */
+  const char *watch;         /* a state's name; NULL: none */
+  EvalAt at;                 /* for keep_going to look at */
 } Eval;
 
 typedef enum {

@@ -125,10 +125,25 @@ static bool loop_start(Run *r, Loop *l) {
   return true;
 }
 
+/* For whoever asks while it runs. */
+static void turn_tell(Run *r, const Loop *l) {
+  const EinRegion *g = l->region;
+  EvalAt at = {.turn = l->turns};
+  for (uint32_t i = 0; i < g->states.len && r->eval->watch && l->turns; i++) {
+    const EinNode *n = g->states.at[i].node;
+    const EvalArray *x = &held_of(r, n)->array;
+    if (n->rank || !dtype_is_float(n->dtype) || !n->name || strcmp(n->name->s, r->eval->watch) != 0 || (x->has && !x->has[0])) continue;
+    at.has = true;
+    at.value = eval_real(x, 0);
+  }
+  r->eval->at = at;
+}
+
 static bool loop_turn(Run *r, Loop *l, bool *stop) {
   const EinRegion *g = l->region;
   Cell c = {0};
   r->turn[g->depth] = l->turns;
+  if (g->depth == 0) turn_tell(r, l);
   if (!eval_tick(r)) return false;
   for (uint32_t i = 0; i < g->nodes.len; i++)
     if (held_of(r, g->nodes.at[i])->needed && !node_run(r, g->nodes.at[i])) return false;

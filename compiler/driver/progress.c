@@ -1,0 +1,199 @@
+/* driver/progress.c - where a long run stands (progress.h). A context's counters are read while another thread counts: each is one word, and a line that is
+ * a turn late is as good. */
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ein_run.h"
+#include "progress.h"
+
+static const double first_after = 2, then_every = 0.5;
+
+static double clock_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- what there is to be seen ------------------------------------------------------------------------------------------ */
+
+static bool dim_of(void *ctx, Str name, int64_t *out) {
+  return job_dim(ctx, name, out);
+}
+
+static bool is_watched(const EinNode *n, const char *name) {
+  return n->rank == 0 && dtype_is_float(n->dtype) && n->name && strcmp(n->name->s, name) == 0;
+}
+
+/* Scalar states of repeats that stand in no other; and if there is one such repeat, how long it is. */
+static void repeats_look(const Job *j, Progress *p, const char *name, bool *found, Buf *all) {
+  uint32_t repeats = 0;
+  for (uint32_t i = 0; i < j->graph->top->nodes.len; i++) {
+    const EinNode *n = j->graph->top->nodes.at[i];
+    if (n->kind != EIN_REPEAT) continue;
+    ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
+    Value v;
+    bool known = n->body->turns && expr_value(n->body->turns, &env, &v);
+    p->most = !repeats++ && known ? v.i : -1;
+    p->until = n->body->stop != NULL;
+    for (uint32_t k = 0; k < n->body->states.len; k++) {
+      const EinNode *state = n->body->states.at[k].node;
+      *found |= is_watched(state, name);
+      if (state->name && is_watched(state, state->name->s)) buf_printf(all, "%s%s", all->len ? ", " : "", state->name->s);
+    }
+  }
+}
+
+Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
+  const char *said = a ? arg_last(a, OPT_WATCH) : NULL, *name = said ? said : "loss", *terminal = getenv("TERM");
+  bool found = false;
+  Buf all = buf_new(s->arena);
+  *out = (Progress){.s = s, .most = -1, .buffer = -1};
+  if (!j->graph || j->past) return LEAVE_OK;
+  repeats_look(j, out, name, &found, &all);
+  if (said && !found)
+    return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state %s that is one float%s%s", said, said, all.len ? "; there is " : "", all.len ? all.s : "");
+  if (found) out->watch = name;
+  out->on = !s->guest && !s->ranks && ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
+  return LEAVE_OK;
+}
+
+/* ---- the line ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Seen { int64_t turn; bool has; double value; } Seen;
+
+/* 12345 as 12,345. */
+static void put_count(Buf *b, int64_t n) {
+  char digits[24];
+  int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
+  for (int i = 0; i < len; i++) {
+    if (i && (len - i) % 3 == 0) buf_char(b, ',');
+    buf_char(b, digits[i]);
+  }
+}
+
+static void put_left(Buf *b, const Progress *p, double seconds) {
+  if (seconds < 120) buf_printf(b, ", %.0f s", ceil(seconds));
+  else if (seconds < 2 * 3600) buf_printf(b, ", %.0f minutes", seconds / 60);
+  else buf_printf(b, ", %.1f hours", seconds / 3600);
+  buf_str(b, p->until ? " left at most" : " left");
+}
+
+static void line_show(Progress *p, Seen x) {
+  Arena *a = arena_new();
+  Buf b = buf_new(a);
+  double now = clock_now();
+  buf_str(&b, "\r\033[Kturn ");
+  put_count(&b, x.turn);
+  if (p->most >= x.turn) {
+    buf_str(&b, p->until ? " of at most " : " of ");
+    put_count(&b, p->most);
+  }
+  if (x.has && p->watch) buf_printf(&b, ", %s %.6g", p->watch, x.value);
+  if (p->most >= x.turn && x.turn > 0) put_left(&b, p, (now - p->begun) / (double)x.turn * (double)(p->most - x.turn));
+  ssize_t unseen = write(2, b.s, b.len);
+  (void)unseen;
+  p->told = now;
+  arena_free(a);
+}
+
+/* ---- compiled code --------------------------------------------------------------------------------------------------------- */
+
+/* A buffer of that state that holds it through all turns. */
+static void buffer_find(Progress *p, const Job *j) {
+  const Task *repeat = NULL;
+  for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
+    if (j->tasks->tasks.at[i]->kind == TASK_REPEAT) repeat = j->tasks->tasks.at[i];
+  for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
+    const TaskBuffer *b = &j->tasks->buffers.at[i];
+    bool lives = b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
+    if (!lives || b->rank || !b->name || strcmp(b->name->s, p->watch) != 0 || (b->dtype != DT_F32 && b->dtype != DT_F64)) continue;
+    p->buffer = i;
+    p->dtype = b->dtype;
+    break;
+  }
+  p->on = p->on && repeat && !j->tasks->mesh.n;
+}
+
+static Seen context_see(const Progress *p) {
+  const ein_ctx *ctx = p->ctx;
+  Seen x = {.turn = __atomic_load_n(&ctx->turn[0], __ATOMIC_RELAXED)};
+  if (p->buffer < 0) return x;
+  const void *at = __atomic_load_n(&ctx->data[p->buffer], __ATOMIC_RELAXED);
+  uint64_t eight = 0;
+  uint32_t four = 0;
+  x.has = at != NULL && x.turn > 0;
+  if (!x.has) return x;
+  if (p->dtype == DT_F64) {
+    eight = __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
+    memcpy(&x.value, &eight, 8);
+  } else {
+    float f;
+    four = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
+    memcpy(&f, &four, 4);
+    x.value = (double)f;
+  }
+  return x;
+}
+
+static void *look(void *progress) {
+  Progress *p = progress;
+  double next = first_after;
+  pthread_mutex_lock(&p->lock);
+  while (!p->over) {
+    struct timespec until;
+    double at = p->begun + next;
+    until.tv_sec = (time_t)at;
+    until.tv_nsec = (long)((at - floor(at)) * 1e9);
+    if (pthread_cond_timedwait(&p->end, &p->lock, &until) == 0 || p->over) continue;
+    Seen x = context_see(p);
+    if (x.turn > 0) line_show(p, x);
+    next += then_every;
+  }
+  pthread_mutex_unlock(&p->lock);
+  return NULL;
+}
+
+void progress_begin(Progress *p, const Job *j, const void *ctx) {
+  pthread_condattr_t by;
+  p->ctx = ctx;
+  p->begun = clock_now();
+  if (p->on) buffer_find(p, j);
+  if (!p->on || pthread_condattr_init(&by) != 0) return;
+  pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->end, &by);
+  pthread_condattr_destroy(&by);
+  p->threaded = pthread_create(&p->thread, NULL, look, p) == 0;
+}
+
+/* ---- the evaluator ---------------------------------------------------------------------------------------------------------- */
+
+void progress_eval(Progress *p, const Eval *e) {
+  const Seen x = {.turn = e->at.turn, .has = e->at.has, .value = e->at.value};
+  double now = p->on ? clock_now() : 0;
+  if (!p->on || !e->at.turn) return;
+  if (p->begun <= 0) p->begun = now;
+  if (now - p->begun >= first_after && now - p->told >= then_every) line_show(p, x);
+}
+
+void progress_end(Progress *p) {
+  if (p->threaded) {
+    pthread_mutex_lock(&p->lock);
+    p->over = true;
+    pthread_cond_signal(&p->end);
+    pthread_mutex_unlock(&p->lock);
+    pthread_join(p->thread, NULL);
+    pthread_cond_destroy(&p->end);
+    pthread_mutex_destroy(&p->lock);
+  }
+  if (p->told > 0) {
+    ssize_t unseen = write(2, "\r\033[K", 4);
+    (void)unseen;
+  }
+  p->threaded = false;
+  p->told = 0;
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# suite: ci
+# Where a long run stands: after two seconds a line on a terminal, or where --progress asks for it, compiled and by the evaluator; it is gone at the
+# end, and nothing of it is anywhere else. What is computed is the same.
+. "$(dirname "$0")/common"
+
+cat >long.ein <<'END'
+dim T, N = 8
+repeat t < T {
+  state w[i:N] : f64 = i
+  state loss : f64 = 0
+  next w[i] = w[i] - 0.001 * (w[i] - 3)
+  next loss = sum[i] (w[i] - 3)^2
+}
+output loss, w
+END
+sed 's/T {/T until loss < 0 {/' long.ein >until.ein
+
+turns_for() { # TARGET: how many take about 3 s here
+  n=2000
+  "$EIN" run long.ein --target="$1" -D T=$n >/dev/null 2>&1 # compiled before it is timed
+  while :; do
+    from=$(date +%s%N)
+    "$EIN" run long.ein --target="$1" -D T=$n >/dev/null 2>&1
+    took=$((($(date +%s%N) - from) / 1000000))
+    [ $took -gt 400 ] && break
+    n=$((n * 5))
+  done
+  echo $((n * 2800 / took))
+}
+
+long_run() { # TARGET PROGRAM: what it says
+  n=$(turns_for "$1")
+  for more in 1 3; do # a machine that was busy before may be quick now
+    want 0 "$EIN" run "$2" --target="$1" -D T=$((n * more)) --progress
+    grep -q turn err && break
+  done
+  [ "$(tail -c 4 err | od -An -c | tr -d ' ')" = '\r033[K' ] || wrong "$1: the line is left at the end"
+  tr '\r' '\n' <err >lines
+}
+
+long_run c long.ein
+grep -qE 'turn [0-9,]+ of [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left$' lines || wrong "compiled: no line of a turn: $(head -c 300 err)"
+cp out told
+want 0 "$EIN" run long.ein --target=c -D T=$((n * more))
+silent
+cmp -s out told || wrong "another answer where it is told of"
+long_run eval until.ein
+grep -qE 'turn [0-9,]+ of at most [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left at most$' lines || wrong "evaluated: no line of a turn: $(head -c 300 err)"
+want 0 "$EIN" run long.ein --target=eval -D T=10 --progress
+silent
+want 2 "$EIN" run long.ein -D T=10 --watch w
+says "--watch w: no repeat has a state w that is one float; there is loss"
+finish

@@ -122,15 +122,14 @@ static const Expr *reduce_plain(Sched *s, const StagePlan *p, Env *e) {
 
 static const Expr *is_nan(Sched *s, const Expr *e) { return expr_op1(s->x, OP_ISNAN, e); }
 
-/* The first NaN beats all else, the first of equals the others. */
-static const Expr *beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best) {
+const Expr *red_beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best) {
   const Expr *more = expr_op2(s->x, sum->reducer == RED_ARGMAX ? OP_GT : OP_LT, v, best);
   if (!dtype_is_float(sum->acc)) return more;
   const Expr *either = expr_op2(s->x, OP_OR, is_nan(s, v), more);
   return expr_op2(s->x, OP_AND, expr_op1(s->x, OP_NOT, is_nan(s, best)), either);
 }
 
-static const Expr *flat_position(Sched *s, const StagePlan *p, const Env *e) {
+const Expr *red_position(Sched *s, const StagePlan *p, const Env *e) {
   const Expr *at = ex_int(s, 0);
   for (uint32_t l = p->stage->sum->n_out; l < p->n_label; l++)
     at = ex_add(s, ex_mul(s, at, p->stage->bound[l]), e->label[l]);
@@ -147,9 +146,9 @@ static const Expr *reduce_arg(Sched *s, const StagePlan *p, Env *e) {
   let_add(s, v, ex_shared(s, ex_of(e, sum->body)));
   const Expr *value = scalar_read(s, v);
   const Expr *first = expr_op2(s->x, OP_LT, scalar_read(s, at), ex_int(s, 0));
-  into(s, &if_add(s, expr_op2(s->x, OP_OR, first, beats(s, sum, value, scalar_read(s, best))))->body);
+  into(s, &if_add(s, expr_op2(s->x, OP_OR, first, red_beats(s, sum, value, scalar_read(s, best))))->body);
   store_add(s, best, 0, NULL, value);
-  store_add(s, at, 0, NULL, flat_position(s, p, e));
+  store_add(s, at, 0, NULL, red_position(s, p, e));
   into(s, was);
   return scalar_read(s, at);
 }

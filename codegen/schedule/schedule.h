@@ -319,6 +319,10 @@ const Expr *red_identity(Sched *s, const EinSum *sum);
 const Expr *red_combine(Sched *s, const EinSum *sum, const Expr *a, const Expr *b);
 /* The combining operation; of argmax and argmin, that of the values. */
 Op red_op(const EinSum *sum);
+/* Of argmax and argmin: whether v, which comes later, is to stand for `best`: the first NaN beats all else, the first of equals the others; */
+const Expr *red_beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best);
+/*   and the number of the point at hand among all. */
+const Expr *red_position(Sched *s, const StagePlan *p, const Env *e);
 static inline bool red_is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
 enum { LANES_LEAST = 16 };    /* points of a reduced label, for it to be in lanes */
 /* How good the innermost reduced label is for lanes: as plan_score, over the reads alone. */

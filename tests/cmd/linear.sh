@@ -57,6 +57,15 @@ output g[s:N] = count[t:N where t != k[s]]
 output h[s:N] = count[t:N where k[t] == s + 1]
 output i[s:N] = sum[t:N] if N - 1 - k[t] == s then t else 0
 END
+cat >places.ein <<'END'
+dim N
+input k[s:N] : i64 = (7 * s) % N
+input x[t:N] : f32 = f32(t % 1000)
+output a[s:N] = argmax[t where t <= s] x[t]
+output b[s:N] = (argmin[t where s == k[t] and t % 5 != 2] x[t]) ?? -1
+output c[s:N] = (argmax[t where k[t] == s] x[t]) ?? -1
+END
+want 0 timeout 60 "$EIN" run places.ein -D N=400000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=places/
 want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
 
 # A slice of a state costs what the slice does, whatever its value is made of.

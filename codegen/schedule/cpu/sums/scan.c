@@ -32,13 +32,14 @@ typedef struct Scan {
   const Expr *v0, *count;    /* its first index here, and how many lanes there are */
   uint32_t at;               /* how far r has come: [lo, at) is taken, or [at, hi) */
   uint32_t part, tot;        /* not blocked: part is all */
+  uint32_t place;            /* of argmax and argmin: where that was; -1: nowhere */
 } Scan;
 
 /* ---- whether, and along what ----------------------------------------------------------------------------- */
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  if (sum->reducer == RED_NONE) return false;
   return p->n_red == 1 && p->n_order && sum->where && !sum->domain;
 }
 
@@ -67,19 +68,21 @@ static bool bounds_find(Scan *c) {
   const Expr *rest = where_narrow(&own, st->sum->where, c->p->n_label, c->r, bound, &c->lo, &c->hi);
   c->body = st->sum->body;
   if (!rest) return true;
+  if (red_is_arg(st->sum)) return false; /* no value says that there is no point */
   const Expr *none = red_identity(s, st->sum);
   if (none->dtype != c->body->dtype) return false;
   c->body = expr_select(s->x, rest, c->body, none);
   return true;
 }
 
-/* q moves one bound of r, one way. Points may be taken in any order: reducers commute. */
+/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute; but argmax and argmin want the first of equals. */
 static bool goes_along(Scan *c, uint32_t q) {
   bool low = ex_has_label(c->lo, q), up = false, down = false;
   if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q)) return false;
   if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
   c->q = q;
   c->end_moves = !low;
+  if (low && red_is_arg(c->p->stage->sum)) return false;
   c->backwards = low ? up : down;
   return true;
 }
@@ -107,6 +110,7 @@ static int64_t lanes_of(const Scan *c, uint32_t v) {
 static void lanes_choose(Scan *c) {
   const StagePlan *p = c->p;
   c->v = NO_LABEL;
+  if (red_is_arg(p->stage->sum)) return;
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
     bool along = false;
@@ -165,11 +169,30 @@ static void part_end(Scan *c) { /* where a block begins */
   into(s, was);
 }
 
+/* One more value of argmax or argmin, and where it is. */
+static void best_take(Scan *c, const Expr *value) {
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+  let_add(s, v, value);
+  value = scalar_read(s, v);
+  const Expr *first = expr_op2(s->x, OP_LT, scalar_read(s, c->place), ex_int(s, 0));
+  const Expr *better = expr_op2(s->x, OP_OR, first, red_beats(s, sum, value, scalar_read(s, c->part)));
+  LoopBody *was = into(s, &if_add(s, better)->body);
+  store_add(s, c->part, 0, NULL, value);
+  store_add(s, c->place, 0, NULL, red_position(s, c->p, c->e));
+  into(s, was);
+}
+
 /* One more value for lane l. */
 static void value_take(Scan *c, const Expr *l, const Expr *value) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
   bool twice = sum->reducer == RED_MONOID; /* its function may use an argument twice */
+  if (red_is_arg(sum)) {
+    best_take(c, value);
+    return;
+  }
   if (twice) {
     uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
     let_add(s, v, value);
@@ -181,7 +204,7 @@ static void value_take(Scan *c, const Expr *l, const Expr *value) {
 
 /* What lane l has so far. */
 static const Expr *lane_sum(Scan *c, const Expr *l) {
-  const Expr *part = cell(c, c->part, l);
+  const Expr *part = cell(c, red_is_arg(c->p->stage->sum) ? c->place : c->part, l);
   return c->blocked ? red_combine(c->s, c->p->stage->sum, cell(c, c->tot, l), part) : part;
 }
 
@@ -383,7 +406,7 @@ static bool fills(const Scan *c) {
   bool pays = c->p->ops > (double)FILL_OPS || c->s->goes_on || is_half(st->sum->dtype);
   for (uint32_t k = 0; k < st->sum->n_slot; k++)
     pays |= !st->slot[k].kept && is_half(buffer_seen(c->s, st->slot[k].index)->dtype);
-  return pays && c->v == NO_LABEL;
+  return pays && c->v == NO_LABEL && !red_is_arg(st->sum);
 }
 
 static void run_steps(Run *r) {
@@ -440,6 +463,7 @@ static void scan(Scan *c) {
   LoopBody *was = s->body;
   if (c->blocked) c->tot = cells_new(c, "tot");
   c->part = cells_new(c, c->blocked ? "part" : "acc");
+  if (red_is_arg(st->sum)) var_add(s, c->place = place_own(s, NULL, "place", DT_I64, 0, NULL), ex_int(s, -1));
   if (run(c)) {
     into(s, was);
     return;

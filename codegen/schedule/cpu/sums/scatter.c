@@ -20,6 +20,7 @@ typedef struct Scatter {
   bool lanes;                /* behind these is one more label, whose values are put together: */
   int64_t width;             /*   so many at a time, */
   const Expr *lo, *count;    /*   from here, as many */
+  uint32_t place;            /* of argmax and argmin: of each output, where its value was; -1: nowhere */
 } Scatter;
 
 /* A conjunct `label == to` with reduced labels or reads in `to`, but not the label. What is asked for ahead of what stands left of it is
@@ -87,7 +88,7 @@ static void lanes_find(Scatter *c) {
 static bool scatter_find(Scatter *c) {
   const StagePlan *p = c->p;
   const EinSum *sum = p->stage->sum;
-  if (!sum->where || sum->domain || !p->n_red || sum->reducer == RED_NONE || red_is_arg(sum)) return false;
+  if (!sum->where || !p->n_red || sum->reducer == RED_NONE || (sum->domain && !red_is_arg(sum))) return false;
   c->rest = sum->where;
   for (uint32_t k = 0; k < p->n_order && c->n < PINS_MOST && c->rest; k++) {
     const Expr *rest;
@@ -99,7 +100,7 @@ static bool scatter_find(Scatter *c) {
     c->b[c->n++] = l;
     c->rest = rest;
   }
-  if (c->n) lanes_find(c);
+  if (c->n && !red_is_arg(sum)) lanes_find(c);
   return c->n > 0;
 }
 
@@ -124,6 +125,7 @@ static void pins_open(Scatter *c, const Expr **at) {
   }
   if (inside) into(s, &if_add(s, inside)->body);
   for (uint32_t k = 0; k < c->n; k++) at[k] = c->e->label[c->b[k]] = named(s, p->stage->label[c->b[k]], "b", at[k]);
+  if (p->stage->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, p->stage->sum->domain)))->body);
   if (c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
 }
 
@@ -137,6 +139,18 @@ static LoopBody *lanes_open(Scatter *c, const Expr **at) {
   at[c->n] = var_read(s, v);
   c->e->label[l] = ex_add(s, c->lo, at[c->n]);
   return was;
+}
+
+/* Where the value is better than what its output has, or the first one, it and its place are kept. */
+static void best_take(Scatter *c, uint32_t acc, const Expr *const *at) {
+  Sched *s = c->s;
+  const EinSum *sum = c->p->stage->sum;
+  uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+  let_add(s, v, ex_shared(s, ex_of(c->e, sum->body)));
+  const Expr *value = scalar_read(s, v), *first = expr_op2(s->x, OP_LT, sum_read(c, c->place, at), ex_int(s, 0));
+  into(s, &if_add(s, expr_op2(s->x, OP_OR, first, red_beats(s, sum, value, sum_read(c, acc, at))))->body);
+  store_add(s, acc, c->n, at, value);
+  store_add(s, c->place, c->n, at, red_position(s, c->p, c->e));
 }
 
 /* The points: each goes to the sum that it belongs to, if there is one. Float sums of many points have no lanes to go in, but
@@ -153,6 +167,11 @@ static void points_walk(Scatter *c, uint32_t acc) {
     into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
   }
   pins_open(c, at);
+  if (red_is_arg(sum)) {
+    best_take(c, acc, at);
+    into(s, was);
+    return;
+  }
   LoopBody *around = lanes_open(c, at);
   const Expr *of = ex_of(c->e, sum->body), *value = ex_shared(s, c->lanes ? ex_ahead(s, of, around, at[c->n]) : of);
   store_add(s, acc, c->n + c->lanes, at, ex_shared(s, red_combine(s, sum, sum_read(c, acc, at), value)));
@@ -163,6 +182,7 @@ static void points_walk(Scatter *c, uint32_t acc) {
 static void sums_walk(Scatter *c, uint32_t acc, bool begin) {
   Sched *s = c->s;
   const TaskStage *st = c->p->stage;
+  bool arg = red_is_arg(st->sum);
   const Expr *at[PINS_MOST + 1];
   LoopBody *was = s->body;
   for (uint32_t k = 0; k < c->n; k++) {
@@ -172,8 +192,10 @@ static void sums_walk(Scatter *c, uint32_t acc, bool begin) {
     at[k] = c->e->label[c->b[k]] = var_read(s, v);
   }
   lanes_open(c, at);
+  if (!begin && st->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(c->e, st->sum->domain)))->body);
   if (begin) store_add(s, acc, c->n + c->lanes, at, red_identity(s, st->sum));
-  else result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, sum_read(c, acc, at)));
+  else result_store(s, st, c->e, expr_cast(s->x, st->sum->dtype, sum_read(c, arg ? c->place : acc, at)));
+  if (begin && arg) store_add(s, c->place, c->n, at, ex_int(s, -1));
   into(s, was);
 }
 
@@ -212,6 +234,7 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   }
   uint32_t acc = place_own(s, st->name, "sums", st->sum->acc, all, dim);
   var_add(s, acc, NULL);
+  if (red_is_arg(st->sum)) var_add(s, c.place = place_own(s, NULL, "places", DT_I64, all, dim), NULL);
   sums_walk(&c, acc, true);
   points_walk(&c, acc);
   sums_walk(&c, acc, false);

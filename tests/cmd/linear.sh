@@ -68,6 +68,22 @@ END
 want 0 timeout 60 "$EIN" run places.ein -D N=400000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=places/
 want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
 
+# One number says which points are an output's: each is looked at once, not once for each output.
+cat >numbers.ein <<'END'
+dim N
+input k[s:N] : i64 = (7 * s) % N - 3
+input x[t:N] : f32 = f32(t % 1000)
+input X[t:N,c:3] : f32 = f32((t + c) % 1000)
+output a[s:N] = sum[t where t % 100 == k[s]] x[t]
+output b[s:N,c] = max[t where (t + s) % 50 == 2 and x[t] > 3] X[t,c]
+output c[s:N] = sum[t where t < k[s]] x[t]
+output d[s:N] = max[t where k[s] <= t] x[t]
+output e[s:N] = sum[t where t != s] x[t]
+output f[s:N,c] = max[t where s != t] X[t,c]
+output g[s:N] = any[t where t != N - 1 - s] (x[t] > 500)
+END
+want 0 timeout 60 "$EIN" run numbers.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=numbers/
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

@@ -48,6 +48,9 @@ bool product_op(const EinSum *s, Op *op);
 bool is_partial(const EinNode *n); /* some elements have no value */
 double extent_guess(const Expr *e); /* at least 1; what no one knows is taken to be 256 */
 
+/* Can e, over the vertex's labels and slots, be computed wherever `where` holds (NULL: wherever)? Takes from *proofs. pass_separate.c */
+bool expr_is_total(Arena *scratch, Exprs *p, const EinNode *n, const Expr *e, const Expr *where, int64_t *proofs);
+
 /* The vertex as a product, or NULL where it is none; join: with what it alone uses; divides: a divisor over output labels
  * is one of the product, else x / y is a factor. In c->scratch. */
 Product *product_of(Contract *c, const EinNode *n, bool join, bool divides);

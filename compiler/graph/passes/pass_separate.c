@@ -226,35 +226,38 @@ static void orders_try(Separate *c, uint32_t at, uint32_t done, uint64_t labels,
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-static bool index_within(Separate *c, const Facts *f, const Expr *e, const Expr *size) {
-  Exprs *p = c->b.old->exprs;
+static bool index_within(Exprs *p, const EinNode *n, const Facts *f, const Expr *e, const Expr *size, int64_t *proofs) {
   if (e->has & HAS_READ) return false;
-  if (e->kind == EX_LABEL && c->n->bound[e->i] == size) return true;
-  if ((c->proofs -= 2) < 0) return false;
+  if (e->kind == EX_LABEL && n->bound[e->i] == size) return true;
+  if ((*proofs -= 2) < 0) return false;
   return prove(p, f, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), e)).verdict == PROVED &&
          prove(p, f, expr_op2(p, OP_LT, e, size)).verdict == PROVED;
 }
 
-/* Can e be computed wherever `where` holds? */
-static bool is_total(Separate *c, const Expr *e, const Expr *where) {
+bool expr_is_total(Arena *scratch, Exprs *p, const EinNode *n, const Expr *e, const Expr *where, int64_t *proofs) {
   const Expr *turn[GRAPH_DEPTH + 1];
-  Facts f = facts_of(c, turn);
+  Facts f = {.label = n->bound, .n_label = n->sum->n_out + n->sum->n_red};
   VEC(const Expr *) stack = {0};
-  Map seen = map_new(c->scratch);
+  Map seen = map_new(scratch);
+  facts_turns(&f, n->region, turn);
   f.hold = &where;
   f.n_hold = where ? 1 : 0;
-  vec_push(c->scratch, stack, e);
+  vec_push(scratch, stack, e);
   while (stack.len) {
     const Expr *x = vec_pop(stack);
     if (!(x->has & HAS_READ) || map_find(&seen, x)) continue;
-    map_put(&seen, x, c);
-    const EinNode *from = x->kind == EX_READ ? c->n->input[x->i] : NULL;
+    map_put(&seen, x, scratch);
+    const EinNode *from = x->kind == EX_READ ? n->input[x->i] : NULL;
     if (from && is_partial(from)) return false;
     for (uint32_t k = 0; from && k < x->n; k++)
-      if (!index_within(c, &f, x->arg[k], from->dim[k])) return false;
-    for (uint32_t k = 0; k < x->n; k++) vec_push(c->scratch, stack, x->arg[k]);
+      if (!index_within(p, n, &f, x->arg[k], from->dim[k], proofs)) return false;
+    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
   }
   return true;
+}
+
+static bool is_total(Separate *c, const Expr *e, const Expr *where) {
+  return expr_is_total(c->scratch, c->b.old->exprs, c->n, e, where, &c->proofs);
 }
 
 /* The conditions that read nothing, which stand first. */

@@ -8,8 +8,8 @@
  * may be equal among themselves. What contraction leaves under a predicate is taken apart behind it. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead}, {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow}, {"common", graph_common},
-    {"wide", graph_wide}, {"contract", graph_contract}, {"separate", graph_separate}, {"window", graph_window},     {"common", graph_common},
-    {"dead", graph_dead},
+    {"wide", graph_wide}, {"contract", graph_contract}, {"classes", graph_classes},   {"separate", graph_separate}, {"window", graph_window},
+    {"common", graph_common}, {"dead", graph_dead},
 };
 
 PassNotes pass_notes(Arena *a) {

@@ -48,6 +48,8 @@ EinGraph *graph_stepwise(Arena *a, EinGraph *g);
 const EinNode *graph_too_wide(const EinGraph *g);
 /* Products under a reducer that distributes over them cut into steps of two operands, in the order that costs least. */
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Reductions in which the result's labels say one number that points are compared with, made of one that has a label for the number. */
+EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Reductions whose predicate parts into conditions about different labels made one label after another. */
 EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Bands, of which each result has as many points as the next one, counted from their low ends. */
@@ -58,7 +60,7 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 11 };
+enum { GRAPH_PASSES = 12 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may come twice */
 
 typedef struct Optimise {

@@ -1,0 +1,247 @@
+/* graph/passes/pass_classes.c - reductions in which the result's labels say one number that points are compared with. In: a vertex that asks
+ * each point for each result. Out: one that asks each point once, and reads from it:
+ *
+ *     S[s] = sum[t where t % 100 == k[s]] x[t]     T[r:100] = sum[t where t % 100 == r] x[t],  S[s] = T[k[s]] if 0 <= k[s] < 100, else 0
+ *     S[s] = sum[t where t < k[s]] x[t]            T[r:N+1] = sum[t where t < r] x[t],         S[s] = T[k[s]], which goes from 0 to N
+ *     S[s] = sum[t where t != s] x[t]              sum[t where t < s] x[t] + sum[t where t > s] x[t]
+ *
+ * Of those on the right the first is a walk that puts each point where it belongs, and the others are running sums. No float sum becomes a
+ * difference: what is added is what was. Nothing is computed that was not, but at points that no result asked for: so all that is read there
+ * must be proved to be in range. */
+#include "contract.h"
+
+enum {
+  PARTS_MOST = 32,           /* conjuncts */
+  STORE = 8,                 /* operations that take as long as an element that is stored and read again */
+  WALK = 16,                 /* and as a point does that is put where it belongs, or added to a running sum, others being asked in vectors */
+  LEAST = 64,                /* points of a label, for two running sums to be worth it */
+  CLASSES_MOST = 1 << 20
+};
+
+typedef struct Classes {
+  Rebuild b;
+  Arena *scratch;
+  int64_t proofs;            /* left for the graph */
+
+  const EinNode *n;          /* the vertex at hand, */
+  uint32_t labels;           /*   and so many it has; the new label is the next one, until vertices are made */
+  const Expr *part[PARTS_MOST];
+  uint32_t n_part, which;    /* the conjunct that is at hand */
+  const Expr *is, *count;    /* what stands for it: with the new label, whose extent this is */
+  const Expr *some, *at;     /* where there are points at all (NULL: wherever), and which of the new label's is read */
+  const Expr *inner, *outer; /* the other conjuncts: about reduced labels, and about others alone */
+  uint64_t kept;             /* of the result's labels, those that T has too */
+} Classes;
+
+static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
+static uint64_t out_of(const Classes *c) { return bits_below(c->n->sum->n_out); }
+static uint64_t red_of(const Classes *c) { return bits_below(c->labels) & ~out_of(c); }
+static const Expr *integer(const Classes *c, int64_t v) { return expr_int(c->b.old->exprs, DT_I64, v); }
+
+static double points(const Classes *c, uint64_t labels) {
+  double all = 1;
+  for (uint32_t k = 0; k < c->labels; k++)
+    if (labels >> k & 1) all *= extent_guess(c->n->bound[k]);
+  return all;
+}
+
+/* ---- which number ------------------------------------------------------------------------------ */
+
+/* e with 0 for each reduced label. */
+static const Expr *at_zero(const Classes *c, const Expr *e) {
+  const Expr *to[ORDER_LABELS] = {0};
+  for (uint32_t k = c->n->sum->n_out; k < c->labels; k++) to[k] = integer(c, 0);
+  return expr_relabel(c->b.old->exprs, e, c->labels, to);
+}
+
+/* (points + more) % by == number: points % by is number - more, if the number is a remainder. */
+static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
+  Exprs *p = c->b.old->exprs;
+  if (q->kind != EX_OP || q->op != OP_MOD || (q->has & HAS_READ) || number->labels & red_of(c)) return false;
+  const Expr *by = q->arg[1], *more = expr_normal(p, at_zero(c, q->arg[0])), *own = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], more));
+  if (by->kind != EX_INT || by->i < 1 || by->i > CLASSES_MOST || !(own->labels & red_of(c)) || own->labels & out_of(c)) return false;
+  if ((more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)) || !((number->labels | more->labels) & out_of(c))) return false;
+  c->is = expr_op2(p, OP_EQ, expr_label(p, c->labels), expr_op2(p, OP_MOD, own, by));
+  c->count = by;
+  c->at = expr_is_int(more, 0) ? number : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, number, expr_op2(p, OP_MOD, more, by)), by);
+  c->some = expr_and(p, expr_op2(p, OP_LE, integer(c, 0), number), expr_op2(p, OP_LT, number, by));
+  return true;
+}
+
+/* `label op number`, where the number is data. */
+static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number) {
+  Exprs *p = c->b.old->exprs;
+  if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || number->labels & red_of(c)) return false;
+  if (!(number->has & HAS_READ) || !(number->labels & out_of(c))) return false;
+  bool from = op == OP_GE || op == OP_GT, next = op == OP_LE || op == OP_GT; /* it begins, or ends, behind the number */
+  const Expr *size = c->n->bound[label->i], *most = next ? expr_op2(p, OP_SUB, size, integer(c, 1)) : size;
+  const Expr *in = expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, number, integer(c, next ? -1 : 0)), most);
+  c->at = next ? expr_op2(p, OP_ADD, in, integer(c, 1)) : in;
+  c->is = expr_op2(p, from ? OP_GE : OP_LT, label, expr_label(p, c->labels));
+  c->count = expr_normal(p, expr_op2(p, OP_ADD, size, integer(c, 1)));
+  c->some = NULL;
+  return true;
+}
+
+static bool take(Classes *c, const Expr *e) {
+  static const uint8_t turned[] = {[OP_LT - OP_LT] = OP_GT, [OP_LE - OP_LT] = OP_GE, [OP_GT - OP_LT] = OP_LT, [OP_GE - OP_LT] = OP_LE};
+  if (e->kind != EX_OP || e->n != 2 || e->arg[0]->dtype != DT_I64 || expr_can_fail(e)) return false;
+  if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
+  if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
+  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
+}
+
+/* What is asked beside that. */
+static void others_sort(Classes *c) {
+  Exprs *p = c->b.old->exprs;
+  c->inner = c->outer = NULL;
+  for (uint32_t i = 0; i < c->n_part; i++) {
+    if (i == c->which) continue;
+    const Expr **to = c->part[i]->labels & red_of(c) ? &c->inner : &c->outer;
+    *to = expr_and(p, *to, c->part[i]);
+  }
+  c->kept = (c->n->sum->body->labels | (c->inner ? c->inner->labels : 0)) & out_of(c);
+}
+
+/* Whether that is less, and reads only what is there. */
+static bool pays(Classes *c) {
+  double classes = extent_guess(c->count), kept = points(c, c->kept), all = points(c, out_of(c)), red = points(c, red_of(c));
+  double cost = kept * (red * (double)WALK + classes * (double)(1 + STORE)) + all * (double)STORE;
+  if (cost * 2 > all * red || classes > 4 * all / kept) return false;
+  if (c->outer && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->outer, NULL, &c->proofs)) return false;
+  if (c->inner && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->inner, NULL, &c->proofs)) return false;
+  return expr_is_total(c->scratch, c->b.old->exprs, c->n, c->n->sum->body, NULL, &c->proofs) &&
+         expr_is_total(c->scratch, c->b.old->exprs, c->n, c->at, NULL, &c->proofs);
+}
+
+static bool classes_find(Classes *c) {
+  for (c->which = 0; c->which < c->n_part; c->which++) {
+    if (!take(c, c->part[c->which])) continue;
+    others_sort(c);
+    if (pays(c)) return true;
+  }
+  return false;
+}
+
+/* ---- the vertices ------------------------------------------------------------------------------ */
+
+static EinNode **slots_of(const Classes *c, EinNode *more, EinNode *and_more) {
+  EinNode **slot = NEW_ARRAY(c->b.arena, EinNode *, c->n->sum->n_slot + 2);
+  for (uint32_t i = 0; i < c->n->sum->n_slot; i++) slot[i] = rebuild_to(&c->b, c->n->input[i]);
+  slot[c->n->sum->n_slot] = more, slot[c->n->sum->n_slot + 1] = and_more;
+  return slot;
+}
+
+/* What one of the vertices reduces, where `where` holds, over labels out[n_out].. and all that are reduced. */
+static EinNode *part_make(Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
+  EinGraph *g = c->b.g;
+  EinSum s = *c->n->sum;
+  const Expr *to[ORDER_LABELS + 1] = {0}, *bound[ORDER_LABELS + 1];
+  Str label[ORDER_LABELS + 1];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < n_out + s.n_red; i++, n++) {
+    uint32_t l = i < n_out ? out[i] : s.n_out + i - n_out;
+    to[l] = expr_label(g->exprs, n);
+    bound[n] = l < c->labels ? c->n->bound[l] : c->count;
+    label[n] = l < c->labels ? c->n->label[l] : strings_printf(g->strings, "%s", "class");
+  }
+  s.body = expr_relabel(g->exprs, s.body, c->labels + 1, to);
+  s.where = expr_relabel(g->exprs, where, c->labels + 1, to);
+  s.n_out = n_out;
+  s.dtype = s.acc;
+  s.monoid = rebuild_monoid(&c->b, s.monoid);
+  EinNode **input = graph_canonical_slots(g, &s, slots_of(c, NULL, NULL));
+  EinNode *made = graph_vertex(g, r, &s, bound, label, n_out, NULL, input);
+  made->place = c->n->place;
+  if (c->n->name) made->name = strings_printf(g->strings, "%s.%s", c->n->name->s, name);
+  return made;
+}
+
+/* The vertex itself, as a map. */
+static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *a, EinNode *b) {
+  EinSum s = *c->n->sum;
+  s.body = body;
+  s.where = NULL;
+  s.monoid = NULL;
+  s.reducer = RED_NONE;
+  s.n_red = 0;
+  s.n_slot += b ? 2 : 1;
+  return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, slots_of(c, a, b));
+}
+
+static EinNode *classes_make(Classes *c, EinRegion *r) {
+  Exprs *p = c->b.g->exprs;
+  const EinSum *sum = c->n->sum;
+  uint32_t out[ORDER_LABELS + 1] = {c->labels}, n = 1;
+  const Expr *index[ORDER_LABELS + 1] = {c->at};
+  for (uint32_t k = 0; k < sum->n_out; k++)
+    if (c->kept >> k & 1) index[n] = expr_label(p, k), out[n++] = k;
+  EinNode *made = part_make(c, r, expr_and(p, c->is, c->inner), n, out, "1");
+  const Expr *read = expr_read(p, made->dtype, sum->n_slot, n, index), *when = expr_and(p, c->outer, c->some);
+  return whole_make(c, r, when ? expr_select(p, when, read, reducer_identity(p, sum)) : read, made, NULL);
+}
+
+/* ---- all but one point --------------------------------------------------------------------------- */
+
+/* A conjunct `label != e`, about a label of so many points, where e goes along with the result's labels, and what is reduced does not. */
+static bool but_one_find(Classes *c) {
+  for (c->which = 0; c->which < c->n_part; c->which++) {
+    const Expr *e = c->part[c->which];
+    if (e->kind != EX_OP || e->op != OP_NE || e->arg[0]->dtype != DT_I64 || (e->has & HAS_READ)) continue;
+    others_sort(c);
+    for (uint32_t k = 0; k < 2; k++) {
+      const Expr *label = e->arg[k], *to = e->arg[1 - k];
+      if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || to->labels & red_of(c)) continue;
+      uint64_t along = to->labels & out_of(c);
+      if (along && !(along & c->kept) && extent_guess(c->n->bound[label->i]) >= (double)LEAST && !c->inner) return true;
+    }
+  }
+  return false;
+}
+
+static EinNode *but_one_make(Classes *c, EinRegion *r) {
+  Exprs *p = c->b.g->exprs;
+  const EinSum *sum = c->n->sum;
+  const Expr *e = c->part[c->which], *index[ORDER_LABELS];
+  uint32_t out[ORDER_LABELS];
+  for (uint32_t k = 0; k < sum->n_out; k++) out[k] = k, index[k] = expr_label(p, k);
+  EinNode *made[2];
+  for (uint32_t i = 0; i < 2; i++)
+    made[i] = part_make(c, r, expr_and(p, c->outer, expr_op2(p, i ? OP_GT : OP_LT, e->arg[0], e->arg[1])), sum->n_out, out, i ? "2" : "1");
+  const Expr *a = expr_read(p, made[0]->dtype, sum->n_slot, sum->n_out, index), *b = expr_read(p, made[1]->dtype, sum->n_slot + 1, sum->n_out, index);
+  return whole_make(c, r, expr_op2(p, (Op)reducer_info[sum->reducer].combine, a, b), made[0], made[1]);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------ */
+
+static bool may_have(const EinNode *n) {
+  const EinSum *s = n->sum;
+  if (!s->where || s->domain || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS) return false;
+  for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
+    if (expr_is_int(n->bound[k], 0)) return false;
+  Reducer r = s->reducer;
+  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN || r == RED_ANY || r == RED_ALL;
+}
+
+static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Classes *c = env;
+  c->n = n;
+  c->labels = n->sum->n_out + n->sum->n_red;
+  if (!may_have(n) || !op_parts(c->scratch, n->sum->where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return rebuild_copy(b, r, n);
+  if (classes_find(c)) {
+    rebuild_note(b, "points reduced by a number of theirs", n->place);
+    return classes_make(c, r);
+  }
+  if (!but_one_find(c)) return rebuild_copy(b, r, n);
+  rebuild_note(b, "all points but one", n->place);
+  return but_one_make(c, r);
+}
+
+EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = classed};
+  Classes c = {.b = {.arena = a, .old = g, .pass = "classes", .notes = notes}, .scratch = arena_new()};
+  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return made;
+}

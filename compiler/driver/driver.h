@@ -262,6 +262,7 @@ bool targets_have(const Targets *t, Str name);
 
 /* What ein plan says of a job for one site, whose graph is made. */
 Leave plan_say(Session *s, Job *j, const Args *a, Buf *out);
+Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg); /* for several sites; svg NULL: no picture is wanted */
 
 /* `ein run` from a Job that is read: binds, elaborates, computes, writes or prints. */
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);

@@ -49,7 +49,8 @@ if hasattr(os, "register_at_fork"):
 
 def interruptible(work, cancel):
     """work(), which cancel() ends. A handler of signals that calls again, in the midst of it, does so directly."""
-    if threading.current_thread() is not threading.main_thread() or not callable(signal.getsignal(signal.SIGINT)) or not _busy.acquire(blocking=False):
+    main = threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
+    if not main or not _busy.acquire(blocking=False):
         return work()
     try:
         return _beside(_Job(work), cancel)

@@ -57,6 +57,10 @@ class Error(Exception):
         self.complaints = tuple(complaints)
         self.code = next((c.code for c in self.complaints if c.is_error), "")
 
+    def _render_traceback_(self):
+        """In a notebook: the mistake is in the program, so where Python called is of no interest."""
+        return ["ein.Error: " + line if not k else line for k, line in enumerate(str(self).splitlines())]
+
 
 class ProgramWarning(UserWarning):
     """What Ein warns of in a program that it takes."""

@@ -155,5 +155,6 @@ def _into(f, given, lent, name, out, casting):
             raise Error("out has the shape %s, and the result %s" % (target.shape, result.shape))
         np.copyto(target, result, casting="unsafe")
     else:
-        raise Error("out %s, so NumPy is wanted, and it is not there" % ("shares memory with an operand" if not apart else "is of another dtype than the result"))
+        why = "is of another dtype than the result" if apart else "shares memory with an operand"
+        raise Error("out %s, so NumPy is wanted, and it is not there" % why)
     return out

@@ -172,7 +172,8 @@ def _capsule(what, x):
 def _by_dlpack(what, x, writable):
     device = int(x.__dlpack_device__()[0])
     if device not in (1, 3, 11):  # the CPU's; its own, and pinned for CUDA or ROCm
-        raise Error("%s: its data are on device %d:%d, and Ein computes on the CPU; .cpu(), or the like, brings it here" % (what, *map(int, x.__dlpack_device__())))
+        raise Error("%s: its data are on device %d:%d, and Ein computes on the CPU; .cpu(), or the like, brings it here"
+                    % (what, *map(int, x.__dlpack_device__())))
     capsule = _capsule(what, x)
     if _is_named(capsule, b"dltensor_versioned"):
         managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), POINTER(_DLVersioned)).contents

@@ -2,7 +2,7 @@
 # What comes out of the table of options: help, the man page, completions; and explain and doctor.
 . "$(dirname "$0")/common"
 
-for c in run build verify bench plan cache check fmt graph einsum explain machine doctor version help repl; do
+for c in run build verify bench plan cache check fmt graph einsum jupyter explain machine doctor version help repl; do
   want 0 "$EIN" help $c
   shows "usage: ein $c"
   want 0 "$EIN" $c --help

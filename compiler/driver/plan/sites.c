@@ -499,6 +499,17 @@ static Leave svg_make(const Sites *p, Buf *out) {
   return fail(p->s, LEAVE_USAGE, "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
 }
 
+Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg) {
+  Sites p = {.s = s, .j = *j};
+  Leave l = sites_read(s, a, &p.sites);
+  if (!l) l = sites_find(&p, a);
+  if (l) return l;
+  p.strategy = strategy_find(&p);
+  p.by_bytes ? bytes_text(&p, text) : sites_text(&p, text);
+  if (svg && !picture_svg(p.facts, svg)) svg->len = 0;
+  return LEAVE_OK;
+}
+
 Leave plan_sites(Session *s, Args *a) {
   Sites p = {.s = s};
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);

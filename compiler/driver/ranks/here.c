@@ -135,6 +135,7 @@ ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t
 Leave site_failed(Session *s, const ein_model *m, void *ctx, int site, ein_status status) {
   const char *why = ctx ? m->last_error(ctx) : "no memory for a context";
   if (status == EIN_OK || strstr(why, EIN_ELSEWHERE)) return LEAVE_OK;
+  if (status == EIN_ERR_CANCEL) return fail(s, LEAVE_PROGRAM, "interrupted");
   if (status == EIN_ERR_PLAN || status == EIN_ERR_ARG) bug("the emitted C, at site %d: %s", site, why);
   return fail(s, status_leave(status), "site %d: %s", site, *why ? why : "the computation failed");
 }

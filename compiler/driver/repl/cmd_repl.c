@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "driver/compile/native.h"
 #include "line.h"
 
@@ -88,23 +89,70 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
 
 /* ---- tools ------------------------------------------------------------------------------------------ */
 
-/* A string, or an object with a string `text`; NULL after a complaint. */
-static const char *line_json(Session *s, const char *line) {
-  JsonValue *v = json_read(s->arena, source_new(s->arena, "<stdin>", line, strlen(line)), s->diags);
-  const JsonValue *text = v && v->kind == JSON_OBJECT ? json_member(v, "text") : v;
-  if (v && (!text || text->kind != JSON_STRING)) fail(s, LEAVE_USAGE, "a line is a JSON string, or an object with a string \"text\"");
-  else if (!v) (void)session_report(s);
-  return text && text->kind == JSON_STRING ? text->text : NULL;
+/* What a line asks for: one of the three is there. */
+typedef struct Request {
+  const char *text, *complete, *whole;
+  const char *file;          /* where the text stands, if that is said, */
+  int64_t line;              /*   from which line on */
+} Request;
+
+static const char *string_of(const JsonValue *v, const char *name) {
+  const JsonValue *x = json_member(v, name);
+  return x && x->kind == JSON_STRING ? x->text : NULL;
 }
 
-static void answer_json(Answer *x, Leave l, const Buf *values) {
+static Leave request_read(Session *s, const char *line, Request *r) {
+  JsonValue *v = json_read(s->arena, source_new(s->arena, "<stdin>", line, strlen(line)), s->diags);
+  if (!v) return (void)session_report(s), LEAVE_USAGE;
+  const JsonValue *at = json_member(v, "line");
+  *r = (Request){v->kind == JSON_STRING ? v->text : string_of(v, "text"), string_of(v, "complete"), string_of(v, "whole"), string_of(v, "file"), 1};
+  if (at && (at->kind != JSON_NUMBER || !at->whole || at->integer < 1 || at->integer > PROGRAM_BYTES))
+    return fail(s, LEAVE_USAGE, "\"line\" is a number of a line, from 1 on");
+  if (at) r->line = at->integer;
+  if ((r->text != NULL) + (r->complete != NULL) + (r->whole != NULL) == 1) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "a line is a JSON string, or an object with one string \"text\", \"complete\" or \"whole\"");
+}
+
+/* The text is taken, at its place in a file if that is said. */
+static Leave request_take(Prompt *p, const Request *r) {
+  const char *file = p->file;
+  uint32_t line = p->line;
+  if (r->file) p->file = r->file, p->line = (uint32_t)r->line;
+  Leave l = take(p, r->text);
+  p->file = file;
+  p->line = line;
+  return l;
+}
+
+/* Where the words begin is told in code points. */
+static void complete_json(Prompt *p, Json *j, const char *text) {
+  size_t from, n = strlen(text);
+  Texts words = prompt_completions(p->s->arena, p, text, &from);
+  int64_t points = 0;
+  for (size_t at = 0; at < from; points++) {
+    uint32_t c;
+    size_t k = utf8_read(text + at, n - at, &c);
+    at += k ? k : 1;
+  }
+  json_int(j, "from", points);
+  json_array(j, "words");
+  for (uint32_t i = 0; i < words.len; i++) json_str(j, NULL, words.at[i]);
+  json_end(j, ']');
+}
+
+static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const Buf *values) {
   Buf b = buf_new(x->arena), said = buf_new(x->arena);
   Json j = json_new(&b);
   j.compact = true;
   json_object(&j, NULL);
   json_bool(&j, "ok", l == LEAVE_OK);
-  json_strn(&j, "text", x->out.s ? x->out.s : "", x->out.len);
-  json_raw(&j, "values", values->s, values->len);
+  if (!l && r->complete) complete_json(p, &j, r->complete);
+  if (!l && r->whole) json_bool(&j, "whole", !prompt_open(r->whole));
+  if (l || r->text) {
+    json_strn(&j, "text", x->out.s ? x->out.s : "", x->out.len);
+    json_raw(&j, "values", values->s, values->len);
+  }
+  if (p->svg->len) json_strn(&j, "svg", p->svg->s, p->svg->len);
   for (uint32_t i = 0; i < x->home.captured.len; i++) buf_printf(&said, "%s%s", i ? "\n" : "", x->home.captured.at[i]);
   if (l) json_str(&j, "error", said.s ? said.s : "");
   json_end(&j, '}');
@@ -116,20 +164,23 @@ static void answer_json(Answer *x, Leave l, const Buf *values) {
 
 static void turn_json(Prompt *p, Session *process, const char *line) {
   Answer x;
+  Request r = {0};
   answer_begin(&x, p, process);
-  Buf values = buf_new(x.arena);
+  Buf values = buf_new(x.arena), svg = buf_new(x.arena);
   Json j = json_new(&values);
   j.compact = true;
   json_array(&j, NULL);
   p->values = &j;
+  p->svg = &svg;
   x.home.capture = true;
   session_fresh(&x.home);
   interrupt_clear();
-  const char *text = line_json(&x.home, line);
-  Leave l = text ? take(p, text) : LEAVE_USAGE;
+  Leave l = request_read(&x.home, line, &r);
+  if (!l && r.text) l = request_take(p, &r);
   json_end(&j, ']');
-  answer_json(&x, l, &values);
+  answer_json(&x, p, l, &r, &values);
   p->values = NULL;
+  p->svg = NULL;
   answer_end(&x, p, process);
 }
 

@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "driver/compile/native.h"
+#include "driver/pictures/graph_svg.h"
 #include "repl.h"
 
 #define PROMPT(name, operand, help) static Leave do_##name(Prompt *p, const char *operand_);
@@ -146,6 +147,7 @@ static Leave look(Prompt *p, const char *text, Look *at) {
 
 static Leave look_graph(Prompt *p, Turn *t) {
   graph_print(p->out, t->job.graph);
+  if (p->svg && !graph_svg(p->svg, t->job.graph)) p->svg->len = 0; /* more boxes than anybody would look at */
   return LEAVE_OK;
 }
 
@@ -166,6 +168,7 @@ static Leave do_c(Prompt *p, const char *text) {
 }
 
 static Leave look_plan(Prompt *p, Turn *t) {
+  if (arg_has(t->args, OPT_SITES)) return plan_sites_say(&t->s, &t->job, t->args, p->out, p->svg);
   return plan_say(&t->s, &t->job, t->args, p->out);
 }
 

@@ -5,7 +5,7 @@
 
 #include "repl.h"
 
-enum { COLUMNS = 72, LINE_ROWS = 12, SHADE_ROWS = 24 };
+enum { COLUMNS = 72, LINE_ROWS = 12, SHADE_ROWS = 24, SVG_COLUMNS = 600, SVG_SHADES = 64 };
 static const char shades[] = " .:-=+*#%@";
 
 /* NaN: there is none, or it is none that could be shown. */
@@ -14,20 +14,18 @@ static double value_at(const EvalArray *x, int64_t k) {
   return isfinite(v) ? v : (double)NAN;
 }
 
-typedef struct Range { double least, most; } Range;
-
-static void range_take(Range *r, double v) {
+static void range_take(PlotRange *r, double v) {
   if (v < r->least) r->least = v;
   if (v > r->most) r->most = v;
 }
 
-static const Range range_none = {(double)INFINITY, -(double)INFINITY};
+static const PlotRange range_none = {(double)INFINITY, -(double)INFINITY};
 
 /* Where piece i of `of` begins, of an axis with n points. */
 static int64_t piece(int64_t n, int64_t of, int64_t i) { return n / of * i + n % of * i / of; }
 
 /* How far up v is, of `steps` steps; the middle, where all is one value. */
-static int64_t step_of(Range r, double v, int64_t steps) {
+static int64_t step_of(PlotRange r, double v, int64_t steps) {
   double part = r.most > r.least ? v / 2 - r.least / 2 : 0.5, all = r.most > r.least ? r.most / 2 - r.least / 2 : 1; /* halves: no difference is infinite */
   int64_t k = (int64_t)(part / all * (double)steps);
   return k < 0 ? 0 : k < steps ? k : steps - 1;
@@ -35,9 +33,10 @@ static int64_t step_of(Range r, double v, int64_t steps) {
 
 /* ---- one dimension ---------------------------------------------------------------------------- */
 
-static Leave line_plot(Buf *out, const char *axis, const EvalArray *x) {
-  int64_t n = x->shape[0], columns = n < COLUMNS ? n : COLUMNS;
-  Range all = range_none, column[COLUMNS];
+/* The least and the most of each column, and of all. */
+static PlotRange columns_find(const EvalArray *x, PlotRange *column, int64_t columns) {
+  PlotRange all = range_none;
+  int64_t n = x->shape[0];
   for (int64_t c = 0; c < columns; c++) {
     column[c] = range_none;
     for (int64_t k = piece(n, columns, c); k < piece(n, columns, c + 1); k++) {
@@ -45,6 +44,19 @@ static Leave line_plot(Buf *out, const char *axis, const EvalArray *x) {
       if (!isnan(v)) range_take(&column[c], v), range_take(&all, v);
     }
   }
+  return all;
+}
+
+static void line_picture(Buf *svg, const char *axis, const EvalArray *x) {
+  PlotRange column[SVG_COLUMNS];
+  int64_t n = x->shape[0], columns = n < SVG_COLUMNS ? n : SVG_COLUMNS;
+  PlotRange all = columns_find(x, column, columns);
+  plot_line_svg(svg, axis, n, column, columns, all);
+}
+
+static Leave line_plot(Buf *out, const char *axis, const EvalArray *x) {
+  int64_t n = x->shape[0], columns = n < COLUMNS ? n : COLUMNS;
+  PlotRange column[COLUMNS], all = columns_find(x, column, columns);
   for (int64_t r = LINE_ROWS; r-- > 0;) {
     char row[COLUMNS + 1];
     for (int64_t c = 0; c < columns; c++) {
@@ -74,20 +86,35 @@ static double block_mean(const EvalArray *x, int64_t r0, int64_t r1, int64_t c0,
   return n > 0 ? sum : (double)NAN;
 }
 
+/* The mean of each block of rows and columns, row by row; and the least and the most of these. */
+static PlotRange shades_find(const EvalArray *x, int64_t rows, int64_t columns, double *mean) {
+  PlotRange all = range_none;
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < columns; c++) {
+      double *m = &mean[r * columns + c];
+      *m = block_mean(x, piece(x->shape[0], rows, r), piece(x->shape[0], rows, r + 1), piece(x->shape[1], columns, c),
+                      piece(x->shape[1], columns, c + 1));
+      if (!isnan(*m)) range_take(&all, *m);
+    }
+  return all;
+}
+
+static void shade_picture(Buf *svg, const char *const *axis, const EvalArray *x) {
+  int64_t rows = x->shape[0] < SVG_SHADES ? x->shape[0] : SVG_SHADES, columns = x->shape[1] < SVG_SHADES ? x->shape[1] : SVG_SHADES;
+  double mean[SVG_SHADES * SVG_SHADES];
+  PlotRange all = shades_find(x, rows, columns, mean);
+  plot_shade_svg(svg, axis, x->shape, mean, rows, columns, all);
+}
+
 static Leave shade_plot(Buf *out, const char *const *axis, const EvalArray *x) {
   int64_t rows = x->shape[0] < SHADE_ROWS ? x->shape[0] : SHADE_ROWS, columns = x->shape[1] < COLUMNS ? x->shape[1] : COLUMNS;
   int wide = columns * 2 <= COLUMNS ? 2 : 1; /* a character is about twice as high as it is wide */
-  double mean[SHADE_ROWS][COLUMNS];
-  Range all = range_none;
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < columns; c++) {
-      mean[r][c] = block_mean(x, piece(x->shape[0], rows, r), piece(x->shape[0], rows, r + 1), piece(x->shape[1], columns, c), piece(x->shape[1], columns, c + 1));
-      if (!isnan(mean[r][c])) range_take(&all, mean[r][c]);
-    }
+  double mean[SHADE_ROWS * COLUMNS];
+  PlotRange all = shades_find(x, rows, columns, mean);
   for (int64_t r = 0; r < rows; r++) {
     buf_str(out, "  |");
     for (int64_t c = 0; c < columns; c++)
-      for (int w = 0; w < wide; w++) buf_char(out, isnan(mean[r][c]) ? '?' : shades[step_of(all, mean[r][c], (int64_t)strlen(shades))]);
+      for (int w = 0; w < wide; w++) buf_char(out, isnan(mean[r * columns + c]) ? '?' : shades[step_of(all, mean[r * columns + c], (int64_t)strlen(shades))]);
     buf_str(out, "|\n");
   }
   buf_printf(out, "  down %s=0 to %lld, across %s=0 to %lld", *axis[0] ? axis[0] : "index", (long long)(x->shape[0] - 1), *axis[1] ? axis[1] : "index",
@@ -103,5 +130,7 @@ Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const Ev
   report_heading(p->out, name, axis, x);
   buf_char(p->out, '\n');
   if (!x->count) return LEAVE_OK;
+  if (p->svg && x->rank == 1) line_picture(p->svg, axis[0], x);
+  if (p->svg && x->rank == 2) shade_picture(p->svg, axis, x);
   return x->rank == 1 ? line_plot(p->out, axis[0], x) : shade_plot(p->out, axis, x);
 }

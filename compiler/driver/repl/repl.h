@@ -17,6 +17,7 @@ struct Prompt {
   bool over;                 /* :quit */
   Buf *out;                  /* what the turn at hand answers, */
   Json *values;              /*   and the values in it, for tools; NULL: there are none */
+  Buf *svg;                  /*   and its picture, if it has one; NULL: none is wanted */
   const char *file;          /* where the text at hand stands, */
   uint32_t line;             /*   from this line on */
 };
@@ -47,6 +48,11 @@ Texts prompt_completions(Arena *a, Prompt *p, const char *line, size_t *from);
 
 /* ---- plot.c -------------------------------------------------------------------------------------- */
 Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const EvalArray *x);
+/* ---- plot_svg.c: the same as a picture that needs nothing else ------------------------------------ */
+typedef struct PlotRange { double least, most; } PlotRange; /* least > most: there is no number in it */
+/* Of one dimension: the range of each column, and of all. Of two: a number a shade, NaN where there is none. */
+void plot_line_svg(Buf *b, const char *axis, int64_t n, const PlotRange *column, int64_t columns, PlotRange all);
+void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows, int64_t columns, PlotRange all);
 
 /* ---- save.c -------------------------------------------------------------------------------------- */
 Leave prompt_save(Prompt *p, const char *path);

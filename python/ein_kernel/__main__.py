@@ -1,0 +1,60 @@
+"""python -m ein_kernel -f CONNECTION    run by Jupyter
+python -m ein_kernel install ...       makes the kernel known to Jupyter: --user, or --prefix DIR, or for this Python"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+WANTED = "Jupyter's packages ipykernel and jupyter_client are not installed for %s: %s\n%s -m pip install ipykernel jupyter_client gets them" % (
+    sys.executable, "%s", sys.executable)
+
+
+def spec():
+    """Where ein and these packages lie is said, so that nothing need be installed beside it."""
+    from .prompt import program
+    above = str(pathlib.Path(__file__).resolve().parents[1])
+    paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != above)]
+    return {"argv": [sys.executable, "-m", "ein_kernel", "-f", "{connection_file}"], "display_name": "Ein", "language": "ein", "interrupt_mode": "signal",
+            "env": {"EIN": program(), "PYTHONPATH": os.pathsep.join(paths)}}
+
+
+def install(words):
+    a = argparse.ArgumentParser(prog="ein jupyter install", description="make the kernel known to Jupyter")
+    where = a.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="for you alone")
+    where.add_argument("--prefix", metavar="DIR", help="in DIR/share/jupyter/kernels; the default is the prefix of this Python")
+    said = a.parse_args(words)
+    try:
+        import ipykernel  # noqa: F401
+        from jupyter_client.kernelspec import KernelSpecManager
+    except ImportError as e:
+        print(WANTED % e, file=sys.stderr)
+        return 4
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "kernel.json").write_text(json.dumps(spec(), indent=1) + "\n", encoding="utf-8")
+        try:
+            there = KernelSpecManager().install_kernel_spec(folder, "ein", user=said.user, prefix=None if said.user else said.prefix or sys.prefix)
+        except OSError as e:
+            print("the kernel cannot be installed: %s\n--user installs it for you alone" % e, file=sys.stderr)
+            return 4
+    print("Jupyter finds the kernel Ein in %s" % there)
+    return 0
+
+
+def main():
+    if sys.argv[1:2] == ["install"]:
+        return install(sys.argv[2:])
+    try:
+        from ipykernel.kernelapp import IPKernelApp
+    except ImportError as e:
+        print(WANTED % e, file=sys.stderr)
+        return 4
+    from .kernel import EinKernel
+    IPKernelApp.launch_instance(kernel_class=EinKernel)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

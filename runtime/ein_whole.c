@@ -3,6 +3,7 @@
  * Whole tensors at site 0 as blocks at each site, and back. In come views and a plan's model, which says who has what; out go parcels over the
  * wire. A block that several sites have is packed once, and given back by the first of them.
  */
+#include "ein_inside.h"
 #include "ein_whole.h"
 
 #include <stdio.h>
@@ -12,19 +13,48 @@
 enum { EIN_WHOLE_ALIGN = 64 };
 
 typedef struct ein_whole {
-  const ein_model *const *plan;
-  int n_plans;
+  const ein_whole_made *made;
   const ein_model *model;      /* the one that fits; NULL: none does */
   void *ctx;                   /* its context */
+  ein_config config;           /* without a wire or memory that is lent */
   ein_wire given, wire;        /* the same but for who closes it */
   int planned;
   char *memory;                /* for the blocks of this site; NULL: not taken yet */
+  void **fallback;             /* by default: its block here, once it is made */
+  int64_t *extent;             /*   by axis of each, that block's */
+  ein_tensor *input;           /* as they are given, or made */
+  unsigned char *left_out;     /* of inputs, by the site that gives whole tensors */
   ein_error error;
 } ein_whole;
 
 /* ---- making ---- */
 
-EIN_API ein_status ein_whole_create(const ein_model *const *plans, int n, const ein_config *config, void **ctx) {
+static void ein_whole_free(ein_whole *h) {
+  for (int i = 0; h->fallback && i < h->made->n_defaults; i++) free(h->fallback[i]);
+  free(h->fallback);
+  free(h->extent);
+  free(h->input);
+  free(h->left_out);
+  free(h->memory);
+  free(h);
+}
+
+/* NULL: no memory. */
+static ein_whole *ein_whole_new(const ein_whole_made *made) {
+  ein_whole *h = (ein_whole *)calloc(1, sizeof *h);
+  size_t inputs = (size_t)made->plans[0]->n_inputs + 1;
+  if (!h) return NULL;
+  h->made = made;
+  h->fallback = (void **)calloc((size_t)made->n_defaults + 1, sizeof *h->fallback);
+  h->extent = (int64_t *)calloc((size_t)made->n_defaults * EIN_MAX_AXES + 1, sizeof *h->extent);
+  h->input = (ein_tensor *)calloc(inputs, sizeof *h->input);
+  h->left_out = (unsigned char *)calloc(inputs, 1);
+  if (h->fallback && h->extent && h->input && h->left_out) return h;
+  ein_whole_free(h);
+  return NULL;
+}
+
+EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx) {
   ein_config own;
   if (!ctx) return EIN_ERR_ARG;
   *ctx = NULL;
@@ -32,19 +62,21 @@ EIN_API ein_status ein_whole_create(const ein_model *const *plans, int n, const 
   if (!config || config->size < sizeof config->size) return EIN_ERR_ARG;
   memcpy(&own, config, config->size < sizeof own ? config->size : sizeof own);
   if (!own.wire || own.wire->site < 0 || own.wire->site >= own.wire->sites) return EIN_ERR_ARG;
-  ein_whole *h = (ein_whole *)calloc(1, sizeof *h);
+  ein_whole *h = ein_whole_new(made);
   if (!h) return EIN_ERR_MEMORY;
-  h->plan = plans;
-  h->n_plans = n;
+  h->config = own;
+  h->config.wire = NULL;
+  h->config.workspace = NULL;
+  h->config.size = sizeof own;
   h->given = h->wire = *own.wire;
   h->wire.close = NULL;
   own.size = sizeof own;
   own.wire = &h->wire;
-  for (int i = 0; i < n; i++)
-    if (plans[i]->sites == h->wire.sites) h->model = plans[i];
+  for (int i = 0; i < made->n_plans; i++)
+    if (made->plans[i]->sites == h->wire.sites) h->model = made->plans[i];
   ein_status status = h->model ? h->model->create(&own, &h->ctx) : EIN_OK;
   if (status == EIN_OK) *ctx = h;
-  else free(h);
+  else ein_whole_free(h);
   return status;
 }
 
@@ -53,8 +85,7 @@ EIN_API void ein_whole_destroy(void *ctx) {
   if (!h) return;
   if (h->ctx) h->model->destroy(h->ctx);
   if (h->given.close) h->given.close(h->given.user);
-  free(h->memory);
-  free(h);
+  ein_whole_free(h);
 }
 
 /* ---- planning ---- */
@@ -66,8 +97,8 @@ static void ein_whole_clear(ein_whole *h) {
 
 static ein_status ein_whole_none(ein_whole *h) {
   char built[256] = "";
-  for (int i = 0, at = 0; i < h->n_plans && at < (int)sizeof built; i++)
-    at += snprintf(built + at, sizeof built - (size_t)at, "%s%d", i ? ", " : "", h->plan[i]->sites);
+  for (int i = 0, at = 0; i < h->made->n_plans && at < (int)sizeof built; i++)
+    at += snprintf(built + at, sizeof built - (size_t)at, "%s%d", i ? ", " : "", h->made->plans[i]->sites);
   return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %d", built, h->wire.sites);
 }
 
@@ -80,6 +111,7 @@ EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   h->planned = 0;
   free(h->memory);
   h->memory = NULL;
+  for (int i = 0; i < h->made->n_defaults; i++) free(h->fallback[i]), h->fallback[i] = NULL;
   if (!h->model) return ein_whole_none(h);
   for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a]) at[a] = site % h->model->mesh[a];
   ein_status status = h->model->plan(h->ctx, at);
@@ -94,7 +126,7 @@ EIN_API size_t ein_whole_workspace(const void *ctx) {
 
 EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape) {
   const ein_whole *h = (const ein_whole *)ctx;
-  const ein_model *m = h ? h->plan[0] : NULL;
+  const ein_model *m = h ? h->made->plans[0] : NULL;
   if (!m || argument < 0 || argument >= (output ? m->n_outputs : m->n_inputs)) return EIN_ERR_ARG;
   int n = (output ? m->output : m->input)[argument].ndim;
   if (n) memcpy(shape, (output ? m->output_axes : m->input_axes)[argument].whole, (size_t)n * sizeof *shape);
@@ -208,6 +240,67 @@ static void ein_whole_copy(const ein_parts *x, const ein_tensor *view, int site,
   }
 }
 
+/* ---- what is not given ---- */
+
+static ein_status ein_default_failed(ein_whole *h, const ein_whole_default *d, ein_status status, const char *why) {
+  return ein_error_set(&h->error, status, "the default of %.90s: %.300s", h->model->input[d->input].name, *why ? why : "no memory");
+}
+
+/* The default's output, in `to`, whose shape that is. */
+static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *to) {
+  void *ctx = NULL;
+  ein_status status = d->model->create(&h->config, &ctx);
+  if (status == EIN_OK) status = d->model->plan(ctx, sizes);
+  if (status == EIN_OK) status = d->model->run(ctx, NULL, to);
+  if (status != EIN_OK) ein_default_failed(h, d, status, ctx ? d->model->last_error(ctx) : "");
+  d->model->destroy(ctx);
+  return status;
+}
+
+/* view: this site's, which it fills, from all of the tensor. */
+static ein_status ein_default_cut(ein_whole *h, const ein_whole_default *d, ein_tensor *view) {
+  ein_parts x;
+  size_t bytes = ein_dtype_size(view->dtype);
+  int found = ein_parts_find(h, 0, d->input, &x);
+  for (int k = 0; k < view->ndim; k++) bytes *= (size_t)x.whole[k];
+  ein_tensor all = *view;
+  all.shape = x.whole;
+  all.data = found ? malloc(bytes + 1) : NULL;
+  ein_status status = all.data ? ein_default_run(h, d, NULL, &all) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
+  if (status == EIN_OK) ein_whole_copy(&x, &all, h->wire.site, (char *)view->data, 0);
+  free(all.data);
+  ein_parts_free(&x);
+  return status;
+}
+
+/* Of an input that is left out this site's block, dense. */
+static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
+  const ein_whole_default *d = &h->made->defaults[i];
+  const ein_argument *a = &h->model->input[d->input];
+  int64_t sizes[2 * EIN_MAX_AXES], *shape = h->extent + (size_t)i * EIN_MAX_AXES;
+  size_t bytes = ein_dtype_size(a->dtype);
+  memset(view, 0, sizeof *view);
+  view->device_type = 1;
+  view->ndim = a->ndim;
+  view->dtype = a->dtype;
+  view->shape = shape;
+  h->model->block(h->ctx, 0, d->input, h->wire.site, sizes, shape);
+  for (int k = 0; k < a->ndim; k++) sizes[a->ndim + k] = shape[k], bytes *= (size_t)shape[k];
+  view->data = h->fallback[i];
+  if (view->data || !bytes) return EIN_OK;
+  view->data = h->fallback[i] = malloc(bytes);
+  if (!view->data) return ein_default_failed(h, d, EIN_ERR_MEMORY, "");
+  ein_status status = d->by_block ? ein_default_run(h, d, sizes, view) : ein_default_cut(h, d, view);
+  if (status != EIN_OK) free(view->data), h->fallback[i] = NULL;
+  return status;
+}
+
+static const ein_whole_default *ein_default_of(const ein_whole *h, int input) {
+  for (int i = 0; i < h->made->n_defaults; i++)
+    if (h->made->defaults[i].input == input) return &h->made->defaults[i];
+  return NULL;
+}
+
 /* ---- what site 0 has is looked at ---- */
 
 static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int output) {
@@ -221,6 +314,7 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
     const char *what = output ? "output" : "input";
     int empty = 0;
     for (int d = 0; d < a->ndim; d++) empty |= whole[d] == 0;
+    if (!v->data && !output && ein_default_of(h, i)) continue;
     if (!v->data && !empty) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: its data is NULL", what, a->name);
     if (v->device_type != 1) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
     if (v->dtype != a->dtype)
@@ -333,10 +427,34 @@ static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
   return h->memory != NULL;
 }
 
+/* Which inputs site 0 leaves out, for all. */
+static ein_status ein_whole_tell(ein_whole *h, const ein_tensor *inputs) {
+  size_t n = (size_t)h->model->n_inputs;
+  int sites = h->wire.sites, first = h->wire.site == 0;
+  ein_parcel *send = (ein_parcel *)malloc((size_t)sites * sizeof *send), own = {0, h->left_out, n};
+  for (size_t k = 0; first && k < n; k++) h->left_out[k] = !inputs[k].data && ein_default_of(h, (int)k);
+  for (int q = 1; send && q < sites; q++) send[q].peer = q, send[q].data = h->left_out, send[q].bytes = n;
+  ein_status mine = ein_whole_memory(h, send != NULL, "");
+  ein_status status = ein_whole_meet(h, mine, mine == EIN_OK && first ? sites - 1 : 0, send ? send + 1 : NULL, mine == EIN_OK && !first, &own);
+  free(send);
+  return status;
+}
+
+/* Inputs that are left out, here and by all. */
+static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
+  ein_status mine = EIN_OK;
+  for (int i = 0; i < h->made->n_defaults && mine == EIN_OK; i++)
+    if (h->left_out[h->made->defaults[i].input]) mine = ein_default_make(h, i, &input[h->made->defaults[i].input]);
+  return ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+}
+
 static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tensor *inputs, const ein_tensor *outputs) {
   const ein_model *m = h->model;
   ein_status status = EIN_OK;
-  for (int k = 0; k < m->n_inputs && status == EIN_OK; k++) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
+  if (h->made->n_defaults) status = ein_whole_tell(h, inputs);
+  if (h->made->n_defaults && status == EIN_OK) status = ein_whole_fill(h, b->view);
+  for (int k = 0; k < m->n_inputs && status == EIN_OK; k++)
+    if (!h->left_out[k]) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
   if (status == EIN_OK) status = m->run(h->ctx, b->view, b->view + m->n_inputs);
   for (int k = 0; k < m->n_outputs && status == EIN_OK; k++)
     status = ein_whole_gather(h, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
@@ -365,7 +483,21 @@ EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, con
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
-  return h->model->run(h->ctx, inputs, outputs);
+  if (!h->made->n_defaults || !inputs) return h->model->run(h->ctx, inputs, outputs);
+  for (int k = 0; k < h->model->n_inputs; k++) {
+    h->input[k] = inputs[k];
+    h->left_out[k] = !inputs[k].data && ein_default_of(h, k);
+  }
+  ein_status status = ein_whole_fill(h, h->input);
+  return status == EIN_OK ? h->model->run(h->ctx, h->input, outputs) : status;
+}
+
+EIN_API ein_status ein_whole_again(void *ctx) {
+  ein_whole *h = (ein_whole *)ctx;
+  if (!h) return EIN_ERR_ARG;
+  ein_whole_clear(h);
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  return ein_again(h->ctx);
 }
 
 EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole) {

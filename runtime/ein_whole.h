@@ -13,8 +13,22 @@
 extern "C" {
 #endif
 
-/* config has the wire. What fails here is known to this site alone. plans: n of them, which stay. */
-EIN_API ein_status ein_whole_create(const ein_model *const *plans, int n, const ein_config *config, void **ctx);
+/* What an input is that is not given: a model for one site, without inputs, whose output that is. */
+typedef struct ein_whole_default {
+  int input;
+  const ein_model *model;
+  int by_block;                /* its sizes are where a block begins, along each axis, then how long it is; else it makes all of the tensor */
+} ein_whole_default;
+
+typedef struct ein_whole_made {
+  const ein_model *const *plans; /* for numbers of sites */
+  int n_plans;
+  const ein_whole_default *defaults;
+  int n_defaults;
+} ein_whole_made;
+
+/* config has the wire. What fails here is known to this site alone. made: stays, as what it points to. */
+EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx);
 EIN_API void ein_whole_destroy(void *ctx);
 /* EIN_ERR_ARG at all sites where none of the plans is for so many; dims are not looked at, for all sizes are known. */
 EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims);
@@ -23,7 +37,10 @@ EIN_API size_t ein_whole_workspace(const void *ctx);
 EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape);
 /* Which part of it a site has: from `low` on, so much. */
 EIN_API ein_status ein_whole_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape);
+/* An input whose data is NULL takes its default, if it has one: each site makes its block, once, in memory that it keeps until the next plan. */
 EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
+/* With the views of the last run_blocks, which was in order. */
+EIN_API ein_status ein_whole_again(void *ctx);
 /* Other sites than 0 may give NULL. Takes memory: for blocks, until the next plan, and for what is on its way. */
 EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
 /* An output's blocks, as run_blocks has left them in dense memory, as one tensor at site 0. */

@@ -364,7 +364,7 @@ static int bind_inputs(program *p) {
       a->spec = text_join(p, p->params, strlen(p->params), ":", a->about->name);
     if (a->spec) code = bind_input(p, a);
     else if (!a->about->optional)
-      code = fail(p, LEAVE_USAGE, p->reach->wire ? "input %s is not given, and several processes make no default; see --help"
+      code = fail(p, LEAVE_USAGE, p->reach->wire ? "input %s is not given, and has no default, or one that hangs on other inputs; see --help"
                                                  : "input %s is not given, and has no default; see --help", a->about->name);
   }
   for (int i = 0; i < p->model->n_dims && !code; i++)
@@ -469,6 +469,7 @@ static int read_blocks(program *p) {
   for (int i = 0; i < p->model->n_inputs && !code; i++) {
     argument *a = &p->input[i];
     ein_error err = {EIN_OK, ""};
+    if (!a->spec) continue; /* of its default each makes its block */
     code = block_memory(p, a, 0, i);
     if (code) return code;
     ein_status status = is_first(p) ? ein_source_check(a->spec, &err) : EIN_OK;

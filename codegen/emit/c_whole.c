@@ -23,14 +23,40 @@ static void head_print(Buf *c, const LoopProgram *const *plans, uint32_t n, cons
   buf_printf(c, " sites, by ein %s. ", o->version);
 }
 
+static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n) {
+  if (n) buf_printf(c, "%s_%s", prefix, name);
+  else buf_str(c, "NULL");
+}
+
+/* The first plan, as callers see its arguments: what has a default may be left out. */
+LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o) {
+  LoopProgram *p = arena_copy(a, first, sizeof *first);
+  p->tasks = arena_copy(a, first->tasks, sizeof *first->tasks);
+  p->tasks->inputs.at = arena_copy(a, first->tasks->inputs.at, first->tasks->inputs.len * sizeof *first->tasks->inputs.at);
+  for (uint32_t i = 0; i < o->n_defaults; i++) p->tasks->inputs.at[o->defaults[i].input].optional = true;
+  return p;
+}
+
 /* ---- the plans ------------------------------------------------------------------------------------ */
+
+static void defaults_print(Buf *c, const EmitOptions *o) {
+  if (!o->n_defaults) return;
+  buf_printf(c, "static const ein_whole_default %s_defaults[] = {\n", o->prefix);
+  for (uint32_t i = 0; i < o->n_defaults; i++) buf_printf(c, "  {%u, &%s_model, %d},\n", o->defaults[i].input, o->defaults[i].prefix, o->defaults[i].by_block);
+  buf_str(c, "};\n");
+}
 
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
+  for (uint32_t i = 0; i < o->n_defaults; i++) buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
   buf_printf(c, "#ifdef __cplusplus\n}\n#endif\n\nstatic const ein_model *const %s_plans[] = {\n", o->prefix);
   for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
-  buf_str(c, "};\n\n");
+  buf_str(c, "};\n");
+  defaults_print(c, o);
+  buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, ", o->prefix, o->prefix, n);
+  table_name(c, o->prefix, "defaults", o->n_defaults);
+  buf_printf(c, ", %u};\n\n", o->n_defaults);
 }
 
 /* ---- functions ------------------------------------------------------------------------------------ */
@@ -61,17 +87,15 @@ static const char functions[] =
   "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs) {\n"
   "  return ein_whole_run(ctx, (const ein_tensor *)inputs, (const ein_tensor *)outputs);\n"
   "}\n\n"
+  "ein_status $_again($_ctx *ctx) {\n"
+  "  return ein_whole_again(ctx);\n"
+  "}\n\n"
   "const char *$_last_error(const $_ctx *ctx) {\n"
   "  return ein_whole_last_error(ctx);\n"
   "}\n\n"
   "void $_cancel($_ctx *ctx) {\n"
   "  ein_whole_cancel(ctx);\n"
   "}\n\n";
-
-static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n) {
-  if (n) buf_printf(c, "%s_%s", prefix, name);
-  else buf_str(c, "NULL");
-}
 
 static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   const char *x = o->prefix;
@@ -92,15 +116,16 @@ static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
 }
 
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
-  const TaskGraph *t = plans[0]->tasks;
+  const LoopProgram *face = emit_whole_face(c->arena, plans[0], o);
+  const TaskGraph *t = face->tasks;
   head_print(c, plans, n, arena_printf(c->arena, "%s.c", o->prefix), o);
   buf_str(c, "It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n#define EIN_WHOLE\n");
   c_runtime(c, o);
   plans_print(c, plans, n, o);
-  c_declared(c, plans[0], o);
+  c_declared(c, face, o);
   c_size_checks(c, t, o->prefix);
-  buf_printf(c, "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n  return ein_whole_create(%s_plans, %u, config, ctx);\n}\n\n",
-             o->prefix, o->prefix, n);
+  buf_printf(c, "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n  return ein_whole_create(&%s_made, config, ctx);\n}\n\n",
+             o->prefix, o->prefix);
   c_with_prefix(c, functions, o->prefix);
   model_print(c, t, o);
 }
@@ -113,7 +138,7 @@ void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, cons
                 " * but %s_local_extent and %s_last_error. */\n"
                 "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
              o->prefix, o->prefix, o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
-  c_declarations(h, plans[0], o, true);
+  c_declarations(h, emit_whole_face(h->arena, plans[0], o), o, true);
   buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 

@@ -15,6 +15,8 @@ typedef struct EmitOptions {
   const char *beside;        /* the runtime is a file of the library of that prefix, PREFIX-runtime.h; NULL: ein_run.h */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
+  const struct EmitDefault *defaults; /* of plans for several sites: */
+  uint32_t n_defaults;
 } EmitOptions;
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
@@ -33,10 +35,18 @@ typedef struct EmitKernel {
 } EmitKernel;
 void emit_kernel(Buf *c, const LoopProgram *p, uint32_t number, const EmitOptions *o, EmitKernel *out);
 
+/* Of an input of such plans: a program for one site, which stands in a file of its own, makes what it is if it is not given. */
+typedef struct EmitDefault {
+  uint32_t input;
+  bool by_block;             /* its sizes are where a block begins, along each dimension, then how long it is */
+  const char *prefix;
+} EmitDefault;
+
 /* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., and over them ---- */
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);      /* prefix.c */
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o); /* prefix.h */
 void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);
+LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o);
 /* The prefix of the plan for so many sites. */
 const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites);
 /* How such a library comes to a communicator: all of it that knows MPI. wire: the text of the runtime's ein_mpi.c. */

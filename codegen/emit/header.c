@@ -135,17 +135,18 @@ static const struct { int of; const char *note, *text; } functions[] = {
   {BOTH, "The memory that a planned run takes, apart from its arguments.", "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
   {SITES, "Which part of an argument a site has, by its number among the inputs or the outputs: from low on, so much along each axis.",
    "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t *extent);\n"},
-  {SITES, "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that extent, with any strides. No\n"
-   " * memory is taken, but for what moves.",
+  {SITES, "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that extent, with any strides.\n"
+   " * The data of an input that has a default may be NULL: each site makes its block of that once, in memory that it keeps until the next plan. No\n"
+   " * other memory is taken, but for what is asked for at data.",
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {SITES, "The same of whole tensors, which site 0 has; what others give is not looked at, and may be NULL.",
-   "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
   {ONE, "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
    " * The data of an input that has a default may be NULL. No memory is taken.",
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {ONE, "The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
+  {BOTH, "The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
    " * counts. They must still be there.",
    "ein_status $_again($_ctx *ctx);\n"},
+  {SITES, "Computes the outputs as whole tensors from whole inputs, which site 0 has; what others give is not looked at, and may be NULL.",
+   "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
   {BOTH, "What went wrong in the last call; \"\" if nothing. It stands until the next call.",
    "const char *$_last_error(const $_ctx *ctx);\n"},
   {BOTH, "From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},

@@ -81,7 +81,7 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
 static void entry_points(Json *j, const char *prefix, bool sites) {
   static const struct { const char *name; int of; } entry[] = { /* 1: of a library for one site, 2: for several */
     {"create", 3}, {"create_mpi", 2}, {"destroy", 3},    {"plan", 3},   {"workspace_bytes", 3}, {"local_extent", 2}, {"run", 3},
-    {"again", 1},  {"run_whole", 2},  {"last_error", 3}, {"cancel", 3}, {"model", 3}};
+    {"again", 3},  {"run_whole", 2},  {"last_error", 3}, {"cancel", 3}, {"model", 3}};
   json_object(j, "entry_points");
   for (size_t i = 0; i < COUNT(entry); i++)
     if (entry[i].of & (sites ? 2 : 1)) json_str(j, entry[i].name, arena_printf(j->out->arena, "%s_%s", prefix, entry[i].name));
@@ -139,6 +139,6 @@ void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n,
   for (uint32_t i = 0; i < n; i++) json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
   json_end(&j, ']');
   entry_points(&j, o->prefix, true);
-  arguments(&j, plans[0]->tasks, o);
+  arguments(&j, emit_whole_face(json->arena, plans[0], o)->tasks, o);
   tail(&j);
 }

@@ -39,6 +39,36 @@ for p in mm heat; do
   rm -r one
 done
 
+# ---- defaults: each process makes its block, or all of what is more than one equation, and the bits are those of one process
+cat >left.ein <<'END'
+dim low_0 = 5
+input A[i:61,k:50] : f64 = normal[i,k](1) + low_0
+input B[k:50,j:41] : f64 = if k > j then uniform[k,j](2) else f64(k - 3*j)
+input W[i:61] : f64 = normal[i](3) * max[m:9] (m + i % 4)
+input one : f64 = 2.5
+input C[i:61,j:41] : f64 = A[i,2] + j
+output D[i,j] = A[i,0] * W[i] + B[2,j] + C[i,j] + one
+output E[i,k] = A[i,k]
+output F[j,k] = B[k,j]
+output G[i] = W[i]
+END
+want 0 "$EIN" build left.ein --target=mpi -n 2,3,7 --flags=-O1 -o left
+want 2 ranks 3 ./left
+once 'input C is not given, and has no default, or one that hangs on other inputs'
+want 0 "$EIN" run --target=c left.ein C=iota -o all=one/
+for n in 2 3 7; do
+  want 0 ranks $n ./left C=iota -o all=left-$n/
+  for f in one/*.npy; do
+    cmp -s "$f" "left-$n/${f#one/}" || wrong "left on $n processes: $f differs"
+  done
+done
+want 0 "$EIN" run --target=c left.ein C=iota A=ones -o all=one/
+want 0 ranks 3 ./left C=iota A=ones -o all=given/
+cmp -s one/D.npy given/D.npy || wrong "what is given is not taken"
+want 0 ranks 3 ./left --help
+shows 'A              f64 [i, k], may be left out'
+rm -r one
+
 # ---- what is shown is shown once
 want 0 ranks 3 ./mm A=randint:lo=0:hi=3:seed=4 B=ones gain=1 -o C=c.npy -o M=m.npy
 shows 'S : f32'

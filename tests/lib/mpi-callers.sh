@@ -8,7 +8,8 @@ cat >att.ein <<'END'
 dim S = 22, D = 6
 input Q[s:S,d:D] : i64
 input K[t:S,d:D] : i64
-output W[s,t] = sum[d] Q[s,d]*K[t,d]
+input shift[t:S] : i64 = 2*t
+output W[s,t] = sum[d] Q[s,d]*K[t,d] + shift[t]
 output best[s] : i64 = argmax[t] W[s,t]
 output total = sum[s,t] W[s,t]
 END
@@ -45,14 +46,14 @@ static void talk(MPI_Comm comm) {
 static int right(const int64_t *low, const int64_t *extent, const int64_t *w) {
   for (int64_t i = 0; i < extent[0]; i++)
     for (int64_t j = 0; j < extent[1]; j++) {
-      int64_t sum = 0;
+      int64_t sum = 2 * (low[1] + j); /* the default of shift */
       for (int d = 0; d < D; d++) sum += Q[low[0] + i][d] * K[low[1] + j][d];
       if (w[i * extent[1] + j] != sum) return 0;
     }
   return 1;
 }
 
-/* Each gives what it has, where it lies in the whole: the rows of its block are as far apart as the whole's. */
+/* Each gives what it has, where it lies in the whole: the rows of its block are as far apart as the whole's. shift is left out. */
 static int blocks(att_ctx *ctx, int site) {
   int64_t low[3][2], extent[3][2], low_b[1], extent_b[1], step[] = {D, 1}, sum = -1, b[S];
   for (int k = 0; k < 3; k++)
@@ -63,18 +64,22 @@ static int blocks(att_ctx *ctx, int site) {
   att_outputs out;
   in.Q = view(&Q[low[0][0]][low[0][1]], 2, extent[0], step);
   in.K = view(&K[low[1][0]][low[1][1]], 2, extent[1], step);
+  in.shift = view(NULL, 1, NULL, NULL);
   out.W = view(w, 2, extent[2], NULL);
   out.best = view(b, 1, extent_b, NULL);
   out.total = view(&sum, 0, NULL, NULL);
   if (att_run(ctx, &in, &out)) return bad("run", ctx);
   if (!right(low[2], extent[2], w)) return puts("wrong block"), 1;
+  memset(w, 0, S * S * sizeof *w);
+  if (att_again(ctx)) return bad("again", ctx);
+  if (!right(low[2], extent[2], w)) return puts("wrong block, again"), 1;
   free(w);
   return 0;
 }
 
 static int whole(att_ctx *ctx, int site) {
   int64_t none[] = {0, 0}, all[] = {S, S};
-  att_inputs in = {view(Q, 2, shape_q, NULL), view(K, 2, shape_q, NULL)};
+  att_inputs in = {view(Q, 2, shape_q, NULL), view(K, 2, shape_q, NULL), view(NULL, 1, NULL, NULL)};
   att_outputs out = {view(W, 2, shape_w, NULL), view(best, 1, shape_b, NULL), view(&total, 0, NULL, NULL)};
   memset(W, 0, sizeof W);
   if (att_run_whole(ctx, site ? NULL : &in, site ? NULL : &out)) return bad("run_whole", ctx);
@@ -94,7 +99,7 @@ static int library(MPI_Comm comm) {
     if (!code) code = whole(i % 3 ? other : ctx, site);
   }
   if (!code) { /* what one alone gives wrongly all are told */
-    att_inputs in = {view(Q, 2, shape_w, NULL), view(K, 2, shape_q, NULL)};
+    att_inputs in = {view(Q, 2, shape_w, NULL), view(K, 2, shape_q, NULL), view(NULL, 1, NULL, NULL)};
     att_outputs out = {view(W, 2, shape_w, NULL), view(best, 1, shape_b, NULL), view(&total, 0, NULL, NULL)};
     if (att_run_whole(ctx, site ? NULL : &in, site ? NULL : &out) != EIN_ERR_SHAPE) code = 1, puts("a wrong shape is taken");
     if (strstr(att_last_error(ctx), site ? "another site" : "axis 2") == NULL) code = bad("words", ctx);
@@ -121,7 +126,7 @@ int main(int argc, char **argv) {
 }
 END
 want 0 "$EIN" build att.ein --lib --target=mpi -n 4,3 --flags=-O1 -o lib/
-for f in att.h att.c att_3.c att_4.c att_mpi.h att_mpi.c att-runtime.h libatt.a att.pc att-config.cmake att.json meson.build; do
+for f in att.h att.c att_3.c att_4.c att_default_2.c att_mpi.h att_mpi.c att-runtime.h libatt.a att.pc att-config.cmake att.json meson.build; do
   [ -s lib/$f ] || wrong "there is no $f"
 done
 knows=$(cd lib && grep -lE 'mpi\.h>|MPI_[A-Z]' ./*.[ch] | tr '\n' ' ')
@@ -134,7 +139,7 @@ want 0 timeout 60 mpirun -n 5 ./caller 3
 want 1 timeout 60 mpirun -n 2 ./caller
 [ "$(grep -c 'plan: it is built for 4, 3 sites, but runs on 2' out)" = 2 ] || wrong "not all say which numbers are built: $(cat out)"
 command -v pkg-config >/dev/null && want 0 sh -c 'mpicc caller.c $(pkg-config --cflags --libs lib/att.pc) -o caller2'
-command -v mpicxx >/dev/null && want 0 mpicxx -x c++ -DOMPI_SKIP_MPICXX -Wall -Wextra -Werror -fsyntax-only -Ilib lib/att.c lib/att_mpi.c lib/att_3.c
+command -v mpicxx >/dev/null && want 0 mpicxx -x c++ -DOMPI_SKIP_MPICXX -Wall -Wextra -Werror -fsyntax-only -Ilib lib/att.c lib/att_mpi.c lib/att_3.c lib/att_default_2.c
 
 # ---- the sample, as docs/mpi.md builds it
 cp "$here"/../../samples/mpi/* .

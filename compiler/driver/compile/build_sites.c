@@ -14,6 +14,8 @@ typedef struct Plans {
   uint32_t n;
   const LoopProgram *loops[PLANS_MOST];
   Job job[PLANS_MOST];
+  VEC(EmitDefault) defaults; /* of inputs; */
+  VEC(const LoopProgram *) made; /*   their programs */
 } Plans;
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */
@@ -50,20 +52,47 @@ static Leave plans_make(Session *s, const Args *a, Plans *all) {
   return l;
 }
 
+/* What inputs are that are not given, where that hangs on no other: a program for one site each. */
+static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
+  const Job *j = &p->job[0];
+  Args one = *a;
+  Leave l = LEAVE_OK;
+  one.given[OPT_SITES] = (Words){0};
+  for (uint32_t k = 0; !j->past && k < j->tasks->inputs.len && !l; k++) {
+    const EinNode *n = NULL;
+    bool by_block;
+    for (uint32_t i = 0; i < j->graph->inputs.len; i++)
+      if (j->graph->inputs.at[i]->name == j->tasks->inputs.at[k].name) n = j->graph->inputs.at[i];
+    EinGraph *g = n && n->fallback ? default_program(s, j, n, &by_block) : NULL;
+    if (!g) continue;
+    Job *made = NEW(s->arena, Job);
+    *made = (Job){.path = j->path, .program = j->program, .graph = g, .dims = j->dims};
+    l = job_loops(s, made, &one);
+    if (l) continue;
+    vec_push(s->arena, p->made, made->loops);
+    vec_push(s->arena, p->defaults, ((EmitDefault){k, by_block, arena_printf(s->arena, "%s_default_%u", prefix, k)}));
+  }
+  return l;
+}
+
 /* ---- texts --------------------------------------------------------------------------------------------------- */
 
-/* The file over all plans, then one for each. */
+static uint32_t texts_count(const Plans *p) {
+  return p->n + p->made.len + 1;
+}
+
+/* The file over all plans, then one for each, then defaults. */
 static NativeText *texts_make(Session *s, const Plans *p, const EmitOptions *o) {
-  NativeText *text = NEW_ARRAY(s->arena, NativeText, p->n + 1);
-  Buf *of = NEW_ARRAY(s->arena, Buf, p->n + 1);
+  NativeText *text = NEW_ARRAY(s->arena, NativeText, texts_count(p));
+  Buf *of = NEW_ARRAY(s->arena, Buf, texts_count(p));
   of[0] = buf_new(s->arena);
   emit_whole_c(&of[0], p->loops, p->n, o);
   text[0] = (NativeText){o->prefix, &of[0]};
-  for (uint32_t i = 0; i < p->n; i++) {
+  for (uint32_t i = 0; i + 1 < texts_count(p); i++) {
     EmitOptions one = *o;
-    one.prefix = emit_plan_prefix(s->arena, o->prefix, mesh_sites(&p->loops[i]->tasks->mesh));
+    one.prefix = i < p->n ? emit_plan_prefix(s->arena, o->prefix, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
     of[i + 1] = buf_new(s->arena);
-    emit_c(&of[i + 1], p->loops[i], &one);
+    emit_c(&of[i + 1], i < p->n ? p->loops[i] : p->made.at[i - p->n], &one);
     text[i + 1] = (NativeText){one.prefix, &of[i + 1]};
   }
   return text;
@@ -99,11 +128,12 @@ static void main_text(Buf *b, const EmitOptions *o) {
 
 static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
   Buf own = buf_new(s->arena);
-  NativeText *text = NEW_ARRAY(s->arena, NativeText, p->n + 2);
-  memcpy(text, texts_make(s, p, o), (p->n + 1) * sizeof *text);
+  uint32_t n = texts_count(p);
+  NativeText *text = NEW_ARRAY(s->arena, NativeText, n + 1);
+  memcpy(text, texts_make(s, p, o), n * sizeof *text);
   main_text(&own, o);
-  text[p->n + 1] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), &own};
-  NativeSet set = {.text = text, .n_texts = p->n + 2};
+  text[n] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), &own};
+  NativeSet set = {.text = text, .n_texts = n + 1};
   bool made;
   vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
   return native_write(s, c, NATIVE_PROGRAM, &set, to, &made);
@@ -113,12 +143,12 @@ static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
 
 /* The same, then what brings a communicator to it. */
 static NativeText *texts_of_library(Session *s, const Plans *p, const EmitOptions *o) {
-  NativeText *all = NEW_ARRAY(s->arena, NativeText, p->n + 2);
+  NativeText *all = NEW_ARRAY(s->arena, NativeText, texts_count(p) + 1);
   Buf *mpi = NEW(s->arena, Buf);
   *mpi = buf_new(s->arena);
   emit_mpi_c(mpi, o, runtime_ein_mpi);
-  memcpy(all, texts_make(s, p, o), (p->n + 1) * sizeof *all);
-  all[p->n + 1] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), mpi};
+  memcpy(all, texts_make(s, p, o), texts_count(p) * sizeof *all);
+  all[texts_count(p)] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), mpi};
   return all;
 }
 
@@ -129,7 +159,7 @@ static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s_mpi.h", o->prefix), &mpi);
   if (!l) l = runtime_write(s, folder, o);
-  for (uint32_t i = 0; i < p->n + 2 && !l; i++) l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
+  for (uint32_t i = 0; i <= texts_count(p) && !l; i++) l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
   return l;
 }
 
@@ -143,7 +173,7 @@ static Leave library_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
   const NativeText *text = texts_of_library(s, p, o);
   Buf json = buf_new(s->arena);
   emit_whole_manifest(&json, p->loops, p->n, o);
-  Package one = {.o = o, .text = text, .n_texts = p->n + 2, .manifest = &json, .mpi = sites_text(s, p)};
+  Package one = {.o = o, .text = text, .n_texts = texts_count(p) + 1, .manifest = &json, .mpi = sites_text(s, p)};
   Leave l = texts_write(s, p, o, text, folder);
   return l ? l : package_write(s, &one, c, folder, shared);
 }
@@ -158,10 +188,12 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   Leave l = lib ? LEAVE_OK : program_goes(s, a, prefix, to);
   if (!l) l = wrapper_find(s, a, &c);
   if (!l) l = plans_make(s, a, p);
+  if (!l) l = defaults_find(s, a, prefix, p);
   if (!l && lib) l = folder_goes(s, a, to, &folder);
   if (l) return l;
   if (!lib && !file_writable(s, to)) return LEAVE_MACHINE;
   EmitOptions o = job_emit(s, &p->job[0], prefix);
   if (lib) o.beside = prefix;
+  o.defaults = p->defaults.at, o.n_defaults = p->defaults.len;
   return lib ? library_make(s, &c, p, &o, folder, arg_has(a, OPT_SHARED)) : program_make(s, &c, p, &o, to);
 }

@@ -52,14 +52,14 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
 /* ---- a block ------------------------------------------------------------------------------------------------------------ */
 
 /* The vertex's points from `low` on, so many: its labels begin there. */
-static EinNode *vertex_block(EinGraph *g, const EinNode *n, const int64_t *low, const int64_t *extent) {
+static EinNode *vertex_block(EinGraph *g, const EinNode *n, const Expr *const *low, const Expr *const *extent) {
   EinSum x = *n->sum;
   uint32_t labels = x.n_out + x.n_red;
   const Expr **to = NEW_ARRAY(g->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(g->arena, const Expr *, labels + 1);
   memcpy(bound, n->bound, labels * sizeof *bound);
   for (uint32_t k = 0; k < x.n_out; k++) {
-    to[k] = expr_op2(g->exprs, OP_ADD, expr_label(g->exprs, k), expr_int(g->exprs, DT_I64, low[k]));
-    bound[k] = expr_int(g->exprs, DT_I64, extent[k]);
+    to[k] = expr_op2(g->exprs, OP_ADD, expr_label(g->exprs, k), low[k]);
+    bound[k] = extent[k];
   }
   x.body = expr_relabel(g->exprs, x.body, x.n_out, to);
   x.where = x.where ? expr_relabel(g->exprs, x.where, x.n_out, to) : NULL;
@@ -69,6 +69,12 @@ static EinNode *vertex_block(EinGraph *g, const EinNode *n, const int64_t *low, 
   made->name = n->name;
   made->place = n->place;
   return made;
+}
+
+static const Expr **numbers(EinGraph *g, uint32_t n, const int64_t *value) {
+  const Expr **all = NEW_ARRAY(g->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < n; k++) all[k] = expr_int(g->exprs, DT_I64, value[k]);
+  return all;
 }
 
 /* Inputs are not read yet; what the graph hangs on is now. */
@@ -110,7 +116,8 @@ static Leave rows_make(Session *s, const Job *j, const Eval *e, const int64_t *l
   EinGraph *g = without_rest(work, e->graph);
   Eval made = *e;
   EvalStatus status;
-  g->outputs.at[0].node = vertex_block(g, g->outputs.at[0].node, low, extent);
+  const EinNode *n = g->outputs.at[0].node;
+  g->outputs.at[0].node = vertex_block(g, n, numbers(g, n->rank, low), numbers(g, n->rank, extent));
   made.arena = work;
   made.graph = without_rest(work, g);
   Leave l = inputs_read(s, j, &made);
@@ -128,13 +135,43 @@ static int64_t rows_at_once(const EinNode *n, const int64_t *extent) {
   return row < MADE_AT_ONCE ? MADE_AT_ONCE / row : 1;
 }
 
+/* Whether points of it can be made by themselves: one equation over labels. */
+static bool is_by_point(const EinGraph *g, const EinNode *n) {
+  return n->kind == EIN_VERTEX && n->rank && n->rank == n->sum->n_out && n->region == g->top;
+}
+
+/* A size that is open, of a name that is not taken. */
+static const Expr *dim_add(EinGraph *g, const char *name, uint32_t k) {
+  const char *text = arena_printf(g->arena, "%s_%u", name, k);
+  for (uint32_t i = 0; i < g->dims.len; i++)
+    if (strcmp(g->dims.at[i].name->s, text) == 0) text = arena_printf(g->arena, "%s_", text), i = UINT32_MAX;
+  Str s = str_of(g->strings, text, strlen(text));
+  vec_push(g->arena, g->dims, ((EinDim){.name = s}));
+  return expr_dim(g->exprs, s);
+}
+
+EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block) {
+  EinGraph *g = default_graph(s, j, input), *out = NEW(s->arena, EinGraph);
+  const EinNode *n = g->outputs.at[0].node;
+  if (g->inputs.len) return NULL;
+  *by_block = is_by_point(g, n) && !n->sum->n_slot;
+  if (!*by_block) return g;
+  *out = *g;
+  memset(&out->dims, 0, sizeof out->dims);
+  for (uint32_t i = 0; i < g->dims.len; i++) vec_push(s->arena, out->dims, g->dims.at[i]);
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, 2 * n->rank + 1);
+  for (uint32_t k = 0; k < 2 * n->rank; k++) at[k] = dim_add(out, k < n->rank ? "low" : "extent", k % n->rank);
+  out->outputs.at[0].node = vertex_block(out, n, at, at + n->rank);
+  return without_rest(s->arena, out);
+}
+
 Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole) {
   Eval made = *e;
   EvalStatus status;
   EinGraph *g = default_graph(s, j, input);
   const EinNode *n = g->outputs.at[0].node;
   made.graph = g;
-  *whole = n->kind != EIN_VERTEX || !n->rank || n->rank != n->sum->n_out || n->region != g->top;
+  *whole = !is_by_point(g, n);
   if (*whole) {
     Leave l = inputs_read(s, j, &made);
     if (!l) l = run_eval(s, &made, &status);

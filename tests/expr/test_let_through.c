@@ -27,6 +27,11 @@ static const Expr *predicate(Exprs *p) {
   const Expr *e = NULL, *f = form(p);
   for (int64_t n = some(1, 3); n > 0; n--) {
     bool same = some(0, 1); /* a form that lies between two numbers */
+    if (!some(0, 5)) { /* one of its digits */
+      const Expr *digit = expr_op2(p, some(0, 1) ? OP_IDIV : OP_MOD, form(p), expr_int(p, DT_I64, some(1, 4)));
+      e = expr_and(p, e, expr_op2(p, OP_EQ, digit, some(0, 1) ? form(p) : expr_op2(p, OP_IDIV, form(p), expr_int(p, DT_I64, some(1, 4)))));
+      continue;
+    }
     e = expr_and(p, e, expr_op2(p, order[some(0, COUNT(order) - 1)], same ? f : form(p), same ? expr_int(p, DT_I64, some(-3, 6)) : form(p)));
   }
   return e;
@@ -90,6 +95,11 @@ int main(void) {
   one("of two lists", expr_and(p, from, expr_op2(p, OP_LT, z, else_where)), 1000, 50000, 5e7);
   one("from an entry to itself", expr_and(p, from, expr_op2(p, OP_LT, z, same)), 1000, 50000, 5e7);
   one("the later one first", expr_and(p, expr_op2(p, OP_LE, end, z), expr_op2(p, OP_LT, z, at)), 1000, 50000, 5e7);
+  const Expr *zero = expr_int(p, DT_I64, 0), *after = expr_op2(p, OP_GE, expr_op2(p, OP_SUB, z, at), zero);
+  one("by differences", expr_and(p, after, expr_op2(p, OP_GT, expr_op2(p, OP_SUB, end, z), zero)), 1000, 50000, 50000);
+  const Expr *of_i = expr_op2(p, OP_IDIV, i, n64), *of_z = expr_op2(p, OP_IDIV, z, n64);
+  one("blocks of 64", expr_op2(p, OP_EQ, of_i, of_z), 4096, 4096, 64 * 4096);
+  one("every 64th", expr_op2(p, OP_EQ, expr_op2(p, OP_MOD, z, n64), zero), 1000, 4100, 65000);
   one("both", expr_and(p, list, band), 1000, 50, 50);
   one("a number", expr_op2(p, OP_EQ, i, expr_int(p, DT_I64, 5)), 1000, 50, 50);
   one("the first five", expr_op2(p, OP_LT, i, expr_int(p, DT_I64, 5)), 1000, 50, 250);

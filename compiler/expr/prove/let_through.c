@@ -16,6 +16,7 @@ typedef struct Taking {
   Row row[ROWS];
   Range low[RANGES], high[RANGES]; /* list[i] <= label, label < list[j] */
   const uint32_t *list;
+  const int64_t *extent;
   Ties *ties;
 } Taking;
 
@@ -65,6 +66,21 @@ static void equation_take(Taking *t, const Expr *label, const Expr *to) {
   tie_add(t, (Tie){(uint32_t)label->i, 1, to->labels});
 }
 
+/* A quotient of a label, e say, has w values of the label for each of its own; a remainder, one for so many values. The other side says which. */
+static void digit_take(Taking *t, const Expr *e, const Expr *to) {
+  if (e->kind != EX_OP || (e->op != OP_IDIV && e->op != OP_MOD) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return;
+  Row r = {0};
+  if (to->labels >> TIE_LABELS || !affine(e->arg[0], 1, &r)) return;
+  uint64_t with = 0;
+  for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS; l++) with |= r.c[l] ? (uint64_t)1 << l : 0;
+  for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS; l++) {
+    uint64_t given = (with & ~((uint64_t)1 << l)) | to->labels;
+    if ((r.c[l] != 1 && r.c[l] != -1) || given >> l & 1) continue;
+    int64_t w = e->arg[1]->i;
+    tie_add(t, (Tie){l, e->op == OP_IDIV ? (double)w : (double)(t->extent[l] / w + (t->extent[l] % w != 0)), given});
+  }
+}
+
 /* x <= y + k; |x| too. */
 static void order_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
   bool of_abs = x->kind == EX_OP && x->op == OP_ABS;
@@ -79,8 +95,12 @@ static bool is_bound(const Expr *label, const Expr *list) {
   return label->kind == EX_LABEL && label->i < TIE_LABELS && list->kind == EX_READ && list->n == 1 && !(list->labels >> TIE_LABELS);
 }
 
-/* x <= y, or x < y. */
+static bool is_difference(const Expr *e, const Expr *zero) { return e->kind == EX_OP && e->op == OP_SUB && expr_is_int(zero, 0); }
+
+/* x <= y, or x < y; so says a difference that is compared with 0. */
 static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
+  if (is_difference(x, y)) y = x->arg[1], x = x->arg[0];
+  else if (is_difference(y, x)) x = y->arg[1], y = y->arg[0];
   if (!less && is_bound(y, x) && t->n_low < RANGES) t->low[t->n_low++] = (Range){y, x};
   if (less && is_bound(x, y) && t->n_high < RANGES) t->high[t->n_high++] = (Range){x, y};
 }
@@ -119,6 +139,8 @@ static void predicate_take(Taking *t, const Expr *e) {
   case OP_EQ:
     equation_take(t, a, b);
     equation_take(t, b, a);
+    digit_take(t, a, b);
+    digit_take(t, b, a);
     row_add(t, a, b, 0);
     row_add(t, b, a, 0);
     break;
@@ -147,7 +169,7 @@ static void between(Taking *t, const Row *a, const Row *b) {
 
 Ties ties_find(uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
   Ties ties = {0};
-  Taking t = {.n_label = n_label, .list = list, .ties = &ties};
+  Taking t = {.n_label = n_label, .list = list, .extent = extent, .ties = &ties};
   bool any = false;
   for (uint32_t i = 0; i < n; i++) any |= predicate[i] != NULL;
   if (!any) return ties;

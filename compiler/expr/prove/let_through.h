@@ -3,7 +3,8 @@
  *
  * In: predicates over labels (a sum's where, and its domain). Out: *ties*: where all but one label are given, that one has no more than so many values.
  * Inequalities of labels tie one where they bound the same affine form from both sides (`0 <= i - j and i - j < 64`); an equation ties a label to
- * what stands on its other side, data too (`row[z] == i`); and a range from one entry of a list to the next (`p[i] <= z and z < p[i+1]`), of a list that
+ * what stands on its other side, data too (`row[z] == i`); so does one of a quotient or a remainder (`t // 8 == s // 8`, `t %
+ * 8 == 0`), which has more values of the label; and a range from one entry of a list to the next (`p[i] <= z and z < p[i+1]`), of a list that
  * rises, ties i. What is not understood lets all points through. */
 #ifndef EIN_LET_THROUGH_H
 #define EIN_LET_THROUGH_H

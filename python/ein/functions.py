@@ -93,8 +93,8 @@ class Function:
         words = [self._name, *_sizes(self._dims), *_options(**options)]
         self._handle, said = library.function_open(words, self._files)
         self._lock = threading.Lock()
-        self.close = weakref.finalize(self, lib.ein_function_close, self._handle)
-        self.close.atexit = False
+        self._closer = weakref.finalize(self, lib.ein_function_close, self._handle)
+        self._closer.atexit = False
         self.inputs = {a.name: a for a in library.arguments(self._handle, "inputs")}
         self.outputs = {a.name: a for a in library.arguments(self._handle, "outputs")}
         if said:
@@ -104,6 +104,11 @@ class Function:
         def side(arguments):
             return ", ".join("%s: %s%s" % (a.name, a.dtype, "[%s]" % ", ".join("_" * a.ndim) if a.ndim else "") for a in arguments.values())
         return "<ein function %s (%s) -> (%s)>" % (self._name, side(self.inputs), side(self.outputs))
+
+    def close(self):
+        """Gives back what it holds, once no call goes on; results stay. What is no longer used is closed by itself."""
+        with self._lock:
+            self._closer()
 
     # ---- calling ----
 
@@ -147,7 +152,7 @@ class Function:
 
     def _run(self, tensors, results, nothing_new):
         with self._lock:
-            if not self.close.alive:
+            if not self._closer.alive:
                 raise Error("this function is closed")
             outcome = interruptible(lambda: lib.ein_function_call(self._handle, tensors, results), lambda: lib.ein_function_cancel(self._handle))
             if outcome:

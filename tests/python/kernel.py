@@ -78,20 +78,22 @@ class Prompt(unittest.TestCase):
         """Ctrl-C ends what is computed, twice is as once, and what was defined stays."""
         self.p.ask(text="kept = 5")
         for presses in (1, 3):
+            pressed = threading.Event()
+
             def press():
                 for _ in range(presses):
                     time.sleep(0.3)
                     os.kill(os.getpid(), signal.SIGINT)
-            presser = threading.Thread(target=press)
-            presser.start()
+                pressed.set()
+            threading.Thread(target=press).start()
             begun = time.monotonic()
             with contextlib.suppress(KeyboardInterrupt):  # the last one may come when all is over
                 answer = self.p.ask(text=LONG)
                 self.assertFalse(answer["ok"])
                 self.assertIn("interrupted", answer["error"])
-                presser.join()
-            with contextlib.suppress(KeyboardInterrupt):
-                presser.join()
+            while not pressed.is_set():
+                with contextlib.suppress(KeyboardInterrupt):
+                    time.sleep(0.1)
             self.assertLess(time.monotonic() - begun, 8)
         self.p.interrupt()  # while nothing is computed
         self.assertEqual(self.p.ask(text="kept + 1")["values"][0]["data"], [6])

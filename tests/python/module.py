@@ -296,6 +296,18 @@ class Threads(unittest.TestCase):
                 t.join()
             self.assertEqual(wrong, [])
 
+    def test_closed_meanwhile(self):
+        """Closing waits for a call of another thread."""
+        f, got = ein.compile("input n : i64\nrepeat t < n {\n  state a : i64 = 0\n  next a = a + 1\n}\noutput y = a\n", target="eval"), []
+        t = threading.Thread(target=lambda: got.append(int(f(n=300000).y)))
+        t.start()
+        while not f._lock.locked() and t.is_alive():
+            pass
+        f.close()
+        t.join()
+        self.assertEqual(got, [300000])
+        f.close()
+
     def test_forked(self):
         f = ein.compile(SUM, target="eval")
         f(A=[1.0])

@@ -61,7 +61,7 @@ PASSES = [
     # the slow truth uses the runtime's dtypes, conversions and random numbers
     (r"compiler/graph/eval/.*\.[ch]", "runtime/ein_rt.h"),
     # relations on small data: the runtime's half precision and random numbers
-    (r"compiler/algebra/eval/(block|kernel)\.c", "runtime/ein_rt.h"),
+    (r"compiler/algebra/eval/(block|formula)\.c", "runtime/ein_rt.h"),
     # relations from graph and plan; tasks from relations
     (r"compiler/algebra/from_graph\.[ch]", "compiler/graph/graph.h"),
     (r"compiler/algebra/from_graph\.[ch]", "compiler/plan/placing/placing.h"),

@@ -242,6 +242,40 @@ static void test_floats(void) {
   arena_free(w.arena);
 }
 
+/* Rows of any length are one after the other: D[i] = X[i] but at one place; Z[i] = D[i], there -7; S and M, the sum of D and where it is
+ * most, look at that place under no condition if they are careless. */
+static void test_rows(int64_t n, int64_t bad, bool careless) {
+  World w = world_new(0, NULL);
+  int64_t x[MOST], z[MOST], sum = 0, most = -1;
+  fill(x, n, 2);
+  for (int64_t i = 0; i < n; i++) {
+    z[i] = i == bad ? -7 : x[i];
+    if (i != bad) sum += x[i];
+    if (i != bad && (most < 0 || x[i] > x[most])) most = i;
+  }
+  RelDim c = whole(&w, n);
+  const Expr *has = op2(&w, OP_NE, var(&w, 0), num(&w, bad)), *read = get(&w, DT_I64, 0, 1, I64S(0));
+  EinSum s = *sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read), add = *sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, read);
+  s.domain = has;
+  if (!careless) add.where = has;
+  EinSum arg = add;
+  arg.reducer = RED_ARGMAX;
+  AlgNode *d = join(&w, NULL, &s, OPERANDS({input(&w, "X", 0, NULL, 1, &c, ""), NULL, false}), &c, 0, NULL, NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_select(w.x, has, read, num(&w, -7))), OPERANDS({d, NULL, false}), &c, 0, NULL, NULL);
+  AlgNode *m = join(&w, NULL, &arg, OPERANDS({d, NULL, false}), &c, 0, NULL, NULL);
+  output(&w, "Z", o, 1, I64S(n)), output(&w, "S", join(&w, NULL, &add, OPERANDS({d, NULL, false}), &c, 0, NULL, NULL), 0, NULL);
+  output(&w, "M", alg_transform(w.p, w.p->top, m, 1, &(AlgFn){.kind = FN_PLACE}), 0, NULL);
+  give(&w, "X", DT_I64, 1, I64S(n), x);
+  const char *at = arena_printf(w.arena, "reads X[%lld], which has no value, at i = %lld", (long long)bad, (long long)bad);
+  if (careless) {
+    fails(&w, at, "an element without value, within a row");
+    return;
+  }
+  bool ok = run(&w) && same_i64(&w.run.output[0], n, z) && same_i64(&w.run.output[1], 1, &sum) && (most < 0 || same_i64(&w.run.output[2], 1, &most));
+  OK(ok || (most < 0 && strstr(w.why, "the place of nothing")), "rows of %lld, without %lld", (long long)n, (long long)bad);
+  arena_free(w.arena);
+}
+
 /* D[i] = X[i] where i % 3 > 0; Z[i] = D[i] where that has a value, else -7. `careless`: reads it everywhere. */
 static void test_domain(bool careless) {
   World w = world_new(0, NULL);
@@ -574,6 +608,10 @@ int main(void) {
   test_floats();
   test_domain(false);
   test_domain(true);
+  for (int64_t k = 0; k < 7; k++) {
+    int64_t n = I64S(1, 3, 31, 32, 33, 64, 100)[k];
+    test_rows(n, 0, false), test_rows(n, n / 2, false), test_rows(n, n - 1, false), test_rows(n, n - 1, true), test_rows(n, n, false);
+  }
   test_holes(false);
   test_holes(true);
   test_wanted(false);

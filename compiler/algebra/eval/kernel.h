@@ -1,9 +1,4 @@
-/* algebra/eval/kernel.h - for the evaluator alone: an EinSum over a box of its labels, on blocks.
- *
- * Its expressions are compiled once into lists of steps, arguments first, and each shared part is one step. Every step is done at
- * every point, for arithmetic cannot fail. A read can: then its value is a fault, which goes on through what is computed of it, and is dropped
- * by `and`, `or` and select where they do not need it. So laziness costs no jumps, and steps need to be done anew only
- * from the outermost label that has changed: they are sorted by the innermost that they hang on. */
+/* algebra/eval/kernel.h - for the evaluator alone: an EinSum over a box of its labels, on blocks. Its expressions are Formulas (formula.h). */
 #ifndef EIN_ALGEBRA_KERNEL_H
 #define EIN_ALGEBRA_KERNEL_H
 
@@ -11,12 +6,12 @@
 
 /* ---- combining values ---------------------------------------------------------------------------------- */
 
-typedef struct Program Program;
+typedef struct Formula Formula;
 typedef struct Fold {        /* a reducer on an accumulator */
   Reducer reducer;
   DType acc;
   Value identity;
-  Program *monoid;
+  Formula *monoid;
 } Fold;
 Fold fold_of(Arena *a, Reducer reducer, const Monoid *monoid, DType acc);
 Value fold_pair(const Fold *f, Value a, Value b);

@@ -274,6 +274,8 @@ ein_status ein_npz_each(const ein_bytes *zip, ein_array_seen seen, void *user, e
     status = read_entry(zip, &dir, at, &e, err);
     if (status == EIN_OK && ends_in_npy(&e)) status = list_entry(zip, &dir, &e, seen, user, err);
   }
+  if (status == EIN_OK && at != dir.at + dir.size)
+    status = bad_zip(zip, "its directory's count and size disagree", err);
   return status;
 }
 

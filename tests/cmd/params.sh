@@ -176,6 +176,25 @@ cp model/model-00001-of-00002.safetensors both/a.safetensors
 cp model/model-00001-of-00002.safetensors both/b.safetensors
 want 1 "$EIN" run net.ein --params both
 says "is in both/a.safetensors and in both/b.safetensors"
+python3 -W ignore -c "
+import zipfile
+with zipfile.ZipFile('one.npz') as z, zipfile.ZipFile('twice.npz', 'w') as t:
+    for name in z.namelist() + z.namelist()[:1]:
+        t.writestr(name, z.read(name))
+"
+want 1 "$EIN" run net.ein --params twice.npz
+says "twice.npz holds two tensors called model.embed_tokens.weight"
+python3 -c "
+import struct
+head = b'{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}'
+open('same.safetensors', 'wb').write(struct.pack('<Q', len(head)) + head + bytes(8))
+head = b'{\"x\":{\"dtype\":\"F8_E4M3\",\"shape\":[4],\"data_offsets\":[0,4]}}'
+open('f8.safetensors', 'wb').write(struct.pack('<Q', len(head)) + head + bytes(4))
+"
+want 1 "$EIN" run narrow.ein --params same.safetensors
+says "two tensors called x"
+want 1 "$EIN" run narrow.ein --params f8.safetensors
+says "x in f8.safetensors is of dtype F8_E4M3, which cannot be read"
 rm both/b.safetensors
 printf '\377\377\377\377\377\377\377\177{}' >both/b.safetensors
 want 1 "$EIN" run net.ein --params both

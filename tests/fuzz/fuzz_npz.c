@@ -22,10 +22,20 @@ static void look_for(const ein_bytes *zip, const char *name) {
   free(dst);
 }
 
+/* Of all that is listed, each lies inside. */
+static ein_status listed(void *user, const char *name, size_t length, const ein_array *a, const char *other, ein_error *err) {
+  const ein_bytes *zip = user;
+  (void)err;
+  if (!name || other || length > zip->size || a->at > zip->size || (uint64_t)a->bytes > zip->size - a->at) abort();
+  return EIN_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   ein_bytes zip;
+  ein_error err = {0};
   ein_bytes_from_memory(&zip, "fuzz", data, size);
   look_for(&zip, NULL);
   look_for(&zip, "a");
+  if (ein_npz_each(&zip, listed, &zip, &err) != EIN_OK && err.text[0] == '\0') abort();
   return 0;
 }

@@ -24,8 +24,9 @@ static ein_status tensor_seen(void *user, const char *name, size_t length, const
   if (there) {
     (void)err;
     l->twice = true;
-    fail(l->s, LEAVE_PROGRAM, "--params %s: %s is in %s and in %s; name one of them, or an index that tells which", l->out->path, shown(a, n->s),
-         there->file, l->file);
+    if (there->file == l->file) fail(l->s, LEAVE_PROGRAM, "--params %s: %s holds two tensors called %s", l->out->path, l->file, shown(a, n->s));
+    else fail(l->s, LEAVE_PROGRAM, "--params %s: %s is in %s and in %s; name one of them, or an index that tells which", l->out->path, shown(a, n->s),
+              there->file, l->file);
     return EIN_ERR_ARG;
   }
   Stored *x = NEW(a, Stored);

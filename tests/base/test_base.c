@@ -15,6 +15,21 @@ static bool all_zero(const char *p, size_t n) {
   return true;
 }
 
+/* What others have written to and given back is zero again, in blocks of all sizes. */
+static void test_arena_again(void) {
+  bool zero = true;
+  for (uint32_t turn = 0; turn < 6; turn++) {
+    Arena *a = arena_new();
+    for (size_t i = 0, n = 1 + turn; i < 3000; i++, n = n * 7 % 9973) {
+      char *p = arena_alloc(a, n);
+      zero = zero && all_zero(p, n);
+      memset(p, 0xFF, n);
+    }
+    arena_free(a);
+  }
+  OK(zero, "arena: zeroed, where another was before");
+}
+
 static void test_arena(void) {
   Arena *a = arena_new();
   bool aligned = true, zero = true;
@@ -222,6 +237,7 @@ static void test_json(void) {
 
 int main(void) {
   test_arena();
+  test_arena_again();
   test_strings();
   test_vec_map();
   test_buf();

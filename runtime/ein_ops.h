@@ -21,7 +21,7 @@
 #include <string.h>
 #endif
 
-#if defined(EIN_INLINE) /* by ein_device.h */
+#if defined(EIN_INLINE) /* by cuda/device.h */
 #elif defined(__GNUC__)
 #define EIN_INLINE static inline __attribute__((always_inline, unused))
 #else

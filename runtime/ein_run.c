@@ -356,11 +356,12 @@ static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
   in->planned = in->bound = 0;
   in->wanted = 0;
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
-      ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK || ein_plan_take(in) != EIN_OK)
+      ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
+      (in->tables->ready ? in->tables->ready(ctx) : ein_plan_take(in)) != EIN_OK)
     return in->error.status;
   for (int w = 0; w < in->n_work; w++)
-    in->home[w] = in->count[in->work[w]] ? (char *)in->workspace + in->offset[w] : in->nothing;
-  ctx->scratch = ctx->scratch_bytes ? (char *)in->workspace + scratch_at : (char *)in->nothing;
+    in->home[w] = in->count[in->work[w]] && in->workspace ? (char *)in->workspace + in->offset[w] : in->nothing;
+  ctx->scratch = ctx->scratch_bytes && in->workspace ? (char *)in->workspace + scratch_at : (char *)in->nothing;
   in->begins = in->n_work > 0 || in->tables->n_turns > 0;
   in->planned = 1;
   return EIN_OK;

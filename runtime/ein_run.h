@@ -15,7 +15,7 @@
 #define EIN_RUN_H
 
 #if defined(EIN_CUDA)
-#include "ein_device.h"
+#include "cuda/device.h"
 #elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__clang__)
 /* They would take a tile's sums out of registers (seen with 12.2). */
 #pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
@@ -209,6 +209,7 @@ typedef struct ein_tables {
   double worth_threads;      /* EIN_WORTH_THREADS, as the text was compiled; 0: the runtime's own */
   int dense;                 /* EIN_ALL_DENSE: whether it was compiled for views in row-major order alone */
   const struct ein_mesh *mesh; /* of several sites; else NULL */
+  ein_status (*ready)(ein_ctx *ctx); /* of a text for a device: behind the sizes, takes memory there, and there is none here; else NULL */
 } ein_tables;
 
 /* Of a run that several sites make together: a tensor goes from one buffer to another, sites apart. By axis of the mesh: the dimension
@@ -388,8 +389,11 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #if defined(EIN_STATIC) && !defined(EIN_APART)
 #include "ein_rng.c"
 #endif
-#if defined(EIN_CUDA)
-#include "ein_cuda.h"
+#if defined(EIN_CUDA) || defined(EIN_DRIVER)
+#include "cuda/kernels.h"
+#if !defined(__CUDACC_RTC__)
+#include "cuda/context.h"
+#endif
 #endif
 
 #endif

@@ -98,13 +98,18 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
   if (open >= 0) buf_printf(c->p->out, "%s}\n", in);
 }
 
+/* Around a list for a device stands what begins and ends a run there, however that ends. */
 static void run_print(CPrinter *p) {
   Calls c = {.p = p};
+  const char *x = p->o->prefix;
   buf_printf(p->out, "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
-                     "static ein_status %s_body(ein_ctx *ctx) {\n", p->o->prefix);
-  if (p->device) buf_str(p->out, "  if (ein_cuda_begin(ctx)) return ein_state(ctx);\n");
+                     "static ein_status %s_%s(ein_ctx *ctx) {\n", x, p->device ? "list" : "body");
   list_print(&c, &p->p->tasks->tasks, 1);
-  buf_printf(p->out, "  return %s(ctx);\n}\n\n", p->device ? "ein_cuda_finish" : "ein_state");
+  buf_str(p->out, "  return ein_state(ctx);\n}\n\n");
+  if (!p->device) return;
+  buf_printf(p->out, "static ein_status %s_body(ein_ctx *ctx) { return ein_cuda_finish(ctx, ein_cuda_begin(ctx) ? ein_state(ctx) : %s_list(ctx)); }\n", x, x);
+  buf_printf(p->out, "static ein_status %s_ready(ein_ctx *ctx) { return ein_cuda_ready(ctx, %s); }\n\n", x,
+             p->driver ? arena_printf(p->arena, "&%s_code", x) : "NULL");
 }
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
@@ -228,5 +233,5 @@ void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);
   c_sites(&p);
   c_host(&p);
-  emit_tables(c, lp, o);
+  emit_tables(c, lp, o, "NULL");
 }

@@ -34,7 +34,9 @@ typedef struct CPrinter {
   bool *place_used;
   bool *var_used;
   bool uses_ctx, uses_worker, uses_dense;
-  bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of ein_cuda.h */
+  bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of cuda/context.h; */
+  bool driver;               /*   the text is C and launches by the driver, by number, */
+  VEC(Str) launched;         /*   what these are called */
 } CPrinter;
 
 /* ---- c_expr.c ---- */

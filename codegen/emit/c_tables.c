@@ -187,7 +187,7 @@ static void tables_of_arguments(Buf *c, const TaskGraph *t, const char *prefix) 
   table_pointer(c, prefix, "output", t->outputs.len);
 }
 
-static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready) {
   const TaskGraph *t = p->tasks;
   const uint32_t *at = c_axes(c->arena, t);
   dim_table(c, t, o->prefix);
@@ -206,8 +206,9 @@ static void tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   buf_char(c, ' ');
   table_pointer(c, o->prefix, "site", p->sites.len);
   buf_printf(c, "\n  %s_sizes_of, %s_body, EIN_WORTH_THREADS, EIN_ALL_DENSE, ", o->prefix, o->prefix);
-  if (t->mesh.n) buf_printf(c, "&%s_mesh,\n};\n\n", o->prefix);
-  else buf_str(c, "NULL,\n};\n\n");
+  if (t->mesh.n) buf_printf(c, "&%s_mesh, ", o->prefix);
+  else buf_str(c, "NULL, ");
+  buf_printf(c, "%s,\n};\n\n", ready);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */
@@ -351,10 +352,10 @@ static void emit_plan(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   model_text(c, p->tasks, o);
 }
 
-void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o) {
+void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready) {
   CMembers m = c_members(c->arena, p->tasks);
   buf_str(c, "/* ---- tables ------------------------------------------------------------------------- */\n\n");
-  tables(c, p, o);
+  tables(c, p, o, ready);
   if (p->tasks->mesh.n) {
     emit_plan(c, p, o);
     return;

@@ -17,7 +17,7 @@
 /* By buffer: where its shape begins; one more at the end, which is how many axes there are in all. */
 uint32_t *c_axes(Arena *a, const TaskGraph *t);
 uint32_t c_turns(const TaskGraph *t); /* how many counters of turns there are */
-void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o);
+void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready); /* ready: a function's name, or NULL's */
 /* Parts of them: tables of arguments, of their axes; what the header declares; that structs of views are arrays of views. */
 void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix);
 void c_axes_tables(Buf *c, const TaskGraph *t, const EmitOptions *o);

@@ -1,6 +1,9 @@
 /* codegen/emit/cuda.c - a LoopProgram for a device as one text of CUDA: a __global__ function for each launch; then, for the host, the sizes, the
- * run as a list of calls, and the tables, as in C. NVRTC is given the same text and takes the kernels alone. It decides nothing. What it stands on is
- * runtime/ein_cuda.h, a part of ein_run.h. */
+ * run as a list of calls, and the tables, as in C. Or as two texts, the kernels for NVRTC, and the rest in C, with what NVRTC made in it. It decides
+ * nothing. What they stand on is runtime/cuda/, a part of ein_run.h. */
+#include <inttypes.h>
+#include <string.h>
+
 #include "c_inside.h"
 #include "c_tables.h"
 
@@ -50,11 +53,13 @@ static void parameters_print(CPrinter *p) {
   if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
-typedef struct CudaLaunch { Str name; VEC(uint32_t) places, sizes; bool device; } CudaLaunch; /* in the order of its parameters */
+typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch; /* in the order of its parameters */
 
 static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   CudaLaunch *c = NEW(p->arena, CudaLaunch);
   c->name = name;
+  c->number = p->launched.len;
+  vec_push(p->arena, p->launched, name);
   c->device = p->uses_ctx;
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) vec_push(p->arena, c->places, i);
@@ -113,21 +118,36 @@ static void extents_print(CPrinter *p, const Launch *l, LoopBind bind) {
   }
 }
 
+static void by_nvcc_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k, const Launch *l, const char *indent) {
+  buf_printf(p->out, "%sEIN_LAUNCH(ctx, %s", indent, x->name->s);
+  extents_print(p, l, BIND_GRID);
+  extents_print(p, l, BIND_BLOCK);
+  for (uint32_t i = 0; i < x->places.len; i++) {
+    const LoopPlace *place = &k->places.at[x->places.at[i]];
+    buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype), place->buffer);
+  }
+  for (uint32_t i = 0; i < x->sizes.len; i++) buf_printf(p->out, ", ctx->size[%u]", x->sizes.at[i]);
+  buf_printf(p->out, "%s);\n", x->device ? ", ein_cuda_now(ctx)" : "");
+}
+
+static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k, const Launch *l, const char *indent) {
+  uint32_t n = x->places.len + x->sizes.len;
+  buf_printf(p->out, "%s{\n%s  const int given[] = {", indent, indent);
+  for (uint32_t i = 0; i < x->places.len; i++) buf_printf(p->out, "%s%u", i ? ", " : "", k->places.at[x->places.at[i]].buffer);
+  for (uint32_t i = 0; i < x->sizes.len; i++) buf_printf(p->out, "%s~%u", i || x->places.len ? ", " : "", x->sizes.at[i]);
+  buf_printf(p->out, "%s};\n%s  ein_cuda_launch(ctx, %u", n ? "" : "0", indent, x->number);
+  extents_print(p, l, BIND_GRID);
+  extents_print(p, l, BIND_BLOCK);
+  buf_printf(p->out, ", %u, given); /* %s */\n%s}\n", n, x->name->s, indent);
+}
+
 /* A twin has launches of the same sizes, on its own buffers. */
 void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
   const LoopKernel *k = p->p->kernels.at[number];
   CudaLaunch **all = map_find(&p->functions_of, p->p->kernels.at[p->same[number]]);
   for (uint32_t i = 0; i < k->body.len; i++) {
     Launch l = launch_of(k->body.at[i]);
-    buf_printf(p->out, "%sEIN_LAUNCH(ctx, %s", indent, all[i]->name->s);
-    extents_print(p, &l, BIND_GRID);
-    extents_print(p, &l, BIND_BLOCK);
-    for (uint32_t x = 0; x < all[i]->places.len; x++) {
-      const LoopPlace *place = &k->places.at[all[i]->places.at[x]];
-      buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype), place->buffer);
-    }
-    for (uint32_t x = 0; x < all[i]->sizes.len; x++) buf_printf(p->out, ", ctx->size[%u]", all[i]->sizes.at[x]);
-    buf_printf(p->out, "%s);\n", all[i]->device ? ", ein_cuda_now(ctx)" : "");
+    (p->driver ? by_driver_print : by_nvcc_print)(p, all[i], k, &l, indent);
   }
 }
 
@@ -141,15 +161,57 @@ static const uint32_t *twins_of(const CPrinter *p) {
   return same;
 }
 
-void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+/* The head of a text, and the printer behind its kernels. */
+static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = c_printer(c, lp, o);
-  p.device = true;
   uint32_t turns = c_turns(lp->tasks);
+  p.device = true;
   c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n#define EIN_TURNS %u\n", turns ? turns : 1));
   p.same = twins_of(&p);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
+  return p;
+}
+
+void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+  CPrinter p = kernels_print(c, lp, o);
   buf_str(c, "#if !defined(__CUDACC_RTC__)\n\n");
   c_host(&p);
-  emit_tables(c, lp, o);
+  emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
   buf_str(c, "#endif\n");
+}
+
+uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o).launched.len; }
+
+/* In words of 64 bits: what makes it is as quick as it can be for a compiler to read, and it lies as the driver may like it. */
+static void image_print(Buf *c, const EmitImage *image, const char *prefix) {
+  buf_printf(c, "/* %s, in words of 64 bits, the lowest byte first */\nstatic const uint64_t %s_image[] = {", image->what, prefix);
+  for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX wants */
+    uint64_t word = 0;
+    for (size_t k = 0; k < 8 && i * 8 + k < image->len; k++) word |= (uint64_t)((const unsigned char *)image->at)[i * 8 + k] << (8 * k);
+    buf_printf(c, "%s0x%" PRIx64 "u,", i % 8 ? " " : "\n  ", word);
+  }
+  buf_str(c, "\n};\n");
+}
+
+static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, const char *prefix) {
+  if (!p->launched.len) {
+    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, NULL, 0};\n\n", prefix);
+    return;
+  }
+  image_print(c, image, prefix);
+  buf_printf(c, "static const char *const %s_kernel[] = {\n", prefix);
+  for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
+  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_image, %s_kernel, %u};\n\n", prefix, prefix, prefix, p->launched.len);
+}
+
+void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image) {
+  Buf kernels = buf_new(lp->arena);
+  CPrinter p = kernels_print(&kernels, lp, o);
+  uint32_t turns = c_turns(lp->tasks);
+  p.driver = true;
+  p.out = c;
+  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n#define EIN_TURNS %u\n", turns ? turns : 1));
+  code_print(c, &p, image, o->prefix);
+  c_host(&p);
+  emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
 }

@@ -21,8 +21,11 @@ typedef struct EmitOptions {
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
 
-/* Of one for a device: prefix.cu. */
+/* Of one for a device: prefix.cu, all of it. Or its kernels alone, for NVRTC, and, around what that makes of them, a text in C: prefix.c. */
+typedef struct EmitImage { const void *at; size_t len; const char *what; } EmitImage; /* what: "a cubin for sm_90", for the comment */
 void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
+uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *p, const EmitOptions *o); /* gives how many there are */
+void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image);
 
 /* ---- one kernel by itself: what is compiled for it, and for whatever does the same in other programs ---- */
 #define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */

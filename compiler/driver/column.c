@@ -233,7 +233,7 @@ bool loops_device(const Job *j) {
 
 /* Of a text of loops, which says what they are for. */
 static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
-  bool device = loops_device(j), wanted = target_device(a);
+  bool device = loops_device(j), wanted = target_device(s, a);
   if (device == wanted || !j->loops->kernels.len || arg_has(a, OPT_STOP)) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA" : "%s has loops for a processor, and none for a device", j->path);
 }
@@ -246,7 +246,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
   if (j->loops) return loops_run_here(s, j, a);
-  target.device = target_device(a);
+  target.device = target_device(s, a);
   if (target.device && j->tasks->mesh.n) return fail(s, LEAVE_USAGE, "%s is for many sites, and devices are for one so far", j->path);
   if (!target.device) target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";

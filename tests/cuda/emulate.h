@@ -7,6 +7,7 @@
 #ifndef EIN_EMULATE_H
 #define EIN_EMULATE_H
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,11 @@
 #include <unistd.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+#include <tuple>
+#include <utility>
+
+#include "standin/world.h"
 
 #define EIN_EMULATED
 #define __host__
@@ -95,6 +101,7 @@ static dim3 &block_index() { static dim3 d; return d; }
 
 template <class F> static void launch_body(void *f) { (*(F *)f)(); }
 
+static uint32_t launch_number();
 template <class F> static void launch(const char *kernel, dim3 grid, dim3 block, F f) {
   Block *b = device();
   if (!b->stacks) b->stacks = (char *)mmap(NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -104,7 +111,7 @@ template <class F> static void launch(const char *kernel, dim3 grid, dim3 block,
   for (unsigned k = 0; k < b->n; k++) b->thread[k].index = dim3{k % block.x, k / block.x % block.y, k / block.x / block.y};
   b->body = launch_body<F>;
   b->env = &f;
-  b->launch++;
+  b->launch = launch_number();
   b->block = 0;
   for (unsigned z = 0; z < grid.z; z++)
     for (unsigned y = 0; y < grid.y; y++)
@@ -118,8 +125,8 @@ template <class F> static void launch(const char *kernel, dim3 grid, dim3 block,
 
 /* ---- who has touched an element --------------------------------------------------------------------------- */
 
-/* Since the last barrier (of a shared element) or in this launch: who stored, who read. 0: nobody; MANY: several. */
-struct Shadow { uint32_t epoch, stored, read; };
+/* Of an element: 0: nobody; MANY: several. */
+typedef StandinShadow Shadow;
 enum : uint32_t { MANY = ~0u };
 
 static void touch(Shadow *s, uint32_t epoch, uint32_t me, bool store, const char *what, const char *name, long long at) {
@@ -162,17 +169,20 @@ template <class T, int64_t N> struct Shared {
 /* ---- the device's memory ---------------------------------------------------------------------------------- */
 
 /* Buffers are parts of one piece; a shadow for each of its bytes, which an element is known by. */
-struct Memory { char *data; size_t bytes; Shadow *shadow; };
-static Memory *memory() {
-  static Memory all[64];
-  return all;
+typedef StandinMemory Memory;
+static StandinWorld *&world() { /* a driver's that has loaded this, or our own */
+  static StandinWorld own, *at = &own;
+  return at;
 }
+static Memory *memory() { return world()->memory; }
 
 static Memory *memory_of(const void *p) {
   for (Memory *m = memory(); m < memory() + 64; m++)
     if (m->data && (const char *)p >= m->data && (const char *)p < m->data + m->bytes) return m;
   return NULL;
 }
+
+static uint32_t launch_number() { return ++world()->launch; }
 
 struct Argument { void *data; size_t bytes; const char *name; };
 
@@ -200,7 +210,42 @@ template <class T> struct Global<const T> : Global<T> {
   T operator[](int64_t i) const { return this->load(i); }
 };
 
+#if defined(EIN_STANDIN)
+/* A launch by a driver, which knows nothing of a kernel's types: a buffer ends where its piece of memory ends, as far as that can be told. */
+template <class T> struct Parameter {
+  static T of(void *at) { return *(T *)at; }
+  enum { SIZE = sizeof(T) };
+};
+template <class T> struct Parameter<Global<T>> {
+  static Global<T> of(void *at) {
+    char *data = *(char **)at;
+    Memory *m = memory_of(data);
+    if (!m) fail("a buffer that is not on the device", NULL, 0);
+    return Global<T>(Argument{data, (size_t)(m->data + m->bytes - data), NULL});
+  }
+  enum { SIZE = 8 };
+};
+template <class... P, size_t... I>
+static void launch_unpacked(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, void **parameter, std::index_sequence<I...>) {
+  (void)parameter;
+  auto all = std::make_tuple(Parameter<std::remove_const_t<P>>::of(parameter[I])...);
+  launch(name, grid, block, [&] { kernel(std::get<I>(all)...); });
 }
+template <class... P> static int launch_parameters(const char *name, void (*kernel)(P...), const unsigned *g, const unsigned *b, void **parameter) {
+  int size = 8;
+  ((size = Parameter<std::remove_const_t<P>>::SIZE), ...);
+  if (!g) return (int)sizeof...(P) * STANDIN_MOST + size;
+  launch_unpacked(name, kernel, dim3{g[0], g[1], g[2]}, dim3{b[0], b[1], b[2]}, parameter, std::index_sequence_for<P...>());
+  return 0;
+}
+#endif
+
+}
+
+#if defined(EIN_STANDIN)
+extern "C" void standin_enter(StandinWorld *w);
+extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
+#endif
 
 #define threadIdx (emulate::device()->thread[emulate::device()->at].index)
 #define blockIdx (emulate::block_index())

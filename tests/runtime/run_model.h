@@ -103,7 +103,7 @@ static ein_status model_body(ein_ctx *ctx) {
 
 static const ein_tables model_tables = {
   "model", "model.ein", 2, 3, 3, BUFFERS, 12, 3, 1, 1, 5,
-  model_dim, model_input, model_output, model_buffer, model_site, model_sizes, model_body, 0, 0, NULL,
+  model_dim, model_input, model_output, model_buffer, model_site, model_sizes, model_body, 0, 0, NULL, NULL,
 };
 
 #endif

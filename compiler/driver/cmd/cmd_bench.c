@@ -218,7 +218,7 @@ static const char *const told[] = {"program", "target", "compiler", "threads", "
 
 static void what_json(const Bench *b, Json *j) {
   json_str(j, "program", b->j->path);
-  json_str(j, "target", "c");
+  json_str(j, "target", loops_device(b->j) ? "cuda" : "c");
   json_str(j, "compiler", compiler_words(j->out->arena, &b->c));
   if (b->threads) json_int(j, "threads", b->threads);
   else json_null(j, "threads");

@@ -176,7 +176,7 @@ static Leave one_goal(Session *s, const Args *a) {
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *target = arg_last(a, OPT_TARGET);
   bool text = arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT);
-  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !(text && target_device(a)))
+  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !(text && target_device(s, a)))
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c and mpi are", target);
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }

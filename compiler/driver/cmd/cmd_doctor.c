@@ -23,10 +23,10 @@ static const Tool tools[] = {
      "large matrix products (a later step)", "apt install libopenblas-openmp-dev"},
     {"MPI", "mpirun|mpiexec", "plans in many processes",
      "apt install openmpi-bin libopenmpi-dev"},
-    {"CUDA", "nvcc|/usr/local/cuda*/bin/nvcc", "compiling for GPUs (a later step)",
+    {"NVRTC", "/usr/local/cuda*/lib64/libnvrtc.so*|/usr/lib/*/libnvrtc.so*|/usr/lib64/libnvrtc.so*", "ein run --target=cuda, which compiles kernels with it",
      "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
     {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*",
-     "running on GPUs (a later step)", "NVIDIA's driver"},
+     "ein run --target=cuda", "NVIDIA's driver"},
 };
 
 static const char *pattern_find(Arena *a, const char *pattern) {

@@ -88,9 +88,7 @@ Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
-  if (strcmp(target, "cuda") == 0)
-    return fail(s, LEAVE_USAGE, "--target=cuda cannot be run yet: ein build x.ein --emit=cuda writes the text for nvcc; this ein runs eval, c and jit");
-  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c and jit", target);
+  return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c, jit and cuda", target);
 }
 
 Leave threads_wanted(Session *s, const Args *a, int *out) {

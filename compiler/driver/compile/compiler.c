@@ -60,10 +60,17 @@ bool compiler_there(Session *s, const char *said) {
   return compiler_named(s, said, NULL, &c);
 }
 
+/* A compiler that is named takes all of the text, as nvcc does. */
+static Leave device_choose(Session *s, const char *cc, const char *flags, Compiler *out) {
+  if (cc) return compiler_find(s, cc, flags, out);
+  Leave l = !flags && jit_find(s, NULL, out) ? LEAVE_OK : compiler_find(s, NULL, flags, out);
+  out->nvrtc = true;
+  return l;
+}
+
 Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
   const char *target = target_compiler(s, a);
-  if (target_device(a))
-    return cc ? compiler_find(s, cc, flags, out) : fail(s, LEAVE_USAGE, "--target=cuda: --cc says what compiles it; no device is looked for yet");
+  if (target_device(s, a)) return device_choose(s, cc, flags, out);
   if (target && strcmp(target, "c") != 0 && strcmp(target, "jit") != 0)
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
   if (cc || !target_jit(s, a)) return compiler_find(s, cc, flags, out);
@@ -72,7 +79,7 @@ Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *fla
 
 const char *compiler_words(Arena *a, const Compiler *c) {
   Buf b = buf_new(a);
-  buf_str(&b, c->said);
+  buf_printf(&b, "%s%s", c->nvrtc ? "NVRTC, and around the kernels " : "", c->said);
   for (uint32_t i = 0; i < c->flags.len; i++) buf_printf(&b, " %s", c->flags.at[i]);
   return b.s;
 }

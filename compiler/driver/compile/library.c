@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "jit/model.h"
-#include "native.h"
+#include "nvrtc.h"
 
 static const char prefix[] = "program";
 
@@ -63,6 +63,18 @@ Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
   return LEAVE_OK;
 }
 
+/* text: of the set. Kernels stand in it as NVRTC made them; or all of it is CUDA, and for a compiler that takes that. */
+static Leave device_load(Session *s, const Job *j, Compiler *c, const EmitOptions *o, const NativeSet *set, Buf *text, Library *out) {
+  double seconds = 0;
+  Leave l = LEAVE_OK;
+  if (c->nvrtc) l = device_text(s, j, o, text, &seconds);
+  else emit_cuda(text, j->loops, o);
+  if (!l) l = native_load(s, c, prefix, set, "program_model", &out->made);
+  out->made.seconds += seconds;
+  if (seconds > 0) out->made.old = false;
+  return l;
+}
+
 /* By its kernels, if that can be done; else all of it as one text. */
 static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, ByKernels *k) {
   EmitOptions o = job_emit(s, j, prefix);
@@ -70,10 +82,7 @@ static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, B
   NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
   bool there;
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
-  if (loops_device(j)) {
-    emit_cuda(&text, j->loops, &o);
-    return native_load(s, c, prefix, &set, "program_model", &out->made);
-  }
+  if (loops_device(j)) return device_load(s, j, c, &o, &set, &text, out);
   Leave l = kernels_load(s, j, c, &o, &set.flags, &out->made, k, &there);
   if (l || there) return l;
   emit_c(&text, j->loops, &o);
@@ -87,6 +96,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   Leave l = library_load(s, j, c, out, &k);
   if (l) return l;
   out->model = k.model ? &k.model->face : native_find(&out->made, "program_model");
+  out->device = loops_device(j);
   out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
@@ -148,7 +158,7 @@ static double limit_left(const Eval *e) {
 /* Nothing of it is touched yet: so what does not fit is refused, rather than killed half way. */
 static Leave room_check(Session *s, const Library *l, const Eval *e, ein_status *status) {
   const char *of = "are free";
-  double work = (double)l->model->workspace(l->ctx), out = 0, room = (double)memory_free();
+  double work = l->device ? 0 : (double)l->model->workspace(l->ctx), out = 0, room = (double)memory_free();
   for (int k = 0; k < l->model->n_outputs; k++) out += (double)e->output[k].count * dtype_size(e->output[k].dtype);
   if (!(room > 0) || work + out <= room) room = limit_left(e), of = "are left of three quarters of the memory";
   if (work + out <= room) return LEAVE_OK;

@@ -16,6 +16,7 @@ typedef struct Compiler {
   bool dense;                /* what it makes here is given tensors in row-major order alone: loops for others are left out */
   bool openmp;               /* it has OpenMP: found out when something is first compiled */
   bool in_process;           /* Clang in this process: jit.c. Its command is the plugin */
+  bool nvrtc;                /* kernels are for a device, and NVRTC's: nvrtc.c; it compiles what is around them */
 } Compiler;
 /* said: --cc; NULL: $CC, else the first of cc, gcc and clang that is there. flags NULL: the usual ones. */
 Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);
@@ -109,7 +110,7 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 
 /* ---- target.c: what runs a program where that is left open -------------------------------------- */
-bool target_device(const Args *a);                      /* loops and text are for a device, CUDA's */
+bool target_device(Session *s, const Args *a);          /* loops and text are for a device, CUDA's */
 const char *target_said(Session *s, const Args *a);     /* by --target or $EIN_TARGET; NULL: nothing is, or auto */
 const char *target_compiler(Session *s, const Args *a); /* the same of what has to be compiled */
 bool target_jit(Session *s, const Args *a);             /* Clang in this process compiles, if something does */
@@ -129,6 +130,7 @@ typedef struct Library {
   const ein_model *model;
   void *ctx;
   Native made;
+  bool device;               /* its workspace is memory of a device */
   bool watched;              /* a crash in it is told of: until it is closed */
 } Library;
 /* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says

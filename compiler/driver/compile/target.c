@@ -7,16 +7,16 @@
 
 static bool runs(const Args *a) { return a->command == CMD_RUN || a->command == CMD_EINSUM || a->command == CMD_REPL; }
 
-bool target_device(const Args *a) {
-  const char *said = arg_last(a, OPT_TARGET), *emit = arg_last(a, OPT_EMIT);
-  return (said && strcmp(said, "cuda") == 0) || (emit && strcmp(emit, "cuda") == 0);
-}
-
 /* What is usual for others is not for ranks, which run a plan. */
 const char *target_said(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_TARGET), *env = runs(a) && !s->ranks ? getenv("EIN_TARGET") : NULL;
   if (!said && env && *env) said = env;
   return said && strcmp(said, "auto") != 0 ? said : NULL;
+}
+
+bool target_device(Session *s, const Args *a) {
+  const char *said = target_said(s, a), *emit = arg_last(a, OPT_EMIT);
+  return (said && strcmp(said, "cuda") == 0) || (emit && strcmp(emit, "cuda") == 0);
 }
 
 /* What the environment says of eval is nothing about how texts are compiled that eval cannot take. */
@@ -36,7 +36,7 @@ bool target_jit(Session *s, const Args *a) {
 bool target_compiles(Session *s, const Job *j, const Args *a) {
   bool text = job_of_sites(j);
   const char *said = j->past && !text ? target_compiler(s, a) : target_said(s, a);
-  if (said) return strcmp(said, "c") == 0 || strcmp(said, "jit") == 0;
+  if (said) return strcmp(said, "c") == 0 || strcmp(said, "jit") == 0 || strcmp(said, "cuda") == 0;
   if (text) return false;
   if (j->past || target_jit(s, a) || compiler_there(s, arg_last(a, OPT_CC))) return true;
   say(s, "there is no Clang in this ein, and no C compiler: the reference evaluator runs it, slowly; ein doctor says how to get them");

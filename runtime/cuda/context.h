@@ -1,61 +1,31 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What emitted CUDA stands on beside ein_run.h, whose part it is where EIN_CUDA is defined: what kernels see, and what stands
- * in a body in the place of the host's calls. Every buffer has a copy on the device, in row-major order: inputs are
- * brought there when a run begins, outputs back when it has ended well.
+ * A context's part on a device, and what stands in a body in the place of the host's calls. Every buffer has a copy on the device, in row-major
+ * order, all in one piece of memory that is taken when sizes are bound: inputs are brought there when a run begins, outputs back when it has ended
+ * well. The device itself is by_driver.h's or by_nvcc.h's.
  */
-#ifndef EIN_CUDA_H
-#define EIN_CUDA_H
+#ifndef EIN_CUDA_CONTEXT_H
+#define EIN_CUDA_CONTEXT_H
 
-/* ---- what kernels see ---- */
+#include <stdio.h>
+#include <stdlib.h>
 
-#ifndef EIN_TURNS
-#define EIN_TURNS 1
-#endif
+/* The kernels of a text that has them as an image: a cubin or PTX. */
+typedef struct ein_cuda_code {
+  const void *image;
+  const char *const *kernel;   /* their names */
+  int n_kernels;
+} ein_cuda_code;
 
-/* A gathered index that was out of range; one of them, where there are several. */
-typedef struct ein_device_fault { int met, site; int64_t index, extent; } ein_device_fault;
-typedef struct ein_device {
-  int64_t turn[EIN_TURNS];     /* by depth */
-  ein_device_fault *fault;
-} ein_device;
-
-/* An emulation says these in its own way: a buffer's pointer, an array of a block, a call. */
-#ifndef EIN_EMULATED
-#define EIN_GLOBAL(type) type *__restrict__
-#define EIN_SHARED(type, name, n) __shared__ type name[n]
-#define EIN_ARGUMENT(type, ctx, buffer) ((type *)ein_cuda_at(ctx, buffer))
-#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) kernel<<<dim3(gx, gy, gz), dim3(bx, by, bz)>>>(__VA_ARGS__)
-#endif
-#undef EIN_UNROLL
-#undef EIN_ROLL
-#if defined(__CUDACC__)
-#define EIN_UNROLL _Pragma("unroll")
-#define EIN_ROLL _Pragma("unroll 1")
+#if defined(EIN_DRIVER)
+#include "by_driver.h"
 #else
-#define EIN_UNROLL
-#define EIN_ROLL
+#include "by_nvcc.h"
 #endif
-
-static __device__ int64_t ein_fault(const ein_device *ctx, int site, int64_t index, int64_t extent) {
-  if (atomicCAS(&ctx->fault->met, 0, 1) == 0) {
-    ctx->fault->site = site;
-    ctx->fault->index = index;
-    ctx->fault->extent = extent;
-  }
-  return 0;
-}
-static __device__ int64_t ein_within_of(const ein_device *ctx, int64_t index, int64_t extent, int site) {
-  return (uint64_t)index < (uint64_t)extent ? index : ein_fault(ctx, site, index, extent);
-}
-#if defined(__CUDACC_RTC__)
-#define ein_within(index, extent, site) ein_within_of(ctx, index, extent, (int)(site))
-#else
-
-/* ---- the context's part on the device ---- */
 
 /* ein_inside's `device`. */
 typedef struct ein_cuda {
+  ein_gpu gpu;
   char *block;                 /* fault, work, inputs and outputs */
   size_t held;
   char *staging;               /* on the host, for what the caller's strides scatter */
@@ -69,23 +39,17 @@ static size_t ein_cuda_bytes(const ein_ctx *ctx, int buffer) {
   return (size_t)ctx->inside->count[buffer] * ein_dtype_size(ein_buffer_of(ctx, buffer)->dtype);
 }
 
-/* Whether it went well. No driver, no device, no memory there, a kernel that failed: the machine's. */
-static int ein_cuda_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
-  if (e == cudaSuccess) return 1;
-  int none = e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver;
-  ein_error_set(&ctx->inside->error, e == cudaErrorMemoryAllocation ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s, %s", none ? "no CUDA driver" : "CUDA", what,
-                cudaGetErrorString(e));
-  return 0;
-}
+/* ---- made, and given memory ---- */
 
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
-  if (d->block) cudaFree(d->block);
+  if (d->block) ein_gpu_drop(&d->gpu, d->block);
+  ein_gpu_close(&d->gpu);
   free(d->staging);
   free(d);
 }
 
-static ein_cuda *ein_cuda_state(ein_ctx *ctx) {
+static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   ein_inside *in = ctx->inside;
   if (in->device) return ein_cuda_of(ctx);
   ein_cuda *d = (ein_cuda *)calloc(1, sizeof *d + (size_t)(in->tables->n_buffers + 1) * sizeof *d->at);
@@ -94,8 +58,12 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx) {
     return NULL;
   }
   d->at = (void **)(void *)(d + 1);
-  in->device = d;
+  if (!ein_gpu_open(ctx, &d->gpu, code)) {
+    ein_cuda_end_of(d);
+    return NULL;
+  }
   in->device_end = ein_cuda_end_of;
+  in->device = d;
   return d;
 }
 
@@ -122,15 +90,22 @@ static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
 
 static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   size_t wanted = ein_cuda_lay(ctx, d, NULL);
-  if (d->held < wanted) {
-    if (d->block) cudaFree(d->block);
-    d->block = NULL;
-    d->held = 0;
-    if (!ein_cuda_ok(ctx, cudaMalloc((void **)&d->block, wanted), "memory for the run")) return 0;
-    d->held = wanted;
-  }
-  ein_cuda_lay(ctx, d, d->block);
-  return ein_cuda_ok(ctx, cudaMemset(d->block, 0, sizeof(ein_device_fault)), "a run begins");
+  ctx->inside->wanted = wanted;
+  if (d->held == wanted) return 1;
+  if (d->block) ein_gpu_drop(&d->gpu, d->block);
+  d->held = 0;
+  d->block = (char *)ein_gpu_take(ctx, &d->gpu, wanted);
+  if (d->block) d->held = wanted;
+  return d->block != NULL;
+}
+
+/* The tables' `ready`. */
+static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code) {
+  ein_cuda *d = ein_cuda_state(ctx, code);
+  if (!d || !ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
+  ein_cuda_room(ctx, d);
+  ein_gpu_leave(&d->gpu);
+  return ein_state(ctx);
 }
 
 /* ---- the caller's tensors, there and back ---- */
@@ -173,7 +148,7 @@ static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
     if (!from) return 0;
     ein_cuda_turn(ctx, buffer, from, 1);
   }
-  return ein_cuda_ok(ctx, cudaMemcpy(ein_cuda_at(ctx, buffer), from, bytes, cudaMemcpyHostToDevice), "an input goes to the device");
+  return ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input goes to the device");
 }
 
 static int ein_cuda_fetch(ein_ctx *ctx, int buffer) {
@@ -181,37 +156,47 @@ static int ein_cuda_fetch(ein_ctx *ctx, int buffer) {
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
   char *to = dense ? (char *)ctx->data[buffer] : ein_cuda_stage(ctx, bytes);
-  if (!to || !ein_cuda_ok(ctx, cudaMemcpy(to, ein_cuda_at(ctx, buffer), bytes, cudaMemcpyDeviceToHost), "an output comes from the device")) return 0;
+  if (!to || !ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, ein_cuda_at(ctx, buffer), bytes, "an output comes from the device")) return 0;
   if (!dense) ein_cuda_turn(ctx, buffer, to, 0);
   return 1;
 }
 
 /* ---- what a body calls ---- */
 
+static int ein_cuda_get(ein_ctx *ctx, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, from, bytes, what);
+}
+
 /* What kernels have met so far. Gives the context's status. */
 static ein_status ein_cuda_settle(ein_ctx *ctx) {
   ein_device_fault f;
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
-  if (!ein_cuda_ok(ctx, cudaMemcpy(&f, ein_cuda_of(ctx)->block, sizeof f, cudaMemcpyDeviceToHost), "a kernel")) return ein_state(ctx);
+  if (!ein_cuda_get(ctx, &f, ein_cuda_of(ctx)->block, sizeof f, "a kernel")) return ein_state(ctx);
   if (f.met) ein_fault(ctx, f.site, f.index, f.extent);
   return ein_cancelled(ctx);
 }
 
 static ein_status ein_cuda_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
-  ein_cuda *d = ein_cuda_state(ctx);
-  if (!d || !ein_cuda_room(ctx, d)) return ein_state(ctx);
+  ein_cuda *d = ein_cuda_of(ctx);
+  if (!ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
+  ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
+  if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
   for (int k = 0; k < in->tables->n_inputs; k++)
     if (in->given[in->input[k]] && !ein_cuda_bring(ctx, in->input[k])) return ein_state(ctx);
   return EIN_OK;
 }
 
-static ein_status ein_cuda_finish(ein_ctx *ctx) {
+/* Also of a run that did not get through: the device is still then, and the caller's memory his own. */
+static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  if (ein_cuda_settle(ctx) != EIN_OK) return ein_state(ctx);
-  for (int k = 0; k < in->tables->n_outputs; k++)
-    if (!ein_cuda_fetch(ctx, in->output[k])) break;
-  return ein_state(ctx);
+  ein_gpu *g = &ein_cuda_of(ctx)->gpu;
+  if (status == EIN_OK) status = ein_cuda_settle(ctx);
+  for (int k = 0; k < in->tables->n_outputs && status == EIN_OK; k++)
+    if (!ein_cuda_fetch(ctx, in->output[k])) status = ein_state(ctx);
+  if (g->entered && status != EIN_OK) ein_gpu_wait(ctx, g, "a run ends");
+  ein_gpu_leave(g);
+  return status;
 }
 
 static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
@@ -223,7 +208,7 @@ static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
 
 static EIN_UNUSED void ein_cuda_zero(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
-  if (bytes) ein_cuda_ok(ctx, cudaMemset(ein_cuda_at(ctx, buffer), 0, bytes), "a tensor becomes 0");
+  if (bytes) ein_gpu_zero(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), bytes, "a tensor becomes 0");
 }
 
 static EIN_UNUSED void ein_cuda_default(ein_ctx *ctx, int input, int from) { ein_cuda_of(ctx)->at[input] = ein_cuda_of(ctx)->at[from]; }
@@ -237,18 +222,18 @@ static EIN_UNUSED void ein_cuda_exchange(ein_ctx *ctx, int a, int b) {
 /* What is looked at on the host waits for what makes it; 0 after a failure. */
 static EIN_UNUSED int64_t ein_cuda_i64(ein_ctx *ctx, int buffer) {
   int64_t x = 0;
-  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_ok(ctx, cudaMemcpy(&x, ein_cuda_at(ctx, buffer), sizeof x, cudaMemcpyDeviceToHost), "a number");
+  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_get(ctx, &x, ein_cuda_at(ctx, buffer), sizeof x, "a number");
   return x;
 }
 
 static EIN_UNUSED int ein_cuda_true(ein_ctx *ctx, int buffer) {
   unsigned char x = 0;
-  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_ok(ctx, cudaMemcpy(&x, ein_cuda_at(ctx, buffer), sizeof x, cudaMemcpyDeviceToHost), "a condition");
+  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_get(ctx, &x, ein_cuda_at(ctx, buffer), sizeof x, "a condition");
   return x != 0;
 }
 
 static EIN_UNUSED void ein_cuda_set_i64(ein_ctx *ctx, int buffer, int64_t value) {
-  ein_cuda_ok(ctx, cudaMemcpy(ein_cuda_at(ctx, buffer), &value, sizeof value, cudaMemcpyHostToDevice), "a number");
+  ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }
 
 /* Before a launch: whether there is anything to do in it, in a run that has not failed. */
@@ -260,12 +245,28 @@ static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t
   return 0;
 }
 
-#define EIN_LAUNCH(ctx, kernel, gx, gy, gz, bx, by, bz, ...)                                       \
-  do {                                                                                             \
-    if (!ein_cuda_any(ctx, gx, gy, gz)) break;                                                     \
-    EIN_CALL(kernel, (unsigned)(gx), (unsigned)(gy), (unsigned)(gz), bx, by, bz, __VA_ARGS__);     \
-    ein_cuda_ok(ctx, cudaGetLastError(), #kernel);                                                 \
-  } while (0)
-
+#if defined(EIN_DRIVER)
+/* given: for each parameter the number of its buffer, or ~ of its size's. Behind them stands the context's part on the device, for kernels that want it. */
+enum { EIN_CUDA_MOST = 500 };  /* parameters: what they take is 4 KB at most */
+static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int64_t gy, int64_t gz, int bx, int by, int bz, int n,
+                                       const int *given) {
+  uint64_t word[EIN_CUDA_MOST];
+  void *parameter[EIN_CUDA_MOST + 1];
+  ein_device now;
+  if (!ein_cuda_any(ctx, gx, gy, gz)) return;
+  if (n > EIN_CUDA_MOST) {
+    ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE, "a kernel with %d parameters is more than a device takes", n);
+    return;
+  }
+  for (int k = 0; k < n; k++) {
+    word[k] = given[k] < 0 ? (uint64_t)ctx->size[~given[k]] : (uint64_t)(uintptr_t)ein_cuda_at(ctx, given[k]);
+    parameter[k] = &word[k];
+  }
+  now = ein_cuda_now(ctx);
+  parameter[n] = &now;
+  const unsigned grid[] = {(unsigned)gx, (unsigned)gy, (unsigned)gz}, block[] = {(unsigned)bx, (unsigned)by, (unsigned)bz};
+  ein_gpu_launch(ctx, &ein_cuda_of(ctx)->gpu, kernel, grid, block, parameter);
+}
 #endif
+
 #endif

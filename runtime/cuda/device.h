@@ -3,8 +3,8 @@
  * What a text for CUDA needs ahead of all else (EIN_CUDA): its scalar functions are the host's and the device's, and where
  * kernels are compiled at run time, by NVRTC, there is no C library to include.
  */
-#ifndef EIN_DEVICE_H
-#define EIN_DEVICE_H
+#ifndef EIN_CUDA_DEVICE_H
+#define EIN_CUDA_DEVICE_H
 
 #if defined(__CUDACC_RTC__)
 #define EIN_BOTH __device__
@@ -14,7 +14,7 @@
 #define EIN_INLINE static inline EIN_BOTH
 #define EIN_FMA 1 /* every device has the instruction */
 
-#if defined(__CUDACC_RTC__)
+#if defined(__CUDACC_RTC__) && !defined(EIN_EMULATED) /* which has a C library */
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * A device by its driver, for a text in C (EIN_DRIVER) that has its kernels as an image: what is done with memory, moves and launches. Each call
+ * gives 0 where it fails, and the context's error says why then; close and leave always succeed. All that is asked of the device goes into one
+ * stream of the context's own.
+ */
+#ifndef EIN_CUDA_BY_DRIVER_H
+#define EIN_CUDA_BY_DRIVER_H
+
+#include "libcuda.h"
+
+typedef struct ein_gpu {
+  ein_libcuda cu;
+  int device;
+  void *context, *module, *stream;
+  void **function;             /* of each kernel */
+  const ein_cuda_code *code;
+  const char *last;            /* the kernel that was launched last; NULL: none since the last wait */
+  int entered;                 /* its context is the thread's current one */
+  int dead;                    /* the driver's error after which nothing works any more in this process; 0: none */
+} ein_gpu;
+
+/* A kernel has failed in such a way that the context is lost, or the device is: an address, the time, an assert, the stack, an instruction, the program's
+ * counter, any other failure; memory or a link that is broken. */
+static int ein_gpu_lost(int e) {
+  return e == 700 || e == 702 || e == 709 || e == 710 || (e >= 714 && e <= 719) || e == 214 || e == 220;
+}
+
+static int ein_gpu_ok(ein_ctx *ctx, ein_gpu *g, int e, const char *what) {
+  ein_error *error = &ctx->inside->error;
+  if (!e) return 1;
+  const char *kernel = g->last ? g->last : "";
+  ein_cuda_words words = ein_libcuda_words(&g->cu, e);
+  if (ein_gpu_lost(e)) {
+    g->dead = e;
+    if (g->last)
+      ein_error_set(error, EIN_ERR_IO, "CUDA: the kernel %.80s, or one before it, failed: %s; this process can use the device no more", kernel,
+                    words.text);
+    else ein_error_set(error, EIN_ERR_IO, "CUDA: %s: %s; this process can use the device no more", what, words.text);
+  } else
+    ein_error_set(error, e == EIN_CU_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "CUDA: %s: %s", what, words.text);
+  return 0;
+}
+
+/* In the thread's way, until ein_gpu_leave gives back what was current. */
+static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) {
+  if (g->dead) {
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "CUDA: a kernel of an earlier run failed, %s: only a new process can use the device",
+                  ein_libcuda_words(&g->cu, g->dead).text);
+    return 0;
+  }
+  return g->entered = ein_gpu_ok(ctx, g, g->cu.context_push(g->context), "the device's context");
+}
+
+static void ein_gpu_leave(ein_gpu *g) {
+  void *own;
+  if (g->entered) g->cu.context_pop(&own);
+  g->entered = 0;
+}
+
+static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
+  const ein_cuda_code *code = g->code;
+  if (!code->n_kernels) return 1;
+  int e = g->cu.module_load(&g->module, code->image);
+  if (e == EIN_CU_PTX_VERSION)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the CUDA driver is too old for the kernels: they were compiled by a newer CUDA; update "
+                         "the driver, or compile with its CUDA"), 0;
+  if (e == EIN_CU_NO_IMAGE)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the kernels were compiled for other devices than this one: compile them here"), 0;
+  if (!ein_gpu_ok(ctx, g, e, "the kernels are loaded")) return 0;
+  for (int k = 0; k < code->n_kernels; k++)
+    if (!ein_gpu_ok(ctx, g, g->cu.module_function(&g->function[k], g->module, code->kernel[k]), code->kernel[k])) return 0;
+  return 1;
+}
+
+static void ein_gpu_close(ein_gpu *g) {
+  void *own;
+  if (g->context && !g->cu.context_push(g->context)) {
+    if (g->stream) g->cu.stream_wait(g->stream);
+    if (g->module) g->cu.module_unload(g->module);
+    if (g->stream) g->cu.stream_end(g->stream);
+    g->cu.context_pop(&own);
+  }
+  if (g->context) g->cu.context_release(g->device);
+  free(g->function);
+  memset(g, 0, sizeof *g);
+}
+
+/* What was begun is undone by ein_gpu_close, also where this fails. */
+static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
+  if (!ein_libcuda_open(&g->cu, &ctx->inside->error)) return 0;
+  g->code = code;
+  g->function = (void **)calloc((size_t)code->n_kernels + 1, sizeof *g->function);
+  if (!g->function) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a table of kernels"), 0;
+  if (!ein_gpu_ok(ctx, g, g->cu.device_get(&g->device, 0), "the device")) return 0;
+  int e = g->cu.context_retain(&g->context, g->device);
+  if (e) g->context = NULL;
+  if (!ein_gpu_ok(ctx, g, e, "the device's context") || !ein_gpu_enter(ctx, g)) return 0;
+  int ok = ein_gpu_ok(ctx, g, g->cu.stream_new(&g->stream, EIN_CU_OWN_STREAM), "a stream") && ein_gpu_load(ctx, g);
+  ein_gpu_leave(g);
+  return ok;
+}
+
+/* For all that was asked of the device so far. */
+static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) {
+  int ok = ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what);
+  if (ok) g->last = NULL;
+  return ok;
+}
+
+static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
+  uint64_t at = 0;
+  size_t left = 0, all = 0;
+  int e = g->cu.memory_take(&at, bytes);
+  if (e != EIN_CU_MEMORY) return ein_gpu_ok(ctx, g, e, "memory for the run") ? (void *)(uintptr_t)at : NULL;
+  if (g->cu.memory_info(&left, &all)) left = all = 0;
+  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory on the device: the run takes %llu bytes there, and %llu of %llu are free",
+                (unsigned long long)bytes, (unsigned long long)left, (unsigned long long)all);
+  return NULL;
+}
+
+static void ein_gpu_drop(ein_gpu *g, void *at) {
+  void *own;
+  if (!at || g->cu.context_push(g->context)) return;
+  g->cu.memory_drop((uint64_t)(uintptr_t)at);
+  g->cu.context_pop(&own);
+}
+
+/* When this is back, `from` may change. */
+static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.copy_up((uint64_t)(uintptr_t)to, from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
+}
+
+/* When this is back, it is there. */
+static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
+}
+
+static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.fill((uint64_t)(uintptr_t)at, 0, bytes, g->stream), what);
+}
+
+static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
+  const char *was = g->last;
+  g->last = g->code->kernel[kernel];
+  int e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
+  if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
+  return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * A device by the functions of NVIDIA's runtime, for a text that nvcc compiles, kernels and all: the calls of by_driver.h, which tells of them.
+ */
+#ifndef EIN_CUDA_BY_NVCC_H
+#define EIN_CUDA_BY_NVCC_H
+
+typedef struct ein_gpu { int entered; } ein_gpu;
+
+/* An emulation has calls of its own. */
+#ifndef EIN_EMULATED
+#define EIN_ARGUMENT(type, ctx, buffer) ((type *)ein_cuda_at(ctx, buffer))
+#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) kernel<<<dim3(gx, gy, gz), dim3(bx, by, bz)>>>(__VA_ARGS__)
+#endif
+
+static int ein_gpu_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
+  if (e == cudaSuccess) return 1;
+  int none = e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver;
+  ein_error_set(&ctx->inside->error, e == cudaErrorMemoryAllocation ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s, %s", none ? "no CUDA driver" : "CUDA", what,
+                cudaGetErrorString(e));
+  return 0;
+}
+
+static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) { return (void)ctx, (void)g, (void)code, 1; }
+static void ein_gpu_close(ein_gpu *g) { (void)g; }
+static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, g->entered = 1; }
+static void ein_gpu_leave(ein_gpu *g) { g->entered = 0; }
+static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) { return (void)g, ein_gpu_ok(ctx, cudaGetLastError(), what); }
+static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
+  void *at = NULL;
+  (void)g;
+  return ein_gpu_ok(ctx, cudaMalloc(&at, bytes), "memory for the run") ? at : NULL;
+}
+static void ein_gpu_drop(ein_gpu *g, void *at) { (void)g, (void)cudaFree(at); }
+static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), what);
+}
+static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), what);
+}
+static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
+  return (void)g, ein_gpu_ok(ctx, cudaMemset(at, 0, bytes), what);
+}
+
+#define EIN_LAUNCH(ctx, kernel, gx, gy, gz, bx, by, bz, ...)                                       \
+  do {                                                                                             \
+    if (!ein_cuda_any(ctx, gx, gy, gz)) break;                                                     \
+    EIN_CALL(kernel, (unsigned)(gx), (unsigned)(gy), (unsigned)(gz), bx, by, bz, __VA_ARGS__);     \
+    ein_gpu_ok(ctx, cudaGetLastError(), #kernel);                                                  \
+  } while (0)
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * The functions of the CUDA driver that we call, found when they are first wanted: one binary runs on machines with a driver and
+ * without. Declared here, so no header of NVIDIA's is needed; the numbers are its interface's, which do not change.
+ */
+#ifndef EIN_CUDA_LIBCUDA_H
+#define EIN_CUDA_LIBCUDA_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ein_num.h"
+
+/* X(name, symbol, parameters): each gives 0, or what went wrong. An address on the device is a number of 64 bits. */
+#define EIN_LIBCUDA(X)                                                                                                  \
+  X(init, "cuInit", (unsigned flags))                                                                                   \
+  X(driver_version, "cuDriverGetVersion", (int *version))                                                               \
+  X(device_count, "cuDeviceGetCount", (int *n))                                                                         \
+  X(device_get, "cuDeviceGet", (int *device, int number))                                                               \
+  X(device_name, "cuDeviceGetName", (char *name, int size, int device))                                                 \
+  X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                                  \
+  X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                                           \
+  X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                                      \
+  X(context_push, "cuCtxPushCurrent_v2", (void *context))                                                               \
+  X(context_pop, "cuCtxPopCurrent_v2", (void **context))                                                                \
+  X(module_load, "cuModuleLoadData", (void **module, const void *image))                                                \
+  X(module_unload, "cuModuleUnload", (void *module))                                                                    \
+  X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                          \
+  X(memory_info, "cuMemGetInfo_v2", (size_t *left, size_t *all))                                                        \
+  X(memory_take, "cuMemAlloc_v2", (uint64_t *at, size_t bytes))                                                         \
+  X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                         \
+  X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                       \
+  X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                           \
+  X(fill, "cuMemsetD8Async", (uint64_t to, unsigned char byte, size_t bytes, void *stream))                             \
+  X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                      \
+  X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                   \
+  X(stream_wait, "cuStreamSynchronize", (void *stream))                                                                 \
+  X(launch, "cuLaunchKernel", (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
+                               unsigned shared, void *stream, void **parameter, void **extra))                          \
+  X(error_name, "cuGetErrorName", (int error, const char **name))                                                       \
+  X(error_text, "cuGetErrorString", (int error, const char **text))
+
+enum {
+  EIN_CU_MEMORY = 2, EIN_CU_NO_DEVICE = 100, EIN_CU_NO_IMAGE = 209, EIN_CU_PTX = 218, EIN_CU_PTX_VERSION = 222, /* errors */
+  EIN_CU_MAJOR = 75, EIN_CU_MINOR = 76,                                                                         /* attributes */
+  EIN_CU_OWN_STREAM = 1                                                                                         /* it waits for no other stream */
+};
+
+typedef struct ein_libcuda {
+#define EIN_LIBCUDA_FIELD(name, symbol, parameters) int(*name) parameters;
+  EIN_LIBCUDA(EIN_LIBCUDA_FIELD)
+#undef EIN_LIBCUDA_FIELD
+} ein_libcuda;
+
+/* "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; what a driver does not know has its number. */
+typedef struct ein_cuda_words { char text[160]; } ein_cuda_words;
+static EIN_UNUSED ein_cuda_words ein_libcuda_words(const ein_libcuda *cu, int error) {
+  ein_cuda_words w;
+  const char *text = NULL, *name = NULL;
+  if (cu->error_text(error, &text) || !text || cu->error_name(error, &name) || !name) snprintf(w.text, sizeof w.text, "error %d", error);
+  else snprintf(w.text, sizeof w.text, "%s (%s)", text, name);
+  return w;
+}
+
+/* All of them, of a driver that has begun and has devices. 0, and why not in *error. */
+static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *at = NULL;
+  int n = 0, e;
+  if (!driver) {
+    ein_error_set(error, EIN_ERR_IO, "no CUDA driver: there is no libcuda.so.1 on this machine, which comes with NVIDIA's driver");
+    return 0;
+  }
+#define EIN_LIBCUDA_FIND(name, symbol, parameters)                                                                                         \
+  at = dlsym(driver, symbol);                                                                                                              \
+  if (!at) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver is too old: it has no %s, which came with CUDA 11", symbol), 0; \
+  memcpy(&cu->name, &at, sizeof at);
+  EIN_LIBCUDA(EIN_LIBCUDA_FIND)
+#undef EIN_LIBCUDA_FIND
+  e = cu->init(0);
+  if (e && e != EIN_CU_NO_DEVICE) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not begin: %s", ein_libcuda_words(cu, e).text), 0;
+  if (e || cu->device_count(&n) || n < 1) return ein_error_set(error, EIN_ERR_IO, "no CUDA device: the driver is there, and finds none"), 0;
+  return 1;
+}
+
+#endif

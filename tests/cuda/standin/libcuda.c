@@ -1,0 +1,331 @@
+/* tests/cuda/standin/libcuda.c - a look-alike of the CUDA driver for machines without a device: it loads what the look-alike of NVRTC made, and
+ * runs kernels by the emulation's fibers. It is stricter than a driver: what is asked of a stream is done when somebody waits for it and not before;
+ * the device's memory cannot be touched from the host at any other time; a host's pointer is not one of the device's.
+ *
+ * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N
+ * (the N-th fails, counted from when the variable was changed), memory=BYTES. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
+ * was done and what was not given back. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "world.h"
+
+enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
+
+typedef struct Later {
+  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'z' fill */
+  StandinLaunch *run;
+  unsigned grid[3], block[3];
+  char *data;                /* a copy: of parameters, or of what goes up */
+  void **parameter;
+  uint64_t at;
+  void *host;
+  size_t bytes;
+  unsigned char byte;
+  struct Later *next;
+} Later;
+
+static struct {
+  StandinWorld world;
+  Later *first, **last;
+  int depth, retained, dead, streams, modules;  /* contexts that are current; ... */
+  int allocations, launches, loads, live;
+  char injected[256];
+  int base_allocations, base_launches, base_loads; /* where that was changed */
+} my;
+
+/* ---- what goes wrong ------------------------------------------------------------------------------ */
+
+static const char *injected(const char *word) {
+  const char *all = getenv("EIN_STANDIN");
+  if (!all) all = "";
+  if (strcmp(all, my.injected) != 0) {
+    snprintf(my.injected, sizeof my.injected, "%s", all);
+    my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
+  }
+  for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
+    if (at == all || at[-1] == ',') return at + strlen(word);
+  return NULL;
+}
+
+static int is_nth(const char *word, int n) {
+  const char *at = injected(word);
+  return at && atoi(at) == n;
+}
+
+static void report(void) __attribute__((destructor));
+static void report(void) {
+  const char *path = getenv("EIN_STANDIN_REPORT");
+  FILE *f = path ? fopen(path, "a") : NULL;
+  if (!f) return;
+  fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads\n", my.live, my.modules,
+          my.streams, my.retained, my.allocations, my.launches, my.loads);
+  fclose(f);
+}
+
+/* ---- the device's memory -------------------------------------------------------------------------- */
+
+static size_t in_pages(size_t n) { return (n + 4095) / 4096 * 4096; }
+
+static void memory_open(int open) {
+  for (int k = 0; k < STANDIN_PIECES; k++)
+    if (my.world.memory[k].data) mprotect(my.world.memory[k].data, in_pages(my.world.memory[k].bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static StandinMemory *memory_of(uint64_t at, size_t bytes) {
+  const char *p = (const char *)(uintptr_t)at;
+  for (int k = 0; k < STANDIN_PIECES; k++) {
+    StandinMemory *m = &my.world.memory[k];
+    if (m->data && p >= m->data && p < m->data + m->bytes) return p + bytes <= m->data + m->bytes ? m : NULL;
+  }
+  return NULL;
+}
+
+/* ---- what is done when it is waited for ------------------------------------------------------------ */
+
+static Later *later(int what) {
+  Later *x = calloc(1, sizeof *x);
+  if (!my.last) my.last = &my.first;
+  x->what = what;
+  *my.last = x;
+  my.last = &x->next;
+  return x;
+}
+
+static void later_do(Later *x) {
+  switch (x->what) {
+  case 'k': x->run(x->grid, x->block, x->parameter); break;
+  case 'u': memcpy((void *)(uintptr_t)x->at, x->data, x->bytes); break;
+  case 'd': memcpy(x->host, (void *)(uintptr_t)x->at, x->bytes); break;
+  default: memset((void *)(uintptr_t)x->at, x->byte, x->bytes); break;
+  }
+}
+
+static int all_done(void) {
+  memory_open(1);
+  for (Later *x = my.first, *next; x; x = next) {
+    next = x->next;
+    if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
+    if (!my.dead) later_do(x);
+    free(x->data), free(x->parameter), free(x);
+  }
+  my.first = NULL;
+  my.last = &my.first;
+  memory_open(0);
+  return my.dead;
+}
+
+/* ---- the driver's functions ------------------------------------------------------------------------ */
+
+#define HERE                                   \
+  if (my.dead) return my.dead;                 \
+  if (my.depth < 1) return BAD_CONTEXT
+
+int cuInit(unsigned flags);
+int cuDriverGetVersion(int *version);
+int cuDeviceGetCount(int *n);
+int cuDeviceGet(int *device, int number);
+int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPopCurrent_v2(void **context);
+int cuModuleLoadData(void **module, const void *image);
+int cuModuleUnload(void *module);
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuMemGetInfo_v2(size_t *left, size_t *all);
+int cuMemAlloc_v2(uint64_t *at, size_t bytes);
+int cuMemFree_v2(uint64_t at);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream);
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamDestroy_v2(void *stream);
+int cuStreamSynchronize(void *stream);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **parameter, void **extra);
+int cuGetErrorName(int error, const char **name);
+int cuGetErrorString(int error, const char **text);
+
+int cuInit(unsigned flags) {
+  const char *begin = injected("begin=");
+  return flags ? INVALID : begin ? atoi(begin) : injected("no-device") ? NO_DEVICE : OK;
+}
+int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
+int cuDeviceGetCount(int *n) { return *n = 1, OK; }
+int cuDeviceGet(int *device, int number) { return *device = number, number ? INVALID : OK; }
+int cuDeviceGetName(char *name, int size, int device) { return snprintf(name, (size_t)size, "stand-in %d", device), OK; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = attribute == 75 ? 9 : 0, device ? INVALID : OK; }
+
+int cuDevicePrimaryCtxRetain(void **context, int device) { return device ? INVALID : (my.retained++, *context = &my, OK); }
+/* A context that is lost gives back all that it had. */
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  if (device || my.retained < 1) return INVALID;
+  if (--my.retained == 0 && my.dead) my.live = my.modules = my.streams = 0;
+  return OK;
+}
+int cuCtxPushCurrent_v2(void *context) { return context == &my ? (my.depth++, OK) : INVALID; }
+int cuCtxPopCurrent_v2(void **context) { return my.depth < 1 ? BAD_CONTEXT : (my.depth--, *context = &my, OK); }
+
+int cuModuleLoadData(void **module, const void *image) {
+  const StandinImage *head = image;
+  char path[64];
+  HERE;
+  my.loads++;
+  if (injected("old")) return PTX_VERSION;
+  if (is_nth("load=", my.loads - my.base_loads)) return NO_MEMORY;
+  if (memcmp(head->mark, STANDIN_MARK, sizeof head->mark) != 0) return 200;
+  int fd = memfd_create("kernels", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, head + 1, head->bytes) != (ssize_t)head->bytes) return NO_MEMORY;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* which stays open: the loader knows objects by name */
+  *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  StandinEnter *enter = NULL;
+  void *at = *module ? dlsym(*module, "standin_enter") : NULL;
+  memcpy(&enter, &at, sizeof at);
+  if (!enter) return fprintf(stderr, "stand-in: %s\n", dlerror()), 200;
+  enter(&my.world);
+  my.modules++;
+  return OK;
+}
+
+int cuModuleUnload(void *module) {
+  HERE;
+  my.modules--;
+  return dlclose(module) ? INVALID : OK;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  char launch[512];
+  HERE;
+  snprintf(launch, sizeof launch, "standin_launch_%s", name);
+  return (*function = dlsym(module, launch)) ? OK : NOT_FOUND;
+}
+
+int cuMemGetInfo_v2(size_t *left, size_t *all) {
+  const char *memory = injected("memory=");
+  size_t taken = 0;
+  HERE;
+  for (int k = 0; k < STANDIN_PIECES; k++) taken += my.world.memory[k].bytes;
+  *all = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 30;
+  return *left = *all > taken ? *all - taken : 0, OK;
+}
+
+int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+  size_t left, all;
+  int k = 0;
+  HERE;
+  if (!bytes) return INVALID;
+  my.allocations++;
+  if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
+  cuMemGetInfo_v2(&left, &all);
+  while (k < STANDIN_PIECES && my.world.memory[k].data) k++;
+  if (k == STANDIN_PIECES || bytes > left) return NO_MEMORY;
+  char *data = mmap(NULL, in_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return NO_MEMORY;
+  memset(data, 0xA5, bytes);
+  mprotect(data, in_pages(bytes), PROT_NONE);
+  my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow))};
+  *at = (uint64_t)(uintptr_t)data;
+  my.live++;
+  return OK;
+}
+
+int cuMemFree_v2(uint64_t at) {
+  HERE;
+  all_done();
+  StandinMemory *m = memory_of(at, 0);
+  if (!m || m->data != (char *)(uintptr_t)at) return INVALID;
+  munmap(m->data, in_pages(m->bytes));
+  free(m->shadow);
+  *m = (StandinMemory){0};
+  my.live--;
+  return OK;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  HERE;
+  if (!stream || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
+  Later *x = later('u');
+  x->at = to, x->bytes = bytes, x->data = malloc(bytes + 1);
+  memcpy(x->data, from, bytes);
+  return OK;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  HERE;
+  if (!stream || !memory_of(from, bytes) || memory_of((uint64_t)(uintptr_t)to, 1)) return INVALID;
+  Later *x = later('d');
+  x->at = from, x->bytes = bytes, x->host = to;
+  return OK;
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream) {
+  HERE;
+  if (!stream || !memory_of(to, bytes)) return INVALID;
+  Later *x = later('z');
+  x->at = to, x->bytes = bytes, x->byte = byte;
+  return OK;
+}
+
+int cuStreamCreate(void **stream, unsigned flags) {
+  HERE;
+  if (flags != 1) return INVALID;
+  my.streams++;
+  return *stream = &my.streams, OK;
+}
+
+int cuStreamDestroy_v2(void *stream) {
+  HERE;
+  return stream ? (my.streams--, OK) : INVALID;
+}
+
+int cuStreamSynchronize(void *stream) {
+  HERE;
+  return stream ? all_done() : INVALID;
+}
+
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **parameter, void **extra) {
+  StandinLaunch *run = NULL;
+  HERE;
+  if (!function || !stream || shared || extra) return INVALID;
+  if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
+  memcpy(&run, &function, sizeof run);
+  my.launches++;
+  int failed = is_nth("launch=", my.launches - my.base_launches);
+  Later *x = later('k');
+  x->run = failed ? NULL : run;
+  memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
+  memcpy(x->block, (unsigned[]){bx, by, bz}, sizeof x->block);
+  int told = run(NULL, NULL, NULL), n = told / STANDIN_MOST, size = told % STANDIN_MOST;
+  x->data = calloc((size_t)n + 1, (size_t)size + 8);
+  x->parameter = calloc((size_t)n + 1, sizeof(void *));
+  for (int k = 0; k < n; k++) {
+    x->parameter[k] = x->data + (size_t)k * (size_t)size;
+    memcpy(x->parameter[k], parameter[k], (size_t)(k + 1 == n ? size : 8));
+  }
+  return OK;
+}
+
+int cuGetErrorName(int error, const char **name) {
+  switch (error) {
+  case NO_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; return OK;
+  case ILLEGAL: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; return OK;
+  case 999: *name = "CUDA_ERROR_UNKNOWN"; return OK;
+  default: return INVALID;
+  }
+}
+
+int cuGetErrorString(int error, const char **text) {
+  switch (error) {
+  case NO_MEMORY: *text = "out of memory"; return OK;
+  case ILLEGAL: *text = "an illegal memory access was encountered"; return OK;
+  case 999: *text = "unknown error"; return OK;
+  default: return INVALID;
+  }
+}

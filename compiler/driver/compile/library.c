@@ -31,10 +31,13 @@ static void crashed(int signal) {
   _exit(LEAVE_BUG);
 }
 
+/* By sigaction, as a handler that stays may want to be told more than the signal. */
 static void crashes_handle(void (*from)(int), void (*to)(int)) {
   for (size_t i = 0; i < COUNT(deadly); i++) {
-    void (*old)(int) = signal(deadly[i].signal, to);
-    if (old != from && old != SIG_ERR) signal(deadly[i].signal, old);
+    struct sigaction old;
+    if (sigaction(deadly[i].signal, NULL, &old) || (old.sa_flags & SA_SIGINFO) || old.sa_handler != from) continue;
+    old.sa_handler = to;
+    sigaction(deadly[i].signal, &old, NULL);
   }
 }
 

@@ -41,10 +41,6 @@ want 2 "$EIN" run sum.ein -D N=4
 says "input X is not given"
 says "X[i:N] : f32"
 says "X=randn"
-want 2 "$EIN" run sum.ein -D N=4 X=iota --target=cuda
-says "ein build x.ein --emit=cuda"
-want 2 "$EIN" verify sum.ein -D N=4 X=iota --target=cuda
-says "--cc says what compiles it"
 want 2 "$EIN" build sum.ein --emit=cuda -o .
 says "one text"
 want 0 "$EIN" build sum.ein --emit=cuda -o -

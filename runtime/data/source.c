@@ -42,20 +42,20 @@ typedef struct source {
 enum { PARAM_SEED = 1, PARAM_LO = 2, PARAM_HI = 4, PARAM_T = 8 };
 
 typedef struct generator {
-  const char *name;
+  const char *name, *as; /* as: how it is written, for messages */
   source_kind kind;
   int params, needed;
 } generator;
 
 static const generator generators[] = {
-    {"zeros", SOURCE_ZEROS, 0, 0},
-    {"ones", SOURCE_ONES, 0, 0},
-    {"iota", SOURCE_IOTA, 0, 0},
-    {"const", SOURCE_CONST, 0, 0},
-    {"uniform", SOURCE_UNIFORM, PARAM_SEED, 0},
-    {"randn", SOURCE_RANDN, PARAM_SEED, 0},
-    {"randint", SOURCE_RANDINT, PARAM_SEED | PARAM_LO | PARAM_HI, PARAM_LO | PARAM_HI},
-    {"fill", SOURCE_FILL, PARAM_T, 0},
+    {"zeros", "zeros", SOURCE_ZEROS, 0, 0},
+    {"ones", "ones", SOURCE_ONES, 0, 0},
+    {"iota", "iota", SOURCE_IOTA, 0, 0},
+    {"const", "const:2.5", SOURCE_CONST, 0, 0},
+    {"uniform", "uniform or uniform:seed=7", SOURCE_UNIFORM, PARAM_SEED, 0},
+    {"randn", "randn or randn:seed=7", SOURCE_RANDN, PARAM_SEED, 0},
+    {"randint", "randint:lo=0:hi=9 or randint:lo=0:hi=9:seed=7", SOURCE_RANDINT, PARAM_SEED | PARAM_LO | PARAM_HI, PARAM_LO | PARAM_HI},
+    {"fill", "fill or fill:t=3", SOURCE_FILL, PARAM_T, 0},
 };
 
 static const generator *generator_find(const char *spec, size_t length) {
@@ -70,7 +70,12 @@ static ein_status bad_spec(const source *s, const char *what, ein_error *err) {
   return ein_error_set(err, EIN_ERR_ARG, "source %s: %s", ein_short_name(s->spec), what);
 }
 
-static ein_status read_param(source *s, const char *text, size_t length, int *bit, ein_error *err) {
+static ein_status bad_param(const source *s, const generator *g, const char *text, size_t length, const char *what, ein_error *err) {
+  return ein_error_set(err, EIN_ERR_ARG, "source %s: `%.*s` is %s; one writes %s", ein_short_name(s->spec), (int)(length < 60 ? length : 60), text, what,
+                       g->as);
+}
+
+static ein_status read_param(source *s, const generator *g, const char *text, size_t length, int *bit, ein_error *err) {
   const struct {
     const char *key;
     int bit;
@@ -84,10 +89,10 @@ static ein_status read_param(source *s, const char *text, size_t length, int *bi
     if (length < key || memcmp(text, params[i].key, key) != 0) continue;
     *bit = params[i].bit;
     if (ein_read_i64(text + key, length - key, params[i].value) != EIN_OK)
-      return bad_spec(s, "a parameter is no 64-bit integer", err);
+      return bad_param(s, g, text + key, length - key, "no 64-bit integer", err);
     return EIN_OK;
   }
-  return bad_spec(s, "an unknown parameter", err);
+  return bad_param(s, g, text, length, "an unknown parameter", err);
 }
 
 static ein_status read_params(source *s, const generator *g, const char *rest, ein_error *err) {
@@ -95,15 +100,15 @@ static ein_status read_params(source *s, const generator *g, const char *rest, e
   while (*rest == ':') {
     size_t length = strcspn(++rest, ":");
     int bit = 0;
-    ein_status status = read_param(s, rest, length, &bit, err);
+    ein_status status = read_param(s, g, rest, length, &bit, err);
     if (status != EIN_OK) return status;
-    if (!(g->params & bit)) return bad_spec(s, "this generator does not take that parameter", err);
-    if (seen & bit) return bad_spec(s, "a parameter given twice", err);
+    if (!(g->params & bit)) return bad_param(s, g, rest, length, "a parameter that it does not take", err);
+    if (seen & bit) return bad_param(s, g, rest, length, "given twice", err);
     seen |= bit;
     rest += length;
   }
   if ((seen & g->needed) != g->needed)
-    return bad_spec(s, "lo and hi must be given, as randint:lo=-5:hi=5", err);
+    return bad_spec(s, "lo and hi must be given, as in randint:lo=-5:hi=5", err);
   if (s->kind == SOURCE_RANDINT && s->lo > s->hi) return bad_spec(s, "lo is above hi", err);
   return EIN_OK;
 }

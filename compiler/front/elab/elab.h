@@ -252,6 +252,7 @@ bool hint_name(Elab *x, Diag *d, AstName name);              /* unknown.c: what 
 bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name); /*   likewise, of `A^-1` */
 bool hint_foreign(Elab *x, Diag *d, const Ast *call);        /*   likewise, of a function */
 bool hint_call(Elab *x, Diag *d, const Ast *call);           /*   or in which module */
+const char *size_elsewhere(Elab *x, Str label);             /*   likewise, of a label's size; NULL: nothing, or one thing here and another there */
 bool hint_turn(Elab *x, Diag *d, Str name, Span at);         /*   likewise, of a loop variable out of its turns */
 void diag_called(Elab *x, Diag *d, const Frame *f);          /* where the def is called that the complaint is about */
 void warn_unused(Elab *x, const SymTable *t);

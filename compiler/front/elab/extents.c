@@ -301,7 +301,9 @@ static void extent_missing(Elab *x, LabelVar *v) {
     diag_hint(x->diags, d, "`size` is of a label, not of a tensor");
   } else {
     const char *where = v->left ? "on the left" : v->reduced ? "in the reducer" : "where it is bound";
-    diag_hint(x->diags, d, "give it %s: `%s:SIZE`", where, name);
+    const char *size = v->frame ? NULL : size_elsewhere(x, v->name);
+    const char *such = size ? arena_printf(x->arena, "; elsewhere it is `%s:%s`", name, size) : "";
+    diag_hint(x->diags, d, "give it %s: `%s:SIZE`%s", where, name, such);
     if (g) diag_at(x->diags, d, g->span, "all sizes but one must be known");
     else diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not", name, name);
   }

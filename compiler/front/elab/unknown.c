@@ -188,3 +188,30 @@ bool hint_call(Elab *x, Diag *d, const Ast *call) {
   bool module = hint_module(x, d, call);
   return hint_foreign(x, d, call) || module;
 }
+
+/* ---- the size of a label ---------------------------------------------------------------------- */
+
+static bool size_among(Elab *x, const AstItems *items, Str label, const char **size) {
+  for (uint32_t i = 0; i < items->len; i++) {
+    const AstItem *item = &items->at[i];
+    if (item->kind != ITEM_SIZED || item->name.s != label || !item->e) continue;
+    const char *text = source_text(x, item->e->span);
+    if (*size && strcmp(*size, text) != 0) return false;
+    *size = text;
+  }
+  return true;
+}
+
+/* Of labels on the left, where whoever reads the program looks. */
+const char *size_elsewhere(Elab *x, Str label) {
+  const AstFile *file = x->program->file;
+  const char *size = NULL;
+  for (uint32_t i = 0; i < file->stmts.len; i++) {
+    const AstStmt *s = file->stmts.at[i];
+    if (s->kind == STMT_DEF) continue;
+    if (!size_among(x, &s->items, label, &size)) return NULL;
+    for (uint32_t k = 0; k < s->decls.len; k++)
+      if (!size_among(x, &s->decls.at[k].items, label, &size)) return NULL;
+  }
+  return size;
+}

@@ -8,6 +8,7 @@ static Leave without_command(Session *s, Args *a) {
   Buf b = buf_new(s->arena);
   if (arg_has(a, OPT_VERSION)) return cmd_version(s, a);
   if (arg_has(a, OPT_COMPLETIONS)) return help_completions(s, arg_last(a, OPT_COMPLETIONS));
+  if (arg_has(a, OPT_GRAMMAR)) return help_grammar(s, arg_last(a, OPT_GRAMMAR));
   if (arg_has(a, OPT_MAN))
     help_man(&b);
   else if (arg_has(a, OPT_HELP))

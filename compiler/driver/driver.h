@@ -70,11 +70,12 @@ const char *arg_last(const Args *a, OptionId o); /* NULL if not given */
 /* "X=x.npy" into "X" and "x.npy": false if no name stands before a '='. A path may begin with "./". */
 bool word_split(Session *s, const char *word, Str *name, const char **rest);
 
-/* ---- help.c, complete.c --------------------------------------------------------------------- */
+/* ---- help.c, complete.c, editors/ --------------------------------------------------------------------- */
 void help_all(Buf *b);
 void help_command(Buf *b, CommandId c);
 void help_man(Buf *b);
 Leave help_completions(Session *s, const char *shell);
+Leave help_grammar(Session *s, const char *editor);
 
 /* ---- nearest.c: the name that was probably meant -------------------------------------------- */
 typedef struct Nearest { Arena *arena; const char *wanted, *best; uint32_t distance; } Nearest;

@@ -52,6 +52,10 @@ want 0 "$EIN" --completions fish
 shows "program\\'s graph"
 if command -v fish >/dev/null; then want 0 fish --no-execute out; fi
 want 2 "$EIN" --completions tcsh
+want 0 "$EIN" --grammar vim
+shows "syn keyword einKeyword dim "
+want 2 "$EIN" --grammar emacs
+says "--grammar is one of textmate|vim|tree-sitter|tree-sitter-queries, not emacs"
 
 want 0 "$EIN" explain
 shows E060

@@ -2,16 +2,29 @@
 /*
  * Moves between sites. In come a mesh's tables (which boxes of a tensor each site has, and is to have) and the run's context at one site;
  * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h). What another site is to have of ours is packed, what
- * comes is unpacked where it belongs; what lies in one piece, in a work buffer, goes from there and comes there. Parts are combined in the
- * order of sites, so the bits are the same in every run. All that is packed, and what is noted of parts, lies in the plan's workspace, where each
- * move has room at its step.
+ * comes is unpacked where it belongs; what lies in one piece, in a work buffer, goes from there and comes there. All that is packed, and what is
+ * noted of parts, lies in the plan's workspace, where each move has room at its step.
+ *
+ * Parts are combined in the order of sites, so the bits are the same in every run. Where they are long, each is cut into slices, and they come in
+ * rounds: in round r the sites of group g send slice r - g. So a slice meets its parts in order, each site sends and receives in nearly every round,
+ * and has one slice of each part at a time. In an all-reduce each site combines its share so, which then goes to the others.
  */
 #include "ein_sites.h"
+
+/* No slice of a part is cut smaller, in bytes: messages would be too many. */
+#ifndef EIN_MOVE_SLICE
+#define EIN_MOVE_SLICE 4096
+#endif
+
+enum { EIN_SLICES = 4 };       /* for each group of parts at most so many: rounds of which all groups send are most then */
 
 /* A box of what is to be had, of which something else has the same places less `shift`. */
 typedef struct ein_piece {
   int64_t low[EIN_MAX_AXES], high[EIN_MAX_AXES], shift[EIN_MAX_AXES], count;
 } ein_piece;
+
+/* What goes is all that is wanted; or in an all-reduce first what each site is to combine, then what it has combined. */
+typedef enum ein_half { EIN_MOVE_ALL, EIN_MOVE_TO_SHARES, EIN_MOVE_OF_SHARES } ein_half;
 
 typedef struct ein_moving {
   ein_ctx *ctx;
@@ -20,11 +33,13 @@ typedef struct ein_moving {
   int ndim, site, sites;
   size_t element, place;       /* bytes of one, and of its place, which goes with it; 0: none does */
   ein_box from, to;            /* this site's */
+  ein_half half;
+  int64_t groups, slices, round; /* of parts; of each part, 1: all come in one round; from 0 */
   ein_parcel *send, *receive;  /* by peer, for others; a peer with nothing has none */
   int n_send, n_receive;
   char *base;                  /* of what it works in; NULL: that is measured */
   size_t used;
-  unsigned char *some;         /* of parts: by element of `to`, row-major, whether there has been one */
+  unsigned char *some;         /* of parts: by element of what is combined here, row-major, whether there has been one */
 } ein_moving;
 
 /* Along that axis parts become one. */
@@ -32,16 +47,97 @@ static int ein_combines(const ein_move_row *r, int a) {
   return r->of[a] == EIN_PART && r->onto[a] != EIN_PART;
 }
 
-/* Whether what site p has may be given to site q: of copies, and of parts that stay parts, each site has its own. */
+/* Whether what site p has may be given to site q: of copies, and of parts that stay parts, each site has its own; a share is its group's. */
 static int ein_asks(const ein_moving *v, int p, int q) {
   int64_t x[EIN_MAX_AXES], y[EIN_MAX_AXES];
   ein_site_place(v->mesh, p, x);
   ein_site_place(v->mesh, q, y);
   for (int a = 0; a < v->mesh->n; a++) {
-    int own = v->row->of[a] == EIN_ALL || (v->row->of[a] == EIN_PART && !ein_combines(v->row, a));
+    int own = v->row->of[a] == EIN_ALL || ((v->row->of[a] == EIN_PART || v->half == EIN_MOVE_OF_SHARES) && !ein_combines(v->row, a));
     if (own && x[a] != y[a]) return 0;
   }
   return 1;
+}
+
+/* Of the group of parts that p is in: its number, by its place along the axes that are combined. */
+static int64_t ein_group_of(const ein_moving *v, int p) {
+  int64_t at[EIN_MAX_AXES], n = 0;
+  ein_site_place(v->mesh, p, at);
+  for (int a = 0; a < v->mesh->n; a++)
+    if (ein_combines(v->row, a)) n = n * v->mesh->size[a] + at[a];
+  return n;
+}
+
+static int64_t ein_groups(const ein_moving *v) {
+  int64_t n = 1;
+  for (int a = 0; a < v->mesh->n; a++)
+    if (ein_combines(v->row, a)) n *= v->mesh->size[a];
+  return n;
+}
+
+/* ---- slices of a box ---- */
+
+/* Along which dimension a box is cut into n: the first that is long enough, else the longest. -1: it has none. */
+static int ein_cut_along(int ndim, const ein_box *b, int64_t n) {
+  int longest = -1;
+  for (int d = 0; d < ndim; d++) {
+    if (b->high[d] - b->low[d] >= n) return d;
+    if (longest < 0 || b->high[d] - b->low[d] > b->high[longest] - b->low[longest]) longest = d;
+  }
+  return longest;
+}
+
+/* Slice i of n, as even as can be; there is none before the first and behind the last. */
+static ein_box ein_slice_at(int ndim, const ein_box *b, int64_t i, int64_t n) {
+  ein_box x = *b;
+  int d = b->there ? ein_cut_along(ndim, b, n) : -1;
+  x.there &= i >= 0 && i < n && (d >= 0 || i == 0);
+  if (!x.there || d < 0) return x;
+  int64_t length = b->high[d] - b->low[d];
+  x.low[d] = b->low[d] + length / n * i + length % n * i / n;
+  x.high[d] = b->low[d] + length / n * (i + 1) + length % n * (i + 1) / n;
+  x.there = x.low[d] < x.high[d];
+  return x;
+}
+
+static int64_t ein_box_count(const ein_moving *v, const ein_box *b) {
+  int64_t n = 1;
+  if (!b->there) return 0;
+  for (int d = 0; d < v->ndim; d++) n *= b->high[d] - b->low[d];
+  return n;
+}
+
+/* What the largest of n slices has. */
+static int64_t ein_slice_most(const ein_moving *v, const ein_box *b, int64_t n) {
+  int d = b->there ? ein_cut_along(v->ndim, b, n) : -1;
+  int64_t length = d < 0 ? 1 : b->high[d] - b->low[d];
+  return ein_box_count(v, b) / length * ((length + n - 1) / n);
+}
+
+/* What is to be at site q when all has come; in an all-reduce the share that it combines. */
+static ein_box ein_wanted(const ein_moving *v, int q) {
+  ein_box b = ein_box_of(v->ctx, v->mesh, v->row->to, q);
+  return v->half == EIN_MOVE_ALL ? b : ein_slice_at(v->ndim, &b, ein_group_of(v, q), v->groups);
+}
+
+/* What site q is to have of what site p has, in this round; as it is measured, in all. */
+static ein_box ein_due(const ein_moving *v, int p, int q) {
+  ein_box b = ein_wanted(v, v->half == EIN_MOVE_OF_SHARES ? p : q);
+  return v->slices == 1 || !v->base ? b : ein_slice_at(v->ndim, &b, v->round - ein_group_of(v, p), v->slices);
+}
+
+/* Into how many slices parts are cut, the same at all sites: less than groups would leave most sites idle in most rounds. */
+static int64_t ein_slices(const ein_moving *v) {
+  int64_t most = 0, slices;
+  if (v->groups == 1 || !(v->row->fold || v->row->best)) return 1;
+  for (int q = 0; q < v->sites; q++) {
+    ein_box b = ein_wanted(v, q);
+    int64_t n = ein_box_count(v, &b);
+    most = n > most ? n : most;
+  }
+  slices = most * (int64_t)(v->element + v->place) / EIN_MOVE_SLICE;
+  if (slices > EIN_SLICES * v->groups) slices = EIN_SLICES * v->groups;
+  return slices < v->groups ? 1 : slices;
 }
 
 /* ---- what two boxes share ---- */
@@ -98,12 +194,15 @@ static int ein_pieces_next(const ein_moving *v, const ein_box *from, const ein_b
   return 0;
 }
 
+/* As it is measured, what a round brings of it at most. */
 static int64_t ein_shared(const ein_moving *v, const ein_box *from, const ein_box *to) {
   ein_pieces s = ein_pieces_begin(v, from, to);
   ein_piece x;
   int64_t n = 0;
   while (ein_pieces_next(v, from, to, &s, &x)) n += x.count;
-  return n;
+  if (v->base || v->slices == 1) return n;
+  int64_t most = ein_slice_most(v, to, v->slices);
+  return n < most ? n : most;
 }
 
 /* ---- rows of a piece ---- */
@@ -147,11 +246,11 @@ static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein
   return out;
 }
 
-/* in: what has come from there, packed; NULL: it is this site's own. */
-static void ein_unpack(const ein_moving *v, const ein_box *from, const char *in) {
-  ein_pieces s = ein_pieces_begin(v, from, &v->to);
+/* in: what has come from there of what is due, packed; NULL: it is this site's own. */
+static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *due, const char *in) {
+  ein_pieces s = ein_pieces_begin(v, from, due);
   ein_piece x;
-  while (ein_pieces_next(v, from, &v->to, &s, &x)) {
+  while (ein_pieces_next(v, from, due, &s, &x)) {
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x), step = in ? 1 : ein_step(v, v->row->from);
     memcpy(at, x.low, sizeof at);
     do {
@@ -200,36 +299,38 @@ static void ein_fold_row(const ein_moving *v, const ein_run_of *to, const ein_ru
   }
 }
 
-static int64_t ein_number_in(const ein_moving *v, const int64_t *at) {
+static int64_t ein_number_in(const ein_moving *v, const ein_box *b, const int64_t *at) {
   int64_t i = 0;
-  for (int d = 0; d < v->ndim; d++) i = i * (v->to.high[d] - v->to.low[d]) + at[d] - v->to.low[d];
+  for (int d = 0; d < v->ndim; d++) i = i * (b->high[d] - b->low[d]) + at[d] - b->low[d];
   return i;
 }
 
-/* A parcel's places stand before its elements. NULL: the part is this site's own. */
-static void ein_fold(const ein_moving *v, const ein_box *from, const ein_parcel *parcel) {
-  ein_pieces s = ein_pieces_begin(v, from, &v->to);
+/* Takes what is due of site p's part into what is combined here. A parcel's places stand before its elements. NULL: the part is this site's own. */
+static void ein_fold(const ein_moving *v, const ein_box *all, int p, const ein_parcel *parcel) {
+  ein_box own = ein_box_of(v->ctx, v->mesh, v->row->from, p), due = ein_due(v, p, v->site), *from = &own;
+  ein_pieces s = ein_pieces_begin(v, from, &due);
   ein_piece x;
   ein_run_of part = {NULL, 1, NULL, 1};
   if (parcel) part.place = (int64_t *)parcel->data, part.at = (char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
-  while (ein_pieces_next(v, from, &v->to, &s, &x)) {
+  while (ein_pieces_next(v, from, &due, &s, &x)) {
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
     memcpy(at, x.low, sizeof at);
     do {
       ein_run_of to = ein_run_at(v, v->row->to, v->row->place_to, &v->to, at, NULL);
       if (!parcel) part = ein_run_at(v, v->row->from, v->row->place_from, from, at, x.shift);
-      ein_fold_row(v, &to, &part, v->some + ein_number_in(v, at), n);
+      ein_fold_row(v, &to, &part, v->some + ein_number_in(v, all, at), n);
       if (parcel) part.at += (size_t)n * v->element, part.place += v->place ? n : 0;
     } while (ein_row_next(v, &x, at));
   }
 }
 
-static void ein_places_check(const ein_moving *v) {
+static void ein_places_check(const ein_moving *v, const ein_box *own) {
   ein_piece all;
   int64_t at[EIN_MAX_AXES], i = 0, n;
   int nothing = 0;
-  memcpy(all.low, v->to.low, sizeof all.low);
-  memcpy(all.high, v->to.high, sizeof all.high);
+  if (!own->there) return;
+  memcpy(all.low, own->low, sizeof all.low);
+  memcpy(all.high, own->high, sizeof all.high);
   memcpy(at, all.low, sizeof at);
   n = ein_row_length(v, &all);
   do {
@@ -240,40 +341,15 @@ static void ein_places_check(const ein_moving *v) {
   if (nothing) ein_error_set(&v->ctx->inside->error, EIN_ERR_INDEX, "an argmax or argmin of nothing");
 }
 
-/* Of the group of parts that p is in: its number, by its place along the axes that are combined. */
-static int64_t ein_group_of(const ein_moving *v, int p) {
-  int64_t at[EIN_MAX_AXES], n = 0;
-  ein_site_place(v->mesh, p, at);
-  for (int a = 0; a < v->mesh->n; a++)
-    if (ein_combines(v->row, a)) n = n * v->mesh->size[a] + at[a];
-  return n;
-}
-
-static int64_t ein_groups(const ein_moving *v) {
-  int64_t n = 1;
-  for (int a = 0; a < v->mesh->n; a++)
-    if (ein_combines(v->row, a)) n *= v->mesh->size[a];
-  return n;
-}
-
-static int64_t ein_box_count(const ein_moving *v, const ein_box *b) {
-  int64_t n = b->there;
-  for (int d = 0; d < v->ndim; d++) n *= b->high[d] - b->low[d];
-  return n;
-}
-
+/* What has come in a round, in the order of groups: of each another slice, if not all. */
 static void ein_combine(const ein_moving *v) {
-  int64_t count = ein_box_count(v, &v->to), groups = ein_groups(v), own = ein_group_of(v, v->site);
-  memset(v->some, 0, (size_t)count);
-  for (int64_t g = 0; g < groups; g++) {
-    for (int k = 0; k < v->n_receive; k++) {
-      if (ein_group_of(v, v->receive[k].peer) != g) continue;
-      ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
-      ein_fold(v, &from, &v->receive[k]);
-    }
-    if (g == own) ein_fold(v, &v->from, NULL);
+  ein_box all = ein_wanted(v, v->site);
+  int64_t own = ein_group_of(v, v->site);
+  for (int64_t g = 0; g < v->groups; g++) {
+    for (int k = 0; k < v->n_receive; k++)
+      if (ein_group_of(v, v->receive[k].peer) == g) ein_fold(v, &all, v->receive[k].peer, &v->receive[k]);
+    if (g == own) ein_fold(v, &all, v->site, NULL);
   }
-  if (v->place) ein_places_check(v);
 }
 
 /* ---- what a move works in ---- */
@@ -312,17 +388,17 @@ static int ein_alike(const ein_moving *v, int q) {
   return n;
 }
 
-/* Whether that parcel, which is packed, has what a site with this box is to have; -1: there is none. */
+/* Whether that parcel, which is packed, has what a site is to have to which this is due; -1: there is none. */
 static int ein_packed_for(const ein_moving *v, const ein_box *theirs, int parcel) {
   if (parcel < 0) return 0;
-  ein_box other = ein_box_of(v->ctx, v->mesh, v->row->to, v->send[parcel].peer);
+  ein_box other = ein_due(v, v->site, v->send[parcel].peer);
   return ein_box_same(v->ndim, theirs, &other);
 }
 
 /* ---- the move ---- */
 
 static void ein_send_add(ein_moving *v, int q) {
-  ein_box theirs = ein_box_of(v->ctx, v->mesh, v->row->to, q);
+  ein_box theirs = ein_due(v, v->site, q);
   int64_t n = ein_shared(v, &v->from, &theirs);
   int *alike = &v->ctx->inside->alike[ein_alike(v, q)];
   ein_parcel *x = &v->send[v->n_send];
@@ -346,8 +422,8 @@ static void ein_send_add(ein_moving *v, int q) {
 }
 
 static void ein_receive_add(ein_moving *v, int p) {
-  ein_box theirs = ein_box_of(v->ctx, v->mesh, v->row->from, p);
-  int64_t n = ein_shared(v, &theirs, &v->to);
+  ein_box theirs = ein_box_of(v->ctx, v->mesh, v->row->from, p), due = ein_due(v, p, v->site);
+  int64_t n = ein_shared(v, &theirs, &due);
   ein_parcel *x = &v->receive[v->n_receive];
   ein_piece one;
   if (!n) return;
@@ -355,19 +431,24 @@ static void ein_receive_add(ein_moving *v, int p) {
   x->peer = p;
   x->bytes = (size_t)n * (v->element + v->place);
   x->data = NULL;
-  if (!ein_straight(v, v->row->to, &theirs, &v->to, &v->to, &one)) x->data = ein_room(v, x->bytes);
+  if (!ein_straight(v, v->row->to, &theirs, &due, &v->to, &one)) x->data = ein_room(v, x->bytes);
   else if (v->base) x->data = ein_element(v, v->row->to, v->element, &v->to, one.low, NULL);
 }
 
-/* What goes where, in the order of sites. */
+/* What goes where in a round, in the order of sites; at the front of where the move works is what is noted of parts. */
 static void ein_parcels_make(ein_moving *v) {
   memset(v->ctx->inside->alike, 0, (size_t)v->sites * sizeof(int));
+  v->n_send = v->n_receive = 0;
+  v->used = 0;
+  if (ein_combined(v)) {
+    ein_box all = ein_wanted(v, v->site);
+    v->some = (unsigned char *)ein_room(v, (size_t)ein_box_count(v, &all));
+  }
   for (int p = 0; p < v->sites; p++) {
     if (p == v->site) continue;
     if (v->from.there && ein_asks(v, v->site, p)) ein_send_add(v, p);
     if (v->to.there && ein_asks(v, p, v->site)) ein_receive_add(v, p);
   }
-  if (ein_combined(v)) v->some = (unsigned char *)ein_room(v, (size_t)ein_box_count(v, &v->to));
 }
 
 static void ein_parcels_take(ein_moving *v) {
@@ -378,46 +459,90 @@ static void ein_parcels_take(ein_moving *v) {
     return;
   }
   for (int k = 0; k < v->n_receive; k++) {
-    ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, v->receive[k].peer);
-    if (!ein_straight(v, v->row->to, &from, &v->to, &v->to, &one)) ein_unpack(v, &from, (const char *)v->receive[k].data);
+    int p = v->receive[k].peer;
+    ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, p), due = ein_due(v, p, v->site);
+    if (!ein_straight(v, v->row->to, &from, &due, &v->to, &one)) ein_unpack(v, &from, &due, (const char *)v->receive[k].data);
   }
-  ein_unpack(v, &v->from, NULL);
+  if (v->half == EIN_MOVE_ALL) ein_unpack(v, &v->from, &v->to, NULL);
 }
 
-static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, int k, char *base) {
+static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
   ein_inside *in = ctx->inside;
   ein_moving v;
   memset(&v, 0, sizeof v);
   v.ctx = ctx;
   v.mesh = mesh;
-  v.row = &mesh->move[k];
+  v.row = row;
   v.site = in->config.wire->site;
   v.sites = in->config.wire->sites;
-  v.ndim = ein_buffer_of(ctx, v.row->to)->ndim;
-  v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->to)->dtype);
-  v.place = v.row->best ? sizeof(int64_t) : 0;
-  v.from = ein_box_of(ctx, mesh, v.row->from, v.site);
-  v.to = ein_box_of(ctx, mesh, v.row->to, v.site);
+  v.ndim = ein_buffer_of(ctx, row->to)->ndim;
+  v.element = ein_dtype_size(ein_buffer_of(ctx, row->to)->dtype);
+  v.place = row->best ? sizeof(int64_t) : 0;
+  v.from = ein_box_of(ctx, mesh, row->from, v.site);
+  v.to = ein_box_of(ctx, mesh, row->to, v.site);
+  v.half = half;
+  v.groups = ein_groups(&v);
+  v.slices = ein_slices(&v);
   v.send = in->parcel;
   v.receive = in->parcel + v.sites;
   v.base = base;
   return v;
 }
 
+/* How what was combined as shares comes from those who did it to all: values, or their places. */
+static ein_move_row ein_shares_row(const ein_move_row *r, int buffer) {
+  ein_move_row x = *r;
+  x.from = x.to = buffer;
+  x.fold = NULL;
+  x.best = NULL;
+  x.wrap = NULL;
+  return x;
+}
+
+static size_t ein_staged_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half) {
+  ein_moving v = ein_moving_begin(ctx, mesh, row, half, NULL);
+  ein_parcels_make(&v);
+  return v.used;
+}
+
 EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   if (!ctx->inside->config.wire) return 0;
-  ein_moving v = ein_moving_begin(ctx, ctx->inside->tables->mesh, k, NULL);
-  ein_parcels_make(&v);
-  return (int64_t)v.used;
+  const ein_mesh *mesh = ctx->inside->tables->mesh;
+  const ein_move_row *row = &mesh->move[k];
+  size_t most = ein_staged_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL);
+  for (int places = 0; row->shares && places <= (row->best != NULL); places++) {
+    ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
+    size_t used = ein_staged_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES);
+    most = used > most ? used : most;
+  }
+  return (int64_t)most;
+}
+
+static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
+  ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
+  int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
+  ein_box all = ein_wanted(&v, v.site);
+  for (; v.round < rounds; v.round++) {
+    ein_parcels_make(&v);
+    if (v.round == 0 && v.some) memset(v.some, 0, (size_t)ein_box_count(&v, &all));
+    if (ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive) != EIN_OK) return ein_state(ctx);
+    ein_parcels_take(&v);
+  }
+  if (v.place) ein_places_check(&v, &all);
+  return ein_state(ctx);
 }
 
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
+  const ein_move_row *row = &mesh->move[k];
   if (!in->config.wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
-  ein_moving v = ein_moving_begin(ctx, mesh, k, (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k]);
-  ein_parcels_make(&v);
-  if (ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive) == EIN_OK) ein_parcels_take(&v);
-  return ein_state(ctx);
+  char *base = (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k];
+  ein_status status = ein_move_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, base);
+  for (int places = 0; row->shares && !in->parted && places <= (row->best != NULL); places++) {
+    ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
+    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, base);
+  }
+  return status;
 }
 
 /* ---- who has what, for callers ---- */

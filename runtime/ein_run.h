@@ -224,6 +224,7 @@ typedef struct ein_move_row {
   int place_from, place_to;
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
   int step;
+  int shares;            /* an all-reduce: each site combines a share, and has the others' from those who did */
 } ein_move_row;
 
 /* What is read at data, X[T[s], d], from whichever site has it. The result's first dimensions are points, each with an index or several. */

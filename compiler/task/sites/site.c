@@ -199,13 +199,31 @@ static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t 
   return n;
 }
 
+/* Along which dimension a box is cut into n slices: the first that is long enough, else the longest; -1: it has none. */
+static int cut_along(uint32_t rank, const int64_t *shape, int64_t n) {
+  int longest = -1;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (shape[d] >= n) return (int)d;
+    if (longest < 0 || shape[d] > shape[longest]) longest = (int)d;
+  }
+  return longest;
+}
+
+/* Elements of slice i of n, as runtime/ein_move.c cuts them. */
+static int64_t slice_count(uint32_t rank, const int64_t *shape, int64_t i, int64_t n) {
+  int along = cut_along(rank, shape, n);
+  int64_t count = 1, length = along < 0 ? 1 : shape[along];
+  for (uint32_t d = 0; d < rank; d++) count *= shape[d];
+  if (along < 0) return i == 0 ? count : 0;
+  return count ? count / length * (length / n + length % n * (i + 1) / n - length % n * i / n) : 0;
+}
+
 double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   const TaskBuffer *to = &t->buffers.at[k->buffer];
   double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
   int64_t shape[RANK], p;
   if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
-  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p);
-  int64_t share = (n / p) * (i + 1) + n % p * (i + 1) / p - ((n / p) * i + n % p * i / p);
+  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p), share = slice_count(to->rank, shape, i, p);
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 

@@ -41,7 +41,7 @@ uint32_t move_axes(const TaskGraph *t, const Task *move);
 TaskMove move_kind(const TaskGraph *t, const Task *move);
 
 /* Bytes that a site receives in it once: what it is to have and has not, each part for itself. For an all-reduce those of a reduce-scatter and
- * an all-gather, whose shares are as even as can be. */
+ * an all-gather, whose shares are slices along one dimension. */
 double move_received(const TaskGraph *t, const Task *move, const uint32_t *at);
 /* So in a fetch, at most: what comes if each point asks for a place of its own, where it costs most (expr/prove/asked.h). */
 double fetch_received(const TaskGraph *t, const Task *fetch, const uint32_t *at);

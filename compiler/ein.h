@@ -163,7 +163,7 @@ bool loop_check(const LoopProgram *p, Buf *out);
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);
 void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *p, const EmitOptions *o);
-void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image);
+void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image, uint32_t n_images);
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o);
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 /* Over several plans of one program, each for another number of sites. */

@@ -183,8 +183,9 @@ void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o).launched.len; }
 
 /* In words of 64 bits: what makes it is as quick as it can be for a compiler to read, and it lies as the driver may like it. */
-static void image_print(Buf *c, const EmitImage *image, const char *prefix) {
-  buf_printf(c, "/* %s, in words of 64 bits, the lowest byte first */\nstatic const uint64_t %s_image[] = {", image->what, prefix);
+static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint32_t number) {
+  buf_printf(c, "/* the kernels for %s_%d, by %s, in words of 64 bits, the lowest byte first */\nstatic const uint64_t %s_image_%u[] = {",
+             image->machine ? "sm" : "compute", image->arch, image->by, prefix, number);
   for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX wants */
     uint64_t word = 0;
     for (size_t k = 0; k < 8 && i * 8 + k < image->len; k++) word |= (uint64_t)((const unsigned char *)image->at)[i * 8 + k] << (8 * k);
@@ -193,25 +194,27 @@ static void image_print(Buf *c, const EmitImage *image, const char *prefix) {
   buf_str(c, "\n};\n");
 }
 
-static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, const char *prefix) {
+static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32_t n, const char *prefix) {
   if (!p->launched.len) {
-    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, NULL, 0};\n\n", prefix);
+    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0};\n\n", prefix);
     return;
   }
-  image_print(c, image, prefix);
-  buf_printf(c, "static const char *const %s_kernel[] = {\n", prefix);
+  for (uint32_t i = 0; i < n; i++) image_print(c, &image[i], prefix, i);
+  buf_printf(c, "static const ein_cuda_image %s_images[] = {\n", prefix);
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
+  buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
   for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
-  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_image, %s_kernel, %u};\n\n", prefix, prefix, prefix, p->launched.len);
+  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u};\n\n", prefix, prefix, n, prefix, p->launched.len);
 }
 
-void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image) {
+void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image, uint32_t n_images) {
   Buf kernels = buf_new(lp->arena);
   CPrinter p = kernels_print(&kernels, lp, o);
   uint32_t turns = c_turns(lp->tasks);
   p.driver = true;
   p.out = c;
   c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n#define EIN_TURNS %u\n", turns ? turns : 1));
-  code_print(c, &p, image, o->prefix);
+  code_print(c, &p, image, n_images, o->prefix);
   c_host(&p);
   emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
 }

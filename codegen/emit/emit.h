@@ -13,6 +13,7 @@ typedef struct EmitOptions {
   uint64_t runtime;          /* EIN_RUNTIME_IS of the runtime that it is written for; 0: not looked at */
   const char *tensor;        /* the text of ein_tensor.h, which stands in the header; NULL: that includes it */
   const char *beside;        /* the runtime is a file of the library of that prefix, PREFIX-runtime.h; NULL: ein_run.h */
+  bool device;               /* it is for a device, CUDA's: what header and manifest say of that */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
   const struct EmitDefault *defaults; /* of plans for several sites: */
@@ -22,10 +23,16 @@ void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
 
 /* Of one for a device: prefix.cu, all of it. Or its kernels alone, for NVRTC, and, around what that makes of them, a text in C: prefix.c. */
-typedef struct EmitImage { const void *at; size_t len; const char *what; } EmitImage; /* what: "a cubin for sm_90", for the comment */
+typedef struct EmitImage {
+  const void *at;
+  size_t len;
+  int arch;                  /* 90, of compute capability 9.0 */
+  bool machine;              /* machine code for such devices, sm_90; else PTX, compute_90, from which a driver makes it for those and newer ones */
+  const char *by;            /* "NVRTC 13.0", for the comment */
+} EmitImage;
 void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *p, const EmitOptions *o); /* gives how many there are */
-void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image);
+void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image, uint32_t n_images);
 
 /* ---- one kernel by itself: what is compiled for it, and for whatever does the same in other programs ---- */
 #define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */

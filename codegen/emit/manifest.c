@@ -124,7 +124,7 @@ static void tail(Json *j) {
 
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   Json j = json_new(json);
-  head(&j, o, "c");
+  head(&j, o, o->device ? "cuda" : "c");
   entry_points(&j, o->prefix, false);
   arguments(&j, p->tasks, o);
   json_extent(&j, "flops", task_flops(p->tasks));

@@ -58,10 +58,33 @@ static void ein_gpu_leave(ein_gpu *g) {
   g->entered = 0;
 }
 
+/* Machine code runs on devices of its own generation that are as new or newer; PTX, on all that are. NULL: none of it runs on this device, and why. */
+static const ein_cuda_image *ein_gpu_image(ein_ctx *ctx, ein_gpu *g) {
+  const ein_cuda_code *code = g->code;
+  const ein_cuda_image *best = NULL;
+  int major = 0, minor = 0;
+  char have[200] = "";
+  if (!ein_gpu_ok(ctx, g, g->cu.device_attribute(&major, EIN_CU_MAJOR, g->device), "the device") ||
+      !ein_gpu_ok(ctx, g, g->cu.device_attribute(&minor, EIN_CU_MINOR, g->device), "the device"))
+    return NULL;
+  for (int k = 0, at = 0; k < code->n_images; k++) {
+    const ein_cuda_image *x = &code->image[k];
+    int fits = x->arch <= 10 * major + minor && (!x->machine || x->arch / 10 == major);
+    if (fits && (!best || x->machine > best->machine || (x->machine == best->machine && x->arch > best->arch))) best = x;
+    if (at < (int)sizeof have) at += snprintf(have + at, sizeof have - (size_t)at, "%s%s_%d", k ? ", " : "", x->machine ? "sm" : "compute", x->arch);
+  }
+  if (!best)
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the kernels were compiled for %s, and this device has compute capability %d.%d: build for it too, by "
+                  "--arch=sm_%d%d", have, major, minor, major, minor);
+  return best;
+}
+
 static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
   const ein_cuda_code *code = g->code;
   if (!code->n_kernels) return 1;
-  int e = g->cu.module_load(&g->module, code->image);
+  const ein_cuda_image *image = ein_gpu_image(ctx, g);
+  if (!image) return 0;
+  int e = g->cu.module_load(&g->module, image->at);
   if (e == EIN_CU_PTX_VERSION)
     return ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the CUDA driver is too old for the kernels: they were compiled by a newer CUDA; update "
                          "the driver, or compile with its CUDA"), 0;

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The kernels of a text that has them as an image: a cubin or PTX. */
+/* The kernels of a text that has them as images, each all of them: machine code for one kind of device, or PTX, from which the driver makes that. */
+typedef struct ein_cuda_image { int arch, machine; const void *at; } ein_cuda_image; /* arch: 90, of compute capability 9.0; machine: no PTX */
 typedef struct ein_cuda_code {
-  const void *image;
+  const ein_cuda_image *image;
+  int n_images;
   const char *const *kernel;   /* their names */
   int n_kernels;
 } ein_cuda_code;

@@ -6,6 +6,7 @@
 
 #include "loop/names.h"
 #include "driver/compile/build.h"
+#include "driver/compile/nvrtc.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
 #include "texts.h"
@@ -88,23 +89,30 @@ Leave runtime_write(Session *s, const char *folder, const EmitOptions *o) {
   return write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &b);
 }
 
-static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const char *folder) {
-  Buf c = buf_new(s->arena), h = buf_new(s->arena);
-  emit_c(&c, j->loops, o);
+/* The program in C; of one for a device, with its kernels in it, as NVRTC makes them. */
+static Leave text_make(Session *s, const Job *j, const Args *a, const EmitOptions *o, Buf *text) {
+  if (o->device) return device_text_for(s, j, o, arg_last(a, OPT_ARCH), text);
+  emit_c(text, j->loops, o);
+  return LEAVE_OK;
+}
+
+static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const Buf *c, const char *folder) {
+  Buf h = buf_new(s->arena);
   emit_header(&h, j->loops, o);
-  Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), &c);
+  Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), c);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
   return l ? l : runtime_write(s, folder, o);
 }
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {
+  Buf text = buf_new(s->arena);
   if (to && is_folder(to)) {
     if (strcmp(what, "c") != 0) return fail(s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
     const char *folder = folder_path(s->arena, to);
     Leave l = folder_ready(s, folder);
-    return l ? l : emit_into(s, j, o, folder);
+    if (!l) emit_c(&text, j->loops, o);
+    return l ? l : emit_into(s, j, o, &text, folder);
   }
-  Buf text = buf_new(s->arena);
   switch (*what) {
   case 'c': (strcmp(what, "cuda") == 0 ? emit_cuda : emit_c)(&text, j->loops, o); break;
   case 'h': emit_header(&text, j->loops, o); break;
@@ -126,10 +134,11 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
   Compiler c;
   const char *folder;
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
-  if (!l) l = folder_goes(s, a, to, &folder);
-  if (!l) l = emit_into(s, j, o, folder);
   Buf text = buf_new(s->arena), json = buf_new(s->arena);
-  emit_c(&text, j->loops, o);
+  c.openmp &= !o->device, c.opens = o->device;
+  if (!l) l = text_make(s, j, a, o, &text);
+  if (!l) l = folder_goes(s, a, to, &folder);
+  if (!l) l = emit_into(s, j, o, &text, folder);
   emit_manifest(&json, j->loops, o);
   Package p = {.o = o, .text = &(NativeText){o->prefix, &text}, .n_texts = 1, .manifest = &json};
   return l ? l : package_write(s, &p, &c, folder, arg_has(a, OPT_SHARED));
@@ -163,8 +172,9 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);
-  emit_c(&text, j->loops, o);
-  return program_make(s, &c, o, &text, to);
+  c.opens = o->device;
+  l = text_make(s, j, a, o, &text);
+  return l ? l : program_make(s, &c, o, &text, to);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -175,9 +185,12 @@ static Leave one_goal(Session *s, const Args *a) {
   if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *target = arg_last(a, OPT_TARGET);
-  bool text = arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT);
-  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !(text && target_device(s, a)))
-    return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c and mpi are", target);
+  if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !target_device(s, a))
+    return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c, mpi and cuda are", target);
+  if (target_device(s, a) && arg_has(a, OPT_SITES) && !arg_has(a, OPT_STOP))
+    return fail(s, LEAVE_USAGE, "--target=cuda is for one device, and -n says several sites; --target=mpi is for these");
+  if (arg_has(a, OPT_ARCH) && (!target_device(s, a) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)))
+    return fail(s, LEAVE_USAGE, "--arch goes with --target=cuda: ein build x.ein --target=cuda --arch=sm_90 -o prog");
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }
 
@@ -196,6 +209,7 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_loops(s, &j, a);
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
+  o.device = target_device(s, a);
   if (arg_has(a, OPT_LIB) || (to && is_folder(to))) o.beside = prefix;
   if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, arg_last(a, OPT_EMIT), to);
   return arg_has(a, OPT_LIB) ? build_lib(s, &j, a, &o, to) : build_program(s, &j, a, &o, to);

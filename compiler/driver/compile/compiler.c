@@ -140,6 +140,7 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   vec_push(s->arena, w, to);
   words_add(s->arena, &w, sources);
   if (kind != MAKE_OBJECT) vec_push(s->arena, w, "-lm");
+  if (kind != MAKE_OBJECT && c->opens) vec_push(s->arena, w, "-ldl"); /* older C libraries have that apart */
   vec_push(s->arena, w, NULL);
   return w;
 }

@@ -14,6 +14,7 @@ typedef struct Compiler {
   Words command;             /* its path, and words that belong to it: "ccache gcc" */
   Words flags;               /* about speed: --flags, or the usual ones */
   bool dense;                /* what it makes here is given tensors in row-major order alone: loops for others are left out */
+  bool opens;                /* what it makes opens libraries while it runs */
   bool openmp;               /* it has OpenMP: found out when something is first compiled */
   bool in_process;           /* Clang in this process: jit.c. Its command is the plugin */
   bool nvrtc;                /* kernels are for a device, and NVRTC's: nvrtc.c; it compiles what is around them */

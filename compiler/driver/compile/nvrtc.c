@@ -1,5 +1,5 @@
-/* driver/compile/nvrtc.c - kernels for a device: in come a program's loops, out goes machine code for the device that is here, by NVRTC, which is in
- * no way linked, and whose functions are declared here. The result is kept like any other that was compiled. */
+/* driver/compile/nvrtc.c - kernels for a device: in come a program's loops, out goes machine code for the device that is here, or for those that are
+ * named, by NVRTC, which is in no way linked, and whose functions are declared here. The result is kept like any other that was compiled. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +62,25 @@ static Leave nvrtc_open(Session *s, Nvrtc *out) {
   return LEAVE_OK;
 }
 
-/* ---- the device --------------------------------------------------------------------------------- */
+/* ---- for which devices -------------------------------------------------------------------------- */
 
-Leave device_find(Session *s, const char **arch) {
+/* sm_90 is machine code, compute_90 is PTX. */
+typedef struct Arch { int number; bool machine; } Arch;
+typedef VEC(Arch) Archs;
+
+static const char *arch_name(Session *s, Arch a) { return arena_printf(s->arena, "%s_%d", a.machine ? "sm" : "compute", a.number); }
+
+typedef struct Known { int *at; int n; } Known; /* what NVRTC compiles for, the oldest first */
+
+static Leave archs_known(Session *s, const Nvrtc *v, Known *out) {
+  out->n = 0;
+  if (v->GetNumSupportedArchs(&out->n) || out->n < 1) return fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles");
+  out->at = NEW_ARRAY(s->arena, int, out->n);
+  return v->GetSupportedArchs(out->at) ? fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles") : LEAVE_OK;
+}
+
+/* The first device here, by its compute capability. */
+static Leave device_find(Session *s, int *arch) {
   ein_libcuda cu;
   ein_error error = {0};
   int device, major = 0, minor = 0;
@@ -73,24 +89,58 @@ Leave device_find(Session *s, const char **arch) {
   if (!e) e = cu.device_attribute(&major, EIN_CU_MAJOR, device);
   if (!e) e = cu.device_attribute(&minor, EIN_CU_MINOR, device);
   if (e) return fail(s, LEAVE_MACHINE, "CUDA: the device does not say what it is: %s", ein_libcuda_words(&cu, e).text);
-  *arch = arena_printf(s->arena, "%d%d", major, minor);
+  *arch = 10 * major + minor;
   return LEAVE_OK;
 }
 
-/* "sm_90", whose machine code it makes; or, of a device that is newer than NVRTC, "compute_90", the newest that it knows, from which the driver
- * goes on. */
-static Leave arch_choose(Session *s, const Nvrtc *v, const char *arch, const char **out) {
-  int n = 0, wanted = atoi(arch), best = 0;
-  if (v->GetNumSupportedArchs(&n) || n < 1) return fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles");
-  int *all = NEW_ARRAY(s->arena, int, n);
-  if (v->GetSupportedArchs(all)) return fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles");
-  for (int i = 0; i < n; i++)
-    if (all[i] <= wanted && all[i] > best) best = all[i];
+/* Machine code for it; or, of a device that is newer than NVRTC, PTX of the newest that it knows, from which the driver goes on. */
+static Leave arch_here(Session *s, const Nvrtc *v, int wanted, Archs *out) {
+  Known known;
+  int best = 0;
+  Leave l = archs_known(s, v, &known);
+  if (l) return l;
+  for (int i = 0; i < known.n; i++)
+    if (known.at[i] <= wanted && known.at[i] > best) best = known.at[i];
   if (!best)
     return fail(s, LEAVE_MACHINE, "the device has compute capability %d.%d, and NVRTC %d.%d compiles from %d.%d on: an older CUDA toolkit has it",
-                wanted / 10, wanted % 10, v->major, v->minor, all[0] / 10, all[0] % 10);
-  *out = arena_printf(s->arena, "%s_%d", best == wanted ? "sm" : "compute", best);
+                wanted / 10, wanted % 10, v->major, v->minor, known.at[0] / 10, known.at[0] % 10);
+  vec_push(s->arena, *out, ((Arch){best, best == wanted}));
   return LEAVE_OK;
+}
+
+static bool arch_read(const char *word, Arch *out) {
+  char *end;
+  out->machine = strncmp(word, "sm_", 3) == 0;
+  if (!out->machine && strncmp(word, "compute_", 8) != 0) return false;
+  word += out->machine ? 3 : 8;
+  long n = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : 0;
+  out->number = n > 0 && n < 10000 && !*end ? (int)n : 0;
+  return out->number > 0;
+}
+
+static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char *word, Archs *out) {
+  Arch a;
+  Buf have = buf_new(s->arena);
+  if (!arch_read(word, &a))
+    return fail(s, LEAVE_USAGE, "--arch: %s is no architecture; wanted is sm_90, machine code for devices of compute capability 9.0, or compute_90, for these "
+                "and all newer ones; several with commas between", *word ? word : "nothing");
+  for (int i = 0; i < known->n; i++) {
+    if (known->at[i] == a.number) return vec_push(s->arena, *out, a), LEAVE_OK;
+    buf_printf(&have, "%s%d", i ? ", " : "", known->at[i]);
+  }
+  return fail(s, LEAVE_USAGE, "--arch=%s: NVRTC %d.%d compiles for %s", word, v->major, v->minor, have.s);
+}
+
+/* said NULL: PTX of the oldest, which any device takes that NVRTC knows. */
+static Leave archs_said(Session *s, const Nvrtc *v, const char *said, Archs *out) {
+  Known known;
+  Leave l = archs_known(s, v, &known);
+  if (!l && !said) vec_push(s->arena, *out, ((Arch){known.at[0], false}));
+  for (const char *at = said; !l && at; at = strchr(at, ',')) {
+    at += at != said;
+    l = arch_add(s, v, &known, arena_printf(s->arena, "%.*s", (int)strcspn(at, ","), at), out);
+  }
+  return l;
 }
 
 /* ---- compiling ---------------------------------------------------------------------------------- */
@@ -107,10 +157,9 @@ static const char *log_of(Session *s, const Nvrtc *v, void *program) {
   return log;
 }
 
-static Leave compile(Session *s, const Nvrtc *v, const Buf *text, const char *arch, Bytes *out) {
-  const char *option[] = {arena_printf(s->arena, "--gpu-architecture=%s", arch), no_fma};
+static Leave compile(Session *s, const Nvrtc *v, const Buf *text, Arch arch, Bytes *out) {
+  const char *option[] = {arena_printf(s->arena, "--gpu-architecture=%s", arch_name(s, arch)), no_fma};
   const char *header[] = {runtime_ein_run}, *as[] = {"ein_run.h"};
-  bool machine = arch[0] == 's';
   void *program = NULL;
   size_t n = 0;
   if (v->CreateProgram(&program, text->s, "program.cu", 1, header, as)) return fail(s, LEAVE_MACHINE, "NVRTC makes no program");
@@ -118,54 +167,80 @@ static Leave compile(Session *s, const Nvrtc *v, const Buf *text, const char *ar
   if (e) {
     const char *log = log_of(s, v, program);
     v->DestroyProgram(&program);
-    return fail(s, LEAVE_MACHINE, "NVRTC did not take what ein wrote: %s\n%s", arch, log);
+    return fail(s, LEAVE_MACHINE, "NVRTC did not take what ein wrote: %s\n%s", arch_name(s, arch), log);
   }
-  e = (machine ? v->GetCUBINSize : v->GetPTXSize)(program, &n);
+  e = (arch.machine ? v->GetCUBINSize : v->GetPTXSize)(program, &n);
   char *made = arena_alloc(s->arena, n + 1);
-  if (!e) e = (machine ? v->GetCUBIN : v->GetPTX)(program, made);
+  if (!e) e = (arch.machine ? v->GetCUBIN : v->GetPTX)(program, made);
   v->DestroyProgram(&program);
   *out = (Bytes){made, n};
   return e ? fail(s, LEAVE_MACHINE, "NVRTC does not give what it made") : LEAVE_OK;
 }
 
-static CacheKey key_make(Session *s, const Nvrtc *v, const Buf *text, const char *arch) {
+static CacheKey key_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch) {
   CacheKey k = cache_key_new();
   cache_key_text(&k, EIN_VERSION);
   cache_key_text(&k, runtime_mark);
   cache_key_add(&k, text->s, text->len);
-  cache_key_text(&k, arch);
+  cache_key_text(&k, arch_name(s, arch));
   cache_key_text(&k, no_fma);
   cache_key_text(&k, arena_printf(s->arena, "%d.%d", v->major, v->minor));
   cache_key_file(s, &k, v->path);
   return k;
 }
 
-Leave device_image(Session *s, const Job *j, const EmitOptions *o, const char *arch, EmitImage *out, double *seconds) {
-  Buf text = buf_new(s->arena);
-  Nvrtc v;
-  *out = (EmitImage){0};
-  if (!emit_cuda_kernels(&text, j->loops, o)) return LEAVE_OK;
-  Leave l = nvrtc_open(s, &v);
-  if (!l) l = arch_choose(s, &v, arch, &arch);
-  if (l) return l;
-  const char *path = cache_path(s, "device", key_make(s, &v, &text, arch), arch[0] == 's' ? ".cubin" : ".ptx");
+/* From the cache, or compiled now and kept there. */
+static Leave image_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch, EmitImage *out, double *seconds) {
+  Leave l = LEAVE_OK;
+  const char *path = cache_path(s, "device", key_make(s, v, text, arch), arch.machine ? ".cubin" : ".ptx");
   Bytes made = path ? cache_read(s, path) : (Bytes){0};
   if (made.at) detail(s, "compiled before: %s", path);
   else {
     double before = seconds_now();
-    l = compile(s, &v, &text, arch, &made);
+    l = compile(s, v, text, arch, &made);
     *seconds += seconds_now() - before;
     if (!l && path) cache_keep(s, path, made);
   }
-  *out = (EmitImage){made.at, made.len, arena_printf(s->arena, "the kernels for %s, by NVRTC %d.%d", arch, v.major, v.minor)};
+  *out = (EmitImage){made.at, made.len, arch.number, arch.machine, arena_printf(s->arena, "NVRTC %d.%d", v->major, v->minor)};
+  return l;
+}
+
+/* ---- texts -------------------------------------------------------------------------------------- */
+
+typedef VEC(EmitImage) Images;
+
+/* here: the device's architecture; 0: they are for those of archs. */
+static Leave images_make(Session *s, const Buf *kernels, int here, const char *archs, Images *out, double *seconds) {
+  Nvrtc v;
+  Archs all = {0};
+  Leave l = nvrtc_open(s, &v);
+  if (!l) l = here ? arch_here(s, &v, here, &all) : archs_said(s, &v, archs, &all);
+  for (uint32_t i = 0; !l && i < all.len; i++) {
+    EmitImage one;
+    l = image_make(s, &v, kernels, all.at[i], &one, seconds);
+    vec_push(s->arena, *out, one);
+  }
+  return l;
+}
+
+static Leave text_make(Session *s, const Job *j, const EmitOptions *o, int here, const char *archs, Buf *text, double *seconds) {
+  Buf kernels = buf_new(s->arena);
+  EmitOptions apart = *o;
+  Images all = {0};
+  Leave l = LEAVE_OK;
+  apart.beside = NULL; /* NVRTC is given the runtime as ein_run.h */
+  if (emit_cuda_kernels(&kernels, j->loops, &apart)) l = images_make(s, &kernels, here, archs, &all, seconds);
+  if (!l) emit_cuda_host(text, j->loops, o, all.at, all.len);
   return l;
 }
 
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds) {
-  const char *arch = "";
-  EmitImage image;
-  Leave l = device_find(s, &arch);
-  if (!l) l = device_image(s, j, o, arch, &image, seconds);
-  if (!l) emit_cuda_host(text, j->loops, o, &image);
-  return l;
+  int arch;
+  Leave l = device_find(s, &arch); /* also where there is nothing to compile */
+  return l ? l : text_make(s, j, o, arch, NULL, text, seconds);
+}
+
+Leave device_text_for(Session *s, const Job *j, const EmitOptions *o, const char *archs, Buf *text) {
+  double seconds = 0;
+  return text_make(s, j, o, 0, archs, text, &seconds);
 }

@@ -4,11 +4,10 @@
 
 #include "native.h"
 
-/* What runs here: that there is a driver, and a device. *arch: "90" of compute capability 9.0. */
-Leave device_find(Session *s, const char **arch);
-/* j's kernels, from the cache, or compiled now and kept there. Of none of them nothing is made. */
-Leave device_image(Session *s, const Job *j, const EmitOptions *o, const char *arch, EmitImage *out, double *seconds);
-/* The text in C around these. */
+/* A program's text in C, with its kernels in it: from the cache, or compiled now and kept there. Of a program without kernels nothing is compiled. */
+/* For the device that is here. */
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds);
+/* For those of --arch: "sm_80,sm_90,compute_90", whether they are here or not; NULL: for all that NVRTC knows and those to come. */
+Leave device_text_for(Session *s, const Job *j, const EmitOptions *o, const char *archs, Buf *text);
 
 #endif

@@ -37,9 +37,9 @@ static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool open
              "Description: %s%s%s%s, compiled by ein %s\n"
              "Version: %s\n"
              "Cflags: -I${prefix}\n"
-             "Libs: -L${prefix} -l%s%s%s -lm\n",
+             "Libs: -L${prefix} -l%s%s%s -lm%s\n",
              o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "", o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
-             openmp ? " -fopenmp" : "");
+             openmp ? " -fopenmp" : "", o->device ? " -ldl" : "");
 }
 
 /* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: the target x::x. */
@@ -55,10 +55,11 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
              x, o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
              shared ? "SHARED" : "STATIC", x, x, link_file(s->arena, x, shared));
+  const char *libraries = p->mpi ? "\"MPI::MPI_C;m\"" : o->device ? "\"m;${CMAKE_DL_LIBS}\"" : "m";
   if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
     if (openmp) buf_str(b, "    INTERFACE_LINK_OPTIONS -fopenmp\n");
-    buf_printf(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES %s)\n", p->mpi ? "\"MPI::MPI_C;m\"" : "m");
+    buf_printf(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES %s)\n", libraries);
   }
   buf_str(b, "endif()\n");
 }
@@ -81,7 +82,9 @@ static void meson_string(Buf *b, const char *s) {
 }
 
 static const char *block_text(Session *s, const Package *p, const Compiler *c) {
-  const char *x = p->o->prefix, *needs = p->mpi ? "[ein_needs, dependency('mpi', language: 'c')]" : "ein_needs";
+  const char *x = p->o->prefix, *needs = p->mpi         ? "[ein_needs, dependency('mpi', language: 'c')]"
+                                                : p->o->device ? "[ein_needs, ein_cc.find_library('dl', required: false)]"
+                                                               : "ein_needs";
   Buf b = buf_new(s->arena);
   buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', ", meson_block, x, x, x);
   for (uint32_t i = 0; i < p->n_texts; i++) buf_printf(&b, "'%s.c', ", p->text[i].name);

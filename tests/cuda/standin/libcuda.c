@@ -3,7 +3,7 @@
  * the device's memory cannot be touched from the host at any other time; a host's pointer is not one of the device's.
  *
  * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N
- * (the N-th fails, counted from when the variable was changed), memory=BYTES. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
+ * (the N-th fails, counted from when the variable was changed), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
  * was done and what was not given back. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "world.h"
 
-enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
+enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
   int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'z' fill */
@@ -160,7 +160,13 @@ int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
 int cuDeviceGetCount(int *n) { return *n = 1, OK; }
 int cuDeviceGet(int *device, int number) { return *device = number, number ? INVALID : OK; }
 int cuDeviceGetName(char *name, int size, int device) { return snprintf(name, (size_t)size, "stand-in %d", device), OK; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) { return *value = attribute == 75 ? 9 : 0, device ? INVALID : OK; }
+static int capability(void) {
+  const char *said = injected("capability=");
+  return said ? atoi(said) : 90;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  return *value = attribute == 75 ? capability() / 10 : capability() % 10, device ? INVALID : OK;
+}
 
 int cuDevicePrimaryCtxRetain(void **context, int device) { return device ? INVALID : (my.retained++, *context = &my, OK); }
 /* A context that is lost gives back all that it had. */
@@ -172,6 +178,11 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 int cuCtxPushCurrent_v2(void *context) { return context == &my ? (my.depth++, OK) : INVALID; }
 int cuCtxPopCurrent_v2(void **context) { return my.depth < 1 ? BAD_CONTEXT : (my.depth--, *context = &my, OK); }
 
+static int arch_fits(const char *arch) {
+  int machine = strncmp(arch, "sm_", 3) == 0, n = atoi(arch + (machine ? 3 : 8));
+  return n <= capability() && (!machine || n / 10 == capability() / 10);
+}
+
 int cuModuleLoadData(void **module, const void *image) {
   const StandinImage *head = image;
   char path[64];
@@ -180,6 +191,7 @@ int cuModuleLoadData(void **module, const void *image) {
   if (injected("old")) return PTX_VERSION;
   if (is_nth("load=", my.loads - my.base_loads)) return NO_MEMORY;
   if (memcmp(head->mark, STANDIN_MARK, sizeof head->mark) != 0) return 200;
+  if (!arch_fits(head->arch)) return NO_IMAGE;
   int fd = memfd_create("kernels", MFD_CLOEXEC);
   if (fd < 0 || write(fd, head + 1, head->bytes) != (ssize_t)head->bytes) return NO_MEMORY;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* which stays open: the loader knows objects by name */

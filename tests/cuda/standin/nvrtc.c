@@ -77,7 +77,7 @@ static int text_put(const char *path, const char *text) {
   return fclose(f) == 0;
 }
 
-static int compiled(Program *p, const char *folder) {
+static int compiled(Program *p, const char *folder, const char *arch) {
   const char *cxx = getenv("EIN_STANDIN_CXX"), *inject = getenv("EIN_STANDIN");
   char path[4096], command[8192];
   size_t n;
@@ -95,7 +95,8 @@ static int compiled(Program *p, const char *folder) {
   snprintf(path, sizeof path, "%s/made", folder);
   p->made = file_get(path, sizeof(StandinImage), &n);
   if (!p->made || !n) return 0;
-  StandinImage head = {STANDIN_MARK, n};
+  StandinImage head = {.mark = STANDIN_MARK, .bytes = n};
+  snprintf(head.arch, sizeof head.arch, "%s", arch);
   memcpy(p->made, &head, sizeof head);
   p->len = n + sizeof head;
   return 1;
@@ -103,10 +104,15 @@ static int compiled(Program *p, const char *folder) {
 
 int nvrtcCompileProgram(Program *p, int n, const char *const *option) {
   char folder[] = "/tmp/standin-XXXXXX", command[64];
+  static const char of[] = "--gpu-architecture=";
+  const char *arch = "";
   int fma = 1;
-  for (int i = 0; i < n; i++) fma &= strcmp(option[i], "--fmad=false") != 0;
+  for (int i = 0; i < n; i++) {
+    fma &= strcmp(option[i], "--fmad=false") != 0;
+    if (strncmp(option[i], of, sizeof of - 1) == 0) arch = option[i] + sizeof of - 1;
+  }
   if (fma || !mkdtemp(folder)) return 5;
-  int ok = compiled(p, folder);
+  int ok = compiled(p, folder, arch);
   snprintf(command, sizeof command, "rm -r %s", folder);
   return system(command) || !ok ? 6 : 0;
 }

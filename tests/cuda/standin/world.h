@@ -14,9 +14,9 @@ typedef struct StandinWorld {
   uint32_t launch;           /* how many there have been */
 } StandinWorld;
 
-/* What the stand-in of NVRTC makes of a text: behind this, so many bytes of a shared object, which has standin_enter, to be called once, and for each
+/* What the stand-in of NVRTC makes of a text for "sm_90", or "compute_90": behind this, so many bytes of a shared object, which has standin_enter, to be called once, and for each
  * kernel standin_launch_NAME. */
-typedef struct StandinImage { char mark[8]; uint64_t bytes; } StandinImage;
+typedef struct StandinImage { char mark[8], arch[24]; uint64_t bytes; } StandinImage;
 #define STANDIN_MARK "standin"
 typedef void StandinEnter(StandinWorld *w);
 /* Without parameters it says how many it wants, times STANDIN_MOST, and how large the last one is; the others have 8 bytes. */

@@ -183,6 +183,11 @@ EIN_INLINE ein_status ein_once(ein_ctx *ctx, ein_task *task) {
   return EIN_GET(&in->cancel) | EIN_GET(&in->faults) ? ein_settle(ctx) : EIN_OK;
 }
 
+/* The turn of a repeat that stands in no other, between two of them. */
+static inline int64_t ein_turns(ein_ctx *ctx) {
+  return ctx->inside->config.between ? ein_between(ctx) : ctx->turn[0];
+}
+
 #ifdef __cplusplus
 }
 #endif

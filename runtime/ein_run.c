@@ -453,6 +453,16 @@ EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
   return ein_settle(ctx);
 }
 
+EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
+  ein_inside *in = ctx->inside;
+  if (in->error.status != EIN_OK || ein_settle(ctx) != EIN_OK) return ctx->turn[0];
+  ein_error why;
+  memset(&why, 0, sizeof why);
+  ein_status status = in->config.between(in->config.user, ctx, &why);
+  if (status != EIN_OK) ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
+  return ctx->turn[0];
+}
+
 EIN_API int ein_ends(const ein_ctx *ctx) {
   return EIN_GET(&ctx->inside->cancel);
 }

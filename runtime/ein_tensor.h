@@ -128,6 +128,9 @@ typedef struct ein_config {
   /* A flag of the caller's; NULL: there is none. While it is not 0, no run that begins clears a cancel: who sets it, and then cancels, ends a
    * run that is just beginning too. */
   const volatile int *stop;
+  /* By the thread that runs, given `user`: before the first turn of a repeat that stands in no other, and after each of its turns that does not end
+   * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why. */
+  ein_status (*between)(void *user, void *ctx, ein_error *error);
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

@@ -73,7 +73,7 @@ PASSES = [
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd/cmd_plan\.c", "runtime/ein_run.h"),
     # where compiled code stands while it runs
-    (r"compiler/driver/progress\.c", "runtime/ein_run.h"),
+    (r"compiler/driver/(keeping|progress)\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types
     (r"compiler/driver/ranks/ranks\.h", "runtime/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text

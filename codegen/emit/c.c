@@ -32,8 +32,8 @@ static const char *calls(const Calls *c) { return c->p->device ? "ein_cuda" : "e
 static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
-  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = %s_i64(ctx, %u); ctx->turn[%u] < turns;) {\n", in, d, in,
-             calls(c), k->buffer, d);
+  const char *made = d ? arena_printf(c->p->arena, "ctx->turn[%u]", d) : "ein_turns(ctx)";
+  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = %s_i64(ctx, %u); %s < turns;) {\n", in, d, in, calls(c), k->buffer, made);
   buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
   list_print(c, &k->body, depth + 1);
   if (k->stop >= 0) buf_printf(out, "%s  const int stop = %s_true(ctx, %d);\n", in, calls(c), k->stop);

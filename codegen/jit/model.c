@@ -150,7 +150,8 @@ static bool repeat_do(const Made *m, ein_ctx *ctx, const Step *s) {
   const Task *k = s->task;
   int64_t *turn = &ctx->turn[k->depth], turns = r->ein_i64(ctx, (int)k->buffer);
   bool stop = false;
-  for (*turn = 0; *turn < turns && !stop;) {
+  const bool told = k->depth == 0 && ctx->inside->config.between;
+  for (*turn = 0; !stop && (told ? r->ein_between(ctx) : *turn) < turns;) {
     if (r->ein_settle(ctx) != EIN_OK || !steps_do(m, ctx, &s->body)) return false;
     stop = k->stop >= 0 && r->ein_true(ctx, k->stop);
     for (uint32_t i = 0; i < k->exchange.len; i++) r->ein_exchange(ctx, (int)k->exchange.at[i].now, (int)k->exchange.at[i].next);

@@ -100,6 +100,7 @@ struct Session {
   Diags *refused;             /* the last complaints that were captured, NULL: none */
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
   struct Progress *progress;  /* of the run that is going on (progress.h); NULL: none is told of */
+  struct Keeping *keeping;    /* of that run (keeping.h); NULL: nothing is kept of it, nor does it go on from what was */
   struct Guest *guest;        /* NULL: the process is ours */
 };
 

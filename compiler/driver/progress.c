@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ein_run.h"
+#include "keeping.h"
 #include "progress.h"
 
 static const double first_after = 2, then_every = 0.5;
@@ -86,6 +87,7 @@ static void line_show(Progress *p, Seen x) {
   Arena *a = arena_new();
   Buf b = buf_new(a);
   double now = clock_now();
+  const int64_t before = p->s->keeping && p->s->keeping->began > 0 ? p->s->keeping->began : 0; /* by another run */
   buf_str(&b, "\r\033[Kturn ");
   put_count(&b, x.turn);
   if (p->most >= x.turn) {
@@ -93,7 +95,7 @@ static void line_show(Progress *p, Seen x) {
     put_count(&b, p->most);
   }
   if (x.has && p->watch) buf_printf(&b, ", %s %.6g", p->watch, x.value);
-  if (p->most >= x.turn && x.turn > 0) put_left(&b, p, (now - p->begun) / (double)x.turn * (double)(p->most - x.turn));
+  if (p->most >= x.turn && x.turn > before) put_left(&b, p, (now - p->begun) / (double)(x.turn - before) * (double)(p->most - x.turn));
   ssize_t unseen = write(2, b.s, b.len);
   (void)unseen;
   p->told = now;

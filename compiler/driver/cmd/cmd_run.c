@@ -7,6 +7,7 @@
 #include "task/sites/site_eval.h"
 #include "driver/plan/sites.h"
 #include "driver/ranks/ranks.h"
+#include "driver/keeping.h"
 #include "driver/progress.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
@@ -56,6 +57,11 @@ static bool goes_on(void *ctx) {
   return !stop_wanted(g->s);
 }
 
+static bool turn_over(void *ctx, EvalBetween *at, const char **why) {
+  const Going *g = ctx;
+  return keeping_eval(g->s->keeping, at, why);
+}
+
 Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   const char *error = NULL;
   Place at = {0};
@@ -63,8 +69,11 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   e->keep_going = goes_on;
   e->ctx = &going;
   e->watch = s->progress ? s->progress->watch : NULL;
+  e->between = s->keeping ? turn_over : NULL;
   *status = graph_eval(e, &error, &at);
   e->keep_going = NULL;
+  e->between = NULL;
+  if (s->keeping && s->keeping->failed) return fail(s, s->keeping->failed, "%s", error);
   if (*status == EVAL_STOPPED && stop_wanted(s)) return fail(s, LEAVE_PROGRAM, "interrupted");
   return *status == EVAL_OK ? LEAVE_OK
                             : eval_failed(s, *status, error ? error : "the computation failed", at);
@@ -200,14 +209,19 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 
-/* The same, and where it stands is told. */
+/* The same, and where it stands is told; it is kept, or goes on from what was. */
 static Leave compute_told(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
   Progress p;
+  Keeping k;
+  bool keep = keeping_wanted(a);
+  if (!begun && keep) begun = keeping_new(s, j, a, c, &k);
   if (!begun) begun = progress_new(s, j, a, &p);
   if (!begun) s->progress = &p;
+  if (!begun && keep) s->keeping = &k;
   Leave l = compute_end(s, begun, j, a, c, e, lib);
   if (s->progress) progress_end(s->progress);
   s->progress = NULL;
+  s->keeping = NULL;
   return l;
 }
 
@@ -403,6 +417,7 @@ static bool only_programs(Session *s, const Args *a) {
 static Leave run_one(Session *s, Args *a) {
   Expected r;
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
+  if (arg_has(a, OPT_EXPECT) && keeping_wanted(a)) return fail(s, LEAVE_USAGE, "--expect looks at whole runs, and --checkpoint and --resume are about parts of one");
   if (arg_has(a, OPT_EXPECT) && a->operands.len > 1 && only_programs(s, a)) return expect_all(s, a);
   if (arg_has(a, OPT_EXPECT)) return expect_begin(s, &r, a) ? expect_end(s, &r) : r.begun;
   Job j;

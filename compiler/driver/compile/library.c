@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/keeping.h"
 #include "jit/model.h"
 #include "nvrtc.h"
 
@@ -102,6 +103,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   out->device = loops_device(j);
   out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
+  if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");

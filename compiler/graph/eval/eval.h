@@ -25,6 +25,14 @@ typedef struct EvalAt {      /* where it stands */
   bool has; double value;    /* of its state `watch` after them, if it has one that is a float */
 } EvalAt;
 
+/* Between two turns of a repeat that stands in no other, and before its first: what goes from turn to turn, where it lies; its states, then its
+ * stacks. */
+typedef struct EvalBetween {
+  int64_t most, turn;        /* at most so many turns; made so far, which may be set */
+  uint32_t n;
+  const EvalInput *kept;     /* name NULL: it has none */
+} EvalBetween;
+
 typedef struct Eval {        /* a computation: what it was given and what came out */
   Arena *arena;
   const EinGraph *graph;
@@ -34,6 +42,8 @@ typedef struct Eval {        /* a computation: what it was given and what came o
   int64_t max_bytes;         /* refuse a tensor larger than this; 0: 2^34 */
   int64_t max_live;          /* refuse what takes more than this at one time, inputs and outputs included; 0: no limit */
   bool (*keep_going)(void *ctx); void *ctx; /* polled now and then; may be NULL */
+  /* After each turn that does not end its repeat, and before the first; NULL: nobody. False, and *why: the run ends. Given `ctx`. */
+  bool (*between)(void *ctx, EvalBetween *at, const char **why);
   const char *watch;         /* a state's name; NULL: none */
   EvalAt at;                 /* for keep_going to look at */
 } Eval;

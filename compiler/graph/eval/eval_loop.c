@@ -12,6 +12,7 @@ struct Loop {
   int64_t turns;             /* made so far */
   Held *spare;               /* one a state: what it will be */
   Held *stack;               /* one a stack */
+  EvalInput *kept;           /* states, then stacks: for whoever looks at them between turns */
 };
 
 void loop_drop(Run *r, Loop *l) {
@@ -154,6 +155,18 @@ static bool loop_turn(Run *r, Loop *l, bool *stop) {
   return states_next(r, l);
 }
 
+static bool loop_between(Run *r, Loop *l, int64_t most) {
+  const EinRegion *g = l->region;
+  uint32_t n = g->states.len, m = g->stacks.len;
+  const char *why = "the run was ended between two turns";
+  EvalBetween at = {.most = most, .turn = l->turns, .n = n + m, .kept = l->kept};
+  for (uint32_t i = 0; i < n; i++) l->kept[i] = (EvalInput){g->states.at[i].node->name, held_of(r, g->states.at[i].node)->array};
+  for (uint32_t i = 0; i < m; i++) l->kept[n + i] = (EvalInput){g->stacks.at[i].name, l->stack[i].array};
+  if (!r->eval->between(r->eval->ctx, &at, &why)) return eval_fail(r, EVAL_STOPPED, (Place){0}, "%s", why);
+  l->turns = at.turn;
+  return true;
+}
+
 bool loop_run(Run *r, const EinNode *n) {
   const EinRegion *g = n->body;
   Held *h = held_of(r, n);
@@ -163,11 +176,16 @@ bool loop_run(Run *r, const EinNode *n) {
     h->loop->region = g;
     h->loop->spare = NEW_ARRAY(r->arena, Held, g->states.len + 1);
     h->loop->stack = NEW_ARRAY(r->arena, Held, g->stacks.len + 1);
+    h->loop->kept = NEW_ARRAY(r->arena, EvalInput, g->states.len + g->stacks.len + 1);
   }
   if (!scalar_get(r, g->bound, n, &bound) || !loop_start(r, h->loop)) return false;
-  bool stop = false;
-  for (; h->loop->turns < bound.i && !stop; h->loop->turns++)
+  bool stop = false, told = g->depth == 0 && r->eval->between;
+  if (told && !loop_between(r, h->loop, bound.i)) return false;
+  while (h->loop->turns < bound.i && !stop) {
     if (!loop_turn(r, h->loop, &stop)) return false;
+    h->loop->turns++;
+    if (told && !stop && !loop_between(r, h->loop, bound.i)) return false;
+  }
   return true;
 }
 

@@ -1,0 +1,186 @@
+/* driver/keeping_files.c - checkpoints in their folder (keeping.h). Each is written under another name, brought to the disk, and renamed; then the
+ * folder is brought to the disk. Whenever the run is killed, or the machine, the newest one is whole. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "keeping.h"
+
+enum { KEPT_FILES = 2 };
+static const char first_part[] = "turn-", last_part[] = ".safetensors", half_made[] = ".turn.safetensors";
+
+static const char *kept_path(Arena *a, const char *folder, int64_t turn) {
+  return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, last_part);
+}
+
+/* The turn that the name says; -1: it is no checkpoint's. */
+static int64_t turn_of(const char *name) {
+  size_t n = strlen(name), first = sizeof first_part - 1, last = sizeof last_part - 1;
+  int64_t turn = -1;
+  if (n <= first + last || strncmp(name, first_part, first) != 0 || strcmp(name + n - last, last_part) != 0) return -1;
+  return name[first] != '-' && name[first] != '+' && int64_read(name + first, n - first - last, &turn) ? turn : -1;
+}
+
+/* The largest below `below`; -1: there is none. */
+static int64_t newest(Arena *a, const char *folder, int64_t below) {
+  Words files = folder_files(a, folder);
+  int64_t best = -1;
+  for (uint32_t i = 0; i < files.len; i++) {
+    int64_t turn = turn_of(files.at[i]);
+    if (turn < below && turn > best) best = turn;
+  }
+  return best;
+}
+
+static bool same_folder(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* What the writers call a file that is not whole yet: .ein-, 16 digits, .tmp */
+static bool is_leftover(const char *name) {
+  size_t n = strlen(name);
+  return n == 25 && strncmp(name, ".ein-", 5) == 0 && strspn(name + 5, "0123456789abcdef") == 16 && strcmp(name + 21, ".tmp") == 0;
+}
+
+Leave kept_folder(const Keeping *k) {
+  Session *s = k->s;
+  struct stat st;
+  if (mkdir(k->to, 0777) != 0 && errno != EEXIST)
+    return fail(s, LEAVE_MACHINE, "--checkpoint: cannot make the folder %s: %s", k->to, strerror(errno));
+  if (stat(k->to, &st) != 0 || !S_ISDIR(st.st_mode)) return fail(s, LEAVE_USAGE, "--checkpoint %s: that is a file, and wanted is a folder", k->to);
+  if (access(k->to, W_OK | X_OK) != 0) return fail(s, LEAVE_MACHINE, "--checkpoint: cannot write to %s: %s", k->to, strerror(errno));
+  int64_t there = newest(s->arena, k->to, INT64_MAX);
+  if (there >= 0 && !(k->from && same_folder(k->from, k->to)))
+    return fail(s, LEAVE_USAGE,
+                "--checkpoint %s: a run has been kept there up to turn %lld; --resume %s goes on with it, and a new run wants a folder of its own",
+                k->to, (long long)there, k->to);
+  Words files = folder_files(s->arena, k->to);
+  for (uint32_t i = 0; i < files.len; i++)
+    if (is_leftover(files.at[i])) unlink(arena_printf(s->arena, "%s/%s", k->to, files.at[i]));
+  return LEAVE_OK;
+}
+
+Leave kept_any(const Keeping *k) {
+  struct stat st;
+  if (stat(k->from, &st) != 0) return fail(k->s, LEAVE_MACHINE, "--resume %s: %s", k->from, strerror(errno));
+  if (!S_ISDIR(st.st_mode))
+    return fail(k->s, LEAVE_USAGE, "--resume %s: that is a file, and wanted is the folder that --checkpoint wrote to", k->from);
+  if (newest(k->s->arena, k->from, INT64_MAX) >= 0) return LEAVE_OK;
+  return fail(k->s, LEAVE_USAGE, "--resume %s: there is no checkpoint in it, which would be called %s000050%s or so", k->from, first_part, last_part);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------ */
+
+static bool disk_has(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool ok = fd >= 0 && fsync(fd) == 0;
+  int why = errno;
+  if (fd >= 0) close(fd);
+  errno = why;
+  return ok;
+}
+
+static void older_gone(Arena *a, const char *folder) {
+  int64_t turn = INT64_MAX;
+  for (int i = 0; i < KEPT_FILES && turn >= 0; i++) turn = newest(a, folder, turn);
+  while (turn >= 0 && (turn = newest(a, folder, turn)) >= 0) unlink(kept_path(a, folder, turn));
+}
+
+ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
+  Arena *a = arena_new();
+  KeptTensors all = {0};
+  int64_t made = turn, two = 2;
+  const char *half = arena_printf(a, "%s/%s", k->to, half_made);
+  for (uint32_t i = 0; i < k->kept.len; i++) vec_push(a, all, k->kept.at[i]);
+  const ein_tensor made_at = {.data = &made, .device_type = 1, .dtype = EIN_I64};
+  const ein_tensor repeat = {.data = (void *)(uintptr_t)k->repeat, .device_type = 1, .ndim = 1, .dtype = EIN_I64, .shape = &two};
+  vec_push(a, all, ((ein_named_tensor){"ein.turn", made_at}));
+  vec_push(a, all, ((ein_named_tensor){"ein.repeat", repeat}));
+  ein_status status = ein_safetensors_write(half, all.len, all.at, error);
+  if (status == EIN_OK && (!disk_has(half) || rename(half, kept_path(a, k->to, turn)) != 0 || !disk_has(k->to)))
+    status = ein_error_set(error, EIN_ERR_IO, "the checkpoint of turn %lld cannot be written to %s: %s", (long long)turn, k->to, strerror(errno));
+  if (status == EIN_OK) older_gone(a, k->to);
+  arena_free(a);
+  return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Tensor { const char *name; ein_stored at; bool readable; } Tensor;
+typedef struct File { Arena *a; const char *path; VEC(Tensor) all; } File;
+
+static ein_status tensor_seen(void *user, const char *name, size_t n, const ein_stored *at, const char *other, ein_error *error) {
+  File *f = user;
+  (void)error;
+  vec_push(f->a, f->all, ((Tensor){arena_printf(f->a, "%.*s", (int)n, name), *at, !other}));
+  return EIN_OK;
+}
+
+static const Tensor *tensor_find(const File *f, const char *name) {
+  for (uint32_t i = 0; i < f->all.len; i++)
+    if (strcmp(f->all.at[i].name, name) == 0) return &f->all.at[i];
+  return NULL;
+}
+
+static bool tensor_fits(const Tensor *x, const ein_tensor *want) {
+  bool same = x->readable && x->at.dtype == want->dtype && x->at.ndim == want->ndim;
+  for (int d = 0; same && d < want->ndim; d++) same = x->at.shape[d] == want->shape[d];
+  return same;
+}
+
+static const char *shape_text(Arena *a, ein_dtype t, int ndim, const int64_t *shape) {
+  Buf b = buf_new(a);
+  buf_printf(&b, "%s[", dtype_name((DType)t));
+  for (int d = 0; d < ndim; d++) buf_printf(&b, "%s%lld", d ? ", " : "", (long long)shape[d]);
+  buf_char(&b, ']');
+  return b.s;
+}
+
+static ein_status tensor_take(const File *f, const char *name, const ein_tensor *to, ein_error *error) {
+  const int64_t low[EIN_MAX_AXES] = {0};
+  const Tensor *x = tensor_find(f, name);
+  if (!x) return ein_error_set(error, EIN_ERR_SHAPE, "%s has no %s, which this program's repeat takes from turn to turn: it is of another program, or of another target",
+                               f->path, name);
+  if (!tensor_fits(x, to))
+    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, name,
+                         x->readable ? shape_text(f->a, x->at.dtype, x->at.ndim, x->at.shape) : "of a type that Ein has not",
+                         shape_text(f->a, to->dtype, to->ndim, to->shape));
+  return ein_stored_block(f->path, &x->at, to->dtype, low, to->shape, to->data, error);
+}
+
+/* A file that is not this run's ends the run, so it may have been read in part. */
+static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
+  int64_t made = 0, repeat[2] = {0, 0};
+  ein_status status = EIN_OK;
+  for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++) status = tensor_take(f, k->kept.at[i].name, &k->kept.at[i].tensor, error);
+  if (status == EIN_OK) status = tensor_take(f, "ein.turn", &(ein_tensor){.data = &made, .dtype = EIN_I64}, error);
+  if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &(ein_tensor){.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = (int64_t[]){2}}, error);
+  if (status == EIN_OK && memcmp(repeat, k->repeat, sizeof repeat) != 0)
+    status = ein_error_set(error, EIN_ERR_SHAPE, "%s is of another program: its repeat has other equations than the one of %s", f->path, k->j->path);
+  if (status == EIN_OK && (made < 0 || made > most))
+    status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path, (long long)made, (long long)most);
+  if (status == EIN_OK) *turn = made;
+  return status;
+}
+
+/* The one before it is for that: a disk that was full, a file that was copied half. */
+ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
+  Session *s = k->s;
+  for (int64_t at = newest(s->arena, k->from, INT64_MAX); at >= 0;) {
+    File f = {.a = s->arena, .path = kept_path(s->arena, k->from, at)};
+    ein_error half = {0};
+    ein_status status = ein_stored_each(f.path, tensor_seen, &f, &half);
+    if (status == EIN_OK) {
+      status = file_take(k, &f, most, turn, error);
+      if (status == EIN_OK) detail(s, "%s: goes on behind turn %lld, from %s", k->j->path, (long long)*turn, f.path);
+      return status;
+    }
+    at = newest(s->arena, k->from, at);
+    if (at < 0) return ein_error_set(error, EIN_ERR_IO, "there is no whole checkpoint in %s: %s", k->from, half.text);
+    say(s, "a checkpoint is not whole: %s; the one before it is taken, of turn %lld", half.text, (long long)at);
+  }
+  return ein_error_set(error, EIN_ERR_IO, "%s has lost its checkpoints", k->from);
+}

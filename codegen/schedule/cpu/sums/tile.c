@@ -7,6 +7,7 @@ enum {
   BLOCK = 1024,              /* points that go into a tile before it is added to the total */
   ROWS_MOST = 8,
   FEW_ROWS = 5,              /* are enough */
+  FEW_VECTORS = 16,          /* registers: no tile has a value of each row at hand */
   NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
   NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
   FEW_POINTS = 16,           /*   sums of fewer products */
@@ -87,6 +88,10 @@ static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
 
 static int64_t tiles_of(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
+/* Where registers are few, and a row's value goes to several vectors, rows come one after the other: beside the sums there are then the lanes
+ * and one row's value. */
+static bool by_rows(const Sched *s, int64_t vectors) { return s->target->vector_bytes && s->target->vectors <= FEW_VECTORS && vectors > 1; }
+
 /* So many rows' values stay in registers beside sums of as many rows by some vectors, and one of these. */
 static int64_t rows_beside(const Sched *s, int64_t vectors) { return (tile_vectors(s) - 1) / (vectors + 1); }
 
@@ -117,7 +122,8 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
   if (u == NO_LABEL) return 1;
   int64_t n = p->size[u], one = tile_vector(s, p->stage->sum->acc), most = (tile_vectors(s) - 6) * one / lanes;
   int64_t vectors = tiles_of(lanes, one);
-  if (vectors > 2 && most > rows_beside(s, vectors)) most = rows_beside(s, vectors);
+  if (by_rows(s, vectors)) most = (tile_vectors(s) - 1 - vectors) / vectors;
+  if (!by_rows(s, vectors) && vectors > 2 && most > rows_beside(s, vectors)) most = rows_beside(s, vectors);
   if (most > ROWS_MOST) most = ROWS_MOST;
   if (most < 1) most = 1;
   if (p->exact[u] && n <= most) return n;
@@ -181,19 +187,25 @@ const Expr *tile_combined(Sched *s, const EinSum *sum, const Expr *a, const Expr
   return ex_shared(s, red_combine(s, sum, tile_let(s, a), tile_let(s, b)));
 }
 
+/* Row r of a piece takes in value(r, l). */
+static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t r, uint32_t k, const Expr *l, LoopBody *around) {
+  Sched *s = t->s;
+  point_set(t, u0, r, v0, k, l);
+  const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), around, l));
+  store_add(s, c.at[k][r], 1, &l, tile_combined(s, t->p->stage->sum, tile_cell(t, c.at[k][r], l), value));
+}
+
 /* The rows from `from` to before `to`: into[r][l] = into[r][l] with value(r, l). */
 static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t from, int64_t to) {
-  Sched *s = t->s;
-  const EinSum *sum = t->p->stage->sum;
+  int64_t one = tile_vector(t->s, t->p->stage->sum->acc);
   const Expr *l;
   for (uint32_t k = 0; k < t->cut.n; k++) {
-    LoopBody *was = piece_open(t, k, &l);
-    for (int64_t r = from; r < to; r++) {
-      point_set(t, u0, r, v0, k, l);
-      const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), was, l));
-      store_add(s, c.at[k][r], 1, &l, tile_combined(s, sum, tile_cell(t, c.at[k][r], l), value));
+    int64_t together = by_rows(t->s, t->cut.width[k] / one) ? 1 : to - from;
+    for (int64_t first = from; first < to; first += together) {
+      LoopBody *was = piece_open(t, k, &l);
+      for (int64_t r = first; r < first + together; r++) row_step(t, c, u0, v0, body, r, k, l, was);
+      into(t->s, was);
     }
-    into(s, was);
   }
 }
 

@@ -65,4 +65,10 @@ says "200000"
   printf 'input T[D19999] : f32\noutput Y[i] = T[i]\n'; } >x.ein
 accepted "$EIN" check x.ein
 refused 1 "$EIN" run x.ein -D D0=1 T=iota
+
+# Products of one matrix, one after the other, planned for four sites: what one of them takes must not grow with how many read the matrix.
+n=3000
+{ printf 'input W[i:64,j:64] : f32\ninput x0[i:64] : f32\n'
+  awk -v n="$n" 'BEGIN { for (k = 1; k <= n; k++) print (k == n ? "output " : "") "x" k "[i:64] = sum[j] W[i,j] * x" k - 1 "[j]" }'; } >x.ein
+accepted "$EIN" plan x.ein -n 4
 finish

@@ -26,7 +26,8 @@ typedef struct Factor {      /* a cost of several variables */
 typedef struct Variable {
   uint32_t n;                /* values */
   double *own;               /* by value */
-  VEC(uint32_t) factors;     /* that have, or had, it as a side */
+  VEC(uint32_t) factors;     /* that have, or had, it as a side; */
+  uint32_t live;             /*   those before this one are gone */
   VEC(uint32_t) last;        /* those that it had when it went */
   bool gone;
   double price;              /* additions of its elimination, about; negative: to be found */
@@ -43,6 +44,7 @@ struct Network {
   Memo classes, tables, done;
   uint32_t first_id;         /* of classes and tables; those before are another network's */
   double budget, work;
+  VEC(uint32_t) stale;       /* variables whose price was known, and is to be found anew */
   bool loose;                /* some variable was eliminated in parts */
   const uint32_t *start;     /* a choice that is known; NULL: none */
   double floor;              /* a bound that is known */
@@ -63,6 +65,7 @@ typedef struct Done {        /* an elimination that was done */
 Done *done_find(Network *n, uint32_t len, const uint64_t *key); /* or a new one, whose table is NULL */
 
 /* ---- network_step.c --------------------------------------------------------------------------------- */
+#define STEP_NEVER 1e30        /* such a price is too much for any budget */
 double step_price(const Network *n, uint32_t x);
 /* Takes x out, with the factors given; own costs count if `own`. What it makes is added. */
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);

@@ -104,16 +104,39 @@ static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint
 
 /* ---- the order --------------------------------------------------------------------------------------- */
 
-/* The variable that is cheapest to take out; the first of equals, so that what is alike goes alike. */
-static uint32_t cheapest(Network *n) {
-  uint32_t best = UINT32_MAX;
-  for (uint32_t x = 0; x < n->variables.len; x++) {
-    Variable *v = &n->variables.at[x];
-    if (v->gone) continue;
-    if (v->price < 0) v->price = step_price(n, x);
-    if (best == UINT32_MAX || v->price < n->variables.at[best].price) best = x;
-  }
-  return best;
+/* A tournament: each place has the cheaper of the two below it, of equals the first, so that what is alike goes alike. Leaves are variables, from
+ * place `room` on; those that went cost more than any. */
+typedef struct Order { Network *n; uint32_t room, *at; } Order;
+
+static double order_price(const Order *o, uint32_t x) {
+  return x < o->n->variables.len && !o->n->variables.at[x].gone ? o->n->variables.at[x].price : INFINITY;
+}
+
+static void order_meet(Order *o, uint32_t k) {
+  uint32_t x = o->at[2 * k], y = o->at[2 * k + 1];
+  o->at[k] = order_price(o, y) < order_price(o, x) ? y : x;
+}
+
+static void order_renew(Order *o, uint32_t x) {
+  Variable *v = &o->n->variables.at[x];
+  if (!v->gone) v->price = step_price(o->n, x);
+  for (uint32_t k = (o->room + x) / 2; k > 0; k /= 2) order_meet(o, k);
+}
+
+static Order order_new(Network *n) {
+  Order o = {.n = n, .room = 1};
+  while (o.room < n->variables.len) o.room *= 2;
+  o.at = NEW_ARRAY(n->arena, uint32_t, 2 * (size_t)o.room);
+  for (uint32_t x = 0; x < o.room; x++) o.at[o.room + x] = x;
+  for (uint32_t x = 0; x < n->variables.len; x++) n->variables.at[x].price = step_price(n, x);
+  for (uint32_t k = o.room; k-- > 1;) order_meet(&o, k);
+  return o;
+}
+
+/* The variable that is cheapest to take out. */
+static uint32_t cheapest(Order *o) {
+  while (o->n->stale.len) order_renew(o, vec_pop(o->n->stale));
+  return o->room > 1 ? o->at[1] : 0;
 }
 
 static double pair_price(const Network *n, uint32_t len, const uint32_t *factor) {
@@ -170,7 +193,11 @@ static NetworkAnswer eliminate_all(Network *n, double budget) {
   uint32_t len = n->variables.len, *order = NEW_ARRAY(n->arena, uint32_t, len + 1);
   NetworkAnswer r = {.value = NEW_ARRAY(n->arena, uint32_t, len + 1)};
   n->budget = budget;
-  for (uint32_t i = 0; i < len; i++) eliminate(n, order[i] = cheapest(n));
+  Order by_price = order_new(n);
+  for (uint32_t i = 0; i < len; i++) {
+    eliminate(n, order[i] = cheapest(&by_price));
+    order_renew(&by_price, order[i]);
+  }
   for (uint32_t i = len; i-- > 0;) {
     const Variable *v = &n->variables.at[order[i]];
     value_best(n, order[i], v->own, v->last.len, v->last.at, r.value);

@@ -177,7 +177,12 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
   if (!d->table) table_make(&s, d);
   n->constant += low + d->low;
   for (uint32_t i = 0; i < len; i++) n->factors.at[factor[i]].gone = true;
-  for (uint32_t j = 0; j < s.n_near; j++) n->variables.at[s.near[j].variable].price = -1;
+  for (uint32_t j = 0; j < s.n_near; j++) {
+    Variable *y = &n->variables.at[s.near[j].variable];
+    if (y->price >= 0) vec_push(n->arena, n->stale, s.near[j].variable);
+    y->price = -1;
+    while (y->live < y->factors.len && n->factors.at[y->factors.at[y->live]].gone) y->live++;
+  }
   if (s.n_near == 1) {
     Variable *y = &n->variables.at[s.near[0].variable];
     for (uint32_t v = 0; v < y->n; v++) y->own[v] += d->table->at[d->by[0]->of[v]];
@@ -189,23 +194,25 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
 
 typedef struct Price { uint32_t variable; double classes; } Price;
 
-/* No more classes than values, and than the factors' classes make together. */
+/* No more classes than values, and than the factors' classes make together. Where it is more than anybody does, what is met first is enough. */
 double step_price(const Network *n, uint32_t x) {
   Arena *a = arena_new();
   VEC(Price) all = {0};
   vec_push(a, all, ((Price){x, 1}));
   const Variable *v = &n->variables.at[x];
-  for (uint32_t i = 0; i < v->factors.len; i++) {
+  double price = 1, rough = 1;
+  for (uint32_t i = v->live; i < v->factors.len && rough < STEP_NEVER; i++) {
     const Factor *f = &n->factors.at[v->factors.at[i]];
     for (uint32_t k = 0; !f->gone && k < f->n; k++) {
       uint32_t j = 0;
       while (j < all.len && all.at[j].variable != f->side[k].variable) j++;
       if (j == all.len) vec_push(a, all, ((Price){f->side[k].variable, 1}));
       double most = n->variables.at[f->side[k].variable].n, classes = all.at[j].classes * f->side[k].by->n;
-      all.at[j].classes = classes < most ? classes : most;
+      if (classes > most) classes = most;
+      rough *= classes / all.at[j].classes;
+      all.at[j].classes = classes;
     }
   }
-  double price = 1;
   for (uint32_t j = 0; j < all.len; j++) price *= all.at[j].classes;
   arena_free(a);
   return price;

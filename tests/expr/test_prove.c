@@ -607,7 +607,7 @@ int main(int argc, char **argv) {
   A = arena_new();
   T = strings_new(A);
   P = exprs_new(A);
-  int n = argc > 1 ? atoi(argv[1]) : 4000;
+  int n = argc > 1 ? atoi(argv[1]) : TRIES(4000);
   test_normal();
   test_normal_laws();
   test_given();

@@ -153,7 +153,7 @@ static double points_of(const EinRegion *r) {
 static int same_answers(Trial *t) {
   Eval a, b;
   const char *error = "", *error2 = "";
-  if (points_of(t->g->top) > 1e7) return 0;
+  if (points_of(t->g->top) > TRIES(1e7)) return 0;
   EvalStatus before = compute(t, t->g, &a, &error), then = compute(t, t->made, &b, &error2);
   if (before != EVAL_OK) {
     if (then == before || before == EVAL_RANGE || before == EVAL_MEMORY) return 0;

@@ -68,18 +68,44 @@
   low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);   \
   high = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
 
-#define EIN_TURN_STAGE(W, s, x)                                                                    \
-  for (int i = 0; i < W; i++)                                                                      \
-    if (!(i & s)) {                                                                                \
-      V low, high;                                                                                 \
-      EIN_TURN_##W##_##s(x[i], x[i + s], low, high);                                               \
-      x[i] = low, x[i + s] = high;                                                                 \
-    }
-#define EIN_TURN_STAGES_2(x) EIN_TURN_STAGE(2, 1, x)
-#define EIN_TURN_STAGES_4(x) EIN_TURN_STAGE(4, 1, x) EIN_TURN_STAGE(4, 2, x)
-#define EIN_TURN_STAGES_8(x) EIN_TURN_STAGE(8, 1, x) EIN_TURN_STAGE(8, 2, x) EIN_TURN_STAGE(8, 4, x)
+/* The rows of a square of W by W have names, x0 to x15, and what is done to each is written out: a compiler that has first to unroll loops over
+ * arrays of them takes as long for one square as for all else of a kernel (seen with Clang 19). */
+#define EIN_TURN_ALL_2(DO, x, ...) DO(x##0, 0, __VA_ARGS__) DO(x##1, 1, __VA_ARGS__)
+#define EIN_TURN_ALL_4(DO, x, ...) EIN_TURN_ALL_2(DO, x, __VA_ARGS__) DO(x##2, 2, __VA_ARGS__) DO(x##3, 3, __VA_ARGS__)
+#define EIN_TURN_ALL_8(DO, x, ...)                                                                 \
+  EIN_TURN_ALL_4(DO, x, __VA_ARGS__)                                                               \
+  DO(x##4, 4, __VA_ARGS__) DO(x##5, 5, __VA_ARGS__) DO(x##6, 6, __VA_ARGS__) DO(x##7, 7, __VA_ARGS__)
+#define EIN_TURN_ALL_16(DO, x, ...)                                                                \
+  EIN_TURN_ALL_8(DO, x, __VA_ARGS__)                                                               \
+  DO(x##8, 8, __VA_ARGS__) DO(x##9, 9, __VA_ARGS__) DO(x##10, 10, __VA_ARGS__) DO(x##11, 11, __VA_ARGS__) \
+  DO(x##12, 12, __VA_ARGS__) DO(x##13, 13, __VA_ARGS__) DO(x##14, 14, __VA_ARGS__) DO(x##15, 15, __VA_ARGS__)
+
+#define EIN_TURN_ROW(x, i, V) V x;
+#define EIN_TURN_LOAD(x, i, from, n) memcpy(&x, (from) + i * (n), sizeof x);
+#define EIN_TURN_STORE(x, i, to, n) memcpy((to) + i * (n), &x, sizeof x);
+
+#define EIN_TURN_PAIR(W, s, a, b)                                                                  \
+  {                                                                                                \
+    V low, high;                                                                                   \
+    EIN_TURN_##W##_##s(a, b, low, high);                                                           \
+    a = low, b = high;                                                                             \
+  }
+#define EIN_TURN_STAGES_2(x) EIN_TURN_PAIR(2, 1, x##0, x##1)
+#define EIN_TURN_STAGES_4(x)                                                                       \
+  EIN_TURN_PAIR(4, 1, x##0, x##1) EIN_TURN_PAIR(4, 1, x##2, x##3) EIN_TURN_PAIR(4, 2, x##0, x##2) EIN_TURN_PAIR(4, 2, x##1, x##3)
+#define EIN_TURN_STAGES_8(x)                                                                       \
+  EIN_TURN_PAIR(8, 1, x##0, x##1) EIN_TURN_PAIR(8, 1, x##2, x##3) EIN_TURN_PAIR(8, 1, x##4, x##5) EIN_TURN_PAIR(8, 1, x##6, x##7) \
+  EIN_TURN_PAIR(8, 2, x##0, x##2) EIN_TURN_PAIR(8, 2, x##1, x##3) EIN_TURN_PAIR(8, 2, x##4, x##6) EIN_TURN_PAIR(8, 2, x##5, x##7) \
+  EIN_TURN_PAIR(8, 4, x##0, x##4) EIN_TURN_PAIR(8, 4, x##1, x##5) EIN_TURN_PAIR(8, 4, x##2, x##6) EIN_TURN_PAIR(8, 4, x##3, x##7)
 #define EIN_TURN_STAGES_16(x)                                                                      \
-  EIN_TURN_STAGE(16, 1, x) EIN_TURN_STAGE(16, 2, x) EIN_TURN_STAGE(16, 4, x) EIN_TURN_STAGE(16, 8, x)
+  EIN_TURN_PAIR(16, 1, x##0, x##1) EIN_TURN_PAIR(16, 1, x##2, x##3) EIN_TURN_PAIR(16, 1, x##4, x##5) EIN_TURN_PAIR(16, 1, x##6, x##7) \
+  EIN_TURN_PAIR(16, 1, x##8, x##9) EIN_TURN_PAIR(16, 1, x##10, x##11) EIN_TURN_PAIR(16, 1, x##12, x##13) EIN_TURN_PAIR(16, 1, x##14, x##15) \
+  EIN_TURN_PAIR(16, 2, x##0, x##2) EIN_TURN_PAIR(16, 2, x##1, x##3) EIN_TURN_PAIR(16, 2, x##4, x##6) EIN_TURN_PAIR(16, 2, x##5, x##7) \
+  EIN_TURN_PAIR(16, 2, x##8, x##10) EIN_TURN_PAIR(16, 2, x##9, x##11) EIN_TURN_PAIR(16, 2, x##12, x##14) EIN_TURN_PAIR(16, 2, x##13, x##15) \
+  EIN_TURN_PAIR(16, 4, x##0, x##4) EIN_TURN_PAIR(16, 4, x##1, x##5) EIN_TURN_PAIR(16, 4, x##2, x##6) EIN_TURN_PAIR(16, 4, x##3, x##7) \
+  EIN_TURN_PAIR(16, 4, x##8, x##12) EIN_TURN_PAIR(16, 4, x##9, x##13) EIN_TURN_PAIR(16, 4, x##10, x##14) EIN_TURN_PAIR(16, 4, x##11, x##15) \
+  EIN_TURN_PAIR(16, 8, x##0, x##8) EIN_TURN_PAIR(16, 8, x##1, x##9) EIN_TURN_PAIR(16, 8, x##2, x##10) EIN_TURN_PAIR(16, 8, x##3, x##11) \
+  EIN_TURN_PAIR(16, 8, x##4, x##12) EIN_TURN_PAIR(16, 8, x##5, x##13) EIN_TURN_PAIR(16, 8, x##6, x##14) EIN_TURN_PAIR(16, 8, x##7, x##15)
 
 /* W by W elements at a time: what lies above the diagonal changes places with what lies below. */
 #define EIN_TURN_BLOCKS(name, T, W)                                                                \
@@ -87,15 +113,17 @@
     typedef T V __attribute__((vector_size(W * sizeof(T))));                                       \
     for (int r = 0; r < n; r += W)                                                                 \
       for (int c = 0; c <= r; c += W) {                                                            \
-        V x[W], y[W];                                                                              \
-        for (int i = 0; i < W; i++) memcpy(&x[i], a + (r + i) * n + c, sizeof(V));                 \
+        T *below = a + r * n + c, *above = a + c * n + r;                                          \
+        EIN_TURN_ALL_##W(EIN_TURN_ROW, x, V)                                                       \
+        EIN_TURN_ALL_##W(EIN_TURN_LOAD, x, below, n)                                               \
         EIN_TURN_STAGES_##W(x)                                                                     \
         if (c < r) {                                                                               \
-          for (int i = 0; i < W; i++) memcpy(&y[i], a + (c + i) * n + r, sizeof(V));               \
+          EIN_TURN_ALL_##W(EIN_TURN_ROW, y, V)                                                     \
+          EIN_TURN_ALL_##W(EIN_TURN_LOAD, y, above, n)                                             \
           EIN_TURN_STAGES_##W(y)                                                                   \
-          for (int i = 0; i < W; i++) memcpy(a + (r + i) * n + c, &y[i], sizeof(V));               \
+          EIN_TURN_ALL_##W(EIN_TURN_STORE, y, below, n)                                            \
         }                                                                                          \
-        for (int i = 0; i < W; i++) memcpy(a + (c + i) * n + r, &x[i], sizeof(V));                 \
+        EIN_TURN_ALL_##W(EIN_TURN_STORE, x, above, n)                                              \
       }                                                                                            \
   }
 

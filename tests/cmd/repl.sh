@@ -108,6 +108,18 @@ big
 shows 'input %0 big[] : i64'
 grep -q 'vertex.*sum' out && wrong "a known value is computed again"
 
+# What somebody types who is new.
+turns 0 'help'
+shows ':plot   EXPRESSION'
+turns 0 '1 + 1
+exit
+1 + 2' --target=eval
+answer 'i64 = 2'
+turns 0 'exit = 3
+exit
+quit' --target=eval
+answer 'exit : i64 = 3'
+
 # Refused, and all is as it was.
 turns 1 'x = 1
 y = x + 1
@@ -116,6 +128,22 @@ says "what hangs on itself has no value: x"
 turns 1 'A[i:2] = i
 A[i] + B[i]'
 says "<stdin>:2:8: error[E070]: B is not defined"
+# A tensor without its labels is one that is defined.
+for e in 'A + 1' 'softmax[k](A)' 'P = softmax[k](A)' 'B[j:2] = sum[k] A * j' 'def f(x) = A * x
+f(2)'; do
+  turns 1 "A[i:2,k:3] : f32 = i
+$e"
+  says 'A has 2 dimensions and needs its labels'
+  says '= help: write `A[i, k]`'
+done
+turns 0 'i[n:2] = n
+A[i:3] = 2 * i
+A
+A[i] * i' --target=eval
+answer 'A[i:3] : i64
+  0  2  4
+[i:3] : i64
+  0  2  8'
 turns 1 '
 
   1; 2 + nosuch'

@@ -225,6 +225,17 @@ Leave prompt_pieces(Prompt *p, const char *text) {
   return l;
 }
 
+/* Who is new types `help`, and `exit`: these are commands where nothing is called so. NULL: the text is no such word. */
+static const char *command_meant(const Prompt *p, const char *text) {
+  static const char *const words[][2] = {{"help", ":help"}, {"?", ":help"}, {"quit", ":quit"}, {"exit", ":quit"}};
+  size_t from = strspn(text, " \t"), n = strcspn(text + from, " \t\r\n");
+  if (text[from + n + strspn(text + from + n, " \t\r\n")]) return NULL;
+  for (size_t i = 0; i < COUNT(words); i++)
+    if (strlen(words[i][0]) == n && memcmp(text + from, words[i][0], n) == 0 && !sheet_find(p->sheet, words[i][0], NULL)) return words[i][1];
+  return NULL;
+}
+
 Leave prompt_take(Prompt *p, const char *text) {
-  return *text == ':' ? prompt_command(p, text) : prompt_pieces(p, text);
+  const char *command = *text == ':' ? text : command_meant(p, text);
+  return command ? prompt_command(p, command) : prompt_pieces(p, text);
 }

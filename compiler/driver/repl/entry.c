@@ -7,6 +7,7 @@
 typedef struct Walk {        /* names met so far */
   Arena *arena;
   VEC(Used) used;
+  Texts labels;              /* those that stand in brackets alone, or with a size */
   const AstStmt *stmt;       /* whose own names, as a def's parameters, are not counted */
 } Walk;
 
@@ -46,8 +47,14 @@ static void walk(Walk *w, const Ast *e) {
   }
 }
 
+static void label_add(Walk *w, Str name) {
+  if (name) vec_push(w->arena, w->labels, name->s);
+}
+
 static void walk_items(Walk *w, const AstItems *items) {
   for (uint32_t i = 0; i < items->len; i++) {
+    label_add(w, items->at[i].name.s);
+    if (items->at[i].e && items->at[i].e->kind == AST_NAME) label_add(w, items->at[i].e->name.s);
     walk(w, items->at[i].e);
     walk_items(w, &items->at[i].part);
   }
@@ -60,11 +67,21 @@ static void walk_stmt(Walk *w, const AstStmt *s) {
   for (uint32_t i = 0; i < s->body.len; i++) walk_stmt(w, s->body.at[i]);
 }
 
+/* What is in no brackets is no label: of a tensor with dimensions they were forgotten. */
+static Used *walk_end(Walk *w, uint32_t *n) {
+  for (uint32_t i = 0; i < w->used.len; i++) {
+    bool label = false;
+    for (uint32_t k = 0; k < w->labels.len && !label; k++) label = strcmp(w->labels.at[k], w->used.at[i].name) == 0;
+    w->used.at[i].bare &= label;
+  }
+  *n = w->used.len;
+  return w->used.at;
+}
+
 Used *names_used(Arena *a, const AstStmt *s, uint32_t *n) {
   Walk w = {.arena = a, .stmt = s};
   walk_stmt(&w, s);
-  *n = w.used.len;
-  return w.used.at;
+  return walk_end(&w, n);
 }
 
 /* ---- entries ----------------------------------------------------------------------------------- */
@@ -133,8 +150,7 @@ static Entry *entry_declared(const AstStmt *s, const AstDecl *d, const char *fil
   walk_items(&w, &d->items);
   walk(&w, d->e);
   walk(&w, s->e);
-  e->used = w.used.at;
-  e->n_used = w.used.len;
+  e->used = walk_end(&w, &e->n_used);
   return e;
 }
 

@@ -16,7 +16,7 @@ typedef struct Kept {        /* a tensor's value */
   const char *const *axis;   /* what its axes are called, as report_axes gives it */
 } Kept;
 
-typedef struct Used { const char *name; bool bare; } Used; /* bare: alone, without brackets: a label, where that tensor has dimensions */
+typedef struct Used { const char *name; bool bare; } Used; /* bare: a label, where that tensor has dimensions */
 typedef struct Bound { const char *dim; int64_t value; } Bound;
 
 typedef struct Entry {       /* one statement, which defines one name; a `repeat` several, a `use` or an `assert` none */

@@ -58,6 +58,7 @@
 #include "algebra/cost.h"
 #include "algebra/eval/eval.h"
 #include "algebra/from_graph.h"
+#include "algebra/from_tra.h"
 #include "algebra/simulate/simulate.h"
 #include "plan/machine.h"
 #include "plan/placing/as_plan.h"
@@ -126,9 +127,11 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why);
 
 /* ---- 6. EinGraph and Plan -> Tra, Ia ------------------------------------------------------------
  * What a plan means, as a program over relations (key -> block): joins with a kernel, aggregations, and the way from cut to cut; an Ia
- * has a placement for each, and moves. They choose nothing. text: "tra 1", "ia 1". simulate runs an Ia on a machine without data. */
+ * has a placement for each, and moves. They choose nothing. A Tra that was typed is planned by its keys, as they are. text: "tra 1", "ia 1".
+ * simulate runs an Ia on a machine without data. */
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
+Algebra *ia_from_tra(Arena *a, const KeyGraph *k, const Cutting *c);
 void algebra_print(Buf *out, const Algebra *p);
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why);

@@ -175,9 +175,11 @@ Leave job_optimised(Session *s, Job *j, const Args *a) {
 
 /* ---- relations, of a graph that is planned ------------------------------------------------------------- */
 
-Algebra *relations_made(Session *s, const Job *j, const Cutting *c, bool ia, bool again) {
-  bug_where = ia ? "ia_from_graph" : "tra_from_graph";
-  Algebra *g = ia ? ia_from_graph(s->arena, j->graph, c, UINT32_MAX) : tra_from_graph(s->arena, j->graph, c);
+Algebra *relations_made(Session *s, const Job *j, const KeyGraph *keys, const Cutting *c, bool ia, bool again) {
+  Algebra *g;
+  bug_where = keys ? "ia_from_tra" : ia ? "ia_from_graph" : "tra_from_graph";
+  if (keys) g = ia ? ia_from_tra(s->arena, keys, c) : j->relations;
+  else g = ia ? ia_from_graph(s->arena, j->graph, c, UINT32_MAX) : tra_from_graph(s->arena, j->graph, c);
   g = language_made(s, ia ? LANG_IA : LANG_TRA, j->path, g, again);
   bug_where = NULL;
   return g;
@@ -211,6 +213,10 @@ Leave job_tasks(Session *s, Job *j, const Args *a) {
   j->tasks = language_made(s, LANG_TASK, j->path, task_from_graph(s->arena, j->best), again);
   bug_where = NULL;
   return LEAVE_OK;
+}
+
+bool job_unplaced(const Job *j) {
+  return j->relations && !j->relations->placed;
 }
 
 bool job_of_sites(const Job *j) {

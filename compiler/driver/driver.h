@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/json.h"
-#include "algebra/from_graph.h"
+#include "algebra/from_tra.h"
 #include "front/front.h"
 #include "graph/eval/eval.h"
 #include "graph/graph.h"
@@ -217,12 +217,14 @@ Leave job_optimised(Session *s, Job *j, const Args *a);
 bool loops_device(const Job *j);                                        /* its loops are for a device */
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);
-/* For many sites: j's graph by a plan as a program over relations; and that, an Ia, as tasks. NULL, and why: it cannot be said so yet. */
-Algebra *relations_made(Session *s, const Job *j, const Cutting *c, bool ia, bool again);
+/* For many sites: j's graph, or its relations by their keys, by a plan as a program over relations; and that, an Ia, as tasks. NULL, and why: it
+ * cannot be said so yet. */
+Algebra *relations_made(Session *s, const Job *j, const KeyGraph *keys, const Cutting *c, bool ia, bool again);
 TaskGraph *tasks_of_sites(Session *s, const char *path, const Algebra *ia, bool again, Buf *why);
 /* -n: j's program is planned for so many sites, by the options of ein plan, and goes on as the plan's relations or tasks; of one site, nothing. */
 Leave job_sites(Session *s, Job *j, const Args *a, Language as); /* driver/plan/algebra.c */
 Leave job_one_site(Session *s, const Job *j);           /* after job_tasks: fails where it is for several */
+bool job_unplaced(const Job *j);                        /* relations that are nowhere in particular: a plan can say where */
 bool job_of_sites(const Job *j);                        /* relations, or tasks of a mesh: several sites, or none in particular */
 NamedAxesList axes_declared(Session *s, const Job *j); /* declared.c */
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */

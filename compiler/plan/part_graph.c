@@ -201,7 +201,7 @@ static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, 
 static bool vertex_add(Builder *b, const EinNode *n) {
   const EinSum *s = n->sum;
   SumCount count = sum_count(b->arena, s, NULL);
-  PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region),
+  PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region), .sum = s, .inner = 1,
                   .point = (double)(count.flops + count.integer)};
   const Expr **read = NEW_ARRAY(b->arena, const Expr *, s->n_slot + 1);
   if (!numbers(b, n, v.n_label, n->bound, &v.extent)) return false;

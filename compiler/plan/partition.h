@@ -34,6 +34,9 @@ typedef struct PartVertex {
   const int64_t *extent;
   const int64_t *most;       /* into how many blocks a label can be cut: at least 1 */
   const Str *label;          /* names, for people; NULL: it has none */
+  const char *equation;      /* how people read it; NULL: as its node says it */
+  const EinSum *sum;         /* what a point of it takes: its node's, once; or so many points of a kernel that is opaque otherwise. NULL: a state */
+  double inner;
   VEC(PartRead) reads;
   double times;
   double point;              /* operations that one point takes; fewer than 1 count as 1 */

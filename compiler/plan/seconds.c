@@ -84,7 +84,10 @@ static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Compu
     if (v->node->kind != EIN_VERTEX) continue;
     DType *read = NEW_ARRAY(a, DType, v->reads.len + 1);
     for (uint32_t k = 0; k < v->reads.len; k++) read[k] = v->reads.at[k].node->dtype;
-    if (seconds_point(a, m, v->node->sum, v->node->dtype, v->reads.len, read, &c[i])) continue;
+    bool known = seconds_point(a, m, v->sum, v->node->dtype, v->reads.len, read, &c[i]);
+    c[i].operations *= v->inner;
+    c[i].seconds *= v->inner;
+    if (known) continue;
     buf_printf(why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
                m->levels.at[m->site].name, v->name, dtype_name(c[i].dtype), dtype_name(c[i].dtype));
     return false;

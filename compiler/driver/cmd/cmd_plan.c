@@ -486,6 +486,8 @@ Leave cmd_plan(Session *s, Args *a) {
   bool many = false;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
   Language from = language_of(a->operands.at[0]);
+  bool placed = from == LANG_TRA && (arg_has(a, OPT_SITES) || arg_has(a, OPT_PLAN_FILE));
+  if (placed) return plan_sites(s, a);
   if (from == LANG_TRA || from == LANG_IA) return plan_relations(s, a);
   Leave l = sites_wanted(s, a, &many);
   if (!l && many) return plan_sites(s, a);

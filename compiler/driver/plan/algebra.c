@@ -10,12 +10,12 @@ static Cutting cutting(const Sites *p) {
 
 static const Algebra *ia_of(const Sites *p, bool again) {
   Cutting c = cutting(p);
-  return relations_made(p->s, &p->j, &c, true, again);
+  return relations_made(p->s, &p->j, p->keys, &c, true, again);
 }
 
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   Cutting c = ia || p->by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
-  algebra_print(out, relations_made(p->s, &p->j, &c, ia, reread));
+  algebra_print(out, relations_made(p->s, &p->j, p->keys, &c, ia, reread));
   return LEAVE_OK;
 }
 
@@ -29,12 +29,13 @@ Leave job_sites(Session *s, Job *j, const Args *a, Language as) {
   Sites p = {.s = s, .j = *j};
   Leave l = sites_read(s, a, &p.sites);
   if (l || p.sites == 1) return l;
-  if (j->past) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
+  if (j->past && !job_unplaced(j)) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
   l = sites_find(&p, a);
   if (l) return l;
   detail(s, "%s: the plan's sites receive %.0f bytes", j->path, p.placing->bytes);
   Cutting c = cutting(&p);
-  if (as == LANG_TRA || as == LANG_IA) j->relations = relations_made(s, &p.j, &c, as == LANG_IA, arg_has(a, OPT_ROUNDTRIP));
+  if (as == LANG_TRA || as == LANG_IA || p.keys)
+    j->relations = relations_made(s, &p.j, p.keys, &c, as != LANG_TRA, arg_has(a, OPT_ROUNDTRIP));
   else l = sites_tasks(&p, arg_has(a, OPT_ROUNDTRIP), &j->tasks);
   return l;
 }
@@ -76,6 +77,7 @@ static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, 
 }
 
 Leave algebra_derivation(const Sites *p, Buf *out) {
+  if (p->keys) return fail(p->s, LEAVE_USAGE, "--derivation is of a program's equations, and %s is past them", p->j.path);
   Cutting c = cutting(p);
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_TENSOR | 1u << COL_STEP};
   AlgCost before = {0};

@@ -16,9 +16,9 @@
 static void operations_put(Json *j, const Sites *p) {
   json_array(j, "operations");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const EinNode *n = p->g->vertices.at[i].node;
-    SumCount c = n->kind == EIN_VERTEX ? sum_count(p->s->arena, n->sum, NULL) : (SumCount){0};
-    put_count(j, NULL, (double)(c.flops + c.integer));
+    const PartVertex *v = &p->g->vertices.at[i];
+    SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
+    put_count(j, NULL, v->inner * (double)(c.flops + c.integer));
   }
   json_end(j, ']');
 }
@@ -58,6 +58,7 @@ Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   Session *s = p->s;
   Buf out = buf_new(s->arena), plan = buf_new(s->arena), tasks = buf_new(s->arena), why = buf_new(s->arena);
   Json j = json_new(&out);
+  if (p->keys) return fail(s, LEAVE_USAGE, "--certificate is of a program's equations, and %s is past them", p->j.path);
   if (!p->by_bytes) return fail(s, LEAVE_USAGE, "--certificate is for plans on a mesh, by any cost but eindecomp");
   bytes_json(p, &plan);
   json_object(&j, NULL);

@@ -21,8 +21,8 @@ static double home_block(const Sites *p, uint32_t tensor) {
 
 static void work_find(const Sites *p, const PartVertex *v, const uint32_t *d, FactTensor *t) {
   if (v->node->kind != EIN_VERTEX) return;
-  SumCount n = sum_count(p->s->arena, v->node->sum, NULL);
-  double points = v->times * part_points(v, NULL), most = v->times * part_points(v, d);
+  SumCount n = sum_count(p->s->arena, v->sum, NULL);
+  double times = v->times * v->inner, points = times * part_points(v, NULL), most = times * part_points(v, d);
   t->flops = points * (double)n.flops;
   t->integer = points * (double)n.integer;
   t->busiest = most * (double)(n.flops + n.integer);

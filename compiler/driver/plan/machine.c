@@ -61,7 +61,7 @@ static const Plan *axes_said(Arena *a, const Plan *p) {
 Leave costs_ready(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
-  PlaceGraph *g = place_graph(s->arena, p->g);
+  PlaceGraph *g = p->keys ? keys_places(s->arena, p->keys) : place_graph(s->arena, p->g);
   p->places = g;
   p->lives = lives_find(s->arena, g);
   g->fixed = plan_fixed(s->arena, g, p->by_bytes ? p->plan : axes_said(s->arena, p->plan), s->diags);

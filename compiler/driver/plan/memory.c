@@ -69,7 +69,8 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   Arena *work = arena_new();
   Cutting c = cutting_of_placing(work, p->places, placing);
   Buf why = buf_new(work);
-  TaskGraph *t = task_from_ia(work, ia_from_graph(work, p->j.graph, &c, UINT32_MAX), &why);
+  const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c, UINT32_MAX);
+  TaskGraph *t = task_from_ia(work, ia, &why);
   if (t) {
     Measuring x = {.g = p->places, .out = &out};
     int64_t *step = NEW_ARRAY(work, int64_t, t->n_steps + 2);

@@ -108,12 +108,23 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
   return session_report(s);
 }
 
+/* Of a program over relations that are nowhere yet: its keys. */
+static Leave keys_wanted(Sites *p) {
+  Buf why = buf_new(p->s->arena);
+  p->keys = keys_graph(p->s->arena, p->j.relations, &why);
+  if (!p->keys) return fail(p->s, LEAVE_PROGRAM, "%s cannot be planned: %s", p->j.path, why.s);
+  p->j.graph = p->keys->graph;
+  p->g = p->keys->part;
+  return LEAVE_OK;
+}
+
 /* Bytes and seconds are least of the graph as it is run, after its passes; the papers count the program as it is written. */
 static Leave graph_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
   Leave l = p->j.graph ? LEAVE_OK : job_compile(s, &p->j, a, a->operands.at[0]);
   if (l) return l;
+  if (job_unplaced(&p->j)) return keys_wanted(p);
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
   bool written = !p->by_bytes || p->in_elements;
   if (!written && (l = job_optimised(s, &p->j, a))) return l;
@@ -263,6 +274,7 @@ static int64_t calls_of(const PartVertex *v, const uint32_t *d) {
 const char *sites_equation(Arena *a, const PartVertex *v) {
   Buf b = buf_new(a);
   if (v->node->kind == EIN_STATE) return arena_printf(a, "state %s", shown(a, v->name));
+  if (v->equation) return v->equation;
   graph_equation(&b, v->node);
   return b.s;
 }

@@ -2,7 +2,7 @@
 #ifndef EIN_PLAN_SITES_H
 #define EIN_PLAN_SITES_H
 
-#include "algebra/algebra.h"
+#include "algebra/from_tra.h"
 #include "base/json.h"
 #include "plan/placing/placing.h"
 #include "plan/placing/memory.h"
@@ -35,6 +35,7 @@ typedef struct Sites {
   bool by_bytes;             /* by bytes, seconds or elements of a plan over relations: not by the EinDecomp paper's cost */
   Planner who;
   double budget;
+  const KeyGraph *keys;      /* of a program over relations; NULL: of a graph */
   const PartGraph *g;
   const PartVectors *vectors; /* what there is to choose from; by bytes NULL where nobody asks */
   bool narrow;               /* of some, only the longest labels may be cut */

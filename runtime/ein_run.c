@@ -455,11 +455,13 @@ EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
 
 EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
-  if (in->error.status != EIN_OK || ein_settle(ctx) != EIN_OK) return ctx->turn[0];
+  ein_status mine = in->error.status != EIN_OK ? in->error.status : ein_settle(ctx);
+  if (in->parted || (in->config.wire ? ein_meet(ctx, mine, 0, NULL, 0, NULL) : mine) != EIN_OK) return ctx->turn[0];
   ein_error why;
   memset(&why, 0, sizeof why);
   ein_status status = in->config.between(in->config.user, ctx, &why);
   if (status != EIN_OK) ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
+  if (status != EIN_OK && in->config.wire) in->parted = 1; /* all of them give it */
   return ctx->turn[0];
 }
 

@@ -129,7 +129,8 @@ typedef struct ein_config {
    * run that is just beginning too. */
   const volatile int *stop;
   /* By the thread that runs, given `user`: before the first turn of a repeat that stands in no other, and after each of its turns that does not end
-   * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why. */
+   * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why.
+   * With a wire all sites are at the same turn, and give the same. */
   ein_status (*between)(void *user, void *ctx, ein_error *error);
 } ein_config;
 

@@ -5,6 +5,7 @@
 #include "compile/native.h"
 #include "ein_run.h"
 #include "keeping.h"
+#include "ranks/ranks.h"
 #include "task/task.h"
 
 /* ---- which repeat --------------------------------------------------------------------------------------------------- */
@@ -27,10 +28,15 @@ static void id_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, uint32
   else cache_key_add(k, text, (size_t)snprintf(text, sizeof text, "%%%u", id < repeat->id ? 0 : id - repeat->id));
 }
 
-/* A line of it, without the place at its end. */
-static void line_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, const char *at, const char *end) {
+/* Where a line of a text ends, but for the place behind it. */
+static const char *line_end(const char *at, const char *end) {
   for (const char *p = at; p + 2 < end; p++)
-    if (p[0] == ' ' && p[1] == '@' && p[2] == '"') end = p;
+    if (p[0] == ' ' && p[1] == '@' && p[2] == '"') return p;
+  return end;
+}
+
+static void line_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, const char *at, const char *end) {
+  end = line_end(at, end);
   while (at < end) {
     if (*at != '%' || at + 1 == end || at[1] < '0' || at[1] > '9') {
       cache_key_add(k, at++, 1);
@@ -99,8 +105,8 @@ Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keepin
   *out = (Keeping){.s = s, .j = j, .began = -1};
   Leave l = words_read(out, a);
   const char *word = out->to ? "--checkpoint" : "--resume";
-  if (!l && (s->ranks || arg_has(a, OPT_SITES) || job_of_sites(j)))
-    l = fail(s, LEAVE_USAGE, "%s keeps the run of one process on one site; without -n, --np and mpirun it can be done", word);
+  if (!l && !s->ranks && (arg_has(a, OPT_SITES) || job_of_sites(j)))
+    l = fail(s, LEAVE_USAGE, "%s keeps what a process has, and -n runs all sites in one; by --np or mpirun, or without -n, it can be done", word);
   if (!l && target_device(s, a))
     l = fail(s, LEAVE_USAGE, "%s keeps what is in this machine's memory; with --target=c, jit or eval it can be done", word);
   const EinGraph *g = l ? NULL : graph_open(s, j, a, compiled);
@@ -142,8 +148,19 @@ static bool goes_on(const TaskGraph *t, const Task *repeat, uint32_t b) {
   return before && within;
 }
 
+/* Which blocks a process has is the plan's, whose text has it. */
+static void plan_key(Keeping *k, const TaskGraph *t) {
+  Buf text = buf_new(k->s->arena);
+  CacheKey key = cache_key_new();
+  task_print(&text, t);
+  for (const char *at = text.s; *at; at = strchr(at, '\n') + 1) cache_key_add(&key, at, (size_t)(line_end(at, strchr(at, '\n')) - at));
+  k->plan[0] = k->s->ranks->ranks;
+  memcpy(k->plan + 1, (uint64_t[]){key.a, key.b}, sizeof(uint64_t[2]));
+}
+
 static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   const TaskGraph *t = k->j->tasks;
+  if (t->mesh.n) plan_key(k, t);
   const Task *repeat = task_repeat(t);
   BUG_UNLESS(repeat); /* one of its turns has been made, or would be next */
   k->bound = repeat->buffer;

@@ -5,7 +5,9 @@
  * declares; compiled, the buffers that the repeat changes and that live longer than a turn, as passes may have dropped a state, or made one.
  *
  * A checkpoint is turn-N.safetensors: these tensors by their names, `ein.turn`, the turns made, and `ein.repeat`, which tells one repeat from
- * another. It has that name once it is whole and on the disk, and two stay. */
+ * another. It has that name once it is whole and on the disk, and two stay. Of several processes each writes its blocks to a file of its own,
+ * turn-N.rank-1-of-4.safetensors, and once all of them are on the disk, the first one writes turn-N.safetensors, which has `ein.plan` instead of
+ * blocks: how many processes there are, and a hash of the plan. As many processes go on from it, by the same plan. */
 #ifndef EIN_DRIVER_KEEPING_H
 #define EIN_DRIVER_KEEPING_H
 
@@ -20,6 +22,7 @@ typedef struct Keeping {
   const char *from;          /* --resume; NULL: it begins at turn 0 */
   int64_t every;
   int64_t repeat[2];         /* the repeat's equations, by a hash of their text */
+  int64_t plan[3];           /* of several processes: how many, and the tasks, by a hash of their text, once it has begun; else 0 */
   int64_t began;             /* the turn at which this run began; -1: it has not begun */
   Leave failed;              /* what a failure between two turns comes to; LEAVE_OK: there was none */
   KeptTensors kept;          /* what goes from turn to turn, and */

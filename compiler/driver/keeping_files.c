@@ -7,19 +7,20 @@
 #include <unistd.h>
 
 #include "keeping.h"
+#include "ranks/ranks.h"
 
 enum { KEPT_FILES = 2 };
-static const char first_part[] = "turn-", last_part[] = ".safetensors", half_made[] = ".turn.safetensors";
+static const char first_part[] = "turn-", last_part[] = ".safetensors", half_made[] = ".turn";
 
 static const char *kept_path(Arena *a, const char *folder, int64_t turn) {
   return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, last_part);
 }
 
-/* The turn that the name says; -1: it is no checkpoint's. */
-static int64_t turn_of(const char *name) {
-  size_t n = strlen(name), first = sizeof first_part - 1, last = sizeof last_part - 1;
+/* The turn that a name says that ends so; -1: it is not such a name. */
+static int64_t turn_behind(const char *name, const char *ending) {
+  size_t n = strlen(name), first = sizeof first_part - 1, last = strlen(ending);
   int64_t turn = -1;
-  if (n <= first + last || strncmp(name, first_part, first) != 0 || strcmp(name + n - last, last_part) != 0) return -1;
+  if (n <= first + last || strncmp(name, first_part, first) != 0 || strcmp(name + n - last, ending) != 0) return -1;
   return name[first] != '-' && name[first] != '+' && int64_read(name + first, n - first - last, &turn) ? turn : -1;
 }
 
@@ -28,7 +29,7 @@ static int64_t newest(Arena *a, const char *folder, int64_t below) {
   Words files = folder_files(a, folder);
   int64_t best = -1;
   for (uint32_t i = 0; i < files.len; i++) {
-    int64_t turn = turn_of(files.at[i]);
+    int64_t turn = turn_behind(files.at[i], last_part);
     if (turn < below && turn > best) best = turn;
   }
   return best;
@@ -83,26 +84,62 @@ static bool disk_has(const char *path) {
   return ok;
 }
 
-static void older_gone(Arena *a, const char *folder) {
-  int64_t turn = INT64_MAX;
-  for (int i = 0; i < KEPT_FILES && turn >= 0; i++) turn = newest(a, folder, turn);
-  while (turn >= 0 && (turn = newest(a, folder, turn)) >= 0) unlink(kept_path(a, folder, turn));
+/* What a process's blocks are called, behind the turn. */
+static const char *blocks_part(const Keeping *k, Arena *a) {
+  return arena_printf(a, ".rank-%d-of-%d%s", k->s->ranks->rank, k->s->ranks->ranks, last_part);
+}
+
+static const char *blocks_path(const Keeping *k, Arena *a, const char *folder, int64_t turn) {
+  return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, blocks_part(k, a));
+}
+
+/* What this process has written of turns before the newest two. */
+static void older_gone(const Keeping *k, Arena *a) {
+  int64_t turn = INT64_MAX, all;
+  for (int i = 0; i < KEPT_FILES && turn >= 0; i++) turn = newest(a, k->to, turn);
+  for (all = turn; ranks_first(k->s) && (all = newest(a, k->to, all)) >= 0;) unlink(kept_path(a, k->to, all));
+  Words files = folder_files(a, k->to);
+  for (uint32_t i = 0; k->s->ranks && i < files.len; i++) {
+    all = turn_behind(files.at[i], blocks_part(k, a));
+    if (all >= 0 && all < turn) unlink(arena_printf(a, "%s/%s", k->to, files.at[i]));
+  }
+}
+
+static ein_named_tensor numbers(const char *name, const int64_t *at, int ndim, const int64_t *n) {
+  return (ein_named_tensor){name, {.data = (void *)(uintptr_t)at, .device_type = 1, .ndim = ndim, .dtype = EIN_I64, .shape = n}};
+}
+
+/* It has its name once it is on the disk, and so has the folder. */
+static ein_status file_put_whole(const Keeping *k, Arena *a, const KeptTensors *all, const char *path, ein_error *error) {
+  const char *half = arena_printf(a, "%s/%s%s", k->to, half_made, k->s->ranks ? blocks_part(k, a) : last_part);
+  ein_status status = ein_safetensors_write(half, all->len, all->at, error);
+  if (status != EIN_OK || (disk_has(half) && rename(half, path) == 0 && disk_has(k->to))) return status;
+  return ein_error_set(error, EIN_ERR_IO, "the checkpoint %s cannot be written: %s", path, strerror(errno));
+}
+
+/* What all processes came to: each is at the same place. */
+static ein_status agreed(const Keeping *k, ein_status mine, ein_error *error) {
+  if (!k->s->ranks) return mine;
+  const ein_wire *wire = k->s->ranks->door->moves(k->s->ranks->world);
+  ein_status all = wire->exchange(wire->user, mine, 0, NULL, 0, NULL);
+  return mine == EIN_OK && all != EIN_OK ? ein_error_set(error, all, EIN_ELSEWHERE) : mine;
 }
 
 ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
+  static const int64_t two = 2, three = 3;
   Arena *a = arena_new();
-  KeptTensors all = {0};
-  int64_t made = turn, two = 2;
-  const char *half = arena_printf(a, "%s/%s", k->to, half_made);
-  for (uint32_t i = 0; i < k->kept.len; i++) vec_push(a, all, k->kept.at[i]);
-  const ein_tensor made_at = {.data = &made, .device_type = 1, .dtype = EIN_I64};
-  const ein_tensor repeat = {.data = (void *)(uintptr_t)k->repeat, .device_type = 1, .ndim = 1, .dtype = EIN_I64, .shape = &two};
-  vec_push(a, all, ((ein_named_tensor){"ein.turn", made_at}));
-  vec_push(a, all, ((ein_named_tensor){"ein.repeat", repeat}));
-  ein_status status = ein_safetensors_write(half, all.len, all.at, error);
-  if (status == EIN_OK && (!disk_has(half) || rename(half, kept_path(a, k->to, turn)) != 0 || !disk_has(k->to)))
-    status = ein_error_set(error, EIN_ERR_IO, "the checkpoint of turn %lld cannot be written to %s: %s", (long long)turn, k->to, strerror(errno));
-  if (status == EIN_OK) older_gone(a, k->to);
+  KeptTensors blocks = {0}, all = {0}, *to = k->s->ranks ? &blocks : &all;
+  for (uint32_t i = 0; i < k->kept.len; i++) vec_push(a, *to, k->kept.at[i]);
+  vec_push(a, all, numbers("ein.turn", &turn, 0, NULL));
+  vec_push(a, all, numbers("ein.repeat", k->repeat, 1, &two));
+  if (k->s->ranks) vec_push(a, all, numbers("ein.plan", k->plan, 1, &three));
+  ein_status status = k->s->ranks ? file_put_whole(k, a, &blocks, blocks_path(k, a, k->to, turn), error) : EIN_OK;
+  status = agreed(k, status, error);
+  if (status == EIN_OK) {
+    if (ranks_first(k->s)) status = file_put_whole(k, a, &all, kept_path(a, k->to, turn), error);
+    status = agreed(k, status, error);
+  }
+  if (status == EIN_OK) older_gone(k, a);
   arena_free(a);
   return status;
 }
@@ -142,8 +179,10 @@ static const char *shape_text(Arena *a, ein_dtype t, int ndim, const int64_t *sh
 static ein_status tensor_take(const File *f, const char *name, const ein_tensor *to, ein_error *error) {
   const int64_t low[EIN_MAX_AXES] = {0};
   const Tensor *x = tensor_find(f, name);
-  if (!x) return ein_error_set(error, EIN_ERR_SHAPE, "%s has no %s, which this program's repeat takes from turn to turn: it is of another program, or of another target",
-                               f->path, name);
+  if (!x)
+    return ein_error_set(error, EIN_ERR_SHAPE,
+                         "%s has no %s, which this program's repeat takes from turn to turn: it is of another program, or of another target",
+                         f->path, name);
   if (!tensor_fits(x, to))
     return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, name,
                          x->readable ? shape_text(f->a, x->at.dtype, x->at.ndim, x->at.shape) : "of a type that Ein has not",
@@ -151,23 +190,51 @@ static ein_status tensor_take(const File *f, const char *name, const ein_tensor 
   return ein_stored_block(f->path, &x->at, to->dtype, low, to->shape, to->data, error);
 }
 
-/* A file that is not this run's ends the run, so it may have been read in part. */
-static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
-  int64_t made = 0, repeat[2] = {0, 0};
+static const char *processes(Arena *a, int64_t n) { return n ? arena_printf(a, "%lld processes", (long long)n) : "one process"; }
+
+/* By as many processes, and the same plan; none of these: by one process. */
+static ein_status plan_fits(const Keeping *k, const File *f, ein_error *error) {
+  int64_t plan[3] = {0, 0, 0}, three = 3;
+  const ein_tensor to = {.data = plan, .dtype = EIN_I64, .ndim = 1, .shape = &three};
+  ein_status status = tensor_find(f, "ein.plan") ? tensor_take(f, "ein.plan", &to, error) : EIN_OK;
+  if (status != EIN_OK || memcmp(plan, k->plan, sizeof plan) == 0) return status;
+  if (plan[0] == k->plan[0])
+    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by another plan: other options, or another ein, cut it so", f->path);
+  return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by %s, and this is one by %s, which have other blocks", f->path,
+                       processes(f->a, plan[0]), processes(f->a, k->plan[0]));
+}
+
+static ein_status tensors_take(const Keeping *k, const File *f, ein_error *error) {
   ein_status status = EIN_OK;
   for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++) status = tensor_take(f, k->kept.at[i].name, &k->kept.at[i].tensor, error);
-  if (status == EIN_OK) status = tensor_take(f, "ein.turn", &(ein_tensor){.data = &made, .dtype = EIN_I64}, error);
-  if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &(ein_tensor){.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = (int64_t[]){2}}, error);
+  return status;
+}
+
+static ein_status blocks_take(const Keeping *k, int64_t turn, ein_error *error) {
+  File f = {.a = k->s->arena, .path = blocks_path(k, k->s->arena, k->from, turn)};
+  ein_status status = ein_stored_each(f.path, tensor_seen, &f, error);
+  return status == EIN_OK ? tensors_take(k, &f, error) : status;
+}
+
+/* A file that is not this run's ends the run, so it may have been read in part. */
+static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
+  int64_t made = 0, repeat[2] = {0, 0}, two = 2;
+  const ein_tensor made_to = {.data = &made, .dtype = EIN_I64}, repeat_to = {.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = &two};
+  ein_status status = plan_fits(k, f, error);
+  if (status == EIN_OK && !k->s->ranks) status = tensors_take(k, f, error);
+  if (status == EIN_OK) status = tensor_take(f, "ein.turn", &made_to, error);
+  if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &repeat_to, error);
   if (status == EIN_OK && memcmp(repeat, k->repeat, sizeof repeat) != 0)
     status = ein_error_set(error, EIN_ERR_SHAPE, "%s is of another program: its repeat has other equations than the one of %s", f->path, k->j->path);
   if (status == EIN_OK && (made < 0 || made > most))
-    status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path, (long long)made, (long long)most);
+    status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path, (long long)made,
+                           (long long)most);
+  if (status == EIN_OK && k->s->ranks) status = blocks_take(k, made, error);
   if (status == EIN_OK) *turn = made;
   return status;
 }
 
-/* The one before it is for that: a disk that was full, a file that was copied half. */
-ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
+static ein_status newest_take(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
   Session *s = k->s;
   for (int64_t at = newest(s->arena, k->from, INT64_MAX); at >= 0;) {
     File f = {.a = s->arena, .path = kept_path(s->arena, k->from, at)};
@@ -183,4 +250,9 @@ ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error) 
     say(s, "a checkpoint is not whole: %s; the one before it is taken, of turn %lld", half.text, (long long)at);
   }
   return ein_error_set(error, EIN_ERR_IO, "%s has lost its checkpoints", k->from);
+}
+
+/* The one before the newest is for a disk that was full, a file that was copied half. */
+ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
+  return agreed(k, newest_take(k, most, turn, error), error);
 }

@@ -148,7 +148,7 @@ says "--every 5: of what? --checkpoint DIR says where to"
 want 2 "$EIN" run short.ein --checkpoint new --every 0
 says "--every 0: wanted is a number of turns, 1 or more"
 want 2 "$EIN" run short.ein --checkpoint new --every 5 -n 2 --target=c
-says "--checkpoint keeps the run of one process on one site"
+says "--checkpoint keeps what a process has, and -n runs all sites in one"
 echo 'output y = 1' >none.ein
 want 2 "$EIN" run none.ein --checkpoint new --every 5
 says "--checkpoint: none.ein has no repeat: there is nothing between turns to be kept"

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "driver/keeping.h"
 #include "site.h"
 
 
@@ -121,6 +122,7 @@ Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t 
 
 ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
   ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s)};
+  if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   return m->create(&config, ctx);
 }
 

@@ -1,0 +1,66 @@
+#!/bin/sh
+# suite: ci
+# Runs over MPI that survive: each process keeps its blocks, as many go on from them to the same bits, and a checkpoint that not all have finished is none.
+. "$(dirname "$0")/common"
+mpi_ready
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+ranks() { # N WORD...
+  n=$1
+  shift
+  timeout 60 mpirun -n "$n" "$EIN" run --flags=-O0 "$@"
+}
+names() { # FOLDER: what is in it, in one line
+  (cd "$1" && echo $(ls -A))
+}
+
+# Blocks that neighbours read, a tensor that is whole everywhere, a stack, a scalar.
+cat >heat.ein <<'END'
+input X[n:240] : f32 = 1.0 * (n % 7)
+repeat t < 50 until high > 1e9 {
+  state U[n:240] : f32 = X[n]
+  state V[n:240] : f32 = 0 * X[n]
+  state high : f32 = 0
+  level[t] = high
+  next U[n] = if n > 0 and n < 239 then 0.25 * U[n-1] + 0.5 * U[n] + 0.25 * U[n+1] + 0.01 * V[239-n] else U[n]
+  next V[n] = 0.9 * V[n] + U[n]
+  next high = max[n] U[n]
+}
+output U, V, level, t
+END
+for n in 2 4; do
+  want 0 ranks $n heat.ein -o all=whole/ # by another plan the bits may be others
+  want 0 ranks $n heat.ein -o all=kept/ --checkpoint d-$n --every 15
+  for f in whole/*; do cmp -s "$f" "kept/${f#whole/}" || wrong "on $n ranks another ${f#whole/} where it is kept"; done
+  [ "$(ls d-$n | wc -l)" = $((2 * n + 2)) ] || wrong "of $n ranks there is $(names d-$n)"
+  want 0 ranks $n heat.ein -o all=again/ --resume d-$n -v
+  says "heat.ein: goes on behind turn 45, from d-$n/turn-000045.safetensors"
+  for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks another ${f#whole/} where it goes on"; done
+  rm d-$n/turn-000045.safetensors # killed before the first one knew that all have written theirs
+  want 0 ranks $n heat.ein -o all=again/ --resume d-$n --checkpoint d-$n --every 20 -v
+  says "goes on behind turn 30"
+  for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks another ${f#whole/} from turn 30"; done
+  rm -r whole kept again
+done
+[ "$(cd d-2 && echo *[0-9].safetensors)" = "turn-000030.rank-0-of-2.safetensors turn-000030.rank-1-of-2.safetensors turn-000030.safetensors \
+turn-000040.rank-0-of-2.safetensors turn-000040.rank-1-of-2.safetensors turn-000040.safetensors turn-000045.rank-0-of-2.safetensors \
+turn-000045.rank-1-of-2.safetensors" ] || wrong "there is $(names d-2)"
+
+# Others do not go on with it.
+want 1 ranks 3 heat.ein --resume d-4
+once "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by 3 processes, which have other blocks"
+want 1 "$EIN" run heat.ein --resume d-4
+says "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by one process, which have other blocks"
+want 0 "$EIN" run heat.ein --checkpoint one --every 20
+want 1 ranks 2 heat.ein --resume one
+once "one/turn-000040.safetensors is of a run by one process, and this is one by 2 processes, which have other blocks"
+"$EIN" plan heat.ein -n 4 -o best.plan
+sed 's/^home U .*/home U * */' best.plan >whole.plan
+want 1 ranks 4 heat.ein --resume d-4 --plan=whole.plan
+once "d-4/turn-000040.safetensors is of a run by another plan"
+rm d-4/turn-000040.rank-2-of-4.safetensors
+want 4 ranks 4 heat.ein --resume d-4
+once "turn-000040.rank-2-of-4.safetensors"
+want 2 "$EIN" run heat.ein -n 4 --target=c --resume d-4
+says "--resume keeps what a process has, and -n runs all sites in one; by --np or mpirun, or without -n, it can be done"
+finish

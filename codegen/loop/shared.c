@@ -2,8 +2,8 @@
  * barrier between. In come the statements of a thread, out go complaints.
  *
  * Walks them in their order and keeps the accesses since the last barrier. What an index says is kept as a sum of variables, each times a number,
- * with the range of each. Two accesses are apart if their ranges are; or if both have the same sum, of which no two points of the variables that
- * differ among threads make the same: then they are one thread's. A loop with a barrier inside has one value for all threads between two of
+ * with the range of each. Two accesses are apart if their ranges are, or those below a digit that both have; or if both have the same sum, of which no
+ * two points of the variables that differ among threads make the same: then they are one thread's. A loop with a barrier inside has one value for all threads between two of
  * them; it is gone through twice, each time with a value of its own, so that what its end leaves open meets its beginning. */
 #include "text.h"
 
@@ -143,10 +143,30 @@ static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   return true;
 }
 
+/* Without the term of that variable. */
+static bool rest_range(Sum s, uint32_t var, int64_t *lo, int64_t *hi) {
+  for (uint32_t i = 0; i < s.n; i++)
+    if (s.term[i].var == var) s.term[i--] = s.term[--s.n];
+  return sum_range(&s, lo, hi);
+}
+
+/* A digit of both, which steps over all that is below it in either, parts what is apart below it: if that is at two values of the digit, so are they; if
+ * at one, what is below tells them apart. */
+static bool digit_apart(const Touch *a, const Touch *b) {
+  int64_t la, ha, lb, hb, span;
+  for (uint32_t i = 0; i < a->at.n && a->at.known && b->at.known; i++) {
+    const Term *t = &a->at.term[i], *u = term_find(&b->at, t->var);
+    if (!u || u->by != t->by || !rest_range(a->at, t->var, &la, &ha) || !rest_range(b->at, t->var, &lb, &hb)) continue;
+    if (ha >= lb && hb >= la) continue;
+    if (sub_ok(ha > hb ? ha : hb, la < lb ? la : lb, &span) && span < (t->by < 0 ? -t->by : t->by)) return true;
+  }
+  return false;
+}
+
 static void touch_add(Shared *h, Touch t) {
   for (uint32_t i = 0; i <= h->open.len && !h->said[t.place]; i++) {
     const Touch *u = i < h->open.len ? &h->open.at[i] : &t;
-    if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || one_thread(h, u, &t)) continue;
+    if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || digit_apart(u, &t) || one_thread(h, u, &t)) continue;
     check_fail(h->c, "two threads of a block may touch one element of %s, one of them to store, and no barrier is between", h->k->places.at[t.place].name->s);
     h->said[t.place] = true;
   }

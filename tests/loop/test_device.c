@@ -61,9 +61,10 @@ static const char full[] =
     "kernel y step 1 work ($N * 64) {\n"
     "  shared part : f32 [64]\n"
     "  stack own : f32 [4]\n"
+    "  shared two : f32 [64]\n"
     "  buffer C = %2 : f32 [$N, 64]\n"
     "  buffer y = %3 : f32 [$N] written\n"
-    "  loops i t h z v u w l\n"
+    "  loops i t h z v u w l r s q\n"
     "  for i < $N grid x {\n"
     "    var part\n"
     "    for t < 64 block x {\n"
@@ -95,13 +96,33 @@ static const char full[] =
     "      }\n"
     "    }\n"
     "  }\n"
+    "  for r < $N grid x {\n"
+    "    var two\n"
+    "    for s < 32 block x {\n"
+    "      for q < 2 block y {\n"
+    "        two[((q * 32) + s)] = C[r, s]\n"
+    "        barrier\n"
+    "        if (s < 16) {\n"
+    "          two[((q * 32) + s)] = (two[((q * 32) + s)] + two[(((q * 32) + s) + 16)])\n"
+    "        }\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
     "}\n";
 
 static const char race_a[] = "kernel C: two threads of a block may touch one element of a, one of them to store, and no barrier is between";
 static const char race_b[] = "kernel C: two threads of a block may touch one element of b, one of them to store, and no barrier is between";
 static const char race_part[] = "kernel y: two threads of a block may touch one element of part, one of them to store, and no barrier is between";
 
+static const char race_two[] = "kernel y: two threads of a block may touch one element of two, one of them to store, and no barrier is between";
+
 static const TextBreak breaks[] = {
+    /* two rows of a block: what is read is another row's, or of threads that store */
+    {"        barrier\n        if (s < 16)", "        if (s < 16)", race_two},
+    {"two[(((q * 32) + s) + 16)]", "two[(((q * 32) + s) + 15)]", race_two},
+    {"two[(((q * 32) + s) + 16)]", "two[(((q * 32) + s) + 32)]", race_two},
+    {"two[(((q * 32) + s) + 16)]", "two[(((q * 16) + s) + 16)]", race_two},
+    {"      if (s < 16) {", "      if (s < 17) {", race_two},
     /* barriers that are missing: ahead of what is read, behind it, and at the end of a loop whose beginning stores again */
     {"            barrier\n            for k", "            for k", race_a},
     {"            barrier\n            for k", "            for k", race_b},

@@ -59,12 +59,13 @@ static const Expr *part_made(Sched *s, const Launch *l, const Expr *thread, int6
   return scalar_read(s, acc);
 }
 
-static void tree_made(Sched *s, const EinSum *sum, uint32_t part, const Expr *thread, int64_t threads) {
+void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads) {
+  const Expr *mine = ex_add(s, base, thread);
   for (int64_t half = threads / 2; half > 0; half /= 2) {
-    const Expr *other = ex_add(s, thread, ex_int(s, half));
+    const Expr *other = ex_add(s, mine, ex_int(s, half));
     LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, thread, ex_int(s, half)))->body);
-    const Expr *a = let_read(s, "a", place_read(s, part, 1, &thread)), *b = let_read(s, "b", place_read(s, part, 1, &other));
-    store_add(s, part, 1, &thread, ex_shared(s, red_combine(s, sum, a, b)));
+    const Expr *a = let_read(s, "a", place_read(s, part, 1, &mine)), *b = let_read(s, "b", place_read(s, part, 1, &other));
+    store_add(s, part, 1, &mine, ex_shared(s, red_combine(s, sum, a, b)));
     into(s, was);
     barrier_add(s);
   }
@@ -91,7 +92,7 @@ bool rows_launch(Sched *s, Launch *l) {
   for (uint32_t k = 0; k < p->n_order; k++) l->e->label[p->order[k]] = w->index[k];
   store_add(s, part, 1, &t, part_made(s, l, t, c.threads));
   barrier_add(s);
-  tree_made(s, sum, part, t, c.threads);
+  rows_tree(s, sum, part, zero, t, c.threads);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, t, zero))->body);
   launch_finish(s, l, place_read(s, part, 1, &zero));
   return true;

@@ -197,9 +197,18 @@ static void blocks_open(Tiles *t) {
   t->lane0 = named(s, NULL, "lane", ex_mul(s, t->env->label[t->lane], tile));
 }
 
-bool tile_launch(Sched *s, Launch *l) {
+static Tiles tiles_of(Sched *s, Launch *l) {
   uint32_t n = l->first->sum->n_slot;
-  Tiles t = {.s = s, .l = l, .env = l->e, .of = NEW_ARRAY(s->arena, SideOf, n + 1), .shared = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  return (Tiles){.s = s, .l = l, .env = l->e, .of = NEW_ARRAY(s->arena, SideOf, n + 1), .shared = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+}
+
+bool tile_fits(Sched *s, Launch *l) {
+  Tiles t = tiles_of(s, l);
+  return is_product(&t);
+}
+
+bool tile_launch(Sched *s, Launch *l) {
+  Tiles t = tiles_of(s, l);
   if (!is_product(&t)) return false;
   Choice c = {.threads = SIDE, .tile = TILE, .deep = DEEP};
   const Expr *each = ex_int(s, EACH * EACH);

@@ -52,6 +52,7 @@ typedef struct ein_seen {
   int given, strided;          /* 0: it was left out; its strides were NULL */
   int buffer;
   uintptr_t skew;              /* the bits that its address has not */
+  int32_t device_type, device_id;
 } ein_seen;
 
 typedef struct ein_inside {    /* what each run touches stands first */
@@ -89,6 +90,8 @@ typedef struct ein_inside {    /* what each run touches stands first */
   ein_team *team;
   void *device;                /* of a text for CUDA: what it has there; NULL: nothing yet */
   void (*device_end)(void *device);
+  /* Whether it takes an argument's view that lies where its device_type says, and that is so; else 0, and why. NULL: views are on the CPU. */
+  int (*device_holds)(ein_ctx *ctx, int buffer, const ein_tensor *x, char *why, size_t room);
 } ein_inside;
 
 static inline const ein_buffer *ein_buffer_of(const ein_ctx *ctx, int buffer) {
@@ -144,7 +147,7 @@ EIN_INLINE int ein_view_other(const ein_ctx *ctx, int k, const ein_tensor *x, ei
   const int64_t *shape = ctx->shape + at, *told = in->told + at;
   *moved |= (uintptr_t)x->data ^ (uintptr_t)u->data;
   if (optional && !u->given) return 0;
-  if (x->ndim != ndim || x->dtype != dtype || x->device_type != 1 || x->byte_offset != u->byte_offset) return 1;
+  if (x->ndim != ndim || x->dtype != dtype || x->device_type != u->device_type || x->device_id != u->device_id || x->byte_offset != u->byte_offset) return 1;
   if (ndim == 0) return 0;
   if (!x->shape || (x->strides != NULL) != u->strided) return 1;
   for (int a = 0; a < ndim; a++)

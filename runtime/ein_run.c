@@ -155,7 +155,7 @@ static int ein_config_read(ein_config *to, const ein_config *from) {
   if (!from) return 1;
   if (from->size < sizeof from->size) return 0;
   memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-  return to->threads >= 0 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
+  return to->threads >= 0 && to->device >= 0 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
 }
 
 /* Which buffers are whose. 0: the tables make no sense. */

@@ -63,7 +63,7 @@ typedef struct ein_error {
 /*
  * A borrowed view. Each field is DLPack's DLTensor field of the same name (`dtype` through
  * ein_dtype_to_dlpack). `strides` are in elements; NULL means C order. The first element lies at
- * (char *)data + byte_offset. Device type 1 is the CPU.
+ * (char *)data + byte_offset. Device type 1 is the CPU, 2 a device of CUDA, whose number is device_id.
  */
 typedef struct ein_tensor {
   void *data;
@@ -132,6 +132,10 @@ typedef struct ein_config {
    * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why.
    * With a wire all sites are at the same turn, and give the same. */
   ein_status (*between)(void *user, void *ctx, ein_error *error);
+  /* Of a model for CUDA: the number of its device; and a stream there, the caller's, into which all goes that is asked of the device. NULL: one of the
+   * context's own. workspace is memory of the device then, 256-byte aligned; alloc and release are for memory of the host. */
+  int device;
+  void *stream;
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

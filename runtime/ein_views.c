@@ -144,6 +144,7 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   ein_inside *in = v->ctx->inside;
   const ein_tensor *x = v->tensor;
   int k = v->number;
+  char why[200] = "";
   span->low = span->high = 0;
   v->ctx->dense[k] = 1;
   in->given[k] = 1;
@@ -154,7 +155,8 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     return EIN_OK;
   }
   if (!x->data && in->count[k] > 0) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its data is NULL");
-  if (x->device_type != 1)
+  if (in->device_holds && !in->device_holds(v->ctx, k, x, why, sizeof why)) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", why);
+  if (!in->device_holds && x->device_type != 1)
     return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
   if (ein_view_shape(v) != EIN_OK) return in->error.status;
   if (in->count[k] == 0) return EIN_OK;
@@ -163,6 +165,8 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) v->ctx->dense[k] = 0;
     row_major *= v->shape[axis];
   }
+  if (x->device_type != 1 && !v->ctx->dense[k])
+    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, which is wanted of what is on a device");
   if (in->tables->dense && !v->ctx->dense[k])
     return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, for which alone this was compiled");
   return ein_view_place(v, span);
@@ -257,6 +261,8 @@ static void ein_view_keep(const ein_view *v, ein_seen *u) {
   const ein_tensor *x = v->tensor;
   u->data = x->data;
   u->byte_offset = x->byte_offset;
+  u->device_type = x->device_type;
+  u->device_id = x->device_id;
   u->given = v->ctx->inside->given[v->number];
   u->strided = x->strides != NULL;
   u->buffer = v->number;
@@ -305,6 +311,7 @@ static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
 EIN_API EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
+  if (in->device) return 0; /* which looks at where it is */
   for (int k = 0; k < n; k++) {
     const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
     if (x->data != in->seen[k].data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;

@@ -122,7 +122,7 @@ void c_with_prefix(Buf *b, const char *text, const char *prefix) {
   }
 }
 
-enum { ONE = 1, SITES = 2, BOTH = 3 }; /* of what is for one site, for several */
+enum { ONE = 1, SITES = 2, DEVICE = 4, BOTH = 7 }; /* of what is for one site, for several, for one on a device */
 
 static const struct { int of; const char *note, *text; } functions[] = {
   {BOTH, "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"
@@ -141,6 +141,11 @@ static const struct { int of; const char *note, *text; } functions[] = {
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
   {ONE, "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
    " * The data of an input that has a default may be NULL. No memory is taken.",
+   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+  {DEVICE, "Computes the outputs. All views are the caller's, of the sizes planned: with any strides in the host's memory (device_type 1), in row-major\n"
+   " * order on the context's device (device_type 2). Outputs overlap nothing. The data of an input that has a default may be NULL. Memory is taken for\n"
+   " * copies of what is in the host's, where an earlier run has not. In a stream of the caller's, results on the device are there for what comes behind\n"
+   " * the run in that stream; else when it is back.",
    "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
   {BOTH, "The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
    " * counts. They must still be there.",
@@ -164,7 +169,7 @@ void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool com
   note(b, comments, "Views of memory for the outputs.");
   arguments_type(b, t, &l, (Struct){o->prefix, "outputs", t->outputs.at, t->outputs.len, m.output}, comments);
   for (size_t i = 0; i < COUNT(functions); i++) {
-    if (!(functions[i].of & (t->mesh.n ? SITES : ONE))) continue;
+    if (!(functions[i].of & (t->mesh.n ? SITES : o->device ? DEVICE : ONE))) continue;
     note(b, comments, functions[i].note);
     c_with_prefix(b, functions[i].text, o->prefix);
   }

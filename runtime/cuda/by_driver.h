@@ -2,7 +2,7 @@
 /*
  * A device by its driver, for a text in C (EIN_DRIVER) that has its kernels as an image: what is done with memory, moves and launches. Each call
  * gives 0 where it fails, and the context's error says why then; close and leave always succeed. All that is asked of the device goes into one
- * stream of the context's own.
+ * stream, the caller's or one of the context's own.
  */
 #ifndef EIN_CUDA_BY_DRIVER_H
 #define EIN_CUDA_BY_DRIVER_H
@@ -11,8 +11,9 @@
 
 typedef struct ein_gpu {
   ein_libcuda cu;
-  int device;
+  int number, device;          /* the caller's number of it, and the driver's */
   void *context, *module, *stream;
+  int lent;                    /* the stream is the caller's */
   void **function;             /* of each kernel */
   const ein_cuda_code *code;
   const char *last;            /* the kernel that was launched last; NULL: none since the last wait */
@@ -101,12 +102,33 @@ static void ein_gpu_close(ein_gpu *g) {
   if (g->context && !g->cu.context_push(g->context)) {
     if (g->stream) g->cu.stream_wait(g->stream);
     if (g->module) g->cu.module_unload(g->module);
-    if (g->stream) g->cu.stream_end(g->stream);
+    if (g->stream && !g->lent) g->cu.stream_end(g->stream);
     g->cu.context_pop(&own);
   }
   if (g->context) g->cu.context_release(g->device);
   free(g->function);
   memset(g, 0, sizeof *g);
+}
+
+static int ein_gpu_find(ein_ctx *ctx, ein_gpu *g) {
+  int n = 0;
+  g->number = ctx->inside->config.device;
+  if (!ein_gpu_ok(ctx, g, g->cu.device_count(&n), "the number of devices")) return 0;
+  if (g->number < n) return ein_gpu_ok(ctx, g, g->cu.device_get(&g->device, g->number), "the device");
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "there is no device %d: this machine has %d, which %s", g->number, n,
+                       n == 1 ? "is device 0" : "count from 0"), 0;
+}
+
+/* The caller's has to be of the context that NVIDIA's runtime has, and all that stands on that: the device's primary one. */
+static int ein_gpu_stream(ein_ctx *ctx, ein_gpu *g) {
+  void *lent = ctx->inside->config.stream, *of = NULL;
+  if (!lent) return ein_gpu_ok(ctx, g, g->cu.stream_new(&g->stream, EIN_CU_OWN_STREAM), "a stream");
+  if (!ein_gpu_ok(ctx, g, g->cu.stream_context(lent, &of), "the caller's stream")) return 0;
+  if (of != g->context)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is not one of device %d, or not of its primary context", g->number), 0;
+  g->stream = lent;
+  g->lent = 1;
+  return 1;
 }
 
 /* What was begun is undone by ein_gpu_close, also where this fails. */
@@ -115,13 +137,44 @@ static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   g->code = code;
   g->function = (void **)calloc((size_t)code->n_kernels + 1, sizeof *g->function);
   if (!g->function) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a table of kernels"), 0;
-  if (!ein_gpu_ok(ctx, g, g->cu.device_get(&g->device, 0), "the device")) return 0;
+  if (!ein_gpu_find(ctx, g)) return 0;
   int e = g->cu.context_retain(&g->context, g->device);
   if (e) g->context = NULL;
   if (!ein_gpu_ok(ctx, g, e, "the device's context") || !ein_gpu_enter(ctx, g)) return 0;
-  int ok = ein_gpu_ok(ctx, g, g->cu.stream_new(&g->stream, EIN_CU_OWN_STREAM), "a stream") && ein_gpu_load(ctx, g);
+  int ok = ein_gpu_stream(ctx, g) && ein_gpu_load(ctx, g);
   ein_gpu_leave(g);
   return ok;
+}
+
+/* 0: not on this device's memory. A device that is dead is told of later. */
+static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) {
+  unsigned type = 0, shared = 0;
+  uint64_t p = (uint64_t)(uintptr_t)at;
+  *managed = 0;
+  *device = g->number;
+  if (g->dead) return 1;
+  if (g->cu.pointer_attribute(&type, EIN_CU_POINTER_TYPE, p) || type != EIN_CU_ON_DEVICE) return 0;
+  *managed = !g->cu.pointer_attribute(&shared, EIN_CU_POINTER_MANAGED, p) && shared;
+  return *managed || !g->cu.pointer_attribute(device, EIN_CU_POINTER_DEVICE, p);
+}
+
+/* Whether a view is where it says; else 0, and why. */
+static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room) {
+  const char *data = (const char *)x->data + x->byte_offset;
+  int device = 0, managed = 0, there, n = 0;
+  if (x->device_type != 1 && x->device_type != 2)
+    n = snprintf(why, room, "it is on a device of type %d, but 1, the CPU, or 2, CUDA, is wanted", (int)x->device_type);
+  else if (x->device_type == 2 && x->device_id != g->number)
+    n = snprintf(why, room, "it is on device %d, but the context's is device %d", (int)x->device_id, g->number);
+  if (n || !x->data) return n == 0;
+  there = ein_gpu_points(g, data, &device, &managed);
+  if (x->device_type == 1 && there && !managed && !g->dead)
+    n = snprintf(why, room, "its data is on device %d, and its device_type says that it is on the CPU", device);
+  else if (x->device_type == 2 && !there)
+    n = snprintf(why, room, "its data is in the host's memory, and its device_type says that it is on a device");
+  else if (x->device_type == 2 && device != g->number && !managed)
+    n = snprintf(why, room, "its data is on device %d, but the context's is device %d", device, g->number);
+  return n == 0;
 }
 
 /* For all that was asked of the device so far. */
@@ -131,13 +184,13 @@ static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) {
   return ok;
 }
 
-static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
+static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *what) {
   uint64_t at = 0;
   size_t left = 0, all = 0;
   int e = g->cu.memory_take(&at, bytes);
   if (e != EIN_CU_MEMORY) return ein_gpu_ok(ctx, g, e, "memory for the run") ? (void *)(uintptr_t)at : NULL;
   if (g->cu.memory_info(&left, &all)) left = all = 0;
-  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory on the device: the run takes %llu bytes there, and %llu of %llu are free",
+  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory on the device: %s %llu bytes there, and %llu of %llu are free", what,
                 (unsigned long long)bytes, (unsigned long long)left, (unsigned long long)all);
   return NULL;
 }
@@ -145,6 +198,7 @@ static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
 static void ein_gpu_drop(ein_gpu *g, void *at) {
   void *own;
   if (!at || g->cu.context_push(g->context)) return;
+  if (g->stream) g->cu.stream_wait(g->stream); /* a run in the caller's stream may use it still */
   g->cu.memory_drop((uint64_t)(uintptr_t)at);
   g->cu.context_pop(&own);
 }

@@ -5,7 +5,7 @@
 #ifndef EIN_CUDA_BY_NVCC_H
 #define EIN_CUDA_BY_NVCC_H
 
-typedef struct ein_gpu { int entered; } ein_gpu;
+typedef struct ein_gpu { int entered, lent; } ein_gpu; /* lent: a stream of the caller's, which is none here */
 
 /* An emulation has calls of its own. */
 #ifndef EIN_EMULATED
@@ -21,15 +21,25 @@ static int ein_gpu_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
   return 0;
 }
 
-static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) { return (void)ctx, (void)g, (void)code, 1; }
+static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
+  (void)g, (void)code;
+  if (!ctx->inside->config.device && !ctx->inside->config.stream && !ctx->inside->config.workspace) return 1;
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "what nvcc compiled runs on the first device, in a stream and memory of its own"), 0;
+}
+static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) { return (void)g, (void)at, *device = *managed = 0; }
+static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room) {
+  (void)g;
+  if (x->device_type != 1) snprintf(why, room, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
+  return x->device_type == 1;
+}
 static void ein_gpu_close(ein_gpu *g) { (void)g; }
 static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, g->entered = 1; }
 static void ein_gpu_leave(ein_gpu *g) { g->entered = 0; }
 static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) { return (void)g, ein_gpu_ok(ctx, cudaGetLastError(), what); }
-static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
+static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *what) {
   void *at = NULL;
   (void)g;
-  return ein_gpu_ok(ctx, cudaMalloc(&at, bytes), "memory for the run") ? at : NULL;
+  return ein_gpu_ok(ctx, cudaMalloc(&at, bytes), what) ? at : NULL;
 }
 static void ein_gpu_drop(ein_gpu *g, void *at) { (void)g, (void)cudaFree(at); }
 static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A context's part on a device, and what stands in a body in the place of the host's calls. Every buffer has a copy on the device, in row-major
- * order, all in one piece of memory that is taken when sizes are bound: inputs are brought there when a run begins, outputs back when it has ended
- * well. The device itself is by_driver.h's or by_nvcc.h's.
+ * A context's part on a device, and what stands in a body in the place of the host's calls. What a run works in is one
+ * piece of the device's memory, that is taken when sizes are bound. Tensors that are there already are used where they lie. Of the others there are
+ * copies in another piece, in row-major order, that is taken when a run has some for the first time: inputs are brought there when it begins, outputs back
+ * when it has ended well. The device itself is by_driver.h's or by_nvcc.h's.
  */
 #ifndef EIN_CUDA_CONTEXT_H
 #define EIN_CUDA_CONTEXT_H
@@ -28,11 +29,14 @@ typedef struct ein_cuda_code {
 /* ein_inside's `device`. */
 typedef struct ein_cuda {
   ein_gpu gpu;
-  char *block;                 /* fault, work, inputs and outputs */
-  size_t held;
+  char *block;                 /* fault, work: its own, or the caller's workspace */
+  size_t held;                 /* bytes of it, where it is its own */
+  char *copies;                /* of arguments that are on the host */
+  size_t copied;
   char *staging;               /* on the host, for what the caller's strides scatter */
   size_t staged;
-  void **at;                   /* of each buffer; behind it in one piece of memory */
+  void **at;                   /* of each buffer; behind it in one piece of memory, */
+  unsigned char *there;        /*   and so this: the caller's view of it is on the device */
 } ein_cuda;
 
 static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
@@ -45,26 +49,37 @@ static size_t ein_cuda_bytes(const ein_ctx *ctx, int buffer) {
 
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
-  if (d->block) ein_gpu_drop(&d->gpu, d->block);
+  if (d->held) ein_gpu_drop(&d->gpu, d->block);
+  ein_gpu_drop(&d->gpu, d->copies);
   ein_gpu_close(&d->gpu);
   free(d->staging);
   free(d);
 }
 
+/* `device_holds`. */
+static int ein_cuda_holds(ein_ctx *ctx, int buffer, const ein_tensor *x, char *why, size_t room) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  d->there[buffer] = x->device_type != 1;
+  return ein_gpu_holds(&d->gpu, x, why, room);
+}
+
 static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   ein_inside *in = ctx->inside;
+  size_t n = (size_t)in->tables->n_buffers + 1;
   if (in->device) return ein_cuda_of(ctx);
-  ein_cuda *d = (ein_cuda *)calloc(1, sizeof *d + (size_t)(in->tables->n_buffers + 1) * sizeof *d->at);
+  ein_cuda *d = (ein_cuda *)calloc(1, sizeof *d + n * sizeof *d->at + n);
   if (!d) {
     ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for a device's part of the context");
     return NULL;
   }
   d->at = (void **)(void *)(d + 1);
+  d->there = (unsigned char *)(void *)(d->at + n);
   if (!ein_gpu_open(ctx, &d->gpu, code)) {
     ein_cuda_end_of(d);
     return NULL;
   }
   in->device_end = ein_cuda_end_of;
+  in->device_holds = ein_cuda_holds;
   in->device = d;
   return d;
 }
@@ -72,7 +87,7 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
 enum { EIN_CUDA_ALIGN = 256 };
 static size_t ein_cuda_round(size_t bytes) { return (bytes + EIN_CUDA_ALIGN - 1) / EIN_CUDA_ALIGN * EIN_CUDA_ALIGN; }
 
-/* Where each buffer lies in the block: work as it lies on the host. Gives the block's size. */
+/* Where each work buffer lies in the block, as on the host. Gives the block's size. */
 static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
   const ein_inside *in = ctx->inside;
   size_t used = ein_cuda_round(sizeof(ein_device_fault)), end = used;
@@ -81,24 +96,56 @@ static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
     if (block) d->at[in->work[w]] = block + used + in->offset[w];
     if (to > end) end = to;
   }
-  for (int b = 0; b < in->tables->n_buffers; b++) {
-    if (in->tables->buffer[b].space == 2) continue;
-    end = ein_cuda_round(end);
-    if (block) d->at[b] = block + end;
-    end += ein_cuda_bytes(ctx, b);
-  }
   return ein_cuda_round(end);
+}
+
+static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
+  const ein_config *c = &ctx->inside->config;
+  int device = 0, managed = 0;
+  if (wanted > c->workspace_bytes)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted", (unsigned long long)c->workspace_bytes,
+                         (unsigned long long)wanted), 0;
+  if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) || (device != c->device && !managed))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the workspace is not memory of device %d, at a multiple of %d bytes", c->device, EIN_CUDA_ALIGN), 0;
+  d->block = (char *)(ctx->inside->workspace = c->workspace);
+  return 1;
+}
+
+/* A piece of so many bytes, anew where it was another one. */
+static int ein_cuda_piece(ein_ctx *ctx, ein_cuda *d, char **piece, size_t *held, size_t wanted, const char *what) {
+  if (*held == wanted) return 1;
+  if (*piece) ein_gpu_drop(&d->gpu, *piece);
+  *held = 0;
+  *piece = wanted ? (char *)ein_gpu_take(ctx, &d->gpu, wanted, what) : NULL;
+  if (*piece) *held = wanted;
+  return *piece || !wanted;
 }
 
 static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   size_t wanted = ein_cuda_lay(ctx, d, NULL);
   ctx->inside->wanted = wanted;
-  if (d->held == wanted) return 1;
-  if (d->block) ein_gpu_drop(&d->gpu, d->block);
-  d->held = 0;
-  d->block = (char *)ein_gpu_take(ctx, &d->gpu, wanted);
-  if (d->block) d->held = wanted;
-  return d->block != NULL;
+  if (ctx->inside->config.workspace) return ein_cuda_lent(ctx, d, wanted);
+  return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
+}
+
+/* An argument of this run that is on the host, which has a copy. */
+static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
+  return ein_buffer_of(ctx, buffer)->space != 2 && ctx->inside->given[buffer] && !ein_cuda_of(ctx)->there[buffer];
+}
+
+/* Where arguments lie: the caller's own, and copies, for which there is room from here on. A piece that is larger stays. */
+static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
+  size_t end = 0;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
+    if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
+  if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
+  end = 0;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
+    if (ein_buffer_of(ctx, b)->space == 2) continue;
+    d->at[b] = d->there[b] ? ctx->data[b] : d->copies + end;
+    if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
+  }
+  return 1;
 }
 
 /* The tables' `ready`. */
@@ -183,19 +230,21 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
   ein_cuda *d = ein_cuda_of(ctx);
   if (!ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
   ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
+  if (!ein_cuda_seat(ctx, d)) return ein_state(ctx);
   if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
   for (int k = 0; k < in->tables->n_inputs; k++)
-    if (in->given[in->input[k]] && !ein_cuda_bring(ctx, in->input[k])) return ein_state(ctx);
+    if (ein_cuda_copied(ctx, in->input[k]) && !ein_cuda_bring(ctx, in->input[k])) return ein_state(ctx);
   return EIN_OK;
 }
 
-/* Also of a run that did not get through: the device is still then, and the caller's memory his own. */
+/* Also of a run that did not get through: the device is still then, and the caller's memory his own. One in the caller's stream, in which no kernel
+ * looks at indices, is not waited for: what it leaves on the device is there for whatever comes behind it in that stream. */
 static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
   ein_gpu *g = &ein_cuda_of(ctx)->gpu;
-  if (status == EIN_OK) status = ein_cuda_settle(ctx);
+  if (status == EIN_OK) status = g->lent && !in->tables->n_sites ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
   for (int k = 0; k < in->tables->n_outputs && status == EIN_OK; k++)
-    if (!ein_cuda_fetch(ctx, in->output[k])) status = ein_state(ctx);
+    if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_fetch(ctx, in->output[k])) status = ein_state(ctx);
   if (g->entered && status != EIN_OK) ein_gpu_wait(ctx, g, "a run ends");
   ein_gpu_leave(g);
   return status;

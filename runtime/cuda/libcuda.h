@@ -36,6 +36,8 @@
   X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                      \
   X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                   \
   X(stream_wait, "cuStreamSynchronize", (void *stream))                                                                 \
+  X(stream_context, "cuStreamGetCtx", (void *stream, void **context))                                                   \
+  X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t at))                              \
   X(launch, "cuLaunchKernel", (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
                                unsigned shared, void *stream, void **parameter, void **extra))                          \
   X(error_name, "cuGetErrorName", (int error, const char **name))                                                       \
@@ -44,6 +46,8 @@
 enum {
   EIN_CU_MEMORY = 2, EIN_CU_NO_DEVICE = 100, EIN_CU_NO_IMAGE = 209, EIN_CU_PTX = 218, EIN_CU_PTX_VERSION = 222, /* errors */
   EIN_CU_MAJOR = 75, EIN_CU_MINOR = 76,                                                                         /* attributes */
+  EIN_CU_POINTER_TYPE = 2, EIN_CU_POINTER_MANAGED = 8, EIN_CU_POINTER_DEVICE = 9,                               /* of a pointer */
+  EIN_CU_ON_DEVICE = 2,                                                                                         /* a type */
   EIN_CU_OWN_STREAM = 1                                                                                         /* it waits for no other stream */
 };
 

@@ -45,7 +45,7 @@ END
 cuda 0 verify all.ein -D N=35 -D M=70 X=randn:seed=3
 given_back '1 loads'
 cuda 0 run all.ein -D N=35 -D M=70 X=randn:seed=3 -o G=g.npy -o S=s.npy
-given_back '1 allocations'
+given_back '2 allocations'
 cuda 0 run all.ein X=s.npy first=3 -v
 says 'compiled before'
 shows 'x'
@@ -78,8 +78,8 @@ machine no-device 'no CUDA device: the driver is there, and finds none'
 machine begin=999 'the CUDA driver does not begin: unknown error (CUDA_ERROR_UNKNOWN)'
 machine old 'the CUDA driver is too old for the kernels'
 machine load=1 'the kernels are loaded: out of memory (CUDA_ERROR_OUT_OF_MEMORY)'
-machine alloc=1 'no memory on the device: the run takes 1024 bytes there'
-machine memory=1000 'no memory on the device: the run takes 1024 bytes there, and 1000 of 1000 are free'
+machine alloc=1 'no memory on the device: the run takes 768 bytes there'
+machine memory=1000 'no memory on the device: inputs and outputs take 256 bytes there, and 232 of 1000 are free'
 machine launch=2 'the kernel program_k_Z, or one before it, failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); this process'
 XDG_CACHE_HOME=$work/other machine no-compile 'NVRTC did not take what ein wrote: sm_90'
 

@@ -3,7 +3,8 @@
  * the device's memory cannot be touched from the host at any other time; a host's pointer is not one of the device's.
  *
  * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N
- * (the N-th fails, counted from when the variable was changed), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
+ * (the N-th fails, counted from when the variable was changed), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0;
+ * devices=N, 1 to 4 of them, each with memory that the others cannot touch. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
  * was done and what was not given back. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #include "world.h"
 
-enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
+enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
   int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'z' fill */
@@ -26,13 +27,20 @@ typedef struct Later {
   void *host;
   size_t bytes;
   unsigned char byte;
+  struct Stream *stream;
   struct Later *next;
 } Later;
 
+enum { DEVICES = 4 };
+typedef struct Device { int retained; } Device;       /* its address is the one of its primary context */
+typedef struct Stream { int device; Later *first, **last; } Stream;
+
 static struct {
   StandinWorld world;
-  Later *first, **last;
-  int depth, retained, dead, streams, modules;  /* contexts that are current; ... */
+  Device device[DEVICES];
+  int current[64], depth;    /* devices whose contexts are current, the last one is */
+  Stream *stream[64];
+  int dead, streams, modules;
   int allocations, launches, loads, live;
   char injected[256];
   int base_allocations, base_launches, base_loads; /* where that was changed */
@@ -57,13 +65,19 @@ static int is_nth(const char *word, int n) {
   return at && atoi(at) == n;
 }
 
+static int retained(void) {
+  int n = 0;
+  for (int k = 0; k < DEVICES; k++) n += my.device[k].retained;
+  return n;
+}
+
 static void report(void) __attribute__((destructor));
 static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
   fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads\n", my.live, my.modules,
-          my.streams, my.retained, my.allocations, my.launches, my.loads);
+          my.streams, retained(), my.allocations, my.launches, my.loads);
   fclose(f);
 }
 
@@ -71,9 +85,11 @@ static void report(void) {
 
 static size_t in_pages(size_t n) { return (n + 4095) / 4096 * 4096; }
 
-static void memory_open(int open) {
-  for (int k = 0; k < STANDIN_PIECES; k++)
-    if (my.world.memory[k].data) mprotect(my.world.memory[k].data, in_pages(my.world.memory[k].bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+static void memory_open(int device, int open) {
+  for (int k = 0; k < STANDIN_PIECES; k++) {
+    StandinMemory *m = &my.world.memory[k];
+    if (m->data && m->device == device) mprotect(m->data, in_pages(m->bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
 }
 
 static StandinMemory *memory_of(uint64_t at, size_t bytes) {
@@ -87,12 +103,12 @@ static StandinMemory *memory_of(uint64_t at, size_t bytes) {
 
 /* ---- what is done when it is waited for ------------------------------------------------------------ */
 
-static Later *later(int what) {
+static Later *later(int what, void *stream) {
   Later *x = calloc(1, sizeof *x);
-  if (!my.last) my.last = &my.first;
   x->what = what;
-  *my.last = x;
-  my.last = &x->next;
+  x->stream = stream;
+  *x->stream->last = x;
+  x->stream->last = &x->next;
   return x;
 }
 
@@ -105,18 +121,35 @@ static void later_do(Later *x) {
   }
 }
 
-static int all_done(void) {
-  memory_open(1);
-  for (Later *x = my.first, *next; x; x = next) {
+static int stream_done(Stream *stream) {
+  memory_open(stream->device, 1);
+  for (Later *x = stream->first, *next; x; x = next) {
     next = x->next;
     if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
     if (!my.dead) later_do(x);
     free(x->data), free(x->parameter), free(x);
   }
-  my.first = NULL;
-  my.last = &my.first;
-  memory_open(0);
+  stream->first = NULL;
+  stream->last = &stream->first;
+  memory_open(stream->device, 0);
   return my.dead;
+}
+
+static Stream **stream_find(const void *stream) {
+  for (int k = 0; k < 64; k++)
+    if (stream && my.stream[k] == stream) return &my.stream[k];
+  return NULL;
+}
+
+/* That what is asked for is asked of a stream of the current context. */
+static int is_here(const void *stream) {
+  Stream **x = stream_find(stream);
+  return x && (*x)->device == my.current[my.depth - 1];
+}
+
+static void all_done(void) {
+  for (int k = 0; k < 64; k++)
+    if (my.stream[k]) stream_done(my.stream[k]);
 }
 
 /* ---- the driver's functions ------------------------------------------------------------------------ */
@@ -147,6 +180,8 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream)
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamDestroy_v2(void *stream);
 int cuStreamSynchronize(void *stream);
+int cuStreamGetCtx(void *stream, void **context);
+int cuPointerGetAttribute(void *value, int attribute, uint64_t at);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameter, void **extra);
 int cuGetErrorName(int error, const char **name);
@@ -157,26 +192,39 @@ int cuInit(unsigned flags) {
   return flags ? INVALID : begin ? atoi(begin) : injected("no-device") ? NO_DEVICE : OK;
 }
 int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
-int cuDeviceGetCount(int *n) { return *n = 1, OK; }
-int cuDeviceGet(int *device, int number) { return *device = number, number ? INVALID : OK; }
+static int devices(void) {
+  const char *said = injected("devices=");
+  return said ? atoi(said) : 1;
+}
+int cuDeviceGetCount(int *n) { return *n = devices(), OK; }
+int cuDeviceGet(int *device, int number) { return *device = number, number < devices() ? OK : INVALID; }
 int cuDeviceGetName(char *name, int size, int device) { return snprintf(name, (size_t)size, "stand-in %d", device), OK; }
 static int capability(void) {
   const char *said = injected("capability=");
   return said ? atoi(said) : 90;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  return *value = attribute == 75 ? capability() / 10 : capability() % 10, device ? INVALID : OK;
+  return *value = attribute == 75 ? capability() / 10 : capability() % 10, device < devices() ? OK : INVALID;
 }
 
-int cuDevicePrimaryCtxRetain(void **context, int device) { return device ? INVALID : (my.retained++, *context = &my, OK); }
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  if (device < 0 || device >= devices()) return INVALID;
+  my.device[device].retained++;
+  return *context = &my.device[device], OK;
+}
 /* A context that is lost gives back all that it had. */
 int cuDevicePrimaryCtxRelease_v2(int device) {
-  if (device || my.retained < 1) return INVALID;
-  if (--my.retained == 0 && my.dead) my.live = my.modules = my.streams = 0;
+  if (device < 0 || device >= DEVICES || my.device[device].retained < 1) return INVALID;
+  my.device[device].retained--;
+  if (retained() == 0 && my.dead) my.live = my.modules = my.streams = 0;
   return OK;
 }
-int cuCtxPushCurrent_v2(void *context) { return context == &my ? (my.depth++, OK) : INVALID; }
-int cuCtxPopCurrent_v2(void **context) { return my.depth < 1 ? BAD_CONTEXT : (my.depth--, *context = &my, OK); }
+int cuCtxPushCurrent_v2(void *context) {
+  for (int k = 0; k < DEVICES; k++)
+    if (context == &my.device[k] && my.device[k].retained && my.depth < 64) return my.current[my.depth++] = k, OK;
+  return INVALID;
+}
+int cuCtxPopCurrent_v2(void **context) { return my.depth < 1 ? BAD_CONTEXT : (my.depth--, *context = &my.device[my.current[my.depth]], OK); }
 
 static int arch_fits(const char *arch) {
   int machine = strncmp(arch, "sm_", 3) == 0, n = atoi(arch + (machine ? 3 : 8));
@@ -222,7 +270,8 @@ int cuMemGetInfo_v2(size_t *left, size_t *all) {
   const char *memory = injected("memory=");
   size_t taken = 0;
   HERE;
-  for (int k = 0; k < STANDIN_PIECES; k++) taken += my.world.memory[k].bytes;
+  for (int k = 0; k < STANDIN_PIECES; k++)
+    if (my.world.memory[k].device == my.current[my.depth - 1]) taken += my.world.memory[k].bytes;
   *all = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 30;
   return *left = *all > taken ? *all - taken : 0, OK;
 }
@@ -241,7 +290,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   if (data == MAP_FAILED) return NO_MEMORY;
   memset(data, 0xA5, bytes);
   mprotect(data, in_pages(bytes), PROT_NONE);
-  my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow))};
+  my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), my.current[my.depth - 1]};
   *at = (uint64_t)(uintptr_t)data;
   my.live++;
   return OK;
@@ -261,8 +310,8 @@ int cuMemFree_v2(uint64_t at) {
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   HERE;
-  if (!stream || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
-  Later *x = later('u');
+  if (!is_here(stream) || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
+  Later *x = later('u', stream);
   x->at = to, x->bytes = bytes, x->data = malloc(bytes + 1);
   memcpy(x->data, from, bytes);
   return OK;
@@ -270,47 +319,77 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   HERE;
-  if (!stream || !memory_of(from, bytes) || memory_of((uint64_t)(uintptr_t)to, 1)) return INVALID;
-  Later *x = later('d');
+  if (!is_here(stream) || !memory_of(from, bytes) || memory_of((uint64_t)(uintptr_t)to, 1)) return INVALID;
+  Later *x = later('d', stream);
   x->at = from, x->bytes = bytes, x->host = to;
   return OK;
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream) {
   HERE;
-  if (!stream || !memory_of(to, bytes)) return INVALID;
-  Later *x = later('z');
+  if (!is_here(stream) || !memory_of(to, bytes)) return INVALID;
+  Later *x = later('z', stream);
   x->at = to, x->bytes = bytes, x->byte = byte;
   return OK;
 }
 
 int cuStreamCreate(void **stream, unsigned flags) {
   HERE;
-  if (flags != 1) return INVALID;
+  int k = 0;
+  while (k < 64 && my.stream[k]) k++;
+  if (flags > 1 || k == 64) return INVALID;
   my.streams++;
-  return *stream = &my.streams, OK;
+  Stream *x = my.stream[k] = calloc(1, sizeof *x);
+  x->device = my.current[my.depth - 1];
+  x->last = &x->first;
+  return *stream = x, OK;
 }
 
 int cuStreamDestroy_v2(void *stream) {
   HERE;
-  return stream ? (my.streams--, OK) : INVALID;
+  Stream **x = stream_find(stream);
+  if (!x) return INVALID;
+  stream_done(*x);
+  free(*x);
+  *x = NULL;
+  my.streams--;
+  return OK;
 }
 
 int cuStreamSynchronize(void *stream) {
   HERE;
-  return stream ? all_done() : INVALID;
+  Stream **x = stream_find(stream);
+  return x ? stream_done(*x) : INVALID;
+}
+
+int cuStreamGetCtx(void *stream, void **context) {
+  HERE;
+  Stream **x = stream_find(stream);
+  return x ? (*context = &my.device[(*x)->device], OK) : BAD_HANDLE;
+}
+
+int cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
+  if (my.dead) return my.dead;
+  StandinMemory *m = memory_of(at, 1);
+  if (!m) return INVALID;
+  switch (attribute) {
+  case 2: *(unsigned *)value = 2; return OK;
+  case 8: *(unsigned *)value = 0; return OK;
+  case 9: *(int *)value = m->device; return OK;
+  default: return INVALID;
+  }
 }
 
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameter, void **extra) {
   StandinLaunch *run = NULL;
   HERE;
-  if (!function || !stream || shared || extra) return INVALID;
+  if (!function || !is_here(stream) || shared || extra) return INVALID;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
   memcpy(&run, &function, sizeof run);
   my.launches++;
   int failed = is_nth("launch=", my.launches - my.base_launches);
-  Later *x = later('k');
+  Later *x = later('k', stream);
   x->run = failed ? NULL : run;
   memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
   memcpy(x->block, (unsigned[]){bx, by, bz}, sizeof x->block);
@@ -328,6 +407,7 @@ int cuGetErrorName(int error, const char **name) {
   switch (error) {
   case NO_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; return OK;
   case ILLEGAL: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; return OK;
+  case BAD_HANDLE: *name = "CUDA_ERROR_INVALID_HANDLE"; return OK;
   case 999: *name = "CUDA_ERROR_UNKNOWN"; return OK;
   default: return INVALID;
   }
@@ -337,6 +417,7 @@ int cuGetErrorString(int error, const char **text) {
   switch (error) {
   case NO_MEMORY: *text = "out of memory"; return OK;
   case ILLEGAL: *text = "an illegal memory access was encountered"; return OK;
+  case BAD_HANDLE: *text = "invalid resource handle"; return OK;
   case 999: *text = "unknown error"; return OK;
   default: return INVALID;
   }

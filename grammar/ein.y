@@ -52,12 +52,17 @@ line(S) ::= INPUT(F) decls(D) dtype(T) stored(R) default(E).
 line(S) ::= PARAM(F) decls(D) dtype(T) stored(R) default(E).
                                                         { S = build_decls(p, STMT_PARAM, F, D, T, E); stored_take(p, S, R); }
 line(S) ::= left(L) dtype(T) ASSIGN e(E).               { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+line(S) ::= sides(L) ASSIGN e(E).                       { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
 line(S) ::= OUTPUT(F) left(L) dtype(T) stored(R) ASSIGN e(E).
                                                         { S = build_equation(p, STMT_EQUATION, F, L, T, E); stored_take(p, S, R); }
 line(S) ::= OUTPUT(F) outputs(D).                       { S = build_decls(p, STMT_OUTPUT, F, D, (Token){0}, NULL); }
 line(S) ::= repeat(R).                                  { S = R; }
 line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN e(E).
                                                         { S = build_def(p, F, N, L, P, NULL, E); }
+line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN results(E).
+                                                        { S = build_def(p, F, N, L, P, NULL, E); }
+line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) results(E) NEWLINE RC.
+                                                        { S = build_def(p, F, N, L, P, B, E); }
 line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) e(E) NEWLINE RC.
                                                         { S = build_def(p, F, N, L, P, B, E); }
 line(S) ::= DEF ID labels LP params RP LC locals RESYNC RC.
@@ -81,6 +86,10 @@ limit(L) ::= ID(N) EQ|LT|LE|GT|GE(O) INT|REAL(X) ID(U). { L = build_limit(p, N, 
 %type left {AstLeft *}
 left(L) ::= ID(N).                                      { L = build_left(p, N, NULL); }
 left(L) ::= ID(N) brackets(B).                          { L = build_left(p, N, B); }
+
+%type sides {AstSide *}
+sides(A) ::= left(L) dtype(T) COMMA left(M) dtype(U).   { A = side_first(p, L, T); side_add(p, A, M, U); }
+sides(A) ::= sides(A) COMMA left(L) dtype(T).           { side_add(p, A, L, T); }
 
 %type dtype {Token}
 dtype(T) ::= .                                          { T = (Token){0}; }
@@ -124,12 +133,15 @@ params(A) ::= names(N).                                 { A = N; }
 names(A) ::= ID(N).                                     { A = names_first(p, N); }
 names(A) ::= names(A) COMMA ID(N).                      { names_add(p, N); }
 
+results(A) ::= LP(F) e(B) COMMA list(L) RP.             { A = build_results(p, F, B, L); }
+
 %type locals {AstBlock *}
 locals(B) ::= .                                         { B = block_new(p); }
 locals(B) ::= locals(B) RESYNC.
 locals(B) ::= locals(B) local(S) NEWLINE.               { block_add(p, B, S); }
 %type local {AstStmt *}
 local(S) ::= left(L) dtype(T) ASSIGN e(E).              { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+local(S) ::= sides(L) ASSIGN e(E).                      { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
 
 // ---- loops
 
@@ -145,6 +157,8 @@ steps(B) ::= steps(B) RESYNC.
 steps(B) ::= steps(B) step(S) NEWLINE.                  { block_add(p, B, S); }
 %type step {AstStmt *}
 step(S) ::= left(L) dtype(T) ASSIGN e(E).               { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+step(S) ::= sides(L) ASSIGN e(E).                       { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
+step(S) ::= NEXT(F) sides(L) ASSIGN e(E).               { S = build_sides(p, STMT_NEXT, F, L, E); }
 step(S) ::= STATE(F) left(L) dtype(T) ASSIGN e(E).      { S = build_equation(p, STMT_STATE, F, L, T, E); }
 step(S) ::= NEXT(F) left(L) dtype(T) ASSIGN e(E).       { S = build_equation(p, STMT_NEXT, F, L, T, E); }
 step(S) ::= repeat(R).                                  { S = R; }

@@ -44,6 +44,7 @@ typedef enum {
   AST_CAST,     /* dtype(a) */
   AST_SIZE,     /* size(label): name is the label */
   AST_GRAD,     /* grad(a, name[items]) */
+  AST_RESULTS,  /* (args): what a def with several results gives; it stands at a def's end alone */
   AST_PAREN     /* (a): kept, since it decides what a reducer reaches and what fmt prints */
 } AstKind;
 
@@ -57,7 +58,11 @@ struct Ast { /* 144 bytes: there are many */
                                left (`a + b + c ...`, unparenthesised) counts once: walk it by a loop */
   Span span;
   AstName name;
-  union { int64_t i; double f; };
+  union {
+    int64_t i;
+    double f;
+    struct { uint32_t result, results; }; /* AST_CALL: the first, second, ... of so many results is taken; 0: of a def that has one */
+  };
   Span op_span;             /* the operator, or the reducer's word */
   Ast *a, *b, *c;
   AstItems items;
@@ -73,7 +78,7 @@ typedef enum {
   STMT_OUTPUT,    /* output Z (names: decls with name only) */
   STMT_STATE, STMT_NEXT, /* as an equation; inside a repeat */
   STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
-  STMT_DEF,       /* name[items](params) = e, or { body e } */
+  STMT_DEF,       /* name[items](params) = e, or { body e }; e may be AST_RESULTS */
   STMT_MONOID,    /* name(params: two) = e identity until */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
   STMT_ASSERT,    /* e, text */
@@ -129,6 +134,8 @@ struct AstStmt {
   bool block;               /* the def was written with { } */
   bool broken;              /* of a file's statements: the parser complained about a part of it */
   bool open;                /* of an equation: no left side is written; its labels are those that its right leaves free */
+  AstStmt *also;            /* of an equation or a next: the one that is written with it, `m, v = f(x)`, and follows it in its list; NULL: none */
+  bool behind;              /* it is another's `also` */
   AstStored *stored;        /* of a param or an output; NULL: not said */
   Str text; Span text_span; /* assert's message, use's path */
 };
@@ -159,9 +166,16 @@ void fmt_print(Buf *out, const AstFile *f);
  * but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
+/* What a def gives: its e, or of several results the one that the call takes. The call fits. */
+static inline const Ast *ast_result(const AstStmt *def, const Ast *call) {
+  return def->e->kind == AST_RESULTS ? def->e->args.at[call->result - 1] : def->e;
+}
+static inline uint32_t ast_results(const AstStmt *def) { return def->e->kind == AST_RESULTS ? def->e->args.len : 1; }
+
 /* A def, and a call of it with as many items and groups among them, as a def with a label for each part and a call without groups; the same two
  * where there are none. `wrong` is a substitution for a label that is a group (s NULL: there is none). */
 typedef struct AstOfGroups { const AstStmt *def; const Ast *call; AstName wrong; } AstOfGroups;
+Ast *ast_copy(Arena *arena, Strings *strings, const Ast *a); /* with all that is in it */
 AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call);
 
 #endif

@@ -150,3 +150,8 @@ AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, co
   c->items = theirs;
   return (AstOfGroups){.def = d, .call = c, .wrong = g.wrong};
 }
+
+Ast *ast_copy(Arena *arena, Strings *strings, const Ast *a) {
+  Groups none = {.arena = arena, .strings = strings};
+  return copy(&none, a);
+}

@@ -37,6 +37,8 @@ output z[i] = clamp(x[i], lo=0, hi=1)|`clamp(x[i], 0, 1)`|output z[i] = clamp(x[
 f = lambda a: a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
 f = a -> a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
 f(a) = a + 1\noutput z[i] = f(x[i])|`def f(a) = a + 1`|def f(a) = a + 1\noutput z[i] = f(x[i])
+def f[i](a) = min[i] a, max[i] a\nlo, hi = f[i](x[i])\noutput lo, hi|in parentheses: `(a, b)`|def f[i](a) = (min[i] a, max[i] a)\nlo, hi = f[i](x[i])\noutput lo, hi
+def f[i](a) = (min[i] a, max[i] a)\noutput lo = f[i](x[i])|`y1, y2 = f[i](a)`|def f[i](a) = (min[i] a, max[i] a)\ny1, y2 = f[i](x[i])\noutput y1, y2
 def f(a[i]) = sum[i] a\noutput z = f(x[i])|`def f[i](a)`|def f[i](a) = sum[i] a\noutput z = f[i](x[i])
 output z[i] = 1.5f * x[i]|write `1.5`|output z[i] = 1.5 * x[i]
 output z[i] = 1.5d0 * x[i]|`1.5e0`|output z[i] = 1.5e0 * x[i]

@@ -12,6 +12,19 @@ answer() { # TEXT: all that the last one answered
   [ "$(cat out)" = "$1" ] || wrong "answered is $(cat out), not $1"
 }
 
+# Two values by one equation: both are there, and both are computed again.
+turns 0 'def ends[i](x) = (min[i] x, max[i] x)
+X[i:3] : i64 = 2 * i
+a, b = ends[i](X[i])
+a + b
+X[i:3] : i64 = 5 - i
+b
+a' --target=eval
+silent
+answer 'i64 = 4
+b : i64 = 5
+a : i64 = 3'
+
 # Labels that are left free, in the order in which they occur; the same value, however it is said.
 turns 0 'A[i:2,j:3] : i64 = 3*i + j
 A

@@ -92,12 +92,13 @@ static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
 }
 
 static void tell_defined(Prompt *p, Turn *t, const Entries *e) {
-  for (uint32_t i = 0; p->talks && i < e->len; i++) {
-    const EinOutput *o = e->at[i]->kind == STMT_EQUATION ? turn_output(t, e->at[i]->name[0]) : NULL;
-    if (!o) continue;
-    turn_heading(t, p->out, o->name->s, o->node);
-    buf_char(p->out, '\n');
-  }
+  for (uint32_t i = 0; p->talks && i < e->len; i++)
+    for (uint32_t k = 0; e->at[i]->kind == STMT_EQUATION && k < e->at[i]->n_names; k++) {
+      const EinOutput *o = turn_output(t, e->at[i]->name[k]);
+      if (!o) continue;
+      turn_heading(t, p->out, o->name->s, o->node);
+      buf_char(p->out, '\n');
+    }
 }
 
 /* t->sheet is the new one; p->sheet the old one, which stands behind it. */
@@ -152,7 +153,7 @@ static Leave statement_take(Prompt *p, Turn *t, uint32_t line) {
   if (t->s.diags->errors) return turn_report(t);
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < f->stmts.len && !l; i++)
-    l = f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i]) : define(p, t, f->stmts.at[i], line);
+    l = f->stmts.at[i]->behind ? LEAVE_OK : f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i]) : define(p, t, f->stmts.at[i], line);
   return l;
 }
 

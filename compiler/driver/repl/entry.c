@@ -159,9 +159,10 @@ Entries entries_of(Arena *a, const AstStmt *s, const char *file, uint32_t line) 
   Texts names = {0};
   bool declares = s->kind == STMT_DIM || s->kind == STMT_INPUT || s->kind == STMT_PARAM;
   for (uint32_t i = 0; declares && i < s->decls.len; i++) vec_push(a, all, entry_declared(s, &s->decls.at[i], file, line));
-  if (declares) return all;
+  if (declares || s->behind) return all; /* behind: part of the entry of the equation that it is written with */
   if (s->kind == STMT_REPEAT) repeat_names(a, s, &names);
-  else if (s->name.s && s->kind != STMT_USE) vec_push(a, names, s->name.s->s);
+  else if (s->name.s && s->kind != STMT_USE)
+    for (const AstStmt *x = s; x; x = x->also) vec_push(a, names, x->name.s->s);
   vec_push(a, all, entry_whole(s, &names, file, line));
   return all;
 }

@@ -267,6 +267,28 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   return false;
 }
 
+static void count_text(Buf *b, uint32_t n) { n == 1 ? buf_str(b, "one result") : buf_printf(b, "%u results", n); }
+
+/* As many are taken as the def gives. */
+static bool results_fit(Elab *x, const AstStmt *d, const Ast *a) {
+  uint32_t gives = ast_results(d), taken = a->result ? a->results : 1;
+  if (gives == taken) return true;
+  Buf b = buf_new(x->arena);
+  count_text(&b, gives);
+  Diag *g = diag_add(x->diags, D_E098, a->span, "%s gives %s, and %s taken here", a->name.s->s, b.s,
+                     taken == 1 ? "one is" : arena_printf(x->arena, "%u are", taken));
+  diag_at(x->diags, g, d->name.span, "defined here");
+  if (gives == 1) return diag_hint(x->diags, g, "it defines one name: `y = %s`", call_form(x, d)), false;
+  Buf names = buf_new(x->arena);
+  for (uint32_t i = 0; i < gives; i++) {
+    const Ast *r = d->e->args.at[i];
+    if (r->kind == AST_NAME) buf_printf(&names, "%s%s", i ? ", " : "", r->name.s->s);
+    else buf_printf(&names, "%sy%u", i ? ", " : "", i + 1);
+  }
+  diag_hint(x->diags, g, "an equation of its own takes them all, each with its labels: `%s = %s`", names.s, call_form(x, d));
+  return false;
+}
+
 static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own) {
   LabelSet set = {0};
   if (!labels_from_items(x, s, &a->items, &set, "a call", false) || set.n != a->items.len) return false;
@@ -361,11 +383,18 @@ static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *o
   return true;
 }
 
+/* Of a def with several results one is looked at here; another may want it. */
+static bool other_names(const AstStmt *def, Str name) {
+  bool met = def->e->kind == AST_RESULTS && ast_names(def->e, name);
+  for (uint32_t i = 0; i < def->body.len && def->e->kind == AST_RESULTS; i++) met |= ast_names(def->body.at[i]->e, name);
+  return met;
+}
+
 static void warn_unused_locals(Elab *x, const Frame *f) {
   if (f->def->span.src != x->program->file->src) return;
   for (uint32_t i = 0; i < f->locals.len; i++) {
     const Local *l = &f->locals.at[i];
-    if (l->used || l->name->s[0] == '_') continue;
+    if (l->used || l->name->s[0] == '_' || other_names(f->def, l->name)) continue;
     diag_add(x->diags, D_W001, l->span, "%s is never used in %s", l->name->s, f->def->name.s->s);
   }
 }
@@ -375,7 +404,7 @@ static Core *expansion(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   Scope in = {.labels = own, .frame = f, .depth = depth};
   for (uint32_t i = 0; i < f->def->body.len; i++)
     if (!frame_equation(x, &in, f->def->body.at[i], f)) return fail(x);
-  Core *c = core_from_ast(x, &in, f->def->e);
+  Core *c = core_from_ast(x, &in, f->result);
   if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
   warn_unused_locals(x, f);
   c = core_restrict(x, &in, c);
@@ -403,6 +432,7 @@ static void argument_unused(Elab *x, Scope *s, const Bind *b) {
 static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
   AstOfGroups g = ast_of_groups(x->arena, x->strings, f->def, a);
   f->def = g.def;
+  f->result = ast_result(g.def, a);
   *call = g.call;
   if (!g.wrong.s) return true;
   Diag *d = diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here", g.def->name.s->s, g.wrong.s->s);
@@ -425,7 +455,7 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   own->map = map_new(x->arena);
   own->level = s->labels->outer ? s->labels : s->labels->level;
   const Ast *call;
-  if (!call_fits(x, d, a) || !frame_groups(x, f, a, &call) || !frame_labels(x, s, call, f, own)) return fail(x);
+  if (!call_fits(x, d, a) || !results_fit(x, d, a) || !frame_groups(x, f, a, &call) || !frame_labels(x, s, call, f, own)) return fail(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
   Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);
@@ -549,10 +579,21 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   return fail(x);
 }
 
+/* What gives one result is not taken apart. */
+static bool one_result(Elab *x, const Ast *a) {
+  if (a->result < 2 && a->results < 2) return true;
+  if (a->result == 1)
+    diag_hint(x->diags, diag_add(x->diags, D_E098, a->span, "%s gives one result, and %u are taken here", a->name.s->s, a->results),
+              "a def that ends with `(a, b)` gives several");
+  return x->failed = true, false;
+}
+
 Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
   Op op;
   Symbol *y = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
-  if (y && (y->kind == SYM_DEF || y->kind == SYM_MONOID)) {
+  bool def = y && y->kind == SYM_DEF, monoid = y && y->kind == SYM_MONOID;
+  if (!def && (monoid || name_is_builtin(a->name.s)) && !one_result(x, a)) return NULL;
+  if (def || monoid) {
     y->used = true;
     return y->kind == SYM_DEF ? expand(x, s, y, a) : call_monoid(x, s, y, a);
   }

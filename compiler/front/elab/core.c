@@ -607,6 +607,7 @@ static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
     case AST_CAST: return core_cast(x, s, a);
     case AST_SIZE: return core_size(x, s, a);
     case AST_GRAD: return core_grad(x, s, a);
+    case AST_RESULTS: bug("several results, and none is taken");
     case AST_PAREN: in.reach = NULL; return core_from_ast(x, &in, a->a);
   }
   return fail(x);

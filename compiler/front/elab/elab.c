@@ -252,7 +252,17 @@ static void add_stack(Elab *x, const AstStmt *s, Left *l, EinNode *n) {
   vec_push(x->arena, x->block->stack_nodes, n);
 }
 
-void elab_equation(Elab *x, const AstStmt *s) {
+bool elab_spoiled(Elab *x, const AstStmt *s) {
+  if (x->spoiled != s) return false;
+  x->spoiled = s->also;
+  return true;
+}
+
+void elab_done(Elab *x, const AstStmt *s, uint32_t errors_before) {
+  if (x->diags->errors > errors_before) x->spoiled = s->also;
+}
+
+static void equation_made(Elab *x, const AstStmt *s) {
   equation_begin(x, s->name.s);
   Left l;
   EinNode *n = NULL;
@@ -265,6 +275,13 @@ void elab_equation(Elab *x, const AstStmt *s) {
   y->node = n;
   y->axes = &s->items;
   if (s->output) add_output(x, y, s->name.span);
+}
+
+void elab_equation(Elab *x, const AstStmt *s) {
+  uint32_t before = x->diags->errors;
+  if (elab_spoiled(x, s)) symbol_add(x, SYM_TENSOR, s->name); /* uses of it stay silent */
+  else equation_made(x, s);
+  elab_done(x, s, before);
 }
 
 EinNode *scalar_made(Elab *x, const Ast *e) {
@@ -392,7 +409,6 @@ static bool def_label(Elab *x, const AstStmt *s, uint32_t i) {
   return false;
 }
 
-static bool ast_names(const Ast *a, Str name);
 
 static bool items_name(const AstItems *items, Str name) {
   for (uint32_t i = 0; i < items->len; i++) {
@@ -402,8 +418,7 @@ static bool items_name(const AstItems *items, Str name) {
   return false;
 }
 
-/* Does the name stand in it anywhere? */
-static bool ast_names(const Ast *a, Str name) {
+bool ast_names(const Ast *a, Str name) {
   for (; a; a = a->a) {
     if (a->name.s == name || items_name(&a->items, name) || ast_names(a->b, name) || ast_names(a->c, name) || ast_names(a->where, name)) return true;
     for (uint32_t i = 0; i < a->args.len; i++)

@@ -190,6 +190,7 @@ typedef struct Local { Str name; Span span; Bind *bind; Core *direct; bool used;
 typedef struct Frame {
   struct Frame *parent;      /* the def being expanded around it (for messages and depth) */
   const AstStmt *def;
+  const Ast *result;         /* what it gives; of several results the one that is taken */
   uint32_t order;            /* symbols later than the def are not visible */
   VEC(Local) locals;
   struct { LabelSet labels; Bind *pred; } restricted; /* f[t where p]: pred NULL if none */
@@ -221,6 +222,7 @@ struct Elab {
   const DimValues *dims;
   SymTable top, *syms;       /* syms: the innermost */
   Map lost;                  /* Str -> Symbol: what statements that did not parse may have defined; silent wherever used */
+  const AstStmt *spoiled;    /* an equation that is written with one that has been complained about; NULL: none */
   Block *block;              /* NULL at top level */
   EinRegion *region;         /* where vertices go now */
   VEC(const Expr *) hold;    /* asserts over dims */
@@ -361,6 +363,10 @@ void def_names_check(Elab *x, const Symbol *y);                /* a def of the m
 
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);
+bool ast_names(const Ast *a, Str name); /* does it stand in it anywhere? */
+/* Of several left sides: whether the one before this has been complained about, and so this is left alone; and what came of this one. */
+bool elab_spoiled(Elab *x, const AstStmt *s);
+void elab_done(Elab *x, const AstStmt *s, uint32_t errors_before);
 void elab_equation(Elab *x, const AstStmt *s);
 typedef struct Left {
   Labels labels;

@@ -132,7 +132,7 @@ static bool next_left(Elab *x, const AstStmt *s, const Symbol *y, Left *l) {
   return true;
 }
 
-static void elab_next(Elab *x, const AstStmt *s) {
+static void next_made(Elab *x, const AstStmt *s) {
   equation_begin(x, s->name.s);
   Symbol *y = next_of(x, s);
   if (!y || !y->node || y->state < 0) return;
@@ -153,6 +153,14 @@ static void elab_next(Elab *x, const AstStmt *s) {
   l.typed = y->span, l.state = y->name;
   if (ok) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
   if (!state->next) y->state = -1;
+}
+
+static void elab_next(Elab *x, const AstStmt *s) {
+  uint32_t before = x->diags->errors;
+  Symbol *y = elab_spoiled(x, s) ? symbol_find(x, s->name.s, UINT32_MAX) : NULL;
+  if (y) y->state = -1; /* its next has been complained about */
+  else next_made(x, s);
+  elab_done(x, s, before);
 }
 
 /* ---- the block -------------------------------------------------------------------------------- */

@@ -603,7 +603,7 @@ static AstVal call_def(AstRun *r, const Ast *e, const AstGlobal *g, At at) {
   AstScope *c = ast_scope_of_call(r, at.scope, e, g);
   if (r->why) return val(DT_I64, 0, 0);
   at.scope = c->body;
-  return eval_whole(r, c->def->e, at);
+  return eval_whole(r, ast_result(c->def, e), at);
 }
 
 static AstVal call_random(AstRun *r, const Ast *e, Op op, At at) {
@@ -691,6 +691,7 @@ static AstVal eval_kind(AstRun *r, const Ast *e, At at) {
   case AST_CAST: return cast(r, e, at);
   case AST_SIZE: return size_value(r, e, at);
   case AST_PAREN: return eval(r, e->a, at);
+  case AST_RESULTS: bug("several results, and none is taken");
   case AST_GRAD: ast_fail(r, e->span, "the AST evaluator does no grad"); break;
   }
   return val(DT_I64, 0, 0);

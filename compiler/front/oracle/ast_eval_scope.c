@@ -291,6 +291,10 @@ AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGloba
   d->site = c;
   d->before = g->age;
   d->preds = s->preds;
+  if (ast_results(def) != (e->result ? e->results : 1)) {
+    ast_fail(r, e->span, "%s gives %u results", def->name.s->s, ast_results(def));
+    return c;
+  }
   if (e->items.len != def->items.len || e->args.len != def->params.len) {
     ast_fail(r, e->span, "%s takes %u labels and %u arguments", def->name.s->s, def->items.len,
              def->params.len);
@@ -452,7 +456,7 @@ static void walk_call(Walk *w, const Ast *e, AstScope *s, bool bound) {
     for (uint32_t i = 0; i < c->call->items.len; i++) walk_item(w, &c->call->items.at[i], c, true, -1);
     walk(w, e->where, c, bound);
     for (uint32_t i = 0; i < c->def->body.len; i++) walk(w, c->def->body.at[i]->e, c->body, true);
-    walk(w, c->def->e, c->body, bound);
+    walk(w, ast_result(c->def, e), c->body, bound);
   } else {
     walk_items(w, &e->items, s, bound);
     for (uint32_t i = 0; i < e->args.len; i++) walk(w, e->args.at[i], s, bound);

@@ -82,6 +82,7 @@ static void print_chain(Buf *b, const Ast *e) {
 
 static void print_call(Buf *b, const Ast *e) {
   buf_printf(b, "(%s", e->name.s->s);
+  if (e->result) buf_printf(b, ".%u/%u", e->result, e->results);
   if (e->bracketed) print_brackets(b, e);
   for (uint32_t i = 0; i < e->args.len; i++) print_part(b, e->args.at[i]);
   buf_char(b, ')');
@@ -143,6 +144,11 @@ static void print_expr(Buf *b, const Ast *e) {
     print_part(b, e->a);
     buf_printf(b, " %s", e->name.s->s);
     if (e->bracketed) print_items(b, &e->items);
+    buf_char(b, ')');
+    break;
+  case AST_RESULTS:
+    buf_str(b, "(results");
+    for (uint32_t i = 0; i < e->args.len; i++) print_part(b, e->args.at[i]);
     buf_char(b, ')');
     break;
   case AST_PAREN: print_prefix(b, "paren", e); break;

@@ -317,6 +317,15 @@ Ast *build_call(Parse *p, Token name, Brackets *b, uint32_t args) {
   return node_end(p, e);
 }
 
+Ast *build_results(Parse *p, Token open, Ast *first, uint32_t others) {
+  Ast *e = node_new(p, AST_RESULTS, open.at);
+  args_take(p, e, others);
+  vec_push(p->arena, e->args, first);
+  for (uint32_t i = e->args.len - 1; i; i--) e->args.at[i] = e->args.at[i - 1];
+  e->args.at[0] = first;
+  return node_end(p, e);
+}
+
 Ast *build_paren(Parse *p, Token open, Ast *a) {
   Ast *e = node_new(p, AST_PAREN, open.at);
   e->a = a;

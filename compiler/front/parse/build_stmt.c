@@ -98,6 +98,39 @@ AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *l, Token 
   return s;
 }
 
+AstSide *side_first(Parse *p, AstLeft *l, Token dtype) {
+  AstSide *s = NEW(p->arena, AstSide);
+  *s = (AstSide){.left = l, .dtype = dtype};
+  return s;
+}
+
+void side_add(Parse *p, AstSide *first, AstLeft *l, Token dtype) {
+  while (first->next) first = first->next;
+  first->next = side_first(p, l, dtype);
+}
+
+/* Each takes its result of a call of its own: nodes are looked up by where they lie. */
+AstStmt *build_sides(Parse *p, StmtKind kind, Token first, AstSide *side, Ast *e) {
+  uint32_t n = 0, k = 0, from = first.kind ? first.at : side->left->name.span.at;
+  AstStmt *all = NULL, **at = &all;
+  for (const AstSide *x = side; x; x = x->next) n++;
+  if (e->kind != AST_CALL) {
+    Diag *g = diag_add(p->diags, D_E098, e->span, "%u names are defined here by what is no call of a def", n);
+    diag_hint(p->diags, g, "an equation defines one name; a def that ends with `(a, b)` gives several");
+    return NULL;
+  }
+  for (; side; side = side->next) {
+    AstStmt *s = build_equation(p, kind, first, side->left, side->dtype, k ? ast_copy(p->arena, p->strings, e) : e);
+    s->span = span_to_here(p, from);
+    s->behind = k > 0;
+    s->e->result = ++k;
+    s->e->results = n;
+    *at = s;
+    at = &s->also;
+  }
+  return all;
+}
+
 AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t from, Token dtype, Ast *e) {
   AstStmt *s = stmt_new(p, kind, first.at);
   s->decls.len = s->decls.cap = p->decls.len - from;
@@ -238,9 +271,9 @@ AstBlock *block_new(Parse *p) {
 }
 
 void block_add(Parse *p, AstBlock *b, AstStmt *s) {
-  vec_push(p->arena, b->stmts, s);
+  for (; s; s = s->also) vec_push(p->arena, b->stmts, s);
 }
 
 void file_add(Parse *p, AstStmt *s) {
-  if (s) vec_push(p->arena, p->file->stmts, s);
+  for (; s; s = s->also) vec_push(p->arena, p->file->stmts, s);
 }

@@ -119,7 +119,7 @@ static void match_brackets(Fmt *f) {
 
 static void find_starts(Fmt *f, AstStmt *const *s, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    vec_push(f->arena, f->starts, s[i]->span.at);
+    if (!s[i]->behind) vec_push(f->arena, f->starts, s[i]->span.at);
     find_starts(f, s[i]->body.at, s[i]->body.len);
     if (s[i]->block && s[i]->kind == STMT_DEF) vec_push(f->arena, f->starts, s[i]->e->span.at);
   }

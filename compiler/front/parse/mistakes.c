@@ -205,6 +205,9 @@ static const char *expected(const Scene *s) {
   Wanted w = {.n = 0};
   bool ok[TOKEN_KINDS];
   memcpy(ok, s->ok, sizeof ok);
+  int first = s->p->stmt_first.kind;
+  bool listed = first == TOK_DIM || first == TOK_INPUT || first == TOK_PARAM || first == TOK_OUTPUT;
+  if (!listed && ok[TOK_ASSIGN]) ok[TOK_COMMA] = false; /* another left side: seldom what was meant */
   want_groups(&w, ok);
   for (int k = TOK_NEWLINE + 1; k < TOK_RESYNC; k++)
     if (ok[k]) want(&w, token_name(k));

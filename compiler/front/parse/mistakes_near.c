@@ -120,7 +120,8 @@ static const char *too_many_hint(const Scene *s) {
   if (k == TOK_USE && p->stmt_tokens == 2 && text_is(s, s->t, "as")) return "a module's names are known as they are: leave `as` out";
   bool listed = k == TOK_OUTPUT && !p->assigned && p->stmt_tokens > 1;
   if (listed && ((t == TOK_ASSIGN && s->ok[TOK_COMMA]) || (t == TOK_COMMA && s->ok[TOK_ASSIGN])))
-    return "an equation defines one tensor; another one gets a statement of its own";
+    return "an equation defines one tensor; another one gets a statement of its own, and of a def's results `output a, b` stands behind";
+  if (k == TOK_DEF && p->assigned && t == TOK_COMMA && s->ok[TOK_NEWLINE]) return "several results stand in parentheses: `(a, b)`";
   return NULL;
 }
 

@@ -48,7 +48,7 @@ static const char *angles(const Scene *s) {
 /* `(1, 2)` */
 static const char *tuple(const Scene *s) {
   if (s->t.kind != TOK_COMMA || s->in != TOK_LP || !ends_operand(s) || !s->ok[TOK_RP]) return NULL;
-  return "there are no tuples: data is an `input`, or computed from labels; an equation defines one tensor";
+  return "there are no tuples, but for what a def ends with: data is an `input`, or computed from labels; an equation defines one tensor";
 }
 
 /* `f32 x[i]` */

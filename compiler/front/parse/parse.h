@@ -125,6 +125,13 @@ void decls_add(Parse *p, AstDecl *d);
 AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e);
 
 typedef struct AstLeft { AstName name; Brackets *b; } AstLeft; /* the left of an equation */
+typedef struct AstSide AstSide; /* one of several left sides: m[n] : f32 */
+struct AstSide { AstLeft *left; Token dtype; AstSide *next; };
+AstSide *side_first(Parse *p, AstLeft *l, Token dtype);
+void side_add(Parse *p, AstSide *first, AstLeft *l, Token dtype);
+/* An equation, or a next, for each of them, the first of which has the others behind it. */
+AstStmt *build_sides(Parse *p, StmtKind kind, Token first, AstSide *side, Ast *e);
+Ast *build_results(Parse *p, Token open, Ast *first, uint32_t others); /* others: as args */
 AstLeft *build_left(Parse *p, Token name, Brackets *b);
 AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *left, Token dtype, Ast *e);
 AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t decls, Token dtype, Ast *e);

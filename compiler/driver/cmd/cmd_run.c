@@ -417,7 +417,8 @@ static bool only_programs(Session *s, const Args *a) {
 static Leave run_one(Session *s, Args *a) {
   Expected r;
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
-  if (arg_has(a, OPT_EXPECT) && keeping_wanted(a)) return fail(s, LEAVE_USAGE, "--expect looks at whole runs, and --checkpoint and --resume are about parts of one");
+  if (arg_has(a, OPT_EXPECT) && keeping_wanted(a))
+    return fail(s, LEAVE_USAGE, "--expect looks at whole runs, and --checkpoint and --resume are about parts of one");
   if (arg_has(a, OPT_EXPECT) && a->operands.len > 1 && only_programs(s, a)) return expect_all(s, a);
   if (arg_has(a, OPT_EXPECT)) return expect_begin(s, &r, a) ? expect_end(s, &r) : r.begun;
   Job j;

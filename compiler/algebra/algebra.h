@@ -78,6 +78,8 @@ struct AlgNode {
   const Str *label;          /*   names of its labels, */
   const RelDim *range;       /*   and their ranges, over the result's keys: those of output labels are the array's dimensions. An operand
                                   that is not wanted and has no tuple with the key (it has holes) is an array without values */
+  uint32_t panels, panel;    /*   JOIN of an Ia: 0; or a site does it in so many panels of that label, one after the other, and operands and result
+                                  move so as far as they can (task/sites/panels.c). Values are the same, but for the grouping of a reduction */
   uint32_t n_group;          /* AGGREGATE: key dimensions of the operand that stay, in this order */
   const uint32_t *group;
   Reducer reducer;           /*   RED_NONE: concat. Along a key that goes, arrays must abut in one dimension at least */

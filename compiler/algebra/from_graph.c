@@ -326,6 +326,8 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   if (x->p->placed && !operands) broadcast_all(x, r, n_operand, operand);
   const Placement *at = x->p->placed && operands ? &v.at : NULL;
   AlgNode *y = placed(alg_join(x->p, r, n_operand, operand, sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
+  const PlacePanels *panels = at && x->placing->panels ? &x->placing->panels[x->tensor[n->id]] : NULL;
+  if (panels && panels->n) y->panels = panels->n, y->panel = panels->label;
   const Expr *keep = keep_of(x, &v);
   if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
   y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));

@@ -30,6 +30,10 @@ typedef struct EinSum {
   uint32_t hash;
 } EinSum;
 
+enum { PANELS_MOST = 256 };
+/* Whether it can be done in panels of a label: what each gives is combined, or stands beside the others. Places that are looked for are not. */
+static inline bool sum_panels(const EinSum *s) { return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN; }
+
 /* Operations that one point of it takes: on floats, and on integers and bools, without those that only make indices or predicates;
  * casts and choices are none, a value used several times is made once, the reducer takes one. The domain decides where there is a
  * value, and is no operation. read: by slot, set to one read of it (NULL: nobody asks). */

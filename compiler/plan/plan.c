@@ -22,6 +22,12 @@ static void axes_print(Buf *out, const PlanAxes *x) {
   }
 }
 
+static void cut_print(Buf *out, const PlanCut *x) {
+  buf_char(out, ' ');
+  word_print(out, x->label);
+  buf_printf(out, "=%u", x->count);
+}
+
 void plan_print(Buf *out, const Plan *p) {
   buf_printf(out, "plan 1\nsites %lld\n", (long long)p->sites);
   if (p->meshed) buf_str(out, "mesh");
@@ -31,11 +37,7 @@ void plan_print(Buf *out, const Plan *p) {
     const PlanVertex *v = &p->vertices.at[i];
     buf_str(out, v->pin ? "pin " : "vertex ");
     name_print(out, v->name);
-    for (uint32_t k = 0; k < v->cuts.len; k++) {
-      buf_char(out, ' ');
-      word_print(out, v->cuts.at[k].label);
-      buf_printf(out, "=%u", v->cuts.at[k].count);
-    }
+    for (uint32_t k = 0; k < v->cuts.len; k++) cut_print(out, &v->cuts.at[k]);
     if (v->placed) buf_str(out, " axes");
     axes_print(out, &v->axes);
     buf_char(out, '\n');
@@ -44,6 +46,12 @@ void plan_print(Buf *out, const Plan *p) {
     buf_str(out, "home ");
     name_print(out, p->homes.at[i].name);
     axes_print(out, &p->homes.at[i].axes);
+    buf_char(out, '\n');
+  }
+  for (uint32_t i = 0; i < p->panels.len; i++) {
+    buf_str(out, "panels ");
+    name_print(out, p->panels.at[i].name);
+    cut_print(out, &p->panels.at[i].of);
     buf_char(out, '\n');
   }
 }
@@ -70,6 +78,10 @@ static bool axes_equal(const PlanAxes *a, const PlanAxes *b) {
   return same;
 }
 
+static bool cut_equal(const PlanCut *a, const PlanCut *b) {
+  return a->count == b->count && strcmp(a->label->s, b->label->s) == 0;
+}
+
 static bool mesh_equal(const Plan *a, const Plan *b) {
   bool same = a->meshed == b->meshed && a->mesh.n == b->mesh.n;
   for (uint32_t k = 0; same && k < a->mesh.n; k++) same = a->mesh.size[k] == b->mesh.size[k];
@@ -83,13 +95,16 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
   for (uint32_t i = 0; i < a->homes.len; i++)
     if (strcmp(a->homes.at[i].name->s, b->homes.at[i].name->s) != 0 || !axes_equal(&a->homes.at[i].axes, &b->homes.at[i].axes))
       return buf_printf(why, "home %u differs", i), false;
+  if (a->panels.len != b->panels.len) return buf_str(why, "so many have panels that differ"), false;
+  for (uint32_t i = 0; i < a->panels.len; i++)
+    if (strcmp(a->panels.at[i].name->s, b->panels.at[i].name->s) != 0 || !cut_equal(&a->panels.at[i].of, &b->panels.at[i].of))
+      return buf_printf(why, "panels %u differ", i), false;
   if (a->vertices.len != b->vertices.len) return buf_str(why, "so many vertices differ"), false;
   for (uint32_t i = 0; i < a->vertices.len; i++) {
     const PlanVertex *v = &a->vertices.at[i], *w = &b->vertices.at[i];
     bool same = strcmp(v->name->s, w->name->s) == 0 && v->pin == w->pin && v->cuts.len == w->cuts.len && v->placed == w->placed &&
                 axes_equal(&v->axes, &w->axes);
-    for (uint32_t k = 0; same && k < v->cuts.len; k++)
-      same = v->cuts.at[k].count == w->cuts.at[k].count && strcmp(v->cuts.at[k].label->s, w->cuts.at[k].label->s) == 0;
+    for (uint32_t k = 0; same && k < v->cuts.len; k++) same = cut_equal(&v->cuts.at[k], &w->cuts.at[k]);
     if (!same) return buf_printf(why, "vertex %u differs", i), false;
   }
   return true;
@@ -119,15 +134,20 @@ static bool want_tensor_name(Scan *c, Str *name, Span *span) {
   return true;
 }
 
-static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
-  PlanCut x = {0};
+/* `k=4` */
+static bool want_count(Scan *c, int64_t least, int64_t most, const char *what, PlanCut *out) {
   int64_t count;
   scan_blanks(c);
   const char *at = c->s;
-  if (!scan_want_name(c, &x.label) || !scan_want(c, '=')) return false;
-  if (!scan_want_int(c, 1, PLAN_SITES, "a number of blocks", &count)) return false;
-  x.count = (uint32_t)count;
-  x.span = span_from(c, at);
+  if (!scan_want_name(c, &out->label) || !scan_want(c, '=') || !scan_want_int(c, least, most, what, &count)) return false;
+  out->count = (uint32_t)count;
+  out->span = span_from(c, at);
+  return true;
+}
+
+static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
+  PlanCut x = {0};
+  if (!want_count(c, 1, PLAN_SITES, "a number of blocks", &x)) return false;
   for (uint32_t k = 0; k < v->cuts.len; k++)
     if (v->cuts.at[k].label == x.label) return fail_twice(c, x.span, v->cuts.at[k].span, "label ", x.label, "has its count already");
   vec_push(a, v->cuts, x);
@@ -185,6 +205,16 @@ static bool home_read(Arena *a, Scan *c, Plan *p) {
   return true;
 }
 
+static bool panels_read(Arena *a, Scan *c, Plan *p) {
+  PlanPanels x = {0};
+  if (!want_tensor_name(c, &x.name, &x.span) || !want_count(c, 2, PANELS_MOST, "a number of panels", &x.of)) return false;
+  if (!scan_done(c)) return scan_fail(c, D_E930, "wanted is the end of the line: %s is done in panels of one label", x.name->s);
+  for (uint32_t i = 0; i < p->panels.len; i++)
+    if (p->panels.at[i].name == x.name) return fail_twice(c, x.span, p->panels.at[i].span, "", x.name, "has its panels already");
+  vec_push(a, p->panels, x);
+  return true;
+}
+
 static bool vertex_read(Arena *a, Scan *c, Plan *p, bool pin) {
   PlanVertex v = {.pin = pin};
   if (!want_tensor_name(c, &v.name, &v.span)) return false;
@@ -205,7 +235,8 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_take_word(c, "pin")) return vertex_read(a, c, p, true);
   if (scan_take_word(c, "mesh")) return mesh_read(c, p);
   if (scan_take_word(c, "home")) return home_read(a, c, p);
-  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh` or `home`");
+  if (scan_take_word(c, "panels")) return panels_read(a, c, p);
+  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home` or `panels`");
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {

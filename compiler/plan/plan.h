@@ -11,11 +11,13 @@
  *     vertex Z
  *     home T h * s
  *     home X 2 * 1
+ *     panels Z k=8
  *
  * A tensor that stands there as a vertex has the cuts that are said and no others, by their counts or by what each axis of the mesh
  * cuts (`*`: nothing, the axis is idle); one that does not stand there is left to the planner. A home says by axis the dimension that
  * it cuts, by its label or its number from 1; an input's dimensions are called as its first reader calls them. The mesh stands before
- * what has axes, and has at most the sites.
+ * what has axes, and has at most the sites. Panels are turns in which each site makes its block: slices of a label, so many, one after
+ * the other.
  * A pin, `T:h=4` on the command line, says some labels of a tensor and leaves its others to the planner too. */
 #ifndef EIN_PLAN_H
 #define EIN_PLAN_H
@@ -45,6 +47,8 @@ typedef struct PlanVertex {
   Span span;
 } PlanVertex;
 
+typedef struct PlanPanels { Str name; PlanCut of; Span span; } PlanPanels;
+
 typedef struct PlanHome { Str name; PlanAxes axes; Span span; } PlanHome;
 
 typedef struct Plan {
@@ -53,6 +57,7 @@ typedef struct Plan {
   Mesh mesh;
   VEC(PlanVertex) vertices;
   VEC(PlanHome) homes;
+  VEC(PlanPanels) panels;
 } Plan;
 
 void plan_print(Buf *out, const Plan *p);

@@ -26,6 +26,7 @@ static const Case cases[] = {
     {tra, "input %9 Z {i:4} [8/i] : f32 holes", "an input has no holes and no places"},
     /* joins */
     {tra, "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 of %0{i, j}, %1{j} = (&0[a, b] + &1[b])", NULL},
+    {tra, "join %9 {j:2} [b:6/j] : f32 panels b:2 of %1{j} = &0[b]", "it is in panels, and is no join of an Ia"},
     {tra, "join %9 {i:2, j:2} [a:8/i, b:6/j] : f32 of %0{i, j} = &0[a, b]", "key i of operand 0, %0, has frontier 4, and the join's key i has 2"},
     {tra, "join %9 {j:2} [a:8, b:6/j] : f32 of %0{-, j} = &0[a, b]", "key i of operand 0 agrees with none and has 4 values"},
     {tra, "join %9 {j:2} [b:6/j] : f32 of %1{j} = &0[b, b]", "&0 has rank 1 and is read with 2 indices"},
@@ -201,6 +202,9 @@ static const Case cases[] = {
     {ia, "join %9 {i:4, j:2} [a:8/i, k:2; b:6/j] : f32 at 0 1 of %0{i, j}, %3{j} = sum:f32 (&0[a, b] * &1[b, k])", NULL},
     {ia, "join %9 {i:4, j:2} [a:8/i, k:2; b:6/j] : f32 at 1 0 of %0{i, j}, %3{j} = sum:f32 (&0[a, b] * &1[b, k])",
      "operand 0 is not where the result is to be made"},
+    {ia, "join %9 {i:4, j:2} [a:8/i, k:2; b:6/j] : f32 at 0 1 panels b:3 of %0{i, j}, %3{j} = sum:f32 (&0[a, b] * &1[b, k])", NULL},
+    {ia, "join %9 {i:4, j:2} [a:8/i; b:6/j] : f32 places at 0 1 panels a:2 of %0{i, j} = argmin:f32 &0[a, b]",
+     "places of argmax and argmin are looked for in no panels"},
     {ia, "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 at 0 + of %0{i, j} = &0[a, b]", "a join makes no parts"},
     {ia, "join %9 {i:4, j:2} [a:8/i, b:6/j] : f32 at 0 2 of %0{i, j} = &0[a, b]", "axis 1 cuts key number 2, and there are 2"},
     {ia, "input %9 Z {i:4} [8/i] : f32 at 0 *", "it is there 2 times along axis 1"},

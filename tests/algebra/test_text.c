@@ -73,7 +73,7 @@ static const char ia_well[] =
     "shuffle %4 {i:2} [8/i] : f64 at * 0 of %2\n"
     "shuffle %5 {i:2} [8/i] : f64 at * 0 of %4\n"
     "map %6 {i:2, t:2} [8/i] : f16 at * 0 of %4 into {t:2} [8/t] then cast f16\n"
-    "join %7 T {i:2} [i:8/i] : i64 at 0 * = i\n"
+    "join %7 T {i:2} [i:8/i] : i64 at 0 * panels i:2 = i\n"
     "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n"
     "fetch %9 {} [k:9] : f32 at * * of %0 = &0[2, k]\n"
     "output A [8] = %6\n";
@@ -92,6 +92,7 @@ static void check_full(void) {
   OK(strstr(more.s, "then cast f64") && strstr(more.s, "mesh 2 3\n"), "with its mesh and its functions");
   OK(strstr(more.s, "join %1 {i:2, k:3} [i:8/i; k:9/k] : f16") != NULL, "a box that is the labels' is not said twice");
   OK(strstr(more.s, "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n") != NULL, "a fetch's table stands last, without keys");
+  OK(strstr(more.s, "at 0 * panels i:2 = i\n") != NULL, "panels stand behind the placement");
   OK(!algebra_equal(p, q, NULL), "the two are not equal");
   Diags *d = diags_new(a);
   OK(!text_read(a, ia, sizeof ia - 1, d), "a label without a name is refused");

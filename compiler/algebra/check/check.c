@@ -33,6 +33,15 @@ static uint32_t operands_due(const AlgNode *n) {
   return n->kind == ALG_AGGREGATE || n->kind == ALG_MAP || n->kind == ALG_FILTER || n->kind == ALG_MOVE;
 }
 
+/* What panels of a label give can be combined, or stands side by side. */
+static void check_panels(Check *c, const AlgNode *n) {
+  if (n->kind != ALG_JOIN || !c->g->placed) fail(c, "it is in panels, and is no join of an Ia");
+  if (n->kind != ALG_JOIN || !n->sum) return;
+  if (n->panels < 2 || n->panels > PANELS_MOST) fail(c, "it is in %u panels: from 2 to %d there may be", n->panels, (int)PANELS_MOST);
+  if (n->panel >= n->sum->n_out + n->sum->n_red) fail(c, "it is in panels of label %u, which it has not", n->panel);
+  if (!sum_panels(n->sum)) fail(c, "places of argmax and argmin are looked for in no panels");
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const AlgNode *n) {
   bool map = n->kind == ALG_MAP, join = alg_has_kernel(n), group = n->kind == ALG_AGGREGATE;
@@ -42,6 +51,8 @@ static void check_fields(Check *c, const AlgNode *n) {
   if (n->keep && n->kind != ALG_FILTER) fail(c, "it keeps some keys and is no filter");
   if (n->n_fn && !map && n->kind != ALG_JOIN && !group) fail(c, "it has functions of the array");
   if (alg_moves(n) && !c->g->placed) fail(c, "a Tra has no moves");
+  if (n->panels) check_panels(c, n);
+  else if (n->panel) fail(c, "it has a label of panels, and is in none");
 }
 
 static bool check_operands(Check *c, const AlgNode *n) {

@@ -61,7 +61,9 @@ static bool eq_operands(Equal *q, const AlgNode *a, const AlgNode *b) {
 }
 
 static bool eq_join(Equal *q, const AlgNode *a, const AlgNode *b) {
-  if (!eq_sum(&q->q, a->sum, b->sum)) return false;
+  if (!eq_sum(&q->q, a->sum, b->sum) || !eq_int(&q->q, "the number of panels", a->panels, b->panels) ||
+      !eq_int(&q->q, "the label of panels", a->panel, b->panel))
+    return false;
   uint32_t labels = a->sum->n_out + a->sum->n_red;
   for (uint32_t l = 0; l < labels; l++)
     if (!eq_str(&q->q, "a label's name", a->label[l], b->label[l])) return false;

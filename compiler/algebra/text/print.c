@@ -204,6 +204,7 @@ static void print_join(Printer *p, const AlgNode *n) {
   print_sum_of(&p->p, n->sum, n->label, NULL);
   print_labels(p, n);
   print_rest(p, n);
+  if (n->panels) buf_printf(p->out, " panels %s:%u", n->panel < p->p.label.len ? p->p.label.at[n->panel]->s : "-", n->panels);
   for (uint32_t i = 0; i < n->n_operand; i++) {
     buf_str(p->out, i ? ", " : " of ");
     print_operand(p, n, i);

@@ -46,6 +46,23 @@ static bool want_labels(AlgReader *r, AlgNode *n, EinSum *s, const Keys *k) {
   return true;
 }
 
+/* ` panels k:4`, or nothing */
+static bool take_panels(AlgReader *r, AlgNode *n) {
+  const char *at;
+  int64_t panels;
+  if (!scan_take_word(&r->x.c, "panels")) return true;
+  size_t len = scan_word(&r->x.c, false, &at);
+  Str name = str_of(r->x.c.strings, at, len);
+  while (n->panel < r->x.text.len && r->x.text.at[n->panel] != name) n->panel++;
+  if (n->panel == r->x.text.len) {
+    r->x.c.s = at;
+    return fail(r, D_E914, "wanted one of the join's labels here");
+  }
+  if (!scan_want(&r->x.c, ':') || !scan_want_int(&r->x.c, 2, PANELS_MOST, "a number of panels", &panels)) return false;
+  n->panels = (uint32_t)panels;
+  return true;
+}
+
 /* `%0{s, -} wanted`; a fetch's table stands without keys */
 static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   AlgOperand o = {0};
@@ -106,6 +123,7 @@ static bool read_kernel(AlgReader *r, AlgKind kind) {
   AlgNode *n = want_head(r, kind, &k);
   EinSum *s = NEW(r->g->arena, EinSum);
   if (!n || !want_keys(r, k) || !want_labels(r, n, s, k) || !want_rest(r, n, k)) return false;
+  if (kind == ALG_JOIN && !take_panels(r, n)) return false;
   if (!want_operands(r, n, k) || !want_kernel(r, n, s) || !take_fns(r, n)) return false;
   s->hash = sum_hash(s);
   n->sum = s;

@@ -32,7 +32,8 @@
  *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
  *                     "received": bytes of operands, "site_points": that predicates let through of its largest block, at most, "point_operations": of one, "point_rate": "f32 multiply_add", what they go by,
  *                     "kernel_seconds", "received_seconds",
- *                     "memory": bytes of a site at its tasks, "work": WORK } ],
+ *                     "memory": bytes of a site at its tasks, "work": WORK,
+ *                     and if it is done in panels "panels": { "label", "count" } } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
  *                     "most": [ int ] blocks that a dimension may have, "part": bytes of an element while it is in parts; 0: of an input,
  *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
@@ -290,11 +291,19 @@ const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   return b.s;
 }
 
+/* "i=4 k=2", "i=4 in 8 panels of k" */
+static const char *cut_text(const Sites *p, uint32_t i, Arena *a) {
+  const PartVertex *v = &p->g->vertices.at[i];
+  const char *cut = sites_cut(a, v, v->n_label, p->choice.d[i]);
+  const PlacePanels *x = p->placing->panels ? &p->placing->panels[i] : NULL;
+  return x && x->n ? arena_printf(a, "%s in %u panels of %s", cut, x->n, v->label[x->label]->s) : cut;
+}
+
 static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
   const PartVertex *v = &p->g->vertices.at[i];
   r->cell[COL_NAME] = shown(a, v->name);
   r->cell[COL_EQUATION] = sites_equation(a, v);
-  r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
+  r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : cut_text(p, i, a);
   r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
   if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
   r->cell[COL_MEMORY] = bytes_of(a, p->facts->tensors.at[i].memory);
@@ -464,6 +473,14 @@ static void put_runner_up(Json *j, const Sites *p) {
   json_end(j, '}');
 }
 
+static void put_panels(Json *j, const Placing *x, uint32_t i) {
+  if (!x->panels || !x->panels[i].n) return;
+  json_object(j, "panels");
+  json_int(j, "label", x->panels[i].label);
+  json_int(j, "count", x->panels[i].n);
+  json_end(j, '}');
+}
+
 static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   const FactTensor *t = &p->facts->tensors.at[i];
   const PartVertex *v = &p->g->vertices.at[i];
@@ -475,6 +492,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
   put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  put_panels(j, p->placing, i);
   put_reads(j, p, i);
   put_count(j, "received", placing_received(p->places, p->placing, i));
   if (p->seconds) {

@@ -65,7 +65,9 @@ Leave costs_ready(Sites *p) {
   p->places = g;
   p->lives = lives_find(s->arena, g);
   g->fixed = plan_fixed(s->arena, g, p->by_bytes ? p->plan : axes_said(s->arena, p->plan), s->diags);
-  if (!g->fixed) return session_report(s);
+  uint32_t errors = s->diags->errors;
+  if (g->fixed) g->panels = plan_panels(s->arena, g, p->plan, s->diags);
+  if (!g->fixed || s->diags->errors > errors) return session_report(s);
   if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
     return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
   if (p->machine) {

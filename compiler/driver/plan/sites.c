@@ -454,8 +454,9 @@ static void reread(const Sites *p, const Plan *plan, const Buf *text) {
 
 static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   Session *s = p->s;
-  const Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
-                                 : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
+  Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
+                           : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
+  if (!p->by_bytes) plan_add_panels(s->arena, s->strings, p->places, p->placing, plan);
   plan_print(b, plan);
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }

@@ -45,6 +45,17 @@ static PlanAxis home_axis(Arena *a, Strings *t, const PlaceGraph *g, uint32_t te
   return (PlanAxis){.label = str_from(t, name)};
 }
 
+void plan_add_panels(Arena *a, Strings *t, const PlaceGraph *g, const Placing *p, Plan *out) {
+  for (uint32_t i = 0; p->panels && i < g->part->vertices.len; i++) {
+    const PartVertex *v = &g->part->vertices.at[i];
+    const PlacePanels *x = &p->panels[i];
+    PlanPanels line = {.name = str_from(t, v->name)};
+    if (!x->n) continue;
+    line.of = (PlanCut){.label = v->label[x->label], .count = x->n};
+    vec_push(a, out->panels, line);
+  }
+}
+
 Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p) {
   Plan *plan = NEW(a, Plan);
   Names names = names_find(a, g);
@@ -62,6 +73,7 @@ Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, 
     for (uint32_t k = 0; k < p->mesh.n; k++) vec_push(a, x.axes, home_axis(a, t, g, i, p->home[i].on[k]));
     vec_push(a, plan->homes, x);
   }
+  plan_add_panels(a, t, g, p, plan);
   return plan;
 }
 
@@ -181,6 +193,41 @@ PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
   return d->errors > errors ? NULL : x;
 }
 
+/* A panel has a point at least, of what some site makes. */
+static void panels_fix(Fixing *f, const PlanPanels *x, PlacePanels *out) {
+  MemoEntry *e = memo_get(&f->names.number, x->name->s, x->name->len);
+  uint32_t i = (uint32_t)(uintptr_t)e->value - 1;
+  if (!e->value || i >= f->g->part->vertices.len) {
+    diag_add(f->d, D_E931, x->span, "no tensor that is computed is called %s", x->name->s);
+    return;
+  }
+  const PartVertex *v = &f->g->part->vertices.at[i];
+  Cuttable c = labels_of(f, i);
+  int32_t l = axis_find(&c, &(PlanAxis){.label = x->of.label});
+  if (v->node->kind == EIN_STATE || !sum_panels(v->node->sum)) {
+    diag_add(f->d, D_E931, x->span, v->node->kind == EIN_STATE ? "%s is a state: what is computed can be done in panels"
+                                    : "%s is the place of a greatest or least value, which is looked for in no panels", x->name->s);
+    return;
+  }
+  if (l < 0) {
+    axis_unknown(f, &c, &(PlanAxis){.label = x->of.label, .span = x->of.span});
+    return;
+  }
+  out[i] = (PlacePanels){(uint32_t)l, x->of.count};
+  if (x->of.count <= v->extent[l]) return;
+  Diag *g = diag_add(f->d, D_E931, x->of.span, "%s of %s has no room for %u panels", c.label[l], c.name, x->of.count);
+  diag_note(f->d, g, "it has %lld points", (long long)v->extent[l]);
+}
+
+const PlacePanels *plan_panels(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
+  Fixing f = {.arena = a, .g = g, .p = p, .d = d};
+  if (!p || !p->panels.len) return NULL;
+  f.names = names_find(a, g);
+  PlacePanels *x = NEW_ARRAY(a, PlacePanels, g->part->vertices.len + 1);
+  for (uint32_t i = 0; i < p->panels.len; i++) panels_fix(&f, &p->panels.at[i], x);
+  return x;
+}
+
 static bool unsaid(Diags *d, const char *what, const char *name) {
   diag_add(d, D_E931, (Span){0}, "the plan does not say %s%s", what, name);
   return false;
@@ -188,7 +235,7 @@ static bool unsaid(Diags *d, const char *what, const char *name) {
 
 Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
   const PlaceFixed *fixed = plan_fixed(a, g, p, d);
-  uint32_t vertices = g->part->vertices.len;
+  uint32_t vertices = g->part->vertices.len, errors = d->errors;
   if (!fixed) return NULL;
   Names names = names_find(a, g);
   bool whole = fixed->mesh || unsaid(d, "the mesh", "");
@@ -203,6 +250,8 @@ Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *
     if (whole) x->home[i] = *fixed->home[i];
   }
   if (!whole) return NULL;
+  x->panels = plan_panels(a, g, p, d);
+  if (d->errors > errors) return NULL;
   x->bytes = x->cost = placing_bytes(g, x);
   return x;
 }

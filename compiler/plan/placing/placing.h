@@ -39,6 +39,8 @@ typedef struct PlaceFixed {  /* what is not looked for */
   const Placement **home;    /* by tensor; NULL: any */
 } PlaceFixed;
 
+typedef struct PlacePanels { uint32_t label, n; } PlacePanels; /* of a vertex: in n slices of that label, one after the other; n 0: at once */
+
 typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a vertex, labels by axis; of a tensor, its home */
 
 typedef struct PlaceLeft PlaceLeft; /* counts of cuts and homes that are looked at: inside.h */
@@ -54,6 +56,7 @@ typedef struct PlaceGraph {
                               * looked at, nobody asks */
   bool busy;                 /* no vertex leaves axes idle for which its labels have room */
   const PlaceLeft *left;     /* of these alone; NULL: of all */
+  const PlacePanels *panels; /* by vertex, what its plans are said to have; NULL: nothing */
 } PlaceGraph;
 
 enum { WORK_TIMES = 2 };
@@ -62,6 +65,7 @@ typedef struct Placing {
   Mesh mesh;
   int8_t **label;            /* by vertex, by axis: the label that it cuts; -1: it is idle */
   Placement *home;           /* by tensor */
+  const PlacePanels *panels; /* by vertex; they change no bytes and no operations. NULL: none has any */
   double bytes;              /* moved, in a run */
   double seconds;            /* by seconds */
   double elements;           /* by the TRA paper's cost */

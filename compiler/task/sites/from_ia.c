@@ -274,6 +274,7 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   if (n->type.places && !reduces_whole(n)) return argmax_make(m, n, &s, &sum, slot, low, &box);
   stage_canonical(m->t, &s, &sum, slot, of->n_slot);
   kernel_put(m, n, &s);
+  if (n->panels) vec_push(m->arena, m->panels, ((IaPanels){m->list, vec_last(*m->list), n->panel, n->panels}));
   m->held[n->id].buffer = (int32_t)to;
   return true;
 }
@@ -493,6 +494,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   outputs_make(&m);
   if (!list_make(&m, ia->top) || !outputs_copy(&m)) return NULL;
   for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL; /* one site has all of each */
+  for (uint32_t i = 0; i < m.panels.len; i++) door_panels(&m, &m.panels.at[i]);
   task_logsumexp(m.t);
   task_in_place(m.t);
   task_fuse(m.t);

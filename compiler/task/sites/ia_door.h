@@ -14,6 +14,8 @@ typedef struct IaHeld {      /* of a node */
   bool rounded;              /* its kernel did what its user's first function does */
 } IaHeld;
 
+typedef struct IaPanels { Tasks *list; Task *kernel; uint32_t label, n; } IaPanels; /* a kernel of one stage, and where it stands */
+
 typedef struct IaDoor {
   TaskGraph *t;
   const Algebra *ia;
@@ -21,6 +23,7 @@ typedef struct IaDoor {
   IaHeld *held;              /* by node id */
   uint32_t *readers;         /* by node id: nodes and ends that have it for an operand */
   Tasks *list;               /* where tasks go */
+  VEC(IaPanels) panels;      /* kernels that are to be done in panels */
   Buf *why;
   bool failed;
 } IaDoor;
@@ -31,6 +34,9 @@ uint32_t door_result(IaDoor *m, const AlgNode *n, DType t, const IaBox *box);
 Task *door_task(IaDoor *m, TaskKind kind, Place place, Str name);
 /* Of a buffer what another's box has of it; wrap: as a move's. */
 void door_copy(IaDoor *m, uint32_t from, uint32_t to, const int64_t *wrap, Place place);
+
+/* The kernel in panels of its label, with moves of operands and of the result in panels (panels.c). Before kernels are joined. */
+void door_panels(IaDoor *m, const IaPanels *x);
 
 /* Tiles, shifts and rekeys, then perhaps a move, then perhaps an aggregation by a reducer, then concats: elements stay what they are, and go from the
  * box that a site has to the one that it is to have. */

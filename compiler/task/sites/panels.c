@@ -1,0 +1,373 @@
+/* task/sites/panels.c - a kernel that is done in panels of one of its labels: in turns, one slice of the label after the other.
+ *
+ * In: a mesh's list, and kernels of one stage, each with a label and a number of panels. Out: in place of each kernel so many, in order, and
+ *
+ *   of an operand that a move brought for this kernel alone, and that the label goes along, each slice is moved by itself, so no more of it is there;
+ *   of a result that a move takes from this kernel alone, if the label is one of its own, so too, and each slice of what comes is laid where it belongs.
+ *
+ * What moves is the same, to the byte. Everything else is as it was: other operands are there as a whole. Panel t of n points are those from floor(n*t/P) to
+ * below floor(n*(t+1)/P): so each site cuts its own block. A reduced label's panels are reduced one by one, and the results combined in the order of
+ * panels, in the accumulator's dtype: ((p0 + p1) + p2) + ... */
+#include "ia_door.h"
+#include "expr/sum/law.h"
+#include "site.h"
+#include "task/inside.h"
+
+enum { RANK = 256, SITES_MOST = 4096 };  /* of more sites than so many no result is moved in panels */
+
+typedef struct Panels {
+  TaskGraph *t;
+  Arena *arena;
+  Tasks *list;               /* where the kernel stands, and */
+  uint32_t at;               /*   as which */
+  const Task *kernel;
+  const TaskStage *s;
+  uint32_t label, n;
+  Task **moves;              /* by slot: what brings the operand in panels, or NULL; */
+  uint32_t *along;           /*   and the operand's dimension that the label goes along */
+  Task *result;              /* what takes the result in panels, or NULL; */
+  uint32_t axis;             /*   and the result's dimension */
+  uint32_t sum;              /* of a reduced label: the buffer that the panels are combined in */
+  Tasks out;
+} Panels;
+
+typedef struct Slice { const Expr *from, *n; } Slice; /* of the label: its first point, and how many */
+
+static const Expr *op2(const Panels *p, Op o, const Expr *a, const Expr *b) { return expr_op2(p->t->exprs, o, a, b); }
+static const Expr *number(const Panels *p, int64_t n) { return expr_int(p->t->exprs, DT_I64, n); }
+static const Expr *normal(const Panels *p, const Expr *e) { return extent_normal(p->t->exprs, e); }
+
+static const Expr *edge(const Panels *p, uint32_t t) {
+  return normal(p, op2(p, OP_IDIV, op2(p, OP_MUL, p->s->bound[p->label], number(p, t)), number(p, p->n)));
+}
+
+static Slice slice_of(const Panels *p, uint32_t t) {
+  const Expr *from = edge(p, t);
+  return (Slice){from, normal(p, op2(p, OP_SUB, edge(p, t + 1), from))};
+}
+
+static bool is_reduced(const Panels *p) { return p->label >= p->s->sum->n_out; }
+
+/* ---- what goes in panels -------------------------------------------------------------------------------------- */
+
+/* The only task of the list beside the kernel that has to do with the buffer, if it is a move of plain elements; NULL: none, or others. */
+static Task *only_move(const Panels *p, uint32_t buffer) {
+  Task *move = NULL;
+  if (p->t->buffers.at[buffer].space != BUF_WORK) return NULL;
+  for (uint32_t i = 0; i < p->list->len; i++) {
+    Task *k = p->list->at[i];
+    if (k == p->kernel || !task_touches(p->t, k, buffer)) continue;
+    if (move || k->kind != TASK_MOVE || k->wrap || task_moves_places(k)) return NULL;
+    move = k;
+  }
+  return move;
+}
+
+static uint32_t position(const Panels *p, const Task *k) {
+  uint32_t i = 0;
+  while (p->list->at[i] != k) i++;
+  return i;
+}
+
+typedef struct Along { const Panels *p; uint32_t slot, label, d; bool some, ok; } Along;
+
+/* The slot is read at the label itself along one dimension, and nowhere else with it. */
+static const Expr *leaf_along(void *env, Exprs *x, const Expr *leaf) {
+  Along *a = env;
+  (void)x;
+  if (leaf->kind != EX_READ || leaf->i != a->slot) return leaf;
+  for (uint32_t d = 0; d < leaf->n; d++) {
+    bool *used = NEW_ARRAY(a->p->arena, bool, a->label + 1);
+    expr_labels(leaf->arg[d], a->label + 1, used);
+    if (!used[a->label]) {
+      a->ok &= !(leaf->arg[d]->has & HAS_READ);
+      continue;
+    }
+    a->ok &= leaf->arg[d]->kind == EX_LABEL && (!a->some || a->d == d);
+    a->some = true;
+    a->d = d;
+  }
+  return leaf;
+}
+
+static bool goes_along(const Panels *p, uint32_t slot, uint32_t *d) {
+  const EinSum *sum = p->s->sum;
+  const Expr *all[] = {sum->body, sum->where, sum->domain};
+  Along a = {.p = p, .slot = slot, .label = p->label, .ok = true};
+  for (size_t k = 0; k < COUNT(all); k++)
+    if (all[k]) expr_map(p->t->exprs, all[k], leaf_along, &a);
+  *d = a.d;
+  return a.some && a.ok;
+}
+
+/* The move brings what the label goes along, no more; and what it takes is still there when the kernel is done. */
+static Task *operand_move(const Panels *p, uint32_t slot, uint32_t *d) {
+  uint32_t buffer = p->s->slot[slot].index;
+  Task *m = only_move(p, buffer);
+  if (!m || m->buffer != buffer || m->reducer != RED_NONE || !goes_along(p, slot, d)) return NULL;
+  if (p->t->buffers.at[buffer].dim[*d] != p->s->bound[p->label]) return NULL;
+  for (uint32_t i = position(p, m) + 1; i < p->at; i++)
+    if (task_writes(p->t, p->list->at[i], m->from)) return NULL;
+  return position(p, m) < p->at ? m : NULL;
+}
+
+/* A buffer that is read with several index lists goes in panels if all of them go along the label. */
+static void operands_find(Panels *p) {
+  uint32_t n = p->s->sum->n_slot;
+  p->moves = NEW_ARRAY(p->arena, Task *, n + 1);
+  p->along = NEW_ARRAY(p->arena, uint32_t, n + 1);
+  for (uint32_t i = 0; i < n; i++) p->moves[i] = operand_move(p, i, &p->along[i]);
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = 0; j < n; j++)
+      if (p->s->slot[i].index == p->s->slot[j].index && (!p->moves[j] || p->along[i] != p->along[j])) p->moves[i] = NULL;
+}
+
+/* What a site is to have of the result is within its own block along the dimension: then it comes from sites with the same block there, whose panels are
+ * the same. */
+static bool stays_within(const Panels *p, const Task *m) {
+  int64_t low[2][RANK], high[2][RANK], sites = mesh_sites(&p->t->mesh);
+  const TaskBuffer *from = &p->t->buffers.at[m->from], *to = &p->t->buffers.at[m->buffer];
+  uint32_t at[MESH_AXES + 1];
+  for (int64_t s = 0; s < sites && sites <= SITES_MOST; s++) {
+    mesh_place(&p->t->mesh, s, at);
+    if (task_box(p->t, to, at, low[0], high[0]) == 0) continue;
+    task_box(p->t, from, at, low[1], high[1]);
+    if (low[0][p->axis] < low[1][p->axis] || high[0][p->axis] > high[1][p->axis]) return false;
+  }
+  return sites <= SITES_MOST;
+}
+
+static void result_find(Panels *p) {
+  p->axis = p->label;
+  Task *m = is_reduced(p) || !stage_is_plain(p->s) ? NULL : only_move(p, (uint32_t)p->s->buffer);
+  if (!m || m->from != (uint32_t)p->s->buffer || position(p, m) < p->at || !stays_within(p, m)) return;
+  for (uint32_t i = p->at + 1; i < position(p, m); i++)
+    if (task_touches(p->t, p->list->at[i], m->buffer)) return;
+  p->result = m;
+}
+
+/* ---- one panel --------------------------------------------------------------------------------------------------- */
+
+static Task *task_add(Panels *p, TaskKind kind, Place place, Str name) {
+  Task *k = NEW(p->arena, Task);
+  *k = (Task){.kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1};
+  vec_push(p->arena, p->out, k);
+  return k;
+}
+
+/* A buffer like another, but for its dtype and one dimension. */
+static uint32_t buffer_like(Panels *p, uint32_t like, DType t, uint32_t d, const Expr *low, const Expr *n) {
+  TaskBuffer b = p->t->buffers.at[like];
+  b.id = p->t->buffers.len;
+  b.space = BUF_WORK;
+  b.argument = 0;
+  b.dtype = t;
+  if (low) {
+    const Expr **lows = arena_copy(p->arena, b.low, b.rank * sizeof *lows), **dims = arena_copy(p->arena, b.dim, b.rank * sizeof *dims);
+    lows[d] = low;
+    dims[d] = n;
+    b.low = lows;
+    b.dim = dims;
+  }
+  vec_push(p->arena, p->t->buffers, b);
+  return b.id;
+}
+
+/* A move like another, of other buffers. */
+static void move_add(Panels *p, const Task *m, uint32_t from, uint32_t to) {
+  Task *k = task_add(p, TASK_MOVE, m->place, m->name);
+  *k = *m;
+  k->from = from;
+  k->buffer = to;
+  k->move = move_kind(p->t, k);
+}
+
+static uint32_t operand_panel(Panels *p, uint32_t slot, Slice x) {
+  const Task *m = p->moves[slot];
+  uint32_t d = p->along[slot];
+  const Expr *low = normal(p, op2(p, OP_ADD, p->t->buffers.at[m->buffer].low[d], x.from));
+  uint32_t b = buffer_like(p, m->buffer, p->t->buffers.at[m->buffer].dtype, d, low, x.n);
+  move_add(p, m, m->from, b);
+  return b;
+}
+
+typedef struct Sliced { const Panels *p; const Expr *from; } Sliced;
+
+/* From points of the label's block to those of the panel. */
+static const Expr *leaf_sliced(void *env, Exprs *x, const Expr *leaf) {
+  const Sliced *s = env;
+  if (leaf->kind == EX_LABEL && leaf->i == s->p->label) return op2(s->p, OP_ADD, leaf, s->from);
+  if (leaf->kind != EX_READ || !s->p->moves[leaf->i]) return leaf;
+  const Expr **index = NEW_ARRAY(exprs_arena(x), const Expr *, leaf->n + 1);
+  for (uint32_t d = 0; d < leaf->n; d++) index[d] = d == s->p->along[leaf->i] ? expr_label(x, s->p->label) : leaf->arg[d];
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+static const Expr *sliced(const Panels *p, const Expr *e, Slice x) {
+  Sliced s = {p, x.from};
+  return e ? expr_map(p->t->exprs, e, leaf_sliced, &s) : NULL;
+}
+
+/* The stage over the panel, with its operands; where it is stored is not said yet. */
+static TaskStage stage_panel(Panels *p, Slice x, DType dtype) {
+  EinSum sum = *p->s->sum;
+  TaskStage s = *p->s;
+  TaskSlot *slot = arena_copy(p->arena, s.slot, (sum.n_slot + 1) * sizeof *slot);
+  const Expr **bound = arena_copy(p->arena, s.bound, (sum.n_out + sum.n_red) * sizeof *bound);
+  bound[p->label] = x.n;
+  s.bound = bound;
+  for (uint32_t i = 0; i < sum.n_slot; i++) {
+    uint32_t same = 0;
+    while (p->s->slot[same].index != p->s->slot[i].index) same++;
+    if (p->moves[i]) slot[i].index = same < i ? slot[same].index : operand_panel(p, i, x);
+  }
+  sum.dtype = dtype;
+  sum.body = sliced(p, sum.body, x);
+  sum.where = sliced(p, sum.where, x);
+  sum.domain = sliced(p, sum.domain, x);
+  stage_canonical(p->t, &s, &sum, slot, sum.n_slot);
+  return s;
+}
+
+/* ---- a reduced label ------------------------------------------------------------------------------------------------ */
+
+static const Expr *leaf_param(void *env, Exprs *x, const Expr *leaf) {
+  const Expr *const *value = env;
+  (void)x;
+  return leaf->kind == EX_PARAM ? value[leaf->i] : leaf;
+}
+
+static const Expr *combined(const Panels *p, const Expr *a, const Expr *b) {
+  const EinSum *sum = p->s->sum;
+  const Expr *value[] = {a, b};
+  if (sum->reducer == RED_MONOID) return expr_map(p->t->exprs, sum->monoid->combine, leaf_param, value);
+  return op2(p, reducer_info[sum->reducer].combine, a, b);
+}
+
+enum { BEHIND = 2 };         /* slots: what is there already, and what the panel gives; behind them those that the domain reads */
+
+static const Expr *leaf_behind(void *env, Exprs *x, const Expr *leaf) {
+  (void)env;
+  return leaf->kind == EX_READ ? expr_read(x, (DType)leaf->dtype, leaf->i + BEHIND, leaf->n, leaf->arg) : leaf;
+}
+
+/* Behind what the panel gives: that and what is there already. */
+static TaskStage stage_combine(Panels *p, uint32_t to) {
+  Exprs *x = p->t->exprs;
+  const EinSum *of = p->s->sum;
+  DType acc = of->acc;
+  TaskStage s = *p->s;
+  TaskSlot *slot = NEW_ARRAY(p->arena, TaskSlot, of->n_slot + BEHIND);
+  EinSum sum = {.n_out = of->n_out, .acc = acc, .dtype = p->t->buffers.at[to].dtype};
+  slot[0] = (TaskSlot){false, p->sum};
+  slot[1] = (TaskSlot){true, 0};
+  for (uint32_t i = 0; i < of->n_slot; i++) slot[BEHIND + i] = p->s->slot[i];
+  if (of->domain) sum.domain = expr_map(x, of->domain, leaf_behind, NULL);
+  const Expr **at = NEW_ARRAY(p->arena, const Expr *, of->n_out + 1);
+  for (uint32_t k = 0; k < of->n_out; k++) at[k] = expr_label(x, k);
+  sum.body = combined(p, expr_read(x, acc, 0, of->n_out, s.at), expr_read(x, acc, 1, of->n_out, at));
+  s.buffer = (int32_t)to;
+  stage_canonical(p->t, &s, &sum, slot, of->n_slot + BEHIND);
+  return s;
+}
+
+static void reduced_panel(Panels *p, uint32_t t) {
+  Slice x = slice_of(p, t);
+  TaskStage s = stage_panel(p, x, p->s->sum->acc);
+  uint32_t to = t + 1 < p->n ? p->sum : (uint32_t)p->s->buffer;
+  Task *k = task_add(p, TASK_KERNEL, p->kernel->place, p->kernel->name);
+  if (t == 0) {
+    s.buffer = (int32_t)p->sum;
+    vec_push(p->arena, k->stages, s);
+    return;
+  }
+  s.buffer = -1;
+  s.n_at = 0;
+  s.at = NULL;
+  k->n_outer = s.sum->n_out;
+  vec_push(p->arena, k->stages, s);
+  vec_push(p->arena, k->stages, stage_combine(p, to));
+}
+
+/* ---- a label of the result -------------------------------------------------------------------------------------------- */
+
+/* What the panel brings is laid into the result's home. */
+static void home_lay(Panels *p, const Task *m, uint32_t from) {
+  Exprs *x = p->t->exprs;
+  const TaskBuffer *a = &p->t->buffers.at[from], *b = &p->t->buffers.at[m->buffer];
+  const Expr **index = NEW_ARRAY(p->arena, const Expr *, a->rank + 1), **at = NEW_ARRAY(p->arena, const Expr *, a->rank + 1);
+  TaskStage s = {.name = m->name, .place = m->place, .bound = a->dim, .label = p->s->label, .buffer = (int32_t)m->buffer, .n_at = a->rank, .at = at};
+  EinSum sum = {.n_out = a->rank, .acc = a->dtype, .dtype = a->dtype};
+  for (uint32_t d = 0; d < a->rank; d++) at[d] = index[d] = expr_label(x, d);
+  at[p->axis] = op2(p, OP_ADD, index[p->axis], normal(p, op2(p, OP_SUB, a->low[p->axis], b->low[p->axis])));
+  sum.body = expr_read(x, a->dtype, 0, a->rank, index);
+  TaskSlot slot = {false, from};
+  stage_canonical(p->t, &s, &sum, &slot, 1);
+  Task *k = task_add(p, TASK_KERNEL, m->place, m->name);
+  vec_push(p->arena, k->stages, s);
+}
+
+static void result_move(Panels *p, uint32_t part) {
+  const Task *m = p->result;
+  const TaskBuffer *from = &p->t->buffers.at[m->from], *slice = &p->t->buffers.at[part], *home = &p->t->buffers.at[m->buffer];
+  uint32_t d = p->axis;
+  const Expr *low = slice->low[d], *n = slice->dim[d];
+  if (from->low[d] != home->low[d] || from->dim[d] != home->dim[d]) {
+    const Expr *end = op2(p, OP_MIN, op2(p, OP_ADD, low, n), op2(p, OP_ADD, home->low[d], home->dim[d]));
+    low = normal(p, op2(p, OP_MAX, low, home->low[d]));
+    n = normal(p, op2(p, OP_MAX, op2(p, OP_SUB, end, low), number(p, 0)));
+    low = normal(p, op2(p, OP_MIN, low, op2(p, OP_ADD, home->low[d], home->dim[d])));
+  }
+  uint32_t to = buffer_like(p, m->buffer, home->dtype, d, low, n);
+  move_add(p, m, part, to);
+  home_lay(p, m, to);
+}
+
+static void output_panel(Panels *p, uint32_t t) {
+  Slice x = slice_of(p, t);
+  uint32_t whole = (uint32_t)p->s->buffer;
+  TaskStage s = stage_panel(p, x, p->s->sum->dtype);
+  if (p->result) {
+    const TaskBuffer *b = &p->t->buffers.at[whole];
+    const Expr *low = normal(p, op2(p, OP_ADD, b->low[p->axis], x.from));
+    s.buffer = (int32_t)buffer_like(p, whole, b->dtype, p->axis, low, x.n);
+  } else {
+    const Expr **at = NEW_ARRAY(p->arena, const Expr *, s.n_at + 1);
+    for (uint32_t k = 0; k < s.n_at; k++) at[k] = sliced(p, s.at[k], x);
+    s.at = at;
+  }
+  Task *k = task_add(p, TASK_KERNEL, p->kernel->place, p->kernel->name);
+  vec_push(p->arena, k->stages, s);
+  if (p->result) result_move(p, (uint32_t)s.buffer);
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_gone(const Panels *p, const Task *k) {
+  bool gone = k == p->result;
+  for (uint32_t i = 0; i < p->s->sum->n_slot; i++) gone |= k == p->moves[i];
+  return gone;
+}
+
+static void list_make(Panels *p) {
+  const TaskBuffer *b = &p->t->buffers.at[p->s->buffer];
+  p->sum = b->dtype == p->s->sum->acc ? b->id : 0;
+  if (is_reduced(p) && b->dtype != p->s->sum->acc) p->sum = buffer_like(p, b->id, p->s->sum->acc, 0, NULL, NULL);
+  for (uint32_t i = 0; i < p->list->len; i++) {
+    Task *k = p->list->at[i];
+    if (k != p->kernel && !is_gone(p, k)) vec_push(p->arena, p->out, k);
+    for (uint32_t t = 0; k == p->kernel && t < p->n; t++) {
+      if (is_reduced(p)) reduced_panel(p, t);
+      else output_panel(p, t);
+    }
+  }
+  *p->list = p->out;
+}
+
+void door_panels(IaDoor *m, const IaPanels *x) {
+  Panels p = {.t = m->t, .arena = m->arena, .list = x->list, .kernel = x->kernel, .s = &x->kernel->stages.at[0], .label = x->label, .n = x->n};
+  p.at = position(&p, p.kernel);
+  operands_find(&p);
+  result_find(&p);
+  list_make(&p);
+}

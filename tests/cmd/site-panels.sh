@@ -1,0 +1,104 @@
+#!/bin/sh
+# suite: ci
+# Equations in panels of a label: every so many program of tests/run, with all of its equations in panels of some label, keeps what its comments
+# expect on 2, 3, 4 or 7 sites, and as much moves as without. Products of uneven sizes, by panels of each label, compiled and over MPI; the
+# memory of a site; texts; complaints.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_MACHINE
+every=${EIN_TEST_EVERY:-24} # of the programs
+
+i=0 ran=0
+for f in "$root"/tests/run/*.ein; do
+  i=$((i + 1))
+  [ $((i % every)) = 3 ] || continue
+  case $((i / every % 4)) in 0) n=2 ;; 1) n=3 ;; 2) n=4 ;; *) n=7 ;; esac
+  grep -q 'expect-error' "$f" && continue
+  "$EIN" plan "$f" -n $n --format=json >plan.json 2>err || continue
+  python3 "$here/site_panels.py" $i <plan.json >x.plan || wrong "no plan in panels for $(basename "$f")"
+  "$EIN" run "$f" --expect -n $n --plan=x.plan --target=eval -v >out 2>err || {
+    grep -q 'is not given, and has no default' err || wrong "$(basename "$f") in panels on $n sites: $(grep -m 1 error err)"
+    continue
+  }
+  ran=$((ran + 1))
+  grep -q "the plan's sites receive $(sed -n 's/^# //p' x.plan) bytes" err || wrong "$(basename "$f") on $n sites: $(grep receive err), planned were $(tail -n 1 x.plan)"
+done
+[ $ran -ge $((270 / every - 4)) ] || wrong "only $ran programs ran"
+
+unset EIN_TARGET
+cat >mm.ein <<'E'
+input A[i:61, k:97] : i64
+input B[k:97, j:45] : i64
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+output most[i] = max[j] C[i,j]
+E
+"$EIN" run mm.ein A=iota B=iota -o C=C1.npy -o most=most1.npy || wrong "no answer on one site"
+p=0
+for x in k=3 k=48 i=4 j=5; do
+  p=$((p + 1))
+  for n in 4 7; do
+    [ $((p % 2)) = 0 ] && [ $n = 7 ] && continue
+    printf 'plan 1\nsites %s\npanels C %s\npanels most j=3\n' $n $x >x.plan
+    "$EIN" plan mm.ein -n $n --plan=x.plan --format=ia --roundtrip >x.ia || wrong "the relations in panels of $x do not read back"
+    grep -q "panels $(echo $x | tr = :)" x.ia || wrong "the relations do not say $x"
+    rm -f C.npy most.npy
+    "$EIN" run mm.ein -n $n --plan=x.plan A=iota B=iota -o C=C.npy -o most=most.npy || wrong "no answer on $n sites by panels $x"
+    cmp C.npy C1.npy && cmp most.npy most1.npy || wrong "other answers on $n sites by panels $x"
+  done
+done
+rm -f C.npy most.npy
+(mpi_ready) && {
+  mpi_ready
+  printf 'plan 1\nsites 4\npanels C k=5\npanels most j=3\n' >x.plan
+  mpirun -n 4 "$EIN" run mm.ein --plan=x.plan A=iota B=iota -o C=C.npy -o most=most.npy || wrong "no answer over MPI"
+  cmp C.npy C1.npy && cmp most.npy most1.npy || wrong "other answers over MPI"
+}
+
+# of f16 the panels are added up in f32, and rounded once; twice the same bits
+cat >half.ein <<'E'
+input A[i:32, k:96] : f16
+input B[k:96, j:32] : f16
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+E
+printf 'plan 1\nsites 4\nmesh 2 2\nvertex C axes i j\npanels C k=4\n' >half.plan
+"$EIN" run half.ein A=randn:seed=1 B=randn:seed=2 -o C=h1.npy || wrong "no halves on one site"
+"$EIN" run half.ein -n 4 --plan=half.plan A=randn:seed=1 B=randn:seed=2 -o C=h4.npy || wrong "no halves on four"
+"$EIN" run half.ein -n 4 --plan=half.plan --threads=1 A=randn:seed=1 B=randn:seed=2 -o C=again.npy || wrong "no halves again"
+cmp h4.npy again.npy || wrong "a second run has other bits"
+python3 - <<'E' || wrong "sums of halves in panels are off"
+import struct
+def read(p):
+    b = open(p, "rb").read()
+    return [x[0] for x in struct.iter_unpack("<e", b[10 + struct.unpack("<H", b[8:10])[0]:])]
+a, b = read("h1.npy"), read("h4.npy")
+assert len(a) == 1024 and all(abs(x - y) <= 2e-3 * max(1, abs(x)) for x, y in zip(a, b))
+E
+
+# a panel of an operand, and not all of it, is there at once
+printf 'plan 1\nsites 4\nmesh 2 2\nvertex C axes i j\nhome A i k\nhome B k j\nhome C i j\n' >whole.plan
+cat >big.ein <<'E'
+input A[i:256, k:256] : f64
+input B[k:256, j:256] : f64
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+E
+(cat whole.plan && echo 'panels C k=16') >x.plan
+"$EIN" plan big.ein --plan=whole.plan | grep -q 'memory  *917.5 kB a site' || wrong "without panels: $("$EIN" plan big.ein --plan=whole.plan | grep memory)"
+"$EIN" plan big.ein --plan=x.plan | grep -q 'memory  *426.0 kB a site' || wrong "in panels: $("$EIN" plan big.ein --plan=x.plan | grep memory)"
+"$EIN" plan big.ein --plan=x.plan | grep -q 'i=2 j=2 in 16 panels of k' || wrong "the plan does not tell its panels"
+"$EIN" plan big.ein --plan=x.plan --certificate c.json -o again.plan || wrong "no certificate"
+grep -q '^panels C k=16$' again.plan || wrong "the plan that is written has no panels"
+python3 "$root/share/check_plan.py" c.json >out || wrong "the certificate of panels: $(head -3 out)"
+
+complains() { # LINE WANTED
+  printf 'plan 1\nsites 4\n%s\n' "$1" >x.plan
+  "$EIN" plan half.ein --plan=x.plan >out 2>err && wrong "taken: $1"
+  grep -q "$2" err || wrong "of \`$1\`: $(head -1 err)"
+}
+complains 'panels C k=1' 'E908.*a number of panels is from 2 to 256'
+complains 'panels C k=4 i=2' 'E930.*C is done in panels of one label'
+complains 'panels C z=4' 'E931.*C has no label z'
+complains 'panels C k=97' 'E931.*k of C has no room for 97 panels'
+complains 'panels A k=4' 'E931.*no tensor that is computed is called A'
+finish

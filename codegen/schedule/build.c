@@ -67,13 +67,17 @@ static void buffers_more(Sched *s) {
   s->of_buffer = of;
 }
 
-uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim) {
+uint32_t buffer_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim) {
   TaskBuffer b = {.id = s->t->buffers.len, .space = BUF_WORK, .name = str_of(s->t->strings, name, strlen(name)), .place = s->task->place};
   b.dtype = t, b.rank = rank, b.dim = arena_copy(s->arena, dim, rank * sizeof *dim);
   b.first = b.last = s->task->step;
   vec_push(s->arena, s->t->buffers, b);
   buffers_more(s);
-  return place_of_buffer(s, b.id, true);
+  return b.id;
+}
+
+uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim) {
+  return place_of_buffer(s, buffer_shared(s, name, t, rank, dim), true);
 }
 
 uint32_t var_new(Sched *s, Str name, const char *otherwise) {

@@ -28,8 +28,7 @@ static TaskStage *stage_at(const Merge *m, uint32_t i) { return &m->k->stages.at
 
 /* ---- views -------------------------------------------------------------------------------------------- */
 
-/* The memory that `index` says with axis k + 1 taken into axis k. */
-static uint32_t view_joined(Sched *s, uint32_t index, uint32_t k) {
+uint32_t view_joined(Sched *s, uint32_t index, uint32_t k) {
   const TaskBuffer *was = buffer_seen(s, index);
   View v = {.shape = *was, .place = NOWHERE};
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, was->rank + 1);
@@ -389,16 +388,30 @@ static void ones_drop(Merge *m) {
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
-const Task *merge_task(Sched *s, const Task *k) {
+static Merge merge_new(Sched *s, const Task *k) {
   Merge m = {.s = s, .k = arena_copy(s->arena, k, sizeof *k)};
-  s->views.len = 0;
   m.k->stages.at = arena_copy(s->arena, k->stages.at, k->stages.len * sizeof *k->stages.at);
   m.k->stages.cap = k->stages.len;
-  ones_drop(&m);
+  return m;
+}
+
+static const Task *all_join(Merge *m) {
   for (bool any = true; any;) {
     any = false;
-    for (uint32_t i = 0; i < m.k->stages.len; i++)
-      while (stage_try(&m, i)) any = true;
+    for (uint32_t i = 0; i < m->k->stages.len; i++)
+      while (stage_try(m, i)) any = true;
   }
-  return m.k;
+  return m->k;
+}
+
+const Task *merge_task(Sched *s, const Task *k) {
+  Merge m = merge_new(s, k);
+  s->views.len = 0;
+  ones_drop(&m);
+  return all_join(&m);
+}
+
+const Task *merge_more(Sched *s, const Task *k) {
+  Merge m = merge_new(s, k);
+  return all_join(&m);
 }

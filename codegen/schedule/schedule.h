@@ -68,6 +68,10 @@ const Task *mask_task(Sched *s, const Task *k, uint32_t rows);
 /* ---- schedule/merge.c --------------------------------------------------------------------------- */
 /* The kernel with labels that are neighbours wherever they occur as one, and without those of extent 1. */
 const Task *merge_task(Sched *s, const Task *k);
+/* The same of a kernel whose labels were moved since: its views stay. */
+const Task *merge_more(Sched *s, const Task *k);
+/* The memory that `index` says with axis k + 1 taken into axis k. */
+uint32_t view_joined(Sched *s, uint32_t index, uint32_t k);
 
 /* ---- schedule/build.c: places, variables, statements ------------------------------------------- */
 /* What a slot or store says: a buffer as it is, or as the view has it; `id` is the buffer's. */
@@ -82,6 +86,7 @@ const char *how_label(const TaskStage *st, int64_t label);
 uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim);
 /* An array that all threads of the kernel share: a work buffer which no stage knows of, wanted in this step alone. */
 uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim);
+uint32_t buffer_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim); /* the same without a place yet: its number */
 uint32_t var_new(Sched *s, Str name, const char *otherwise);
 const Expr *var_read(Sched *s, uint32_t var);
 const Expr *place_read(Sched *s, uint32_t place, uint32_t n, const Expr *const *at);
@@ -293,8 +298,8 @@ LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
 /* ---- schedule/cpu/panels/batch.c ------------------------------------------------------------------------------- */
-/* The kernel with what lies across the matrices of a batch copied ahead, in a stage of its own, if it is a contraction of such and that is
- * worth it: stages go in turn then. Else the kernel itself. */
+/* The kernel with what lies across the matrices of a batch, or across lanes, copied ahead, in a stage of its own, if it is a contraction of such
+ * and that is worth it: stages go in turn then. Else the kernel itself. */
 const Task *batch_task(Sched *s, const Task *k);
 
 /* ---- schedule/cpu/sums/dot.c ------------------------------------------------------------------------------- */

@@ -8,9 +8,18 @@
  *
  *     A'[e,a,d] = A[a,d,e],  B'[e,d,c] = B[d,c,e];    Y'[e,a,c] = sum[d] A'[e,a,d] * B'[e,d,c];    Y[a,c,e] = Y'[e,a,c]
  *
- * A copy goes along whole lines, once; panels would take an element of each line, and come back for the next one with the next pair. It is a
- * work buffer of this step alone. Whether there are copies hangs on sizes and not on the machine, as panels and the order of sums may hang on
- * them. */
+ * A copy goes along whole lines, once; panels would take an element of each line, and come back for the next one with the next pair.
+ *
+ * The same is done, batch or no batch, for lanes that nothing lies along: where the result goes on from element to element along labels
+ * that lie otherwise in what is read, or along few of them, and these, or the result, are the smaller work:
+ *
+ *     Y[a,d,e] = sum[f] A[f,a] * B[e,d,f]    goes as    B'[f,d,e] = B[e,d,f];    Y[a,d_e] = sum[f] A[f,a] * B'[f,d_e]
+ *
+ * A copy is a work buffer of this step alone. Whether there are copies hangs on sizes and not on the machine, as panels and the order of sums
+ * may hang on them. */
+#include <math.h>
+#include <string.h>
+
 #include "panels.h"
 
 enum {
@@ -18,17 +27,29 @@ enum {
   POINTS_EACH = 4,           /* on an element that is copied, where panels would be filled from it otherwise; */
   POINTS_IN_PLACE = 32,      /*   where tiles have their lanes along the batch, and read all where it lies */
   SIDE_LEAST = 16,           /* points of each side and of the sum, for panels to gain anything on such tiles */
+  LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are made so; less takes no time */
   COPY_MOST = 32 << 20       /* bytes of a tensor: what is longer would be copied from memory to memory */
 };
+
+/* What things cost, in multiply-adds of a vector. */
+#define STEP 1.5             /* a multiply-add of the product, with what it fetches; */
+#define MOVED 1.0            /* an element that is copied, */
+#define MOVED_FAR 2.0        /*   where the second cache does not hold them; */
+#define STORED 2.0           /* a vector that is stored */
+#define GAIN 0.6             /* by so much less what is estimated must be */
 
 typedef struct Batch {
   Sched *s;
   const TaskStage *st;
   StagePlan p;
+  double points, deep;       /* of all labels, of the reduced ones */
   bool *is;                  /* by label: an output label that all reads with a reduced label have, and its points are several */
   const Expr **read;         /* by slot; */
   bool *turned;              /*   it is copied ahead */
   bool result;               /* is copied from where it is made */
+  uint32_t rows, lanes;      /* slots of the two sides; NOWHERE: there are others, or batches alone */
+  uint32_t n_run, *run;      /* output labels of the lanes' side, in their order in the result, that are to lie together */
+  bool sorted;               /* what is copied of the lanes' side, and the result, has these last */
   Task *k;                   /* our own */
 } Batch;
 
@@ -46,19 +67,19 @@ static bool is_reduced(const Batch *b, const Expr *read) {
   return false;
 }
 
-/* false: there is no batch, or no two sides. */
+/* false: there are no two sides. */
 static bool batch_find(Batch *b) {
   const EinSum *sum = b->st->sum;
   uint32_t sides = 0;
-  bool any = false;
+  b->points = pack_product(&b->p, b->p.n_order, b->p.order), b->deep = pack_product(&b->p, b->p.n_red, b->p.red);
+  b->points *= b->deep;
   for (uint32_t l = 0; l < sum->n_out; l++) b->is[l] = b->p.size[l] > 1;
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     if (!b->read[a] || !is_reduced(b, b->read[a])) continue;
     sides++;
     for (uint32_t l = 0; l < sum->n_out; l++) b->is[l] &= ex_has_label(b->read[a], l);
   }
-  for (uint32_t l = 0; l < sum->n_out; l++) any |= b->is[l];
-  return any && sides > 1;
+  return sides > 1;
 }
 
 static double elements(const Batch *b, uint32_t n, const Expr *const *at) {
@@ -67,18 +88,23 @@ static double elements(const Batch *b, uint32_t n, const Expr *const *at) {
   return all;
 }
 
-/* Whether indices are labels, each once and whole, of which the last is of the batch and not all others are. */
-static bool lies_across(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
+/* Whether indices are labels, each once and whole, of what is not too long. */
+static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
   const TaskBuffer *x = buffer_seen(b->s, index);
-  bool other = false;
   for (uint32_t k = 0; k < n; k++) {
     if (at[k]->kind != EX_LABEL || x->dim[k] != b->st->bound[at[k]->i]) return false;
     for (uint32_t j = 0; j < k; j++)
       if (at[j] == at[k]) return false;
-    other |= !b->is[at[k]->i];
   }
-  if (!n || !other || !b->is[at[n - 1]->i]) return false;
-  return elements(b, n, at) * (double)dtype_size(x->dtype) <= (double)COPY_MOST;
+  return n && elements(b, n, at) * (double)dtype_size(x->dtype) <= (double)COPY_MOST;
+}
+
+/* The same, of which the last is of the batch and not all others are. */
+static bool lies_across(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
+  bool other = false;
+  if (!is_whole(b, index, n, at) || !b->is[at[n - 1]->i]) return false;
+  for (uint32_t k = 0; k < n; k++) other |= !b->is[at[k]->i];
+  return other;
 }
 
 static bool is_free(const Batch *b) {
@@ -91,74 +117,211 @@ static bool is_free(const Batch *b) {
 
 /* Whether each side has points enough that are no batch, and the sum too. */
 static bool is_deep(const Batch *b) {
-  double deep = 1;
-  for (uint32_t k = 0; k < b->p.n_red; k++) deep *= (double)b->p.size[b->p.red[k]];
   for (uint32_t a = 0; a < b->st->sum->n_slot; a++) {
     double side = 1;
     if (!b->read[a] || !is_reduced(b, b->read[a])) continue;
     for (uint32_t l = 0; l < b->st->sum->n_out; l++) side *= !b->is[l] && ex_has_label(b->read[a], l) ? (double)b->p.size[l] : 1;
     if (side < (double)SIDE_LEAST) return false;
   }
-  return deep >= (double)SIDE_LEAST;
+  return b->deep >= (double)SIDE_LEAST;
 }
 
-/* What is to be copied; false: nothing, or it is not worth it. */
-static bool turns_find(Batch *b) {
+/* What lies across the batch, if it is worth it to copy that. */
+static bool batch_turns(Batch *b) {
   const TaskStage *st = b->st;
-  double points = 1, copied = 0;
-  for (uint32_t l = 0; l < b->p.n_label; l++) points *= (double)b->p.size[l];
+  double copied = 0;
   for (uint32_t a = 0; a < st->sum->n_slot; a++) {
     const Expr *x = b->read[a];
-    if (!x || st->slot[a].kept || !is_reduced(b, x) || !lies_across(b, st->slot[a].index, x->n, x->arg)) continue;
-    b->turned[a] = true, copied += elements(b, x->n, x->arg);
+    b->turned[a] = x && !st->slot[a].kept && is_reduced(b, x) && lies_across(b, st->slot[a].index, x->n, x->arg);
+    if (b->turned[a]) copied += elements(b, x->n, x->arg);
   }
   b->result = lies_across(b, (uint32_t)st->buffer, st->n_at, st->at);
   if (b->result) copied += elements(b, st->n_at, st->at);
-  if (copied == 0 || points < (double)POINTS_LEAST || points < copied * (double)POINTS_EACH) return false;
+  if (copied == 0 || b->points < (double)POINTS_LEAST || b->points < copied * (double)POINTS_EACH) return false;
   Env e = {.s = b->s, .stage = st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
-  return pack_choose(b->s, &b->p, &e) || (points >= copied * (double)POINTS_IN_PLACE && is_deep(b));
+  return pack_choose(b->s, &b->p, &e) || (b->points >= copied * (double)POINTS_IN_PLACE && is_deep(b));
+}
+
+/* ---- lanes --------------------------------------------------------------------------------------------------------------- */
+
+/* Two sides, one of which has the last of the result's labels that are no batch. */
+static bool sides_find(Batch *b) {
+  const TaskStage *st = b->st;
+  uint32_t n = 0, side[2], last = st->n_at;
+  for (uint32_t a = 0; a < st->sum->n_slot; a++) {
+    if (!b->read[a] || !is_reduced(b, b->read[a])) continue;
+    if (n == 2 || st->slot[a].kept) return false;
+    side[n++] = a;
+  }
+  while (last && st->at[last - 1]->kind == EX_LABEL && b->is[st->at[last - 1]->i]) last--;
+  if (n < 2 || !last || st->at[last - 1]->kind != EX_LABEL) return false;
+  uint32_t label = (uint32_t)st->at[last - 1]->i, v = ex_has_label(b->read[side[0]], label) ? 0 : 1;
+  b->lanes = side[v], b->rows = side[1 - v];
+  return ex_has_label(b->read[b->lanes], label);
+}
+
+/* The result's last labels, if they are the lanes' side's; all: all that it has there. */
+static double run_find(Batch *b, bool all) {
+  const TaskStage *st = b->st;
+  double points = 1;
+  b->n_run = 0;
+  for (uint32_t k = st->n_at; k-- > 0;) {
+    bool own = st->at[k]->kind == EX_LABEL && !b->is[st->at[k]->i] && ex_has_label(b->read[b->lanes], st->at[k]->i);
+    if (!own && !all) break;
+    if (!own) continue;
+    points *= (double)b->p.size[st->at[k]->i];
+    b->run[b->p.n_label - ++b->n_run] = (uint32_t)st->at[k]->i;
+  }
+  return points;
+}
+
+/* Whether the run lies together, and lanes along it are read as they lie, or turned by squares. */
+static bool run_lies(const Batch *b) {
+  const Expr *x = b->read[b->lanes];
+  const uint32_t *run = b->run + b->p.n_label - b->n_run;
+  uint32_t k = 0;
+  while (k < x->n && !(x->arg[k]->kind == EX_LABEL && x->arg[k]->i == run[0])) k++;
+  for (uint32_t i = 0; i < b->n_run; i++)
+    if (k + i >= x->n || x->arg[k + i]->kind != EX_LABEL || x->arg[k + i]->i != run[i]) return false;
+  return k + b->n_run == x->n || b->deep >= (double)SIDE_LEAST;
+}
+
+static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) { return n && at[n - 1]->kind == EX_LABEL && b->is[at[n - 1]->i]; }
+
+/* What a product with these copies costs; *ok: they can be made. */
+static double turned_cost(const Batch *b, double lanes, bool *ok) {
+  const TaskStage *st = b->st;
+  double one = (double)vector_lanes(b->s, st->sum->acc), results = elements(b, st->n_at, st->at);
+  double cost = b->points * ceil(lanes / one) / lanes * STEP + results * STORED / one;
+  uint32_t n = st->sum->n_slot;
+  for (uint32_t a = 0; a <= n; a++) {
+    const Expr *x = a < n ? b->read[a] : NULL;
+    if (a < n ? !b->turned[a] : !b->result) continue;
+    uint32_t index = a < n ? st->slot[a].index : (uint32_t)st->buffer, axes = a < n ? x->n : st->n_at;
+    if (!is_whole(b, index, axes, a < n ? x->arg : st->at)) return *ok = false, 0;
+    double all = elements(b, axes, a < n ? x->arg : st->at), bytes = all * (double)dtype_size(buffer_seen(b->s, index)->dtype);
+    cost += all * (bytes > (double)SECOND_CACHE ? MOVED_FAR : MOVED);
+  }
+  return cost;
+}
+
+/* Copies by which lanes lie along the result: of the lanes' side, if it lies otherwise, and of the result, if it goes on along them for less than
+ * a vector. */
+static bool lines_turn(Batch *b) {
+  const TaskStage *st = b->st;
+  bool ok = b->points >= (double)LINES_LEAST && sides_find(b);
+  if (!ok) return false;
+  for (uint32_t k = 0; k < st->n_at; k++)
+    if (st->at[k]->kind != EX_LABEL) return false;
+  memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
+  double one = (double)vector_lanes(b->s, st->sum->acc), lanes = run_find(b, false), all;
+  b->result = is_last(b, st->n_at, st->at);
+  if (b->result || lanes < one) all = run_find(b, true), b->result |= all > lanes, lanes = all;
+  b->turned[b->lanes] = !run_lies(b) || is_last(b, b->read[b->lanes]->n, b->read[b->lanes]->arg);
+  b->turned[b->rows] = is_last(b, b->read[b->rows]->n, b->read[b->rows]->arg);
+  if (!b->result && !b->turned[b->lanes] && !b->turned[b->rows]) return false;
+  double cost = turned_cost(b, lanes, &ok);
+  Env e = {.s = b->s, .stage = st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
+  return b->sorted = ok && cost < pack_cost(b->s, &b->p, &e) * GAIN;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------- */
 
-/* A work buffer with the batch in front of what else is at these indices; of[k]: which of its axes index k is. */
-static uint32_t copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, uint32_t *of) {
-  Sched *s = b->s;
-  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  uint32_t to = 0, id = s->t->buffers.len;
-  for (uint32_t l = 0; l < b->st->sum->n_out; l++)
-    for (uint32_t k = 0; k < n; k++)
-      if (at[k]->i == (int64_t)l && b->is[l]) dim[to] = b->st->bound[l], of[k] = to++;
+/* A work buffer, and the tensor of which it has the elements, at these indices of the contraction's. */
+typedef struct Copy {
+  uint32_t id, other, n;
+  const Expr *const *at;
+  uint32_t *of;              /* by index of the tensor's: which axis it would be, were each label one of its own; */
+  uint32_t rank, *axes;      /*   so many of these is each axis */
+} Copy;
+
+static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
   for (uint32_t k = 0; k < n; k++)
-    if (!b->is[at[k]->i]) dim[to] = b->st->bound[at[k]->i], of[k] = to++;
-  place_shared(s, "turned", buffer_seen(s, index)->dtype, n, dim);
-  return id;
+    if (at[k]->i == (int64_t)label) return k;
+  return NOWHERE;
 }
 
-static const Expr **turned_at(Batch *b, uint32_t n, const Expr *const *at, const uint32_t *of) {
-  const Expr **to = NEW_ARRAY(b->s->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) to[of[k]] = at[k];
+/* The batch in front, and the run, where it is to be, behind all else. */
+static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, bool sorted) {
+  Sched *s = b->s;
+  Copy *c = NEW(s->arena, Copy);
+  *c = (Copy){.other = index, .n = n, .at = at, .of = NEW_ARRAY(s->arena, uint32_t, n + 1), .rank = n, .axes = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  uint32_t to = 0, n_run = sorted ? b->n_run : 0;
+  const uint32_t *run = b->run + b->p.n_label - n_run;
+  for (uint32_t l = 0; l < b->st->sum->n_out; l++)
+    if (b->is[l] && axis_of(n, at, l) != NOWHERE) c->of[axis_of(n, at, l)] = to++;
+  for (uint32_t k = 0; k < n; k++) {
+    bool placed = b->is[at[k]->i];
+    for (uint32_t i = 0; i < n_run; i++) placed |= at[k]->i == (int64_t)run[i];
+    if (!placed) c->of[k] = to++;
+  }
+  for (uint32_t i = 0; i < n_run; i++) c->of[axis_of(n, at, run[i])] = to++;
+  for (uint32_t k = 0; k < n; k++) dim[c->of[k]] = b->st->bound[at[k]->i], c->axes[k] = 1;
+  c->id = buffer_shared(s, "turned", buffer_seen(s, index)->dtype, n, dim);
+  return c;
+}
+
+static const Expr **turned_at(Batch *b, const Copy *c) {
+  const Expr **to = NEW_ARRAY(b->s->arena, const Expr *, c->n + 1);
+  for (uint32_t k = 0; k < c->n; k++) to[c->of[k]] = c->at[k];
   return to;
 }
 
-/* One more stage: `to` has what `from` has; n labels, at which one of them is read or stored, and the other at its own axes in order. */
-static void copy_add(Batch *b, uint32_t to, uint32_t from, uint32_t n, const Expr *const *at, const uint32_t *of, bool ahead) {
-  Sched *s = b->s;
-  DType t = buffer_seen(s, from)->dtype;
-  TaskStage st = {.name = buffer_seen(s, ahead ? from : to)->name, .place = b->st->place, .buffer = (int32_t)to, .n_at = n};
-  EinSum *sum = NEW(s->arena, EinSum);
-  const Expr **own = NEW_ARRAY(s->arena, const Expr *, n + 1), **other = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  st.bound = NEW_ARRAY(s->arena, const Expr *, n + 1), st.label = NEW_ARRAY(s->arena, Str, n + 1);
-  st.slot = NEW_ARRAY(s->arena, TaskSlot, 1);
-  st.slot[0] = (TaskSlot){false, from};
-  for (uint32_t k = 0; k < n; k++) {
-    uint32_t axis = ahead ? of[k] : k; /* of what is stored */
-    st.bound[axis] = b->st->bound[at[k]->i], st.label[axis] = b->st->label[at[k]->i];
-    own[axis] = expr_label(s->x, axis);
-    other[ahead ? k : of[k]] = expr_label(s->x, axis);
+/* The buffer has the axes that the contraction sees of it; gives its number. */
+static uint32_t copy_seen(Batch *b, Copy *c, uint32_t index) {
+  const uint32_t *axes = buffer_axes(b->s, index);
+  if (!axes) return index;
+  const TaskBuffer *x = buffer_seen(b->s, index);
+  TaskBuffer *own = &b->s->t->buffers.at[c->id];
+  own->rank = c->rank = x->rank, own->dim = x->dim;
+  memcpy(c->axes, axes, c->rank * sizeof *axes);
+  return c->id;
+}
+
+/* By axis: whether it is the same label as the one before, as both are one axis here, and all of that follow each other in the tensor. */
+static bool *axes_joined(const Batch *b, const Copy *c, const uint32_t *index) {
+  bool *joined = NEW_ARRAY(b->s->arena, bool, c->n + 1);
+  for (uint32_t j = 0, first = 0; j < c->rank; first += c->axes[j++]) {
+    bool all = true;
+    for (uint32_t u = first + 1; u < first + c->axes[j]; u++) all &= index[u] == index[u - 1] + 1;
+    for (uint32_t u = first + 1; u < first + c->axes[j]; u++) joined[u] = all;
   }
-  *sum = (EinSum){.n_out = n, .n_slot = 1, .reducer = RED_NONE, .acc = t, .dtype = t, .body = expr_read(s->x, t, 0, n, other)};
-  st.sum = sum, st.at = own;
+  return joined;
+}
+
+/* One more stage: the buffer has what the tensor has (ahead), or gets it. */
+static void copy_add(Batch *b, const Copy *c, bool ahead) {
+  Sched *s = b->s;
+  DType t = buffer_seen(s, c->other)->dtype;
+  uint32_t *index = NEW_ARRAY(s->arena, uint32_t, c->n + 1), *label = NEW_ARRAY(s->arena, uint32_t, c->n + 1), n_out = 0, n_other = 0, other = c->other;
+  for (uint32_t k = 0; k < c->n; k++) index[c->of[k]] = k;
+  const bool *joined = axes_joined(b, c, index);
+  TaskStage st = {.name = buffer_seen(s, other)->name, .place = b->st->place};
+  const Expr **work = NEW_ARRAY(s->arena, const Expr *, c->n + 1), **at = NEW_ARRAY(s->arena, const Expr *, c->n + 1);
+  st.bound = NEW_ARRAY(s->arena, const Expr *, c->n + 1), st.label = NEW_ARRAY(s->arena, Str, c->n + 1);
+  for (uint32_t i = 0; i < c->n; i++) { /* labels in the order of what is stored */
+    uint32_t u = ahead ? i : c->of[i], of = (uint32_t)c->at[index[u]]->i;
+    label[u] = joined[u] ? label[u - 1] : n_out;
+    st.bound[label[u]] = joined[u] ? ex_mul(s, st.bound[label[u]], b->st->bound[of]) : b->st->bound[of];
+    if (!joined[u]) st.label[n_out++] = b->st->label[of];
+  }
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (joined[c->of[k]]) other = view_joined(s, other, n_other - 1);
+    else at[n_other++] = expr_label(s->x, label[c->of[k]]);
+  }
+  for (uint32_t j = 0, u = 0; j < c->rank; j++)
+    for (uint32_t end = u + c->axes[j], first = u; u < end; u++) {
+      const Expr *own = expr_label(s->x, label[u]), *size = b->st->bound[c->at[index[u]]->i];
+      if (!joined[u]) work[j] = u == first ? own : ex_add(s, ex_mul(s, work[j], size), own);
+    }
+  st.slot = NEW_ARRAY(s->arena, TaskSlot, 1);
+  st.slot[0] = (TaskSlot){false, ahead ? other : c->id};
+  st.buffer = (int32_t)(ahead ? c->id : other), st.n_at = ahead ? c->rank : n_other, st.at = ahead ? work : at;
+  EinSum *sum = NEW(s->arena, EinSum);
+  const Expr *body = expr_read(s->x, t, 0, ahead ? n_other : c->rank, ahead ? at : work);
+  *sum = (EinSum){.n_out = n_out, .n_slot = 1, .reducer = RED_NONE, .acc = t, .dtype = t, .body = body};
+  st.sum = sum;
   vec_push(s->arena, b->k->stages, st);
 }
 
@@ -168,28 +331,44 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
   return leaf->kind == EX_READ && b->turned[leaf->i] ? b->read[leaf->i] : leaf;
 }
 
-/* The contraction itself, over copies. */
-static void product_add(Batch *b) {
+/* The contraction over copies of which each label is an axis; those that are neighbours now become one. copy: by slot, the result's last. */
+static TaskStage product_new(Batch *b, Copy **copy) {
   Sched *s = b->s;
   TaskStage st = *b->st;
   EinSum *sum = arena_copy(s->arena, st.sum, sizeof *sum);
-  uint32_t *of = NEW_ARRAY(s->arena, uint32_t, b->p.n_label + 1), to = 0;
   st.slot = arena_copy(s->arena, st.slot, sum->n_slot * sizeof *st.slot);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     const Expr *x = b->read[a];
     if (!b->turned[a]) continue;
-    st.slot[a].index = copy_new(b, st.slot[a].index, x->n, x->arg, of);
-    copy_add(b, st.slot[a].index, b->st->slot[a].index, x->n, x->arg, of, true);
-    b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, turned_at(b, x->n, x->arg, of));
+    copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->sorted && a == b->lanes);
+    st.slot[a].index = copy[a]->id;
+    b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, turned_at(b, copy[a]));
   }
   sum->body = expr_map(s->x, sum->body, leaf_turned, b);
   st.sum = sum;
   if (b->result) {
-    to = copy_new(b, (uint32_t)st.buffer, st.n_at, st.at, of);
-    st.buffer = (int32_t)to, st.at = turned_at(b, st.n_at, st.at, of);
+    Copy *c = copy[sum->n_slot] = copy_new(b, (uint32_t)st.buffer, st.n_at, st.at, b->sorted);
+    st.buffer = (int32_t)c->id, st.at = turned_at(b, c);
   }
+  Task one = *b->k;
+  vec_push(s->arena, one.stages, st);
+  return merge_more(s, &one)->stages.at[0];
+}
+
+static void product_add(Batch *b) {
+  Sched *s = b->s;
+  uint32_t n = b->st->sum->n_slot;
+  Copy **copy = NEW_ARRAY(s->arena, Copy *, n + 1);
+  TaskStage st = product_new(b, copy);
+  for (uint32_t a = 0; a < n; a++)
+    if (copy[a]) st.slot[a].index = copy_seen(b, copy[a], st.slot[a].index);
+  if (copy[n]) st.buffer = (int32_t)copy_seen(b, copy[n], (uint32_t)st.buffer);
+  for (uint32_t a = 0; a <= n; a++)
+    if (copy[a]) place_of_buffer(s, copy[a]->id, true);
+  for (uint32_t a = 0; a < n; a++)
+    if (copy[a]) copy_add(b, copy[a], true);
   vec_push(s->arena, b->k->stages, st);
-  if (b->result) copy_add(b, (uint32_t)b->st->buffer, to, st.n_at, b->st->at, of, false);
+  if (copy[n]) copy_add(b, copy[n], false);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------ */
@@ -203,7 +382,8 @@ const Task *batch_task(Sched *s, const Task *k) {
   b.read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
   b.turned = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
   expr_map(s->x, sum->body, leaf_note, (void *)b.read);
-  if (!is_free(&b) || !batch_find(&b) || !turns_find(&b)) return k;
+  b.run = NEW_ARRAY(s->arena, uint32_t, b.p.n_label + 1);
+  if (!is_free(&b) || !batch_find(&b) || (!lines_turn(&b) && !batch_turns(&b))) return k;
   b.k = arena_copy(s->arena, k, sizeof *k);
   b.k->n_outer = 0;
   b.k->stages.at = NULL, b.k->stages.len = b.k->stages.cap = 0;

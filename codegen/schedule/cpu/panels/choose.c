@@ -19,6 +19,7 @@ enum {
 #define TURNED 0.5           /*   or by squares; */
 #define VECTOR 2.0           /* a vector of them */
 #define IN_PLACE 1.5         /* a multiply-add of what is read where it lies */
+#define ALONE 2.0            /* one of no lanes */
 #define LINE_SECOND 3.0      /* a line from the second cache, and from further */
 #define LINE_FAR 8.0
 #define GAIN 0.6             /* by so much less what is estimated must be, to be preferred */
@@ -255,6 +256,14 @@ static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
     best->aside = true;
   }
   return best;
+}
+
+double pack_cost(Sched *s, const StagePlan *p, Env *e) {
+  Panel *t = fits(p) ? for_any(s, p, e) : NULL;
+  uint32_t l = lanes_in_place(p);
+  bool along = l != NOWHERE && plan_move(p, p->n_access - 1, l) != MOVE_FAR;
+  if (t) return packed_cost(t) + far_cost(t);
+  return unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1) + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
 }
 
 /* The panels with lanes along v for this machine, if they make the same sums as these; else NULL. */

@@ -114,6 +114,8 @@ bool pack_body_alone(Panel *t);     /* the same, all packs having one; false, an
 
 /* ---- schedule/cpu/panels/choose.c ---- */
 Panel *pack_choose(Sched *s, const StagePlan *p, Env *e); /* NULL: no panels */
+/* What the stage costs by panels or without, for any machine, in multiply-adds of a vector. */
+double pack_cost(Sched *s, const StagePlan *p, Env *e);
 /* A tensor of which no line has more than a few elements that are wanted one after the other, as its reduced labels go by and this one. */
 bool pack_is_far(const Sched *s, const StagePlan *p, const Expr *read, uint32_t own);
 

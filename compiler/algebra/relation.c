@@ -90,10 +90,3 @@ void rel_extents(Arena *a, const Relation *r, int64_t *extent) {
       if (high[d] > extent[d]) extent[d] = high[d];
   } while (rel_next_key(r->n_key, r->frontier, key));
 }
-
-bool relation_equal(const Relation *a, const Relation *b) {
-  bool same = a->dtype == b->dtype && a->places == b->places && a->holes == b->holes && a->n_key == b->n_key && a->rank == b->rank;
-  for (uint32_t k = 0; same && k < a->n_key; k++) same = a->frontier[k] == b->frontier[k] && a->key[k] == b->key[k];
-  for (uint32_t d = 0; same && d < a->rank; d++) same = a->dim[d].low == b->dim[d].low && a->dim[d].high == b->dim[d].high;
-  return same;
-}

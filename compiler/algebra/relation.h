@@ -49,6 +49,4 @@ double rel_keys(const Relation *r);                                       /* bel
 /* Of the whole that its blocks are cut from: where the last of them ends, along each dimension. */
 void rel_extents(Arena *a, const Relation *r, int64_t *extent);
 
-bool relation_equal(const Relation *a, const Relation *b);                /* of one pool; names too */
-
 #endif

@@ -219,16 +219,3 @@ double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t
   } while (rows_next(&r));
   return (double)elements * dtype_size(b->dtype) + (double)asks * indices * (double)ASKED_INDEX;
 }
-
-bool block_equal(const Block *a, const Block *b) {
-  size_t size = (size_t)dtype_size(a->dtype);
-  if (a->dtype != b->dtype || !a->place != !b->place || !block_box_is(a, b->rank, b->low, b->high)) return false;
-  if (!a->has && !b->has && !a->place) return memcmp(a->data, b->data, size * (size_t)a->count) == 0;
-  for (int64_t k = 0; k < a->count; k++) {
-    if ((a->has ? a->has[k] : HAS_VALUE) != (b->has ? b->has[k] : HAS_VALUE)) return false;
-    if (!block_has(a, k)) continue;
-    if (memcmp((char *)a->data + (size_t)k * size, (char *)b->data + (size_t)k * size, size) != 0) return false;
-    if (a->place && a->place[k] != b->place[k]) return false;
-  }
-  return true;
-}

@@ -37,7 +37,6 @@ void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *plac
 /* Bytes that come for elements of b that are asked for (a byte each) and lie in the box: these, and 8 for each index of each place (expr/prove/asked.h). */
 double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
 bool block_box_is(const Block *b, uint32_t rank, const int64_t *low, const int64_t *high); /* blocks without elements: of that rank */
-bool block_equal(const Block *a, const Block *b);           /* boxes, and what has a value, bit for bit */
 double block_bytes(const Block *b);                         /* elements, and 8 for each place; no mask */
 static inline bool block_has(const Block *b, int64_t k) { return !b->has || b->has[k] == HAS_VALUE; }
 

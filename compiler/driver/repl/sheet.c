@@ -102,14 +102,6 @@ Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which) {
   return NULL;
 }
 
-size_t sheet_bytes(const Sheet *s) {
-  size_t all = 0;
-  for (uint32_t i = 0; i < s->n; i++)
-    for (uint32_t k = 0; k < s->at[i]->n_names; k++)
-      if (s->at[i]->value[k].arena) all += arena_bytes(s->at[i]->value[k].arena);
-  return all;
-}
-
 /* ---- what hangs on what ---------------------------------------------------------------------- */
 
 bool entry_is_tensor(const Entry *e) {

@@ -56,7 +56,6 @@ Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which);
 /* Values that were computed by way of a name, or of any: they are so no more. */
 void sheet_forget(Sheet *s, const char *name);
 void sheet_forget_all(Sheet *s);
-size_t sheet_bytes(const Sheet *s); /* of all values in it */
 
 /* What the names hang on, they themselves included, each before what uses it; and the asserts about nothing else. A name that nobody
  * defines is passed over. *circle: names that hang on themselves, NULL if none does. */

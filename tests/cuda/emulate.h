@@ -3,7 +3,9 @@
  *
  * Named, and the end of the process: an element out of range; a shared element that two threads touch with no barrier between, one of them to
  * store; a shared element that is read and was not stored to; an element of a buffer that two threads of a launch touch, one of them to store;
- * a barrier that some threads of a block do not come to. */
+ * a barrier that some threads of a block do not come to.
+ *
+ * $EIN_EMULATE_COUNTS is a file to which a line for each kernel is added at the end, of what a device's memory would have to do (counts.h). */
 #ifndef EIN_EMULATE_H
 #define EIN_EMULATE_H
 
@@ -19,6 +21,7 @@
 #include <tuple>
 #include <utility>
 
+#include "counts.h"
 #include "standin/world.h"
 
 #define EIN_EMULATED
@@ -92,6 +95,7 @@ static void block_run() {
       done += b->thread[b->at].done;
     }
     b->at = 0;
+    counts::settle();
     if (done == b->n) return;
     if (done) fail("a barrier that only some threads come to", NULL, 0);
   }
@@ -106,6 +110,7 @@ template <class F> static void launch(const char *kernel, dim3 grid, dim3 block,
   Block *b = device();
   if (!b->stacks) b->stacks = (char *)mmap(NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   b->kernel = kernel;
+  counts::begin(kernel);
   b->n = block.x * block.y * block.z;
   if (!b->n || b->n > MOST) fail("a block of too many threads, or of none", NULL, 0);
   for (unsigned k = 0; k < b->n; k++) b->thread[k].index = dim3{k % block.x, k / block.x % block.y, k / block.x / block.y};
@@ -141,8 +146,8 @@ static void touch(Shadow *s, uint32_t epoch, uint32_t me, bool store, const char
 template <class A, class T> struct Element {
   const A *of;
   int64_t at;
-  operator T() const { return of->load(at); }
-  T operator=(T v) const { return of->store(at, v), v; }
+  __attribute__((noinline)) operator T() const { return of->told(at, false, __builtin_return_address(0)), of->load(at); }
+  __attribute__((noinline)) T operator=(T v) const { return of->told(at, true, __builtin_return_address(0)), of->store(at, v), v; }
   T operator=(const Element &e) const { return *this = (T)e; }
 };
 
@@ -164,6 +169,7 @@ template <class T, int64_t N> struct Shared {
   T load(int64_t i) const { look(i, false); return data[i]; }
   void store(int64_t i, T v) const { look(i, true); data[i] = v; }
   Element<Shared, T> operator[](int64_t i) const { return {this, i}; }
+  void told(int64_t i, bool store, const void *by) const { counts::access(device()->at, by, &data[i], sizeof(T), true, store); }
 };
 
 /* ---- the device's memory ---------------------------------------------------------------------------------- */
@@ -204,10 +210,14 @@ template <class T> struct Global {
   T load(int64_t i) const { look(i, false); return data[i]; }
   template <class U> void store(int64_t i, U v) const { look(i, true); data[i] = v; }
   Element<Global, T> operator[](int64_t i) const { return {this, i}; }
+  void told(int64_t i, bool store, const void *by) const {
+    bool first = i >= 0 && i < n && shadow[i * (int64_t)sizeof(T)].epoch != device()->launch;
+    counts::access(device()->at, by, &data[i], sizeof(T), false, store, first);
+  }
 };
 template <class T> struct Global<const T> : Global<T> {
   using Global<T>::Global;
-  T operator[](int64_t i) const { return this->load(i); }
+  __attribute__((noinline)) T operator[](int64_t i) const { return this->told(i, false, __builtin_return_address(0)), this->load(i); }
 };
 
 #if defined(EIN_STANDIN)
@@ -278,7 +288,7 @@ static inline cudaError_t cudaMalloc(void **out, size_t bytes) {
   using namespace emulate;
   for (Memory *m = memory(); m < memory() + 64; m++) {
     if (m->data) continue;
-    *m = Memory{(char *)malloc(bytes ? bytes : 1), bytes, (Shadow *)calloc(bytes ? bytes : 1, sizeof(Shadow))};
+    *m = Memory{(char *)aligned_alloc(256, (bytes + 256) / 256 * 256), bytes, (Shadow *)calloc(bytes ? bytes : 1, sizeof(Shadow))};
     if (!m->data || !m->shadow) return cudaErrorMemoryAllocation;
     memset(m->data, 0xA5, bytes);
     *out = m->data;

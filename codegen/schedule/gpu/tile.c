@@ -5,6 +5,7 @@
 
 enum { SIDE = 16, EACH = 4, TILE = SIDE * EACH, DEEP = 16 }; /* threads a side; points of each along a side; of a tile; of the sum at once */
 enum { LONG = 8192 };        /* points of a float sum that one register takes */
+enum { WIDEST = TILE + SIDE }; /* from one point of the sum to the next in a shared array, at most */
 
 typedef enum { OF_NONE, OF_ROW, OF_LANE } SideOf;
 
@@ -13,10 +14,11 @@ typedef struct Tiles {
   Launch *l;
   uint32_t row, lane, red;   /* labels: of the tile, and the innermost one of the sum */
   SideOf *of;                /* by slot: whose side it is */
-  uint32_t *shared;          /* by slot: its place */
+  uint32_t *shared;          /* by slot: its place, */
+  int64_t *wide;             /*   and how far it is there from one point of the sum to the next */
   uint32_t x, y;             /* variables of the threads */
   const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
-  const Expr *at_row, *at_lane;    /* in the inner loops: where in a shared array a row's, or a lane's, value is */
+  const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the tile */
   Env *env;
 } Tiles;
 
@@ -45,7 +47,7 @@ static bool sides_found(Tiles *t, const Launch *l) {
   if (!labels_read(t, sum->body, t->of)) return false;
   for (uint32_t k = 0; k < sum->n_slot; k++) {
     row |= t->of[k] == OF_ROW, lane |= t->of[k] == OF_LANE;
-    bytes += t->of[k] == OF_NONE ? 0 : TILE * DEEP * 8;
+    bytes += t->of[k] == OF_NONE ? 0 : WIDEST * DEEP * 8;
   }
   return row && lane && bytes <= LOOP_SHARED;
 }
@@ -91,7 +93,15 @@ static const Expr *slot_read(const Tiles *t, uint32_t slot) {
 static const Expr *nothing(Sched *s, DType t) { return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0); }
 static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 
-/* A side's part for DEEP points of the sum: neighbours in memory by neighbours among threads. An element is at red * TILE + point. */
+/* A warp is two rows of SIDE threads. Its elements in the order in which it stores them are to lie in 32 different banks of 4 bytes: where threads x go along
+ * the sum, two banks from one to the next; else SIDE banks from one row of threads to the next. Elements of 8 bytes go half a warp at a time. */
+static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
+  bool along = plan_move(&t->l->plan, slot, t->red) == MOVE_UNIT;
+  if (dtype_size(type) == 8) return along ? TILE + 1 : TILE;
+  return along ? TILE + 2 : WIDEST;
+}
+
+/* A side's part for DEEP points of the sum: neighbours in memory by neighbours among threads. An element is at red * wide + point. */
 static void side_share(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   const StagePlan *p = &t->l->plan;
@@ -103,7 +113,7 @@ static void side_share(Tiles *t, uint32_t slot) {
   t->env->label[label] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
   const Expr *there = expr_and(s->x, ex_below(s, t->env->label[label], t->l->first->bound[label]), ex_below(s, t->env->label[t->red], t->l->first->bound[t->red]));
-  const Expr *value = ex_of(t->env, slot_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, TILE)), point);
+  const Expr *value = ex_of(t->env, slot_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
   store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, nothing(s, (DType)value->dtype)}));
   into(s, was);
 }
@@ -116,7 +126,8 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind == EX_LABEL) return t->env->label[leaf->i];
   if (leaf->kind != EX_READ) return leaf;
   if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
-  return place_read(t->s, t->shared[leaf->i], 1, t->of[leaf->i] == OF_ROW ? &t->at_row : &t->at_lane);
+  const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i])), *at = ex_add(t->s, base, t->of[leaf->i] == OF_ROW ? t->at_row : t->at_lane);
+  return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
 /* Two loops over the thread's points; gives where a point's sum is. */
@@ -139,9 +150,9 @@ static void tile_step(Tiles *t, uint32_t acc) {
   const Expr *left = ex_sub(s, t->l->first->bound[t->red], t->red0), *deep = ex_int(s, DEEP);
   bool whole = t->l->plan.exact[t->red] && t->l->plan.size[t->red] % DEEP == 0;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), 1, BIND_SEQ)->body);
-  const Expr *at = points_open(t), *base = ex_mul(s, var_read(s, k), ex_int(s, TILE));
+  const Expr *at = points_open(t);
   t->env->label[t->red] = ex_add(s, t->red0, var_read(s, k));
-  t->at_row = ex_add(s, base, t->at_row), t->at_lane = ex_add(s, base, t->at_lane);
+  t->deep = var_read(s, k);
   const Expr *value = ex_shared(s, expr_map(s->x, sum->body, leaf_tile, t));
   store_add(s, acc, 1, &at, red_combine(s, sum, place_read(s, acc, 1, &at), value));
   into(s, was);
@@ -186,7 +197,11 @@ static void blocks_open(Tiles *t) {
   t->x = var_new(s, NULL, "x"), t->y = var_new(s, NULL, "y");
   into(s, &for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID)->body);
   for (uint32_t k = 0; k < st->sum->n_slot; k++)
-    if (t->of[k] != OF_NONE) t->shared[k] = place_block(s, t->of[k] == OF_ROW ? "rows" : "lanes", (DType)slot_read(t, k)->dtype, TILE * DEEP);
+    if (t->of[k] != OF_NONE) {
+      DType type = (DType)slot_read(t, k)->dtype;
+      t->wide[k] = wide_for(t, k, type);
+      t->shared[k] = place_block(s, t->of[k] == OF_ROW ? "rows" : "lanes", type, t->wide[k] * DEEP);
+    }
   into(s, &for_add(s, t->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
   LoopStmt *y = for_add(s, t->y, ex_int(s, 0), side, 1, BIND_BLOCK);
   y->axis = 1;
@@ -199,7 +214,8 @@ static void blocks_open(Tiles *t) {
 
 static Tiles tiles_of(Sched *s, Launch *l) {
   uint32_t n = l->first->sum->n_slot;
-  return (Tiles){.s = s, .l = l, .env = l->e, .of = NEW_ARRAY(s->arena, SideOf, n + 1), .shared = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  return (Tiles){.s = s, .l = l, .env = l->e, .of = NEW_ARRAY(s->arena, SideOf, n + 1), .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
+                 .wide = NEW_ARRAY(s->arena, int64_t, n + 1)};
 }
 
 bool tile_fits(Sched *s, Launch *l) {

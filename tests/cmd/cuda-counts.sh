@@ -1,0 +1,64 @@
+#!/bin/sh
+# suite: ci
+# What kernels ask of a device's memory, as the emulation counts it (tests/cuda/counts.h): of tiles, rows, maps. Pieces of 32 bytes that are moved are wanted
+# to 90 % or more, at most 5 % of the turns of shared memory are conflicts, and no more than 1.2 times what the schedule says is moved.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
+XDG_CACHE_HOME=$work/cache
+EIN_EMULATE_COUNTS=$work/counts
+export XDG_CACHE_HOME EIN_EMULATE_COUNTS
+
+counted() { # PROGRAM
+  rm -f counts
+  want 0 "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags=-O0 "$1"
+}
+moves() { # KERNEL BYTES WANTED CONFLICTS: moved are at most so many; percent, at least and at most
+  awk -v kernel="program_k_$1:" -v bytes="$2" -v wanted="${3:-90}" -v conflicts="${4:-5}" '
+    $1 == kernel { found = 1; bad = $7 > bytes || $9 + 0 < wanted || $14 + 0 > conflicts; print }
+    END { exit !found || bad }' counts >told || wrong "$1: wanted are $2 bytes, ${3:-90} %, ${4:-5} %: $(cat told)"
+  [ -z "$EIN_TELL" ] || cat told
+}
+
+# Tiles: each side is read once for each 64 points of the other's label; in f64 too, and with integers; a side that lies along the sum, and one across it.
+cat >tiles.ein <<'END'
+input A[i:128, k:96], B[k:96, j:192], C[j:192, k:96] : f32
+input D[i:64, k:40], E[j:64, k:40] : f64
+output across[i,j] = sum[k] A[i,k] * B[k,j]
+output along[i,j] = sum[k] A[i,k] * C[j,k]
+output wide[i,j] = sum[k] D[i,k] * E[j,k]
+output best[i,j] = min[k] (D[i,k] + E[j,k])
+END
+counted tiles.ein
+product=$((4 * (3 * 128 * 96 + 2 * 96 * 192 + 128 * 192) * 12 / 10))
+moves across $product
+moves along $product
+moves wide $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
+moves best $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
+
+# Rows: each tensor is read once and written once.
+cat >rows.ein <<'END'
+input X[n:64, k:512] : f32
+input Z[n:64, k:96] : f64
+input g[k:96], b[k:96] : f64
+output soft[n,k] = softmax[k](X[n,k])
+output norm[n,k] = layernorm[k](Z[n,k], g[k], b[k], 0.001)
+output size[n] = logsumexp[k](X[n,k])
+output total[n] = sum[k] X[n,k]
+END
+counted rows.ein
+moves soft $((4 * 2 * 64 * 512 * 12 / 10))
+moves norm $((8 * (2 * 64 * 96 + 2 * 64 * 96) * 12 / 10))
+moves size $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
+moves total $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
+
+# Maps; a sum across rows.
+cat >maps.ein <<'END'
+input X[n:64, k:96], V[n:64, k:96] : f32
+output sum2[n,k] = X[n,k] * V[n,k] + 1
+output column[k] = sum[n] X[n,k]
+END
+counted maps.ein
+moves sum2 $((4 * 3 * 64 * 96 * 12 / 10))
+moves column $((4 * 65 * 96 * 12 / 10))
+finish

@@ -1,0 +1,116 @@
+/* tests/cuda/counts.h - what a device's memory has to do for a kernel, counted by the emulation: in come the accesses of a block's threads between two barriers,
+ * out goes a line for each kernel. Threads of a warp that access by the same statement, for the so many-th time each, do so at once: that is one request. For one to a
+ * buffer pieces of 32 bytes are moved, each whole; a request to a shared array takes as many turns as there are different words in one of the 32 banks, an
+ * element of 8 bytes half a warp at a time. Caches are none: what two requests want is moved twice. Counted where EIN_EMULATE_COUNTS names a file. */
+#ifndef EIN_COUNTS_H
+#define EIN_COUNTS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace counts {
+
+struct Access { uint32_t thread; const void *by; uint32_t time; const char *at; uint32_t bytes; bool shared, store; };
+/* least: bytes that are touched at all, each once in a launch; wanted: by requests, each once; turns: of requests to shared arrays. */
+struct Kernel { uint64_t launches, least, wanted, moved, requests, turns; };
+
+struct All {
+  const char *path = getenv("EIN_EMULATE_COUNTS");
+  std::map<std::string, Kernel> kernels;
+  Kernel *at = NULL;
+  std::vector<Access> open; /* since the last barrier */
+  ~All() {
+    FILE *f = path ? fopen(path, "a") : NULL;
+    for (auto &k : kernels) {
+      if (!f) break;
+      const Kernel &x = k.second;
+      fprintf(f, "%s: %llu launches, %llu bytes touched, %llu moved, %.1f %% of it wanted, %.1f %% of turns are conflicts\n", k.first.c_str(),
+              (unsigned long long)x.launches, (unsigned long long)x.least, (unsigned long long)x.moved, x.moved ? 100.0 * (double)x.wanted / (double)x.moved : 100.0,
+              x.turns ? 100.0 * (double)(x.turns - x.requests) / (double)x.turns : 0.0);
+    }
+    if (f) fclose(f);
+  }
+};
+
+static inline All &all() {
+  static All a;
+  return a;
+}
+
+static inline void begin(const char *kernel) {
+  if (!all().path) return;
+  all().at = &all().kernels[kernel];
+  all().at->launches++;
+}
+
+static inline void access(uint32_t thread, const void *by, const void *at, size_t bytes, bool shared, bool store, bool first = false) {
+  All &a = all();
+  if (!a.path || !a.at) return;
+  a.open.push_back({thread, by, 0, (const char *)at, (uint32_t)bytes, shared, store});
+  if (first) a.at->least += bytes;
+}
+
+/* How many pieces of so many bytes they lie in. */
+static inline uint64_t pieces(const Access *x, size_t n, uintptr_t size) {
+  std::vector<uintptr_t> p;
+  for (size_t i = 0; i < n; i++) p.push_back((uintptr_t)x[i].at / size);
+  std::sort(p.begin(), p.end());
+  return (uint64_t)(std::unique(p.begin(), p.end()) - p.begin());
+}
+
+/* Turns of a request to a shared array. */
+static inline uint64_t turns(const Access *x, size_t n) {
+  uint64_t most[2] = {0, 0};
+  std::map<uintptr_t, bool> seen[2];
+  uint64_t bank[2][32] = {{0}};
+  for (size_t i = 0; i < n; i++) {
+    int half = x[i].bytes == 8 && x[i].thread % 32 >= 16;
+    for (uintptr_t word = (uintptr_t)x[i].at / 4; word <= ((uintptr_t)x[i].at + x[i].bytes - 1) / 4; word++) {
+      if (seen[half][word]) continue;
+      seen[half][word] = true;
+      most[half] = std::max(most[half], ++bank[half][word % 32]);
+    }
+  }
+  return most[0] + most[1];
+}
+
+static inline void request(const Access *x, size_t n) {
+  Kernel *k = all().at;
+  if (x->shared) {
+    bool both = false, low = false;
+    for (size_t i = 0; i < n; i++) (x[i].thread % 32 >= 16 ? both : low) = true;
+    k->requests += x->bytes == 8 && both && low ? 2 : 1;
+    k->turns += turns(x, n);
+    return;
+  }
+  k->wanted += pieces(x, n, x->bytes) * x->bytes;
+  k->moved += pieces(x, n, 32) * 32;
+}
+
+/* At a barrier, or the end of a block. */
+static inline void settle() {
+  std::vector<Access> &o = all().open;
+  if (o.empty()) return;
+  std::stable_sort(o.begin(), o.end(), [](const Access &a, const Access &b) { return a.thread != b.thread ? a.thread < b.thread : a.by < b.by; });
+  for (size_t i = 1; i < o.size(); i++) o[i].time = o[i].thread == o[i - 1].thread && o[i].by == o[i - 1].by ? o[i - 1].time + 1 : 0;
+  auto key = [](const Access &a, const Access &b) {
+    if (a.thread / 32 != b.thread / 32) return a.thread / 32 < b.thread / 32;
+    return a.by != b.by ? a.by < b.by : a.time < b.time;
+  };
+  std::stable_sort(o.begin(), o.end(), key);
+  for (size_t i = 0, n; i < o.size(); i += n) {
+    for (n = 1; i + n < o.size() && !key(o[i], o[i + n]) && !key(o[i + n], o[i]);) n++;
+    request(&o[i], n);
+  }
+  o.clear();
+}
+
+}
+
+#endif

@@ -58,6 +58,7 @@ sample() { # NAME SITES
 }
 sample laptop 8
 sample cluster_16 16
+sample h100_8x4 32
 sample server_8_gpus 8
 sample sites_1024 1024
 sample sites_65536 65536

@@ -58,7 +58,8 @@ def main(folder):
     texts["ein_program_mpi.c"] = text_of(["program_mpi.c"], run)
     number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]
     mark = f'const char ein_runtime_is[] = "ein runtime {number}";\n'
-    texts["ein_run.h"] = f"#define EIN_RUNTIME_IS 0x{number}u\n" + texts["ein_run.h"]
+    guard = "#define EIN_RUN_H\n" # all stands behind it: a file that is a guard and nothing else is not read a second time
+    texts["ein_run.h"] = texts["ein_run.h"].replace(guard, guard + f"#define EIN_RUNTIME_IS 0x{number}u\n", 1)
     texts["ein_program.c"] += mark
     carried = "".join(as_c("runtime_" + name.split(".")[0], text) for name, text in texts.items())
     texts["ein_apart.c"] = ALL_OF_IT + mark

@@ -133,11 +133,20 @@ exit
 quit' --target=eval
 answer 'exit : i64 = 3'
 
+# A line is told to go on from the one above only where there is one.
+turns 1 'x = 1
+import numpy'
+says "<stdin>:2:8: error[E001]: unexpected \`numpy\`, expected"
+grep -q 'the one above' err && wrong "$(cat err)"
+
 # Refused, and all is as it was.
 turns 1 'x = 1
 y = x + 1
 x = y'
-says "what hangs on itself has no value: x"
+says "what hangs on itself has no value: x, y"
+turns 1 'x = 1
+x = x + 1'
+says "what hangs on itself has no value: x; what is made of it wants a name of its own, such as x'"
 turns 1 'A[i:2] = i
 A[i] + B[i]'
 says "<stdin>:2:8: error[E070]: B is not defined"

@@ -121,7 +121,8 @@ Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
   Session *s = &t->s;
   const char *circle;
   t->needs = sheet_needs(s->arena, t->sheet, names, &circle);
-  if (circle) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s", circle);
+  if (circle && strchr(circle, ',')) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s", circle);
+  if (circle) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s; what is made of it wants a name of its own, such as %s'", circle, circle);
   t->file = NEW(s->arena, AstFile);
   t->file->src = expression ? expression->src : t->source ? t->source : source_new(s->arena, "<prompt>", "", 0);
   t->job = (Job){.path = t->file->src->name};

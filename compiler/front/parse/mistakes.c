@@ -224,7 +224,8 @@ void hint_joined(const Scene *s, Diag *g) {
   bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
                 s->in != TOK_LB;
   Token end = begins ? s->last : p->joined;
-  if (s->t.kind != TOK_EOF && end.kind && end.end - end.at < 40)
+  bool stands = end.end > end.at; /* what is put before an expression at the prompt does not */
+  if (s->t.kind != TOK_EOF && end.kind && stands && end.end - end.at < 40)
     diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`",
               (int)(end.end - end.at), token_text(p, end));
 }

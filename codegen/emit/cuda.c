@@ -67,6 +67,14 @@ static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   return c;
 }
 
+/* Of a block: it has as many registers for each as it can have of the device's. */
+static int64_t threads_of(const Launch *l) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < l->n; i++)
+    if (l->bound[i]->bind == BIND_BLOCK) n *= l->bound[i]->hi->i;
+  return n;
+}
+
 static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   Launch l = launch_of(s);
   Buf *out = p->out, body = buf_new(p->arena);
@@ -76,7 +84,7 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   c_body(p, l.threads, 1);
   p->out = out;
   Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_k_%s", p->o->prefix, p->k->name->s), "step");
-  buf_printf(out, "extern \"C\" __global__ void %s(", name->s);
+  buf_printf(out, "extern \"C\" __launch_bounds__(%lld) __global__ void %s(", (long long)threads_of(&l), name->s);
   parameters_print(p);
   buf_str(out, ") {\n");
   if (p->uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");

@@ -28,6 +28,7 @@
 #define __host__
 #define __device__
 #define __global__
+#define __launch_bounds__(threads)
 
 struct dim3 { unsigned x, y, z; };
 

@@ -6,7 +6,7 @@
 
 enum { LEAST = 32, USUAL = 256, MOST = 1024 }; /* threads of a row */
 enum { EACH = 16, FEW = 4 };                   /* a thread's points, where they are in registers: at most; and so many, before it are more threads */
-enum { REGISTERS = 96 };                       /* of a thread, for all such points */
+enum { REGISTERS = 96, ALL = 65536, OTHER = 32 }; /* of a thread, for all such points; of a device's block; of a thread, for all else */
 
 typedef struct RowRead { const TaskStage *stage; TaskSlot slot; const Expr *read; uint32_t times, place; } RowRead; /* by the first stage that reads it */
 
@@ -168,7 +168,7 @@ static void reads_found(Rows *r) {
 /* Work buffers for what later launches read, and for what does not go into registers. */
 static void places_found(Rows *r) {
   Sched *s = r->s;
-  int64_t used = 0;
+  int64_t used = 0, most = ALL / (r->choice.threads * r->choice.rows) - OTHER;
   for (uint32_t i = r->from; i < r->to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
     bool vector = !is_sum(st) && row_labels(r, st), here = vector && is_read(r, i, i + 1, r->to);
@@ -181,7 +181,7 @@ static void places_found(Rows *r) {
   for (uint32_t i = 0; i < r->reads.len; i++) {
     RowRead *x = &r->reads.at[i];
     used += r->choice.each * (dtype_size((DType)x->read->dtype) > 4 ? 2 : 1);
-    if (x->times > 1 && used <= REGISTERS) x->place = 0;
+    if (x->times > 1 && used <= (most < REGISTERS ? most : REGISTERS)) x->place = 0;
   }
 }
 

@@ -64,7 +64,7 @@ static char *file_get(const char *path, size_t head, size_t *len) {
 
 /* Behind the text a function for each of its kernels. */
 static int text_put(const char *path, const char *text) {
-  static const char kernel[] = "extern \"C\" __global__ void ";
+  static const char kernel[] = " __global__ void ";
   FILE *f = fopen(path, "w");
   if (!f) return 0;
   fputs(text, f);

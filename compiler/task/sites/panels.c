@@ -212,7 +212,7 @@ static const Expr *sliced(const Panels *p, const Expr *e, Slice x) {
 static TaskStage stage_panel(Panels *p, Slice x, DType dtype) {
   EinSum sum = *p->s->sum;
   TaskStage s = *p->s;
-  TaskSlot *slot = arena_copy(p->arena, s.slot, (sum.n_slot + 1) * sizeof *slot);
+  TaskSlot *slot = arena_copy(p->arena, s.slot, sum.n_slot * sizeof *slot);
   const Expr **bound = arena_copy(p->arena, s.bound, (sum.n_out + sum.n_red) * sizeof *bound);
   bound[p->label] = x.n;
   s.bound = bound;

@@ -4,6 +4,7 @@
 #include "graph/passes/passes.h"
 #include "driver/compile/native.h"
 #include "turn.h"
+#include "worker.h"
 
 void turn_begin(Turn *t, Session *home, const Args *args, Sheet *sheet) {
   *t = (Turn){.s = *home, .home = home, .args = args, .sheet = sheet};
@@ -265,13 +266,17 @@ Leave turn_prepare(Turn *t) {
   return l;
 }
 
-Leave turn_compute(Turn *t) {
+static Leave compute_here(Turn *t) {
   bool c;
   Leave l = run_target(&t->s, &t->job, t->args, &c);
   double before = seconds_now();
   if (!l && (t->job.graph->outputs.len || t->job.graph->asserts.len)) l = run_compute(&t->s, &t->job, t->args, c, &t->eval);
   t->seconds = seconds_now() - before;
   return l;
+}
+
+Leave turn_compute(Turn *t) {
+  return arg_has(t->args, OPT_ISOLATE) ? worker_compute(t, compute_here) : compute_here(t);
 }
 
 static void keep(Kept *k, const EinNode *n, const EvalArray *x) {

@@ -1,0 +1,197 @@
+/* driver/repl/worker.c - a turn's computation in a child: see worker.h. Through the pipe go an Answer, its text, and of each output an EvalArray,
+ * its shape, its elements, and which of them there are: both ends are the same program, so structs go as they are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "driver/compile/native.h"
+#include "worker.h"
+
+typedef struct Answer {      /* what is said of the whole */
+  Leave leave;
+  bool without_jit;
+  double seconds;
+  size_t text;               /* bytes of messages that were captured */
+} Answer;
+
+typedef struct Work {        /* of one turn, at either end */
+  Turn *turn;
+  Leave (*work)(Turn *t);
+  int fd;
+  Leave leave;
+  bool whole;                /* all of the answer has come */
+} Work;
+
+/* ---- in the worker ------------------------------------------------------------------------------- */
+
+/* It ends with the session; and where memory runs out, it is what the system ends. Elsewhere than on Linux a lost pipe ends it. */
+static void child_begin(pid_t parent) {
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t n = write(fd, "1000", 4);
+  (void)n; /* a wish */
+  close(fd);
+#else
+  (void)parent;
+#endif
+}
+
+static void put(int fd, const void *from, size_t n) {
+  const char *at = from;
+  while (n) {
+    ssize_t k = write(fd, at, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) _exit(1);
+    at += k;
+    n -= (size_t)k;
+  }
+}
+
+static void do_work(void *env) {
+  Work *w = env;
+  w->leave = w->work(w->turn);
+}
+
+static const char *text_new(const Turn *t, uint32_t before, size_t *n) {
+  const Session *s = &t->s;
+  Buf b = buf_new(s->arena);
+  if (s->refused) {
+    diags_text(s->refused, &b, false);
+    count_text(&b, s->refused->errors, s->refused->warnings);
+  }
+  for (uint32_t i = before; !s->refused && i < s->captured.len; i++) buf_printf(&b, "%s%s", b.len ? "\n" : "", s->captured.at[i]);
+  *n = b.len;
+  return b.s;
+}
+
+static _Noreturn void child_live(Work *w) {
+  Turn *t = w->turn;
+  uint32_t before = t->s.captured.len;
+  char why[1000];
+  Answer x = {0};
+  Went went = guarded(do_work, w, false, why, sizeof why);
+  if (went == WENT_NO_MEMORY) w->leave = fail(&t->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
+  if (went == WENT_BUG) w->leave = fail(&t->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
+  const char *text = text_new(t, before, &x.text);
+  x.leave = w->leave;
+  x.without_jit = t->s.without_jit;
+  x.seconds = t->seconds;
+  put(w->fd, &x, sizeof x);
+  put(w->fd, text, x.text);
+  for (uint32_t i = 0; !x.leave && i < t->job.graph->outputs.len; i++) {
+    const EvalArray *a = &t->eval.output[i];
+    put(w->fd, a, sizeof *a);
+    put(w->fd, a->shape, a->rank * sizeof *a->shape);
+    put(w->fd, a->data, (size_t)(a->count * dtype_size(a->dtype)));
+    if (a->has) put(w->fd, a->has, (size_t)a->count);
+  }
+  fflush(stdout);
+  fflush(stderr);
+  _exit(0); /* what is yet unread of standard input is the session's */
+}
+
+/* ---- in the session ------------------------------------------------------------------------------ */
+
+static bool get(int fd, void *to, size_t n) {
+  char *at = to;
+  while (n) {
+    ssize_t k = read(fd, at, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return false;
+    at += k;
+    n -= (size_t)k;
+  }
+  return true;
+}
+
+static bool value_get(Work *w, EvalArray *x) {
+  Arena *a = w->turn->s.arena;
+  if (!get(w->fd, x, sizeof *x)) return false;
+  size_t bytes = (size_t)(x->count * dtype_size(x->dtype));
+  x->shape = NEW_ARRAY(a, int64_t, x->rank + 1);
+  x->data = arena_alloc(a, bytes + 1);
+  if (x->has) x->has = arena_alloc(a, (size_t)x->count + 1);
+  return get(w->fd, x->shape, x->rank * sizeof *x->shape) && get(w->fd, x->data, bytes) && (!x->has || get(w->fd, x->has, (size_t)x->count));
+}
+
+static void answer_get(void *env) {
+  Work *w = env;
+  Turn *t = w->turn;
+  Answer x;
+  if (!get(w->fd, &x, sizeof x)) return;
+  char *text = arena_alloc(t->s.arena, x.text + 1);
+  if (!get(w->fd, text, x.text)) return;
+  text[x.text] = 0;
+  if (!x.leave) t->eval.output = NEW_ARRAY(t->s.arena, EvalArray, t->job.graph->outputs.len + 1);
+  for (uint32_t i = 0; !x.leave && i < t->job.graph->outputs.len; i++)
+    if (!value_get(w, &t->eval.output[i])) return;
+  if (x.text) vec_push(t->s.arena, t->s.captured, text);
+  t->s.without_jit = x.without_jit;
+  t->seconds = x.seconds;
+  w->leave = x.leave;
+  w->whole = true;
+}
+
+/* Called by a signal's handler. */
+static void child_stop(void *pid) {
+  kill(*(const pid_t *)pid, SIGINT);
+}
+
+static Leave child_lost(Session *s, int status) {
+  if (!WIFSIGNALED(status)) return fail(s, LEAVE_MACHINE, "the worker left with code %d and no answer; what is defined is as it was", WEXITSTATUS(status));
+  int number = WTERMSIG(status);
+  const char *by = number == SIGKILL ? ", as the system does where memory runs out" : "";
+  return fail(s, LEAVE_MACHINE, "the worker was ended by signal %d (%s)%s; what is defined is as it was", number, strsignal(number), by);
+}
+
+static Leave child_watch(Work *w, pid_t pid) {
+  Session *s = &w->turn->s;
+  void *const of = &pid;
+  const InterruptRun run = {child_stop, &of, 1};
+  char why[1000];
+  int status = 0;
+  if (!interrupt_begin(s, &run)) child_stop(&pid);
+  Went went = guarded(answer_get, w, false, why, sizeof why);
+  interrupt_end(s);
+  if (went != WENT_WELL) kill(pid, SIGKILL);
+  close(w->fd);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (went == WENT_NO_MEMORY) return fail(s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
+  if (went == WENT_BUG) bug("%s", why);
+  return w->whole ? w->leave : child_lost(s, status);
+}
+
+/* A C compiler that the worker starts must not hold the pipe open when the worker is gone. */
+static bool pipe_open(int end[2]) {
+  return pipe(end) == 0 && fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0;
+}
+
+Leave worker_compute(Turn *t, Leave (*work)(Turn *t)) {
+  Work w = {.turn = t, .work = work, .leave = LEAVE_OK};
+  int end[2];
+  fflush(stdout);
+  fflush(stderr);
+  if (!pipe_open(end)) return fail(&t->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(errno));
+  pid_t parent = getpid(), pid = fork();
+  if (pid == 0) {
+    child_begin(parent);
+    close(end[0]);
+    w.fd = end[1];
+    child_live(&w);
+  }
+  int why = errno;
+  close(end[1]);
+  w.fd = end[0];
+  if (pid > 0) return child_watch(&w, pid);
+  close(end[0]);
+  return fail(&t->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(why));
+}

@@ -1,6 +1,6 @@
 /* tests/mpi/shim.c - put between a program and MPI by LD_PRELOAD: counts what really is sent in the moves of a plan, on the communicator of
  * that name, and sees to it that no program is started once MPI is. At the end the first rank writes to $EIN_TEST_COUNT, a line a rank:
- * bytes and messages sent. */
+ * bytes and messages sent. $EIN_TEST_DELAY is a seed: calls wait up to a thousandth of a second then, by chance, each rank for itself. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <spawn.h>
@@ -27,8 +27,36 @@ static void count(int n, MPI_Datatype type, MPI_Comm comm) {
   sent[1]++;
 }
 
+/* Half of the calls come at once; the others after up to 1,000 millionths of a second, mostly few. */
+static void delay(void) {
+  static unsigned long long state;
+  static int on = -1;
+  const char *seed = on ? getenv("EIN_TEST_DELAY") : NULL;
+  if (on < 0) {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    on = seed != NULL;
+    if (seed) state = (strtoull(seed, NULL, 10) * 64 + (unsigned)rank + 1) * 0x9E3779B97F4A7C15u;
+  }
+  if (on <= 0) return;
+  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+  unsigned most = 1000u >> (state >> 20 & 7);
+  if (state >> 40 & 1) usleep((unsigned)(state >> 44) % most);
+}
+
+int MPI_Irecv(void *buf, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request) {
+  delay();
+  return PMPI_Irecv(buf, n, type, from, tag, comm, request);
+}
+
+int MPI_Waitall(int n, MPI_Request *request, MPI_Status *status) {
+  delay();
+  return PMPI_Waitall(n, request, status);
+}
+
 int MPI_Isend(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
   count(n, type, comm);
+  delay();
   return PMPI_Isend(buf, n, type, to, tag, comm, request);
 }
 
@@ -39,6 +67,7 @@ int MPI_Send(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Com
 
 /* What is agreed is no payload: two numbers. */
 int MPI_Allreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  delay();
   if (of_moves(comm) && (n != 1 || type != MPI_2INT)) count(n, type, comm);
   return PMPI_Allreduce(from, to, n, type, op, comm);
 }

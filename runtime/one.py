@@ -3,7 +3,8 @@
     ein_run.h      what emitted C stands on, with all that it includes
     ein_program.c  what stands around a model in a program of its own
     ein_apart.c    what emitted C is linked against where that was compiled once
-    texts.c        the first two, ein_tensor.h, and what goes on where MPI is known, for ein to carry, as texts.h declares them
+    texts.c        the first two, ein_tensor.h, what goes on where MPI is known, and its callers' part in Python, for ein to carry, as texts.h
+                   declares them
 
 A file stands where it is first included. EIN_RUNTIME_IS is a number of all these bytes: by it whoever was compiled with
 one runtime knows another one."""
@@ -56,6 +57,8 @@ def main(folder):
              "ein_program.c": ALL_OF_IT + text_of(PROGRAM, list(run))}
     texts["ein_mpi.c"] = text_of(["ein_mpi.c"], run)
     texts["ein_program_mpi.c"] = text_of(["program_mpi.c"], run)
+    with open(os.path.join(HERE, "ein_callers.py"), encoding="utf-8") as f:
+        texts["ein_callers.py"] = f.read()
     number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]
     mark = f'const char ein_runtime_is[] = "ein runtime {number}";\n'
     guard = "#define EIN_RUN_H\n" # all stands behind it: a file that is a guard and nothing else is not read a second time

@@ -10,6 +10,7 @@ extern const char runtime_ein_tensor[];  /* ein_tensor.h alone: what a library's
 extern const char runtime_ein_program[]; /* ein_program.c, which includes ein_run.h: what stands around the model of a program */
 extern const char runtime_ein_mpi[];     /* ein_mpi.c, behind ein_run.h: a communicator as a wire; it alone includes mpi.h */
 extern const char runtime_ein_program_mpi[]; /* program_mpi.c, behind both: what stands around a model over MPI */
+extern const char runtime_ein_callers[]; /* ein_callers.py: what each module of Python ends with that calls a library over MPI */
 extern const uint64_t runtime_is;        /* a number of these bytes, EIN_RUNTIME_IS in the text */
 extern const char runtime_mark[];        /* the same as words, which stand in what was compiled of them beforehand */
 

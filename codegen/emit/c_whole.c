@@ -151,6 +151,8 @@ static const char mpi_header[] =
   " * not looked at. Collective, as is $_destroy then, which frees the duplicate; all get the same status. Wants MPI_THREAD_FUNNELED, and that this\n"
   " * thread calls all functions of the context. */\n"
   "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx);\n\n"
+  "/* The same for callers whose communicators are numbers, as Fortran's are. At most so many threads; 0: the usual. */\n"
+  "ein_status $_create_mpi_f(MPI_Fint comm, int threads, $_ctx **ctx);\n\n"
   "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 
 static const char mpi_source[] =
@@ -169,6 +171,13 @@ static const char mpi_source[] =
   "  ein_status status = ein_mpi_create(comm, \"$\", config, $_over, $_drop, ctx ? &made : NULL);\n"
   "  if (ctx) *ctx = ($_ctx *)made;\n"
   "  return status;\n"
+  "}\n\n"
+  "ein_status $_create_mpi_f(MPI_Fint comm, int threads, $_ctx **ctx) {\n"
+  "  ein_config config;\n"
+  "  memset(&config, 0, sizeof config);\n"
+  "  config.size = sizeof config;\n"
+  "  config.threads = threads;\n"
+  "  return $_create_mpi(MPI_Comm_f2c(comm), &config, ctx);\n"
   "}\n";
 
 void emit_mpi_header(Buf *h, const EmitOptions *o) {

@@ -62,6 +62,11 @@ const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites);
 /* How such a library comes to a communicator: all of it that knows MPI. wire: the text of the runtime's ein_mpi.c. */
 void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire); /* prefix_mpi.c */
 void emit_mpi_header(Buf *h, const EmitOptions *o); /* prefix_mpi.h */
+/* For other callers (callers.c); face: emit_whole_face's. A module of Fortran has names that not every prefix is. text: the part of a module of Python
+ * that is always the same; library: the shared one's file. */
+bool emit_fortran_can(const EmitOptions *o);
+void emit_fortran(Buf *out, const LoopProgram *face, const EmitOptions *o); /* prefix_mpi.f90 */
+void emit_python(Buf *out, const LoopProgram *face, const EmitOptions *o, const char *library, const char *text); /* prefix.py */
 
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 

@@ -152,6 +152,20 @@ static NativeText *texts_of_library(Session *s, const Plans *p, const EmitOption
   return all;
 }
 
+/* For callers in Fortran; and in Python, who opens a shared library. */
+static Leave callers_write(Session *s, const Plans *p, const EmitOptions *o, const char *folder, bool shared) {
+  const LoopProgram *face = emit_whole_face(s->arena, p->loops[0], o);
+  Buf fortran = buf_new(s->arena), python = buf_new(s->arena);
+  Leave l = LEAVE_OK;
+  if (emit_fortran_can(o)) {
+    emit_fortran(&fortran, face, o);
+    l = write_ours(s, folder, arena_printf(s->arena, "%s_mpi.f90", o->prefix), &fortran);
+  }
+  if (!shared || l) return l;
+  emit_python(&python, face, o, library_file(s->arena, o->prefix, true), runtime_ein_callers);
+  return write_ours(s, folder, arena_printf(s->arena, "%s.py", o->prefix), &python);
+}
+
 static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const NativeText *text, const char *folder) {
   Buf h = buf_new(s->arena), mpi = buf_new(s->arena);
   emit_whole_header(&h, p->loops, p->n, o);
@@ -175,6 +189,7 @@ static Leave library_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
   emit_whole_manifest(&json, p->loops, p->n, o);
   Package one = {.o = o, .text = text, .n_texts = texts_count(p) + 1, .manifest = &json, .mpi = sites_text(s, p)};
   Leave l = texts_write(s, p, o, text, folder);
+  if (!l) l = callers_write(s, p, o, folder, shared);
   return l ? l : package_write(s, &one, c, folder, shared);
 }
 

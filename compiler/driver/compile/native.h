@@ -181,6 +181,8 @@ typedef struct Package {
 } Package;
 /* All that stands beside the texts and their headers, which are written there already. shared: a shared library, else an archive. */
 Leave package_write(Session *s, const Package *p, Compiler *c, const char *folder, bool shared);
+/* The file of the library itself in that folder. */
+const char *library_file(Arena *a, const char *prefix, bool shared);
 
 /* ---- distance.c ------------------------------------------------------------------------------- */
 typedef struct Distance {

@@ -24,7 +24,7 @@ static const char *link_name(Arena *a, const char *prefix) {
   return prefix;
 }
 
-static const char *link_file(Arena *a, const char *prefix, bool shared) {
+const char *library_file(Arena *a, const char *prefix, bool shared) {
   return arena_printf(a, "lib%s.%s", link_name(a, prefix), shared ? "so" : "a");
 }
 
@@ -54,7 +54,7 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
              "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
              x, o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
-             shared ? "SHARED" : "STATIC", x, x, link_file(s->arena, x, shared));
+             shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
   const char *libraries = p->mpi ? "\"MPI::MPI_C;m\"" : o->device ? "\"m;${CMAKE_DL_LIBS}\"" : "m";
   if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
@@ -155,11 +155,11 @@ static Leave meson_write(Session *s, const Package *p, const Compiler *c, const 
 /* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
 static Leave binary_in(Session *s, Compiler *c, const char *folder, const Package *p, bool shared) {
   NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder};
-  const char *prefix = p->o->prefix, *name = link_file(s->arena, prefix, shared);
+  const char *prefix = p->o->prefix, *name = library_file(s->arena, prefix, shared);
   bool made;
   Leave l = native_write(s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
-  if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, link_file(s->arena, prefix, !shared)));
+  if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, library_file(s->arena, prefix, !shared)));
   return l;
 }
 

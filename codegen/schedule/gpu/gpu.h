@@ -7,7 +7,7 @@
 
 /* What is decided of a launch, as `how` tells it. */
 typedef struct Choice {
-  int64_t threads;           /* of a block; of tiles THREADS_SIDE a side */
+  int64_t threads;           /* of a block; of tiles TILE_SIDE a side */
   int64_t tile, deep;        /* of tiles: points a side, and of the sum that are shared at once */
   int64_t rows, each;        /* of whole rows: of a block; points of one that a thread has in registers, 0: it goes through them in a loop */
 } Choice;
@@ -32,5 +32,45 @@ void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, con
 /* tile.c: a block for a tile of points, of a product of two sides. */
 bool tile_launch(Sched *s, Launch *l);
 bool tile_fits(Sched *s, Launch *l); /* whether it would */
+
+/* ---- sides.c: what a block of TILE_SIDE by TILE_SIDE threads makes of two sides ----------------------------- */
+enum { TILE_SIDE = 16, TILE_DEEP = 16 }; /* threads a side; points of the sum that are shared at once */
+typedef enum { OF_NONE, OF_ROW, OF_LANE, OF_OTHER } SideOf;
+
+typedef struct Tiles {
+  Sched *s;
+  const TaskStage *st;
+  StagePlan plan;
+  Env *env;
+  uint32_t row, lane, red;   /* labels: of the tile, and the innermost one of the sum */
+  int64_t rows, lanes;       /* a thread's points along each: the tile has TILE_SIDE times as many */
+  SideOf *of;                /* by slot: whose side it is */
+  uint32_t *shared;          /* by slot: its place, */
+  int64_t *wide;             /*   and how far it is there from one point of the sum to the next */
+  uint32_t x, y;             /* variables of the threads */
+  const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
+  const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the tile; */
+  const Expr *r, *at;        /*   of the thread's own, the row, and the point */
+  const Expr *(*other)(void *owner, const Expr *leaf); /* what stands for a read of what the kernel keeps; NULL: where that lies */
+  void *owner;
+} Tiles;
+
+Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes);
+/* Finds the slots' sides, row and lane being said: whether there is something of the lanes' and (both) of the rows', and nothing of both. */
+bool tiles_sides(Tiles *t, bool both);
+/* Whether it is a sum that tiles may make: by such a reducer, with a predicate that can be asked at each point. */
+bool tiles_take(Tiles *t);
+int64_t tiles_bytes(const Tiles *t);
+void tiles_shared(Tiles *t);   /* its arrays come to be, between a grid and its blocks */
+void tiles_fill(Tiles *t);     /* what is shared of the part of the sum that begins at red0 */
+void tiles_points(Tiles *t);   /* two loops over the thread's points */
+/* The same points of the part, added to the thread's. */
+void tiles_step(Tiles *t, uint32_t acc);
+/* All of the sum, a part behind the other. */
+void tiles_sum(Tiles *t, uint32_t acc);
+/* The point at hand is one of the result's. */
+const Expr *tiles_inside(const Tiles *t);
+/* From where to where the predicate lets the label go, at some point of the tile. */
+void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi);
 
 #endif

@@ -1,0 +1,238 @@
+/* codegen/schedule/gpu/sides.c - what a tile of a result comes to of two sides, whatever is multiplied and however it is summed. What of each side the tile
+ * wants of a few points of the sum is put into shared memory, once; then each thread makes its points of the tile in registers. Beyond the end of a
+ * label lies nothing: it is not read. A predicate is asked at each point of a part of which not all is in it; parts of which nothing is are skipped,
+ * where it bounds the sum's label. */
+#include "schedule/gpu/gpu.h"
+
+enum { BANKS = 32 };
+
+Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
+  uint32_t n = st->sum->n_slot;
+  return (Tiles){.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
+                 .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1)};
+}
+
+/* ---- whose side is what -------------------------------------------------------------------------------- */
+
+static bool labels_read(const Tiles *t, const Expr *e) {
+  if (e->kind == EX_READ) {
+    bool row = ex_has_label(e, t->row), lane = ex_has_label(e, t->lane), kept = t->st->slot[e->i].kept;
+    if (kept && t->other) return t->of[e->i] = OF_OTHER, true;
+    if (row && lane) return false;
+    for (uint32_t k = 0; k < e->n; k++)
+      if (e->arg[k]->has & HAS_READ) return false;
+    t->of[e->i] = row ? OF_ROW : lane ? OF_LANE : OF_NONE;
+    return t->of[e->i] == OF_NONE || ex_is_safe(t->env, e); /* what is shared is read, whatever is asked for it at a point */
+  }
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && !labels_read(t, e->arg[k])) return false;
+  return true;
+}
+
+bool tiles_sides(Tiles *t, bool both) {
+  const EinSum *sum = t->st->sum;
+  bool row = !both, lane = false;
+  if (!labels_read(t, sum->body)) return false;
+  for (uint32_t k = 0; k < sum->n_slot; k++) row |= t->of[k] == OF_ROW, lane |= t->of[k] == OF_LANE;
+  return row && lane;
+}
+
+bool tiles_take(Tiles *t) {
+  const EinSum *sum = t->st->sum;
+  if (sum->reducer == RED_NONE || red_is_arg(sum) || sum->domain || !t->plan.n_red) return false;
+  return !sum->where || !t->other || !(sum->where->has & HAS_READ);
+}
+
+/* ---- what is shared ------------------------------------------------------------------------------------ */
+
+typedef struct OneSlot { int64_t slot; const Expr *found; } OneSlot;
+
+static const Expr *leaf_slot(void *env, Exprs *x, const Expr *leaf) {
+  OneSlot *o = env;
+  (void)x;
+  if (leaf->kind == EX_READ && leaf->i == o->slot) o->found = leaf;
+  return leaf;
+}
+
+/* What stands in the slot. */
+static const Expr *slot_read(const Tiles *t, uint32_t slot) {
+  OneSlot one = {.slot = slot};
+  expr_map(t->s->x, t->st->sum->body, leaf_slot, &one);
+  return one.found;
+}
+
+static const Expr *nothing(Sched *s, DType t) { return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0); }
+static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
+
+static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW || t->of[slot] == OF_LANE; }
+static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
+
+/* A warp is two rows of threads. Its elements in the order in which it stores them are to lie in different banks of 4 bytes: where threads x go along
+ * the sum, two banks from one to the next; else half of them from one row of threads to the next. Elements of 8 bytes go half a warp at a time. */
+static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
+  bool along = plan_move(&t->plan, slot, t->red) == MOVE_UNIT;
+  int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
+  if (dtype_size(type) == 8) return along ? points + 1 : points;
+  return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;
+}
+
+static int64_t shared_bytes(const Tiles *t, uint32_t slot) {
+  DType type = (DType)slot_read(t, slot)->dtype;
+  return wide_for(t, slot, type) * TILE_DEEP * (dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type));
+}
+
+int64_t tiles_bytes(const Tiles *t) {
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) bytes += is_shared(t, k) ? shared_bytes(t, k) : 0;
+  return bytes;
+}
+
+void tiles_shared(Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (!is_shared(t, k)) continue;
+    DType type = (DType)slot_read(t, k)->dtype;
+    t->wide[k] = wide_for(t, k, type);
+    t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, t->wide[k] * TILE_DEEP);
+  }
+}
+
+/* A side's part: neighbours in memory by neighbours among threads. An element is at deep * wide + point. */
+static void side_fill(Tiles *t, uint32_t slot) {
+  Sched *s = t->s;
+  bool row = t->of[slot] == OF_ROW, along = plan_move(&t->plan, slot, t->red) == MOVE_UNIT;
+  uint32_t i = var_new(s, NULL, "i"), label = row ? t->row : t->lane;
+  LoopBody *was = into(s, &for_add(s, i, ex_int(s, 0), ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
+  const Expr *far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE)), *x = var_read(s, t->x), *y = var_read(s, t->y);
+  const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
+  t->env->label[label] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
+  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
+  const Expr *there = expr_and(s->x, ex_below(s, t->env->label[label], t->st->bound[label]), ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
+  const Expr *value = ex_of(t->env, slot_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
+  store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, nothing(s, (DType)value->dtype)}));
+  into(s, was);
+}
+
+void tiles_fill(Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (is_shared(t, k)) side_fill(t, k);
+}
+
+/* ---- the inner loops ----------------------------------------------------------------------------------- */
+
+static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
+  Tiles *t = env;
+  (void)x;
+  if (leaf->kind == EX_LABEL) return t->env->label[leaf->i];
+  if (leaf->kind != EX_READ) return leaf;
+  if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
+  if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
+  const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i])), *at = ex_add(t->s, base, t->of[leaf->i] == OF_ROW ? t->at_row : t->at_lane);
+  return place_read(t->s, t->shared[leaf->i], 1, &at);
+}
+
+void tiles_points(Tiles *t) {
+  Sched *s = t->s;
+  uint32_t r = var_new(s, NULL, "r"), c = var_new(s, NULL, "c");
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, t->rows), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, c, ex_int(s, 0), ex_int(s, t->lanes), 1, BIND_UNROLL)->body);
+  t->at_row = ex_add(s, var_read(s, t->y), ex_mul(s, var_read(s, r), ex_int(s, TILE_SIDE)));
+  t->at_lane = ex_add(s, var_read(s, t->x), ex_mul(s, var_read(s, c), ex_int(s, TILE_SIDE)));
+  t->env->label[t->row] = ex_add(s, t->row0, t->at_row);
+  t->env->label[t->lane] = ex_add(s, t->lane0, t->at_lane);
+  t->r = var_read(s, r);
+  t->at = ex_add(s, ex_mul(s, var_read(s, r), ex_int(s, t->lanes)), var_read(s, c));
+}
+
+const Expr *tiles_inside(const Tiles *t) {
+  const Expr *row = ex_below(t->s, t->env->label[t->row], t->st->bound[t->row]);
+  return expr_and(t->s->x, row, ex_below(t->s, t->env->label[t->lane], t->st->bound[t->lane]));
+}
+
+static void step_made(Tiles *t, uint32_t acc, bool asked) {
+  Sched *s = t->s;
+  const EinSum *sum = t->st->sum;
+  uint32_t k = var_new(s, t->st->label[t->red], "k");
+  const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, TILE_DEEP);
+  bool whole = t->plan.exact[t->red] && t->plan.size[t->red] % TILE_DEEP == 0;
+  LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), 1, BIND_SEQ)->body);
+  tiles_points(t);
+  t->env->label[t->red] = ex_add(s, t->red0, var_read(s, k));
+  t->deep = var_read(s, k);
+  if (asked) {
+    const Expr *cond = ex_of(t->env, sum->where);
+    into(s, &if_add(s, sum->where->has & HAS_READ ? expr_and(s->x, tiles_inside(t), cond) : cond)->body);
+  }
+  const Expr *value = ex_shared(s, expr_map(s->x, sum->body, leaf_tile, t));
+  if (sum->reducer == RED_MONOID) value = let_read(s, "v", value); /* its function may use an argument twice */
+  store_add(s, acc, 1, &t->at, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &t->at), value)));
+  into(s, was);
+}
+
+static Reach reach_of(Tiles *t, uint32_t label, const Expr *from, int64_t n) {
+  Sched *s = t->s;
+  const Expr *last = ex_sub(s, t->st->bound[label], ex_int(s, 1));
+  return (Reach){label, from, ex_min(s, last, ex_add(s, from, ex_int(s, n - 1)))};
+}
+
+void tiles_step(Tiles *t, uint32_t acc) {
+  Sched *s = t->s;
+  const Expr *cond = t->st->sum->where;
+  if (!cond) {
+    step_made(t, acc, false);
+    return;
+  }
+  Reach reach[] = {reach_of(t, t->row, t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane, t->lane0, TILE_SIDE * t->lanes),
+                   reach_of(t, t->red, t->red0, TILE_DEEP)};
+  const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
+  if (!all || all->kind == EX_INT) {
+    step_made(t, acc, !all || !all->i);
+    return;
+  }
+  LoopStmt *st = if_add(s, all);
+  LoopBody *was = into(s, &st->body);
+  step_made(t, acc, false);
+  into(s, &st->other);
+  step_made(t, acc, true);
+  into(s, was);
+}
+
+static void narrow(Tiles *t, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi) {
+  if (cond->kind == EX_OP && cond->op == OP_AND) {
+    narrow(t, cond->arg[0], label, n, reach, lo, hi);
+    narrow(t, cond->arg[1], label, n, reach, lo, hi);
+  } else if (where_bounds(cond, t->plan.n_label, label)) {
+    for (uint32_t k = 0; k < t->plan.n_label; k++)
+      if (k != label && !t->env->label[k] && ex_has_label(cond, k)) return;
+    where_range(t->env, cond, t->plan.n_label, label, n, reach, false, lo, hi);
+  }
+}
+
+void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi) {
+  Sched *s = t->s;
+  const Expr *cond = t->st->sum->where, *zero = *lo;
+  if (!cond) return;
+  t->env->label[t->row] = t->row0, t->env->label[t->lane] = t->lane0;
+  Reach reach[] = {reach_of(t, t->row, t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane, t->lane0, TILE_SIDE * t->lanes)};
+  narrow(t, cond, label, COUNT(reach), reach, lo, hi);
+  if (*lo != zero) *lo = ex_mul(s, expr_op2(s->x, OP_IDIV, *lo, ex_int(s, TILE_DEEP)), ex_int(s, TILE_DEEP));
+}
+
+void tiles_sum(Tiles *t, uint32_t acc) {
+  Sched *s = t->s;
+  const StagePlan *p = &t->plan;
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = NULL;
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    uint32_t label = p->red[k], v = var_new(s, t->st->label[label], "r");
+    const Expr *lo = ex_int(s, 0), *hi = t->st->bound[label];
+    if (label == t->red) tiles_narrow(t, label, &lo, &hi);
+    into(s, &for_add(s, v, lo, hi, label == t->red ? TILE_DEEP : 1, BIND_SEQ)->body);
+    t->env->label[label] = var_read(s, v);
+  }
+  t->red0 = t->env->label[t->red];
+  tiles_fill(t);
+  barrier_add(s);
+  tiles_step(t, acc);
+  barrier_add(s);
+  into(s, was);
+}

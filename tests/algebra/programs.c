@@ -180,7 +180,7 @@ static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const Si
     if (r->peak[s] > told || (!turns && r->peak[s] != told))
       wrong(t, what, arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s, (long long)r->peak[s], (long long)told));
   }
-  double least = memory_least(t->places, t->lives, mesh_sites(&g->mesh));
+  double least = memory_least(t->places, mesh_sites(&g->mesh));
   if (task_peak_most(g) != most) wrong(t, what, arena_printf(t->s->arena, "the busiest site has %lld bytes, and is told to have %lld", (long long)most, (long long)task_peak_most(g)));
   if (least > (double)most * (1 + 1e-12)) wrong(t, what, arena_printf(t->s->arena, "none is to have less than %.1f bytes, and this has %lld", least, (long long)most));
   if (!cost.known || has_filter(p->top) || !exact) return;

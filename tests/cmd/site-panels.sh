@@ -93,6 +93,36 @@ E
 grep -q '^panels C k=16$' again.plan || wrong "the plan that is written has no panels"
 python3 "$root/share/check_plan.py" c.json >out || wrong "the certificate of panels: $(head -3 out)"
 
+# panels that the planner chooses, to keep a limit
+cat >square.ein <<'E'
+input A[i:4096, k:4096] : f64
+input B[k:4096, j:4096] : f64
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+E
+for n in 4 6 12; do
+  least=$((3 * 4096 * 4096 * 8 / n * 5 / 4))
+  want 0 "$EIN" plan square.ein -n $n --memory=$least
+  shows ' panels of '
+done
+want 0 "$EIN" plan square.ein -n 12 --memory=40MB --roundtrip -o square.plan
+want 1 "$EIN" plan square.ein -n 12 --memory=33.5MB
+says 'none has less than 33.6 MB'
+cat >chain.ein <<'E'
+input A[i:60, j:90] : i64
+input B[j:90, k:50] : i64
+input C[k:50, l:70] : i64
+AB[i,k] = sum[j] A[i,j] * B[j,k]
+output Y[i,l] = sum[k] AB[i,k] * C[k,l]
+E
+"$EIN" run chain.ein A=iota B=iota C=iota -o Y=Y1.npy || wrong "no chain on one site"
+for n in 3 4; do
+  limit=$((n == 3 ? 66 : 50))kB
+  want 0 "$EIN" plan chain.ein -n $n --memory=$limit
+  shows ' panels of '
+  "$EIN" run chain.ein -n $n --memory=$limit A=iota B=iota C=iota -o Y=Y.npy || wrong "no chain under a limit on $n sites"
+  cmp Y.npy Y1.npy || wrong "another chain under a limit on $n sites"
+done
+
 complains() { # LINE WANTED
   printf 'plan 1\nsites 4\n%s\n' "$1" >x.plan
   "$EIN" plan half.ein --plan=x.plan >out 2>err && wrong "taken: $1"

@@ -96,30 +96,66 @@ static const char *tensor_name(const Sites *p, uint32_t t) {
   return x->node->name ? x->node->name->s : "an input";
 }
 
+#define PANELS_WORK 2e4        /* equations and panels that are measured: of the plan, and half as many of all on the way to it */
+
+typedef struct Measurer { const Sites *p; double limit, least, work; } Measurer;
+
+/* In panels, as little as that goes, where it takes too much without; as long as there is work left. */
 static double bytes_measured(void *ctx, const Placing *x) {
-  return memory_of(ctx, x).bytes;
+  Measurer *m = ctx;
+  SitesMemory bytes = memory_of(m->p, x);
+  Placing copy = *x;
+  if (bytes.bytes > m->limit && m->work > 0) panels_fit(m->p, &copy, m->least, &m->work, &bytes);
+  return bytes.bytes;
+}
+
+/* The plan, in panels if it is over: of what is over the limit, or, where that does not do, of all that helps. */
+static bool fits_in_panels(Sites *p, Placing *x, double least) {
+  const PlacePanels *was = x->panels;
+  p->peak = memory_of(p, x);
+  if (p->peak.bytes <= p->memory) return true;
+  for (int k = 0; k < 2 && p->peak.bytes > p->memory; k++) {
+    double work = PANELS_WORK;
+    x->panels = was;
+    if (k) p->peak = memory_of(p, x);
+    panels_fit(p, x, k ? least : p->memory, &work, &p->peak);
+    if (p->peak.bytes <= p->memory) panels_thin(p, x, &work, &p->peak);
+  }
+  return p->peak.bytes <= p->memory;
+}
+
+/* The best that is found under the limit, or the one with the least memory. */
+static Placing *placing_under(Sites *p, const PartVectors *only, double limit, double least, Placing *unbound) {
+  Measurer m = {p, limit, least, PANELS_WORK / 2};
+  PlaceMeasure measure = {bytes_measured, &m};
+  PlaceFit f = placing_fit(p->s->arena, p->places, p->lives, p->sites, only, p->budget, limit, unbound, &measure);
+  return f.placing ? f.placing : f.smallest;
+}
+
+/* The plan is another than without the limit. */
+static Leave taken(Sites *p, Placing *x, const Placing *unbound) {
+  p->placing = x;
+  x->bound = unbound->bound;
+  x->narrow |= unbound->narrow;
+  p->unlimited = unbound;
+  return LEAVE_OK;
 }
 
 Leave memory_fit(Sites *p, const PartVectors *only) {
   Session *s = p->s;
   Arena *a = s->arena;
+  double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
   p->peak = memory_of(p, p->placing);
   if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
-  Placing *unbound = p->placing;
-  PlaceFit f = {.smallest = unbound, .memory = p->peak.bytes};
-  PlaceMeasure measure = {bytes_measured, p};
-  if (!p->exactly) f = placing_fit(a, p->places, p->lives, p->sites, only, p->budget, p->memory, unbound, &measure);
-  if (f.placing) {
-    p->placing = f.placing;
-    p->placing->bound = unbound->bound;
-    p->placing->narrow |= unbound->narrow;
-    p->unlimited = unbound;
-    p->peak = memory_of(p, p->placing);
-    return LEAVE_OK;
+  Placing *unbound = arena_copy(a, p->placing, sizeof *unbound);
+  if (least <= p->memory && fits_in_panels(p, p->placing, least)) return LEAVE_OK; /* as much moves as before: nothing costs less */
+  /* At last the least, which is the same whatever the limit is: so what a message says can be asked for. */
+  for (int k = least > p->memory; k < 2 && !p->exactly; k++) {
+    Placing *x = placing_under(p, only, k ? least : p->memory, least, unbound);
+    if (fits_in_panels(p, x, least)) return taken(p, x, unbound);
   }
-  p->peak = memory_of(p, f.smallest);
   const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
-  const char *none = f.least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, f.least)) : "";
+  const char *none = least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, least)) : "";
   p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
   p->unfit = arena_printf(a, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes)%s%s",
                           bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);

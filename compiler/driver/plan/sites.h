@@ -99,6 +99,10 @@ void machine_json(const Sites *p, Json *j);
 /* ---- the memory of a site: driver/plan/memory.c ----------------------------------------------------------------- */
 SitesMemory memory_of(const Sites *p, const Placing *x);
 Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->memory, and its peak */
+/* driver/plan/panels.c: gives x panels with which it takes no more than the limit, or as little as that goes, and *peak what it takes then. thin: as few
+ * as keep p->memory, which these do. *work: how many equations and panels, of all plans that are measured for it, are left. */
+void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMemory *peak);
+void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak);
 const char *memory_most(const Sites *p, Arena *a);    /* behind the bytes of a site at most: ", of 80.0 GB, at T" */
 
 /* ---- by bytes: driver/plan/bytes.c ----------------------------------------------------------------------------- */

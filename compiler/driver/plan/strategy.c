@@ -104,7 +104,9 @@ static const char *grid_name(const Sites *p) {
   long long m = g.rows, n = g.columns, k = g.summed;
   if (m > 1 && n > 1 && k > 1)
     return arena_printf(a, "a product on a grid of %lld x %lld x %lld, the last along what is summed: %s", m, n, k, k < m && k < n ? "2.5-D" : "3-D");
-  if (m > 1 && n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, operands in whole panels: 2-D, as SUMMA", m, n);
+  const PlacePanels *x = p->placing->panels ? &p->placing->panels[heavy] : NULL;
+  const char *panels = x && x->n ? arena_printf(a, "operands in %u panels", x->n) : "operands in whole panels";
+  if (m > 1 && n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, %s: 2-D, as SUMMA", m, n, panels);
   if (k > 1 && m * n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, the last along what is summed: 2-D", m * n, k);
   if (k * m * n > 1) return arena_printf(a, "a product along one label%s: 1-D", k > 1 ? " that is summed" : "");
   return NULL;

@@ -264,10 +264,8 @@ static void look_all(Fitting *x, const Placing *free) {
 }
 
 /* On as many sites as a plan may have. */
-static double least_of(const PlaceGraph *g, const Lives *l, int64_t sites) {
-  if (g->fixed && g->fixed->mesh) return memory_least(g, l, mesh_sites(g->fixed->mesh));
-  double least = memory_least(g, l, sites), fewer = sites_fewer(sites) ? memory_least(g, l, sites_fewer(sites)) : least;
-  return fewer < least ? fewer : least;
+static double least_of(const PlaceGraph *g, int64_t sites) {
+  return memory_least(g, g->fixed && g->fixed->mesh ? mesh_sites(g->fixed->mesh) : sites);
 }
 
 static double windows_work(const PlaceGraph *g) {
@@ -297,7 +295,7 @@ PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t site
   x.cost.price = x.price;
   SiteMemory said = placing_memory(g, l, free, x.by);
   x.best = (PlaceFit){.smallest = free, .memory = measured(&x, free, &said)};
-  x.best.least = least_of(g, l, sites);
+  x.best.least = least_of(g, sites);
   x.windows = windows_work(g);
   look_all(&x, free);
   if (x.best.placing) descend_cost(&x);

@@ -26,9 +26,8 @@ typedef struct PlaceMeasure { double (*bytes)(void *ctx, const Placing *p); void
 PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
                      Placing *free, const PlaceMeasure *measure);
 
-/* No placing on a mesh of so many sites takes less memory, however its kernels are joined: all inputs and outputs are there, each stored once; and
- * beside them at some step what the kernels of an equation want of inputs, and what they make of an output. What lies between is
- * left out, for it may be kept inside of a kernel. */
-double memory_least(const PlaceGraph *g, const Lives *l, int64_t sites);
+/* No placing on a mesh of so many sites takes less memory: all inputs and outputs are there, each stored once. What else kernels want may come in
+ * panels, however small, or be kept inside of a kernel. */
+double memory_least(const PlaceGraph *g, int64_t sites);
 
 #endif

@@ -163,15 +163,48 @@ static TaskMove kind_along(int8_t of, int8_t to) {
   return MOVE_EXCHANGE;
 }
 
+static bool in_group(const TaskGraph *t, uint32_t axes, const uint32_t *p, const uint32_t *q) {
+  bool in = true;
+  for (uint32_t a = 0; a < t->mesh.n; a++) in &= p[a] == q[a] || axes >> a & 1;
+  return in;
+}
+
+/* What the site at q wants of others that are not in its group. low, high: of what is moved, site by site. */
+static bool wants_outside(const TaskGraph *t, const Task *k, uint32_t axes, const uint32_t *q, const int64_t *low, const int64_t *high) {
+  const TaskBuffer *to = &t->buffers.at[k->buffer];
+  int64_t l[RANK], h[RANK], sites = mesh_sites(&t->mesh);
+  uint32_t p[MESH_AXES + 1];
+  if (!task_has(t, to, q)) return false;
+  task_box(t, to, q, l, h);
+  for (int64_t s = 0; s < sites; s++) {
+    bool some = true;
+    mesh_place(&t->mesh, s, p);
+    for (uint32_t d = 0; some && d < to->rank; d++)
+      some = wrap_shared(l[d], h[d], k->wrap ? k->wrap[d] : 0, low[s * to->rank + d], high[s * to->rank + d]) > 0;
+    if (some && !in_group(t, axes, p, q) && move_asks(t, k, p, q)) return true;
+  }
+  return false;
+}
+
 /* All that a site gets, it gets from its group. */
 static bool stays_in_groups(const TaskGraph *t, const Task *k, uint32_t axes) {
+  const TaskBuffer *from = &t->buffers.at[k->from];
   uint32_t q[MESH_AXES + 1];
   int64_t sites = mesh_sites(&t->mesh);
-  for (int64_t s = 0; sites <= SITES_MOST && s < sites; s++) {
+  bool stays = true;
+  if (sites > SITES_MOST) return true;
+  Arena *a = arena_new();
+  int64_t *low = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1), *high = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1);
+  for (int64_t s = 0; s < sites; s++) {
     mesh_place(&t->mesh, s, q);
-    if (received(t, k, q, axes) != received(t, k, q, ~0u)) return false;
+    task_box(t, from, q, low + s * from->rank, high + s * from->rank);
   }
-  return true;
+  for (int64_t s = 0; stays && s < sites; s++) {
+    mesh_place(&t->mesh, s, q);
+    stays = !wants_outside(t, k, axes, q, low, high);
+  }
+  arena_free(a);
+  return stays;
 }
 
 TaskMove move_kind(const TaskGraph *t, const Task *k) {

@@ -1,0 +1,118 @@
+/* driver/plan/panels.c - ein plan for many sites: equations in panels, where a site would else have more memory than it may. In: a plan and the
+ * limit. Out: the same plan, with panels; as much moves as before.
+ *
+ * What takes most goes first: of each equation that has to do with the fullest step each label is tried, in as many panels as there may be, and what
+ * leaves least above the limit is taken; and again, until all keeps the limit or nothing helps. Then there are half as many panels, and half of that, as
+ * far as the limit allows. Equations that are alike, as those of layers are, go together. */
+#include <math.h>
+#include <string.h>
+
+#include "sites.h"
+
+enum { MOST = 64 };
+
+typedef struct Fit {
+  const Sites *p;
+  double limit;              /* how little is wanted */
+  Placing x;                 /* the plan, with panels of its own: */
+  PlacePanels *panels;
+  double over;               /*   bytes that it is over the limit, each equation's added up */
+  SitesMemory peak;
+  double *work;              /* left */
+} Fit;
+
+static double over_limit(const Fit *f, const SitesMemory *m) {
+  double over = fmax(0, m->bytes - f->limit);
+  for (uint32_t i = 0; i < f->p->g->vertices.len; i++) over += fmax(0, m->by[i] - f->limit);
+  return over;
+}
+
+/* It can be done in panels, and no plan's file says in how many. */
+static bool may(const Fit *f, uint32_t i) {
+  const PartVertex *v = &f->p->g->vertices.at[i];
+  bool said = f->p->places->panels && f->p->places->panels[i].n;
+  return !said && v->node->kind == EIN_VERTEX && sum_panels(v->node->sum);
+}
+
+/* The same equation but for names, cut the same way. */
+static bool alike(const Fit *f, uint32_t i, uint32_t j) {
+  const PartVertex *v = &f->p->g->vertices.at[i], *w = &f->p->g->vertices.at[j];
+  if (v->n_label != w->n_label || v->n_out != w->n_out || v->reads.len != w->reads.len) return false;
+  return v->node->sum->reducer == w->node->sum->reducer && memcmp(v->extent, w->extent, v->n_label * sizeof *v->extent) == 0 &&
+         memcmp(f->x.label[i], f->x.label[j], f->x.mesh.n) == 0;
+}
+
+/* As many as there may be: a panel has a point of each site's block. */
+static uint32_t panels_most(const Fit *f, uint32_t i, uint32_t label) {
+  int64_t block = f->p->g->vertices.at[i].extent[label];
+  for (uint32_t a = 0; a < f->x.mesh.n; a++) block /= f->x.label[i][a] == (int8_t)label ? f->x.mesh.size[a] : 1;
+  return (uint32_t)(block < MOST ? block : MOST);
+}
+
+/* The plan with vertex i, and those alike, in such panels. */
+static Fit changed(const Fit *f, uint32_t i, PlacePanels x) {
+  uint32_t n = f->p->g->vertices.len;
+  Fit now = *f;
+  now.panels = arena_copy(f->p->s->arena, f->panels, (n + 1) * sizeof *f->panels);
+  for (uint32_t j = 0; j < n; j++)
+    if (may(f, j) && alike(f, i, j)) now.panels[j] = x;
+  for (uint32_t j = 0; j < n; j++) *f->work -= 1 + now.panels[j].n;
+  now.x.panels = now.panels;
+  now.peak = memory_of(f->p, &now.x);
+  now.over = over_limit(f, &now.peak);
+  return now;
+}
+
+/* Whether the vertex makes the tensor or reads it. */
+static bool concerns(const Fit *f, uint32_t i, int32_t tensor) {
+  bool its = tensor < 0 || f->p->places->tensors.at[tensor].vertex == (int32_t)i;
+  for (uint32_t k = 0; !its && k < f->p->g->vertices.at[i].reads.len; k++) its = f->p->places->tensor[i][k] == (uint32_t)tensor;
+  return its;
+}
+
+/* False: nothing leaves less over. */
+static bool step_try(Fit *f) {
+  Fit best = *f;
+  const PartGraph *g = f->p->g;
+  for (uint32_t i = 0; i < g->vertices.len; i++) {
+    bool first = may(f, i) && concerns(f, i, f->peak.at);
+    for (uint32_t j = 0; first && j < i; j++) first = !(may(f, j) && concerns(f, j, f->peak.at) && alike(f, i, j));
+    for (uint32_t l = 0; first && l < g->vertices.at[i].n_label && *f->work > 0; l++) {
+      PlacePanels x = {l, panels_most(f, i, l)};
+      if (x.n < 2 || (f->panels[i].n == x.n && f->panels[i].label == l)) continue;
+      Fit now = changed(f, i, x);
+      if (now.over < best.over || (now.over == best.over && best.panels != f->panels && now.peak.bytes < best.peak.bytes)) best = now;
+    }
+  }
+  bool better = best.over < f->over;
+  if (better) *f = best;
+  return better;
+}
+
+/* As few panels as keep the plan's limit. */
+static void thin(Fit *f) {
+  for (uint32_t i = 0; i < f->p->g->vertices.len; i++)
+    while (f->panels[i].n > 3 && may(f, i) && *f->work > 0) {
+      Fit now = changed(f, i, (PlacePanels){f->panels[i].label, f->panels[i].n / 2});
+      if (now.peak.bytes > f->p->memory) break;
+      *f = now;
+    }
+}
+
+void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMemory *peak) {
+  uint32_t n = p->g->vertices.len;
+  Fit f = {.p = p, .limit = limit, .x = *x, .panels = NEW_ARRAY(p->s->arena, PlacePanels, n + 1), .peak = *peak, .work = work};
+  f.over = over_limit(&f, peak);
+  if (x->panels) memcpy(f.panels, x->panels, n * sizeof *f.panels);
+  while (f.over > 0 && !peak->guessed && *work > 0 && step_try(&f)) continue;
+  if (f.peak.bytes >= peak->bytes) return;
+  x->panels = f.panels;
+  *peak = f.peak;
+}
+
+void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak) {
+  Fit f = {.p = p, .limit = p->memory, .x = *x, .panels = (PlacePanels *)(uintptr_t)x->panels, .peak = *peak, .work = work};
+  if (x->panels) thin(&f);
+  x->panels = f.panels;
+  *peak = f.peak;
+}

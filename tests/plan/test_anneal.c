@@ -1,4 +1,5 @@
-/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large for that, and the same each time. */
+/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large for that, and the same each time;
+ * and, of many that are alike, as many heavy ones as a limit allows. */
 #include <math.h>
 #include <string.h>
 
@@ -103,7 +104,29 @@ static void beside_all(bool limited) {
   OK(best >= rounds * 9 / 10, "%s: mostly it is the best: %u of %u", what, best, rounds);
 }
 
+/* A row of ROW variables, each light at cost 1 or heavy at none, where neighbours want to be alike; a third of them may be heavy. That none is costs ROW,
+ * and of all, which is too heavy, nothing. */
+static void row(void) {
+  enum { ROW = 300, APART = 10 };
+  const double own[] = {1, 0}, heavy[] = {1, 4}, apart[] = {0, APART, APART, 0};
+  Arena *a = arena_new();
+  Network *n = network_new(a);
+  const double **weight = NEW_ARRAY(a, const double *, ROW);
+  for (uint32_t x = 0; x < ROW; x++) {
+    network_cost(n, network_variable(n, 2), own);
+    weight[x] = heavy;
+    if (x > 0) network_cost2(n, x - 1, 2, all, x, 2, all, apart);
+  }
+  NetworkLimit l = {.weight = weight, .most = 2 * ROW};
+  NetworkAnswer r = network_solve_within(n, &l, 1e9, INFINITY);
+  OK(r.value && r.sum <= ROW - ROW / 3 + APART, "a third of a row is heavy: %g", r.sum);
+  OK(r.value && network_sum(n, r.value) == r.sum && weight_of(weight, ROW, r.value) <= l.most, "and no more");
+  OK(r.bound <= r.sum && r.bound >= ROW - ROW / 3, "none costs less than %g", r.bound);
+  arena_free(a);
+}
+
 int main(void) {
+  row();
   beside_all(false);
   beside_all(true);
   Arena *a = arena_new();

@@ -182,6 +182,23 @@ static double sweep_work(const Network *n) {
   return work;
 }
 
+NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uint32_t *from) {
+  Arena *a = arena_new();
+  uint32_t len = n->variables.len;
+  NetworkAnswer r = {.bound = -INFINITY, .sum = INFINITY};
+  Annealing x = {.n = n, .l = l && l->most > 0 ? l : NULL, .least = INFINITY};
+  x.value = arena_copy(a, from, (len + 1) * sizeof *from);
+  x.best = NEW_ARRAY(n->arena, uint32_t, len + 1);
+  x.field = NEW_ARRAY(a, double *, len + 1);
+  for (uint32_t v = 0; v < len; v++) x.weight += weight_at(&x, v, from[v]);
+  fields_make(&x, a);
+  improve(&x);
+  if (!isinf(x.least)) r.value = x.best, r.sum = x.least;
+  r.work = x.work;
+  arena_free(a);
+  return r;
+}
+
 NetworkAnswer network_anneal(const Network *n, const NetworkLimit *l, double budget) {
   Arena *a = arena_new();
   uint32_t len = n->variables.len;

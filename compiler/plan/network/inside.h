@@ -94,6 +94,8 @@ uint32_t repeat_owner(const Network *n, uint32_t hub, const Factor *f);
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r);
 
 /* ---- network.c ------------------------------------------------------------------------------------------ */
+/* What of the sum hangs on one variable. */
+double network_around(const Network *n, const uint32_t *value, uint32_t x);
 /* One variable after the other gets its best value beside the others', until none has a better one. */
 void network_improve(const Network *n, uint32_t *value);
 /* The same network with fewer values; these may have other costs, by variable, by value (NULL: the same). to: by variable, the old numbers of those

@@ -151,6 +151,43 @@ static void split(Limiting *x, const Node *n, const Found *light, const Found *h
   }
 }
 
+/* ---- between two choices ---------------------------------------------------------------------------------- */
+
+/* What a sum changes by where one variable gets another value. */
+static double change_of(const Network *n, uint32_t *value, uint32_t variable, uint32_t to) {
+  uint32_t was = value[variable];
+  double before = network_around(n, value, variable), after;
+  value[variable] = to;
+  after = network_around(n, value, variable);
+  value[variable] = was;
+  return after - before;
+}
+
+/* Of a choice within the limit and one that is too heavy, values up to some variable of the one and from there on of the other: many vertices that
+ * are alike, in a row, weigh too much all together, and not half of them. */
+static void cross(Limiting *x, const Found *light, const Found *heavy) {
+  uint32_t len = x->n->variables.len, *value = NEW_ARRAY(x->arena, uint32_t, len + 1);
+  for (int back = 0; back < 2; back++) {
+    double cost = light->cost, weight = light->weight, best = x->best.cost;
+    uint32_t until = 0;
+    memcpy(value, light->value, len * sizeof *value);
+    for (uint32_t i = 0; i < len; i++) {
+      uint32_t v = back ? len - 1 - i : i, to = heavy->value[v];
+      if (to == value[v]) continue;
+      cost += change_of(x->n, value, v, to);
+      weight += weight_at(x, v, to) - weight_at(x, v, value[v]);
+      value[v] = to;
+      if (within(x, weight) && cost < best - AS_MUCH * fabs(best)) best = cost, until = i + 1;
+    }
+    if (!until) continue;
+    memcpy(value, light->value, len * sizeof *value);
+    for (uint32_t i = 0; i < until; i++) value[back ? len - 1 - i : i] = heavy->value[back ? len - 1 - i : i];
+    NetworkAnswer r = network_descend(x->n, x->l, value);
+    x->done += r.work;
+    if (r.value && r.sum < x->best.cost) x->best = (Found){arena_copy(x->arena, r.value, len * sizeof *value), r.sum, weight_of(x, r.value)};
+  }
+}
+
 /* The next price is where the sums of a choice that is too heavy and of one that is not are equal, as long as some choice has a smaller one there. */
 static void node_solve(Limiting *x, Node *n) {
   Found light, heavy, now;
@@ -172,7 +209,8 @@ static void node_solve(Limiting *x, Node *n) {
     if (within(x, now.weight)) light = now;
     else heavy = now;
   }
-  split(x, n, &light, &heavy);
+  if (within(x, light.weight)) cross(x, &light, &heavy);
+  if (!node_is_over(x, n)) split(x, n, &light, &heavy);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------ */

@@ -89,6 +89,14 @@ double network_sum(const Network *n, const uint32_t *value) {
   return sum;
 }
 
+double network_around(const Network *n, const uint32_t *value, uint32_t x) {
+  const Variable *v = &n->variables.at[x];
+  double sum = n->own_said.at[x][value[x]];
+  for (uint32_t i = 0; i < v->factors.len; i++)
+    if (v->factors.at[i] < n->said) sum += factor_value(&n->factors.at[v->factors.at[i]], value);
+  return sum;
+}
+
 /* The value of x with the least sum of its own costs and some factors', where the others have theirs. */
 static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint32_t len, const uint32_t *factor, uint32_t *value) {
   uint32_t best = value[x];

@@ -53,6 +53,8 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
 /* A good choice by chance, within the limit if l is not NULL: it proves nothing, and has no bound. value NULL: the budget is too small, or none within
  * the limit was met. network_anneal.c */
 NetworkAnswer network_anneal(const Network *n, const NetworkLimit *l, double budget);
+/* From a choice within the limit to one that is better, a variable at a time, until none has a better value within it. */
+NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uint32_t *from);
 /* The sum for given values. */
 double network_sum(const Network *n, const uint32_t *value);
 

@@ -266,15 +266,15 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   uint32_t n = x->all.len, nobody;
   PlaceLeast *known = NEW_ARRAY(s->arena, PlaceLeast, n + 1);
   double first = INFINITY, sum = INFINITY, *tried = NEW_ARRAY(s->arena, double, n + 1);
+  bool large = placing_is_large(s->g); /* then something is left for plans */
   for (uint32_t i = 0; i < n; i++) {
-    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / fmin(n, 4), fmin(s->enough, AHEAD * first), s->which);
+    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / (large && n < 2 ? 2 : n > 4 ? 4 : n), fmin(s->enough, AHEAD * first), s->which);
     s->effort += known[i].effort;
     s->narrow |= known[i].narrow;
     first = fmin(first, known[i].bound);
     sum = fmin(sum, known[i].sum);
   }
   if (isinf(first)) return NULL;
-  bool large = placing_is_large(s->g);
   s->which = &nobody;
   for (uint32_t r = 0; r + 1 < ROUNDS && large; r++) round_look(s, x, known, tried, INFINITY, rounds[r], budget);
   if (large && is_far(s, bound_of(n, known))) anneal_meshes(s, x, known, budget);

@@ -128,7 +128,7 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
   bool written = !p->by_bytes || p->in_elements;
   if (!written && (l = job_optimised(s, &p->j, a))) return l;
-  p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : p->j.best;
+  p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);
   if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
   p->g = part_from_graph(s->arena, p->j.graph, &why);
   return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);

@@ -1,7 +1,10 @@
 /* graph/passes/pass_window.c - a band, where j - 7 <= b and b <= j + 7, is a window that goes along with j: its points are counted
  * from its low end on, b = j - 7 + k with k < 15, and what is beyond the tensor's end is the reducer's identity. Then all
  * results have equally many points, and those along j are in lanes: where the reads in which j stands have it in their last index
- * alone, so that their elements lie beside each other. */
+ * alone, so that their elements lie beside each other.
+ *
+ * On many sites a window is what a block reads of an operand, so there all bands are windows (graph_bands), but those over what is computed for
+ * these two labels together: a kernel that computes it as it is read leaves out what is not in the band, and would not find it in a window. */
 #include "contract.h"
 
 enum { CONJUNCTS_MOST = 32 };
@@ -103,6 +106,23 @@ static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
   return some;
 }
 
+/* Is nothing that reads have the label of computed for the other label, too? */
+static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint64_t label, uint64_t along) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(scratch);
+  vec_push(scratch, stack, body);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    uint64_t in = 0;
+    if (!(x->labels & label) || !(x->has & HAS_READ) || map_find(&seen, x)) continue;
+    map_put(&seen, x, scratch);
+    for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++) in |= x->arg[k]->labels;
+    if (in & label && in & along && n->input[x->i]->kind == EIN_VERTEX) return false;
+    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
+  }
+  return true;
+}
+
 static const Expr *index_normal(void *env, Exprs *p, const Expr *leaf) {
   const Expr **index = env;
   if (leaf->kind != EX_READ) return leaf;
@@ -112,7 +132,11 @@ static const Expr *index_normal(void *env, Exprs *p, const Expr *leaf) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-typedef struct Windows { Rebuild b; Arena *scratch; } Windows;
+typedef struct Windows {
+  Rebuild b;
+  Arena *scratch;
+  bool sites;                /* for many sites */
+} Windows;
 
 /* c behind the conditions under which e is not the identity. */
 static const Expr *behind(Exprs *p, const EinSum *s, const Expr *c, const Expr *e) {
@@ -130,10 +154,11 @@ static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bou
   Band d;
   if (!s->where || !op_parts(w->scratch, s->where, OP_AND, CONJUNCTS_MOST, part, &parts)) return false;
   if (!band_find(p, n, part, parts, red, &d)) return false;
+  if (w->sites && !stays_apart(w->scratch, n, s->body, expr_label(p, red)->labels, d.along)) return false;
   const Expr *point = expr_normal(p, expr_op2(p, OP_ADD, d.low, expr_label(p, red)));
   to[red] = point;
   const Expr *body = expr_map(p, expr_relabel(p, s->body, red + 1, to), index_normal, index);
-  if (!others && !lies_along(w->scratch, body, d.along)) return false;
+  if (!others && !w->sites && !lies_along(w->scratch, body, d.along)) return false;
   for (uint32_t i = 0; i < parts; i++)
     if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));
   const Expr *inside = expr_and(p, expr_op2(p, OP_LE, zero, point), expr_op2(p, OP_LT, point, n->bound[red]));
@@ -160,10 +185,18 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   return rebuild_vertex(b, r, n, &s, bound, n->label, input);
 }
 
-EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes) {
+static EinGraph *windows_made(Arena *a, const EinGraph *g, PassNotes *notes, bool sites) {
   static const RebuildRules rules = {.vertex = windowed};
-  Windows w = {.b = {.arena = a, .old = g, .pass = "window", .notes = notes}, .scratch = arena_new()};
+  Windows w = {.b = {.arena = a, .old = g, .pass = "window", .notes = notes}, .scratch = arena_new(), .sites = sites};
   EinGraph *made = rebuild(&w.b, a, g, &rules, &w);
   arena_free(w.scratch);
   return made;
+}
+
+EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes) {
+  return windows_made(a, g, notes, false);
+}
+
+EinGraph *graph_bands(Arena *a, const EinGraph *g) {
+  return windows_made(a, g, NULL, true);
 }

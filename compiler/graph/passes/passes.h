@@ -54,6 +54,8 @@ EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Bands, of which each result has as many points as the next one, counted from their low ends. */
 EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
+/* For many sites, after the passes: further bands so, which keep a block's operands to what it reads. */
+EinGraph *graph_bands(Arena *a, const EinGraph *g);
 
 /* ---- the column ------------------------------------------------------------------------------ */
 typedef struct PassInfo {

@@ -29,7 +29,7 @@ typedef struct PartRead {    /* a vertex reads a tensor: */
 
 typedef struct PartVertex {
   const EinNode *node;       /* EIN_VERTEX or EIN_STATE */
-  const char *name;          /* what people call it: the tensor's name; "%7" where it has none, or others have it too */
+  const char *name;          /* what people call it: the tensor's name; "%7" where it has none, or others have it too (graph_names leaves none such) */
   uint32_t n_label, n_out;
   const int64_t *extent;
   const int64_t *most;       /* into how many blocks a label can be cut: at least 1 */

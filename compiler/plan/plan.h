@@ -7,7 +7,7 @@
  *     sites 16
  *     mesh 2 2 4
  *     vertex T axes h s *
- *     vertex %7 h=4 s=4
+ *     vertex sum.T h=4 s=4
  *     vertex Z
  *     home T h * s
  *     home X 2 * 1

@@ -44,10 +44,16 @@ static void list_measure(Measuring *x, const Tasks *list) {
 
 static void tensors_name(Arena *a, Measuring *x) {
   uint32_t *before = NEW_ARRAY(a, uint32_t, x->g->tensors.len + 1);
+  Map first = map_new(a); /* what a state begins with is made as the state */
   x->tensors = memo_new(a);
   for (uint32_t i = 0; i < x->g->tensors.len; i++) {
     const EinNode *n = x->g->tensors.at[i].node;
-    MemoEntry *e = named(&x->tensors, n->name, n->place);
+    if (n->kind == EIN_STATE) map_put(&first, n->region->states.at[n->index].init, (void *)(uintptr_t)n->name);
+  }
+  for (uint32_t i = 0; i < x->g->tensors.len; i++) {
+    const EinNode *n = x->g->tensors.at[i].node;
+    Str state = map_find(&first, n);
+    MemoEntry *e = named(&x->tensors, state ? state : n->name, n->place);
     before[i] = (uint32_t)(uintptr_t)e->value;
     e->value = (void *)((uintptr_t)i + 1);
   }

@@ -130,6 +130,7 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   if (!written && (l = job_optimised(s, &p->j, a))) return l;
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);
   if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
+  graph_names(p->j.graph);
   p->g = part_from_graph(s->arena, p->j.graph, &why);
   return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
 }

@@ -57,6 +57,10 @@ EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
 /* For many sites, after the passes: further bands so, which keep a block's operands to what it reads. */
 EinGraph *graph_bands(Arena *a, const EinGraph *g);
 
+/* Gives vertices that have no name of their own one by what they compute, and each of several with one name another: in g itself. For plans, which
+ * are kept in files. */
+void graph_names(EinGraph *g);
+
 /* ---- the column ------------------------------------------------------------------------------ */
 typedef struct PassInfo {
   const char *name;

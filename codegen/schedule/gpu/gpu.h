@@ -10,6 +10,7 @@ typedef struct Choice {
   int64_t threads;           /* of a block; of tiles TILE_SIDE a side */
   int64_t tile, deep;        /* of tiles: points a side, and of the sum that are shared at once */
   int64_t rows, each;        /* of whole rows: of a block; points of one that a thread has in registers, 0: it goes through them in a loop */
+  int64_t sweeps;            /* of chains: so often are rows gone along */
 } Choice;
 
 /* Stages from..to-1 at the same points, the labels of which are to be said in `e`. */
@@ -21,6 +22,9 @@ typedef struct Launch {
 } Launch;
 /* What the stages come to at the point at hand, stored; sum: what the first one's is there, in its accumulator's dtype. NULL: it is made here, in order. */
 void launch_finish(Sched *s, const Launch *l, const Expr *sum);
+
+/* chain.c: stages from..*to-1, which go along rows piece by piece: what they have at the points of a row is nowhere as a whole. */
+bool chain_launch(Sched *s, uint32_t from, uint32_t *to);
 
 /* whole.c: stages from..*to-1, which go along one row behind each other: a block for each row, or for some. */
 bool whole_launch(Sched *s, uint32_t from, uint32_t *to);
@@ -70,7 +74,8 @@ void tiles_step(Tiles *t, uint32_t acc);
 void tiles_sum(Tiles *t, uint32_t acc);
 /* The point at hand is one of the result's. */
 const Expr *tiles_inside(const Tiles *t);
-/* From where to where the predicate lets the label go, at some point of the tile. */
-void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi);
+/* From where to where the predicate lets the label go, at some point of these. */
+void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi);
+const Expr *sides_begin(Sched *s, const Expr *lo); /* where a part of the sum begins in which that is */
 
 #endif

@@ -97,7 +97,7 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
 
 void gpu_loops(Sched *s) {
   for (uint32_t from = 0, to; from < s->task->stages.len; from = to) {
-    if (whole_launch(s, from, &to)) continue;
+    if (chain_launch(s, from, &to) || whole_launch(s, from, &to)) continue;
     to = together(s, from);
     launch(s, from, to);
   }

@@ -61,7 +61,9 @@ static const Expr *slot_read(const Tiles *t, uint32_t slot) {
   return one.found;
 }
 
-static const Expr *nothing(Sched *s, DType t) { return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0); }
+static const Expr *nothing(Sched *s, DType t) {
+  return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0);
+}
 static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 
 static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW || t->of[slot] == OF_LANE; }
@@ -106,7 +108,8 @@ static void side_fill(Tiles *t, uint32_t slot) {
   const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
   t->env->label[label] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
-  const Expr *there = expr_and(s->x, ex_below(s, t->env->label[label], t->st->bound[label]), ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
+  const Expr *there = ex_below(s, t->env->label[label], t->st->bound[label]);
+  there = expr_and(s->x, there, ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
   const Expr *value = ex_of(t->env, slot_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
   store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, nothing(s, (DType)value->dtype)}));
   into(s, was);
@@ -126,7 +129,8 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind != EX_READ) return leaf;
   if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
   if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
-  const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i])), *at = ex_add(t->s, base, t->of[leaf->i] == OF_ROW ? t->at_row : t->at_lane);
+  const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i]));
+  const Expr *at = ex_add(t->s, base, t->of[leaf->i] == OF_ROW ? t->at_row : t->at_lane);
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
@@ -196,25 +200,29 @@ void tiles_step(Tiles *t, uint32_t acc) {
   into(s, was);
 }
 
-static void narrow(Tiles *t, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi) {
+void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi) {
   if (cond->kind == EX_OP && cond->op == OP_AND) {
-    narrow(t, cond->arg[0], label, n, reach, lo, hi);
-    narrow(t, cond->arg[1], label, n, reach, lo, hi);
-  } else if (where_bounds(cond, t->plan.n_label, label)) {
-    for (uint32_t k = 0; k < t->plan.n_label; k++)
-      if (k != label && !t->env->label[k] && ex_has_label(cond, k)) return;
-    where_range(t->env, cond, t->plan.n_label, label, n, reach, false, lo, hi);
+    sides_narrow(e, n_label, cond->arg[0], label, n, reach, lo, hi);
+    sides_narrow(e, n_label, cond->arg[1], label, n, reach, lo, hi);
+  } else if (where_bounds(cond, n_label, label)) {
+    for (uint32_t k = 0; k < n_label; k++)
+      if (k != label && !e->label[k] && ex_has_label(cond, k)) return;
+    where_range(e, cond, n_label, label, n, reach, false, lo, hi);
   }
 }
 
-void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi) {
-  Sched *s = t->s;
-  const Expr *cond = t->st->sum->where, *zero = *lo;
+const Expr *sides_begin(Sched *s, const Expr *lo) {
+  if (expr_is_int(lo, 0)) return lo;
+  return ex_mul(s, expr_op2(s->x, OP_IDIV, lo, ex_int(s, TILE_DEEP)), ex_int(s, TILE_DEEP));
+}
+
+static void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi) {
+  const Expr *cond = t->st->sum->where;
   if (!cond) return;
   t->env->label[t->row] = t->row0, t->env->label[t->lane] = t->lane0;
   Reach reach[] = {reach_of(t, t->row, t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane, t->lane0, TILE_SIDE * t->lanes)};
-  narrow(t, cond, label, COUNT(reach), reach, lo, hi);
-  if (*lo != zero) *lo = ex_mul(s, expr_op2(s->x, OP_IDIV, *lo, ex_int(s, TILE_DEEP)), ex_int(s, TILE_DEEP));
+  sides_narrow(t->env, t->plan.n_label, cond, label, COUNT(reach), reach, lo, hi);
+  *lo = sides_begin(t->s, *lo);
 }
 
 void tiles_sum(Tiles *t, uint32_t acc) {

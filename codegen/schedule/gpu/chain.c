@@ -1,0 +1,337 @@
+/* codegen/schedule/gpu/chain.c - whether stages are a chain along rows (chain.h), and in which sweeps it is made. Attention is such, and so is whatever
+ * sums up along the rows of a product, or multiplies what was made along rows by what all rows share. No name is asked for, and of functions
+ * only whether one is an exponential of a difference. */
+#include "schedule/gpu/chain.h"
+
+enum { LEAST = 32 };         /* points of a row */
+enum { LONG = 8192 };        /* points of a float sum that one register takes */
+enum { WIDEST = 16 };        /* points of a result's row that a thread has */
+enum { SWEEPS = 3 };
+enum { REGISTERS = 160 };    /* of a thread, for what the chain has at the thread's points */
+
+static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
+bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->reducer != RED_NONE; }
+static bool is_ours(const Chain *c, TaskSlot slot) { return slot.kept && slot.index >= c->from && slot.index < c->to; }
+
+bool chain_reads(const Chain *c, uint32_t i, uint32_t of) {
+  const TaskStage *st = stage_at(c, i);
+  for (uint32_t k = 0; k < st->sum->n_slot; k++)
+    if (st->slot[k].kept && st->slot[k].index == of) return true;
+  return false;
+}
+
+bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) { return c->link[i].over != NOWHERE && c->link[i].sweep == sweep; }
+
+/* ---- what each stage is ---------------------------------------------------------------------------------- */
+
+static bool reads_kept(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ && st->slot[e->i].kept) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && reads_kept(st, e->arg[k])) return true;
+  return false;
+}
+
+/* What the chain keeps is read at the reader's own point: at its outer labels, and then at that one. */
+static bool is_own(const Chain *c, const Expr *read, uint32_t label) {
+  for (uint32_t k = 0; k < read->n; k++)
+    if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != (k < c->n_outer ? k : label)) return false;
+  return true;
+}
+
+/* Which kinds the stage looks at; false: at something else than its own points. */
+static bool kinds_read(const Chain *c, const TaskStage *st, bool *kind) {
+  const EinSum *sum = st->sum;
+  const Expr *top[] = {sum->body, sum->where, sum->domain}, **read = NEW_ARRAY(c->s->arena, const Expr *, sum->n_slot + 1);
+  expr_slot_reads(c->s->arena, 3, top, read);
+  for (uint32_t k = 0; k < sum->n_slot; k++) {
+    if (!read[k] || !st->slot[k].kept) continue;
+    if (!is_ours(c, st->slot[k])) return false;
+    LinkIs is = c->link[st->slot[k].index].is;
+    kind[is] = true;
+    if (!is_own(c, read[k], is == LINK_PIECE && sum->reducer != RED_NONE ? sum->n_out : c->n_outer)) return false;
+  }
+  return true;
+}
+
+static bool is_float_sum(const EinSum *sum) { return sum->reducer == RED_SUM && dtype_is_float(sum->acc); }
+static bool is_long(const StagePlan *p, uint32_t label, int64_t most) { return p->exact[label] && p->size[label] > most; }
+
+static bool row_fits(Chain *c, const TaskStage *st, const bool *kind) {
+  const EinSum *sum = st->sum;
+  if (kind[LINK_RESULT] || sum->domain) return false;
+  if (sum->reducer == RED_NONE) return !kind[LINK_PIECE];
+  StagePlan p = stage_plan(c->s, st);
+  if (sum->n_red != 1 || red_is_arg(sum) || !c->along || st->bound[c->n_outer] != c->along->bound[c->n_outer]) return false;
+  return !is_float_sum(sum) || !is_long(&p, c->n_outer, (int64_t)LONG * TILE_SIDE);
+}
+
+static bool piece_fits(Chain *c, const TaskStage *st) {
+  if (c->along && st->bound[c->n_outer] != c->along->bound[c->n_outer]) return false;
+  if (!c->along) c->along = st;
+  return true;
+}
+
+static bool product_fits(Chain *c, uint32_t i, const bool *kind) {
+  const EinSum *sum = stage_at(c, i)->sum;
+  double points = 1;
+  StagePlan p = stage_plan(c->s, stage_at(c, i));
+  for (uint32_t k = 0; k < p.n_red; k++) points *= (double)p.size[p.red[k]];
+  if (kind[LINK_PIECE] || kind[LINK_RESULT] || (is_float_sum(sum) && points > (double)LONG)) return false;
+  return !red_is_arg(sum) && !sum->where && piece_fits(c, stage_at(c, i));
+}
+
+static bool result_fits(Chain *c, const TaskStage *st, const bool *kind) {
+  StagePlan p = stage_plan(c->s, st);
+  const EinSum *sum = st->sum;
+  if (c->result && st->bound[c->n_outer] != c->result->bound[c->n_outer]) return false;
+  if (sum->reducer != RED_NONE) {
+    if (kind[LINK_RESULT] || sum->n_red != 1 || red_is_arg(sum) || sum->domain || (sum->where && reads_kept(st, sum->where))) return false;
+    if (st->bound[sum->n_out] != c->along->bound[c->n_outer]) return false;
+  } else if (kind[LINK_PIECE]) {
+    return false;
+  }
+  if (!p.exact[c->n_outer] || p.size[c->n_outer] > (int64_t)WIDEST * TILE_SIDE || p.size[c->n_outer] < 1) return false;
+  c->result = st;
+  c->lanes = (p.size[c->n_outer] + TILE_SIDE - 1) / TILE_SIDE;
+  return true;
+}
+
+static bool stage_fits(Chain *c, uint32_t i) {
+  const TaskStage *st = stage_at(c, i);
+  const EinSum *sum = st->sum;
+  bool kind[3] = {0};
+  uint32_t own = sum->n_out - c->n_outer;
+  if (own > 1 || !kinds_read(c, st, kind)) return false;
+  if (!own) return c->link[i].is = LINK_ROW, row_fits(c, st, kind);
+  bool sums = sum->reducer != RED_NONE, result = kind[LINK_RESULT] || (sums && kind[LINK_PIECE]);
+  c->link[i].is = result ? LINK_RESULT : LINK_PIECE;
+  return result ? result_fits(c, st, kind) : sums ? product_fits(c, i, kind) : piece_fits(c, st);
+}
+
+/* ---- sides ----------------------------------------------------------------------------------------------- */
+
+static const Expr *nobody(void *owner, const Expr *leaf) { return (void)owner, leaf; }
+
+/* Products and results are tiles of rows, each. */
+static bool sides_fit(Chain *c) {
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    const TaskStage *st = stage_at(c, i);
+    if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
+    bool piece = k->is == LINK_PIECE;
+    k->env = (Env){.s = c->s, .stage = st};
+    k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
+    k->tiles.row = c->row, k->tiles.lane = c->n_outer, k->tiles.other = nobody;
+    k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
+    if (!tiles_sides(&k->tiles, piece) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
+    if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false; /* what lies outside of it is made, and not looked at */
+    uint32_t pieces = 0;
+    for (uint32_t s = 0; s < st->sum->n_slot; s++) pieces += st->slot[s].kept && c->link[st->slot[s].index].is == LINK_PIECE;
+    if (pieces > 1) return false;
+  }
+  return true;
+}
+
+static bool row_found(Chain *c) {
+  StagePlan p = stage_plan(c->s, c->along);
+  for (c->row = c->n_outer; c->row-- > 0;)
+    if (p.size[c->row] >= TILE_SIDE && sides_fit(c)) return true;
+  return false;
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------------------- */
+
+/* The same but for the number of the label along rows. */
+typedef struct Same { const TaskStage *a, *b; uint32_t along_a, along_b; } Same;
+
+static bool is_same(const Same *s, const Expr *a, const Expr *b) {
+  if (!a || !b) return a == b;
+  if (a->kind != b->kind || a->dtype != b->dtype || a->n != b->n) return false;
+  if (a->kind == EX_LABEL) return a->i == s->along_a ? b->i == s->along_b : a->i == b->i && b->i != s->along_b;
+  if (a->kind == EX_READ) {
+    TaskSlot x = s->a->slot[a->i], y = s->b->slot[b->i];
+    if (x.kept != y.kept || x.index != y.index) return false;
+  } else if (a->kind != EX_OP) {
+    return a == b;
+  } else if (a->op != b->op) {
+    return false;
+  }
+  for (uint32_t k = 0; k < a->n; k++)
+    if (!is_same(s, a->arg[k], b->arg[k])) return false;
+  return true;
+}
+
+/* Sweeps that have to be over before the stage's own sees what that one has. */
+static uint32_t sweeps_for(const Chain *c, uint32_t of) {
+  const Link *k = &c->link[of];
+  return k->is == LINK_PIECE ? k->sweep + (k->over != NOWHERE) : k->sweep + chain_is_sum(c, of);
+}
+
+/* The most of these, those of one stage left out. */
+static uint32_t sweeps_but(const Chain *c, uint32_t i, uint32_t but) {
+  const TaskStage *st = stage_at(c, i);
+  uint32_t most = 0;
+  for (uint32_t k = 0; k < st->sum->n_slot; k++) {
+    if (!st->slot[k].kept || st->slot[k].index == but) continue;
+    uint32_t n = sweeps_for(c, st->slot[k].index);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static bool reads_stage(const TaskStage *st, const Expr *e, uint32_t stage) {
+  if (e->kind == EX_READ && st->slot[e->i].kept && st->slot[e->i].index == stage) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && reads_stage(st, e->arg[k], stage)) return true;
+  return false;
+}
+
+static bool is_float_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op && (e->dtype == DT_F32 || e->dtype == DT_F64); }
+
+/* It reads what the kernel keeps, and nothing else. */
+static bool reads_kept_alone(const TaskStage *st, const Expr *e) {
+  if (e->kind == EX_READ) return st->slot[e->i].kept;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && !reads_kept_alone(st, e->arg[k])) return false;
+  return true;
+}
+
+/* exp(a - u), u of the maximum of a. */
+static void over_find(Chain *c, uint32_t i) {
+  Link *k = &c->link[i];
+  const TaskStage *st = stage_at(c, i);
+  const Expr *e = st->sum->body;
+  k->over = k->base = NOWHERE;
+  if (k->is == LINK_RESULT || chain_is_sum(c, i) != (k->is == LINK_ROW)) return;
+  if (!is_float_op(e, OP_EXP) || !is_float_op(e->arg[0], OP_SUB) || st->sum->dtype != e->dtype) return;
+  k->a = e->arg[0]->arg[0], k->u = e->arg[0]->arg[1];
+  for (uint32_t m = c->from; m < i; m++) {
+    const TaskStage *max = stage_at(c, m);
+    Same same = {st, max, c->n_outer, c->n_outer};
+    const EinSum *sum = max->sum;
+    if (c->link[m].is != LINK_ROW || sum->reducer != RED_MAX || sum->acc != st->sum->dtype || sum->dtype != sum->acc) continue;
+    if (ex_has_label(k->u, c->n_outer) || !reads_kept_alone(st, k->u) || !reads_stage(st, k->u, m)) continue;
+    if (reads_stage(st, k->a, m) || !is_same(&same, k->a, sum->body)) continue;
+    if (sweeps_but(c, i, m) <= c->link[m].sweep) k->over = m, k->sweep = c->link[m].sweep;
+  }
+}
+
+/* The value of stage `of`, once as it is, times what does not hang on it. */
+static bool is_linear(const TaskStage *st, const Expr *e, uint32_t of) {
+  if (e->kind == EX_READ) return st->slot[e->i].kept && st->slot[e->i].index == of;
+  if (!is_float_op(e, OP_MUL) && !is_float_op(e, OP_DIV)) return false;
+  bool left = reads_stage(st, e->arg[0], of), right = reads_stage(st, e->arg[1], of);
+  if (left == right || (e->op == OP_DIV && right)) return false;
+  return is_linear(st, e->arg[left ? 0 : 1], of);
+}
+
+/* A sum that may be kept for the maximum so far, and that of the same points as the maximum. */
+static void base_find(Chain *c, uint32_t i) {
+  Link *k = &c->link[i];
+  const TaskStage *st = stage_at(c, i);
+  const EinSum *sum = st->sum;
+  if (sum->reducer != RED_SUM || sum->dtype != sum->acc) return;
+  for (uint32_t e = c->from; e <= i; e++) {
+    uint32_t m = c->link[e].over;
+    bool itself = e == i;
+    if (m == NOWHERE || (!itself && (c->link[e].is != LINK_PIECE || stage_at(c, e)->sum->dtype != sum->acc))) continue;
+    Same same = {st, stage_at(c, m), k->is == LINK_RESULT ? sum->n_out : c->n_outer, c->n_outer};
+    if (!is_same(&same, sum->where, stage_at(c, m)->sum->where)) continue;
+    if (!itself && (!is_linear(st, sum->body, e) || reads_stage(st, sum->body, m) || sweeps_but(c, i, e) > c->link[m].sweep)) continue;
+    k->base = e, k->sweep = c->link[m].sweep, c->link[m].grows = true;
+    return;
+  }
+}
+
+static void sweeps_find(Chain *c) {
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    k->sweep = sweeps_but(c, i, NOWHERE);
+    over_find(c, i);
+    if (chain_is_sum(c, i) && k->is != LINK_PIECE) base_find(c, i);
+    if (chain_is_sum(c, i) && k->base != i && k->over != NOWHERE) k->over = NOWHERE, k->sweep = sweeps_but(c, i, NOWHERE);
+  }
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    if (k->over != NOWHERE && !c->link[k->over].grows) k->over = NOWHERE, k->sweep++;
+    bool stored = k->is == LINK_PIECE && stage_at(c, i)->buffer >= 0;
+    uint32_t last = k->sweep + (stored && k->over != NOWHERE);
+    if ((stored || (chain_is_sum(c, i) && k->is != LINK_PIECE)) && last >= c->sweeps) c->sweeps = last + 1;
+  }
+}
+
+/* ---- what it takes ---------------------------------------------------------------------------------------- */
+
+static int64_t element_bytes(DType t) { return dtype_is_float(t) && dtype_size(t) < 4 ? 4 : dtype_size(t); }
+
+static bool is_read_behind(const Chain *c, uint32_t of) {
+  for (uint32_t i = c->to; i < c->s->task->stages.len; i++)
+    if (chain_reads(c, i, of)) return true;
+  return false;
+}
+
+void chain_shares(const Chain *c, bool *part, bool *tile) {
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const TaskStage *st = stage_at(c, i);
+    if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] = true;
+    for (uint32_t k = 0; k < st->sum->n_slot && c->link[i].is == LINK_RESULT && chain_is_sum(c, i); k++)
+      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
+  }
+}
+
+/* Shared memory and registers are enough. */
+static bool is_room(const Chain *c) {
+  bool part[DTYPES] = {0}, tile[DTYPES] = {0};
+  int64_t side = TILE_SIDE * c->each, bytes = 0, registers = 0;
+  chain_shares(c, part, tile);
+  for (uint32_t t = 0; t < DTYPES; t++) bytes += element_bytes((DType)t) * side * ((part[t] ? TILE_SIDE : 0) + (tile[t] ? c->tile_wide : 0));
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const Link *k = &c->link[i];
+    int64_t points = k->is == LINK_ROW ? 2 * c->each : k->is == LINK_PIECE ? c->each * c->each : 2 * c->each * c->lanes;
+    if (k->is != LINK_ROW && chain_is_sum(c, i)) bytes += tiles_bytes(&k->tiles);
+    if (k->is != LINK_RESULT || chain_is_sum(c, i)) registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
+  }
+  return bytes <= LOOP_SHARED && registers <= REGISTERS;
+}
+
+static bool chain_fits(Chain *c) {
+  bool product = false, sums = false;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    LinkIs is = c->link[i].is;
+    product |= is != LINK_ROW && chain_is_sum(c, i);
+    sums |= is != LINK_PIECE && chain_is_sum(c, i);
+    if (is == LINK_PIECE && is_read_behind(c, i)) return false;
+  }
+  if (!product || !sums || !c->n_outer) return false;
+  StagePlan p = stage_plan(c->s, c->along);
+  if (p.size[c->n_outer] < LEAST) return false;
+  for (c->each = ALONG_EACH; c->each > 1; c->each /= 2) {
+    c->tile_wide = TILE_SIDE * c->each + (c->each % 2 ? 0 : TILE_SIDE);
+    if (!row_found(c)) return false;
+    if (is_room(c)) return true;
+  }
+  return false;
+}
+
+static void choice_told(const Chain *c) {
+  Choice x = {.threads = TILE_SIDE, .tile = TILE_SIDE * c->each, .sweeps = c->sweeps};
+  const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
+  bool grows = false;
+  for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
+  how_add(c->s, NULL, "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld threads%s",
+          c->to - c->from, (long long)x.tile, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s", (long long)x.threads,
+          (long long)x.threads, grows ? "; sums of exponentials are kept for the largest so far" : "");
+}
+
+bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {
+  uint32_t n = s->task->stages.len;
+  Chain c = {.s = s, .from = from, .to = from, .n_outer = s->task->n_outer, .link = NEW_ARRAY(s->arena, Link, n + 1), .lanes = 1, .sweeps = 1};
+  while (c.to < n && stage_fits(&c, c.to)) c.to++;
+  if (tile_in_place(s) || !c.along || !chain_fits(&c)) return false;
+  sweeps_find(&c);
+  if (c.sweeps > SWEEPS) return false;
+  choice_told(&c);
+  chain_loops(&c);
+  *to = c.to;
+  return true;
+}

@@ -1,0 +1,538 @@
+/* codegen/schedule/gpu/chain_loops.c - the launch of a chain (chain.h): a block for some rows at each point of the other labels. In each sweep: what a
+ * piece is made of, products as tiles, all else at the thread's points; then sums of rows grow, and those of results, for which threads share the
+ * piece. At the end of a sweep the parts of rows' sums that threads have are put together, in their order. */
+#include "schedule/gpu/chain.h"
+
+static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
+static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
+
+static const Expr *number(Sched *s, DType t, double v) {
+  return dtype_is_float(t) ? expr_real(s->x, t, v) : t == DT_BOOL ? expr_bool(s->x, v > 0) : expr_int(s->x, t, (int64_t)v);
+}
+
+static uint32_t own_new(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value) {
+  const Expr *dim = ex_int(c->s, n);
+  uint32_t place = place_own(c->s, name, otherwise, t, 1, &dim);
+  var_add(c->s, place, value);
+  return place;
+}
+
+static const Expr *at_row(const Chain *c, uint32_t place) { return place_read(c->s, place, 1, &c->r); }
+
+/* ---- what stages have at the point at hand ---------------------------------------------------------------- */
+
+static const Expr *kept(Chain *c, uint32_t stage) {
+  const Link *k = &c->link[stage];
+  Sched *s = c->s;
+  DType t = stage_at(c, stage)->sum->dtype;
+  const Expr *r = c->in ? c->in->r : c->r, *at = k->is == LINK_ROW ? r : c->at;
+  uint32_t place = k->own;
+  if (c->in && k->is == LINK_PIECE) {
+    place = c->tile[t];
+    at = ex_add(s, ex_mul(s, c->in->at_row, ex_int(s, c->tile_wide)), ex_add(s, c->step, c->in->deep));
+  }
+  return expr_cast(s->x, t, place_read(s, place, 1, &at));
+}
+
+typedef struct LinkEnv { Chain *c; Env *e; } LinkEnv;
+
+static const Expr *leaf_link(void *env, Exprs *x, const Expr *leaf) {
+  LinkEnv *f = env;
+  (void)x;
+  if (leaf->kind == EX_LABEL) return f->e->label[leaf->i];
+  if (leaf->kind != EX_READ) return leaf;
+  TaskSlot slot = f->e->stage->slot[leaf->i];
+  return slot.kept ? kept(f->c, slot.index) : ex_slot(f->e, leaf);
+}
+
+static const Expr *link_of(Chain *c, Env *e, const Expr *of) { return expr_map(c->s->x, of, leaf_link, &(LinkEnv){c, e}); }
+
+/* In the inner loop of a tile. */
+static const Expr *other_link(void *owner, const Expr *leaf) {
+  Chain *c = owner;
+  return kept(c, c->in->st->slot[leaf->i].index);
+}
+
+static Env env_of(const Chain *c, uint32_t stage) {
+  const TaskStage *st = stage_at(c, stage);
+  Env e = {.s = c->s, .stage = st, .label = NEW_ARRAY(c->s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
+  for (uint32_t k = 0; k < c->n_outer; k++) e.label[k] = c->outer[k];
+  return e;
+}
+
+/* ---- loops over a thread's points ------------------------------------------------------------------------- */
+
+static const Expr *row_at(const Chain *c) {
+  Sched *s = c->s;
+  return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
+}
+
+/* Its rows; gives that it is one there is. */
+static const Expr *rows_open(Chain *c) {
+  Sched *s = c->s;
+  uint32_t r = var_new(s, NULL, "r");
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
+  c->r = var_read(s, r);
+  c->outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->row0, row_at(c)));
+  return ex_below(s, c->outer[c->row], c->along->bound[c->row]);
+}
+
+/* Its points of a piece, as far as there are such; gives the one at hand along rows. */
+static const Expr *points_open(Chain *c) {
+  Sched *s = c->s;
+  const Expr *row = rows_open(c);
+  uint32_t k = var_new(s, NULL, "c");
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
+  const Expr *column = ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, k), ex_int(s, TILE_SIDE)));
+  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
+  const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->along0, column));
+  into(s, &if_add(s, expr_and(s->x, row, ex_below(s, along, c->along->bound[c->n_outer])))->body);
+  return along;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------ */
+
+/* exp(a - u) for the maximum so far; where that is of nothing yet, or nothing but -inf, u is 0. */
+static const Expr *over_u(Chain *c, uint32_t stage, Env *e, const Expr *max) {
+  Sched *s = c->s;
+  DType t = (DType)max->dtype;
+  const Expr *none = expr_op2(s->x, OP_EQ, max, red_identity(s, stage_at(c, c->link[stage].over)->sum));
+  return expr_select(s->x, none, number(s, t, 0), link_of(c, e, c->link[stage].u));
+}
+
+static const Expr *body_of(Chain *c, uint32_t stage, Env *e, uint32_t sweep) {
+  const Link *k = &c->link[stage];
+  Sched *s = c->s;
+  if (!chain_is_over(c, stage, sweep)) return link_of(c, e, stage_at(c, stage)->sum->body);
+  const Expr *u = over_u(c, stage, e, kept(c, k->over));
+  return expr_op1(s->x, OP_EXP, expr_op2(s->x, OP_SUB, link_of(c, e, k->a), u));
+}
+
+static bool is_stored_in(const Chain *c, uint32_t stage, uint32_t sweep) {
+  const Link *k = &c->link[stage];
+  return k->is == LINK_PIECE && stage_at(c, stage)->buffer >= 0 && k->sweep + (k->over != NOWHERE) == sweep;
+}
+
+static void piece_made(Chain *c, uint32_t stage, const Expr *along, uint32_t sweep) {
+  Sched *s = c->s;
+  const TaskStage *st = stage_at(c, stage);
+  Env e = env_of(c, stage);
+  LoopBody *was = s->body;
+  e.label[c->n_outer] = along;
+  if (st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
+  if (!chain_is_sum(c, stage)) {
+    const Expr *value = let_read(s, "v", ex_shared(s, expr_cast(s->x, st->sum->dtype, body_of(c, stage, &e, sweep))));
+    store_add(s, c->link[stage].own, 1, &c->at, value);
+  }
+  if (is_stored_in(c, stage, sweep)) value_store(s, st, &e, kept(c, stage));
+  into(s, was);
+}
+
+/* The point goes into a row's sum. */
+static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t sweep) {
+  Sched *s = c->s;
+  const EinSum *sum = stage_at(c, stage)->sum;
+  Link *k = &c->link[stage];
+  Env e = env_of(c, stage);
+  LoopBody *was = s->body;
+  e.label[c->n_outer] = along;
+  if (sum->where) into(s, &if_add(s, ex_shared(s, link_of(c, &e, sum->where)))->body);
+  const Expr *value = let_read(s, "v", ex_shared(s, expr_cast(s->x, sum->acc, body_of(c, stage, &e, sweep))));
+  store_add(s, k->acc, 1, &c->r, ex_shared(s, red_combine(s, sum, at_row(c, k->acc), value)));
+  if (k->grows) store_add(s, k->count, 1, &c->r, expr_op2(s->x, OP_ADD, at_row(c, k->count), number(s, sum->acc, 1)));
+  into(s, was);
+}
+
+/* ---- sums of rows ------------------------------------------------------------------------------------------ */
+
+/* What the threads along a row have in `from` is combined, in each of them, in their order. */
+static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) {
+  Sched *s = c->s;
+  uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
+  LoopBody *was = s->body;
+  rows_open(c);
+  const Expr *base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE)), *at = ex_add(s, base, var_read(s, c->x));
+  store_add(s, part, 1, &at, at_row(c, from));
+  into(s, was);
+  barrier_add(s);
+  rows_open(c);
+  base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE));
+  uint32_t all = place_own(s, NULL, "all", sum->acc, 0, NULL);
+  var_add(s, all, place_read(s, part, 1, &base));
+  LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, TILE_SIDE), 1, BIND_UNROLL)->body);
+  at = ex_add(s, base, var_read(s, k));
+  const Expr *next = let_read(s, "v", place_read(s, part, 1, &at));
+  store_add(s, all, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all), next)));
+  into(s, row);
+  store_add(s, to, 1, &c->r, scalar_read(s, all));
+  into(s, was);
+  barrier_add(s);
+}
+
+/* A value of each row is stored, if somebody wants it. */
+static void row_stored(Chain *c, uint32_t stage) {
+  Sched *s = c->s;
+  const TaskStage *st = stage_at(c, stage);
+  if (st->buffer < 0 && s->of_stage[stage] == NOWHERE) return;
+  LoopBody *was = s->body;
+  const Expr *there = rows_open(c);
+  into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, var_read(s, c->x), ex_int(s, 0))))->body);
+  Env e = env_of(c, stage);
+  value_store(s, st, &e, kept(c, stage));
+  into(s, was);
+}
+
+static void row_ended(Chain *c, uint32_t stage) {
+  Link *k = &c->link[stage];
+  if (!k->grows) {
+    parts_fold(c, stage_at(c, stage)->sum, k->acc, k->acc);
+    k->own = k->acc; /* read as the stage's dtype */
+  }
+  row_stored(c, stage);
+}
+
+static void row_mapped(Chain *c, uint32_t stage) {
+  Sched *s = c->s;
+  const TaskStage *st = stage_at(c, stage);
+  LoopBody *was = s->body;
+  c->link[stage].own = own_new(c, st->name, "row", st->sum->dtype, c->each, number(s, st->sum->dtype, 0));
+  into(s, &if_add(s, rows_open(c))->body);
+  Env e = env_of(c, stage);
+  store_add(s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
+  into(s, was);
+  row_stored(c, stage);
+}
+
+/* ---- sums for the maximum so far ---------------------------------------------------------------------------- */
+
+/* What the sum of a row or of a result's row has so far, times `by`. */
+static void sum_scaled(Chain *c, uint32_t stage, const Expr *by) {
+  Sched *s = c->s;
+  const Link *k = &c->link[stage];
+  const Expr *at = c->r;
+  LoopBody *was = s->body;
+  if (k->is == LINK_RESULT) {
+    uint32_t v = var_new(s, NULL, "c");
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
+    at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
+  }
+  store_add(s, k->acc, 1, &at, expr_op2(s->x, OP_MUL, place_read(s, k->acc, 1, &at), by));
+  into(s, was);
+}
+
+static void sums_scaled(Chain *c, uint32_t over, const Expr *by) {
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (chain_is_sum(c, i) && c->link[i].is != LINK_PIECE && c->link[i].base == over) sum_scaled(c, i, by);
+}
+
+/* Behind the points of a piece the maximum may be another. */
+static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
+  Sched *s = c->s;
+  Link *m = &c->link[max];
+  const EinSum *sum = stage_at(c, max)->sum;
+  uint32_t of = own_new(c, NULL, "piece", sum->acc, c->each, NULL);
+  parts_fold(c, sum, m->acc, of);
+  LoopBody *was = s->body;
+  rows_open(c);
+  const Expr *before = let_read(s, "before", at_row(c, m->own));
+  const Expr *now = let_read(s, "now", ex_shared(s, red_combine(s, sum, before, at_row(c, of))));
+  const Expr *none = expr_op2(s->x, OP_EQ, before, red_identity(s, sum));
+  for (uint32_t i = c->from; i < c->to; i++) {
+    if (c->link[i].over != max || c->link[i].sweep != sweep) continue;
+    Env e = env_of(c, i);
+    const Expr *u = let_read(s, "u", ex_shared(s, over_u(c, i, &e, before)));
+    store_add(s, m->own, 1, &c->r, now);
+    const Expr *change = expr_op1(s->x, OP_EXP, expr_op2(s->x, OP_SUB, u, over_u(c, i, &e, now)));
+    sums_scaled(c, i, let_read(s, "by", ex_shared(s, expr_select(s->x, none, number(s, sum->acc, 1), change))));
+    store_add(s, m->own, 1, &c->r, before);
+  }
+  store_add(s, m->own, 1, &c->r, now);
+  into(s, was);
+}
+
+/* Of a row that has points, and nothing but -inf, u is what it is said to be after all. */
+static void grows_ended(Chain *c, uint32_t max, uint32_t sweep) {
+  Sched *s = c->s;
+  Link *m = &c->link[max];
+  const EinSum *sum = stage_at(c, max)->sum;
+  EinSum add = *sum;
+  add.reducer = RED_SUM;
+  parts_fold(c, &add, m->count, m->count);
+  LoopBody *was = s->body;
+  rows_open(c);
+  const Expr *none = expr_op2(s->x, OP_EQ, at_row(c, m->own), red_identity(s, sum));
+  into(s, &if_add(s, expr_and(s->x, none, expr_op2(s->x, OP_GT, at_row(c, m->count), number(s, sum->acc, 0))))->body);
+  for (uint32_t i = c->from; i < c->to; i++) {
+    if (c->link[i].over != max || c->link[i].sweep != sweep) continue;
+    Env e = env_of(c, i);
+    const Expr *u = expr_op1(s->x, OP_NEG, link_of(c, &e, c->link[i].u));
+    sums_scaled(c, i, let_read(s, "by", ex_shared(s, expr_op1(s->x, OP_EXP, u))));
+  }
+  into(s, was);
+}
+
+/* ---- sums of results ---------------------------------------------------------------------------------------- */
+
+static uint32_t piece_of(const Chain *c, uint32_t stage) {
+  const TaskStage *st = stage_at(c, stage);
+  for (uint32_t k = 0; k < st->sum->n_slot; k++)
+    if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) return st->slot[k].index;
+  return NOWHERE;
+}
+
+static void piece_shared(Chain *c, uint32_t stage) {
+  Sched *s = c->s;
+  DType t = stage_at(c, stage)->sum->dtype;
+  LoopBody *was = s->body;
+  rows_open(c);
+  uint32_t k = var_new(s, NULL, "c");
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
+  const Expr *column = ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, k), ex_int(s, TILE_SIDE)));
+  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
+  const Expr *at = ex_add(s, ex_mul(s, row_at(c), ex_int(s, c->tile_wide)), column);
+  store_add(s, c->tile[t], 1, &at, kept(c, stage));
+  into(s, was);
+}
+
+/* In parts of the piece, of each of which all threads have what all rows share. */
+static void result_grows(Chain *c, uint32_t stage) {
+  Sched *s = c->s;
+  Link *k = &c->link[stage];
+  const EinSum *sum = stage_at(c, stage)->sum;
+  uint32_t piece = piece_of(c, stage), v = var_new(s, NULL, "part");
+  LoopBody *was = s->body;
+  if (piece != NOWHERE) piece_shared(c, piece);
+  uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
+  const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
+  into(s, &for_add(s, v, ex_int(s, 0), ex_min(s, all, left), TILE_DEEP, BIND_SEQ)->body);
+  c->step = var_read(s, v);
+  k->tiles.red0 = ex_add(s, c->along0, c->step);
+  c->in = &k->tiles;
+  tiles_fill(&k->tiles);
+  barrier_add(s);
+  tiles_step(&k->tiles, grown);
+  barrier_add(s);
+  c->in = NULL;
+  into(s, was);
+  uint32_t n = var_new(s, NULL, "n");
+  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->lanes), 1, BIND_UNROLL)->body);
+  const Expr *at = var_read(s, n), *next = let_read(s, "v", place_read(s, grown, 1, &at));
+  store_add(s, k->acc, 1, &at, ex_shared(s, red_combine(s, sum, place_read(s, k->acc, 1, &at), next)));
+  into(s, was);
+}
+
+static void results_made(Chain *c) {
+  Sched *s = c->s;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const TaskStage *st = stage_at(c, i);
+    LoopBody *was = s->body;
+    if (c->link[i].is != LINK_RESULT) continue;
+    bool sums = chain_is_sum(c, i);
+    if (!sums) c->link[i].own = own_new(c, st->name, "result", st->sum->dtype, c->each * c->lanes, number(s, st->sum->dtype, 0));
+    else if (st->buffer < 0 && s->of_stage[i] == NOWHERE) continue;
+    const Expr *row = rows_open(c);
+    uint32_t v = var_new(s, NULL, "c");
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
+    Env e = env_of(c, i);
+    const Expr *lane = named(s, st->label[c->n_outer], "i", ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, v), ex_int(s, TILE_SIDE))));
+    c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
+    e.label[c->n_outer] = lane;
+    into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);
+    if (!sums && st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
+    const Expr *value = sums ? NULL : ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body)));
+    if (!sums) store_add(s, c->link[i].own, 1, &c->at, let_read(s, "v", value));
+    value_store(s, st, &e, kept(c, i));
+    into(s, was);
+  }
+}
+
+/* ---- a sweep ------------------------------------------------------------------------------------------------- */
+
+static bool is_in(const Chain *c, uint32_t i, uint32_t sweep) {
+  return c->link[i].is != LINK_PIECE && chain_is_sum(c, i) && c->link[i].sweep == sweep;
+}
+
+/* Pieces on which the sweep's sums hang, and those that are stored in it. */
+static void wanted_mark(Chain *c, uint32_t sweep) {
+  for (uint32_t i = c->from; i < c->to; i++) c->link[i].wanted = is_stored_in(c, i, sweep);
+  for (uint32_t i = c->to; i-- > c->from;) {
+    const TaskStage *st = stage_at(c, i);
+    if (!is_in(c, i, sweep) && !c->link[i].wanted) continue;
+    for (uint32_t k = 0; k < st->sum->n_slot; k++)
+      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) c->link[st->slot[k].index].wanted = true;
+  }
+}
+
+/* From where to where the sweep's sums go for some row of the block. */
+static void sweep_bounds(Chain *c, uint32_t sweep, const Expr **lo, const Expr **hi) {
+  Sched *s = c->s;
+  const Expr *all = c->along->bound[c->n_outer], *from = NULL, *to = NULL;
+  *lo = ex_int(s, 0), *hi = all;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const TaskStage *st = stage_at(c, i);
+    if (is_stored_in(c, i, sweep)) return;
+    if (!is_in(c, i, sweep)) continue;
+    Env e = env_of(c, i);
+    uint32_t label = c->link[i].is == LINK_RESULT ? st->sum->n_out : c->n_outer;
+    const Expr *a = ex_int(s, 0), *b = all, *last = ex_sub(s, st->bound[c->row], ex_int(s, 1));
+    e.label[c->row] = c->row0;
+    Reach rows = {c->row, c->row0, ex_min(s, last, ex_add(s, c->row0, ex_int(s, TILE_SIDE * c->each - 1)))};
+    if (st->sum->where) sides_narrow(&e, st->sum->n_out + 1, st->sum->where, label, 1, &rows, &a, &b);
+    from = from ? ex_min(s, from, a) : a, to = to ? ex_max(s, to, b) : b;
+  }
+  if (from) *lo = sides_begin(s, from), *hi = to;
+}
+
+static void accs_new(Chain *c, uint32_t sweep) {
+  Sched *s = c->s;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const TaskStage *st = stage_at(c, i);
+    Link *k = &c->link[i];
+    if (!is_in(c, i, sweep)) continue;
+    const Expr *none = red_identity(s, st->sum);
+    if (k->is == LINK_RESULT) k->own = k->acc = own_new(c, NULL, "acc", st->sum->acc, c->each * c->lanes, none);
+    else if (k->grows) {
+      k->own = own_new(c, st->name, "most", st->sum->acc, c->each, none);
+      k->count = own_new(c, NULL, "count", st->sum->acc, c->each, number(s, st->sum->acc, 0));
+    } else k->acc = own_new(c, NULL, "acc", st->sum->acc, c->each, none);
+  }
+}
+
+/* Pieces, and sums of rows: late ones hang on a maximum that grows, or are neither of a sweep with such nor needed for it. */
+static void points_made(Chain *c, uint32_t sweep, bool late, bool grows) {
+  LoopBody *was = c->s->body;
+  const Expr *along = points_open(c);
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const Link *k = &c->link[i];
+    if (k->is == LINK_PIECE && k->wanted && chain_is_over(c, i, sweep) == late) {
+      if (!chain_is_sum(c, i) || is_stored_in(c, i, sweep)) piece_made(c, i, along, sweep);
+    } else if (k->is == LINK_ROW && is_in(c, i, sweep) && (grows && !k->grows) == late) {
+      row_grows(c, i, along, sweep);
+    }
+  }
+  into(c->s, was);
+}
+
+static void pieces_new(Chain *c) {
+  Sched *s = c->s;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    const TaskStage *st = stage_at(c, i);
+    if (k->is != LINK_PIECE || !k->wanted) continue;
+    if (!chain_is_sum(c, i)) {
+      k->own = own_new(c, st->name, "piece", st->sum->dtype, c->each * c->each, number(s, st->sum->dtype, 0));
+      continue;
+    }
+    k->own = own_new(c, st->name, "product", st->sum->acc, c->each * c->each, red_identity(s, st->sum));
+    k->tiles.lane0 = c->along0;
+    c->in = &k->tiles;
+    tiles_sum(&k->tiles, k->own);
+    c->in = NULL;
+  }
+}
+
+static void piece_swept(Chain *c, uint32_t sweep) {
+  Sched *s = c->s;
+  bool grows = false;
+  pieces_new(c);
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    if (!is_in(c, i, sweep) || k->is != LINK_ROW || !k->grows) continue;
+    grows = true;
+    k->acc = own_new(c, NULL, "acc", stage_at(c, i)->sum->acc, c->each, red_identity(s, stage_at(c, i)->sum));
+  }
+  points_made(c, sweep, false, grows);
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_on(c, i, sweep);
+  if (grows) points_made(c, sweep, true, true);
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (is_in(c, i, sweep) && c->link[i].is == LINK_RESULT) result_grows(c, i);
+}
+
+static void sweep_made(Chain *c, uint32_t sweep) {
+  Sched *s = c->s;
+  const Expr *lo, *hi;
+  LoopBody *was = s->body;
+  wanted_mark(c, sweep);
+  accs_new(c, sweep);
+  sweep_bounds(c, sweep, &lo, &hi);
+  uint32_t v = var_new(s, c->along->label[c->n_outer], "at");
+  into(s, &for_add(s, v, lo, hi, TILE_SIDE * c->each, BIND_SEQ)->body);
+  c->along0 = var_read(s, v);
+  piece_swept(c, sweep);
+  into(s, was);
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_ended(c, i, sweep);
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW) row_ended(c, i);
+}
+
+/* ---- the launch ----------------------------------------------------------------------------------------------- */
+
+static void arrays_new(Chain *c) {
+  Sched *s = c->s;
+  bool part[DTYPES] = {0}, tile[DTYPES] = {0};
+  chain_shares(c, part, tile);
+  for (uint32_t t = 0; t < DTYPES; t++) {
+    if (part[t]) c->part[t] = place_block(s, "parts", (DType)t, TILE_SIDE * c->each * TILE_SIDE);
+    if (tile[t]) c->tile[t] = place_block(s, "piece", (DType)t, TILE_SIDE * c->each * c->tile_wide);
+  }
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (c->link[i].is != LINK_ROW && chain_is_sum(c, i)) tiles_shared(&c->link[i].tiles);
+}
+
+static void blocks_open(Chain *c) {
+  Sched *s = c->s;
+  const TaskStage *st = c->along;
+  Walk *w = NEW(s->arena, Walk);
+  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * c->each);
+  for (uint32_t k = 0; k < c->n_outer; k++) {
+    const Expr *n = k == c->row ? ex_div_up(s, st->bound[k], rows) : st->bound[k];
+    walk_add(s, w, k == c->row ? NULL : st->label[k], n);
+    all = ex_mul(s, all, n);
+  }
+  uint32_t block = var_new(s, NULL, "block");
+  c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
+  into(s, &for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID)->body);
+  arrays_new(c);
+  into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
+  LoopStmt *y = for_add(s, c->y, ex_int(s, 0), side, 1, BIND_BLOCK);
+  y->axis = 1;
+  into(s, &y->body);
+  walk_count(s, w, c->n_outer, var_read(s, block));
+  c->outer = NEW_ARRAY(s->arena, const Expr *, c->n_outer + 1);
+  for (uint32_t k = 0; k < c->n_outer; k++) c->outer[k] = w->index[k];
+  c->row0 = named(s, NULL, "row", ex_mul(s, w->index[c->row], rows));
+}
+
+/* Products and results are made by tiles of the block's rows. */
+static void tiles_ready(Chain *c) {
+  for (uint32_t i = c->from; i < c->to; i++) {
+    Link *k = &c->link[i];
+    if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
+    k->env = env_of(c, i);
+    k->tiles.env = &k->env, k->tiles.other = other_link, k->tiles.owner = c;
+    k->tiles.x = c->x, k->tiles.y = c->y;
+    k->tiles.row0 = c->row0, k->tiles.lane0 = ex_int(c->s, 0);
+  }
+}
+
+void chain_loops(Chain *c) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const TaskStage *st = stage_at(c, i);
+    bool later = false;
+    for (uint32_t k = c->to; k < s->task->stages.len; k++) later |= chain_reads(c, k, i);
+    if (later) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
+  }
+  blocks_open(c);
+  tiles_ready(c);
+  for (uint32_t sweep = 0; sweep <= c->sweeps; sweep++) {
+    for (uint32_t i = c->from; i < c->to; i++)
+      if (c->link[i].is == LINK_ROW && !chain_is_sum(c, i) && c->link[i].sweep == sweep) row_mapped(c, i);
+    if (sweep < c->sweeps) sweep_made(c, sweep);
+  }
+  results_made(c);
+  into(s, was);
+}

@@ -1,4 +1,4 @@
-/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of three ways, tried in
+/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of four ways, tried in
  * this order. Each takes it and says true, or touches nothing and says false. */
 #ifndef EIN_GPU_H
 #define EIN_GPU_H
@@ -11,6 +11,7 @@ typedef struct Choice {
   int64_t tile, deep;        /* of tiles: points a side, and of the sum that are shared at once */
   int64_t rows, each;        /* of whole rows: of a block; points of one that a thread has in registers, 0: it goes through them in a loop */
   int64_t sweeps;            /* of chains: so often are rows gone along */
+  int64_t parts;             /* of a sum that is split: for each point */
 } Choice;
 
 /* Stages from..to-1 at the same points, the labels of which are to be said in `e`. */
@@ -29,8 +30,16 @@ bool chain_launch(Sched *s, uint32_t from, uint32_t *to);
 /* whole.c: stages from..*to-1, which go along one row behind each other: a block for each row, or for some. */
 bool whole_launch(Sched *s, uint32_t from, uint32_t *to);
 
+/* split.c: parts of a long sum to few points, in a launch, and another one for what these come to. */
+bool split_launch(Sched *s, Launch *l);
+
 /* rows.c: a block for each point, of a long sum along which memory is read in its order. */
 bool rows_launch(Sched *s, Launch *l);
+bool rows_along(const Sched *s, const Launch *l); /* whether it is such a sum */
+/* The thread's part of it: of the innermost label every so many-th point that the predicate lets through; of a label that is cut, those from lo up to hi;
+ * cut NULL: all. */
+typedef struct RowsCut { uint32_t label; const Expr *lo, *hi; } RowsCut;
+const Expr *rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
 /* The parts that so many threads have stored from `base` on, combined at `base`, where all of them may read it then. */
 void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads);
 /* tile.c: a block for a tile of points, of a product of two sides. */

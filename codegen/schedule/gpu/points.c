@@ -91,7 +91,7 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
   }
   Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
   Launch l = {from, to, first, stage_plan(s, first), &e};
-  if (!tile_launch(s, &l) && !rows_launch(s, &l)) points_launch(s, &l);
+  if (!tile_launch(s, &l) && !split_launch(s, &l) && !rows_launch(s, &l)) points_launch(s, &l);
   into(s, was);
 }
 

@@ -16,7 +16,7 @@ static bool goes_along(const StagePlan *p, uint32_t label) {
   return any;
 }
 
-static bool is_row(const Sched *s, const Launch *l) {
+bool rows_along(const Sched *s, const Launch *l) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
   if (sum->reducer == RED_NONE || red_is_arg(sum) || sum->domain || !p->n_red) return false;
@@ -32,8 +32,7 @@ static int64_t threads_for(int64_t size) {
   return n;
 }
 
-/* The thread's part: of the innermost label every so many-th point that the predicate lets through. */
-static const Expr *part_made(Sched *s, const Launch *l, const Expr *thread, int64_t threads) {
+const Expr *rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
   uint32_t acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
@@ -46,6 +45,7 @@ static const Expr *part_made(Sched *s, const Launch *l, const Expr *thread, int6
     uint32_t label = p->red[k];
     bool last = k + 1 == p->n_red;
     const Expr *lo = ex_int(s, 0), *hi = l->first->bound[label];
+    if (cut && cut->label == label) lo = cut->lo, hi = ex_min(s, hi, cut->hi);
     rest = where_narrow(l->e, rest, p->n_label, label, bound, &lo, &hi);
     uint32_t v = var_new(s, l->first->label[label], "r");
     l->e->label[label] = var_read(s, v);
@@ -74,7 +74,7 @@ void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, con
 bool rows_launch(Sched *s, Launch *l) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
-  if (!is_row(s, l)) return false;
+  if (!rows_along(s, l)) return false;
   Choice c = {.threads = threads_for(p->size[p->red[p->n_red - 1]])};
   how_add(s, l->first, "a block of %lld threads for each point, along %s", (long long)c.threads, how_label(l->first, p->red[p->n_red - 1]));
   Walk *w = NEW(s->arena, Walk);
@@ -90,7 +90,7 @@ bool rows_launch(Sched *s, Launch *l) {
   const Expr *t = var_read(s, thread);
   walk_count(s, w, p->n_order, var_read(s, block));
   for (uint32_t k = 0; k < p->n_order; k++) l->e->label[p->order[k]] = w->index[k];
-  store_add(s, part, 1, &t, part_made(s, l, t, c.threads));
+  store_add(s, part, 1, &t, rows_part(s, l, t, c.threads, NULL));
   barrier_add(s);
   rows_tree(s, sum, part, zero, t, c.threads);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, t, zero))->body);

@@ -36,6 +36,7 @@
 #include "graph/passes/passes.h"
 #include "task/cost.h"
 #include "driver/driver.h"
+#include "driver/plan/map.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
 
@@ -485,6 +486,7 @@ Leave cmd_plan(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many = false;
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  if (arg_has(a, OPT_MAP)) return plan_map(s, a);
   Language from = language_of(a->operands.at[0]);
   bool placed = from == LANG_TRA && (arg_has(a, OPT_SITES) || arg_has(a, OPT_PLAN_FILE));
   if (placed) return plan_sites(s, a);

@@ -67,7 +67,7 @@ static Leave rival_add(Sites *p, const char *name) {
   return LEAVE_OK;
 }
 
-static Leave rivals_read(Sites *p, const Args *a) {
+Leave rivals_read(Sites *p, const Args *a) {
   const char *at = arg_last(a, OPT_AGAINST);
   if (at && strcmp(at, "all") == 0) {
     for (int k = 0; k < PLANNERS; k++)

@@ -74,6 +74,7 @@ const char *sites_equation(Arena *a, const PartVertex *v);
 const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d); /* "h=4 s=2", or "whole" */
 void sites_head(const Sites *p, Buf *b);
 const char *cost_text(const Sites *p, Arena *a, double x); /* bytes, seconds or elements: what the plan is to have least of */
+Leave rivals_read(Sites *p, const Args *a);  /* --against */
 void less_cut_print(const Sites *p, Buf *b); /* a line, if some vertices are not cut as their planner has it */
 void against_text(const Sites *p, const Rival *r, Buf *b); /* "12.3 kB, 1.25 times as much", or why not */
 void against_print(const Sites *p, Buf *b);                /* a line each */

@@ -7,9 +7,18 @@
 
 #include <string.h>
 
+/* Is one of what `any` joins by `or`? */
+static bool allows(const Expr *any, const Expr *one) {
+  for (; any->kind == EX_OP && any->op == OP_OR; any = any->arg[0])
+    if (any->arg[1] == one) return true;
+  return any == one;
+}
+
+/* What is allowed already is not said again: `a ?? a ?? a` has a value where a has one, however long it is. */
 const Expr *implies(Elab *x, const Expr *guard, const Expr *cond) {
   if (!guard || !cond) return cond;
-  return expr_op2(x->exprs, OP_OR, expr_op1(x->exprs, OP_NOT, guard), cond);
+  const Expr *or = guard->kind == EX_OP && guard->op == OP_NOT ? guard->arg[0] : expr_op1(x->exprs, OP_NOT, guard);
+  return allows(or, cond) ? or : expr_op2(x->exprs, OP_OR, or, cond);
 }
 
 static bool is_and(const Expr *e) { return e->kind == EX_OP && e->op == OP_AND; }

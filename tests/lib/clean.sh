@@ -60,6 +60,6 @@ for file in "$work/told.ein" "$root"/tests/run/*.ein "$root"/stdlib/examples/*.e
   [ $((checked % 30)) = 0 ] && takes_all # the first one is alone
   checked=$((checked + 1))
 done
-takes_all
+[ ! -s all.c ] || takes_all # there may be none left over
 [ $checked -ge 240 ] || wrong "only $checked programs"
 finish

@@ -155,22 +155,27 @@ Leave job_narrow(Session *s, const Job *j, const EinGraph *g) {
               n->sum->n_out + n->sum->n_red, n->place.file ? n->place.file->s : j->path, n->place.line);
 }
 
-static void optimise(Session *s, Job *j, const Args *a) {
+static void optimise(Session *s, Job *j, const Args *a, int64_t sites) {
   bug_where = "graph_optimise";
   j->notes = NEW(s->arena, PassNotes);
   *j->notes = pass_notes(s->arena);
-  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s};
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = sites};
   j->best = language_made(s, LANG_GRAPH, j->path, graph_optimise(s->arena, j->graph, &how), arg_has(a, OPT_ROUNDTRIP));
   bug_where = NULL;
 }
 
 const EinNode *job_widest(Session *s, Job *j, const Args *a) {
-  if (!j->best) optimise(s, j, a);
+  if (!j->best) optimise(s, j, a, 1);
   return graph_too_wide(j->best);
 }
 
 Leave job_optimised(Session *s, Job *j, const Args *a) {
   return job_widest(s, j, a) ? job_narrow(s, j, j->best) : LEAVE_OK;
+}
+
+Leave job_optimised_on(Session *s, Job *j, const Args *a, int64_t sites) {
+  optimise(s, j, a, sites);
+  return job_narrow(s, j, j->best);
 }
 
 /* ---- relations, of a graph that is planned ------------------------------------------------------------- */

@@ -214,6 +214,7 @@ Leave job_graph_open(Session *s, Job *j, const Args *a);
 const EinNode *job_widest(Session *s, Job *j, const Args *a);           /* after its passes: a vertex with more labels than tasks take; NULL: none */
 Leave job_narrow(Session *s, const Job *j, const EinGraph *g);          /* fails where a vertex has more labels than tasks take */
 Leave job_optimised(Session *s, Job *j, const Args *a);
+Leave job_optimised_on(Session *s, Job *j, const Args *a, int64_t sites); /* products in orders that move little on so many */
 bool loops_device(const Job *j);                                        /* its loops are for a device */
 Leave job_tasks(Session *s, Job *j, const Args *a);
 Leave job_loops(Session *s, Job *j, const Args *a);

@@ -30,6 +30,7 @@ static void cut_print(Buf *out, const PlanCut *x) {
 
 void plan_print(Buf *out, const Plan *p) {
   buf_printf(out, "plan 1\nsites %lld\n", (long long)p->sites);
+  if (p->by_moves) buf_str(out, "orders by moves\n");
   if (p->meshed) buf_str(out, "mesh");
   for (uint32_t k = 0; p->meshed && k < p->mesh.n; k++) buf_printf(out, " %u", p->mesh.size[k]);
   if (p->meshed) buf_char(out, '\n');
@@ -90,6 +91,7 @@ static bool mesh_equal(const Plan *a, const Plan *b) {
 
 bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
   if (a->sites != b->sites) return buf_str(why, "sites differ"), false;
+  if (a->by_moves != b->by_moves) return buf_str(why, "orders of products differ"), false;
   if (!mesh_equal(a, b)) return buf_str(why, "meshes differ"), false;
   if (a->homes.len != b->homes.len) return buf_str(why, "so many homes differ"), false;
   for (uint32_t i = 0; i < a->homes.len; i++)
@@ -196,6 +198,12 @@ static bool mesh_read(Scan *c, Plan *p) {
   return true;
 }
 
+static bool orders_read(Scan *c, Plan *p) {
+  if (!scan_want_word(c, "by") || !scan_want_word(c, "moves")) return false;
+  p->by_moves = true;
+  return scan_done(c) || scan_fail(c, D_E930, "wanted is the end of the line");
+}
+
 static bool home_read(Arena *a, Scan *c, Plan *p) {
   PlanHome h = {0};
   if (!want_tensor_name(c, &h.name, &h.span) || !want_axes(a, c, p, h.name, &h.axes)) return false;
@@ -234,9 +242,10 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_take_word(c, "vertex")) return vertex_read(a, c, p, false);
   if (scan_take_word(c, "pin")) return vertex_read(a, c, p, true);
   if (scan_take_word(c, "mesh")) return mesh_read(c, p);
+  if (scan_take_word(c, "orders")) return orders_read(c, p);
   if (scan_take_word(c, "home")) return home_read(a, c, p);
   if (scan_take_word(c, "panels")) return panels_read(a, c, p);
-  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home` or `panels`");
+  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` or `orders by moves`");
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {

@@ -5,6 +5,7 @@
  *
  *     plan 1
  *     sites 16
+ *     orders by moves
  *     mesh 2 2 4
  *     vertex T axes h s *
  *     vertex sum.T h=4 s=4
@@ -16,7 +17,8 @@
  * A tensor that stands there as a vertex has the cuts that are said and no others, by their counts or by what each axis of the mesh
  * cuts (`*`: nothing, the axis is idle); one that does not stand there is left to the planner. A home says by axis the dimension that
  * it cuts, by its label or its number from 1; an input's dimensions are called as its first reader calls them. The mesh stands before
- * what has axes, and has at most the sites. Panels are turns in which each site makes its block: slices of a label, so many, one after
+ * what has axes, and has at most the sites. Where orders are by moves, products of many operands are made in steps that move little on so many sites, and
+ * not in those that are fastest on one: the tensors between have other names. Panels are turns in which each site makes its block: slices of a label, so many, one after
  * the other.
  * A pin, `T:h=4` on the command line, says some labels of a tensor and leaves its others to the planner too. */
 #ifndef EIN_PLAN_H
@@ -53,6 +55,7 @@ typedef struct PlanHome { Str name; PlanAxes axes; Span span; } PlanHome;
 
 typedef struct Plan {
   int64_t sites;
+  bool by_moves;             /* products in orders that move little on so many sites (graph_contract_on) */
   bool meshed;               /* the mesh is said */
   Mesh mesh;
   VEC(PlanVertex) vertices;

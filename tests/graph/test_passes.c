@@ -55,7 +55,7 @@ static void after(void *ctx, const char *pass, const EinGraph *g) {
 }
 
 static void optimise(Trial *t) {
-  t->made = graph_optimise(t->arena, t->g, &(Optimise){&t->notes, after, t});
+  t->made = graph_optimise(t->arena, t->g, &(Optimise){.notes = &t->notes, .after = after, .ctx = t});
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */

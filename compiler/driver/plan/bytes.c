@@ -257,6 +257,8 @@ static void head_print(const Sites *p, Buf *b) {
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
   buf_char(b, '\n');
   if (p->strategy) buf_printf(b, "  %-22s%s\n", "strategy", p->strategy);
+  if (p->fastest > 0)
+    buf_printf(b, "  %-22sby moves; those that are fastest on one site cost %s\n", "orders of products", cost_text(p, b->arena, p->fastest));
   if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
   buf_printf(b, "  %-22s%s in all, %s a site on average\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
   less_cut_print(p, b);

@@ -127,12 +127,63 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   if (job_unplaced(&p->j)) return keys_wanted(p);
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
   bool written = !p->by_bytes || p->in_elements;
-  if (!written && (l = job_optimised(s, &p->j, a))) return l;
+  if (!written && (l = p->by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a))) return l;
+  p->elaborated = p->j.graph;
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);
   if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
   graph_names(p->j.graph);
   p->g = part_from_graph(s->arena, p->j.graph, &why);
   return p->g ? LEAVE_OK : fail(s, LEAVE_USAGE, "%s; -D gives a dim its value", why.s);
+}
+
+/* ---- other orders of products ------------------------------------------------------------------------------ */
+
+/* The planner may choose among all plans, and there is a product whose steps have an order. */
+static bool orders_open(const Sites *p) {
+  const Plan *said = p->plan;
+  bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->meshed && !said->by_moves;
+  return free && p->by_bytes && !p->in_elements && p->who == PLANNER_EXACT && !p->keys && p->sites > 1 && p->j.notes &&
+         pass_count(p->j.notes, "contract", "products ordered") > 0;
+}
+
+/* The graph again, with products in orders that move little; false: they are in these already, or cannot be planned so. */
+static bool orders_by_moves(Sites *p, const Args *a) {
+  Session *s = p->s;
+  Buf why = buf_new(s->arena);
+  const EinGraph *was = p->j.graph;
+  p->j.graph = p->elaborated;
+  p->by_moves = true;
+  if (job_optimised_on(s, &p->j, a, p->sites)) return false;
+  p->j.graph = graph_bands(s->arena, p->j.best);
+  graph_names(p->j.graph);
+  if (graph_equal(was, p->j.graph, &why)) return false;
+  p->g = part_from_graph(s->arena, p->j.graph, &why);
+  return p->g != NULL;
+}
+
+static Leave cuts_wanted(Sites *p) {
+  Session *s = p->s;
+  bool all = !p->by_bytes || p->who != PLANNER_EXACT || p->against.len;
+  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &p->narrow, s->diags);
+  p->said = plan_said(s->arena, p->g, p->sites, p->plan, s->diags);
+  return (all && !p->vectors) || !p->said ? session_report(s) : LEAVE_OK;
+}
+
+/* By bytes or seconds: of the orders that are fastest on one site, and, where that costs less, of those that move least; of a large
+ * graph another search would take as long again. */
+static Leave orders_find(Sites *p, const Args *a) {
+  Sites other = *p;
+  other.against.at = NEW_ARRAY(p->s->arena, Rival, p->against.len + 1);
+  other.against.cap = p->against.len + 1;
+  if (p->against.len) memcpy(other.against.at, p->against.at, p->against.len * sizeof *p->against.at);
+  Leave l = bytes_find(p);
+  if (l || !orders_open(p) || placing_is_large(p->places) || !orders_by_moves(&other, a) || cuts_wanted(&other) || bytes_find(&other)) return l;
+  bool fits = p->unfit && !other.unfit, less = !p->unfit == !other.unfit && other.placing->cost < p->placing->cost * (1 - 1e-9);
+  if (fits || less) {
+    other.fastest = p->placing->cost;
+    *p = other;
+  }
+  return LEAVE_OK;
 }
 
 /* ---- the plans --------------------------------------------------------------------------------------------- */
@@ -457,6 +508,7 @@ static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   Session *s = p->s;
   Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
                            : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
+  plan->by_moves = p->by_moves;
   if (!p->by_bytes) plan_add_panels(s->arena, s->strings, p->places, p->placing, plan);
   plan_print(b, plan);
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
@@ -485,8 +537,7 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
 }
 
 Leave sites_find(Sites *p, const Args *a) {
-  Session *s = p->s;
-  Plan *said;
+  Plan *said = NULL;
   const char *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p->who));
   p->by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
@@ -496,14 +547,12 @@ Leave sites_find(Sites *p, const Args *a) {
   if (!l) l = budget_read(p, a);
   if (!l) l = rivals_read(p, a);
   if (!l) l = said_read(p, a, &said);
+  p->plan = said;
+  p->by_moves = !l && said->by_moves;
   if (!l) l = graph_wanted(p, a);
   if (l) return l;
-  p->plan = said;
-  bool all = !p->by_bytes || p->who != PLANNER_EXACT || p->against.len;
-  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, said, &p->narrow, s->diags);
-  p->said = plan_said(s->arena, p->g, p->sites, said, s->diags);
-  if ((all && !p->vectors) || !p->said) return session_report(s);
-  l = p->by_bytes ? bytes_find(p) : plans_find(p);
+  l = cuts_wanted(p);
+  if (!l) l = p->by_bytes ? orders_find(p, a) : plans_find(p);
   if (!l) p->facts = facts_find(p);
   return l;
 }

@@ -36,6 +36,9 @@ typedef struct Sites {
   Planner who;
   double budget;
   const KeyGraph *keys;      /* of a program over relations; NULL: of a graph */
+  EinGraph *elaborated;      /* before its passes */
+  bool by_moves;             /* products are in orders that move little, */
+  double fastest;            /*   for those that are fastest on one site cost so much; 0: nobody looked */
   const PartGraph *g;
   const PartVectors *vectors; /* what there is to choose from; by bytes NULL where nobody asks */
   bool narrow;               /* of some, only the longest labels may be cut */

@@ -41,6 +41,7 @@ typedef struct Contract {
   bool *taken;               /* joined into another vertex */
   Map steps;                 /* old node to Steps */
   int64_t budget, proofs;
+  int64_t sites;             /* on which least is to move; 1: it is to take least on one */
 } Contract;
 
 /* Does the reducer distribute over what the body is, a product of `op`? */

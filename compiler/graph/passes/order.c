@@ -120,8 +120,7 @@ static double step_moves(const OrderProblem *p, const Part *x, const Part *y, ui
   return all;
 }
 
-/* Which operands are below; labels and costs from these up; left and right are given. */
-static void tree_finish(const OrderProblem *p, OrderTree *t) {
+void order_finish(const OrderProblem *p, OrderTree *t) {
   uint64_t all[2 * ORDER_OPERANDS];
   Part part[2 * ORDER_OPERANDS];
   t->n = 2 * p->n - 1;
@@ -224,7 +223,7 @@ static void order_exact(const OrderProblem *p, OrderTree *t) {
   }
   tree_of(p, best, all, t, &n);
   arena_free(a);
-  tree_finish(p, t);
+  order_finish(p, t);
 }
 
 /* ---- greedily -------------------------------------------------------------------------------- */
@@ -306,7 +305,7 @@ static void greedy_tree(Greedy *g, OrderTree *t) {
     g->live[x] = (Live){made, out};
     g->live[y] = g->live[--g->n];
   }
-  tree_finish(g->p, t);
+  order_finish(g->p, t);
 }
 
 /* ---- mending --------------------------------------------------------------------------------- */
@@ -379,7 +378,7 @@ static bool mend_step(const OrderProblem *p, OrderTree *t, uint32_t i) {
   for (uint32_t k = c.n; k < best.n; k++)
     other.node[to[k]] = (OrderNode){.left = to[best.node[k].left], .right = to[best.node[k].right]};
   copy_below(p, &other, t->n - 1, &mended, &n);
-  tree_finish(p, &mended);
+  order_finish(p, &mended);
   if (!(mended.cost < t->cost * (1 - 1e-12))) return false;
   *t = mended;
   return true;

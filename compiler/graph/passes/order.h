@@ -46,6 +46,11 @@ typedef struct OrderTree {
 /* budget: in steps looked at, lessened by what was used. Up to ORDER_SMALL operands it is not asked; greedy orders are found
  * without it too, but not mended. */
 void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out);
+/* The tree's labels, axes and costs; left and right are given. */
+void order_finish(const OrderProblem *p, OrderTree *t);
+/* t, an order that is best on one site: instead one that is estimated to move least on so many, for somewhat more work. False: none was looked for, and t
+ * is as it was. order_sites.c */
+bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t);
 double order_points(const OrderProblem *p, uint64_t labels); /* the product of their sizes */
 
 #endif

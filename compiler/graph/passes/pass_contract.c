@@ -85,9 +85,9 @@ static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   return p ? steps_emit(c, r, p) : rebuild_copy(b, r, n);
 }
 
-EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
+EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64_t sites) {
   static const RebuildRules rules = {.keep = not_taken, .vertex = by_steps};
-  Contract c = {.b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new()};
+  Contract c = {.b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new(), .sites = sites};
   Vertices all = {0};
   c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);
@@ -101,4 +101,8 @@ EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
   EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
   arena_free(c.scratch);
   return made;
+}
+
+EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes) {
+  return graph_contract_on(a, g, notes, 1);
 }

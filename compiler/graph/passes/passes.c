@@ -28,7 +28,10 @@ uint32_t pass_count(const PassNotes *n, const char *pass, const char *what) {
 EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
   EinGraph *now = NULL;
   for (uint32_t i = 0; i < GRAPH_PASSES; i++) {
-    now = pass_info[i].run(a, now ? now : g, how ? how->notes : NULL);
+    const EinGraph *was = now ? now : g;
+    PassNotes *notes = how ? how->notes : NULL;
+    bool spread = how && how->sites > 1 && pass_info[i].run == graph_contract;
+    now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
   }
   return now;

@@ -48,6 +48,8 @@ EinGraph *graph_stepwise(Arena *a, EinGraph *g);
 const EinNode *graph_too_wide(const EinGraph *g);
 /* Products under a reducer that distributes over them cut into steps of two operands, in the order that costs least. */
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
+/* The same, in orders that are estimated to move least on so many sites. */
+EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64_t sites);
 /* Reductions in which the result's labels say one number that points are compared with, made of one that has a label for the number. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Reductions whose predicate parts into conditions about different labels made one label after another. */
@@ -73,6 +75,7 @@ typedef struct Optimise {
   PassNotes *notes;          /* or NULL */
   void (*after)(void *ctx, const char *pass, const EinGraph *g); /* called with each graph made; may be NULL */
   void *ctx;
+  int64_t sites;             /* more than 1: products in orders that move little on so many */
 } Optimise;
 EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how); /* how NULL: silently */
 

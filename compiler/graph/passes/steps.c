@@ -115,6 +115,7 @@ Steps *steps_of(Contract *c, Product *x) {
   if (!p->n || (p->whole && !has_end(p)) || (p->whole && x->joined.len)) return NULL;
   pose(c->scratch, p);
   if (!p->whole) order_best(&p->problem, &c->budget, &p->tree);
+  if (!p->whole && c->sites > 1) order_on_sites(&p->problem, c->sites, &p->tree);
   cost(p);
   return p->ops < x->ops && p->ops + p->held < x->ops + x->held ? p : NULL;
 }

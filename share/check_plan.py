@@ -238,18 +238,27 @@ def asked(mesh, read, tensor, vertex):
 # ---- memory: the tasks of all sites ------------------------------------------------------------------------------------
 
 SIZE = {"bool": 1, "i8": 1, "u8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "i64": 8, "f64": 8}
-BUFFER = re.compile(r"buffer %(\d+) (input|output|work)(?: \d+)?(?: [^\[ ]\S*)? ?\[(.*?)\] : (\w+)(?: low \[.*?\])?(?: when (\(.*?\)))?"
+BUFFER = re.compile(r"buffer %(\d+) (input|output|work)(?: \d+)?(?: [^\[ ]\S*)? ?\[(.*?)\] : (\w+)(?: low \[(.*?)\])?(?: when (\(.*?\)))?"
                     r"(?: alive (\d+)\.\.(\d+))?(?: @.*)?$")
 
 
 class Buffer:
     def __init__(self, line):
-        self.number, self.space, self.dims, self.dtype, when, first, last = BUFFER.match(line).groups()
+        self.number, self.space, self.dims, self.dtype, low, when, first, last = BUFFER.match(line).groups()
         self.alive = (int(first), int(last)) if self.space == "work" else None # the caller's are there all the time
-        self.dim, self.when = (compile(text.replace("$", ""), "text", "eval") for text in (f"[{self.dims}]", when or "True"))
+        texts = f"[{self.dims}]", when or "True", f"[{low or '0, ' * (self.dims.count(',') + 1 if self.dims else 0)}]"
+        self.dim, self.when, self.low = (compile(text.replace("$", ""), "text", "eval") for text in texts)
 
     def bytes(self, at):
         return SIZE[self.dtype] * math.prod(max(n, 0) for n in eval(self.dim, at)) if eval(self.when, at) else 0
+
+
+    def box(self, at):
+        """What a site has of it, a range a dimension; None: nothing."""
+        if not eval(self.when, at):
+            return None
+        ranges = [(l, l + n) for l, n in zip(eval(self.low, at), eval(self.dim, at))]
+        return None if any(h <= l for l, h in ranges) else ranges
 
 
 def buffers(text):
@@ -263,11 +272,86 @@ def places(text):
         yield {f"at{k}": i for k, i in enumerate(place)} | {"min": min, "max": max}
 
 
+class Move:
+    """What it works in at a site: parcels that are packed, of what other sites are to have and give, and a byte for each element of parts. Long
+    parts come in rounds, a slice of each at a time. (No plan has an all_reduce.)"""
+
+    def __init__(self, line, all_of_them, sites, mesh):
+        n = len(mesh)
+        found = re.match(rf"\s*move (\d+)(?:\.\.\d+)? \w+ %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
+                         r"(?: wrap \[(.*?)\])?( by \S+)?( places)?", line)
+        step, source, of, target, onto, wrap, self.parts, places_too = found.groups()
+        self.step, self.source, self.target = int(step), all_of_them[source], all_of_them[target]
+        self.has, self.wants = ([b.box(at) for at in sites] for b in (self.source, self.target))
+        self.wrap = [int(x) for x in wrap.split(",")] if wrap else []
+        self.each = SIZE[self.target.dtype] + (8 if places_too else 0)
+        where = list(itertools.product(*map(range, mesh)))
+        of, onto = of.split(), onto.split()
+        own = [a for a in range(n) if of[a] == "*" or of[a] == "+" == onto[a]]
+        groups = math.prod(mesh[a] for a in range(n) if of[a] == "+" != onto[a])
+        longest = max((math.prod(h - l for l, h in box) for box in self.wants if box is not None), default=0) * self.each
+        self.slices = min(longest // SLICE, 4 * groups) if self.parts and groups > 1 else 1
+        self.slices = 1 if self.slices < groups else self.slices
+        self.group = [tuple(p[a] for a in own) for p in where]
+        self.alike = [tuple(0 if onto[a] == "*" else p[a] for a in range(n)) for p in where]
+
+    def parcel(self, p, q, buffer, mine):
+        """Bytes from site p to site q that are packed; mine: the box of the buffer that they are in."""
+        has, wants, straight, whole, n = self.has[p], self.wants[q], buffer.space == "work" and not self.parts, True, 1
+        if has is None or wants is None:
+            return 0
+        for d in reversed(range(len(has))):
+            wrap = self.wrap[d] if d < len(self.wrap) else 0
+            laps = range((wants[d][0] - has[d][1]) // wrap, (wants[d][1] - has[d][0]) // wrap + 1) if wrap else [0]
+            here = [min(has[d][1] + k * wrap, wants[d][1]) - max(has[d][0] + k * wrap, wants[d][0]) for k in laps]
+            here = [x for x in here if x > 0]
+            straight = straight and len(here) == 1 and (whole or here[0] == 1)
+            whole = whole and sum(here) == mine[d][1] - mine[d][0]
+            n *= sum(here)
+        if self.slices > 1:
+            n = min(n, self.largest([h - l for l, h in wants]))
+        return 0 if straight else room(n * self.each)
+
+    def largest(self, shape):
+        """Elements of the largest slice: along the first dimension that is long enough, else along the longest."""
+        along = next((x for x in shape if x >= self.slices), max(shape, default=1))
+        return math.prod(shape) // along * -(-along // self.slices)
+
+    def staged(self, s):
+        n, packed = 0, set()
+        for q in range(len(self.has)):
+            if q == s or self.group[q] != self.group[s]:
+                continue
+            out = self.parcel(s, q, self.source, self.has[s])
+            n += (0 if self.alike[q] in packed else out) + self.parcel(q, s, self.target, self.wants[s])
+            packed |= {self.alike[q]} if out else set()
+        return n + (room(math.prod(h - l for l, h in self.wants[s])) if self.parts and self.wants[s] is not None else 0)
+
+
+SLICE = 4096                   # bytes; smaller ones are not made
+
+
+def room(n):
+    return -(-n // 64) * 64
+
+
+def moves(text, all_of_them, sites):
+    mesh, by_number = re.search(r"^mesh(.*)$", text, re.M), {b.number: b for b in all_of_them}
+    lines = [line for line in text.splitlines() if line.lstrip().startswith("move ")] if len(sites) <= 4096 else []
+    lines = [line for line in lines if all(n in by_number for n in re.findall(r" %(\d+) at ", line))]
+    return [Move(line, by_number, sites, [int(n) for n in mesh.group(1).split()]) for line in lines]
+
+
 def peak(text):
-    """The most bytes that a site has at one step."""
-    all_of_them, most = buffers(text), 0
-    for at in places(text):
+    """The most bytes that a site has at one step; of many sites what moves work in is counted at some."""
+    all_of_them, most, sites = buffers(text), 0, list(places(text))
+    all_moves = moves(text, all_of_them, sites)
+    for s, at in enumerate(sites):
         steps, always = {}, 0
+        for m in all_moves if len(sites) <= 256 or s % (len(sites) // 64) == 0 or s + 1 == len(sites) else []:
+            size = m.staged(s)
+            steps[m.step] = steps.get(m.step, 0) + size
+            steps[m.step + 1] = steps.get(m.step + 1, 0) - size
         for b in all_of_them:
             size = b.bytes(at)
             if b.alive is None:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # Memory that is told is memory that is used: a library over MPI runs in a workspace of as many bytes as it told and takes none besides, whatever its
-# moves pack; bytes before and behind it stay as they are.
+# moves pack; bytes before and behind it stay as they are. And with the arguments it is what ein plan says of the busiest process.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 
@@ -31,6 +31,8 @@ static int bad(const char *what, const x_ctx *ctx) {
   return 1;
 }
 
+static int64_t arguments;
+
 static void view(x_ctx *ctx, int output, int k, int site, int64_t *shape, ein_tensor *out) {
   static const size_t size[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1};
   const ein_argument *a = &(output ? x_model.output : x_model.input)[k];
@@ -38,6 +40,7 @@ static void view(x_ctx *ctx, int output, int k, int site, int64_t *shape, ein_te
   size_t bytes = size[a->dtype];
   x_local_extent(ctx, output, k, site, low, shape);
   for (int d = 0; d < a->ndim; d++) bytes *= (size_t)shape[d];
+  arguments += (int64_t)bytes;
   memset(out, 0, sizeof *out);
   out->data = calloc(bytes + 1, 1), out->device_type = 1, out->ndim = a->ndim, out->dtype = a->dtype, out->shape = shape;
 }
@@ -86,7 +89,10 @@ int main(int argc, char **argv) {
       break;
     }
   free(block);
+  int64_t all_of_it = arguments + (int64_t)bytes;
   MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &all_of_it, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (site == 0) printf("memory %lld\n", (long long)all_of_it);
   MPI_Finalize();
   return code;
 }
@@ -99,6 +105,9 @@ output C[i,j] = sum[k] A[i,k]*B[k,j]
 output R[j,i] = C[i,j] + 1
 output whole = sum[i,j] C[i,j]
 output M[i] : i64 = argmax[j] C[i,j]
+
+input E[k:5000,i:120] : f64
+output F[i:120,l:120] = max[k] E[k,(i + l) % 120]
 
 input Q[s:S,d:D] : f16
 input V[t:S,e:D] : f16
@@ -118,5 +127,9 @@ want 0 "$EIN" build x.ein --lib --target=mpi -n 2,3,4,7 --flags=-O0 -o x/
 want 0 mpicc -Wall -Wextra -Werror caller.c -Ix -Lx -lx -lm -fopenmp -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o caller
 for n in 2 3 4 7; do
   want 0 ranks $n ./caller
+  used=$(sed -n 's/^memory //p' out)
+  want 0 "$EIN" plan x.ein -n $n --format=json
+  told=$(tr -d ' \n' <out | sed 's/.*"memory":{"bytes":\([0-9]*\).*/\1/')
+  [ "$used" -ge "$told" ] && [ "$used" -le $((told + 64 * 30)) ] || wrong "$n processes: the busiest has $used bytes, and is told to have $told"
 done
 finish

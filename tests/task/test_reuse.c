@@ -54,7 +54,7 @@ static void check_after(void) {
   if (!t) return;
   task_print(&b, t);
   OK_STR(b.s, after, "softmax: one buffer for scores, exponentials and weights");
-  OK_INT(task_peak(t, first), 64 + 8 + 64 + 8, "softmax: what a site has at most");
+  OK_INT(task_peak(t, first, false), 64 + 8 + 64 + 8, "softmax: what a site has at most");
   arena_free(a);
 }
 

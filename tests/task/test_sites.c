@@ -127,8 +127,8 @@ static void check_numbers(void) {
   OK(low[0] == 3 && high[0] == 5, "and its box");
   OK_INT(task_box(t, &t->buffers.at[1], first, low, high), 1, "and at the first");
   OK(task_has(t, &t->buffers.at[3], first) && !task_has(t, &t->buffers.at[3], last), "a buffer of some sites");
-  OK_INT(task_peak(t, first), 8 * (40 + 1 + 5 + 5), "the most memory at the first site");
-  OK_INT(task_peak(t, last), 8 * (40 + 2 + 5), "and at the last");
+  OK_INT(task_peak(t, first, false), 8 * (40 + 1 + 5 + 5), "the most memory at the first site");
+  OK_INT(task_peak(t, last, false), 8 * (40 + 2 + 5), "and at the last");
   OK_INT((int64_t)move_received(t, t->tasks.at[1], first), 40, "a reduction's bytes");
   OK_INT((int64_t)move_received(t, t->tasks.at[1], last), 0, "which only one site gets");
   OK_INT((int64_t)move_received(t, t->tasks.at[2], last), 16, "what is reduced and cut");

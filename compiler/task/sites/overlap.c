@@ -16,7 +16,8 @@ static const double HIDING = 1000; /* operations that hide a byte: more than com
 typedef struct Look {        /* a site */
   int64_t *bytes;            /* by buffer; 0: the caller's, and what is not there */
   int64_t *step;             /* by step: bytes that are alive, */
-  int64_t most;              /*   and what they may be */
+  int64_t *staged;           /*   those that a move works in, */
+  int64_t most;              /*   and what all of it may be */
 } Look;
 
 typedef struct Overlap {
@@ -33,25 +34,27 @@ static void steps_fill(const TaskGraph *t, Look *l) {
     for (uint32_t s = t->buffers.at[i].first; l->bytes[i] && s <= t->buffers.at[i].last; s++) l->step[s] += l->bytes[i];
 }
 
-static void look_make(TaskGraph *t, const uint32_t *at, Look *l) {
+static void look_make(TaskGraph *t, const Stagings *moves, const uint32_t *at, Look *l) {
   int64_t shape[RANK];
-  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0};
+  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0};
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
     if (b->space == BUF_WORK && !mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &l->bytes[i])) l->bytes[i] = INT64_MAX >> 20;
   }
   steps_fill(t, l);
+  for (uint32_t i = 0; i < moves->len; i++) l->staged[staging_move(moves->at[i])->step] = staging_at(moves->at[i], at);
   for (uint32_t s = 0; s < t->n_steps; s++)
-    if (l->step[s] > l->most) l->most = l->step[s];
+    if (l->step[s] + l->staged[s] > l->most) l->most = l->step[s] + l->staged[s];
 }
 
 static void looks_make(Overlap *o) {
   int64_t sites = mesh_sites(&o->t->mesh);
   uint32_t at[MESH_AXES + 1];
+  Stagings moves = stagings_of(o->t->arena, o->t);
   o->n_look = sites < LOOKS ? (uint32_t)sites : LOOKS;
   for (uint32_t i = 0; i < o->n_look; i++) {
     mesh_place(&o->t->mesh, o->n_look < 2 ? 0 : (int64_t)i * (sites - 1) / (o->n_look - 1), at);
-    look_make(o->t, at, &o->look[i]);
+    look_make(o->t, &moves, at, &o->look[i]);
   }
 }
 
@@ -62,7 +65,14 @@ static int64_t both(const Look *l, const Task *m, uint32_t buffer, uint32_t plac
 static bool has_room(const Overlap *o, const Task *m, uint32_t buffer, uint32_t place, uint32_t first, uint32_t last) {
   for (const Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++)
-      if (l->step[s] + both(l, m, buffer, place) > l->most) return false;
+      if (l->step[s] + l->staged[s] + both(l, m, buffer, place) > l->most) return false;
+  return true;
+}
+
+/* The same for what the move itself works in, were it done at step s, where what it brings is not counted yet. */
+static bool has_room_at(const Overlap *o, const Task *m, uint32_t s) {
+  for (const Look *l = o->look; l < o->look + o->n_look; l++)
+    if (l->step[s] + l->staged[m->step] + both(l, m, m->buffer, m->place_to) > l->most) return false;
   return true;
 }
 
@@ -117,9 +127,11 @@ static void rotate(Overlap *o, Tasks *list, uint32_t to, uint32_t from) {
   Task *m = list->at[from];
   uint32_t first = list->at[to]->step, n = m->step - first;
   for (Look *l = o->look; l < o->look + o->n_look; l++) {
-    int64_t now = l->step[first];
+    int64_t now = l->step[first], own = l->staged[m->step];
     memmove(l->step + first + 1, l->step + first, n * sizeof *l->step);
+    memmove(l->staged + first + 1, l->staged + first, n * sizeof *l->staged);
     l->step[first] = now;
+    l->staged[first] = own;
   }
   room_take(o, m, m->buffer, m->place_to, first, m->step);
   memmove(list->at + to + 1, list->at + to, (from - to) * sizeof *list->at);
@@ -136,7 +148,7 @@ static void raise(Overlap *o, Tasks *list, uint32_t i) {
     double w = work_of(o->t, k);
     if (move_hinders(o->t, m, k) || k->unless != m->unless || !has_room(o, m, m->buffer, m->place_to, k->step, k->end)) break;
     work += w;
-    if (w > 0) to = j;
+    if (w > 0 && has_room_at(o, m, k->step)) to = j;
   }
   if (to < i) rotate(o, list, to, i);
 }

@@ -1,11 +1,12 @@
 /* task/sites/peak.c - the memory of a mesh's sites, step by step: at each step the most that some site has.
  *
  * What a buffer takes at a site hangs on the site's places along a few axes; it is found once for each of these. Sites that no such axis tells
- * apart are alike, and one is looked at. Of very many that all differ some are looked at: along each axis its ends and its middle. */
+ * apart are alike, and one is looked at. Of very many that all differ some are looked at: along each axis its ends and its middle. What a move works in
+ * hangs on what all others have: of more than some hundred sites it is counted at some, of more than some thousand at none. */
 #include "task/inside.h"
 #include "site.h"
 
-enum { RANK = 256, EXACT = 1 << 24, FEW = 4 };
+enum { RANK = 256, EXACT = 1 << 24, FEW = 4, STAGED = 256, STAGED_LOOKS = 64 };
 
 typedef struct Held {        /* of a buffer: */
   uint32_t axes;             /* bit a: what it takes hangs on the place along axis a */
@@ -20,6 +21,7 @@ typedef struct Peak {
   uint32_t axes;             /* that some buffer hangs on */
   uint32_t few;              /* 0, or so many places along an axis are looked at */
   int64_t *now;              /* by step, of the site at hand */
+  Stagings moves;
 } Peak;
 
 static const Expr *leaf_axes(void *env, Exprs *x, const Expr *leaf) {
@@ -82,6 +84,13 @@ static void held_find(Peak *p, uint32_t i) {
   while (next_at(p, h->axes, at));
 }
 
+/* Whether what moves work in is counted at that site. */
+static bool is_staged(const Peak *p, const uint32_t *at) {
+  int64_t s = 0, sites = mesh_sites(&p->t->mesh);
+  for (uint32_t a = 0; a < p->t->mesh.n; a++) s = s * p->t->mesh.size[a] + at[a];
+  return sites <= STAGED || s % (sites / STAGED_LOOKS) == 0 || s + 1 == sites;
+}
+
 /* What the site has at each step, if it is the most so far. */
 static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
   int64_t always = 0, now = 0;
@@ -91,6 +100,11 @@ static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
     int64_t bytes = p->held[i].bytes[held_at(p, &p->held[i], at)];
     if (b->space != BUF_WORK) always += bytes;
     else p->now[b->first] += bytes, p->now[b->last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < p->moves.len && is_staged(p, at); i++) {
+    int64_t bytes = staging_at(p->moves.at[i], at);
+    uint32_t step = staging_move(p->moves.at[i])->step;
+    p->now[step] += bytes, p->now[step + 1] -= bytes;
   }
   for (uint32_t s = 0; s < p->t->n_steps || s == 0; s++) {
     now += p->now[s];
@@ -111,6 +125,7 @@ void task_steps_bytes(const TaskGraph *t, int64_t *most) {
     entries += n;
   }
   if (entries > (double)EXACT) p.few = FEW;
+  p.moves = stagings_of(p.arena, t);
   for (uint32_t i = 0; i < t->buffers.len; i++) held_find(&p, i);
   for (uint32_t s = 0; s <= t->n_steps; s++) most[s] = 0;
   do site_add(&p, at, most);

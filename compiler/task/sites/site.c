@@ -80,7 +80,7 @@ void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent) {
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
 
-int64_t task_peak(const TaskGraph *t, const uint32_t *at) {
+int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged) {
   int64_t *step = NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), shape[RANK], always = 0, now = 0, most = 0;
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
@@ -88,6 +88,11 @@ int64_t task_peak(const TaskGraph *t, const uint32_t *at) {
     if (!mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes)) return INT64_MAX;
     if (b->space != BUF_WORK) always += bytes;
     else step[b->first] += bytes, step[b->last + 1] -= bytes;
+  }
+  Stagings moves = staged ? stagings_of(t->arena, t) : (Stagings){0};
+  for (uint32_t i = 0; i < moves.len; i++) {
+    int64_t bytes = staging_at(moves.at[i], at);
+    step[staging_move(moves.at[i])->step] += bytes, step[staging_move(moves.at[i])->step + 1] -= bytes;
   }
   for (uint32_t i = 0; i < t->n_steps; i++) {
     now += step[i];
@@ -232,23 +237,30 @@ static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t 
   return n;
 }
 
-/* Along which dimension a box is cut into n slices: the first that is long enough, else the longest; -1: it has none. */
-static int cut_along(uint32_t rank, const int64_t *shape, int64_t n) {
+int box_cut_along(uint32_t rank, const int64_t *low, const int64_t *high, int64_t n) {
   int longest = -1;
   for (uint32_t d = 0; d < rank; d++) {
-    if (shape[d] >= n) return (int)d;
-    if (longest < 0 || shape[d] > shape[longest]) longest = (int)d;
+    if (high[d] - low[d] >= n) return (int)d;
+    if (longest < 0 || high[d] - low[d] > high[longest] - low[longest]) longest = (int)d;
   }
   return longest;
 }
 
-/* Elements of slice i of n, as runtime/ein_move.c cuts them. */
-static int64_t slice_count(uint32_t rank, const int64_t *shape, int64_t i, int64_t n) {
-  int along = cut_along(rank, shape, n);
-  int64_t count = 1, length = along < 0 ? 1 : shape[along];
-  for (uint32_t d = 0; d < rank; d++) count *= shape[d];
-  if (along < 0) return i == 0 ? count : 0;
-  return count ? count / length * (length / n + length % n * (i + 1) / n - length % n * i / n) : 0;
+bool box_slice(uint32_t rank, int64_t *low, int64_t *high, int64_t i, int64_t n) {
+  int d = box_cut_along(rank, low, high, n);
+  if (d < 0) return i == 0;
+  int64_t length = high[d] - low[d], first = low[d];
+  low[d] = first + length / n * i + length % n * i / n;
+  high[d] = first + length / n * (i + 1) + length % n * (i + 1) / n;
+  return low[d] < high[d];
+}
+
+/* Elements of the share of place i of n. */
+static int64_t share_count(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t i, int64_t n) {
+  int64_t low[RANK], high[RANK], count = task_box(t, b, q, low, high) > 0 || !b->rank;
+  count = count && box_slice(b->rank, low, high, i, n);
+  for (uint32_t d = 0; d < b->rank; d++) count *= high[d] - low[d];
+  return count;
 }
 
 double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
@@ -256,7 +268,7 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
   int64_t shape[RANK], p;
   if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
-  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p), share = slice_count(to->rank, shape, i, p);
+  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p), share = share_count(t, to, q, i, p);
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 

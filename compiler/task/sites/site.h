@@ -19,13 +19,30 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
 /* The extents of the whole tensor, of which sites have boxes. */
 void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent);
 
-/* The most bytes that are wanted at any step at once: the caller's buffers always, work from its first step to its last. What a move needs
- * for itself is not counted. */
-int64_t task_peak(const TaskGraph *t, const uint32_t *at);
-/* The same of the busiest site; and by step, the most that some site has there. Where there are very many sites that all differ, of some of
- * them (peak.c). */
+/* The most bytes that are wanted at any step at once: the caller's buffers always, work from its first step to its last; `staged`: and what a move
+ * works in, at its step. */
+int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged);
+/* The same, with what moves work in, of the busiest site; and by step, the most that some site has there. Where there are very many sites that
+ * all differ, of some of them (peak.c). */
 int64_t task_peak_most(const TaskGraph *t);
 void task_steps_bytes(const TaskGraph *t, int64_t *most);
+
+/* ---- what moves work in (staged.c) ------------------------------------------------------------------------- */
+
+typedef struct Staging Staging;
+typedef VEC(Staging *) Stagings;
+/* Of all moves, in the order of the list; on more than 4,096 sites of none. */
+Stagings stagings_of(Arena *a, const TaskGraph *t);
+/* Which move it is; the bytes that it takes at a site. */
+const Task *staging_move(const Staging *x);
+int64_t staging_at(Staging *x, const uint32_t *at);
+
+/* ---- slices of a box, as runtime/ein_move.c cuts parts, and what an all-reduce gives each ------------------ */
+
+/* Along which dimension it is cut into n: the first that is long enough, else the longest; -1: it has none. */
+int box_cut_along(uint32_t rank, const int64_t *low, const int64_t *high, int64_t n);
+/* Makes it slice i of n, as even as can be. Gives whether that has elements. */
+bool box_slice(uint32_t rank, int64_t *low, int64_t *high, int64_t i, int64_t n);
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
 

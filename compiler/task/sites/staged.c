@@ -1,0 +1,232 @@
+/* task/sites/staged.c - what a move works in at a site: parcels that are packed, and what is noted of parts.
+ *
+ * In: a mesh's graph and a move. Out: bytes, as runtime/ein_move.c takes them from the workspace, which says how parts come in rounds. A parcel goes
+ * from where it lies, and comes to where it belongs, if it is one piece of a work buffer; sites that are given the same share a parcel; what a
+ * site keeps is no parcel. */
+#include "site.h"
+
+#include <string.h>
+
+enum { ALIGN = 64, SITES_MOST = 4096, SLICE = 4096, SLICES = 4 };
+
+/* A dimension of what two boxes share: how many pieces, by laps around its end; elements in all. */
+typedef struct Shared { int64_t pieces, n; } Shared;
+
+/* All that is wanted goes; or in an all-reduce first what each site is to combine, and then what it has combined. */
+typedef enum Half { MOVE_ALL, MOVE_TO_SHARES, MOVE_OF_SHARES } Half;
+
+typedef struct Boxes { int64_t *at; bool *there; } Boxes; /* by site: lows, then highs */
+
+typedef struct Part {
+  Half half;
+  uint32_t from;             /* the buffers' numbers */
+  uint32_t to;
+  Boxes has, gets, wanted;   /* boxes of the two buffers; what is to come there in this half, or what that site has combined */
+  bool parts;                /* that are combined */
+  size_t each;               /* bytes of an element, and of its place */
+  uint32_t own;              /* bit a: along axis a a site is given only what has its place */
+  int64_t slices;            /* of which a part is made that comes in rounds; 1: it comes at once */
+} Part;
+
+struct Staging {
+  const TaskGraph *t;
+  const Task *k;
+  int64_t sites, groups;     /* of parts */
+  uint32_t rank, n;
+  Part part[3];
+  int64_t *alike;            /* by site: what is the same of sites that are given the same; */
+  bool *packed;              /*   and by that whether there is such a parcel */
+};
+
+static int64_t *low_of(const Staging *x, const Boxes *b, int64_t s) {
+  return b->at + s * 2 * x->rank;
+}
+
+static int64_t count_of(const Staging *x, const Boxes *b, int64_t s) {
+  const int64_t *low = low_of(x, b, s), *high = low + x->rank;
+  int64_t n = b->there[s];
+  for (uint32_t d = 0; n && d < x->rank; d++) n *= high[d] - low[d];
+  return n;
+}
+
+static Boxes boxes_new(Arena *a, const Staging *x) {
+  return (Boxes){NEW_ARRAY(a, int64_t, (size_t)x->sites * x->rank * 2 + 1), NEW_ARRAY(a, bool, x->sites + 1)};
+}
+
+static Boxes boxes_of(Arena *a, const Staging *x, uint32_t buffer) {
+  const TaskBuffer *b = &x->t->buffers.at[buffer];
+  Boxes all = boxes_new(a, x);
+  uint32_t at[MESH_AXES + 1];
+  for (int64_t s = 0; s < x->sites; s++) {
+    int64_t *low = low_of(x, &all, s);
+    mesh_place(&x->t->mesh, s, at);
+    all.there[s] = task_has(x->t, b, at) && (task_box(x->t, b, at, low, low + x->rank) > 0 || !b->rank);
+  }
+  return all;
+}
+
+/* Of each site's box the share that it combines. */
+static Boxes shares_of(Arena *a, const Staging *x, const Boxes *of) {
+  Boxes all = boxes_new(a, x);
+  uint32_t at[MESH_AXES + 1], axes = move_combines(x->t, x->k);
+  memcpy(all.at, of->at, (size_t)x->sites * x->rank * 2 * sizeof *all.at);
+  for (int64_t s = 0; s < x->sites; s++) {
+    int64_t group = 0, *low = low_of(x, &all, s);
+    mesh_place(&x->t->mesh, s, at);
+    for (uint32_t i = 0; i < x->t->mesh.n; i++)
+      if (axes >> i & 1) group = group * x->t->mesh.size[i] + at[i];
+    all.there[s] = of->there[s] && box_slice(x->rank, low, low + x->rank, group, x->groups);
+  }
+  return all;
+}
+
+static int64_t slices_of(const Staging *x, const Part *p) {
+  int64_t most = 0, slices;
+  if (x->groups == 1 || !p->parts) return 1;
+  for (int64_t s = 0; s < x->sites; s++) {
+    int64_t n = count_of(x, &p->wanted, s);
+    most = n > most ? n : most;
+  }
+  slices = most * (int64_t)p->each / SLICE;
+  if (slices > SLICES * x->groups) slices = SLICES * x->groups;
+  return slices < x->groups ? 1 : slices;
+}
+
+static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to) {
+  Part *p = &x->part[x->n++];
+  const Task *k = x->k;
+  *p = (Part){.half = half, .from = from, .to = to, .parts = half != MOVE_OF_SHARES && k->reducer != RED_NONE};
+  p->has = boxes_of(a, x, from);
+  p->gets = boxes_of(a, x, to);
+  p->wanted = half == MOVE_ALL ? p->gets : shares_of(a, x, &p->gets);
+  p->each = (size_t)dtype_size(x->t->buffers.at[to].dtype) + (p->parts && task_moves_places(k) ? (size_t)dtype_size(DT_I64) : 0);
+  for (uint32_t i = 0; i < x->t->mesh.n; i++) {
+    bool combines = k->of.on[i] == PLACE_PART && k->to.on[i] != PLACE_PART;
+    if (k->of.on[i] == PLACE_ALL || ((k->of.on[i] == PLACE_PART || half == MOVE_OF_SHARES) && !combines)) p->own |= 1u << i;
+  }
+  p->slices = slices_of(x, p);
+}
+
+static Staging *staging_new(Arena *a, const TaskGraph *t, const Task *k) {
+  Staging *x = NEW(a, Staging);
+  uint32_t at[MESH_AXES + 1], axes = move_combines(t, k);
+  *x = (Staging){.t = t, .k = k, .sites = mesh_sites(&t->mesh), .groups = 1, .rank = t->buffers.at[k->buffer].rank};
+  for (uint32_t i = 0; i < t->mesh.n; i++) x->groups *= axes >> i & 1 ? t->mesh.size[i] : 1;
+  x->alike = NEW_ARRAY(a, int64_t, x->sites + 1);
+  x->packed = NEW_ARRAY(a, bool, x->sites + 1);
+  for (int64_t s = 0; s < x->sites; s++) {
+    mesh_place(&t->mesh, s, at);
+    for (uint32_t i = 0; i < t->mesh.n; i++) x->alike[s] = x->alike[s] * t->mesh.size[i] + (k->to.on[i] == PLACE_ALL ? 0 : at[i]);
+  }
+  bool shares = k->move == MOVE_ALL_REDUCE;
+  part_add(a, x, shares ? MOVE_TO_SHARES : MOVE_ALL, k->from, k->buffer);
+  if (shares) part_add(a, x, MOVE_OF_SHARES, k->buffer, k->buffer);
+  if (shares && task_moves_places(k)) part_add(a, x, MOVE_OF_SHARES, k->place_to, k->place_to);
+  return x;
+}
+
+static void list_stagings(Arena *a, const TaskGraph *t, const Tasks *list, Stagings *out) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    if (list->at[i]->kind == TASK_MOVE) vec_push(a, *out, staging_new(a, t, list->at[i]));
+    list_stagings(a, t, &list->at[i]->body, out);
+  }
+}
+
+Stagings stagings_of(Arena *a, const TaskGraph *t) {
+  Stagings all = {0};
+  if (mesh_sites(&t->mesh) <= SITES_MOST) list_stagings(a, t, &t->tasks, &all);
+  return all;
+}
+
+const Task *staging_move(const Staging *x) {
+  return x->k;
+}
+
+/* ---- at a site ------------------------------------------------------------------------------------------------------ */
+
+static Shared shared_along(int64_t low, int64_t high, int64_t wrap, int64_t from, int64_t to) {
+  Shared x = {0, 0};
+  int64_t first = 0, end = 1;
+  if (wrap) {
+    first = floor_div(low - to + 1, wrap);
+    end = floor_div(high - 1 - from, wrap) + 1;
+  }
+  for (int64_t lap = first; lap < end; lap++) {
+    int64_t l = from + lap * wrap > low ? from + lap * wrap : low, h = to + lap * wrap < high ? to + lap * wrap : high;
+    if (l < h) x.pieces++, x.n += h - l;
+  }
+  return x;
+}
+
+/* What the largest slice has. */
+static int64_t slice_most(const Staging *x, const Part *p, int64_t s) {
+  int64_t n = count_of(x, &p->wanted, s), length = 1;
+  const int64_t *low = low_of(x, &p->wanted, s), *high = low + x->rank;
+  if (!n) return 0;
+  int along = box_cut_along(x->rank, low, high, p->slices);
+  if (along >= 0) length = high[along] - low[along];
+  return n / length * ((length + p->slices - 1) / p->slices);
+}
+
+/* What site p has that site q is to have, of which a round brings so much at most; *straight: it is one piece, in one piece of `own`, a box of one of
+ * them. */
+static int64_t shared(const Staging *x, const Part *part, int64_t p, int64_t q, const int64_t *own, bool *straight) {
+  int64_t whose = part->half == MOVE_OF_SHARES ? p : q, n = part->has.there[p] && part->gets.there[q] && part->wanted.there[whose];
+  const int64_t *from = low_of(x, &part->has, p), *to = low_of(x, &part->wanted, whose), *wrap = part->half == MOVE_OF_SHARES ? NULL : x->k->wrap;
+  bool whole = true;
+  *straight = true;
+  for (uint32_t d = x->rank; n && d-- > 0;) {
+    Shared s = shared_along(to[d], to[d + x->rank], wrap ? wrap[d] : 0, from[d], from[d + x->rank]);
+    *straight &= s.pieces == 1 && (whole || s.n == 1);
+    whole &= s.n == own[d + x->rank] - own[d];
+    n *= s.n;
+  }
+  if (part->slices == 1) return n;
+  int64_t most = slice_most(x, part, whose);
+  return n < most ? n : most;
+}
+
+static int64_t room(int64_t bytes) {
+  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static bool is_work(const Staging *x, const Part *p, uint32_t buffer) {
+  return x->t->buffers.at[buffer].space == BUF_WORK && !p->parts;
+}
+
+static int64_t sent(Staging *x, const Part *p, int64_t s, int64_t q) {
+  bool straight;
+  int64_t n = shared(x, p, s, q, low_of(x, &p->has, s), &straight);
+  if (!n || (straight && is_work(x, p, p->from)) || (x->packed[x->alike[q]] && p->half != MOVE_TO_SHARES)) return 0;
+  x->packed[x->alike[q]] = true;
+  return room(n * (int64_t)p->each);
+}
+
+static int64_t received(const Staging *x, const Part *part, int64_t s, int64_t p) {
+  bool straight;
+  int64_t n = shared(x, part, p, s, low_of(x, &part->gets, s), &straight);
+  return straight && is_work(x, part, part->to) ? 0 : room(n * (int64_t)part->each);
+}
+
+static int64_t part_at(Staging *x, const Part *part, int64_t s, const uint32_t *at) {
+  int64_t bytes = part->parts ? room(count_of(x, &part->wanted, s)) : 0;
+  uint32_t p[MESH_AXES + 1];
+  memset(x->packed, 0, (size_t)x->sites * sizeof *x->packed);
+  for (int64_t q = 0; q < x->sites; q++) {
+    bool asks = q != s;
+    mesh_place(&x->t->mesh, q, p);
+    for (uint32_t i = 0; i < x->t->mesh.n; i++) asks &= !(part->own >> i & 1) || p[i] == at[i];
+    if (asks) bytes += sent(x, part, s, q) + received(x, part, s, q);
+  }
+  return bytes;
+}
+
+int64_t staging_at(Staging *x, const uint32_t *at) {
+  int64_t s = 0, most = 0;
+  for (uint32_t i = 0; i < x->t->mesh.n; i++) s = s * x->t->mesh.size[i] + at[i];
+  for (uint32_t i = 0; i < x->n; i++) {
+    int64_t bytes = part_at(x, &x->part[i], s, at);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}

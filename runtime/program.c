@@ -10,12 +10,13 @@
 #include "program.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
+#include <unistd.h>
 
 enum { LEAVE_OK = 0, LEAVE_DATA = 1, LEAVE_USAGE = 2, LEAVE_MACHINE = 4 };
 
@@ -748,6 +749,15 @@ int ein_program(const ein_model *model, const char *version, int argc, char **wo
   return ein_program_among(model, version, &alone, argc, word);
 }
 
+/* Standard output is a pipe that nobody reads any more, which is no failure: he has seen enough. */
+static int reader_left(void) {
+  struct pollfd out;
+  out.fd = STDOUT_FILENO;
+  out.events = POLLOUT;
+  out.revents = 0;
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 int ein_program_among(const ein_model *model, const char *version, const ein_reach *reach, int argc, char **word) {
   char unsaid[COMPLAINT] = "";
   program p = {.model = model, .version = version, .reach = reach, .unsaid = unsaid, .name = "program"};
@@ -759,7 +769,7 @@ int ein_program_among(const ein_model *model, const char *version, const ein_rea
   p.dim = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim);
   p.dim_from = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim_from);
   int code = argc > 0 ? work(&p, word) : LEAVE_USAGE;
-  if (fflush(stdout) != 0 || ferror(stdout)) code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
+  if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_left()) code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
   leave_memory(&p);
   return code;
 }

@@ -3,6 +3,7 @@
  * As many processes as a launcher of MPI has started, each a site of a plan. The model is one over all plans (ein_whole.h).
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ int ein_program_mpi(const ein_model *model, const char *version, int argc, char 
     fprintf(stderr, "%s: error: MPI cannot be started\n", argc ? word[0] : "program");
     return LEAVE_MACHINE;
   }
+  signal(SIGPIPE, SIG_IGN); /* a launcher takes all along when one is ended by it */
   const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each()};
   int code = ein_program_among(model, version, &reach, argc, word);
   ein_mpi_close(mpi);

@@ -1,8 +1,12 @@
 /* driver/ranks/ranks.c - processes that a launcher has started together: who this one is, by the launcher's variables; the door to MPI; and how all
  * of them come to one end. See ranks.h. */
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ranks.h"
@@ -52,6 +56,37 @@ static Words launch_words(Session *s, const char *mpirun, const char *self, cons
   return w;
 }
 
+/* Copies what comes, to the end of it; once the reader has gone, to nobody. */
+static void relay_run(int from) {
+  char part[1 << 16];
+  bool reader = true;
+  signal(SIGINT, SIG_IGN); /* mpirun says when it is over */
+  signal(SIGTERM, SIG_IGN);
+  for (ssize_t n; (n = read(from, part, sizeof part)) > 0 || (n < 0 && errno == EINTR);)
+    for (ssize_t at = 0, k; reader && at < n; at += k > 0 ? k : 0) {
+      k = write(STDOUT_FILENO, part + at, (size_t)(n - at));
+      reader = k >= 0 || errno == EINTR;
+    }
+  _exit(0);
+}
+
+/* Open MPI's mpirun aborts, or crashes, when the reader of its output leaves. So between it and a pipe stands a process that reads on. It is nobody's
+ * child, for mpirun looks after its own. */
+static void relay_start(void) {
+  struct stat st;
+  int pair[2];
+  if (fstat(STDOUT_FILENO, &st) || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) || pipe(pair)) return;
+  pid_t child = fork();
+  if (child == 0) {
+    close(pair[1]);
+    if (fork() == 0) relay_run(pair[0]);
+    _exit(0);
+  }
+  if (child > 0) waitpid(child, NULL, 0), dup2(pair[1], STDOUT_FILENO);
+  close(pair[0]);
+  close(pair[1]);
+}
+
 Leave ranks_launch(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_NP), *mpirun = program_on_path(s->arena, "mpirun");
   char self[4096];
@@ -72,6 +107,7 @@ Leave ranks_launch(Session *s, const Args *a) {
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   }
   Words w = launch_words(s, mpirun, self, said);
+  relay_start();
   execv(mpirun, (char *const *)(void *)w.at);
   return fail(s, LEAVE_MACHINE, "%s cannot be started", mpirun);
 }

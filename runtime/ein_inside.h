@@ -62,6 +62,7 @@ typedef struct ein_inside {    /* what each run touches stands first */
   int bound;                   /* the views of the last run were in order */
   int begins;                  /* there is what a run begins with: work, turns */
   int parted;                  /* all sites know that one of them has failed: they meet no more in this run */
+  int under_way;               /* moves that have begun, and are not waited for yet */
   volatile int cancel;         /* set by any thread */
   volatile int faults;         /* how many; the first one says which */
   ein_error error;             /* of the last call */
@@ -122,6 +123,8 @@ EIN_API int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 EIN_API ein_status ein_settle(ein_ctx *ctx);
 /* ein_run.c: an exchange over the context's wire. Where it fails, this run meets no more, and the context has an error. */
 EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+/* What an exchange came to, if it is not called by that. */
+EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status);
 EIN_API int ein_processors(void);
 EIN_API int ein_team_size(const ein_config *config);      /* as many threads as are wanted */
 EIN_API size_t ein_team_bytes(int threads);               /* of a pool */

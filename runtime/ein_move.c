@@ -3,7 +3,8 @@
  * Moves between sites. In come a mesh's tables (which boxes of a tensor each site has, and is to have) and the run's context at one site;
  * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h). What another site is to have of ours is packed, what
  * comes is unpacked where it belongs; what lies in one piece, in a work buffer, goes from there and comes there. All that is packed, and what is
- * noted of parts, lies in the plan's workspace, where each move has room at its step.
+ * noted of parts, lies in the plan's workspace, where each move has room from its step to its end: what goes at its step may come then only, while kernels
+ * run. Of what comes in rounds only the first goes so early.
  *
  * Parts are combined in the order of sites, so the bits are the same in every run. Where they are long, each is cut into slices, and they come in
  * rounds: in round r the sites of group g send slice r - g. So a slice meets its parts in order, each site sends and receives in nearly every round,
@@ -39,6 +40,7 @@ typedef struct ein_moving {
   int n_send, n_receive;
   char *base;                  /* of what it works in; NULL: that is measured */
   size_t used;
+  int packed;                  /* what goes has been packed already */
   unsigned char *some;         /* of parts: by element of what is combined here, row-major, whether there has been one */
 } ein_moving;
 
@@ -416,8 +418,8 @@ static void ein_send_add(ein_moving *v, int q) {
     char *out = ein_room(v, x->bytes);
     x->data = out;
     *alike = v->n_send;
-    if (v->base && v->place) out = ein_pack(v, v->row->place_from, v->place, &theirs, out);
-    if (v->base) ein_pack(v, v->row->from, v->element, &theirs, out);
+    if (v->base && v->place && !v->packed) out = ein_pack(v, v->row->place_from, v->place, &theirs, out);
+    if (v->base && !v->packed) ein_pack(v, v->row->from, v->element, &theirs, out);
   }
 }
 
@@ -518,31 +520,72 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   return (int64_t)most;
 }
 
-static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
+/* Of the first round of a move that has begun, what is on its way; else a round from its beginning. */
+static ein_status ein_move_round(ein_moving *v, int begun) {
+  const ein_wire *wire = v->ctx->inside->config.wire;
+  v->packed = begun >= 0 && v->round == 0;
+  ein_parcels_make(v);
+  if (!v->packed) return ein_meet(v->ctx, ein_settle(v->ctx), v->n_send, v->send, v->n_receive, v->receive);
+  v->ctx->inside->under_way--;
+  return ein_met(v->ctx, wire->finish(wire->user, begun));
+}
+
+/* begun: the number of a move of which this is the first half, and has begun; -1: it has not. */
+static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base, int begun) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
   int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
   ein_box all = ein_wanted(&v, v.site);
   for (; v.round < rounds; v.round++) {
-    ein_parcels_make(&v);
+    if (ein_move_round(&v, begun) != EIN_OK) return ein_state(ctx);
     if (v.round == 0 && v.some) memset(v.some, 0, (size_t)ein_box_count(&v, &all));
-    if (ein_meet(ctx, ein_settle(ctx), v.n_send, v.send, v.n_receive, v.receive) != EIN_OK) return ein_state(ctx);
     ein_parcels_take(&v);
   }
   if (v.place) ein_places_check(&v, &all);
   return ein_state(ctx);
 }
 
-EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+static char *ein_move_room(const ein_inside *in, int k) {
+  return (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k];
+}
+
+static ein_half ein_first_half(const ein_move_row *row) {
+  return row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL;
+}
+
+static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int begun) {
   ein_inside *in = ctx->inside;
   const ein_move_row *row = &mesh->move[k];
-  if (!in->config.wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
-  char *base = (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k];
-  ein_status status = ein_move_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, base);
+  char *base = ein_move_room(in, k);
+  ein_status status = ein_move_half(ctx, mesh, row, ein_first_half(row), base, begun);
   for (int places = 0; row->shares && !in->parted && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
-    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, base);
+    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, base, -1);
   }
   return status;
+}
+
+EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_inside *in = ctx->inside;
+  if (!in->config.wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+  return ein_move_rest(ctx, mesh, k, -1);
+}
+
+/* Over a wire that carries nothing meanwhile the whole move is here. */
+EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_inside *in = ctx->inside;
+  const ein_move_row *row = &mesh->move[k];
+  const ein_wire *wire = in->config.wire;
+  if (!wire || !wire->start) return ein_move(ctx, mesh, k);
+  ein_moving v = ein_moving_begin(ctx, mesh, row, ein_first_half(row), ein_move_room(in, k));
+  ein_parcels_make(&v);
+  ein_status status = wire->start(wire->user, ein_settle(ctx), k, v.n_send, v.send, v.n_receive, v.receive);
+  in->under_way += status == EIN_OK;
+  return ein_met(ctx, status) == EIN_OK ? ein_state(ctx) : status;
+}
+
+EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  const ein_wire *wire = ctx->inside->config.wire;
+  return wire && wire->start ? ein_move_rest(ctx, mesh, k, k) : ein_state(ctx);
 }
 
 /* ---- who has what, for callers ---- */

@@ -15,14 +15,23 @@
 #define EIN_MPI_MOST ((size_t)1 << 30)
 #endif
 
-enum { EIN_MPI_TAG = 0 };
+/* So many exchanges are under way at once, of which memory is taken once; more are waited for where they start. */
+enum { EIN_MPI_TAG = 0, EIN_MPI_WAYS = 8 };
+
+/* An exchange: its messages, if it is under way. */
+typedef struct ein_way {
+  int key;                     /* the caller's; -1: none is under way here */
+  int n, failed;               /* failed: what MPI said as it was looked at */
+  MPI_Request *request;
+  int room;                    /* for so many: one to each and one from each, and more where a parcel is several messages */
+} ein_way;
 
 struct ein_mpi {
   MPI_Comm comm;
   ein_wire wire;
   ein_traffic traffic;
-  MPI_Request *request;
-  int room;                    /* for so many: one to each and one from each, and more where a parcel is several messages */
+  ein_way now;                 /* of exchanges that are waited for at once */
+  ein_way way[EIN_MPI_WAYS];   /* of others */
   ein_error error;
 };
 
@@ -61,26 +70,46 @@ static size_t ein_mpi_pieces(const ein_mpi *m, int n, const ein_parcel *x) {
   return pieces;
 }
 
-static int ein_mpi_room(ein_mpi *m, size_t wanted) {
-  if (wanted <= (size_t)m->room) return 1;
+static int ein_mpi_room(ein_way *way, size_t wanted) {
+  if (wanted <= (size_t)way->room) return 1;
   if (wanted > INT_MAX / 2) return 0;
-  MPI_Request *more = (MPI_Request *)realloc(m->request, wanted * sizeof *more);
+  MPI_Request *more = (MPI_Request *)realloc(way->request, wanted * sizeof *more);
   if (!more) return 0;
-  m->request = more;
-  m->room = (int)wanted;
+  way->request = more;
+  way->room = (int)wanted;
   return 1;
 }
 
+/* One that is free, at all sites the same; NULL: none is. */
+static ein_way *ein_mpi_way(ein_mpi *m) {
+  for (int i = 0; i < EIN_MPI_WAYS; i++)
+    if (m->way[i].key < 0) return &m->way[i];
+  return NULL;
+}
+
+/* For one message to each and one from each in all of them. */
+static int ein_mpi_rooms(ein_mpi *m) {
+  size_t each = 2 * (size_t)m->wire.sites;
+  int some = ein_mpi_room(&m->now, each);
+  for (int i = 0; some && i < EIN_MPI_WAYS; i++) some = ein_mpi_room(&m->way[i], each);
+  return some;
+}
+
+static void ein_mpi_free(ein_mpi *m) {
+  for (int i = 0; i < EIN_MPI_WAYS; i++) free(m->way[i].request);
+  free(m->now.request);
+}
+
 /* Starts the messages of a parcel, and counts them. */
-static ein_status ein_mpi_start(ein_mpi *m, const ein_parcel *x, int sends, int *n) {
+static ein_status ein_mpi_parcel(ein_mpi *m, ein_way *way, const ein_parcel *x, int sends) {
   ein_traffic *t = &m->traffic;
   for (size_t at = 0, part; at < x->bytes; at += part) {
     char *from = (char *)x->data + at;
     part = x->bytes - at < EIN_MPI_MOST ? x->bytes - at : EIN_MPI_MOST;
-    int code = sends ? MPI_Isend(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &m->request[*n])
-                     : MPI_Irecv(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &m->request[*n]);
+    int code = sends ? MPI_Isend(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &way->request[way->n])
+                     : MPI_Irecv(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &way->request[way->n]);
     if (code != MPI_SUCCESS) return ein_mpi_failed(m, sends ? "MPI_Isend" : "MPI_Irecv", code);
-    (*n)++;
+    way->n++;
     *(sends ? &t->bytes_sent : &t->bytes_received) += part;
     *(sends ? &t->messages_sent : &t->messages_received) += 1;
   }
@@ -93,21 +122,65 @@ static void ein_mpi_to_self(const ein_mpi *m, int n_send, const ein_parcel *send
       if (receive[k].peer == m->wire.site && send[i].bytes) memcpy(receive[k].data, send[i].data, send[i].bytes);
 }
 
-static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
-  ein_mpi *m = (ein_mpi *)user;
-  int n = 0, code;
-  if (mine == EIN_OK && !ein_mpi_room(m, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
+/* All messages are on their way. */
+static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  if (mine == EIN_OK && !ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
     mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
   ein_status status = ein_mpi_status(m, mine);
   if (status != EIN_OK) return status;
+  way->n = 0;
+  way->failed = MPI_SUCCESS;
   for (int i = 0; i < n_receive && status == EIN_OK; i++)
-    if (receive[i].peer != m->wire.site) status = ein_mpi_start(m, &receive[i], 0, &n);
+    if (receive[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &receive[i], 0);
   for (int i = 0; i < n_send && status == EIN_OK; i++)
-    if (send[i].peer != m->wire.site) status = ein_mpi_start(m, &send[i], 1, &n);
-  if (status != EIN_OK) return status; /* MPI is broken: nothing that was started can be waited for */
-  ein_mpi_to_self(m, n_send, send, n_receive, receive);
-  code = MPI_Waitall(n, m->request, MPI_STATUSES_IGNORE);
+    if (send[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &send[i], 1);
+  if (status == EIN_OK) ein_mpi_to_self(m, n_send, send, n_receive, receive);
+  return status; /* if not EIN_OK, MPI is broken: nothing that was started can be waited for */
+}
+
+static ein_status ein_mpi_ended(ein_mpi *m, ein_way *way) {
+  int code = MPI_Waitall(way->n, way->request, MPI_STATUSES_IGNORE);
+  if (code == MPI_SUCCESS) code = way->failed;
+  way->key = -1;
   return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Waitall", code);
+}
+
+static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  ein_mpi *m = (ein_mpi *)user;
+  ein_status status = ein_mpi_begun(m, &m->now, mine, n_send, send, n_receive, receive);
+  return status == EIN_OK ? ein_mpi_ended(m, &m->now) : status;
+}
+
+static ein_status ein_mpi_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  ein_mpi *m = (ein_mpi *)user;
+  ein_way *way = ein_mpi_way(m);
+  if (!way) return ein_mpi_exchange(user, mine, n_send, send, n_receive, receive);
+  ein_status status = ein_mpi_begun(m, way, mine, n_send, send, n_receive, receive);
+  if (status == EIN_OK) way->key = key;
+  return status;
+}
+
+static ein_status ein_mpi_finish(void *user, int key) {
+  ein_mpi *m = (ein_mpi *)user;
+  ein_status status = EIN_OK;
+  for (int i = 0; i < EIN_MPI_WAYS; i++) {
+    ein_way *way = &m->way[i];
+    if (way->key < 0 || (key >= 0 && way->key != key)) continue;
+    ein_status one = ein_mpi_ended(m, way);
+    if (status == EIN_OK) status = one;
+  }
+  return status;
+}
+
+/* MPI carries on what is under way as it is called. */
+static void ein_mpi_look(void *user) {
+  ein_mpi *m = (ein_mpi *)user;
+  int done;
+  for (int i = 0; i < EIN_MPI_WAYS; i++) {
+    ein_way *way = &m->way[i];
+    if (way->key < 0 || way->failed != MPI_SUCCESS) continue;
+    way->failed = MPI_Testall(way->n, way->request, &done, MPI_STATUSES_IGNORE);
+  }
 }
 
 /* What each tells each is not of a move, and not counted. */
@@ -129,6 +202,9 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   m->wire.user = m;
   m->wire.exchange = ein_mpi_exchange;
   m->wire.counts = ein_mpi_counts;
+  m->wire.start = ein_mpi_start;
+  m->wire.finish = ein_mpi_finish;
+  m->wire.look = ein_mpi_look;
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 
@@ -143,12 +219,13 @@ EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) 
   }
   memset(&local, 0, sizeof local);
   local.comm = own;
+  for (int i = 0; i < EIN_MPI_WAYS; i++) local.way[i].key = -1;
   ein_status status = ein_mpi_begin(&local, name ? name : "ein");
-  if (status == EIN_OK && (!m || !ein_mpi_room(&local, 2 * (size_t)local.wire.sites))) status = EIN_ERR_MEMORY;
+  if (status == EIN_OK && (!m || !ein_mpi_rooms(&local))) status = EIN_ERR_MEMORY;
   status = ein_mpi_status(&local, status);
   if (status != EIN_OK) {
     MPI_Comm_free(&own);
-    free(local.request);
+    ein_mpi_free(&local);
     free(m);
     return status;
   }
@@ -161,7 +238,7 @@ EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) 
 EIN_API void ein_mpi_close(ein_mpi *m) {
   if (!m) return;
   MPI_Comm_free(&m->comm);
-  free(m->request);
+  ein_mpi_free(m);
   free(m);
 }
 

@@ -176,7 +176,10 @@ static int ein_buffers_sort(ein_inside *in) {
     in->work[in->n_work++] = b;
   }
   in->n_laid = in->n_work;
-  for (int k = 0; t->mesh && k < t->mesh->n_moves; k++) in->first[in->n_laid] = in->last[in->n_laid] = t->mesh->move[k].step, in->n_laid++;
+  for (int k = 0; t->mesh && k < t->mesh->n_moves; k++) {
+    in->first[in->n_laid] = t->mesh->move[k].step;
+    in->last[in->n_laid++] = t->mesh->move[k].end;
+  }
   for (int k = 0; k < t->n_inputs; k++)
     if (in->input[k] < 0) return 0;
   for (int k = 0; k < t->n_outputs; k++)
@@ -331,22 +334,28 @@ static ein_status ein_plan_take(ein_inside *in) {
 
 /* ---- one of several sites ---- */
 
-EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  const ein_wire *wire = in->config.wire;
-  ein_status status = wire->exchange(wire->user, mine, n_send, send, n_receive, receive);
   if (status == EIN_OK) return EIN_OK;
   in->parted = 1;
   if (in->error.status == EIN_OK) ein_error_set(&in->error, status, EIN_ELSEWHERE);
   return status;
 }
 
-/* What a plan or a run came to, for all sites; who failed alone keeps his own words. */
+EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  const ein_wire *wire = ctx->inside->config.wire;
+  return ein_met(ctx, wire->exchange(wire->user, mine, n_send, send, n_receive, receive));
+}
+
+/* What a plan or a run came to, for all sites; who failed alone keeps his own words. Moves that had begun, at all sites, are waited for in any case. */
 static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  if (!in->config.wire || in->parted) return status;
-  if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
-  return ein_meet(ctx, status, 0, NULL, 0, NULL);
+  if (!in->config.wire) return status;
+  if (!in->parted && status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
+  if (!in->parted) status = ein_meet(ctx, status, 0, NULL, 0, NULL);
+  if (in->under_way) in->config.wire->finish(in->config.wire->user, -1);
+  in->under_way = 0;
+  return status;
 }
 
 static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {

@@ -223,7 +223,7 @@ typedef struct ein_move_row {
   void (*best)(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n);
   int place_from, place_to;
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, where that is not 0; NULL: none is so */
-  int step;
+  int step, end;         /* the move begins at the one, and its end is waited for behind the other */
   int shares;            /* an all-reduce: each site combines a share, and has the others' from those who did */
 } ein_move_row;
 
@@ -332,6 +332,9 @@ EIN_API void ein_set_i64(ein_ctx *ctx, int buffer, int64_t value);
 EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line);
 #if !defined(EIN_STATIC) || defined(EIN_SITES)
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int move); /* gives the context's status; so do fetches */
+/* The same in two halves; kernels that leave alone what is moved may run between. */
+EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int move);
+EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int move);
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
 EIN_API int64_t ein_staged(ein_ctx *ctx, int move);
 /* Of an argument that a site has: from `low` on, so much; nothing, where it has none of it. */

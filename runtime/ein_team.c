@@ -77,9 +77,17 @@ static void ein_job_one(void *env, int64_t i, int worker) {
   if (job->streams) ein_stream_end();
 }
 
+/* By the thread that runs: what is under way between sites gets on. */
+static void ein_look(const ein_ctx *ctx) {
+  const ein_wire *wire = ctx->inside->config.wire;
+  if (ctx->inside->under_way) wire->look(wire->user);
+}
+
 static void ein_job_alone(ein_job *job) {
-  for (uint64_t i = 0; i < job->n; i++)
+  for (uint64_t i = 0; i < job->n; i++) {
     if (!ein_stopped(job->ctx)) job->task(job->ctx, (int64_t)i, 0);
+    ein_look(job->ctx);
+  }
   if (job->streams) ein_stream_end();
 }
 
@@ -90,6 +98,7 @@ static void ein_job_share(ein_job *job, int worker) {
     uint64_t end = job->n - i < job->grab ? job->n : i + job->grab;
     for (; i < end; i++)
       if (!ein_stopped(job->ctx)) job->task(job->ctx, (int64_t)i, worker);
+    if (worker == 0) ein_look(job->ctx);
   }
   if (job->streams) ein_stream_end();
 }

@@ -5,7 +5,7 @@
  * C++ clean.
  */
 #ifndef EIN_TENSOR_H
-#define EIN_TENSOR_H 1 /* the format: another number where a caller of one would misread the other */
+#define EIN_TENSOR_H 2 /* the format: another number where a caller of one would misread the other */
 
 #if !defined(__CUDACC_RTC__)
 #include <stddef.h>
@@ -96,6 +96,12 @@ typedef struct ein_wire {
   /* A number for each site, and one from each: how large what comes next will be, where a site alone knows. Called by all, as exchange is. */
   ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
   void (*close)(void *user); /* by the destroy of the context that has it; NULL: the wire is borrowed */
+  /* An exchange in two halves, for sites that compute meanwhile. All call start, and learn whether all can go on; then the parcels are the wire's, until
+   * finish with the same key has them there. Several are under way at once, each with a key of its own, and exchanges between. A key of -1: all that
+   * are. look lets what is under way get on; it is called now and then. All three or, as NULL, none. */
+  ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+  ein_status (*finish)(void *user, int key);
+  void (*look)(void *user);
 } ein_wire;
 
 /* What last_error says at a site that has not failed itself. */
@@ -183,6 +189,6 @@ typedef struct ein_model {
 }
 #endif
 
-#elif EIN_TENSOR_H + 0 != 1
+#elif EIN_TENSOR_H + 0 != 2
 #error "the headers of two libraries are by versions of ein whose tensors differ: include each in a file of its own"
 #endif

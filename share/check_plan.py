@@ -278,10 +278,10 @@ class Move:
 
     def __init__(self, line, all_of_them, sites, mesh):
         n = len(mesh)
-        found = re.match(rf"\s*move (\d+)(?:\.\.\d+)? \w+ %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
+        found = re.match(rf"\s*move (\d+)(?:\.\.(\d+))? \w+ %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
                          r"(?: wrap \[(.*?)\])?( by \S+)?( places)?", line)
-        step, source, of, target, onto, wrap, self.parts, places_too = found.groups()
-        self.step, self.source, self.target = int(step), all_of_them[source], all_of_them[target]
+        step, end, source, of, target, onto, wrap, self.parts, places_too = found.groups()
+        self.step, self.end, self.source, self.target = int(step), int(end or step), all_of_them[source], all_of_them[target]
         self.has, self.wants = ([b.box(at) for at in sites] for b in (self.source, self.target))
         self.wrap = [int(x) for x in wrap.split(",")] if wrap else []
         self.each = SIZE[self.target.dtype] + (8 if places_too else 0)
@@ -351,7 +351,7 @@ def peak(text):
         for m in all_moves if len(sites) <= 256 or s % (len(sites) // 64) == 0 or s + 1 == len(sites) else []:
             size = m.staged(s)
             steps[m.step] = steps.get(m.step, 0) + size
-            steps[m.step + 1] = steps.get(m.step + 1, 0) - size
+            steps[m.end + 1] = steps.get(m.end + 1, 0) - size
         for b in all_of_them:
             size = b.bytes(at)
             if b.alive is None:

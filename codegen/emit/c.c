@@ -16,7 +16,11 @@ uint32_t c_size_number(CPrinter *p, const Expr *e) {
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
 
-typedef struct Calls { CPrinter *p; uint32_t next; } Calls; /* next: the kernel whose task comes next */
+typedef struct Calls {
+  CPrinter *p;
+  uint32_t next;             /* the kernel whose task comes next */
+  Tasks begun;               /* moves that go on, and are not waited for yet */
+} Calls;
 
 static void list_print(Calls *c, const Tasks *list, int depth);
 
@@ -52,7 +56,26 @@ static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
   return (k->kind == TASK_KERNEL || k->kind == TASK_ASSERT) && x->when ? x : NULL;
 }
 
-static void task_text(Calls *c, const Task *k, const char *in, int depth) {
+static void move_print(Calls *c, const Task *k, const char *half, const char *in) {
+  buf_printf(c->p->out, "%sif (ein_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, half, c->p->o->prefix, c_move_number(c->p, k));
+}
+
+/* Those that go on to the task's end are waited for, in the order in which they began. */
+static void moves_end(Calls *c, const Task *k, const char *in) {
+  uint32_t end = k->kind == TASK_REPEAT ? k->end : k->step, n = 0;
+  for (uint32_t i = 0; i < c->begun.len; i++) {
+    if (c->begun.at[i]->end == end) move_print(c, c->begun.at[i], "_finish", in);
+    else c->begun.at[n++] = c->begun.at[i];
+  }
+  c->begun.len = n;
+}
+
+static void move_begin(Calls *c, Task *k, const char *in) {
+  move_print(c, k, k->end > k->step ? "_start" : "", in);
+  if (k->end > k->step) vec_push(c->p->arena, c->begun, k);
+}
+
+static void task_text(Calls *c, Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   const TaskBuffer *some = somewhere(c->p, k);
   const char *outer = in;
@@ -67,7 +90,7 @@ static void task_text(Calls *c, const Task *k, const char *in, int depth) {
   case TASK_DEFAULT:
     buf_printf(out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
-  case TASK_MOVE: buf_printf(out, "%sif (ein_move(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
+  case TASK_MOVE: move_begin(c, k, in); break;
   case TASK_FETCH: buf_printf(out, "%sif (ein_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
   case TASK_ASSERT:
     buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
@@ -86,14 +109,16 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
   const char *in = arena_printf(c->p->arena, "%*s", depth * 2, "");
   int32_t open = -1;
   for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
+    Task *k = list->at[i];
     if (open >= 0 && k->unless != open) buf_printf(c->p->out, "%s}\n", in);
     if (k->unless >= 0 && k->unless != open)
       buf_printf(c->p->out, "%sif (!ein_given(ctx, %u)) { /* %s's default */\n", in,
                  c->p->p->tasks->inputs.at[k->unless].buffer, c_name(c->p->strings, c->p->p->tasks->inputs.at[k->unless].name->s,
                  c->p->p->tasks->inputs.at[k->unless].name->len)->s);
     open = k->unless;
-    task_text(c, k, open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in, depth);
+    const char *inner = open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in;
+    task_text(c, k, inner, depth);
+    moves_end(c, k, inner);
   }
   if (open >= 0) buf_printf(c->p->out, "%s}\n", in);
 }

@@ -147,7 +147,7 @@ static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   buf_printf(out, "%u, %u, ", k->place_from, k->place_to);
   if (k->wrap) buf_printf(out, "%s_wrap_%u, ", p->o->prefix, i);
   else buf_str(out, "NULL, ");
-  buf_printf(out, "%u, %d},\n", k->step, k->move == MOVE_ALL_REDUCE);
+  buf_printf(out, "%u, %u, %d},\n", k->step, k->end, k->move == MOVE_ALL_REDUCE);
 }
 
 /* By dimension of the table which index of a point it is. */

@@ -124,6 +124,7 @@ typedef struct Algebra {
   Exprs *exprs;
   bool placed;               /* an Ia */
   Mesh mesh;
+  int64_t memory;            /* bytes that a site may have, which what goes on meanwhile keeps; 0: not said. Not in the text */
   VEC(AlgNode *) inputs;
   VEC(AlgOutput) outputs;
   VEC(AlgAssert) asserts;

@@ -54,7 +54,7 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
     at[i] = stored_at(&placing->mesh, t, &placing->home[i], count);
     stored[i] = count;
   }
-  return (Cutting){places, d, home, stored, placing, at};
+  return (Cutting){places, d, home, stored, placing, at, 0};
 }
 
 uint32_t ia_steps(const Cutting *c) {

@@ -478,6 +478,7 @@ static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, u
   x.placing = c->placing;
   x.p->placed = mesh;
   if (mesh) x.p->mesh = c->placing->mesh;
+  x.p->memory = c->memory;
   x.tensor = NEW_ARRAY(a, int32_t, g->n_nodes + 1);
   x.is = NEW_ARRAY(a, AlgNode *, g->n_nodes + 1);
   x.full = NEW_ARRAY(a, bool, g->n_nodes + 1);

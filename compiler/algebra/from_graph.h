@@ -18,6 +18,7 @@ typedef struct Cutting {     /* a plan, as the doors want it */
   const uint32_t *const *stored; /* by tensor, of inputs alone: as they are stored, once. NULL: at home as they are made, inputs whole */
   const Placing *placing;    /* what axes cut, and homes; NULL: counts are all that is known */
   const Placement *stored_at; /* by tensor: an axis that finds no dimension to cut has it at its first place: PLACE_FIRST */
+  int64_t memory;            /* of a site at most, in bytes; 0: not said */
 } Cutting;
 
 Cutting cutting_of_counts(const PlaceGraph *places, const uint32_t *const *d);

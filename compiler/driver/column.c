@@ -186,6 +186,7 @@ Algebra *relations_made(Session *s, const Job *j, const KeyGraph *keys, const Cu
   if (keys) g = ia ? ia_from_tra(s->arena, keys, c) : j->relations;
   else g = ia ? ia_from_graph(s->arena, j->graph, c, UINT32_MAX) : tra_from_graph(s->arena, j->graph, c);
   g = language_made(s, ia ? LANG_IA : LANG_TRA, j->path, g, again);
+  if (c) g->memory = c->memory;
   bug_where = NULL;
   return g;
 }

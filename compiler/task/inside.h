@@ -34,7 +34,7 @@ void task_lifetimes(TaskGraph *t);
 void task_number(TaskGraph *t);  /* the first half of it, */
 void task_lives(TaskGraph *t);   /*   and the second */
 /* Moves go on while kernels run, as far as that takes no more memory (overlap.c). After lifetimes. */
-void task_overlap(TaskGraph *t);
+void task_overlap(TaskGraph *t, int64_t memory);
 
 /* ---- stage.c: stages taken apart and put together ------------------------------------------------ */
 /* A draft's slots renumbered as the law wants them; several equal reads become one slot. */

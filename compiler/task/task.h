@@ -106,6 +106,7 @@ struct Task {
   const Monoid *monoid;
   TaskMove move;
   const int64_t *wrap;       /*   by dimension: place j of `buffer` is place j % wrap of `from`, where that is not 0. NULL: none is so */
+  const Task *before;        /*   it brings a panel: what brings the one before. NULL: it does not, or the first. Not in the text, for overlap.c alone */
 
   Str turn;                  /* REPEAT: its counter's name, */
   uint32_t depth;            /*   number */

@@ -78,7 +78,7 @@ a, b = read("h1.npy"), read("h4.npy")
 assert len(a) == 1024 and all(abs(x - y) <= 2e-3 * max(1, abs(x)) for x, y in zip(a, b))
 E
 
-# a panel of an operand, and not all of it, is there at once
+# two panels of an operand, and not all of it, are there at once: the next one comes while one is worked on; where memory is short, one
 printf 'plan 1\nsites 4\nmesh 2 2\nvertex C axes i j\nhome A i k\nhome B k j\nhome C i j\n' >whole.plan
 cat >big.ein <<'E'
 input A[i:256, k:256] : f64
@@ -86,8 +86,11 @@ input B[k:256, j:256] : f64
 output C[i,j] = sum[k] A[i,k] * B[k,j]
 E
 (cat whole.plan && echo 'panels C k=16') >x.plan
-"$EIN" plan big.ein --plan=whole.plan | grep -q 'memory  *917.5 kB a site' || wrong "without panels: $("$EIN" plan big.ein --plan=whole.plan | grep memory)"
-"$EIN" plan big.ein --plan=x.plan | grep -q 'memory  *426.0 kB a site' || wrong "in panels: $("$EIN" plan big.ein --plan=x.plan | grep memory)"
+"$EIN" plan big.ein --plan=whole.plan | grep -q 'memory  *1.2 MB a site' || wrong "without panels: $("$EIN" plan big.ein --plan=whole.plan | grep memory)"
+"$EIN" plan big.ein --plan=x.plan | grep -q 'memory  *491.5 kB a site' || wrong "in panels: $("$EIN" plan big.ein --plan=x.plan | grep memory)"
+"$EIN" plan big.ein --plan=x.plan --memory=445kB | grep -q 'memory  *442.4 kB a site' || wrong "with little memory: $("$EIN" plan big.ein --plan=x.plan --memory=445kB 2>&1 | grep memory)"
+"$EIN" plan big.ein --plan=x.plan --format=task | awk '/^move/ {n++} /^kernel/ {if (n != (k < 15 ? 2*k + 4 : 32)) bad = 1; k++} END {exit bad || k != 16}' ||
+  wrong "panels do not come one ahead of the kernel: $("$EIN" plan big.ein --plan=x.plan --format=task | grep -E '^(move|kernel)' | cut -c1-30)"
 "$EIN" plan big.ein --plan=x.plan | grep -q 'i=2 j=2 in 16 panels of k' || wrong "the plan does not tell its panels"
 "$EIN" plan big.ein --plan=x.plan --certificate c.json -o again.plan || wrong "no certificate"
 grep -q '^panels C k=16$' again.plan || wrong "the plan that is written has no panels"

@@ -92,6 +92,27 @@ static void rounds(ein_mpi *m) {
   check(w->sites == 1 || t.messages_sent * EIN_MPI_MOST >= t.bytes_sent, "a message of more than %d bytes", (int)EIN_MPI_MOST);
 }
 
+/* Three at once under way, an exchange meanwhile, and what has begun before one fails: they end in any order, or all together. */
+static void halves(ein_mpi *m) {
+  const ein_wire *w = ein_mpi_wire(m);
+  ein_traffic before = ein_mpi_counted(m);
+  uint64_t out = 0;
+  for (int lap = 0; lap < 6; lap++) {
+    Round r[4];
+    for (int k = 0; k < 4; k++) r[k] = round_new(w, lap * 4 + k), out += r[k].out;
+    for (int k = 0; k < 3; k++)
+      check(w->start(w->user, EIN_OK, k + 5, r[k].n_send, r[k].send, r[k].n_receive, r[k].receive) == EIN_OK, "site %d: no start", w->site);
+    for (int k = 0; k < 3 * lap; k++) w->look(w->user);
+    check(w->exchange(w->user, EIN_OK, r[3].n_send, r[3].send, r[3].n_receive, r[3].receive) == EIN_OK, "site %d: no exchange", w->site);
+    ein_status mine = w->site == lap % w->sites ? EIN_ERR_ASSERT : EIN_OK;
+    check(w->start(w->user, mine, 9, 0, NULL, 0, NULL) == EIN_ERR_ASSERT, "site %d: a start though one has failed", w->site);
+    if (lap % 2) check(w->finish(w->user, -1) == EIN_OK, "site %d: no end of all", w->site);
+    for (int k = 0; lap % 2 == 0 && k < 3; k++) check(w->finish(w->user, 5 + (k + lap) % 3) == EIN_OK, "site %d: no end of one", w->site);
+    for (int k = 0; k < 4; k++) round_check(w, &r[k], lap * 4 + k), round_end(&r[k]);
+  }
+  check(ein_mpi_counted(m).bytes_sent - before.bytes_sent == out, "site %d counts other bytes out", w->site);
+}
+
 /* Two sites fail with different statuses: all get the first one's. */
 static void first_failure(const ein_wire *w) {
   ein_status mine = w->site == w->sites - 1 ? EIN_ERR_INDEX : w->site == 0 ? EIN_ERR_MEMORY : EIN_OK;
@@ -111,6 +132,7 @@ int main(int argc, char **argv) {
   ein_mpi *all, *some;
   check(ein_mpi_open(MPI_COMM_WORLD, "all", &all) == EIN_OK, "no wire");
   rounds(all);
+  halves(all);
   first_failure(ein_mpi_wire(all));
   counts(ein_mpi_wire(all));
   if (rank % 3 != 1) {

@@ -97,7 +97,7 @@ static void check_made(const char *name, const char *text, const char *want, int
   if (!OK(t && text_sound(a, t), "%s: sound before", name)) return;
   OK_INT(task_peak(t, first, false), peak, "%s: its peak", name);
   int64_t all = task_peak(t, first, true);
-  task_overlap(t);
+  task_overlap(t, 0);
   OK(text_sound(a, t) && text_back(t), "%s: and after", name);
   OK_INT(task_peak(t, first, false), peak, "%s: which stays", name);
   OK(task_peak(t, first, true) <= all, "%s: with what moves work in too", name);
@@ -120,7 +120,7 @@ static void check_far(void) {
   text = text_replaced(a, text, "kernel 3", "kernel 4");
   TaskGraph *t = text_well(a, text);
   if (!OK(t && text_sound(a, t), "one more small kernel")) return;
-  task_overlap(t);
+  task_overlap(t, 0);
   OK(t->tasks.at[1]->name && strcmp(t->tasks.at[1]->name->s, "d") == 0 && t->tasks.at[2]->kind == TASK_MOVE, "it is not passed: one is enough");
   arena_free(a);
 }

@@ -5,7 +5,9 @@
 #include "driver/table.h"
 
 static Cutting cutting(const Sites *p) {
-  return cutting_of_placing(p->s->arena, p->places, p->placing);
+  Cutting c = cutting_of_placing(p->s->arena, p->places, p->placing);
+  c.memory = (int64_t)p->memory;
+  return c;
 }
 
 static const Algebra *ia_of(const Sites *p, bool again) {

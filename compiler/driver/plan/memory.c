@@ -74,6 +74,7 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   SitesMemory out = {.at = -1, .by = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1)};
   Arena *work = arena_new();
   Cutting c = cutting_of_placing(work, p->places, placing);
+  c.memory = (int64_t)p->memory;
   Buf why = buf_new(work);
   const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c, UINT32_MAX);
   TaskGraph *t = task_from_ia(work, ia, &why);

@@ -503,6 +503,6 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_lifetimes(m.t);
   if (ia->mesh.n) task_reuse(m.t);
   task_lifetimes(m.t);
-  task_overlap(m.t);
+  task_overlap(m.t, ia->memory);
   return m.t;
 }

@@ -4,20 +4,25 @@
  * First what moves of inputs bring comes as late as can be, for the inputs are there in any case: that is the least of memory. Then
  * all of it lengthens lives, and none of it may raise the peak: of each site that is looked at, no step comes to have more than the
  * fullest had before. So where memory is tight moves stay where they are. A move goes up past as many kernels as it takes to hide it, and no
- * further: moves for later would be in the way of those for now. */
+ * further: moves for later would be in the way of those for now. But who has panels wants their moves hidden: the next panel comes while the one
+ * before is worked on, as far as a limit of memory that was said has room for it. */
+#include <math.h>
 #include <string.h>
 
 #include "task/inside.h"
 #include "site.h"
 
 enum { LOOKS = 16, RANK = 256 };
+static const uint32_t NONE = UINT32_MAX;
+static const int64_t ENOUGH = INT64_MAX;
 static const double HIDING = 1000; /* operations that hide a byte: more than common machines do while one comes in */
 
 typedef struct Look {        /* a site */
   int64_t *bytes;            /* by buffer; 0: the caller's, and what is not there */
   int64_t *step;             /* by step: bytes that are alive, */
   int64_t *staged;           /*   those that a move works in, */
-  int64_t most;              /*   and what all of it may be */
+  int64_t most;              /*   and what all of it may be; */
+  int64_t ahead;             /*   as a panel comes ahead */
 } Look;
 
 typedef struct Overlap {
@@ -36,7 +41,7 @@ static void steps_fill(const TaskGraph *t, Look *l) {
 
 static void look_make(TaskGraph *t, const Stagings *moves, const uint32_t *at, Look *l) {
   int64_t shape[RANK];
-  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0};
+  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0, 0};
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
     if (b->space == BUF_WORK && !mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &l->bytes[i])) l->bytes[i] = INT64_MAX >> 20;
@@ -47,7 +52,18 @@ static void look_make(TaskGraph *t, const Stagings *moves, const uint32_t *at, L
     if (l->step[s] + l->staged[s] > l->most) l->most = l->step[s] + l->staged[s];
 }
 
-static void looks_make(Overlap *o) {
+/* Under a limit, that less what is the caller's. */
+static void ahead_find(const TaskGraph *t, const uint32_t *at, int64_t memory, Look *l) {
+  int64_t shape[RANK];
+  l->ahead = memory ? memory : ENOUGH;
+  for (uint32_t i = 0; memory && i < t->buffers.len; i++) {
+    const TaskBuffer *b = &t->buffers.at[i];
+    if (b->space != BUF_WORK) l->ahead -= task_shape(t, b, at, shape) * dtype_size(b->dtype);
+  }
+  if (l->ahead < l->most) l->ahead = l->most;
+}
+
+static void looks_make(Overlap *o, int64_t memory) {
   int64_t sites = mesh_sites(&o->t->mesh);
   uint32_t at[MESH_AXES + 1];
   Stagings moves = stagings_of(o->t->arena, o->t);
@@ -55,30 +71,41 @@ static void looks_make(Overlap *o) {
   for (uint32_t i = 0; i < o->n_look; i++) {
     mesh_place(&o->t->mesh, o->n_look < 2 ? 0 : (int64_t)i * (sites - 1) / (o->n_look - 1), at);
     look_make(o->t, &moves, at, &o->look[i]);
+    ahead_find(o->t, at, memory, &o->look[i]);
   }
 }
 
 static int64_t both(const Look *l, const Task *m, uint32_t buffer, uint32_t place) {
+  if (buffer == NONE) return 0;
   return l->bytes[buffer] + (task_moves_places(m) ? l->bytes[place] : 0);
 }
 
+static int64_t limit(const Look *l, const Task *m) { return m->before ? l->ahead : l->most; }
+
+/* For a buffer, or NONE, and what the move works in. */
 static bool has_room(const Overlap *o, const Task *m, uint32_t buffer, uint32_t place, uint32_t first, uint32_t last) {
   for (const Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++)
-      if (l->step[s] + l->staged[s] + both(l, m, buffer, place) > l->most) return false;
+      if (l->step[s] + l->staged[s] + l->staged[m->step] + both(l, m, buffer, place) > limit(l, m)) return false;
   return true;
 }
 
 /* The same for what the move itself works in, were it done at step s, where what it brings is not counted yet. */
 static bool has_room_at(const Overlap *o, const Task *m, uint32_t s) {
   for (const Look *l = o->look; l < o->look + o->n_look; l++)
-    if (l->step[s] + l->staged[m->step] + both(l, m, m->buffer, m->place_to) > l->most) return false;
+    if (l->step[s] + l->staged[m->step] + both(l, m, m->buffer, m->place_to) > limit(l, m)) return false;
   return true;
 }
 
 static void room_take(Overlap *o, const Task *m, uint32_t buffer, uint32_t place, uint32_t first, uint32_t last) {
   for (Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++) l->step[s] += both(l, m, buffer, place);
+}
+
+/* What it works in, at further steps than its own. */
+static void staging_take(Overlap *o, const Task *m, uint32_t first, uint32_t last) {
+  for (Look *l = o->look; l < o->look + o->n_look; l++)
+    for (uint32_t s = first; s <= last; s++) l->step[s] += l->staged[m->step];
 }
 
 /* ---- as late as can be ---------------------------------------------------------------------------------------------- */
@@ -134,14 +161,21 @@ static void rotate(Overlap *o, Tasks *list, uint32_t to, uint32_t from) {
     l->staged[first] = own;
   }
   room_take(o, m, m->buffer, m->place_to, first, m->step);
+  for (Look *l = o->look; l < o->look + o->n_look; l++)
+    for (uint32_t s = first + 1; s <= m->step; s++) l->step[s] += l->staged[first];
   memmove(list->at + to + 1, list->at + to, (from - to) * sizeof *list->at);
   list->at[to] = m;
   task_number(o->t);
 }
 
+/* A panel passes the kernel that works on the one before, and no more. */
+static bool is_passed(const TaskGraph *t, const Task *m, const Task *k) {
+  return m->before && k->kind == TASK_KERNEL && task_touches(t, k, m->before->buffer);
+}
+
 static void raise(Overlap *o, Tasks *list, uint32_t i) {
   const Task *m = list->at[i];
-  double work = 0, enough = HIDING * size_of(o->t, m->buffer);
+  double work = 0, enough = m->before ? HUGE_VAL : HIDING * size_of(o->t, m->buffer);
   uint32_t to = i;
   for (uint32_t j = i; j-- > 0 && work < enough;) {
     const Task *k = list->at[j];
@@ -149,6 +183,7 @@ static void raise(Overlap *o, Tasks *list, uint32_t i) {
     if (move_hinders(o->t, m, k) || k->unless != m->unless || !has_room(o, m, m->buffer, m->place_to, k->step, k->end)) break;
     work += w;
     if (w > 0 && has_room_at(o, m, k->step)) to = j;
+    if (is_passed(o->t, m, k)) break;
   }
   if (to < i) rotate(o, list, to, i);
 }
@@ -162,11 +197,13 @@ static void raise_all(Overlap *o, Tasks *list) {
 
 /* ---- longer -------------------------------------------------------------------------------------------------------------- */
 
-/* The move may go on to step `last`: then what it takes is kept so long. */
+/* The move may go on to step `last`: then what it takes, and works in, is kept so long. */
 static bool keeps(Overlap *o, const Task *m, uint32_t last) {
   TaskBuffer *from = &o->t->buffers.at[m->from];
-  if (from->space != BUF_WORK || from->last >= last) return true;
-  if (!has_room(o, m, m->from, m->place_from, from->last + 1, last)) return false;
+  bool more = from->space == BUF_WORK && from->last < last;
+  if (!has_room(o, m, NONE, 0, m->end + 1, last) || (more && !has_room(o, m, m->from, m->place_from, from->last + 1, last))) return false;
+  staging_take(o, m, m->end + 1, last);
+  if (!more) return true;
   room_take(o, m, m->from, m->place_from, from->last + 1, last);
   from->last = last;
   return true;
@@ -190,12 +227,12 @@ static void lengthen_all(Overlap *o, const Tasks *list) {
   }
 }
 
-void task_overlap(TaskGraph *t) {
+void task_overlap(TaskGraph *t, int64_t memory) {
   Overlap o = {.t = t};
   if (!t->mesh.n) return;
   sink_all(t, &t->tasks);
   task_lifetimes(t);
-  looks_make(&o);
+  looks_make(&o, memory);
   raise_all(&o, &t->tasks);
   task_lifetimes(t);
   for (uint32_t i = 0; i < o.n_look; i++) steps_fill(t, &o.look[i]);

@@ -24,7 +24,8 @@ typedef struct Panels {
   const TaskStage *s;
   uint32_t label, n;
   Task **moves;              /* by slot: what brings the operand in panels, or NULL; */
-  uint32_t *along;           /*   and the operand's dimension that the label goes along */
+  uint32_t *along;           /*   and the operand's dimension that the label goes along, */
+  const Task **before;       /*   and what brings its panel before; NULL: there is none yet */
   Task *result;              /* what takes the result in panels, or NULL; */
   uint32_t axis;             /*   and the result's dimension */
   uint32_t sum;              /* of a reduced label: the buffer that the panels are combined in */
@@ -116,6 +117,7 @@ static void operands_find(Panels *p) {
   uint32_t n = p->s->sum->n_slot;
   p->moves = NEW_ARRAY(p->arena, Task *, n + 1);
   p->along = NEW_ARRAY(p->arena, uint32_t, n + 1);
+  p->before = NEW_ARRAY(p->arena, const Task *, n + 1);
   for (uint32_t i = 0; i < n; i++) p->moves[i] = operand_move(p, i, &p->along[i]);
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = 0; j < n; j++)
@@ -188,6 +190,8 @@ static uint32_t operand_panel(Panels *p, uint32_t slot, Slice x) {
   const Expr *low = normal(p, op2(p, OP_ADD, p->t->buffers.at[m->buffer].low[d], x.from));
   uint32_t b = buffer_like(p, m->buffer, p->t->buffers.at[m->buffer].dtype, d, low, x.n);
   move_add(p, m, m->from, b);
+  vec_last(p->out)->before = p->before[slot];
+  p->before[slot] = vec_last(p->out);
   return b;
 }
 

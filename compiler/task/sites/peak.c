@@ -103,8 +103,8 @@ static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
   }
   for (uint32_t i = 0; i < p->moves.len && is_staged(p, at); i++) {
     int64_t bytes = staging_at(p->moves.at[i], at);
-    uint32_t step = staging_move(p->moves.at[i])->step;
-    p->now[step] += bytes, p->now[step + 1] -= bytes;
+    const Task *m = staging_move(p->moves.at[i]);
+    p->now[m->step] += bytes, p->now[m->end + 1] -= bytes;
   }
   for (uint32_t s = 0; s < p->t->n_steps || s == 0; s++) {
     now += p->now[s];

@@ -92,7 +92,7 @@ int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged) {
   Stagings moves = staged ? stagings_of(t->arena, t) : (Stagings){0};
   for (uint32_t i = 0; i < moves.len; i++) {
     int64_t bytes = staging_at(moves.at[i], at);
-    step[staging_move(moves.at[i])->step] += bytes, step[staging_move(moves.at[i])->step + 1] -= bytes;
+    step[staging_move(moves.at[i])->step] += bytes, step[staging_move(moves.at[i])->end + 1] -= bytes;
   }
   for (uint32_t i = 0; i < t->n_steps; i++) {
     now += step[i];

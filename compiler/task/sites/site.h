@@ -20,7 +20,7 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
 void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent);
 
 /* The most bytes that are wanted at any step at once: the caller's buffers always, work from its first step to its last; `staged`: and what a move
- * works in, at its step. */
+ * works in, from its step to its end. */
 int64_t task_peak(const TaskGraph *t, const uint32_t *at, bool staged);
 /* The same, with what moves work in, of the busiest site; and by step, the most that some site has there. Where there are very many sites that
  * all differ, of some of them (peak.c). */

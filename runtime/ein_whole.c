@@ -16,7 +16,8 @@ typedef struct ein_whole {
   const ein_whole_made *made;
   const ein_model *model;      /* the one that fits; NULL: none does */
   void *ctx;                   /* its context */
-  ein_config config;           /* without a wire or memory that is lent */
+  ein_config config;           /* without a wire or memory that is lent; */
+  ein_config lent;             /*   and with both, for plans */
   ein_wire given, wire;        /* the same but for who closes it */
   int planned;
   char *memory;                /* for the blocks of this site; NULL: not taken yet */
@@ -54,6 +55,15 @@ static ein_whole *ein_whole_new(const ein_whole_made *made) {
   return NULL;
 }
 
+/* The number of the plan that fits; -1: none does, or which one sizes will tell. */
+static int ein_whole_fits(const ein_whole *h, const int64_t *dims) {
+  const ein_whole_made *made = h->made;
+  size_t n = (size_t)made->n_dims;
+  for (int i = 0; i < made->n_plans && (!n || dims); i++)
+    if (made->plans[i]->sites == h->wire.sites && (!n || memcmp(made->dims + (size_t)i * n, dims, n * sizeof *dims) == 0)) return i;
+  return -1;
+}
+
 EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx) {
   ein_config own;
   if (!ctx) return EIN_ERR_ARG;
@@ -72,8 +82,9 @@ EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config
   h->wire.close = NULL;
   own.size = sizeof own;
   own.wire = &h->wire;
-  for (int i = 0; i < made->n_plans; i++)
-    if (made->plans[i]->sites == h->wire.sites) h->model = made->plans[i];
+  h->lent = own;
+  int fits = ein_whole_fits(h, NULL);
+  if (fits >= 0) h->model = made->plans[fits];
   ein_status status = h->model ? h->model->create(&own, &h->ctx) : EIN_OK;
   if (status == EIN_OK) *ctx = h;
   else ein_whole_free(h);
@@ -95,24 +106,64 @@ static void ein_whole_clear(ein_whole *h) {
   h->error.text[0] = '\0';
 }
 
-static ein_status ein_whole_none(ein_whole *h) {
-  char built[256] = "";
-  for (int i = 0, at = 0; i < h->made->n_plans && at < (int)sizeof built; i++)
-    at += snprintf(built + at, sizeof built - (size_t)at, "%s%d", i ? ", " : "", h->made->plans[i]->sites);
-  return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %d", built, h->wire.sites);
+typedef struct ein_whole_text { char s[256]; int n; } ein_whole_text;
+
+static void ein_whole_say(ein_whole_text *t, const char *before, const char *what, long long n) {
+  if (t->n < (int)sizeof t->s) t->n += snprintf(t->s + t->n, sizeof t->s - (size_t)t->n, "%s%s%lld", before, what, n);
+}
+
+static void ein_whole_say_sizes(const ein_whole *h, const int64_t *dims, ein_whole_text *t) {
+  char what[64];
+  for (int k = 0; k < h->made->n_dims; k++) {
+    snprintf(what, sizeof what, "%.50s = ", h->made->dim[k]);
+    ein_whole_say(t, k ? ", " : " with ", what, (long long)dims[k]);
+  }
+}
+
+static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
+  ein_whole_text built = {"", 0}, here = {"", 0};
+  for (int i = 0; i < h->made->n_plans; i++) {
+    ein_whole_say(&built, i ? h->made->n_dims ? "; " : ", " : "", "", h->made->plans[i]->sites);
+    ein_whole_say_sizes(h, h->made->dims + (size_t)i * (size_t)h->made->n_dims, &built);
+  }
+  ein_whole_say(&here, "", "", h->wire.sites);
+  ein_whole_say_sizes(h, dims, &here);
+  if (h->made->n_dims) return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for so many sites: %s; but runs on %s", built.s, here.s);
+  return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %s", built.s, here.s);
+}
+
+/* Of plans that differ by sizes the one for these, with a context of its own; known here alone. */
+static ein_status ein_whole_choose(ein_whole *h, const int64_t *dims) {
+  if (!dims) return ein_error_set(&h->error, EIN_ERR_ARG, "the sizes are NULL");
+  int fits = ein_whole_fits(h, dims);
+  if (fits < 0) return ein_whole_none(h, dims);
+  const ein_model *found = h->made->plans[fits];
+  if (h->model == found) return EIN_OK;
+  if (h->ctx) h->model->destroy(h->ctx);
+  h->ctx = NULL;
+  h->model = NULL;
+  ein_status status = found->create(&h->lent, &h->ctx);
+  if (status != EIN_OK) return ein_error_set(&h->error, status, "no context for these sizes");
+  h->model = found;
+  return EIN_OK;
+}
+
+static ein_status ein_whole_chosen(ein_whole *h, const int64_t *dims) {
+  ein_status mine = ein_whole_choose(h, dims), status = h->wire.exchange(h->wire.user, mine, 0, NULL, 0, NULL);
+  return status == EIN_OK ? EIN_OK : ein_error_set(&h->error, status, EIN_ELSEWHERE);
 }
 
 EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   ein_whole *h = (ein_whole *)ctx;
   int64_t at[EIN_MAX_AXES];
-  (void)dims;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   h->planned = 0;
   free(h->memory);
   h->memory = NULL;
   for (int i = 0; i < h->made->n_defaults; i++) free(h->fallback[i]), h->fallback[i] = NULL;
-  if (!h->model) return ein_whole_none(h);
+  if (h->made->n_dims && ein_whole_chosen(h, dims) != EIN_OK) return h->error.status;
+  if (!h->model) return ein_whole_none(h, dims);
   for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a]) at[a] = site % h->model->mesh[a];
   ein_status status = h->model->plan(h->ctx, at);
   h->planned = status == EIN_OK;
@@ -126,7 +177,8 @@ EIN_API size_t ein_whole_workspace(const void *ctx) {
 
 EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape) {
   const ein_whole *h = (const ein_whole *)ctx;
-  const ein_model *m = h ? h->made->plans[0] : NULL;
+  const ein_model *m = !h ? NULL : h->made->n_dims ? h->model : h->made->plans[0];
+  if (h && !m) return EIN_ERR_PLAN;
   if (!m || argument < 0 || argument >= (output ? m->n_outputs : m->n_inputs)) return EIN_ERR_ARG;
   int n = (output ? m->output : m->input)[argument].ndim;
   if (n) memcpy(shape, (output ? m->output_axes : m->input_axes)[argument].whole, (size_t)n * sizeof *shape);

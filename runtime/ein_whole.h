@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Plans of one program for several numbers of sites, as one model: of them the one that the wire's sites fit is taken. A run is given blocks at
+ * Plans of one program for several numbers of sites, and for several sizes, as one model: of them the one that fits is taken. A run is given blocks at
  * each site, or whole tensors at site 0, from where they go to all, and to where outputs come. All functions but block, shape and last_error are
  * called by all sites, in one order. MPI is not known here.
  */
@@ -25,12 +25,16 @@ typedef struct ein_whole_made {
   int n_plans;
   const ein_whole_default *defaults;
   int n_defaults;
+  /* Sizes that plans differ by: how many, their names, and of each plan their values, one plan behind the other. */
+  int n_dims;
+  const char *const *dim;
+  const int64_t *dims;
 } ein_whole_made;
 
 /* config has the wire. What fails here is known to this site alone. made: stays, as what it points to. */
 EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx);
 EIN_API void ein_whole_destroy(void *ctx);
-/* EIN_ERR_ARG at all sites where none of the plans is for so many; dims are not looked at, for all sizes are known. */
+/* EIN_ERR_ARG at all sites where none of the plans is for so many, or for these sizes; where plans do not differ by sizes, dims are not looked at. */
 EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims);
 EIN_API size_t ein_whole_workspace(const void *ctx);
 /* Of the whole tensor. */

@@ -1,4 +1,4 @@
-/* codegen/emit/c_whole.c - PREFIX.c over several plans of one program, each for another number of sites: in come their LoopPrograms, which agree
+/* codegen/emit/c_whole.c - PREFIX.c over several plans of one program, each for another number of sites or other sizes: in come their LoopPrograms, which agree
  * about arguments; out go the public functions, which stand on runtime/ein_whole.h, and PREFIX_mpi.c, which brings a communicator to them. */
 #include <string.h>
 
@@ -6,8 +6,10 @@
 #include "c_tables.h"
 #include "task/sites/site.h"
 
-const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites) {
-  return arena_printf(a, "%s_%lld", prefix, (long long)sites);
+const char *emit_plan_prefix(Arena *a, const EmitOptions *o, uint32_t i, int64_t sites) {
+  const char *x = arena_printf(a, "%s_%lld", o->prefix, (long long)sites);
+  for (uint32_t k = 0; k < o->n_sizes; k++) x = arena_printf(a, "%s_%lld", x, (long long)o->sizes[i * o->n_sizes + k]);
+  return x;
 }
 
 static int64_t sites_of(const LoopProgram *p) {
@@ -19,8 +21,18 @@ static void head_print(Buf *c, const LoopProgram *const *plans, uint32_t n, cons
   buf_printf(c, "/* %s - from ", name);
   c_comment_text(c, o->source);
   buf_str(c, " for ");
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "%s%lld", i ? ", " : "", (long long)sites_of(plans[i]));
+  for (uint32_t i = 0; i < n; i++) {
+    if (i && sites_of(plans[i]) == sites_of(plans[i - 1])) continue; /* of other sizes */
+    buf_printf(c, "%s%lld", i ? ", " : "", (long long)sites_of(plans[i]));
+  }
   buf_printf(c, " sites, by ein %s. ", o->version);
+}
+
+/* "N = 1024, M = 3; N = 4096, M = 3": of the plans for as many sites as the first. */
+static void sizes_say(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  for (uint32_t i = 0; i < n && sites_of(plans[i]) == sites_of(plans[0]); i++)
+    for (uint32_t k = 0; k < o->n_sizes; k++)
+      buf_printf(c, "%s%s = %lld", k ? ", " : i ? "; " : "", o->size[k]->s, (long long)o->sizes[i * o->n_sizes + k]);
 }
 
 static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n) {
@@ -28,12 +40,25 @@ static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n)
   else buf_str(c, "NULL");
 }
 
-/* The first plan, as callers see its arguments: what has a default may be left out. */
+/* A size that callers say is a dim without a value, behind those of the mesh. */
+static void size_open(Arena *a, TaskGraph *t, Str name) {
+  for (uint32_t i = t->mesh.n; i < t->dims.len; i++)
+    if (t->dims.at[i].name == name) {
+      t->dims.at[i].known = false;
+      return;
+    }
+  vec_push(a, t->dims, ((TaskDim){name, false, 0}));
+}
+
+/* The first plan, as callers see its arguments: what has a default may be left out, and sizes that plans differ by are open. */
 LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o) {
   LoopProgram *p = arena_copy(a, first, sizeof *first);
   p->tasks = arena_copy(a, first->tasks, sizeof *first->tasks);
   p->tasks->inputs.at = arena_copy(a, first->tasks->inputs.at, first->tasks->inputs.len * sizeof *first->tasks->inputs.at);
   for (uint32_t i = 0; i < o->n_defaults; i++) p->tasks->inputs.at[o->defaults[i].input].optional = true;
+  p->tasks->dims.at = arena_copy(a, first->tasks->dims.at, first->tasks->dims.len * sizeof *first->tasks->dims.at);
+  p->tasks->dims.cap = first->tasks->dims.len;
+  for (uint32_t i = 0; i < o->n_sizes; i++) size_open(a, p->tasks, o->size[i]);
   return p;
 }
 
@@ -46,17 +71,44 @@ static void defaults_print(Buf *c, const EmitOptions *o) {
   buf_str(c, "};\n");
 }
 
+static void sizes_print(Buf *c, uint32_t n, const EmitOptions *o) {
+  if (!o->n_sizes) return;
+  buf_printf(c, "static const char *const %s_dims[] = {", o->prefix);
+  for (uint32_t k = 0; k < o->n_sizes; k++) buf_str(c, k ? ", " : ""), c_string(c, o->size[k]->s, o->size[k]->len);
+  buf_printf(c, "};\nstatic const int64_t %s_sizes_of_plans[] = {", o->prefix);
+  for (uint32_t k = 0; k < n * o->n_sizes; k++) buf_printf(c, "%s%lld", k ? ", " : "", (long long)o->sizes[k]);
+  buf_str(c, "};\n");
+}
+
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
   for (uint32_t i = 0; i < o->n_defaults; i++) buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
   buf_printf(c, "#ifdef __cplusplus\n}\n#endif\n\nstatic const ein_model *const %s_plans[] = {\n", o->prefix);
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o->prefix, sites_of(plans[i])));
+  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
   buf_str(c, "};\n");
   defaults_print(c, o);
+  sizes_print(c, n, o);
   buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, ", o->prefix, o->prefix, n);
   table_name(c, o->prefix, "defaults", o->n_defaults);
-  buf_printf(c, ", %u};\n\n", o->n_defaults);
+  buf_printf(c, ", %u, %u, ", o->n_defaults, o->n_sizes);
+  table_name(c, o->prefix, "dims", o->n_sizes);
+  buf_str(c, ", ");
+  table_name(c, o->prefix, "sizes_of_plans", o->n_sizes);
+  buf_str(c, "};\n\n");
+}
+
+/* $_plan gives sizes in the order of the tables. */
+static void plan_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
+  CMembers m = c_members(c->arena, t);
+  buf_printf(c, "ein_status %s_plan(%s_ctx *ctx, const %s_sizes *sizes) {\n", o->prefix, o->prefix, o->prefix);
+  if (!o->n_sizes) buf_str(c, "  (void)sizes;\n  return ein_whole_plan(ctx, NULL);\n}\n\n");
+  if (!o->n_sizes) return;
+  buf_printf(c, "  int64_t dim[%u];\n", o->n_sizes);
+  for (uint32_t k = 0; k < o->n_sizes; k++)
+    for (uint32_t i = t->mesh.n; i < t->dims.len; i++)
+      if (t->dims.at[i].name == o->size[k]) buf_printf(c, "  dim[%u] = sizes ? sizes->%s : 0;\n", k, m.size[i]->s);
+  buf_str(c, "  return ein_whole_plan(ctx, sizes ? dim : NULL);\n}\n\n");
 }
 
 /* ---- functions ------------------------------------------------------------------------------------ */
@@ -70,10 +122,6 @@ static const char functions[] =
   "}\n\n"
   "void $_destroy($_ctx *ctx) {\n"
   "  ein_whole_destroy(ctx);\n"
-  "}\n\n"
-  "ein_status $_plan($_ctx *ctx, const $_sizes *sizes) {\n"
-  "  (void)sizes;\n"
-  "  return ein_whole_plan(ctx, NULL);\n"
   "}\n\n"
   "size_t $_workspace_bytes(const $_ctx *ctx) {\n"
   "  return ein_whole_workspace(ctx);\n"
@@ -103,7 +151,9 @@ static void model_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   c_axes_tables(c, t, o);
   buf_printf(c, "const ein_model %s_model = {\n  1, \"%s\", ", x, x);
   c_string(c, o->source, strlen(o->source));
-  buf_printf(c, ", 0, %u, %u,\n  NULL, ", t->inputs.len, t->outputs.len);
+  buf_printf(c, ", %u, %u, %u,\n  ", o->n_sizes, t->inputs.len, t->outputs.len);
+  table_name(c, x, "dims", o->n_sizes);
+  buf_str(c, ", ");
   table_name(c, x, "input", t->inputs.len);
   buf_str(c, ", ");
   table_name(c, x, "output", t->outputs.len);
@@ -127,6 +177,7 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
   buf_printf(c, "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n  return ein_whole_create(&%s_made, config, ctx);\n}\n\n",
              o->prefix, o->prefix);
   c_with_prefix(c, functions, o->prefix);
+  plan_print(c, t, o);
   model_print(c, t, o);
 }
 
@@ -134,6 +185,7 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
 
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   head_print(h, plans, n, arena_printf(h->arena, "%s.h", o->prefix), o);
+  if (o->n_sizes) buf_str(h, "\n * It is built for "), sizes_say(h, plans, n, o), buf_str(h, "; extents that stand here are those of the first.");
   buf_printf(h, "\n * Create a context over a wire, or over a communicator of MPI (%s_mpi.h), plan, run; see below. All sites call all functions, in one order,\n"
                 " * but %s_local_extent and %s_last_error. */\n"
                 "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",

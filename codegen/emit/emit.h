@@ -18,6 +18,9 @@ typedef struct EmitOptions {
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
   const struct EmitDefault *defaults; /* of plans for several sites: */
   uint32_t n_defaults;
+  uint32_t n_sizes;          /*   sizes that they differ by, */
+  const Str *size;           /*   their names, */
+  const int64_t *sizes;      /*   and of each plan their values, one plan behind the other */
 } EmitOptions;
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
@@ -52,13 +55,13 @@ typedef struct EmitDefault {
   const char *prefix;
 } EmitDefault;
 
-/* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., and over them ---- */
+/* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., or by sizes PREFIX_4_1024_..., and over them ---- */
 void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);      /* prefix.c */
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o); /* prefix.h */
 void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o);
 LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o);
-/* The prefix of the plan for so many sites. */
-const char *emit_plan_prefix(Arena *a, const char *prefix, int64_t sites);
+/* The prefix of plan i, for so many sites. */
+const char *emit_plan_prefix(Arena *a, const EmitOptions *o, uint32_t i, int64_t sites);
 /* How such a library comes to a communicator: all of it that knows MPI. wire: the text of the runtime's ein_mpi.c. */
 void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire); /* prefix_mpi.c */
 void emit_mpi_header(Buf *h, const EmitOptions *o); /* prefix_mpi.h */

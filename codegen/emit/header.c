@@ -70,7 +70,7 @@ static void sizes_type(Buf *b, const TaskGraph *t, const CMembers *m, const char
   note(b, comments, "The symbolic sizes.");
   buf_printf(b, "typedef struct %s_sizes {\n", x);
   for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known || t->mesh.n) continue;
+    if (t->dims.at[i].known || i < t->mesh.n) continue;
     buf_printf(b, "  int64_t %s;", m->size[i]->s);
     if (comments && strcmp(m->size[i]->s, t->dims.at[i].name->s) != 0) {
       buf_str(b, " /* ");

@@ -61,7 +61,7 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   AxisLabels l = axis_labels(j->out->arena, t, &o->declared);
   json_array(j, "sizes");
   for (uint32_t i = 0; i < t->dims.len; i++) {
-    if (t->dims.at[i].known || t->mesh.n) continue;
+    if (t->dims.at[i].known || i < t->mesh.n) continue;
     json_object(j, NULL);
     json_str(j, "name", t->dims.at[i].name->s);
     json_str(j, "member", m.size[i]->s);
@@ -132,12 +132,28 @@ void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   tail(&j);
 }
 
+/* By what they differ. */
+static void plans_list(Json *j, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
+  json_array(j, "plans");
+  for (uint32_t i = 0; i < n; i++) {
+    json_object(j, NULL);
+    json_int(j, "sites", mesh_sites(&plans[i]->tasks->mesh));
+    json_object(j, "sizes");
+    for (uint32_t k = 0; k < o->n_sizes; k++) json_int(j, o->size[k]->s, o->sizes[i * o->n_sizes + k]);
+    json_end(j, '}');
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
 void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   Json j = json_new(json);
   head(&j, o, "mpi");
   json_array(&j, "sites");
-  for (uint32_t i = 0; i < n; i++) json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
+  for (uint32_t i = 0; i < n; i++)
+    if (!i || mesh_sites(&plans[i]->tasks->mesh) != mesh_sites(&plans[i - 1]->tasks->mesh)) json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
   json_end(&j, ']');
+  if (o->n_sizes) plans_list(&j, plans, n, o);
   entry_points(&j, o->prefix, true);
   arguments(&j, emit_whole_face(json->arena, plans[0], o)->tasks, o);
   tail(&j);

@@ -1,5 +1,5 @@
-/* driver/compile/build_sites.c - ein build --target=mpi: a plan of the program for each number of sites of -n, compiled into one program, which takes the
- * plan that the processes fit. */
+/* driver/compile/build_sites.c - ein build --target=mpi: a plan of the program for each number of sites of -n, and in a library for each of the sizes
+ * that -D says, compiled into one program, which takes the plan that fits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "driver/table.h"
 #include "texts.h"
 
-enum { PLANS_MOST = 64 };
+enum { PLANS_MOST = 64, SIZES_MOST = 8 };
 
 typedef struct Plans {
   uint32_t n;
@@ -16,15 +16,54 @@ typedef struct Plans {
   Job job[PLANS_MOST];
   VEC(EmitDefault) defaults; /* of inputs; */
   VEC(const LoopProgram *) made; /*   their programs */
+  uint32_t n_sizes;          /* that -D says several times, with other values: */
+  Str size[SIZES_MOST];      /*   their names, */
+  Words value[SIZES_MOST];   /*   all that they may be, as they were typed, */
+  VEC(int64_t) sizes;        /*   and by plan what they are */
 } Plans;
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */
 
-/* One plan: for `sites` of them, or, NULL, as the text itself says. */
-static Leave plan_add(Session *s, const Args *a, const char *sites, Plans *all) {
+static Str size_name(Session *s, const char *word) {
+  return str_from(s->strings, arena_printf(s->arena, "%.*s", (int)strcspn(word, "="), word));
+}
+
+/* Which of those with several values a word of -D is of; n_sizes: of none. */
+static uint32_t size_find(Session *s, const Plans *p, const char *word) {
+  uint32_t k = 0;
+  while (k < p->n_sizes && p->size[k] != size_name(s, word)) k++;
+  return k;
+}
+
+static bool is_among(const Words *w, const char *word) {
+  for (uint32_t i = 0; i < w->len; i++)
+    if (strcmp(w->at[i], word) == 0) return true;
+  return false;
+}
+
+/* Which sizes have several values, and which. */
+static Leave sizes_find(Session *s, const Args *a, Plans *p) {
+  const Words *w = &a->given[OPT_DIM];
+  for (uint32_t i = 0; i < w->len; i++) {
+    Words all = {0};
+    if (size_find(s, p, w->at[i]) < p->n_sizes) continue;
+    for (uint32_t j = i; j < w->len; j++)
+      if (size_name(s, w->at[j]) == size_name(s, w->at[i]) && !is_among(&all, w->at[j])) vec_push(s->arena, all, w->at[j]);
+    if (all.len < 2) continue;
+    if (!arg_has(a, OPT_LIB))
+      return fail(s, LEAVE_USAGE, "-D %s and -D %s: a program has one size; several plans are for a library, with --lib", all.at[0], all.at[1]);
+    if (p->n_sizes == SIZES_MOST) return fail(s, LEAVE_USAGE, "-D: %d sizes are the most that may have several values", SIZES_MOST);
+    p->size[p->n_sizes] = size_name(s, w->at[i]);
+    p->value[p->n_sizes++] = all;
+  }
+  return LEAVE_OK;
+}
+
+/* One plan: for `sites` of them, or, NULL, as the text itself says; plans from `first` on are for as many, by other sizes. */
+static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t first, Plans *all) {
   Args one = *a;
   Job *j = &all->job[all->n];
-  if (all->n == PLANS_MOST) return fail(s, LEAVE_USAGE, "-n: %d numbers of sites are the most", PLANS_MOST);
+  if (all->n == PLANS_MOST) return fail(s, LEAVE_USAGE, "-n: %d plans are the most, for numbers of sites and sizes together", PLANS_MOST);
   one.given[OPT_SITES] = (Words){0};
   if (sites) vec_push(s->arena, one.given[OPT_SITES], sites);
   Leave l = job_compile(s, j, &one, one.operands.at[0]);
@@ -32,33 +71,54 @@ static Leave plan_add(Session *s, const Args *a, const char *sites, Plans *all) 
   if (!l) l = job_tasks(s, j, &one);
   if (!l && !j->tasks->mesh.n)
     l = fail(s, LEAVE_USAGE, "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
-  for (uint32_t i = 0; i < all->n && !l; i++)
+  for (uint32_t i = 0; i < first && !l; i++)
     if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
   if (!l) l = job_loops(s, j, &one);
   if (!l) all->loops[all->n++] = j->loops;
   return l;
 }
 
+/* Of one number of sites: a plan for each choice of sizes. The last size varies first. */
+static Leave plans_by_size(Session *s, const Args *a, const char *sites, Plans *all) {
+  uint32_t at[SIZES_MOST] = {0}, first = all->n, k;
+  Leave l;
+  do {
+    Args one = *a;
+    one.given[OPT_DIM] = (Words){0};
+    for (uint32_t i = 0; i < a->given[OPT_DIM].len; i++)
+      if (size_find(s, all, a->given[OPT_DIM].at[i]) == all->n_sizes) vec_push(s->arena, one.given[OPT_DIM], a->given[OPT_DIM].at[i]);
+    for (k = 0; k < all->n_sizes; k++) vec_push(s->arena, one.given[OPT_DIM], all->value[k].at[at[k]]);
+    l = plan_add(s, all->n_sizes ? &one : a, sites, first, all);
+    for (uint32_t i = 0; i < all->n_sizes && !l; i++) {
+      int64_t value = 0;
+      job_dim(&all->job[all->n - 1], all->size[i], &value);
+      vec_push(s->arena, all->sizes, value);
+    }
+    for (k = all->n_sizes; k > 0 && ++at[k - 1] == all->value[k - 1].len; k--) at[k - 1] = 0;
+  } while (!l && k > 0);
+  return l;
+}
+
 static Leave plans_make(Session *s, const Args *a, Plans *all) {
   const char *said = arg_last(a, OPT_SITES);
-  Leave l = LEAVE_OK;
-  if (!said) return plan_add(s, a, NULL, all);
+  Leave l = sizes_find(s, a, all);
+  if (l || !said) return l ? l : plans_by_size(s, a, NULL, all);
   for (const char *at = said; !l;) {
     size_t n = strcspn(at, ",");
-    l = plan_add(s, a, arena_printf(s->arena, "%.*s", (int)n, at), all);
+    l = plans_by_size(s, a, arena_printf(s->arena, "%.*s", (int)n, at), all);
     if (!at[n]) break;
     at += n + 1;
   }
   return l;
 }
 
-/* What inputs are that are not given, where that hangs on no other: a program for one site each. */
+/* What inputs are that are not given, where that hangs on no other: a program for one site each. Of one size, so with several there is none. */
 static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
   const Job *j = &p->job[0];
   Args one = *a;
   Leave l = LEAVE_OK;
   one.given[OPT_SITES] = (Words){0};
-  for (uint32_t k = 0; !j->past && k < j->tasks->inputs.len && !l; k++) {
+  for (uint32_t k = 0; !j->past && !p->n_sizes && k < j->tasks->inputs.len && !l; k++) {
     const EinNode *n = NULL;
     bool by_block;
     for (uint32_t i = 0; i < j->graph->inputs.len; i++)
@@ -90,7 +150,7 @@ static NativeText *texts_make(Session *s, const Plans *p, const EmitOptions *o) 
   text[0] = (NativeText){o->prefix, &of[0]};
   for (uint32_t i = 0; i + 1 < texts_count(p); i++) {
     EmitOptions one = *o;
-    one.prefix = i < p->n ? emit_plan_prefix(s->arena, o->prefix, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
+    one.prefix = i < p->n ? emit_plan_prefix(s->arena, o, i, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
     of[i + 1] = buf_new(s->arena);
     emit_c(&of[i + 1], i < p->n ? p->loops[i] : p->made.at[i - p->n], &one);
     text[i + 1] = (NativeText){one.prefix, &of[i + 1]};
@@ -154,6 +214,7 @@ static NativeText *texts_of_library(Session *s, const Plans *p, const EmitOption
 
 /* For callers in Fortran; and in Python, who opens a shared library. */
 static Leave callers_write(Session *s, const Plans *p, const EmitOptions *o, const char *folder, bool shared) {
+  if (p->n_sizes) return LEAVE_OK; /* theirs plan as they are made */
   const LoopProgram *face = emit_whole_face(s->arena, p->loops[0], o);
   Buf fortran = buf_new(s->arena), python = buf_new(s->arena);
   Leave l = LEAVE_OK;
@@ -179,7 +240,9 @@ static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const
 
 static const char *sites_text(Session *s, const Plans *p) {
   Buf b = buf_new(s->arena);
-  for (uint32_t i = 0; i < p->n; i++) buf_printf(&b, "%s%lld", i ? ", " : "", (long long)mesh_sites(&p->loops[i]->tasks->mesh));
+  for (uint32_t i = 0; i < p->n; i++)
+    if (!i || mesh_sites(&p->loops[i]->tasks->mesh) != mesh_sites(&p->loops[i - 1]->tasks->mesh))
+      buf_printf(&b, "%s%lld", i ? ", " : "", (long long)mesh_sites(&p->loops[i]->tasks->mesh));
   return b.s;
 }
 
@@ -210,5 +273,6 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   EmitOptions o = job_emit(s, &p->job[0], prefix);
   if (lib) o.beside = prefix;
   o.defaults = p->defaults.at, o.n_defaults = p->defaults.len;
+  o.n_sizes = p->n_sizes, o.size = p->size, o.sizes = p->sizes.at;
   return lib ? library_make(s, &c, p, &o, folder, arg_has(a, OPT_SHARED)) : program_make(s, &c, p, &o, to);
 }

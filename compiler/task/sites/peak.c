@@ -18,7 +18,7 @@ typedef struct Peak {
   const TaskGraph *t;
   Arena *arena;
   Held *held;                /* by buffer */
-  uint32_t axes;             /* that some buffer hangs on */
+  uint32_t axes;             /* that some buffer hangs on, or what a move works in */
   uint32_t few;              /* 0, or so many places along an axis are looked at */
   int64_t *now;              /* by step, of the site at hand */
   Stagings moves;
@@ -112,6 +112,14 @@ static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
   }
 }
 
+/* Along which what a move works in may differ: all but those where each site has all, and is given all. */
+static uint32_t axes_moved(const TaskGraph *t, const Task *m) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    if (t->mesh.size[a] > 1 && (m->of.on[a] != PLACE_ALL || m->to.on[a] != PLACE_ALL)) axes |= 1u << a;
+  return axes;
+}
+
 void task_steps_bytes(const TaskGraph *t, int64_t *most) {
   Peak p = {.t = t, .arena = arena_new()};
   uint32_t at[MESH_AXES + 1] = {0};
@@ -126,6 +134,7 @@ void task_steps_bytes(const TaskGraph *t, int64_t *most) {
   }
   if (entries > (double)EXACT) p.few = FEW;
   p.moves = stagings_of(p.arena, t);
+  for (uint32_t i = 0; i < p.moves.len; i++) p.axes |= axes_moved(t, staging_move(p.moves.at[i]));
   for (uint32_t i = 0; i < t->buffers.len; i++) held_find(&p, i);
   for (uint32_t s = 0; s <= t->n_steps; s++) most[s] = 0;
   do site_add(&p, at, most);

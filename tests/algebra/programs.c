@@ -1,6 +1,7 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--optimised] [--steps] [--tell] (FILE [-D NAME=N]...)...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--turns=2] [--optimised] [--steps] [--tell]
+ *              (FILE [-D NAME=N]...)...
  *
  * Each file is read, with the sizes that stand behind it, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan
  * that `ein plan` finds, and `tries` random ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan,
@@ -37,6 +38,7 @@ typedef struct Options {
   bool optimised, steps;     /* steps: every one of a derivation, not some one */
   bool tell;                 /* why there are no tasks of a plan */
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
+  unsigned turns;            /* where EIN_TURN is a number, of these only each `turns`-th: whose turn it is */
 } Options;
 
 typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks, every; } Tally;
@@ -402,18 +404,26 @@ static bool option_take(Options *o, const char *word) {
   else if (strncmp(word, "--seed=", 7) == 0) o->seed = strtoull(word + 7, NULL, 10);
   else if (strcmp(word, "--optimised") == 0) o->optimised = true;
   else if (strcmp(word, "--steps") == 0) o->steps = true;
+  else if (strncmp(word, "--turns=", 8) == 0) o->turns = (unsigned)strtoul(word + 8, NULL, 10);
   else if (sscanf(word, "--part=%u/%u", &o->part, &o->parts) != 2) return false;
   return true;
 }
 
+/* Is the file at hand, which is the n-th, one of those that are looked at? */
+static bool wanted(const Options *o, unsigned n) {
+  const char *turn = getenv("EIN_TURN");
+  if (o->parts == 0 || o->turns == 0 || n % o->parts != o->part - 1) return false;
+  return !turn || !*turn || n / o->parts % o->turns == strtoull(turn, NULL, 10) % o->turns;
+}
+
 int main(int argc, char **argv) {
-  Options o = {.tries = 1, .seed = 1, .part = 1, .parts = 1};
+  Options o = {.tries = 1, .seed = 1, .part = 1, .parts = 1, .turns = 1};
   Tally all = {0};
   unsigned files = 0;
   sites_take(&o, "1,2,3,4,5,7,8,16");
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "-D") == 0 && ++i) continue;
-    if (option_take(&o, argv[i]) || o.parts == 0 || files++ % o.parts != o.part - 1) continue;
+    if (option_take(&o, argv[i]) || !wanted(&o, files++)) continue;
     Tally t = program_run_in_child(&o, argv + i);
     all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
     all.tasks += t.tasks, all.no_tasks += t.no_tasks, all.every += t.every;

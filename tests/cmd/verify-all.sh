@@ -1,13 +1,18 @@
 #!/bin/sh
 # suite: ci
 # Every program that is run as a test, compiled and compared with the evaluator, from the folder it lies in. VERIFY_FLAGS
-# are words for ein verify (by default one version of each kernel, every third program by -O1 and the others by -O0, which takes half
-# as long: what -O1 makes of C is seen by random/emitted and kernel); VERIFY_ONLY a pattern of files; VERIFY_THESE
-# some, by their paths without .ein.
+# are words for ein verify; VERIFY_ONLY a pattern of files; VERIFY_THESE some, by their paths without .ein. By default, of eight programs one is
+# compiled as ein run does it, one by the C compiler with -O1, one with -O0, and five by Clang in process with -O0, which takes half as long:
+# what -O1 makes of C is seen by random/emitted and kernel, too. EIN_TURN, a number, says which is which.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
+
+verify() { # WORD...: of $file, whose words are in $args
+  # shellcheck disable=SC2086
+  "$EIN" verify "$@" $args "${file##*/}" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+}
 
 checked=0
 if [ -n "${VERIFY_THESE:-}" ]; then
@@ -21,12 +26,17 @@ for file; do
   case $file in *${VERIFY_ONLY:-}*) ;; *) continue ;; esac
   cd "${file%/*}" || exit 1
   args=$(sed -n '1,3s/^# args: //p' "$file")
-  level=-O0
-  [ $((checked % 3)) = 0 ] && level=-O1
-  # shellcheck disable=SC2086
-  "$EIN" verify ${VERIFY_FLAGS:-"--flags=$level -DEIN_ONE_VERSION"} $args "${file##*/}" >"$work/out" 2>&1 || {
-    wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
-  }
+  if [ -n "${VERIFY_FLAGS:-}" ]; then
+    # shellcheck disable=SC2086
+    verify $VERIFY_FLAGS
+  else
+    case $(((checked + ${EIN_TURN:-0}) % 8)) in
+      0) verify --target=jit ;;
+      3) verify --target=c --flags="-O1 -DEIN_ONE_VERSION" ;;
+      6) verify --target=c --flags="-O0 -DEIN_ONE_VERSION" ;;
+      *) verify --target=jit --flags="-O0 -DEIN_ONE_VERSION" ;;
+    esac
+  fi
   checked=$((checked + 1))
 done
 cd "$work" || exit 1

@@ -5,6 +5,7 @@
  *   ... --no-shrink               prints failing programs as they are
  *   ... --shrink-for S            makes them small for so many seconds at most
  *   ... --text                    prints the program of a seed
+ *   ... --turns K                 where EIN_TURN is a number, only one of K parts of them: the part that this number says
  *
  * and where programs are judged by their C:
  *
@@ -38,9 +39,10 @@ static int option(Work *w, const char *word, const char *value) {
   const struct { const char *word; bool *flag; uint64_t *number; const char **text; } all[] = {
     {"--seed", NULL, &w->seed, NULL},        {"--count", NULL, &w->count, NULL},      {"--keep-going", &w->keep_going, NULL, NULL},
     {"--no-shrink", &w->no_shrink, NULL, NULL}, {"--text", &w->text, NULL, NULL},     {"--shrink-for", NULL, &w->shrink_for, NULL},
-    {"--c", &w->c, NULL, NULL},              {"--runtime", NULL, NULL, &w->runtime},  {"--cc", NULL, NULL, &w->cc},
-    {"--flags", NULL, NULL, &w->flags},      {"--batch", NULL, &w->batch, NULL}};
-  size_t common = w->test->graph ? COUNT(all) : 6;
+    {"--turns", NULL, &w->turns, NULL},      {"--c", &w->c, NULL, NULL},
+    {"--runtime", NULL, NULL, &w->runtime},  {"--cc", NULL, NULL, &w->cc},            {"--flags", NULL, NULL, &w->flags},
+    {"--batch", NULL, &w->batch, NULL}};
+  size_t common = w->test->graph ? COUNT(all) : 7;
   for (size_t k = 0; k < common; k++) {
     if (strcmp(word, all[k].word) != 0) continue;
     if (all[k].flag) return *all[k].flag = true, 1;
@@ -57,11 +59,26 @@ static bool words_read(Work *w) {
     if (!took) return false;
     i += took;
   }
-  return w->batch && (!w->test->graph || w->runtime || w->text || w->c);
+  return w->batch && w->turns && (!w->test->graph || w->runtime || w->text || w->c);
+}
+
+/* The part whose turn it is, and says which. */
+static bool turn_take(Work *w) {
+  const char *said = getenv("EIN_TURN");
+  uint64_t turn, from;
+  if (w->turns == 1 || !said || !*said) return true;
+  if (!number_read(said, &turn)) return fprintf(stderr, "EIN_TURN is %s; wanted is a number\n", said), false;
+  turn %= w->turns;
+  from = w->count * turn / w->turns;
+  w->count = w->count * (turn + 1) / w->turns - from;
+  w->seed += from;
+  printf("EIN_TURN=%s: part %llu of %llu, which is --seed %llu --count %llu\n", said, (unsigned long long)turn + 1, (unsigned long long)w->turns,
+         (unsigned long long)w->seed, (unsigned long long)w->count);
+  return true;
 }
 
 static int usage(const Test *t) {
-  fprintf(stderr, "usage: %s --seed S --count N [--keep-going] [--no-shrink] [--shrink-for SECONDS] [--text]%s\n", t->name, t->usage);
+  fprintf(stderr, "usage: %s --seed S --count N [--turns K] [--keep-going] [--no-shrink] [--shrink-for SECONDS] [--text]%s\n", t->name, t->usage);
   if (t->graph) fprintf(stderr, "  --runtime DIR [--cc CC] [--flags FLAGS] [--batch K] [--c]\n");
   return 2;
 }
@@ -87,7 +104,7 @@ static void kernels_print(Work *w, Arena *a, void *program, uint64_t seed) {
 static void again_print(const Work *w) {
   printf("--- again: --seed %llu --count 1", (unsigned long long)w->at);
   for (int i = 1; i < w->n_word; i++) {
-    if (!strcmp(w->word[i], "--seed") || !strcmp(w->word[i], "--count")) i++;
+    if (!strcmp(w->word[i], "--seed") || !strcmp(w->word[i], "--count") || !strcmp(w->word[i], "--turns")) i++;
     else if (strcmp(w->word[i], "--keep-going") != 0) printf(strchr(w->word[i], ' ') ? " \"%s\"" : " %s", w->word[i]);
   }
   printf("\n\n");
@@ -187,10 +204,11 @@ static const char *folder_make(Arena *a, const char *name) {
 
 int command(const Test *t, void *own, int argc, char **argv) {
   Work *w = shared_new(sizeof *w);
-  *w = (Work){.test = t, .own = own, .n_word = argc, .word = argv, .seed = 1, .count = t->count, .batch = t->batch, .shrink_for = 120,
+  *w = (Work){.test = t, .own = own, .n_word = argc, .word = argv, .seed = 1, .count = t->count, .batch = t->batch, .turns = 1, .shrink_for = 120,
               .cc = "cc", .flags = "-O1"};
   if (!words_read(w)) return usage(t);
   if (w->text || w->c) return print_one(w);
+  if (!turn_take(w)) return 2;
   unsetenv("LD_PRELOAD"); /* which is for this process, not for the C compiler */
   Arena *arena = arena_new();
   w->from = w->seed;

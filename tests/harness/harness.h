@@ -54,7 +54,7 @@ struct Work {                /* what was asked for, and how far it is; shared wi
   const Test *test;
   int n_word; char *const *word; /* the command's */
   void *own;                 /* what the test's own options say */
-  uint64_t seed, count, batch, shrink_for;
+  uint64_t seed, count, batch, turns, shrink_for;
   bool keep_going, no_shrink, text, c;
   const char *runtime;       /* the folder of ein_run.h */
   const char *cc, *flags;    /* words with blanks between; flags: of speed, and sanitizers */

@@ -4,6 +4,7 @@ made of it, so each must be refused, or run without touching what is not its own
 
 spoil.py EIN RUNTIME [--seed N] [--count N] [--stops graph,task,loop] [--sites N] [--keep FOLDER] PROGRAM...
 
+Where EIN_TURN is a number, every other one, which says whether the odd ones.
 Exit 1 and a line for each text that crashes ein, that cc refuses, or whose program touches what it must not. The kernels of many
 texts are compiled at once; --keep leaves the texts there that failed. With --sites the texts are of plans for so many sites, and
 `ein run` runs them, all sites in its process."""
@@ -177,7 +178,7 @@ def main(words):
         else:
             rest.append(word)
     ein, runtime, programs = os.path.abspath(rest[0]), os.path.abspath(rest[1]), rest[2:]
-    chance = random.Random(int(options["--seed"]))
+    chance, turn = random.Random(int(options["--seed"])), os.environ.get("EIN_TURN")
     with tempfile.TemporaryDirectory() as work:
         c = Corpus(ein, runtime, work, ["-n", options["--sites"]] if options["--sites"] else [])
         c.keep = options["--keep"]
@@ -188,7 +189,7 @@ def main(words):
         for k in range(int(options["--count"])):
             program, ending, text = chance.choice(texts)
             bad, what = spoil(text, chance)
-            if bad is None:
+            if bad is None or turn and k % 2 != int(turn) % 2:
                 continue
             name = f"s{k}.{ending}"
             said[name] = f"{program}: {what}"

@@ -2,6 +2,7 @@
 # suite: ci
 # What is emitted for every program that is run as a test: the same bytes twice, no word of this machine's folders, and
 # nothing that a compiler warns of, as C and as C++, by each compiler that is here: of thirty at once, for most time goes into the runtime.
+# Where EIN_TURN is a number, every other program.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 
@@ -32,6 +33,7 @@ for one in gcc clang; do command -v $one >/dev/null && c="$c $one"; done
 for one in g++ clang++; do command -v $one >/dev/null && cxx="$cxx $one"; done
 command -v clang >/dev/null || { command -v clang-19 >/dev/null && c="$c clang-19" && cxx="$cxx clang++-19"; }
 checked=0
+k=0
 : >all.c
 
 takes_all() {
@@ -48,6 +50,8 @@ takes() { # COMMAND...
 }
 
 for file in "$work/told.ein" "$root"/tests/run/*.ein "$root"/stdlib/examples/*.ein "$root"/samples/*.ein; do
+  k=$((k + 1))
+  [ $k = 1 ] || mine $k 2 || continue
   args=$(sed -n '1,3s/^# args: //p' "$file")
   one=$(basename "$file" .ein).c
   # shellcheck disable=SC2086
@@ -61,5 +65,5 @@ for file in "$work/told.ein" "$root"/tests/run/*.ein "$root"/stdlib/examples/*.e
   checked=$((checked + 1))
 done
 [ ! -s all.c ] || takes_all # there may be none left over
-[ $checked -ge 240 ] || wrong "only $checked programs"
+enough $checked 230 || wrong "only $checked programs"
 finish

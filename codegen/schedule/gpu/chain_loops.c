@@ -294,14 +294,14 @@ static void piece_shared(Chain *c, uint32_t stage) {
   into(s, was);
 }
 
-/* In parts of the piece, of each of which all threads have what all rows share. first: of the sweep; another one takes the same array. */
-static void result_grows(Chain *c, uint32_t stage, bool first) {
+/* In parts of the piece, of each of which all threads have what all rows share. Another result, or sweep, may have had the piece's array before. */
+static void result_grows(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   Link *k = &c->link[stage];
   const EinSum *sum = stage_at(c, stage)->sum;
   uint32_t piece = piece_of(c, stage), v = var_new(s, NULL, "part");
   LoopBody *was = s->body;
-  if (!first) barrier_add(s);
+  barrier_add(s);
   if (piece != NOWHERE) piece_shared(c, piece);
   uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
   const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
@@ -446,12 +446,8 @@ static void piece_swept(Chain *c, uint32_t sweep) {
   for (uint32_t i = c->from; i < c->to; i++)
     if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_on(c, i, sweep);
   if (grows) points_made(c, sweep, true, true);
-  bool first = true;
-  for (uint32_t i = c->from; i < c->to; i++) {
-    if (!is_in(c, i, sweep) || c->link[i].is != LINK_RESULT) continue;
-    result_grows(c, i, first);
-    first = false;
-  }
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (is_in(c, i, sweep) && c->link[i].is == LINK_RESULT) result_grows(c, i);
 }
 
 static void sweep_made(Chain *c, uint32_t sweep) {

@@ -102,9 +102,14 @@ void tiles_shared(Tiles *t) {
 static void side_fill(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   bool row = t->of[slot] == OF_ROW, along = plan_move(&t->plan, slot, t->red) == MOVE_UNIT;
-  uint32_t i = var_new(s, NULL, "i"), label = row ? t->row : t->lane;
-  LoopBody *was = into(s, &for_add(s, i, ex_int(s, 0), ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
-  const Expr *far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE)), *x = var_read(s, t->x), *y = var_read(s, t->y);
+  uint32_t label = row ? t->row : t->lane;
+  LoopBody *was = s->body;
+  const Expr *far = ex_int(s, 0), *x = var_read(s, t->x), *y = var_read(s, t->y);
+  if (side_points(t, slot) > 1) { /* a variable with one value would hide that threads store to elements of their own */
+    uint32_t i = var_new(s, NULL, "i");
+    into(s, &for_add(s, i, far, ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
+    far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE));
+  }
   const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
   t->env->label[label] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));

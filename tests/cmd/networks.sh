@@ -37,7 +37,7 @@ shows "T operations on integers" # a front of 30 labels: 870 times 2 * 2^32 poin
 # By C, and against eval; of what is small enough.
 want 0 python3 "$here/network.py" strip 80
 mv out x.ein
-soon "$EIN" run x.ein --expect --target=c --flags=-O1
+soon "$EIN" run x.ein --expect --target=c --flags=-O0
 
 # Many labels in what is no product.
 awk 'BEGIN {

@@ -9,6 +9,7 @@ import threading
 class _Job:
     def __init__(self, work):
         self.work, self.result, self.failure, self.done = work, None, None, threading.Lock()
+        self.taken = self.dropped = self.over = False
         self.done.acquire()
 
 
@@ -25,11 +26,14 @@ class _Worker:
     def _run(self):
         while True:
             job = self.jobs.get()
-            try:
-                job.result = job.work()
-            except BaseException as e:
-                job.failure = e
-            job.done.release()
+            if not job.taken:
+                job.taken = True
+                try:
+                    job.result = None if job.dropped else job.work()
+                except BaseException as e:
+                    job.failure = e
+                job.over = True
+                job.done.release()
             del job
 
 
@@ -59,8 +63,8 @@ def interruptible(work, cancel):
 
 
 def _beside(job, cancel):
-    _worker.put(job)
     try:
+        _worker.put(job)
         job.done.acquire()
     except BaseException:
         _ended(job, cancel)
@@ -71,11 +75,15 @@ def _beside(job, cancel):
 
 
 def _ended(job, cancel):
-    """Memory is lent to the call until it is over: so no further Ctrl-C leaves here before. It may not have begun yet, hence again and again."""
+    """Memory is lent to the call until it is over: so no further Ctrl-C leaves here before. It may not have begun yet, hence again and again; or the
+    worker may not have heard of it, and is told: it takes no job twice."""
     while True:
         try:
-            cancel()
-            if job.done.acquire(timeout=0.02):
-                return
+            job.dropped = True
+            _worker.put(job)
+            while not job.over:
+                cancel()
+                job.done.acquire(timeout=0.02)
+            return
         except BaseException:
             pass

@@ -66,6 +66,12 @@ static void pool_widen(Exprs *p) {
   p->room = room;
 }
 
+static bool is_drawn(const Key *k) {
+  if (k->kind != EX_OP) return false;
+  OpRule rule = op_info[k->op].rule;
+  return rule == RULE_RANDOM || rule == RULE_INDEX || (k->op == OP_CAST && dtype_is_float((DType)k->arg[0]->dtype));
+}
+
 static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
   Expr *e = arena_alloc(p->arena, sizeof(Expr) + k->n * sizeof(const Expr *));
   *e = (Expr){.kind = k->kind, .dtype = k->dtype, .op = k->op, .has = k->has};
@@ -82,6 +88,7 @@ static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
     e->has |= k->arg[i]->has;
     e->labels |= k->arg[i]->labels;
   }
+  if (is_drawn(k)) e->has |= HAS_DRAWN;
   return e;
 }
 

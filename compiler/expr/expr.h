@@ -96,7 +96,8 @@ typedef enum {
 } ExprKind;
 
 enum { /* what occurs inside, kept at each expression */
-  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16
+  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16,
+  HAS_DRAWN = 32 /* a random number, or a float made an integer */
 };
 
 struct Expr {

@@ -369,33 +369,16 @@ static void said(Tame *t, const Expr *top, bool top_not) {
 
 /* ---- the door ---------------------------------------------------------------------------------- */
 
-/* Reads, or a float made an integer. */
-static bool has_data(Exprs *p, Walk *w, const Expr *top) {
-  bool found = (top->has & (HAS_READ | HAS_PARAM)) != 0;
-  if (!found) vec_push(p->arena, w->stack, top);
-  while (w->stack.len && !found) {
-    const Expr *e = vec_pop(w->stack);
-    if (e->kind != EX_OP || walk_find(w, e)) continue;
-    walk_put(p, w, e, e);
-    found = op_info[e->op].rule == RULE_RANDOM || op_info[e->op].rule == RULE_INDEX || (e->op == OP_CAST && dtype_is_float((DType)e->arg[0]->dtype));
-    for (uint32_t k = 0; k < e->n; k++) vec_push(p->arena, w->stack, e->arg[k]);
-  }
-  w->stack.len = 0;
-  return found;
-}
-
-static bool any_data(Exprs *p, const Facts *f, const Expr *goal) {
-  Walk *w = walk_take(p);
-  bool found = has_data(p, w, goal);
-  for (uint32_t i = 0; i < f->n_hold && !found; i++) found = has_data(p, w, f->hold[i]);
-  walk_give(p, w);
-  return found;
+static bool any_data(const Facts *f, const Expr *goal) {
+  unsigned has = goal->has;
+  for (uint32_t i = 0; i < f->n_hold; i++) has |= f->hold[i]->has;
+  return has & (HAS_READ | HAS_PARAM | HAS_DRAWN);
 }
 
 bool without_wraps(Exprs *p, const Facts *f, const Expr *goal, bool fails, const Expr **hold, const Expr **goal_out) {
   *goal_out = goal;
   for (uint32_t i = 0; i < f->n_hold; i++) hold[i] = f->hold[i];
-  if (!any_data(p, f, goal)) return false;
+  if (!any_data(f, goal)) return false;
   Arena *a = arena_new();
   Tame t = {.arena = a, .p = p, .f = f, .bound = map_new(a), .of = map_new(a)};
   for (int round = 0; round < MOST_ROUNDS; round++) {

@@ -14,6 +14,7 @@ enum {
   MESHES = 64,               /* at most, orders apart; of more, those whose largest axes are the smallest: they cut the finest */
   IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
   LARGE = 48,                /* a graph of more vertices */
+  HUGE_GRAPH = 8192,         /* or of so many */
   MESHES_FEW = 3,            /* on which plans are looked for by chance */
   SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
 };
@@ -266,9 +267,10 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   uint32_t n = x->all.len, nobody;
   PlaceLeast *known = NEW_ARRAY(s->arena, PlaceLeast, n + 1);
   double first = INFINITY, sum = INFINITY, *tried = NEW_ARRAY(s->arena, double, n + 1);
-  bool large = placing_is_large(s->g); /* then something is left for plans */
+  bool large = placing_is_large(s->g);
+  bool spare = large && n < 2 && s->g->part->vertices.len < HUGE_GRAPH; /* then something is left for plans; in more, half a bound takes longer than all */
   for (uint32_t i = 0; i < n; i++) {
-    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / (large && n < 2 ? 2 : n > 4 ? 4 : n), fmin(s->enough, AHEAD * first), s->which);
+    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / (spare ? 2 : n > 4 ? 4 : n), fmin(s->enough, AHEAD * first), s->which);
     s->effort += known[i].effort;
     s->narrow |= known[i].narrow;
     first = fmin(first, known[i].bound);

@@ -77,7 +77,7 @@ static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
   *e = (Expr){.kind = k->kind, .dtype = k->dtype, .op = k->op, .has = k->has};
   e->hash = hash;
   e->id = p->len;
-  e->n = k->n;
+  e->n = k->n & INT32_MAX;
   if (k->kind == EX_DIM)
     e->name = (Str)(uintptr_t)k->bits;
   else
@@ -87,8 +87,9 @@ static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
     e->arg[i] = k->arg[i];
     e->has |= k->arg[i]->has;
     e->labels |= k->arg[i]->labels;
+    e->drawn |= k->arg[i]->drawn;
   }
-  if (is_drawn(k)) e->has |= HAS_DRAWN;
+  e->drawn |= is_drawn(k);
   return e;
 }
 

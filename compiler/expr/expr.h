@@ -96,15 +96,15 @@ typedef enum {
 } ExprKind;
 
 enum { /* what occurs inside, kept at each expression */
-  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16,
-  HAS_DRAWN = 32 /* a random number, or a float made an integer */
+  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16
 };
 
 struct Expr {
   uint8_t kind, dtype, op, has;
   uint32_t hash;
   uint32_t id;            /* in order of creation in its pool: a stable order for sorting */
-  uint32_t n;             /* arguments */
+  uint32_t n : 31;        /* arguments */
+  uint32_t drawn : 1;     /* a random number occurs inside, or a float made an integer: they may be anything, as what is read */
   uint64_t labels;        /* bit k: label k occurs; bit 63: one from 63 on */
   union { int64_t i; double f; Str name; };
   const Expr *arg[];

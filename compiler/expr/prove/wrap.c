@@ -370,9 +370,9 @@ static void said(Tame *t, const Expr *top, bool top_not) {
 /* ---- the door ---------------------------------------------------------------------------------- */
 
 static bool any_data(const Facts *f, const Expr *goal) {
-  unsigned has = goal->has;
-  for (uint32_t i = 0; i < f->n_hold; i++) has |= f->hold[i]->has;
-  return has & (HAS_READ | HAS_PARAM | HAS_DRAWN);
+  unsigned has = goal->has, drawn = goal->drawn;
+  for (uint32_t i = 0; i < f->n_hold; i++) has |= f->hold[i]->has, drawn |= f->hold[i]->drawn;
+  return drawn || has & (HAS_READ | HAS_PARAM);
 }
 
 bool without_wraps(Exprs *p, const Facts *f, const Expr *goal, bool fails, const Expr **hold, const Expr **goal_out) {

@@ -103,6 +103,7 @@ static const char *tensor_name(const Sites *p, uint32_t t) {
   return x->node->name ? x->node->name->s : "an input";
 }
 
+enum { LOWER = 16 };           /* so often less memory is asked for than was found */
 #define PANELS_WORK 2e4        /* equations and panels that are measured: of the plan, and half as many of all on the way to it */
 
 typedef struct Measurer { const Sites *p; double limit, least, work; } Measurer;
@@ -148,6 +149,29 @@ static Leave taken(Sites *p, Placing *x, const Placing *unbound) {
   return LEAVE_OK;
 }
 
+/* A plan under p->memory: the best that is found under it, or else the one with the least memory. p->peak is that of the last that was tried; NULL: it is over. */
+static Placing *placing_fits(Sites *p, const PartVectors *only, double least, Placing *unbound) {
+  for (int k = least > p->memory; k < 2 && !p->exactly; k++) {
+    Placing *x = placing_under(p, only, k ? least : p->memory, least, unbound);
+    if (fits_in_panels(p, x, least)) return x;
+  }
+  return NULL;
+}
+
+/* None fits: p->peak becomes the least that is found. What panels take hangs on the limit that is asked for, so less than the last is asked for until none
+ * is found: a message's figure can be asked for, and nothing below it. */
+static void least_find(Sites *p, const PartVectors *only, double least, Placing *unbound) {
+  const double asked = p->memory;
+  SitesMemory peak = p->peak;
+  for (int k = 0; k < LOWER && peak.bytes > least; k++) {
+    p->memory = peak.bytes - 1;
+    if (!placing_fits(p, only, least, unbound)) break;
+    peak = p->peak;
+  }
+  p->memory = asked;
+  p->peak = peak;
+}
+
 Leave memory_fit(Sites *p, const PartVectors *only) {
   Session *s = p->s;
   Arena *a = s->arena;
@@ -156,11 +180,9 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
   Placing *unbound = arena_copy(a, p->placing, sizeof *unbound);
   if (least <= p->memory && fits_in_panels(p, p->placing, least)) return LEAVE_OK; /* as much moves as before: nothing costs less */
-  /* At last the least, which is the same whatever the limit is: so what a message says can be asked for. */
-  for (int k = least > p->memory; k < 2 && !p->exactly; k++) {
-    Placing *x = placing_under(p, only, k ? least : p->memory, least, unbound);
-    if (fits_in_panels(p, x, least)) return taken(p, x, unbound);
-  }
+  Placing *fits = placing_fits(p, only, least, unbound);
+  if (fits) return taken(p, fits, unbound);
+  if (!p->held && !p->exactly) least_find(p, only, least, unbound);
   const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
   const char *none = least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, least)) : "";
   p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;

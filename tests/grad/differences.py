@@ -444,7 +444,7 @@ def main(words):
     wild = trial.wild or []
     left_out = f"{len(wild)} bend too much to be judged" if trial.wild is not None else f"{trial.refused} are too large for f64, or of gradients that have none themselves"
     print(f"{count} programs, {bad} failed, the others at most {trial.worst:.1e} apart; {left_out}")
-    return 1 if bad or len(wild) > count // 20 or trial.refused > count // 5 else 0
+    return 1 if bad or len(wild) > count // 20 or trial.refused > count // 5 + 1 else 0
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@
  *     algebra/  Tra and Ia: blocks of tensors as relations, where they are and what moves; text/, check/, rules/, eval/, simulate/
  *     task/     the TaskGraph: kernels, buffers, their order and lives; text/, check/, passes/ (fusion and the rest), sites/ (many sites)
  *     driver/   the column; cmd/ (a file a command), options/ (their table, help), editors/ (highlighting), compile/ (runs compilers, keeps
- *               their results), data/ (inputs and outputs), ranks/ (MPI), measure/, plan/ (reports), pictures/, repl/ (the prompt)
+ *               their results), data/ (inputs and outputs), ranks/ (MPI), measure/, profile/ (where time goes), plan/ (reports), pictures/, repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, whose main is all of the program `ein`
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}, gpu/), emit/ (C, CUDA, header,
  *                  manifest), jit/ (Clang in process; objects and models in memory)

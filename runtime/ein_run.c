@@ -474,6 +474,11 @@ EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   return ctx->turn[0];
 }
 
+EIN_API EIN_FAR void ein_step_begins(ein_ctx *ctx, int step, int half) {
+  const ein_watch *watch = ctx->inside->config.watch;
+  if (watch) watch->step(watch->user, step, half);
+}
+
 EIN_API int ein_ends(const ein_ctx *ctx) {
   return EIN_GET(&ctx->inside->cancel);
 }

@@ -341,6 +341,7 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int move);
 EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
 #endif
 EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx);                 /* config.between is called; gives the turn */
+EIN_API EIN_FAR void ein_step_begins(ein_ctx *ctx, int step, int half);   /* config.watch is told */
 EIN_API ein_status ein_cancelled(ein_ctx *ctx);                  /* looked at once a turn of a repeat; the status */
 EIN_API int ein_ends(const ein_ctx *ctx);                        /* the same within a long loop: the caller has cancelled */
 

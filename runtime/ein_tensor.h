@@ -118,6 +118,13 @@ typedef struct ein_traffic {
  * two calls that run at the same time have the same one. */
 typedef void ein_task(void *env, int64_t i, int worker);
 
+/* Who follows a run step by step: `step` is called by the thread that runs, as each step of it begins, with the number that the step has in the text of tasks
+ * (ein build --stop=task). half 1: a move that has begun is waited for now. A step of -1: the run is over, and has not failed. */
+typedef struct ein_watch {
+  void *user;
+  void (*step)(void *user, int step, int half);
+} ein_watch;
+
 /* All zero, apart from `size`, means: the usual. Fields are only ever added at the end. */
 typedef struct ein_config {
   size_t size;         /* sizeof(ein_config), so that a later library knows which fields are there */
@@ -142,6 +149,7 @@ typedef struct ein_config {
    * context's own. workspace is memory of the device then, 256-byte aligned; alloc and release are for memory of the host. */
   int device;
   void *stream;
+  const ein_watch *watch; /* borrowed; of a model whose text says its steps, as that of ein run --profile does. Others never call it */
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

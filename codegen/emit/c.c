@@ -33,6 +33,11 @@ static void place_arguments(Buf *b, Place p) {
 /* Whose functions a body calls for what is not a kernel. */
 static const char *calls(const Calls *c) { return c->p->device ? "ein_cuda" : "ein"; }
 
+/* half 1: what began as that step is waited for. */
+static void step_print(const Calls *c, uint32_t step, int half, const char *in) {
+  if (c->p->o->steps) buf_printf(c->p->out, "%sein_step_begins(ctx, %u, %d);\n", in, step, half);
+}
+
 static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
@@ -40,6 +45,7 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = %s_i64(ctx, %u); %s < turns;) {\n", in, d, in, calls(c), k->buffer, made);
   buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
   list_print(c, &k->body, depth + 1);
+  step_print(c, k->step, 0, arena_printf(c->p->arena, "%s  ", in));
   if (k->stop >= 0) buf_printf(out, "%s  const int stop = %s_true(ctx, %d);\n", in, calls(c), k->stop);
   for (uint32_t i = 0; i < k->exchange.len; i++)
     buf_printf(out, "%s  %s_exchange(ctx, %u, %u);\n", in, calls(c), k->exchange.at[i].now, k->exchange.at[i].next);
@@ -64,8 +70,10 @@ static void move_print(Calls *c, const Task *k, const char *half, const char *in
 static void moves_end(Calls *c, const Task *k, const char *in) {
   uint32_t end = k->kind == TASK_REPEAT ? k->end : k->step, n = 0;
   for (uint32_t i = 0; i < c->begun.len; i++) {
-    if (c->begun.at[i]->end == end) move_print(c, c->begun.at[i], "_finish", in);
-    else c->begun.at[n++] = c->begun.at[i];
+    if (c->begun.at[i]->end == end) {
+      step_print(c, c->begun.at[i]->step, 1, in);
+      move_print(c, c->begun.at[i], "_finish", in);
+    } else c->begun.at[n++] = c->begun.at[i];
   }
   c->begun.len = n;
 }
@@ -83,6 +91,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     buf_printf(out, "%sif (ctx->size[%u]) {\n", in, c_size_number(c->p, some->when));
     in = arena_printf(c->p->arena, "%s  ", in);
   }
+  step_print(c, k->step, 0, in);
   switch (k->kind) {
   case TASK_KERNEL: (c->p->device ? c_device_call : c_call)(c->p, c->next++, in); break;
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
@@ -130,6 +139,7 @@ static void run_print(CPrinter *p) {
   buf_printf(p->out, "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
                      "static ein_status %s_%s(ein_ctx *ctx) {\n", x, p->device ? "list" : "body");
   list_print(&c, &p->p->tasks->tasks, 1);
+  if (p->o->steps) buf_str(p->out, "  ein_step_begins(ctx, -1, 0);\n");
   buf_str(p->out, "  return ein_state(ctx);\n}\n\n");
   if (!p->device) return;
   buf_printf(p->out, "static ein_status %s_body(ein_ctx *ctx) { return ein_cuda_finish(ctx, ein_cuda_begin(ctx) ? ein_state(ctx) : %s_list(ctx)); }\n", x, x);

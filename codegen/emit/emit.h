@@ -14,6 +14,7 @@ typedef struct EmitOptions {
   const char *tensor;        /* the text of ein_tensor.h, which stands in the header; NULL: that includes it */
   const char *beside;        /* the runtime is a file of the library of that prefix, PREFIX-runtime.h; NULL: ein_run.h */
   bool device;               /* it is for a device, CUDA's: what header and manifest say of that */
+  bool steps;                /* the run says each of its steps as it begins: ein_watch */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
   const struct EmitDefault *defaults; /* of plans for several sites: */

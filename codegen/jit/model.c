@@ -153,6 +153,7 @@ static bool repeat_do(const Made *m, ein_ctx *ctx, const Step *s) {
   const bool told = k->depth == 0 && ctx->inside->config.between;
   for (*turn = 0; !stop && (told ? r->ein_between(ctx) : *turn) < turns;) {
     if (r->ein_settle(ctx) != EIN_OK || !steps_do(m, ctx, &s->body)) return false;
+    if (ctx->inside->config.watch) r->ein_step_begins(ctx, (int)k->step, 0);
     stop = k->stop >= 0 && r->ein_true(ctx, k->stop);
     for (uint32_t i = 0; i < k->exchange.len; i++) r->ein_exchange(ctx, (int)k->exchange.at[i].now, (int)k->exchange.at[i].next);
     ++*turn;
@@ -170,6 +171,7 @@ static bool assert_do(const Made *m, ein_ctx *ctx, const Step *s) {
 
 static bool step_do(const Made *m, ein_ctx *ctx, const Step *s) {
   if (s->unless >= 0 && m->runtime->ein_given(ctx, s->unless)) return true;
+  if (ctx->inside->config.watch) m->runtime->ein_step_begins(ctx, (int)s->task->step, 0);
   switch (s->task->kind) {
   case TASK_KERNEL: return kernel_do(m->runtime, ctx, s);
   case TASK_REPEAT: return repeat_do(m, ctx, s);
@@ -190,7 +192,7 @@ static bool steps_do(const Made *m, ein_ctx *ctx, const Steps *steps) {
 
 static ein_status run_body(ein_ctx *ctx) {
   const Made *m = made_of(ctx->inside);
-  steps_do(m, ctx, &m->steps);
+  if (steps_do(m, ctx, &m->steps) && ctx->inside->config.watch) m->runtime->ein_step_begins(ctx, -1, 0);
   return m->runtime->ein_state(ctx);
 }
 

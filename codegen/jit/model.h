@@ -11,7 +11,7 @@
 #define JIT_RUNTIME(X)                                                                                                        \
   X(ein_argument_shape) X(ein_between) X(ein_cancel) X(ein_create) X(ein_default) X(ein_destroy) X(ein_exchange) X(ein_failed_assert) X(ein_given) \
   X(ein_i64) X(ein_last_error) X(ein_parallel) X(ein_parallel_streams) X(ein_plan_add) X(ein_plan_check) X(ein_plan_mul)     \
-  X(ein_plan_neg) X(ein_plan_run) X(ein_plan_size) X(ein_plan_sub) X(ein_run) X(ein_set_i64) X(ein_settle) X(ein_state) X(ein_true) \
+  X(ein_plan_neg) X(ein_plan_run) X(ein_plan_size) X(ein_plan_sub) X(ein_run) X(ein_set_i64) X(ein_settle) X(ein_state) X(ein_step_begins) X(ein_true) \
   X(ein_workspace_bytes) X(ein_zero)
 typedef struct JitRuntime {
 #define X(name) __typeof__(&name) name;

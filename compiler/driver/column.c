@@ -306,6 +306,7 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix) {
                        .hash = hash_of(s, j),
                        .runtime = runtime_is,
                        .tensor = runtime_ein_tensor,
+                       .steps = s->profile != NULL,
                        .worth_threads = j->worth_threads,
                        .declared = axes_declared(s, j)};
 }

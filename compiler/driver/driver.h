@@ -100,6 +100,7 @@ struct Session {
   Diags *refused;             /* the last complaints that were captured, NULL: none */
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
   struct Progress *progress;  /* of the run that is going on (progress.h); NULL: none is told of */
+  struct Profile *profile;    /* of that run (profile/profile.h); NULL: nobody asks where its time goes */
   struct Keeping *keeping;    /* of that run (keeping.h); NULL: nothing is kept of it, nor does it go on from what was */
   struct Guest *guest;        /* NULL: the process is ours */
 };
@@ -128,6 +129,7 @@ void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);
 Leave fail(Session *s, Leave code, const char *fmt, ...) EIN_PRINTF(3, 4); /* "ein: error: ..."; returns code */
 void detail(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);            /* only under --verbose */
 void print(Session *s, const Buf *b);                                      /* on stdout */
+void print_aside(Session *s, const Buf *b);                                /* on stderr */
 /* Prints the complaints collected and their count; LEAVE_PROGRAM if there are errors (LEAVE_MACHINE if a
  * file that was named on the command line could not be read), else LEAVE_OK. */
 Leave session_report(Session *s);
@@ -231,6 +233,7 @@ NamedAxesList axes_declared(Session *s, const Job *j); /* declared.c */
 EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after job_loops */
 /* tuning.c: what a machine file says for loops, and for threads; without one, this machine's caches say it for what is not kept. It changes
  * no answer. */
+Leave machine_said(Session *s, const Args *a, const struct Machine **out); /* by --machine or $EIN_MACHINE; NULL: none is */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target); /* which registers the C compiler has */
 bool job_dim(const Job *j, Str name, int64_t *out);
@@ -271,6 +274,9 @@ Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *sv
 
 /* `ein run` from a Job that is read: binds, elaborates, computes, writes or prints. */
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
+/* The same to see where its time goes, by --profile and --trace: nothing is written or printed, what is not given and has no default gets random
+ * numbers, and what is run first is run again. */
+Leave run_profiled(Session *s, Job *j, const Args *a, const Words *inputs);
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c);       /* --target, or what is usual; *c: compiled, not by eval */
 void run_begin(Session *s, const Job *j, Eval *e);                        /* a new Eval of its graph, with this machine's limits */
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* from its inputs to its outputs */

@@ -136,6 +136,11 @@ static void message(Session *s, const Buf *b) {
   fwrite(b->s, 1, b->len, stderr);
 }
 
+void print_aside(Session *s, const Buf *b) {
+  if (s->guest) buf_add(&s->guest->err, b->s, b->len);
+  else message(s, b);
+}
+
 static void speak(Session *s, const char *kind, const char *ink, const char *text) {
   Buf b = buf_new(s->arena);
   if (s->guest) {

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "expr/einsum.h"
 
-enum { TABLE_COLUMNS = 10 };
+enum { TABLE_COLUMNS = 12 };
 
 typedef struct TableRow {
   const char *cell[TABLE_COLUMNS];

@@ -38,6 +38,7 @@
 #include "driver/driver.h"
 #include "driver/plan/map.h"
 #include "driver/plan/sites.h"
+#include "driver/profile/profile.h"
 #include "driver/table.h"
 
 typedef struct Report {
@@ -480,12 +481,11 @@ Leave plan_say(Session *s, Job *j, const Args *a, Buf *out) {
   return l;
 }
 
-Leave cmd_plan(Session *s, Args *a) {
+static Leave plan_told(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   bool many = false;
-  if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
   if (arg_has(a, OPT_MAP)) return plan_map(s, a);
   Language from = language_of(a->operands.at[0]);
   bool placed = from == LANG_TRA && (arg_has(a, OPT_SITES) || arg_has(a, OPT_PLAN_FILE));
@@ -502,4 +502,29 @@ Leave cmd_plan(Session *s, Args *a) {
   if (format && strcmp(format, "json") == 0) plan_json(&p, &out);
   else plan_text(&p, &out);
   return file_write(s, to ? to : "-", out.s, out.len);
+}
+
+/* A run, behind what was foretold. Words behind the program are for that run. */
+static Leave analyze_asked(Session *s, Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
+  if (!arg_has(a, OPT_ANALYZE)) return arg_has(a, OPT_TRACE) ? fail(s, LEAVE_USAGE, "--trace is of a run: ein plan --analyze makes one, or ein run --trace") : LEAVE_OK;
+  if (arg_has(a, OPT_MAP)) return fail(s, LEAVE_USAGE, "--map is about many plans, and --analyze runs one");
+  if (!to && format && strcmp(format, "text") != 0)
+    return fail(s, LEAVE_USAGE, "--analyze is told as text: with --format=%s, -o says where the plan goes", format);
+  return program_first(s, a) ? LEAVE_OK : fail(s, LEAVE_USAGE, "which program? ein plan x.ein --analyze");
+}
+
+Leave cmd_plan(Session *s, Args *a) {
+  Leave l = analyze_asked(s, a);
+  Args all = *a;
+  if (l) return l;
+  if (arg_has(a, OPT_ANALYZE)) a->operands.len = 1;
+  if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  l = plan_told(s, a);
+  if (l || !arg_has(a, OPT_ANALYZE)) return l;
+  Buf gap = buf_new(s->arena);
+  buf_char(&gap, '\n');
+  if (!arg_has(a, OPT_OUTPUT)) print(s, &gap);
+  session_fresh(s);
+  return profile_analyze(s, &all);
 }

@@ -8,6 +8,7 @@
 #include "driver/plan/sites.h"
 #include "driver/ranks/ranks.h"
 #include "driver/keeping.h"
+#include "driver/profile/profile.h"
 #include "driver/progress.h"
 
 /* ---- computing ------------------------------------------------------------------------------ */
@@ -241,26 +242,47 @@ static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
   return LEAVE_OK;
 }
 
+/* Its sources are found, and its graph is made as what runs it wants. */
+static Leave job_given(Session *s, Job *j, const Args *a, const Words *inputs, bool *c, Givens *given) {
+  Leave l = run_target(s, j, a, c);
+  if (!l) l = job_dims(s, j, a);
+  if (!l) l = given_find(s, j, a, inputs, given);
+  if (!l) l = *c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
+  j->given = arena_copy(s->arena, given, sizeof *given);
+  return l;
+}
+
+Leave run_profiled(Session *s, Job *j, const Args *a, const Words *inputs) {
+  Givens given = {0};
+  Eval e;
+  bool c;
+  Leave l = job_given(s, j, a, inputs, &c, &given);
+  if (!l) given_fill(s, j, &given);
+  j->given = arena_copy(s->arena, &given, sizeof given);
+  if (!l) l = run_inputs(s, j, &given, &e);
+  if (!l) l = profile_new(s, a, j, c);
+  if (!l) s->profile->again = true;
+  return l ? l : run_compute(s, j, a, c, &e);
+}
+
 Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   Givens given = {0};
   Targets targets = {0};
   Library lib = {0};
   Eval e;
   bool c;
-  Leave l = run_target(s, j, a, &c);
-  if (!l) l = job_dims(s, j, a);
-  if (!l) l = given_find(s, j, a, inputs, &given);
-  if (!l) l = c && !arg_has(a, OPT_SITES) ? job_graph_open(s, j, a) : job_graph(s, j, a);
+  Leave l = job_given(s, j, a, inputs, &c, &given);
   if (!l && ranks_first(s)) l = targets_find(s, j->graph, a, &targets);
   if (!l) l = targets_stored(s, j, &targets);
-  j->given = &given;
   j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);
+  if (!l) l = profile_new(s, a, j, c);
   if (!l) l = compute_begin(s, j, a, &e, &lib);
   l = compute_told(s, l, j, a, c, &e, &lib);
   if (l || !ranks_first(s)) return l;
   l = targets_write(s, &e, &targets);
-  return l ? l : outputs_show(s, &e, &targets);
+  if (!l) l = outputs_show(s, &e, &targets);
+  return l ? l : profile_say(s, a, j);
 }
 
 /* ---- --expect ------------------------------------------------------------------------------- */
@@ -322,11 +344,7 @@ typedef struct Expected {
 static Leave expect_compute(Session *s, Expected *r, const Words *inputs) {
   Job *j = &r->j;
   Givens given = {0};
-  Leave l = run_target(s, j, &r->all, &r->c);
-  if (!l) l = job_dims(s, j, &r->all);
-  if (!l) l = given_find(s, j, &r->all, inputs, &given);
-  if (!l) l = r->c && !arg_has(&r->all, OPT_SITES) ? job_graph_open(s, j, &r->all) : job_graph(s, j, &r->all);
-  j->given = arena_copy(s->arena, &given, sizeof given);
+  Leave l = job_given(s, j, &r->all, inputs, &r->c, &given);
   if (!l) l = run_inputs(s, j, &given, &r->e);
   return l ? l : compute_begin(s, j, &r->all, &r->e, &r->lib);
 }
@@ -419,6 +437,8 @@ static Leave run_one(Session *s, Args *a) {
   if (!program_first(s, a)) return fail(s, LEAVE_USAGE, "which program? ein run x.ein");
   if (arg_has(a, OPT_EXPECT) && keeping_wanted(a))
     return fail(s, LEAVE_USAGE, "--expect looks at whole runs, and --checkpoint and --resume are about parts of one");
+  if (arg_has(a, OPT_EXPECT) && (arg_has(a, OPT_PROFILE) || arg_has(a, OPT_TRACE)))
+    return fail(s, LEAVE_USAGE, "--expect looks at answers, and --profile and --trace at times: one of them");
   if (arg_has(a, OPT_EXPECT) && a->operands.len > 1 && only_programs(s, a)) return expect_all(s, a);
   if (arg_has(a, OPT_EXPECT)) return expect_begin(s, &r, a) ? expect_end(s, &r) : r.begun;
   Job j;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "driver/keeping.h"
+#include "driver/profile/profile.h"
 #include "jit/model.h"
 #include "nvrtc.h"
 
@@ -104,6 +105,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
+  if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
@@ -195,7 +197,7 @@ Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status) {
       if (strcmp(e->input[i].name->s, l->model->input[k].name) == 0) in[k] = view_of(&e->input[i].array);
   for (int k = 0; k < l->model->n_outputs; k++) out[k] = view_of(&e->output[k]);
   const InterruptRun going = {l->model->cancel, &l->ctx, 1};
-  if (interrupt_begin(s, &going)) *status = l->model->run(l->ctx, in, out);
+  if (interrupt_begin(s, &going)) *status = profile_run(l->profile, l->model, l->ctx, in, out);
   else *status = EIN_ERR_CANCEL;
   interrupt_end(s);
   return *status == EIN_OK ? LEAVE_OK : library_failed(s, l, *status);

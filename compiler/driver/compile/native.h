@@ -133,6 +133,7 @@ typedef struct Library {
   Native made;
   bool device;               /* its workspace is memory of a device */
   bool watched;              /* a crash in it is told of: until it is closed */
+  struct ProfileSite *profile; /* of the context's runs; NULL: nobody asks */
 } Library;
 /* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says
  * something else. We are a program, so that is ours to say; on a busy machine it is hundreds of times faster. */

@@ -45,20 +45,26 @@ static void machine_here(Session *s, const Args *a, LoopTarget *target) {
   detail(s, "this machine's second cache has %lld KB", (long long)(cache[1].bytes / 1024));
 }
 
-Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {
+Leave machine_said(Session *s, const Args *a, const Machine **out) {
   const char *said = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
-  if (!(options[OPT_MACHINE].in & 1u << a->command)) return LEAVE_OK;
+  *out = NULL;
   if (!said && env && *env) said = env;
-  if (!said) {
-    machine_here(s, a, target);
-    return LEAVE_OK;
-  }
+  if (!said) return LEAVE_OK;
   Source *src = file_read(s, said, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", said, why);
-  const Machine *m = machine_read(s->arena, src, s->diags);
-  if (!m || !machine_check(m, s->diags)) return session_report(s);
-  machine_apply(m, target, worth_threads);
-  detail(s, "%s: %s", said, m->name);
+  *out = machine_read(s->arena, src, s->diags);
+  if (!*out || !machine_check(*out, s->diags)) return session_report(s);
+  detail(s, "%s: %s", said, (*out)->name);
+  return LEAVE_OK;
+}
+
+Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {
+  const Machine *m;
+  if (!(options[OPT_MACHINE].in & 1u << a->command)) return LEAVE_OK;
+  Leave l = machine_said(s, a, &m);
+  if (l) return l;
+  if (m) machine_apply(m, target, worth_threads);
+  else machine_here(s, a, target);
   return LEAVE_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/keeping.h"
+#include "driver/profile/profile.h"
 #include "site.h"
 
 
@@ -28,6 +29,7 @@ typedef struct Site {
   void *ctx;
   const TaskGraph *tasks;
   ein_tensor *in, *out;
+  ProfileSite *profile;      /* NULL: nobody asks */
   ein_status status;
 } Site;
 
@@ -120,8 +122,9 @@ Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t 
   return LEAVE_OK;
 }
 
-ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, void **ctx) {
+ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile, void **ctx) {
   ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s)};
+  if (profile) config.wire = profile_wire(profile, wire), config.watch = &profile->watch;
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   return m->create(&config, ctx);
 }
@@ -146,7 +149,7 @@ static void *site_run(void *site) {
   Site *x = site;
   Arena *a = arena_new();
   x->status = site_plan(a, x->model, x->ctx, x->tasks, x->wire.site);
-  if (x->status == EIN_OK) x->status = x->model->run(x->ctx, x->in, x->out);
+  if (x->status == EIN_OK) x->status = profile_run(x->profile, x->model, x->ctx, x->in, x->out);
   arena_free(a);
   hub_leave(x->hub, x->status);
   return NULL;
@@ -202,7 +205,8 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     Leave l = site_inputs(s, t, e, at, x[i].in);
     for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
-    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, &x[i].ctx);
+    if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
+    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
     if (l) return l;
   }

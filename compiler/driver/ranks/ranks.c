@@ -216,6 +216,27 @@ void ranks_tell(Session *s, const char **bytes, size_t *len) {
   *len = (size_t)n;
 }
 
+/* A parcel of each rank on the first, where `of` says how many bytes that has. */
+static void to_first(Session *s, const void *bytes, size_t len, const uint64_t *of, const char **out) {
+  const Ranks *r = s->ranks;
+  ein_parcel own = {0, (void *)(uintptr_t)bytes, len}, *receive = NEW_ARRAY(s->arena, ein_parcel, r->ranks);
+  for (int i = 0; !r->rank && i < r->ranks; i++) {
+    char *room = arena_alloc(s->arena, (size_t)of[i] + 1);
+    receive[i] = (ein_parcel){i, room, (size_t)of[i]};
+    out[i] = room;
+  }
+  exchanged(s, 1, &own, r->rank ? 0 : r->ranks, receive);
+}
+
+void ranks_gather(Session *s, const char *bytes, size_t len, const char **out) {
+  const Ranks *r = s->ranks;
+  uint64_t mine = len, *of = NEW_ARRAY(s->arena, uint64_t, r->ranks);
+  for (int i = 0; i < r->ranks; i++) of[i] = sizeof mine;
+  to_first(s, &mine, sizeof mine, of, out);
+  for (int i = 0; !r->rank && i < r->ranks; i++) memcpy(&of[i], out[i], sizeof of[i]);
+  to_first(s, bytes, len, of, out);
+}
+
 double ranks_sum(Session *s, double mine) {
   const Ranks *r = s->ranks;
   double sum = 0, *of = NEW_ARRAY(s->arena, double, r->ranks);

@@ -33,6 +33,8 @@ bool ranks_any(Session *s, bool here);
 Leave ranks_end(Session *s, Leave mine);
 /* What the first rank has, on all of them. */
 void ranks_tell(Session *s, const char **bytes, size_t *len);
+/* What each rank has, on the first one, by rank. */
+void ranks_gather(Session *s, const char *bytes, size_t len, const char **out);
 /* On the first rank, of all; elsewhere 0. */
 double ranks_sum(Session *s, double mine);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/profile/profile.h"
 #include "ranks.h"
 #include "site.h"
 
@@ -63,11 +64,12 @@ static Leave threads_each(Session *s, const Args *a, int *threads) {
 static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
   const Ranks *r = s->ranks;
   void *ctx = NULL;
-  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, &ctx);
+  ProfileSite *profile = s->profile ? profile_site(s->profile, j->tasks, r->rank, r->ranks) : NULL;
+  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, profile, &ctx);
   Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
   if (l) return l;
   status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);
-  if (status == EIN_OK) status = lib->model->run(ctx, in, out);
+  if (status == EIN_OK) status = profile_run(profile, lib->model, ctx, in, out);
   *ran = status == EIN_OK;
   l = site_failed(s, lib->model, ctx, r->rank, status);
   lib->model->destroy(ctx);
@@ -93,6 +95,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   l = ranks_agree(s, site_go(s, j, lib, in, out, threads, &ran));
   if (!l && !ran) l = fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other");
   if (l) return l;
+  if (s->profile) profile_meet(s);
   double bytes = ranks_sum(s, (double)r->door->moved(r->world).bytes_received - before);
   detail(s, "%s: %d sites received %.0f bytes", j->path, r->ranks, bytes);
   return ranks_leave(s, j, e, out);

@@ -13,7 +13,8 @@ Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t 
 Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some);
 EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k);
 /* A context over that wire. It is planned by the place of its site. */
-ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, void **ctx);
+/* profile NULL: nobody asks where its time goes. */
+ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, struct ProfileSite *profile, void **ctx);
 ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t, int site);
 /* What a site's context has failed by itself, not because another one did; LEAVE_OK: it has not. */
 Leave site_failed(Session *s, const ein_model *m, void *ctx, int site, ein_status status);

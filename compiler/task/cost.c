@@ -77,6 +77,7 @@ static bool buffer_size(Costs *c, const TaskBuffer *b, int64_t *shape, int64_t *
   for (uint32_t k = 0; k < b->rank; k++) {
     *e = (CostError){.kind = COST_TOO_LARGE, .buffer = b, .axis = k};
     if (!cost_size(c->arena, c->dims, b->dim[k], &shape[k])) return false;
+    if (shape[k] < 0 && c->t->mesh.n) shape[k] = 0; /* a block beyond the end is none */
     *e = (CostError){.kind = COST_NEGATIVE, .buffer = b, .axis = k, .size = shape[k]};
     if (shape[k] < 0) return false;
     empty |= shape[k] == 0;

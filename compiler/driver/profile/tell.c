@@ -119,6 +119,21 @@ static void measured_add(StepTold *t, const ProfileSite *site, uint32_t step) {
   t->received += c[0].received + c[1].received;
 }
 
+static void move_foretell(Telling *x, const ProfileSite *site, const Task *k) {
+  const TaskGraph *t = x->p->tasks;
+  double times = site->count[2 * (size_t)k->step].times, comes = k->kind == TASK_MOVE ? move_received(t, k, x->at) : fetch_received(t, k, x->at);
+  x->told[k->step].wanted += times * comes;
+  longer(&x->told[k->step].foretold, times * move_seconds(x, comes));
+}
+
+static void kernel_foretell(Telling *x, const ProfileSite *site, const Task *k, const CostSum *once) {
+  StepTold *told = &x->told[k->step];
+  double times = site->count[2 * (size_t)k->step].times, flops = (double)once->flops, bytes = (double)once->read + (double)once->written;
+  told->flops += times * flops;
+  told->bytes += times * bytes;
+  longer(&told->foretold, times * kernel_seconds(x, k, flops, bytes));
+}
+
 static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
   const TaskGraph *t = x->p->tasks;
   CostDims dims = {dim_at, x};
@@ -127,23 +142,14 @@ static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
   x->at = at;
   x->all += site->ended - site->begun;
   longer(&x->longest, site->ended - site->begun);
-  for (uint32_t k = 0; k < t->n_steps; k++) measured_add(&x->told[k], site, k);
-  if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* a run that was would have failed */
-  for (uint32_t i = 0; i < cost.tasks.len; i++) {
-    const Task *k = cost.tasks.at[i].task;
-    const CostSum *once = &cost.tasks.at[i].once;
-    StepTold *told = &x->told[k->step];
-    double times = site->count[2 * (size_t)k->step].times, flops = (double)once->flops, bytes = (double)once->read + (double)once->written;
-    if (k->kind == TASK_MOVE || k->kind == TASK_FETCH) {
-      double comes = k->kind == TASK_MOVE ? move_received(t, k, at) : fetch_received(t, k, at);
-      told->wanted += times * comes;
-      longer(&told->foretold, times * move_seconds(x, comes));
-    }
-    if (k->kind != TASK_KERNEL) continue;
-    told->flops += times * flops;
-    told->bytes += times * bytes;
-    longer(&told->foretold, times * kernel_seconds(x, k, flops, bytes));
+  for (uint32_t k = 0; k < t->n_steps; k++) {
+    const Task *task = x->step[k].task;
+    measured_add(&x->told[k], site, k);
+    if (task && (task->kind == TASK_MOVE || task->kind == TASK_FETCH)) move_foretell(x, site, task);
   }
+  if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* its sizes do not fit 64 bits: a run that was has none such */
+  for (uint32_t i = 0; i < cost.tasks.len; i++)
+    if (cost.tasks.at[i].task->kind == TASK_KERNEL) kernel_foretell(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
 }
 
 static void told_add(StepTold *all, const StepTold *x) {

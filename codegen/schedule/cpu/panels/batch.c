@@ -35,7 +35,8 @@ enum {
 #define STEP 1.5             /* a multiply-add of the product, with what it fetches; */
 #define MOVED 1.0            /* an element that is copied, */
 #define MOVED_FAR 2.0        /*   where the second cache does not hold them; */
-#define STORED 2.0           /* a vector that is stored */
+#define STORED 2.0           /* a vector that is stored, */
+#define SCATTERED 3.0        /*   and an element by itself */
 #define GAIN 0.6             /* by so much less what is estimated must be */
 
 typedef struct Batch {
@@ -188,7 +189,7 @@ static bool run_lies(const Batch *b) {
 
 static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) { return n && at[n - 1]->kind == EX_LABEL && b->is[at[n - 1]->i]; }
 
-/* What a product with these copies costs; *ok: they can be made. */
+/* What a product with these copies costs, with so many lanes; *ok: they can be made. */
 static double turned_cost(const Batch *b, double lanes, bool *ok) {
   const TaskStage *st = b->st;
   double one = (double)vector_lanes(b->s, st->sum->acc), results = elements(b, st->n_at, st->at);
@@ -206,23 +207,45 @@ static double turned_cost(const Batch *b, double lanes, bool *ok) {
 }
 
 /* Copies by which lanes lie along the result: of the lanes' side, if it lies otherwise, and of the result, if it goes on along them for less than
- * a vector. */
-static bool lines_turn(Batch *b) {
+ * a vector. Gives what that costs; INFINITY: there are none. */
+static double lines_turn(Batch *b) {
   const TaskStage *st = b->st;
   bool ok = b->points >= (double)LINES_LEAST && sides_find(b);
-  if (!ok) return false;
+  if (!ok) return INFINITY;
   for (uint32_t k = 0; k < st->n_at; k++)
-    if (st->at[k]->kind != EX_LABEL) return false;
+    if (st->at[k]->kind != EX_LABEL) return INFINITY;
   memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
   double one = (double)vector_lanes(b->s, st->sum->acc), lanes = run_find(b, false), all;
   b->result = is_last(b, st->n_at, st->at);
   if (b->result || lanes < one) all = run_find(b, true), b->result |= all > lanes, lanes = all;
   b->turned[b->lanes] = !run_lies(b) || is_last(b, b->read[b->lanes]->n, b->read[b->lanes]->arg);
   b->turned[b->rows] = is_last(b, b->read[b->rows]->n, b->read[b->rows]->arg);
-  if (!b->result && !b->turned[b->lanes] && !b->turned[b->rows]) return false;
+  if (!b->result && !b->turned[b->lanes] && !b->turned[b->rows]) return INFINITY;
   double cost = turned_cost(b, lanes, &ok);
-  Env e = {.s = b->s, .stage = st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
-  return b->sorted = ok && cost < pack_cost(b->s, &b->p, &e) * GAIN;
+  return ok ? cost : INFINITY;
+}
+
+/* What the copies of a batch alone cost, if lanes go along other labels than the result then, whose elements are stored one by one: sums that are short
+ * have no panels, where they would be turned. 0: that is not so. */
+static double scattered_cost(const Batch *b) {
+  bool ok = true;
+  if (b->result || b->rows == NOWHERE || !b->n_run || run_lies(b)) return 0;
+  double cost = turned_cost(b, (double)vector_lanes(b->s, b->st->sum->acc), &ok) + elements(b, b->st->n_at, b->st->at) * SCATTERED;
+  return ok ? cost : 0;
+}
+
+/* Which copies there are; false: none. */
+static bool copies_choose(Batch *b) {
+  const size_t flags = b->st->sum->n_slot * sizeof *b->turned;
+  Env e = {.s = b->s, .stage = b->st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
+  double lines = lines_turn(b);
+  b->sorted = lines < (double)INFINITY && lines < pack_cost(b->s, &b->p, &e) * GAIN;
+  if (b->sorted) return true;
+  const bool result = b->result, *turned = arena_copy(b->s->arena, b->turned, flags);
+  if (!batch_turns(b)) return false;
+  b->sorted = lines < scattered_cost(b) * GAIN;
+  if (b->sorted) b->result = result, memcpy(b->turned, turned, flags);
+  return true;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------------- */
@@ -383,7 +406,8 @@ const Task *batch_task(Sched *s, const Task *k) {
   b.turned = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
   expr_map(s->x, sum->body, leaf_note, (void *)b.read);
   b.run = NEW_ARRAY(s->arena, uint32_t, b.p.n_label + 1);
-  if (!is_free(&b) || !batch_find(&b) || (!lines_turn(&b) && !batch_turns(&b))) return k;
+  b.rows = b.lanes = NOWHERE;
+  if (!is_free(&b) || !batch_find(&b) || !copies_choose(&b)) return k;
   b.k = arena_copy(s->arena, k, sizeof *k);
   b.k->n_outer = 0;
   b.k->stages.at = NULL, b.k->stages.len = b.k->stages.cap = 0;

@@ -190,12 +190,13 @@ static void factors_part(Edge *e, const Expr *v) {
 static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
   Edge e = {.p = pool(f), .t = t};
   factors_part(&e, value);
-  if (!e.within || !e.beside || !t->where) return NULL;
+  const Expr *where = expr_and(e.p, t->where, t->match);
+  if (!e.within || !e.beside || !where) return NULL;
   const Expr *within = expr_relabel(e.p, e.within, f->labels, t->to), *none = expr_real(e.p, (DType)within->dtype, 0);
-  return times(e.p, expr_select(e.p, t->where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
+  return times(e.p, expr_select(e.p, where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
 }
 
-/* What the vertex said of its points, and is not certain at those that read x. */
+/* What the vertex said of its points, and is not certain where there is one. */
 static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard) {
   const Expr *said[] = {f->s.domain, f->s.where, guard}, *all = NULL;
   Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
@@ -220,9 +221,9 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
     label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
   }
   const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard);
-  const Expr *chosen = t.n_left ? product_chosen(f, &t, term->adjoint.value) : NULL;
+  const Expr *chosen = t.n_left && !where ? product_chosen(f, &t, term->adjoint.value) : NULL;
   const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
-  if (!chosen) where = expr_and(p, t.where, where);
+  if (!chosen) where = expr_and(p, expr_and(p, t.where, where), t.match); /* each is asked where those before it hold */
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
   s.body = expr_cast(p, s.acc, value);

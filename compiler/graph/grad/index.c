@@ -149,6 +149,9 @@ Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, cons
     r.left[r.n_left++] = k;
   }
   for (uint32_t k = 0; k < n_label; k++) r.to[k] = expr_relabel(p, r.to[k], n + n_label, again);
-  for (uint32_t i = 0; i < t.where.len; i++) r.where = expr_and(p, r.where, expr_relabel(p, t.where.at[i], n + n_label, again));
+  for (uint32_t i = 0; i < t.where.len; i++) {
+    const Expr *c = expr_relabel(p, t.where.at[i], n + n_label, again), **to = c->has & HAS_READ ? &r.match : &r.where;
+    *to = expr_and(p, *to, c);
+  }
   return r;
 }

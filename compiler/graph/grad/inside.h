@@ -25,7 +25,8 @@ Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint s
 /* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and what is left of the vertex' own */
 typedef struct Turned {
   const Expr **to;           /* the vertex' label k is to[k], over x and those that are left */
-  const Expr *where;         /* exactly where that is a point of the vertex and its read has x; NULL: everywhere */
+  const Expr *where;         /* where that is a point of the vertex: no data; NULL: everywhere. Exactly there, */
+  const Expr *match;         /*   if the vertex has a value, and this then holds, its read has x: by data. NULL: it has */
   bool *inside;              /* label k is within its extent elsewhere too */
   uint32_t n_left;
   uint32_t *left;            /* which of its labels are left, numbered behind x in this order */

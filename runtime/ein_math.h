@@ -285,6 +285,7 @@ EIN_INLINE float ein_pow_any_f32(float x, float y) {
   double end = b < 0 ? (double)INFINITY : 0.0;
   r = a == 0 ? end : a == (double)INFINITY ? 1.0 / end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
+  r = ((a == 0) & odd) ? copysign(r, (double)x) : r;
   r = ((x == -(float)INFINITY) & !whole) ? fabs(1.0 / end) : r; /* which has no sign */
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return (float)(((y == 0) | (x == 1.0f)) ? 1.0 : r);
@@ -429,6 +430,7 @@ EIN_INLINE double ein_pow_any_f64(double x, double y) {
   double end = y < 0 ? far : 0.0, no_end = y < 0 ? 0.0 : far;
   r = a == 0 ? end : a == far ? no_end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
+  r = ((a == 0) & odd) ? copysign(r, x) : r;
   r = ((x == -far) & !whole) ? no_end : r; /* which has no sign */
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return ((y == 0) | (x == 1.0)) ? 1.0 : r;

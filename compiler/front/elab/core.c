@@ -444,7 +444,7 @@ static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *e
   return index_checked(x, core_from_ast(x, &in, it->e));
 }
 
-static Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
+Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
   Diag *d = diag_add(x->diags, D_E073, a->span, "%s has %u dimension%s but is read with %u", y->name->s, y->node->rank,
                      y->node->rank == 1 ? "" : "s", a->items.len);
   diag_at(x->diags, d, y->span, "defined here");

@@ -297,6 +297,7 @@ bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, 
 Local *frame_find(Frame *f, Str name);
 
 Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a); /* y, read at a's items */
+Core *complain_rank(Elab *x, const Symbol *y, const Ast *a); /* it has other dimensions than indices stand there */
 
 /* elab.c */
 EinNode *scalar_made(Elab *x, const Ast *e);                   /* an equation without labels or name; NULL after a complaint */

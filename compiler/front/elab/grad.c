@@ -79,6 +79,11 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
     return refuse(x);
   }
   by->used = true;
+  if (by->node && by->node->rank != a->items.len) {
+    Ast read = *a;
+    read.span = a->name.span;
+    return complain_rank(x, by, &read);
+  }
   EinNode *loss = loss_of(x, s, a->a);
   if (!loss || !by->node) return refuse(x);
   if (!is_float(x, a->a->span, loss, "this") || !is_float(x, a->name.span, by->node, by->name->s)) return NULL;

@@ -404,7 +404,8 @@ def form_of_plan(c):
         limit = plan["busiest"]["limit"]
         yield "work of the busiest site", abs(mine - plan["busiest"]["operations"]) <= 1e-9 * mine and (limit is None or mine <= limit * (1 + 1e-9))
     if plan["bound"]:
-        yield "bound above the plan itself", plan["bound"] <= max(cost_equal(plan), plan["bytes"]) * (1 + 1e-9)
+        own = {"bytes": max(cost_equal(plan), plan["bytes"]), "seconds": plan.get("seconds"), "ia": plan.get("elements")}.get(plan["measure"])
+        yield "bound above the plan itself", own is None or plan["bound"] <= own * (1 + 1e-9)
 
 
 def form_of_tasks(c):

@@ -32,6 +32,16 @@ shows "bound   not checked"
 want 0 checker --most 10 c6.json
 shows "too large to be searched here"
 
+# What is least by seconds or by elements is held against that, and no bytes; a stack of a repeat is called as the table has it.
+printf 'input X[i:7] : f64\noutput m[i] = X[i] * 2\n' >still.ein
+printf 'input X[i:8,k:8], Y[k:8,j:8] : i8\noutput m[i,j] = min[k] min(X[i,k], Y[k,j])\n' >little.ein
+printf 'input x[t:4] : f64\nrepeat i < 4 {\n  state h = 0.0\n  next h = tanh(h + x[i])\n}\nloss = h * h\noutput g[t] = grad(loss, x[t])\n' >back.ein
+for words in "still.ein -n 4 --machine $root/samples/machines/cluster_16.json" "little.ein -n 2 --costs=ia" "back.ein -n 2" "back.ein -n 4"; do
+  # shellcheck disable=SC2086
+  want 0 "$EIN" plan $words --certificate measure.json
+  want 0 checker measure.json
+done
+
 # A certificate of a larger space carries no proof, and it is said whose word the bound is.
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --certificate large.json
 want 0 checker --most 1000 large.json

@@ -21,7 +21,7 @@ typedef void Visit(Namer *x, EinNode *n);
 static void region_walk(Namer *x, const EinRegion *r, Visit *visit) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     EinNode *n = r->nodes.at[i];
-    if (n->kind == EIN_VERTEX || n->kind == EIN_STATE) visit(x, n);
+    visit(x, n);
     if (n->kind == EIN_REPEAT) region_walk(x, n->body, visit);
   }
 }
@@ -34,8 +34,10 @@ static void count(Map *m, Str name) {
   map_put(m, name, (void *)((uintptr_t)count_of(m, name) + 1));
 }
 
+static bool is_own(const EinNode *n) { return n->kind == EIN_VERTEX || n->kind == EIN_STATE; }
+
 static void name_count(Namer *x, EinNode *n) {
-  if (!n->name) return;
+  if (!n->name || !is_own(n)) return;
   count(&x->times, n->name);
   if (n->kind == EIN_STATE) map_put(&x->state, n->name, n);
 }
@@ -65,7 +67,7 @@ static bool name_of_state(Namer *x, EinNode *n, const EinNode *state) {
 
 static void name_own(Namer *x, EinNode *n) {
   Str name = n->name;
-  if (!name) return;
+  if (!name || !is_own(n)) return;
   const EinNode *state = map_find(&x->state, name);
   bool alone = count_of(&x->times, name) == 1 || state == n;
   if (alone && name_give(x, n, name)) return;
@@ -105,10 +107,19 @@ static void name_made(Namer *x, EinNode *n) {
   if (constant) map_put(&x->constant, n->name, n);
 }
 
+/* ---- what a repeat leaves ---------------------------------------------------------------------------------------- */
+
+/* A stack is the tensor whose turns it has. */
+static void name_result(Namer *x, EinNode *n) {
+  (void)x;
+  if (n->kind == EIN_STACK) n->name = n->repeat->body->stacks.at[n->index].node->name;
+}
+
 void graph_names(EinGraph *g) {
   Arena *a = g->arena;
   Namer x = {.g = g, .times = map_new(a), .state = map_new(a), .given = map_new(a), .number = map_new(a), .constant = map_new(a)};
   region_walk(&x, g->top, name_count);
   region_walk(&x, g->top, name_own);
   region_walk(&x, g->top, name_made);
+  region_walk(&x, g->top, name_result);
 }

@@ -337,6 +337,13 @@ uses() { # KIND
 want 0 "$EIN" build twice.ein --lib -o "with blank/" $O
 uses
 want 0 "$EIN" build twice.ein --lib --shared -o "with blank/" $O
+if command -v cmake >/dev/null; then # a name with a capital, which CMake looks for otherwise
+  mkdir capital
+  cp twice.ein Twice.ein
+  want 0 "$EIN" build Twice.ein --lib -o capital/lib/ $O
+  printf 'cmake_minimum_required(VERSION 3.12)\nproject(use C)\nfind_package(Twice REQUIRED CONFIG)\n' >capital/CMakeLists.txt
+  want 0 cmake -S capital -B capital/build -DCMAKE_PREFIX_PATH="$work/capital/lib"
+fi
 [ -f "with blank/libtwice.so" ] && [ ! -e "with blank/libtwice.a" ] || wrong "not one library, a shared one"
 nm -D --defined-only "with blank/libtwice.so" | grep ' [TDBRC] ' | grep -v ' twice_' && wrong "a symbol of the shared library does not begin with the prefix"
 uses

@@ -42,18 +42,25 @@ static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool open
              openmp ? " -fopenmp" : "", o->device ? " -ldl" : "");
 }
 
+/* Under which find_package(x) looks for it: with capitals, as it is called; without, so too, and find_package(X) finds it as well. */
+static const char *cmake_file(Arena *a, const char *x) {
+  for (const char *c = x; *c; c++)
+    if (*c >= 'A' && *c <= 'Z') return arena_printf(a, "%sConfig.cmake", x);
+  return arena_printf(a, "%s-config.cmake", x);
+}
+
 /* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: the target x::x. */
 static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
   const EmitOptions *o = p->o;
   const char *x = o->prefix;
   buf_printf(b,
-             "# %s-config.cmake, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
+             "# %s, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
              "%sif(NOT TARGET %s::%s)\n"
              "  add_library(%s::%s %s IMPORTED)\n"
              "  set_target_properties(%s::%s PROPERTIES\n"
              "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
-             x, o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
+             cmake_file(s->arena, x), o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
              shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
   const char *libraries = p->mpi ? "\"MPI::MPI_C;m\"" : o->device ? "\"m;${CMAKE_DL_LIBS}\"" : "m";
   if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
@@ -174,5 +181,5 @@ Leave package_write(Session *s, const Package *p, Compiler *c, const char *folde
   pc_text(s, &pc, p, shared, c->openmp); /* which is known by now */
   cmake_text(s, &cmake, p, shared, c->openmp);
   if (!l) l = write_in(s, folder, arena_printf(s->arena, "%s.pc", x), &pc);
-  return l ? l : write_in(s, folder, arena_printf(s->arena, "%s-config.cmake", x), &cmake);
+  return l ? l : write_in(s, folder, cmake_file(s->arena, x), &cmake);
 }

@@ -88,7 +88,7 @@ EIN_API ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, co
     int64_t extent = shape[axis];
     if (extent < 0)
       return ein_error_set(err, EIN_ERR_SHAPE, "%s: axis %d has the negative extent %lld", who,
-                           axis, (long long)extent);
+                           axis + 1, (long long)extent);
     if (extent == 0) {
       empty = 1;
       continue;
@@ -98,7 +98,7 @@ EIN_API ein_status ein_shape_size(const char *who, ein_dtype dtype, int ndim, co
           err, EIN_ERR_SHAPE,
           "%s: the shape is too large: its extents up to axis %d (%lld) need more than "
           "2^63 bytes of %s",
-          who, axis, (long long)extent, ein_dtype_table[dtype].name);
+          who, axis + 1, (long long)extent, ein_dtype_table[dtype].name);
     product *= extent;
   }
   int64_t elements = empty ? 0 : product;

@@ -141,7 +141,7 @@ ein_status ein_shape_match(const char *who, int want_ndim, const int64_t *want, 
     if (want[axis] != met[axis])
       return ein_error_set(
           err, EIN_ERR_SHAPE, "%s: axis %d: wanted extent %lld, met %lld: shape wanted %s, met %s",
-          who, axis, (long long)want[axis], (long long)met[axis], wanted.text, got.text);
+          who, axis + 1, (long long)want[axis], (long long)met[axis], wanted.text, got.text);
   }
   return EIN_OK;
 }

@@ -130,7 +130,7 @@ static void test_files(scratch *s) {
   OK(ein_source_read(path, EIN_F64, 2, shape, out, &err) == EIN_OK && out[5] == 6, "read .npy");
   const int64_t wrong[] = {2, 4};
   OK(ein_source_read(path, EIN_F64, 2, wrong, out, &err) == EIN_ERR_SHAPE, "another shape");
-  HOLDS(err.text, "axis 1: wanted extent 4, met 3: shape wanted [2, 4], met [2, 3]",
+  HOLDS(err.text, "axis 2: wanted extent 4, met 3: shape wanted [2, 4], met [2, 3]",
         "and its message");
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_F64, 1, wrong, out, &err) == EIN_ERR_SHAPE, "another rank");

@@ -376,10 +376,11 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
   const char *name = n->name->s, *generator = dtype_is_float(n->dtype) ? "randn" : "iota";
   Buf b = buf_new(s->arena);
   if (n->place.file) buf_printf(&b, "%s:%u:%u: ", n->place.file->s, n->place.line, n->place.column);
+  const char *none = job_of_sites(j) ? "is not given: a text for several sites carries no defaults" : "is not given, and has no default";
   return fail(s, LEAVE_USAGE,
-              "%sinput %s is not given, and has no default\n  it is declared as %s\n  give a file, "
+              "%sinput %s %s\n  it is declared as %s\n  give a file, "
               "%s=%s.npy, or a generator, %s=%s",
-              b.s, name, declaration_text(s, j, n), name, name, name, generator);
+              b.s, name, none, declaration_text(s, j, n), name, name, name, generator);
 }
 
 /* A param of a checkpoint: its tensors are there, and where the file has its elements as they are wanted, they are not copied. */

@@ -5,46 +5,66 @@
 #include "finish.h"
 
 static const double many = 1 << 25, apart = 1 << 20; /* points: of a call that is long; between two looks, where a turn has less */
-static const double unknown = 256;
+static const double unknown = 1 << 24; /* turns where only a run can tell: one such loop is not long, two within each other are */
 
-/* How many turns, at most; unknown where only a run can tell. */
-static double turns(const Expr *lo, const Expr *hi) {
+typedef struct Poll { const Expr **index; } Poll; /* by variable: what an index is */
+
+/* How many turns, at most: loops begin at 0 or later. */
+static double turns(const Poll *p, const Expr *lo, const Expr *hi) {
   int64_t n;
-  if (lo->kind == EX_INT && hi->kind == EX_INT) return sub_ok(hi->i, lo->i, &n) && n > 0 ? (double)n : 0;
-  if (hi->kind != EX_OP) return unknown;
-  if (hi->op == OP_ADD && hi->arg[0] == lo && hi->arg[1]->kind == EX_INT) return (double)hi->arg[1]->i;
+  if (hi->kind == EX_INT) {
+    if (lo->kind != EX_INT) return hi->i > 0 ? (double)hi->i : 0;
+    return sub_ok(hi->i, lo->i, &n) && n > 0 ? (double)n : 0;
+  }
+  if (hi->kind == EX_LABEL && p->index[hi->i]) return turns(p, lo, p->index[hi->i]);
+  if (hi == lo) return 0;
+  if (hi->kind != EX_OP || hi->n != 2) return unknown;
+  bool more = hi->op == OP_ADD && hi->arg[1]->kind == EX_INT, less = hi->op == OP_SUB && hi->arg[1]->kind == EX_INT;
+  if (more || less) {
+    double all = turns(p, lo, hi->arg[0]) + (more ? 1.0 : -1.0) * (double)hi->arg[1]->i;
+    return all > 0 ? all : 0;
+  }
   if (hi->op != OP_MIN) return unknown;
-  double a = turns(lo, hi->arg[0]), b = turns(lo, hi->arg[1]);
-  if (a == unknown || b == unknown) return a == unknown ? b : a;
+  double a = turns(p, lo, hi->arg[0]), b = turns(p, lo, hi->arg[1]);
   return a < b ? a : b;
 }
 
-static double points_of(const LoopBody *b) {
+static double turns_of(const Poll *p, const LoopStmt *s) { return turns(p, s->lo, s->hi) / (double)s->step; }
+
+static double points_of(const Poll *p, const LoopBody *b) {
   double all = 0;
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
-    double body = points_of(&s->body), other = points_of(&s->other);
-    if (s->kind == LOOP_FOR) all += turns(s->lo, s->hi) / (double)s->step * (body > 1 ? body : 1);
+    if (s->kind == LOOP_INDEX) p->index[s->var] = s->lo;
+    double body = points_of(p, &s->body), other = points_of(p, &s->other);
+    if (s->kind == LOOP_FOR) all += turns_of(p, s) * (body > 1 ? body : 1);
     else if (s->kind == LOOP_STORE) all++;
     else all += body > other ? body : other;
   }
   return all;
 }
 
-static void body_mark(LoopBody *b) {
+/* A thread's share of what is cut for threads: it is as short as its points allow. */
+static bool is_share(const LoopStmt *around, const LoopStmt *s) {
+  return around && around->bind == BIND_THREAD && s->kind == LOOP_FOR && s->lo->kind != EX_INT;
+}
+
+static void body_mark(const Poll *p, LoopBody *b, const LoopStmt *around) {
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *s = b->at[i];
-    double turn = points_of(&s->body), all = s->kind == LOOP_FOR ? turns(s->lo, s->hi) / (double)s->step * turn : 0;
+    if (s->kind == LOOP_INDEX) p->index[s->var] = s->lo;
+    double turn = points_of(p, &s->body), all = s->kind == LOOP_FOR && !is_share(around, s) ? turns_of(p, s) * turn : 0;
     if ((s->bind == BIND_SEQ || s->bind == BIND_VECTOR) && all > many && turn <= many) {
       for (s->polled = 1; (double)s->polled * turn < apart;) s->polled *= 2;
       continue;
     }
-    body_mark(&s->body);
-    body_mark(&s->other);
+    body_mark(p, &s->body, s->kind == LOOP_FOR ? s : NULL);
+    body_mark(p, &s->other, NULL);
   }
 }
 
-void finish_poll(LoopProgram *p, LoopKernel *k) {
-  (void)p;
-  body_mark(&k->body);
+void finish_poll(LoopProgram *l, LoopKernel *k) {
+  Poll p = {NEW_ARRAY(l->arena, const Expr *, k->var.len + 1)};
+  for (uint32_t i = 0; i < k->var.len; i++) p.index[i] = NULL;
+  body_mark(&p, &k->body, NULL);
 }

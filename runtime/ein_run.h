@@ -192,6 +192,7 @@ typedef struct ein_buffer {
 typedef struct ein_site { /* a gathered index that is checked as it runs */
   const char *text, *file;
   int line;
+  int asked;             /* the index says no more than that it is out of range: of what other sites were asked for */
 } ein_site;
 
 typedef struct ein_ctx ein_ctx;

@@ -45,8 +45,11 @@ static EIN_FAR ein_status ein_settle_met(ein_ctx *ctx) {
   if (EIN_GET(&in->faults)) {
     const ein_site *s = &in->tables->site[in->fault_site];
     ein_where where = ein_where_of(s->file, s->line);
-    ein_error_set(&in->error, EIN_ERR_INDEX, "%s: %lld is out of range, its size is %lld%s",
-                  s->text ? s->text : "an index", (long long)in->fault_index, (long long)in->fault_extent, where.text);
+    const char *what = s->text ? s->text : "an index";
+    if (s->asked) ein_error_set(&in->error, EIN_ERR_INDEX, "%s: it is out of range%s", what, where.text);
+    else
+      ein_error_set(&in->error, EIN_ERR_INDEX, "%s: %lld is out of range, its size is %lld%s", what, (long long)in->fault_index,
+                    (long long)in->fault_extent, where.text);
   }
   if (EIN_GET(&in->cancel)) ein_error_set(&in->error, EIN_ERR_CANCEL, "cancelled");
   return in->error.status;

@@ -169,7 +169,7 @@ static void site_table(Buf *c, const LoopProgram *p, const char *prefix) {
     text_or_null(c, p->sites.at[i].text);
     buf_str(c, ", ");
     place_fields(c, p->sites.at[i].place);
-    buf_str(c, "},\n");
+    buf_printf(c, ", %d},\n", p->sites.at[i].asked);
   }
   buf_str(c, "};\n");
 }

@@ -275,7 +275,7 @@ static const ein_site *sites(const Made *m) {
   ein_site *to = NEW_ARRAY(m->arena, ein_site, m->p->sites.len + 1);
   for (uint32_t i = 0; i < m->p->sites.len; i++) {
     const LoopSite *x = &m->p->sites.at[i];
-    to[i] = (ein_site){x->text ? x->text->s : NULL, file_name(m->arena, x->place), file_line(x->place)};
+    to[i] = (ein_site){x->text ? x->text->s : NULL, file_name(m->arena, x->place), file_line(x->place), x->asked};
   }
   return to;
 }

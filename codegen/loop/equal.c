@@ -84,6 +84,7 @@ bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why) {
             eq_int(&e.q, "the number of sites", a->sites.len, b->sites.len);
   for (uint32_t i = 0; ok && i < a->sites.len; i++)
     ok = eq_str(&e.q, "a site's text", a->sites.at[i].text, b->sites.at[i].text) &&
+         eq_int(&e.q, "whether a site was asked for", a->sites.at[i].asked, b->sites.at[i].asked) &&
          eq_place(&e.q, a->sites.at[i].place, b->sites.at[i].place);
   for (uint32_t i = 0; ok && i < a->kernels.len; i++) ok = eq_kernel(&e, a->kernels.at[i], b->kernels.at[i]);
   arena_free(e.q.arena);

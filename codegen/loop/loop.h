@@ -118,7 +118,11 @@ static inline bool loop_is_device(const LoopKernel *k) {
 
 /* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
  * the run fails, and says this. */
-typedef struct LoopSite { Str text; Place place; } LoopSite; /* text: "index 2 (label tok) of E, read for Y" */
+typedef struct LoopSite {
+  Str text;                  /* "index 2 (label tok) of E, read for Y" */
+  Place place;
+  bool asked;                /* of what other sites were asked for: the index says no more than that it is out of range */
+} LoopSite;
 
 typedef struct LoopProgram {
   Arena *arena;

@@ -236,7 +236,7 @@ void loop_print(Buf *out, const LoopProgram *l) {
   print_tasks(&p, l->tasks);
   for (uint32_t i = 0; i < l->sites.len; i++) {
     const LoopSite *s = &l->sites.at[i];
-    buf_printf(out, "site %u ", i);
+    buf_printf(out, "site %u %s", i, s->asked ? "asked " : "");
     string_print(out, s->text ? s->text->s : "", s->text ? s->text->len : 0);
     place_print(out, s->place);
     buf_char(out, '\n');

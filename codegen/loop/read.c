@@ -372,6 +372,7 @@ static bool line_site(LoopReader *r) {
   LoopSite s = {0};
   int64_t number, next = r->p->sites.len;
   if (!scan_want_int(&r->c, next, next, "the next site's number", &number)) return false;
+  s.asked = scan_take_word(&r->c, "asked");
   if (!scan_want_string(&r->c, &s.text) || !scan_want_end(&r->c, &s.place)) return false;
   vec_push(arena_of(r), r->p->sites, s);
   return true;

@@ -11,11 +11,12 @@
 /* ---- a stage's expression here ------------------------------------------------------------------- */
 
 static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
-  LoopSite site = {.place = stage->place};
+  LoopSite site = {.place = stage->place, .asked = s->t->mesh.n && task_fetched(&s->t->tasks, b->id)};
   const char *of = b->name ? b->name->s : "a tensor without name", *in = stage->name ? stage->name->s : "a result";
   Str label = s->labels[b->id][dim];
   const char *called = label ? arena_printf(s->arena, " (label %s)", label->s) : "";
-  site.text = strings_printf(s->t->strings, "index %u%s of %s, read for %s", dim + 1, called, of, in);
+  if (site.asked) site.text = strings_printf(s->t->strings, "an index of %s, read for %s", of, in);
+  else site.text = strings_printf(s->t->strings, "index %u%s of %s, read for %s", dim + 1, called, of, in);
   for (uint32_t i = s->p->sites.len; i-- > 0 && s->p->sites.len - i < 16;) /* one that was made just now? */
     if (s->p->sites.at[i].text == site.text && s->p->sites.at[i].place.line == site.place.line &&
         s->p->sites.at[i].place.column == site.place.column)

@@ -115,6 +115,15 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e) {
   return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
 }
 
+bool task_fetched(const Tasks *list, uint32_t buffer) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_FETCH && vec_last(k->stages).buffer == (int64_t)buffer) return true;
+    if (task_fetched(&k->body, buffer)) return true;
+  }
+  return false;
+}
+
 void task_buffers_used(const Tasks *list, bool *used) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];

@@ -148,6 +148,7 @@ static inline uint32_t task_table(const Task *fetch) {
   const TaskStage *s = &fetch->stages.at[0];
   return s->slot[s->sum->n_slot - 1].index;
 }
+bool task_fetched(const Tasks *list, uint32_t buffer); /* a fetch among them brings what is in it */
 bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
 
 /* Whether the task, or one in it, reads or writes the buffer; whether it writes it. */

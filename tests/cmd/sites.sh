@@ -50,4 +50,17 @@ for n in 2 3 4 7; do
   sed -n "s/^ein: \(.*\): $n sites received \([0-9]*\) bytes$/\1 \2/p" err >counted
   diff moved-$n counted || wrong "on $n ranks other bytes are received than by $n threads"
 done
+
+# An index that is out of range where places are asked for: no site has such a place, so nobody knows more of it than that.
+cat >asked.ein <<'END'
+input E[v:100] : f64
+input w[n:4] : i64
+output A[n] = E[w[n]]
+END
+printf 'output w[n:4] = if n == 2 then 5000 else n*10\n' >w.ein
+want 0 "$EIN" run w.ein -o w=w.npy
+want 1 "$EIN" run asked.ein -n 4 E=ones w=w.npy --target=c --flags=-O0
+says 'site 2: an index of E, read for A: it is out of range (asked.ein:3)'
+want 1 "$EIN" run asked.ein -n 4 E=ones w=w.npy --target=eval
+says 'asked.ein:3:8: kernel 1 A: at site 2 an index is out of range'
 finish

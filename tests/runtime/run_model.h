@@ -33,7 +33,7 @@ static const ein_buffer model_buffer[BUFFERS] = {
   {2, 0, EIN_F32, 1, 11, 1, 4, "S", "i", "model.ein", 5},
   {2, 0, EIN_I64, 0, 12, 0, 4, "n", NULL, NULL, 0},
 };
-static const ein_site model_site[] = {{"index 1 of S, label i", "model.ein", 8}};
+static const ein_site model_site[] = {{"index 1 of S, label i", "model.ein", 8, 0}};
 
 static void model_sizes(ein_plan *p, const int64_t *dim) {
   const int64_t N = dim[0], M = dim[1];

@@ -186,6 +186,7 @@ static bool result_finish(Run *r, const Task *k, const EinSum *sum, Block *b) {
 static bool fault(Run *r, const Task *k, const TaskStage *st, int64_t site, const KernelCall *c) {
   Buf b = buf_new(r->out->arena);
   const TaskSlot *slot = &st->slot[c->slot];
+  if (!slot->kept && task_fetched(&r->t->tasks, slot->index)) return fail(r, k, "at site %lld an index is out of range", (long long)site);
   buf_printf(&b, "site %lld reads %c%u[", (long long)site, slot->kept ? '&' : '%', slot->index);
   for (uint32_t d = 0; d < c->rank; d++) buf_printf(&b, "%s%lld", d ? ", " : "", (long long)c->index[d]);
   return fail(r, k, "%s], %s", b.s, c->dim == c->rank ? "which has no value" : "which is outside");

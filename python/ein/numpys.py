@@ -34,6 +34,11 @@ def promoted(a, b):
     return max(a, b, key=views.SIZES.get)
 
 
+def common(dtypes):
+    """numpy.result_type: of all at once. Pairwise in their order would not do: i8 and u8 are i16, which with f16 is f32, though f16 holds each."""
+    return functools.reduce(promoted, sorted(dtypes, key=lambda d: KINDS[d] != "f"), "bool") if dtypes else "f64"
+
+
 def may_cast(a, to, casting):
     """numpy.can_cast."""
     if a == to or casting == "unsafe":
@@ -117,11 +122,11 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
 
 
 def _computed(equation, tensors, lent, out, dtype, order, casting, target, threads):
-    common = _dtype(dtype) if dtype is not None else functools.reduce(promoted, (v.dtype for v in lent)) if lent else "f64"
+    wanted = _dtype(dtype) if dtype is not None else common([v.dtype for v in lent])
     for k, v in enumerate(lent):
-        if not may_cast(v.dtype, common, casting):
-            raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, common, casting))
-    f = _function(equation, tuple(v.shape for v in lent), tuple(v.dtype for v in lent), common, target, threads)
+        if not may_cast(v.dtype, wanted, casting):
+            raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, wanted, casting))
+    f = _function(equation, tuple(v.shape for v in lent), tuple(v.dtype for v in lent), wanted, target, threads)
     given = dict(zip(f.inputs, (v.borrowed() for v in lent)))
     name = next(iter(f.outputs))
     if out is not None:

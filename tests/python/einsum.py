@@ -3,6 +3,7 @@
 equations; dtypes, casting and out= as NumPy has them, against NumPy where it is there."""
 import array
 import ctypes
+import itertools
 import os
 import pathlib
 import random
@@ -11,7 +12,7 @@ import sys
 import unittest
 
 import ein
-from tensors import flat, lists, main, module
+from tensors import Strided, flat, lists, main, module
 from ein import numpys, views
 
 EINSUM = pathlib.Path(__file__).resolve().parent.parent / "einsum"
@@ -104,6 +105,14 @@ class Spellings(unittest.TestCase):
         with self.assertRaises(TypeError):
             ein.einsum("ij,jk", self.a, self.b, colour=1)
 
+    def test_common(self):
+        """A common dtype is that of all operands at once: f16 holds i8 and u8, their own common i16 does not fit in it."""
+        one = {d: Strided(d, [1], [1], [1]) for d in ("i8", "u8", "f16")}
+        for names in itertools.permutations(one):
+            self.assertEqual(str(ein.einsum("i,i,i->", *(one[n] for n in names), target="eval").dtype), "float16" if np else "f16", names)
+        for names, want in (("i8 u8 f16", "f16"), ("u8 bf16 i8", "bf16"), ("f16 i8 bf16", "f32"), ("i8 u8", "i16"), ("f32 i64 u8", "f64"), ("", "f64")):
+            self.assertEqual(numpys.common(names.split()), want)
+
     def test_logic(self):
         x, y = tensor("?", [2, 2], [1, 0, 1, 1]), tensor("?", [2, 2], [1, 1, 0, 1])
         self.assertEqual(lists(ein.einsum("ij,jk->ik", x, y, target="eval")), [[True, True], [True, True]])
@@ -143,6 +152,10 @@ class NumPy(unittest.TestCase):
                 self.assertEqual(np.dtype(self.names[numpys.promoted(a, b)]), np.result_type(x, y), (a, b))
                 for casting in numpys.CASTINGS:
                     self.assertEqual(numpys.may_cast(a, b, casting), np.can_cast(x, y, casting), (a, b, casting))
+
+        for three in itertools.product(self.names, repeat=3):
+            self.assertEqual(np.dtype(self.names[numpys.common(three)]), np.result_type(*map(self.names.get, three)), three)
+        self.assertEqual(ein.einsum(",,->", np.int8(1), np.uint8(1), np.float16(1), target="eval").dtype, np.float16)
 
     def test_same(self):
         """Any dtypes, layouts and equations: the same shape, dtype, type and numbers."""

@@ -217,15 +217,19 @@ def _flat(x):
 
 
 def pack(what, dtype, values):
-    """Elements as bytes; a number that the dtype cannot hold is refused."""
+    """Elements as bytes; a number that the dtype cannot hold is refused, and so is a finite one that would be infinite there. With "=" struct says
+    of f32 that it overflows, which it does not without."""
     def one(v):
         try:
             if dtype == "bf16":  # the upper half of an f32, rounded to even
-                bits = struct.unpack("I", struct.pack("f", v))[0]
-                return struct.pack("H", bits >> 16 | 0x40 if v != v else (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
+                bits = struct.unpack("=I", struct.pack("=f", v))[0]
+                half = bits >> 16 | 0x40 if v != v else (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+                if half & 0x7fff == 0x7f80 and bits & 0x7fffffff != 0x7f800000:
+                    raise OverflowError
+                return struct.pack("=H", half)
             if dtype == "bool" and v not in (0, 1):
                 raise struct.error
-            return struct.pack(PACKS[dtype], v)
+            return struct.pack("=" + PACKS[dtype], v)
         except (struct.error, OverflowError, TypeError):
             raise Error("%s: %r is no %s" % (what, v, dtype)) from None
     return b"".join(map(one, values))

@@ -117,6 +117,18 @@ class Views(unittest.TestCase):
         for x, want in ((1.00390625, 1.0), (1.01171875, 1.015625), (-3.0, -3.0)):  # ties to even
             self.assertEqual(float(bf(X=x).Y), want)
 
+    def test_too_large(self):
+        """What is finite stays so, or is refused; what is not stays as it is."""
+        inf, most = float("inf"), {"f32": 3.4028234663852886e38, "f16": 65504.0, "bf16": 3.3895313892515355e38}
+        for dtype, x in most.items():
+            f = ein.compile("input X[i:2] : %s\noutput Y[i] : f64 = X[i]\n" % dtype, target="eval")
+            self.assertEqual(lists(f(X=[x, -x]).Y), [x, -x])
+            self.assertEqual(lists(f(X=[inf, -inf]).Y), [inf, -inf])
+            self.assertTrue(all(y != y for y in lists(f(X=[inf - inf, inf - inf]).Y)))
+            for large in (1e300, -1e300, x * 1.002, 10**400):
+                self.refused("input X: %r is no %s" % (large, dtype), f, X=[0, large])
+            self.refused("input s: 1e+300 is no " + dtype, ein.compile("input s : %s\noutput y = s\n" % dtype, target="eval"), s=1e300)
+
     def test_outputs(self):
         for target in ("eval", None):
             f = ein.compile(SUM, target=target)

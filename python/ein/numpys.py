@@ -133,8 +133,15 @@ def _computed(equation, tensors, lent, out, dtype, order, casting, target, threa
         return _into(f, given, lent, name, out, casting)
     result = f(given)[name]
     if type(result).__module__ == "numpy":
-        return arrays.numpy().asfortranarray(result) if order == "F" and result.ndim > 1 else result[()]
+        return arrays.numpy().asfortranarray(result) if _fortran(order, lent) and result.ndim > 1 else result[()]
     return result
+
+
+def _fortran(order, lent):
+    """Whether NumPy would have the result in Fortran's order; K goes by the operands that lie in one order alone."""
+    if order in "CF":
+        return order == "F"
+    return bool(lent) and all(v.in_order(fortran=True) for v in lent) and (order == "A" or not all(v.in_order() for v in lent))
 
 
 def _into(f, given, lent, name, out, casting):

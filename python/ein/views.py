@@ -35,19 +35,31 @@ class View:
         b.__dict__.update(self.__dict__, _release=None)
         return b
 
+    def in_order(self, fortran=False):
+        """Its elements lie without gaps in C order, or in Fortran's; without axes, along one, or without elements they may lie in both."""
+        step = 1
+        axes = list(zip(self.shape, self.strides or self._steps()))
+        for n, s in axes if fortran else reversed(axes):
+            if n != 1 and s != step:
+                return 0 in self.shape
+            step *= n
+        return True
+
+    def _steps(self):
+        """Strides in C order."""
+        steps, step = [], 1
+        for n in reversed(self.shape):
+            steps.insert(0, step)
+            step *= n
+        return steps
+
     def span(self):
         """The addresses of its first byte and behind its last one; equal where it has no elements."""
         low = high = self.tensor.data
         if 0 in self.shape:
             return low, low
-        size, step = SIZES[self.dtype], 1
-        strides = self.strides
-        if strides is None:
-            strides = []
-            for n in reversed(self.shape):
-                strides.insert(0, step)
-                step *= n
-        for n, s in zip(self.shape, strides):
+        size = SIZES[self.dtype]
+        for n, s in zip(self.shape, self.strides or self._steps()):
             low, high = low + min(0, (n - 1) * s * size), high + max(0, (n - 1) * s * size)
         return low, high + size
 

@@ -190,6 +190,18 @@ class NumPy(unittest.TestCase):
             ein.einsum("ij,jk", a, b, out=np.zeros((4, 2)), target="eval")
         self.assertTrue(ein.einsum("ij,jk", a, b, order="F", target="eval").flags.f_contiguous)
 
+    def test_order(self):
+        """The result lies as NumPy's does."""
+        c, d, v, w, far = np.ones((3, 4)), np.ones((4, 5)), np.ones(3), np.ones(4), np.asfortranarray
+        for order, (equation, *operands) in itertools.product("KACF", (
+                ("ij,jk->ik", c, d), ("ij,jk->ik", far(c), far(d)), ("ij,jk->ik", c, far(d)), ("ij,jk->ik", far(c), d), ("i,j->ij", v, w), ("i,ij->ij", v, c),
+                ("i,ij->ij", v, far(c)), ("ij,->ij", far(c), np.float64(2)), ("ij,->ij", c, np.float64(2)), ("i,ij->ij", v, np.ones((6, 4))[::2]),
+                ("ij,jk->ik", np.ones((1, 4)), far(d)), ("ij,jk->ijk", far(c), far(d)), ("ij,jk->ik", c[:, :0], d[:0]))):
+            want, got = np.einsum(equation, *operands, order=order), ein.einsum(equation, *operands, order=order, target="eval")
+            lie = lambda x: (x.flags.c_contiguous, x.flags.f_contiguous)
+            self.assertEqual(lie(got), lie(want), (equation, order, *map(lie, operands)))
+            np.testing.assert_array_equal(got, want)
+
 
 if __name__ == "__main__":
     main()

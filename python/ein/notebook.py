@@ -1,8 +1,10 @@
 """%%ein in notebooks of Python: a cell that is a program. Its inputs are variables of these names, its outputs become variables."""
 import argparse
+import re
 import shlex
 
 from .functions import Function
+from .library import Error
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,7 +27,12 @@ def _dims(words, variables):
     for word in words:
         name, _, value = word.partition("=")
         value = value or name
-        yield name, int(value) if value.lstrip("-").isdigit() else variables[value]
+        if re.fullmatch("-?[0-9]+", value):
+            yield name, int(value)
+        elif value in variables:
+            yield name, variables[value]
+        else:
+            raise Error("%%%%ein: -D %s: %s is no variable of the notebook, nor an integer" % (word, value))
 
 
 def cell(shell, line, text):

@@ -15,6 +15,7 @@ import threading
 import unittest
 
 import ein
+from ein.notebook import cell
 from tensors import DTYPES, Strided, any_strides, flat, lists, main, module, numbers
 
 np, torch, jax = module("numpy"), module("torch"), module("jax")
@@ -288,6 +289,23 @@ class Programs(unittest.TestCase):
         a, b = [[float(i - k) for k in range(6)] for i in range(4)], [[float(k * j) for j in range(4)] for k in range(6)]
         want = ein.run(text, A=a, B=b, target="eval").C
         self.assertEqual(lists(ein.run(text, A=a, B=b, sites=4).C), lists(want))
+
+
+class Cells(unittest.TestCase):
+    """%%ein, as a shell calls it; kernel.py does so in IPython."""
+
+    def setUp(self):
+        self.user_ns = {"X": [[1.0, 3.0], [2.0, 2.0]], "N": 3}
+        self.push = self.user_ns.update
+
+    def test_sizes(self):
+        for line in ("-D M=3", "-D M=N", "-D M=N --function f"):
+            cell(self, line + " --target eval", "dim M\noutput z[i:M] = i\n")
+            self.assertEqual(lists(self.user_ns.pop("z", [0, 1, 2])), [0, 1, 2])
+        self.assertEqual(lists(self.user_ns["f"]().z), [0, 1, 2])
+        for line, why in (("-D M=Q", "%%ein: -D M=Q: Q is no variable of the notebook"), ("-D M", "%%ein: -D M: M is no variable"), ("-D M=--3", "--3 is no")):
+            with self.assertRaisesRegex(ein.Error, why):
+                cell(self, line, "dim M\noutput z[i:M] = i\n")
 
 
 class Threads(unittest.TestCase):

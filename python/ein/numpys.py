@@ -1,6 +1,7 @@
 """ein.einsum: numpy.einsum, computed by Ein. Equations are read by the compiler (`ein einsum`); dtypes are NumPy's."""
 import functools
 import operator
+import re
 
 from . import arrays, library, views
 from .functions import Function
@@ -63,35 +64,50 @@ def _dtype(said):
 
 # ---- what is said ----------------------------------------------------------------------------------------------------------------
 
-def _letter(n):
-    """Labels that were numbers, in the same order."""
-    if n < 0:
-        raise Error("the label %d of a list is negative" % n)
-    return chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) if n < 52 else chr(0x4e00 + n - 52)
+LETTERS = "".join(map(chr, (*range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1), *range(0x4e00, 0x9fa6))))
+OF_NUMPY = 52
+
+
+def _letters(numbers):
+    """A letter for each label that was a number, in the same order: NumPy's where it has one, and then the next that are free."""
+    beyond = sorted(n for n in numbers if n >= OF_NUMPY)
+    if min(numbers, default=0) < 0:
+        raise Error("the label %d of a list is negative" % min(numbers))
+    most = len(LETTERS) - OF_NUMPY
+    if len(beyond) > most:
+        raise Error("the label %d is one too many: beyond %d there may be %d" % (beyond[most], OF_NUMPY - 1, most))
+    return {n: LETTERS[n] for n in numbers if n < OF_NUMPY} | dict(zip(beyond, LETTERS[OF_NUMPY:]))
 
 
 def _sublist(axes):
     try:
-        return "".join("..." if a is Ellipsis else _letter(operator.index(a)) for a in axes)
+        return [a if a is Ellipsis else operator.index(a) for a in axes]
     except TypeError:
         raise Error("labels in a list are integers or Ellipsis, not %r" % (axes,)) from None
 
 
+def _of_numbers(error, letters):
+    """The same, with the numbers that were meant: it speaks of letters."""
+    words = [w for w in re.findall(r"\w+", str(error)) if set(w) <= set(letters.values())]
+    meant = ["%s is the label %d" % (c, n) for n, c in sorted(letters.items()) if any(c in w for w in words)]
+    return Error("%s\nhere %s" % (error, ", ".join(meant)), error.complaints) if meant else error
+
+
 def _equation(operands):
-    """(equation, tensors), of `"ij,jk", a, b` or `a, [0, 1], b, [1, 2], [0, 2]`."""
+    """(equation, tensors, letters that stand for numbers), of `"ij,jk", a, b` or `a, [0, 1], b, [1, 2], [0, 2]`."""
     if not operands:
         raise Error("which equation? ein.einsum(\"ij,jk->ik\", a, b)")
     if isinstance(operands[0], bytes):
         operands = (operands[0].decode("utf-8"), *operands[1:])
     if isinstance(operands[0], str):
-        return operands[0], operands[1:]
-    tensors, lists = operands[0::2], operands[1::2]
-    out = None
-    if len(operands) % 2:
-        tensors, out = tensors[:-1], operands[-1]
-    if not tensors:
+        return operands[0], operands[1:], {}
+    n = len(operands) // 2
+    if not n:
         raise Error("a tensor without its labels: ein.einsum(a, [0, 1], b, [1, 2], [0, 2])")
-    return ",".join(map(_sublist, lists)) + ("" if out is None else "->" + _sublist(out)), tensors
+    lists = [_sublist(axes) for axes in (*operands[1:2 * n:2], *operands[2 * n:])]
+    letters = _letters({a for axes in lists for a in axes if a is not Ellipsis})
+    terms = ["".join("..." if a is Ellipsis else letters[a] for a in axes) for axes in lists]
+    return ",".join(terms[:n]) + "".join("->" + out for out in terms[n:]), operands[0:2 * n:2], letters
 
 
 @functools.lru_cache(maxsize=256)
@@ -110,12 +126,14 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         raise Error("casting is one of %s, not %r" % (", ".join(CASTINGS), casting))
     if order not in ("K", "C", "A", "F"):
         raise Error("order is one of K, C, A and F, not %r" % (order,))
-    equation, tensors = _equation(operands)
+    equation, tensors, letters = _equation(operands)
     lent = []
     try:
         for k, x in enumerate(tensors):
             lent.append(views.view("operand %d" % (k + 1), x))
         return _computed(equation, tensors, lent, out, dtype, order, casting, target, threads)
+    except Error as e:
+        raise _of_numbers(e, letters) from None
     finally:
         for v in lent:
             v.release()

@@ -87,9 +87,18 @@ class Spellings(unittest.TestCase):
         self.same(self.a, [Ellipsis, 1], self.b, [1, 2], [..., 2])
         self.same(self.a, [100, 60], self.b, [60, 101])
         self.assertEqual(lists(ein.einsum(self.a, [27, 26], target="eval")), [[1, 4], [2, 5], [3, 6]])  # 26 comes first
-        for wrong, why in (((self.a,), "without its labels"), ((), "which equation"), ((self.a, [0, "x"]), "integers or Ellipsis"), ((self.a, [-1, 0]), "negative")):
+        self.same(self.a, [10**7, 40000], self.b, [40000, 10**30], [10**7, 10**30])
+        many = [n * 1000 for n in range(52, 60)]  # in the order of numbers
+        self.assertEqual(ein.einsum([[[[[[[[1, 2]]]]]]]], many[::-1], target="eval").shape, (2, *[1] * 7))
+        self.assertEqual(len({numpys.LETTERS[n] for n in range(numpys.OF_NUMPY)}), 52)
+        for wrong, why in (((self.a, [0, 10**7], self.a, [10**7, 40000]), "label 丁 is 3 .*\nhere 丁 is the label 10000000$"),
+                           ((self.a, [3, 7], [3, 8]), "label I stands right of -> only\nhere D is the label 3, H is the label 7, I is the label 8$"),
+                           ((self.a,), "without its labels"), ((), "which equation"), ((self.a, [0, "x"]), "integers or Ellipsis"),
+                           ((self.a, [-1, 0]), "negative")):
             with self.assertRaisesRegex(ein.Error, why):
                 ein.einsum(*wrong)
+        with self.assertRaisesRegex(ein.Error, "the label %d is one too many: beyond 51 there may be 20902" % (52 + 20902)):
+            ein.einsum(self.a, range(52 + 20903))
 
     def test_options(self):
         for optimize in (False, True, "greedy", ["einsum_path", (0, 1)]):

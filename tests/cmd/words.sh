@@ -44,12 +44,26 @@ if command -v bash >/dev/null; then
   choices 'ein build --stop = ""' 'graph optimised task loop'
   choices 'ein build x.ein --stop o' optimised
   choices 'ein check --diagnostics =' 'text json'
+  choices 'ein help ru' run
+  choices 'ein explain E00' 'E001 E002 E003 E004 E005 E006 E007 E008 E009'
+  # Names of files as they are, one each, however the beginning is quoted.
+  touch 'my data.npy' 'my st*r.ein' mydata
+  for typed in 'my ' 'my\ ' '"my ' "'my "; do
+    want 0 env TYPED="$typed" bash -c '. ./ein.bash; COMP_WORDS=(ein run "$TYPED"); COMP_CWORD=2; _ein; printf "<%s>\n" "${COMPREPLY[@]}" | LC_ALL=C sort'
+    [ "$(cat out)" = "$(printf '<my data.npy>\n<my st*r.ein>')" ] || wrong "bash offers $(cat out) for: $typed"
+  done
+  choices 'ein run x.ein -o Z = myd' mydata
 fi
 want 0 "$EIN" --completions zsh
 cp out _ein
+shows "'1:command:(run build "
+shows "'*:code:(E001 E002 "
+shows "'*:file:_files'"
 if command -v zsh >/dev/null; then want 0 zsh -n _ein; fi
 want 0 "$EIN" --completions fish
 shows "program\\'s graph"
+shows "complete -c ein -f -n '__fish_seen_subcommand_from help' -a 'run build "
+shows "complete -c ein -f -n '__fish_seen_subcommand_from explain' -a 'E001 E002 "
 if command -v fish >/dev/null; then want 0 fish --no-execute out; fi
 want 2 "$EIN" --completions tcsh
 want 0 "$EIN" --grammar vim

@@ -16,6 +16,15 @@ static void quoted(Buf *b, const char *text) {
       buf_char(b, *text);
 }
 
+/* What stands behind a command where it is no file; false: files do. */
+static bool operands(Buf *b, CommandId c) {
+  if (c == CMD_HELP)
+    for (CommandId k = 0; k < COMMANDS; k++) buf_printf(b, "%s%s", k ? " " : "", commands[k].name);
+  if (c == CMD_EXPLAIN)
+    for (DiagCode k = 0; k < DIAG_CODES; k++) buf_printf(b, "%s%s", k ? " " : "", diag_info(k)->code);
+  return c == CMD_HELP || c == CMD_EXPLAIN;
+}
+
 /* ---- bash ----------------------------------------------------------------------------------- */
 
 static void bash_options(Buf *b, unsigned in) {
@@ -43,10 +52,22 @@ static void bash_choices(Buf *b) {
   }
 }
 
+/* One a line, as names may have blanks and stars. The word is as it was typed, with quotes and backslashes; bash quotes what is offered. */
+static const char bash_files[] =
+    "_ein_files() {\n"
+    "  local word=$1 name\n"
+    "  case $word in\n"
+    "    \\'*) word=${word:1} ;;\n"
+    "    *) word=${word#\\\"}; word=${word//\\\\/} ;;\n"
+    "  esac\n"
+    "  COMPREPLY=()\n"
+    "  while IFS= read -r name; do COMPREPLY+=(\"$name\"); done < <(compgen -f -- \"$word\")\n"
+    "}\n";
+
 static void bash(Buf *b) {
-  buf_str(b, "# bash completion for ein; made by ein --completions bash\n"
-             "_ein() {\n"
-             "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list\n"
+  buf_printf(b, "# bash completion for ein; made by ein --completions bash\n%s", bash_files);
+  buf_str(b, "_ein() {\n"
+             "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list operands=\n"
              "  [ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
              "  [ \"$word\" = = ] && { before=${COMP_WORDS[COMP_CWORD-1]}; word=; }\n"
              "  case ${COMP_WORDS[1]}.$before in\n");
@@ -58,14 +79,16 @@ static void bash(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) {
     buf_printf(b, "    %s) list='", commands[c].name);
     bash_options(b, 1u << c);
+    buf_str(b, "' operands='");
+    operands(b, c);
     buf_str(b, "' ;;\n");
   }
   buf_str(b,
           "    esac\n  fi\n"
           "  case $word in\n"
           "    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n"
-          "    *) [ \"$COMP_CWORD\" = 1 ] && COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ||\n"
-          "         COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+          "    *) [ \"$COMP_CWORD\" = 1 ] && operands=$list\n"
+          "       if [ \"$operands\" ]; then COMPREPLY=($(compgen -W \"$operands\" -- \"$word\")); else _ein_files \"$word\"; fi ;;\n"
           "  esac\n"
           "}\n"
           "complete -o filenames -F _ein ein\n");
@@ -124,10 +147,8 @@ static void zsh(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) {
     buf_printf(b, "%s)\n  _arguments", commands[c].name);
     zsh_options(b, 1u << c);
-    buf_str(b, c == CMD_HELP ? " \\\n    '1:command:(" : " \\\n    '*:file:_files'");
-    for (CommandId k = 0; c == CMD_HELP && k < COMMANDS; k++)
-      buf_printf(b, "%s%s", k ? " " : "", commands[k].name);
-    buf_str(b, c == CMD_HELP ? ")' ;;\n" : " ;;\n");
+    buf_str(b, c == CMD_HELP ? " \\\n    '1:command:(" : c == CMD_EXPLAIN ? " \\\n    '*:code:(" : " \\\n    '*:file:_files'");
+    buf_str(b, operands(b, c) ? ")' ;;\n" : " ;;\n");
   }
   buf_str(b, "esac\n");
 }
@@ -161,6 +182,8 @@ static void fish(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) {
     buf_printf(b, "complete -c ein -f -n __fish_use_subcommand -a %s", commands[c].name);
     fish_text(b, commands[c].summary);
+    Buf words = buf_new(b->arena);
+    if (operands(&words, c)) buf_printf(b, "complete -c ein -f -n '__fish_seen_subcommand_from %s' -a '%s'\n", commands[c].name, words.s);
   }
   for (OptionId o = 0; o < OPTIONS; o++) {
     if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o, OPTION_TOP);

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "driver/compile/native.h"
+#include "driver/plan/sites.h"
 #include "inside.h"
+
+/* What is for several sites goes by a plan, and a plan is for sizes that are numbers. */
+typedef struct Planned { Job job; Exprs *exprs; } Planned;
 
 struct ein_function {
   Session *s;                /* in s->arena lies all that lasts */
@@ -16,7 +20,10 @@ struct ein_function {
   bool c;                    /*   with C, of several sites */
   Library lib;
   const int64_t *dim;        /* the sizes that lib is planned for; NULL: not yet */
-  Arena *kept;               /* holds them */
+  bool late;                 /* of several sites, with sizes that inputs say: planned by a call, */
+  Args planning;             /*   with these words */
+  const Planned *planned;    /*   for job.dims; NULL: not yet */
+  Arena *kept;               /* holds these sizes and that plan */
   int n_in, n_out;
   ein_argument *in, *out;
   Arena *call;               /* of the last one; NULL: there was none, or it left nothing, or that is kept */
@@ -70,6 +77,13 @@ static Leave function_compile(ein_function *f) {
   return l;
 }
 
+/* A graph's text has its sizes in it, so inputs cannot say them. */
+static bool sizes_open(const Job *j) {
+  bool open = false;
+  for (uint32_t i = 0; i < j->graph->dims.len; i++) open |= !j->graph->dims.at[i].known;
+  return open && j->program;
+}
+
 static Leave function_make(ein_function *f, size_t n, const char *const *word) {
   Session *s = f->s;
   Job *j = &f->job;
@@ -78,11 +92,15 @@ static Leave function_make(ein_function *f, size_t n, const char *const *word) {
   if (!l) l = run_target(s, j, &f->a, &f->c);
   if (!l) l = job_dims(s, j, &f->a);
   bool sites = arg_has(&f->a, OPT_SITES);
+  int64_t n_sites = 1;
   if (!l) l = sites ? job_graph(s, j, &f->a) : job_graph_open(s, j, &f->a);
   if (!l) arguments_find(f);
-  if (!l && sites) l = job_sites(s, j, &f->a, LANG_TASK);
-  f->a.given[OPT_SITES].len = 0; /* that is done */
-  return l || !f->c || job_of_sites(j) ? l : function_compile(f);
+  if (!l) l = sites_read(s, &f->a, &n_sites);
+  f->late = !l && n_sites > 1 && sizes_open(j);
+  f->planning = f->a;
+  if (!l && sites && !f->late) l = job_sites(s, j, &f->a, LANG_TASK);
+  f->a.given[OPT_SITES].len = 0; /* that is done, or f->planning has it */
+  return l || !f->c || f->late || job_of_sites(j) ? l : function_compile(f);
 }
 
 typedef struct Opening {
@@ -150,7 +168,29 @@ const ein_answer *ein_function_answer(const ein_function *f) {
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-typedef struct Call { ein_function *f; Session *s; Job j; const ein_tensor *in; ein_tensor *out; } Call;
+typedef struct Call {
+  ein_function *f;
+  Session *s;
+  Job j;
+  const ein_tensor *in;
+  ein_tensor *out;
+  bool keeps;                /* f->kept is of this call: should it not come to its end, the guard frees it */
+} Call;
+
+static void kept_forget(ein_function *f) {
+  f->dim = NULL;
+  f->planned = NULL;
+  f->kept = NULL;
+}
+
+/* Instead of what was kept. */
+static Arena *kept_new(Call *x) {
+  Arena *old = x->f->kept;
+  kept_forget(x->f);
+  arena_free(old);
+  x->keeps = true;
+  return x->f->kept = arena_new();
+}
 
 static bool view_dense(const ein_tensor *t) {
   int64_t step = 1;
@@ -266,6 +306,45 @@ static Leave call_evaluated(Call *x) {
   return l;
 }
 
+/* ---- planned as sizes come ---------------------------------------------------------------------- */
+
+static bool dims_same(const DimValues *a, const DimValues *b) {
+  bool same = a->len == b->len;
+  for (uint32_t i = 0; same && i < a->len; i++) same = a->at[i].name == b->at[i].name && a->at[i].value == b->at[i].value;
+  return same;
+}
+
+/* By what is kept of a session: its graph, its plan and their expressions go when other sizes come. */
+static Leave plan_make(Call *x) {
+  ein_function *f = x->f;
+  Arena *a = kept_new(x);
+  Session *s = NEW(a, Session);
+  Planned *p = NEW(a, Planned);
+  *s = *x->s;
+  s->arena = a;
+  s->exprs = exprs_new(a);
+  session_fresh(s);
+  *p = (Planned){x->j, s->exprs};
+  p->job.dims = (DimValues){0};
+  for (uint32_t i = 0; i < x->j.dims.len; i++) vec_push(a, p->job.dims, x->j.dims.at[i]);
+  Leave l = job_graph(s, &p->job, &f->planning);
+  if (!l) l = job_sites(s, &p->job, &f->planning, LANG_TASK);
+  if (!l) f->planned = p;
+  return l;
+}
+
+/* As long as sizes stay, so does the plan. */
+static Leave plan_as_wanted(Call *x) {
+  const Planned *p = x->f->planned;
+  Leave l = p && dims_same(&p->job.dims, &x->j.dims) ? LEAVE_OK : plan_make(x);
+  if (l) return l;
+  x->j = x->f->planned->job;
+  x->s->exprs = x->f->planned->exprs;
+  session_fresh(x->s);
+  BUG_UNLESS(x->j.graph->inputs.len == (uint32_t)x->f->n_in && x->j.graph->outputs.len == (uint32_t)x->f->n_out);
+  return LEAVE_OK;
+}
+
 /* ---- compiled -------------------------------------------------------------------------------- */
 
 static int number_of(const ein_argument *a, int n, const char *name) {
@@ -294,9 +373,7 @@ static Leave model_plan(Call *x) {
   f->dim = NULL;
   ein_status st = m->plan(f->lib.ctx, dim);
   if (st != EIN_OK) return model_failed(x, st);
-  arena_free(f->kept);
-  f->kept = arena_new();
-  f->dim = arena_copy(f->kept, dim, (n + 1) * sizeof *dim);
+  f->dim = arena_copy(kept_new(x), dim, (n + 1) * sizeof *dim);
   return LEAVE_OK;
 }
 
@@ -351,6 +428,7 @@ static void call_do(void *env) {
   x->j.dims = (DimValues){0}; /* ours, to be added to */
   for (uint32_t i = 0; i < f->job.dims.len; i++) vec_push(a, x->j.dims, f->job.dims.at[i]);
   Leave l = inputs_look(x);
+  if (!l && f->late) l = plan_as_wanted(x);
   if (!l) l = f->compiled ? call_compiled(x) : call_evaluated(x);
   answer_fill(x->s, l, &f->said.answer);
   f->call = a;
@@ -364,6 +442,7 @@ ein_outcome ein_function_call(ein_function *f, const ein_tensor *inputs, ein_ten
   f->stop.wanted = 0;
   Went went = guarded(call_do, &x, true, f->said.why, sizeof f->said.why);
   if (went) {
+    if (x.keeps) kept_forget(f);
     interrupt_end(f->s); /* of what was left in the midst of it */
     held_fail(&f->said, went);
   }

@@ -109,7 +109,8 @@ EIN_FACE ein_answer *ein_ask(ein_session *s, const ein_file *file, size_t n_file
 typedef struct ein_function ein_function;
 
 /* Words are those of ein run, without inputs and outputs: {"x.ein", "--target=c", "-D", "N=4"}. Where *out is not NULL it is ready, and
- * for targets other than eval compiled; else the answer says why. The answer is there in any case. */
+ * for targets other than eval compiled; else the answer says why. The answer is there in any case. With -n 4 a program that leaves sizes
+ * open is planned and compiled by the first call, and by each that has other sizes than the one before. */
 EIN_FACE ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words,
                                        ein_function **out);
 EIN_FACE void ein_function_close(ein_function *f);

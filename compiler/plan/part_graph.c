@@ -16,13 +16,21 @@ typedef struct Builder {
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
 
+static bool dim_open(void *met, Str name, int64_t *out) {
+  (void)out;
+  *(Str *)met = name;
+  return false;
+}
+
 static bool number(Builder *b, const EinNode *n, const Expr *e, int64_t *out) {
   Value v;
-  bool ok = expr_value(e, &(ExprEnv){0}, &v);
+  Str open = NULL;
+  bool ok = expr_value(e, &(ExprEnv){.dim = dim_open, .ctx = &open}, &v);
   *out = ok && v.i > 0 ? v.i : 0;
-  if (!ok && !b->why->len)
-    buf_printf(b->why, "the size of %s is no number yet", n->name ? n->name->s : arena_printf(b->arena, "%%%u", n->id));
-  return ok;
+  if (ok || b->why->len) return ok;
+  buf_printf(b->why, "the size of %s is no number yet", n->name ? n->name->s : arena_printf(b->arena, "%%%u", n->id));
+  if (open) buf_printf(b->why, ", as %s has no value", open->s);
+  return false;
 }
 
 static bool numbers(Builder *b, const EinNode *n, uint32_t len, const Expr *const *e, const int64_t **out) {

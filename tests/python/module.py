@@ -23,6 +23,12 @@ SUM = "dim N\ninput A[i:N] : f32\noutput B[i] = A[i] + 1\noutput s = sum[i] A[i]
 LONG = "dim N = 4\ninput k : i64 = 2000000000\nrepeat t < k {\n  state a[i:N] : i64 = i\n  next a[i] = a[i] * 3 + sum[j:N] a[j]\n}\noutput y[i] = a[i]\n"
 
 
+def resident():
+    """KiB of this process."""
+    with open("/proc/self/statm") as s:
+        return int(s.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+
+
 def turned(shape, dtype):
     """A program that reverses the order of axes."""
     labels = ["a%d" % k for k in range(len(shape))]
@@ -185,9 +191,6 @@ class Results(unittest.TestCase):
             for k in range(n // 20):
                 ein.compile(SUM.replace("1", str(k)), target="eval")(A=x)
 
-        def resident():
-            with open("/proc/self/statm") as s:
-                return int(s.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
         some(400)
         before = resident()
         some(2000)
@@ -290,6 +293,41 @@ class Programs(unittest.TestCase):
         want = ein.run(text, A=a, B=b, target="eval").C
         self.assertEqual(lists(ein.run(text, A=a, B=b, sites=4).C), lists(want))
 
+    def test_sites_sized_by_inputs(self):
+        """A plan is for sizes that are numbers: it is made when they are there, and again for others."""
+        text = "dim N, M\ninput X[i:N, j:2] : f64\noutput Y[i] = sum[j] X[i,j]\noutput z[i:M] = X[0,0]\n"
+        for target in ("eval", None):
+            f = ein.compile(text, sites=4, target=target, M=2)
+            self.assertEqual((f.inputs["X"].ndim, list(f.outputs)), (2, ["Y", "z"]))
+            for n in (6, 6, 8, 1, 6):
+                r = f(X=[[float(k), 2] for k in range(n)])
+                self.assertEqual((lists(r.Y), lists(r.z)), ([k + 2 for k in range(n)], [0, 0]))
+            kept = r.Y
+            with self.assertRaisesRegex(ein.Error, "input X: wanted are 2 axes"):
+                f(X=[1.0])
+            self.assertEqual((lists(f(X=[[1.0, 1.0]] * 9).Y), lists(kept)), ([2] * 9, [2, 3, 4, 5, 6, 7]))
+        f = ein.compile(text, sites=4)
+        for again in range(2):
+            with self.assertRaisesRegex(ein.Error, "the size of z is no number yet, as M has no value"):
+                f(X=[[1.0, 2.0]])
+        with self.assertRaisesRegex(ein.Error, "input B: its axis 0 has 5 elements, and N is 4"):
+            ein.run("dim N\ninput A[i:N] : f32\ninput B[i:N] : f32\noutput C[i] = A[i] + B[i]\n", A=[1.0] * 4, B=[1.0] * 5, sites=2)
+        self.assertEqual(lists(ein.run("dim N\ninput A[i:N] : f32 = 1\ninput B[i:N] : f32\noutput C[i] = A[i] + B[i]\n", B=[1.0, 2.0], sites=2).C), [2, 3])
+        self.assertEqual(lists(ein.run(SUM, A=[1.0, 2.0], sites=1).B), [2, 3])
+
+    def test_sites_thousand_sizes(self):
+        """Plans of sizes that are gone leave nothing behind."""
+        f = ein.compile("dim N\ninput A[i:N] : f32\noutput s = sum[i] A[i]\n", sites=2, target="eval")
+        x = array.array("f", [1.0]) * 2000
+
+        def some(sizes):
+            for n in sizes:
+                self.assertEqual(float(f(A=memoryview(x)[:n]).s), n)
+        some(range(2, 400))
+        before = resident()
+        some(range(400, 2000))
+        self.assertLess(resident(), before + before // 50 + 1500)
+
 
 class Cells(unittest.TestCase):
     """%%ein, as a shell calls it; kernel.py does so in IPython."""
@@ -297,6 +335,14 @@ class Cells(unittest.TestCase):
     def setUp(self):
         self.user_ns = {"X": [[1.0, 3.0], [2.0, 2.0]], "N": 3}
         self.push = self.user_ns.update
+
+    def test_documented(self):
+        """The cell of docs/python.md."""
+        text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+        line, _, program = re.search(r"^    %%ein (.*?\n)((?:    .*\n)+)", text, re.M).group(0).partition("\n")
+        self.user_ns["X"] = [[1.0, 3.0], [2.0, 2.0], [1.0, 0.0]]
+        cell(self, line.split(None, 1)[1], re.sub("^    ", "", program, flags=re.M))
+        self.assertEqual((lists(self.user_ns["Y"]), lists(self.user_ns["z"])), ([4, 4, 1], [0, 1, 2]))
 
     def test_sizes(self):
         for line in ("-D M=3", "-D M=N", "-D M=N --function f"):

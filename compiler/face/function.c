@@ -289,6 +289,17 @@ static Leave output_give(Call *x, const EvalArray *y, int k) {
   return l;
 }
 
+/* Sites take their blocks of an input without looking at its size. */
+static Leave sizes_fit(const Call *x, int i) {
+  const EinNode *n = x->j.graph->inputs.at[i];
+  const ein_tensor *t = &x->in[i];
+  Value v;
+  for (uint32_t k = 0; k < n->rank; k++)
+    if (expr_value(n->dim[k], &(ExprEnv){0}, &v) && v.i != t->shape[k])
+      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, wanted are %lld", x->f->in[i].name, k, (long long)t->shape[k], (long long)v.i);
+  return LEAVE_OK;
+}
+
 static Leave call_evaluated(Call *x) {
   Session *s = x->s;
   Eval e;
@@ -297,6 +308,7 @@ static Leave call_evaluated(Call *x) {
   Leave l = dims_of_job(s, &x->j, &e);
   for (int i = 0; i < x->f->n_in && !l; i++) {
     if (!x->in[i].data && x->f->in[i].optional) continue;
+    if (job_of_sites(&x->j) && (l = sizes_fit(x, i))) break;
     in[e.n_input].name = x->j.graph->inputs.at[i]->name;
     l = array_of(s, &x->f->in[i], &x->in[i], &in[e.n_input++].array);
   }

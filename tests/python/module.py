@@ -293,6 +293,22 @@ class Programs(unittest.TestCase):
         want = ein.run(text, A=a, B=b, target="eval").C
         self.assertEqual(lists(ein.run(text, A=a, B=b, sites=4).C), lists(want))
 
+    def test_sites_of_other_sizes(self):
+        """An input that is smaller or larger than the program says is refused, not read beyond its end."""
+        text = "dim N\ninput X[i:N, j:2 * N] : f64\noutput Y[i] = sum[j] X[i,j]\n"
+        for target, sizes in (("eval", {"N": 2}), (None, {"N": 2}), (None, {})):
+            f = ein.compile(text, sites=2, target=target, sizes=sizes)
+            self.assertEqual(lists(f(X=[[1.0] * 4] * 2).Y), [4, 4])
+            for n in (1, 3, 5):
+                self.refused("input X: its axis 1 has %d elements, wanted are 4" % n, f, X=[[1.0] * n] * 2)
+            if sizes:
+                self.refused("input X: its axis 0 has 3 elements, wanted are 2", f, X=[[1.0] * 4] * 3)
+
+    def refused(self, why, f, **named):
+        with self.assertRaises(ein.Error) as e:
+            f(**named)
+        self.assertIn(why, str(e.exception))
+
     def test_sites_sized_by_inputs(self):
         """A plan is for sizes that are numbers: it is made when they are there, and again for others."""
         text = "dim N, M\ninput X[i:N, j:2] : f64\noutput Y[i] = sum[j] X[i,j]\noutput z[i:M] = X[0,0]\n"

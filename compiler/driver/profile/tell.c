@@ -11,7 +11,8 @@
 #include "task/text/text.h"
 #include "profile.h"
 
-enum { ROWS = 40, OFF = 2 }; /* so many lines at most; so many times as long as foretold is marked */
+enum { ROWS = 40 };           /* so many lines at most */
+#define OFF 2.0               /* so many times as long as foretold is marked */
 
 /* ---- steps ---------------------------------------------------------------------------------------------------------- */
 

@@ -30,7 +30,8 @@ typedef struct Program {
  * Cycles, folders, FIFOs, missing files are complaints with the span of the `use`. */
 Program *program_read(Front *f, const char *path);
 Program *program_from_text(Front *f, const char *name, const char *bytes, size_t len); /* uses only the stdlib */
-Program *program_from_file(Front *f, AstFile *file, const char *folder); /* of one that is parsed, as if it lay in that folder */
+/* Of one that is parsed; each of its statements as if it stood in a file of that folder. */
+Program *program_from_file(Front *f, AstFile *file, const char *const *folder);
 
 /* The def or monoid of that name in a module of the standard library, for messages; NULL: none has it. */
 const AstStmt *module_find(Front *f, Str name, const char **module);

@@ -267,15 +267,16 @@ static void use_path(ModuleReader *r, const AstStmt *s, const char *using_real, 
   module_read(r, real, path_join(r->arena, folder_of(r->arena, using_shown), text), s->text_span);
 }
 
+static void use_read(ModuleReader *r, const AstStmt *s, const char *real, const char *shown) {
+  if (s->kind != STMT_USE || s->broken) return;
+  if (s->text)
+    use_path(r, s, real, shown);
+  else if (s->name.s)
+    use_named(r, s);
+}
+
 static void uses_read(ModuleReader *r, const AstFile *file, const char *real, const char *shown) {
-  for (uint32_t i = 0; i < file->stmts.len; i++) {
-    const AstStmt *s = file->stmts.at[i];
-    if (s->kind != STMT_USE || s->broken) continue;
-    if (s->text)
-      use_path(r, s, real, shown);
-    else if (s->name.s)
-      use_named(r, s);
-  }
+  for (uint32_t i = 0; i < file->stmts.len; i++) use_read(r, file->stmts.at[i], real, shown);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -326,17 +327,22 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
   return program_over(f, source_new(f->arena, name, bytes, len), NULL);
 }
 
-Program *program_from_file(Front *f, AstFile *file, const char *folder) {
+/* No file's name matters: only its folder, and the project that this is in, are asked for. */
+static void use_read_from(ModuleReader *r, const AstStmt *s, const char *folder) {
+  const char *real = s->text ? real_path(r->arena, folder) : NULL;
+  if (real) real = path_join(r->arena, real, "-");
+  r->root = real ? root_find(r->arena, real) : NULL;
+  use_read(r, s, real ? real : "", path_join(r->arena, folder, "-"));
+}
+
+Program *program_from_file(Front *f, AstFile *file, const char *const *folder) {
   Program *p = NEW(f->arena, Program);
   ModuleReader r = {.f = f, .arena = f->arena, .program = p};
-  const char *real = real_path(f->arena, folder);
   if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
   prelude_read(&r, NULL);
   p->file = file;
-  if (real) real = path_join(f->arena, real, "-"); /* no file's name matters: only its folder is asked for */
-  if (real) r.root = root_find(f->arena, real);
-  vec_push(f->arena, r.open, ((Open){real ? real : "", file->src->name}));
-  uses_read(&r, file, real ? real : "", "-");
+  vec_push(f->arena, r.open, ((Open){"", file->src->name}));
+  for (uint32_t i = 0; i < file->stmts.len; i++) use_read_from(&r, file->stmts.at[i], folder[i]);
   return p;
 }
 

@@ -302,4 +302,36 @@ sed -n '/^1$/,$p' out | grep '^ ' >by1
 cmp -s by4 by1 && [ -s by1 ] || wrong "four sites answer otherwise: $(cat out)"
 turns 1 ':sites 0'
 says ":sites wants a number from 1 to"
+
+# A module is seen from the folder of the file that says so, and what is saved names it from where it is saved.
+mkdir sub elsewhere
+: >ein.root
+echo 'def tw(x) = 2*x' >sub/lib.ein
+printf 'use "lib.ein"\noutput a = tw(3)\n' >sub/u.ein
+ln -s ../sub/u.ein elsewhere/link.ein
+for lib in none other; do
+  for file in sub/u.ein "$work/sub/u.ein" elsewhere/link.ein; do
+    turns 0 ":load $file
+:save elsewhere/saved.ein
+:save ein-saved.ein"
+    answer 'a : i64 = 6'
+    for saved in elsewhere/saved.ein ein-saved.ein; do
+      want 0 "$EIN" run $saved
+      answer 'a : i64 = 6'
+    done
+    want 0 "$EIN" repl $file </dev/null
+    answer 'a : i64 = 6'
+  done
+  echo 'def tw(x) = 100*x' >lib.ein
+done
+turns 1 'use "lib.ein"
+:load sub/u.ein'
+says 'tw'
+turns 0 'use "sub/lib.ein"
+a = tw(3)
+:save sub/k.ein'
+want 0 "$EIN" run sub/k.ein
+answer 'a : i64 = 6'
+turns 1 'use "nosuch.ein"'
+says 'cannot read the module nosuch.ein'
 finish

@@ -114,7 +114,7 @@ static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
 }
 
 static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
-  Entries e = entries_of(t->s.arena, st, p->file, line);
+  Entries e = entries_of(t->s.arena, st, p->file, p->folder, line);
   Sheet *old = p->sheet;
   t->sheet = sheet_with(old, e.at, e.len);
   Leave l = definition_try(t, st, &e);

@@ -197,7 +197,8 @@ static Leave json_take(Prompt *p, Session *process) {
 
 Leave cmd_repl(Session *s, Args *a) {
   bool json = arg_has(a, OPT_JSON), terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !json;
-  Prompt p = {.s = s, .args = *a, .sheet = sheet_new(), .talks = terminal || json, .file = terminal || json ? "<prompt>" : "<stdin>", .line = 1};
+  Prompt p = {.s = s, .args = *a, .sheet = sheet_new(), .talks = terminal || json, .file = terminal || json ? "<prompt>" : "<stdin>", .line = 1,
+              .folder = "."};
   if (a->operands.len > 1) return fail(s, LEAVE_USAGE, "one file at most: ein repl x.ein");
   Leave l = LEAVE_OK;
   if (terminal || json) interrupt_watch();

@@ -89,7 +89,7 @@ Used *names_used(Arena *a, const AstStmt *s, uint32_t *n) {
 static Entry *entry_new(const char *file, uint32_t line) {
   Arena *a = arena_new();
   Entry *e = NEW(a, Entry);
-  *e = (Entry){.arena = a, .file = arena_printf(a, "%s", file), .line = line};
+  *e = (Entry){.arena = a, .file = arena_printf(a, "%s", file), .line = line, .folder = "."};
   return e;
 }
 
@@ -154,7 +154,7 @@ static Entry *entry_declared(const AstStmt *s, const AstDecl *d, const char *fil
   return e;
 }
 
-Entries entries_of(Arena *a, const AstStmt *s, const char *file, uint32_t line) {
+Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *folder, uint32_t line) {
   Entries all = {0};
   Texts names = {0};
   bool declares = s->kind == STMT_DIM || s->kind == STMT_INPUT || s->kind == STMT_PARAM;
@@ -163,7 +163,10 @@ Entries entries_of(Arena *a, const AstStmt *s, const char *file, uint32_t line) 
   if (s->kind == STMT_REPEAT) repeat_names(a, s, &names);
   else if (s->name.s && s->kind != STMT_USE)
     for (const AstStmt *x = s; x; x = x->also) vec_push(a, names, x->name.s->s);
-  vec_push(a, all, entry_whole(s, &names, file, line));
+  Entry *e = entry_whole(s, &names, file, line);
+  if (s->kind == STMT_USE && s->text) e->module = arena_printf(e->arena, "%s", s->text->s);
+  e->folder = arena_printf(e->arena, "%s", folder);
+  vec_push(a, all, e);
   return all;
 }
 

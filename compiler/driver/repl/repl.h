@@ -19,7 +19,8 @@ struct Prompt {
   Json *values;              /*   and the values in it, for tools; NULL: there are none */
   Buf *svg;                  /*   and its picture, if it has one; NULL: none is wanted */
   const char *file;          /* where the text at hand stands, */
-  uint32_t line;             /*   from this line on */
+  uint32_t line;             /*   from this line on, */
+  const char *folder;        /*   and from where it sees files */
 };
 
 /* Statements and expressions, one after the other, up to the first that fails; or one command. */
@@ -53,6 +54,10 @@ typedef struct PlotRange { double least, most; } PlotRange; /* least > most: the
 /* Of one dimension: the range of each column, and of all. Of two: a number a shade, NaN where there is none. */
 void plot_line_svg(Buf *b, const char *axis, int64_t n, const PlotRange *column, int64_t columns, PlotRange all);
 void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows, int64_t columns, PlotRange all);
+
+/* ---- uses.c ------------------------------------------------------------------------------------- */
+const char *uses_folder(Arena *a, const char *path);                          /* from which a program there sees files; a link is followed */
+const char *use_seen_from(Arena *a, const Entry *e, const char *folder);      /* the text of a `use` that means the same in a program there */
 
 /* ---- save.c -------------------------------------------------------------------------------------- */
 Leave prompt_save(Prompt *p, const char *path);

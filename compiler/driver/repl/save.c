@@ -50,7 +50,7 @@ Leave prompt_save(Prompt *p, const char *path) {
     for (uint32_t k = 0; k < p->sheet->at[i]->n_names; k++) vec_push(a, names, p->sheet->at[i]->name[k]);
   Entries all = sheet_needs(a, p->sheet, &names, &circle);
   runs_write(&b, p->sheet);
-  for (uint32_t i = 0; i < all.len; i++) buf_printf(&b, "%s\n", all.at[i]->text);
+  for (uint32_t i = 0; i < all.len; i++) buf_printf(&b, "%s\n", use_seen_from(a, all.at[i], uses_folder(a, path)));
   for (uint32_t i = 0; i < p->sheet->n; i++)
     if (p->sheet->at[i]->kind == STMT_LIMITS) buf_printf(&b, "%s\n", p->sheet->at[i]->text);
   outputs_write(&b, p->sheet);

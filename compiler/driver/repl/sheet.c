@@ -62,7 +62,8 @@ static bool defines(const Entry *e, const char *name) {
 static bool replaces(const Entry *by, const Entry *old) {
   for (uint32_t i = 0; i < by->n_names; i++)
     if (defines(old, by->name[i])) return true;
-  return !by->n_names && !old->n_names && by->kind == old->kind && strcmp(by->text, old->text) == 0;
+  bool elsewhere = by->kind == STMT_USE && strcmp(by->folder, old->folder) != 0; /* the same words mean another file there */
+  return !by->n_names && !old->n_names && by->kind == old->kind && !elsewhere && strcmp(by->text, old->text) == 0;
 }
 
 static void entry_push(Sheet *s, Entry *e) {

@@ -25,6 +25,8 @@ typedef struct Entry {       /* one statement, which defines one name; a `repeat
   StmtKind kind;
   const char *text, *file;   /* as it was typed, and in which file it stands, */
   uint32_t line;             /*   at which line */
+  const char *module;        /* of a `use`: the file that it names, NULL if it is one of the standard library, */
+  const char *folder;        /*   and from which folder */
   const char **name;
   Kept *value;               /* of each name */
   uint32_t n_names, n_used, n_bound;
@@ -65,8 +67,8 @@ Texts sheet_uses(Arena *a, const Sheet *s, const Used *used, uint32_t n); /* wha
 Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **circle);
 
 /* ---- entries ----------------------------------------------------------------------------------- */
-/* One of each name that a parsed statement defines; `file` and `line` say where the statement's text stands. */
-Entries entries_of(Arena *a, const AstStmt *s, const char *file, uint32_t line);
+/* One of each name that a parsed statement defines; `file` and `line` say where the statement's text stands, `folder` from where a `use` sees files. */
+Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *folder, uint32_t line);
 Used *names_used(Arena *a, const AstStmt *s, uint32_t *n); /* by a statement, but for those that are its own */
 Entry *entry_input(const char *name, uint32_t rank, const char *declaration, const char *file, uint32_t line); /* without a default */
 Entry *entry_again(const Entry *e); /* the same statement, without its value */

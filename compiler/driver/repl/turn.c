@@ -56,6 +56,11 @@ static void default_equation(Turn *t, AstStmt *s) {
   }
 }
 
+static void stmt_add(Turn *t, AstStmt *s, const char *folder) {
+  vec_push(t->s.arena, t->file->stmts, s);
+  vec_push(t->s.arena, t->folders, folder);
+}
+
 static void entry_add(Turn *t, const Entry *e) {
   Source *src = turn_source(t, e->file, e->line, e->text, strlen(e->text));
   AstFile *f = parse_file(t->s.arena, t->s.strings, src, t->s.diags);
@@ -64,7 +69,7 @@ static void entry_add(Turn *t, const Entry *e) {
     s->output = false;
     if (s->kind == STMT_LIMITS || s->kind == STMT_OUTPUT) continue;
     if (e->has_default && !e->source) default_equation(t, s);
-    vec_push(t->s.arena, t->file->stmts, s);
+    stmt_add(t, s, e->folder);
   }
 }
 
@@ -115,7 +120,7 @@ static void outputs_say(Turn *t, const Texts *names) {
     AstDecl d = {.name = {str_from(s->strings, names->at[i]), at}, .span = at};
     vec_push(s->arena, o->decls, d);
   }
-  if (names->len) vec_push(s->arena, t->file->stmts, o);
+  if (names->len) stmt_add(t, o, ".");
 }
 
 Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
@@ -125,16 +130,17 @@ Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
   if (circle && strchr(circle, ',')) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s", circle);
   if (circle) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s; what is made of it wants a name of its own, such as %s'", circle, circle);
   t->file = NEW(s->arena, AstFile);
+  t->folders.len = 0;
   t->file->src = expression ? expression->src : t->source ? t->source : source_new(s->arena, "<prompt>", "", 0);
   t->job = (Job){.path = t->file->src->name};
   for (uint32_t i = 0; i < t->needs.len; i++) entry_add(t, t->needs.at[i]);
   for (uint32_t i = 0; i < t->sheet->n; i++) dims_add(t, t->sheet->at[i]);
   outputs_add(t, names);
   if (expression) vec_push(s->arena, t->wanted, t->query);
-  for (uint32_t i = 0; expression && i < expression->stmts.len; i++) vec_push(s->arena, t->file->stmts, expression->stmts.at[i]);
+  for (uint32_t i = 0; expression && i < expression->stmts.len; i++) stmt_add(t, expression->stmts.at[i], ".");
   outputs_say(t, &t->wanted);
   outputs_say(t, &t->known);
-  t->job.program = program_from_file(&s->front, t->file, ".");
+  t->job.program = program_from_file(&s->front, t->file, t->folders.at);
   return LEAVE_OK;
 }
 

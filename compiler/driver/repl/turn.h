@@ -14,7 +14,8 @@ typedef struct Turn {
   const Args *args;
   Sheet *sheet;
   Source *source;            /* what was typed; warnings are about it alone */
-  AstFile *file;             /* the program of the turn, and */
+  AstFile *file;             /* the program of the turn, */
+  Texts folders;             /*   from which folder each of its statements sees files, and */
   Entries needs;             /*   the entries that it is made of */
   const char *query;         /* what the value of an expression is called */
   bool anew;                 /* what is asked for is wanted even where its value is known */

@@ -334,4 +334,52 @@ want 0 "$EIN" run sub/k.ein
 answer 'a : i64 = 6'
 turns 1 'use "nosuch.ein"'
 says 'cannot read the module nosuch.ein'
+
+# What a program lacks values for is told, and all of it is taken; where one of its statements is a mistake, nothing is.
+cat >waits.ein <<'END'
+dim N
+input X[i:3] : f64
+input W[n:N]
+output Y[i] = X[i]
+assert sum[i] X[i] < 4, "X is small"
+z = 1
+output V[n] = 2 * W[n]
+output u = z + 1
+y = z
+output z, Y
+END
+turns 0 'z = 7
+:load waits.ein
+X = load("iota")
+Y
+z
+:undo
+:undo
+z'
+silent
+answer 'Y is not computed yet: X has no value yet: type X = load("X.npy")
+V is not computed yet: dim N has no value yet: type dim N = 8, or load an input that has it
+u : i64 = 2
+z : i64 = 1
+Y[i:3] : f64
+  0.0  1.0  2.0
+z : i64 = 1
+z : i64 = 7'
+turns 1 ':load waits.ein
+X = load("ones")
+dim N = 2
+W = load("ones")
+Y
+X = load("const:2")
+Y'
+says 'X is small'
+answer "$(sed 4q out)
+Y[i:3] : f64
+  1.0  1.0  1.0"
+{ echo 'output b'; seq -f 'n%g = a' 150; printf 'a = 1\nb\nc = zz\n'; } >wrong.ein
+printf '%s\n' '"a = 5; b = a + 1"' '":load wrong.ein"' '"b"' '"c"' '":undo"' '"a"' '":save -"' >lines
+want 0 "$EIN" repl --json <lines
+[ "$(grep -o '"ok":[a-z]*\|E070\|wrong.ein:[0-9]*\|b : i64 = [0-9]*' out | tr '\n' ' ')" = \
+  '"ok":true "ok":false b : i64 = 2 wrong.ein:154 E070 "ok":true b : i64 = 6 "ok":false E070 "ok":true "ok":true "ok":true ' ] ||
+  wrong "$(cat out)"
 finish

@@ -74,8 +74,21 @@ static Leave show_name(Prompt *p, Turn *t, const char *name) {
   }
   if (l) return l;
   if (e->value[which].arena) prompt_show(p, name, e->value[which].axis, &e->value[which].array);
-  else return fail(&t->s, LEAVE_PROGRAM, "%s has no value yet: type %s = load(\"%s.npy\")", name, name, name);
+  else return turn_lacks(t, "%s has no value yet: type %s = load(\"%s.npy\")", name, name, name);
   return LEAVE_OK;
+}
+
+Leave prompt_output(Prompt *p, const char *name) {
+  Turn t;
+  turn_begin(&t, p->s, &p->args, p->sheet);
+  t.patient = true;
+  Leave l = show_name(p, &t, name);
+  if (l && t.lacks) {
+    buf_printf(p->out, "%s is not computed yet: %s\n", name, t.lacks);
+    l = LEAVE_OK;
+  }
+  turn_end(&t);
+  return l;
 }
 
 /* ---- definitions --------------------------------------------------------------------------------- */
@@ -110,22 +123,33 @@ static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
   if (asserts) names = sheet_uses(t->s.arena, t->sheet, e->at[0]->used, e->at[0]->n_used);
   Leave l = turn_program(t, &names, NULL);
   if (!l) l = turn_graph(t);
-  return l || !asserts ? l : compute(t);
+  if (!l && asserts) l = compute(t);
+  return t->lacks ? LEAVE_OK : l; /* the assert is looked at once it can be */
 }
 
 static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
   Entries e = entries_of(t->s.arena, st, p->file, p->folder, line);
   Sheet *old = p->sheet;
   t->sheet = sheet_with(old, e.at, e.len);
+  t->patient = p->loading != NULL;
   Leave l = definition_try(t, st, &e);
   if (l) return (void)sheet_undo(t->sheet), t->sheet = old, l;
   p->sheet = t->sheet;
   forget_replaced(p->sheet, old, &e);
   if (!st->output) return tell_defined(p, t, &e), LEAVE_OK;
+  if (p->loading) return loading_output(p, e.at[0]->name[0]), LEAVE_OK;
   Turn again; /* which takes it as one that is asked for */
   turn_begin(&again, &t->s, t->args, p->sheet);
   l = show_name(p, &again, e.at[0]->name[0]);
   turn_end(&again);
+  return l;
+}
+
+static Leave output_take(Prompt *p, Turn *t, const char *name) {
+  Turn one;
+  turn_begin(&one, &t->s, t->args, p->sheet);
+  Leave l = show_name(p, &one, name);
+  turn_end(&one);
   return l;
 }
 
@@ -138,10 +162,9 @@ static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
       diag_add(t->s.diags, D_E070, n.span, e ? "%s is not a tensor" : "%s is not defined", n.s->s);
       return turn_report(t);
     }
-    Turn one;
-    turn_begin(&one, &t->s, t->args, p->sheet);
-    Leave l = show_name(p, &one, n.s->s);
-    turn_end(&one);
+    Leave l = LEAVE_OK;
+    if (p->loading) loading_output(p, n.s->s);
+    else l = output_take(p, t, n.s->s);
     if (l) return l;
     e->output = true;
   }

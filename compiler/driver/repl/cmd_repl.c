@@ -38,6 +38,7 @@ static Leave take(Prompt *p, const char *text) {
   char why[1000];
   Went went = guarded(take_it, &t, false, why, sizeof why);
   if (went == WENT_WELL) return t.leave;
+  loading_drop(p);
   interrupt_end(p->s);
   if (went == WENT_NO_MEMORY) return fail(p->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
   return fail(p->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);

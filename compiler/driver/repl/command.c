@@ -232,27 +232,7 @@ static Leave do_bench(Prompt *p, const char *text) {
 /* ---- files ------------------------------------------------------------------------------------------- */
 
 static Leave do_load(Prompt *p, const char *path) {
-  const char *why, *file = p->file, *folder = p->folder;
-  uint32_t line = p->line;
-  bool talks = p->talks;
-  Arena *a = arena_new();
-  Source *src = *path ? source_read(a, path, &why) : NULL;
-  Leave l;
-  if (!*path) l = fail(p->s, LEAVE_USAGE, ":load wants a file: :load x.ein");
-  else if (!src) l = fail(p->s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-  else {
-    p->file = path;
-    p->folder = uses_folder(a, path);
-    p->line = 1;
-    p->talks = false;
-    l = prompt_pieces(p, src->bytes);
-  }
-  p->file = file;
-  p->folder = folder;
-  p->line = line;
-  p->talks = talks;
-  arena_free(a);
-  return l;
+  return prompt_load(p, path);
 }
 
 static Leave do_save(Prompt *p, const char *path) {

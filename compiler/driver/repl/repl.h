@@ -7,6 +7,7 @@
 #include "turn.h"
 
 typedef struct Prompt Prompt;
+typedef struct Loading Loading;
 struct Prompt {
   Session *s;                /* of the turn at hand: messages lie in its memory */
   Args args;                 /* of the command line; and what :sites has said, */
@@ -21,6 +22,7 @@ struct Prompt {
   const char *file;          /* where the text at hand stands, */
   uint32_t line;             /*   from this line on, */
   const char *folder;        /*   and from where it sees files */
+  Loading *loading;          /* a program that is being taken; NULL: none is */
 };
 
 /* Statements and expressions, one after the other, up to the first that fails; or one command. */
@@ -42,6 +44,13 @@ Leave prompt_pieces(Prompt *p, const char *text);
 /* A turn about an expression or a name, as far as its graph; *name: of what it asks for. It is begun in any case. */
 Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name);
 Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
+
+Leave prompt_output(Prompt *p, const char *name); /* shown, or it is told for want of what it cannot be yet */
+
+/* ---- program.c ---------------------------------------------------------------------------------- */
+Leave prompt_load(Prompt *p, const char *path);
+void loading_output(Prompt *p, const char *name); /* while a program is being taken: shown once all of it is */
+void loading_drop(Prompt *p);                     /* the turn broke off: if a program was being taken, none of it is */
 
 /* ---- complete.c --------------------------------------------------------------------------------- */
 /* What the word at the end of a line can become, which begins at *from; in order. */

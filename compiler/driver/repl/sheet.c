@@ -86,6 +86,17 @@ Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
   return to;
 }
 
+static Sheet *sheet_copy(Sheet *before, const Sheet *of) {
+  Sheet *to = sheet_of(before, of->n);
+  for (uint32_t i = 0; i < of->n; i++) entry_push(to, of->at[i]);
+  sheet_trim(to);
+  return to;
+}
+
+Sheet *sheet_apart(Sheet *s) { return sheet_copy(NULL, s); }
+
+Sheet *sheet_over(Sheet *s, const Sheet *with) { return sheet_copy(s, with); }
+
 Sheet *sheet_undo(Sheet *s) {
   Sheet *before = s->before;
   if (!before) return NULL;

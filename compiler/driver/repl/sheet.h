@@ -52,6 +52,8 @@ Sheet *sheet_new(void);
 void sheet_end(Sheet *s);    /* with all before it */
 /* The sheet with these entries, which take the places of those that define one of their names; s stands behind it. */
 Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n);
+Sheet *sheet_apart(Sheet *s); /* the same entries, with nothing behind it */
+Sheet *sheet_over(Sheet *s, const Sheet *with); /* the entries of the one, with s behind it */
 Sheet *sheet_undo(Sheet *s); /* the one before it; NULL: there is none */
 /* The entry that defines a name, and as which of its names; NULL: none does. */
 Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which);

@@ -1,4 +1,5 @@
 /* driver/repl/turn.c - from a sheet and a question to values: see turn.h. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "graph/passes/passes.h"
@@ -222,12 +223,21 @@ static bool is_known(void *ctx, Str output) {
   return is_among(&((const Turn *)ctx)->known, output->s);
 }
 
+Leave turn_lacks(Turn *t, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *text = arena_vprintf(t->s.arena, fmt, ap);
+  va_end(ap);
+  if (!t->patient) return fail(&t->s, LEAVE_PROGRAM, "%s", text);
+  t->lacks = text;
+  return LEAVE_PROGRAM;
+}
+
 static Leave size_open(Turn *t) {
   const EinGraph *g = t->job.graph;
   for (uint32_t i = 0; i < g->dims.len; i++)
     if (!g->dims.at[i].known)
-      return fail(&t->s, LEAVE_PROGRAM, "dim %s has no value yet: type dim %s = 8, or load an input that has it", g->dims.at[i].name->s,
-                  g->dims.at[i].name->s);
+      return turn_lacks(t, "dim %s has no value yet: type dim %s = 8, or load an input that has it", g->dims.at[i].name->s, g->dims.at[i].name->s);
   return LEAVE_OK;
 }
 
@@ -252,7 +262,7 @@ static Leave inputs_give(Turn *t) {
     uint32_t which = 0;
     Entry *e = sheet_find(t->sheet, n->name->s, &which);
     if (!e || !e->value[which].arena)
-      return fail(&t->s, LEAVE_PROGRAM, "%s has no value yet: type %s = load(\"%s.npy\")", n->name->s, n->name->s, n->name->s);
+      return turn_lacks(t, "%s has no value yet: type %s = load(\"%s.npy\")", n->name->s, n->name->s, n->name->s);
     Leave l = input_fits(t, n, &e->value[which]);
     if (l) return l;
     in[t->eval.n_input++] = (EvalInput){n->name, e->value[which].array};

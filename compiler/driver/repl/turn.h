@@ -19,6 +19,8 @@ typedef struct Turn {
   Entries needs;             /*   the entries that it is made of */
   const char *query;         /* what the value of an expression is called */
   bool anew;                 /* what is asked for is wanted even where its value is known */
+  bool patient;              /* where a dim or an input has no value yet, that is no complaint, but */
+  const char *lacks;         /*   what would be said; NULL: none is without */
   Texts wanted, known;       /* outputs whose values are to be computed; and those whose values are there */
   Job job;
   Eval eval;                 /* after turn_compute */
@@ -33,6 +35,7 @@ Source *turn_source(Turn *t, const char *file, uint32_t line, const char *text, 
 Leave turn_program(Turn *t, const Texts *names, AstFile *expression);
 /* Elaborates it: t->job.graph has one output a name of t->wanted, in that order, then those of t->known. */
 Leave turn_graph(Turn *t);
+Leave turn_lacks(Turn *t, const char *fmt, ...) EIN_PRINTF(2, 3); /* of a value that there is not yet; fails */
 /* What is wanted alone, with what is known as inputs; and the values of these. After turn_graph. */
 Leave turn_prepare(Turn *t);
 /* Values into t->eval.output, and from there into the sheet. After turn_prepare. */

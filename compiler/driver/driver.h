@@ -129,6 +129,7 @@ void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);
 Leave fail(Session *s, Leave code, const char *fmt, ...) EIN_PRINTF(3, 4); /* "ein: error: ..."; returns code */
 void detail(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);            /* only under --verbose */
 void print(Session *s, const Buf *b);                                      /* on stdout */
+bool print_now(Session *s);                 /* what was printed leaves us; false: it cannot, which session_end tells */
 void print_aside(Session *s, const Buf *b);                                /* on stderr */
 /* Prints the complaints collected and their count; LEAVE_PROGRAM if there are errors (LEAVE_MACHINE if a
  * file that was named on the command line could not be read), else LEAVE_OK. */

@@ -194,6 +194,11 @@ void print(Session *s, const Buf *b) {
   else stdout_write(b->s, b->len);
 }
 
+bool print_now(Session *s) {
+  if (!s->guest) stdout_flush();
+  return s->guest || !stdout_failed;
+}
+
 /* ---- complaints ----------------------------------------------------------------------------- */
 
 void count_text(Buf *b, uint32_t errors, uint32_t warnings) {

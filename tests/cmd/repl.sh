@@ -382,4 +382,15 @@ want 0 "$EIN" repl --json <lines
 [ "$(grep -o '"ok":[a-z]*\|E070\|wrong.ein:[0-9]*\|b : i64 = [0-9]*' out | tr '\n' ' ')" = \
   '"ok":true "ok":false b : i64 = 2 wrong.ein:154 E070 "ok":true b : i64 = 6 "ok":false E070 "ok":true "ok":true "ok":true ' ] ||
   wrong "$(cat out)"
+
+# A disk that is full is told, and the session ends.
+if [ -w /dev/full ]; then
+  printf '1 + 1\n:write nosuch x.npy\n' >lines
+  want 4 sh -c '"$0" repl <lines >/dev/full' "$EIN"
+  says 'cannot write to standard output: No space left on device'
+  grep -q nosuch err && wrong "it goes on: $(cat err)"
+  printf '"1 + 1"\n' >lines
+  want 4 sh -c '"$0" repl --json <lines >/dev/full' "$EIN"
+  says 'cannot write to standard output: No space left on device'
+fi
 finish

@@ -49,7 +49,7 @@ static Leave turn(Prompt *p, Session *process, const char *text) {
   answer_begin(&x, p, process);
   Leave l = take(p, text);
   print(process, &x.out);
-  fflush(stdout);
+  if (!print_now(process)) p->over = true; /* nobody hears us */
   answer_end(&x, p, process);
   return l;
 }
@@ -160,7 +160,7 @@ static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const B
   while (b.len && b.s[b.len - 1] == '\n') b.len--;
   buf_char(&b, '\n');
   print(&x->home, &b);
-  fflush(stdout);
+  if (!print_now(&x->home)) p->over = true;
 }
 
 static void turn_json(Prompt *p, Session *process, const char *line) {

@@ -393,4 +393,18 @@ if [ -w /dev/full ]; then
   want 4 sh -c '"$0" repl --json <lines >/dev/full' "$EIN"
   says 'cannot write to standard output: No space left on device'
 fi
+
+# Behind a NUL nothing is read, so it is refused, wherever it comes from.
+printf '1+1\n1+1\0 + 40\n' >lines
+want 1 "$EIN" repl <lines
+says '<stdin>:2:4: error[E002]: a NUL byte'
+answer 'i64 = 2'
+printf 'a = 1\nb = (\0 2)\n' >nul.ein
+want 1 "$EIN" repl nul.ein </dev/null
+says 'nul.ein:2:6: error[E002]: a NUL byte'
+printf ':quit\0\n' >lines
+want 1 "$EIN" repl <lines
+printf '"1"\0 2\n\0\n"3"\n' >lines
+want 0 "$EIN" repl --json <lines
+[ "$(grep -c '"ok":false' out)" = 2 ] && [ "$(wc -l <out)" = 3 ] || wrong "$(cat out)"
 finish

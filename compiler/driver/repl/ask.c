@@ -240,9 +240,22 @@ bool prompt_open(const char *text) {
   return open;
 }
 
-Leave prompt_pieces(Prompt *p, const char *text) {
+/* Behind a NUL nothing would be read. */
+static Leave nul_refused(Prompt *p, const char *text, size_t n) {
+  Turn t;
+  turn_begin(&t, p->s, &p->args, p->sheet);
+  t.source = turn_source(&t, p->file, p->line, text, n);
+  uint32_t at = t.source->len - (uint32_t)n + (uint32_t)strlen(text);
+  diag_add(t.s.diags, D_E002, (Span){t.source, at, at + 1}, "a NUL byte: is this a text file?");
+  Leave l = turn_report(&t);
+  turn_end(&t);
+  return l;
+}
+
+Leave prompt_pieces(Prompt *p, const char *text, size_t n) {
+  if (strlen(text) != n) return nul_refused(p, text, n);
   Arena *a = arena_new();
-  Cut c = cut_text(a, text, strlen(text));
+  Cut c = cut_text(a, text, n);
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < c.pieces.len && !l; i++) l = piece_take(p, text, &c.pieces.at[i]);
   arena_free(a);
@@ -259,7 +272,7 @@ static const char *command_meant(const Prompt *p, const char *text) {
   return NULL;
 }
 
-Leave prompt_take(Prompt *p, const char *text) {
-  const char *command = *text == ':' ? text : command_meant(p, text);
-  return command ? prompt_command(p, command) : prompt_pieces(p, text);
+Leave prompt_take(Prompt *p, const char *text, size_t n) {
+  const char *command = strlen(text) != n ? NULL : *text == ':' ? text : command_meant(p, text);
+  return command ? prompt_command(p, command) : prompt_pieces(p, text, n);
 }

@@ -24,17 +24,17 @@ static void answer_end(Answer *x, Prompt *p, Session *process) {
   arena_free(x->arena);
 }
 
-typedef struct Taking { Prompt *p; const char *text; Leave leave; } Taking;
+typedef struct Taking { Prompt *p; const char *text; size_t n; Leave leave; } Taking;
 
 static void take_it(void *env) {
   Taking *t = env;
-  t->leave = prompt_take(t->p, t->text);
+  t->leave = prompt_take(t->p, t->text, t->n);
 }
 
 /* Where memory runs out, or we are wrong, the turn ends, and the sheet is as it was: it gets nothing but what is whole. What the turn had taken
  * stays lost: some of it may be in the sheet. */
-static Leave take(Prompt *p, const char *text) {
-  Taking t = {p, text, LEAVE_OK};
+static Leave take(Prompt *p, const char *text, size_t n) {
+  Taking t = {p, text, n, LEAVE_OK};
   char why[1000];
   Went went = guarded(take_it, &t, false, why, sizeof why);
   if (went == WENT_WELL) return t.leave;
@@ -44,10 +44,10 @@ static Leave take(Prompt *p, const char *text) {
   return fail(p->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
 }
 
-static Leave turn(Prompt *p, Session *process, const char *text) {
+static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
   Answer x;
   answer_begin(&x, p, process);
-  Leave l = take(p, text);
+  Leave l = take(p, text, n);
   print(process, &x.out);
   if (!print_now(process)) p->over = true; /* nobody hears us */
   answer_end(&x, p, process);
@@ -59,14 +59,15 @@ static Leave turn(Prompt *p, Session *process, const char *text) {
 /* The lines of one turn; false: there are no more. Ctrl-C drops what was typed so far. */
 static bool text_read(Lines *lines, uint32_t *n, Buf *text) {
   bool dropped;
-  const char *line = lines_next(lines, "ein> ", &dropped);
+  size_t length;
+  const char *line = lines_next(lines, "ein> ", &dropped, &length);
   *n = 0;
   if (!line) return false;
   do {
     if (*n) buf_char(text, '\n');
-    buf_str(text, line);
+    buf_add(text, line, length);
     (*n)++;
-  } while (prompt_open(text->s ? text->s : "") && (line = lines_next(lines, "...> ", &dropped)) && !dropped);
+  } while (prompt_open(text->s ? text->s : "") && (line = lines_next(lines, "...> ", &dropped, &length)) && !dropped);
   if (dropped) *text = buf_new(text->arena);
   return true;
 }
@@ -78,7 +79,7 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     Arena *a = arena_new();
     Buf text = buf_new(a);
     uint32_t n;
-    if (text_read(lines, &n, &text)) l = turn(p, process, text.s ? text.s : "");
+    if (text_read(lines, &n, &text)) l = turn(p, process, text.s ? text.s : "", text.len);
     else if (terminal) p->over = fputs("\n", stdout) != 0;
     else p->over = true;
     p->line += n;
@@ -102,8 +103,8 @@ static const char *string_of(const JsonValue *v, const char *name) {
   return x && x->kind == JSON_STRING ? x->text : NULL;
 }
 
-static Leave request_read(Session *s, const char *line, Request *r) {
-  JsonValue *v = json_read(s->arena, source_new(s->arena, "<stdin>", line, strlen(line)), s->diags);
+static Leave request_read(Session *s, const char *line, size_t n, Request *r) {
+  JsonValue *v = json_read(s->arena, source_new(s->arena, "<stdin>", line, n), s->diags);
   if (!v) return (void)session_report(s), LEAVE_USAGE;
   const JsonValue *at = json_member(v, "line");
   *r = (Request){v->kind == JSON_STRING ? v->text : string_of(v, "text"), string_of(v, "complete"), string_of(v, "whole"), string_of(v, "file"), 1};
@@ -119,7 +120,7 @@ static Leave request_take(Prompt *p, const Request *r) {
   const char *file = p->file;
   uint32_t line = p->line;
   if (r->file) p->file = r->file, p->line = (uint32_t)r->line;
-  Leave l = take(p, r->text);
+  Leave l = take(p, r->text, strlen(r->text));
   p->file = file;
   p->line = line;
   return l;
@@ -163,7 +164,7 @@ static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const B
   if (!print_now(&x->home)) p->over = true;
 }
 
-static void turn_json(Prompt *p, Session *process, const char *line) {
+static void turn_json(Prompt *p, Session *process, const char *line, size_t n) {
   Answer x;
   Request r = {0};
   answer_begin(&x, p, process);
@@ -176,7 +177,7 @@ static void turn_json(Prompt *p, Session *process, const char *line) {
   x.home.capture = true;
   session_fresh(&x.home);
   interrupt_clear();
-  Leave l = request_read(&x.home, line, &r);
+  Leave l = request_read(&x.home, line, n, &r);
   if (!l && r.text) l = request_take(p, &r);
   json_end(&j, ']');
   answer_json(&x, p, l, &r, &values);
@@ -188,8 +189,9 @@ static void turn_json(Prompt *p, Session *process, const char *line) {
 static Leave json_take(Prompt *p, Session *process) {
   Lines *lines = lines_open(p, false);
   bool dropped;
-  for (const char *line; !p->over && (line = lines_next(lines, "", &dropped)); p->line++)
-    if (*line) turn_json(p, process, line);
+  size_t n;
+  for (const char *line; !p->over && (line = lines_next(lines, "", &dropped, &n)); p->line++)
+    if (n) turn_json(p, process, line, n);
   lines_close(lines);
   return LEAVE_OK;
 }
@@ -204,7 +206,8 @@ Leave cmd_repl(Session *s, Args *a) {
   Leave l = LEAVE_OK;
   if (terminal || json) interrupt_watch();
   if (terminal) fputs("Ein " EIN_VERSION ": type an equation, an expression, or :help\n", stdout);
-  if (a->operands.len) l = turn(&p, s, arena_printf(s->arena, ":load %s", a->operands.at[0]));
+  const char *load = a->operands.len ? arena_printf(s->arena, ":load %s", a->operands.at[0]) : NULL;
+  if (load) l = turn(&p, s, load, strlen(load));
   if (json) l = json_take(&p, s);
   else if (!l || terminal) l = lines_take(&p, s, terminal);
   sheet_end(p.sheet);

@@ -58,15 +58,21 @@ static bool line_comes(const char *prompt) {
   return !interrupted();
 }
 
-const char *lines_next(Lines *l, const char *prompt, bool *dropped) {
+const char *lines_next(Lines *l, const char *prompt, bool *dropped, size_t *n) {
   *dropped = false;
+  *n = 0;
 #ifdef EIN_LIBEDIT
-  if (l->edit) return edit_next(l->edit, prompt, dropped);
+  if (l->edit) {
+    const char *line = edit_next(l->edit, prompt, dropped);
+    if (line) *n = strlen(line);
+    return line;
+  }
 #endif
   if (l->terminal && !line_comes(prompt)) return *dropped = true, fputs("\n", stdout), "";
-  ssize_t n = getline(&l->text, &l->room, stdin);
-  if (n < 0) return NULL;
-  while (n > 0 && (l->text[n - 1] == '\n' || l->text[n - 1] == '\r')) l->text[--n] = 0;
+  ssize_t got = getline(&l->text, &l->room, stdin);
+  if (got < 0) return NULL;
+  while (got > 0 && (l->text[got - 1] == '\n' || l->text[got - 1] == '\r')) l->text[--got] = 0;
+  *n = (size_t)got;
   return l->text;
 }
 

@@ -61,7 +61,7 @@ Leave prompt_load(Prompt *p, const char *path) {
   const Source *src = source_read(p->out->arena, path, &why);
   if (!src) return fail(p->s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
   loading_begin(p, path);
-  Leave l = prompt_pieces(p, src->bytes);
+  Leave l = prompt_pieces(p, src->bytes, src->len);
   Texts outputs = p->loading->outputs;
   loading_end(p, l == LEAVE_OK);
   for (uint32_t i = 0; i < outputs.len && !l; i++) l = prompt_output(p, outputs.at[i]);

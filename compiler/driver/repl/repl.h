@@ -25,8 +25,8 @@ struct Prompt {
   Loading *loading;          /* a program that is being taken; NULL: none is */
 };
 
-/* Statements and expressions, one after the other, up to the first that fails; or one command. */
-Leave prompt_take(Prompt *p, const char *text);
+/* Statements and expressions of n bytes, one after the other, up to the first that fails; or one command. A NUL among them is refused. */
+Leave prompt_take(Prompt *p, const char *text, size_t n);
 bool prompt_open(const char *text); /* the text is not whole: more lines belong to it */
 
 void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x); /* name "": an expression's */
@@ -40,7 +40,7 @@ extern const PromptCommand prompt_commands[];   /* name NULL at the end */
 Leave prompt_command(Prompt *p, const char *line);
 
 /* ---- ask.c: turns ------------------------------------------------------------------------------ */
-Leave prompt_pieces(Prompt *p, const char *text);
+Leave prompt_pieces(Prompt *p, const char *text, size_t n); /* the same without commands */
 /* A turn about an expression or a name, as far as its graph; *name: of what it asks for. It is begun in any case. */
 Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name);
 Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */

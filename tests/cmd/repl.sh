@@ -407,4 +407,12 @@ want 1 "$EIN" repl <lines
 printf '"1"\0 2\n\0\n"3"\n' >lines
 want 0 "$EIN" repl --json <lines
 [ "$(grep -c '"ok":false' out)" = 2 ] && [ "$(wc -l <out)" = 3 ] || wrong "$(cat out)"
+
+# Standard input is what the prompt reads anyway.
+turns 0 'a = 6
+a' -
+silent
+answer 'a : i64 = 6'
+turns 1 ':load -'
+says "standard input is where the prompt's own lines come from"
 finish

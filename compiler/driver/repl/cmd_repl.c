@@ -206,7 +206,8 @@ Leave cmd_repl(Session *s, Args *a) {
   Leave l = LEAVE_OK;
   if (terminal || json) interrupt_watch();
   if (terminal) fputs("Ein " EIN_VERSION ": type an equation, an expression, or :help\n", stdout);
-  const char *load = a->operands.len ? arena_printf(s->arena, ":load %s", a->operands.at[0]) : NULL;
+  bool file = a->operands.len && strcmp(a->operands.at[0], "-") != 0; /* "-": standard input, which is read anyway */
+  const char *load = file ? arena_printf(s->arena, ":load %s", a->operands.at[0]) : NULL;
   if (load) l = turn(&p, s, load, strlen(load));
   if (json) l = json_take(&p, s);
   else if (!l || terminal) l = lines_take(&p, s, terminal);

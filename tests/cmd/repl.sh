@@ -415,4 +415,21 @@ silent
 answer 'a : i64 = 6'
 turns 1 ':load -'
 says "standard input is where the prompt's own lines come from"
+
+# A size without a value is told as it is written.
+turns 0 'dim N, M
+input X[i:N, j:2*N, k:M*M+N-1]
+Y[i,j,k] = X[i,j,k]
+:type Y
+:type Y[i,j,k] * 2
+:shape sum[k] Y[i,j,k]
+:vars'
+silent
+answer 'Y[i:N, j:2*N, k:M*M+N-1] : f32
+[i:N, j:2*N, k:M*M+N-1] : f32
+[i:N, j:2*N] : f32
+dim N
+dim M
+X  no value yet
+Y[i:N, j:2*N, k:M*M+N-1] : f32  not computed yet'
 finish

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "expr/equation.h"
 #include "graph/passes/passes.h"
 #include "driver/compile/native.h"
 #include "turn.h"
@@ -204,7 +205,8 @@ bool turn_shape(Turn *t, const EinNode *n, EvalArray *x) {
 void turn_heading(Turn *t, Buf *b, const char *name, const EinNode *n) {
   EvalArray x;
   const char *const *axis = report_axes(t->s.arena, n);
-  const ExprNames none = {0};
+  Writer w = equation_writer(b, (ExprNames){0});
+  w.tight = true;
   if (turn_shape(t, n, &x)) {
     report_heading(b, name, axis, &x);
     return;
@@ -212,7 +214,7 @@ void turn_heading(Turn *t, Buf *b, const char *name, const EinNode *n) {
   buf_str(b, name);
   for (uint32_t k = 0; k < n->rank; k++) {
     buf_printf(b, "%s%s%s", k ? ", " : "[", axis[k], *axis[k] ? ":" : "");
-    expr_print(b, n->dim[k], &none);
+    write_expr(&w, n->dim[k]);
   }
   buf_printf(b, "%s : %s", n->rank ? "]" : "", dtype_name(n->dtype));
 }

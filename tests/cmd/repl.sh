@@ -432,4 +432,16 @@ dim N
 dim M
 X  no value yet
 Y[i:N, j:2*N, k:M*M+N-1] : f32  not computed yet'
+
+# A load that does not stand alone.
+for e in 'A[i:4] = load("c.npy")' 'A = load("c.npy") * 2' 'load("c.npy")' 'b = 1; A = load("c.npy" + 1' ':type sum[i] load("c.npy")'; do
+  turns 1 "$e"
+  says 'error[E001]: a value is loaded by a line of its own'
+  says '= help: `NAME = load("file")` stands alone on a line'
+  grep -q 'ein run' err && wrong "$(cat err)"
+done
+turns 1 'a = 1; A[i:4] =
+  2 * load("c.npy") * 2'
+says '<stdin>:2:7: error[E001]: a value is loaded'
+grep -q '^      |       ^^^^^^^^^^^^^$' err || wrong "$(cat err)"
 finish

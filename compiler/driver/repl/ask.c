@@ -17,6 +17,15 @@ static Source *piece_source(const Prompt *p, Turn *t, const char *text, const Pi
   return turn_source(t, p->file, *line, own, x->end - from);
 }
 
+/* The parser knows of no load: what it would say is about programs in files. */
+static Leave load_refused(Turn *t, const Piece *x) {
+  uint32_t at = t->source->len - (x->end - x->load), end = t->source->len - (x->end - x->load_end);
+  Diag *g = diag_add(t->s.diags, D_E001, (Span){t->source, at, end}, "a value is loaded by a line of its own");
+  diag_hint(t->s.diags, g, "`NAME = load(\"file\")` stands alone on a line; what uses NAME comes after it");
+  diag_hint(t->s.diags, g, "labels, and a dtype other than the file's, are declared before it: `input NAME[i:4] : f32`");
+  return turn_report(t);
+}
+
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 enum { DATA_MOST = 1000 };   /* elements of a value that a tool is told as numbers */
@@ -204,7 +213,8 @@ static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
   if (x->kind == PIECE_LOAD) return define_load(p, x->name, x->source);
   turn_begin(&t, p->s, &p->args, p->sheet);
   t.source = piece_source(p, &t, text, x, &line);
-  if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
+  if (x->load_end) l = load_refused(&t, x);
+  else if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
   else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &t, x->name);
   else {
     l = expression_graph(&t);
@@ -223,6 +233,7 @@ Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **na
   const Piece *x = &c.pieces.at[0];
   uint32_t line;
   t->source = piece_source(p, t, text, x, &line);
+  if (x->load_end) return load_refused(t, x);
   bool tensor = x->kind == PIECE_NAME && is_tensor(p, x->name);
   *name = tensor ? x->name : t->query;
   t->anew = anew && tensor;

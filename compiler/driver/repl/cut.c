@@ -35,10 +35,24 @@ static bool has_form(const Tokens *v, const int *kind, uint32_t n) {
   return v->len == n;
 }
 
+static bool says_load(const Cutter *c, Token t) {
+  return t.kind == TOK_ID && str_distance(c->text + t.at, t.end - t.at, "load", 4, 1) == 0;
+}
+
 static bool is_load(const Cutter *c) {
   static const int form[] = {TOK_ID, TOK_ASSIGN, TOK_ID, TOK_LP, TOK_STRING, TOK_RP};
   const Tokens *v = &c->piece;
-  return has_form(v, form, COUNT(form)) && str_distance(c->text + v->at[2].at, v->at[2].end - v->at[2].at, "load", 4, 1) == 0;
+  return has_form(v, form, COUNT(form)) && says_load(c, v->at[2]);
+}
+
+static void load_find(const Cutter *c, Piece *p) {
+  const Tokens *v = &c->piece;
+  for (uint32_t i = 0; i + 2 < v->len && !p->load_end; i++) {
+    if (!says_load(c, v->at[i]) || v->at[i + 1].kind != TOK_LP || v->at[i + 2].kind != TOK_STRING) continue;
+    bool closed = i + 3 < v->len && v->at[i + 3].kind == TOK_RP;
+    p->load = v->at[i].at;
+    p->load_end = v->at[closed ? i + 3 : i + 2].end;
+  }
 }
 
 static bool is_statement(const Tokens *v) {
@@ -66,6 +80,7 @@ static void piece_end(Cutter *c) {
       p.name = token_text(c, v->at[0]);
     } else if (is_statement(v))
       p.kind = PIECE_STATEMENT;
+    if (p.kind != PIECE_LOAD) load_find(c, &p);
     vec_push(c->arena, c->cut.pieces, p);
   }
   c->piece.len = c->open.len = 0;

@@ -10,7 +10,8 @@ typedef struct Piece {
   PieceKind kind;
   uint32_t at, end;          /* of the text */
   const char *name;          /* NAME; and LOAD: whose value it is, */
-  const char *source;        /*   and what stands between the quotes */
+  const char *source;        /*   and what stands between the quotes; */
+  uint32_t load, load_end;   /* of the others: where a `load("a.npy")` stands within; load_end 0: nowhere */
 } Piece;
 typedef struct Cut {
   VEC(Piece) pieces;

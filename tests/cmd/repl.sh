@@ -444,4 +444,36 @@ turns 1 'a = 1; A[i:4] =
   2 * load("c.npy") * 2'
 says '<stdin>:2:7: error[E001]: a value is loaded'
 grep -q '^      |       ^^^^^^^^^^^^^$' err || wrong "$(cat err)"
+
+# What does not fit any more is saved as a comment, and all else as a program that checks.
+turns 0 'a[i:3] = i
+b[i] = a[i]
+c[i] =
+  b[i] + 1
+def f(x) = 2 * x
+def g(x) = f(x)
+assert sum[i] b[i] == 3, "three"
+d = g(4)
+a[i:2,j:2] = i
+def f(x, y) = x * y
+e = f(1, 2)
+:save misfits.ein
+e'
+silent
+answer 'b does not fit what it uses any more: in misfits.ein it is a comment
+c does not fit what it uses any more: in misfits.ein it is a comment
+an assert does not fit what it uses any more: in misfits.ein it is a comment
+d does not fit what it uses any more: in misfits.ein it is a comment
+e : i64 = 2'
+grep -A2 'does not fit' misfits.ein | grep -q '^#   b\[i\] + 1' || wrong "$(cat misfits.ein)"
+want 0 "$EIN" check misfits.ein
+want 0 "$EIN" run misfits.ein
+shows 'a[i:2, j:2]'
+mkdir apart
+: >apart/ein.root
+turns 0 'use "sub/lib.ein"
+a = tw(3)
+:save apart/k.ein'
+shows 'apart/k.ein is saved, but is no program that runs: '
+shows '../sub/lib.ein lies outside of the project'
 finish

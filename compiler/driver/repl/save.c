@@ -1,12 +1,76 @@
 /* driver/repl/save.c - a session as a program: its statements, each before what uses it. Values that were loaded stay in their files,
- * which a comment `# run:` names, as ein run --expect and ein verify read it. */
+ * which a comment `# run:` names, as ein run --expect and ein verify read it. What does not fit what it uses, since that was defined anew,
+ * becomes a comment. */
 #include <string.h>
 
 #include "repl.h"
 
-static bool is_used(const Sheet *s, const Entry *e) {
+static bool is_among(const Entries *v, const Entry *e) {
+  for (uint32_t i = 0; i < v->len; i++)
+    if (v->at[i] == e) return true;
+  return false;
+}
+
+/* ---- what does not fit any more ------------------------------------------------------------------ */
+
+static Leave elaborate(Turn *t, const Texts *names) {
+  Leave l = turn_program(t, names, NULL);
+  return l ? l : turn_graph(t);
+}
+
+static bool names_fit(Prompt *p, const Texts *names) {
+  Session quiet = *p->s;
+  Turn t;
+  quiet.capture = true;
+  turn_begin(&t, &quiet, &p->args, p->sheet);
+  Leave l = elaborate(&t, names);
+  turn_end(&t);
+  return l == LEAVE_OK;
+}
+
+/* Where a module cannot be read nothing fits, and no statement is to blame. */
+static Entries misfits(Arena *a, Prompt *p, const Entries *all, const Texts *names) {
+  Entries out = {0};
+  const Texts none = {0};
+  if (names_fit(p, names) || !names_fit(p, &none)) return out;
+  for (uint32_t i = 0; i < all->len; i++) {
+    Entry *e = all->at[i];
+    Texts own = {e->name, e->n_names, e->n_names};
+    if (e->kind == STMT_ASSERT) own = sheet_uses(a, p->sheet, e->used, e->n_used);
+    if (e->kind != STMT_USE && !names_fit(p, &own)) vec_push(a, out, e);
+  }
+  return out;
+}
+
+static void misfit_write(Prompt *p, Buf *b, const Entry *e, const char *path) {
+  buf_str(b, "# This does not fit what it uses any more:\n# ");
+  for (const char *c = e->text; *c; c++) {
+    buf_char(b, *c);
+    if (*c == '\n') buf_str(b, "# ");
+  }
+  buf_char(b, '\n');
+  const char *what = e->n_names ? e->name[0] : "an assert";
+  if (strcmp(path, "-") != 0) buf_printf(p->out, "%s does not fit what it uses any more: in %s it is a comment\n", what, path);
+}
+
+/* Whatever else may be wrong with it: a module may lie where a program there does not see it. */
+static void saved_check(Prompt *p, const char *path) {
+  Session quiet = *p->s;
+  Turn t;
+  if (strcmp(path, "-") == 0 || file_is_device(path) || language_of(path) != LANG_PROGRAM) return;
+  quiet.capture = true;
+  turn_begin(&t, &quiet, &p->args, p->sheet);
+  if (job_compile(&t.s, &t.job, &p->args, path))
+    buf_printf(p->out, "%s is saved, but is no program that runs: %s\n", path, t.s.captured.len ? t.s.captured.at[0] : "ein check says why");
+  turn_end(&t);
+}
+
+/* ---- the program --------------------------------------------------------------------------------- */
+
+/* By what stands in the program as a statement. */
+static bool is_used(const Sheet *s, const Entries *out, const Entry *e) {
   for (uint32_t i = 0; i < s->n; i++)
-    for (uint32_t k = 0; k < s->at[i]->n_used; k++)
+    for (uint32_t k = 0; k < s->at[i]->n_used && !is_among(out, s->at[i]); k++)
       for (uint32_t n = 0; n < e->n_names; n++)
         if (s->at[i] != e && strcmp(s->at[i]->used[k].name, e->name[n]) == 0) return true;
   return false;
@@ -17,24 +81,24 @@ static bool says_output(const Entry *e) {
 }
 
 /* If nothing was said to be an output, what nothing else uses is. */
-static void outputs_write(Buf *b, const Sheet *s) {
+static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
   bool any = false;
-  for (uint32_t i = 0; i < s->n; i++) any |= s->at[i]->output;
+  for (uint32_t i = 0; i < s->n; i++) any |= s->at[i]->output && !is_among(out, s->at[i]);
   const char *sep = "output ";
   for (uint32_t i = 0; i < s->n; i++) {
     const Entry *e = s->at[i];
-    if (any ? !e->output || says_output(e) : e->kind != STMT_EQUATION || is_used(s, e)) continue;
-    if (e->kind == STMT_REPEAT) continue;
+    if (any ? !e->output || says_output(e) : e->kind != STMT_EQUATION || is_used(s, out, e)) continue;
+    if (e->kind == STMT_REPEAT || is_among(out, e)) continue;
     buf_printf(b, "%s%s", sep, e->name[0]);
     sep = ", ";
   }
   if (*sep == ',') buf_char(b, '\n');
 }
 
-static void runs_write(Buf *b, const Sheet *s) {
+static void runs_write(Buf *b, const Sheet *s, const Entries *out) {
   const char *sep = "# run: ";
   for (uint32_t i = 0; i < s->n; i++) {
-    if (!s->at[i]->source) continue;
+    if (!s->at[i]->source || is_among(out, s->at[i])) continue;
     buf_printf(b, "%s%s=%s", sep, s->at[i]->name[0], s->at[i]->source);
     sep = " ";
   }
@@ -48,13 +112,17 @@ Leave prompt_save(Prompt *p, const char *path) {
   const char *circle;
   for (uint32_t i = 0; i < p->sheet->n; i++)
     for (uint32_t k = 0; k < p->sheet->at[i]->n_names; k++) vec_push(a, names, p->sheet->at[i]->name[k]);
-  Entries all = sheet_needs(a, p->sheet, &names, &circle);
-  runs_write(&b, p->sheet);
-  for (uint32_t i = 0; i < all.len; i++) buf_printf(&b, "%s\n", use_seen_from(a, all.at[i], uses_folder(a, path)));
+  Entries all = sheet_needs(a, p->sheet, &names, &circle), out = misfits(a, p, &all, &names);
+  runs_write(&b, p->sheet, &out);
+  for (uint32_t i = 0; i < all.len; i++)
+    if (is_among(&out, all.at[i])) misfit_write(p, &b, all.at[i], path);
+    else buf_printf(&b, "%s\n", use_seen_from(a, all.at[i], uses_folder(a, path)));
   for (uint32_t i = 0; i < p->sheet->n; i++)
     if (p->sheet->at[i]->kind == STMT_LIMITS) buf_printf(&b, "%s\n", p->sheet->at[i]->text);
-  outputs_write(&b, p->sheet);
+  outputs_write(&b, p->sheet, &out);
   Leave l = file_write(p->s, path, b.s, b.len);
+  if (l) p->out->len = 0; /* nothing is saved */
+  else saved_check(p, path);
   arena_free(a);
   return l;
 }

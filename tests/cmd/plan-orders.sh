@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # Products of several tensors as one equation, planned on many sites, move no more than when they are written in steps, whatever the order: products of
 # three and four matrices, of a tensor with matrices along all axes but one (TTMc), with their products by columns (MTTKRP), at order 3 and 5.
 . "$(dirname "$0")/common"

@@ -10,6 +10,7 @@
 #include "ein_run.h"
 #include "keeping.h"
 #include "progress.h"
+#include "ranks/ranks.h"
 
 static const double first_after = 2, then_every = 0.5;
 
@@ -58,7 +59,7 @@ Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
   if (said && !found)
     return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state %s that is one float%s%s", said, said, all.len ? "; there is " : "", all.len ? all.s : "");
   if (found) out->watch = name;
-  out->on = !s->guest && !s->ranks && ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
+  out->on = !s->guest && ranks_first(s) && ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
   return LEAVE_OK;
 }
 
@@ -104,7 +105,7 @@ static void line_show(Progress *p, Seen x) {
 
 /* ---- compiled code --------------------------------------------------------------------------------------------------------- */
 
-/* A buffer of that state that holds it through all turns. */
+/* A buffer of that state that holds it through all turns; of several sites, at the first. */
 static void buffer_find(Progress *p, const Job *j) {
   const Task *repeat = NULL;
   for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
@@ -112,12 +113,12 @@ static void buffer_find(Progress *p, const Job *j) {
   for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
     const TaskBuffer *b = &j->tasks->buffers.at[i];
     bool lives = b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
-    if (!lives || b->rank || !b->name || strcmp(b->name->s, p->watch) != 0 || (b->dtype != DT_F32 && b->dtype != DT_F64)) continue;
+    if (!lives || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 || (b->dtype != DT_F32 && b->dtype != DT_F64)) continue;
     p->buffer = i;
     p->dtype = b->dtype;
     break;
   }
-  p->on = p->on && repeat && !j->tasks->mesh.n;
+  p->on = p->on && repeat;
 }
 
 static Seen context_see(const Progress *p) {

@@ -1,6 +1,6 @@
 /* driver/progress.h - where a long run stands: after two seconds a line on stderr, if that is a terminal or --progress is said, with the turn of
  * the outermost repeat, how many there will be, a scalar state and the time left; it is gone when the run is over. What computes is not slowed:
- * compiled code is looked at from a thread that sleeps, the evaluator tells it where it asks whether to go on. */
+ * compiled code is looked at from a thread that sleeps, the evaluator tells it where it asks whether to go on. Of several sites it is the first one. */
 #ifndef EIN_DRIVER_PROGRESS_H
 #define EIN_DRIVER_PROGRESS_H
 

@@ -45,6 +45,20 @@ cp out told
 want 0 "$EIN" run long.ein --target=c -D T=$((n * more))
 silent
 cmp -s out told || wrong "another answer where it is told of"
+# Of several sites the first one tells, in one process and over MPI.
+n=$(turns_for c)
+told_by_one() { # COMMAND...
+  for more in 1 3 9; do # the plan may be quicker than one site
+    want 0 "$@" -D T=$((n * more)) --progress
+    grep -q turn err && break
+  done
+  tr '\r' '\n' <err | grep -qE 'turn [0-9,]+ of [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left$' || wrong "no line of a turn: $*: $(head -c 300 err)"
+}
+told_by_one timeout 100 "$EIN" run long.ein -n 2 --target=c
+if (mpi_ready) >/dev/null; then
+  mpi_ready
+  told_by_one timeout 100 mpirun -n 2 "$EIN" run long.ein --target=mpi
+fi
 long_run eval until.ein
 grep -qE 'turn [0-9,]+ of at most [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left at most$' lines || wrong "evaluated: no line of a turn: $(head -c 300 err)"
 want 0 "$EIN" run long.ein --target=eval -D T=10 --progress

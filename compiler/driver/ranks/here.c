@@ -5,6 +5,7 @@
 
 #include "driver/keeping.h"
 #include "driver/profile/profile.h"
+#include "driver/progress.h"
 #include "site.h"
 
 
@@ -30,6 +31,8 @@ typedef struct Site {
   const TaskGraph *tasks;
   ein_tensor *in, *out;
   ProfileSite *profile;      /* NULL: nobody asks */
+  Progress *progress;        /* at the first, if it is told where its run stands; else NULL */
+  const Job *job;
   ein_status status;
 } Site;
 
@@ -149,7 +152,9 @@ static void *site_run(void *site) {
   Site *x = site;
   Arena *a = arena_new();
   x->status = site_plan(a, x->model, x->ctx, x->tasks, x->wire.site);
+  if (x->status == EIN_OK && x->progress) progress_begin(x->progress, x->job, x->ctx);
   if (x->status == EIN_OK) x->status = profile_run(x->profile, x->model, x->ctx, x->in, x->out);
+  if (x->progress) progress_end(x->progress);
   arena_free(a);
   hub_leave(x->hub, x->status);
   return NULL;
@@ -199,7 +204,7 @@ static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, c
   uint32_t at[MESH_AXES + 1];
   for (int i = 0; i < hub->sites; i++) {
     mesh_place(&t->mesh, i, at);
-    x[i] = (Site){.hub = hub, .model = model, .tasks = t};
+    x[i] = (Site){.hub = hub, .model = model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
     x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .exchange = wire_exchange, .counts = wire_counts};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);

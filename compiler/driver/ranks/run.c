@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "driver/profile/profile.h"
+#include "driver/progress.h"
 #include "ranks.h"
 #include "site.h"
 
@@ -69,7 +70,9 @@ static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *i
   Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
   if (l) return l;
   status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);
+  if (status == EIN_OK && s->progress && !r->rank) progress_begin(s->progress, j, ctx);
   if (status == EIN_OK) status = profile_run(profile, lib->model, ctx, in, out);
+  if (s->progress) progress_end(s->progress);
   *ran = status == EIN_OK;
   l = site_failed(s, lib->model, ctx, r->rank, status);
   lib->model->destroy(ctx);

@@ -186,7 +186,7 @@ static const char *among(const Sites *p) {
 static const char *in_use(const Placing *x, const char *less, Arena *a) {
   if (x->busy <= 0 || x->cost < x->busy * (1 - 1e-9)) return "";
   if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, no plan %s; ", less);
-  return arena_printf(a, "with every axis in use, this one is within %.1f %% of the best; ", 100 * (x->cost - x->busy) / x->busy);
+  return arena_printf(a, "with every axis in use, this one is within %s of the best; ", gap_of(a, (x->cost - x->busy) / x->busy));
 }
 
 const char *bytes_best(const Sites *p, Arena *a) {
@@ -196,8 +196,8 @@ const char *bytes_best(const Sites *p, Arena *a) {
   if (x->narrow) return SITES_NARROW;
   if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
   if (x->bound <= 0) return NULL;
-  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %.1f %% of the best", in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less,
-                      cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", 100 * (x->cost - x->bound) / x->bound);
+  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best", in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less,
+                      cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 
 static void head_facts(const Sites *p, Buf *b) {

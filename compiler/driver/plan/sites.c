@@ -303,8 +303,8 @@ static void head_print(const Sites *p, Buf *b) {
   if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
   else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
   else if (p->choice.bound > 0)
-    buf_printf(b, "  no plan moves less than %s: this one is within %.1f %% of the best\n", count_amount(a, p->choice.bound),
-               100 * (c->all - p->choice.bound) / p->choice.bound);
+    buf_printf(b, "  no plan moves less than %s: this one is within %s of the best\n", count_amount(a, p->choice.bound),
+               gap_of(a, (c->all - p->choice.bound) / p->choice.bound));
   against_print(p, b);
 }
 
@@ -321,6 +321,10 @@ static int64_t calls_of(const PartVertex *v, const uint32_t *d) {
   int64_t n = 1;
   for (uint32_t l = 0; l < v->n_label; l++) n *= d[l];
   return n;
+}
+
+const char *gap_of(Arena *a, double share) {
+  return arena_printf(a, share < 5e-4 ? "%.1g %%" : "%.1f %%", 100 * share);
 }
 
 const char *sites_equation(Arena *a, const PartVertex *v) {

@@ -73,6 +73,7 @@ Leave sites_find(Sites *p, const Args *a);
 #define SITES_NARROW "of tensors with many labels, only the longest were looked at; so this says nothing of other plans"
 
 /* ---- shared by the two costs -------------------------------------------------------------------------- */
+const char *gap_of(Arena *a, double share); /* "12.3 %", or "0.0002 %": never none */
 const char *sites_equation(Arena *a, const PartVertex *v);
 const char *sites_cut(Arena *a, const PartVertex *v, uint32_t n, const uint32_t *d); /* "h=4 s=2", or "whole" */
 void sites_head(const Sites *p, Buf *b);

@@ -90,6 +90,10 @@ want 0 "$EIN" plan W=ones ml.ein X=randn:seed=3 -n 2 --analyze --machine="$here/
 shows 'foretold by the best figures of'
 grep -q '^plan 1' ml.plan || wrong "the plan is not where -o says"
 
+want 0 "$EIN" plan "$here/../../samples/relations/product.tra" -n 4 --analyze
+shows 'C: reduce-scatter'
+shows 'received 768 B; foretold were 768 B'
+
 # ---- what it is not for
 want 2 "$EIN" run heat.ein --profile --target=eval
 says 'is computed by the evaluator'

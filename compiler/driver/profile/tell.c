@@ -339,13 +339,14 @@ Leave profile_say(Session *s, const Args *a, const Job *j) {
   return l;
 }
 
-/* As ein run has it, but for what ein plan writes elsewhere. */
+/* As ein run has it, but for what ein plan writes elsewhere; and compiled, what ein run has evaluators for too. */
 static Args args_of_run(Session *s, const Args *said, Words *inputs) {
   Args a = *said;
   a.command = CMD_RUN;
   a.given[OPT_OUTPUT] = (Words){0};
-  a.given[OPT_PROFILE] = (Words){0};
+  a.given[OPT_PROFILE] = a.given[OPT_TARGET] = (Words){0};
   vec_push(s->arena, a.given[OPT_PROFILE], "");
+  if (language_of(said->operands.at[0]) == LANG_TRA) vec_push(s->arena, a.given[OPT_TARGET], "c");
   for (uint32_t i = 1; i < said->operands.len; i++) vec_push(s->arena, *inputs, said->operands.at[i]);
   return a;
 }

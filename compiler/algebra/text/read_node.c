@@ -63,12 +63,12 @@ static bool take_panels(AlgReader *r, AlgNode *n) {
   return true;
 }
 
-/* `%0{s, -} wanted`; a fetch's table stands without keys */
+/* `%0{s, -} wanted`; a fetch's table, its last operand, stands without keys */
 static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   AlgOperand o = {0};
   if (r->operand.len == READ_IDS) return fail(r, D_E913, "a join has at most %d operands", READ_IDS);
   if (!want_relation(r, &o.node)) return false;
-  if (x->kind == ALG_FETCH && !scan_is(&r->x.c, '{')) {
+  if (x->kind == ALG_FETCH && !scan_is(&r->x.c, '{') && !scan_is(&r->x.c, ',')) {
     vec_push(r->g->arena, r->operand, o);
     return true;
   }

@@ -129,6 +129,12 @@ static const Row rows[] = {
      "  loops b end i j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n",
      "  loops b end i j\n  for b < $N step 4096 polled 1 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n"},
 
+    {"what is left of a loop that goes by four is short", finish_poll,
+     "  loops b end i r j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
+     "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n",
+     "  loops b end i r j\n  for b < $N step 4096 polled 2 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
+     "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n"},
+
     {"a kernel that a caller's tensor is given to is dense", finish_dense, "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n",
      "  dense\n  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
 

@@ -429,6 +429,18 @@ class Threads(unittest.TestCase):
             self.assertEqual(done.stdout.split("\n")[:2], ["soon", "soon"], done.stdout + done.stderr)
             self.assertIn("6", done.stdout)
 
+    def test_ctrl_c_in_long_rows(self):
+        """Sizes are open, and a thread's share is a thousand rows of millions of points: half a minute's work."""
+        script = ("import array, ein, os, signal, threading, time\n"
+                  "f = ein.compile('dim N\\ninput x[i:N] : f64\\noutput y[i] = sum[j] sin(x[i] * x[j])\\n')\n"
+                  "f(x=array.array('d', [1.0] * 8))\n"
+                  "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+                  "begun = time.monotonic()\n"
+                  "try: f(x=array.array('d', [0.5]) * 8000000); print('it ended')\n"
+                  "except KeyboardInterrupt: print('soon' if time.monotonic() - begun < 8 else 'late')\n")
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.stdout, "soon\n", done.stderr)
+
     def test_ctrl_c_at_any_moment(self):
         """One every few hundred microseconds: none is lost between Python and the call, and none leaves a call behind that goes on."""
         script = ("import contextlib, ein, os, random, signal, threading, time, sys\n"

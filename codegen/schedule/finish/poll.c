@@ -2,12 +2,13 @@
  * of the kernel would go over more than `many` points is `polled`, so that a run which its caller cancels ends soon. It is the outermost
  * one in order, or over lanes, of which a turn is less than that. Thread loops are cut into short calls as a rule, and are looked at between
  * these: what is long are parts of sums over everything, loops that are not shared, and what hangs on sizes that are large. */
+#include "expr/prove/prove.h"
 #include "finish.h"
 
 static const double many = 1 << 25, apart = 1 << 20; /* points: of a call that is long; between two looks, where a turn has less */
 static const double unknown = 1 << 24; /* turns where only a run can tell: one such loop is not long, two within each other are */
 
-typedef struct Poll { const Expr **index; } Poll; /* by variable: what an index is */
+typedef struct Poll { Exprs *x; const Expr **index; } Poll; /* by variable: what an index is */
 
 /* How many turns, at most: loops begin at 0 or later. */
 static double turns(const Poll *p, const Expr *lo, const Expr *hi) {
@@ -29,7 +30,19 @@ static double turns(const Poll *p, const Expr *lo, const Expr *hi) {
   return a < b ? a : b;
 }
 
-static double turns_of(const Poll *p, const LoopStmt *s) { return turns(p, s->lo, s->hi) / (double)s->step; }
+/* What is left of a loop that goes by several at a time: n % 4 turns. */
+static bool is_rest(const Poll *p, const LoopStmt *s, double *out) {
+  if (s->lo->kind != EX_OP) return false;
+  const Expr *n = expr_normal(p->x, expr_op2(p->x, OP_SUB, s->hi, s->lo));
+  bool rest = n->kind == EX_OP && n->op == OP_MOD && n->arg[1]->kind == EX_INT && n->arg[1]->i > 0;
+  if (rest) *out = (double)(n->arg[1]->i - 1);
+  return rest;
+}
+
+static double turns_of(const Poll *p, const LoopStmt *s) {
+  double rest;
+  return (is_rest(p, s, &rest) ? rest : turns(p, s->lo, s->hi)) / (double)s->step;
+}
 
 static double points_of(const Poll *p, const LoopBody *b) {
   double all = 0;
@@ -64,7 +77,7 @@ static void body_mark(const Poll *p, LoopBody *b, const LoopStmt *around) {
 }
 
 void finish_poll(LoopProgram *l, LoopKernel *k) {
-  Poll p = {NEW_ARRAY(l->arena, const Expr *, k->var.len + 1)};
+  Poll p = {l->tasks->exprs, NEW_ARRAY(l->arena, const Expr *, k->var.len + 1)};
   for (uint32_t i = 0; i < k->var.len; i++) p.index[i] = NULL;
   body_mark(&p, &k->body, NULL);
 }

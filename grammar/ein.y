@@ -19,7 +19,7 @@
 
 // as in front/parse/token.h, which the assertions at the end make sure of
 %token NEWLINE ID INT REAL STRING CONST DTYPE REDUCER COUNT.
-%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY USE ASSERT FROM TO.
+%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY EXTERN USE ASSERT FROM TO.
 %token WHERE IF THEN ELSE OR AND NOT EQ NE LT LE GT GE PLUS MINUS STAR SLASH IDIV PERCENT CARET ORELSE.
 %token ASSIGN COLON COMMA LP RP LB RB LC RC RESYNC.
 
@@ -69,6 +69,8 @@ line(S) ::= DEF ID labels LP params RP LC locals RESYNC RC.
                                                         { S = NULL; } // its last line was a mistake
 line(S) ::= MONOID(F) ID(N) LP ID(A) COMMA ID(B) RP ASSIGN e(E) IDENTITY e(I).
                                                         { S = build_monoid(p, F, N, A, B, E, I); }
+line(S) ::= EXTERN(F) DEF ID(N) LP takes(P) RP COLON DTYPE(T) ASSIGN STRING(C) source(I) cost(K).
+                                                        { S = build_extern(p, F, N, P, T, C, I, K); }
 line(S) ::= USE(F) ID|STRING(W).                        { S = build_use(p, F, W); }
 line(S) ::= ASSERT(F) e(E) COMMA STRING(T).             { S = build_assert(p, F, E, T); }
 line(S) ::= ASSERT(F) ID(O) sites(N) ID(W) COLON limits(L).
@@ -142,6 +144,18 @@ locals(B) ::= locals(B) local(S) NEWLINE.               { block_add(p, B, S); }
 %type local {AstStmt *}
 local(S) ::= left(L) dtype(T) ASSIGN e(E).              { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
 local(S) ::= sides(L) ASSIGN e(E).                      { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
+
+// ---- C functions
+
+%type takes {uint32_t}
+takes(A) ::= ID(N) COLON DTYPE(T).                      { A = takes_first(p, N, T); }
+takes(A) ::= takes(A) COMMA ID(N) COLON DTYPE(T).       { takes_add(p, N, T); }
+%type source {Token}
+source(T) ::= .                                           { T = (Token){0}; }
+source(T) ::= FROM STRING(S).                             { T = S; }
+%type cost {AstCost *}
+cost(K) ::= .                                           { K = NULL; }
+cost(K) ::= ID(W) INT(N).                               { K = build_cost(p, W, N); }
 
 // ---- loops
 

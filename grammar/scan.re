@@ -138,6 +138,7 @@ static int word(Scanner *s, const YYCTYPE **start) {
       "until"      { GIVE(UNTIL); }
       "def"        { GIVE(DEF); }
       "monoid"     { GIVE(MONOID); }
+      "extern"     { GIVE(EXTERN); }
       "identity"   { GIVE(IDENTITY); }
       "use"        { GIVE(USE); }
       "assert"     { GIVE(ASSERT); }

@@ -265,8 +265,12 @@ void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   c_file_head(c, o, lp->tasks->mesh.n ? "#define EIN_SITES\n" : "");
   p.same = loop_twins(lp->arena, lp);
   for (uint32_t i = 0; i < lp->kernels.len; i++) p.shared[p.same[i]] |= p.same[i] != i;
+  Buf rest = buf_new(lp->arena);
+  p.out = &rest;
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);
   c_sites(&p);
   c_host(&p);
+  c_externs(&p, c);
+  buf_add(c, rest.s, rest.len);
   emit_tables(c, lp, o, "NULL");
 }

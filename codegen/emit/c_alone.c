@@ -43,8 +43,12 @@ void emit_kernel(Buf *c, const LoopProgram *lp, uint32_t number, const EmitOptio
   *out = (EmitKernel){.scratch = c_scratch(&p, k), .sites = loop_sites(lp->arena, k)};
   buf_str(c, "#define EIN_STATIC\n");
   c_runtime(c, o);
+  Buf rest = buf_new(lp->arena);
+  p.out = &rest;
   c_kernel(&p, 0);
   c_parts_table(&p);
+  c_externs(&p, c);
+  buf_add(c, rest.s, rest.len);
   parts_find(out, lp->arena, k);
   for (uint32_t i = 0; i < p.sizes.len; i++) vec_push(lp->arena, out->sizes, p.sizes.at[i].e);
 }

@@ -180,7 +180,7 @@ static const char *index_sign(const Expr *e, bool index) {
 
 static bool is_atom(const Expr *e, bool index) {
   if (e->kind != EX_OP) return true;
-  if (is_size(e)) return true;
+  if (is_size(e) || e->op == OP_EXTERN) return true;
   if (index_sign(e, index)) return false;
   if (e->op == OP_CAST) return true;
   return is_half((DType)e->dtype) || is_call(op_text(e));
@@ -261,6 +261,46 @@ static void cast(CPrinter *p, const Expr *e) {
   } else {
     convert_cast(p, c_value_type(to), x);
   }
+}
+
+/* ---- C functions --------------------------------------------------------------------------------------- */
+
+const char *emit_extern_type(DType t) {
+  static const char *const type[DTYPES] = {[DT_F64] = "double", [DT_F32] = "float", [DT_I64] = "int64_t", [DT_I32] = "int32_t", [DT_I16] = "int16_t",
+                                           [DT_I8] = "int8_t", [DT_U8] = "uint8_t", [DT_BOOL] = "_Bool"};
+  return type[t];
+}
+
+void emit_extern_prototype(Buf *c, const Extern *x) {
+  buf_printf(c, "%s (%s)(", emit_extern_type(x->dtype), x->symbol->s);
+  for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s", k ? ", " : "", emit_extern_type(x->arg[k]));
+  buf_char(c, ')');
+}
+
+/* By a name of ours: a tensor may be called as the function is. */
+static void extern_call(CPrinter *p, const Expr *e) {
+  bool known = false;
+  for (uint32_t k = 0; k < p->called.len; k++) known |= p->called.at[k]->symbol == e->by->symbol;
+  if (!known) vec_push(p->arena, p->called, e->by);
+  buf_printf(p->out, "ein_extern_%s(", e->by->symbol->s);
+  for (uint32_t k = 0; k < e->n; k++) {
+    if (k) buf_str(p->out, ", ");
+    c_expr(p, e->arg[k], false);
+  }
+  buf_char(p->out, ')');
+}
+
+void c_externs(CPrinter *p, Buf *c) {
+  for (uint32_t i = 0; i < p->called.len; i++) {
+    const Extern *x = p->called.at[i];
+    emit_extern_prototype(c, x);
+    buf_printf(c, ";\nstatic inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
+    for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s a%u", k ? ", " : "", emit_extern_type(x->arg[k]), k);
+    buf_printf(c, ") { return %s(", x->symbol->s);
+    for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%sa%u", k ? ", " : "", k);
+    buf_str(c, "); }\n");
+  }
+  if (p->called.len) buf_char(c, '\n');
 }
 
 /* ---- reads ------------------------------------------------------------------------------------------- */
@@ -414,6 +454,8 @@ void c_expr(CPrinter *p, const Expr *e, bool index) {
     argument(p, e->arg[1], true, false);
   } else if (e->op == OP_CAST) {
     cast(p, e);
+  } else if (e->op == OP_EXTERN) {
+    extern_call(p, e);
   } else {
     rounded(p, e, index);
   }

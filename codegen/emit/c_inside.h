@@ -24,6 +24,8 @@ typedef struct CPrinter {
   bool *shared;              /* its functions are for others too: ctx->bound says which buffers and sites */
   bool alone;                /* it is for other programs too: ctx->bound says which sizes */
 
+  VEC(const Extern *) called; /* C functions, as they come */
+
   const LoopKernel *k;       /* the kernel at hand, */
   uint32_t number;           /*   its number, */
   LoopSites sites;           /*   its sites, if its functions are for others too, */
@@ -59,6 +61,8 @@ Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
 static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var_name[var]->s; }
 static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->place_name[place]->s; }
+
+void c_externs(CPrinter *p, Buf *c); /* declares those that were called */
 
 /* ---- c_kernel.c ---- */
 void c_body(CPrinter *p, const LoopBody *b, int depth); /* statements */

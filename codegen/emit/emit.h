@@ -23,6 +23,10 @@ typedef struct EmitOptions {
   const Str *size;           /*   their names, */
   const int64_t *sizes;      /*   and of each plan their values, one plan behind the other */
 } EmitOptions;
+/* A C function that the program names: `double (erfcx)(double)`. */
+const char *emit_extern_type(DType t);
+void emit_extern_prototype(Buf *c, const Extern *x);
+
 void emit_c(Buf *c, const LoopProgram *p, const EmitOptions *o);      /* prefix.c */
 void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o); /* prefix.h */
 

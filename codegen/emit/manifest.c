@@ -56,6 +56,23 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   json_end(j, '}');
 }
 
+/* C functions that it calls; of a file its name, without its folder. */
+static void externs(Json *j, const Exprs *p) {
+  if (!extern_count(p)) return;
+  json_array(j, "externs");
+  for (uint32_t k = 0; k < extern_count(p); k++) {
+    const Extern *x = extern_at(p, k);
+    const char *slash = x->from ? strrchr(x->from->s, '/') : NULL;
+    json_object(j, NULL);
+    json_str(j, "name", x->name->s);
+    json_str(j, "symbol", x->symbol->s);
+    if (x->from) json_str(j, "from", slash ? slash + 1 : x->from->s);
+    else json_null(j, "from");
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
 static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   CMembers m = c_members(j->out->arena, t);
   AxisLabels l = axis_labels(j->out->arena, t, &o->declared);
@@ -76,6 +93,7 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
   for (uint32_t i = 0; i < t->outputs.len; i++)
     argument(j, t, &t->outputs.at[i], m.output[i], l.of[t->outputs.at[i].buffer], false);
   json_end(j, ']');
+  externs(j, t->exprs);
 }
 
 static void entry_points(Json *j, const char *prefix, bool sites) {

@@ -206,7 +206,7 @@ static bool is_lazy(const Expr *e) {
   return e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY);
 }
 
-static bool is_dims_only(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)); }
+static bool is_dims_only(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL)); }
 
 static Part *part_of(Sharing *h, const Expr *e) {
   Part *p = map_find(&h->parts, e);
@@ -239,12 +239,11 @@ static bool is_work(const Sharing *h, const Expr *e) {
 /* What a label's value has decided is not asked: i == i. */
 static const Expr *op_make(Sched *s, const Expr *e, const Expr *const *arg) {
   bool same = e->n == 2 && arg[0] == arg[1] && !dtype_is_float((DType)arg[0]->dtype) && arg[0]->dtype != DT_BOOL;
-  if (e->op == OP_CAST) return expr_cast(s->x, (DType)e->dtype, arg[0]);
   if (same && (e->op == OP_EQ || e->op == OP_LE || e->op == OP_GE)) return expr_bool(s->x, true);
   if (same && (e->op == OP_NE || e->op == OP_LT || e->op == OP_GT)) return expr_bool(s->x, false);
   if (e->op == OP_SELECT && arg[0]->kind == EX_INT) return arg[0]->i ? arg[1] : arg[2];
   if ((e->op == OP_AND || e->op == OP_OR) && arg[0]->kind == EX_INT) return (e->op == OP_AND) == (arg[0]->i != 0) ? arg[1] : arg[0];
-  return expr_op(s->x, (Op)e->op, e->n, arg);
+  return expr_op_like(s->x, e, arg);
 }
 
 static const Expr *rebuild(Sharing *h, const Expr *e) {

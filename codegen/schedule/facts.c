@@ -50,7 +50,8 @@ static void moves_find(Sched *s, StagePlan *p) {
 
 static double op_cost(const Expr *e) {
   if (e->kind == EX_READ) return 1;
-  if (e->kind != EX_OP || !(e->has & (HAS_LABEL | HAS_READ | HAS_PARAM | HAS_TURN))) return 0;
+  if (e->kind != EX_OP || !(e->has & (HAS_LABEL | HAS_READ | HAS_PARAM | HAS_TURN | HAS_CALL))) return 0;
+  if (e->op == OP_EXTERN) return (double)extern_cost(e->by);
   if (op_info[e->op].rule == RULE_RANDOM || op_info[e->op].rule == RULE_INDEX) return 40;
   return op_info[e->op].laws & LAW_EXACT ? e->op == OP_CAST ? 0 : 1 : 15;
 }

@@ -5,9 +5,6 @@
 
 #include "expr.h"
 
-/* Where in the user's text something comes from; file NULL: nowhere. */
-typedef struct Place { Str file; uint32_t line, column; } Place;
-
 /* A user's monoid at one dtype. combine is over #0 and #1, identity over nothing. */
 typedef struct Monoid {
   Str name;

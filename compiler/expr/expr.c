@@ -37,10 +37,14 @@ static uint32_t key_hash(const Key *k) {
   return h;
 }
 
+static bool is_call(const Expr *e) { return e->kind == EX_OP && e->op == OP_EXTERN; }
+
 static uint64_t payload(const Expr *e) {
   uint64_t bits = 0;
   if (e->kind == EX_DIM)
     bits = (uint64_t)(uintptr_t)e->name;
+  else if (is_call(e))
+    bits = (uint64_t)(uintptr_t)e->by;
   else
     memcpy(&bits, &e->i, sizeof bits);
   return bits;
@@ -69,7 +73,7 @@ static void pool_widen(Exprs *p) {
 static bool is_drawn(const Key *k) {
   if (k->kind != EX_OP) return false;
   OpRule rule = op_info[k->op].rule;
-  return rule == RULE_RANDOM || rule == RULE_INDEX || (k->op == OP_CAST && dtype_is_float((DType)k->arg[0]->dtype));
+  return rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_EXTERN || (k->op == OP_CAST && dtype_is_float((DType)k->arg[0]->dtype));
 }
 
 static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
@@ -80,6 +84,8 @@ static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {
   e->n = k->n & INT32_MAX;
   if (k->kind == EX_DIM)
     e->name = (Str)(uintptr_t)k->bits;
+  else if (is_call(e))
+    e->by = (const Extern *)(uintptr_t)k->bits;
   else
     memcpy(&e->i, &k->bits, sizeof k->bits);
   if (k->kind == EX_LABEL) e->labels = (uint64_t)1 << (k->bits < 63 ? k->bits : 63);
@@ -234,6 +240,17 @@ const Expr *expr_cast(Exprs *p, DType t, const Expr *a) {
   return intern(p, &(Key){.kind = EX_OP, .dtype = (uint8_t)t, .op = OP_CAST, .n = 1, .arg = &a});
 }
 
+const Expr *expr_call(Exprs *p, const Extern *x, const Expr *const *arg) {
+  for (uint32_t k = 0; k < x->n; k++) BUG_UNLESS(arg[k]->dtype == x->arg[k]);
+  return intern(p, &(Key){.kind = EX_OP, .dtype = (uint8_t)x->dtype, .op = OP_EXTERN, .has = HAS_CALL, .n = x->n,
+                          .bits = (uint64_t)(uintptr_t)x, .arg = arg});
+}
+
+const Expr *expr_op_like(Exprs *p, const Expr *e, const Expr *const *arg) {
+  if (e->op == OP_CAST) return expr_cast(p, (DType)e->dtype, arg[0]);
+  return e->op == OP_EXTERN ? expr_call(p, e->by, arg) : expr_op(p, (Op)e->op, e->n, arg);
+}
+
 const Expr *expr_and(Exprs *p, const Expr *a, const Expr *b) {
   if (!a || !b) return a ? a : b;
   const Expr *e = expr_op2(p, OP_AND, a, b);
@@ -243,7 +260,7 @@ const Expr *expr_and(Exprs *p, const Expr *a, const Expr *b) {
 const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg) {
   if (e->n == 0 || memcmp(e->arg, arg, e->n * sizeof arg[0]) == 0) return e;
   if (e->kind == EX_READ) return expr_read(p, (DType)e->dtype, e->i, e->n, arg);
-  return e->op == OP_CAST ? expr_cast(p, (DType)e->dtype, arg[0]) : expr_op(p, (Op)e->op, e->n, arg);
+  return expr_op_like(p, e, arg);
 }
 
 /* ---- walks ----------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ DType dtype_join(DType a, DType b); /* of two typed operands of + - * and the li
 DType dtype_sum(DType t);          /* what sums and products of t accumulate in: f16 f32, i8 i64, bool i64 */
 bool dtype_holds(DType t, int64_t v); /* an integer literal fits */
 
+/* Where in the user's text something comes from; file NULL: nowhere. */
+typedef struct Place { Str file; uint32_t line, column; } Place;
+
 /* ---- operations: see ops.def ----------------------------------------------------------------- */
 typedef enum {
 #define OP(id, ...) OP_##id,
@@ -38,7 +41,8 @@ typedef enum { /* what an operation asks of its arguments and gives back */
   RULE_CAST,    /* one argument of any dtype; the result's dtype is the node's own */
   RULE_RANDOM,  /* i64 seed, i64 index; f32 */
   RULE_INDEX,   /* i64 arguments; i64 */
-  RULE_BITS     /* f32 or f64; the integer of as many bits; or the other way round */
+  RULE_BITS,    /* f32 or f64; the integer of as many bits; or the other way round */
+  RULE_EXTERN   /* as the function is declared; expr_call makes it */
 } OpRule;
 
 enum { /* laws, over the reals and ignoring rounding; what rounding costs is the user of a law's business */
@@ -83,6 +87,27 @@ typedef struct ReducerInfo {
 extern const ReducerInfo reducer_info[REDUCERS];
 bool reducer_find(const char *name, size_t len, Reducer *out);
 
+/* ---- C functions -----------------------------------------------------------------------------
+ * A function of scalars that stands in C: `extern def`. It is taken to be one of its arguments alone, which any thread may call, so it is
+ * called as often as suits. Interned in a pool by all but `call`, and no two of a pool have one name. */
+typedef union CallCell { int64_t i; double f; } CallCell; /* a float of either width in f, all else in i */
+typedef void ExternCall(const CallCell *arg, CallCell *result);
+enum { EXTERN_ARGS = 8, EXTERN_COST = 15 };
+typedef struct Extern {
+  Str name, symbol;          /* the program's word, and C's */
+  Str from;                  /* a file to be compiled or linked, as it is opened, or "-lm"; NULL: libc and libm have it */
+  uint32_t n;
+  DType arg[EXTERN_ARGS];    /* no f16 and bf16, which C does not have everywhere */
+  DType dtype;               /* f64 or f32 */
+  int64_t cost;              /* operations on floats that a call takes; -1: not said, and taken for EXTERN_COST */
+  Place place;
+  ExternCall *call;          /* for evaluators: set by whoever has loaded it; NULL: nobody has */
+} Extern;
+static inline int64_t extern_cost(const Extern *x) { return x->cost < 0 ? EXTERN_COST : x->cost; }
+/* What is not as it must be in one that is declared, and in which part of it: an argument's number, or one of these. NULL: nothing. */
+enum { EXTERN_NAME = -4, EXTERN_SYMBOL, EXTERN_DTYPE, EXTERN_FROM };
+const char *extern_wrong(const Extern *x, int *part);
+
 /* ---- the expression -------------------------------------------------------------------------- */
 typedef enum {
   EX_INT,    /* i: value of an integer or bool dtype */
@@ -96,7 +121,8 @@ typedef enum {
 } ExprKind;
 
 enum { /* what occurs inside, kept at each expression */
-  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16
+  HAS_DIM = 1, HAS_LABEL = 2, HAS_TURN = 4, HAS_READ = 8, HAS_PARAM = 16,
+  HAS_CALL = 32 /* of a C function: nothing that is known before the program runs */
 };
 
 struct Expr {
@@ -106,7 +132,7 @@ struct Expr {
   uint32_t n : 31;        /* arguments */
   uint32_t drawn : 1;     /* a random number occurs inside, or a float made an integer: they may be anything, as what is read */
   uint64_t labels;        /* bit k: label k occurs; bit 63: one from 63 on */
-  union { int64_t i; double f; Str name; };
+  union { int64_t i; double f; Str name; const Extern *by; };
   const Expr *arg[];
 };
 
@@ -128,9 +154,18 @@ const Expr *expr_op(Exprs *p, Op op, uint32_t n, const Expr *const *arg);
 const Expr *expr_op1(Exprs *p, Op op, const Expr *a);
 const Expr *expr_op2(Exprs *p, Op op, const Expr *a, const Expr *b);
 const Expr *expr_select(Exprs *p, const Expr *c, const Expr *a, const Expr *b);
+const Expr *expr_call(Exprs *p, const Extern *x, const Expr *const *arg); /* x of this pool; arguments of its dtypes */
+const Expr *expr_op_like(Exprs *p, const Expr *e, const Expr *const *arg); /* e's operation, on other arguments */
 const Expr *expr_cast(Exprs *p, DType t, const Expr *a); /* a itself where the dtype is t already; folds literals */
 const Expr *expr_and(Exprs *p, const Expr *a, const Expr *b); /* NULL stands for true, in and out */
 bool expr_is_int(const Expr *e, int64_t v);
+
+/* The pool's C functions, in order of declaration. extern_add gives the one that is there, if one is the same; and another name where only the
+ * name is. */
+const Extern *extern_add(Exprs *p, const Extern *x);
+uint32_t extern_count(const Exprs *p);
+Extern *extern_at(const Exprs *p, uint32_t k);
+const Extern *extern_find(const Exprs *p, Str name); /* NULL: none */
 
 /* Rebuilds e with f applied to every leaf that is a DIM, LABEL, TURN, PARAM or READ (its arguments rebuilt
  * first); f returns its replacement (or the leaf itself). Shared parts are visited once. */
@@ -167,6 +202,7 @@ double real_round(DType t, double v); /* to the nearest value of a float dtype *
  *   $N  i  @t  #0                              dim, label, turn, monoid argument
  *   %7[i, (j + 1)]                             read of node 7 (rank 0: %7[])
  *   (a + b)  (a <= b)  neg(a)  max(a, b)  select(c, a, b)  f32(a)
+ *   erfcx!(a)                                  a C function, by the program's name
  * Names come from ExprNames, so that a vertex prints with its own labels. */
 typedef struct ExprNames {
   void *ctx;

@@ -45,6 +45,7 @@ static bool all_of(DType t, uint32_t n, const Expr *const *arg) {
 
 /* One switch over what a rule says; RULE_CAST is not here, since its result is not in its arguments. */
 bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out) {
+  if (op == OP_EXTERN) return false;
   if (op >= OPS || n != (uint32_t)op_info[op].arity) return false;
   DType t = (DType)arg[0]->dtype;
   OpRule rule = op_info[op].rule;
@@ -67,6 +68,7 @@ bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out) {
   case RULE_BITS:
     *out = t == DT_F32 ? DT_I32 : t == DT_I32 ? DT_F32 : t == DT_F64 ? DT_I64 : DT_F64;
     return (t == DT_F32 || t == DT_F64) == (op_info[op].c_f32 != NULL) && (dtype_is_float(t) || t == DT_I32 || t == DT_I64);
+  case RULE_EXTERN:
   case RULE_CAST: break;
   }
   return false;

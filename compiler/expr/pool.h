@@ -31,6 +31,7 @@ struct Exprs {
   const Expr **slot;
   uint32_t len, room;    /* room is a power of two */
   Walk *walks;           /* free ones */
+  VEC(Extern *) externs;
   const Expr **normal;   /* by id: the normal form, NULL not yet known */
   uint32_t n_normal;
   Terms sum, a, b;       /* normal.c's: kept for their room */

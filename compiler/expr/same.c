@@ -55,6 +55,7 @@ static bool same_top(const Expr *a, const Expr *b) {
   if (a->kind == EX_DIM) return same_text(a->name, b->name);
   if (a->kind == EX_REAL)
     return memcmp(&a->f, &b->f, sizeof a->f) == 0 || (a->f != a->f && b->f != b->f);
+  if (a->kind == EX_OP && a->op == OP_EXTERN) return same_text(a->by->name, b->by->name); /* the rest of it stands in a line of its own */
   return a->kind == EX_OP || a->i == b->i;
 }
 
@@ -87,6 +88,24 @@ bool eq_exprs(Same *q, const char *what, uint32_t n, const Expr *const *a,
                      const Expr *const *b) {
   for (uint32_t i = 0; i < n; i++)
     if (!eq_expr(q, what, a[i], b[i])) return false;
+  return true;
+}
+
+/* ---- C functions ----------------------------------------------------------------------------- */
+
+static bool eq_extern(Same *q, const Extern *a, const Extern *b) {
+  bool ok = eq_str(q, "a C function's name", a->name, b->name) && eq_str(q, "a C function's symbol", a->symbol, b->symbol) &&
+            eq_str(q, "where a C function is from", a->from, b->from) && eq_int(q, "a C function's arguments", a->n, b->n) &&
+            eq_int(q, "a C function's dtype", a->dtype, b->dtype) && eq_int(q, "a C function's cost", a->cost, b->cost) &&
+            eq_place(q, a->place, b->place);
+  for (uint32_t k = 0; ok && k < a->n; k++) ok = eq_int(q, "the dtype of a C function's argument", a->arg[k], b->arg[k]);
+  return ok;
+}
+
+bool eq_externs(Same *q, const Exprs *a, const Exprs *b) {
+  if (!eq_int(q, "the number of C functions", extern_count(a), extern_count(b))) return false;
+  for (uint32_t k = 0; k < extern_count(a); k++)
+    if (!eq_extern(q, extern_at(a, k), extern_at(b, k))) return false;
   return true;
 }
 

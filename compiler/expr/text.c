@@ -60,6 +60,8 @@ static void print_open(Buf *out, const Expr *e, const ExprNames *names) {
     buf_printf(out, "%%%lld[", (long long)node);
   } else if (infix_sign(e)) {
     buf_char(out, '(');
+  } else if (e->op == OP_EXTERN) {
+    buf_printf(out, "%s!(", e->by->name->s);
   } else {
     buf_printf(out, "%s(", e->op == OP_CAST ? dtype_name((DType)e->dtype) : op_info[e->op].name);
   }
@@ -101,7 +103,7 @@ void expr_print(Buf *out, const Expr *e, const ExprNames *names) {
 
 enum { MOST_NESTING = 4 << 20 };
 
-typedef enum { OPEN_PAREN, OPEN_CALL, OPEN_CAST, OPEN_READ, OPEN_KEPT, OPEN_NAMED } OpenKind;
+typedef enum { OPEN_PAREN, OPEN_CALL, OPEN_EXTERN, OPEN_CAST, OPEN_READ, OPEN_KEPT, OPEN_NAMED } OpenKind;
 typedef struct Open { /* something begun whose closing bracket is still to come */
   OpenKind kind;
   Op op;             /* PAREN: OPS until its sign was read */
@@ -109,6 +111,7 @@ typedef struct Open { /* something begun whose closing bracket is still to come 
   uint32_t base;     /* where its arguments begin among the values */
   int64_t node;      /* READ, KEPT */
   Str name;          /* NAMED */
+  const Extern *by;  /* EXTERN */
 } Open;
 
 typedef struct Reading {
@@ -232,6 +235,17 @@ static bool is_read(OpenKind k) {
   return k == OPEN_READ || k == OPEN_KEPT || k == OPEN_NAMED;
 }
 
+/* word!( calls a C function. */
+static const Expr *read_extern(Reading *g, const char *w, size_t n) {
+  ExprReader *r = g->r;
+  const Extern *x = extern_find(r->pool, str_of(r->strings, w, n));
+  r->s++;
+  if (!x) return r->s = w, fail(r, "no C function of that name is declared above");
+  if (!take(r, '(')) return fail(r, "a C function is called: f!(x)");
+  open_push(g, (Open){.kind = OPEN_EXTERN, .by = x});
+  return NULL;
+}
+
 /* word( opens a call or a cast, word[ a read by name if there are such; any other word is a label. */
 static const Expr *read_word(Reading *g) {
   ExprReader *r = g->r;
@@ -242,13 +256,14 @@ static const Expr *read_word(Reading *g) {
     open_push(g, (Open){.kind = OPEN_NAMED, .name = str_of(r->strings, w, n)});
     return NULL;
   }
+  if (r->s < r->end && *r->s == '!' && !(r->end - r->s > 1 && r->s[1] == '=')) return read_extern(g, w, n);
   if (r->s == r->end || *r->s != '(')
     return word_is(w, n, "inf") || word_is(w, n, "nan") ? (r->s = w, read_number(r)) : read_label(r, w, n);
   r->s++;
   Open o = {.kind = OPEN_CALL};
   if (dtype_find(w, n, &o.dtype))
     o.kind = OPEN_CAST;
-  else if (!op_find(w, n, &o.op) || o.op == OP_CAST)
+  else if (!op_find(w, n, &o.op) || o.op == OP_CAST || o.op == OP_EXTERN)
     return fail(r, "no such operation");
   open_push(g, o);
   return NULL;
@@ -306,6 +321,10 @@ static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr 
   case OPEN_CAST:
     if (n != 1) return fail(r, "a conversion takes one argument");
     return expr_cast(r->pool, o->dtype, arg[0]);
+  case OPEN_EXTERN:
+    for (uint32_t i = 0; i < n && i < o->by->n; i++)
+      if (arg[i]->dtype != o->by->arg[i]) return fail(r, "a C function's argument is of another dtype");
+    return n == o->by->n ? expr_call(r->pool, o->by, arg) : fail(r, "a C function has too many arguments, or too few");
   case OPEN_READ:
   case OPEN_KEPT:
   case OPEN_NAMED:

@@ -230,6 +230,7 @@ Value op_value(Op op, DType result, uint32_t n, const Value *arg) {
     return r;
   case RULE_RANDOM:
   case RULE_BITS:
+  case RULE_EXTERN:
   case RULE_INDEX: break;
   }
   bug("op_value: %s is the runtime's", op_info[op].name);
@@ -267,7 +268,7 @@ static bool value_leaf(const Expr *e, const ExprEnv *env, Value *out) {
 static bool has_value(const Expr *e) {
   if (e->kind != EX_OP) return true;
   const OpInfo *o = &op_info[e->op];
-  return !(o->laws & LAW_LOOP) && o->rule != RULE_RANDOM && o->rule != RULE_INDEX;
+  return !(o->laws & LAW_LOOP) && o->rule != RULE_RANDOM && o->rule != RULE_INDEX && o->rule != RULE_EXTERN;
 }
 
 /* Which argument of `e` is wanted next when the first `done` of them asked for are known; e->n: none.

@@ -80,6 +80,7 @@ typedef enum {
   STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
   STMT_DEF,       /* name[items](params) = e, or { body e }; e may be AST_RESULTS */
   STMT_MONOID,    /* name(params: two) = e identity until */
+  STMT_EXTERN,    /* name(params: each with its dtype) : dtype = "text" from "source" cost */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
   STMT_ASSERT,    /* e, text */
   STMT_LIMITS     /* assert on e sites: limits, of a plan; e is a number or a name */
@@ -118,6 +119,9 @@ typedef struct AstStored {
   VEC(AstStoredAxis) axes;  /*   in the file's order */
 } AstStored;
 
+typedef struct AstTake { AstName name; DType dtype; Span span; } AstTake; /* x : f64, of a C function */
+typedef struct AstCost { int64_t amount; Span span; } AstCost;
+
 struct AstStmt {
   StmtKind kind;
   Span span;
@@ -129,6 +133,9 @@ struct AstStmt {
   Ast *e, *until;           /* until: condition of a repeat, identity of a monoid */
   VEC(AstDecl) decls;
   VEC(AstName) params;      /* of a def or monoid */
+  VEC(AstTake) takes;       /* of a C function */
+  Str source; Span source_span; /*   the file that it is in, or NULL */
+  AstCost *cost;            /*   or NULL */
   VEC(AstLimit) limits;
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
   bool block;               /* the def was written with { } */
@@ -137,7 +144,7 @@ struct AstStmt {
   AstStmt *also;            /* of an equation or a next: the one that is written with it, `m, v = f(x)`, and follows it in its list; NULL: none */
   bool behind;              /* it is another's `also` */
   AstStored *stored;        /* of a param or an output; NULL: not said */
-  Str text; Span text_span; /* assert's message, use's path */
+  Str text; Span text_span; /* assert's message, use's path, a C function's symbol */
 };
 
 /* ---- a file ---------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static const char *statement_word(StmtKind k) {
                                      [STMT_OUTPUT] = "an `output`", [STMT_STATE] = "a `state`",
                                      [STMT_NEXT] = "a `next`",      [STMT_REPEAT] = "a `repeat`",
                                      [STMT_DEF] = "a `def`",        [STMT_MONOID] = "a `monoid`",
-                                     [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`",
+                                     [STMT_EXTERN] = "an `extern def`", [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`",
                                      [STMT_LIMITS] = "an `assert`"};
   return word[k];
 }
@@ -101,7 +101,7 @@ static void module_check(ModuleReader *r, const AstFile *file) {
     const AstStmt *s = file->stmts.at[i];
     if (s->kind == STMT_DIM)
       module_dims(r, s);
-    else if (s->kind == STMT_DEF || s->kind == STMT_MONOID || s->kind == STMT_USE)
+    else if (s->kind == STMT_DEF || s->kind == STMT_MONOID || s->kind == STMT_EXTERN || s->kind == STMT_USE)
       continue;
     else if (g)
       diag_at(r->f->diags, g, s->span, "nor %s", statement_word(s->kind));

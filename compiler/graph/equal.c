@@ -48,6 +48,7 @@ static void put_at(void *ctx, const void *node) {
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 static bool eq_heads(Equal *q, const EinGraph *a, const EinGraph *b) {
+  if (!eq_externs(&q->q, a->exprs, b->exprs)) return false;
   if (!eq_int(&q->q, "the number of dims", a->dims.len, b->dims.len)) return false;
   if (!eq_int(&q->q, "the number of monoids", a->monoids.len, b->monoids.len)) return false;
   for (uint32_t i = 0; i < a->dims.len; i++) {

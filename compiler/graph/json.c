@@ -3,6 +3,7 @@
  *
  *   { "eingraph": 1, "ids": 21,
  *     "dims":     [ { "name", "value": integer or null } ],
+ *     "externs":  [ { "name", "symbol", "from", "arguments": [ dtype ], "dtype", "cost" } ],   (C functions; where there are some)
  *     "monoids":  [ { "name", "dtype", "combine", "identity" } ],
  *     "nodes":    [ NODE ],                                   in an order in which they can be
  * computed "outputs":  [ { "name", "node": id } ], "asserts":  [ { "node": id, "text", "place" } ],
@@ -153,6 +154,25 @@ static void put_nodes(Json *j, const EinRegion *r) {
   json_end(j, ']');
 }
 
+static void put_externs(Json *j, const Exprs *p) {
+  if (!extern_count(p)) return;
+  json_array(j, "externs");
+  for (uint32_t k = 0; k < extern_count(p); k++) {
+    const Extern *x = extern_at(p, k);
+    json_object(j, NULL);
+    put_str(j, "name", x->name);
+    put_str(j, "symbol", x->symbol);
+    put_str(j, "from", x->from);
+    json_array(j, "arguments");
+    for (uint32_t i = 0; i < x->n; i++) json_str(j, NULL, dtype_name(x->arg[i]));
+    json_end(j, ']');
+    json_str(j, "dtype", dtype_name(x->dtype));
+    json_int(j, "cost", extern_cost(x));
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
 static void put_head(Json *j, const EinGraph *g) {
   json_int(j, "eingraph", 1);
   json_int(j, "ids", g->n_nodes);
@@ -167,6 +187,7 @@ static void put_head(Json *j, const EinGraph *g) {
     json_end(j, '}');
   }
   json_end(j, ']');
+  put_externs(j, g->exprs);
   json_array(j, "monoids");
   for (uint32_t i = 0; i < g->monoids.len; i++) {
     const Monoid *m = g->monoids.at[i];

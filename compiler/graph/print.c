@@ -92,6 +92,7 @@ static void print_head(Printer *p) {
     const EinDim *d = &p->g->dims.at[i];
     print_dim(&p->p, d->name, d->known, d->value);
   }
+  print_externs(&p->p, p->g->exprs);
   for (uint32_t i = 0; i < p->g->monoids.len; i++) print_monoid(&p->p, p->g->monoids.at[i]);
 }
 

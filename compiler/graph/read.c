@@ -215,6 +215,8 @@ static bool line_monoid(void *ctx) {
   return true;
 }
 
+static bool line_extern(void *ctx) { return want_extern(&((GraphReader *)ctx)->x); }
+
 static bool line_output(void *ctx) {
   GraphReader *r = ctx;
   EinOutput o;
@@ -249,7 +251,7 @@ static bool line_check(void *ctx) {
 
 static const RegionLine lines[] = {
     {"vertex", ANYWHERE, line_vertex}, {"final", ANYWHERE, line_final}, {"stacked", ANYWHERE, line_stacked}, {"turns", ANYWHERE, line_turns},
-    {"state", BLOCK, line_state},      {"dim", PROGRAM, line_dim},      {"monoid", PROGRAM, line_monoid},    {"input", PROGRAM, line_input},
+    {"state", BLOCK, line_state},      {"dim", PROGRAM, line_dim},      {"monoid", PROGRAM, line_monoid},    {"extern", PROGRAM, line_extern},    {"input", PROGRAM, line_input},
     {"param", PROGRAM, line_param},    {"output", PROGRAM, line_output}, {"assert", PROGRAM, line_assert},   {"check", PROGRAM, line_check},
 };
 

@@ -271,7 +271,7 @@ static int64_t turns_of(const Costs *c, const Task *k) {
   int64_t n;
   writers(&c->t->tasks, k->buffer, &w);
   if (w.n != 1 || w.stage->sum->reducer != RED_NONE || w.stage->sum->domain) return COST_UNKNOWN;
-  if (w.stage->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL)) return COST_UNKNOWN;
+  if (w.stage->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL | HAS_CALL)) return COST_UNKNOWN;
   if (!cost_size(c->arena, c->dims, w.stage->sum->body, &n)) return COST_UNKNOWN;
   return n < 0 ? 0 : n;
 }

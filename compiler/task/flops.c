@@ -8,7 +8,7 @@ static const Expr *value_of(const Tasks *list, uint32_t buffer) {
     for (uint32_t s = 0; s < list->at[i]->stages.len; s++) {
       const TaskStage *x = &list->at[i]->stages.at[s];
       if (x->buffer != (int32_t)buffer) continue;
-      bool plain = x->sum->reducer == RED_NONE && !(x->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL));
+      bool plain = x->sum->reducer == RED_NONE && !(x->sum->body->has & (HAS_READ | HAS_TURN | HAS_LABEL | HAS_CALL));
       return plain ? x->sum->body : NULL;
     }
   return NULL;
@@ -34,17 +34,18 @@ const Expr **task_times(Arena *a, const TaskGraph *t) {
 }
 
 /* Operations on floats in an expression, each once however often its value is used. Casts and choices are none. */
-static uint32_t float_operations(Arena *a, const Expr *e) {
+static int64_t float_operations(Arena *a, const Expr *e) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(a);
-  uint32_t n = 0;
+  int64_t n = 0;
   if (e) vec_push(a, todo, e);
   while (todo.len) {
     const Expr *x = vec_pop(todo);
     if (map_find(&seen, x)) continue;
     map_put(&seen, x, (void *)(uintptr_t)1);
     bool of_floats = x->kind == EX_OP && x->n && dtype_is_float((DType)x->arg[x->n - 1]->dtype);
-    n += of_floats && x->op != OP_CAST && x->op != OP_SELECT;
+    if (x->kind == EX_OP && x->op == OP_EXTERN) n += extern_cost(x->by);
+    else n += of_floats && x->op != OP_CAST && x->op != OP_SELECT;
     for (uint32_t k = 0; k < x->n; k++) vec_push(a, todo, x->arg[k]);
   }
   return n;
@@ -52,7 +53,7 @@ static uint32_t float_operations(Arena *a, const Expr *e) {
 
 /* At every point of a stage: its body's operations, and one that takes the value into the reducer. */
 static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
-  uint32_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
+  int64_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
   if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
   const Expr *e = expr_int(p, DT_I64, n);
   for (uint32_t k = 0; n && k < s->sum->n_out + s->sum->n_red; k++) e = expr_op2(p, OP_MUL, e, s->bound[k]);

@@ -184,7 +184,50 @@ static void test_pool(void) {
   OK(op_find("lse2", 4, &op) && op == OP_LSE && !op_find("nosuch", 6, &op), "operations by name");
   OK(reducer_find("argmax", 6, &red) && red == RED_ARGMAX && !reducer_find("su", 2, &red), "reducers by name");
   for (int k = 0; k < OPS; k++)
-    if (!op_info[k].name || !op_info[k].arity) OK(false, "row %d of ops.def", k);
+    if (!op_info[k].name || (!op_info[k].arity && op_info[k].rule != RULE_EXTERN)) OK(false, "row %d of ops.def", k);
+}
+
+/* Text to an expression, and back to the same text; or what is said against it. */
+static const char *through_text(const char *text) {
+  ExprReader r = {.pool = P, .strings = T, .s = text, .end = text + strlen(text), .param = DT_F64};
+  const Expr *e = expr_read_text(&r);
+  Buf b = buf_new(A);
+  if (!e) return r.error;
+  expr_print(&b, e, NULL);
+  r.s = b.s, r.end = b.s + b.len;
+  return expr_read_text(&r) == e ? b.s : "another";
+}
+
+static void test_extern(void) {
+  Extern x = {.name = str_of(T, "root", 4), .symbol = str_of(T, "cbrt", 4), .n = 2, .arg = {DT_F64, DT_I64}, .dtype = DT_F32, .cost = -1};
+  const Extern *a = extern_add(P, &x), *b = extern_add(P, &x);
+  int part;
+  OK(a == b && extern_find(P, x.name) == a && extern_count(P) == 1, "a C function is there once");
+  x.cost = 7;
+  b = extern_add(P, &x);
+  OK(b != a && strcmp(b->name->s, "root~2") == 0 && extern_add(P, &x) == b, "another gets another name");
+  OK(extern_cost(a) == EXTERN_COST && extern_cost(b) == 7, "what it costs");
+  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(root!(inf, 3), 4))"), "a C function's argument is of another dtype") == 0, "dtypes of arguments");
+  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(#0, 4))"), "(root!(1.5, $N) + root~2!(#0, 4))") == 0, "calls in text");
+  OK(strcmp(through_text("root!(1.5)"), "a C function has too many arguments, or too few") == 0, "too few arguments");
+  OK(strcmp(through_text("root!(1.5, 2, 3)"), "a C function has too many arguments, or too few") == 0, "too many arguments");
+  OK(strcmp(through_text("none!(1.5)"), "no C function of that name is declared above") == 0, "an unknown function");
+  OK(strcmp(through_text("root!"), "a C function is called: f!(x)") == 0, "not called");
+  const Expr *arg[] = {expr_param(P, DT_F64, 0), expr_int(P, DT_I64, 2)}, *e = expr_call(P, a, arg);
+  OK(e == expr_call(P, a, arg) && e != expr_call(P, b, arg) && expr_op_like(P, e, arg) == e, "calls are interned");
+  OK((e->has & (HAS_CALL | HAS_PARAM)) == (HAS_CALL | HAS_PARAM) && e->drawn, "nothing is known of its value");
+  ExprEnv env = {0};
+  Value v;
+  arg[0] = expr_real(P, DT_F64, 8);
+  OK(!expr_value(expr_call(P, a, arg), &env, &v), "and it is not computed ahead");
+  x.dtype = DT_I64;
+  OK(extern_wrong(&x, &part) && part == EXTERN_DTYPE, "it gives a float");
+  x.dtype = DT_F64, x.arg[1] = DT_F16;
+  OK(extern_wrong(&x, &part) && part == 1, "halves are not taken");
+  x.arg[1] = DT_BOOL;
+  OK(!extern_wrong(&x, &part), "bools are");
+  x.symbol = str_of(T, "a b", 3);
+  OK(extern_wrong(&x, &part) && part == EXTERN_SYMBOL, "no name of C");
 }
 
 int main(void) {
@@ -195,6 +238,7 @@ int main(void) {
   test_text();
   test_deep();
   test_random_text();
+  test_extern();
   arena_free(A);
   return DONE();
 }

@@ -8,7 +8,7 @@
 typedef enum {
   S_OP, S_ADD_I64, S_SUB_I64, S_MUL_I64, S_ADD_F32, S_SUB_F32, S_MUL_F32, S_ADD_F64, S_SUB_F64, S_MUL_F64,
   S_EQ_INT, S_NE_INT, S_LT_INT, S_LE_INT, S_GT_INT, S_GE_INT, S_EQ_REAL, S_NE_REAL, S_LT_REAL, S_LE_REAL, S_GT_REAL, S_GE_REAL,
-  S_CAST, S_AND, S_OR, S_SELECT, S_RANDOM, S_READ
+  S_CAST, S_AND, S_OR, S_SELECT, S_RANDOM, S_CALL, S_READ
 } StepCode;
 
 typedef struct Step {
@@ -16,7 +16,8 @@ typedef struct Step {
   bool may;                  /* fail: there is a read in it */
   uint32_t dst, level;
   uint32_t n, arg[3];        /* S_READ: n indices */
-  const uint32_t *index;
+  const uint32_t *index;     /* the columns of all arguments */
+  const Extern *by;          /* S_CALL */
   uint32_t slot;
 } Step;
 
@@ -107,6 +108,7 @@ static StepCode code_of(const Expr *e) {
   case OP_GT: return real ? S_GT_REAL : S_GT_INT;
   case OP_GE: return real ? S_GE_REAL : S_GE_INT;
   case OP_CAST: return S_CAST;
+  case OP_EXTERN: return S_CALL;
   case OP_AND: return S_AND;
   case OP_OR: return S_OR;
   case OP_SELECT: return S_SELECT;
@@ -124,7 +126,12 @@ static uint32_t step_new(Making *m, const Expr *e) {
     if (m->level.at[index[k]] > s.level) s.level = m->level.at[index[k]];
     if (k < 3) s.arg[k] = index[k];
   }
-  if (e->kind == EX_READ) s.index = index, s.slot = (uint32_t)e->i;
+  s.index = index;
+  if (e->kind == EX_READ) s.slot = (uint32_t)e->i;
+  else if (e->op == OP_EXTERN) {
+    s.by = e->by;
+    if (!e->by->call) m->why = arena_printf(m->arena, "calls the C function %s, which has not been loaded", e->by->name->s);
+  }
   else if (op_info[e->op].laws & LAW_LOOP) m->why = "has an operation that only a schedule makes";
   s.dst = column_new(m, (DType)e->dtype, s.level);
   Column *to = &m->columns.at[s.dst];
@@ -283,6 +290,19 @@ static void op_do(const Formula *p, const Step *s, Cell *to, uint32_t n) {
   }
 }
 
+static void call_do(const Formula *p, const Step *s, Cell *to, uint32_t n) {
+  for (uint32_t j = 0; j < n; j++) {
+    CallCell arg[EXTERN_ARGS], r = {.i = 0};
+    for (uint32_t k = 0; k < s->n; k++) {
+      const Cell x = cell_at(&p->column[s->index[k]], j);
+      if (dtype_is_float(s->by->arg[k])) arg[k].f = x.f;
+      else arg[k].i = x.i;
+    }
+    s->by->call(arg, &r);
+    to[j].f = r.f;
+  }
+}
+
 static void cast_do(const Column *from, DType t, Cell *to, uint32_t n) {
   for (uint32_t j = 0; j < n; j++) to[j] = cell_of(value_cast(column_value(from, j), t));
 }
@@ -298,11 +318,11 @@ static void faults_do(Formula *p, const Step *s, uint32_t n) {
   Column *to = &p->column[s->dst];
   bool lazy = s->code == S_AND || s->code == S_OR || s->code == S_SELECT, some = false;
   to->failed = false;
-  for (uint32_t k = 0; k < s->n; k++) some |= p->column[s->arg[k]].failed;
+  for (uint32_t k = 0; k < s->n; k++) some |= p->column[s->index[k]].failed;
   for (uint32_t j = 0; some && j < n; j++) {
-    uint32_t failed = fault_at(&p->column[s->arg[0]], j);
+    uint32_t failed = fault_at(&p->column[s->index[0]], j);
     if (lazy && !failed) failed = fault_at(lazy_column(p, s, j), j);
-    for (uint32_t k = 1; !lazy && k < s->n && !failed; k++) failed = fault_at(&p->column[s->arg[k]], j);
+    for (uint32_t k = 1; !lazy && k < s->n && !failed; k++) failed = fault_at(&p->column[s->index[k]], j);
     to->fault[j] = failed;
     to->failed |= failed != 0;
   }
@@ -342,6 +362,7 @@ static void step_do(const Formula *p, const Step *s, Cell *to, uint32_t n) {
   case S_AND: case S_OR: case S_SELECT:
     for (uint32_t j = 0; j < n; j++) to[j] = cell_at(lazy_column(p, s, j), j);
     break;
+  case S_CALL: call_do(p, s, to, n); break;
   case S_RANDOM: case S_OP: op_do(p, s, to, n); break;
   case S_READ: break;
   }

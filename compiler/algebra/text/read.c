@@ -132,6 +132,8 @@ static bool line_assert(void *ctx) {
 
 /* ---- the file -------------------------------------------------------------------------------------------------------- */
 
+static bool line_extern(void *ctx) { return want_extern(&((AlgReader *)ctx)->x); }
+
 static const RegionLine lines[] = {
     {"join", ANYWHERE, line_join},           {"aggregate", ANYWHERE, line_aggregate}, {"concat", ANYWHERE, line_concat},
     {"tile", ANYWHERE, line_map},            {"rekey", ANYWHERE, line_map},           {"map", ANYWHERE, line_map},
@@ -139,7 +141,7 @@ static const RegionLine lines[] = {
     {"shuffle", ANYWHERE, line_shuffle},     {"final", ANYWHERE, line_final},         {"stacked", ANYWHERE, line_stacked},
     {"turns", ANYWHERE, line_turns},         {"state", BLOCK, line_state},            {"input", PROGRAM, line_input},
     {"monoid", PROGRAM, line_monoid},        {"output", PROGRAM, line_output},        {"assert", PROGRAM, line_assert},
-    {"fetch", ANYWHERE, line_fetch},
+    {"fetch", ANYWHERE, line_fetch},         {"extern", PROGRAM, line_extern},
 };
 
 static const RegionMaker maker = {.noun = "relation", .word = "join", .sized = true, .line = lines, .n_line = COUNT(lines), .repeat = make_repeat,

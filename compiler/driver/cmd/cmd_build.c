@@ -122,6 +122,17 @@ static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *wh
   return file_write(s, to ? to : "-", text.s, text.len);
 }
 
+/* C has one namespace. */
+static Leave prefix_free(Session *s, const Job *j, const char *prefix) {
+  size_t n = strlen(prefix);
+  for (uint32_t k = 0; k < extern_count(j->tasks->exprs); k++) {
+    const Extern *x = extern_at(j->tasks->exprs, k);
+    if (strncmp(x->symbol->s, prefix, n) != 0 || (x->symbol->s[n] != '_' && x->symbol->s[n])) continue;
+    return fail(s, LEAVE_USAGE, "the C function %s has a name of those that are made here, which begin with %s: --prefix gives another", x->symbol->s, prefix);
+  }
+  return LEAVE_OK;
+}
+
 /* ---- a library ------------------------------------------------------------------------------ */
 
 Leave folder_goes(Session *s, const Args *a, const char *to, const char **folder) {
@@ -136,19 +147,27 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   Buf text = buf_new(s->arena), json = buf_new(s->arena);
   c.openmp &= !o->device, c.opens = o->device;
+  ExternParts externs;
+  if (!l) l = externs_load(s, j->tasks->exprs, NULL);
+  if (!l) l = externs_parts(s, &c, j->tasks->exprs, &externs);
   if (!l) l = text_make(s, j, a, o, &text);
   if (!l) l = folder_goes(s, a, to, &folder);
+  const NativeText own = {o->prefix, &text};
+  Package p = {.o = o, .text = &own, .n_texts = 1, .manifest = &json};
+  if (!l) l = package_externs(s, &p, &externs, folder);
   if (!l) l = emit_into(s, j, o, &text, folder);
   emit_manifest(&json, j->loops, o);
-  Package p = {.o = o, .text = &(NativeText){o->prefix, &text}, .n_texts = 1, .manifest = &json};
   return l ? l : package_write(s, &p, &c, folder, arg_has(a, OPT_SHARED));
 }
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *text, const char *program) {
-  NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1};
+static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *text, const Exprs *pool, const char *program) {
+  ExternParts externs;
+  NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1, .externs = &externs};
   bool made;
+  Leave l = externs_parts(s, c, pool, &externs);
+  if (l) return l;
   buf_printf(text,
              "\n/* ---- the program ------------------------------------------------------------------------ */\n\n"
              "int ein_program(const ein_model *model, const char *version, int argc, char **word);\n"
@@ -170,11 +189,13 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   Leave l = program_goes(s, a, o->prefix, to);
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
+  l = externs_load(s, j->tasks->exprs, NULL); /* so that what is wrong with them is told by the program's places */
+  if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);
   c.opens = o->device;
   l = text_make(s, j, a, o, &text);
-  return l ? l : program_make(s, &c, o, &text, to);
+  return l ? l : program_make(s, &c, o, &text, j->tasks->exprs, to);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -207,6 +228,8 @@ Leave cmd_build(Session *s, Args *a) {
   if (!l) l = job_tasks(s, &j, a);
   if (!l) l = job_one_site(s, &j);
   if (!l) l = job_loops(s, &j, a);
+  if (l) return l;
+  l = prefix_free(s, &j, prefix);
   if (l) return l;
   EmitOptions o = job_emit(s, &j, prefix);
   o.device = target_device(s, a);

@@ -71,9 +71,11 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   e->ctx = &going;
   e->watch = s->progress ? s->progress->watch : NULL;
   e->between = s->keeping ? turn_over : NULL;
-  *status = graph_eval(e, &error, &at);
+  Leave l = externs_load(s, e->graph->exprs, NULL);
+  *status = l ? EVAL_MISSING : graph_eval(e, &error, &at);
   e->keep_going = NULL;
   e->between = NULL;
+  if (l) return l;
   if (s->keeping && s->keeping->failed) return fail(s, s->keeping->failed, "%s", error);
   if (*status == EVAL_STOPPED && stop_wanted(s)) return fail(s, LEAVE_PROGRAM, "interrupted");
   return *status == EVAL_OK ? LEAVE_OK
@@ -174,6 +176,8 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   }
   AlgRun r = {.arena = s->arena, .program = j->relations, .input = given, .n_input = n};
   SiteRun t = {.arena = s->arena, .tasks = j->tasks, .input = given, .n_input = n};
+  Leave l = externs_load(s, j->relations ? j->relations->exprs : j->tasks->exprs, NULL);
+  if (l) return l;
   bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
   for (uint32_t i = 0; j->relations && i < j->relations->n_nodes; i++) t.moved += r.moved[i];

@@ -97,7 +97,7 @@ static const EvalArray *other_order(Verify *v) {
   Place at;
   e.graph = v->open->best;
   e.output = NULL;
-  if (!e.graph || dims_of_job(v->s, v->open, &e) || graph_eval(&e, &error, &at) != EVAL_OK) return NULL;
+  if (!e.graph || externs_load(v->s, e.graph->exprs, NULL) || dims_of_job(v->s, v->open, &e) || graph_eval(&e, &error, &at) != EVAL_OK) return NULL;
   return v->other = e.output;
 }
 

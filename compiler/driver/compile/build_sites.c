@@ -186,6 +186,12 @@ static void main_text(Buf *b, const EmitOptions *o) {
              runtime_ein_mpi, runtime_ein_program_mpi, o->prefix, o->prefix, o->version);
 }
 
+/* All plans are of one program, so they name the same functions. */
+static Leave externs_ready(Session *s, const Compiler *c, const Plans *p, ExternParts *out) {
+  Leave l = externs_load(s, p->loops[0]->tasks->exprs, NULL);
+  return l ? l : externs_parts(s, c, p->loops[0]->tasks->exprs, out);
+}
+
 static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
   Buf own = buf_new(s->arena);
   uint32_t n = texts_count(p);
@@ -193,8 +199,11 @@ static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
   memcpy(text, texts_make(s, p, o), n * sizeof *text);
   main_text(&own, o);
   text[n] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), &own};
-  NativeSet set = {.text = text, .n_texts = n + 1};
+  ExternParts externs;
+  NativeSet set = {.text = text, .n_texts = n + 1, .externs = &externs};
   bool made;
+  Leave l = externs_ready(s, c, p, &externs);
+  if (l) return l;
   vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
   return native_write(s, c, NATIVE_PROGRAM, &set, to, &made);
 }
@@ -251,7 +260,10 @@ static Leave library_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
   Buf json = buf_new(s->arena);
   emit_whole_manifest(&json, p->loops, p->n, o);
   Package one = {.o = o, .text = text, .n_texts = texts_count(p) + 1, .manifest = &json, .mpi = sites_text(s, p)};
-  Leave l = texts_write(s, p, o, text, folder);
+  ExternParts externs;
+  Leave l = externs_ready(s, c, p, &externs);
+  if (!l) l = package_externs(s, &one, &externs, folder);
+  if (!l) l = texts_write(s, p, o, text, folder);
   if (!l) l = callers_write(s, p, o, folder, shared);
   return l ? l : package_write(s, &one, c, folder, shared);
 }

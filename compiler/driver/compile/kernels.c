@@ -47,14 +47,14 @@ static void kernels_tell(Session *s, const LoopProgram *p, const Kernels *k, con
          k->texts.len - n->fresh);
 }
 
-Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const Words *flags, Native *out, ByKernels *made, bool *there) {
+Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like, Native *out, ByKernels *made, bool *there) {
   const LoopProgram *p = j->loops;
   Kernels k = {0};
   void *handle;
   *there = c->in_process && !j->tasks->mesh.n && !s->ranks;
   if (!*there) return LEAVE_OK;
   kernels_emit(s, p, o, &k);
-  NativeSet set = {.text = k.texts.at, .n_texts = k.texts.len, .flags = *flags};
+  NativeSet set = {.text = k.texts.at, .n_texts = k.texts.len, .flags = like->flags, .symbols = like->symbols};
   Leave l = native_load_each(s, c, "kernel", &set, EMIT_PARTS, out, &handle, there);
   if (l || !*there) return l;
   kernels_tell(s, p, &k, out);

@@ -88,7 +88,15 @@ static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, B
   bool there;
   if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
   if (loops_device(j)) return device_load(s, j, c, &o, &set, &text, out);
-  Leave l = kernels_load(s, j, c, &o, &set.flags, &out->made, k, &there);
+  ExternParts externs;
+  Leave l = externs_load(s, j->tasks->exprs, &set.symbols);
+  Compiler other = *c; /* sources are a C compiler's, and Clang in this process finds what it has made of them */
+  if (!l && c->in_process && set.symbols) l = compiler_find(s, NULL, NULL, &other);
+  if (!l) l = externs_parts(s, &other, j->tasks->exprs, &externs);
+  set.externs = &externs;
+  if (!l && externs.sources.len && !c->in_process) vec_push(s->arena, set.flags, "-Wl,-Bsymbolic");
+  if (l) return l;
+  l = kernels_load(s, j, c, &o, &set, &out->made, k, &there);
   if (l || there) return l;
   emit_c(&text, j->loops, &o);
   return native_load(s, c, prefix, &set, "program_model", &out->made);

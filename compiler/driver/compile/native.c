@@ -27,6 +27,10 @@ static CacheKey key_make(Session *s, const Compiler *c, const NativeSet *set, co
   for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(k, c->command.at[i]);
   for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(k, c->flags.at[i]);
   for (uint32_t i = 0; i < set->flags.len; i++) cache_key_text(k, set->flags.at[i]);
+  for (uint32_t i = 0; set->externs && !c->in_process && i < set->externs->sources.len; i++)
+    cache_key_add(k, set->externs->sources.at[i].text.s, set->externs->sources.at[i].text.len);
+  for (uint32_t i = 0; set->externs && i < set->externs->link.len; i++) cache_key_text(k, set->externs->link.at[i]);
+  for (uint32_t i = 0; set->externs && i < set->externs->files.len; i++) cache_key_file(s, k, set->externs->files.at[i]);
   cache_key_file(s, k, c->command.at[0]);
   cache_key_machine(k);
   if (apart) cache_key_file(s, k, apart);
@@ -50,6 +54,11 @@ static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *se
     if (set->folder) vec_push(s->arena, sources, arena_printf(s->arena, "%s/%s", set->folder, name));
     else l = text_write(s, work, name, set->text[i].text->s, set->text[i].text->len, &sources);
   }
+  for (uint32_t i = 0; set->externs && i < set->externs->sources.len && !set->folder && !l; i++) {
+    const ExternSource *x = &set->externs->sources.at[i];
+    l = text_write(s, work, arena_printf(s->arena, "%s.c", x->name), x->text.s, x->text.len, &sources);
+  }
+  for (uint32_t i = 0; set->externs && i < set->externs->link.len && kind != MAKE_OBJECT; i++) vec_push(s->arena, sources, set->externs->link.at[i]);
   if (apart) vec_push(s->arena, sources, apart);
   else if (kind == MAKE_PROGRAM && !l) l = text_write(s, work, "ein_program.c", runtime_ein_program, strlen(runtime_ein_program), &sources);
   return l ? l : compiler_run(s, c, kind, &sources, &set->flags, to);
@@ -104,16 +113,20 @@ static const char *shared_open(const char *path, const char *symbol, Native *out
 }
 
 /* What code that is in memory wants: the runtime's functions, libc's, and those that compilers call. */
-static void *world_find(void *runtime, const char *name) {
-  void *at = runtime ? dlsym(runtime, name) : NULL;
+typedef struct World { void *runtime, *symbols; } World;
+
+static void *world_find(void *ctx, const char *name) {
+  const World *w = ctx;
+  void *runtime = w->runtime, *at = w->symbols ? dlsym(w->symbols, name) : NULL;
+  if (!at) at = runtime ? dlsym(runtime, name) : NULL;
   if (!at) at = dlsym(RTLD_DEFAULT, name);
   if (at) return at;
   void *helpers = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
   return helpers ? dlsym(helpers, name) : NULL;
 }
 
-static const char *object_open(Session *s, void *runtime, Bytes bytes, const char *symbol, Object *out) {
-  const char *why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, runtime}, out);
+static const char *object_open(Session *s, World w, Bytes bytes, const char *symbol, Object *out) {
+  const char *why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, &w}, out);
   if (why || object_find(out, symbol)) return why;
   object_unload(out);
   return "what is wanted is not in it";
@@ -121,11 +134,11 @@ static const char *object_open(Session *s, void *runtime, Bytes bytes, const cha
 
 static void *runtime_open(const char *apart) { return dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
 
-static const char *memory_open(Session *s, const char *apart, Bytes bytes, const char *symbol, Native *out) {
+static const char *memory_open(Session *s, const NativeSet *set, const char *apart, Bytes bytes, const char *symbol, Native *out) {
   void *runtime = apart ? runtime_open(apart) : NULL;
   const char *why = apart && !runtime ? dlerror() : NULL;
   Object one;
-  if (!why) why = object_open(s, runtime, bytes, symbol, &one);
+  if (!why) why = object_open(s, (World){runtime, set->symbols}, bytes, symbol, &one);
   if (!why) vec_push(s->arena, out->objects, one);
   out->stays = !runtime;
   return why;
@@ -159,16 +172,16 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   const NativeText *text[] = {&set->text[0]};
   Leave l = jit_compile(s, c, text, 1, &words, &made, there);
   if (l || !*there) return l;
-  const char *why = memory_open(s, apart, made, symbol, out);
+  const char *why = memory_open(s, set, apart, made, symbol, out);
   out->made = made;
   if (why) return no_object(s, why);
   if (path) cache_keep(s, path, made);
   return LEAVE_OK;
 }
 
-static bool kept_open(Session *s, const Compiler *c, const char *apart, const char *path, const char *symbol, Native *out) {
+static bool kept_open(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out) {
   out->made = path ? cache_read(s, path) : (Bytes){0};
-  return out->made.at && !(c->in_process ? memory_open(s, apart, out->made, symbol, out) : shared_open(path, symbol, out));
+  return out->made.at && !(c->in_process ? memory_open(s, set, apart, out->made, symbol, out) : shared_open(path, symbol, out));
 }
 
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
@@ -176,7 +189,7 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
   const char *path = cache_path(s, name, key_make(s, c, set, apart), c->in_process ? ".o" : ".so");
   bool there = true;
   *out = (Native){0};
-  out->old = kept_open(s, c, apart, path, symbol, out);
+  out->old = kept_open(s, c, set, apart, path, symbol, out);
   if (out->old) {
     detail(s, "compiled before: %s", path);
     return LEAVE_OK;
@@ -209,7 +222,7 @@ static void each_find(Each *x, const char *name, const char *apart) {
     one.n_texts = 1;
     x->path[i] = cache_path(x->s, name, key_make(x->s, x->c, &one, apart), ".o");
     Bytes kept = x->path[i] ? cache_read(x->s, x->path[i]) : (Bytes){0};
-    if (!kept.at || object_open(x->s, x->runtime, kept, x->symbol, &x->object[i])) vec_push(x->s->arena, x->missing, i);
+    if (!kept.at || object_open(x->s, (World){x->runtime, x->set->symbols}, kept, x->symbol, &x->object[i])) vec_push(x->s->arena, x->missing, i);
   }
 }
 
@@ -227,7 +240,7 @@ static Leave each_make(Each *x, bool *there) {
     uint32_t k = x->missing.at[i];
     if (!made[i].at) continue; /* of an interrupted set, what was made stays made */
     if (x->path[k]) cache_keep(s, x->path[k], made[i]);
-    const char *why = l ? NULL : object_open(s, x->runtime, made[i], x->symbol, &x->object[k]);
+    const char *why = l ? NULL : object_open(s, (World){x->runtime, x->set->symbols}, made[i], x->symbol, &x->object[k]);
     if (why) l = no_object(s, why);
   }
   return l;

@@ -64,6 +64,23 @@ Bytes cache_read(Session *s, const char *path);
 /* Whole or not at all, whoever else writes it. False: it cannot be kept, which is nothing that a run would fail of. */
 bool cache_keep(Session *s, const char *path, Bytes what);
 
+/* ---- externs.c: the C functions that a program names ------------------------------------------- */
+typedef struct ExternSource {
+  const Extern *x;           /* the first that is from it */
+  const char *name;          /* of the text */
+  Buf text;                  /* preprocessed */
+  const char *includes;      /* a file of the user's that it includes; NULL: none */
+} ExternSource;
+typedef struct ExternParts {
+  VEC(ExternSource) sources; /* to be compiled */
+  Words link;                /* to be linked: files, by their whole paths, and "-lm" */
+  Words files;               /*   these files */
+  const Extern *binary;      /*   and what is from the first of them; NULL: there are none */
+} ExternParts;
+Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *out);
+/* Functions of this process: sets `call` of all of the pool's. handle: NULL, or where their symbols are; NULL in it: there are none. */
+Leave externs_load(Session *s, Exprs *p, void **handle);
+
 /* ---- native.c: the door from texts to machine code --------------------------------------------- */
 /* All that is compiled goes through here: one place knows what a text needs, what decides about the result, and how that comes to be
  * whole. A text is a file NAME.c. */
@@ -73,6 +90,8 @@ typedef struct NativeSet {
   uint32_t n_texts;
   const char *folder;        /* where they stand already, beside the runtime that they include; NULL: nowhere yet, they include ein_run.h */
   Words flags;               /* besides those of the compiler */
+  const ExternParts *externs; /* what is compiled and linked with them; NULL: nothing */
+  void *symbols;             /* where else symbols are, for what is loaded into memory; NULL: nowhere */
 } NativeSet;
 typedef struct Native {
   void *handle;              /* stays open: threads of an OpenMP that came in with it may be waiting in its code */
@@ -123,8 +142,8 @@ Leave bench_peers(Session *s, const Args *a); /* comes back only where it cannot
 
 /* ---- kernels.c: a program whose kernels are compiled and kept one by one --------------------------- */
 typedef struct ByKernels { const struct JitModel *model; const struct JitRuntime *runtime; } ByKernels; /* jit/model.h */
-/* Where that can be done: by Clang in this process, for one site. *there false, and no complaint: it cannot. */
-Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const Words *flags, Native *out, ByKernels *made, bool *there);
+/* like: flags and symbols of it. Where that can be done: by Clang in this process, for one site. *there false, and no complaint: it cannot. */
+Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like, Native *out, ByKernels *made, bool *there);
 
 /* ---- library.c: an emitted text as functions in this process ---------------------------------- */
 typedef struct Library {
@@ -178,8 +197,11 @@ typedef struct Package {
   const NativeText *text;    /* what is compiled: PREFIX.c, and others */
   uint32_t n_texts;
   const Buf *manifest;
+  const Words *link;         /* libraries that it wants besides, "-lgsl"; NULL: none */
   const char *mpi;           /* for which numbers of processes of MPI, as "4, 8"; NULL: it knows no MPI */
 } Package;
+/* The sources of C functions, into the folder and among p's texts; and the libraries that they are in. */
+Leave package_externs(Session *s, Package *p, const ExternParts *externs, const char *folder);
 /* All that stands beside the texts and their headers, which are written there already. shared: a shared library, else an archive. */
 Leave package_write(Session *s, const Package *p, Compiler *c, const char *folder, bool shared);
 /* The file of the library itself in that folder. */

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "native.h"
+#include "expr/word.h"
+#include "build.h"
 
 static Leave write_in(Session *s, const char *folder, const char *name, const Buf *b) {
   return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
@@ -28,6 +29,14 @@ const char *library_file(Arena *a, const char *prefix, bool shared) {
   return arena_printf(a, "lib%s.%s", link_name(a, prefix), shared ? "so" : "a");
 }
 
+/* The names of the libraries, each with something before it and before its name. */
+static const char *libraries_text(Session *s, const Package *p, const char *before, const char *word) {
+  Buf b = buf_new(s->arena);
+  buf_str(&b, "");
+  for (uint32_t i = 0; p->link && i < p->link->len; i++) buf_printf(&b, "%s%s%s", before, word, p->link->at[i] + 2);
+  return b.len ? b.s : "";
+}
+
 /* CMake takes only what stands behind -l for a library, and links it after those who call it. pkgconf escapes blanks itself. */
 static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
   const EmitOptions *o = p->o;
@@ -37,9 +46,9 @@ static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool open
              "Description: %s%s%s%s, compiled by ein %s\n"
              "Version: %s\n"
              "Cflags: -I${prefix}\n"
-             "Libs: -L${prefix} -l%s%s%s -lm%s\n",
+             "Libs: -L${prefix} -l%s%s%s%s -lm%s\n",
              o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "", o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
-             openmp ? " -fopenmp" : "", o->device ? " -ldl" : "");
+             openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"), o->device ? " -ldl" : "");
 }
 
 /* Under which find_package(x) looks for it: with capitals, as it is called; without, so too, and find_package(X) finds it as well. */
@@ -62,7 +71,8 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
              cmake_file(s->arena, x), o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
              shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
-  const char *libraries = p->mpi ? "\"MPI::MPI_C;m\"" : o->device ? "\"m;${CMAKE_DL_LIBS}\"" : "m";
+  const char *libraries = arena_printf(s->arena, "\"%sm%s%s\"", p->mpi ? "MPI::MPI_C;" : "", !p->mpi && o->device ? ";${CMAKE_DL_LIBS}" : "",
+                                       libraries_text(s, p, ";", ""));
   if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
     if (openmp) buf_str(b, "    INTERFACE_LINK_OPTIONS -fopenmp\n");
@@ -92,6 +102,13 @@ static const char *block_text(Session *s, const Package *p, const Compiler *c) {
   const char *x = p->o->prefix, *needs = p->mpi         ? "[ein_needs, dependency('mpi', language: 'c')]"
                                                 : p->o->device ? "[ein_needs, ein_cc.find_library('dl', required: false)]"
                                                                : "ein_needs";
+  if (p->link && p->link->len) {
+    Buf all = buf_new(s->arena);
+    buf_printf(&all, "[%s", needs);
+    for (uint32_t i = 0; i < p->link->len; i++) buf_printf(&all, ", ein_cc.find_library('%s')", p->link->at[i] + 2);
+    buf_char(&all, ']');
+    needs = all.s;
+  }
   Buf b = buf_new(s->arena);
   buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', ", meson_block, x, x, x);
   for (uint32_t i = 0; i < p->n_texts; i++) buf_printf(&b, "'%s.c', ", p->text[i].name);
@@ -161,13 +178,50 @@ static Leave meson_write(Session *s, const Package *p, const Compiler *c, const 
 
 /* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
 static Leave binary_in(Session *s, Compiler *c, const char *folder, const Package *p, bool shared) {
-  NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder};
+  ExternParts link = {.link = p->link ? *p->link : (Words){0}};
+  NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder, .externs = &link};
   const char *prefix = p->o->prefix, *name = library_file(s->arena, prefix, shared);
   bool made;
   Leave l = native_write(s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
   if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, library_file(s->arena, prefix, !shared)));
   return l;
+}
+
+/* ---- C functions ----------------------------------------------------------------------------- */
+
+/* As it was written, so that a reader knows it again; what it includes of the user's own is not beside it. */
+static Leave source_copy(Session *s, const EmitOptions *o, const ExternSource *x, const char *folder, NativeText *out) {
+  const char *path = x->x->from->s, *why, *slash = strrchr(path, '/');
+  Source *src = source_read(s->arena, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  if (x->includes)
+    return fail(s, LEAVE_PROGRAM, "%s includes %s: what goes into a library is one file", path, x->includes);
+  Buf *b = NEW(s->arena, Buf);
+  *b = buf_new(s->arena);
+  *out = (NativeText){arena_printf(s->arena, "%s_%s", o->prefix, x->name), b};
+  buf_printf(b, "/* %s.c, from %s, put here by ein %s */\n#line 1 ", out->name, slash ? slash + 1 : path, o->version);
+  string_print(b, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+  buf_char(b, '\n');
+  buf_add(b, src->bytes, src->len);
+  return write_ours(s, folder, arena_printf(s->arena, "%s.c", out->name), b);
+}
+
+Leave package_externs(Session *s, Package *p, const ExternParts *externs, const char *folder) {
+  NativeText *all = NEW_ARRAY(s->arena, NativeText, p->n_texts + externs->sources.len + 1);
+  if (externs->binary)
+    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: a library takes C functions from C sources and from libraries (\"-lgsl\"), not from %s",
+                externs->binary->place.file ? externs->binary->place.file->s : "", externs->binary->place.line, externs->binary->place.column,
+                externs->binary->from->s);
+  memcpy(all, p->text, p->n_texts * sizeof *all);
+  p->text = all;
+  p->link = &externs->link;
+  for (uint32_t i = 0; i < externs->sources.len; i++) {
+    Leave l = source_copy(s, p->o, &externs->sources.at[i], folder, &all[p->n_texts]);
+    if (l) return l;
+    p->n_texts++;
+  }
+  return LEAVE_OK;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */

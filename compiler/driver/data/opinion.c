@@ -108,7 +108,8 @@ Leave opinion_check(Session *s, const Job *j, const Eval *e) {
                .file = p->file,
                .dim = dim_of,
                .input = input_of,
-               .ctx = &ask};
+               .ctx = &ask,
+               .exprs = e->graph->exprs};
   const char *why = "";
   Span where = {0};
   if (!ast_eval(&a, &why, &where)) {

@@ -57,7 +57,7 @@ static void definitions(Choices *c, Prompt *p) {
     for (uint32_t i = 0; i < t.job.program->modules.len; i++) {
       const AstFile *f = t.job.program->modules.at[i].file;
       for (uint32_t k = 0; k < f->stmts.len; k++)
-        if (f->stmts.at[k]->kind == STMT_DEF || f->stmts.at[k]->kind == STMT_MONOID) choice(c, f->stmts.at[k]->name.s->s);
+        if (f->stmts.at[k]->kind == STMT_DEF || f->stmts.at[k]->kind == STMT_MONOID || f->stmts.at[k]->kind == STMT_EXTERN) choice(c, f->stmts.at[k]->name.s->s);
     }
   turn_end(&t);
 }

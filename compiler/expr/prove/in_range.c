@@ -6,7 +6,7 @@ enum { MOST_VISITS = 1 << 20 }; /* a part under its guards; past that guards are
 bool index_is_data(const Expr *e) {
   if (e->has & HAS_READ) return true;
   if (e->kind != EX_OP) return false;
-  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE) return true;
+  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE) return true;
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->kind == EX_OP && index_is_data(e->arg[k])) return true;
   return false;

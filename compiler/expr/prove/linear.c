@@ -9,7 +9,7 @@
 enum { SIGN_FUEL = 4000 }; /* so many atoms are looked into for their sign */
 
 bool is_dims(const Expr *e) {
-  return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM));
+  return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL));
 }
 
 static bool is_op(const Expr *e, Op op) {

@@ -20,8 +20,9 @@ static void expr_count(Arena *a, const Expr *e, bool body, const Expr **read, Su
     map_put(done, x.e, &seen);
     if (x.e->kind == EX_READ && read) read[x.e->i] = x.e;
     bool floats = op_counts(x.e) && dtype_is_float((DType)x.e->arg[x.e->n - 1]->dtype);
-    n->flops += floats && !other;
-    n->integer += op_counts(x.e) && !floats && !x.index && (x.e->has & ~(unsigned)HAS_DIM);
+    bool call = x.e->kind == EX_OP && x.e->op == OP_EXTERN; /* whose operations are said to be on floats */
+    if (!other && (floats || call)) n->flops += call ? extern_cost(x.e->by) : 1;
+    n->integer += op_counts(x.e) && !floats && !call && !x.index && (x.e->has & ~(unsigned)HAS_DIM);
     for (uint32_t i = 0; i < x.e->n; i++) vec_push(a, todo, ((Item){x.e->arg[i], x.index || x.e->kind == EX_READ}));
   }
 }

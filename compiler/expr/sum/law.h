@@ -51,6 +51,7 @@ bool eq_int(Same *q, const char *what, int64_t a, int64_t b);
 bool eq_place(Same *q, Place a, Place b);
 bool eq_expr(Same *q, const char *what, const Expr *a, const Expr *b);
 bool eq_exprs(Same *q, const char *what, uint32_t n, const Expr *const *a, const Expr *const *b);
+bool eq_externs(Same *q, const Exprs *a, const Exprs *b); /* those of two pools */
 bool eq_monoid(Same *q, const Monoid *a, const Monoid *b);
 bool eq_sum(Same *q, const EinSum *a, const EinSum *b);
 

@@ -182,6 +182,19 @@ void print_dim(SumPrinter *p, Str name, bool known, int64_t value) {
   buf_char(p->out, '\n');
 }
 
+void print_externs(SumPrinter *p, const Exprs *pool) {
+  for (uint32_t k = 0; k < extern_count(pool); k++) {
+    const Extern *x = extern_at(pool, k);
+    buf_printf(p->out, "extern %s(", x->name->s);
+    for (uint32_t i = 0; i < x->n; i++) buf_printf(p->out, "%s%s", i ? ", " : "", dtype_name(x->arg[i]));
+    buf_printf(p->out, ") : %s =", dtype_name(x->dtype));
+    print_string(p, x->symbol);
+    if (x->from) buf_str(p->out, " from"), print_string(p, x->from);
+    if (x->cost >= 0) buf_printf(p->out, " cost %lld", (long long)x->cost);
+    print_end(p, x->place);
+  }
+}
+
 void print_monoid(SumPrinter *p, const Monoid *m) {
   buf_str(p->out, "monoid ");
   print_monoid_name(p, m->name);

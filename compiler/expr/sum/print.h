@@ -38,6 +38,7 @@ void print_indent(SumPrinter *p, uint32_t level);
 void print_end(SumPrinter *p, Place place);      /* the place, and the end of the line */
 
 void print_dim(SumPrinter *p, Str name, bool known, int64_t value); /* a line each */
+void print_externs(SumPrinter *p, const Exprs *x); /* all of a pool's */
 void print_monoid(SumPrinter *p, const Monoid *m);
 void print_check(SumPrinter *p, const Expr *cond, Str text, Place place);
 

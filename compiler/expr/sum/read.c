@@ -198,6 +198,34 @@ bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value) {
   return true;
 }
 
+static bool want_extern_arguments(SumReader *r, Extern *x) {
+  if (!scan_want(&r->c, '(')) return false;
+  while (!scan_take(&r->c, ')')) {
+    if (x->n && !scan_want(&r->c, ',')) return false;
+    if (x->n == EXTERN_ARGS) return scan_fail(&r->c, D_E913, "a C function has at most %d arguments", EXTERN_ARGS);
+    if (!scan_want_dtype(&r->c, &x->arg[x->n])) return false;
+    x->n++;
+  }
+  return true;
+}
+
+bool want_extern(SumReader *r) {
+  Extern x = {.cost = -1};
+  if (extern_count(r->exprs) == READ_MONOIDS) return scan_fail(&r->c, D_E913, "there are at most %d C functions", READ_MONOIDS);
+  if (!want_name_in_text(r, &x.name)) return false;
+  if (extern_find(r->exprs, x.name)) return scan_fail(&r->c, D_E911, "C function %s is declared already", x.name->s);
+  if (!want_extern_arguments(r, &x) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x.dtype) || !scan_want(&r->c, '=')) return false;
+  if (!scan_want_string(&r->c, &x.symbol)) return false;
+  if (scan_take_word(&r->c, "from") && !scan_want_string(&r->c, &x.from)) return false;
+  if (scan_take_word(&r->c, "cost") && !scan_want_int(&r->c, 0, INT32_MAX, "a cost", &x.cost)) return false;
+  if (!scan_want_end(&r->c, &x.place)) return false;
+  int part;
+  const char *wrong = extern_wrong(&x, &part);
+  if (wrong) return scan_fail(&r->c, D_E903, "%s", wrong);
+  extern_add(r->exprs, &x);
+  return true;
+}
+
 bool want_monoid(SumReader *r, Monoid *m) {
   if (r->monoids.len == READ_MONOIDS)
     return scan_fail(&r->c, D_E913, "there are at most %d monoids", READ_MONOIDS);

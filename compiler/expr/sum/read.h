@@ -40,6 +40,7 @@ bool want_reducer_name(SumReader *r, EinSum *s);       /* `sum:f32`: reducer, mo
 bool want_sum(SumReader *r, EinSum *s);                /* behind the output labels: ` : f32 = sum:f32[a:64] body domain d` */
 
 bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value); /* the rest of a line each */
+bool want_extern(SumReader *r);                        /* into the pool */
 bool want_monoid(SumReader *r, Monoid *m);
 bool want_check(SumReader *r, const Expr **cond, Str *text, Place *place);
 

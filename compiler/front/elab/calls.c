@@ -219,6 +219,7 @@ const char *call_form(Elab *x, const AstStmt *d) {
   for (uint32_t i = 0; i < d->items.len; i++)
     if (d->items.at[i].e) buf_printf(&b, "%s%s", i ? "," : "[", d->items.at[i].e->name.s->s);
   buf_str(&b, d->items.len ? "](" : "(");
+  for (uint32_t i = 0; i < d->takes.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", d->takes.at[i].name.s->s);
   for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", d->params.at[i].s->s);
   buf_str(&b, ")");
   return b.s;
@@ -465,14 +466,14 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
 
 /* ---- the other calls -------------------------------------------------------------------------- */
 
-static bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form) {
+bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form) {
   if (a->bracketed == wanted && !(a->where && !wanted)) return true;
   Diag *d = diag_add(x->diags, D_E092, a->span, wanted ? "%s needs its labels in brackets" : "%s takes no labels", a->name.s->s);
   diag_hint(x->diags, d, "its form is `%s`", form);
   return false;
 }
 
-static bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
+bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
   if (a->args.len == n) return true;
   Diag *d = complain_count(x, a, "argument", n, a->args.len);
   diag_hint(x->diags, d, "its form is `%s`", form);
@@ -565,7 +566,7 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
   if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
-  bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID), known = l || (y && !later);
+  bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN), known = l || (y && !later);
   const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
@@ -591,11 +592,15 @@ static bool one_result(Elab *x, const Ast *a) {
 Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
   Op op;
   Symbol *y = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
-  bool def = y && y->kind == SYM_DEF, monoid = y && y->kind == SYM_MONOID;
-  if (!def && (monoid || name_is_builtin(a->name.s)) && !one_result(x, a)) return NULL;
+  bool def = y && y->kind == SYM_DEF, monoid = y && y->kind == SYM_MONOID, external = y && y->kind == SYM_EXTERN;
+  if (!def && (monoid || external || name_is_builtin(a->name.s)) && !one_result(x, a)) return NULL;
   if (def || monoid) {
     y->used = true;
     return y->kind == SYM_DEF ? expand(x, s, y, a) : call_monoid(x, s, y, a);
+  }
+  if (external) {
+    y->used = true;
+    return call_extern(x, s, y, a);
   }
   if (name_is_builtin(a->name.s) && op_find(a->name.s->s, a->name.s->len, &op))
     return op_info[op].laws & LAW_FUNCTION ? call_function(x, s, a, op) : call_random(x, s, a, op);

@@ -81,7 +81,7 @@ static bool name_is_label(Elab *x, Scope *s, Str name) {
   if (frame_find(s->frame, name)) return false;
   Symbol *y = scope_symbol(x, s, name);
   if (y && y->turns) return label_known(s->labels, name);
-  if (!y || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return true;
+  if (!y || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK) return true;
   return y->kind == SYM_TENSOR && y->node && y->node->rank > 0;
 }
 
@@ -308,8 +308,8 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
       diag_hint(x->diags, g, "name the value that is stacked, and read that; what an earlier turn had is a `state`");
       return fail(x);
     }
-    case SYM_DEF: case SYM_MONOID: {
-      Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s, y->kind == SYM_DEF ? "def" : "monoid");
+    case SYM_DEF: case SYM_MONOID: case SYM_EXTERN: {
+      Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s, y->kind == SYM_DEF ? "def" : y->kind == SYM_EXTERN ? "C function" : "monoid");
       diag_at(x->diags, g, y->span, "defined here");
       diag_hint(x->diags, g, "its form is `%s`", call_form(x, y->stmt));
       return fail(x);
@@ -330,7 +330,7 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
   bool over = y && y->turns && label_known(s->labels, a->name.s);
-  bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK);
+  bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK);
   if (y && !over && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
   if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return fail(x);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
@@ -517,7 +517,7 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
   if (!y) return complain_unknown_tensor(x, s, a), fail(x);
   y->used = true;
   if (y->kind != SYM_TENSOR) {
-    if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_STACK) return core_symbol(x, y, a->name.span);
+    if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK) return core_symbol(x, y, a->name.span);
     Diag *d = diag_add(x->diags, D_E074, a->span, "%s is %s, not a tensor", y->name->s, y->kind == SYM_DIM ? "a dim" : "a loop variable");
     diag_at(x->diags, d, y->span, "defined here");
     diag_hint(x->diags, d, "it is one number: write `%s`", y->name->s);

@@ -179,7 +179,7 @@ bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char 
   return !over.n;
 }
 
-static bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
+bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
   if (dtype < 0) return true;
   Type t = c->type;
   DType to = (DType)dtype;
@@ -469,7 +469,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
   Str text = s->text ? s->text : str_from(x->strings, "assertion failed");
   if (c->kind != CORE_REDUCE) { /* over sizes alone: known now, or when sizes are bound */
     Ex e = lower(x, c, -1);
-    if (!x->failed && !(e.e->has & HAS_READ) && !e.range && !e.pred) {
+    if (!x->failed && !(e.e->has & (HAS_READ | HAS_CALL)) && !e.range && !e.pred) {
       if (e.e->kind == EX_INT && !e.e->i) diag_add(x->diags, D_E113, c->span, "this assert fails: %s", text->s);
       if (e.e->kind == EX_INT) return;
       vec_push(x->arena, x->hold, e.e);
@@ -508,6 +508,7 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
     case STMT_REPEAT: elab_repeat(x, s); return;
     case STMT_DEF: elab_def(x, s); return;
     case STMT_MONOID: elab_monoid(x, s); return;
+    case STMT_EXTERN: elab_extern(x, s); return;
     case STMT_ASSERT: elab_assert(x, s); return;
     case STMT_LIMITS: elab_limits(x, s); return;
     case STMT_USE: return;
@@ -538,7 +539,7 @@ static void names_lose(Elab *x, const AstFile *f) {
 static bool holds_definitions_only(const AstFile *f) {
   for (uint32_t i = 0; i < f->stmts.len; i++) {
     StmtKind k = f->stmts.at[i]->kind;
-    if (k != STMT_DEF && k != STMT_MONOID && k != STMT_DIM && k != STMT_USE) return false;
+    if (k != STMT_DEF && k != STMT_MONOID && k != STMT_EXTERN && k != STMT_DIM && k != STMT_USE) return false;
   }
   return f->stmts.len > 0;
 }

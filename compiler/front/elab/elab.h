@@ -9,6 +9,7 @@
  *   calls.c    defs, functions         extents.c  label extents      lower.c   Core -> EinGraph
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
  *   defs.c     names in a def's body      vertex.c   a vertex in the making
+ *   extern.c   C functions
  *   monoid.c   users' monoids          grad.c     gradients         elab.c   statements, and the door graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
@@ -81,7 +82,8 @@ typedef enum {
   CORE_REDUCE,   /* reducer over labels of arg0, where arg1 (or NULL) */
   CORE_USE,      /* bind, arg: one index for each of the bind's labels */
   CORE_RESTRICT, /* arg0 where arg1 */
-  CORE_RANDOM    /* op over labels, arg0: seed */
+  CORE_RANDOM,   /* op over labels, arg0: seed */
+  CORE_CALL      /* external of arg */
 } CoreKind;
 
 struct Core {
@@ -92,6 +94,7 @@ struct Core {
   Op op;
   Reducer reducer;
   const struct MonoidDef *monoid;
+  const Extern *external;
   int acc;                   /* DType said by sum:f64, or -1 */
   int64_t i;
   const Expr *e;
@@ -150,7 +153,7 @@ typedef struct Ex {          /* a lowered expression */
 } Ex;
 
 /* ---- symbols ---------------------------------------------------------------------------------- */
-typedef enum { SYM_DIM, SYM_TENSOR, SYM_TURN, SYM_DEF, SYM_MONOID, SYM_STACK } SymKind;
+typedef enum { SYM_DIM, SYM_TENSOR, SYM_TURN, SYM_DEF, SYM_MONOID, SYM_EXTERN, SYM_STACK } SymKind;
 typedef struct Symbol {
   SymKind kind;
   Str name;
@@ -164,7 +167,8 @@ typedef struct Symbol {
   const Expr *size;          /* DIM */
   EinNode *node;             /* TENSOR */
   int64_t depth;             /* TURN */
-  const AstStmt *stmt;       /* DEF, MONOID, STATE */
+  const AstStmt *stmt;       /* DEF, MONOID, EXTERN, STATE */
+  const Extern *external;    /* EXTERN; NULL: what is said of it was complained about */
   const struct MonoidDef *monoid;
   struct Block *block;       /* TENSOR that is a state: its block */
   int32_t state;             /*   its number there, or -1 */
@@ -309,6 +313,8 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a);
 Core *core_reduce(Elab *x, Scope *s, const Ast *a);
 
 /* calls.c */
+bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form);
+bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form);
 const char *call_form(Elab *x, const AstStmt *d);              /* "softmax[j](x)", of a def or monoid */
 bool complain_function(Elab *x, AstName n);                    /* where it stands without its arguments; false: it is no function */
 Core *core_from_call(Elab *x, Scope *s, const Ast *a);
@@ -316,6 +322,11 @@ Core *core_from_subst(Elab *x, Scope *s, const Ast *a);
 Core *core_use(Elab *x, Scope *s, Bind *b, Span span);         /* as it stands */
 Core *core_restrict(Elab *x, Scope *s, Core *c);               /* by the label predicates of the defs around */
 Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span);
+
+/* extern.c */
+void elab_extern(Elab *x, const AstStmt *s);
+Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a);
+bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state); /* elab.c: becomes that dtype by itself; state: what it is for, or NULL */
 
 /* monoid.c */
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out); /* the dtype that it is closed over */

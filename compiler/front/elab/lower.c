@@ -342,6 +342,19 @@ static Ex lower_random(Elab *x, Core *c, int widen) {
   return widened(x, carry(x, r, &seed), widen);
 }
 
+/* What is given is converted there and then: nothing is widened for a reduction around. */
+static Ex lower_call(Elab *x, Core *c, int widen) {
+  const Expr *arg[EXTERN_ARGS];
+  Ex r = ex_new(NULL, c->type);
+  for (uint32_t i = 0; i < c->n; i++) {
+    Ex a = ex_convert(x, lower(x, c->arg[i], -1), c->external->arg[i]);
+    arg[i] = a.e;
+    r = carry(x, r, &a);
+  }
+  r.e = expr_call(x->exprs, c->external, arg);
+  return widened(x, r, widen);
+}
+
 static Ex lower_kind(Elab *x, Core *c, int widen) {
   switch (c->kind) {
     case CORE_CONST: return ex_new(c->e, c->type);
@@ -360,6 +373,7 @@ static Ex lower_kind(Elab *x, Core *c, int widen) {
     case CORE_REDUCE: return lower_reduce(x, c, widen);
     case CORE_USE: return lower_use(x, c, widen);
     case CORE_RESTRICT: return lower_restrict(x, c, widen);
+    case CORE_CALL: return lower_call(x, c, widen);
     case CORE_RANDOM: return lower_random(x, c, widen);
   }
   bug("lower: core kind %d", (int)c->kind);

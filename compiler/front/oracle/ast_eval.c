@@ -414,7 +414,7 @@ static AstVal name_value(AstRun *r, const Ast *e, At at) {
   if (k) return label_value(r, k->label, at, e->span);
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   if (g && g->tensor) return read_tensor(r, g->tensor, e, at);
-  if (g && !g->def && !g->monoid) return val_int(DT_I64, g->size, WEAK_SIZE);
+  if (g && !g->def && !g->monoid && !g->external) return val_int(DT_I64, g->size, WEAK_SIZE);
   ast_fail(r, e->span, "%s is neither a label on the left or reduced nor anything else known here",
            e->name.s->s);
   return val(DT_I64, 0, 0);
@@ -638,10 +638,32 @@ static AstVal call_function(AstRun *r, const Ast *e, Op op, At at) {
   return apply(r, op, e->args.len, x, e->span);
 }
 
+static AstVal call_external(AstRun *r, const Ast *e, const AstStmt *st, At at) {
+  const Extern *x = r->e->exprs ? extern_find(r->e->exprs, st->name.s) : NULL;
+  AstVal out = val(x ? x->dtype : DT_F64, 0, 0);
+  CallCell arg[EXTERN_ARGS], made = {.i = 0};
+  if (!x || !x->call || e->bracketed || e->args.len != x->n) {
+    ast_fail(r, e->span, "%s is no C function that can be called like this", st->name.s->s);
+    return out;
+  }
+  for (uint32_t i = 0; i < x->n; i++) {
+    AstVal v = eval(r, e->args.at[i], narrow(at));
+    out.none = i ? worse(out.none, v.none) : v.none;
+    v = ast_coerce(r, v, x->arg[i], e->args.at[i]->span);
+    if (dtype_is_float(x->arg[i])) arg[i].f = v.v.f;
+    else arg[i].i = v.v.i;
+  }
+  if (at.typing || out.none || r->why) return widened(out, at);
+  x->call(arg, &made);
+  out.v.f = made.f;
+  return widened(out, at);
+}
+
 static AstVal call(AstRun *r, const Ast *e, At at) {
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   Op op;
   if (g && g->def) return call_def(r, e, g, at);
+  if (g && g->external) return call_external(r, e, g->external, at);
   if (g && g->monoid && e->bracketed && e->args.len == 1) return reduce(r, e, g, at);
   if (!g && op_find(e->name.s->s, e->name.s->len, &op)) {
     if (op_info[op].rule == RULE_RANDOM || op_info[op].rule == RULE_INDEX)

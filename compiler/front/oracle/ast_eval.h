@@ -29,6 +29,7 @@ typedef struct AstEval {
   /* Fills wanted->at (room for count values is there) for an input given from outside; NULL or false: the default. */
   bool (*input)(void *ctx, Str name, AstTensor *wanted);
   void *ctx;
+  const Exprs *exprs;        /* the pool in which C functions have been loaded; NULL: there are none */
   VEC(AstTensor *) tensors;  /* the result, in order of definition */
   int64_t max_points;        /* work units, about one a node evaluated, at most; 0: 2^26 */
 } AstEval;

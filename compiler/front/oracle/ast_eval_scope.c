@@ -103,7 +103,7 @@ AstGlobal *ast_global_find(const AstRun *r, const AstScope *s, Str name) {
 /* A bare name in brackets that means a number, and so can be no label (rule 4). */
 static bool means_number(const AstRun *r, const AstScope *s, Str name) {
   const AstGlobal *g = ast_global_find(r, s, name);
-  return g && !g->def && !g->monoid && (!g->tensor || g->tensor->rank == 0);
+  return g && !g->def && !g->monoid && !g->external && (!g->tensor || g->tensor->rank == 0);
 }
 
 bool ast_item_name(const AstItem *it, AstName *out) {

@@ -67,11 +67,11 @@ struct AstScope {
   const Ast *call;    /*   and how, without groups */
 };
 
-typedef struct AstGlobal { /* at most one of tensor, def, monoid; none: a dim */
+typedef struct AstGlobal { /* at most one of tensor, def, monoid, external; none: a dim */
   uint32_t age;
   int64_t size;
   AstTensor *tensor;
-  const AstStmt *def, *monoid;
+  const AstStmt *def, *monoid, *external;
   struct { AstScope *scope; AstClosure *operand[2]; } at[DTYPES]; /* monoid: its two operands, of each dtype */
 } AstGlobal;
 

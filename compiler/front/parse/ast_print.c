@@ -188,7 +188,7 @@ static void print_head(Buf *b, const AstStmt *s) {
       [STMT_DIM] = "dim",           [STMT_INPUT] = "input",   [STMT_PARAM] = "param",
       [STMT_EQUATION] = "equation", [STMT_OUTPUT] = "output", [STMT_STATE] = "state",
       [STMT_NEXT] = "next",         [STMT_REPEAT] = "repeat", [STMT_DEF] = "def",
-      [STMT_MONOID] = "monoid",     [STMT_USE] = "use",       [STMT_ASSERT] = "assert",
+      [STMT_MONOID] = "monoid",     [STMT_EXTERN] = "extern", [STMT_USE] = "use",       [STMT_ASSERT] = "assert",
       [STMT_LIMITS] = "limits",
   };
   buf_str(b, word[s->kind]);
@@ -196,11 +196,15 @@ static void print_head(Buf *b, const AstStmt *s) {
   if (s->name.s) buf_printf(b, " %s", s->name.s->s);
   if (s->bracketed) print_items(b, &s->items);
   if (s->kind == STMT_DEF || s->kind == STMT_MONOID) print_params(b, s);
+  for (uint32_t i = 0; i < s->takes.len; i++)
+    buf_printf(b, "%s%s : %s%s", i ? ", " : "(", s->takes.at[i].name.s->s, dtype_name(s->takes.at[i].dtype), i + 1 < s->takes.len ? "" : ")");
   print_decls(b, s);
   if (s->dtype >= 0) buf_printf(b, " : %s", dtype_name((DType)s->dtype));
   if (s->stored) buf_printf(b, " %s \"%s\"", s->stored->to ? "to" : "from", s->stored->text->s);
   if (s->stored && s->stored->bracketed) print_items(b, &s->stored->items);
   if (s->text) buf_printf(b, " \"%s\"", s->text->s);
+  if (s->source) buf_printf(b, " from \"%s\"", s->source->s);
+  if (s->cost) buf_printf(b, " cost %lld", (long long)s->cost->amount);
 }
 
 static void print_body(Buf *b, const AstStmt *s, int indent) {

@@ -207,6 +207,51 @@ static void stmt_text(Parse *p, AstStmt *s, Token t) {
   s->text_span = span_at(p, t.at, t.end);
 }
 
+/* ---- extern def erfcx(x : f64) : f64 = "erfcx" from "faddeeva.c" cost 40 --------------------------- */
+
+uint32_t takes_first(Parse *p, Token name, Token dtype) {
+  takes_add(p, name, dtype);
+  return p->takes.len - 1;
+}
+
+void takes_add(Parse *p, Token name, Token dtype) {
+  AstTake t = {.name = name_of(p, name), .span = span_at(p, name.at, dtype.end)};
+  BUG_UNLESS(dtype_find(p->src->bytes + dtype.at, dtype.end - dtype.at, &t.dtype));
+  vec_push(p->arena, p->takes, t);
+}
+
+AstCost *build_cost(Parse *p, Token word, Token amount) {
+  AstCost *c = NEW(p->arena, AstCost);
+  const char *s = p->src->bytes + word.at;
+  c->span = span_at(p, amount.at, amount.end);
+  if (word.end - word.at != 4 || memcmp(s, "cost", 4) != 0) {
+    int n = (int)(word.end - word.at < 40 ? word.end - word.at : 40);
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, word.at, word.end), "unexpected name `%.*s`, expected `cost`", n, s);
+    diag_hint(p->diags, g, "`cost 40` says how many operations a call takes");
+  }
+  bool fits = int64_read(p->src->bytes + amount.at, amount.end - amount.at, &c->amount) && c->amount <= INT32_MAX;
+  if (fits) return c;
+  diag_add(p->diags, D_E004, c->span, "this number is too large");
+  return NULL;
+}
+
+AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t from, Token dtype, Token symbol, Token source, AstCost *cost) {
+  AstStmt *s = stmt_new(p, STMT_EXTERN, first.at);
+  s->name = name_of(p, name);
+  s->takes.len = s->takes.cap = p->takes.len - from;
+  s->takes.at = arena_copy(p->arena, p->takes.at + from, sizeof(AstTake) * s->takes.len);
+  p->takes.len = from;
+  stmt_dtype(p, s, dtype);
+  if (source.kind) {
+    stmt_text(p, s, source);
+    s->source = s->text;
+    s->source_span = s->text_span;
+  }
+  stmt_text(p, s, symbol);
+  s->cost = cost;
+  return s;
+}
+
 AstStmt *build_use(Parse *p, Token first, Token what) {
   AstStmt *s = stmt_new(p, STMT_USE, first.at);
   if (what.kind == TOK_STRING)

@@ -43,6 +43,7 @@ typedef struct Fmt {
   bool unary;                /*   is a sign before one, */
   bool reducer;              /*   or closes a reducer's brackets */
   int said;                  /* how much of `sum:f64` */
+  bool external;             /* in an `extern def` */
   bool asserts;              /* in an assert, where `:` stands behind `sites` */
   Words pending;             /* comments on their way behind an operator */
   bool pending_break;
@@ -152,7 +153,7 @@ static bool space_before(const Fmt *f, Token t) {
   const Level *in = f->level.len && vec_last(f->level).kind != TOK_LC ? &vec_last(f->level) : NULL;
   if (last == TOK_LP || last == TOK_LB || f->unary) return false;
   if (k == TOK_RP || k == TOK_RB || k == TOK_COMMA) return false;
-  if (k == TOK_COLON || last == TOK_COLON) return !in && !f->said && !(f->asserts && k == TOK_COLON);
+  if (k == TOK_COLON || last == TOK_COLON) return (!in || f->external) && !f->said && !(f->asserts && k == TOK_COLON);
   if (last == TOK_COMMA) return !(in && in->kind == TOK_LB && in->flag);
   if (is_binary(k) && f->operand) return space_at_operator(f, k);
   if (is_binary(last)) return space_at_operator(f, last);
@@ -220,6 +221,7 @@ static void note_token(Fmt *f, Word w) {
   f->operand = k == TOK_ID || k == TOK_INT || k == TOK_REAL || k == TOK_CONST || k == TOK_RP ||
                (k == TOK_RB && !f->reducer);
   f->asserts |= k == TOK_ASSERT;
+  f->external |= k == TOK_EXTERN;
   f->said = k == TOK_REDUCER                 ? 1
             : k == TOK_COLON && f->said == 1 ? 2
             : k == TOK_DTYPE && f->said == 2 ? 3
@@ -290,7 +292,7 @@ static void put(Fmt *f, const Word *c, uint32_t n, Word w) {
   }
   if (starts || w.t.kind == TOK_RC || w.t.kind == TOK_EOF) {
     gap_between(f, c, n, w);
-    if (starts) f->operand = f->unary = f->asserts = false;
+    if (starts) f->operand = f->unary = f->asserts = f->external = false;
   } else if (line && ends_line(f, w.t.kind)) {
     if (!f->pending.len) hold_comments(f, c, n);
     f->pending_break = true;

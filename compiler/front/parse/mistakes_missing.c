@@ -44,7 +44,7 @@ static Callee callee(const Parse *p, Token name) {
   Str s = str_of(p->strings, text, name.end - name.at);
   for (uint32_t i = p->file->stmts.len, k = 0; i-- > 0 && k < FAR; k++) {
     const AstStmt *d = p->file->stmts.at[i];
-    if (d->name.s == s && d->kind != STMT_USE) return d->kind == STMT_DEF || d->kind == STMT_MONOID ? CALLED : READ;
+    if (d->name.s == s && d->kind != STMT_USE) return d->kind == STMT_DEF || d->kind == STMT_MONOID || d->kind == STMT_EXTERN ? CALLED : READ;
     for (uint32_t j = 0; j < d->decls.len && j < FAR; j++)
       if (d->decls.at[j].name.s == s) return READ;
   }

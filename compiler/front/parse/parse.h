@@ -70,6 +70,7 @@ typedef struct Parse {
   VEC(AstItem) items;
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
+  VEC(AstTake) takes;
   VEC(AstName) names;
   VEC(AstLimit) limits;
   NameCache cache[1 << NAME_CACHE_BITS];
@@ -137,6 +138,10 @@ AstStmt *build_equation(Parse *p, StmtKind kind, Token first, AstLeft *left, Tok
 AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t decls, Token dtype, Ast *e);
 AstStmt *build_repeat(Parse *p, Token first, Token name, Ast *bound, Ast *until, AstBlock *body);
 AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params, AstBlock *body, Ast *e);
+uint32_t takes_first(Parse *p, Token name, Token dtype);
+void takes_add(Parse *p, Token name, Token dtype);
+AstCost *build_cost(Parse *p, Token word, Token amount);
+AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);

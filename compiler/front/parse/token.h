@@ -32,6 +32,7 @@ enum { ENDS = 1, BEGINS = 2, WORD = 4, BINARY = 8, HEADS = 16 };
   TOKEN(DEF, "`def`", BEGINS | WORD | HEADS)                                                       \
   TOKEN(MONOID, "`monoid`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(IDENTITY, "`identity`", WORD)                                                              \
+  TOKEN(EXTERN, "`extern`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(USE, "`use`", BEGINS | WORD | HEADS)                                                       \
   TOKEN(ASSERT, "`assert`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(FROM, "`from`", 0)                                                                         \

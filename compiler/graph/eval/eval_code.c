@@ -27,6 +27,7 @@ typedef struct Making {
   VEC(Info *) parts;
   VEC(Inst) code;
   VEC(uint32_t) extra;
+  VEC(const Extern *) calls;
   VEC(Step) stack;
   bool lazy;
 } Making;
@@ -131,6 +132,22 @@ static void emit_round(Making *m, const Info *i) {
   if (class_of(t) == CL_I && t != DT_I64) emit(m, I_WRAP, i->reg, 0, t, 0);
 }
 
+static void emit_call(Making *m, const Info *i) {
+  const Expr *e = i->e;
+  Builder *b = m->b;
+  uint32_t extra = m->extra.len;
+  if (!e->by->call && !b->failed) {
+    b->failed = true;
+    eval_fail(b->run, EVAL_MISSING, b->node ? b->node->place : (Place){0}, "the C function %s has not been loaded", e->by->name->s);
+  }
+  for (uint32_t k = 0; k < e->n; k++) {
+    uint32_t reg = reg_of(m, e->arg[k]);
+    vec_push(m->arena, m->extra, reg);
+  }
+  vec_push(m->arena, m->calls, e->by);
+  emit(m, I_CALL, i->reg, m->calls.len - 1, extra, 0);
+}
+
 static void emit_op(Making *m, const Info *i) {
   const Expr *e = i->e;
   uint32_t arg[3] = {0};
@@ -148,6 +165,7 @@ static void emit_op(Making *m, const Info *i) {
 static void emit_end(Making *m, const Step *s) {
   if (s->info->e->kind == EX_READ) emit_read(m, s->info);
   else if (is_lazy(s->info->e)) emit_lazy_end(m, s);
+  else if (s->info->e->op == OP_EXTERN) emit_call(m, s->info);
   else emit_op(m, s->info);
   if (!s->info->part) s->info->done = true;
 }
@@ -216,6 +234,7 @@ static Code *code_finish(Making *m, uint32_t result, const uint32_t *part) {
   uint32_t n = m->parts.len;
   c->at = arena_copy(a, m->code.at, m->code.len * sizeof m->code.at[0]);
   c->extra = arena_copy(a, m->extra.at, m->extra.len * sizeof(uint32_t));
+  c->call = arena_copy(a, m->calls.at, m->calls.len * sizeof m->calls.at[0]);
   c->part = arena_copy(a, part, n * sizeof(uint32_t));
   c->ran = NEW_ARRAY(a, uint64_t, n + 1);
   c->calls = NEW_ARRAY(a, uint32_t, n + 1);

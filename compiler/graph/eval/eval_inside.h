@@ -36,6 +36,7 @@ enum {
   I_ONCE, I_RETURN,                /* calls part dst, unless it has run at this point */
   I_CAST,                          /* dst = a, from dtype b to c */
   I_WRAP, I_NARROW,                /* dst to the dtype b */
+  I_CALL,                          /* dst = C function call[a] of the registers extra[b...] */
   I_READ                           /* + dtype: dst = slot a at the c indices whose registers are extra[b...] */
 };
 typedef struct Inst { uint32_t op, dst, a, b, c; } Inst;
@@ -43,6 +44,7 @@ typedef struct Inst { uint32_t op, dst, a, b, c; } Inst;
 typedef struct Code {
   const Inst *at;
   const uint32_t *extra;
+  const Extern *const *call; /* the C functions that are called */
   const uint32_t *part;      /* where each part that is called begins */
   uint64_t *ran, now;        /* part k has run at this point exactly if ran[k] == now */
   uint32_t *calls;           /* room for all return addresses: a part never calls itself */

@@ -60,6 +60,19 @@ static float lgamma_s(float x) { int sign; return lgammaf_r(x, &sign); }
 /* Signs of a NaN are NaN. */
 #define SIGN(a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a))
 
+static void call_run(const Extern *x, const uint32_t *from, Cell *R, Cell *to) {
+  CallCell arg[EXTERN_ARGS], r;
+  for (uint32_t k = 0; k < x->n; k++) {
+    Cell v = R[from[k]];
+    Class c = class_of(x->arg[k]);
+    if (c == CL_I) arg[k].i = v.i;
+    else arg[k].f = c == CL_S ? (double)v.s : v.f;
+  }
+  x->call(arg, &r);
+  if (x->dtype == DT_F32) to->s = (float)r.f;
+  else to->f = r.f;
+}
+
 bool code_run(Code *c, Frame *f) {
   Cell *R = f->reg;
   uint32_t calls = 0;
@@ -79,6 +92,7 @@ bool code_run(Code *c, Frame *f) {
       break;
     case I_RETURN: in = c->at + c->calls[--calls]; break;
     case I_CAST: R[in->dst] = cell_cast(R[in->a], (DType)in->b, (DType)in->c); break;
+    case I_CALL: call_run(c->call[in->a], c->extra + in->b, R, &R[in->dst]); break;
     case I_WRAP: R[in->dst].i = int_wrap((DType)in->b, R[in->dst].i); break;
     case I_NARROW: R[in->dst].s = real_narrow((DType)in->b, R[in->dst].s); break;
 

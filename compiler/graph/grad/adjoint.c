@@ -241,7 +241,7 @@ bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, 
   const Expr *result = f.s.reducer == RED_NONE && f.s.dtype == f.s.acc ? read_result(&f, m) : NULL;
   Op stuck = seed.value ? expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms) : OPS;
   if (!seed.value || stuck != OPS) {
-    const char *what = seed.value ? op_info[stuck].name : f.s.monoid ? f.s.monoid->name->s : reducer_info[f.s.reducer].name;
+    const char *what = seed.value ? stuck == OP_EXTERN ? "a C function" : op_info[stuck].name : f.s.monoid ? f.s.monoid->name->s : reducer_info[f.s.reducer].name;
     *t = (GradTrouble){m, arena_printf(all->arena, "%s has no derivative here", what)};
     return false;
   }

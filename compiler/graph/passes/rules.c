@@ -256,7 +256,7 @@ static bool side_holds(const Rules *r, Side side, const Expr *e) {
 const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg) {
   if (e->n == 0 || memcmp(e->arg, arg, e->n * sizeof arg[0]) == 0) return e;
   if (e->kind == EX_READ) return expr_read(p, (DType)e->dtype, e->i, e->n, arg);
-  return e->op == OP_CAST ? expr_cast(p, (DType)e->dtype, arg[0]) : expr_op(p, (Op)e->op, e->n, arg);
+  return expr_op_like(p, e, arg);
 }
 
 static const Expr *settle(Rules *r, const Expr *e);
@@ -297,7 +297,7 @@ static const Expr *by_table(Rules *r, const Expr *e) {
 static const Expr *fold(Rules *r, const Expr *e) {
   Value v[3];
   OpRule rule = op_info[e->op].rule;
-  if (rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_CAST) return NULL;
+  if (rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_CAST || rule == RULE_EXTERN) return NULL;
   for (uint32_t i = 0; i < e->n; i++) {
     if (!is_literal(e->arg[i])) return NULL;
     v[i] = (Value){.dtype = (DType)e->arg[i]->dtype, .i = e->arg[i]->i};
@@ -375,7 +375,7 @@ static bool index_hard(const Expr *e) {
   if (e->has & HAS_READ) return true;
   if (e->kind != EX_OP) return false;
   OpRule rule = op_info[e->op].rule;
-  if (rule == RULE_INDEX || rule == RULE_RANDOM || rule == RULE_REAL || rule == RULE_TEST) return true;
+  if (rule == RULE_INDEX || rule == RULE_RANDOM || rule == RULE_REAL || rule == RULE_TEST || rule == RULE_EXTERN) return true;
   return false;
 }
 

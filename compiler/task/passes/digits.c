@@ -158,8 +158,7 @@ static const Expr *simple(Digits *d, const Expr *e) {
   if (e->kind == EX_READ) made = expr_read(x, (DType)e->dtype, e->i, e->n, arg);
   else if (is_digit(e)) made = digit_simple(d, (Op)e->op, arg[0], arg[1]);
   else if (op_info[e->op].rule == RULE_COMPARE) made = compare_simple(d, e, arg[0], arg[1]);
-  else if (e->op == OP_CAST) made = expr_cast(x, (DType)e->dtype, arg[0]);
-  if (!made) made = expr_op(x, (Op)e->op, e->n, arg);
+  if (!made) made = expr_op_like(x, e, arg);
   map_put(&d->simple, e, (void *)(uintptr_t)made);
   return made;
 }

@@ -129,7 +129,8 @@ static double ops_of(TaskGraph *t, const EinSum *sum) {
     if (!(e->has & ~(unsigned)HAS_DIM) || map_find(&seen, e)) continue;
     map_put(&seen, e, t);
     if (e->kind == EX_READ) n++;
-    if (e->kind == EX_OP && e->op != OP_CAST) n += op_info[e->op].laws & LAW_EXACT ? 1 : 15;
+    if (e->kind == EX_OP && e->op == OP_EXTERN) n += (double)extern_cost(e->by);
+    else if (e->kind == EX_OP && e->op != OP_CAST) n += op_info[e->op].laws & LAW_EXACT ? 1 : 15;
     for (uint32_t k = 0; k < e->n; k++) vec_push(t->arena, todo, e->arg[k]);
   }
   return n;

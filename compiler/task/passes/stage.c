@@ -133,7 +133,7 @@ static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
 }
 
 static bool by_chance(const Expr *e) {
-  if (e->kind == EX_OP && (op_info[e->op].rule == RULE_RANDOM || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE)) return true;
+  if (e->kind == EX_OP && (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE)) return true;
   for (uint32_t k = 0; k < e->n; k++)
     if (by_chance(e->arg[k])) return true;
   return false;

@@ -101,6 +101,7 @@ static bool eq_tasks(Equal *e, const Tasks *a, const Tasks *b) {
 /* ---- the head ----------------------------------------------------------------------------------- */
 
 static bool eq_dims(Same *q, const TaskGraph *a, const TaskGraph *b) {
+  if (!eq_externs(q, a->exprs, b->exprs)) return false;
   if (!eq_int(q, "the number of dims", a->dims.len, b->dims.len)) return false;
   if (!eq_int(q, "the number of monoids", a->monoids.len, b->monoids.len)) return false;
   for (uint32_t i = 0; i < a->dims.len; i++) {

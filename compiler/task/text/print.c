@@ -58,6 +58,7 @@ static void print_head(Printer *p) {
   for (uint32_t a = 0; a < t->mesh.n; a++) buf_printf(p->out, " %u%s", t->mesh.size[a], a + 1 < t->mesh.n ? "" : "\n");
   for (uint32_t i = 0; i < t->dims.len; i++)
     print_dim(&p->p, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  print_externs(&p->p, t->exprs);
   for (uint32_t i = 0; i < t->monoids.len; i++) print_monoid(&p->p, t->monoids.at[i]);
   for (uint32_t i = 0; i < t->buffers.len; i++) print_buffer(p, &t->buffers.at[i]);
   for (uint32_t i = 0; i < t->inputs.len; i++) print_argument(p, "input", &t->inputs.at[i]);

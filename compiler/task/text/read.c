@@ -105,6 +105,8 @@ static bool line_monoid(TaskReader *r) {
   return true;
 }
 
+static bool line_extern(TaskReader *r) { return want_extern(&r->x); }
+
 static bool want_space(TaskReader *r, TaskBuffer *b) {
   if (scan_take_word(&r->x.c, "work"))
     b->space = BUF_WORK;
@@ -460,6 +462,7 @@ static const Line lines[] = {
     {"exchange", REPEAT, line_exchange},
     {"mesh", PROGRAM, line_mesh},
     {"dim", PROGRAM, line_dim},
+    {"extern", PROGRAM, line_extern},
     {"monoid", PROGRAM, line_monoid},
     {"buffer", PROGRAM, line_buffer},
     {"input", PROGRAM, line_input},

@@ -126,7 +126,7 @@ static const Expr *body_swap(Panel *t, Map *done, const Expr *e) {
   if (e->kind != EX_OP) return e;
   const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = body_swap(t, done, e->arg[k]);
-  made = e->op == OP_CAST ? expr_cast(t->s->x, (DType)e->dtype, arg[0]) : expr_op(t->s->x, (Op)e->op, e->n, arg);
+  made = expr_op_like(t->s->x, e, arg);
   map_put(done, e, (void *)(uintptr_t)made);
   return made;
 }

@@ -35,7 +35,7 @@ static const Expr *plain(Exprs *x, const Expr *e) {
   const Expr **arg = NEW_ARRAY(exprs_arena(x), const Expr *, e->n + 1);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = plain(x, e->arg[k]);
   if (e->op == OP_MAX || e->op == OP_MIN) return compared(x, (Op)e->op, arg[0], arg[1]);
-  return expr_op(x, (Op)e->op, e->n, arg);
+  return expr_op_like(x, e, arg);
 }
 
 /* acc = acc with the body in row r, lane l, which is `lane` or behind it. */

@@ -131,7 +131,7 @@ static const Expr *turned_round(Rewrite *w, const Expr *e) {
 
 static const Expr *rewritten(Rewrite *w, const Expr *e) {
   Exprs *x = w->t->s->x;
-  const Expr *made = map_find(&w->done, e), *arg[3];
+  const Expr *made = map_find(&w->done, e), *arg[EXTERN_ARGS];
   if (e->kind != EX_OP) return e;
   if (made) return made;
   bool sum = is_op(e, OP_ADD) || is_op(e, OP_SUB), square = is_op(e, OP_MUL) && e->arg[0] == e->arg[1];
@@ -139,7 +139,7 @@ static const Expr *rewritten(Rewrite *w, const Expr *e) {
     arg[k] = !w->one && (square || is_op(e, OP_ABS)) ? turned_round(w, e->arg[k]) : e->arg[k];
     arg[k] = sum && w->one && is_rows_value(w, arg[k]) ? expr_op2(x, OP_MUL, arg[k], w->one) : rewritten(w, arg[k]);
   }
-  made = is_op(e, OP_CAST) ? e : expr_op(x, (Op)e->op, e->n, arg);
+  made = is_op(e, OP_CAST) ? e : expr_op_like(x, e, arg);
   map_put(&w->done, e, (void *)(uintptr_t)made);
   return made;
 }

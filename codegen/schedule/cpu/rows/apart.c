@@ -136,7 +136,7 @@ static const Expr *put(Put *p, const Expr *e) {
     uintptr_t own = e->n ? 0 : (uintptr_t)map_find(&p->let, key((uint32_t)e->i));
     made = expr_read(s->x, (DType)e->dtype, own ? (int64_t)own - 1 : e->i, e->n, arg);
   } else {
-    made = e->op == OP_CAST ? expr_cast(s->x, (DType)e->dtype, arg[0]) : expr_op(s->x, (Op)e->op, e->n, arg);
+    made = expr_op_like(s->x, e, arg);
   }
   map_put(&p->done, e, (void *)(uintptr_t)made);
   return made;

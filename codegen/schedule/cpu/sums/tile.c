@@ -248,7 +248,7 @@ static const Expr *answer(Asks *a, const Expr *e, bool holds) {
   } else {
     const Expr **arg = NEW_ARRAY(a->t->s->arena, const Expr *, e->n + 1);
     for (uint32_t k = 0; k < e->n; k++) arg[k] = answer(a, e->arg[k], holds);
-    made = e->op == OP_CAST ? expr_cast(a->t->s->x, (DType)e->dtype, arg[0]) : expr_op(a->t->s->x, (Op)e->op, e->n, arg);
+    made = expr_op_like(a->t->s->x, e, arg);
   }
   map_put(&a->made, e, (void *)(uintptr_t)made);
   return made;

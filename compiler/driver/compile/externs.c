@@ -1,0 +1,267 @@
+/* driver/compile/externs.c - the C functions that a program names (`extern def`): what has to be compiled and linked for them, and the same as
+ * functions of this process, for evaluators.
+ *
+ * A C source is preprocessed first: so what is compiled is one text, whatever it includes, and the text is what tells whether it was compiled before.
+ * Behind it stands the function as the program declares it, on the program's line, so that the compiler says what does not agree. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "expr/word.h"
+#include "native.h"
+
+typedef VEC(Buf) ExternTexts;
+
+typedef enum { FROM_LIBC, FROM_SOURCE, FROM_BINARY, FROM_LIBRARY } FromKind;
+
+static bool ends_with(const char *s, const char *end) {
+  size_t n = strlen(s), m = strlen(end);
+  return n > m && strcmp(s + n - m, end) == 0;
+}
+
+static FromKind kind_of(const Extern *x) {
+  if (!x->from) return FROM_LIBC;
+  if (x->from->s[0] == '-') return FROM_LIBRARY;
+  return ends_with(x->from->s, ".c") ? FROM_SOURCE : FROM_BINARY;
+}
+
+static const char *place_text(Session *s, const Extern *x) {
+  return x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "";
+}
+
+static bool same_from(const Extern *a, const Extern *b) {
+  return a->from == b->from || (a->from && b->from && strcmp(a->from->s, b->from->s) == 0);
+}
+
+/* The first that is from there. */
+static bool is_first(const Exprs *p, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++)
+    if (same_from(extern_at(p, i), extern_at(p, k))) return false;
+  return true;
+}
+
+static void words_add(Session *s, Words *to, const Words *w) {
+  for (uint32_t i = 0; i < w->len; i++) vec_push(s->arena, *to, w->at[i]);
+}
+
+static Words compiler_begin(Session *s, const Compiler *c) {
+  Words w = {0};
+  words_add(s, &w, &c->command);
+  for (size_t i = 0; compiler_language[i]; i++) vec_push(s->arena, w, compiler_language[i]);
+  words_add(s, &w, &c->flags);
+  vec_push(s->arena, w, "-w");
+  return w;
+}
+
+/* ---- sources ------------------------------------------------------------------------------------ */
+
+/* A file of the user's own that it includes, as `# 1 "own.h" 1` tells of it; those of the system have a 3 there. NULL: none. */
+static const char *included(Session *s, const char *text, const char *path) {
+  for (const char *at = text; at; at = strchr(at, '\n')) {
+    at += *at == '\n';
+    if (at[0] != '#' || at[1] != ' ' || !strchr("0123456789", at[2])) continue;
+    const char *name = at + strcspn(at, "\"\n"), *line = at + strcspn(at, "\n");
+    if (*name != '"') continue;
+    const char *end = strchr(name + 1, '"');
+    if (!end || end > line) continue;
+    const char *file = arena_printf(s->arena, "%.*s", (int)(end - name - 1), name + 1), *flags = arena_printf(s->arena, "%.*s ", (int)(line - end - 1), end + 1);
+    bool system = strstr(flags, " 3 ") != NULL, other = file[0] != '<' && strcmp(file, path) != 0 && !ends_with(file, "/");
+    if (!system && other && strstr(flags, " 1 ")) return file;
+  }
+  return NULL;
+}
+
+static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const char *work, ExternSource *out) {
+  const char *to = arena_printf(s->arena, "%s/source.i", work), *why;
+  Buf said = buf_new(s->arena);
+  Words w = compiler_begin(s, c);
+  const char *more[] = {"-E", "-o", to, x->from->s, NULL};
+  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
+  if (access(x->from->s, R_OK) != 0) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), x->from->s);
+  if (!program_ask(s->arena, w.at, &said, &why))
+    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), x->from->s, why, said.s ? said.s : "");
+  Source *made = source_read(s->arena, to, &why);
+  if (!made) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", to, why);
+  *out = (ExternSource){.x = x, .text = buf_new(s->arena), .includes = included(s, made->bytes, x->from->s)};
+  buf_add(&out->text, made->bytes, made->len);
+  return LEAVE_OK;
+}
+
+/* "mine.c" is the text ein_extern_0_mine. */
+static const char *source_name(Session *s, const Extern *x, uint32_t k) {
+  const char *slash = strrchr(x->from->s, '/'), *name = slash ? slash + 1 : x->from->s;
+  char *own = arena_printf(s->arena, "extern%u_%.*s", k, (int)(strlen(name) - 2), name);
+  for (char *c = own; *c; c++)
+    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *c)) *c = '_';
+  return own;
+}
+
+static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char *work, ExternParts *out) {
+  ExternSource one;
+  switch (kind_of(x)) {
+  case FROM_LIBC: return LEAVE_OK;
+  case FROM_LIBRARY: vec_push(s->arena, out->link, x->from->s); return LEAVE_OK;
+  case FROM_SOURCE: {
+    Leave l = preprocess(s, c, x, work, &one);
+    if (l) return l;
+    one.name = source_name(s, x, out->sources.len);
+    vec_push(s->arena, out->sources, one);
+    return LEAVE_OK;
+  }
+  case FROM_BINARY: break;
+  }
+  const char *path = x->from->s;
+  if (!ends_with(path, ".o") && !ends_with(path, ".a") && !ends_with(path, ".so"))
+    return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so", place_text(s, x), path);
+  char *real = realpath(path, NULL);
+  if (!real) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
+  vec_push(s->arena, out->link, arena_printf(s->arena, "%s", real));
+  vec_push(s->arena, out->files, out->link.at[out->link.len - 1]);
+  free(real);
+  if (!out->binary) out->binary = x;
+  return LEAVE_OK;
+}
+
+Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *out) {
+  *out = (ExternParts){0};
+  if (!extern_count(p)) return LEAVE_OK;
+  const char *work = folder_work(s);
+  Leave l = work ? LEAVE_OK : LEAVE_MACHINE;
+  for (uint32_t k = 0; k < extern_count(p) && !l; k++)
+    if (is_first(p, k)) l = part_add(s, c, extern_at(p, k), work, out);
+  if (work) folder_remove(s->arena, work);
+  return l;
+}
+
+/* ---- for evaluators ----------------------------------------------------------------------------- */
+
+static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
+  if (x->place.file) {
+    buf_printf(b, "# %u ", x->place.line);
+    string_print(b, x->place.file->s, x->place.file->len);
+    buf_char(b, '\n');
+  }
+  emit_extern_prototype(b, x);
+  buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(", k, x->symbol->s);
+  for (uint32_t i = 0; i < x->n; i++)
+    buf_printf(b, "%s(%s)a[%u].%c", i ? ", " : "", emit_extern_type(x->arg[i]), i, dtype_is_float(x->arg[i]) ? 'f' : 'i');
+  buf_str(b, "); }\n");
+}
+
+/* The text of what is from where the first of them is. */
+static Buf adapters(Session *s, const Exprs *p, uint32_t first, const ExternParts *parts) {
+  const Extern *x = extern_at(p, first);
+  Buf b = buf_new(s->arena);
+  bool source = kind_of(x) == FROM_SOURCE;
+  if (!source) buf_str(&b, "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n");
+  for (uint32_t i = 0; i < parts->sources.len; i++)
+    if (source && same_from(parts->sources.at[i].x, x)) buf_add(&b, parts->sources.at[i].text.s, parts->sources.at[i].text.len);
+  buf_str(&b, "\n# 1 \"<ein>\"\n"); /* its own <stdint.h> has been here, and leaves no guard */
+  static const char *const types[] = {"int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint8_t", "UINT8"};
+  for (size_t i = 0; i < COUNT(types); i += 2) buf_printf(&b, "#undef %s\n#define %s __%s_TYPE__\n", types[i], types[i], types[i + 1]);
+  buf_str(&b, "union ein_cell { int64_t i; double f; };\n");
+  for (uint32_t k = first; k < extern_count(p); k++)
+    if (same_from(extern_at(p, k), x)) adapter_print(&b, extern_at(p, k), k);
+  return b;
+}
+
+static Leave not_there(Session *s, const Exprs *p, const char *why) {
+  for (uint32_t k = 0; k < extern_count(p); k++) {
+    const Extern *x = extern_at(p, k);
+    const char *at = strstr(why, x->symbol->s);
+    size_t n = x->symbol->len;
+    if (!at || !strstr(why, "undefined symbol") || strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[n] ? at[n] : ' ')) continue;
+    if (!x->from) return fail(s, LEAVE_PROGRAM, "%slibc and libm have no function %s; `from` says where it is", place_text(s, x), x->symbol->s);
+    return fail(s, LEAVE_PROGRAM, "%sthere is no function %s in %s", place_text(s, x), x->symbol->s, x->from->s);
+  }
+  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be loaded: %s", place_text(s, extern_at(p, 0)), why);
+}
+
+static Leave object_make(Session *s, const Compiler *c, const Extern *x, const Buf *text, const char *path, const char *to) {
+  Buf said = buf_new(s->arena);
+  Words w = compiler_begin(s, c);
+  const char *why, *more[] = {"-fPIC", "-c", "-o", to, path, NULL};
+  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
+  Leave l = file_write(s, path, text->s, text->len);
+  if (l || program_ask(s->arena, w.at, &said, &why)) return l;
+  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared: %s\n%s", place_text(s, x), x->name->s, why, said.s ? said.s : "");
+}
+
+static Leave objects_link(Session *s, const Compiler *c, const Exprs *p, const Words *objects, const ExternParts *parts, const char *to) {
+  Buf said = buf_new(s->arena);
+  Words w = compiler_begin(s, c);
+  const char *why, *more[] = {"-shared", "-Wl,-Bsymbolic", "-o", to};
+  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
+  words_add(s, &w, objects);
+  words_add(s, &w, &parts->link);
+  vec_push(s->arena, w, "-lm");
+  vec_push(s->arena, w, NULL);
+  if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why, said.s ? said.s : "");
+}
+
+/* Each place that functions are from by itself, so that what is wrong is told of the right one. */
+static Leave externs_compile(Session *s, const Compiler *c, const Exprs *p, const ExternTexts *texts, const ExternParts *parts, const char *work,
+                             const char *to) {
+  Words objects = {0};
+  Leave l = LEAVE_OK;
+  for (uint32_t k = 0; k < extern_count(p) && !l; k++) {
+    if (!is_first(p, k)) continue;
+    uint32_t i = objects.len;
+    vec_push(s->arena, objects, arena_printf(s->arena, "%s/externs%u.o", work, i));
+    l = object_make(s, c, extern_at(p, k), &texts->at[i], arena_printf(s->arena, "%s/externs%u.c", work, i), objects.at[i]);
+  }
+  return l ? l : objects_link(s, c, p, &objects, parts, to);
+}
+
+static const char *externs_path(Session *s, const Compiler *c, const ExternTexts *texts, const ExternParts *parts) {
+  CacheKey key = cache_key_new();
+  cache_key_text(&key, EIN_VERSION);
+  for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(&key, c->command.at[i]);
+  for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(&key, c->flags.at[i]);
+  for (uint32_t i = 0; i < texts->len; i++) cache_key_add(&key, texts->at[i].s, texts->at[i].len);
+  for (uint32_t i = 0; i < parts->link.len; i++) cache_key_text(&key, parts->link.at[i]);
+  for (uint32_t i = 0; i < parts->files.len; i++) cache_key_file(s, &key, parts->files.at[i]);
+  cache_key_file(s, &key, c->command.at[0]);
+  cache_key_machine(&key);
+  return cache_path(s, "externs", key, ".so");
+}
+
+static Leave externs_open(Session *s, const Compiler *c, const Exprs *p, void **handle) {
+  ExternParts parts;
+  Leave l = externs_parts(s, c, p, &parts);
+  ExternTexts texts = {0};
+  for (uint32_t k = 0; k < extern_count(p) && !l; k++)
+    if (is_first(p, k)) vec_push(s->arena, texts, adapters(s, p, k, &parts));
+  if (l) return l;
+  const char *path = externs_path(s, c, &texts, &parts), *why;
+  *handle = path && cache_read(s, path).at ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+  if (*handle) return LEAVE_OK;
+  const char *work = folder_work(s), *object = work ? arena_printf(s->arena, "%s/externs.so", work) : NULL;
+  if (!work) return LEAVE_MACHINE;
+  l = externs_compile(s, c, p, &texts, &parts, work, object);
+  Source *made = l ? NULL : source_read(s->arena, object, &why);
+  if (!l && !(*handle = dlopen(object, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))) l = not_there(s, p, dlerror());
+  if (!l && path && made) cache_keep(s, path, (Bytes){made->bytes, made->len});
+  folder_remove(s->arena, work);
+  return l;
+}
+
+Leave externs_load(Session *s, Exprs *p, void **handle) {
+  Compiler c;
+  void *opened = NULL;
+  bool all = true;
+  if (handle) *handle = NULL;
+  for (uint32_t k = 0; k < extern_count(p); k++) all &= extern_at(p, k)->call != NULL;
+  if (all && (!handle || !extern_count(p))) return LEAVE_OK;
+  Leave l = compiler_find(s, NULL, NULL, &c);
+  if (!l) l = externs_open(s, &c, p, &opened);
+  for (uint32_t k = 0; k < extern_count(p) && !l; k++) {
+    void *at = dlsym(opened, arena_printf(s->arena, "ein_extern_%u", k));
+    if (!at) bug("a C function that was compiled is not there");
+    memcpy(&extern_at(p, k)->call, &at, sizeof at);
+  }
+  if (!l && handle) *handle = opened;
+  return l;
+}

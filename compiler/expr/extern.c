@@ -1,0 +1,89 @@
+/* expr/extern.c - the C functions of a pool: interned, found by name, and what must hold of one. */
+#include <string.h>
+
+#include "pool.h"
+
+static bool same(Str a, Str b) { return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0); }
+
+static bool alike(const Extern *a, const Extern *b) {
+  if (!same(a->symbol, b->symbol) || !same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype || a->cost != b->cost) return false;
+  if (!same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column) return false;
+  return memcmp(a->arg, b->arg, a->n * sizeof a->arg[0]) == 0;
+}
+
+uint32_t extern_count(const Exprs *p) { return p->externs.len; }
+
+Extern *extern_at(const Exprs *p, uint32_t k) { return p->externs.at[k]; }
+
+const Extern *extern_find(const Exprs *p, Str name) {
+  for (uint32_t k = 0; k < p->externs.len; k++)
+    if (same(p->externs.at[k]->name, name)) return p->externs.at[k];
+  return NULL;
+}
+
+/* Another program of the same session may have meant something else by the name. */
+static Str free_name(Exprs *p, Str name) {
+  for (uint32_t k = 2;; k++) {
+    const char *text = arena_printf(p->arena, "%s~%u", name->s, k);
+    Strings *t = strings_new(p->arena);
+    Str other = str_of(t, text, strlen(text));
+    if (!extern_find(p, other)) return other;
+  }
+}
+
+const Extern *extern_add(Exprs *p, const Extern *x) {
+  for (uint32_t k = 0; k < p->externs.len; k++) {
+    const Extern *old = p->externs.at[k];
+    bool called = same(old->name, x->name) || (strncmp(old->name->s, x->name->s, x->name->len) == 0 && old->name->s[x->name->len] == '~');
+    if (called && alike(old, x)) return old;
+  }
+  Extern *own = arena_copy(p->arena, x, sizeof *x);
+  own->call = NULL;
+  if (extern_find(p, own->name)) own->name = free_name(p, own->name);
+  vec_push(p->arena, p->externs, own);
+  return own;
+}
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+static bool is_identifier(Str s) {
+  for (uint32_t k = 0; k < s->len; k++)
+    if (!is_letter(s->s[k]) && !(k && s->s[k] >= '0' && s->s[k] <= '9')) return false;
+  return s->len > 0 && s->len < 200;
+}
+
+static bool is_word_of_c(Str s) {
+  static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+                                      "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short",
+                                      "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"};
+  for (size_t k = 0; k < COUNT(words); k++)
+    if (strcmp(words[k], s->s) == 0) return true;
+  return false;
+}
+
+/* A file's name, or -l with the name of a library. */
+static const char *from_wrong(Str s) {
+  if (s->len == 0 || strlen(s->s) != s->len || strchr(s->s, '\n')) return "this is no file name";
+  if (s->s[0] != '-') return NULL;
+  bool library = s->s[1] == 'l' && s->s[2];
+  for (const char *c = s->s + 2; library && *c; c++) library = is_letter(*c) || (*c >= '0' && *c <= '9') || strchr("+.-", *c);
+  return library ? NULL : "wanted is a file, or a library as the linker is told of it, \"-lm\"";
+}
+
+static bool begins(Str s, const char *with) { return strncmp(s->s, with, strlen(with)) == 0; }
+
+const char *extern_wrong(const Extern *x, int *part) {
+  *part = EXTERN_SYMBOL;
+  if (!is_identifier(x->symbol) || is_word_of_c(x->symbol)) return "this is no name that a function of C can have";
+  if (begins(x->symbol, "ein_") || begins(x->symbol, "program_")) return "names that begin with ein_ and program_ are those of what ein writes";
+  *part = EXTERN_DTYPE;
+  if (x->dtype != DT_F64 && x->dtype != DT_F32) return "a C function gives f64 or f32 here";
+  for (uint32_t k = 0; k < x->n; k++) {
+    *part = (int)k;
+    if (x->arg[k] == DT_F16 || x->arg[k] == DT_BF16) return "a C function takes no f16 and no bf16; f32 has their values";
+  }
+  *part = EXTERN_NAME;
+  if (!x->n) return "a C function takes an argument";
+  *part = EXTERN_FROM;
+  return x->from ? from_wrong(x->from) : NULL;
+}

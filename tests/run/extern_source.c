@@ -1,0 +1,12 @@
+/* What tests/run/extern_source.ein calls. */
+#include <stdint.h>
+
+static double square(double x) { return x * x; }
+
+double polynomial(double x, int64_t degree) {
+  double y = 0;
+  for (int64_t k = degree; k >= 0; k--) y = y * x + (double)k;
+  return y;
+}
+
+float chosen(_Bool first, float a, uint8_t b) { return first ? a : (float)square(b); }

@@ -295,7 +295,7 @@ static void begin_looked_at(Guard *g, LoopStmt *s) {
   if (!g->found++) g->first_what = arena_printf(g->arena, "where the loop over %s begins", g->k->var.at[s->var]->s);
   LoopSite site = {.text = strings_printf(g->p->tasks->strings, "where the loop over %s begins, in the loops of %s", g->k->var.at[s->var]->s, g->k->name->s)};
   s->lo = within(g, site, s->lo, number(g, INT64_MAX));
-  if (s->bind == BIND_SHORT) s->bind = BIND_VECTOR; /* its length is no constant any more */
+  if (s->bind == BIND_SHORT || s->bind == BIND_HELD) s->bind = BIND_VECTOR; /* its length is no constant any more */
   if (s->bind == BIND_UNROLL) s->bind = BIND_SEQ;
 }
 
@@ -306,6 +306,8 @@ static void guard_for(Guard *g, LoopStmt *s) {
   begin_looked_at(g, s);
   loop_begins(g, s);
   guard_body(g, &s->body);
+  bool stores = s->body.len && s->body.at[s->body.len - 1]->kind == LOOP_STORE;
+  if (s->bind == BIND_HELD && !stores) s->bind = BIND_SHORT; /* what it is held for stands behind a condition now */
   g->facts.len = before;
 }
 

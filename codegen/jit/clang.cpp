@@ -13,6 +13,9 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
+#if LLVM_VERSION_MAJOR >= 22
+#include <clang/Driver/CreateInvocationFromArgs.h>
+#endif
 
 #include <cstdlib>
 #include <cstring>
@@ -39,6 +42,8 @@ static void targets_ready() {
   });
 }
 
+/* ---- what differs between versions of Clang ---------------------------------------------------- */
+
 static std::shared_ptr<clang::CompilerInvocation> invocation(std::vector<const char *> line, llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
 #if LLVM_VERSION_MAJOR >= 15
   clang::CreateInvocationOptions options;
@@ -49,15 +54,59 @@ static std::shared_ptr<clang::CompilerInvocation> invocation(std::vector<const c
 #endif
 }
 
-/* One run of Clang's: a command line, and files that are in memory, before those of the disk. */
+/* What Clang says goes to a stream. */
+struct Said {
+#if LLVM_VERSION_MAJOR >= 22
+  clang::DiagnosticOptions options;
+
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> to(llvm::raw_ostream &stream) {
+    return clang::CompilerInstance::createDiagnostics(*llvm::vfs::getRealFileSystem(), options, new clang::TextDiagnosticPrinter(stream, options));
+  }
+#else
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options = new clang::DiagnosticOptions;
+
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> to(llvm::raw_ostream &stream) {
+    return clang::CompilerInstance::createDiagnostics(options.get(), new clang::TextDiagnosticPrinter(stream, options.get()));
+  }
+#endif
+};
+
+static std::unique_ptr<clang::CompilerInstance> instance_new(std::shared_ptr<clang::CompilerInvocation> what,
+                                                             llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags,
+                                                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
+#if LLVM_VERSION_MAJOR >= 22
+  auto instance = std::make_unique<clang::CompilerInstance>(what);
+  instance->setVirtualFileSystem(files);
+  instance->setDiagnostics(diags);
+  instance->createFileManager();
+#else
+  auto instance = std::make_unique<clang::CompilerInstance>();
+  instance->setInvocation(what);
+  instance->setDiagnostics(diags.get());
+  instance->createFileManager(files);
+#endif
+  return instance;
+}
+
+static std::unique_ptr<clang::PCHGenerator> head_writer(clang::CompilerInstance &of, const char *name, std::shared_ptr<clang::PCHBuffer> to) {
+  const auto &extensions = of.getFrontendOpts().ModuleFileExtensions;
+#if LLVM_VERSION_MAJOR >= 22
+  return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), name, "", to, of.getCodeGenOpts(), extensions, false, false);
+#else
+  return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), name, "", to, extensions, false, false);
+#endif
+}
+
+/* ---- one run of Clang's ------------------------------------------------------------------------ */
+
+/* A command line, and files that are in memory, before those of the disk. */
 struct Run {
   std::string words;
   llvm::raw_string_ostream said{words};
-  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options = new clang::DiagnosticOptions;
-  llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags =
-      clang::CompilerInstance::createDiagnostics(options.get(), new clang::TextDiagnosticPrinter(said, options.get()));
-  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory = new llvm::vfs::InMemoryFileSystem;
-  clang::CompilerInstance instance;
+  Said how;
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags = how.to(said);
+  llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory{new llvm::vfs::InMemoryFileSystem};
+  std::unique_ptr<clang::CompilerInstance> instance;
 
   void file_add(const JitText *file) { memory->addFile(file->name, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(file->text, file->len), file->name)); }
 
@@ -65,11 +114,10 @@ struct Run {
     auto made = invocation(line, diags);
     if (!made || diags->hasErrorOccurred()) return false;
     made->getFrontendOpts().DisableFree = made->getCodeGenOpts().DisableFree = false; /* a process of clang's own leaves that to its end */
-    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files = new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem());
+    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files{new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem())};
     files->pushOverlay(memory);
-    instance.setInvocation(made);
-    instance.setDiagnostics(diags.get());
-    instance.createFileManager(files);
+    instance = instance_new(made, diags, files);
+    instance->setVerboseOutputStream(said);
     return true;
   }
 
@@ -83,7 +131,7 @@ struct Run {
 static std::vector<const char *> command_line(const char *source, const char *to, const char *const *words, size_t n) {
   std::vector<const char *> line = {EIN_JIT_CLANG};
   line.insert(line.end(), words, words + n);
-  line.insert(line.end(), {"-o", to, "-c", source});
+  line.insert(line.end(), {"-o", to, source});
   return line;
 }
 
@@ -109,9 +157,9 @@ void ein_jit_compile(const JitText *source, const JitHead *head, const char *con
   bool ok = run.prepare(command_line(source->name, "-", words, n_words));
   if (ok) {
     clang::EmitObjAction action;
-    if (head->parsed) head_use(run.instance.getPreprocessorOpts());
-    run.instance.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
-    ok = run.instance.ExecuteAction(action) && object.size();
+    if (head->parsed) head_use(run.instance->getPreprocessorOpts());
+    run.instance->setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
+    ok = run.instance->ExecuteAction(action) && object.size();
   }
   run.tell(out);
   out->object = ok ? copy_of(object.data(), object.size()) : nullptr;
@@ -123,8 +171,7 @@ struct HeadAction : clang::GeneratePCHAction {
   std::shared_ptr<clang::PCHBuffer> made = std::make_shared<clang::PCHBuffer>();
 
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &of, llvm::StringRef) override {
-    return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), head_parsed, "", made,
-                                                 of.getFrontendOpts().ModuleFileExtensions, false, false);
+    return head_writer(of, head_parsed, made);
   }
 };
 
@@ -137,8 +184,8 @@ void ein_jit_head(const JitHead *head, const char *const *words, size_t n_words,
   run.file_add(&head->runtime);
   bool ok = run.prepare(command_line(head_source, head_parsed, words, n_words));
   if (ok) {
-    run.instance.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    ok = run.instance.ExecuteAction(action) && action.made->IsComplete;
+    run.instance->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    ok = run.instance->ExecuteAction(action) && action.made->IsComplete;
   }
   run.tell(out);
   out->object = ok ? copy_of(action.made->Data.data(), action.made->Data.size()) : nullptr;

@@ -19,7 +19,7 @@
 
 // as in front/parse/token.h, which the assertions at the end make sure of
 %token NEWLINE ID INT REAL STRING CONST DTYPE REDUCER COUNT.
-%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY EXTERN USE ASSERT FROM TO.
+%token DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY EXTERN ADJOINT USE ASSERT FROM TO.
 %token WHERE IF THEN ELSE OR AND NOT EQ NE LT LE GT GE PLUS MINUS STAR SLASH IDIV PERCENT CARET ORELSE.
 %token ASSIGN COLON COMMA LP RP LB RB LC RC RESYNC.
 
@@ -57,14 +57,17 @@ line(S) ::= OUTPUT(F) left(L) dtype(T) stored(R) ASSIGN e(E).
                                                         { S = build_equation(p, STMT_EQUATION, F, L, T, E); stored_take(p, S, R); }
 line(S) ::= OUTPUT(F) outputs(D).                       { S = build_decls(p, STMT_OUTPUT, F, D, (Token){0}, NULL); }
 line(S) ::= repeat(R).                                  { S = R; }
-line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN e(E).
-                                                        { S = build_def(p, F, N, L, P, NULL, E); }
-line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN results(E).
-                                                        { S = build_def(p, F, N, L, P, NULL, E); }
-line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) results(E) NEWLINE RC.
-                                                        { S = build_def(p, F, N, L, P, B, E); }
-line(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) e(E) NEWLINE RC.
-                                                        { S = build_def(p, F, N, L, P, B, E); }
+line(S) ::= def(D).                                     { S = D; }
+line(S) ::= def(D) ADJOINT(F) LP above(A) RP ASSIGN e(E).
+                                                        { S = build_adjoint(p, D, F, A, NULL, E); }
+line(S) ::= def(D) ADJOINT(F) LP above(A) RP ASSIGN results(E).
+                                                        { S = build_adjoint(p, D, F, A, NULL, E); }
+line(S) ::= def(D) ADJOINT(F) LP above(A) RP LC locals(B) e(E) NEWLINE RC.
+                                                        { S = build_adjoint(p, D, F, A, B, E); }
+line(S) ::= def(D) ADJOINT(F) LP above(A) RP LC locals(B) results(E) NEWLINE RC.
+                                                        { S = build_adjoint(p, D, F, A, B, E); }
+line(S) ::= def ADJOINT LP above RP LC locals RESYNC RC.
+                                                        { S = NULL; } // likewise
 line(S) ::= DEF ID labels LP params RP LC locals RESYNC RC.
                                                         { S = NULL; } // its last line was a mistake
 line(S) ::= MONOID(F) ID(N) LP ID(A) COMMA ID(B) RP ASSIGN e(E) IDENTITY e(I).
@@ -124,6 +127,23 @@ outputs(A) ::= ID(N).                                   { A = decls_first(p, dec
 outputs(A) ::= outputs(A) COMMA ID(N).                  { decls_add(p, decl_of(p, N, NULL, NULL)); }
 
 // ---- defs
+
+%type def {AstStmt *}
+def(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN e(E).
+                                                        { S = build_def(p, F, N, L, P, NULL, E); }
+def(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP ASSIGN results(E).
+                                                        { S = build_def(p, F, N, L, P, NULL, E); }
+def(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) results(E) NEWLINE RC.
+                                                        { S = build_def(p, F, N, L, P, B, E); }
+def(S) ::= DEF(F) ID(N) labels(L) LP params(P) RP LC locals(B) e(E) NEWLINE RC.
+                                                        { S = build_def(p, F, N, L, P, B, E); }
+
+%type above {uint32_t}
+%type result {uint32_t}
+above(A) ::= result(R).                                 { A = R; }
+above(A) ::= above(A) COMMA result.
+result(A) ::= ID(N).                                    { A = item_expr(p, build_name(p, N)); }
+result(A) ::= ID(N) COLON ID(M).                        { A = item_sized(p, N, build_name(p, M)); }
 
 %type labels {uint32_t}
 labels(A) ::= .                                         { A = names_none(p); }

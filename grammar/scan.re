@@ -140,6 +140,7 @@ static int word(Scanner *s, const YYCTYPE **start) {
       "monoid"     { GIVE(MONOID); }
       "extern"     { GIVE(EXTERN); }
       "identity"   { GIVE(IDENTITY); }
+      "adjoint"    { GIVE(ADJOINT); }
       "use"        { GIVE(USE); }
       "assert"     { GIVE(ASSERT); }
       "where"      { GIVE(WHERE); }

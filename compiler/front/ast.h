@@ -78,7 +78,9 @@ typedef enum {
   STMT_OUTPUT,    /* output Z (names: decls with name only) */
   STMT_STATE, STMT_NEXT, /* as an equation; inside a repeat */
   STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
-  STMT_DEF,       /* name[items](params) = e, or { body e }; e may be AST_RESULTS */
+  STMT_DEF,       /* name[items](params) = e, or { body e }; e may be AST_RESULTS; adjoint */
+  STMT_ADJOINT,   /* of a def: adjoint(items) = e, or { body e }: of each result its adjoint's name, ITEM_EXPR of it, or ITEM_SIZED with
+                     the result's own name before it; e: AST_RESULTS where the def has several parameters */
   STMT_MONOID,    /* name(params: two) = e identity until */
   STMT_EXTERN,    /* name(params: each with its dtype) : dtype = "text" from "source" cost */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
@@ -141,6 +143,7 @@ struct AstStmt {
   bool block;               /* the def was written with { } */
   bool broken;              /* of a file's statements: the parser complained about a part of it */
   bool open;                /* of an equation: no left side is written; its labels are those that its right leaves free */
+  AstStmt *adjoint;         /* of a def: its stated adjoint, or NULL */
   AstStmt *also;            /* of an equation or a next: the one that is written with it, `m, v = f(x)`, and follows it in its list; NULL: none */
   bool behind;              /* it is another's `also` */
   AstStored *stored;        /* of a param or an output; NULL: not said */
@@ -172,6 +175,12 @@ void fmt_print(Buf *out, const AstFile *f);
 /* For tests and bug reports: every statement on a line of its own, expressions as (op arg ...), all fields
  * but the spans. */
 void ast_print(Buf *out, const AstFile *f);
+
+/* What a stated adjoint calls the adjoint of result k, and the result itself (s NULL: nothing). */
+static inline AstName ast_above(const AstStmt *adjoint, uint32_t k) { return adjoint->items.at[k].e->name; }
+static inline AstName ast_result_name(const AstStmt *adjoint, uint32_t k) {
+  return adjoint->items.at[k].kind == ITEM_SIZED ? adjoint->items.at[k].name : (AstName){0};
+}
 
 /* What a def gives: its e, or of several results the one that the call takes. The call fits. */
 static inline const Ast *ast_result(const AstStmt *def, const Ast *call) {

@@ -124,6 +124,13 @@ static AstStmt *stmt_copy(Groups *g, const AstStmt *s) {
   return to;
 }
 
+static AstStmt *block_copy(Groups *g, const AstStmt *s) {
+  AstStmt *to = stmt_copy(g, s);
+  memset(&to->body, 0, sizeof to->body);
+  for (uint32_t i = 0; i < s->body.len; i++) vec_push(g->arena, to->body, stmt_copy(g, s->body.at[i]));
+  return to;
+}
+
 AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call) {
   AstOfGroups out = {.def = def, .call = call};
   bool any = false;
@@ -141,10 +148,9 @@ AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, co
     vec_push(arena, mine, *label);
     vec_push(arena, theirs, *it);
   }
-  AstStmt *d = stmt_copy(&g, def);
+  AstStmt *d = block_copy(&g, def);
   d->items = mine;
-  memset(&d->body, 0, sizeof d->body);
-  for (uint32_t i = 0; i < def->body.len; i++) vec_push(arena, d->body, stmt_copy(&g, def->body.at[i]));
+  if (def->adjoint) d->adjoint = block_copy(&g, def->adjoint);
   Ast *c = NEW(arena, Ast);
   *c = *call;
   c->items = theirs;

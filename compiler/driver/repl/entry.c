@@ -17,6 +17,9 @@ static bool is_own(const AstStmt *s, Str name) {
     if (s->params.at[i].s == name) return true;
   for (uint32_t i = 0; s->kind == STMT_DEF && i < s->items.len; i++)
     if (s->items.at[i].e && s->items.at[i].e->name.s == name) return true;
+  for (uint32_t i = 0; s->adjoint && i < s->adjoint->items.len; i++)
+    if (ast_above(s->adjoint, i).s == name || ast_result_name(s->adjoint, i).s == name) return true;
+  if (s->adjoint && is_own(s->adjoint, name)) return true;
   for (uint32_t i = 0; i < s->body.len; i++)
     if (s->body.at[i]->name.s == name || (s->body.at[i]->kind == STMT_REPEAT && is_own(s->body.at[i], name))) return true;
   return false;
@@ -65,6 +68,7 @@ static void walk_stmt(Walk *w, const AstStmt *s) {
   walk(w, s->e);
   walk(w, s->until);
   for (uint32_t i = 0; i < s->body.len; i++) walk_stmt(w, s->body.at[i]);
+  if (s->adjoint) walk_stmt(w, s->adjoint);
 }
 
 /* What is in no brackets is no label: of a tensor with dimensions they were forgotten. */

@@ -42,15 +42,16 @@ static uint32_t in_line_depth(const Core *c) {
   return below < MOST ? below + 1 : 0;
 }
 
-static Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
+Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
   Bind *b = NEW(x->arena, Bind);
-  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = in_line_depth(body)};
+  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = in_line_depth(body),
+               .stated = x->stating, .region = x->stating ? x->stating->region : x->region};
   vec_push(x->arena, x->binds, b);
   return b;
 }
 
 /* An expression as an equation of its own, its labels linked to those where it stands. */
-static Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
+Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   Labels *own = NEW(x->arena, Labels);
   own->outer = s->labels;
   own->link = map_new(x->arena);
@@ -348,11 +349,12 @@ static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame
   Local l = {.name = param.s, .span = param.span};
   if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
   if (!l.direct && !l.bind) return false;
+  if (l.bind && is_stated(x, f, l.bind->body)) l.bind->in_line = 0;
   vec_push(x->arena, f->locals, l);
   return true;
 }
 
-static bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
+bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
   Local *old = frame_find(f, e->name.s);
   if (old) {
     Diag *d = diag_add(x->diags, D_E050, e->name.span, "%s is defined twice", e->name.s->s);
@@ -368,7 +370,7 @@ static bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
 }
 
 /* Labels made by the expansion itself must not be left free. */
-static bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels) {
+bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels) {
   for (uint32_t i = n_labels; i < own->map.len; i++) {
     const LabelVar *v = own->map.at[i].val;
     if (!set_has(c->free, v)) continue;
@@ -395,7 +397,7 @@ static void warn_unused_locals(Elab *x, const Frame *f) {
   if (f->def->span.src != x->program->file->src) return;
   for (uint32_t i = 0; i < f->locals.len; i++) {
     const Local *l = &f->locals.at[i];
-    if (l->used || l->name->s[0] == '_' || other_names(f->def, l->name)) continue;
+    if (l->used || l->name->s[0] == '_' || other_names(f->def, l->name) || adjoint_names(f->def, l->name)) continue;
     diag_add(x->diags, D_W001, l->span, "%s is never used in %s", l->name->s, f->def->name.s->s);
   }
 }
@@ -410,7 +412,7 @@ static Core *expansion(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   warn_unused_locals(x, f);
   c = core_restrict(x, &in, c);
   if (c->kind == CORE_RESTRICT) c->span = f->call;
-  return c;
+  return is_stated(x, f, c) ? stated_result(x, &in, c, n_labels) : c;
 }
 
 static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {

@@ -60,6 +60,20 @@ static void name_known(Body *b, const Ast *a) {
   else if (a->kind == AST_INDEX || (a->kind == AST_CALL && !name_is_builtin(s))) complain(b, a, D_E070);
 }
 
+static void adjoint_names_check(Body *b, const AstStmt *s) {
+  for (uint32_t i = 0; i < s->items.len; i++) {
+    know(b, ast_above(s, i).s);
+    if (ast_result_name(s, i).s) know(b, ast_result_name(s, i).s);
+  }
+  for (uint32_t i = 0; i < s->body.len; i++) walk(b, s->body.at[i]->e, labels_bound);
+  walk(b, s->e, labels_bound);
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    walk(b, s->body.at[i]->e, name_known);
+    know(b, s->body.at[i]->name.s);
+  }
+  walk(b, s->e, name_known);
+}
+
 void def_names_check(Elab *x, const Symbol *y) {
   const AstStmt *s = y->stmt;
   if (s->span.src != x->program->file->src) return;
@@ -73,4 +87,5 @@ void def_names_check(Elab *x, const Symbol *y) {
     know(&b, s->body.at[i]->name.s);
   }
   walk(&b, s->e, name_known);
+  if (s->adjoint) adjoint_names_check(&b, s->adjoint);
 }

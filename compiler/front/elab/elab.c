@@ -4,7 +4,7 @@
 #include "front/limits.h"
 
 void equation_begin(Elab *x, Str name) {
-  x->vars.len = x->groups.len = x->binds.len = 0;
+  x->vars.len = x->groups.len = x->binds.len = x->stated.len = 0;
   x->failed = false;
   x->equation = name;
 }
@@ -427,10 +427,17 @@ bool ast_names(const Ast *a, Str name) {
   return false;
 }
 
+bool adjoint_names(const AstStmt *def, Str name) {
+  const AstStmt *s = def->adjoint;
+  for (uint32_t k = 0; s && k < s->body.len; k++)
+    if (ast_names(s->body.at[k]->e, name)) return true;
+  return s && ast_names(s->e, name);
+}
+
 static void warn_unused_labels(Elab *x, const AstStmt *s) {
   for (uint32_t i = 0; i < s->items.len; i++) {
     AstName label = s->items.at[i].e->name;
-    bool used = label.s->s[0] == '_' || ast_names(s->e, label.s);
+    bool used = label.s->s[0] == '_' || ast_names(s->e, label.s) || adjoint_names(s, label.s);
     for (uint32_t k = 0; k < s->body.len; k++) used = used || ast_names(s->body.at[k]->e, label.s);
     if (!used) diag_add(x->diags, D_W001, label.span, "label %s is never used in %s", label.s->s, s->name.s->s);
   }
@@ -441,6 +448,7 @@ static void elab_def(Elab *x, const AstStmt *s) {
   for (uint32_t i = 0; i < s->items.len && ok; i++) ok = def_label(x, s, i);
   for (uint32_t i = 0; i < s->params.len && ok; i++)
     for (uint32_t k = 0; k < i && ok; k++) ok = !twice(x, s->params.at[k], s->params.at[i]);
+  ok = ok && (!s->adjoint || stated_fits(x, s));
   Symbol *y = symbol_add(x, SYM_DEF, s->name);
   y->stmt = s;
   if (!ok) y->kind = SYM_TENSOR; /* uses of it stay silent */
@@ -512,7 +520,7 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
     case STMT_ASSERT: elab_assert(x, s); return;
     case STMT_LIMITS: elab_limits(x, s); return;
     case STMT_USE: return;
-    case STMT_STATE: case STMT_NEXT: bug("a state outside of a repeat"); /* the grammar has none */
+    case STMT_ADJOINT: case STMT_STATE: case STMT_NEXT: bug("a state outside of a repeat"); /* the grammar has none */
   }
 }
 
@@ -586,10 +594,37 @@ static void region_unstop(EinGraph *g, EinRegion *r) {
   }
 }
 
+/* ---- is there a gradient? Without one stated adjoints are left alone ---------------------------------------- */
+
+static bool ast_asks(const Ast *a);
+
+static bool items_ask(const AstItems *items) {
+  for (uint32_t i = 0; i < items->len; i++)
+    if (ast_asks(items->at[i].e) || items_ask(&items->at[i].part)) return true;
+  return false;
+}
+
+static bool ast_asks(const Ast *a) {
+  for (; a; a = a->a) {
+    if (a->kind == AST_GRAD || items_ask(&a->items) || ast_asks(a->b) || ast_asks(a->c) || ast_asks(a->where)) return true;
+    for (uint32_t i = 0; i < a->args.len; i++)
+      if (ast_asks(a->args.at[i])) return true;
+  }
+  return false;
+}
+
+static bool asks_gradients(AstStmt *const *s, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (ast_asks(s[i]->e) || ast_asks(s[i]->until) || asks_gradients(s[i]->body.at, s[i]->body.len)) return true;
+  return false;
+}
+
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = elab_new(f, p, dims);
   for (uint32_t i = 0; i < p->modules.len; i++) names_lose(x, p->modules.at[i].file);
   names_lose(x, p->file);
+  x->asks_gradients = asks_gradients(p->file->stmts.at, p->file->stmts.len);
+  for (uint32_t i = 0; i < p->modules.len; i++) x->asks_gradients |= asks_gradients(p->modules.at[i].file->stmts.at, p->modules.at[i].file->stmts.len);
   x->module = true;
   for (uint32_t i = 0; i < p->modules.len; i++)
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
@@ -599,6 +634,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     if (x->top.all.at[k]->kind == SYM_DEF && !x->top.all.at[k]->used) def_names_check(x, x->top.all.at[k]);
   if (f->diags->errors) return NULL;
   region_unstop(x->graph, x->graph->top);
+  if (x->gradients) gradient_rules_settle(x->gradients);
   if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
     uint32_t n = p->file->stmts.len;
     Span end = n ? p->file->stmts.at[n - 1]->span : (Span){p->file->src, 0, 0};

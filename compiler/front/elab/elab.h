@@ -10,6 +10,7 @@
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
  *   defs.c     names in a def's body      vertex.c   a vertex in the making
  *   extern.c   C functions
+ *   stated.c   adjoints that defs state
  *   monoid.c   users' monoids          grad.c     gradients         elab.c   statements, and the door graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
@@ -119,11 +120,22 @@ struct Bind {
   LabelVar **outer;          /* for each, the label of the same name where it is used as it stands */
   uint32_t in_line;          /* not 0: a plain read, put in wherever it is used, no vertex */
   bool used, covered;        /* covered: one of its uses is */
+  enum { BIND_VALUE, BIND_ABOVE, BIND_ADJOINT, BIND_NOTHING } role; /* in a stated adjoint: of the result; of a parameter; of a result not taken */
+  struct Stated *stated;     /* what it belongs to, or NULL: to the program */
   EinNode *node;             /* once lowered, with */
   const Expr *pred;          /*   the predicates that travel with it, over its labels by number, */
   struct Obligation *range;  /*   and what else must hold for it to have a value */
   EinRegion *region;
 };
+
+/* A call of a def that states its adjoint, where the program asks for gradients. */
+typedef struct Stated {
+  const AstStmt *def;
+  Bind *result, *above;
+  uint32_t n;                /* parameters that are float tensors: */
+  Bind **param, **adjoint;
+  EinRegion *region;         /* where the adjoint's vertices go: apart from the program */
+} Stated;
 
 /* ---- where there is a value ------------------------------------------------------------------- */
 typedef enum { NEED_RANGE, NEED_NONEMPTY, NEED_VALUE, NEED_FITS } Need;
@@ -234,9 +246,12 @@ struct Elab {
   VEC(LabelVar *) vars;      /* of the equation at hand */
   VEC(GroupFact) groups;     /* likewise */
   VEC(Bind *) binds;         /*   and its binds, each after those it uses */
+  VEC(Stated *) stated;      /* likewise */
+  Stated *stating;           /* whose adjoint is being made, or NULL */
   VEC(EinNode *) by_id;      /* while lowering, a read's slot is its node's id */
   LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
   Gradients *gradients;      /* NULL until the first is asked for */
+  bool asks_gradients;       /* there is a `grad` somewhere */
   const struct Guard *guard; /* the conditions of the `if`s around what is being lowered, the innermost first */
   uint32_t stamp, order, expansions;
   Str equation;              /* name of the equation at hand: its anonymous vertices are called after it */
@@ -327,6 +342,18 @@ Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span
 void elab_extern(Elab *x, const AstStmt *s);
 Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a);
 bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state); /* elab.c: becomes that dtype by itself; state: what it is for, or NULL */
+Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer);
+Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name);
+bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f);
+bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels);
+
+/* stated.c */
+bool stated_fits(Elab *x, const AstStmt *def);                 /* what is written, before any call; complains */
+Core *stated_result(Elab *x, Scope *in, Core *c, uint32_t n_labels); /* a use of c, which then is a vertex of its own */
+bool is_stated(const Elab *x, const Frame *f, const Core *c);  /* is c, an argument or the result, one that it is about? */
+void stated_above(Elab *x, Bind *b);
+void stated_adjoint(Elab *x, Bind *b);
+void stated_rules(Elab *x);                                    /* of the equation at hand, once all is lowered */
 
 /* monoid.c */
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out); /* the dtype that it is closed over */
@@ -337,6 +364,8 @@ Ex lower(Elab *x, Core *c, int widen);                        /* widen: a DType 
 EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank,
                         int dtype, Span span);                 /* total; complains */
 Ex ex_convert(Elab *x, Ex a, DType t);
+const Expr *restriction(Elab *x, Ex p);                       /* what a lowered predicate says */
+const Expr *total(Elab *x, const Expr *pred, const Obligation *range);
 Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span); /* n at the labels' values here */
 
 /* reduce.c */
@@ -375,6 +404,7 @@ void def_names_check(Elab *x, const Symbol *y);                /* a def of the m
 
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);
+bool adjoint_names(const AstStmt *def, Str name); /* likewise, in a def's stated adjoint */
 bool ast_names(const Ast *a, Str name); /* does it stand in it anywhere? */
 /* Of several left sides: whether the one before this has been complained about, and so this is left alone; and what came of this one. */
 bool elab_spoiled(Elab *x, const AstStmt *s);

@@ -21,8 +21,11 @@ static EinNode *loss_made(Elab *x, const Ast *a) {
   x->vars.at = NULL, x->vars.len = x->vars.cap = 0;
   x->groups.at = NULL, x->groups.len = x->groups.cap = 0;
   x->binds.at = NULL, x->binds.len = x->binds.cap = 0;
+  x->stated.at = NULL, x->stated.len = x->stated.cap = 0;
+  x->stating = NULL;
   EinNode *n = scalar_made(x, a);
   x->vars = kept.vars, x->groups = kept.groups, x->binds = kept.binds;
+  x->stated = kept.stated, x->stating = kept.stating;
   x->out = kept.out, x->red = kept.red;
   return n;
 }

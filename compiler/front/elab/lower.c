@@ -100,7 +100,7 @@ Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span) {
 
 /* ---- binds ------------------------------------------------------------------------------------ */
 
-static const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
+const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
   for (; range; range = range->next) pred = both(x, pred, range->cond);
   return pred;
 }
@@ -127,9 +127,14 @@ static void bind_lower_as(Elab *x, Bind *b) {
 
 static void bind_lower(Elab *x, Bind *b) {
   const Guard *outer = x->guard;
+  EinRegion *here = x->region;
   x->guard = NULL;
-  bind_lower_as(x, b);
+  x->region = b->region;
+  if (b->role == BIND_ABOVE) stated_above(x, b);
+  else if (b->role == BIND_ADJOINT) stated_adjoint(x, b);
+  else bind_lower_as(x, b);
   x->guard = outer;
+  x->region = here;
 }
 
 /* What stands left of `??`, through the binds that it uses: each is in x->binds after those that it uses itself. */
@@ -159,6 +164,7 @@ static void binds_lower(Elab *x) {
     Bind *b = x->binds.at[i];
     if (b->used && !b->in_line && !b->node) bind_lower(x, b);
   }
+  stated_rules(x);
 }
 
 /* The labels of a bind take the values of a use's arguments; what was substituted must be in its range. */
@@ -302,7 +308,7 @@ static Ex lower_op(Elab *x, Core *c, int widen) {
 }
 
 /* The predicate, which reads only where its own indices are in range; that they are is demanded beside it. */
-static const Expr *restriction(Elab *x, Ex p) {
+const Expr *restriction(Elab *x, Ex p) {
   const Expr *own = NULL, *all = NULL;
   VEC(const Expr *) parts = {0};
   Facts facts = facts_here(x, NULL);

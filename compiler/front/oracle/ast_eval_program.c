@@ -176,6 +176,7 @@ static void statement(AstRun *r, const AstStmt *st) {
   case STMT_MONOID: monoid(r, st); break;
   case STMT_EXTERN: define(r, st->name)->external = st; break;
   case STMT_ASSERT: check(r, st); break;
+  case STMT_ADJOINT: /* within a def */
   case STMT_USE:
   case STMT_LIMITS: break; /* of plans, which are not made here */
   case STMT_STATE:

@@ -188,13 +188,13 @@ static void print_head(Buf *b, const AstStmt *s) {
       [STMT_DIM] = "dim",           [STMT_INPUT] = "input",   [STMT_PARAM] = "param",
       [STMT_EQUATION] = "equation", [STMT_OUTPUT] = "output", [STMT_STATE] = "state",
       [STMT_NEXT] = "next",         [STMT_REPEAT] = "repeat", [STMT_DEF] = "def",
-      [STMT_MONOID] = "monoid",     [STMT_EXTERN] = "extern", [STMT_USE] = "use",       [STMT_ASSERT] = "assert",
-      [STMT_LIMITS] = "limits",
+      [STMT_MONOID] = "monoid",     [STMT_EXTERN] = "extern", [STMT_USE] = "use",
+      [STMT_ASSERT] = "assert",     [STMT_LIMITS] = "limits", [STMT_ADJOINT] = "adjoint",
   };
   buf_str(b, word[s->kind]);
   if (s->output) buf_str(b, " output");
   if (s->name.s) buf_printf(b, " %s", s->name.s->s);
-  if (s->bracketed) print_items(b, &s->items);
+  if (s->bracketed || s->kind == STMT_ADJOINT) print_items(b, &s->items);
   if (s->kind == STMT_DEF || s->kind == STMT_MONOID) print_params(b, s);
   for (uint32_t i = 0; i < s->takes.len; i++)
     buf_printf(b, "%s%s : %s%s", i ? ", " : "(", s->takes.at[i].name.s->s, dtype_name(s->takes.at[i].dtype), i + 1 < s->takes.len ? "" : ")");
@@ -214,7 +214,7 @@ static void print_body(Buf *b, const AstStmt *s, int indent) {
 static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   buf_printf(b, "%*s", indent, "");
   print_head(b, s);
-  bool last = s->kind == STMT_DEF && s->block; /* the value stands behind the equations */
+  bool last = (s->kind == STMT_DEF || s->kind == STMT_ADJOINT) && s->block; /* the value stands behind the equations */
   if (!last) print_part(b, s->e);
   if (s->until) buf_str(b, s->kind == STMT_MONOID ? " identity" : " until");
   print_part(b, s->until);
@@ -222,10 +222,10 @@ static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   print_limits(b, s);
   buf_char(b, '\n');
   print_body(b, s, indent);
-  if (!last) return;
-  buf_printf(b, "%*s=> ", indent + 2, "");
-  print_expr(b, s->e);
-  buf_char(b, '\n');
+  if (last) buf_printf(b, "%*s=> ", indent + 2, "");
+  if (last) print_expr(b, s->e);
+  if (last) buf_char(b, '\n');
+  if (s->adjoint) print_stmt(b, s->adjoint, indent + 2);
 }
 
 void ast_print(Buf *out, const AstFile *f) {

@@ -188,6 +188,16 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
   return s;
 }
 
+AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e) {
+  AstStmt *s = stmt_new(p, STMT_ADJOINT, word.at);
+  s->items = brackets_of(p, items, NULL)->items;
+  if (body) stmt_body(s, body);
+  s->e = e;
+  def->adjoint = s;
+  def->span = span_to_here(p, def->span.at);
+  return def;
+}
+
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity) {
   AstStmt *s = stmt_new(p, STMT_MONOID, first.at);
   uint32_t params = names_first(p, a);

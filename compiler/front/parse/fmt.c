@@ -45,6 +45,7 @@ typedef struct Fmt {
   int said;                  /* how much of `sum:f64` */
   bool external;             /* in an `extern def` */
   bool asserts;              /* in an assert, where `:` stands behind `sites` */
+  bool stated;               /* between `adjoint` and its `=` */
   Words pending;             /* comments on their way behind an operator */
   bool pending_break;
   bool line_empty;
@@ -118,11 +119,20 @@ static void match_brackets(Fmt *f) {
   }
 }
 
+static void find_starts(Fmt *f, AstStmt *const *s, uint32_t n);
+
+/* An adjoint begins no line, what stands in its block does. */
+static void find_within(Fmt *f, const AstStmt *adjoint) {
+  find_starts(f, adjoint->body.at, adjoint->body.len);
+  if (adjoint->block) vec_push(f->arena, f->starts, adjoint->e->span.at);
+}
+
 static void find_starts(Fmt *f, AstStmt *const *s, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     if (!s[i]->behind) vec_push(f->arena, f->starts, s[i]->span.at);
     find_starts(f, s[i]->body.at, s[i]->body.len);
     if (s[i]->block && s[i]->kind == STMT_DEF) vec_push(f->arena, f->starts, s[i]->e->span.at);
+    if (s[i]->adjoint) find_within(f, s[i]->adjoint);
   }
 }
 
@@ -143,6 +153,7 @@ static bool is_binary(int k) {
 
 static bool space_before_bracket(const Fmt *f, int k) {
   int last = f->last.kind;
+  if (last == TOK_ADJOINT) return false;
   if (last == TOK_RB) return f->reducer; /* sum[k] (a + b), but softmax[j](x) */
   bool tight = last == TOK_ID || last == TOK_REDUCER || last == TOK_COUNT || last == TOK_DTYPE || last == TOK_STRING;
   return !tight && !(last == TOK_RP && k == TOK_LB);
@@ -153,6 +164,7 @@ static bool space_before(const Fmt *f, Token t) {
   const Level *in = f->level.len && vec_last(f->level).kind != TOK_LC ? &vec_last(f->level) : NULL;
   if (last == TOK_LP || last == TOK_LB || f->unary) return false;
   if (k == TOK_RP || k == TOK_RB || k == TOK_COMMA) return false;
+  if (last == TOK_COLON && f->stated) return true;
   if (k == TOK_COLON || last == TOK_COLON) return (!in || f->external) && !f->said && !(f->asserts && k == TOK_COLON);
   if (last == TOK_COMMA) return !(in && in->kind == TOK_LB && in->flag);
   if (is_binary(k) && f->operand) return space_at_operator(f, k);
@@ -222,6 +234,7 @@ static void note_token(Fmt *f, Word w) {
                (k == TOK_RB && !f->reducer);
   f->asserts |= k == TOK_ASSERT;
   f->external |= k == TOK_EXTERN;
+  f->stated = k == TOK_ADJOINT || (f->stated && k != TOK_ASSIGN && k != TOK_LC);
   f->said = k == TOK_REDUCER                 ? 1
             : k == TOK_COLON && f->said == 1 ? 2
             : k == TOK_DTYPE && f->said == 2 ? 3
@@ -283,7 +296,8 @@ static void hold_comments(Fmt *f, const Word *c, uint32_t n) {
 
 static void put(Fmt *f, const Word *c, uint32_t n, Word w) {
   bool starts = f->start < f->starts.len && f->starts.at[f->start] == w.t.at;
-  bool line = w.lines || n || f->pending_break;
+  bool behind = w.t.kind == TOK_ADJOINT && f->last.kind == TOK_RC && !n; /* of a block: on its line */
+  bool line = (w.lines && !behind) || n || f->pending_break;
   f->start += starts;
   if (f->pending.len) { /* those before the operator, then those behind it */
     hold_comments(f, c, n);

@@ -142,6 +142,8 @@ uint32_t takes_first(Parse *p, Token name, Token dtype);
 void takes_add(Parse *p, Token name, Token dtype);
 AstCost *build_cost(Parse *p, Token word, Token amount);
 AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
+/* items: what stands in the parentheses, `dy` or `y: dy`. */
+AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e);
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);

@@ -33,6 +33,7 @@ enum { ENDS = 1, BEGINS = 2, WORD = 4, BINARY = 8, HEADS = 16 };
   TOKEN(MONOID, "`monoid`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(IDENTITY, "`identity`", WORD)                                                              \
   TOKEN(EXTERN, "`extern`", BEGINS | WORD | HEADS)                                                 \
+  TOKEN(ADJOINT, "`adjoint`", WORD)                                                                \
   TOKEN(USE, "`use`", BEGINS | WORD | HEADS)                                                       \
   TOKEN(ASSERT, "`assert`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(FROM, "`from`", 0)                                                                         \

@@ -234,6 +234,8 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
 }
 
 bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t) {
+  const GradRule *rule = rule_of(all, m);
+  if (rule) return rule_adjoint(all, r, rule, adjoint, active, out, t);
   From f = from_vertex(all, r, m);
   const Expr *one = expr_real(pool(&f), f.s.acc, 1), *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
   Adjoint seed = body_adjoint(&f, above);

@@ -23,7 +23,7 @@ typedef struct Down {
 
 Gradients *gradients_new(Arena *a, EinGraph *g) {
   Gradients *all = NEW(a, Gradients);
-  *all = (Gradients){.arena = a, .g = g, .made = map_new(a), .saved = map_new(a)};
+  *all = (Gradients){.arena = a, .g = g, .made = map_new(a), .saved = map_new(a), .rules = map_new(a), .stated = map_new(a)};
   return all;
 }
 

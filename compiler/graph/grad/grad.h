@@ -24,4 +24,16 @@ typedef struct GradTrouble {
  * NULL: there is trouble. Loss and `by` are floats. */
 EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t);
 
+/* Of a vertex whose adjoint is stated: vertices apart from the program, `region`, that compute what it leaves to each operand from its own
+ * adjoint, for which `above` stands in. They may read what the program has in the regions around. */
+typedef struct GradRule {
+  EinNode *result, *above;
+  Str name;                  /* whose it is, for messages */
+  uint32_t n;
+  EinNode **by, **adjoint;   /* operand k, a vertex, and what is left to it, of its shape and dtype; adjoint NULL: nothing */
+  EinRegion *region;
+} GradRule;
+void gradient_rule(Gradients *all, const GradRule *rule);
+void gradient_rules_settle(Gradients *all); /* once all gradients are there: what was a vertex for the sake of rules alone is none any more */
+
 #endif

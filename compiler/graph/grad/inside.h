@@ -3,6 +3,7 @@
  *   derivative.c  the derivatives of ops.def       scalar.c   the adjoints of an expression's reads
  *   index.c       an index map, turned round       adjoint.c  what a vertex leaves to what it reads
  *   repeat.c      what a repeat leaves               grad.c       the walk from the loss down
+ *   rule.c        adjoints that are stated
  *
  * A read's slot is the id of the node that it reads, as in elaboration. */
 #ifndef EIN_GRAD_INSIDE_H
@@ -41,6 +42,8 @@ struct Gradients {
   VEC(EinNode *) by_id;
   Map made;                  /* loss -> Made */
   Map saved;                 /* state -> the stack of all its turns */
+  Map rules;                 /* vertex -> GradRule */
+  Map stated;                /* adjoint -> Instance, what rules made of it */
 };
 const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index);
 EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
@@ -49,6 +52,13 @@ typedef struct Share { EinNode *node, *adjoint; } Share;
 typedef VEC(Share) Shares;
 typedef Shares Results;      /* nodes, and the adjoints that they have */
 bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+
+/* ---- rule.c: the same of one whose adjoint is stated; adjoint NULL: 1 */
+bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+const GradRule *rule_of(const Gradients *all, const EinNode *n); /* NULL: it has none */
+/* The rule of a copy: `again` copies a vertex into a region and puts it into `copy`. */
+typedef EinNode *NodeCopy(void *env, EinRegion *to, EinNode *n);
+void rule_again(Gradients *all, const GradRule *rule, const Map *copy, NodeCopy *again, void *env);
 
 /* ---- repeat.c: the same of a repeat, some of whose results have adjoints; wanted: by number, nodes around that take a share; NULL: all floats */
 bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);

@@ -17,6 +17,7 @@ typedef struct Back {
   Map share;                 /* node -> Shares: within body, what is left to copies and to nodes around */
   VEC(EinNode *) made;       /* copies of its nodes but states, operands first */
   VEC(EinNode *) around;     /* nodes around that are reached and take shares */
+  VEC(EinNode *) ruled;      /* copied nodes that state their adjoints */
   bool *active;              /* by number: a copy or a node around that takes shares */
   GradTrouble *trouble;
 } Back;
@@ -151,8 +152,11 @@ static EinNode *node_again(Back *b, EinRegion *to, EinNode *n) {
   m->name = n->name;
   m->place = n->place;
   map_put(&b->copy, n, m);
+  if (rule_of(b->all, n)) vec_push(b->all->arena, b->ruled, n);
   return m;
 }
+
+static EinNode *stated_again(void *env, EinRegion *to, EinNode *n) { return node_again(env, to, n); }
 
 static void turn_again(Back *b, const Carries *carry) {
   for (uint32_t i = 0; i < carry->len; i++) {
@@ -165,6 +169,7 @@ static void turn_again(Back *b, const Carries *carry) {
     EinNode *n = b->of->nodes.at[i];
     if (n->kind != EIN_STATE) vec_push(b->all->arena, b->made, node_again(b, b->body, n));
   }
+  for (uint32_t i = 0; i < b->ruled.len; i++) rule_again(b->all, rule_of(b->all, b->ruled.at[i]), &b->copy, stated_again, b);
 }
 
 /* ---- what is left --------------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static void host_make(Sched *s, const Task *task) {
   stages_new(s);
   stages(s);
   apart_loops(s, &s->k->body);
-  finish_kernel(s->p, s->k);
+  finish_kernel(s->p, s->k, s->target->apart);
 }
 
 static void device_make(Sched *s, const Task *task) {
@@ -89,7 +89,7 @@ static void device_make(Sched *s, const Task *task) {
   stages_new(s);
   s->outer = 0;
   gpu_loops(s);
-  finish_device(s->p, s->k);
+  finish_device(s->p, s->k, s->target->apart);
 }
 
 static void kernel_make(Sched *s, const Task *task, CScope *kernels) {

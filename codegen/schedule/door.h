@@ -13,6 +13,7 @@ typedef struct LoopTarget {
   int64_t cache_bytes;       /* of the last level: results of about as many go past it */
   int vector_bytes, vectors; /* what registers do hold, and how many there are: tiles of sums are made to fit */
   bool device;               /* grids of blocks of threads (schedule/gpu/), of which nothing above says anything */
+  bool apart;                /* products and sums are rounded one by one: the same number wherever an expression is computed */
 } LoopTarget;
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 

@@ -159,8 +159,11 @@ static void optimise(Session *s, Job *j, const Args *a, int64_t sites) {
   bug_where = "graph_optimise";
   j->notes = NEW(s->arena, PassNotes);
   *j->notes = pass_notes(s->arena);
-  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = sites};
-  j->best = language_made(s, LANG_GRAPH, j->path, graph_optimise(s->arena, j->graph, &how), arg_has(a, OPT_ROUNDTRIP));
+  bool fixed = arg_has(a, OPT_DETERMINISTIC);
+  Optimise how = {.notes = j->notes, .after = pass_sound, .ctx = s, .sites = fixed ? 1 : sites};
+  EinGraph *g = graph_optimise(s->arena, j->graph, &how);
+  if (fixed) pass_sound(s, "exact", g = graph_exact(s->arena, g, j->notes));
+  j->best = language_made(s, LANG_GRAPH, j->path, g, arg_has(a, OPT_ROUNDTRIP));
   bug_where = NULL;
 }
 
@@ -169,13 +172,23 @@ const EinNode *job_widest(Session *s, Job *j, const Args *a) {
   return graph_too_wide(j->best);
 }
 
+/* Floats that are combined in an order have the bits of that order. */
+static Leave job_one_order(Session *s, const Job *j, const Args *a) {
+  const EinNode *n = arg_has(a, OPT_DETERMINISTIC) ? graph_inexact(j->best) : NULL;
+  if (!n) return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s of floats has the bits of one order, and --deterministic wants what no order changes: sums, max and min",
+              n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
+              n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
+}
+
 Leave job_optimised(Session *s, Job *j, const Args *a) {
-  return job_widest(s, j, a) ? job_narrow(s, j, j->best) : LEAVE_OK;
+  return job_widest(s, j, a) ? job_narrow(s, j, j->best) : job_one_order(s, j, a);
 }
 
 Leave job_optimised_on(Session *s, Job *j, const Args *a, int64_t sites) {
   optimise(s, j, a, sites);
-  return job_narrow(s, j, j->best);
+  Leave l = job_narrow(s, j, j->best);
+  return l ? l : job_one_order(s, j, a);
 }
 
 /* ---- relations, of a graph that is planned ------------------------------------------------------------- */
@@ -259,6 +272,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (l) return l;
   if (j->loops) return loops_run_here(s, j, a);
   target.device = target_device(s, a);
+  target.apart = arg_has(a, OPT_DETERMINISTIC);
   if (target.device && extern_count(j->tasks->exprs)) {
     const Extern *x = extern_at(j->tasks->exprs, 0);
     return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern def`",

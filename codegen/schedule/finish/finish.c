@@ -3,12 +3,13 @@
  * hides it behind a variable; and compilers are told about the loops that are left. */
 #include "finish.h"
 
-void finish_kernel(LoopProgram *p, LoopKernel *k) {
-  static FinishPass *const passes[] = {finish_fuse, finish_border, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
+void finish_kernel(LoopProgram *p, LoopKernel *k, bool apart) {
+  static FinishPass *const passes[] = {finish_border, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
+  if (!apart) finish_fuse(p, k);
   for (size_t i = 0; i < COUNT(passes); i++) passes[i](p, k);
 }
 
-void finish_device(LoopProgram *p, LoopKernel *k) {
-  finish_fuse(p, k);
+void finish_device(LoopProgram *p, LoopKernel *k, bool apart) {
+  if (!apart) finish_fuse(p, k);
   finish_dead(p, k);
 }

@@ -17,9 +17,9 @@ FinishPass finish_short;     /* a vector loop of LOOP_SHORT iterations at most i
 FinishPass finish_poll;      /* where one call would go on for long, a loop looks whether the run is to end: it is `polled` */
 FinishPass finish_dense;     /* a kernel that is given tensors by a caller gets a version for dense ones: it is `dense` */
 
-/* All of them, in this order. */
-void finish_kernel(LoopProgram *p, LoopKernel *k);
+/* All of them, in this order; apart: without finish_fuse. */
+void finish_kernel(LoopProgram *p, LoopKernel *k, bool apart);
 /* Those that a device's kernel wants. */
-void finish_device(LoopProgram *p, LoopKernel *k);
+void finish_device(LoopProgram *p, LoopKernel *k, bool apart);
 
 #endif

@@ -99,6 +99,8 @@ Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   *c = target_compiles(s, j, a);
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
     return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
+  if (!*c && arg_has(a, OPT_DETERMINISTIC))
+    return fail(s, LEAVE_USAGE, "--deterministic is of what is compiled; the evaluator has one order, and sums otherwise: --target=c or jit");
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c, jit and cuda", target);
 }

@@ -126,7 +126,7 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   if (l) return l;
   if (job_unplaced(&p->j)) return keys_wanted(p);
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
-  bool written = !p->by_bytes || p->in_elements;
+  bool written = (!p->by_bytes || p->in_elements) && !arg_has(a, OPT_DETERMINISTIC);
   if (!written && (l = p->by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a))) return l;
   p->elaborated = p->j.graph;
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);

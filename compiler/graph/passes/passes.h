@@ -59,6 +59,10 @@ EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
 /* For many sites, after the passes: further bands so, which keep a block's operands to what it reads. */
 EinGraph *graph_bands(Arena *a, const EinGraph *g);
 
+/* After the passes: float sums whose order changes no bit, so that neither a plan nor a schedule does. What is left in an order is said by */
+EinGraph *graph_exact(Arena *a, const EinGraph *g, PassNotes *notes);
+const EinNode *graph_inexact(const EinGraph *g); /*   this: a vertex whose reducer has no such form; NULL: there is none */
+
 /* Gives vertices that have no name of their own one by what they compute, and each of several with one name another: in g itself. For plans, which
  * are kept in files. */
 void graph_names(EinGraph *g);

@@ -1,0 +1,111 @@
+#!/bin/sh
+# suite: ci
+# --deterministic: one set of bits for any number of sites, whatever is summed and however it is cut, by gcc and by Clang; they are right; and what has
+# no such form is refused.
+. "$(dirname "$0")/common"
+unset EIN_TARGET
+
+cat >all.ein <<'E'
+dim N = 61
+dim M = 47
+input A[i:N,k:M] : f32 = (uniform[i,k](1) - 0.5) * 10.0^(f32((i*7+k*3) % 13) - 6)
+input B[k:M,j:N] : f32 = uniform[k,j](2) - 0.5
+input D[i:N,k:M] : f64 = f64(uniform[i,k](3)) * 3.3 - 1.1
+input p[k:M] : i32 = (k * k + 3) % 19
+output product[i,j] = sum[k] A[i,k]*B[k,j]
+output chain[i,l:N] = sum[k,j] A[i,k]*B[k,j]*product[j,l]
+output soft[i,j] = softmax[j](sum[k] B[k,i]*B[k,j])
+output double[k,l:M] = sum[i] D[i,k]*D[i,l]
+output running[i:N] = sum[j where j <= i] D[j,0]
+output short[i:N] = sum[j where j <= i] A[j,0]
+output groups[g:19] = sum[k, i where p[k] == g] A[i,k]
+output classes[g:5] = sum[i, k where (i*k) % 5 == g] D[i,k]
+output lse[i] = logsumexp[k](D[i,k])
+output all_of = mean[i,k] A[i,k]
+output spread[i] = variance[k](D[i,k])
+output far[i] = sum[j,k where j != i] (A[i,k] - A[j,k])^2
+output window[i:N] = sum[w:5] (A[i+w-2,3] ?? 0) * B[w+0,2]
+output none = sum[i where i > N] A[i,0]
+output zero = max[k:M] (if k % 2 == 0 then 0.0 else -0.0)
+repeat t < 9 {
+  state x[i:M] : f64 = D[i+0,1]
+  next x[i] = x[i] - 0.01 * sum[j] double[i,j] * x[j]
+}
+output x
+E
+sed 's/ : f32/ : bf16/; s/ : f64/ : f32/' all.ein >half.ein
+
+cat >odd.ein <<'E'
+input x[i:4000] : f64 = if i % 7 == 3 then 10.0^(i // 14) else -(10.0^(i // 16))
+input y[i:40] : f64 = if i == 5 then inf else f64(i)
+input z[i:40] : f32 = if i == 5 then nan else f32(i)
+input w[i:3] : f64 = 1e307
+input v[i:300] : f64 = 10.0^(-300 - i % 24)
+output a = sum[i] x[i]
+output b = sum[i] y[i]
+output c = sum[i] z[i]
+output d[i:40] = sum[j where j <= i] y[j]
+output e = sum[i] w[i]
+output f = sum[i] v[i]
+output g = sum[i] (if i % 2 == 0 then y[i] else -y[i])
+output h = logsumexp[i](y[i])
+output k = logsumexp[i](-y[i])
+# expect: b = inf
+# expect: c = nan
+# expect: e ~ 3e307
+# expect: g = -inf
+# expect: h = inf
+E
+
+# same NAME N...: NAME.ein has the bits of one site on these numbers of them
+same() {
+  name=$1
+  shift
+  rm -rf one now
+  want 0 "$EIN" run "$name.ein" --deterministic -o all=one/
+  for n in "$@"; do
+    rm -rf now
+    want 0 "$EIN" run "$name.ein" --deterministic -n "$n" -o all=now/
+    diff -r one now >differ || wrong "$name: $n sites make other bits: $(cat differ)"
+  done
+}
+
+# as_first WHAT FLAGS...: all.ein has the bits that it had first
+as_first() {
+  what=$1
+  shift
+  rm -rf now
+  want 0 "$EIN" run all.ein --deterministic -o all=now/ "$@"
+  diff -r $but first now >differ || wrong "$what: other bits: $(cat differ)"
+}
+
+but=
+same all 2 3 12
+cp -r one first
+as_first "another plan" -n 6 --planner=sqrt
+as_first "the C compiler" --target=c
+but="-x soft.npy -x lse.npy" # functions are made with fma where there is one
+as_first "no vectors, no fma" --target=c --flags="-O1 -march=x86-64" --threads=1
+but=
+same half 4
+same odd 3 7
+want 0 "$EIN" run odd.ein --deterministic --expect -n 3
+want 0 "$EIN" verify --deterministic all.ein
+want 0 "$EIN" verify --deterministic half.ein
+
+# It is the option that does it: without it, four sites have other bits.
+rm -rf one now
+want 0 "$EIN" run all.ein -o all=one/
+want 0 "$EIN" run all.ein -n 4 -o all=now/
+diff -r one now >/dev/null && wrong "nothing in all.ein hangs on the order of sums: it tests nothing"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+if command -v mpirun >/dev/null; then as_first "three processes" --np 3; fi
+
+echo 'input x[i:9] : f64 = 1 + i
+output p = prod[i] x[i]' >prod.ein
+want 1 "$EIN" run --deterministic prod.ein
+says "prod.ein:2:8: prod of floats has the bits of one order"
+want 2 "$EIN" run --deterministic --target=eval all.ein
+says "--deterministic is of what is compiled"
+finish

@@ -14,6 +14,7 @@ typedef struct Front { /* what one compilation shares; the driver makes it */
   Strings *strings;
   Exprs *exprs;
   Diags *diags;
+  Str unstated;              /* a def whose stated adjoint is left alone; NULL: none */
   const char *stdlib;        /* the folder of prelude.ein and of `use nn` */
 } Front;
 

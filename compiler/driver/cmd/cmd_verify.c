@@ -228,6 +228,7 @@ static Leave verify(Verify *v, const Words *inputs) {
   s->capture = true;
   Leave l = eval_answer(v, inputs);
   if (!l) l = compilers_verify(v);
+  if (!l && v->status == EVAL_OK) stated_compare(s, v->eval, &v->e, &v->out);
   s->capture = false;
   if (l && v->expects.error) {
     buf_printf(&v->out, "  refused: %s\n", s->captured.len ? s->captured.at[0] : "");

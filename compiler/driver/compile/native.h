@@ -218,6 +218,8 @@ typedef struct Distance {
 } Distance;
 /* Of one dtype and shape. Right is what is within bound of the largest magnitude or within floor; and where one is not finite, what
  * `other` is, the same by another order; NULL: there is none. */
+/* stated.c: of each def that is called and states its adjoint, in a program with gradients, whether the outputs are what they are without it */
+void stated_compare(Session *s, const Job *j, const Eval *with, Buf *out);
 Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other);
 /* What rounding alone may come to, absolutely: rounding.c. After an eval of e. */
 double rounding_floor(Arena *a, const Eval *e, const EinNode *output);

@@ -57,7 +57,7 @@ bool stated_fits(Elab *x, const AstStmt *def) {
 /* ---- a call ------------------------------------------------------------------------------------------- */
 
 bool is_stated(const Elab *x, const Frame *f, const Core *c) {
-  return x->asks_gradients && f->def->adjoint && dtype_is_float(c->type.dtype) && !c->type.weak;
+  return x->asks_gradients && f->def->adjoint && f->def->name.s != x->front->unstated && dtype_is_float(c->type.dtype) && !c->type.weak;
 }
 
 static Bind *name_bound(Elab *x, Frame *f, AstName n, Bind *b) {

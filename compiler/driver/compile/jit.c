@@ -88,7 +88,7 @@ static Words command_line(Session *s, const Compiler *c, const Words *more) {
 typedef struct Plugin { JitCompile *compile; JitParse *head; JitFree *done; } Plugin;
 
 static bool plugin_open(Session *s, const Compiler *c, Plugin *out) {
-  void *at = dlopen(c->command.at[0], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  void *at = dlopen(c->command.at[0], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   *out = (Plugin){0};
   if (!at) return detail(s, "%s", dlerror()), false;
   out->compile = (JitCompile *)dlsym(at, "ein_jit_compile");

@@ -290,11 +290,21 @@ static void extern_call(CPrinter *p, const Expr *e) {
   buf_char(p->out, ')');
 }
 
+/* They are C's for a compiler of C++, too, which has another word for _Bool. */
+static void prototypes(CPrinter *p, Buf *c) {
+  buf_str(c, "#ifdef __cplusplus\n#ifndef _Bool\n#define _Bool bool\n#endif\nextern \"C\" {\n#endif\n");
+  for (uint32_t i = 0; i < p->called.len; i++) {
+    emit_extern_prototype(c, p->called.at[i]);
+    buf_str(c, ";\n");
+  }
+  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n");
+}
+
 void c_externs(CPrinter *p, Buf *c) {
+  if (p->called.len) prototypes(p, c);
   for (uint32_t i = 0; i < p->called.len; i++) {
     const Extern *x = p->called.at[i];
-    emit_extern_prototype(c, x);
-    buf_printf(c, ";\nstatic inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
+    buf_printf(c, "static inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
     for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s a%u", k ? ", " : "", emit_extern_type(x->arg[k]), k);
     buf_printf(c, ") { return %s(", x->symbol->s);
     for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%sa%u", k ? ", " : "", k);

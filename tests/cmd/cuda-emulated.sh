@@ -12,6 +12,7 @@ at=0
 for file in "$root"/tests/run/*.ein; do
   name=${file##*/}
   at=$((at + 1))
+  grep -q '^extern def' "$file" && continue # a device calls no C functions
   case $name in *streamed* | scan_ends.ein | attention_masks.ein) continue ;; esac
   case " attention_chains.ein borders_in_lanes.ein gather_out_of_range.ein long_sums.ein matmul.ein nested_repeat.ein product_predicates.ein row_softmax_shapes.ein tropical_product.ein " in
   *" $name "*) ;;

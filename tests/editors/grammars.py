@@ -21,7 +21,7 @@ EDITOR, EIN, TOKENS, ROOT = sys.argv[1:]
 
 OF_KIND = {"COMMENT": "comment", "STRING": "string", "INT": "number", "REAL": "number", "ID": "name", "CONST": "constant", "DTYPE": "type",
            "REDUCER": "reducer", "COUNT": "reducer", "SLIP": "bad", "BAD": "bad"}
-for kind in "DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY USE ASSERT FROM TO WHERE IF THEN ELSE OR AND NOT".split():
+for kind in "DIM INPUT PARAM OUTPUT STATE NEXT REPEAT UNTIL DEF MONOID IDENTITY EXTERN ADJOINT USE ASSERT FROM TO WHERE IF THEN ELSE OR AND NOT".split():
     OF_KIND[kind] = "keyword"
 for kind in "EQ NE LT LE GT GE PLUS MINUS STAR SLASH IDIV PERCENT CARET ORELSE ASSIGN".split():
     OF_KIND[kind] = "operator"

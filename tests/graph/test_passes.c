@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "../../compiler/ein.h"
-#include "graph/passes/order.h"
+#include "graph/passes/contract/order.h"
 #include "graph/passes/passes.h"
 #include "tap.h"
 

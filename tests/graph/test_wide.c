@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../../compiler/ein.h"
-#include "graph/passes/wide.h"
+#include "graph/passes/wide/wide.h"
 #include "tap.h"
 
 static uint32_t dice(uint32_t n) {

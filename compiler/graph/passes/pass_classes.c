@@ -8,7 +8,7 @@
  * Of those on the right the first is a walk that puts each point where it belongs, and the others are running sums. No float sum becomes a
  * difference: what is added is what was. Nothing is computed that was not, but at points that no result asked for: so all that is read there
  * must be proved to be in range. */
-#include "contract.h"
+#include "contract/contract.h"
 
 enum {
   PARTS_MOST = 32,           /* conjuncts */

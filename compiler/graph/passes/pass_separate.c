@@ -8,7 +8,7 @@
  * over points that the whole did not come to, so its reads must be proved to be in range by its own conditions. */
 #include <string.h>
 
-#include "contract.h"
+#include "contract/contract.h"
 
 enum {
   GROUPS_MOST = 5,           /* which are put into all orders */

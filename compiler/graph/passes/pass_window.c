@@ -5,7 +5,7 @@
  *
  * On many sites a window is what a block reads of an operand, so there all bands are windows (graph_bands), but those over what is computed for
  * these two labels together: a kernel that computes it as it is read leaves out what is not in the band, and would not find it in a window. */
-#include "contract.h"
+#include "contract/contract.h"
 
 enum { CONJUNCTS_MOST = 32 };
 

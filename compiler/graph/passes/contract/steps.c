@@ -1,4 +1,4 @@
-/* graph/passes/steps.c - from a product to steps: what is applied to the sum instead of its terms, the order of the rest, whether
+/* graph/passes/contract/steps.c - from a product to steps: what is applied to the sum instead of its terms, the order of the rest, whether
  * that saves anything, and the vertices that do it. */
 #include "contract.h"
 

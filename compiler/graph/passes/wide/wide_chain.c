@@ -1,4 +1,4 @@
-/* graph/passes/wide_chain.c - chains: operands in a row, each of which shares labels with its neighbours alone. In: a problem. Out: its best
+/* graph/passes/wide/wide_chain.c - chains: operands in a row, each of which shares labels with its neighbours alone. In: a problem. Out: its best
  * tree among those that put neighbours together, by the textbook's dynamic program over stretches; or that it is no chain. */
 #include "wide.h"
 

@@ -1,4 +1,4 @@
-/* graph/passes/order.h - inside of the passes: in which order a product under a reducer is contracted.
+/* graph/passes/contract/order.h - inside of the passes: in which order a product under a reducer is contracted.
  *
  * In come operands as sets of labels (bit k: label k), with the order of their axes, and the labels' sizes; out comes a
  * binary tree, with the operations that it takes and the axes of what its steps make. A tree costs its operations, and what

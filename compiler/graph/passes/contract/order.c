@@ -1,4 +1,4 @@
-/* graph/passes/order.c - orders of contraction: see order.h. */
+/* graph/passes/contract/order.c - orders of contraction: see order.h. */
 #include "order.h"
 
 #include <math.h>

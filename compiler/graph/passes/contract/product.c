@@ -1,4 +1,4 @@
-/* graph/passes/product.c - vertices as products: which ones are, which may be joined with what they use, and which factors
+/* graph/passes/contract/product.c - vertices as products: which ones are, which may be joined with what they use, and which factors
  * may be computed apart from the rest. */
 #include "contract.h"
 

@@ -1,4 +1,4 @@
-/* graph/passes/wide.h - inside of the passes: the order of contraction of a wide product, a network of tensors with more labels or
+/* graph/passes/wide/wide.h - inside of the passes: the order of contraction of a wide product, a network of tensors with more labels or
  * operands than order.h takes.
  *
  * In come operands as lists of labels, and the labels' sizes; out comes a binary tree. It costs its operations, and WIDE_STORE

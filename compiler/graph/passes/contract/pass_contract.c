@@ -1,4 +1,4 @@
-/* graph/passes/pass_contract.c - products under a reducer that distributes over them (ops.def, DISTRIBUTES) are cut into steps of
+/* graph/passes/contract/pass_contract.c - products under a reducer that distributes over them (ops.def, DISTRIBUTES) are cut into steps of
  * two operands in the order that takes the fewest operations. First it is decided, from the last vertex to the first,
  * so that a chain of products is seen whole by its end; then the graph is made again by these steps. */
 #include "contract.h"

@@ -1,4 +1,4 @@
-/* graph/passes/pass_wide.c - networks of tensors: products with more labels or factors than graph_contract takes (order.h) are cut into steps of two
+/* graph/passes/wide/pass_wide.c - networks of tensors: products with more labels or factors than graph_contract takes (order.h) are cut into steps of two
  * factors, by the order that wide.h finds. A product that cannot be cut stays as it is.
  *
  * It is cut where its reducer distributes over it, without predicate or domain, if each factor may be computed at all points of
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "expr/sum/law.h"
-#include "contract.h"
+#include "graph/passes/contract/contract.h"
 #include "wide.h"
 
 enum { BUDGET = 400000000, LOOKS = 64 }; /* in a graph; parts of expressions that are looked at, a factor */

@@ -1,4 +1,4 @@
-/* graph/passes/order_sites.c - orders of contraction by what they move on many sites, each label cut into so many blocks as everywhere else in the product.
+/* graph/passes/contract/order_sites.c - orders of contraction by what they move on many sites, each label cut into so many blocks as everywhere else in the product.
  *
  * In: a problem and the best order on one site. Out: the order that moves least, of all grids of sites: copies of operands along the labels that they
  * lack, and of each step that reduces a cut label its parts but one. Work counts too: a step that lacks a cut label is done again along that. This is an

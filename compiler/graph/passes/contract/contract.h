@@ -1,11 +1,11 @@
-/* graph/passes/contract.h - inside of graph_contract: a vertex seen as a product under a reducer, together with the vertices that
+/* graph/passes/contract/contract.h - inside of graph_contract: a vertex seen as a product under a reducer, together with the vertices that
  * it alone uses and that are products of the same kind; what it costs, and the plan that may take its place. */
 #ifndef EIN_CONTRACT_H
 #define EIN_CONTRACT_H
 
 #include "expr/prove/prove.h"
 #include "order.h"
-#include "rebuild.h"
+#include "graph/passes/rebuild.h"
 
 typedef struct Product {
   const EinNode *root;

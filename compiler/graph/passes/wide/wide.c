@@ -1,4 +1,4 @@
-/* graph/passes/wide.c - orders of contraction for many operands and labels: trees, and greedy ones; see wide.h. */
+/* graph/passes/wide/wide.c - orders of contraction for many operands and labels: trees, and greedy ones; see wide.h. */
 #include "wide.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* graph/passes/wide_mend.c - parts of a tree put into their best order. In: a tree, and how many operands a part has at most. Out: a
+/* graph/passes/wide/wide_mend.c - parts of a tree put into their best order. In: a tree, and how many operands a part has at most. Out: a
  * tree that costs no more. What is below a part, and what comes out of it, stay as they are; so only its own steps are counted. */
 #include "wide.h"
 

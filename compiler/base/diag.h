@@ -23,6 +23,7 @@ typedef struct Span { Source *src; uint32_t at, end; } Span; /* half open; src N
 
 Source *source_new(Arena *a, const char *name, const char *bytes, size_t len);
 /* Reads a regular file of at most 256 MiB. On failure NULL and *why (a static or arena text). */
+const char *path_real(Arena *a, const char *path); /* as realpath; NULL, and errno says why */
 Source *source_read(Arena *a, const char *path, const char **why);
 /* a (s->arena will do) must live as long as s: the line table is kept in it. */
 void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */

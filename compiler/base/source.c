@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,14 @@
 #include "utf8.h"
 
 enum { FILE_MOST = 256 << 20, TEXT_MOST = INT32_MAX };
+
+const char *path_real(Arena *a, const char *path) {
+  char *real = realpath(path, NULL);
+  if (!real) return NULL;
+  const char *copy = arena_copy(a, real, strlen(real) + 1);
+  free(real);
+  return copy;
+}
 
 static Source *source_over(Arena *a, const char *name, const char *bytes, size_t len) {
   static _Atomic uint32_t ids; /* orders complaints about several files; nothing else reads it */

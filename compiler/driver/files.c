@@ -60,10 +60,9 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
   if (!S_ISREG(st.st_mode)) return no_regular_file(s, *path);
   if (access(*path, W_OK) != 0) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
   *mode = st.st_mode & 07777;
-  char *real = realpath(*path, NULL);
+  const char *real = path_real(s->arena, *path);
   if (!real) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
-  *path = arena_copy(s->arena, real, strlen(real) + 1);
-  free(real);
+  *path = real;
   return LEAVE_OK;
 }
 

@@ -31,14 +31,6 @@ typedef struct ModuleReader {
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-static const char *real_path(Arena *a, const char *path) {
-  char *real = realpath(path, NULL);
-  if (!real) return NULL;
-  const char *copy = arena_copy(a, real, strlen(real) + 1);
-  free(real);
-  return copy;
-}
-
 /* Everything before the last slash; "." where there is none. */
 static const char *folder_of(Arena *a, const char *path) {
   const char *slash = strrchr(path, '/');
@@ -212,7 +204,7 @@ static void use_named(ModuleReader *r, const AstStmt *s) {
   if (r->lost) return;
   const char *shown = arena_printf(r->arena, "stdlib/%s.ein", s->name.s->s);
   const char *real =
-      r->stdlib ? real_path(r->arena, arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->name.s->s))
+      r->stdlib ? path_real(r->arena, arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->name.s->s))
                 : NULL;
   if (real && inside(r->stdlib, real)) {
     module_read(r, real, shown, s->name.span);
@@ -252,7 +244,7 @@ static void use_path(ModuleReader *r, const AstStmt *s, const char *using_real, 
     return;
   }
   const char *path = path_join(r->arena, folder_of(r->arena, using_real), text);
-  const char *real = real_path(r->arena, path);
+  const char *real = path_real(r->arena, path);
   if (!real) {
     use_missing(r, s, path, strerror(errno));
     return;
@@ -292,7 +284,7 @@ static void prelude_missing(ModuleReader *r) {
 /* `main`, where the program lies: the prelude itself may be checked as any file. */
 static void prelude_read(ModuleReader *r, const char *main) {
   const char *real =
-      r->stdlib ? real_path(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
+      r->stdlib ? path_real(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
   if (real && main && strcmp(real, main) == 0) return;
   if (real)
     module_read(r, real, "stdlib/prelude.ein", (Span){0});
@@ -303,7 +295,7 @@ static void prelude_read(ModuleReader *r, const char *main) {
 static Program *program_over(Front *f, Source *src, const char *real) {
   Program *p = NEW(f->arena, Program);
   ModuleReader r = {.f = f, .arena = f->arena, .program = p};
-  if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
+  if (f->stdlib) r.stdlib = path_real(f->arena, f->stdlib);
   prelude_read(&r, real);
   p->file = parse_file(f->arena, f->strings, src, f->diags);
   if (real) r.root = root_find(f->arena, real);
@@ -315,7 +307,7 @@ static Program *program_over(Front *f, Source *src, const char *real) {
 Program *program_read(Front *f, const char *path) {
   const char *why;
   Source *src = source_read(f->arena, path, &why);
-  if (src) return program_over(f, src, real_path(f->arena, path));
+  if (src) return program_over(f, src, path_real(f->arena, path));
   diag_add(f->diags, D_E009, (Span){0}, "cannot read %s: %s", path, why);
   Program *p = NEW(f->arena, Program);
   p->file = parse_file(f->arena, f->strings, source_new(f->arena, path, "", 0), f->diags);
@@ -329,7 +321,7 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
 
 /* No file's name matters: only its folder, and the project that this is in, are asked for. */
 static void use_read_from(ModuleReader *r, const AstStmt *s, const char *folder) {
-  const char *real = s->text ? real_path(r->arena, folder) : NULL;
+  const char *real = s->text ? path_real(r->arena, folder) : NULL;
   if (real) real = path_join(r->arena, real, "-");
   r->root = real ? root_find(r->arena, real) : NULL;
   use_read(r, s, real ? real : "", path_join(r->arena, folder, "-"));
@@ -338,7 +330,7 @@ static void use_read_from(ModuleReader *r, const AstStmt *s, const char *folder)
 Program *program_from_file(Front *f, AstFile *file, const char *const *folder) {
   Program *p = NEW(f->arena, Program);
   ModuleReader r = {.f = f, .arena = f->arena, .program = p};
-  if (f->stdlib) r.stdlib = real_path(f->arena, f->stdlib);
+  if (f->stdlib) r.stdlib = path_real(f->arena, f->stdlib);
   prelude_read(&r, NULL);
   p->file = file;
   vec_push(f->arena, r.open, ((Open){"", file->src->name}));

@@ -4,7 +4,6 @@
  * A C source is preprocessed first: so what is compiled is one text, whatever it includes, and the text is what tells whether it was compiled before.
  * Behind it stands the function as the program declares it, on the program's line, so that the compiler says what does not agree. */
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,7 +87,7 @@ static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const ch
   return LEAVE_OK;
 }
 
-/* "mine.c" is the text ein_extern_0_mine. */
+/* "mine.c" is the text extern0_mine. */
 static const char *source_name(Session *s, const Extern *x, uint32_t k) {
   const char *slash = strrchr(x->from->s, '/'), *name = slash ? slash + 1 : x->from->s;
   char *own = arena_printf(s->arena, "extern%u_%.*s", k, (int)(strlen(name) - 2), name);
@@ -114,11 +113,10 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   const char *path = x->from->s;
   if (!ends_with(path, ".o") && !ends_with(path, ".a") && !ends_with(path, ".so"))
     return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so", place_text(s, x), path);
-  char *real = realpath(path, NULL);
+  const char *real = path_real(s->arena, path);
   if (!real) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
-  vec_push(s->arena, out->link, arena_printf(s->arena, "%s", real));
-  vec_push(s->arena, out->files, out->link.at[out->link.len - 1]);
-  free(real);
+  vec_push(s->arena, out->link, real);
+  vec_push(s->arena, out->files, real);
   if (!out->binary) out->binary = x;
   return LEAVE_OK;
 }

@@ -1,17 +1,8 @@
 /* driver/repl/uses.c - which file a `use "..."` means: seen from the folder of the program that says so, as ein run has it; and how a program
  * that lies elsewhere names the same file. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "repl.h"
-
-static const char *path_real(Arena *a, const char *path) {
-  char *real = realpath(path, NULL);
-  if (!real) return NULL;
-  const char *copy = arena_copy(a, real, strlen(real) + 1);
-  free(real);
-  return copy;
-}
 
 const char *uses_folder(Arena *a, const char *path) {
   const char *said = folder_of(a, path), *folder = path_real(a, said), *file = path_real(a, path);

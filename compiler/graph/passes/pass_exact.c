@@ -1,16 +1,16 @@
-/* graph/passes/pass_exact.c - sums of floats whose order changes no bit. In: a graph. Out: one that means the same but for rounding, in which each
- * float sum is of numbers that are multiples of one unit and stay below 2^53 of it: all that is added is exact then, in any order,
+/* graph/passes/pass_exact.c - sums of floats whose order changes no bit. In: a graph. Out: one that means the same but for rounding, in which the terms
+ * of each float sum are multiples of one unit, and no part of the sum passes 2^53 of it: all that is added is exact then, in any order,
  * wherever a plan or a schedule cuts the sum.
  *
  *   M = max |e|                  over the points of the sum
- *   u = a power of two, at least 4 n M for n points
- *   Y = sum ((e + u) - u)        in f64: e rounded to a multiple of 2^-52 u
+ *   u = a power of two, above n M for n points, and at most 4 (n + 2) M
+ *   Y = sum ((e + u) - u)        in f64: e rounded to a multiple of 2^-53 u, or of 2^-52 u
  *
- * What this rounds off is a sum of the same kind, with a unit that is smaller by 2^-52 n. Of f32 and narrower one sum is enough: at least 51 - log2(n)
- * bits below the largest term are kept. Of f64 there are two. (Demmel and Nguyen 2013, Rump, Ogita and Oishi 2008 have proofs.) */
+ * What this rounds off is a sum of the same kind, whose power is smaller by 2^-53 n, about. Of f32 and narrower one sum is enough: about
+ * 50 - log2(n) bits below the largest term are kept. Of f64 there are two. (Rump, Ogita and Oishi 2008, and Demmel and Nguyen 2013 have proofs.) */
 #include <math.h>
 
-#include "contract.h"
+#include "contract/contract.h"
 
 enum { FOLDS_MOST = 2, CONDITIONS_MOST = 32, PROOFS = 64 };
 

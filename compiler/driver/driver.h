@@ -101,6 +101,7 @@ struct Session {
   Diags *collect;             /* where complaints go instead of to stderr; NULL: to stderr */
   struct Progress *progress;  /* of the run that is going on (progress.h); NULL: none is told of */
   struct Profile *profile;    /* of that run (profile/profile.h); NULL: nobody asks where its time goes */
+  struct Resident *resident;  /* of that run (compile/resident.h): its arguments lie on a device; NULL: on the host */
   struct Keeping *keeping;    /* of that run (keeping.h); NULL: nothing is kept of it, nor does it go on from what was */
   struct Guest *guest;        /* NULL: the process is ours */
 };

@@ -50,6 +50,9 @@ cuda 0 run all.ein X=s.npy first=3 -v
 says 'compiled before'
 shows 'x'
 given_back
+cuda 0 bench all.ein -D N=35 -D M=70 X=randn:seed=3 --reps 2
+shows 'of 2 samples'
+given_back
 cat >out.ein <<'END'
 input X[i:5] : i64
 input first : i64

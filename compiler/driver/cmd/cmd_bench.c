@@ -6,7 +6,7 @@
 
 #include "emit/c_tables.h"
 #include "task/cost.h"
-#include "driver/compile/native.h"
+#include "driver/compile/resident.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
 static const double sample_least = 0.020; /* seconds of one sample: far above what a clock or a thread's start costs */
@@ -18,6 +18,7 @@ typedef struct Bench {
   Compiler c;
   Library lib;
   Eval e;
+  Resident resident;          /* of a device's runs */
   int threads;
   int64_t reps, runs;         /* samples, and runs in each */
   double *sample;             /* seconds of one run, in the order in which they were taken */
@@ -88,6 +89,8 @@ static Leave run_many(Bench *b, int64_t n, double *seconds) {
     Leave l = library_run(b->s, &b->lib, &b->e, &status);
     if (l) return l;
   }
+  Leave l = b->s->resident ? resident_wait(b->s, b->s->resident) : LEAVE_OK;
+  if (l) return l;
   *seconds = seconds_now() - before;
   return LEAVE_OK;
 }
@@ -185,8 +188,10 @@ static Leave prepare(Bench *b, const Words *inputs) {
   given_fill(s, b->j, &given);
   l = run_inputs(s, b->j, &given, &b->e);
   if (!l) l = defaults_make(s, b->args, b->j, &b->c, b->threads, &b->e);
+  if (!l && b->c.nvrtc) l = resident_open(s, &b->resident), s->resident = &b->resident; /* behind what makes defaults */
   if (!l) l = library_open(s, b->j, &b->c, b->threads, &b->lib);
   if (!l) l = library_plan(s, &b->lib, b->j, &b->e, &status);
+  if (!l && s->resident) l = resident_bring(s, s->resident, &b->lib, &b->e);
   flops_count(b);
   return l;
 }
@@ -337,5 +342,7 @@ Leave cmd_bench(Session *s, Args *a) {
     l = file_write(s, to ? to : "-", out.s, out.len);
   }
   library_close(&b.lib);
+  s->resident = NULL;
+  resident_close(&b.resident);
   return l;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "resident.h"
 #include "driver/keeping.h"
 #include "driver/profile/profile.h"
 #include "jit/model.h"
@@ -113,6 +114,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
+  if (s->resident) config.stream = s->resident->stream;
   if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
@@ -204,6 +206,7 @@ Leave library_run(Session *s, Library *l, const Eval *e, ein_status *status) {
     for (uint32_t i = 0; i < e->n_input; i++)
       if (strcmp(e->input[i].name->s, l->model->input[k].name) == 0) in[k] = view_of(&e->input[i].array);
   for (int k = 0; k < l->model->n_outputs; k++) out[k] = view_of(&e->output[k]);
+  if (s->resident) resident_views(s->resident, l, in, out);
   const InterruptRun going = {l->model->cancel, &l->ctx, 1};
   if (interrupt_begin(s, &going)) *status = profile_run(l->profile, l->model, l->ctx, in, out);
   else *status = EIN_ERR_CANCEL;

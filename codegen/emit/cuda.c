@@ -53,6 +53,15 @@ static void parameters_print(CPrinter *p) {
   if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
+/* Each lies at a multiple of 16 bytes: so wide can a load or a store be. */
+static void aligned_print(CPrinter *p) {
+  for (uint32_t i = 0; i < p->k->places.len; i++) {
+    const LoopPlace *x = &p->k->places.at[i];
+    if (x->space != SPACE_BUFFER || !p->place_used[i] || !x->rank) continue;
+    buf_printf(p->out, "  EIN_AT_16(%s%s, %s);\n", x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
+  }
+}
+
 typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch; /* in the order of its parameters */
 
 static CudaLaunch *launch_keep(CPrinter *p, Str name) {
@@ -84,9 +93,12 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   c_body(p, l.threads, 1);
   p->out = out;
   Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_k_%s", p->o->prefix, p->k->name->s), "step");
-  buf_printf(out, "extern \"C\" __launch_bounds__(%lld) __global__ void %s(", (long long)threads_of(&l), name->s);
+  buf_printf(out, "extern \"C\" __launch_bounds__(%lld", (long long)threads_of(&l));
+  if (s->beside) buf_printf(out, ", %lld", (long long)s->beside);
+  buf_printf(out, ") __global__ void %s(", name->s);
   parameters_print(p);
   buf_str(out, ") {\n");
+  aligned_print(p);
   if (p->uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");
   for (uint32_t i = 0; i < l.n; i++) {
     index_print(p, l.bound[i]);

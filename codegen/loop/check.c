@@ -265,6 +265,7 @@ static void check_for(Check *c, const LoopStmt *s) {
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
   check_bind(c, s);
   check_polled(c, s);
+  if (s->beside && s->bind != BIND_GRID) fail(c, "a loop has blocks beside each other, and is over no grid");
   if (!var_open(c, s->var)) return;
   if (s->bind == BIND_THREAD && !c->threads)
     check_threads(c, s);
@@ -375,7 +376,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
-  if ((!loop && (s->bind || s->axis || hi || step || s->polled)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
+  if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");

@@ -9,6 +9,7 @@ typedef struct Device {
   bool *same;                /* by loop variable: it has one value for all threads of a block */
   bool grid[LOOP_AXES], block[LOOP_AXES]; /* of the launch at hand: which axes it has so far */
   int64_t threads, shared;   /*   of a block, and bytes that these share */
+  int64_t beside;            /*   blocks beside each other */
   const LoopBody *body;      /*   what a thread does; NULL: the launch is none */
   uint32_t deep;             /* loops with barriers around the statement at hand */
 } Device;
@@ -63,6 +64,7 @@ static void launch_check(Device *d, const LoopStmt *s) {
   axes[s->axis] = true;
   extent_check(d, s);
   d->same[s->var] = s->bind == BIND_GRID;
+  if (s->beside > d->beside) d->beside = s->beside;
   bool inner = s->body.len && is_bound(s->body.at[last]);
   if (s->bind == BIND_BLOCK && (!inner || s->body.len > 1)) {
     d->body = &s->body;
@@ -139,6 +141,7 @@ void loop_check_device(SumCheck *c, const LoopKernel *k) {
   for (uint32_t i = 0; i < k->body.len; i++) {
     Device d = {.c = c, .k = k, .same = NEW_ARRAY(c->arena, bool, k->var.len + 1), .threads = 1};
     launch_check(&d, k->body.at[i]);
+    if (d.beside < 0 || d.beside * d.threads > LOOP_BESIDE) check_fail(c, "%lld blocks of %lld threads are beside each other, of %d threads at most", (long long)d.beside, (long long)d.threads, LOOP_BESIDE);
     if (d.body) threads_check(&d, d.body);
     LoopBody launch = {.at = &k->body.at[i], .len = 1};
     if (c->ok) loop_check_shared(c, k, &launch, d.body);

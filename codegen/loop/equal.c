@@ -19,6 +19,7 @@ static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
          eq_int(q, "the axis of a grid or a block", a->axis, b->axis) &&
          eq_int(q, "the loop variable", a->var, b->var) && eq_expr(q, "where a loop begins", a->lo, b->lo) &&
          eq_expr(q, "where a loop ends", a->hi, b->hi) && eq_int(q, "a loop's step", a->step, b->step) &&
+         eq_int(q, "how many blocks are beside each other", a->beside, b->beside) &&
          eq_int(q, "how often a loop is polled", a->polled, b->polled) &&
          eq_expr(q, "a condition", a->cond, b->cond) && eq_int(q, "how likely a condition is", a->maybe, b->maybe) &&
          eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&

@@ -33,6 +33,7 @@ typedef enum {
 enum { LOOP_STACK = 16384 };
 enum { LOOP_SHARED = 49152 }; /* bytes of all arrays that a block shares */
 enum { LOOP_BLOCK = 1024 };  /* threads of a block */
+enum { LOOP_BESIDE = 2048 }; /* threads of blocks that are beside each other */
 enum { LOOP_SHORT = 16 };
 enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 16 }; /* elements of an array that an operation's own function for arrays takes: at most, and a multiple of */
 #define LOOP_POLLED ((int64_t)1 << 40) /* numbers between two looks of a loop at whether the run is to end, at most */
@@ -87,6 +88,7 @@ struct LoopStmt {
   uint32_t var;              /*   and INDEX: number of its variable; no two of a kernel share one */
   const Expr *lo, *hi;       /*   i64, over what is in scope; INDEX: lo alone; STREAM: hi elements */
   int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
+  int64_t beside;            /* GRID: of a part of the device's registers so many blocks have enough; 0: that is left open */
   int64_t polled;            /* FOR, in order or over lanes: each time behind so many of its turns it is looked whether the run is to end; 0: never */
   const Expr *cond;          /* IF, */
   bool maybe;                /*   as likely as not: what compilers guess would cost its loops their lanes */

@@ -81,6 +81,7 @@ static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
   if (s->step != 1) buf_printf(p->out, " step %lld", (long long)s->step);
   buf_str(p->out, binds[s->bind]);
   if (s->bind >= BIND_GRID) buf_char(p->out, loop_axis[s->axis]);
+  if (s->beside) buf_printf(p->out, " beside %lld", (long long)s->beside);
   if (s->polled) buf_printf(p->out, " polled %lld", (long long)s->polled);
   buf_str(p->out, " {\n");
   print_body(p, &s->body, level + 1);

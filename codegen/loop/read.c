@@ -248,6 +248,7 @@ static bool want_for(LoopReader *r, LoopStmt *s) {
     s->bind = BIND_ROLL;
   else if (scan_take_word(&r->c, "grid") ? !want_axis(r, s, BIND_GRID) : scan_take_word(&r->c, "block") && !want_axis(r, s, BIND_BLOCK))
     return false;
+  if (s->bind == BIND_GRID && scan_take_word(&r->c, "beside") && !scan_want_int(&r->c, 1, LOOP_BESIDE, "a number of blocks", &s->beside)) return false;
   if (scan_take_word(&r->c, "polled") && !scan_want_int(&r->c, 1, LOOP_POLLED, "a number of turns", &s->polled)) return false;
   return want_block(r);
 }

@@ -2,12 +2,13 @@
  * barrier between. In come the statements of a thread, out go complaints.
  *
  * Walks them in their order and keeps the accesses since the last barrier. What an index says is kept as a sum of variables, each times a number,
- * with the range of each. Two accesses are apart if their ranges are, or those below a digit that both have; or if both have the same sum, of which no
+ * with the range of each; where threads are counted, and that is taken apart by powers of two, those are bits of an axis of the block. Two accesses are apart if their ranges are, or those below a digit that both have; or if both have the same sum, of which no
  * two points of the variables that differ among threads make the same: then they are one thread's. A loop with a barrier inside has one value for all threads between two of
  * them; it is gone through twice, each time with a value of its own, so that what its end leaves open meets its beginning. */
 #include "text.h"
 
-enum { TERMS = 12 };         /* of a sum; more are none that is known */
+enum { TERMS = 24 };         /* of a sum; more are none that is known */
+enum { BITS = 1 << 24, BITS_MOST = 16 }; /* numbers of the bits of loop variables: from here on so many for each */
 
 typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number that each value has for itself */
 typedef struct Sum { bool known; int64_t rest; uint32_t n; Term term[TERMS]; } Sum;
@@ -32,6 +33,7 @@ typedef struct Shared {
 /* ---- sums -------------------------------------------------------------------------------------------- */
 
 static Sum sum_of(const Shared *h, const Expr *e);
+static bool sum_range(const Sum *s, int64_t *lo, int64_t *hi);
 
 static bool sum_term(Sum *to, Term t) {
   if (!t.by) return true;
@@ -60,6 +62,45 @@ static Sum sum_label(const Shared *h, uint32_t var) {
   return (Sum){.known = true, .n = 1, .term = {{v->number, 1, v->lo, v->hi}}};
 }
 
+/* ---- bits ---------------------------------------------------------------------------------------------- */
+
+/* How many bits a variable along an axis of the block has; -1: it has not all of their values. */
+static int bits_of(const VarValue *v) {
+  int n = 0;
+  while (n < BITS_MOST && ((int64_t)1 << n) <= v->hi) n++;
+  return v->kind == VALUE_BLOCK && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1 ? n : -1;
+}
+
+/* The same, with bits for such variables. */
+static Sum sum_in_bits(const Shared *h, const Sum *a) {
+  Sum out = {.known = a->known, .rest = a->rest};
+  for (uint32_t i = 0; i < a->n && out.known; i++) {
+    const Term *t = &a->term[i];
+    int n = t->var < h->k->var.len ? bits_of(&h->value[t->var]) : -1;
+    if (n < 0) out.known = sum_term(&out, *t);
+    for (int bit = 0; bit < n && out.known; bit++) {
+      Term one = {BITS + t->var * BITS_MOST + (uint32_t)bit, 0, 0, 1};
+      out.known = mul_ok(t->by, (int64_t)1 << bit, &one.by) && sum_term(&out, one);
+    }
+  }
+  return out;
+}
+
+/* a // n or a % n: of what goes in whole steps of n, and a rest that is below n. */
+static Sum sum_cut(const Shared *h, const Sum *a, int64_t n, bool quotient) {
+  Sum bits = sum_in_bits(h, a), high = {.known = bits.known}, low = {.known = bits.known};
+  int64_t lo, hi;
+  if (n < 1 || !bits.known) return (Sum){0};
+  high.rest = bits.rest / n, low.rest = bits.rest % n;
+  for (uint32_t i = 0; i < bits.n && high.known && low.known; i++) {
+    Term t = bits.term[i];
+    if (t.by % n) low.known = sum_term(&low, t);
+    else t.by /= n, high.known = sum_term(&high, t);
+  }
+  if (!high.known || !sum_range(&low, &lo, &hi) || lo < 0 || hi >= n) return (Sum){0};
+  return quotient ? high : low;
+}
+
 static Sum sum_of(const Shared *h, const Expr *e) {
   Sum none = {.known = true};
   if (e->kind == EX_INT) return (Sum){.known = true, .rest = e->i};
@@ -68,6 +109,10 @@ static Sum sum_of(const Shared *h, const Expr *e) {
   if (e->op == OP_NEG) {
     Sum a = sum_of(h, e->arg[0]);
     return sum_add(none, &a, -1);
+  }
+  if ((e->op == OP_IDIV || e->op == OP_MOD) && e->arg[1]->kind == EX_INT) {
+    Sum a = sum_of(h, e->arg[0]);
+    return sum_cut(h, &a, e->arg[1]->i, e->op == OP_IDIV);
   }
   if (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL) return (Sum){0};
   Sum a = sum_of(h, e->arg[0]), b = sum_of(h, e->arg[1]);
@@ -105,7 +150,7 @@ static bool same_sum(const Sum *a, const Sum *b) {
   return true;
 }
 
-static bool is_free(const Shared *h, uint32_t var) { return var < h->k->var.len; }
+static bool is_free(const Shared *h, uint32_t var) { return var < h->k->var.len || var >= BITS; }
 
 /* So far does the variable go in either, less 1. */
 static bool term_reach(const Term *t, const Term *u, int64_t *out) {
@@ -133,13 +178,24 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
   return true;
 }
 
-/* Whoever touches an element so is one thread: all axes of the block are in the sum, or are at one point, for both the same. */
+/* The axis is in both sums, or is at one point, for both the same; or all of its bits are in both. */
+static bool axis_told(const Shared *h, uint32_t axis, const Sum *a, const Sum *b) {
+  const Term *t = term_find(a, axis), *u = term_find(b, axis);
+  if (t && u) return t->by || (t->lo == t->hi && u->lo == t->lo && u->hi == t->hi);
+  int n = bits_of(&h->value[axis]);
+  for (int bit = 0; bit < n; bit++) {
+    uint32_t var = BITS + axis * BITS_MOST + (uint32_t)bit;
+    t = term_find(a, var), u = term_find(b, var);
+    if (!t || !u || !t->by) return false;
+  }
+  return n >= 0;
+}
+
+/* Whoever touches an element so is one thread: all axes of the block are in the sum. */
 static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   if (!same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
-  for (uint32_t i = 0; i < h->blocks.len; i++) {
-    const Term *t = term_find(&a->at, h->blocks.at[i]), *u = term_find(&b->at, h->blocks.at[i]);
-    if (!t || !u || (!t->by && (t->lo != t->hi || u->lo != t->lo || u->hi != t->hi))) return false;
-  }
+  for (uint32_t i = 0; i < h->blocks.len; i++)
+    if (!axis_told(h, h->blocks.at[i], &a->at, &b->at)) return false;
   return true;
 }
 

@@ -40,7 +40,7 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
     const LoopStmt *x = a->at[i], *y = b->at[i];
-    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->polled != y->polled ||
+    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->polled != y->polled ||
         x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || !expr_lists_same(x->at, y->at, x->n_at) ||
         !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;

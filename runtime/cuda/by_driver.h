@@ -213,6 +213,11 @@ static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, si
   return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
 }
 
+/* From the device to the device, behind what was asked before. */
+static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.copy_across((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
+}
+
 static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
   return ein_gpu_ok(ctx, g, g->cu.fill((uint64_t)(uintptr_t)at, 0, bytes, g->stream), what);
 }

@@ -48,6 +48,9 @@ static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size
 static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), what);
 }
+static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice), what);
+}
 static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemset(at, 0, bytes), what);
 }

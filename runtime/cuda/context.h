@@ -128,9 +128,11 @@ static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
 }
 
-/* An argument of this run that is on the host, which has a copy. */
+/* An argument of this run that is on the host, or where no kernel may look for it: it has a copy. */
+enum { EIN_CUDA_WIDE = 16 };
 static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
-  return ein_buffer_of(ctx, buffer)->space != 2 && ctx->inside->given[buffer] && !ein_cuda_of(ctx)->there[buffer];
+  if (ein_buffer_of(ctx, buffer)->space == 2 || !ctx->inside->given[buffer]) return 0;
+  return !ein_cuda_of(ctx)->there[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
 }
 
 /* Where arguments lie: the caller's own, and copies, for which there is room from here on. A piece that is larger stays. */
@@ -142,7 +144,7 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
     if (ein_buffer_of(ctx, b)->space == 2) continue;
-    d->at[b] = d->there[b] ? ctx->data[b] : d->copies + end;
+    d->at[b] = ein_cuda_copied(ctx, b) ? d->copies + end : ctx->data[b];
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
   }
   return 1;
@@ -192,6 +194,7 @@ static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   char *from = (char *)ctx->data[buffer];
   if (!bytes) return 1;
+  if (ein_cuda_of(ctx)->there[buffer]) return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input is copied");
   if (!ctx->dense[buffer]) {
     from = ein_cuda_stage(ctx, bytes);
     if (!from) return 0;
@@ -204,6 +207,8 @@ static int ein_cuda_fetch(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
+  if (ein_cuda_of(ctx)->there[buffer])
+    return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ctx->data[buffer], ein_cuda_at(ctx, buffer), bytes, "an output is copied");
   char *to = dense ? (char *)ctx->data[buffer] : ein_cuda_stage(ctx, bytes);
   if (!to || !ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, ein_cuda_at(ctx, buffer), bytes, "an output comes from the device")) return 0;
   if (!dense) ein_cuda_turn(ctx, buffer, to, 0);

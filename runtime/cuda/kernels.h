@@ -20,7 +20,8 @@ typedef struct ein_device {
 /* An emulation says these in its own way: a buffer's pointer, an array of a block, a call. */
 #ifndef EIN_EMULATED
 #define EIN_GLOBAL(type) type *__restrict__
-#define EIN_SHARED(type, name, n) __shared__ type name[n]
+#define EIN_AT_16(type, name) name = (type *)__builtin_assume_aligned(name, 16)
+#define EIN_SHARED(type, name, n) __shared__ __align__(16) type name[n]
 #endif
 #undef EIN_UNROLL
 #undef EIN_ROLL

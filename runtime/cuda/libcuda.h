@@ -32,6 +32,7 @@
   X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                         \
   X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                       \
   X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                           \
+  X(copy_across, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void *stream))                       \
   X(fill, "cuMemsetD8Async", (uint64_t to, unsigned char byte, size_t bytes, void *stream))                             \
   X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                      \
   X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                   \

@@ -157,6 +157,9 @@ int main(void) {
   for (int i = 0; i < N; i++)
     for (int k = 0; k < M; k++) X[i][k] = (float)(3 * i + k);
   float gain = 0.5f, *x = there(0, X, sizeof X), *y = there(0, NULL, sizeof Y), *g = there(0, &gain, sizeof gain), *far = there(1, X, sizeof X), *room = there(0, NULL, 4096);
+  float shifted[1 + N * M], *ox, *oy = there(0, NULL, sizeof shifted); /* at no multiple of 16 bytes */
+  memcpy(shifted + 1, X, sizeof X);
+  ox = there(0, shifted, sizeof shifted);
   ein_tensor none = {0}, here = view(X, 1, 0, 2, two), to = view(Y, 1, 0, 2, two), strided = view(x, 2, 0, 2, two);
   strided.strides = turned;
   on(0, NULL, NULL, 0);
@@ -167,6 +170,7 @@ int main(void) {
   views("all here", here, none, to);
   views("some there", view(x, 2, 0, 2, two), none, to);
   views("the result there", here, view(g, 2, 0, 0, NULL), view(y, 2, 0, 2, two));
+  views("at odd places", view(ox + 1, 2, 0, 2, two), none, view(oy + 1, 2, 0, 2, two));
   views("another kind", view(x, 7, 0, 2, two), none, to);
   views("another number", view(x, 2, 1, 2, two), none, to);
   views("another device's", view(far, 2, 0, 2, two), none, to);
@@ -181,7 +185,7 @@ int main(void) {
   made("little memory", (ein_config){.workspace = room, .workspace_bytes = 8});
   made("memory of the host", (ein_config){.workspace = (void *)(((uintptr_t)X / 256 + 1) * 256), .workspace_bytes = 4096});
   made("memory of another", (ein_config){.workspace = (void *)far, .workspace_bytes = 4096});
-  away(0, x), away(0, y), away(0, g), away(1, far), away(0, room);
+  away(0, x), away(0, y), away(0, g), away(0, ox), away(0, oy), away(1, far), away(0, room);
   for (int d = 0; d < 2; d++) {
     void *was;
     cuCtxPushCurrent_v2(context[d]);
@@ -208,6 +212,7 @@ in our memory: 0
 all here: 0 
 some there: 0 
 the result there: 0 
+at odd places: 0 
 another kind: 6 input X: it is on a device of type 7, but 1, the CPU, or 2, CUDA, is wanted (rows.ein:2)
 another number: 6 input X: it is on device 1, but the context's is device 0 (rows.ein:2)
 another device's: 6 input X: its data is on device 1, but the context's is device 0 (rows.ein:2)

@@ -47,11 +47,11 @@ want 0 "$EIN" build tiles.ein --target=cuda --stop=loop
 shows 'tiles of 64 i by 64 j, 16 k of each side shared at once, 16 by 16 threads'
 shows 'a block of 32 threads for each point, along k'
 changed 0 's/a/a/' '' tiles.ein
-changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is read: lanes[64]' tiles.ein
-changed 97 '0,/__syncthreads();/s///' 'a shared element that nobody has stored to is read: lanes[64]' tiles.ein
+changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is read: lanes[32]' tiles.ein
+changed 97 '0,/__syncthreads();/s///' 'a shared element that nobody has stored to is read: lanes[32]' tiles.ein
 changed 97 ':a;N;$!ba;s/__syncthreads();\n  }/  }/' 'no barrier between' tiles.ein
-changed 97 's/point < 70/point < 71/' 'out of range of a buffer' tiles.ein
-changed 97 's/deep < 50/deep < 51/' 'out of range of a buffer' tiles.ein
+changed 97 's/< 70/< 71/' 'out of range of a buffer' tiles.ein
+changed 97 's/< 50/< 51/' 'out of range of a buffer' tiles.ein
 changed 97 's/thread == 0/thread <= 1/' 'two threads of one launch' tiles.ein
 changed 97 's/thread < 16/thread < 17/' 'shared' tiles.ein
 finish

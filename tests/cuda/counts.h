@@ -1,7 +1,8 @@
 /* tests/cuda/counts.h - what a device's memory has to do for a kernel, counted by the emulation: in come the accesses of a block's threads between two barriers,
  * out goes a line for each kernel. Threads of a warp that access by the same statement, for the so many-th time each, do so at once: that is one request. For one to a
- * buffer pieces of 32 bytes are moved, each whole; a request to a shared array takes as many turns as there are different words in one of the 32 banks, an
- * element of 8 bytes half a warp at a time. Caches are none: what two requests want is moved twice. Counted where EIN_EMULATE_COUNTS names a file. */
+ * buffer pieces of 32 bytes are moved, each whole; a request to a shared array takes as many turns as there are different words in one of the 32 banks, of
+ * 8 bytes half a warp at a time, of 16 a quarter. Neighbours that a thread accesses one behind the other by one statement are one access of up to 16 bytes, if they
+ * begin at a multiple of what they are: so does a compiler, which knows that arrays and buffers begin at such. Caches are none: what two requests want is moved twice. Counted where EIN_EMULATE_COUNTS names a file. */
 #ifndef EIN_COUNTS_H
 #define EIN_COUNTS_H
 
@@ -59,38 +60,55 @@ static inline void access(uint32_t thread, const void *by, const void *at, size_
 /* How many pieces of so many bytes they lie in. */
 static inline uint64_t pieces(const Access *x, size_t n, uintptr_t size) {
   std::vector<uintptr_t> p;
-  for (size_t i = 0; i < n; i++) p.push_back((uintptr_t)x[i].at / size);
+  for (size_t i = 0; i < n; i++)
+    for (uintptr_t at = (uintptr_t)x[i].at / size; at <= ((uintptr_t)x[i].at + x[i].bytes - 1) / size; at++) p.push_back(at);
   std::sort(p.begin(), p.end());
   return (uint64_t)(std::unique(p.begin(), p.end()) - p.begin());
 }
 
-/* Turns of a request to a shared array. */
-static inline uint64_t turns(const Access *x, size_t n) {
-  uint64_t most[2] = {0, 0};
-  std::map<uintptr_t, bool> seen[2];
-  uint64_t bank[2][32] = {{0}};
+/* Turns of a request to a shared array; parts: so many requests it is, each by a part of the warp. */
+static inline uint64_t turns(const Access *x, size_t n, uint64_t *parts) {
+  uint32_t wide = 4;
+  for (size_t i = 0; i < n; i++) wide = std::max(wide, x[i].bytes);
+  uint64_t most[4] = {0};
+  std::map<uintptr_t, bool> seen[4];
+  uint64_t bank[4][32] = {{0}};
   for (size_t i = 0; i < n; i++) {
-    int half = x[i].bytes == 8 && x[i].thread % 32 >= 16;
+    uint32_t part = x[i].thread % 32 / (128 / wide);
     for (uintptr_t word = (uintptr_t)x[i].at / 4; word <= ((uintptr_t)x[i].at + x[i].bytes - 1) / 4; word++) {
-      if (seen[half][word]) continue;
-      seen[half][word] = true;
-      most[half] = std::max(most[half], ++bank[half][word % 32]);
+      if (seen[part][word]) continue;
+      seen[part][word] = true;
+      most[part] = std::max(most[part], ++bank[part][word % 32]);
     }
   }
-  return most[0] + most[1];
+  for (int k = 0; k < 4; k++) *parts += most[k] > 0;
+  return most[0] + most[1] + most[2] + most[3];
 }
 
 static inline void request(const Access *x, size_t n) {
   Kernel *k = all().at;
   if (x->shared) {
-    bool both = false, low = false;
-    for (size_t i = 0; i < n; i++) (x[i].thread % 32 >= 16 ? both : low) = true;
-    k->requests += x->bytes == 8 && both && low ? 2 : 1;
-    k->turns += turns(x, n);
+    k->turns += turns(x, n, &k->requests);
     return;
   }
-  k->wanted += pieces(x, n, x->bytes) * x->bytes;
+  uint32_t unit = x->bytes;
+  for (size_t i = 0; i < n; i++) unit = std::min(unit, x[i].bytes);
+  k->wanted += pieces(x, n, unit) * unit;
   k->moved += pieces(x, n, 32) * 32;
+}
+
+/* Of one thread and statement, in their order: neighbours become one. */
+static inline void widen(std::vector<Access> &o) {
+  size_t to = 0;
+  for (size_t i = 0, n; i < o.size(); i += n) {
+    uint32_t whole = o[i].bytes;
+    for (n = 1; i + n < o.size() && o[i + n].thread == o[i].thread && o[i + n].by == o[i].by && o[i + n].at == o[i].at + whole && whole < 16; n++)
+      whole += o[i].bytes;
+    while (whole > o[i].bytes && (16 % whole || (uintptr_t)o[i].at % whole)) whole -= o[i].bytes, n--;
+    o[to] = o[i];
+    o[to++].bytes = whole;
+  }
+  o.resize(to);
 }
 
 /* At a barrier, or the end of a block. */
@@ -98,6 +116,7 @@ static inline void settle() {
   std::vector<Access> &o = all().open;
   if (o.empty()) return;
   std::stable_sort(o.begin(), o.end(), [](const Access &a, const Access &b) { return a.thread != b.thread ? a.thread < b.thread : a.by < b.by; });
+  widen(o);
   for (size_t i = 1; i < o.size(); i++) o[i].time = o[i].thread == o[i - 1].thread && o[i].by == o[i - 1].by ? o[i - 1].time + 1 : 0;
   auto key = [](const Access &a, const Access &b) {
     if (a.thread / 32 != b.thread / 32) return a.thread / 32 < b.thread / 32;

@@ -28,7 +28,7 @@
 #define __host__
 #define __device__
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct dim3 { unsigned x, y, z; };
 
@@ -221,6 +221,10 @@ template <class T> struct Global<const T> : Global<T> {
   __attribute__((noinline)) T operator[](int64_t i) const { return this->told(i, false, __builtin_return_address(0)), this->load(i); }
 };
 
+static inline void aligned(const void *at) {
+  if ((uintptr_t)at % 16) fail("a buffer that is not at a multiple of 16 bytes", NULL, 0);
+}
+
 #if defined(EIN_STANDIN)
 /* A launch by a driver, which knows nothing of a kernel's types: a buffer ends where its piece of memory ends, as far as that can be told. */
 template <class T> struct Parameter {
@@ -262,6 +266,7 @@ extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
 #define blockIdx (emulate::block_index())
 #define __syncthreads() emulate::barrier()
 #define EIN_GLOBAL(type) const emulate::Global<type>
+#define EIN_AT_16(type, name) emulate::aligned(name.data)
 #define EIN_SHARED(type, name, n)                                                              \
   static type name##_elements[n];                                                              \
   static emulate::Shared<type, n>::Mark name##_marks[n];                                       \
@@ -282,7 +287,7 @@ static inline int atomicCAS(int *at, int was, int now) {
 /* ---- the host's part --------------------------------------------------------------------------------------- */
 
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver };
-enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 static inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "no device" : "no error"; }
 static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 static inline cudaError_t cudaMalloc(void **out, size_t bytes) {

@@ -8,7 +8,7 @@
 /* What is decided of a launch, as `how` tells it. */
 typedef struct Choice {
   int64_t threads;           /* of a block; of tiles TILE_SIDE a side */
-  int64_t tile, deep;        /* of tiles: points a side, and of the sum that are shared at once */
+  int64_t tile, deep;        /* of tiles: points along lanes (rows: along the other side), and of the sum that are shared at once */
   int64_t rows, each;        /* of whole rows: of a block; points of one that a thread has in registers, 0: it goes through them in a loop */
   int64_t sweeps;            /* of chains: so often are rows gone along */
   int64_t parts;             /* of a sum that is split: for each point */
@@ -57,6 +57,9 @@ typedef struct Tiles {
   Env *env;
   uint32_t row, lane, red;   /* labels: of the tile, and the innermost one of the sum */
   int64_t rows, lanes;       /* a thread's points along each: the tile has TILE_SIDE times as many */
+  int64_t pack;              /* so many of these are neighbours, which it reads from shared memory at once; 1: it has every TILE_SIDE-th */
+  struct Groups *groups;     /* by slot, of what is brought: which elements are the thread's (bring.c) */
+  uint32_t *next;            /* by slot: registers for what the thread brings of the next part; NOWHERE: it puts that into shared memory straight away */
   SideOf *of;                /* by slot: whose side it is */
   uint32_t *shared;          /* by slot: its place, */
   int64_t *wide;             /*   and how far it is there from one point of the sum to the next */
@@ -76,15 +79,24 @@ bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
 void tiles_shared(Tiles *t);   /* its arrays come to be, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* what is shared of the part of the sum that begins at red0 */
+bool tiles_along(const Tiles *t, uint32_t slot); /* its elements are next to each other along the sum */
+const Expr *tiles_read(const Tiles *t, uint32_t slot); /* what stands in the slot */
 void tiles_points(Tiles *t);   /* two loops over the thread's points */
 /* The same points of the part, added to the thread's. */
 void tiles_step(Tiles *t, uint32_t acc);
 /* All of the sum, a part behind the other. */
 void tiles_sum(Tiles *t, uint32_t acc);
 /* The point at hand is one of the result's. */
-const Expr *tiles_inside(const Tiles *t);
+const Expr *tiles_inside(const Tiles *t); /* NULL: it always is */
+bool tiles_whole(const Tiles *t, uint32_t label, int64_t n); /* it is known that so many at a time go into the label */
+const Expr *tiles_nothing(Sched *s, DType t);   /* 0, or false */
 /* From where to where the predicate lets the label go, at some point of these. */
 void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi);
 const Expr *sides_begin(Sched *s, const Expr *lo); /* where a part of the sum begins in which that is */
+
+/* ---- bring.c: the same, brought ahead of time: while threads work at a part of the sum, what they want of the next one is on its way to their registers ---- */
+void bring_ready(Tiles *t);    /* the registers come to be, in a thread */
+void bring_load(Tiles *t);     /* of the part that begins at red0 */
+void bring_put(Tiles *t);      /* into what is shared */
 
 #endif

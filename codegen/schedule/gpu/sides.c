@@ -8,8 +8,10 @@ enum { BANKS = 32 };
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
   uint32_t n = st->sum->n_slot;
-  return (Tiles){.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
-                 .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1)};
+  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .pack = 1, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
+             .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1), .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  for (uint32_t k = 0; k < n; k++) t.next[k] = NOWHERE;
+  return t;
 }
 
 /* ---- whose side is what -------------------------------------------------------------------------------- */
@@ -54,32 +56,34 @@ static const Expr *leaf_slot(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* What stands in the slot. */
-static const Expr *slot_read(const Tiles *t, uint32_t slot) {
+const Expr *tiles_read(const Tiles *t, uint32_t slot) {
   OneSlot one = {.slot = slot};
   expr_map(t->s->x, t->st->sum->body, leaf_slot, &one);
   return one.found;
 }
 
-static const Expr *nothing(Sched *s, DType t) {
+const Expr *tiles_nothing(Sched *s, DType t) {
   return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0);
 }
 static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 
 static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW || t->of[slot] == OF_LANE; }
 static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
+bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }
 
 /* A warp is two rows of threads. Its elements in the order in which it stores them are to lie in different banks of 4 bytes: where threads x go along
- * the sum, two banks from one to the next; else half of them from one row of threads to the next. Elements of 8 bytes go half a warp at a time. */
+ * the sum, two banks from one to the next; else half of them from one row of threads to the next. Elements of 8 bytes go half a warp at a time.
+ * What is packed is read four at a time, and brought as bring.c says. */
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
-  bool along = plan_move(&t->plan, slot, t->red) == MOVE_UNIT;
+  bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
+  if (t->pack > 1) return points + 4;
   if (dtype_size(type) == 8) return along ? points + 1 : points;
   return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;
 }
 
 static int64_t shared_bytes(const Tiles *t, uint32_t slot) {
-  DType type = (DType)slot_read(t, slot)->dtype;
+  DType type = (DType)tiles_read(t, slot)->dtype;
   return wide_for(t, slot, type) * TILE_DEEP * (dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type));
 }
 
@@ -92,7 +96,7 @@ int64_t tiles_bytes(const Tiles *t) {
 void tiles_shared(Tiles *t) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!is_shared(t, k)) continue;
-    DType type = (DType)slot_read(t, k)->dtype;
+    DType type = (DType)tiles_read(t, k)->dtype;
     t->wide[k] = wide_for(t, k, type);
     t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, t->wide[k] * TILE_DEEP);
   }
@@ -101,7 +105,7 @@ void tiles_shared(Tiles *t) {
 /* A side's part: neighbours in memory by neighbours among threads. An element is at deep * wide + point. */
 static void side_fill(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
-  bool row = t->of[slot] == OF_ROW, along = plan_move(&t->plan, slot, t->red) == MOVE_UNIT;
+  bool row = t->of[slot] == OF_ROW, along = tiles_along(t, slot);
   uint32_t label = row ? t->row : t->lane;
   LoopBody *was = s->body;
   const Expr *far = ex_int(s, 0), *x = var_read(s, t->x), *y = var_read(s, t->y);
@@ -115,8 +119,8 @@ static void side_fill(Tiles *t, uint32_t slot) {
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
   const Expr *there = ex_below(s, t->env->label[label], t->st->bound[label]);
   there = expr_and(s->x, there, ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
-  const Expr *value = ex_of(t->env, slot_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
-  store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, nothing(s, (DType)value->dtype)}));
+  const Expr *value = ex_of(t->env, tiles_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
+  store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
   into(s, was);
 }
 
@@ -139,22 +143,40 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
-void tiles_points(Tiles *t) {
+/* One after the other, n of them, the last `pack` neighbours; gives the number of the one at hand, and where it is in the tile. */
+static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, const Expr **at) {
   Sched *s = t->s;
-  uint32_t r = var_new(s, NULL, "r"), c = var_new(s, NULL, "c");
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, t->rows), 1, BIND_UNROLL)->body);
-  into(s, &for_add(s, c, ex_int(s, 0), ex_int(s, t->lanes), 1, BIND_UNROLL)->body);
-  t->at_row = ex_add(s, var_read(s, t->y), ex_mul(s, var_read(s, r), ex_int(s, TILE_SIDE)));
-  t->at_lane = ex_add(s, var_read(s, t->x), ex_mul(s, var_read(s, c), ex_int(s, TILE_SIDE)));
-  t->env->label[t->row] = ex_add(s, t->row0, t->at_row);
-  t->env->label[t->lane] = ex_add(s, t->lane0, t->at_lane);
-  t->r = var_read(s, r);
-  t->at = ex_add(s, ex_mul(s, var_read(s, r), ex_int(s, t->lanes)), var_read(s, c));
+  int64_t pack = t->pack;
+  const Expr *far = ex_int(s, 0), *near = far;
+  if (n > pack) {
+    uint32_t v = var_new(s, NULL, name);
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n / pack), 1, BIND_UNROLL)->body);
+    far = var_read(s, v);
+  }
+  if (pack > 1) {
+    uint32_t v = var_new(s, NULL, name);
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, pack), 1, BIND_UNROLL)->body);
+    near = var_read(s, v);
+  }
+  *at = ex_add(s, ex_add(s, ex_mul(s, var_read(s, thread), ex_int(s, pack)), near), ex_mul(s, far, ex_int(s, TILE_SIDE * pack)));
+  return ex_add(s, ex_mul(s, far, ex_int(s, pack)), near);
 }
 
+void tiles_points(Tiles *t) {
+  Sched *s = t->s;
+  t->r = point_open(t, "r", t->y, t->rows, &t->at_row);
+  const Expr *c = point_open(t, "c", t->x, t->lanes, &t->at_lane);
+  t->env->label[t->row] = ex_add(s, t->row0, t->at_row);
+  t->env->label[t->lane] = ex_add(s, t->lane0, t->at_lane);
+  t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), c);
+}
+
+bool tiles_whole(const Tiles *t, uint32_t label, int64_t n) { return t->plan.exact[label] && t->plan.size[label] % n == 0; }
+
 const Expr *tiles_inside(const Tiles *t) {
-  const Expr *row = ex_below(t->s, t->env->label[t->row], t->st->bound[t->row]);
-  return expr_and(t->s->x, row, ex_below(t->s, t->env->label[t->lane], t->st->bound[t->lane]));
+  const Expr *row = ex_below(t->s, t->env->label[t->row], t->st->bound[t->row]), *lane = ex_below(t->s, t->env->label[t->lane], t->st->bound[t->lane]);
+  if (tiles_whole(t, t->row, TILE_SIDE * t->rows)) row = NULL;
+  return tiles_whole(t, t->lane, TILE_SIDE * t->lanes) ? row : expr_and(t->s->x, row, lane);
 }
 
 static void step_made(Tiles *t, uint32_t acc, bool asked) {
@@ -162,7 +184,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   const EinSum *sum = t->st->sum;
   uint32_t k = var_new(s, t->st->label[t->red], "k");
   const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, TILE_DEEP);
-  bool whole = t->plan.exact[t->red] && t->plan.size[t->red] % TILE_DEEP == 0;
+  bool whole = tiles_whole(t, t->red, TILE_DEEP);
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), 1, BIND_SEQ)->body);
   tiles_points(t);
   t->env->label[t->red] = ex_add(s, t->red0, var_read(s, k));
@@ -230,22 +252,89 @@ static void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr *
   *lo = sides_begin(t->s, *lo);
 }
 
-void tiles_sum(Tiles *t, uint32_t acc) {
+static void next_load(Tiles *t, const Expr *red0, const Expr *there) {
+  LoopBody *was = t->s->body;
+  t->red0 = red0;
+  into(t->s, &if_add(t->s, there)->body);
+  bring_load(t);
+  into(t->s, was);
+}
+
+static void first_load(Tiles *t, const Expr *lo, const Expr *hi) {
+  bring_ready(t);
+  next_load(t, lo, ex_below(t->s, lo, hi));
+}
+
+/* The labels of the sum, each in a loop, its innermost one part by part. */
+static void parts_nested(Tiles *t, uint32_t acc) {
   Sched *s = t->s;
   const StagePlan *p = &t->plan;
-  LoopBody *was = s->body;
-  for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = NULL;
+  const Expr *end = NULL;
   for (uint32_t k = 0; k < p->n_red; k++) {
     uint32_t label = p->red[k], v = var_new(s, t->st->label[label], "r");
     const Expr *lo = ex_int(s, 0), *hi = t->st->bound[label];
     if (label == t->red) tiles_narrow(t, label, &lo, &hi);
+    if (label == t->red && t->pack > 1) first_load(t, lo, hi);
     into(s, &for_add(s, v, lo, hi, label == t->red ? TILE_DEEP : 1, BIND_SEQ)->body);
     t->env->label[label] = var_read(s, v);
+    end = hi;
   }
   t->red0 = t->env->label[t->red];
-  tiles_fill(t);
+  (t->pack > 1 ? bring_put : tiles_fill)(t);
   barrier_add(s);
+  const Expr *at = t->red0, *next = ex_add(s, at, ex_int(s, TILE_DEEP));
+  if (t->pack > 1) next_load(t, next, ex_below(s, next, end));
+  t->red0 = t->env->label[t->red] = at;
   tiles_step(t, acc);
   barrier_add(s);
+}
+
+/* All labels of the sum at part number f. */
+static void part_at(Tiles *t, Walk w, const Expr *f) {
+  const StagePlan *p = &t->plan;
+  walk_count(t->s, &w, p->n_red, f);
+  for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = w.index[k];
+  t->red0 = t->env->label[t->red] = named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, TILE_DEEP)));
+}
+
+/* In one loop over all parts. While one is worked at the next one is brought. */
+static void parts_brought(Tiles *t, uint32_t acc) {
+  Sched *s = t->s;
+  const StagePlan *p = &t->plan;
+  const Expr *all = ex_int(s, 1), *zero = ex_int(s, 0);
+  Walk w = {0};
+  for (uint32_t k = 0; k < p->n_red; k++) {
+    const Expr *n = t->st->bound[p->red[k]];
+    if (p->red[k] == t->red) n = ex_div_up(s, n, ex_int(s, TILE_DEEP));
+    walk_add(s, &w, t->st->label[p->red[k]], n);
+    all = ex_mul(s, all, n);
+  }
+  for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = zero;
+  t->red0 = zero;
+  bring_ready(t);
+  LoopBody *was = s->body;
+  bool some = all->kind == EX_INT && all->i > 0;
+  if (!some) into(s, &if_add(s, ex_below(s, zero, all))->body);
+  bring_load(t);
   into(s, was);
+  uint32_t v = var_new(s, NULL, "f");
+  LoopBody *loop = &for_add(s, v, zero, all, 1, BIND_SEQ)->body;
+  into(s, loop);
+  bring_put(t);
+  barrier_add(s);
+  const Expr *next = ex_add(s, var_read(s, v), ex_int(s, 1));
+  into(s, &if_add(s, ex_below(s, next, all))->body);
+  part_at(t, w, named(s, NULL, "next", next));
+  bring_load(t);
+  into(s, loop);
+  part_at(t, w, var_read(s, v));
+  tiles_step(t, acc);
+  barrier_add(s);
+}
+
+void tiles_sum(Tiles *t, uint32_t acc) {
+  LoopBody *was = t->s->body;
+  for (uint32_t k = 0; k < t->plan.n_red; k++) t->env->label[t->plan.red[k]] = NULL;
+  (t->pack > 1 && !t->st->sum->where ? parts_brought : parts_nested)(t, acc);
+  into(t->s, was);
 }

@@ -18,12 +18,12 @@
 enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
-  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'z' fill */
+  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'z' fill */
   StandinLaunch *run;
   unsigned grid[3], block[3];
   char *data;                /* a copy: of parameters, or of what goes up */
   void **parameter;
-  uint64_t at;
+  uint64_t at, from;
   void *host;
   size_t bytes;
   unsigned char byte;
@@ -116,6 +116,7 @@ static void later_do(Later *x) {
   switch (x->what) {
   case 'k': x->run(x->grid, x->block, x->parameter); break;
   case 'u': memcpy((void *)(uintptr_t)x->at, x->data, x->bytes); break;
+  case 'a': memcpy((void *)(uintptr_t)x->at, (void *)(uintptr_t)x->from, x->bytes); break;
   case 'd': memcpy(x->host, (void *)(uintptr_t)x->at, x->bytes); break;
   default: memset((void *)(uintptr_t)x->at, x->byte, x->bytes); break;
   }
@@ -176,6 +177,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes);
 int cuMemFree_v2(uint64_t at);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream);
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamDestroy_v2(void *stream);
@@ -322,6 +324,14 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   if (!is_here(stream) || !memory_of(from, bytes) || memory_of((uint64_t)(uintptr_t)to, 1)) return INVALID;
   Later *x = later('d', stream);
   x->at = from, x->bytes = bytes, x->host = to;
+  return OK;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+  HERE;
+  if (!is_here(stream) || !memory_of(to, bytes) || !memory_of(from, bytes)) return INVALID;
+  Later *x = later('a', stream);
+  x->at = to, x->from = from, x->bytes = bytes;
   return OK;
 }
 

@@ -1,0 +1,178 @@
+/* codegen/schedule/gpu/bring.c - what a tile's sides want of the next part of the sum, on its way to registers while threads work at this one: a thread has
+ * some elements of each side's part, in groups that are next to each other in memory, as wide as a load can be. */
+#include "schedule/gpu/gpu.h"
+
+enum { WARP = 32, THREADS = TILE_SIDE * TILE_SIDE, WIDEST = 16, SECTOR = 32, GROUP = 4 }; /* bytes of a load; those that memory moves at once; elements at most */
+
+typedef struct Groups {
+  int64_t wide;              /* elements of a group, next to each other */
+  int64_t times;             /* groups of a thread */
+  const Expr *point, *deep;  /* of a thread's first group, its first element: where that is in the tile, and in the part of the sum */
+  int64_t point_step, deep_step; /* from one of its groups to the next */
+} Groups;
+
+static int64_t tile_points(const Tiles *t, uint32_t slot) { return TILE_SIDE * (t->of[slot] == OF_ROW ? t->rows : t->lanes); }
+static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != NOWHERE; }
+
+/* ---- how wide ------------------------------------------------------------------------------------------- */
+
+/* A sum of terms of which all are multiples, whatever labels are; `along` counts as one. */
+static bool is_multiple(const Tiles *t, const Expr *e, uint32_t along, int64_t n) {
+  if (e->kind == EX_INT) return e->i % n == 0;
+  if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  if (e->op == OP_ADD || e->op == OP_SUB) return is_multiple(t, e->arg[0], along, n) && is_multiple(t, e->arg[1], along, n);
+  if (e->op != OP_MUL || ex_has_label(e, along)) return false;
+  return (e->arg[0]->kind == EX_INT && e->arg[0]->i % n == 0) || (e->arg[1]->kind == EX_INT && e->arg[1]->i % n == 0);
+}
+
+/* So many elements that follow each other along the label are read as one: they begin at a multiple, wherever the group is, and end with the label. */
+static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) {
+  const Expr *read = tiles_read(t, slot);
+  TaskSlot x = t->st->slot[slot];
+  if (x.kept || !read->n || plan_move(&t->plan, slot, label) != MOVE_UNIT || !t->plan.exact[label]) return 1;
+  const TaskBuffer *b = buffer_seen(t->s, x.index);
+  const Expr *last = b->dim[read->n - 1];
+  int64_t wide = WIDEST / dtype_size(b->dtype);
+  if (wide > GROUP) wide = GROUP;
+  for (; wide > 1; wide /= 2)
+    if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 && is_multiple(t, read->arg[read->n - 1], label, wide)) break;
+  return wide;
+}
+
+/* ---- which thread has what ------------------------------------------------------------------------------- */
+
+static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
+static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
+
+/* Along the sum a warp has as many groups of a point as memory moves at once, and as many points as that leaves: what it stores lies in different banks. */
+static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
+  Sched *s = t->s;
+  Groups g = {.wide = group_wide(t, slot, t->red)};
+  int64_t groups = TILE_DEEP / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
+  if (near > groups) near = groups;
+  if (near < 1) near = 1;
+  int64_t points = WARP / near, far = groups / near;
+  const Expr *warp = named(s, NULL, "warp", quotient(s, thread, WARP)), *group = ex_add(s, rest(s, thread, near), ex_mul(s, rest(s, warp, far), ex_int(s, near)));
+  g.deep = ex_mul(s, group, ex_int(s, g.wide));
+  g.point = ex_add(s, rest(s, quotient(s, thread, near), points), ex_mul(s, quotient(s, warp, far), ex_int(s, points)));
+  g.point_step = points * (THREADS / WARP / far);
+  g.times = tile_points(t, slot) / g.point_step;
+  return g;
+}
+
+static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
+  Sched *s = t->s;
+  Groups g = {.wide = group_wide(t, slot, t->of[slot] == OF_ROW ? t->row : t->lane)};
+  int64_t row = tile_points(t, slot) / g.wide;
+  g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
+  g.deep = quotient(s, thread, row);
+  g.deep_step = THREADS / row;
+  g.times = TILE_DEEP / g.deep_step;
+  return g;
+}
+
+static Groups groups_of(Tiles *t, uint32_t slot, const Expr *thread) {
+  Groups g = (tiles_along(t, slot) ? groups_along : groups_across)(t, slot, thread);
+  g.point = named(t->s, NULL, "point", g.point);
+  g.deep = named(t->s, NULL, "deep", g.deep);
+  return g;
+}
+
+/* ---- loops over a thread's groups -------------------------------------------------------------------------- */
+
+typedef struct Group { const Expr *point, *deep, *at; } Group; /* the one at hand: its first element, and the number of that among the thread's */
+
+static Group groups_open(Tiles *t, const Groups *g) {
+  Sched *s = t->s;
+  const Expr *i = ex_int(s, 0);
+  if (g->times > 1) {
+    uint32_t v = var_new(s, NULL, "i");
+    into(s, &for_add(s, v, i, ex_int(s, g->times), 1, BIND_UNROLL)->body);
+    i = var_read(s, v);
+  }
+  return (Group){ex_add(s, g->point, ex_mul(s, i, ex_int(s, g->point_step))), ex_add(s, g->deep, ex_mul(s, i, ex_int(s, g->deep_step))),
+                 ex_mul(s, i, ex_int(s, g->wide))};
+}
+
+static Group group_open(Tiles *t, uint32_t slot, const Groups *g, Group from) {
+  Sched *s = t->s;
+  if (g->wide == 1) return from;
+  uint32_t v = var_new(s, NULL, "e");
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, g->wide), 1, BIND_UNROLL)->body);
+  const Expr *e = var_read(s, v);
+  from.at = ex_add(s, from.at, e);
+  if (tiles_along(t, slot)) from.deep = ex_add(s, from.deep, e);
+  else from.point = ex_add(s, from.point, e);
+  return from;
+}
+
+static void label_say(Tiles *t, uint32_t slot, Group g) {
+  Sched *s = t->s;
+  bool row = t->of[slot] == OF_ROW;
+  t->env->label[row ? t->row : t->lane] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, g.point));
+  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, g.deep));
+}
+
+static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
+  Sched *s = t->s;
+  bool row = t->of[slot] == OF_ROW;
+  uint32_t label = row ? t->row : t->lane;
+  const Expr *point = expr_op2(s->x, OP_LT, ex_add(s, row ? t->row0 : t->lane0, g.point), t->st->bound[label]);
+  const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->red0, g.deep), t->st->bound[t->red]);
+  if (tiles_whole(t, label, tile_points(t, slot))) point = NULL;
+  if (tiles_whole(t, t->red, TILE_DEEP)) deep = NULL;
+  return point && deep ? expr_and(s->x, point, deep) : point ? point : deep;
+}
+
+static void side_load(Tiles *t, uint32_t slot) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  Groups g = t->groups[slot];
+  Group first = groups_open(t, &g);
+  const Expr *there = group_there(t, slot, first);
+  LoopStmt *cond = there ? if_add(s, there) : NULL;
+  if (cond) into(s, &cond->body);
+  Group one = group_open(t, slot, &g, first);
+  label_say(t, slot, one);
+  store_add(s, t->next[slot], 1, &one.at, ex_of(t->env, tiles_read(t, slot)));
+  if (cond) {
+    into(s, &cond->other);
+    one = group_open(t, slot, &g, first);
+    store_add(s, t->next[slot], 1, &one.at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
+  }
+  into(s, was);
+}
+
+static void side_put(Tiles *t, uint32_t slot) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  Groups g = t->groups[slot];
+  Group one = group_open(t, slot, &g, groups_open(t, &g));
+  const Expr *at = ex_add(s, ex_mul(s, one.deep, ex_int(s, t->wide[slot])), one.point);
+  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &one.at));
+  into(s, was);
+}
+
+void bring_ready(Tiles *t) {
+  Sched *s = t->s;
+  const Expr *thread = named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
+  t->groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (t->of[k] != OF_ROW && t->of[k] != OF_LANE) continue;
+    const Expr *n = ex_int(s, tile_points(t, k) * TILE_DEEP / THREADS);
+    t->groups[k] = groups_of(t, k, thread);
+    t->next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
+    var_add(s, t->next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
+  }
+}
+
+void bring_load(Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (is_brought(t, k)) side_load(t, k);
+}
+
+void bring_put(Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (is_brought(t, k)) side_put(t, k);
+}

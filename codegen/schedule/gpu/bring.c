@@ -154,6 +154,8 @@ static void side_put(Tiles *t, uint32_t slot) {
   into(s, was);
 }
 
+bool bring_takes(int64_t points) { return points == 64 || points == 128 || points == 256; }
+
 void bring_ready(Tiles *t) {
   Sched *s = t->s;
   const Expr *thread = named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));

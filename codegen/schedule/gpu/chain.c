@@ -122,6 +122,8 @@ static bool sides_fit(Chain *c) {
     k->env = (Env){.s = c->s, .stage = st};
     k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
     k->tiles.row = c->row, k->tiles.lane = c->n_outer, k->tiles.other = nobody;
+    k->tiles.brought = c->packed;
+    if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
     if (!tiles_sides(&k->tiles, piece) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
     if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false; /* what lies outside of it is made, and not looked at */
@@ -294,6 +296,13 @@ static bool is_room(const Chain *c) {
   return bytes <= LOOP_SHARED && registers <= REGISTERS;
 }
 
+/* Neighbours are read at once, up to 16 bytes of them. */
+static bool is_packed(const Chain *c) {
+  bool fits = c->each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
+  for (uint32_t i = c->from; i < c->to; i++) fits &= dtype_size(stage_at(c, i)->sum->acc) <= 4;
+  return fits;
+}
+
 static bool chain_fits(Chain *c) {
   bool product = false, sums = false;
   for (uint32_t i = c->from; i < c->to; i++) {
@@ -306,7 +315,8 @@ static bool chain_fits(Chain *c) {
   StagePlan p = stage_plan(c->s, c->along);
   if (p.size[c->n_outer] < LEAST) return false;
   for (c->each = ALONG_EACH; c->each > 1; c->each /= 2) {
-    c->tile_wide = TILE_SIDE * c->each + (c->each % 2 ? 0 : TILE_SIDE);
+    c->packed = is_packed(c);
+    c->tile_wide = TILE_SIDE * c->each + (c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
     if (!row_found(c)) return false;
     if (is_room(c)) return true;
   }
@@ -323,12 +333,19 @@ static void choice_told(const Chain *c) {
           (long long)x.threads, grows ? "; sums of exponentials are kept for the largest so far" : "");
 }
 
+static void ends_find(Chain *c) {
+  StagePlan p = stage_plan(c->s, c->along);
+  c->rows_whole = p.exact[c->row] && p.size[c->row] % (TILE_SIDE * c->each) == 0;
+  c->along_whole = p.exact[c->n_outer] && p.size[c->n_outer] % (TILE_SIDE * c->each) == 0;
+}
+
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {
   uint32_t n = s->task->stages.len;
   Chain c = {.s = s, .from = from, .to = from, .n_outer = s->task->n_outer, .link = NEW_ARRAY(s->arena, Link, n + 1), .lanes = 1, .sweeps = 1};
   while (c.to < n && stage_fits(&c, c.to)) c.to++;
   if (tile_in_place(s) || !c.along || !chain_fits(&c)) return false;
   sweeps_find(&c);
+  ends_find(&c);
   if (c.sweeps > SWEEPS) return false;
   choice_told(&c);
   chain_loops(&c);

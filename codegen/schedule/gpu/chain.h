@@ -35,6 +35,8 @@ typedef struct Chain {
   const TaskStage *result;   /* one of results; NULL: there is none */
   int64_t each, lanes;       /* a thread's rows and points along, of a piece; points of a result's row */
   uint32_t sweeps;
+  bool packed;               /* a thread's rows are neighbours, and four of its points along; else it has every TILE_SIDE-th */
+  bool rows_whole, along_whole; /* no block, and no piece, goes beyond the end */
   int64_t tile_wide;         /* of the pieces that threads share, from row to row */
   uint32_t part[DTYPES], tile[DTYPES]; /* shared: parts of rows' sums; a stage's piece; where somebody wants it */
   const Expr **outer, *row0, *along0; /* what the outer labels are; where rows and the piece begin */

@@ -64,17 +64,27 @@ static Env env_of(const Chain *c, uint32_t stage) {
 
 static const Expr *row_at(const Chain *c) {
   Sched *s = c->s;
+  if (c->packed) return ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, c->each)), c->r);
   return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
 }
 
-/* Its rows; gives that it is one there is. */
+/* Number k of the thread's points along a piece, or along a result's row. */
+static const Expr *lane_at(const Chain *c, const Expr *k) {
+  Sched *s = c->s;
+  const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
+  if (!c->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
+  const Expr *far = ex_mul(s, expr_op2(s->x, OP_IDIV, k, pack), ex_int(s, ALONG_EACH * TILE_SIDE));
+  return ex_add(s, ex_add(s, ex_mul(s, x, pack), expr_op2(s->x, OP_MOD, k, pack)), far);
+}
+
+/* Its rows; gives that it is one there is, NULL: each of them is. */
 static const Expr *rows_open(Chain *c) {
   Sched *s = c->s;
   uint32_t r = var_new(s, NULL, "r");
   into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
   c->r = var_read(s, r);
   c->outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->row0, row_at(c)));
-  return ex_below(s, c->outer[c->row], c->along->bound[c->row]);
+  return c->rows_whole ? NULL : ex_below(s, c->outer[c->row], c->along->bound[c->row]);
 }
 
 /* Its points of a piece, as far as there are such; gives the one at hand along rows. */
@@ -83,10 +93,11 @@ static const Expr *points_open(Chain *c) {
   const Expr *row = rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, k), ex_int(s, TILE_SIDE)));
+  const Expr *column = c->packed ? ex_add(s, ex_mul(s, var_read(s, c->x), ex_int(s, c->each)), var_read(s, k)) : lane_at(c, var_read(s, k));
   c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
   const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->along0, column));
-  into(s, &if_add(s, expr_and(s->x, row, ex_below(s, along, c->along->bound[c->n_outer])))->body);
+  const Expr *there = expr_and(s->x, row, c->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
+  if (there) into(s, &if_add(s, there)->body);
   return along;
 }
 
@@ -196,7 +207,8 @@ static void row_mapped(Chain *c, uint32_t stage) {
   const TaskStage *st = stage_at(c, stage);
   LoopBody *was = s->body;
   c->link[stage].own = own_new(c, st->name, "row", st->sum->dtype, c->each, number(s, st->sum->dtype, 0));
-  into(s, &if_add(s, rows_open(c))->body);
+  const Expr *there = rows_open(c);
+  if (there) into(s, &if_add(s, there)->body);
   Env e = env_of(c, stage);
   store_add(s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
   into(s, was);
@@ -287,11 +299,30 @@ static void piece_shared(Chain *c, uint32_t stage) {
   rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, k), ex_int(s, TILE_SIDE)));
+  const Expr *column = c->packed ? ex_add(s, ex_mul(s, var_read(s, c->x), ex_int(s, c->each)), var_read(s, k)) : lane_at(c, var_read(s, k));
   c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
   const Expr *at = ex_add(s, ex_mul(s, row_at(c), ex_int(s, c->tile_wide)), column);
   store_add(s, c->tile[t], 1, &at, kept(c, stage));
   into(s, was);
+}
+
+/* A part of the piece, while the next one is brought. */
+static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) {
+  Sched *s = c->s;
+  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, TILE_DEEP));
+  t->red0 = at;
+  c->in = t;
+  (t->brought ? bring_put : tiles_fill)(t);
+  barrier_add(s);
+  if (t->brought) {
+    LoopBody *was = into(s, &if_add(s, ex_below(s, next, points))->body);
+    t->red0 = ex_add(s, c->along0, next);
+    bring_load(t);
+    into(s, was);
+  }
+  t->red0 = at;
+  tiles_step(t, grown);
+  barrier_add(s);
 }
 
 /* In parts of the piece, of each of which all threads have what all rows share. Another result, or sweep, may have had the piece's array before. */
@@ -305,14 +336,12 @@ static void result_grows(Chain *c, uint32_t stage) {
   if (piece != NOWHERE) piece_shared(c, piece);
   uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
   const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
-  into(s, &for_add(s, v, ex_int(s, 0), ex_min(s, all, left), TILE_DEEP, BIND_SEQ)->body);
+  const Expr *points = tiles_whole(&k->tiles, k->tiles.red, TILE_SIDE * c->each) ? all : ex_min(s, all, left);
+  k->tiles.red0 = c->along0;
+  if (k->tiles.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
+  into(s, &for_add(s, v, ex_int(s, 0), points, TILE_DEEP, BIND_SEQ)->body);
   c->step = var_read(s, v);
-  k->tiles.red0 = ex_add(s, c->along0, c->step);
-  c->in = &k->tiles;
-  tiles_fill(&k->tiles);
-  barrier_add(s);
-  tiles_step(&k->tiles, grown);
-  barrier_add(s);
+  result_part(c, &k->tiles, grown, points);
   c->in = NULL;
   into(s, was);
   uint32_t n = var_new(s, NULL, "n");
@@ -335,7 +364,7 @@ static void results_made(Chain *c) {
     uint32_t v = var_new(s, NULL, "c");
     into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
     Env e = env_of(c, i);
-    const Expr *lane = named(s, st->label[c->n_outer], "i", ex_add(s, var_read(s, c->x), ex_mul(s, var_read(s, v), ex_int(s, TILE_SIDE))));
+    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v)));
     c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
     e.label[c->n_outer] = lane;
     into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);

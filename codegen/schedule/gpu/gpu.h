@@ -57,7 +57,8 @@ typedef struct Tiles {
   Env *env;
   uint32_t row, lane, red;   /* labels: of the tile, and the innermost one of the sum */
   int64_t rows, lanes;       /* a thread's points along each: the tile has TILE_SIDE times as many */
-  int64_t pack;              /* so many of these are neighbours, which it reads from shared memory at once; 1: it has every TILE_SIDE-th */
+  int64_t row_pack, lane_pack; /* so many of these are neighbours, which it reads from shared memory at once; 1: it has every TILE_SIDE-th */
+  bool brought;              /* sides are brought ahead of time (bring.c) */
   struct Groups *groups;     /* by slot, of what is brought: which elements are the thread's (bring.c) */
   uint32_t *next;            /* by slot: registers for what the thread brings of the next part; NOWHERE: it puts that into shared memory straight away */
   SideOf *of;                /* by slot: whose side it is */
@@ -95,6 +96,7 @@ void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, ui
 const Expr *sides_begin(Sched *s, const Expr *lo); /* where a part of the sum begins in which that is */
 
 /* ---- bring.c: the same, brought ahead of time: while threads work at a part of the sum, what they want of the next one is on its way to their registers ---- */
+bool bring_takes(int64_t points); /* so many of a side, along it */
 void bring_ready(Tiles *t);    /* the registers come to be, in a thread */
 void bring_load(Tiles *t);     /* of the part that begins at red0 */
 void bring_put(Tiles *t);      /* into what is shared */

@@ -4,11 +4,11 @@
  * where it bounds the sum's label. */
 #include "schedule/gpu/gpu.h"
 
-enum { BANKS = 32 };
+enum { BANKS = 32, DEEP_STEP = 4 };
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
   uint32_t n = st->sum->n_slot;
-  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .pack = 1, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
+  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .row_pack = 1, .lane_pack = 1, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
              .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1), .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
   for (uint32_t k = 0; k < n; k++) t.next[k] = NOWHERE;
   return t;
@@ -77,7 +77,7 @@ bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slo
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
   bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
-  if (t->pack > 1) return points + 4;
+  if (t->brought) return points + 4;
   if (dtype_size(type) == 8) return along ? points + 1 : points;
   return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;
 }
@@ -144,9 +144,8 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
 }
 
 /* One after the other, n of them, the last `pack` neighbours; gives the number of the one at hand, and where it is in the tile. */
-static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, const Expr **at) {
+static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at) {
   Sched *s = t->s;
-  int64_t pack = t->pack;
   const Expr *far = ex_int(s, 0), *near = far;
   if (n > pack) {
     uint32_t v = var_new(s, NULL, name);
@@ -164,8 +163,8 @@ static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64
 
 void tiles_points(Tiles *t) {
   Sched *s = t->s;
-  t->r = point_open(t, "r", t->y, t->rows, &t->at_row);
-  const Expr *c = point_open(t, "c", t->x, t->lanes, &t->at_lane);
+  t->r = point_open(t, "r", t->y, t->rows, t->row_pack, &t->at_row);
+  const Expr *c = point_open(t, "c", t->x, t->lanes, t->lane_pack, &t->at_lane);
   t->env->label[t->row] = ex_add(s, t->row0, t->at_row);
   t->env->label[t->lane] = ex_add(s, t->lane0, t->at_lane);
   t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), c);
@@ -185,10 +184,16 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   uint32_t k = var_new(s, t->st->label[t->red], "k");
   const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, TILE_DEEP);
   bool whole = tiles_whole(t, t->red, TILE_DEEP);
-  LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), 1, BIND_SEQ)->body);
-  tiles_points(t);
-  t->env->label[t->red] = ex_add(s, t->red0, var_read(s, k));
+  int64_t step = whole && t->other && t->brought ? DEEP_STEP : 1;
+  LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
   t->deep = var_read(s, k);
+  if (step > 1) { /* what is read along the sum is read at once */
+    uint32_t e = var_new(s, NULL, "e");
+    into(s, &for_add(s, e, ex_int(s, 0), ex_int(s, step), 1, BIND_UNROLL)->body);
+    t->deep = ex_add(s, t->deep, var_read(s, e));
+  }
+  tiles_points(t);
+  t->env->label[t->red] = ex_add(s, t->red0, t->deep);
   if (asked) {
     const Expr *cond = ex_of(t->env, sum->where);
     into(s, &if_add(s, sum->where->has & HAS_READ ? expr_and(s->x, tiles_inside(t), cond) : cond)->body);
@@ -274,16 +279,16 @@ static void parts_nested(Tiles *t, uint32_t acc) {
     uint32_t label = p->red[k], v = var_new(s, t->st->label[label], "r");
     const Expr *lo = ex_int(s, 0), *hi = t->st->bound[label];
     if (label == t->red) tiles_narrow(t, label, &lo, &hi);
-    if (label == t->red && t->pack > 1) first_load(t, lo, hi);
+    if (label == t->red && t->brought) first_load(t, lo, hi);
     into(s, &for_add(s, v, lo, hi, label == t->red ? TILE_DEEP : 1, BIND_SEQ)->body);
     t->env->label[label] = var_read(s, v);
     end = hi;
   }
   t->red0 = t->env->label[t->red];
-  (t->pack > 1 ? bring_put : tiles_fill)(t);
+  (t->brought ? bring_put : tiles_fill)(t);
   barrier_add(s);
   const Expr *at = t->red0, *next = ex_add(s, at, ex_int(s, TILE_DEEP));
-  if (t->pack > 1) next_load(t, next, ex_below(s, next, end));
+  if (t->brought) next_load(t, next, ex_below(s, next, end));
   t->red0 = t->env->label[t->red] = at;
   tiles_step(t, acc);
   barrier_add(s);
@@ -335,6 +340,6 @@ static void parts_brought(Tiles *t, uint32_t acc) {
 void tiles_sum(Tiles *t, uint32_t acc) {
   LoopBody *was = t->s->body;
   for (uint32_t k = 0; k < t->plan.n_red; k++) t->env->label[t->plan.red[k]] = NULL;
-  (t->pack > 1 && !t->st->sum->where ? parts_brought : parts_nested)(t, acc);
+  (t->brought && !t->st->sum->where ? parts_brought : parts_nested)(t, acc);
   into(t->s, was);
 }

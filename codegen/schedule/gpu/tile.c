@@ -48,7 +48,8 @@ static void tile_shape(Tiles *t) {
 }
 
 static bool tile_choose(Tiles *t, const Launch *l) {
-  t->pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
+  t->row_pack = t->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
+  t->brought = true;
   if (!is_product(t, l)) return false;
   tile_shape(t);
   return true;

@@ -94,8 +94,8 @@ def peers():
             c[i:i + 16] = (a[i:i + 16, :, None] + b[None]).amax(1)
         return c
 
-    n, m, k = 16384, 4096, 67108864
-    square, row = 4 * 8192 * 8192, (32768, 8192)
+    n, m, k = 16384, 4096, 33554432
+    square, row = 4 * 8192 * 8192, (8192, 8192)
     return {
         "matmul_f32": product("ik,kj->ij", (4096, 4096), (4096, 4096)),
         "matmul_nt_f32": product("ik,jk->ij", (4096, 4096), (4096, 4096)),
@@ -106,7 +106,7 @@ def peers():
         "matmul_nt_f16": product("ik,jk->ij", (8192, 8192), (8192, 8192), f16),
         "batched_f32": product("bik,bkj->bij", (64, 512, 512), (64, 512, 512)),
         "skinny_f32": product("ik,kj->ij", (64, 8192), (8192, 8192)),
-        "long_sum_f32": product("ki,kj->ij", (1048576, 256), (1048576, 256)),
+        "long_sum_f32": product("ki,kj->ij", (262144, 256), (262144, 256)),
         "matvec_f32": moved(lambda: (new(n, n), new(n)), torch.mv, 4 * n * n),
         "tccg_abcd_f32": product("njmi,mknl->lkji", (84, 84, 84, 96), (84, 84, 84, 96)),
         "tccg_triples_f32": product("amji,cbkm->kjicba", (24, 24, 20, 24), (20, 20, 20, 24)),
@@ -121,11 +121,11 @@ def peers():
                            lambda x, y, z, b: torch.relu(x * y + b) - 0.5 * z, 4 * square),
         "row_sum_f32": moved(lambda: (new(*row),), lambda x: x.sum(1), 4 * row[0] * row[1]),
         "column_sum_f32": moved(lambda: (new(*row),), lambda x: x.sum(0), 4 * row[0] * row[1]),
-        "dot_f32": moved(lambda: (new(2 * k), new(2 * k)), torch.dot, 16 * k),
-        "row_argmax_f32": moved(lambda: (new(32768, m),), lambda x: x.argmax(1), 4 * 32768 * m),
-        "transpose_f32": moved(lambda: (new(n, n),), lambda x: x.t().contiguous(), 8 * n * n),
-        "permute_f32": moved(lambda: (new(64, 2048, 16, 128),), lambda x: x.permute(0, 2, 1, 3).contiguous(), 8 * 64 * 2048 * 16 * 128),
-        "permute_ends_f32": moved(lambda: (new(256, 128, 64, 128),), lambda x: x.permute(3, 1, 2, 0).contiguous(), 8 * 256 * 128 * 64 * 128),
+        "dot_f32": moved(lambda: (new(k), new(k)), torch.dot, 8 * k),
+        "row_argmax_f32": moved(lambda: (new(n, m),), lambda x: x.argmax(1), 4 * n * m),
+        "transpose_f32": moved(lambda: (new(8192, 8192),), lambda x: x.t().contiguous(), 2 * square),
+        "permute_f32": moved(lambda: (new(16, 2048, 16, 128),), lambda x: x.permute(0, 2, 1, 3).contiguous(), 8 * 16 * 2048 * 16 * 128),
+        "permute_ends_f32": moved(lambda: (new(256, 32, 64, 128),), lambda x: x.permute(3, 1, 2, 0).contiguous(), 8 * 256 * 32 * 64 * 128),
         "gather_f32": moved(lambda: (new(32768, 512), torch.full((131072,), 7, device="cuda", dtype=i64)), lambda e, t: e[t], 4 * 131072 * 512),
         "cumulative_f32": moved(lambda: (new(8192, 8192),), lambda x: x.cumsum(1), 2 * square),
         "attention_f32": attention(64, 2048, 64, f32),
@@ -134,8 +134,8 @@ def peers():
         "conv_nhwc_f32": moved(lambda: (new(32, 64, 58, 58).to(memory_format=torch.channels_last), new(64, 64, 3, 3).to(memory_format=torch.channels_last)),
                                F.conv2d, 2 * 32 * 56 * 56 * 64 * 64 * 9, "flop"),
         "stencil_f32": moved(lambda: (new(8194, 8194),), lambda x: 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]), 2 * square),
-        "histogram_f32": moved(lambda: (torch.full((k // 4,), 7, device="cuda", dtype=i64), new(k // 4)),
-                               lambda b, w: torch.zeros(1024, device="cuda").scatter_add_(0, b, w), 3 * k),
+        "histogram_f32": moved(lambda: (torch.full((k // 2,), 7, device="cuda", dtype=i64), new(k // 2)),
+                               lambda b, w: torch.zeros(1024, device="cuda").scatter_add_(0, b, w), 6 * k),
     }
 
 

@@ -12,6 +12,7 @@ typedef struct Groups {
 } Groups;
 
 static int64_t tile_points(const Tiles *t, uint32_t slot) { return TILE_SIDE * (t->of[slot] == OF_ROW ? t->rows : t->lanes); }
+static const Side *side_of(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? &t->row : &t->lane; }
 static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != NOWHERE; }
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static bool is_multiple(const Tiles *t, const Expr *e, uint32_t along, int64_t n
 }
 
 /* So many elements that follow each other along the label are read as one: they begin at a multiple, wherever the group is, and end with the label. */
-static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) {
+static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* the last of a side */
   const Expr *read = tiles_read(t, slot);
   TaskSlot x = t->st->slot[slot];
   if (x.kept || !read->n || plan_move(&t->plan, slot, label) != MOVE_UNIT || !t->plan.exact[label]) return 1;
@@ -63,7 +64,8 @@ static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
 
 static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
-  Groups g = {.wide = group_wide(t, slot, t->of[slot] == OF_ROW ? t->row : t->lane)};
+  const Side *side = side_of(t, slot);
+  Groups g = {.wide = group_wide(t, slot, side->label[side->n - 1])};
   int64_t row = tile_points(t, slot) / g.wide;
   g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
   g.deep = quotient(s, thread, row);
@@ -95,34 +97,33 @@ static Group groups_open(Tiles *t, const Groups *g) {
                  ex_mul(s, i, ex_int(s, g->wide))};
 }
 
-static Group group_open(Tiles *t, uint32_t slot, const Groups *g, Group from) {
+/* Its elements; gives how far the one at hand is behind the first. */
+static const Expr *group_open(Tiles *t, const Groups *g) {
   Sched *s = t->s;
-  if (g->wide == 1) return from;
+  if (g->wide == 1) return ex_int(s, 0);
   uint32_t v = var_new(s, NULL, "e");
   into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, g->wide), 1, BIND_UNROLL)->body);
-  const Expr *e = var_read(s, v);
-  from.at = ex_add(s, from.at, e);
-  if (tiles_along(t, slot)) from.deep = ex_add(s, from.deep, e);
-  else from.point = ex_add(s, from.point, e);
-  return from;
+  return var_read(s, v);
 }
 
-static void label_say(Tiles *t, uint32_t slot, Group g) {
+/* The group's element at hand is `near` behind its first one. */
+static void label_say(Tiles *t, uint32_t slot, Group first, const Groups *g, const Expr *near) {
   Sched *s = t->s;
-  bool row = t->of[slot] == OF_ROW;
-  t->env->label[row ? t->row : t->lane] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, g.point));
-  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, g.deep));
+  const Side *side = side_of(t, slot);
+  bool along = tiles_along(t, slot);
+  const Expr *zero = ex_int(s, 0), *point = ex_add(s, t->of[slot] == OF_ROW ? t->row0 : t->lane0, first.point);
+  if (side->n == 1) side_say(t, side, named(s, NULL, "point", along ? point : ex_add(s, point, near)), zero, 1);
+  else side_say(t, side, point, along ? zero : near, along ? 1 : g->wide);
+  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, ex_add(s, t->red0, first.deep), along ? near : zero));
 }
 
 static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
   Sched *s = t->s;
-  bool row = t->of[slot] == OF_ROW;
-  uint32_t label = row ? t->row : t->lane;
-  const Expr *point = expr_op2(s->x, OP_LT, ex_add(s, row ? t->row0 : t->lane0, g.point), t->st->bound[label]);
+  const Side *side = side_of(t, slot);
+  const Expr *point = expr_op2(s->x, OP_LT, ex_add(s, t->of[slot] == OF_ROW ? t->row0 : t->lane0, g.point), side->all);
   const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->red0, g.deep), t->st->bound[t->red]);
-  if (tiles_whole(t, label, tile_points(t, slot))) point = NULL;
-  if (tiles_whole(t, t->red, TILE_DEEP)) deep = NULL;
-  return point && deep ? expr_and(s->x, point, deep) : point ? point : deep;
+  if (side_whole(side, tile_points(t, slot))) point = NULL;
+  return expr_and(s->x, point, tiles_whole(t, TILE_DEEP) ? NULL : deep);
 }
 
 static void side_load(Tiles *t, uint32_t slot) {
@@ -133,13 +134,13 @@ static void side_load(Tiles *t, uint32_t slot) {
   const Expr *there = group_there(t, slot, first);
   LoopStmt *cond = there ? if_add(s, there) : NULL;
   if (cond) into(s, &cond->body);
-  Group one = group_open(t, slot, &g, first);
-  label_say(t, slot, one);
-  store_add(s, t->next[slot], 1, &one.at, ex_of(t->env, tiles_read(t, slot)));
+  const Expr *near = group_open(t, &g), *at = ex_add(s, first.at, near);
+  label_say(t, slot, first, &g, near);
+  store_add(s, t->next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)));
   if (cond) {
     into(s, &cond->other);
-    one = group_open(t, slot, &g, first);
-    store_add(s, t->next[slot], 1, &one.at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
+    at = ex_add(s, first.at, group_open(t, &g));
+    store_add(s, t->next[slot], 1, &at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
   }
   into(s, was);
 }
@@ -148,9 +149,12 @@ static void side_put(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   LoopBody *was = s->body;
   Groups g = t->groups[slot];
-  Group one = group_open(t, slot, &g, groups_open(t, &g));
-  const Expr *at = ex_add(s, ex_mul(s, one.deep, ex_int(s, t->wide[slot])), one.point);
-  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &one.at));
+  Group first = groups_open(t, &g);
+  bool along = tiles_along(t, slot);
+  const Expr *near = group_open(t, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
+  const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
+  const Expr *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
+  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &from));
   into(s, was);
 }
 

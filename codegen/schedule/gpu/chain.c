@@ -121,7 +121,7 @@ static bool sides_fit(Chain *c) {
     bool piece = k->is == LINK_PIECE;
     k->env = (Env){.s = c->s, .stage = st};
     k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
-    k->tiles.row = c->row, k->tiles.lane = c->n_outer, k->tiles.other = nobody;
+    k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer), k->tiles.other = nobody;
     k->tiles.brought = c->packed;
     if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;

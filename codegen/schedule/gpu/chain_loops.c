@@ -29,7 +29,7 @@ static const Expr *kept(Chain *c, uint32_t stage) {
   uint32_t place = k->own;
   if (c->in && k->is == LINK_PIECE) {
     place = c->tile[t];
-    at = ex_add(s, ex_mul(s, c->in->at_row, ex_int(s, c->tile_wide)), ex_add(s, c->step, c->in->deep));
+    at = ex_add(s, ex_mul(s, ex_add(s, c->in->at_row, c->in->row_near), ex_int(s, c->tile_wide)), ex_add(s, c->step, c->in->deep));
   }
   return expr_cast(s->x, t, place_read(s, place, 1, &at));
 }
@@ -336,7 +336,7 @@ static void result_grows(Chain *c, uint32_t stage) {
   if (piece != NOWHERE) piece_shared(c, piece);
   uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
   const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
-  const Expr *points = tiles_whole(&k->tiles, k->tiles.red, TILE_SIDE * c->each) ? all : ex_min(s, all, left);
+  const Expr *points = tiles_whole(&k->tiles, TILE_SIDE * c->each) ? all : ex_min(s, all, left);
   k->tiles.red0 = c->along0;
   if (k->tiles.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
   into(s, &for_add(s, v, ex_int(s, 0), points, TILE_DEEP, BIND_SEQ)->body);

@@ -21,6 +21,8 @@ typedef struct Launch {
   StagePlan plan;            /* of the first one */
   Env *e;                    /* of the first one */
 } Launch;
+/* In a thread for each point of these labels from here on; gives the point's number. */
+const Expr *threads_open(Sched *s, const StagePlan *p, Env *e);
 /* What the stages come to at the point at hand, stored; sum: what the first one's is there, in its accumulator's dtype. NULL: it is made here, in order. */
 void launch_finish(Sched *s, const Launch *l, const Expr *sum);
 
@@ -50,12 +52,21 @@ bool tile_fits(Sched *s, Launch *l); /* whether it would */
 enum { TILE_SIDE = 16, TILE_DEEP = 16 }; /* threads a side; points of the sum that are shared at once */
 typedef enum { OF_NONE, OF_ROW, OF_LANE, OF_OTHER } SideOf;
 
+/* The labels along a side of a tile, as one: a point is a number, of which the last label is the lowest digit. */
+typedef struct Side {
+  uint32_t n, *label;
+  const Expr *all;           /* so many points */
+  bool exact;                /* that many is */
+  int64_t size;              /*   this; else a guess */
+} Side;
+
 typedef struct Tiles {
   Sched *s;
   const TaskStage *st;
   StagePlan plan;
   Env *env;
-  uint32_t row, lane, red;   /* labels: of the tile, and the innermost one of the sum */
+  Side row, lane;            /* of the tile; where there is a predicate, or somebody keeps things along them, of one label */
+  uint32_t red;              /* the innermost label of the sum */
   int64_t rows, lanes;       /* a thread's points along each: the tile has TILE_SIDE times as many */
   int64_t row_pack, lane_pack; /* so many of these are neighbours, which it reads from shared memory at once; 1: it has every TILE_SIDE-th */
   bool brought;              /* sides are brought ahead of time (bring.c) */
@@ -67,7 +78,8 @@ typedef struct Tiles {
   uint32_t x, y;             /* variables of the threads */
   const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
   const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the tile; */
-  const Expr *r, *at;        /*   of the thread's own, the row, and the point */
+  const Expr *r, *at;        /*   of the thread's own, the row, and the point; */
+  const Expr *row_near, *lane_near; /* so much of at_row and at_lane is within neighbours */
   const Expr *(*other)(void *owner, const Expr *leaf); /* what stands for a read of what the kernel keeps; NULL: where that lies */
   void *owner;
 } Tiles;
@@ -83,13 +95,21 @@ void tiles_fill(Tiles *t);     /* what is shared of the part of the sum that beg
 bool tiles_along(const Tiles *t, uint32_t slot); /* its elements are next to each other along the sum */
 const Expr *tiles_read(const Tiles *t, uint32_t slot); /* what stands in the slot */
 void tiles_points(Tiles *t);   /* two loops over the thread's points */
+void tiles_labels(Tiles *t);   /* in these, what the tile's labels are */
 /* The same points of the part, added to the thread's. */
 void tiles_step(Tiles *t, uint32_t acc);
 /* All of the sum, a part behind the other. */
 void tiles_sum(Tiles *t, uint32_t acc);
+/* Its parts, counted through over all of its labels; and some of them. */
+const Expr *tiles_parts(const Tiles *t);
+void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to);
 /* The point at hand is one of the result's. */
 const Expr *tiles_inside(const Tiles *t); /* NULL: it always is */
-bool tiles_whole(const Tiles *t, uint32_t label, int64_t n); /* it is known that so many at a time go into the label */
+Side side_new(const Tiles *t, uint32_t n, const uint32_t *label);
+bool side_whole(const Side *x, int64_t n);      /* it is known that so many at a time go into it */
+/* What its labels are at a point, and `near` further, below n, of which the point is a multiple. */
+void side_say(Tiles *t, const Side *x, const Expr *point, const Expr *near, int64_t n);
+bool tiles_whole(const Tiles *t, int64_t n);    /* the same of the sum's innermost label */
 const Expr *tiles_nothing(Sched *s, DType t);   /* 0, or false */
 /* From where to where the predicate lets the label go, at some point of these. */
 void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi);

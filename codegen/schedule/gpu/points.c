@@ -35,7 +35,7 @@ static bool is_read_from(const Sched *s, uint32_t stage, uint32_t from) {
 /* ---- a launch ---------------------------------------------------------------------------------------- */
 
 /* From here on in a thread for each point of these labels, the last of which goes along the threads. */
-static void threads_open(Sched *s, const StagePlan *p, Env *e) {
+const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) {
   const TaskStage *st = p->stage;
   Walk *w = NEW(s->arena, Walk);
   const Expr *all = ex_int(s, 1);
@@ -53,6 +53,7 @@ static void threads_open(Sched *s, const StagePlan *p, Env *e) {
   if (all->kind != EX_INT || all->i % c.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
   walk_count(s, w, p->n_order, point);
   for (uint32_t k = 0; k < p->n_order; k++) e->label[p->order[k]] = w->index[k];
+  return point;
 }
 
 /* sum: what it comes to, if that is made already; wanted: by later stages of the launch. */

@@ -14,11 +14,49 @@ Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lane
   return t;
 }
 
+/* ---- sides ----------------------------------------------------------------------------------------------- */
+
+Side side_new(const Tiles *t, uint32_t n, const uint32_t *label) {
+  Side x = {.n = n, .label = arena_copy(t->s->arena, label, n * sizeof *label), .all = ex_int(t->s, 1), .exact = true, .size = 1};
+  for (uint32_t k = 0; k < n; k++) {
+    x.all = ex_mul(t->s, x.all, t->st->bound[label[k]]);
+    x.exact &= t->plan.exact[label[k]];
+    x.size *= t->plan.size[label[k]];
+  }
+  return x;
+}
+
+bool side_whole(const Side *x, int64_t n) { return x->exact && x->size % n == 0; }
+
+void side_say(Tiles *t, const Side *x, const Expr *point, const Expr *near, int64_t n) {
+  Walk w = {0};
+  uint32_t last = x->label[x->n - 1];
+  if (x->n == 1) {
+    t->env->label[last] = ex_add(t->s, point, near);
+    return;
+  }
+  bool apart = n > 1 && t->plan.exact[last] && t->plan.size[last] % n == 0; /* no digit but the last one changes: its multiples of n are counted */
+  point = apart ? expr_op2(t->s->x, OP_IDIV, point, ex_int(t->s, n)) : ex_add(t->s, point, near);
+  for (uint32_t k = 0; k < x->n; k++) {
+    const Expr *extent = t->st->bound[x->label[k]];
+    walk_add(t->s, &w, t->st->label[x->label[k]], apart && k + 1 == x->n ? ex_int(t->s, t->plan.size[last] / n) : extent);
+  }
+  walk_count(t->s, &w, x->n, named(t->s, NULL, "point", point));
+  for (uint32_t k = 0; k < x->n; k++) t->env->label[x->label[k]] = w.index[k];
+  if (apart) t->env->label[last] = ex_add(t->s, ex_mul(t->s, w.index[x->n - 1], ex_int(t->s, n)), near);
+}
+
+static bool side_has(const Side *x, const Expr *e) {
+  for (uint32_t k = 0; k < x->n; k++)
+    if (ex_has_label(e, x->label[k])) return true;
+  return false;
+}
+
 /* ---- whose side is what -------------------------------------------------------------------------------- */
 
 static bool labels_read(const Tiles *t, const Expr *e) {
   if (e->kind == EX_READ) {
-    bool row = ex_has_label(e, t->row), lane = ex_has_label(e, t->lane), kept = t->st->slot[e->i].kept;
+    bool row = side_has(&t->row, e), lane = side_has(&t->lane, e), kept = t->st->slot[e->i].kept;
     if (kept && t->other) return t->of[e->i] = OF_OTHER, true;
     if (row && lane) return false;
     for (uint32_t k = 0; k < e->n; k++)
@@ -106,7 +144,7 @@ void tiles_shared(Tiles *t) {
 static void side_fill(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   bool row = t->of[slot] == OF_ROW, along = tiles_along(t, slot);
-  uint32_t label = row ? t->row : t->lane;
+  const Side *side = row ? &t->row : &t->lane;
   LoopBody *was = s->body;
   const Expr *far = ex_int(s, 0), *x = var_read(s, t->x), *y = var_read(s, t->y);
   if (side_points(t, slot) > 1) { /* a variable with one value would hide that threads store to elements of their own */
@@ -115,9 +153,10 @@ static void side_fill(Tiles *t, uint32_t slot) {
     far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE));
   }
   const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
-  t->env->label[label] = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
+  const Expr *number = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
+  side_say(t, side, number, ex_int(s, 0), 1);
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
-  const Expr *there = ex_below(s, t->env->label[label], t->st->bound[label]);
+  const Expr *there = ex_below(s, number, side->all);
   there = expr_and(s->x, there, ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
   const Expr *value = ex_of(t->env, tiles_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
   store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
@@ -139,14 +178,16 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
   if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
   const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i]));
-  const Expr *at = ex_add(t->s, base, t->of[leaf->i] == OF_ROW ? t->at_row : t->at_lane);
+  bool row = t->of[leaf->i] == OF_ROW;
+  const Expr *at = ex_add(t->s, base, ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near));
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
 /* One after the other, n of them, the last `pack` neighbours; gives the number of the one at hand, and where it is in the tile. */
-static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at) {
+static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
   Sched *s = t->s;
-  const Expr *far = ex_int(s, 0), *near = far;
+  const Expr *far = ex_int(s, 0);
+  *near = far;
   if (n > pack) {
     uint32_t v = var_new(s, NULL, name);
     into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n / pack), 1, BIND_UNROLL)->body);
@@ -155,27 +196,40 @@ static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64
   if (pack > 1) {
     uint32_t v = var_new(s, NULL, name);
     into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, pack), 1, BIND_UNROLL)->body);
-    near = var_read(s, v);
+    *near = var_read(s, v);
   }
-  *at = ex_add(s, ex_add(s, ex_mul(s, var_read(s, thread), ex_int(s, pack)), near), ex_mul(s, far, ex_int(s, TILE_SIDE * pack)));
-  return ex_add(s, ex_mul(s, far, ex_int(s, pack)), near);
+  *at = ex_add(s, ex_mul(s, var_read(s, thread), ex_int(s, pack)), ex_mul(s, far, ex_int(s, TILE_SIDE * pack)));
+  return ex_add(s, ex_mul(s, far, ex_int(s, pack)), *near);
 }
 
 void tiles_points(Tiles *t) {
   Sched *s = t->s;
-  t->r = point_open(t, "r", t->y, t->rows, t->row_pack, &t->at_row);
-  const Expr *c = point_open(t, "c", t->x, t->lanes, t->lane_pack, &t->at_lane);
-  t->env->label[t->row] = ex_add(s, t->row0, t->at_row);
-  t->env->label[t->lane] = ex_add(s, t->lane0, t->at_lane);
+  t->r = point_open(t, "r", t->y, t->rows, t->row_pack, &t->at_row, &t->row_near);
+  const Expr *c = point_open(t, "c", t->x, t->lanes, t->lane_pack, &t->at_lane, &t->lane_near);
   t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), c);
 }
 
-bool tiles_whole(const Tiles *t, uint32_t label, int64_t n) { return t->plan.exact[label] && t->plan.size[label] % n == 0; }
+void tiles_labels(Tiles *t) {
+  side_say(t, &t->row, ex_add(t->s, t->row0, t->at_row), t->row_near, t->row_pack);
+  side_say(t, &t->lane, ex_add(t->s, t->lane0, t->at_lane), t->lane_near, t->lane_pack);
+}
+
+bool tiles_whole(const Tiles *t, int64_t n) { return t->plan.exact[t->red] && t->plan.size[t->red] % n == 0; }
 
 const Expr *tiles_inside(const Tiles *t) {
-  const Expr *row = ex_below(t->s, t->env->label[t->row], t->st->bound[t->row]), *lane = ex_below(t->s, t->env->label[t->lane], t->st->bound[t->lane]);
-  if (tiles_whole(t, t->row, TILE_SIDE * t->rows)) row = NULL;
-  return tiles_whole(t, t->lane, TILE_SIDE * t->lanes) ? row : expr_and(t->s->x, row, lane);
+  const Expr *row = ex_below(t->s, ex_add(t->s, ex_add(t->s, t->row0, t->at_row), t->row_near), t->row.all);
+  const Expr *lane = ex_below(t->s, ex_add(t->s, ex_add(t->s, t->lane0, t->at_lane), t->lane_near), t->lane.all);
+  if (side_whole(&t->row, TILE_SIDE * t->rows)) row = NULL;
+  return side_whole(&t->lane, TILE_SIDE * t->lanes) ? row : expr_and(t->s->x, row, lane);
+}
+
+/* Whether labels of the tile are looked at beside what is shared. */
+static bool labels_wanted(const Tiles *t, const Expr *e) {
+  if (e->kind == EX_LABEL) return true;
+  if (e->kind == EX_READ && (t->of[e->i] == OF_ROW || t->of[e->i] == OF_LANE)) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (labels_wanted(t, e->arg[k])) return true;
+  return false;
 }
 
 static void step_made(Tiles *t, uint32_t acc, bool asked) {
@@ -183,7 +237,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   const EinSum *sum = t->st->sum;
   uint32_t k = var_new(s, t->st->label[t->red], "k");
   const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, TILE_DEEP);
-  bool whole = tiles_whole(t, t->red, TILE_DEEP);
+  bool whole = tiles_whole(t, TILE_DEEP);
   int64_t step = whole && t->other && t->brought ? DEEP_STEP : 1;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
   t->deep = var_read(s, k);
@@ -193,6 +247,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
     t->deep = ex_add(s, t->deep, var_read(s, e));
   }
   tiles_points(t);
+  if (asked || t->row.n + t->lane.n == 2 || labels_wanted(t, sum->body)) tiles_labels(t);
   t->env->label[t->red] = ex_add(s, t->red0, t->deep);
   if (asked) {
     const Expr *cond = ex_of(t->env, sum->where);
@@ -217,7 +272,7 @@ void tiles_step(Tiles *t, uint32_t acc) {
     step_made(t, acc, false);
     return;
   }
-  Reach reach[] = {reach_of(t, t->row, t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane, t->lane0, TILE_SIDE * t->lanes),
+  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes),
                    reach_of(t, t->red, t->red0, TILE_DEEP)};
   const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
   if (!all || all->kind == EX_INT) {
@@ -251,8 +306,8 @@ const Expr *sides_begin(Sched *s, const Expr *lo) {
 static void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi) {
   const Expr *cond = t->st->sum->where;
   if (!cond) return;
-  t->env->label[t->row] = t->row0, t->env->label[t->lane] = t->lane0;
-  Reach reach[] = {reach_of(t, t->row, t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane, t->lane0, TILE_SIDE * t->lanes)};
+  t->env->label[t->row.label[0]] = t->row0, t->env->label[t->lane.label[0]] = t->lane0;
+  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes)};
   sides_narrow(t->env, t->plan.n_label, cond, label, COUNT(reach), reach, lo, hi);
   *lo = sides_begin(t->s, *lo);
 }
@@ -297,49 +352,64 @@ static void parts_nested(Tiles *t, uint32_t acc) {
 /* All labels of the sum at part number f. */
 static void part_at(Tiles *t, Walk w, const Expr *f) {
   const StagePlan *p = &t->plan;
+  if (expr_is_int(f, 0)) {
+    for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = f;
+    t->red0 = f;
+    return;
+  }
   walk_count(t->s, &w, p->n_red, f);
   for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = w.index[k];
   t->red0 = t->env->label[t->red] = named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, TILE_DEEP)));
 }
 
-/* In one loop over all parts. While one is worked at the next one is brought. */
-static void parts_brought(Tiles *t, uint32_t acc) {
-  Sched *s = t->s;
+static Walk parts_walk(const Tiles *t) {
   const StagePlan *p = &t->plan;
-  const Expr *all = ex_int(s, 1), *zero = ex_int(s, 0);
   Walk w = {0};
   for (uint32_t k = 0; k < p->n_red; k++) {
     const Expr *n = t->st->bound[p->red[k]];
-    if (p->red[k] == t->red) n = ex_div_up(s, n, ex_int(s, TILE_DEEP));
-    walk_add(s, &w, t->st->label[p->red[k]], n);
-    all = ex_mul(s, all, n);
+    if (p->red[k] == t->red) n = ex_div_up(t->s, n, ex_int(t->s, TILE_DEEP));
+    walk_add(t->s, &w, t->st->label[p->red[k]], n);
   }
-  for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = zero;
-  t->red0 = zero;
-  bring_ready(t);
+  return w;
+}
+
+const Expr *tiles_parts(const Tiles *t) {
+  Walk w = parts_walk(t);
+  const Expr *all = ex_int(t->s, 1);
+  for (uint32_t k = 0; k < w.n; k++) all = ex_mul(t->s, all, w.extent[k]);
+  return all;
+}
+
+/* While threads work at a part the next one is brought. */
+void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
+  Sched *s = t->s;
+  Walk w = parts_walk(t);
   LoopBody *was = s->body;
-  bool some = all->kind == EX_INT && all->i > 0;
-  if (!some) into(s, &if_add(s, ex_below(s, zero, all))->body);
+  bring_ready(t);
+  if (from->kind != EX_INT || to->kind != EX_INT || from->i >= to->i) into(s, &if_add(s, ex_below(s, from, to))->body);
+  part_at(t, w, from);
   bring_load(t);
   into(s, was);
   uint32_t v = var_new(s, NULL, "f");
-  LoopBody *loop = &for_add(s, v, zero, all, 1, BIND_SEQ)->body;
+  LoopBody *loop = &for_add(s, v, from, to, 1, BIND_SEQ)->body;
   into(s, loop);
   bring_put(t);
   barrier_add(s);
   const Expr *next = ex_add(s, var_read(s, v), ex_int(s, 1));
-  into(s, &if_add(s, ex_below(s, next, all))->body);
+  into(s, &if_add(s, ex_below(s, next, to))->body);
   part_at(t, w, named(s, NULL, "next", next));
   bring_load(t);
   into(s, loop);
   part_at(t, w, var_read(s, v));
   tiles_step(t, acc);
   barrier_add(s);
+  into(s, was);
 }
 
 void tiles_sum(Tiles *t, uint32_t acc) {
   LoopBody *was = t->s->body;
   for (uint32_t k = 0; k < t->plan.n_red; k++) t->env->label[t->plan.red[k]] = NULL;
-  (t->brought && !t->st->sum->where ? parts_brought : parts_nested)(t, acc);
+  if (t->brought && !t->st->sum->where) tiles_some(t, acc, ex_int(t->s, 0), tiles_parts(t));
+  else parts_nested(t, acc);
   into(t->s, was);
 }

@@ -1,76 +1,172 @@
 /* codegen/schedule/gpu/tile.c - a product of two sides, whatever is multiplied and however it is summed: a block makes a tile of the result, of two of
  * its labels, as sides.c does. What would be made of points beyond the end of a label is not stored. */
+#include <math.h>
+
 #include "schedule/gpu/gpu.h"
 
 enum { LESS = 4, MORE = 8 };  /* points of each thread along a side, */
 enum { BLOCKS = 256 };       /*   more where so many blocks are left: a device has about 100 of its parts to give them to */
 enum { LONG = 8192 };        /* points of a float sum that one register takes */
+enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum, that a block takes at least where it is cut; and into how many at most */
+static const double cut_bytes = 1e9;         /* of what a cut sum has in memory, at most */
 
 /* ---- whether it is one --------------------------------------------------------------------------------- */
 
-static bool is_wide(const StagePlan *p, uint32_t label, int64_t least) { return p->size[label] >= least; }
+static bool side_reads(const Tiles *t, uint32_t slot, const Side *x) {
+  const Expr *e = tiles_read(t, slot);
+  for (uint32_t k = 0; k < x->n; k++)
+    if (ex_has_label(e, x->label[k])) return true;
+  return false;
+}
 
-/* The lane is the label by whose steps the result is stored in order; the row, the first other one with which there are two sides. */
+/* Whether the label is in what that side reads, and in nothing that the other one does; what both read, or nobody, is the same in all of a tile. */
+static bool is_of_side(const Tiles *t, uint32_t label, const Side *side, const Side *other) {
+  bool in = false;
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (!ex_has_label(tiles_read(t, k), label)) continue;
+    if (side_reads(t, k, other)) return false;
+    in |= side_reads(t, k, side);
+  }
+  return in;
+}
+
+/* The side with all labels of the kind, in the order of the result; `last` behind all others. Where there is a predicate, it stays one label. */
+static Side side_grown(const Tiles *t, const Side *side, const Side *other, uint32_t last) {
+  uint32_t *label = NEW_ARRAY(t->s->arena, uint32_t, t->plan.n_order + 1), n = 0;
+  if (t->st->sum->where) return *side;
+  for (uint32_t k = 0; k < t->plan.n_order; k++)
+    if (t->plan.order[k] != last && is_of_side(t, t->plan.order[k], side, other)) label[n++] = t->plan.order[k];
+  label[n++] = last;
+  return side_new(t, n, label);
+}
+
+/* How good a label is as the one along which rows are read. */
+static int row_score(const Tiles *t, uint32_t label) {
+  bool unit = false, far = false;
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (!ex_has_label(tiles_read(t, k), label)) continue;
+    bool near = plan_move(&t->plan, k, label) == MOVE_UNIT || plan_move(&t->plan, k, t->red) == MOVE_UNIT;
+    unit |= near, far |= !near;
+  }
+  return unit && !far ? 2 : !far;
+}
+
+/* The best row beside that lane: one with which there are two sides, and that is read in order. NOWHERE: there is none. */
+static uint32_t row_found(Tiles *t, uint32_t lane) {
+  const StagePlan *p = &t->plan;
+  uint32_t best = NOWHERE;
+  t->lane = side_new(t, 1, &lane);
+  for (uint32_t k = p->n_order; k-- > 0;) {
+    uint32_t row = p->order[k];
+    if (row == lane || p->size[row] < (t->st->sum->where ? TILE_SIDE : 2)) continue;
+    t->row = side_new(t, 1, &row);
+    if (tiles_sides(t, true) && (best == NOWHERE || row_score(t, row) > row_score(t, best))) best = row;
+  }
+  return best;
+}
+
+/* The label by whose steps the result is stored to the next element. */
+static uint32_t stored_along(const StagePlan *p) {
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (plan_move(p, p->n_access - 1, p->order[k]) == MOVE_UNIT) return p->order[k];
+  return p->order[p->n_order - 1];
+}
+
+/* The lane is the label along which the result is stored in order, or else along which most is read so. To each side come the labels that are of it too. */
+static bool sides_found(Tiles *t) {
+  const StagePlan *p = &t->plan;
+  uint32_t lane = stored_along(p), best = row_found(t, lane);
+  if (best == NOWHERE || (t->st->sum->where && p->size[lane] < TILE_SIDE)) lane = p->order[p->n_order - 1], best = row_found(t, lane);
+  if (best == NOWHERE) return false;
+  Side row = side_new(t, 1, &best), one = t->lane;
+  t->row = side_grown(t, &row, &one, best);
+  t->lane = side_grown(t, &one, &row, lane);
+  return tiles_sides(t, true);
+}
+
+static double sum_points(const Tiles *t) {
+  double points = 1;
+  for (uint32_t k = 0; k < t->plan.n_red; k++) points *= (double)t->plan.size[t->plan.red[k]];
+  return points;
+}
+
 static bool is_product(Tiles *t, const Launch *l) {
   const EinSum *sum = t->st->sum;
   const StagePlan *p = &t->plan;
   if (!tiles_take(t) || p->n_order < 2 || (sum->where && !ex_is_safe(t->env, sum->where))) return false;
-  double points = 1;
-  for (uint32_t k = 0; k < p->n_red; k++) points *= (double)p->size[p->red[k]];
-  if (sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)LONG) return false;
   for (uint32_t i = l->from + 1; i < l->to; i++)
     if (t->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
-  t->lane = p->order[p->n_order - 1], t->red = p->red[p->n_red - 1];
-  if (!is_wide(p, t->lane, TILE_SIDE) || !is_wide(p, t->red, TILE_DEEP / 2)) return false;
-  for (uint32_t k = p->n_order - 1; k-- > 0;) {
-    t->row = p->order[k];
-    if (is_wide(p, t->row, TILE_SIDE) && tiles_sides(t, true) && tiles_bytes(t) <= LOOP_SHARED) return true;
-  }
+  t->red = p->red[p->n_red - 1];
+  if (p->size[t->red] < TILE_DEEP / 2 || !sides_found(t)) return false;
+  return t->row.size >= TILE_SIDE && t->lane.size >= TILE_SIDE && tiles_bytes(t) <= LOOP_SHARED;
+}
+
+/* ---- what is chosen ------------------------------------------------------------------------------------- */
+
+static bool is_of(const Side *x, uint32_t label) {
+  for (uint32_t k = 0; k < x->n; k++)
+    if (x->label[k] == label) return true;
   return false;
 }
 
+static double side_blocks(const Side *x, int64_t each) { return (double)((x->size + TILE_SIDE * each - 1) / (TILE_SIDE * each)); }
+
 static double blocks_for(const Tiles *t, int64_t rows, int64_t lanes) {
-  double n = 1;
-  for (uint32_t k = 0; k < t->plan.n_order; k++) {
-    uint32_t label = t->plan.order[k];
-    int64_t side = label == t->row ? TILE_SIDE * rows : label == t->lane ? TILE_SIDE * lanes : 1;
-    n *= (double)((t->plan.size[label] + side - 1) / side);
-  }
+  double n = side_blocks(&t->row, rows) * side_blocks(&t->lane, lanes);
+  for (uint32_t k = 0; k < t->plan.n_order; k++)
+    if (!is_of(&t->row, t->plan.order[k]) && !is_of(&t->lane, t->plan.order[k])) n *= (double)t->plan.size[t->plan.order[k]];
   return n;
 }
 
-/* As many points as registers hold sums of, where enough blocks are left and the label has so many. */
+/* As many points as registers hold sums of, where enough blocks are left, or the sum is so long that it can be cut, and the label has so many. */
 static void tile_shape(Tiles *t) {
   int64_t most = dtype_size(t->st->sum->acc) > 4 ? LESS : MORE;
+  double long_enough = sum_points(t) / (TILE_DEEP * PARTS_LEAST * 4);
+  if (t->st->sum->where || long_enough < 1) long_enough = 1;
   t->rows = t->lanes = LESS;
-  if (t->plan.size[t->lane] > TILE_SIDE * LESS && blocks_for(t, LESS, most) >= BLOCKS) t->lanes = most;
-  if (t->plan.size[t->row] > TILE_SIDE * LESS && blocks_for(t, most, t->lanes) >= BLOCKS) t->rows = most;
+  if (t->lane.size > TILE_SIDE * LESS && blocks_for(t, LESS, most) * long_enough >= BLOCKS) t->lanes = most;
+  if (t->row.size > TILE_SIDE * LESS && blocks_for(t, most, t->lanes) * long_enough >= BLOCKS) t->rows = most;
 }
 
-static bool tile_choose(Tiles *t, const Launch *l) {
+/* Into how many the sum is cut: for want of blocks, and where a register would take too long a sum of floats; 0: that is too much. */
+static int64_t parts_for(const Tiles *t) {
+  const EinSum *sum = t->st->sum;
+  const Expr *all = tiles_parts(t);
+  double points = sum_points(t), blocks = blocks_for(t, t->rows, t->lanes), n = 1, result = 1;
+  bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)LONG, exact = all->kind == EX_INT;
+  for (uint32_t k = 0; k < t->plan.n_order; k++) exact &= t->plan.exact[t->plan.order[k]], result *= (double)t->plan.size[t->plan.order[k]];
+  if (sum->where || !exact) return is_long ? 0 : 1;
+  if (blocks < BLOCKS / 2) n = floor(BLOCKS / blocks);
+  if (n > (double)all->i / PARTS_LEAST) n = floor((double)all->i / PARTS_LEAST);
+  if (is_long && n < ceil(points / LONG)) n = ceil(points / LONG);
+  if (n < 2) return 1;
+  return n > PARTS_MOST || n * result * dtype_size(sum->acc) > cut_bytes ? !is_long : (int64_t)n;
+}
+
+static int64_t tile_choose(Tiles *t, const Launch *l) {
   t->row_pack = t->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
   t->brought = true;
-  if (!is_product(t, l)) return false;
+  if (!is_product(t, l)) return 0;
   tile_shape(t);
-  return true;
+  return parts_for(t);
 }
 
 /* ---- a launch ------------------------------------------------------------------------------------------ */
 
-/* A block for each tile at each point of the other labels. */
-static void blocks_open(Tiles *t) {
+/* A block for each tile at each point of the other labels, and for each of so many parts of the sum; gives which part. */
+static const Expr *blocks_open(Tiles *t, int64_t parts) {
   Sched *s = t->s;
   const StagePlan *p = &t->plan;
   const TaskStage *st = t->st;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->rows), *lanes = ex_int(s, TILE_SIDE * t->lanes);
-  for (uint32_t k = 0; k < p->n_order; k++) {
-    uint32_t label = p->order[k];
-    bool cut = label == t->row || label == t->lane;
-    const Expr *n = cut ? ex_div_up(s, st->bound[label], label == t->row ? rows : lanes) : st->bound[label];
-    walk_add(s, w, cut ? NULL : st->label[label], n);
-    all = ex_mul(s, all, n);
-  }
+  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->rows), *lanes = ex_int(s, TILE_SIDE * t->lanes), *all = ex_int(s, 1);
+  if (parts > 1) walk_add(s, w, NULL, ex_int(s, parts));
+  uint32_t first = w->n;
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+  walk_add(s, w, NULL, ex_div_up(s, t->row.all, rows));
+  walk_add(s, w, NULL, ex_div_up(s, t->lane.all, lanes));
+  for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
   uint32_t block = var_new(s, NULL, "block");
   t->x = var_new(s, NULL, "x"), t->y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
@@ -81,36 +177,92 @@ static void blocks_open(Tiles *t) {
   LoopStmt *y = for_add(s, t->y, ex_int(s, 0), side, 1, BIND_BLOCK);
   y->axis = 1;
   into(s, &y->body);
-  walk_count(s, w, p->n_order, var_read(s, block));
-  for (uint32_t k = 0; k < p->n_order; k++) t->env->label[p->order[k]] = w->index[k];
-  t->row0 = named(s, NULL, "row", ex_mul(s, t->env->label[t->row], rows));
-  t->lane0 = named(s, NULL, "lane", ex_mul(s, t->env->label[t->lane], lanes));
+  walk_count(s, w, w->n, var_read(s, block));
+  for (uint32_t k = 0, at = first; k < p->n_order; k++)
+    if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) t->env->label[p->order[k]] = w->index[at++];
+  t->row0 = named(s, NULL, "row", ex_mul(s, w->index[w->n - 2], rows));
+  t->lane0 = named(s, NULL, "lane", ex_mul(s, w->index[w->n - 1], lanes));
+  return parts > 1 ? w->index[0] : NULL;
 }
 
 bool tile_fits(Sched *s, Launch *l) {
   Tiles t = tiles_of(s, l->first, l->e, MORE, MORE);
-  return tile_choose(&t, l);
+  return tile_choose(&t, l) > 0;
+}
+
+static const char *side_name(const Tiles *t, const Side *x) {
+  Buf b = buf_new(t->s->arena);
+  for (uint32_t k = 0; k < x->n; k++) buf_printf(&b, "%s%s", k ? " " : "", how_label(t->st, x->label[k]));
+  return x->n > 1 ? arena_printf(t->s->arena, "(%s)", b.s) : b.s;
+}
+
+static void choice_told(const Tiles *t, int64_t parts) {
+  Choice c = {.threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = TILE_DEEP, .parts = parts};
+  how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads", (long long)c.rows, side_name(t, &t->row),
+          (long long)c.tile, side_name(t, &t->lane), (long long)c.deep, how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
+  if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
+  if (t->st->sum->where)
+    how_add(t->s, t->st, "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, others are skipped",
+            how_label(t->st, t->red));
+}
+
+/* The thread's points of the result, one after the other. */
+static void results_open(Tiles *t) {
+  Sched *s = t->s;
+  tiles_points(t);
+  const Expr *inside = tiles_inside(t);
+  if (inside) into(s, &if_add(s, inside)->body);
+  tiles_labels(t);
+  for (uint32_t k = 0; k < t->plan.n_order; k++) {
+    uint32_t label = t->plan.order[k];
+    t->env->label[label] = named(s, t->st->label[label], "i", t->env->label[label]);
+  }
+}
+
+/* Each part's sums to memory, by the number of the point; then a thread for each point adds them, in their order. */
+static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
+  Sched *s = t->s;
+  const EinSum *sum = t->st->sum;
+  const StagePlan *p = &t->plan;
+  LoopBody *was = s->body;
+  const Expr *points = ex_int(s, 1), *each = ex_int(s, t->rows * t->lanes), *point = ex_int(s, 0);
+  for (uint32_t k = 0; k < p->n_order; k++) points = ex_mul(s, points, t->st->bound[p->order[k]]);
+  uint32_t buffer = place_shared(s, "parts", sum->acc, 2, (const Expr *[]){ex_int(s, parts), points});
+  const Expr *part = blocks_open(t, parts), *all = tiles_parts(t), *chunk = ex_div_up(s, all, ex_int(s, parts));
+  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &each);
+  var_add(s, acc, red_identity(s, sum));
+  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)), *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
+  tiles_some(t, acc, from, to);
+  results_open(t);
+  for (uint32_t k = 0; k < p->n_order; k++) point = ex_add(s, ex_mul(s, point, t->st->bound[p->order[k]]), t->env->label[p->order[k]]);
+  store_add(s, buffer, 2, (const Expr *[]){part, point}, place_read(s, acc, 1, &t->at));
+  into(s, was);
+  const Expr *at = threads_open(s, p, l->e);
+  uint32_t all_acc = place_own(s, NULL, "acc", sum->acc, 0, NULL), v = var_new(s, NULL, "part");
+  var_add(s, all_acc, red_identity(s, sum));
+  LoopBody *thread = into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, parts), 1, BIND_SEQ)->body);
+  const Expr *next = let_read(s, "v", place_read(s, buffer, 2, (const Expr *[]){var_read(s, v), at}));
+  store_add(s, all_acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all_acc), next)));
+  into(s, thread);
+  launch_finish(s, l, scalar_read(s, all_acc));
+  into(s, was);
 }
 
 bool tile_launch(Sched *s, Launch *l) {
   Tiles t = tiles_of(s, l->first, l->e, MORE, MORE);
-  if (!tile_choose(&t, l)) return false;
-  Choice c = {.threads = TILE_SIDE, .rows = TILE_SIDE * t.rows, .tile = TILE_SIDE * t.lanes, .deep = TILE_DEEP};
+  int64_t parts = tile_choose(&t, l);
+  if (!parts) return false;
+  choice_told(&t, parts);
+  if (parts > 1) {
+    parts_launch(&t, l, parts);
+    return true;
+  }
   const Expr *each = ex_int(s, t.rows * t.lanes);
-  how_add(s, l->first, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads", (long long)c.tile, how_label(l->first, t.row),
-          (long long)c.tile, how_label(l->first, t.lane), (long long)c.deep, how_label(l->first, t.red), (long long)c.threads, (long long)c.threads);
-  if (t.st->sum->where)
-    how_add(s, l->first, "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, others are skipped",
-            how_label(l->first, t.red));
-  blocks_open(&t);
+  blocks_open(&t, 1);
   uint32_t acc = place_own(s, NULL, "acc", l->first->sum->acc, 1, &each);
   var_add(s, acc, red_identity(s, l->first->sum));
   tiles_sum(&t, acc);
-  tiles_points(&t);
-  const Expr *inside = tiles_inside(&t);
-  t.env->label[t.row] = named(s, l->first->label[t.row], "i", t.env->label[t.row]);
-  t.env->label[t.lane] = named(s, l->first->label[t.lane], "i", t.env->label[t.lane]);
-  if (inside) into(s, &if_add(s, inside)->body);
+  results_open(&t);
   launch_finish(s, l, place_read(s, acc, 1, &t.at));
   return true;
 }

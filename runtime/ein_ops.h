@@ -428,6 +428,18 @@ EIN_INLINE uint32_t ein_pick(int c, uint32_t a, uint32_t b) {
   return (a & mask) | (b & ~mask);
 }
 
+#if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED) /* a device has instructions, which round alike; a NaN loses its payload */
+static inline __device__ float ein_widen_f16(uint16_t half) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(half));
+  return x;
+}
+static inline __device__ uint16_t ein_narrow_f16(float x) {
+  uint16_t half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+  return half;
+}
+#else
 /* A subnormal is 2^-14 + x - 2^-14, which is exact. */
 EIN_INLINE float ein_widen_f16(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, o = (uint32_t)(half & 0x7FFFu) << 13;
@@ -445,16 +457,25 @@ EIN_INLINE uint16_t ein_narrow_f16(float x) {
   const uint32_t large = 0x7C00u | (uint32_t)(m > 0x7F800000u) << 9;
   return (uint16_t)(sign | ein_pick(m < 0x38800000u, small, ein_pick(m < 0x47800000u, usual, large)));
 }
+#endif
 
 EIN_INLINE float ein_widen_bf16(uint16_t half) {
   return ein_f32_of_bits((uint32_t)half << 16);
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(EIN_EMULATED)
+static inline __device__ uint16_t ein_narrow_bf16(float x) {
+  uint16_t half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
+  return half;
+}
+#else
 EIN_INLINE uint16_t ein_narrow_bf16(float x) {
   const uint32_t bits = ein_bits_f32(x);
   const uint32_t nan = bits >> 16 | 0x40u, usual = (bits + 0x7FFFu + (bits >> 16 & 1)) >> 16;
   return (uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? nan : usual);
 }
+#endif
 
 /*
  * A double as a float, rounded to odd: cut off, and the last bit set where something was lost. The

@@ -21,19 +21,21 @@ const char *c_store_type(DType t) {
 
 /* Of an array of the kernel's own: unsigned, as the sums in it are made. gcc 12 moves stores out of loops wrongly where the
  * elements of one array are signed here and unsigned there (wrong code at -O3, seen with 12.2). */
-const char *c_array_type(DType t) {
-  switch (t) {
+const char *c_array_type(const LoopPlace *x) {
+  if (x->small) return c_store_type(x->dtype);
+  switch (x->dtype) {
   case DT_I64: return "uint64_t";
   case DT_I32: return "uint32_t";
   case DT_I16: return "uint16_t";
   case DT_I8: case DT_BOOL: return "uint8_t";
-  default: return c_value_type(t);
+  default: return c_value_type(x->dtype);
   }
 }
 
 bool c_is_array(const LoopPlace *x) { return x->space != SPACE_BUFFER && x->rank; }
 
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
+bool c_is_small(const LoopPlace *x) { return is_half(x->dtype) && (x->space == SPACE_BUFFER || x->small); }
 
 /* What `sizes_of` computes ahead: i64 arithmetic over dims. */
 static bool is_size(const Expr *e) {
@@ -402,10 +404,10 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
 
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
-  bool half = x->space == SPACE_BUFFER && is_half(x->dtype);
+  bool small = c_is_small(x), half = small && !p->raw;
   bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x); /* a caller's may hold any byte */
   if (truth) buf_char(p->out, '(');
-  if (c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
+  if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
   if (half) buf_printf(p->out, "ein_%s_to_f32(", dtype_name(x->dtype));
   c_element(p, (uint32_t)e->i, e->n, e->arg);
   if (half) buf_char(p->out, ')');

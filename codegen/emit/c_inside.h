@@ -36,6 +36,7 @@ typedef struct CPrinter {
   bool *place_used;
   bool *var_used;
   bool uses_ctx, uses_worker, uses_dense;
+  bool raw;                  /* halves are read as the bits that they are */
   bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of cuda/context.h; */
   bool driver;               /*   the text is C and launches by the driver, by number, */
   VEC(Str) launched;         /*   what these are called */
@@ -44,7 +45,8 @@ typedef struct CPrinter {
 /* ---- c_expr.c ---- */
 const char *c_value_type(DType t);   /* of a register */
 const char *c_store_type(DType t);   /* in memory */
-const char *c_array_type(DType t);   /* of an array of the kernel's own */
+const char *c_array_type(const LoopPlace *x); /* of an array of the kernel's own */
+bool c_is_small(const LoopPlace *x); /* its elements are halves of 2 bytes */
 bool c_is_array(const LoopPlace *x);
 /* A value; in `index` mode arithmetic on i64 is known not to wrap, and is printed plainly. */
 void c_expr(CPrinter *p, const Expr *e, bool index);

@@ -1,6 +1,8 @@
 /* codegen/emit/c_kernel.c - one kernel as C: a function for each of its parts that threads share, or one for the whole. A
  * kernel that touches the caller's views has its body compiled twice: for rows without gaps, where the strides are
  * known, and for any strides. */
+#include <string.h>
+
 #include "c_inside.h"
 
 enum { IN_REGISTERS = 2048 }; /* bytes of an array, at most, which may come to lie in registers */
@@ -115,22 +117,23 @@ static void array_print(CPrinter *p, const LoopStmt *s, int depth) {
   int64_t n = place_count(x);
   if (s->value && s->value->kind == EX_OP && s->value->op == OP_HIDDEN) {
     indent(p, depth);
-    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x->dtype), c_place(p, s->place), (long long)n);
+    buf_printf(p->out, "EIN_HIDDEN(%s, %s, %lld, ", c_array_type(x), c_place(p, s->place), (long long)n);
     c_expr(p, s->value->arg[0], false);
     buf_str(p->out, ");\n");
     return;
   }
-  const char *type = c_array_type(x->dtype), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
+  const char *type = c_array_type(x), *form = x->space == SPACE_STACK ? "EIN_ALIGNED %s %s[%lld];\n" : "%s %s[%lld];\n";
   if (n * array_bits(x->dtype) > 8 * IN_REGISTERS) form = "EIN_ARRAY(%s, %s, %lld);\n";
-  if (p->device) form = "%s %s[%lld];\n";
+  if (p->device) form = x->small ? "EIN_WIDE_ARRAY(%s, %s, %lld);\n" : "%s %s[%lld];\n";
   indent(p, depth);
   buf_printf(p->out, form, type, c_place(p, s->place), (long long)(n ? n : 1));
   if (!s->value) return;
   indent(p, depth);
   buf_printf(p->out, "for (int ein_at = 0; ein_at < %lld; ein_at++) %s[ein_at] = ", (long long)n, c_place(p, s->place));
-  if (c_array_type(x->dtype) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_array_type(x->dtype));
+  if (c_is_small(x)) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
+  else if (c_array_type(x) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_array_type(x));
   c_expr(p, s->value, false);
-  buf_str(p->out, ";\n");
+  buf_str(p->out, c_is_small(x) ? ");\n" : ";\n");
 }
 
 static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
@@ -159,18 +162,45 @@ static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_printf(p->out, ", %d);\n", dtype_size((DType)from->dtype));
 }
 
+/* An element as a name and an index. */
+static void apart_print(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
+  Buf *out = p->out, text = buf_new(p->arena);
+  p->out = &text;
+  c_element(p, place, n, at);
+  p->out = out;
+  size_t name = strcspn(text.s, "[");
+  buf_str(out, ", ");
+  buf_add(out, text.s, name);
+  buf_str(out, ", ");
+  buf_add(out, text.s + name + 1, text.len - name - 2);
+}
+
+static void wide_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_printf(p->out, "EIN_WIDE(%lld", (long long)s->wide);
+  apart_print(p, s->place, s->n_at, s->at);
+  apart_print(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_str(p->out, ");\n");
+}
+
 static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
+  if (s->wide) {
+    wide_print(p, s, depth);
+    return;
+  }
   indent(p, depth);
   if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, c_place(p, s->place));
   else c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, " = ");
-  bool half = x->space == SPACE_BUFFER && (x->dtype == DT_F16 || x->dtype == DT_BF16);
-  const char *type = c_is_array(x) && c_array_type(x->dtype) != c_value_type(x->dtype) ? c_array_type(x->dtype) : NULL;
+  p->raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]); /* bits as they are */
+  bool half = c_is_small(x) && !p->raw;
+  const char *type = c_is_array(x) && !c_is_small(x) && c_array_type(x) != c_value_type(x->dtype) ? c_array_type(x) : NULL;
   if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
   if (type) buf_printf(p->out, "(%s)(", type);
   if (x->dtype == DT_BOOL && x->space == SPACE_BUFFER) buf_str(p->out, "(uint8_t)(");
   c_expr(p, s->value, false);
+  p->raw = false;
   if (half || type || (x->dtype == DT_BOOL && x->space == SPACE_BUFFER)) buf_char(p->out, ')');
   buf_str(p->out, ";\n");
 }
@@ -181,6 +211,24 @@ static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
   p->place_used[s->place] = true;
   indent(p, depth);
   buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, c_place(p, s->place), (long long)x->dim[0]->i);
+}
+
+static void matrix_side(CPrinter *p, const Expr *e, int64_t step, int64_t deep) {
+  p->place_used[e->i] = true;
+  buf_printf(p->out, ", %s, ", c_place(p, (uint32_t)e->i));
+  c_expr(p, e->arg[0], true);
+  buf_printf(p->out, ", %lld, %lld", (long long)step, (long long)deep);
+}
+
+static void matrix_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const LoopMatrix *m = s->matrix;
+  p->place_used[s->place] = true;
+  indent(p, depth);
+  buf_printf(p->out, "EIN_MATRIX(%s, %s, %lld, %lld, %lld", dtype_name((DType)s->value->dtype), c_place(p, s->place), (long long)m->rows, (long long)m->lanes,
+             (long long)m->deep);
+  matrix_side(p, s->value, m->row_step, m->row_deep);
+  matrix_side(p, s->other_side, m->lane_step, m->lane_deep);
+  buf_str(p->out, ");\n");
 }
 
 static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
@@ -319,6 +367,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_TURN: turn_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
+    case LOOP_MATRIX: matrix_print(p, s, depth); break;
     case LOOP_BARRIER:
       indent(p, depth);
       buf_str(p->out, "__syncthreads();\n");
@@ -410,7 +459,7 @@ static void scratch_print(CPrinter *p) {
     const LoopPlace *x = &p->k->places.at[i];
     if (x->space != SPACE_SCRATCH) continue;
     if (p->place_used[i]) {
-      const char *type = c_array_type(x->dtype);
+      const char *type = c_array_type(x);
       buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, c_place(p, i), type);
       c_expr(p, at, true);
       buf_str(p->out, ");\n");

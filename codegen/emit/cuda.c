@@ -37,7 +37,7 @@ static void shared_print(CPrinter *p, const LoopStmt *s) {
   const LoopPlace *x = &p->k->places.at[s->place];
   int64_t n = 1;
   for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
-  buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x->dtype), c_place(p, s->place), (long long)(n ? n : 1));
+  buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x), c_place(p, s->place), (long long)(n ? n : 1));
 }
 
 /* What a kernel is given: the buffers that it uses, sizes, and the context's part on the device. */

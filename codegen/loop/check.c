@@ -23,6 +23,7 @@ typedef struct Check {
   Map names;                 /* of the kernel at hand */
   PlaceHeld *place;          /* by number */
   VarState *var;             /* by number */
+  int64_t *multiple;         /* by variable: of what it is a multiple, a power of two up to 16 */
   VEC(uint32_t) scope;       /* places that are open, oldest first, */
   VEC(uint32_t) indices;     /*   and variables that are by `index` */
   uint32_t nesting;
@@ -177,6 +178,8 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
   if (x->buffer) fail(c, "%s is no buffer and has the number of one", name_of(x));
   int most = x->space == SPACE_SHARED ? LOOP_SHARED : LOOP_STACK;
   if (x->space != SPACE_SCRATCH && !is_small(x, most)) fail(c, "%s is not of a constant size up to %d bytes", name_of(x), most);
+  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16;
+  if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER))) fail(c, "%s is small, and no array of halves", name_of(x));
   if (x->space == SPACE_SHARED && !x->rank) fail(c, "%s is shared and no array", name_of(x));
   if (x->space == SPACE_REGISTER && x->rank > 1) fail(c, "%s has rank %u and is a register", name_of(x), x->rank);
   return true;
@@ -236,6 +239,22 @@ static void check_threads(Check *c, const LoopStmt *s) {
   for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = false;
 }
 
+/* That it is a multiple of n, whatever variables are. */
+static bool is_multiple(const Check *c, const Expr *e, int64_t n) {
+  if (e->kind == EX_INT) return e->i % n == 0;
+  if (e->kind == EX_LABEL) return e->i >= 0 && e->i < c->k->var.len && c->multiple[e->i] && c->multiple[e->i] % n == 0;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || e->n != 2) return false;
+  bool a = is_multiple(c, e->arg[0], n), b = is_multiple(c, e->arg[1], n);
+  return e->op == OP_MUL ? a || b : (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MOD || e->op == OP_MIN || e->op == OP_MAX) && a && b;
+}
+
+/* The largest power of two, up to 16, that is known to be in it. */
+static int64_t multiple_of(const Check *c, const Expr *e) {
+  int64_t n = 16;
+  while (n > 1 && !is_multiple(c, e, n)) n /= 2;
+  return n;
+}
+
 static bool var_open(Check *c, uint32_t var) {
   if (var >= c->k->var.len) {
     fail(c, "a loop has variable %u, of %u", var, c->k->var.len);
@@ -248,7 +267,9 @@ static bool var_open(Check *c, uint32_t var) {
 
 static void check_index(Check *c, const LoopStmt *s) {
   check_value(c, "an index", s->lo, DT_I64);
-  if (var_open(c, s->var)) vec_push(c->arena, c->indices, s->var);
+  if (!var_open(c, s->var)) return;
+  vec_push(c->arena, c->indices, s->var);
+  if (s->lo) c->multiple[s->var] = multiple_of(c, s->lo);
 }
 
 static void check_polled(Check *c, const LoopStmt *s) {
@@ -267,6 +288,9 @@ static void check_for(Check *c, const LoopStmt *s) {
   check_polled(c, s);
   if (s->beside && s->bind != BIND_GRID) fail(c, "a loop has blocks beside each other, and is over no grid");
   if (!var_open(c, s->var)) return;
+  c->multiple[s->var] = 1;
+  for (int64_t n = s->lo ? multiple_of(c, s->lo) : 1; n > 1 && c->multiple[s->var] == 1; n /= 2)
+    if (s->step % n == 0) c->multiple[s->var] = n;
   if (s->bind == BIND_THREAD && !c->threads)
     check_threads(c, s);
   else if (s->bind == BIND_THREAD)
@@ -305,11 +329,33 @@ static void check_made(Check *c, const LoopStmt *s) {
   vec_push(c->arena, c->scope, s->place);
 }
 
+/* Its elements, and those behind it, lie as the other's do, and begin at a multiple of what they are, of which a row has a whole number. */
+static void check_wide_side(Check *c, const LoopPlace *x, uint32_t n, const Expr *const *at, int64_t wide) {
+  bool whole = n && n == x->rank && x->dim[n - 1]->kind == EX_INT && x->dim[n - 1]->i % wide == 0;
+  if (!whole || !is_multiple(c, at[n - 1], wide)) fail(c, "%lld neighbours of %s do not begin at a multiple of so many, or do not end with a row", (long long)wide, name_of(x));
+}
+
+static void check_wide(Check *c, const LoopStmt *s, const LoopPlace *x) {
+  const Expr *v = s->value;
+  const LoopPlace *from = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
+  int64_t bytes = s->wide * dtype_size(x->dtype);
+  if (!from || s->n_at != x->rank) {
+    fail(c, "what is stored to %s, several neighbours at once, is read from nowhere", name_of(x));
+    return;
+  }
+  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16, small = x->space == SPACE_BUFFER || x->small, from_small = from->space == SPACE_BUFFER || from->small;
+  bool alike = from->dtype == x->dtype && (halves ? small && from_small : loop_lies_alike(x->dtype));
+  if (!alike || (bytes != 4 && bytes != 8 && bytes != 16)) fail(c, "%lld neighbours of %s lie otherwise where they are stored, or are not 4, 8 or 16 bytes", (long long)s->wide, name_of(x));
+  check_wide_side(c, x, s->n_at, s->at, s->wide);
+  check_wide_side(c, from, v->n, v->arg, s->wide);
+}
+
 static void check_store(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
   const PlaceHeld *h = &c->place[s->place];
   check_value(c, "what is stored", s->value, x->dtype);
+  if (s->wide) check_wide(c, s, x);
   if (s->n_at != x->rank || (s->n_at && !s->at))
     fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
   else
@@ -372,6 +418,39 @@ static void check_stream(Check *c, const LoopStmt *s) {
   if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
 }
 
+/* A shared array of rank 1, where its points and those of the sum are steps apart that matrix units can read. */
+static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_t deep, bool halves) {
+  check_value(c, "a side of a matrix", e, DTYPES);
+  const LoopPlace *x = e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
+  if (!x || x->space != SPACE_SHARED || x->rank != 1) {
+    fail(c, "a side of a matrix is no shared array of rank 1");
+    return NULL;
+  }
+  bool steps = step > 0 && deep > 0 && (step == 1 || deep == 1 || !halves), wide = !halves || (step * deep) % 8 == 0;
+  if (step > LOOP_SHARED || deep > LOOP_SHARED || !steps || !wide)
+    fail(c, "elements of %s are %lld and %lld apart, of which one has to be 1 and the other a multiple of 8", name_of(x), (long long)step, (long long)deep);
+  return x;
+}
+
+static void check_matrix(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  const LoopMatrix *m = s->matrix;
+  if (!x || !m) {
+    fail(c, "a matrix is not said");
+    return;
+  }
+  bool halves = x->dtype == DT_F32, sizes = m->rows >= 16 && m->lanes >= 16 && m->deep >= 4 && m->rows <= 256 && m->lanes <= 256 && m->deep <= 256;
+  sizes = sizes && m->rows % 16 == 0 && m->lanes % 16 == 0 && m->deep % (halves ? 16 : 4) == 0;
+  if (!sizes) fail(c, "a matrix of %lld by %lld by %lld is none that there are units for", (long long)m->rows, (long long)m->lanes, (long long)m->deep);
+  bool registers = (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i == m->rows / 8 * (m->lanes / 4);
+  if (!registers || (!halves && x->dtype != DT_F64)) fail(c, "%s has not a thread's part of a matrix", name_of(x));
+  if (c->place[s->place].state != OPEN_VAR) fail(c, "%s takes a matrix where it is not there", name_of(x));
+  const LoopPlace *a = check_side(c, s->value, m->row_step, m->row_deep, halves), *b = check_side(c, s->other_side, m->lane_step, m->lane_deep, halves);
+  if (!a || !b) return;
+  bool types = a->dtype == b->dtype && (halves ? a->small && b->small : a->dtype == DT_F64);
+  if (!types) fail(c, "%s and %s are no sides of a matrix of %s", name_of(a), name_of(b), check_dtype_name(x->dtype));
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
@@ -379,6 +458,8 @@ static void check_fields(Check *c, const LoopStmt *s) {
   if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
+  if (s->kind != LOOP_STORE && s->wide) fail(c, "a statement is wide, and no store");
+  if (s->kind != LOOP_MATRIX && (s->matrix || s->other_side)) fail(c, "a statement has what only a matrix has");
   if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
   if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->n_at) fail(c, "a statement has indices and is no store");
@@ -404,6 +485,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_TURN: check_turn(c, s); break;
     case LOOP_FETCH: check_fetch(c, s); break;
     case LOOP_STREAM: check_stream(c, s); break;
+    case LOOP_MATRIX: check_matrix(c, s); break;
     case LOOP_BARRIER: break;
     default: fail(c, "a statement is of no kind");
     }
@@ -447,6 +529,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   c->scope.len = c->indices.len = 0;
   c->place = NEW_ARRAY(c->arena, PlaceHeld, k->places.len + 1);
   c->var = NEW_ARRAY(c->arena, VarState, k->var.len + 1);
+  c->multiple = NEW_ARRAY(c->arena, int64_t, k->var.len + 1);
   check_task(c, k, met);
   check_work(c, k->work);
   for (uint32_t i = 0; i < k->note.len; i++)

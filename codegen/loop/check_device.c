@@ -20,9 +20,10 @@ static const char *var_name(const Device *d, const LoopStmt *s) { return d->k->v
 static const char *place_name(const Device *d, const LoopStmt *s) { return d->k->places.at[s->place].name->s; }
 static bool is_bound(const LoopStmt *s) { return s->kind == LOOP_FOR && (s->bind == BIND_GRID || s->bind == BIND_BLOCK); }
 
+/* What all threads of a block do together: a barrier, a matrix. */
 bool loop_has_barrier(const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++)
-    if (b->at[i]->kind == LOOP_BARRIER || loop_has_barrier(&b->at[i]->body) || loop_has_barrier(&b->at[i]->other)) return true;
+    if (b->at[i]->kind == LOOP_BARRIER || b->at[i]->kind == LOOP_MATRIX || loop_has_barrier(&b->at[i]->body) || loop_has_barrier(&b->at[i]->other)) return true;
   return false;
 }
 
@@ -38,9 +39,9 @@ static void extent_check(Device *d, const LoopStmt *s) {
   else if ((d->threads *= s->hi->i) > LOOP_BLOCK) check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
 }
 
-/* Halves are kept as floats. */
+/* Halves are kept as floats, if they are not small. */
 static int64_t place_bytes(const LoopPlace *x) {
-  int64_t bytes = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
+  int64_t bytes = !x->small && dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
   for (uint32_t k = 0; k < x->rank; k++) bytes *= x->dim[k]->i;
   return bytes;
 }
@@ -95,7 +96,7 @@ static void thread_for(Device *d, const LoopStmt *s) {
   if (is_bound(s)) check_fail(d->c, "the loop over %s is bound to a device, and is not outermost", var_name(d, s));
   else if (!order || s->polled) check_fail(d->c, "the loop over %s is in order for no thread of a device", var_name(d, s));
   d->same[s->var] = is_same(d, s->lo) && is_same(d, s->hi);
-  if (!d->same[s->var] && loop_has_barrier(&s->body)) check_fail(d->c, "a barrier stands in the loop over %s, whose threads go round differently often", var_name(d, s));
+  if (!d->same[s->var] && loop_has_barrier(&s->body)) check_fail(d->c, "a barrier or a matrix stands in the loop over %s, whose threads go round differently often", var_name(d, s));
 }
 
 static void threads_check(Device *d, const LoopBody *b) {
@@ -107,7 +108,8 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (s->kind == LOOP_FOR) thread_for(d, s);
     if ((d->deep += around) > DEEP) check_fail(d->c, "a barrier stands in more than %d loops", DEEP);
     if (s->kind == LOOP_INDEX) d->same[s->var] = is_same(d, s->lo);
-    if (s->kind == LOOP_IF && (loop_has_barrier(&s->body) || loop_has_barrier(&s->other))) check_fail(d->c, "a barrier stands in a condition");
+    if (s->kind == LOOP_IF && (loop_has_barrier(&s->body) || loop_has_barrier(&s->other))) check_fail(d->c, "a barrier or a matrix stands in a condition");
+    if (s->kind == LOOP_MATRIX && d->threads % 32) check_fail(d->c, "a block of %lld threads is no number of warps, and makes a matrix", (long long)d->threads);
     if (space == SPACE_SCRATCH) check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
     if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));
     if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TURN || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD || s->kind == LOOP_STREAM)
@@ -124,7 +126,7 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
-    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_MATRIX || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
   }
   return false;
 }
@@ -134,7 +136,7 @@ void loop_check_device(SumCheck *c, const LoopKernel *k) {
   bool ok = true;
   for (uint32_t i = 0; i < k->body.len; i++) ok &= k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_GRID;
   if (!ok) {
-    check_fail(c, "what is bound to a device, shared or a barrier stands in no grid");
+    check_fail(c, "what is bound to a device, shared, a barrier or a matrix stands in no grid");
     return;
   }
   if (k->dense) check_fail(c, "it is for a device, where all is in row-major order, and dense");

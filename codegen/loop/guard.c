@@ -387,6 +387,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_STREAM: guard_stream(g, s); break;
     case LOOP_FETCH: guard_fetch(g, s); break;
     case LOOP_TURN:
+    case LOOP_MATRIX: /* shared.c looks at where it goes */
     case LOOP_BARRIER:
     case LOOP_LANES_OF: break;
     }

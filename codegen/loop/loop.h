@@ -48,6 +48,7 @@ typedef struct LoopPlace {
   uint32_t buffer;           /* SPACE_BUFFER, */
   const uint32_t *axes;      /*   of which so many axes that follow each other are each of the place's, row-major; NULL: one each */
   bool written;              /* SPACE_BUFFER: stored to; others are read only */
+  bool small;                /* an array of halves, registers or shared: each has 2 bytes, as in a buffer; else they are floats there */
 } LoopPlace;
 
 typedef enum {
@@ -64,6 +65,7 @@ typedef enum {
                                 whole line of the cache; 0 where they do not lie next to each other */
   LOOP_STREAM,               /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
+  LOOP_MATRIX,               /* of a device: a warp adds a product of two parts of shared arrays to what its threads have in registers (LoopMatrix) */
   LOOP_BARRIER               /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
 } LoopKind;
 
@@ -78,6 +80,14 @@ static inline bool loop_is_argument(const TaskGraph *t, const LoopPlace *x) {
 /* Whether an element of a kernel's own array has the bytes that it has in a buffer. */
 static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
 
+/* Matrix units: of f16 or bf16 into f32, or of f64. From where the statement says, element (i, k) of the one side is i * row_step + k * row_deep on,
+ * (j, k) of the other one j * lane_step + k * lane_deep. Of the warp's points (i, j), thread `l` of 32 has, as registers r * lanes / 4 + c for r below rows / 8
+ * and c below lanes / 4, those of i = 8 * r + l / 4 and j = 8 * (c / 2) + 2 * (l % 4) + c % 2. */
+typedef struct LoopMatrix {
+  int64_t rows, lanes, deep; /* points, multiples of 16, 8 and 16 (f64: 4); of the sum */
+  int64_t row_step, row_deep, lane_step, lane_deep;
+} LoopMatrix;
+
 typedef struct LoopStmt LoopStmt;
 typedef VEC(LoopStmt *) LoopBody;
 
@@ -88,6 +98,7 @@ struct LoopStmt {
   uint32_t var;              /*   and INDEX: number of its variable; no two of a kernel share one */
   const Expr *lo, *hi;       /*   i64, over what is in scope; INDEX: lo alone; STREAM: hi elements */
   int64_t step;              /*   FETCH: FETCH_SECOND or 0; STREAM: so many of the buffer's last axes; all but the first of them are gone over whole */
+  int64_t wide;              /* STORE, of a device: so many neighbours along the last axes of the place and of what is read, as one; 0: one element */
   int64_t beside;            /* GRID: of a part of the device's registers so many blocks have enough; 0: that is left open */
   int64_t polled;            /* FOR, in order or over lanes: each time behind so many of its turns it is looked whether the run is to end; 0: never */
   const Expr *cond;          /* IF, */
@@ -97,7 +108,9 @@ struct LoopStmt {
   Op op;                     /* LANES_OF */
   uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
   const Expr **at;           /*   where */
-  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
+  const LoopMatrix *matrix;  /* MATRIX; place: the registers, */
+  const Expr *other_side;    /*   and the other side's first element, as a read */
+  const Expr *value;         /* MATRIX: the one side's first element, as a read; LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
 };
 
 typedef struct LoopKernel {

@@ -107,6 +107,7 @@ static void print_simple(Printer *p, const LoopStmt *s) {
   print_place(p, s->place);
   if (s->kind == LOOP_STORE) print_exprs(p, s->n_at, s->at);
   if (s->value || s->kind != LOOP_VAR) print_with(p, " = ", s->value);
+  if (s->wide) buf_printf(p->out, " wide %lld", (long long)s->wide);
   buf_char(p->out, '\n');
 }
 
@@ -149,6 +150,18 @@ static void print_stream(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
+/* `matrix acc 64 by 32 by 16 of rows[a] steps 40 1 and lanes[b] steps 1 136` */
+static void print_matrix(Printer *p, const LoopStmt *s) {
+  const LoopMatrix *m = s->matrix;
+  buf_str(p->out, "matrix ");
+  print_place(p, s->place);
+  buf_printf(p->out, " %lld by %lld by %lld", (long long)m->rows, (long long)m->lanes, (long long)m->deep);
+  print_with(p, " of ", s->value);
+  buf_printf(p->out, " steps %lld %lld", (long long)m->row_step, (long long)m->row_deep);
+  print_with(p, " and ", s->other_side);
+  buf_printf(p->out, " steps %lld %lld\n", (long long)m->lane_step, (long long)m->lane_deep);
+}
+
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
@@ -167,6 +180,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_fetch(p, s);
     else if (s->kind == LOOP_STREAM)
       print_stream(p, s);
+    else if (s->kind == LOOP_MATRIX)
+      print_matrix(p, s);
     else if (s->kind == LOOP_BARRIER)
       buf_str(p->out, "barrier\n");
     else
@@ -184,6 +199,7 @@ static void print_place_line(Printer *p, const LoopPlace *x) {
   for (uint32_t k = 0; x->axes && k < x->rank; k++) buf_printf(p->out, "%s%u", k ? " " : " axes ", x->axes[k]);
   buf_printf(p->out, " : %s ", dtype_name(x->dtype));
   print_exprs(p, x->rank, x->dim);
+  buf_str(p->out, x->small ? " small" : "");
   buf_str(p->out, x->written ? " written\n" : "\n");
 }
 

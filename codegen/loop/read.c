@@ -123,6 +123,7 @@ static bool want_place(LoopReader *r, LoopPlace *x) {
   if (!want_list(r, true, &x->rank, &x->dim)) return false;
   x->axes = axes.at;
   if (axes.len && axes.len != x->rank) return scan_fail(&r->c, D_E910, "wanted as many axes as extents");
+  x->small = scan_take_word(&r->c, "small");
   x->written = scan_take_word(&r->c, "written");
   return scan_want_end(&r->c, NULL);
 }
@@ -343,10 +344,26 @@ static bool line_stream(LoopReader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
+static bool want_number(LoopReader *r, int64_t *out) { return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out); }
+
+static bool line_matrix(LoopReader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_MATRIX);
+  LoopMatrix *m = NEW(arena_of(r), LoopMatrix);
+  s->matrix = m;
+  if (!want_place_name(r, &s->place) || !want_number(r, &m->rows) || !scan_want_word(&r->c, "by") || !want_number(r, &m->lanes)) return false;
+  if (!scan_want_word(&r->c, "by") || !want_number(r, &m->deep) || !scan_want_word(&r->c, "of") || !want_value(r, &s->value)) return false;
+  if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->row_step) || !want_number(r, &m->row_deep)) return false;
+  if (!scan_want_word(&r->c, "and") || !want_value(r, &s->other_side)) return false;
+  if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->lane_step) || !want_number(r, &m->lane_deep)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
 static bool read_store(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STORE);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
   if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (scan_take_word(&r->c, "wide") && !scan_want_int(&r->c, 2, 16, "a number of neighbours", &s->wide)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
@@ -415,6 +432,7 @@ static const Line lines[] = {
     {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
     {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
     {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
+    {"matrix", KERNEL | BLOCK, line_matrix},
     {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},

@@ -8,6 +8,7 @@
 #include "text.h"
 
 enum { TERMS = 24 };         /* of a sum; more are none that is known */
+enum { NEIGHBOURS = (1 << 24) - 1 }; /* of a wide access: the same for all threads */
 enum { BITS = 1 << 24, BITS_MOST = 16 }; /* numbers of the bits of loop variables: from here on so many for each */
 
 typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number that each value has for itself */
@@ -17,7 +18,13 @@ typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } To
 typedef enum { VALUE_OPEN, VALUE_BLOCK, VALUE_LOOP, VALUE_SAME, VALUE_INDEX } ValueKind;
 
 /* What a loop variable is: along a block's axis; of a loop that each thread goes through by itself; one for all threads; or a sum. */
-typedef struct VarValue { ValueKind kind; uint32_t number; int64_t lo, hi; Sum sum; } VarValue; /* of all numbers: not known */
+typedef struct VarValue {
+  ValueKind kind;
+  uint32_t number;
+  int64_t lo, hi;            /* of all numbers: not known */
+  int64_t first, step;       /* a loop that goes by steps: its value is first + step times what is from lo to hi; else step is 0 */
+  Sum sum;
+} VarValue;
 
 typedef struct Shared {
   SumCheck *c;
@@ -59,16 +66,16 @@ static Sum sum_label(const Shared *h, uint32_t var) {
   const VarValue *v = &h->value[var];
   if (v->kind == VALUE_INDEX) return v->sum;
   if (v->kind == VALUE_OPEN) return (Sum){0};
-  return (Sum){.known = true, .n = 1, .term = {{v->number, 1, v->lo, v->hi}}};
+  return (Sum){.known = true, .rest = v->first, .n = 1, .term = {{v->number, v->step ? v->step : 1, v->lo, v->hi}}};
 }
 
 /* ---- bits ---------------------------------------------------------------------------------------------- */
 
-/* How many bits a variable along an axis of the block has; -1: it has not all of their values. */
+/* How many bits a variable along an axis of the block has, or of a loop that each thread goes through; -1: it has not all of their values. */
 static int bits_of(const VarValue *v) {
   int n = 0;
   while (n < BITS_MOST && ((int64_t)1 << n) <= v->hi) n++;
-  return v->kind == VALUE_BLOCK && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1 ? n : -1;
+  return (v->kind == VALUE_BLOCK || (v->kind == VALUE_LOOP && !v->step)) && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1 ? n : -1;
 }
 
 /* The same, with bits for such variables. */
@@ -240,7 +247,7 @@ static Sum sum_settled(const Shared *h, Sum s) {
   return s;
 }
 
-static void touched(Shared *h, uint32_t place, const Expr *const *at, bool stores) {
+static void touched(Shared *h, uint32_t place, const Expr *const *at, bool stores, int64_t wide) {
   const LoopPlace *x = &h->k->places.at[place];
   if (x->space != SPACE_SHARED) return;
   Touch t = {.place = place, .stores = stores, .at = {.known = true}};
@@ -250,15 +257,53 @@ static void touched(Shared *h, uint32_t place, const Expr *const *at, bool store
     Sum one = sum_of(h, at[k]);
     t.at = sum_add(t.at, &one, step);
   }
+  if (wide > 1 && t.at.known) t.at.known = sum_term(&t.at, (Term){NEIGHBOURS, 1, 0, wide - 1});
   if (!sum_range(&t.at, &t.lo, &t.hi)) t.lo = 0, t.hi = count - 1;
   t.at = sum_settled(h, t.at);
   touch_add(h, t);
 }
 
-static void reads_of(Shared *h, const Expr *e) {
+/* Threads of a block are counted along its first axis first, and warps are 32 that follow each other: whether the sum is the same for all of one. */
+static bool is_warps(const Shared *h, const Sum *s) {
+  Sum bits = sum_in_bits(h, s);
+  for (uint32_t i = 0; i < bits.n && bits.known; i++) {
+    uint32_t var = bits.term[i].var;
+    if (!is_free(h, var)) continue;
+    int64_t weight = 1;
+    bool block = false;
+    for (uint32_t k = 0; k < h->blocks.len && !block; k++) {
+      block = var >= BITS && (var - BITS) / BITS_MOST == h->blocks.at[k];
+      weight = block ? weight << (var - BITS) % BITS_MOST : weight * (h->value[h->blocks.at[k]].hi + 1);
+    }
+    if (var >= BITS ? !block || weight < 32 : h->value[var].kind == VALUE_BLOCK) return false;
+  }
+  return bits.known;
+}
+
+/* A side of a matrix: from where it is said on, for all threads of a warp the same; what is read at once begins at a multiple of 16 bytes. */
+static void side_touched(Shared *h, const Expr *e, int64_t points, int64_t step, int64_t deep, int64_t deep_step) {
+  const LoopPlace *x = &h->k->places.at[e->i];
+  Touch t = {.place = (uint32_t)e->i, .at = sum_of(h, e->arg[0])};
+  int64_t wide = 16 / dtype_size(x->dtype);
+  bool well = is_warps(h, &t.at) && sum_range(&t.at, &t.lo, &t.hi) && t.lo >= 0;
+  for (uint32_t i = 0; i < t.at.n && x->small; i++) well &= t.at.term[i].by % wide == 0;
+  well &= !x->small || t.at.rest % wide == 0;
+  t.hi += (points - 1) * step + (deep - 1) * deep_step;
+  if (!well || t.hi >= x->dim[0]->i) check_fail(h->c, "a matrix does not lie in %s as a whole, or not the same for all threads of a warp", x->name->s);
+  t.at.known = false;
+  touch_add(h, t);
+}
+
+static void matrix_walk(Shared *h, const LoopStmt *s) {
+  const LoopMatrix *m = s->matrix;
+  side_touched(h, s->value, m->rows, m->row_step, m->deep, m->row_deep);
+  side_touched(h, s->other_side, m->lanes, m->lane_step, m->deep, m->lane_deep);
+}
+
+static void reads_of(Shared *h, const Expr *e, int64_t wide) {
   if (!e || !(e->has & HAS_READ)) return;
-  if (e->kind == EX_READ) touched(h, (uint32_t)e->i, e->arg, false);
-  for (uint32_t k = 0; k < e->n; k++) reads_of(h, e->arg[k]);
+  if (e->kind == EX_READ) touched(h, (uint32_t)e->i, e->arg, false, wide);
+  for (uint32_t k = 0; k < e->n; k++) reads_of(h, e->arg[k], 0);
 }
 
 static void body_walk(Shared *h, const LoopBody *b);
@@ -269,7 +314,9 @@ static void loop_walk(Shared *h, const LoopStmt *s) {
   int64_t a, b, c, d;
   Sum lo = sum_of(h, s->lo), hi = sum_of(h, s->hi);
   *v = (VarValue){VALUE_LOOP, .number = s->var, .lo = INT64_MIN, .hi = INT64_MAX};
-  if (sum_range(&lo, &a, &b) && sum_range(&hi, &c, &d) && d > a) v->lo = a, v->hi = d - 1;
+  bool known = sum_range(&lo, &a, &b) && sum_range(&hi, &c, &d) && d > a;
+  if (known && a == b && s->step > 1) v->lo = 0, v->hi = (d - 1 - a) / s->step, v->first = a, v->step = s->step;
+  else if (known) v->lo = a, v->hi = d - 1;
   if (!barrier) {
     body_walk(h, &s->body);
     return;
@@ -312,11 +359,15 @@ static void if_walk(Shared *h, const LoopStmt *s) {
 static void body_walk(Shared *h, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
-    reads_of(h, s->lo), reads_of(h, s->hi), reads_of(h, s->cond), reads_of(h, s->value);
-    for (uint32_t k = 0; k < s->n_at; k++) reads_of(h, s->at[k]);
+    if (s->kind == LOOP_MATRIX) {
+      matrix_walk(h, s);
+      continue;
+    }
+    reads_of(h, s->lo, 0), reads_of(h, s->hi, 0), reads_of(h, s->cond, 0), reads_of(h, s->value, s->wide);
+    for (uint32_t k = 0; k < s->n_at; k++) reads_of(h, s->at[k], 0);
     if (s->kind == LOOP_FOR) loop_walk(h, s);
     if (s->kind == LOOP_IF) if_walk(h, s);
-    if (s->kind == LOOP_STORE) touched(h, s->place, s->at, true);
+    if (s->kind == LOOP_STORE) touched(h, s->place, s->at, true, s->wide);
     if (s->kind == LOOP_BARRIER) h->open.len = 0;
     if (s->kind == LOOP_INDEX) {
       Sum sum = sum_of(h, s->lo);

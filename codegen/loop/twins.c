@@ -1,6 +1,8 @@
 /* codegen/loop/twins.c - which kernels of a program do the same on other buffers: in comes a LoopProgram, out goes for each kernel the
  * first one like it. Names, equations and where they stand do not count, nor what is said of an index that is out of range; expressions, sizes
  * and the order of statements do, and which places are one buffer. */
+#include <string.h>
+
 #include "loop.h"
 #include "walk.h"
 
@@ -17,7 +19,7 @@ static bool buffers_same(const TaskGraph *t, uint32_t a, uint32_t b) {
 }
 
 static bool places_same(const TaskGraph *t, const LoopPlace *a, const LoopPlace *b) {
-  if (a->space != b->space || a->dtype != b->dtype || a->rank != b->rank || a->written != b->written) return false;
+  if (a->space != b->space || a->dtype != b->dtype || a->rank != b->rank || a->written != b->written || a->small != b->small) return false;
   if (!expr_lists_same(a->dim, b->dim, a->rank) || !a->axes != !b->axes) return false;
   for (uint32_t k = 0; a->axes && k < a->rank; k++)
     if (a->axes[k] != b->axes[k]) return false;
@@ -35,13 +37,15 @@ static bool aliases_same(const LoopKernel *a, const LoopKernel *b) {
   return true;
 }
 
+static bool matrices_same(const LoopMatrix *a, const LoopMatrix *b) { return a == b || (a && b && memcmp(a, b, sizeof *a) == 0); }
+
 /* Expressions are interned, and name places and variables by their numbers. */
 static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
     const LoopStmt *x = a->at[i], *y = b->at[i];
-    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->polled != y->polled ||
-        x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || !expr_lists_same(x->at, y->at, x->n_at) ||
+    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->wide != y->wide || x->polled != y->polled ||
+        x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || x->other_side != y->other_side || !matrices_same(x->matrix, y->matrix) || !expr_lists_same(x->at, y->at, x->n_at) ||
         !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;
   }

@@ -2,7 +2,7 @@
 #include "walk.h"
 
 void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env) {
-  const Expr **const part[] = {&s->lo, &s->hi, &s->cond, &s->value};
+  const Expr **const part[] = {&s->lo, &s->hi, &s->cond, &s->value, &s->other_side};
   for (size_t k = 0; k < COUNT(part); k++)
     if (*part[k]) *part[k] = f(env, *part[k]);
   for (uint32_t k = 0; k < s->n_at; k++) s->at[k] = f(env, s->at[k]);

@@ -156,6 +156,14 @@ LoopStmt *turn_add(Sched *s, uint32_t place) {
   return st;
 }
 
+LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other) {
+  LoopStmt *st = stmt_add(s, LOOP_MATRIX);
+  st->place = place;
+  st->matrix = m;
+  st->value = side, st->other_side = other;
+  return st;
+}
+
 LoopStmt *barrier_add(Sched *s) { return stmt_add(s, LOOP_BARRIER); }
 
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n) {

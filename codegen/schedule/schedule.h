@@ -102,6 +102,7 @@ LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
 LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *turn_add(Sched *s, uint32_t place);
+LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other);
 LoopStmt *barrier_add(Sched *s);
 /* An array of a device's block, which comes to be here. */
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);

@@ -23,6 +23,16 @@ typedef struct ein_device {
 #define EIN_AT_16(type, name) name = (type *)__builtin_assume_aligned(name, 16)
 #define EIN_SHARED(type, name, n) __shared__ __align__(16) type name[n]
 #endif
+/* Neighbours at a multiple of what they are, as one. */
+#ifndef EIN_EMULATED
+template <int BYTES> struct ein_wide;
+template <> struct ein_wide<4> { typedef unsigned type; };
+template <> struct ein_wide<8> { typedef uint2 type; };
+template <> struct ein_wide<16> { typedef uint4 type; };
+#define EIN_WIDE(n, to, to_at, from, from_at)                                               \
+  (*(ein_wide<n * sizeof(to[0])>::type *)(void *)&to[to_at] = *(const ein_wide<n * sizeof(to[0])>::type *)(const void *)&from[from_at])
+#define EIN_WIDE_ARRAY(type, name, n) __align__(16) type name[n]
+#endif
 #undef EIN_UNROLL
 #undef EIN_ROLL
 #if defined(__CUDACC__)

@@ -262,6 +262,41 @@ extern "C" void standin_enter(StandinWorld *w);
 extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
 #endif
 
+#define EIN_WIDE_ARRAY(type, name, n) type name[n]
+#define EIN_WIDE(n, to, to_at, from, from_at)                                   \
+  do {                                                                          \
+    const int64_t ein_to = to_at, ein_from = from_at;                           \
+    if (ein_to % n || ein_from % n) emulate::fail("neighbours that do not begin at a multiple of what they are", #to, ein_to); \
+    for (int ein_e = 0; ein_e < n; ein_e++) to[ein_to + ein_e] = from[ein_from + ein_e]; \
+  } while (0)
+
+/* ---- matrix units --------------------------------------------------------------------------------------------- */
+
+namespace emulate {
+
+static inline double value_bf16(uint16_t x) { uint32_t bits = (uint32_t)x << 16; float f; memcpy(&f, &bits, 4); return f; }
+static inline double value_f16(uint16_t x) {
+  int exponent = x >> 10 & 31, fraction = x & 1023;
+  double v = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  return x >> 15 ? -v : v;
+}
+static inline double value_f64(double x) { return x; }
+
+/* What a thread of a warp has of it (LoopMatrix): it reads what it needs, one after the other. */
+template <class T, class A, class B, class F>
+static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_at, int64_t as, int64_t ad, const B &b, int64_t b_at, int64_t bs, int64_t bd, F value) {
+  int lane = (int)(device()->at % 32);
+  for (int r = 0; r < rows / 8; r++)
+    for (int c = 0; c < lanes / 4; c++)
+      for (int k = 0; k < deep; k++) {
+        int64_t i = 8 * r + lane / 4, j = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+        acc[r * (lanes / 4) + c] += (T)(value(a.load(a_at + i * as + k * ad)) * value(b.load(b_at + j * bs + k * bd)));
+      }
+}
+
+}
+#define EIN_MATRIX(type, acc, ...) emulate::matrix(acc, __VA_ARGS__, emulate::value_##type)
+
 #define threadIdx (emulate::device()->thread[emulate::device()->at].index)
 #define blockIdx (emulate::block_index())
 #define __syncthreads() emulate::barrier()

@@ -35,7 +35,7 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
   const TaskBuffer *b = buffer_seen(t->s, x.index);
   const Expr *last = b->dim[read->n - 1];
   int64_t wide = WIDEST / dtype_size(b->dtype);
-  if (wide > GROUP) wide = GROUP;
+  if (wide > GROUP && !tiles_small(t, slot)) wide = GROUP;
   for (; wide > 1; wide /= 2)
     if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 && is_multiple(t, read->arg[read->n - 1], label, wide)) break;
   return wide;
@@ -50,8 +50,8 @@ static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   Groups g = {.wide = group_wide(t, slot, t->red)};
-  int64_t groups = TILE_DEEP / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
-  if (near > groups) near = groups;
+  int64_t groups = t->part / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
+  if (near > groups || tiles_small(t, slot)) near = groups;
   if (near < 1) near = 1;
   int64_t points = WARP / near, far = groups / near;
   const Expr *warp = named(s, NULL, "warp", quotient(s, thread, WARP)), *group = ex_add(s, rest(s, thread, near), ex_mul(s, rest(s, warp, far), ex_int(s, near)));
@@ -70,7 +70,7 @@ static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
   g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
   g.deep = quotient(s, thread, row);
   g.deep_step = THREADS / row;
-  g.times = TILE_DEEP / g.deep_step;
+  g.times = t->part / g.deep_step;
   return g;
 }
 
@@ -97,10 +97,13 @@ static Group groups_open(Tiles *t, const Groups *g) {
                  ex_mul(s, i, ex_int(s, g->wide))};
 }
 
+/* A group of small ones goes as one. */
+static int64_t at_once(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && t->groups[slot].wide > 1 ? t->groups[slot].wide : 0; }
+
 /* Its elements; gives how far the one at hand is behind the first. */
-static const Expr *group_open(Tiles *t, const Groups *g) {
+static const Expr *group_open(Tiles *t, uint32_t slot, const Groups *g) {
   Sched *s = t->s;
-  if (g->wide == 1) return ex_int(s, 0);
+  if (g->wide == 1 || at_once(t, slot)) return ex_int(s, 0);
   uint32_t v = var_new(s, NULL, "e");
   into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, g->wide), 1, BIND_UNROLL)->body);
   return var_read(s, v);
@@ -123,7 +126,13 @@ static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
   const Expr *point = expr_op2(s->x, OP_LT, ex_add(s, t->of[slot] == OF_ROW ? t->row0 : t->lane0, g.point), side->all);
   const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->red0, g.deep), t->st->bound[t->red]);
   if (side_whole(side, tile_points(t, slot))) point = NULL;
-  return expr_and(s->x, point, tiles_whole(t, TILE_DEEP) ? NULL : deep);
+  return expr_and(s->x, point, tiles_whole(t, t->part) ? NULL : deep);
+}
+
+static void zeros_open(Tiles *t, const Groups *g, Group *first) {
+  uint32_t v = var_new(t->s, NULL, "e");
+  into(t->s, &for_add(t->s, v, ex_int(t->s, 0), ex_int(t->s, g->wide), 1, BIND_UNROLL)->body);
+  first->at = ex_add(t->s, first->at, var_read(t->s, v));
 }
 
 static void side_load(Tiles *t, uint32_t slot) {
@@ -134,12 +143,13 @@ static void side_load(Tiles *t, uint32_t slot) {
   const Expr *there = group_there(t, slot, first);
   LoopStmt *cond = there ? if_add(s, there) : NULL;
   if (cond) into(s, &cond->body);
-  const Expr *near = group_open(t, &g), *at = ex_add(s, first.at, near);
+  const Expr *near = group_open(t, slot, &g), *at = ex_add(s, first.at, near);
   label_say(t, slot, first, &g, near);
-  store_add(s, t->next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)));
+  store_add(s, t->next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = at_once(t, slot);
   if (cond) {
     into(s, &cond->other);
-    at = ex_add(s, first.at, group_open(t, &g));
+    if (at_once(t, slot)) zeros_open(t, &g, &first);
+    at = ex_add(s, first.at, group_open(t, slot, &g));
     store_add(s, t->next[slot], 1, &at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
   }
   into(s, was);
@@ -151,10 +161,11 @@ static void side_put(Tiles *t, uint32_t slot) {
   Groups g = t->groups[slot];
   Group first = groups_open(t, &g);
   bool along = tiles_along(t, slot);
-  const Expr *near = group_open(t, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
+  const Expr *near = group_open(t, slot, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
   const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
-  const Expr *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
-  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &from));
+  const Expr *wide = ex_int(s, t->wide[slot]);
+  const Expr *at = tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
+  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &from))->wide = at_once(t, slot);
   into(s, was);
 }
 
@@ -162,13 +173,13 @@ bool bring_takes(int64_t points) { return points == 64 || points == 128 || point
 
 void bring_ready(Tiles *t) {
   Sched *s = t->s;
-  const Expr *thread = named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
   t->groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (t->of[k] != OF_ROW && t->of[k] != OF_LANE) continue;
-    const Expr *n = ex_int(s, tile_points(t, k) * TILE_DEEP / THREADS);
-    t->groups[k] = groups_of(t, k, thread);
+    const Expr *n = ex_int(s, tile_points(t, k) * t->part / THREADS);
+    t->groups[k] = groups_of(t, k, t->thread);
     t->next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
+    s->k->places.at[t->next[k]].small = tiles_small(t, k);
     var_add(s, t->next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
   }
 }

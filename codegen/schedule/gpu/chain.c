@@ -122,10 +122,11 @@ static bool sides_fit(Chain *c) {
     k->env = (Env){.s = c->s, .stage = st};
     k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
     k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer), k->tiles.other = nobody;
-    k->tiles.brought = c->packed;
+    k->tiles.brought = c->packed || c->matrix;
     if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
+    if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
-    if (!tiles_sides(&k->tiles, piece) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
+    if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
     if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false; /* what lies outside of it is made, and not looked at */
     uint32_t pieces = 0;
     for (uint32_t s = 0; s < st->sum->n_slot; s++) pieces += st->slot[s].kept && c->link[st->slot[s].index].is == LINK_PIECE;
@@ -286,7 +287,10 @@ static bool is_room(const Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   int64_t side = TILE_SIDE * c->each, bytes = 0, registers = 0;
   chain_shares(c, part, tile);
-  for (uint32_t t = 0; t < DTYPES; t++) bytes += element_bytes((DType)t) * side * ((part[t] ? TILE_SIDE : 0) + (tile[t] ? c->tile_wide : 0));
+  for (uint32_t t = 0; t < DTYPES; t++) {
+    bytes += part[t] ? element_bytes((DType)t) * side * TILE_SIDE : 0;
+    bytes += tile[t] ? (c->matrix ? dtype_size((DType)t) : element_bytes((DType)t)) * side * c->tile_wide : 0;
+  }
   for (uint32_t i = c->from; i < c->to; i++) {
     const Link *k = &c->link[i];
     int64_t points = k->is == LINK_ROW ? 2 * c->each : k->is == LINK_PIECE ? c->each * c->each : 2 * c->each * c->lanes;
@@ -303,6 +307,17 @@ static bool is_packed(const Chain *c) {
   return fits;
 }
 
+/* So many points of a thread along each side; on matrix units or not. */
+static bool shape_fits(Chain *c, int64_t each, bool matrix) {
+  c->each = each;
+  c->packed = is_packed(c);
+  c->matrix = matrix && c->packed;
+  if (matrix && !c->matrix) return false;
+  if (c->matrix) c->packed = false;
+  c->tile_wide = TILE_SIDE * c->each + (c->matrix ? 8 : c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
+  return row_found(c) && is_room(c);
+}
+
 static bool chain_fits(Chain *c) {
   bool product = false, sums = false;
   for (uint32_t i = c->from; i < c->to; i++) {
@@ -314,12 +329,9 @@ static bool chain_fits(Chain *c) {
   if (!product || !sums || !c->n_outer) return false;
   StagePlan p = stage_plan(c->s, c->along);
   if (p.size[c->n_outer] < LEAST) return false;
-  for (c->each = ALONG_EACH; c->each > 1; c->each /= 2) {
-    c->packed = is_packed(c);
-    c->tile_wide = TILE_SIDE * c->each + (c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
-    if (!row_found(c)) return false;
-    if (is_room(c)) return true;
-  }
+  if (shape_fits(c, ALONG_EACH, true)) return true;
+  for (int64_t each = ALONG_EACH; each > 1; each /= 2)
+    if (shape_fits(c, each, false)) return true;
   return false;
 }
 
@@ -328,9 +340,9 @@ static void choice_told(const Chain *c) {
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
   for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
-  how_add(c->s, NULL, "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld threads%s",
+  how_add(c->s, NULL, "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld threads%s%s",
           c->to - c->from, (long long)x.tile, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s", (long long)x.threads,
-          (long long)x.threads, grows ? "; sums of exponentials are kept for the largest so far" : "");
+          (long long)x.threads, c->matrix ? "; products by matrix units" : "", grows ? "; sums of exponentials are kept for the largest so far" : "");
 }
 
 static void ends_find(Chain *c) {

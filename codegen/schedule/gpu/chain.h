@@ -36,6 +36,9 @@ typedef struct Chain {
   int64_t each, lanes;       /* a thread's rows and points along, of a piece; points of a result's row */
   uint32_t sweeps;
   bool packed;               /* a thread's rows are neighbours, and four of its points along; else it has every TILE_SIDE-th */
+  bool matrix;               /* products are made by matrix units: a thread's points are those of LoopMatrix */
+  const Expr *warp, *lane;   /*   its warp, and its number in that; */
+  const Expr *place;         /* its number among the threads of a row */
   bool rows_whole, along_whole; /* no block, and no piece, goes beyond the end */
   int64_t tile_wide;         /* of the pieces that threads share, from row to row */
   uint32_t part[DTYPES], tile[DTYPES]; /* shared: parts of rows' sums; a stage's piece; where somebody wants it */

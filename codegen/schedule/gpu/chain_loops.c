@@ -62,19 +62,31 @@ static Env env_of(const Chain *c, uint32_t stage) {
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
+static const Expr *ex_quotient(Sched *s, const Expr *e, int64_t n) { return expr_op2(s->x, OP_IDIV, e, ex_int(s, n)); }
+static const Expr *ex_rest(Sched *s, const Expr *e, int64_t n) { return expr_op2(s->x, OP_MOD, e, ex_int(s, n)); }
+
 static const Expr *row_at(const Chain *c) {
   Sched *s = c->s;
+  if (c->matrix) {
+    const Expr *warp = ex_mul(s, ex_quotient(s, c->warp, 4), ex_int(s, TILE_SIDE * c->each / 2));
+    return ex_add(s, ex_add(s, warp, ex_mul(s, c->r, ex_int(s, 8))), ex_quotient(s, c->lane, 4));
+  }
   if (c->packed) return ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, c->each)), c->r);
   return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
 }
 
-/* Number k of the thread's points along a piece, or along a result's row. */
-static const Expr *lane_at(const Chain *c, const Expr *k) {
+/* Number k of the thread's n points along a piece, or along a result's row. */
+static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   Sched *s = c->s;
   const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
+  if (c->matrix) {
+    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, TILE_SIDE * n / 4)), *two = ex_mul(s, ex_rest(s, c->lane, 4), ex_int(s, 2));
+    return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, ex_quotient(s, k, 2), ex_int(s, 8))), two), ex_rest(s, k, 2));
+  }
   if (!c->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
-  const Expr *far = ex_mul(s, expr_op2(s->x, OP_IDIV, k, pack), ex_int(s, ALONG_EACH * TILE_SIDE));
-  return ex_add(s, ex_add(s, ex_mul(s, x, pack), expr_op2(s->x, OP_MOD, k, pack)), far);
+  if (n == ALONG_EACH) return ex_add(s, ex_mul(s, x, pack), k);
+  const Expr *far = ex_mul(s, ex_quotient(s, k, ALONG_EACH), ex_int(s, ALONG_EACH * TILE_SIDE));
+  return ex_add(s, ex_add(s, ex_mul(s, x, pack), ex_rest(s, k, ALONG_EACH)), far);
 }
 
 /* Its rows; gives that it is one there is, NULL: each of them is. */
@@ -93,7 +105,7 @@ static const Expr *points_open(Chain *c) {
   const Expr *row = rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = c->packed ? ex_add(s, ex_mul(s, var_read(s, c->x), ex_int(s, c->each)), var_read(s, k)) : lane_at(c, var_read(s, k));
+  const Expr *column = lane_at(c, var_read(s, k), c->each);
   c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
   const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->along0, column));
   const Expr *there = expr_and(s->x, row, c->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
@@ -162,7 +174,7 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
   uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
   LoopBody *was = s->body;
   rows_open(c);
-  const Expr *base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE)), *at = ex_add(s, base, var_read(s, c->x));
+  const Expr *base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE)), *at = ex_add(s, base, c->place);
   store_add(s, part, 1, &at, at_row(c, from));
   into(s, was);
   barrier_add(s);
@@ -187,7 +199,7 @@ static void row_stored(Chain *c, uint32_t stage) {
   if (st->buffer < 0 && s->of_stage[stage] == NOWHERE) return;
   LoopBody *was = s->body;
   const Expr *there = rows_open(c);
-  into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, var_read(s, c->x), ex_int(s, 0))))->body);
+  into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, c->place, ex_int(s, 0))))->body);
   Env e = env_of(c, stage);
   value_store(s, st, &e, kept(c, stage));
   into(s, was);
@@ -299,7 +311,7 @@ static void piece_shared(Chain *c, uint32_t stage) {
   rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = c->packed ? ex_add(s, ex_mul(s, var_read(s, c->x), ex_int(s, c->each)), var_read(s, k)) : lane_at(c, var_read(s, k));
+  const Expr *column = lane_at(c, var_read(s, k), c->each);
   c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
   const Expr *at = ex_add(s, ex_mul(s, row_at(c), ex_int(s, c->tile_wide)), column);
   store_add(s, c->tile[t], 1, &at, kept(c, stage));
@@ -309,7 +321,7 @@ static void piece_shared(Chain *c, uint32_t stage) {
 /* A part of the piece, while the next one is brought. */
 static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) {
   Sched *s = c->s;
-  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, TILE_DEEP));
+  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, t->part));
   t->red0 = at;
   c->in = t;
   (t->brought ? bring_put : tiles_fill)(t);
@@ -321,6 +333,7 @@ static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) 
     into(s, was);
   }
   t->red0 = at;
+  t->kept_at = c->step;
   tiles_step(t, grown);
   barrier_add(s);
 }
@@ -336,10 +349,12 @@ static void result_grows(Chain *c, uint32_t stage) {
   if (piece != NOWHERE) piece_shared(c, piece);
   uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
   const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
-  const Expr *points = tiles_whole(&k->tiles, TILE_SIDE * c->each) ? all : ex_min(s, all, left);
+  bool whole = c->matrix || tiles_whole(&k->tiles, TILE_SIDE * c->each); /* what is beyond the end is 0 on both sides of a matrix */
+  const Expr *points = whole ? all : ex_min(s, all, left);
   k->tiles.red0 = c->along0;
+  if (piece != NOWHERE) k->tiles.kept_place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept_wide = c->tile_wide;
   if (k->tiles.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
-  into(s, &for_add(s, v, ex_int(s, 0), points, TILE_DEEP, BIND_SEQ)->body);
+  into(s, &for_add(s, v, ex_int(s, 0), points, k->tiles.part, BIND_SEQ)->body);
   c->step = var_read(s, v);
   result_part(c, &k->tiles, grown, points);
   c->in = NULL;
@@ -364,7 +379,7 @@ static void results_made(Chain *c) {
     uint32_t v = var_new(s, NULL, "c");
     into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
     Env e = env_of(c, i);
-    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v)));
+    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->lanes));
     c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
     e.label[c->n_outer] = lane;
     into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);
@@ -499,13 +514,19 @@ static void sweep_made(Chain *c, uint32_t sweep) {
 
 /* ---- the launch ----------------------------------------------------------------------------------------------- */
 
+static uint32_t tile_place(Chain *c, DType t) {
+  uint32_t place = place_block(c->s, "piece", t, TILE_SIDE * c->each * c->tile_wide);
+  c->s->k->places.at[place].small = c->matrix;
+  return place;
+}
+
 static void arrays_new(Chain *c) {
   Sched *s = c->s;
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   chain_shares(c, part, tile);
   for (uint32_t t = 0; t < DTYPES; t++) {
     if (part[t]) c->part[t] = place_block(s, "parts", (DType)t, TILE_SIDE * c->each * TILE_SIDE);
-    if (tile[t]) c->tile[t] = place_block(s, "piece", (DType)t, TILE_SIDE * c->each * c->tile_wide);
+    if (tile[t]) c->tile[t] = tile_place(c, (DType)t);
   }
   for (uint32_t i = c->from; i < c->to; i++)
     if (c->link[i].is != LINK_ROW && chain_is_sum(c, i)) tiles_shared(&c->link[i].tiles);
@@ -535,6 +556,15 @@ static void blocks_open(Chain *c) {
   c->row0 = named(s, NULL, "row", ex_mul(s, w->index[c->row], rows));
 }
 
+static void threads_named(Chain *c) {
+  Sched *s = c->s;
+  c->place = var_read(s, c->x);
+  if (!c->matrix) return;
+  const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, TILE_SIDE)), var_read(s, c->x));
+  c->warp = named(s, NULL, "warp", ex_quotient(s, thread, 32)), c->lane = named(s, NULL, "lane", ex_rest(s, thread, 32));
+  c->place = named(s, NULL, "place", ex_add(s, ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
+}
+
 /* Products and results are made by tiles of the block's rows. */
 static void tiles_ready(Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
@@ -543,6 +573,7 @@ static void tiles_ready(Chain *c) {
     k->env = env_of(c, i);
     k->tiles.env = &k->env, k->tiles.other = other_link, k->tiles.owner = c;
     k->tiles.x = c->x, k->tiles.y = c->y;
+    if (k->tiles.brought) tiles_warps(&k->tiles);
     k->tiles.row0 = c->row0, k->tiles.lane0 = ex_int(c->s, 0);
   }
 }
@@ -557,6 +588,7 @@ void chain_loops(Chain *c) {
     if (later) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
   blocks_open(c);
+  threads_named(c);
   tiles_ready(c);
   for (uint32_t sweep = 0; sweep <= c->sweeps; sweep++) {
     for (uint32_t i = c->from; i < c->to; i++)

@@ -70,18 +70,25 @@ typedef struct Tiles {
   int64_t rows, lanes;       /* a thread's points along each: the tile has TILE_SIDE times as many */
   int64_t row_pack, lane_pack; /* so many of these are neighbours, which it reads from shared memory at once; 1: it has every TILE_SIDE-th */
   bool brought;              /* sides are brought ahead of time (bring.c) */
+  bool matrix;               /* products are made by matrix units (LoopMatrix): a warp has half of the rows and a quarter of the lanes */
+  int64_t beside;            /* blocks that share a part of the device (loop.h) */
+  int64_t part;              /* points of the sum that are shared at once */
   struct Groups *groups;     /* by slot, of what is brought: which elements are the thread's (bring.c) */
   uint32_t *next;            /* by slot: registers for what the thread brings of the next part; NOWHERE: it puts that into shared memory straight away */
   SideOf *of;                /* by slot: whose side it is */
   uint32_t *shared;          /* by slot: its place, */
   int64_t *wide;             /*   and how far it is there from one point of the sum to the next */
   uint32_t x, y;             /* variables of the threads */
+  const Expr *thread, *warp_row, *warp_lane; /* its number; where the warp's matrix begins in the tile */
   const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
   const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the tile; */
   const Expr *r, *at;        /*   of the thread's own, the row, and the point; */
   const Expr *row_near, *lane_near; /* so much of at_row and at_lane is within neighbours */
   const Expr *(*other)(void *owner, const Expr *leaf); /* what stands for a read of what the kernel keeps; NULL: where that lies */
   void *owner;
+  uint32_t kept_place;       /* matrix: what the kernel keeps, rows by points of the sum, so wide; and where this part of the sum is in that */
+  int64_t kept_wide;
+  const Expr *kept_at;
 } Tiles;
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes);
@@ -92,8 +99,12 @@ bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
 void tiles_shared(Tiles *t);   /* its arrays come to be, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* what is shared of the part of the sum that begins at red0 */
+bool tiles_small(const Tiles *t, uint32_t slot); /* halves, which are shared as such */
+bool tiles_deep(const Tiles *t, uint32_t slot);  /* in shared memory, points of the sum are next to each other; else points of the side are */
 bool tiles_along(const Tiles *t, uint32_t slot); /* its elements are next to each other along the sum */
 const Expr *tiles_read(const Tiles *t, uint32_t slot); /* what stands in the slot */
+void tiles_warps(Tiles *t);    /* ahead of all that a thread does: which warp it is of */
+bool tiles_are_matrix(const Tiles *t); /* matrix units can make it */
 void tiles_points(Tiles *t);   /* two loops over the thread's points */
 void tiles_labels(Tiles *t);   /* in these, what the tile's labels are */
 /* The same points of the part, added to the thread's. */

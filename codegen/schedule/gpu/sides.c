@@ -5,10 +5,11 @@
 #include "schedule/gpu/gpu.h"
 
 enum { BANKS = 32, DEEP_STEP = 4 };
+enum { WARPS_DOWN = 2, WARPS_ACROSS = 4 }; /* of a block that makes matrices */
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
   uint32_t n = st->sum->n_slot;
-  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .row_pack = 1, .lane_pack = 1, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
+  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .row_pack = 1, .lane_pack = 1, .part = TILE_DEEP, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
              .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1), .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
   for (uint32_t k = 0; k < n; k++) t.next[k] = NOWHERE;
   return t;
@@ -109,25 +110,34 @@ static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_
 static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
 bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }
 
-/* A warp is two rows of threads. Its elements in the order in which it stores them are to lie in different banks of 4 bytes: where threads x go along
+bool tiles_small(const Tiles *t, uint32_t slot) { return t->matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2; }
+bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && tiles_along(t, slot); }
+
+/* How far it is from a point of the sum to the next, or where those are next to each other, from a point of the side to the next.
+ * A warp is two rows of threads. Its elements in the order in which it stores them are to lie in different banks of 4 bytes: where threads x go along
  * the sum, two banks from one to the next; else half of them from one row of threads to the next. Elements of 8 bytes go half a warp at a time.
- * What is packed is read four at a time, and brought as bring.c says. */
+ * What is packed is read four at a time, and brought as bring.c says; of small ones matrix units read 16 bytes at once, and eight of these. */
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
   bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
+  if (tiles_small(t, slot)) return (along ? t->part : points) + 8;
   if (t->brought) return points + 4;
   if (dtype_size(type) == 8) return along ? points + 1 : points;
   return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;
 }
 
-static int64_t shared_bytes(const Tiles *t, uint32_t slot) {
-  DType type = (DType)tiles_read(t, slot)->dtype;
-  return wide_for(t, slot, type) * TILE_DEEP * (dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type));
+static int64_t shared_count(const Tiles *t, uint32_t slot, DType type) {
+  return wide_for(t, slot, type) * (tiles_deep(t, slot) ? TILE_SIDE * side_points(t, slot) : t->part);
 }
 
 int64_t tiles_bytes(const Tiles *t) {
   int64_t bytes = 0;
-  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) bytes += is_shared(t, k) ? shared_bytes(t, k) : 0;
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (!is_shared(t, k)) continue;
+    DType type = (DType)tiles_read(t, k)->dtype;
+    int64_t one = !tiles_small(t, k) && dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type);
+    bytes += shared_count(t, k, type) * one;
+  }
   return bytes;
 }
 
@@ -136,7 +146,8 @@ void tiles_shared(Tiles *t) {
     if (!is_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     t->wide[k] = wide_for(t, k, type);
-    t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, t->wide[k] * TILE_DEEP);
+    t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, shared_count(t, k, type));
+    t->s->k->places.at[t->shared[k]].small = tiles_small(t, k);
   }
 }
 
@@ -202,8 +213,75 @@ static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64
   return ex_add(s, ex_mul(s, far, ex_int(s, pack)), *near);
 }
 
+/* Which of a warp's points the thread has stands at LoopMatrix. */
+static void matrix_points(Tiles *t) {
+  Sched *s = t->s;
+  uint32_t r = var_new(s, NULL, "r"), far = var_new(s, NULL, "c"), near = var_new(s, NULL, "c");
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, t->rows), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, far, ex_int(s, 0), ex_int(s, t->lanes / 2), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, near, ex_int(s, 0), ex_int(s, 2), 1, BIND_UNROLL)->body);
+  const Expr *lane = expr_op2(s->x, OP_MOD, t->thread, ex_int(s, 32)), *four = ex_int(s, 4);
+  t->r = var_read(s, r);
+  t->at_row = ex_add(s, ex_add(s, t->warp_row, ex_mul(s, t->r, ex_int(s, 8))), expr_op2(s->x, OP_IDIV, lane, four));
+  t->at_lane = ex_add(s, ex_add(s, t->warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))), ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
+  t->row_near = ex_int(s, 0), t->lane_near = var_read(s, near);
+  t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
+}
+
+void tiles_warps(Tiles *t) {
+  Sched *s = t->s;
+  t->thread = named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
+  if (!t->matrix) return;
+  const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread, ex_int(s, 32))), *across = ex_int(s, WARPS_ACROSS);
+  t->warp_row = named(s, NULL, "row", ex_mul(s, expr_op2(s->x, OP_IDIV, warp, across), ex_int(s, TILE_SIDE * t->rows / WARPS_DOWN)));
+  t->warp_lane = named(s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / WARPS_ACROSS)));
+}
+
+static uint32_t slot_of(const Tiles *t, SideOf side) {
+  uint32_t k = 0;
+  while (k < t->st->sum->n_slot && t->of[k] != side) k++;
+  return k < t->st->sum->n_slot ? k : NOWHERE;
+}
+
+static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64_t *step, int64_t *deep) {
+  bool next = slot == NOWHERE || tiles_deep(t, slot);
+  int64_t wide = slot == NOWHERE ? t->kept_wide : t->wide[slot];
+  *step = next ? wide : 1, *deep = next ? 1 : wide;
+  const Expr *at = ex_mul(t->s, point, ex_int(t->s, *step));
+  if (slot == NOWHERE) at = ex_add(t->s, at, t->kept_at);
+  return place_read(t->s, slot == NOWHERE ? t->kept_place : t->shared[slot], 1, &at);
+}
+
+static void matrix_step(Tiles *t, uint32_t acc) {
+  LoopMatrix *m = NEW(t->s->arena, LoopMatrix);
+  *m = (LoopMatrix){.rows = TILE_SIDE * t->rows / WARPS_DOWN, .lanes = TILE_SIDE * t->lanes / WARPS_ACROSS, .deep = t->part};
+  const Expr *a = matrix_side(t, slot_of(t, OF_ROW), t->warp_row, &m->row_step, &m->row_deep);
+  const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->warp_lane, &m->lane_step, &m->lane_deep);
+  matrix_add(t->s, acc, m, a, b);
+}
+
+/* Whether the sum is of products as matrix units make them, exact in the accumulator's dtype. */
+bool tiles_are_matrix(const Tiles *t) {
+  const EinSum *sum = t->st->sum;
+  const Expr *e = sum->body, *read[2];
+  if (sum->reducer != RED_SUM || sum->where || sum->n_slot != 2 || e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc) return false;
+  for (int k = 0; k < 2; k++) {
+    read[k] = tiles_read(t, (uint32_t)k);
+    if (e->arg[0] != expr_cast(t->s->x, sum->acc, read[k]) && e->arg[1] != expr_cast(t->s->x, sum->acc, read[k])) return false;
+  }
+  if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->of[0] == t->of[1]) return false;
+  for (uint32_t k = 0; k < 2; k++)
+    if (!is_shared(t, k) && t->of[k] != OF_OTHER) return false;
+  bool halves = read[0]->dtype == DT_F16 || read[0]->dtype == DT_BF16;
+  return sum->acc == DT_F32 ? halves : sum->acc == DT_F64 && read[0]->dtype == DT_F64;
+}
+
 void tiles_points(Tiles *t) {
   Sched *s = t->s;
+  if (t->matrix) {
+    matrix_points(t);
+    return;
+  }
   t->r = point_open(t, "r", t->y, t->rows, t->row_pack, &t->at_row, &t->row_near);
   const Expr *c = point_open(t, "c", t->x, t->lanes, t->lane_pack, &t->at_lane, &t->lane_near);
   t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), c);
@@ -236,9 +314,9 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   Sched *s = t->s;
   const EinSum *sum = t->st->sum;
   uint32_t k = var_new(s, t->st->label[t->red], "k");
-  const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, TILE_DEEP);
-  bool whole = tiles_whole(t, TILE_DEEP);
-  int64_t step = whole && t->other && t->brought ? DEEP_STEP : 1;
+  const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, t->part);
+  bool whole = tiles_whole(t, t->part);
+  int64_t step = !whole || !t->brought ? 1 : t->other ? DEEP_STEP : DEEP_STEP / 2;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
   t->deep = var_read(s, k);
   if (step > 1) { /* what is read along the sum is read at once */
@@ -269,11 +347,12 @@ void tiles_step(Tiles *t, uint32_t acc) {
   Sched *s = t->s;
   const Expr *cond = t->st->sum->where;
   if (!cond) {
-    step_made(t, acc, false);
+    if (t->matrix) matrix_step(t, acc);
+    else step_made(t, acc, false);
     return;
   }
   Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes),
-                   reach_of(t, t->red, t->red0, TILE_DEEP)};
+                   reach_of(t, t->red, t->red0, t->part)};
   const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
   if (!all || all->kind == EX_INT) {
     step_made(t, acc, !all || !all->i);
@@ -335,14 +414,14 @@ static void parts_nested(Tiles *t, uint32_t acc) {
     const Expr *lo = ex_int(s, 0), *hi = t->st->bound[label];
     if (label == t->red) tiles_narrow(t, label, &lo, &hi);
     if (label == t->red && t->brought) first_load(t, lo, hi);
-    into(s, &for_add(s, v, lo, hi, label == t->red ? TILE_DEEP : 1, BIND_SEQ)->body);
+    into(s, &for_add(s, v, lo, hi, label == t->red ? t->part : 1, BIND_SEQ)->body);
     t->env->label[label] = var_read(s, v);
     end = hi;
   }
   t->red0 = t->env->label[t->red];
   (t->brought ? bring_put : tiles_fill)(t);
   barrier_add(s);
-  const Expr *at = t->red0, *next = ex_add(s, at, ex_int(s, TILE_DEEP));
+  const Expr *at = t->red0, *next = ex_add(s, at, ex_int(s, t->part));
   if (t->brought) next_load(t, next, ex_below(s, next, end));
   t->red0 = t->env->label[t->red] = at;
   tiles_step(t, acc);
@@ -359,7 +438,7 @@ static void part_at(Tiles *t, Walk w, const Expr *f) {
   }
   walk_count(t->s, &w, p->n_red, f);
   for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = w.index[k];
-  t->red0 = t->env->label[t->red] = named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, TILE_DEEP)));
+  t->red0 = t->env->label[t->red] = named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, t->part)));
 }
 
 static Walk parts_walk(const Tiles *t) {
@@ -367,7 +446,7 @@ static Walk parts_walk(const Tiles *t) {
   Walk w = {0};
   for (uint32_t k = 0; k < p->n_red; k++) {
     const Expr *n = t->st->bound[p->red[k]];
-    if (p->red[k] == t->red) n = ex_div_up(t->s, n, ex_int(t->s, TILE_DEEP));
+    if (p->red[k] == t->red) n = ex_div_up(t->s, n, ex_int(t->s, t->part));
     walk_add(t->s, &w, t->st->label[p->red[k]], n);
   }
   return w;

@@ -4,8 +4,9 @@
 
 #include "schedule/gpu/gpu.h"
 
-enum { LESS = 4, MORE = 8 };  /* points of each thread along a side, */
-enum { BLOCKS = 256 };       /*   more where so many blocks are left: a device has about 100 of its parts to give them to */
+enum { LESS = 4, MORE = 8, WIDEST = 16 }; /* points of each thread along a side, */
+enum { BLOCKS = 256 };       /*   more where so many blocks are left: a device has about 100 of its parts to give them to, */
+enum { ALONE = 120 };        /*   or so many that have a part alone */
 enum { LONG = 8192 };        /* points of a float sum that one register takes */
 enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum, that a block takes at least where it is cut; and into how many at most */
 static const double cut_bytes = 1e9;         /* of what a cut sum has in memory, at most */
@@ -118,14 +119,24 @@ static double blocks_for(const Tiles *t, int64_t rows, int64_t lanes) {
   return n;
 }
 
-/* As many points as registers hold sums of, where enough blocks are left, or the sum is so long that it can be cut, and the label has so many. */
-static void tile_shape(Tiles *t) {
-  int64_t most = dtype_size(t->st->sum->acc) > 4 ? LESS : MORE;
-  double long_enough = sum_points(t) / (TILE_DEEP * PARTS_LEAST * 4);
+static bool is_enough(const Tiles *t, int64_t rows, int64_t lanes, double blocks) {
+  double long_enough = sum_points(t) / (TILE_DEEP * PARTS_LEAST * 4); /* so often can the sum be cut */
   if (t->st->sum->where || long_enough < 1) long_enough = 1;
+  return blocks_for(t, rows, lanes) * long_enough >= blocks;
+}
+
+/* As many points as registers hold sums of, where enough blocks are left, and the label has so many. Matrix units are so quick that what a block has of the sides
+ * has to serve more points: one block then has all registers of a part of the device. */
+static void tile_shape(Tiles *t) {
+  int64_t most = dtype_size(t->st->sum->acc) > 4 && !t->matrix ? LESS : MORE, widest = dtype_size(t->st->sum->acc) > 4 ? MORE : WIDEST;
   t->rows = t->lanes = LESS;
-  if (t->lane.size > TILE_SIDE * LESS && blocks_for(t, LESS, most) * long_enough >= BLOCKS) t->lanes = most;
-  if (t->row.size > TILE_SIDE * LESS && blocks_for(t, most, t->lanes) * long_enough >= BLOCKS) t->rows = most;
+  if (t->matrix && t->row.size > TILE_SIDE * LESS && t->lane.size > TILE_SIDE * LESS && is_enough(t, MORE, widest, ALONE)) {
+    t->rows = MORE, t->lanes = widest, t->beside = 1;
+    return;
+  }
+  if (t->lane.size > TILE_SIDE * LESS && is_enough(t, LESS, most, BLOCKS)) t->lanes = most;
+  if (t->matrix && t->st->sum->acc == DT_F64) t->lanes = LESS;
+  if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, t->lanes, BLOCKS)) t->rows = most;
 }
 
 /* Into how many the sum is cut: for want of blocks, and where a register would take too long a sum of floats; 0: that is too much. */
@@ -146,7 +157,10 @@ static int64_t parts_for(const Tiles *t) {
 static int64_t tile_choose(Tiles *t, const Launch *l) {
   t->row_pack = t->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
   t->brought = true;
+  t->beside = 2;
   if (!is_product(t, l)) return 0;
+  t->matrix = tiles_are_matrix(t);
+  if (t->matrix) t->row_pack = 1, t->lane_pack = 2, t->part = t->st->sum->acc == DT_F32 ? 2 * TILE_DEEP : TILE_DEEP / 2;
   tile_shape(t);
   return parts_for(t);
 }
@@ -170,7 +184,7 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   uint32_t block = var_new(s, NULL, "block");
   t->x = var_new(s, NULL, "x"), t->y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = 2;
+  grid->beside = t->beside;
   into(s, &grid->body);
   tiles_shared(t);
   into(s, &for_add(s, t->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
@@ -180,6 +194,7 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   walk_count(s, w, w->n, var_read(s, block));
   for (uint32_t k = 0, at = first; k < p->n_order; k++)
     if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) t->env->label[p->order[k]] = w->index[at++];
+  tiles_warps(t);
   t->row0 = named(s, NULL, "row", ex_mul(s, w->index[w->n - 2], rows));
   t->lane0 = named(s, NULL, "lane", ex_mul(s, w->index[w->n - 1], lanes));
   return parts > 1 ? w->index[0] : NULL;
@@ -197,9 +212,10 @@ static const char *side_name(const Tiles *t, const Side *x) {
 }
 
 static void choice_told(const Tiles *t, int64_t parts) {
-  Choice c = {.threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = TILE_DEEP, .parts = parts};
+  Choice c = {.threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = t->part, .parts = parts};
   how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads", (long long)c.rows, side_name(t, &t->row),
           (long long)c.tile, side_name(t, &t->lane), (long long)c.deep, how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
+  if (t->matrix) how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
   if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
   if (t->st->sum->where)
     how_add(t->s, t->st, "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, others are skipped",

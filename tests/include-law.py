@@ -80,6 +80,7 @@ PASSES = [
     (r"compiler/driver/(column|cmd/cmd_build|compile/(build_sites|jit|native|nvrtc|runtime_apart))\.c", "runtime/texts.h"),
     # the driver asks which device is here as what is emitted does
     (r"compiler/driver/compile/(nvrtc|resident)\.c", "runtime/cuda/libcuda.h"),
+    (r"compiler/driver/compile/nvrtc\.c", "runtime/cuda/libcublas.h"),
     # a program whose kernels were loaded is put together for the runtime
     (r"codegen/jit/model\.h", "runtime/ein_inside.h"),
     # for one site, tasks from the graph itself

@@ -38,6 +38,7 @@ typedef struct CPrinter {
   bool uses_ctx, uses_worker, uses_dense;
   bool raw;                  /* halves are read as the bits that they are */
   bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of cuda/context.h; */
+  bool library;              /*   products may be a library's, */
   bool driver;               /*   the text is C and launches by the driver, by number, */
   VEC(Str) launched;         /*   what these are called */
 } CPrinter;

@@ -368,6 +368,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
     case LOOP_MATRIX: matrix_print(p, s, depth); break;
+    case LOOP_PRODUCT: break; /* a statement of a device's kernel itself: cuda.c */
     case LOOP_BARRIER:
       indent(p, depth);
       buf_str(p->out, "__syncthreads();\n");

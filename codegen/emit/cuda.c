@@ -111,14 +111,31 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
 
 /* ---- kernels and their calls --------------------------------------------------------------------------- */
 
+/* Those that a library's product would be in place of, or ahead of, among them. */
+static void launches_add(CPrinter *p, const LoopBody *b, LoopBody *all) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    if (s->kind != LOOP_PRODUCT) vec_push(p->arena, *all, s);
+    if (s->kind == LOOP_PRODUCT && p->library) launches_add(p, &s->body, all);
+    if (s->kind == LOOP_PRODUCT) launches_add(p, &s->other, all);
+  }
+}
+
+static LoopBody launches_all(CPrinter *p, const LoopKernel *k) {
+  LoopBody all = {0};
+  launches_add(p, &k->body, &all);
+  return all;
+}
+
 void c_device_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   p->k = k;
   p->number = number;
   if (p->same[number] != number) return;
   c_note(p, k);
-  CudaLaunch **all = NEW_ARRAY(p->arena, CudaLaunch *, k->body.len + 1);
-  for (uint32_t i = 0; i < k->body.len; i++) all[i] = launch_print(p, k->body.at[i]);
+  LoopBody body = launches_all(p, k);
+  CudaLaunch **all = NEW_ARRAY(p->arena, CudaLaunch *, body.len + 1);
+  for (uint32_t i = 0; i < body.len; i++) all[i] = launch_print(p, body.at[i]);
   map_put(&p->functions_of, k, all);
 }
 
@@ -161,14 +178,70 @@ static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *
   buf_printf(p->out, ", %u, given); /* %s */\n%s}\n", n, x->name->s, indent);
 }
 
-/* A twin has launches of the same sizes, on its own buffers. */
-void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
-  const LoopKernel *k = p->p->kernels.at[number];
-  CudaLaunch **all = map_find(&p->functions_of, p->p->kernels.at[p->same[number]]);
-  for (uint32_t i = 0; i < k->body.len; i++) {
-    Launch l = launch_of(k->body.at[i]);
-    (p->driver ? by_driver_print : by_nvcc_print)(p, all[i], k, &l, indent);
+/* ---- products --------------------------------------------------------------------------------------------- */
+
+/* `first`, and so much further with each turn. */
+static void first_print(CPrinter *p, const LoopProduct *x, int which) {
+  extent_print(p, x->first[which]);
+  for (uint32_t d = 0; d < PRODUCT_TURNS; d++) {
+    if (expr_is_int(x->turn[which][d], 0)) continue;
+    buf_printf(p->out, " + ctx->turn[%u] * ", d);
+    extent_print(p, x->turn[which][d]);
   }
+}
+
+/* What the library is told; it says whether it has made it. */
+static void product_print(CPrinter *p, const LoopStmt *s, const char *name, const char *in) {
+  LoopProduct x;
+  Buf *out = p->out;
+  if (!loop_product(p->p->tasks->exprs, p->k, s, &x, NULL)) bug("no product: %s", name);
+  buf_printf(out, "%sint by_library;\n%s{\n%s  const int64_t size[] = {", in, in, in);
+  for (uint32_t i = 0; i < s->n_over; i++) buf_str(out, i ? ", " : ""), extent_print(p, s->over[i].extent);
+  for (int which = 0; which < 3; which++) {
+    buf_printf(out, "}, %s[] = {", which == 0 ? "result" : which == 1 ? "rows" : "lanes");
+    for (uint32_t i = 0; i < s->n_over; i++) buf_str(out, i ? ", " : ""), extent_print(p, x.step[which][i]);
+  }
+  buf_printf(out, "};\n%s  const ein_cuda_product x = {\"%s\", %u, size, {", in, name, s->n_over);
+  for (int which = 0; which < 3; which++) {
+    buf_printf(out, "%s{%u, ", which ? ", " : "", p->k->places.at[x.place[which]].buffer);
+    first_print(p, &x, which);
+    buf_printf(out, ", %s}", which == 0 ? "result" : which == 1 ? "rows" : "lanes");
+  }
+  buf_str(out, "}, ");
+  double_print(out, x.scale);
+  buf_printf(out, "};\n%s  by_library = ein_cuda_multiply(ctx, &x);\n%s}\n", in, in);
+}
+
+/* A twin has launches of the same sizes, on its own buffers. Gives what is behind its own among `all`. */
+static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all, const char *in) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    Launch l;
+    if (s->kind != LOOP_PRODUCT) {
+      l = launch_of(s);
+      (p->driver ? by_driver_print : by_nvcc_print)(p, *all++, p->k, &l, in);
+    } else if (!p->library) {
+      all = calls_print(p, &s->other, all, in);
+    } else {
+      const char *inner = arena_printf(p->arena, "%s  ", in), *more = arena_printf(p->arena, "%s  ", inner);
+      buf_printf(p->out, "%s{\n", in);
+      product_print(p, s, all[s->body.len]->name->s, inner);
+      if (s->body.len) {
+        buf_printf(p->out, "%sif (by_library) {\n", inner);
+        all = calls_print(p, &s->body, all, more);
+        buf_printf(p->out, "%s}\n", inner);
+      }
+      buf_printf(p->out, "%sif (!by_library) {\n", inner);
+      all = calls_print(p, &s->other, all, more);
+      buf_printf(p->out, "%s}\n%s}\n", inner, in);
+    }
+  }
+  return all;
+}
+
+void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
+  p->k = p->p->kernels.at[number];
+  calls_print(p, &p->k->body, map_find(&p->functions_of, p->p->kernels.at[p->same[number]]), indent);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
@@ -182,10 +255,10 @@ static const uint32_t *twins_of(const CPrinter *p) {
 }
 
 /* The head of a text, and the printer behind its kernels. */
-static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o, bool library) {
   CPrinter p = c_printer(c, lp, o);
   uint32_t turns = c_turns(lp->tasks);
-  p.device = true;
+  p.device = true, p.library = library;
   c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n#define EIN_TURNS %u\n", turns ? turns : 1));
   p.same = twins_of(&p);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
@@ -193,14 +266,14 @@ static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *
 }
 
 void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
-  CPrinter p = kernels_print(c, lp, o);
+  CPrinter p = kernels_print(c, lp, o, false);
   buf_str(c, "#if !defined(__CUDACC_RTC__)\n\n");
   c_host(&p);
   emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
   buf_str(c, "#endif\n");
 }
 
-uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o).launched.len; }
+uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o, true).launched.len; }
 
 /* In words of 64 bits: what makes it is as quick as it can be for a compiler to read, and it lies as the driver may like it. */
 static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint32_t number) {
@@ -229,11 +302,11 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
 
 void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image, uint32_t n_images) {
   Buf kernels = buf_new(lp->arena);
-  CPrinter p = kernels_print(&kernels, lp, o);
+  CPrinter p = kernels_print(&kernels, lp, o, true);
   uint32_t turns = c_turns(lp->tasks);
   p.driver = true;
   p.out = c;
-  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n#define EIN_TURNS %u\n", turns ? turns : 1));
+  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n%s#define EIN_TURNS %u\n", loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
   code_print(c, &p, image, n_images, o->prefix);
   c_host(&p);
   emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));

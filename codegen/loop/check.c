@@ -451,18 +451,46 @@ static void check_matrix(Check *c, const LoopStmt *s) {
   if (!types) fail(c, "%s and %s are no sides of a matrix of %s", name_of(a), name_of(b), check_dtype_name(x->dtype));
 }
 
+static bool product_opens(Check *c, const LoopStmt *s) {
+  bool well = c->c.ok;
+  for (uint32_t i = 0; i < s->n_over; i++) {
+    if (!check_extent(&c->c, "where a loop of a product ends", s->over[i].extent)) well = false;
+    if (!var_open(c, s->over[i].var)) well = false;
+  }
+  return well && c->c.ok;
+}
+
+/* Its loops are its own; launches behind it and in its stead have others. */
+static void check_product(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  LoopProduct of;
+  const char *why;
+  if (!x) return;
+  bool well = product_opens(c, s);
+  check_value(c, "what a product sums up", s->value, DTYPES);
+  if (s->n_at != x->rank || (s->n_at && !s->at)) fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
+  else
+    for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a product's result", s->at[i], DT_I64);
+  if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
+  if (well && c->c.ok && !loop_product(c->p->tasks->exprs, c->k, s, &of, &why)) fail(c, "%s is no product that a library has: %s", name_of(x), why);
+  for (uint32_t i = 0; i < s->n_over && well; i++) c->var[s->over[i].var] = VAR_GONE;
+  check_block(c, &s->body);
+  check_block(c, &s->other);
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
-  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX;
+  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
   if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
-  if (!cond && (s->cond || s->maybe || s->other.len)) fail(c, "a statement has what only an if has");
+  if (!cond && (s->cond || s->maybe || (s->other.len && !product))) fail(c, "a statement has what only an if has");
   if (s->kind != LOOP_STORE && s->wide) fail(c, "a statement is wide, and no store");
   if (s->kind != LOOP_MATRIX && (s->matrix || s->other_side)) fail(c, "a statement has what only a matrix has");
-  if (!loop && !cond && s->body.len) fail(c, "a statement has a block");
+  if (!product && s->n_over) fail(c, "a statement has loops that only a product has");
+  if (!loop && !cond && !product && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && !product && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -486,6 +514,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_FETCH: check_fetch(c, s); break;
     case LOOP_STREAM: check_stream(c, s); break;
     case LOOP_MATRIX: check_matrix(c, s); break;
+    case LOOP_PRODUCT: check_product(c, s); break;
     case LOOP_BARRIER: break;
     default: fail(c, "a statement is of no kind");
     }

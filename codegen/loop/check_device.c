@@ -126,26 +126,52 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
-    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_MATRIX || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_MATRIX || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
   }
   return false;
 }
 
+static bool are_launches(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    bool launch = s->kind == LOOP_FOR && s->bind == BIND_GRID;
+    if (s->kind == LOOP_PRODUCT ? !are_launches(&s->body) || !are_launches(&s->other) : !launch) return false;
+  }
+  return true;
+}
+
+static bool has_products(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++)
+    if (b->at[i]->kind == LOOP_PRODUCT || has_products(&b->at[i]->body) || has_products(&b->at[i]->other)) return true;
+  return false;
+}
+
+static void launches_check(SumCheck *c, const LoopKernel *k, const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    if (s->kind == LOOP_PRODUCT) {
+      if (has_products(&s->body) || has_products(&s->other)) check_fail(c, "a product stands in another one");
+      if (!s->other.len) check_fail(c, "a product has no launches in its stead, for where there is no library");
+      launches_check(c, k, &s->body);
+      launches_check(c, k, &s->other);
+      continue;
+    }
+    if (has_products(&s->body)) check_fail(c, "a product stands in a launch");
+    Device d = {.c = c, .k = k, .same = NEW_ARRAY(c->arena, bool, k->var.len + 1), .threads = 1};
+    launch_check(&d, s);
+    if (d.beside < 0 || d.beside * d.threads > LOOP_BESIDE) check_fail(c, "%lld blocks of %lld threads are beside each other, of %d threads at most", (long long)d.beside, (long long)d.threads, LOOP_BESIDE);
+    if (d.body) threads_check(&d, d.body);
+    LoopBody launch = {.at = &s, .len = 1};
+    if (c->ok) loop_check_shared(c, k, &launch, d.body);
+  }
+}
+
 void loop_check_device(SumCheck *c, const LoopKernel *k) {
   if (!has_device_parts(k, &k->body)) return;
-  bool ok = true;
-  for (uint32_t i = 0; i < k->body.len; i++) ok &= k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_GRID;
-  if (!ok) {
+  if (!are_launches(&k->body)) {
     check_fail(c, "what is bound to a device, shared, a barrier or a matrix stands in no grid");
     return;
   }
   if (k->dense) check_fail(c, "it is for a device, where all is in row-major order, and dense");
-  for (uint32_t i = 0; i < k->body.len; i++) {
-    Device d = {.c = c, .k = k, .same = NEW_ARRAY(c->arena, bool, k->var.len + 1), .threads = 1};
-    launch_check(&d, k->body.at[i]);
-    if (d.beside < 0 || d.beside * d.threads > LOOP_BESIDE) check_fail(c, "%lld blocks of %lld threads are beside each other, of %d threads at most", (long long)d.beside, (long long)d.threads, LOOP_BESIDE);
-    if (d.body) threads_check(&d, d.body);
-    LoopBody launch = {.at = &k->body.at[i], .len = 1};
-    if (c->ok) loop_check_shared(c, k, &launch, d.body);
-  }
+  launches_check(c, k, &k->body);
 }

@@ -21,6 +21,14 @@ static bool eq_matrix(Same *q, const LoopMatrix *a, const LoopMatrix *b) {
          eq_int(q, "a step", a->lane_step, b->lane_step) && eq_int(q, "a step", a->lane_deep, b->lane_deep);
 }
 
+static bool eq_over(Same *q, const LoopStmt *a, const LoopStmt *b) {
+  if (!eq_int(q, "the number of a product's loops", a->n_over, b->n_over)) return false;
+  for (uint32_t i = 0; i < a->n_over; i++)
+    if (!eq_int(q, "a product's loop variable", a->over[i].var, b->over[i].var) || !eq_expr(q, "where a product's loop ends", a->over[i].extent, b->over[i].extent))
+      return false;
+  return true;
+}
+
 static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
   return eq_int(q, "the kind", a->kind, b->kind) && eq_int(q, "the binding", a->bind, b->bind) &&
          eq_int(q, "the axis of a grid or a block", a->axis, b->axis) &&
@@ -32,7 +40,7 @@ static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
          eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&
          eq_int(q, "a store's indices", a->n_at, b->n_at) && eq_exprs(q, "an index of a store", a->n_at, a->at, b->at) &&
          eq_matrix(q, a->matrix, b->matrix) && eq_expr(q, "a matrix' other side", a->other_side, b->other_side) &&
-         eq_expr(q, "a value", a->value, b->value) && eq_body(q, &a->body, &b->body) && eq_body(q, &a->other, &b->other);
+         eq_over(q, a, b) && eq_expr(q, "a value", a->value, b->value) && eq_body(q, &a->body, &b->body) && eq_body(q, &a->other, &b->other);
 }
 
 static bool eq_body(Same *q, const LoopBody *a, const LoopBody *b) {

@@ -373,10 +373,42 @@ static void guard_fetch(Guard *g, LoopStmt *s) {
   s->at = at;
 }
 
+/* A library looks at no index: what is not proved goes by the launches in its stead. Gives whether it is. */
+static bool guard_product(Guard *g, LoopStmt *s) {
+  const LoopPlace *x = &g->k->places.at[s->place];
+  uint32_t before = g->facts.len;
+  for (uint32_t i = 0; i < s->n_over; i++) {
+    LoopStmt loop = {.kind = LOOP_FOR, .var = s->over[i].var, .lo = number(g, 0), .hi = s->over[i].extent, .step = 1};
+    loop_begins(g, &loop);
+  }
+  g->open.len = 0;
+  reads_guarded(g->arena, g->x, counted(g, s->value), NULL, read_ask, g);
+  for (uint32_t k = 0; k < s->n_at; k++) {
+    const Expr *e = counted(g, s->at[k]);
+    g->met++;
+    if (!is_proved(g, NULL, e, x->dim[k])) index_open(g, s->place, k, e);
+  }
+  g->facts.len = before;
+  return !g->open.len;
+}
+
+static void product_leave(Guard *g, LoopBody *body, uint32_t i) {
+  LoopBody was = *body, made = {0};
+  for (uint32_t k = 0; k < i; k++) vec_push(g->p->arena, made, was.at[k]);
+  for (uint32_t k = 0; k < was.at[i]->other.len; k++) vec_push(g->p->arena, made, was.at[i]->other.at[k]);
+  for (uint32_t k = i + 1; k < was.len; k++) vec_push(g->p->arena, made, was.at[k]);
+  *body = made;
+}
+
 static void guard_body(Guard *g, LoopBody *body) {
   for (uint32_t i = 0; i < body->len; i++) {
+    if (body->at[i]->kind == LOOP_PRODUCT && !guard_product(g, body->at[i])) product_leave(g, body, i);
     LoopStmt *s = body->at[i];
     switch (s->kind) {
+    case LOOP_PRODUCT:
+      guard_body(g, &s->body);
+      guard_body(g, &s->other);
+      break;
     case LOOP_FOR: guard_for(g, s); break;
     case LOOP_INDEX: guard_index(g, s); break;
     case LOOP_IF: guard_if(g, s); break;

@@ -66,7 +66,9 @@ typedef enum {
   LOOP_STREAM,               /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
   LOOP_MATRIX,               /* of a device: a warp adds a product of two parts of shared arrays to what its threads have in registers (LoopMatrix) */
-  LOOP_BARRIER               /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
+  LOOP_BARRIER,              /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
+  LOOP_PRODUCT               /* of a device, only as a statement of the kernel itself: a library's product of two matrices, or of pairs of them, and
+                                launches behind it; or, where there is no such library, other launches that do all of it */
 } LoopKind;
 
 /* Whether an operation has a function for arrays of this dtype. */
@@ -90,6 +92,7 @@ typedef struct LoopMatrix {
 
 typedef struct LoopStmt LoopStmt;
 typedef VEC(LoopStmt *) LoopBody;
+typedef struct LoopOver { uint32_t var; const Expr *extent; } LoopOver; /* a loop of a product's: from 0, dims-only */
 
 struct LoopStmt {
   LoopKind kind;
@@ -103,14 +106,17 @@ struct LoopStmt {
   int64_t polled;            /* FOR, in order or over lanes: each time behind so many of its turns it is looked whether the run is to end; 0: never */
   const Expr *cond;          /* IF, */
   bool maybe;                /*   as likely as not: what compilers guess would cost its loops their lanes */
-  LoopBody body, other;      /* FOR, IF; other: the else */
-  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM */
+  LoopBody body, other;      /* FOR, IF; other: the else. PRODUCT: launches behind it, and those in its stead */
+  uint32_t n_over;           /* PRODUCT: */
+  LoopOver *over;            /*   the last three go along rows and lanes of the result, and the sum; those before, which pair of matrices it is */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, PRODUCT */
   Op op;                     /* LANES_OF */
-  uint32_t n_at;             /* STORE, FETCH, STREAM: the place's rank, and */
+  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT: the place's rank, and */
   const Expr **at;           /*   where */
   const LoopMatrix *matrix;  /* MATRIX; place: the registers, */
   const Expr *other_side;    /*   and the other side's first element, as a read */
-  const Expr *value;         /* MATRIX: the one side's first element, as a read; LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read */
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read;
+                                PRODUCT: what is summed up, of the sum's dtype; MATRIX: the one side's first element, as a read */
 };
 
 typedef struct LoopKernel {
@@ -126,9 +132,10 @@ typedef struct LoopKernel {
   uint32_t task;             /* the step of its task */
 } LoopKernel;
 
-/* Whether it is for a device: its statements are loops over a grid of blocks, each a launch. */
+/* Whether it is for a device: its statements are loops over a grid of blocks, each a launch, and products. */
 static inline bool loop_is_device(const LoopKernel *k) {
-  return k->body.len && k->body.at[0]->kind == LOOP_FOR && k->body.at[0]->bind == BIND_GRID;
+  const LoopStmt *s = k->body.len ? k->body.at[0] : NULL;
+  return s && (s->kind == LOOP_PRODUCT || (s->kind == LOOP_FOR && s->bind == BIND_GRID));
 }
 
 /* A gathered index that is looked at while it runs: OP_WITHIN(index, extent, site) is the index if it is in range; else
@@ -159,5 +166,21 @@ bool loop_check(const LoopProgram *p, Buf *out);
 /* Of a sound one that was read: what is not proved to be in range is looked at from now on while it runs, and a line of `out` for each kernel
  * says so. What ein makes leaves `out` empty. */
 void loop_guard(LoopProgram *p, Buf *out);
+
+/* ---- products that a library may make: product.c ------------------------------------------------- */
+/* A product as a library is told of it: where each element of the result and of the sides lies. Elements are counted from the buffer's first. */
+enum { PRODUCT_LEAST = 3, PRODUCT_LOOPS = 8, PRODUCT_TURNS = 4 };
+typedef struct LoopProduct {
+  uint32_t place[3];         /* of the result, of the side with its rows, and of the one with its lanes */
+  double scale;              /* that each product is multiplied by */
+  const Expr *first[3];      /* where each begins, dims-only, */
+  const Expr *turn[3][PRODUCT_TURNS]; /* and so much further with each turn, by depth; */
+  const Expr *step[3][PRODUCT_LOOPS]; /* from one point of a loop to the next, 0 or dims-only */
+} LoopProduct;
+/* False: a library has no such product, and why. */
+bool loop_product(Exprs *x, const LoopKernel *k, const LoopStmt *s, LoopProduct *out, const char **why);
+/* The two reads that e is the product of, each as it is or as the sum's dtype, and what constants it has beside them; false: it is none. */
+bool loop_factors(const Expr *e, DType sum, const Expr *read[2], double *scale);
+bool loop_has_products(const LoopProgram *p);
 
 #endif

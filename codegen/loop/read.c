@@ -359,6 +359,25 @@ static bool line_matrix(LoopReader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
+static bool want_over(LoopReader *r, LoopStmt *s) {
+  VEC(LoopOver) over = {0};
+  do {
+    LoopOver one;
+    if (over.len == PRODUCT_LOOPS) return scan_fail(&r->c, D_E913, "a product has at most %d loops", PRODUCT_LOOPS);
+    if (!want_var(r, &one.var) || !scan_want(&r->c, '<') || !want_expr(r, true, READ_EXTENT_NESTING, &one.extent)) return false;
+    one.extent = extent_normal(r->p->tasks->exprs, one.extent);
+    vec_push(arena_of(r), over, one);
+  } while (scan_take(&r->c, ','));
+  s->n_over = over.len, s->over = over.at;
+  return true;
+}
+
+static bool line_product(LoopReader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_PRODUCT);
+  bool well = want_place_name(r, &s->place) && want_list(r, false, &s->n_at, &s->at) && scan_want(&r->c, '=') && want_value(r, &s->value);
+  return stmt_open(r, s, well && scan_want_word(&r->c, "over") && want_over(r, s) && want_block(r));
+}
+
 static bool read_store(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_STORE);
   if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
@@ -379,7 +398,7 @@ static bool line_close(LoopReader *r) {
     r->open.len--;
     return scan_want_end(&r->c, NULL);
   }
-  if (b->stmt->kind != LOOP_IF || b->other) return scan_fail(&r->c, D_E909, "there is no `if` for this `else`");
+  if ((b->stmt->kind != LOOP_IF && b->stmt->kind != LOOP_PRODUCT) || b->other) return scan_fail(&r->c, D_E909, "there is no `if` for this `else`");
   b->other = true;
   return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
@@ -434,6 +453,7 @@ static const Line lines[] = {
     {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
     {"matrix", KERNEL | BLOCK, line_matrix},
     {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
+    {"product", KERNEL | BLOCK, line_product},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},

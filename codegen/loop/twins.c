@@ -39,6 +39,13 @@ static bool aliases_same(const LoopKernel *a, const LoopKernel *b) {
 
 static bool matrices_same(const LoopMatrix *a, const LoopMatrix *b) { return a == b || (a && b && memcmp(a, b, sizeof *a) == 0); }
 
+static bool overs_same(const LoopStmt *a, const LoopStmt *b) {
+  if (a->n_over != b->n_over) return false;
+  for (uint32_t i = 0; i < a->n_over; i++)
+    if (a->over[i].var != b->over[i].var || a->over[i].extent != b->over[i].extent) return false;
+  return true;
+}
+
 /* Expressions are interned, and name places and variables by their numbers. */
 static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
@@ -46,7 +53,7 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
     const LoopStmt *x = a->at[i], *y = b->at[i];
     if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->wide != y->wide || x->polled != y->polled ||
         x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || x->other_side != y->other_side || !matrices_same(x->matrix, y->matrix) || !expr_lists_same(x->at, y->at, x->n_at) ||
-        !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
+        !overs_same(x, y) || !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;
   }
   return true;
@@ -108,6 +115,7 @@ static LoopBody body_copy(Arena *a, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *s = arena_copy(a, b->at[i], sizeof *s);
     if (s->n_at) s->at = arena_copy(a, s->at, s->n_at * sizeof *s->at);
+    if (s->n_over) s->over = arena_copy(a, s->over, s->n_over * sizeof *s->over);
     s->body = body_copy(a, &s->body), s->other = body_copy(a, &s->other);
     vec_push(a, made, s);
   }

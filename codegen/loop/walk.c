@@ -6,6 +6,7 @@ void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env) {
   for (size_t k = 0; k < COUNT(part); k++)
     if (*part[k]) *part[k] = f(env, *part[k]);
   for (uint32_t k = 0; k < s->n_at; k++) s->at[k] = f(env, s->at[k]);
+  for (uint32_t k = 0; k < s->n_over; k++) s->over[k].extent = f(env, s->over[k].extent);
 }
 
 void loop_exprs(LoopBody *b, LoopExpr *f, void *env) {

@@ -12,6 +12,8 @@ void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) {
   Buf b = buf_new(s->arena);
   va_list ap;
   if (s->task->stages.len > 1 && st) buf_printf(&b, "%s: ", st->name ? st->name->s : "a value kept");
+  if (s->ahead) buf_str(&b, s->ahead);
+  s->ahead = NULL;
   va_start(ap, fmt);
   buf_vprintf(&b, fmt, ap);
   va_end(ap);
@@ -165,6 +167,11 @@ LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *
 }
 
 LoopStmt *barrier_add(Sched *s) { return stmt_add(s, LOOP_BARRIER); }
+LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value) {
+  LoopStmt *st = store_add(s, place, n_at, at, value);
+  st->kind = LOOP_PRODUCT;
+  return st;
+}
 
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n) {
   LoopPlace p = {.space = SPACE_SHARED, .name = c_scope_name(&s->names, NULL, name), .dtype = t, .rank = 1, .written = true};

@@ -47,6 +47,7 @@ typedef struct Sched {
   bool goes_on;              /* stages behind the one at hand go on from its value: it is stage `from`, */
   uint32_t from, then;       /*   and they are those from `then` on */
   bool in_turn;              /* stages have loops of their own, behind each other, and share buffers alone */
+  const char *ahead;         /* words ahead of what how_add tells next; NULL: none */
 } Sched;
 
 /* ---- schedule/cpu/rows/block.c --------------------------------------------------------------------------- */
@@ -104,6 +105,7 @@ LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other);
 LoopStmt *barrier_add(Sched *s);
+LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value); /* its loops are to be said */
 /* An array of a device's block, which comes to be here. */
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */

@@ -8,12 +8,20 @@
 #define EIN_CUDA_BY_DRIVER_H
 
 #include "libcuda.h"
+#if defined(EIN_PRODUCTS)
+#include "libcublas.h"
+#endif
 
 typedef struct ein_gpu {
   ein_libcuda cu;
   int number, device;          /* the caller's number of it, and the driver's */
   void *context, *module, *stream;
   int lent;                    /* the stream is the caller's */
+#if defined(EIN_PRODUCTS)
+  ein_libcublas blas;
+  void *handle, *room;         /* cuBLAS's, and memory of the device for what it works in; NULL: products are our kernels' */
+  int old, tf32;               /* devices before 8.0; somebody has f32 be tf32: of these our kernels make products of bf16, of f32 */
+#endif
   void **function;             /* of each kernel */
   const ein_cuda_code *code;
   const char *last;            /* the kernel that was launched last; NULL: none since the last wait */
@@ -97,10 +105,14 @@ static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
   return 1;
 }
 
+static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g);
+static void ein_gpu_products_end(ein_gpu *g);
+
 static void ein_gpu_close(ein_gpu *g) {
   void *own;
   if (g->context && !g->cu.context_push(g->context)) {
     if (g->stream) g->cu.stream_wait(g->stream);
+    ein_gpu_products_end(g);
     if (g->module) g->cu.module_unload(g->module);
     if (g->stream && !g->lent) g->cu.stream_end(g->stream);
     g->cu.context_pop(&own);
@@ -141,7 +153,7 @@ static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   int e = g->cu.context_retain(&g->context, g->device);
   if (e) g->context = NULL;
   if (!ein_gpu_ok(ctx, g, e, "the device's context") || !ein_gpu_enter(ctx, g)) return 0;
-  int ok = ein_gpu_stream(ctx, g) && ein_gpu_load(ctx, g);
+  int ok = ein_gpu_stream(ctx, g) && ein_gpu_load(ctx, g) && ein_gpu_products(ctx, g);
   ein_gpu_leave(g);
   return ok;
 }
@@ -229,5 +241,7 @@ static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const
   if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
 }
+
+#include "by_cublas.h"
 
 #endif

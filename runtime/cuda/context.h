@@ -325,4 +325,31 @@ static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int
 }
 #endif
 
+#if defined(EIN_PRODUCTS)
+/* A product of matrices: the result, the side with its rows, and the one with its lanes. By loop, the last three along rows, lanes and the sum, how
+ * long it is, and how many elements lie from one point to the next. */
+typedef struct ein_cuda_matrix { int buffer; int64_t first; const int64_t *step; } ein_cuda_matrix;
+typedef struct ein_cuda_product {
+  const char *name;            /* of the kernel in whose stead it is made */
+  int n;
+  const int64_t *size;
+  ein_cuda_matrix of[3];
+  double scale;
+} ein_cuda_product;
+
+/* Whether cuBLAS makes it; else that is for our own kernels. */
+static EIN_UNUSED int ein_cuda_multiply(ein_ctx *ctx, const ein_cuda_product *x) {
+  ein_gpu_matrices m = {.name = x->name, .n = x->n, .size = x->size, .scale = x->scale};
+  if (ein_state(ctx) != EIN_OK) return 1;
+  for (int k = 0; k < 3; k++) {
+    ein_dtype t = ein_buffer_of(ctx, x->of[k].buffer)->dtype;
+    m.dtype[k] = t;
+    m.bytes[k] = (int64_t)ein_dtype_size(t);
+    m.at[k] = (char *)ein_cuda_at(ctx, x->of[k].buffer) + x->of[k].first * m.bytes[k];
+    m.step[k] = x->of[k].step;
+  }
+  return ein_gpu_multiply(ctx, &ein_cuda_of(ctx)->gpu, &m);
+}
+#endif
+
 #endif

@@ -181,6 +181,101 @@ static const TextRefused refused[] = {
     {"      barrier\n      for h", "      barrier 2\n      for h", "E903", "wanted the end of the line here"},
 };
 
+/* A product that a library may make, and a map behind it; one of pairs, of two kinds of labels. */
+static const char product[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  dim N\n"
+    "  buffer %0 input 0 A[$N, 512] : f32\n"
+    "  buffer %1 input 1 B[512, 64] : f32\n"
+    "  buffer %2 work C[$N, 64] : f32 alive 0..1\n"
+    "  buffer %3 output 0 y[$N, 64] : f32\n"
+    "  input A = %0\n"
+    "  input B = %1\n"
+    "  output y = %3\n"
+    "  kernel 0 C outer 0 {\n"
+    "    stage C[i:$N, j:64] : f32 = sum:f32[k:512] (%0[i, k] * %1[k, j]) to %2[i, j]\n"
+    "  }\n"
+    "  kernel 1 y outer 0 {\n"
+    "    stage y[i:$N, j:64] : f32 = %2[i, j] to %3[i, j]\n"
+    "  }\n"
+    "}\n"
+    "kernel C step 0 work ($N * 32768) {\n"
+    "  register own : f32 []\n"
+    "  buffer A = %0 : f32 [$N, 512]\n"
+    "  buffer B = %1 : f32 [512, 64]\n"
+    "  buffer C = %2 : f32 [$N, 64] written\n"
+    "  loops i j k b t c u v\n"
+    "  product C[i, j] = (0.5:f32 * (A[i, k] * B[k, j])) over i < $N, j < 64, k < 512 {\n"
+    "    for b < $N grid x {\n"
+    "      for t < 64 block x {\n"
+    "        C[b, t] = (1.0:f32 + C[b, t])\n"
+    "      }\n"
+    "    }\n"
+    "  } else {\n"
+    "    for c < $N grid x {\n"
+    "      for u < 64 block x {\n"
+    "        var own = 0.0:f32\n"
+    "        for v < 512 {\n"
+    "          own[] = (own[] + (A[c, v] * B[v, u]))\n"
+    "        }\n"
+    "        C[c, u] = ((0.5:f32 * own[]) + 1.0:f32)\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n"
+    "kernel y step 1 work ($N * 64) {\n"
+    "  buffer C = %2 : f32 [$N, 64]\n"
+    "  buffer y = %3 : f32 [$N, 64] written\n"
+    "  loops i t\n"
+    "  for i < $N grid x {\n"
+    "    for t < 64 block x {\n"
+    "      y[i, t] = C[i, t]\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+#define NONE "kernel C: C is no product that a library has: "
+static const TextBreak product_breaks[] = {
+    /* what it is of */
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] + B[k, j]) over", NONE "it is none of two reads"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "((A[i, k] * A[i, k]) * B[k, j]) over", NONE "it is none of two reads"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(0.0:f32 * (A[i, k] * B[k, j])) over", NONE "it is multiplied by 0, or by what is no number"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(f64(A[i, k]) * f64(B[k, j])) over", NONE "no library has its dtypes"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * C[k, j]) over", NONE "its result is one of its sides"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (k // 2)] * B[k, j]) over", NONE "an index is no sum of its loops, each times a number"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * A[i, j]) over", NONE "its rows are not those of the result and of one side"},
+    {"product C[i, j] =", "product C[j, i] =", NONE "its result does not lie in order along its lanes"},
+    {"product C[i, j] =", "product C[i, 0] =", NONE "its lanes are not those of the result and of the other side"},
+    {"product C[i, j] =", "product C[i, (j + k)] =", NONE "its sum does not go along both sides alone"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (2 * k)] * B[k, j]) over", NONE "the side with its rows lies in order neither along these nor along the sum"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * B[(2 * k), (2 * j)]) over", NONE "the side with its lanes lies in order neither along these nor along the sum"},
+    {"C[i, j] = (0.5:f32 * (A[i, k] * B[k, j])) over i < $N, j < 64, k < 512", "C[0, j] = (A[0, k] * B[k, j]) over j < 64, k < 512", NONE "it has too few loops, or too many"},
+    {"over i < $N, j", "over b < 2, i < $N, j", NONE "a loop goes along no result"},
+    /* loops and places */
+    {"over i < $N, j < 64, k < 512", "over i < $N, j < 64, j < 512", "kernel C: two loops have the variable j"},
+    {"        C[b, t] = (1.0:f32 + C[b, t])\n", "        C[b, t] = (1.0:f32 + C[i, t])\n", "kernel C: loop variable i stands outside of its loop"},
+    {"product C[i, j] =", "product C[i] =", "kernel C: C has rank 2 and is stored to with 1 indices"},
+    {"%2 : f32 [$N, 64] written\n  loops i j", "%2 : f32 [$N, 64]\n  loops i j", "kernel C: C is stored to and not written"},
+    /* where it stands */
+    {"      for t < 64 block x {\n        C[b", "      for t < 64 {\n        C[b", "kernel C: in the grid over b stands no block"},
+    {"    for b < $N grid x", "    for b < $N", "kernel C: what is bound to a device, shared or a barrier stands in no grid"},
+};
+
+static void product_tests(Arena *a) {
+  LoopProgram *p = text_well(a, product);
+  Buf text = buf_new(a);
+  if (OK(p, "a text with a product reads")) {
+    loop_print(&text, p);
+    OK_STR(text.s, product, "and prints as it was");
+    OK(text_sound(a, p), "and is sound");
+    OK(text_back(p), "and comes back");
+    OK(loop_has_products(p), "and has products");
+  }
+  text_breaks(product, COUNT(product_breaks), product_breaks);
+}
+
 int main(void) {
   Arena *a = arena_new();
   LoopProgram *p = text_well(a, full);
@@ -193,6 +288,7 @@ int main(void) {
   }
   text_breaks(full, COUNT(breaks), breaks);
   text_refusals(full, COUNT(refused), refused);
+  product_tests(a);
   arena_free(a);
   return DONE();
 }

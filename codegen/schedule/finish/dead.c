@@ -43,6 +43,7 @@ static void body_keep(LoopUses *u, LoopBody *b) {
     if (is_dead(u, s)) continue;
     if (has_place(s->kind)) u->place[s->place] = true;
     if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) u->var[s->var] = true;
+    for (uint32_t k = 0; k < s->n_over; k++) u->var[s->over[k].var] = true;
     loop_uses_stmt(u, s);
     b->at[--to] = s;
   }
@@ -66,6 +67,7 @@ static void body_number(const Numbers *n, LoopBody *b) {
     LoopStmt *s = b->at[i];
     if (has_place(s->kind)) s->place = (uint32_t)n->place[s->place];
     if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) s->var = (uint32_t)n->var[s->var];
+    for (uint32_t k = 0; k < s->n_over; k++) s->over[k].var = (uint32_t)n->var[s->over[k].var];
     body_number(n, &s->body);
     body_number(n, &s->other);
   }

@@ -21,10 +21,28 @@ typedef struct Launch {
   StagePlan plan;            /* of the first one */
   Env *e;                    /* of the first one */
 } Launch;
+/* points.c: a thread for each point, which makes its sum in order: that takes all that there is. */
+void points_launch(Sched *s, Launch *l);
 /* In a thread for each point of these labels from here on; gives the point's number. */
 const Expr *threads_open(Sched *s, const StagePlan *p, Env *e);
 /* What the stages come to at the point at hand, stored; sum: what the first one's is there, in its accumulator's dtype. NULL: it is made here, in order. */
 void launch_finish(Sched *s, const Launch *l, const Expr *sum);
+
+/* library.c: a product that a library of matrices may make. Statements go into its `other` from here on: launches that do all of it where there is no
+ * library. Behind these, library_behind makes what is launched behind the library's. */
+typedef struct Library {
+  Sched *s;
+  const Launch *l;
+  StagePlan plan;
+  const Expr *read[2];       /* of the stage: its sides, */
+  double scale;              /*   and what their product is multiplied by */
+  const TaskStage *to;       /* the last stage whose result it makes */
+  const Expr **label;        /* by number: a variable of its own */
+  uint32_t order[PRODUCT_LOOPS], n; /* labels, as its loops follow each other */
+  LoopStmt *product;
+} Library;
+bool library_product(Sched *s, const Launch *l, Library *b);
+void library_behind(Library *b);
 
 /* chain.c: stages from..*to-1, which go along rows piece by piece: what they have at the points of a row is nowhere as a whole. */
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to);

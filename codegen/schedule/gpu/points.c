@@ -77,7 +77,7 @@ void launch_finish(Sched *s, const Launch *l, const Expr *sum) {
 }
 
 /* The order of points is that of the last stage's result in memory. */
-static void points_launch(Sched *s, Launch *l) {
+void points_launch(Sched *s, Launch *l) {
   StagePlan p = stage_plan(s, &s->task->stages.at[l->to - 1]);
   threads_open(s, &p, l->e);
   launch_finish(s, l, NULL);
@@ -92,7 +92,10 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
   }
   Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
   Launch l = {from, to, first, stage_plan(s, first), &e};
+  Library b;
+  bool library = library_product(s, &l, &b);
   if (!tile_launch(s, &l) && !split_launch(s, &l) && !rows_launch(s, &l)) points_launch(s, &l);
+  if (library) library_behind(&b);
   into(s, was);
 }
 

@@ -25,6 +25,8 @@ static const Tool tools[] = {
      "apt install openmpi-bin libopenmpi-dev"},
     {"NVRTC", "/usr/local/cuda*/lib64/libnvrtc.so*|/usr/lib/*/libnvrtc.so*|/usr/lib64/libnvrtc.so*", "ein run --target=cuda, which compiles kernels with it",
      "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
+    {"cuBLAS", "/usr/local/cuda*/lib64/libcublas.so*|/usr/lib/*/libcublas.so*|/usr/lib64/libcublas.so*", "products of matrices on a device, which our own kernels make without it",
+     "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
     {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*",
      "ein run --target=cuda", "NVIDIA's driver"},
 };

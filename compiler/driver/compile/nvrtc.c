@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/libcublas.h"
 #include "cuda/libcuda.h"
 #include "nvrtc.h"
 #include "texts.h"
@@ -234,9 +235,21 @@ static Leave text_make(Session *s, const Job *j, const EmitOptions *o, int here,
   return l;
 }
 
+/* Who makes the products of which the loops say that a library may. */
+static void products_tell(Session *s, const Job *j) {
+  ein_libcublas b;
+  const char *why;
+  int major = 0, minor = 0;
+  if (!loop_has_products(j->loops)) return;
+  if (!ein_libcublas_open(&b, &why)) detail(s, "products: by kernels of ein's own, for %s", why);
+  else if (!b.property(0, &major) && !b.property(1, &minor))
+    detail(s, "products: by cuBLAS %d.%d%s", major, minor, ein_libcublas_tf32() ? ", but for those of f32: NVIDIA_TF32_OVERRIDE is set" : "");
+}
+
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds) {
   int arch;
   Leave l = device_find(s, &arch); /* also where there is nothing to compile */
+  if (!l) products_tell(s, j);
   return l ? l : text_make(s, j, o, arch, NULL, text, seconds);
 }
 

@@ -18,8 +18,9 @@
 enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
-  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'z' fill */
+  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'c' a call of a library's, 'z' fill */
   StandinLaunch *run;
+  void (*call)(void *data);
   unsigned grid[3], block[3];
   char *data;                /* a copy: of parameters, or of what goes up */
   void **parameter;
@@ -117,6 +118,7 @@ static void later_do(Later *x) {
   case 'k': x->run(x->grid, x->block, x->parameter); break;
   case 'u': memcpy((void *)(uintptr_t)x->at, x->data, x->bytes); break;
   case 'a': memcpy((void *)(uintptr_t)x->at, (void *)(uintptr_t)x->from, x->bytes); break;
+  case 'c': x->call(x->data); break;
   case 'd': memcpy(x->host, (void *)(uintptr_t)x->at, x->bytes); break;
   default: memset((void *)(uintptr_t)x->at, x->byte, x->bytes); break;
   }
@@ -152,6 +154,26 @@ static void all_done(void) {
   for (int k = 0; k < 64; k++)
     if (my.stream[k]) stream_done(my.stream[k]);
 }
+
+/* ---- for the look-alike of cuBLAS ------------------------------------------------------------------- */
+
+StandinLater standin_later;
+StandinHolds standin_holds;
+StandinPlanted standin_planted;
+
+int standin_later(void *stream, void (*call)(void *data), void *data) {
+  if (my.dead || my.depth < 1 || !is_here(stream)) return INVALID;
+  Later *x = later('c', stream);
+  x->call = call, x->data = data;
+  return OK;
+}
+
+int standin_holds(const void *at, size_t bytes) {
+  StandinMemory *m = memory_of((uint64_t)(uintptr_t)at, bytes);
+  return m && my.depth > 0 && m->device == my.current[my.depth - 1];
+}
+
+int standin_planted(const char *word, int n) { return is_nth(word, n); }
 
 /* ---- the driver's functions ------------------------------------------------------------------------ */
 

@@ -23,4 +23,10 @@ typedef void StandinEnter(StandinWorld *w);
 enum { STANDIN_MOST = 4096 };
 typedef int StandinLaunch(const unsigned *grid, const unsigned *block, void **parameter);
 
+/* What the look-alike of cuBLAS wants of the driver's: to be called when the stream is waited for, with data that is freed then; whether so many bytes
+ * are the current device's; and whether a planted mistake is to happen, "word=N" for the N-th. */
+typedef int StandinLater(void *stream, void (*call)(void *data), void *data);
+typedef int StandinHolds(const void *at, size_t bytes);
+typedef int StandinPlanted(const char *word, int n);
+
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * The functions of NVIDIA's cuBLAS that we call, found when they are first wanted: one binary runs on machines with it and without. Declared here, so no
+ * header of NVIDIA's is needed; the numbers are its interface's, of CUDA 11 and later.
+ */
+#ifndef EIN_CUDA_LIBCUBLAS_H
+#define EIN_CUDA_LIBCUBLAS_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ein_num.h"
+
+/* X(name, symbol, parameters): each gives 0, or what went wrong. Matrices are column by column; a lead is how far one is from the next. */
+#define EIN_LIBCUBLAS(X)                                                                                                            \
+  X(property, "cublasGetProperty", (int which, int *value))                                                                         \
+  X(create, "cublasCreate_v2", (void **handle))                                                                                     \
+  X(destroy, "cublasDestroy_v2", (void *handle))                                                                                    \
+  X(set_stream, "cublasSetStream_v2", (void *handle, void *stream))                                                                 \
+  X(set_workspace, "cublasSetWorkspace_v2", (void *handle, void *at, size_t bytes))                                                 \
+  X(set_math, "cublasSetMathMode", (void *handle, unsigned mode))                                                                   \
+  X(product, "cublasGemmEx", (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a, \
+                              const void *b, int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c, int sum, int how))         \
+  X(products, "cublasGemmStridedBatchedEx", (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, \
+                              int lead_a, long long step_a, const void *b, int type_b, int lead_b, long long step_b, const void *beta, void *c, int type_c, \
+                              int lead_c, long long step_c, int batch, int sum, int how))
+
+enum {
+  EIN_BLAS_NO_MEMORY = 3, EIN_BLAS_NOT_HERE = 8, EIN_BLAS_NOT_SO = 15, /* statuses: of no such device, of no such product */
+  EIN_BLAS_F32 = 0, EIN_BLAS_F64 = 1, EIN_BLAS_F16 = 2, EIN_BLAS_BF16 = 14, /* dtypes */
+  EIN_BLAS_BY_F32 = 68, EIN_BLAS_BY_F64 = 70,                          /* what sums are made in */
+  EIN_BLAS_NO_SHORT_SUMS = 16,                                         /* a mode: f32 as it is, and sums of halves are f32 all the way */
+  EIN_BLAS_ANY_WAY = -1
+};
+
+typedef struct ein_libcublas {
+#define EIN_LIBCUBLAS_FIELD(name, symbol, parameters) int(*name) parameters;
+  EIN_LIBCUBLAS(EIN_LIBCUBLAS_FIELD)
+#undef EIN_LIBCUBLAS_FIELD
+} ein_libcublas;
+
+static EIN_UNUSED const char *ein_libcublas_word(int status) {
+  switch (status) {
+  case 1: return "CUBLAS_STATUS_NOT_INITIALIZED";
+  case 3: return "CUBLAS_STATUS_ALLOC_FAILED";
+  case 7: return "CUBLAS_STATUS_INVALID_VALUE";
+  case 8: return "CUBLAS_STATUS_ARCH_MISMATCH";
+  case 11: return "CUBLAS_STATUS_MAPPING_ERROR";
+  case 13: return "CUBLAS_STATUS_EXECUTION_FAILED";
+  case 14: return "CUBLAS_STATUS_INTERNAL_ERROR";
+  case 15: return "CUBLAS_STATUS_NOT_SUPPORTED";
+  case 16: return "CUBLAS_STATUS_LICENSE_ERROR";
+  default: return "an unknown status";
+  }
+}
+
+/* On the loader's path, or where a toolkit is. */
+static EIN_UNUSED void *ein_libcublas_find(void) {
+  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+  const char *home = getenv("CUDA_HOME");
+  for (int folder = 0; folder < 3; folder++)
+    for (int i = 0; i < 3; i++) {
+      char path[4096];
+      if (folder == 1 && (!home || !*home)) break;
+      int n = snprintf(path, sizeof path, "%s%s%s", folder == 0 ? "" : folder == 1 ? home : "/usr/local/cuda", folder ? "/lib64/" : "", names[i]);
+      void *at = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+      if (at) return at;
+    }
+  return NULL;
+}
+
+/* All of them; 0, and why not: it is not wanted ($EIN_CUBLAS is off), not here, or too old. */
+static EIN_UNUSED int ein_libcublas_open(ein_libcublas *b, const char **why) {
+  const char *said = getenv("EIN_CUBLAS");
+  void *library, *at;
+  *why = "EIN_CUBLAS is off";
+  if (said && strcmp(said, "off") == 0) return 0;
+  library = ein_libcublas_find();
+  *why = "there is no libcublas";
+  if (!library) return 0;
+  *why = "the libcublas that was found is older than CUDA 11";
+#define EIN_LIBCUBLAS_FIND(name, symbol, parameters) \
+  at = dlsym(library, symbol);                       \
+  if (!at) return 0;                                 \
+  memcpy(&b->name, &at, sizeof at);
+  EIN_LIBCUBLAS(EIN_LIBCUBLAS_FIND)
+#undef EIN_LIBCUBLAS_FIND
+  *why = NULL;
+  return 1;
+}
+
+/* Whether the environment has NVIDIA's libraries take tf32 for f32: then they make no products of f32 for us. */
+static EIN_UNUSED int ein_libcublas_tf32(void) {
+  const char *said = getenv("NVIDIA_TF32_OVERRIDE");
+  return said && *said && strcmp(said, "0") != 0;
+}
+
+#endif

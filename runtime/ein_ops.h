@@ -186,6 +186,21 @@ EIN_REAL(f64, double, , 0.69314718055994530942)
 EIN_REAL(f32, float, f, 0.69314718055994530942f)
 #undef EIN_REAL
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(EIN_EMULATED) /* an instruction, for which 0 is more than -0 */
+static inline __device__ float ein_larger_f32(float a, float b) {
+  float m;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+  return m;
+}
+static inline __device__ float ein_smaller_f32(float a, float b) {
+  float m;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+  return m;
+}
+#define ein_max_f32(a, b) ein_larger_f32(a, b)
+#define ein_min_f32(a, b) ein_smaller_f32(a, b)
+#endif
+
 EIN_INLINE uint32_t ein_bits_f32(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -435,9 +450,15 @@ static inline __device__ float ein_widen_f16(uint16_t half) {
   return x;
 }
 static inline __device__ uint16_t ein_narrow_f16(float x) {
+#if __CUDA_ARCH__ >= 800 /* two at a time are several times as quick as one */
+  uint32_t halves;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(0.0f), "f"(x));
+  return (uint16_t)halves;
+#else
   uint16_t half;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
   return half;
+#endif
 }
 #else
 /* A subnormal is 2^-14 + x - 2^-14, which is exact. */
@@ -465,9 +486,9 @@ EIN_INLINE float ein_widen_bf16(uint16_t half) {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(EIN_EMULATED)
 static inline __device__ uint16_t ein_narrow_bf16(float x) {
-  uint16_t half;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
-  return half;
+  uint32_t halves;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(0.0f), "f"(x));
+  return (uint16_t)halves;
 }
 #else
 EIN_INLINE uint16_t ein_narrow_bf16(float x) {

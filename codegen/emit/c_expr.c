@@ -211,9 +211,17 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
   }
 }
 
+/* It gives one of its arguments, with another sign perhaps: there is nothing to round. */
+static bool is_chosen(const Expr *e) {
+  switch ((Op)e->op) {
+  case OP_SELECT: case OP_MAX: case OP_MIN: case OP_FMAX: case OP_FMIN: case OP_NEG: case OP_ABS: case OP_STOP: return e->kind == EX_OP;
+  default: return false;
+  }
+}
+
 static void rounded(CPrinter *p, const Expr *e, bool index) {
   bool bound = index && e->dtype == DT_I64 && (e->op == OP_MIN || e->op == OP_MAX);
-  if (is_half((DType)e->dtype) && e->op != OP_SELECT) {
+  if (is_half((DType)e->dtype) && !is_chosen(e)) {
     buf_printf(p->out, "ein_round_%s(", dtype_name((DType)e->dtype));
     template_print(p, e, bound);
     buf_char(p->out, ')');

@@ -20,12 +20,14 @@ static const char *var_name(const Device *d, const LoopStmt *s) { return d->k->v
 static const char *place_name(const Device *d, const LoopStmt *s) { return d->k->places.at[s->place].name->s; }
 static bool is_bound(const LoopStmt *s) { return s->kind == LOOP_FOR && (s->bind == BIND_GRID || s->bind == BIND_BLOCK); }
 
-/* What all threads of a block do together: a barrier, a matrix. */
-bool loop_has_barrier(const LoopBody *b) {
+static bool has_kind(const LoopBody *b, LoopKind kind) {
   for (uint32_t i = 0; i < b->len; i++)
-    if (b->at[i]->kind == LOOP_BARRIER || b->at[i]->kind == LOOP_MATRIX || loop_has_barrier(&b->at[i]->body) || loop_has_barrier(&b->at[i]->other)) return true;
+    if (b->at[i]->kind == kind || has_kind(&b->at[i]->body, kind) || has_kind(&b->at[i]->other, kind)) return true;
   return false;
 }
+
+/* What all threads of a block do together: a barrier, a matrix. */
+bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_kind(b, LOOP_MATRIX); }
 
 /* ---- grids and blocks ------------------------------------------------------------------------------- */
 
@@ -108,7 +110,9 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (s->kind == LOOP_FOR) thread_for(d, s);
     if ((d->deep += around) > DEEP) check_fail(d->c, "a barrier stands in more than %d loops", DEEP);
     if (s->kind == LOOP_INDEX) d->same[s->var] = is_same(d, s->lo);
-    if (s->kind == LOOP_IF && (loop_has_barrier(&s->body) || loop_has_barrier(&s->other))) check_fail(d->c, "a barrier or a matrix stands in a condition");
+    if (s->kind == LOOP_IF && (has_kind(&s->body, LOOP_BARRIER) || has_kind(&s->other, LOOP_BARRIER))) check_fail(d->c, "a barrier stands in a condition");
+    if (s->kind == LOOP_IF && !is_same(d, s->cond) && (has_kind(&s->body, LOOP_MATRIX) || has_kind(&s->other, LOOP_MATRIX)))
+      check_fail(d->c, "a matrix stands in a condition that is not the same for all threads");
     if (s->kind == LOOP_MATRIX && d->threads % 32) check_fail(d->c, "a block of %lld threads is no number of warps, and makes a matrix", (long long)d->threads);
     if (space == SPACE_SCRATCH) check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
     if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));

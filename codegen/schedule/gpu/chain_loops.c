@@ -544,7 +544,9 @@ static void blocks_open(Chain *c) {
   }
   uint32_t block = var_new(s, NULL, "block");
   c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
-  into(s, &for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID)->body);
+  LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
+  grid->beside = c->matrix ? 2 : 0; /* else the compiler knows what it needs */
+  into(s, &grid->body);
   arrays_new(c);
   into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
   LoopStmt *y = for_add(s, c->y, ex_int(s, 0), side, 1, BIND_BLOCK);

@@ -188,9 +188,9 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind != EX_READ) return leaf;
   if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
   if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
-  const Expr *base = ex_mul(t->s, t->deep, ex_int(t->s, t->wide[leaf->i]));
-  bool row = t->of[leaf->i] == OF_ROW;
-  const Expr *at = ex_add(t->s, base, ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near));
+  bool row = t->of[leaf->i] == OF_ROW, deep = tiles_deep(t, (uint32_t)leaf->i);
+  const Expr *wide = ex_int(t->s, t->wide[leaf->i]), *point = ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near);
+  const Expr *at = ex_add(t->s, ex_mul(t->s, deep ? point : t->deep, wide), deep ? t->deep : point);
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
@@ -264,7 +264,7 @@ static void matrix_step(Tiles *t, uint32_t acc) {
 bool tiles_are_matrix(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *e = sum->body, *read[2];
-  if (sum->reducer != RED_SUM || sum->where || sum->n_slot != 2 || e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc) return false;
+  if (sum->reducer != RED_SUM || (sum->where && (!t->other || sum->where->has & HAS_READ)) || sum->n_slot != 2 || e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc) return false;
   for (int k = 0; k < 2; k++) {
     read[k] = tiles_read(t, (uint32_t)k);
     if (e->arg[0] != expr_cast(t->s->x, sum->acc, read[k]) && e->arg[1] != expr_cast(t->s->x, sum->acc, read[k])) return false;
@@ -343,24 +343,32 @@ static Reach reach_of(Tiles *t, uint32_t label, const Expr *from, int64_t n) {
   return (Reach){label, from, ex_min(s, last, ex_add(s, from, ex_int(s, n - 1)))};
 }
 
+static void step_whole(Tiles *t, uint32_t acc) {
+  if (t->matrix) matrix_step(t, acc);
+  else step_made(t, acc, false);
+}
+
 void tiles_step(Tiles *t, uint32_t acc) {
   Sched *s = t->s;
   const Expr *cond = t->st->sum->where;
   if (!cond) {
-    if (t->matrix) matrix_step(t, acc);
-    else step_made(t, acc, false);
+    step_whole(t, acc);
     return;
   }
   Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes),
                    reach_of(t, t->red, t->red0, t->part)};
   const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
+  if (all && all->kind == EX_INT && all->i) {
+    step_whole(t, acc);
+    return;
+  }
   if (!all || all->kind == EX_INT) {
-    step_made(t, acc, !all || !all->i);
+    step_made(t, acc, true);
     return;
   }
   LoopStmt *st = if_add(s, all);
   LoopBody *was = into(s, &st->body);
-  step_made(t, acc, false);
+  step_whole(t, acc);
   into(s, &st->other);
   step_made(t, acc, true);
   into(s, was);

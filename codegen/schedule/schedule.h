@@ -205,6 +205,20 @@ bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);
 /* Whether it says more, and may be asked of each point after that was computed. */
 bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label);
 
+/* ---- schedule/running.c -------------------------------------------------------------------------- */
+/* A reduction over one label, r, of which another one, q, moves one bound, always the same way. */
+typedef struct Running {
+  uint32_t q, r;
+  const Expr *lo, *hi;       /* bounds of r, over the stage's own labels */
+  const Expr *body;          /* what is reduced, the identity where the predicate asks more than bounds and does not hold; over the same */
+  bool end_moves;            /* q moves hi; else lo */
+  bool backwards;            /* there are more points for smaller q, so q counts down */
+} Running;
+bool running_find(Sched *s, const StagePlan *p, Running *r);
+/* What of the moving bound stays, and what of it goes by one with each q; false if it is not so. */
+bool running_steps(Sched *s, const Running *r, const Expr **still, const Expr **moves);
+bool ex_at_most(Sched *s, const Expr *a, const Expr *b); /* a <= b; false where that is not known */
+
 /* ---- schedule/stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */
 void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);

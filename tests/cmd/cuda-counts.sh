@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# What kernels ask of a device's memory, as the emulation counts it (tests/cuda/counts.h): of tiles, rows, chains, maps. Pieces of 32 bytes that are moved are wanted
+# What kernels ask of a device's memory, as the emulation counts it (tests/cuda/counts.h): of tiles, rows, chains, scans, maps. Pieces of 32 bytes that are moved are wanted
 # to 90 % or more, at most 5 % of the turns of shared memory are conflicts, and no more than 1.2 times what the schedule says is moved.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
@@ -61,6 +61,23 @@ END
 counted chains.ein
 moves full $((4 * 32 * (128 + 2 * 2 * 128 + 128) * 12 / 10))
 moves past $((4 * 32 * (128 + 2 * (64 + 128) + 128) * 12 / 10))
+
+# Running sums: each point is read once and written once, along rows from either end, and across them; read twice where few are cut into parts.
+cat >scans.ein <<'END'
+input X[n:140, k:704] : f32
+input Z[k:80, n:4224] : f64
+input L[k:20480] : i32
+output up[n,j:704] = sum[k where k <= j] X[n,k]
+output down[n,j:704] = max[k where k > j] X[n,k]
+output across[j:80,n] = sum[k where k < j] Z[k,n]
+output cut[j:20480] = max[k where k <= j] L[k]
+END
+counted scans.ein
+moves up $((4 * 2 * 140 * 704 * 12 / 10))
+moves down $((4 * 2 * 140 * 704 * 12 / 10))
+moves across $((8 * 2 * 80 * 4224 * 12 / 10))
+moves cut $((4 * 20480 * 12 / 10))
+moves cut_3 $((4 * 2 * 20480 * 12 / 10))
 
 # Maps; a sum across rows.
 cat >maps.ein <<'END'

@@ -1,4 +1,4 @@
-/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of four ways, tried in
+/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of five ways, tried in
  * this order. Each takes it and says true, or touches nothing and says false. */
 #ifndef EIN_GPU_H
 #define EIN_GPU_H
@@ -52,6 +52,9 @@ bool whole_launch(Sched *s, uint32_t from, uint32_t *to);
 
 /* split.c: parts of a long sum to few points, in a launch, and another one for what these come to. */
 bool split_launch(Sched *s, Launch *l);
+
+/* scan.c: running sums, which have one point more at each step along a label of the result. */
+bool scan_launch(Sched *s, Launch *l);
 
 /* rows.c: a block for each point, of a long sum along which memory is read in its order. */
 bool rows_launch(Sched *s, Launch *l);

@@ -22,11 +22,7 @@ typedef struct Scan {
   Sched *s;
   const StagePlan *p;
   Env *e;
-  const Expr *lo, *hi;       /* bounds of r, over the stage's own labels */
-  const Expr *body;          /* what is reduced, the identity where the predicate asks more than bounds and does not hold; the same */
-  uint32_t q, r;
-  bool end_moves;            /* q moves hi; else lo */
-  bool backwards;            /* there are more points for smaller q, so q counts down */
+  Running run;
   bool blocked;
   int64_t v, lanes;          /* a label in lanes, each of which has its own sum; may be NO_LABEL */
   const Expr *v0, *count;    /* its first index here, and how many lanes there are */
@@ -34,64 +30,6 @@ typedef struct Scan {
   uint32_t part, tot;        /* not blocked: part is all */
   uint32_t place;            /* of argmax and argmin: where that was; -1: nowhere */
 } Scan;
-
-/* ---- whether, and along what ----------------------------------------------------------------------------- */
-
-static bool fits(const StagePlan *p) {
-  const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE) return false;
-  return p->n_red == 1 && p->n_order && sum->where && !sum->domain;
-}
-
-/* Which ways e moves with a label; false if that is not known. */
-static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
-  int64_t slope;
-  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX))
-    return ways(e->arg[0], label, up, down) && ways(e->arg[1], label, up, down);
-  if (!ex_slope(e, label, &slope)) return false;
-  *up |= slope > 0;
-  *down |= slope < 0;
-  return true;
-}
-
-/* The bounds of r; what else the predicate says goes into what is reduced. Labels stand for themselves here. */
-static bool bounds_find(Scan *c) {
-  Sched *s = c->s;
-  const TaskStage *st = c->p->stage;
-  Env own = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, c->p->n_label + 1)};
-  bool *bound = NEW_ARRAY(s->arena, bool, c->p->n_label + 1);
-  for (uint32_t l = 0; l < c->p->n_label; l++) {
-    own.label[l] = expr_label(s->x, l);
-    bound[l] = l != c->r;
-  }
-  c->lo = ex_int(s, 0), c->hi = st->bound[c->r];
-  const Expr *rest = where_narrow(&own, st->sum->where, c->p->n_label, c->r, bound, &c->lo, &c->hi);
-  c->body = st->sum->body;
-  if (!rest) return true;
-  if (red_is_arg(st->sum)) return false; /* no value says that there is no point */
-  const Expr *none = red_identity(s, st->sum);
-  if (none->dtype != c->body->dtype) return false;
-  c->body = expr_select(s->x, rest, c->body, none);
-  return true;
-}
-
-/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute; but argmax and argmin want the first of equals. */
-static bool goes_along(Scan *c, uint32_t q) {
-  bool low = ex_has_label(c->lo, q), up = false, down = false;
-  if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q)) return false;
-  if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
-  c->q = q;
-  c->end_moves = !low;
-  if (low && red_is_arg(c->p->stage->sum)) return false;
-  c->backwards = low ? up : down;
-  return true;
-}
-
-static bool label_find(Scan *c) {
-  for (uint32_t k = c->p->n_order; k-- > 0;)
-    if (goes_along(c, c->p->order[k])) return true;
-  return false;
-}
 
 /* ---- lanes ----------------------------------------------------------------------------------------------- */
 
@@ -115,7 +53,7 @@ static void lanes_choose(Scan *c) {
     uint32_t l = p->order[k];
     bool along = false;
     for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, l) == MOVE_UNIT;
-    if (l == c->q || !along || p->size[l] < 4 || ex_has_label(c->lo, l) || ex_has_label(c->hi, l)) continue;
+    if (l == c->run.q || !along || p->size[l] < 4 || ex_has_label(c->run.lo, l) || ex_has_label(c->run.hi, l)) continue;
     if (plan_score(p, l) <= red_score(p)) continue;
     c->v = l;
     c->lanes = lanes_of(c, l);
@@ -163,7 +101,7 @@ static void part_flush(Scan *c) {
 
 static void part_end(Scan *c) { /* where a block begins */
   Sched *s = c->s;
-  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->r], ex_int(s, BLOCK));
+  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->run.r], ex_int(s, BLOCK));
   LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
   part_flush(c);
   into(s, was);
@@ -218,16 +156,16 @@ static void value_give(Scan *c) {
 static void point_take(Scan *c) {
   const Expr *l;
   LoopBody *was = lanes_open(c, &l);
-  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->body)));
+  value_take(c, l, ex_shared(c->s, ex_of(c->e, c->run.body)));
   into(c->s, was);
 }
 
 /* The points from lo to hi. */
 static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
   Sched *s = c->s;
-  uint32_t v = var_new(s, c->p->stage->label[c->r], "r");
+  uint32_t v = var_new(s, c->p->stage->label[c->run.r], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
-  c->e->label[c->r] = var_read(s, v);
+  c->e->label[c->run.r] = var_read(s, v);
   if (c->blocked) part_end(c);
   point_take(c);
   into(s, was);
@@ -236,11 +174,11 @@ static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
 /* The points that this q has and the one before it had not. */
 static void points_take(Scan *c) {
   Sched *s = c->s;
-  const Expr *at = scalar_read(s, c->at), *to = ex_of(c->e, c->end_moves ? c->hi : c->lo);
+  const Expr *at = scalar_read(s, c->at), *to = ex_of(c->e, c->run.end_moves ? c->run.hi : c->run.lo);
   uint32_t end = place_own(s, NULL, "end", DT_I64, 0, NULL);
-  let_add(s, end, c->end_moves ? ex_max(s, at, to) : ex_min(s, at, to));
+  let_add(s, end, c->run.end_moves ? ex_max(s, at, to) : ex_min(s, at, to));
   to = scalar_read(s, end);
-  points_loop(c, c->end_moves ? at : to, c->end_moves ? to : at);
+  points_loop(c, c->run.end_moves ? at : to, c->run.end_moves ? to : at);
   store_add(s, c->at, 0, NULL, to);
 }
 
@@ -253,29 +191,12 @@ typedef struct Run {
   uint32_t fill;             /* the points of a block, computed; NOWHERE: each where it is taken */
 } Run;
 
-/* What of the moving bound stays (NULL: nothing), and what goes by one with each step; false if it is not so. */
-static bool bound_split(const Scan *c, const Expr *e, const Expr **still, const Expr **moves) {
-  int64_t slope;
-  Op op = c->end_moves ? OP_MIN : OP_MAX;
-  if (e->kind == EX_OP && e->op == op)
-    return bound_split(c, e->arg[0], still, moves) && bound_split(c, e->arg[1], still, moves);
-  if (!ex_slope(e, c->q, &slope) || slope > 1 || slope < -1) return false;
-  const Expr **to = slope ? moves : still;
-  *to = *to ? expr_op2(c->s->x, op, *to, e) : e;
-  return true;
-}
-
-static bool at_most(Sched *s, const Expr *a, const Expr *b) { /* false where that is not known */
-  const Expr *d = expr_normal(s->x, ex_sub(s, b, a));
-  return d->kind == EX_INT && d->i >= 0;
-}
-
 /* e, or lo or hi where it is outside of these: lo <= hi. */
 static const Expr *between(Sched *s, const Expr *lo, const Expr *e, const Expr *hi) {
   e = expr_normal(s->x, e);
-  if (at_most(s, e, lo)) return lo;
-  if (at_most(s, hi, e)) return hi;
-  return ex_min(s, hi, at_most(s, lo, e) ? e : ex_max(s, lo, e));
+  if (ex_at_most(s, e, lo)) return lo;
+  if (ex_at_most(s, hi, e)) return hi;
+  return ex_min(s, hi, ex_at_most(s, lo, e) ? e : ex_max(s, lo, e));
 }
 
 static const Expr *limit(Sched *s, const char *name, const Expr *e) {
@@ -284,18 +205,18 @@ static const Expr *limit(Sched *s, const char *name, const Expr *e) {
 
 static void step_set(Scan *c, const Expr *i) {
   Sched *s = c->s;
-  const Expr *last = ex_sub(s, c->p->stage->bound[c->q], ex_int(s, 1));
-  c->e->label[c->q] = c->backwards ? ex_sub(s, last, i) : i;
+  const Expr *last = ex_sub(s, c->p->stage->bound[c->run.q], ex_int(s, 1));
+  c->e->label[c->run.q] = c->run.backwards ? ex_sub(s, last, i) : i;
 }
 
 static void point_set(const Run *r, const Expr *i) {
   Scan *c = r->c;
   step_set(c, i);
-  c->e->label[c->r] = c->end_moves ? ex_add(c->s, r->first, i) : ex_sub(c->s, r->first, i);
+  c->e->label[c->run.r] = c->run.end_moves ? ex_add(c->s, r->first, i) : ex_sub(c->s, r->first, i);
 }
 
 static LoopBody *steps_open(Scan *c, const Expr *lo, const Expr *hi, int64_t by, const Expr **i) {
-  uint32_t v = var_new(c->s, c->backwards ? NULL : c->p->stage->label[c->q], "i");
+  uint32_t v = var_new(c->s, c->run.backwards ? NULL : c->p->stage->label[c->run.q], "i");
   *i = var_read(c->s, v);
   return into(c->s, &for_add(c->s, v, lo, hi, by, BIND_SEQ)->body);
 }
@@ -303,7 +224,7 @@ static LoopBody *steps_open(Scan *c, const Expr *lo, const Expr *hi, int64_t by,
 /* Steps without a new point. */
 static void steps_give(Scan *c, const Expr *lo, const Expr *hi) {
   const Expr *i;
-  if (at_most(c->s, hi, lo)) return;
+  if (ex_at_most(c->s, hi, lo)) return;
   LoopBody *was = steps_open(c, lo, hi, 1, &i);
   step_set(c, i);
   value_give(c);
@@ -314,7 +235,7 @@ static const Expr *run_value(const Run *r, const Expr *i, const Expr *block) {
   Scan *c = r->c;
   const Expr *at = ex_sub(c->s, i, block);
   point_set(r, i);
-  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->body));
+  return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->run.body));
 }
 
 /* What step i comes to; the value of the accumulator's dtype. */
@@ -393,7 +314,7 @@ static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
   const Expr *l = var_read(s, v);
   LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), expr_normal(s->x, ex_sub(s, hi, lo)), 1, BIND_VECTOR)->body);
   point_set(r, ex_add(s, lo, l));
-  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, c->body)));
+  if (in) store_add(s, r->fill, 1, &l, ex_shared(s, ex_of(c->e, c->run.body)));
   else result_store(s, c->p->stage, c->e, expr_cast(s->x, sum->dtype, place_read(s, r->fill, 1, &l)));
   into(s, was);
 }
@@ -435,20 +356,20 @@ static void run_steps(Run *r) {
 /* All steps, if the bound goes by one at each. */
 static bool run(Scan *c) {
   Sched *s = c->s;
-  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->q];
-  if (!bound_split(c, c->end_moves ? c->hi : c->lo, &still, &moves) || !still || !moves) return false;
+  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->run.q];
+  if (!running_steps(s, &c->run, &still, &moves)) return false;
   step_set(c, none);
   still = ex_of(c->e, still);
   moves = ex_of(c->e, moves);
-  const Expr *other = ex_of(c->e, c->end_moves ? c->lo : c->hi);
-  Run r = {.c = c, .first = c->end_moves ? ex_sub(s, moves, one) : moves, .fill = NOWHERE};
-  const Expr *from = c->end_moves ? ex_sub(s, other, r.first) : ex_sub(s, ex_add(s, moves, one), other);
-  const Expr *to = c->end_moves ? ex_sub(s, still, r.first) : ex_sub(s, ex_add(s, moves, one), still);
+  const Expr *other = ex_of(c->e, c->run.end_moves ? c->run.lo : c->run.hi);
+  Run r = {.c = c, .first = c->run.end_moves ? ex_sub(s, moves, one) : moves, .fill = NOWHERE};
+  const Expr *from = c->run.end_moves ? ex_sub(s, other, r.first) : ex_sub(s, ex_add(s, moves, one), other);
+  const Expr *to = c->run.end_moves ? ex_sub(s, still, r.first) : ex_sub(s, ex_add(s, moves, one), still);
   r.from = limit(s, "from", between(s, none, from, size));
   r.to = limit(s, "to", between(s, r.from, to, size));
-  const Expr *lo = c->end_moves ? other : ex_max(s, still, ex_add(s, moves, one));
-  const Expr *hi = c->end_moves ? ex_min(s, still, r.first) : other;
-  if (!at_most(s, c->end_moves ? r.first : other, c->end_moves ? other : ex_add(s, moves, one))) points_loop(c, lo, hi);
+  const Expr *lo = c->run.end_moves ? other : ex_max(s, still, ex_add(s, moves, one));
+  const Expr *hi = c->run.end_moves ? ex_min(s, still, r.first) : other;
+  if (!ex_at_most(s, c->run.end_moves ? r.first : other, c->run.end_moves ? other : ex_add(s, moves, one))) points_loop(c, lo, hi);
   steps_give(c, none, r.from);
   run_steps(&r);
   steps_give(c, r.to, size);
@@ -469,12 +390,12 @@ static void scan(Scan *c) {
     return;
   }
   c->at = place_own(s, NULL, "at", DT_I64, 0, NULL);
-  var_add(s, c->at, ex_of(c->e, c->end_moves ? c->lo : c->hi));
-  uint32_t i = var_new(s, c->backwards ? NULL : st->label[c->q], "i");
-  const Expr *q = var_read(s, i), *size = st->bound[c->q];
+  var_add(s, c->at, ex_of(c->e, c->run.end_moves ? c->run.lo : c->run.hi));
+  uint32_t i = var_new(s, c->run.backwards ? NULL : st->label[c->run.q], "i");
+  const Expr *q = var_read(s, i), *size = st->bound[c->run.q];
   into(s, &for_add(s, i, ex_int(s, 0), size, 1, BIND_SEQ)->body);
-  if (c->backwards) q = named(s, st->label[c->q], "i", ex_sub(s, ex_sub(s, size, ex_int(s, 1)), q));
-  c->e->label[c->q] = q;
+  if (c->run.backwards) q = named(s, st->label[c->run.q], "i", ex_sub(s, ex_sub(s, size, ex_int(s, 1)), q));
+  c->e->label[c->run.q] = q;
   points_take(c);
   value_give(c);
   into(s, was);
@@ -505,14 +426,14 @@ static void scans_walk(Scan *c, bool threads) {
   uint32_t *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
-    if (l == c->q || (int64_t)l == c->v) continue;
+    if (l == c->run.q || (int64_t)l == c->v) continue;
     label[w->n] = l;
     walk_add(s, w, st->label[l], st->bound[l]);
   }
   uint32_t others = w->n;
   if (c->v != NO_LABEL) walk_add(s, w, NULL, ex_div_up(s, st->bound[c->v], ex_int(s, c->lanes)));
   int64_t ops = (int64_t)p->ops * (c->v == NO_LABEL ? 1 : c->lanes);
-  const Expr *work = ex_mul(s, ex_int(s, ops), ex_add(s, st->bound[c->q], st->bound[c->r]));
+  const Expr *work = ex_mul(s, ex_int(s, ops), ex_add(s, st->bound[c->run.q], st->bound[c->run.r]));
   if (threads) walk_chunks(s, w, work, BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < others; k++) c->e->label[label[k]] = w->index[k];
@@ -525,13 +446,12 @@ static void scans_walk(Scan *c, bool threads) {
 }
 
 bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
-  if (!fits(p)) return false;
-  Scan c = {.s = s, .p = p, .e = e, .r = p->red[0]};
+  Scan c = {.s = s, .p = p, .e = e};
   const EinSum *sum = p->stage->sum;
-  if (!bounds_find(&c) || !label_find(&c)) return false;
-  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.r] || p->size[c.r] > 2 * BLOCK);
+  if (!running_find(s, p, &c.run)) return false;
+  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.run.r] || p->size[c.run.r] > 2 * BLOCK);
   lanes_choose(&c);
-  how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.r));
+  how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.run.r));
   scans_walk(&c, threads);
   return true;
 }

@@ -1,0 +1,595 @@
+/* codegen/schedule/gpu/scan.c - running sums: a reduction that has one point more at each step along a label of the result (schedule/running.c). Threads of a block
+ * have some points each, in registers, and reduce them; a tree of sixteens in shared memory says what came before each thread's; so each point is read once and written once.
+ * A long scan goes a piece behind the other, and carries what came before. Few long ones are cut into parts: one launch makes what each part comes to, a second one
+ * what came before each, a third one the scans of the parts.
+ *
+ * Where memory is along the scan a thread has groups of neighbours, as wide as a load, every so many-th; where it is across the scan, threads lie across too, and each has points that
+ * follow each other. In which order points are combined hangs on extents alone. */
+#include "expr/prove/prove.h"
+#include "schedule/gpu/gpu.h"
+
+enum { WARP = 32, THREADS = 256, THREADS_ACROSS = 512 }; /* of a block, at most */
+enum { RADIX = 16 };                           /* of the tree */
+enum { ACROSS = 32, NARROW = 8 };              /* scans that threads lie across: usually; and the fewest of which a thread has neighbouring points */
+enum { EACH = 64, WIDEST = 16, GROUP = 4 };    /* bytes of a thread's points; of a load; points of a load, at most */
+enum { FEW = 132, ENOUGH = 2048 };             /* blocks: fewer leave much of a device idle; so many, where scans are cut */
+enum { UNKNOWN = 1024 };                       /* steps, where their number is not known */
+enum { AHEAD = 64 };                           /* points that are there before the first step, at most */
+
+typedef struct Scan Scan;
+struct Scan {
+  Sched *s;
+  const Launch *l;
+  Running run;
+  const Expr *first;         /* the point of step 0, over the stage's labels; those of later ones follow, upwards or downwards */
+  const Expr *still;         /* the other end of the bound that moves, over the same */
+  bool before;               /* a step has what came before its point */
+  bool across;               /* threads lie across scans */
+  int64_t beside;            /* scans of a block, */
+  int64_t threads;           /*   threads of each, */
+  int64_t groups, wide;      /*   groups of points of a thread at a time, and points of these */
+  int64_t part;              /* steps of a part; 0: scans are not cut */
+  const Expr *steps, *scans, *parts;
+  uint32_t sums, starts;     /* buffers: what parts come to, what came before each, by scan and part */
+  Walk *walk;                /* over scans, */
+  const uint32_t *label;     /*   of which these are the labels; NULL: it is the scan over parts, which has none */
+  /* of a launch: */
+  const Expr *thread, *lane, *scan; /* at hand: along, across, and of which scan that is */
+  const Expr *inside;        /* there is such a scan; NULL: always */
+  const Expr *from, *to;     /* the block's steps */
+  const Expr *number;        /* of its part, if scans are cut */
+  const Expr *step;          /* the one at hand */
+  uint32_t one, some, all;   /* shared: of threads and of sixteens of them, what came before within the next larger; of groups what they come to */
+  uint32_t points, own;      /* registers: the points, then what they come to with those before them in the group; what groups come to */
+  uint32_t carry;            /*   what came before */
+};
+
+static const EinSum *sum_of(const Scan *c) { return c->l->first->sum; }
+static int64_t chunk_of(const Scan *c) { return c->threads * c->groups * c->wide; }
+static int64_t low_of(const Scan *c) { return c->threads < RADIX ? c->threads : RADIX; } /* threads whose sums are combined first; */
+static int64_t high_of(const Scan *c) { return c->threads / low_of(c); }                /*   so many times as many are there */
+static const Expr *combine(Scan *c, const Expr *a, const Expr *b) { return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b)); }
+
+static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
+static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
+
+/* ---- whether -------------------------------------------------------------------------------------------- */
+
+/* The point of step 0, and that no more than a few are there before it. */
+static bool steps_find(Scan *c) {
+  Sched *s = c->s;
+  const StagePlan *p = &c->l->plan;
+  const Running *r = &c->run;
+  Env own = {.s = s, .stage = p->stage, .label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1)};
+  const Expr *moves, *one = ex_int(s, 1), *other = r->end_moves ? r->lo : r->hi;
+  if (!running_steps(s, r, &c->still, &moves)) return false;
+  for (uint32_t l = 0; l < p->n_label; l++) own.label[l] = expr_label(s->x, l);
+  c->steps = p->stage->bound[r->q];
+  own.label[r->q] = r->backwards ? ex_sub(s, c->steps, one) : ex_int(s, 0);
+  moves = ex_of(&own, moves);
+  c->first = expr_normal(s->x, r->end_moves ? ex_sub(s, moves, one) : moves);
+  c->before = r->end_moves ? ex_at_most(s, ex_add(s, c->first, one), other) : ex_at_most(s, other, c->first);
+  if (c->before) c->first = expr_normal(s->x, r->end_moves ? ex_add(s, c->first, one) : ex_sub(s, c->first, one));
+  return r->end_moves ? ex_at_most(s, ex_sub(s, c->first, other), ex_int(s, AHEAD)) : ex_at_most(s, ex_sub(s, other, c->first), ex_int(s, AHEAD));
+}
+
+static bool is_scan(Scan *c) {
+  const Launch *l = c->l;
+  const EinSum *sum = l->first->sum;
+  if (sum->reducer == RED_NONE || red_is_arg(sum)) return false;
+  for (uint32_t i = l->from + 1; i < l->to; i++)
+    if (c->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
+  return running_find(c->s, &l->plan, &c->run) && steps_find(c);
+}
+
+/* ---- what is decided -------------------------------------------------------------------------------------- */
+
+/* What is stored last steps to the next element along the label. */
+static bool stores_along(const Scan *c, uint32_t label) {
+  StagePlan p = stage_plan(c->s, &c->s->task->stages.at[c->l->to - 1]);
+  return plan_move(&p, p.n_access - 1, label) == MOVE_UNIT;
+}
+
+/* How many accesses step to the next element, along the scan, or along another label. */
+static uint32_t units(const Scan *c, uint32_t read, uint32_t store) {
+  const StagePlan *p = &c->l->plan;
+  uint32_t n = stores_along(c, store);
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) n += plan_move(p, a, read) == MOVE_UNIT;
+  return n;
+}
+
+/* The labels of scans; last the one along which threads lie, if that is across. */
+static void labels_choose(Scan *c) {
+  Sched *s = c->s;
+  const StagePlan *p = &c->l->plan;
+  uint32_t best = NOWHERE, most = units(c, c->run.r, c->run.q), n = 0, *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
+  for (uint32_t k = 0; k < p->n_order; k++) {
+    uint32_t x = p->order[k], got = units(c, x, x);
+    if (x == c->run.q || got < most || (got == most && !stores_along(c, x))) continue;
+    best = x, most = got;
+  }
+  c->across = best != NOWHERE;
+  for (uint32_t k = 0; k < p->n_order; k++)
+    if (p->order[k] != c->run.q && p->order[k] != best) label[n++] = p->order[k];
+  if (c->across) label[n++] = best;
+  c->label = label;
+  c->walk = NEW(s->arena, Walk);
+  c->scans = ex_int(s, 1);
+  for (uint32_t k = 0; k < n; k++) {
+    walk_add(s, c->walk, p->stage->label[label[k]], p->stage->bound[label[k]]);
+    c->scans = ex_mul(s, c->scans, p->stage->bound[label[k]]);
+  }
+}
+
+/* A sum of terms that are multiples, whatever labels are; `along` counts as one. */
+static bool is_multiple(const Expr *e, uint32_t along, int64_t n) {
+  if (e->kind == EX_INT) return e->i % n == 0;
+  if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  if (e->op == OP_ADD || e->op == OP_SUB) return is_multiple(e->arg[0], along, n) && is_multiple(e->arg[1], along, n);
+  if (e->op != OP_MUL || ex_has_label(e, along)) return false;
+  return (e->arg[0]->kind == EX_INT && e->arg[0]->i % n == 0) || (e->arg[1]->kind == EX_INT && e->arg[1]->i % n == 0);
+}
+
+static bool is_aligned(const Scan *c, uint32_t memory, bool kept, const Expr *last, uint32_t label, int64_t n) {
+  if (kept) return true;
+  const TaskBuffer *b = buffer_seen(c->s, memory);
+  const Expr *dim = b->dim[b->rank - 1];
+  return dim->kind == EX_INT && dim->i % n == 0 && is_multiple(last, label, n);
+}
+
+/* Groups of so many points begin at multiples of as many elements, wherever they are read and stored. */
+static bool fits_wide(const Scan *c, int64_t n) {
+  const StagePlan *p = &c->l->plan;
+  const TaskStage *st = p->stage, *end = &c->s->task->stages.at[c->l->to - 1];
+  const Expr *top[] = {c->run.body}, **read = NEW_ARRAY(c->s->arena, const Expr *, st->sum->n_slot + 1);
+  if (!p->exact[c->run.q] || p->size[c->run.q] % n || c->first->kind != EX_INT || (c->first->i + !c->run.end_moves) % n) return false;
+  expr_slot_reads(c->s->arena, 1, top, read);
+  for (uint32_t k = 0; k < st->sum->n_slot; k++) {
+    if (!read[k] || plan_move(p, k, c->run.r) != MOVE_UNIT) continue;
+    if (!is_aligned(c, st->slot[k].index, st->slot[k].kept, read[k]->arg[read[k]->n - 1], c->run.r, n)) return false;
+    if (dtype_size((DType)read[k]->dtype) * n > WIDEST) return false;
+  }
+  if (dtype_size(end->sum->dtype) * n > WIDEST) return false;
+  return end->buffer < 0 || !stores_along(c, c->run.q) || is_aligned(c, (uint32_t)end->buffer, false, end->at[end->n_at - 1], c->run.q, n);
+}
+
+static int64_t points_each(const Scan *c) {
+  int64_t size = dtype_size(sum_of(c)->acc);
+  return EACH / (size > 4 ? 8 : 4);
+}
+
+static int64_t power(int64_t n, int64_t most) {
+  int64_t k = 1;
+  while (k < most && k < n) k *= 2;
+  return k;
+}
+
+/* Threads of a scan and their groups, as many as so many steps want. */
+static void threads_choose(Scan *c, int64_t steps, int64_t most) {
+  int64_t each = c->groups;
+  for (c->threads = 1;; c->threads *= 2) {
+    c->groups = c->threads < each ? c->threads : each;
+    if (2 * c->threads > most || chunk_of(c) >= steps) break;
+  }
+  while (c->groups > 1 && chunk_of(c) / 2 >= steps) c->groups /= 2;
+}
+
+/* Few scans beside each other in memory have neighbouring points in neighbouring threads. */
+static void across_choose(Scan *c, int64_t steps) {
+  int64_t scans = c->scans->kind == EX_INT ? c->scans->i : INT64_MAX, near = c->l->plan.size[c->label[c->walk->n - 1]];
+  bool narrow = near < NARROW;
+  c->beside = power(near < scans ? near : scans, ACROSS);
+  for (int64_t n = ACROSS; n >= NARROW && c->beside == ACROSS; n /= 2)
+    if (scans / n >= FEW) c->beside = n;
+  c->wide = narrow ? 1 : points_each(c);
+  c->groups = points_each(c) / c->wide;
+  threads_choose(c, steps, (narrow ? THREADS : THREADS_ACROSS) / c->beside);
+}
+
+static void along_choose(Scan *c, int64_t steps) {
+  c->wide = c->label ? GROUP : 1;
+  while (c->wide > 1 && !fits_wide(c, c->wide)) c->wide /= 2;
+  c->groups = points_each(c) / c->wide;
+  threads_choose(c, steps, THREADS);
+  c->beside = THREADS / c->threads;
+  if (c->scans->kind == EX_INT) c->beside = power(c->scans->i, c->beside);
+}
+
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Few blocks are cut into more. */
+static void parts_choose(Scan *c, int64_t steps) {
+  Sched *s = c->s;
+  c->part = 0;
+  if (c->scans->kind != EX_INT || c->scans->i < 1) return;
+  int64_t blocks = up(c->scans->i, c->beside), chunk = chunk_of(c);
+  if (blocks >= FEW || steps < 2 * chunk) return;
+  c->part = up(up(steps, up(ENOUGH, blocks)), chunk) * chunk;
+  c->parts = ex_div_up(s, c->steps, ex_int(s, c->part));
+}
+
+static void choice_told(const Scan *c) {
+  const TaskStage *st = c->l->first;
+  how_add(c->s, st, "a running %s along %s: %lld threads for each, %lld a block, with %lld points at a time%s", reducer_info[sum_of(c)->reducer].name,
+          how_label(st, c->run.r), (long long)c->threads, (long long)c->beside, (long long)(c->groups * c->wide),
+          c->wide == 1 ? "" : c->groups == 1 ? " that follow each other" : " in groups that follow each other");
+  if (c->part) how_add(c->s, st, "in parts of %lld %s: what each comes to, what came before it, then the parts", (long long)c->part, how_label(st, c->run.r));
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------------- */
+
+static const Expr *shared_at(Scan *c, const Expr *at, int64_t size) {
+  Sched *s = c->s;
+  if (c->across) return ex_add(s, ex_mul(s, at, ex_int(s, c->beside)), c->lane);
+  return ex_add(s, ex_mul(s, c->lane, ex_int(s, size)), at);
+}
+
+/* A thread goes through rows of sixteen by loads of 16 bytes, and a warp has elements that follow each other: behind each row, or behind two, is a gap, so that either is in
+ * different banks. Of short scans in a warp each begins behind the other's threads. Across scans the lanes are the banks. */
+static int64_t gap_of(const Scan *c) { return c->across ? 1 : WIDEST / (dtype_size(sum_of(c)->acc) > 4 ? 8 : 4); }
+static bool in_pairs(const Scan *c) { return !c->across && c->threads >= 2 * RADIX && dtype_size(sum_of(c)->acc) <= 4; }
+static int64_t row_of(const Scan *c) { return in_pairs(c) ? 2 * RADIX : low_of(c); }
+static int64_t one_size(const Scan *c, int64_t groups) {
+  int64_t row = row_of(c), size = groups * c->threads / row * (row + gap_of(c));
+  return size + (!c->across && high_of(c) == 1 ? ((low_of(c) - size) % WARP + WARP) % WARP : 0);
+}
+static int64_t some_size(const Scan *c, int64_t groups) { return groups * (high_of(c) + gap_of(c)); }
+
+static void shared_new(Scan *c, int64_t groups) {
+  DType t = sum_of(c)->acc;
+  if (c->threads == 1) return;
+  c->one = place_block(c->s, "before", t, c->beside * one_size(c, groups));
+  if (high_of(c) > 1) c->some = place_block(c->s, "above", t, c->beside * some_size(c, groups));
+  c->all = place_block(c->s, "all", t, c->beside * groups);
+}
+
+static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis) {
+  Sched *s = c->s;
+  uint32_t v = var_new(s, NULL, name);
+  LoopStmt *loop = for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_BLOCK);
+  loop->axis = axis;
+  into(s, &loop->body);
+  return n > 1 ? var_read(s, v) : ex_int(s, 0);
+}
+
+/* A block for some scans, or for a part of these. */
+static void blocks_open(Scan *c, int64_t groups, bool cut) {
+  Sched *s = c->s;
+  uint32_t v = var_new(s, NULL, "block");
+  const Expr *beside = ex_int(s, c->beside), *blocks = ex_div_up(s, c->scans, beside), *block = var_read(s, v), *zero = ex_int(s, 0), *part = NULL;
+  into(s, &for_add(s, v, zero, cut ? ex_mul(s, blocks, c->parts) : blocks, 1, BIND_GRID)->body);
+  shared_new(c, groups);
+  c->lane = zero;
+  if (c->across) c->lane = axis_open(c, "lane", c->beside, 0);
+  c->thread = axis_open(c, "thread", c->threads, c->across);
+  if (!c->across && c->beside > 1) c->lane = axis_open(c, "row", c->beside, 1);
+  if (cut) {
+    part = named(s, NULL, "part", expr_op2(s->x, OP_MOD, block, c->parts));
+    block = named(s, NULL, "f", expr_op2(s->x, OP_IDIV, block, c->parts));
+  }
+  c->scan = named(s, NULL, "scan", ex_add(s, ex_mul(s, block, beside), c->lane));
+  c->inside = c->scans->kind == EX_INT && c->scans->i % c->beside == 0 ? NULL : expr_op2(s->x, OP_LT, c->scan, c->scans);
+  c->from = cut ? named(s, NULL, "from", ex_mul(s, part, ex_int(s, c->part))) : zero;
+  c->to = cut ? named(s, NULL, "to", ex_min(s, c->steps, ex_add(s, c->from, ex_int(s, c->part)))) : c->steps;
+  c->number = part;
+  if (!c->label) return;
+  walk_count(s, c->walk, c->walk->n, c->scan);
+  for (uint32_t k = 0; k < c->walk->n; k++) c->l->e->label[c->label[k]] = c->walk->index[k];
+}
+
+/* The registers of a thread, and the steps of its block, a piece after the other; whether there are several. Gives where it begins. */
+static const Expr *pieces_open(Scan *c, bool *several) {
+  Sched *s = c->s;
+  DType t = sum_of(c)->acc;
+  int64_t chunk = chunk_of(c);
+  const Expr *at = c->from, *points = ex_int(s, c->groups * c->wide), *groups = ex_int(s, c->groups);
+  *several = c->part ? c->part > chunk : c->steps->kind != EX_INT || c->steps->i > chunk;
+  if (*several) {
+    uint32_t v = var_new(s, NULL, "piece");
+    into(s, &for_add(s, v, c->from, c->to, chunk, BIND_SEQ)->body);
+    at = var_read(s, v);
+  }
+  c->points = place_own(s, NULL, "points", t, 1, &points);
+  var_add(s, c->points, NULL);
+  c->own = place_own(s, NULL, "own", t, 1, &groups);
+  var_add(s, c->own, NULL);
+  return named(s, NULL, "at", ex_add(s, at, ex_mul(s, c->thread, ex_int(s, c->wide))));
+}
+
+/* The thread's group at hand: its number, where it begins, and whether it is one of a scan; `each`: that of its points each is to be asked for by itself. */
+typedef struct Group { const Expr *number, *at, *there; bool each; } Group;
+
+static const Expr *turns_open(Scan *c, const char *name, int64_t n) {
+  Sched *s = c->s;
+  if (n == 1) return ex_int(s, 0);
+  uint32_t v = var_new(s, NULL, name);
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
+  return var_read(s, v);
+}
+
+static Group group_open(Scan *c, const Expr *at) {
+  Sched *s = c->s;
+  Group g = {.number = turns_open(c, "g", c->groups)};
+  g.at = named(s, NULL, "at", ex_add(s, at, ex_mul(s, g.number, ex_int(s, c->threads * c->wide))));
+  bool known = c->steps->kind == EX_INT, whole = known && c->steps->i % chunk_of(c) == 0;
+  g.each = known ? c->steps->i % c->wide != 0 : c->wide > 1;
+  g.there = whole || g.each ? NULL : expr_op2(s->x, OP_LT, g.at, c->steps);
+  if (c->inside) g.there = g.there ? expr_and(s->x, c->inside, g.there) : c->inside;
+  return g;
+}
+
+/* A point of the group, in the order of steps, or in the opposite one: its number among the thread's. */
+static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
+  Sched *s = c->s;
+  const Running *r = &c->run;
+  const Expr *e = turns_open(c, "e", c->wide), *last = ex_int(s, c->wide - 1), *left = ex_sub(s, last, e), **label = c->l->e->label;
+  const Expr *up = ahead ? e : left, *down = ahead ? left : e;
+  c->step = ex_add(s, g->at, up);
+  if (c->label) {
+    const Expr *first = ex_of(c->l->e, c->first), *end = ex_sub(s, c->steps, ex_int(s, 1));
+    label[r->q] = r->backwards ? ex_add(s, ex_sub(s, ex_sub(s, end, last), g->at), down) : c->step;
+    label[r->r] = r->end_moves ? ex_add(s, first, c->step) : ex_add(s, ex_sub(s, ex_sub(s, first, last), g->at), down);
+  }
+  return ex_add(s, ex_mul(s, g->number, ex_int(s, c->wide)), up);
+}
+
+/* Whether there is such a step; NULL: there is. */
+static const Expr *step_there(Scan *c, const Group *g) { return g->each ? expr_op2(c->s->x, OP_LT, c->step, c->steps) : NULL; }
+
+/* Whether the step at hand has a point; NULL: it has. */
+static const Expr *point_there(Scan *c) {
+  Sched *s = c->s;
+  const Running *r = &c->run;
+  const Expr *lo = r->end_moves ? r->lo : c->still, *hi = r->end_moves ? c->still : r->hi, *at = c->l->e->label[r->r], *one = ex_int(s, 1);
+  const Expr *most = r->end_moves ? ex_add(s, c->first, c->steps) : ex_add(s, c->first, one);
+  const Expr *least = r->end_moves ? c->first : ex_add(s, ex_sub(s, c->first, c->steps), one);
+  const Expr *low = ex_at_most(s, lo, least) ? NULL : expr_op2(s->x, OP_LE, ex_of(c->l->e, lo), at);
+  const Expr *high = ex_at_most(s, most, hi) ? NULL : expr_op2(s->x, OP_LT, at, ex_of(c->l->e, hi));
+  return low && high ? expr_and(s->x, low, high) : low ? low : high;
+}
+
+static void nothing_add(Scan *c, const Expr *i) { store_add(c->s, c->points, 1, &i, red_identity(c->s, sum_of(c))); }
+
+static void point_load(Scan *c, const Group *g) {
+  Sched *s = c->s;
+  const Expr *i = point_open(c, g, c->run.end_moves || !c->label), *there = c->label ? point_there(c) : NULL, *step = step_there(c, g);
+  if (step) there = there ? expr_and(s->x, step, there) : step;
+  LoopStmt *cond = there ? if_add(s, ex_shared(s, there)) : NULL;
+  if (cond) into(s, &cond->body);
+  const Expr *value = c->label ? ex_shared(s, ex_of(c->l->e, c->run.body)) : place_read(s, c->sums, 2, (const Expr *[]){c->scan, c->step});
+  store_add(s, c->points, 1, &i, value);
+  if (!cond) return;
+  into(s, &cond->other);
+  nothing_add(c, i);
+}
+
+static void points_load(Scan *c, const Expr *at) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  Group g = group_open(c, at);
+  LoopStmt *cond = g.there ? if_add(s, g.there) : NULL;
+  if (cond) into(s, &cond->body);
+  point_load(c, &g);
+  if (cond) {
+    into(s, &cond->other);
+    nothing_add(c, point_open(c, &g, true));
+  }
+  into(s, was);
+}
+
+/* The points of each group, one after the other. */
+static void points_sum(Scan *c) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  Group g = {.number = turns_open(c, "g", c->groups), .at = ex_int(s, 0)};
+  uint32_t run = place_own(s, NULL, "run", sum_of(c)->acc, 0, NULL);
+  var_add(s, run, red_identity(s, sum_of(c)));
+  LoopBody *around = s->body;
+  const Expr *i = point_open(c, &g, true), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
+  if (c->before) store_add(s, c->points, 1, &i, scalar_read(s, run));
+  store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
+  if (!c->before) store_add(s, c->points, 1, &i, scalar_read(s, run));
+  into(s, around);
+  store_add(s, c->own, 1, &g.number, scalar_read(s, run));
+  into(s, was);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------------- */
+
+/* The thread's place within a group's. */
+static const Expr *one_at(Scan *c, const Expr *group, int64_t groups) {
+  Sched *s = c->s;
+  int64_t row = row_of(c);
+  const Expr *high = ex_mul(s, group, ex_int(s, c->threads / row));
+  if (c->threads > row) high = ex_add(s, high, quotient(s, c->thread, row));
+  return shared_at(c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->thread, row)), one_size(c, groups));
+}
+
+/* An element of the row of sixteen that the thread has. */
+static const Expr *row_at(Scan *c, const Expr *k, int64_t groups) {
+  Sched *s = c->s;
+  const Expr *row = ex_mul(s, quotient(s, c->thread, row_of(c) / low_of(c)), ex_int(s, row_of(c) + gap_of(c)));
+  if (in_pairs(c)) row = ex_add(s, row, ex_mul(s, rest(s, c->thread, 2), ex_int(s, RADIX)));
+  return shared_at(c, ex_add(s, row, k), one_size(c, groups));
+}
+
+static const Expr *some_at(Scan *c, const Expr *group, const Expr *high, int64_t groups) {
+  Sched *s = c->s;
+  return shared_at(c, ex_add(s, ex_mul(s, group, ex_int(s, high_of(c) + gap_of(c))), high), some_size(c, groups));
+}
+
+/* Of so many rows, a thread for each: an element becomes what came before it, and `to` is what they come to. */
+static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const Expr *at) {
+  Sched *s = c->s;
+  DType t = sum_of(c)->acc;
+  LoopBody *was = s->body;
+  int64_t rows = above ? groups : groups * high_of(c), n = above ? high_of(c) : low_of(c);
+  uint32_t place = above ? c->some : c->one, run = place_own(s, NULL, "run", t, 0, NULL);
+  if (rows < c->threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, c->thread, ex_int(s, rows)))->body);
+  var_add(s, run, red_identity(s, sum_of(c)));
+  LoopBody *around = s->body;
+  const Expr *k = turns_open(c, "k", n), *mine = above ? some_at(c, c->thread, k, groups) : row_at(c, k, groups);
+  const Expr *x = let_read(s, "v", place_read(s, place, 1, &mine));
+  store_add(s, place, 1, &mine, scalar_read(s, run));
+  store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
+  into(s, around);
+  store_add(s, to, 1, &at, scalar_read(s, run));
+  into(s, was);
+  barrier_add(s);
+}
+
+/* What groups come to is handed in, and what came before each thread's is there then. */
+static void tree(Scan *c, int64_t groups) {
+  Sched *s = c->s;
+  int64_t high = high_of(c);
+  LoopBody *was = s->body;
+  const Expr *g = turns_open(c, "g", groups), *at = one_at(c, g, groups), *all = shared_at(c, c->thread, groups);
+  store_add(s, c->one, 1, &at, place_read(s, c->own, 1, &g));
+  into(s, was);
+  barrier_add(s);
+  rows_before(c, false, groups, high > 1 ? c->some : c->all, high > 1 ? some_at(c, quotient(s, c->thread, high), rest(s, c->thread, high), groups) : all);
+  if (high > 1) rows_before(c, true, groups, c->all, all);
+}
+
+static const Expr *group_all(Scan *c, const Expr *group, int64_t groups) {
+  const Expr *at = shared_at(c, group, groups);
+  return c->threads > 1 ? place_read(c->s, c->all, 1, &at) : place_read(c->s, c->own, 1, &group);
+}
+
+/* What came before the thread's group, all in all; the carry goes on. */
+static const Expr *group_before(Scan *c, const Expr *group) {
+  Sched *s = c->s;
+  const Expr *before = let_read(s, "start", scalar_read(s, c->carry));
+  if (high_of(c) > 1) {
+    const Expr *at = some_at(c, group, quotient(s, c->thread, low_of(c)), c->groups);
+    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->some, 1, &at))));
+  }
+  if (c->threads > 1) {
+    const Expr *at = one_at(c, group, c->groups);
+    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->one, 1, &at))));
+  }
+  const Expr *all = let_read(s, "v", group_all(c, group, c->groups));
+  store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), all));
+  return before;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------- */
+
+static void point_give(Scan *c, const Expr *value) {
+  if (c->label) launch_finish(c->s, c->l, value);
+  else store_add(c->s, c->starts, 2, (const Expr *[]){c->scan, c->step}, value);
+}
+
+static void points_give(Scan *c, const Expr *at) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  Group g = group_open(c, at);
+  const Expr *before = group_before(c, g.number);
+  if (g.there) into(s, &if_add(s, g.there)->body);
+  const Expr *i = point_open(c, &g, !c->run.backwards), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
+  const Expr *step = step_there(c, &g);
+  if (step) into(s, &if_add(s, step)->body);
+  point_give(c, let_read(s, "v", combine(c, before, x)));
+  into(s, was);
+}
+
+/* Those few points that are there before the first step, and the parts before this one. */
+static void carry_begin(Scan *c, bool cut) {
+  Sched *s = c->s;
+  const Running *r = &c->run;
+  LoopBody *was = s->body;
+  c->carry = place_own(s, NULL, "carry", sum_of(c)->acc, 0, NULL);
+  var_add(s, c->carry, red_identity(s, sum_of(c)));
+  if (!c->label) return;
+  bool none = r->end_moves ? ex_at_most(s, c->first, r->lo) : ex_at_most(s, r->hi, ex_add(s, c->first, ex_int(s, 1)));
+  if (c->inside && (cut || !none)) into(s, &if_add(s, c->inside)->body);
+  LoopBody *there = s->body;
+  if (!none) {
+    const Expr *first = ex_of(c->l->e, c->first), *still = ex_of(c->l->e, c->still);
+    const Expr *lo = r->end_moves ? ex_of(c->l->e, r->lo) : ex_max(s, still, ex_add(s, first, ex_int(s, 1)));
+    const Expr *hi = r->end_moves ? ex_min(s, still, first) : ex_of(c->l->e, r->hi);
+    uint32_t v = var_new(s, c->l->first->label[r->r], "r");
+    into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
+    c->l->e->label[r->r] = var_read(s, v);
+    const Expr *x = let_read(s, "v", ex_shared(s, ex_of(c->l->e, c->run.body)));
+    store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+    into(s, there);
+  }
+  if (cut) {
+    const Expr *x = let_read(s, "v", place_read(s, c->starts, 2, (const Expr *[]){c->scan, c->number}));
+    store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+  }
+  into(s, was);
+}
+
+static void scans_launch(Scan *c, bool cut) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  bool several;
+  blocks_open(c, c->groups, cut);
+  carry_begin(c, cut);
+  const Expr *at = pieces_open(c, &several);
+  points_load(c, at);
+  points_sum(c);
+  if (c->threads > 1) tree(c, c->groups);
+  points_give(c, at);
+  if (several && c->threads > 1) barrier_add(s);
+  into(s, was);
+}
+
+/* What each part comes to. */
+static void sums_launch(Scan *c) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  bool several;
+  blocks_open(c, 1, true);
+  const Expr *zero = ex_int(s, 0), *one = ex_int(s, 1);
+  c->carry = place_own(s, NULL, "acc", sum_of(c)->acc, 0, NULL);
+  var_add(s, c->carry, red_identity(s, sum_of(c)));
+  LoopBody *thread = s->body;
+  const Expr *at = pieces_open(c, &several);
+  points_load(c, at);
+  LoopBody *piece = s->body;
+  const Expr *i = turns_open(c, "i", c->groups * c->wide), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
+  store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+  into(s, several ? thread : piece);
+  c->own = place_own(s, NULL, "own", sum_of(c)->acc, 1, &one);
+  var_add(s, c->own, scalar_read(s, c->carry));
+  if (c->threads > 1) tree(c, 1);
+  const Expr *mine = c->threads > 1 ? expr_op2(s->x, OP_EQ, c->thread, zero) : NULL;
+  if (c->inside) mine = mine ? expr_and(s->x, mine, c->inside) : c->inside;
+  if (mine) into(s, &if_add(s, mine)->body);
+  store_add(s, c->sums, 2, (const Expr *[]){c->scan, c->number}, group_all(c, zero, 1));
+  into(s, was);
+}
+
+/* What came before each part. */
+static void starts_launch(const Scan *of) {
+  Sched *s = of->s;
+  Scan c = {.s = s, .l = of->l, .before = true, .steps = of->parts, .scans = of->scans, .sums = of->sums, .starts = of->starts};
+  along_choose(&c, of->parts->kind == EX_INT ? of->parts->i : ENOUGH);
+  scans_launch(&c, false);
+}
+
+bool scan_launch(Sched *s, Launch *l) {
+  Scan c = {.s = s, .l = l};
+  if (!is_scan(&c)) return false;
+  int64_t steps = l->plan.size[c.run.q];
+  if (!l->plan.exact[c.run.q] && steps < UNKNOWN) steps = UNKNOWN;
+  labels_choose(&c);
+  (c.across ? across_choose : along_choose)(&c, steps);
+  parts_choose(&c, steps);
+  choice_told(&c);
+  if (!c.part) {
+    scans_launch(&c, false);
+    return true;
+  }
+  const Expr *dim[] = {c.scans, c.parts};
+  c.sums = place_shared(s, "sums", sum_of(&c)->acc, 2, dim);
+  c.starts = place_shared(s, "starts", sum_of(&c)->acc, 2, dim);
+  sums_launch(&c);
+  starts_launch(&c);
+  scans_launch(&c, true);
+  return true;
+}

@@ -1,0 +1,83 @@
+/* codegen/schedule/running.c - which reductions go a little further at each point than at the one before it: C[s] = sum[t where t <= s] X[t]. One label, q, moves one
+ * bound of the reduced label r, always the same way, and what is reduced does not look at q. So whoever goes along q, step by step, takes the points alone that are new. */
+#include "expr/prove/prove.h"
+#include "schedule.h"
+
+static bool fits(const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  if (sum->reducer == RED_NONE) return false;
+  return p->n_red == 1 && p->n_order && sum->where && !sum->domain;
+}
+
+/* Which ways e moves with a label; false if that is not known. */
+static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
+  int64_t slope;
+  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX))
+    return ways(e->arg[0], label, up, down) && ways(e->arg[1], label, up, down);
+  if (!ex_slope(e, label, &slope)) return false;
+  *up |= slope > 0;
+  *down |= slope < 0;
+  return true;
+}
+
+/* The bounds of r; what else the predicate says goes into what is reduced. Labels stand for themselves here. */
+static bool bounds_find(Sched *s, const StagePlan *p, Running *c) {
+  const TaskStage *st = p->stage;
+  Env own = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1)};
+  bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
+  for (uint32_t l = 0; l < p->n_label; l++) {
+    own.label[l] = expr_label(s->x, l);
+    bound[l] = l != c->r;
+  }
+  c->lo = ex_int(s, 0), c->hi = st->bound[c->r];
+  const Expr *rest = where_narrow(&own, st->sum->where, p->n_label, c->r, bound, &c->lo, &c->hi);
+  c->body = st->sum->body;
+  if (!rest) return true;
+  if (red_is_arg(st->sum)) return false; /* no value says that there is no point */
+  const Expr *none = red_identity(s, st->sum);
+  if (none->dtype != c->body->dtype) return false;
+  c->body = expr_select(s->x, rest, c->body, none);
+  return true;
+}
+
+/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute; but argmax and argmin want the first of equals. */
+static bool goes_along(Running *c, const EinSum *sum, uint32_t q) {
+  bool low = ex_has_label(c->lo, q), up = false, down = false;
+  if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q)) return false;
+  if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
+  c->q = q;
+  c->end_moves = !low;
+  if (low && red_is_arg(sum)) return false;
+  c->backwards = low ? up : down;
+  return true;
+}
+
+bool running_find(Sched *s, const StagePlan *p, Running *c) {
+  if (!fits(p)) return false;
+  c->r = p->red[0];
+  if (!bounds_find(s, p, c)) return false;
+  for (uint32_t k = p->n_order; k-- > 0;)
+    if (goes_along(c, p->stage->sum, p->order[k])) return true;
+  return false;
+}
+
+static bool bound_split(Sched *s, const Running *c, const Expr *e, const Expr **still, const Expr **moves) {
+  int64_t slope;
+  Op op = c->end_moves ? OP_MIN : OP_MAX;
+  if (e->kind == EX_OP && e->op == op)
+    return bound_split(s, c, e->arg[0], still, moves) && bound_split(s, c, e->arg[1], still, moves);
+  if (!ex_slope(e, c->q, &slope) || slope > 1 || slope < -1) return false;
+  const Expr **to = slope ? moves : still;
+  *to = *to ? expr_op2(s->x, op, *to, e) : e;
+  return true;
+}
+
+bool running_steps(Sched *s, const Running *c, const Expr **still, const Expr **moves) {
+  *still = *moves = NULL;
+  return bound_split(s, c, c->end_moves ? c->hi : c->lo, still, moves) && *still && *moves;
+}
+
+bool ex_at_most(Sched *s, const Expr *a, const Expr *b) {
+  const Expr *d = expr_normal(s->x, ex_sub(s, b, a));
+  return d->kind == EX_INT && d->i >= 0;
+}

@@ -45,12 +45,14 @@ output soft[n,k] = softmax[k](X[n,k])
 output norm[n,k] = layernorm[k](Z[n,k], g[k], b[k], 0.001)
 output size[n] = logsumexp[k](X[n,k])
 output total[n] = sum[k] X[n,k]
+output best[n] = argmax[k] X[n,k]
 END
 counted rows.ein
 moves soft $((4 * 2 * 64 * 512 * 12 / 10))
 moves norm $((8 * (2 * 64 * 96 + 2 * 64 * 96) * 12 / 10))
 moves size $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
 moves total $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
+moves best $((4 * (64 * 512 + 8 * 64) * 12 / 10)) 90
 
 # Rows of a product that are summed up and multiplied on: of 64 rows each has all that it sees read once, and what is along them is not in memory.
 cat >chains.ein <<'END'

@@ -59,10 +59,20 @@ bool scan_launch(Sched *s, Launch *l);
 /* rows.c: a block for each point, of a long sum along which memory is read in its order. */
 bool rows_launch(Sched *s, Launch *l);
 bool rows_along(const Sched *s, const Launch *l); /* whether it is such a sum */
+/* What some points come to, in a register or an element of an array: a value; of argmax and argmin its place too, -1: no point was there. place NOWHERE: the others. */
+typedef struct RowsAt { uint32_t value, place, n; const Expr *const *at; } RowsAt;
+typedef struct RowsShared { uint32_t part, places; } RowsShared; /* arrays of a block for what its threads come to; places NOWHERE: as above */
+RowsAt rows_own(Sched *s, const EinSum *sum); /* registers: of no point yet */
+void rows_take(Sched *s, const EinSum *sum, const RowsAt *to, const RowsAt *from); /* these points too */
+void rows_store(Sched *s, const RowsAt *to, const RowsAt *from);
+const Expr *rows_result(Sched *s, const RowsAt *of);
 /* The thread's part of it: of the innermost label every so many-th point that the predicate lets through; of a label that is cut, those from lo up to hi;
  * cut NULL: all. */
 typedef struct RowsCut { uint32_t label; const Expr *lo, *hi; } RowsCut;
-const Expr *rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
+RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
+RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads); /* between a grid and its blocks */
+/* What a block's threads have come to together, for the first of them to read. */
+RowsAt rows_together(Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads);
 /* The parts that so many threads have stored from `base` on, combined at `base`, where all of them may read it then. */
 void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads);
 /* tile.c: a block for a tile of points, of a product of two sides. */

@@ -1,6 +1,6 @@
 /* codegen/schedule/gpu/rows.c - a sum along which memory is read in its order: a block for each output point. Its threads make a part each, of every so
  * many-th point, and parts are combined in a tree in shared memory. So the order of a sum hangs on the number of threads, which hangs on the label's
- * extent alone. */
+ * extent alone. Of argmax and argmin a part is a value and its place. */
 #include "schedule/gpu/gpu.h"
 
 enum { LEAST = 32, MOST = 256 }; /* threads; shorter sums are a thread's */
@@ -19,7 +19,7 @@ static bool goes_along(const StagePlan *p, uint32_t label) {
 bool rows_along(const Sched *s, const Launch *l) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
-  if (sum->reducer == RED_NONE || red_is_arg(sum) || sum->domain || !p->n_red) return false;
+  if (sum->reducer == RED_NONE || sum->domain || !p->n_red) return false;
   for (uint32_t i = l->from + 1; i < l->to; i++)
     if (s->task->stages.at[i].sum->reducer != RED_NONE) return false;
   uint32_t last = p->red[p->n_red - 1];
@@ -32,14 +32,72 @@ static int64_t threads_for(int64_t size) {
   return n;
 }
 
-const Expr *rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
+/* ---- one more value ---------------------------------------------------------------------------------------- */
+
+static RowsAt cell(uint32_t value, uint32_t place, const Expr *const *at) { return (RowsAt){value, place, at ? 1 : 0, at}; }
+static const Expr *value_at(Sched *s, const RowsAt *x) { return place_read(s, x->value, x->n, x->at); }
+static const Expr *place_at(Sched *s, const RowsAt *x) { return place_read(s, x->place, x->n, x->at); }
+
+/* Of argmax and argmin the other one stands for this one: it is there, and this one is not, or is beaten, or comes later among equals. */
+static const Expr *is_taken(Sched *s, const EinSum *sum, const Expr *value, const Expr *place, const Expr *other, const Expr *other_place) {
+  const Expr *zero = ex_int(s, 0), *none = expr_op2(s->x, OP_LT, place, zero), *there = expr_op2(s->x, OP_LE, zero, other_place);
+  const Expr *earlier = expr_op2(s->x, OP_AND, expr_op2(s->x, OP_LT, other_place, place), expr_op1(s->x, OP_NOT, red_beats(s, sum, value, other)));
+  const Expr *better = expr_op2(s->x, OP_OR, none, expr_op2(s->x, OP_OR, red_beats(s, sum, other, value), earlier));
+  return expr_op2(s->x, OP_AND, there, better);
+}
+
+void rows_take(Sched *s, const EinSum *sum, const RowsAt *to, const RowsAt *from) {
+  const Expr *a = let_read(s, "a", value_at(s, to)), *b = let_read(s, "b", value_at(s, from));
+  if (to->place == NOWHERE) {
+    store_add(s, to->value, to->n, to->at, ex_shared(s, red_combine(s, sum, a, b)));
+    return;
+  }
+  const Expr *place = let_read(s, "place", place_at(s, to)), *other = let_read(s, "other", place_at(s, from));
+  LoopBody *was = into(s, &if_add(s, ex_shared(s, is_taken(s, sum, a, place, b, other)))->body);
+  store_add(s, to->value, to->n, to->at, b);
+  store_add(s, to->place, to->n, to->at, other);
+  into(s, was);
+}
+
+RowsAt rows_own(Sched *s, const EinSum *sum) {
+  RowsAt x = cell(place_own(s, NULL, "acc", sum->acc, 0, NULL), NOWHERE, NULL);
+  var_add(s, x.value, red_identity(s, sum));
+  if (!red_is_arg(sum)) return x;
+  x.place = place_own(s, NULL, "place", DT_I64, 0, NULL);
+  var_add(s, x.place, ex_int(s, -1));
+  return x;
+}
+
+void rows_store(Sched *s, const RowsAt *to, const RowsAt *from) {
+  store_add(s, to->value, to->n, to->at, value_at(s, from));
+  if (to->place != NOWHERE) store_add(s, to->place, to->n, to->at, place_at(s, from));
+}
+
+const Expr *rows_result(Sched *s, const RowsAt *of) { return of->place == NOWHERE ? value_at(s, of) : place_at(s, of); }
+
+/* ---- a thread's part ---------------------------------------------------------------------------------------- */
+
+/* The point at hand, which comes behind all that the thread has seen. */
+static void point_take(Sched *s, const Launch *l, const RowsAt *own) {
+  const EinSum *sum = l->first->sum;
+  const Expr *value = let_read(s, "v", ex_shared(s, ex_of(l->e, sum->body)));
+  if (own->place == NOWHERE) {
+    store_add(s, own->value, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, own->value), value)));
+    return;
+  }
+  const Expr *none = expr_op2(s->x, OP_LT, scalar_read(s, own->place), ex_int(s, 0));
+  into(s, &if_add(s, expr_op2(s->x, OP_OR, none, red_beats(s, sum, value, scalar_read(s, own->value))))->body);
+  store_add(s, own->value, 0, NULL, value);
+  store_add(s, own->place, 0, NULL, red_position(s, &l->plan, l->e));
+}
+
+RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
-  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
+  RowsAt own = rows_own(s, sum);
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   const Expr *rest = sum->where;
   LoopBody *was = s->body;
-  var_add(s, acc, red_identity(s, sum));
   for (uint32_t k = 0; k < sum->n_out; k++) bound[k] = true;
   for (uint32_t k = 0; k < p->n_red; k++) {
     uint32_t label = p->red[k];
@@ -53,23 +111,44 @@ const Expr *rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t thr
     bound[label] = true;
   }
   if (rest) into(s, &if_add(s, ex_shared(s, ex_of(l->e, rest)))->body);
-  const Expr *value = let_read(s, "v", ex_shared(s, ex_of(l->e, sum->body)));
-  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), value)));
+  point_take(s, l, &own);
   into(s, was);
-  return scalar_read(s, acc);
+  return own;
 }
 
-void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads) {
+/* ---- what parts come to ------------------------------------------------------------------------------------- */
+
+static void best_tree(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *base, const Expr *thread, int64_t threads) {
   const Expr *mine = ex_add(s, base, thread);
   for (int64_t half = threads / 2; half > 0; half /= 2) {
     const Expr *other = ex_add(s, mine, ex_int(s, half));
     LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, thread, ex_int(s, half)))->body);
-    const Expr *a = let_read(s, "a", place_read(s, part, 1, &mine)), *b = let_read(s, "b", place_read(s, part, 1, &other));
-    store_add(s, part, 1, &mine, ex_shared(s, red_combine(s, sum, a, b)));
+    RowsAt to = cell(part, places, &mine), from = cell(part, places, &other);
+    rows_take(s, sum, &to, &from);
     into(s, was);
     barrier_add(s);
   }
 }
+
+void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads) {
+  best_tree(s, sum, part, NOWHERE, base, thread, threads);
+}
+
+RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads) {
+  return (RowsShared){place_block(s, "part", sum->acc, threads), red_is_arg(sum) ? place_block(s, "places", DT_I64, threads) : NOWHERE};
+}
+
+RowsAt rows_together(Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads) {
+  const Expr **zero = NEW_ARRAY(s->arena, const Expr *, 1);
+  *zero = ex_int(s, 0);
+  RowsAt mine = cell(shared.part, shared.places, &thread);
+  rows_store(s, &mine, own);
+  barrier_add(s);
+  best_tree(s, sum, shared.part, shared.places, *zero, thread, threads);
+  return cell(shared.part, shared.places, zero);
+}
+
+/* ---- the launch --------------------------------------------------------------------------------------------- */
 
 bool rows_launch(Sched *s, Launch *l) {
   const EinSum *sum = l->first->sum;
@@ -85,15 +164,13 @@ bool rows_launch(Sched *s, Launch *l) {
   }
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   into(s, &for_add(s, block, zero, all, 1, BIND_GRID)->body);
-  uint32_t part = place_block(s, "part", sum->acc, c.threads);
+  RowsShared shared = rows_shared(s, sum, c.threads);
   into(s, &for_add(s, thread, zero, ex_int(s, c.threads), 1, BIND_BLOCK)->body);
   const Expr *t = var_read(s, thread);
   walk_count(s, w, p->n_order, var_read(s, block));
   for (uint32_t k = 0; k < p->n_order; k++) l->e->label[p->order[k]] = w->index[k];
-  store_add(s, part, 1, &t, rows_part(s, l, t, c.threads, NULL));
-  barrier_add(s);
-  rows_tree(s, sum, part, zero, t, c.threads);
+  RowsAt own = rows_part(s, l, t, c.threads, NULL), result = rows_together(s, sum, shared, &own, t, c.threads);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, t, zero))->body);
-  launch_finish(s, l, place_read(s, part, 1, &zero));
+  launch_finish(s, l, rows_result(s, &result));
   return true;
 }

@@ -16,7 +16,7 @@ typedef struct Split {
   int64_t chunk, parts;      /*   into so many points, and so many parts */
   int64_t points;            /* of the result */
   int64_t threads;           /* of a block that makes a part */
-  uint32_t buffer;           /* place of the parts: by point and part */
+  uint32_t buffer, places;   /* places of the parts: by point and part; and of theirs, of argmax and argmin */
 } Split;
 
 /* ---- whether --------------------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static bool is_split(Split *t) {
   const Launch *l = t->l;
   const EinSum *sum = l->first->sum;
   double reduced;
-  if (sum->reducer == RED_NONE || red_is_arg(sum) || sum->domain || !l->plan.n_red || !extents_known(t, &reduced)) return false;
+  if (sum->reducer == RED_NONE || sum->domain || !l->plan.n_red || !extents_known(t, &reduced)) return false;
   for (uint32_t i = l->from + 1; i < l->to; i++)
     if (t->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
   t->along = rows_along(t->s, l);
@@ -79,6 +79,12 @@ static void point_is(Split *t, Walk *w, const Expr *point) {
   for (uint32_t k = 0; k < p->n_order; k++) t->l->e->label[p->order[k]] = w->index[k];
 }
 
+static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
+  const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, 2);
+  at[0] = point, at[1] = part;
+  return (RowsAt){t->buffer, t->places, 2, at};
+}
+
 /* A block for each part of each point. */
 static void parts_along(Split *t) {
   Sched *s = t->s;
@@ -88,18 +94,16 @@ static void parts_along(Split *t) {
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   walk_outer(t, w);
   into(s, &for_add(s, block, zero, ex_int(s, t->points * t->parts), 1, BIND_GRID)->body);
-  uint32_t shared = place_block(s, "part", sum->acc, t->threads);
+  RowsShared shared = rows_shared(s, sum, t->threads);
   into(s, &for_add(s, thread, zero, ex_int(s, t->threads), 1, BIND_BLOCK)->body);
   const Expr *x = var_read(s, thread), *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, var_read(s, block), parts));
   const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_IDIV, var_read(s, block), parts));
   point_is(t, w, point);
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
-  store_add(s, shared, 1, &x, rows_part(s, t->l, x, t->threads, &cut));
-  barrier_add(s);
-  rows_tree(s, sum, shared, zero, x, t->threads);
+  RowsAt own = rows_part(s, t->l, x, t->threads, &cut), all = rows_together(s, sum, shared, &own, x, t->threads), to = part_at(t, point, part);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, zero))->body);
-  store_add(s, t->buffer, 2, (const Expr *[]){point, part}, place_read(s, shared, 1, &zero));
+  rows_store(s, &to, &all);
 }
 
 /* A thread for each part of each point; neighbours among threads are those among points. */
@@ -118,7 +122,8 @@ static void parts_across(Split *t) {
   point_is(t, w, point);
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
-  store_add(s, t->buffer, 2, (const Expr *[]){point, part}, rows_part(s, t->l, zero, 1, &cut));
+  RowsAt own = rows_part(s, t->l, zero, 1, &cut), to = part_at(t, point, part);
+  rows_store(s, &to, &own);
 }
 
 /* A block for each point, which has its parts. */
@@ -132,21 +137,17 @@ static void parts_combined(Split *t) {
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread"), v = var_new(s, NULL, "number");
   walk_outer(t, w);
   into(s, &for_add(s, block, zero, ex_int(s, t->points), 1, BIND_GRID)->body);
-  uint32_t shared = place_block(s, "part", sum->acc, n);
+  RowsShared shared = rows_shared(s, sum, n);
   into(s, &for_add(s, thread, zero, ex_int(s, n), 1, BIND_BLOCK)->body);
   const Expr *x = var_read(s, thread);
   point_is(t, w, var_read(s, block));
-  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
-  var_add(s, acc, red_identity(s, sum));
+  RowsAt own = rows_own(s, sum), next = part_at(t, var_read(s, block), var_read(s, v));
   LoopBody *was = into(s, &for_add(s, v, x, parts, n, BIND_SEQ)->body);
-  const Expr *next = let_read(s, "v", place_read(s, t->buffer, 2, (const Expr *[]){var_read(s, block), var_read(s, v)}));
-  store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), next)));
+  rows_take(s, sum, &own, &next);
   into(s, was);
-  store_add(s, shared, 1, &x, scalar_read(s, acc));
-  barrier_add(s);
-  rows_tree(s, sum, shared, zero, x, n);
+  RowsAt all = rows_together(s, sum, shared, &own, x, n);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, zero))->body);
-  launch_finish(s, t->l, place_read(s, shared, 1, &zero));
+  launch_finish(s, t->l, rows_result(s, &all));
 }
 
 bool split_launch(Sched *s, Launch *l) {
@@ -156,7 +157,9 @@ bool split_launch(Sched *s, Launch *l) {
   Choice c = {.threads = MOST, .parts = t.parts};
   how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then a tree over the parts", (long long)c.parts,
           (long long)t.chunk, how_label(l->first, t.label), t.along ? "block" : "thread", (long long)c.threads);
-  t.buffer = place_shared(s, "parts", l->first->sum->acc, 2, (const Expr *[]){ex_int(s, t.points), ex_int(s, t.parts)});
+  const Expr *dim[] = {ex_int(s, t.points), ex_int(s, t.parts)};
+  t.buffer = place_shared(s, "parts", l->first->sum->acc, 2, dim);
+  t.places = red_is_arg(l->first->sum) ? place_shared(s, "places", DT_I64, 2, dim) : NOWHERE;
   (t.along ? parts_along : parts_across)(&t);
   into(s, was);
   parts_combined(&t);

@@ -201,6 +201,11 @@ static inline __device__ float ein_smaller_f32(float a, float b) {
 #define ein_min_f32(a, b) ein_smaller_f32(a, b)
 #endif
 
+/* One of two floats, without a branch around what only one of them wants. */
+#if !defined(EIN_BELOW)
+#define EIN_BELOW(x, limit, below, above) ((x) < (limit) ? (below) : (above))
+#endif
+
 EIN_INLINE uint32_t ein_bits_f32(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -280,17 +285,18 @@ EIN_INLINE float ein_tanh_f32(float x) {
   p = ein_fma_f32(p, z, 0.13332767677823823f);
   p = ein_fma_f32(p, z, -0.33333328923706584f);
   float near = ein_fma_f32(p * z, a, a), far = 1.0f - 2.0f / (ein_exp_f32(a + a) + 1.0f);
-  float y = a < 0.625f ? near : far;
+  float y = EIN_BELOW(a, 0.625f, near, far);
   return x < 0 ? -y : y;
 }
 
 #if defined(EIN_FMA)
 /*
  * Below 0.94 x, and x times a polynomial in its square; beyond it 1 - exp -t, where -log(1 - erf a) is t, as a and a times a polynomial:
- * few of the places of exp -t count, and those of t - 1 are finer. Each coefficient was rounded before the next ones were found.
+ * few of the places of exp -t count, and those of t - 1 are finer. Each coefficient was rounded before the next ones were found. The
+ * exponential is that of ein_exp_f32 without its ends, as t is from 0 to 17.
  */
 EIN_INLINE float ein_erf_f32(float x) {
-  float a = x < 0 ? -x : x, b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 there is nothing but 1 */
+  float a = fabsf(x), b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 there is nothing but 1 */
   float p = 7.97622779e-5f;
   p = fmaf(p, z, -0.000804493204f);
   p = fmaf(p, z, 0.00519200508f);
@@ -304,9 +310,16 @@ EIN_INLINE float ein_erf_f32(float x) {
   t = fmaf(t, b, 0.105214417f);
   t = fmaf(t, b, 0.635754168f);
   t = fmaf(t, b, 0.128503799f);
-  float far = fmaf(ein_exp_f32(-fmaf(t, b, b - 1.0f)), -0.36787944f, 1.0f);
-  float y = a < 0.94f ? fmaf(p, a, a) : far;
-  return x < 0 ? -y : y;
+  t = -fmaf(t, b, b - 1.0f);
+  float power = fmaf(t, 1.44269504088896341f, 12583039.0f), n = power - 12583039.0f; /* 1.5 * 2^23 + 127 */
+  float r = fmaf(-n, 1.42860682030941723e-6f, fmaf(-n, 0.693145751953125f, t));
+  float q = 0.0013814540105360484f;
+  q = fmaf(q, r, 0.00836874519559647f);
+  q = fmaf(q, r, 0.04166839079137147f);
+  q = fmaf(q, r, 0.16666520398318727f);
+  q = fmaf(q, r, 0.4999999343207683f);
+  q = fmaf(fmaf(q, r, 1.0f), r, 1.0f) * ein_f32_of_bits(ein_bits_f32(power) << 23);
+  return copysignf(EIN_BELOW(a, 0.94f, fmaf(p, a, a), fmaf(q, -0.36787944f, 1.0f)), x);
 }
 
 /* x ^ 3 within one unit: what the rounded square lacks is added, unless there is no end to it. */

@@ -384,16 +384,10 @@ static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t
   buf_char(p->out, ')');
 }
 
-void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
+/* How many elements from the place's first one it lies; base: less this one. */
+static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const Expr *base) {
   const LoopPlace *x = &p->k->places.at[place];
-  const Expr *base = index_base(p, x, n, at);
   bool any = false;
-  p->place_used[place] = true;
-  buf_printf(p->out, base ? "(%s + " : "%s[", c_place(p, place));
-  if (base) {
-    c_expr(p, base, true);
-    buf_str(p->out, ")[");
-  }
   for (uint32_t k = 0, axis = 0; k < n; axis += x->axes ? x->axes[k] : 1, k++) {
     const Expr *i = base && k + 1 == n ? at[k]->arg[0] : index_inside(at[k]);
     if (expr_is_int(i, 0)) continue;
@@ -407,7 +401,80 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
     argument(p, i, true, last && n == 1);
     if (!last) buf_str(p->out, " * "), c_stride(p, place, k);
   }
-  buf_str(p->out, any ? "]" : "0]");
+  if (!any) buf_char(p->out, '0');
+}
+
+void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
+  const Expr *base = index_base(p, &p->k->places.at[place], n, at);
+  p->place_used[place] = true;
+  buf_printf(p->out, base ? "(%s + " : "%s[", c_place(p, place));
+  if (base) {
+    c_expr(p, base, true);
+    buf_str(p->out, ")[");
+  }
+  index_flat(p, place, n, at, base);
+  buf_char(p->out, ']');
+}
+
+/* What is looked at is so before anything is read, */
+static void within_print(CPrinter *p, const Expr *read) {
+  const char *before = "";
+  for (uint32_t k = 0; k < read->n; k++) {
+    const Expr *w = read->arg[k];
+    if (index_inside(w) == w) continue;
+    buf_printf(p->out, "%s(uint64_t)", before);
+    argument(p, w->arg[0], false, false);
+    buf_str(p->out, " < (uint64_t)");
+    argument(p, w->arg[1], true, false);
+    before = " && ";
+  }
+}
+
+/*   and says so if it is out of range. */
+static void outside_print(CPrinter *p, const Expr *read) {
+  p->uses_ctx = true;
+  for (uint32_t k = 0; k < read->n; k++) {
+    const Expr *w = read->arg[k];
+    if (index_inside(w) == w) continue;
+    buf_str(p->out, "ein_within(");
+    c_expr(p, w->arg[0], false);
+    buf_str(p->out, ", ");
+    c_expr(p, w->arg[1], true);
+    buf_printf(p->out, ", %s); ", c_site(p, w->arg[2]->i));
+  }
+}
+
+static bool looks_at_indices(const Expr *read) {
+  for (uint32_t k = 0; k < read->n; k++)
+    if (index_inside(read->arg[k]) != read->arg[k]) return true;
+  return false;
+}
+
+void c_group_load(CPrinter *p, const char *to, int64_t count, const Expr *read) {
+  bool looks = looks_at_indices(read);
+  uint32_t place = (uint32_t)read->i;
+  p->place_used[place] = true;
+  if (looks) {
+    buf_str(p->out, "if (");
+    within_print(p, read);
+    buf_str(p->out, ") ");
+  }
+  buf_printf(p->out, "EIN_WIDE_%s(%lld, %s, %s, ", p->k->places.at[place].written ? "READ" : "LOAD", (long long)count, to, c_place(p, place));
+  index_flat(p, place, read->n, read->arg, NULL);
+  buf_str(p->out, ");");
+  if (looks) {
+    buf_str(p->out, " else { ");
+    outside_print(p, read);
+    buf_printf(p->out, "EIN_WIDE_ZERO(%lld, %s); }", (long long)count, to);
+  }
+  buf_char(p->out, '\n');
+}
+
+void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const char *from, int64_t count) {
+  p->place_used[place] = true;
+  buf_printf(p->out, "EIN_WIDE_STORE(%lld, %s, ", (long long)count, c_place(p, place));
+  index_flat(p, place, n, at, NULL);
+  buf_printf(p->out, ", %s);\n", from);
 }
 
 static void element_value(CPrinter *p, const Expr *e) {

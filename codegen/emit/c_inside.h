@@ -52,6 +52,9 @@ bool c_is_array(const LoopPlace *x);
 /* A value; in `index` mode arithmetic on i64 is known not to wrap, and is printed plainly. */
 void c_expr(CPrinter *p, const Expr *e, bool index);
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at); /* "X[i*X_0 + j]" */
+/* Of a device: neighbours from where the read says into an array of elements as they are in memory; and back. */
+void c_group_load(CPrinter *p, const char *to, int64_t count, const Expr *read);
+void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const char *from, int64_t count);
 /* The stride of an axis of the place's buffer, an argument; and the last of those that one of the place's own is. */
 void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis);
 uint32_t c_last_axis(const LoopPlace *x, uint32_t axis);

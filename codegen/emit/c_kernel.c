@@ -352,6 +352,55 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   }
 }
 
+/* What goes between an array and memory as other bytes than it has here, has those in an array of its own, a line for each element. */
+static bool group_differs(CPrinter *p, const LoopPlace *buffer, bool stores) {
+  bool truth = buffer->dtype == DT_BOOL && loop_is_argument(p->p->tasks, buffer); /* a caller's may hold any byte */
+  return buffer->dtype == DT_F16 || buffer->dtype == DT_BF16 || (truth && !stores);
+}
+
+static void group_element(CPrinter *p, DType t, const char *array, bool stores) {
+  if (t == DT_BOOL) buf_str(p->out, "ein_wide[ein_at] != 0");
+  else if (stores) buf_printf(p->out, "ein_f32_to_%s(%s[ein_at])", dtype_name(t), array);
+  else buf_printf(p->out, "ein_%s_to_f32(ein_wide[ein_at])", dtype_name(t));
+}
+
+static void group_changed(CPrinter *p, const char *array, int64_t n, DType t, bool stores, int depth) {
+  indent(p, depth);
+  buf_str(p->out, "EIN_UNROLL\n");
+  indent(p, depth);
+  buf_printf(p->out, "for (int ein_at = 0; ein_at < %lld; ein_at++) %s[ein_at] = ", (long long)n, stores ? "ein_wide" : array);
+  group_element(p, t, array, stores);
+  buf_str(p->out, ";\n");
+}
+
+static void group_between(CPrinter *p, const LoopStmt *s, const char *array, int64_t n, bool stores, int depth) {
+  indent(p, depth);
+  if (stores) c_group_store(p, s->place, s->n_at, s->at, array, n);
+  else c_group_load(p, array, n, s->value);
+}
+
+static void group_print(CPrinter *p, const LoopStmt *s, int depth) {
+  bool stores = s->n_at > 0;
+  uint32_t array = stores ? (uint32_t)s->value->i : s->place;
+  const LoopPlace *buffer = &p->k->places.at[stores ? s->place : s->value->i];
+  int64_t n = p->k->places.at[array].dim[0]->i;
+  const char *name = c_place(p, array);
+  p->place_used[array] = true;
+  if (!group_differs(p, buffer, stores)) {
+    group_between(p, s, name, n, stores, depth);
+    return;
+  }
+  indent(p, depth);
+  buf_str(p->out, "{\n");
+  indent(p, depth + 1);
+  buf_printf(p->out, "%s ein_wide[%lld];\n", c_store_type(buffer->dtype), (long long)n);
+  if (stores) group_changed(p, name, n, buffer->dtype, true, depth + 1);
+  group_between(p, s, "ein_wide", n, stores, depth + 1);
+  if (!stores) group_changed(p, name, n, buffer->dtype, false, depth + 1);
+  indent(p, depth);
+  buf_str(p->out, "}\n");
+}
+
 void c_body(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -369,6 +418,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_STREAM: stream_print(p, s, depth); break;
     case LOOP_MATRIX: matrix_print(p, s, depth); break;
     case LOOP_PRODUCT: break; /* a statement of a device's kernel itself: cuda.c */
+    case LOOP_GROUP: group_print(p, s, depth); break;
     case LOOP_BARRIER:
       indent(p, depth);
       buf_str(p->out, "__syncthreads();\n");

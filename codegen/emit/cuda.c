@@ -31,6 +31,7 @@ static Launch launch_of(const LoopStmt *s) {
 static void index_print(CPrinter *p, const LoopStmt *s) {
   if (!p->var_used[s->var]) return;
   buf_printf(p->out, "  const int64_t %s = %s.%c;\n", c_var(p, s->var), s->bind == BIND_GRID ? "blockIdx" : "threadIdx", axis_of[s->axis]);
+  if (s->hi->kind == EX_INT) buf_printf(p->out, "  EIN_ENDS(%s, %lld);\n", c_var(p, s->var), (long long)s->hi->i);
 }
 
 static void shared_print(CPrinter *p, const LoopStmt *s) {

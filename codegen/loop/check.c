@@ -478,6 +478,34 @@ static void check_product(Check *c, const LoopStmt *s) {
   check_block(c, &s->other);
 }
 
+static bool is_buffer(const Check *c, int64_t place) { return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_BUFFER; }
+
+static bool is_registers(const Check *c, int64_t place) {
+  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_REGISTER && c->k->places.at[place].rank == 1;
+}
+
+/* From a buffer into an array of registers, or back: a power of two of neighbours, which begin at a multiple of so many. */
+static void check_group(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  const Expr *v = s->value;
+  if (!x) return;
+  bool stores = x->space == SPACE_BUFFER, well = v && v->kind == EX_READ && v->n && (stores ? is_registers(c, v->i) : is_buffer(c, v->i) && is_registers(c, s->place));
+  check_value(c, "what is grouped", v, x->dtype);
+  for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is grouped", s->at[i], DT_I64);
+  if (!well || s->n_at != (stores ? x->rank : 0) || (stores && !expr_is_int(v->arg[0], 0))) {
+    fail(c, "what is grouped goes from a buffer to no array of registers, nor from the first element of such a one to a buffer");
+    return;
+  }
+  const LoopPlace *buffer = stores ? x : &c->k->places.at[v->i], *array = stores ? &c->k->places.at[v->i] : x;
+  const Expr *last = stores ? s->at[s->n_at - 1] : v->arg[v->n - 1], *dim = buffer->dim[buffer->rank - 1];
+  int64_t n = array->dim[0]->i;
+  if (n < 2 || n & (n - 1) || n * dtype_size(x->dtype) > LOOP_WIDEST) fail(c, "%s is a group and has %lld elements", name_of(array), (long long)n);
+  else if (multiple_of(c, dim) % n || multiple_of(c, last) % n)
+    fail(c, "%s is grouped and begins perhaps at no multiple of %lld elements", name_of(buffer), (long long)n);
+  if (stores && !x->written) fail(c, "%s is stored to and not written", name_of(x));
+  if (!stores && c->place[s->place].state != OPEN_VAR) fail(c, "%s is stored to where it is not there", name_of(x));
+}
+
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT;
@@ -490,7 +518,7 @@ static void check_fields(Check *c, const LoopStmt *s) {
   if (!product && s->n_over) fail(c, "a statement has loops that only a product has");
   if (!loop && !cond && !product && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && !product && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -515,6 +543,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_STREAM: check_stream(c, s); break;
     case LOOP_MATRIX: check_matrix(c, s); break;
     case LOOP_PRODUCT: check_product(c, s); break;
+    case LOOP_GROUP: check_group(c, s); break;
     case LOOP_BARRIER: break;
     default: fail(c, "a statement is of no kind");
     }

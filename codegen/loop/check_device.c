@@ -130,7 +130,7 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
-    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_MATRIX || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP || s->kind == LOOP_MATRIX || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
   }
   return false;
 }
@@ -173,7 +173,7 @@ static void launches_check(SumCheck *c, const LoopKernel *k, const LoopBody *b) 
 void loop_check_device(SumCheck *c, const LoopKernel *k) {
   if (!has_device_parts(k, &k->body)) return;
   if (!are_launches(&k->body)) {
-    check_fail(c, "what is bound to a device, shared, a barrier or a matrix stands in no grid");
+    check_fail(c, "what is bound to a device, shared, a group, a barrier or a matrix stands in no grid");
     return;
   }
   if (k->dense) check_fail(c, "it is for a device, where all is in row-major order, and dense");

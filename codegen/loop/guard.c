@@ -400,6 +400,12 @@ static void product_leave(Guard *g, LoopBody *body, uint32_t i) {
   *body = made;
 }
 
+/* Where the first of its elements is in range, all are: both it and the axis are multiples of so many. */
+static void guard_group(Guard *g, LoopStmt *s) {
+  if (s->n_at) guard_store(g, s);
+  else s->value = fixed(g, s->value);
+}
+
 static void guard_body(Guard *g, LoopBody *body) {
   for (uint32_t i = 0; i < body->len; i++) {
     if (body->at[i]->kind == LOOP_PRODUCT && !guard_product(g, body->at[i])) product_leave(g, body, i);
@@ -417,6 +423,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_VAR: s->value = fixed(g, s->value); break;
     case LOOP_STORE: guard_store(g, s); break;
     case LOOP_STREAM: guard_stream(g, s); break;
+    case LOOP_GROUP: guard_group(g, s); break;
     case LOOP_FETCH: guard_fetch(g, s); break;
     case LOOP_TURN:
     case LOOP_MATRIX: /* shared.c looks at where it goes */

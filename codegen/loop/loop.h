@@ -35,6 +35,7 @@ enum { LOOP_SHARED = 49152 }; /* bytes of all arrays that a block shares */
 enum { LOOP_BLOCK = 1024 };  /* threads of a block */
 enum { LOOP_BESIDE = 2048 }; /* threads of blocks that are beside each other */
 enum { LOOP_SHORT = 16 };
+enum { LOOP_WIDEST = 16 };   /* bytes of a buffer that are read or stored at once */
 enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 16 }; /* elements of an array that an operation's own function for arrays takes: at most, and a multiple of */
 #define LOOP_POLLED ((int64_t)1 << 40) /* numbers between two looks of a loop at whether the run is to end, at most */
 enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
@@ -65,6 +66,8 @@ typedef enum {
                                 whole line of the cache; 0 where they do not lie next to each other */
   LOOP_STREAM,               /* elements of an array go to a buffer, along the last axis of each, or on along several of the buffer's, from
                                 where their indices together say: the last may be beyond its axis; nobody wants them soon. Other threads see them once the thread loop that it stands in is through */
+  LOOP_GROUP,                 /* of a device: as many neighbours along a buffer's last axis as an array of registers has elements become these, or the other
+                                way; where they begin is a multiple of so many elements from where the buffer does: one instruction for 16 bytes of them */
   LOOP_MATRIX,               /* of a device: a warp adds a product of two parts of shared arrays to what its threads have in registers (LoopMatrix) */
   LOOP_BARRIER,              /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
   LOOP_PRODUCT               /* of a device, only as a statement of the kernel itself: a library's product of two matrices, or of pairs of them, and
@@ -109,13 +112,13 @@ struct LoopStmt {
   LoopBody body, other;      /* FOR, IF; other: the else. PRODUCT: launches behind it, and those in its stead */
   uint32_t n_over;           /* PRODUCT: */
   LoopOver *over;            /*   the last three go along rows and lanes of the result, and the sum; those before, which pair of matrices it is */
-  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, PRODUCT */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, GROUP, PRODUCT */
   Op op;                     /* LANES_OF */
-  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT: the place's rank, and */
+  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT, GROUP to a buffer: the place's rank, and */
   const Expr **at;           /*   where */
   const LoopMatrix *matrix;  /* MATRIX; place: the registers, */
   const Expr *other_side;    /*   and the other side's first element, as a read */
-  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM: a read, the first element; LEAD: the one of the buffer, as a read;
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM, GROUP: a read, the first element; LEAD: the one of the buffer, as a read;
                                 PRODUCT: what is summed up, of the sum's dtype; MATRIX: the one side's first element, as a read */
 };
 

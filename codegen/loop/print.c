@@ -67,6 +67,15 @@ static void print_indent(Printer *p, uint32_t level) {
   for (uint32_t i = 0; i < level; i++) buf_str(p->out, "  ");
 }
 
+/* `group x = X[i, j]`, `group Y[i, j] = y[0]` */
+static void print_group(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "group ");
+  print_place(p, s->place);
+  if (s->n_at) print_exprs(p, s->n_at, s->at);
+  print_with(p, " = ", s->value);
+  buf_char(p->out, '\n');
+}
+
 static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 const char loop_axis[] = "xyz";
@@ -204,6 +213,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_matrix(p, s);
     else if (s->kind == LOOP_PRODUCT)
       print_product(p, s, level);
+    else if (s->kind == LOOP_GROUP)
+      print_group(p, s);
     else if (s->kind == LOOP_BARRIER)
       buf_str(p->out, "barrier\n");
     else

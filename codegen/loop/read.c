@@ -359,6 +359,15 @@ static bool line_matrix(LoopReader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
+static bool line_group(LoopReader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_GROUP);
+  if (!want_place_name(r, &s->place)) return false;
+  if (r->c.s < r->c.end && *r->c.s == '[' && !want_list(r, false, &s->n_at, &s->at)) return false;
+  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
+}
+
 static bool want_over(LoopReader *r, LoopStmt *s) {
   VEC(LoopOver) over = {0};
   do {
@@ -454,6 +463,7 @@ static const Line lines[] = {
     {"matrix", KERNEL | BLOCK, line_matrix},
     {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
     {"product", KERNEL | BLOCK, line_product},
+    {"group", KERNEL | BLOCK, line_group},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},

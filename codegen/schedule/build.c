@@ -198,6 +198,19 @@ LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const 
   return st;
 }
 
+uint32_t wide_load_add(Sched *s, const Expr *first, int64_t count) {
+  const Expr *dim = ex_int(s, count);
+  uint32_t place = place_own(s, NULL, "wide", (DType)first->dtype, 1, &dim);
+  var_add(s, place, NULL);
+  give(s, LOOP_GROUP, place, first);
+  return place;
+}
+
+void wide_store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, uint32_t array) {
+  const Expr *zero = ex_int(s, 0);
+  store_add(s, place, n_at, at, place_read(s, array, 1, &zero))->kind = LOOP_GROUP;
+}
+
 LoopBody *into(Sched *s, LoopBody *to) {
   LoopBody *was = s->body;
   s->body = to;

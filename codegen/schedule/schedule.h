@@ -110,6 +110,9 @@ LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* what would be read */
 LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
+/* Of a device: so many neighbours from where the read says on, in registers, whose array is given; and from such an array to a buffer. */
+uint32_t wide_load_add(Sched *s, const Expr *first, int64_t count);
+void wide_store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, uint32_t array);
 /* Statements go into `to` until the returned body is put back. */
 LoopBody *into(Sched *s, LoopBody *to);
 

@@ -14,6 +14,16 @@
 #define EIN_INLINE static inline EIN_BOTH
 #define EIN_FMA 1 /* every device has the instruction */
 
+/* Neighbours differ in which of the two they want: a branch would go both ways, and stand between what may be computed side by side. */
+#if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED)
+static __device__ __forceinline__ float ein_below_of(float x, float limit, float below, float above) {
+  float y;
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %3, %4, p; }" : "=f"(y) : "f"(x), "f"(limit), "f"(below), "f"(above));
+  return y;
+}
+#define EIN_BELOW(x, limit, below, above) ein_below_of(x, limit, below, above)
+#endif
+
 #if defined(__CUDACC_RTC__) && !defined(EIN_EMULATED) /* which has a C library */
 typedef signed char int8_t;
 typedef short int16_t;

@@ -21,6 +21,7 @@ typedef struct ein_device {
 #ifndef EIN_EMULATED
 #define EIN_GLOBAL(type) type *__restrict__
 #define EIN_AT_16(type, name) name = (type *)__builtin_assume_aligned(name, 16)
+#define EIN_ENDS(name, n) __builtin_assume(name < n) /* compilers know a block's number to have 31 bits, and divide in 64 */
 #define EIN_SHARED(type, name, n) __shared__ __align__(16) type name[n]
 #endif
 /* Neighbours at a multiple of what they are, as one. */
@@ -42,6 +43,57 @@ template <> struct ein_wide<16> { typedef uint4 type; };
 #define EIN_UNROLL
 #define EIN_ROLL
 #endif
+
+/* Neighbours that begin at a multiple of all their bytes, at once: said to the assembler, as compilers forget what they knew of an address and then take
+ * them one by one. What is read by _LOAD nobody stores to in this kernel. */
+#ifndef EIN_EMULATED
+template <int BYTES> struct ein_piece;
+template <> struct ein_piece<16> {
+  unsigned a, b, c, d;
+  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from)); }
+  __device__ __forceinline__ void read(size_t from) {
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from) : "memory");
+  }
+  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory"); }
+};
+template <> struct ein_piece<8> {
+  unsigned a, b;
+  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from)); }
+  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from) : "memory"); }
+  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.v2.b32 [%0], {%1, %2};" : : "l"(to), "r"(a), "r"(b) : "memory"); }
+};
+template <> struct ein_piece<4> {
+  unsigned a;
+  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.b32 %0, [%1];" : "=r"(a) : "l"(from)); }
+  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.b32 %0, [%1];" : "=r"(a) : "l"(from) : "memory"); }
+  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.b32 [%0], %1;" : : "l"(to), "r"(a) : "memory"); }
+};
+template <> struct ein_piece<2> {
+  unsigned short a;
+  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.b16 %0, [%1];" : "=h"(a) : "l"(from)); }
+  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.b16 %0, [%1];" : "=h"(a) : "l"(from) : "memory"); }
+  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.b16 [%0], %1;" : : "l"(to), "h"(a) : "memory"); }
+};
+template <int N, class T, class A> static __device__ __forceinline__ void ein_wide_load(A *to, const T *from) {
+  ein_piece<N * (int)sizeof(T)> piece;
+  piece.load(__cvta_generic_to_global(from));
+  memcpy(to, &piece, sizeof piece);
+}
+template <int N, class T, class A> static __device__ __forceinline__ void ein_wide_read(A *to, const T *from) {
+  ein_piece<N * (int)sizeof(T)> piece;
+  piece.read(__cvta_generic_to_global(from));
+  memcpy(to, &piece, sizeof piece);
+}
+template <int N, class T, class A> static __device__ __forceinline__ void ein_wide_store(T *to, const A *from) {
+  ein_piece<N * (int)sizeof(T)> piece;
+  memcpy(&piece, from, sizeof piece);
+  piece.store(__cvta_generic_to_global(to));
+}
+#define EIN_WIDE_LOAD(n, to, buffer, at) ein_wide_load<n>(to, &buffer[at])
+#define EIN_WIDE_READ(n, to, buffer, at) ein_wide_read<n>(to, &buffer[at])
+#define EIN_WIDE_STORE(n, buffer, at, from) ein_wide_store<n>(&buffer[at], from)
+#endif
+#define EIN_WIDE_ZERO(n, array) memset(array, 0, n * sizeof array[0])
 
 static __device__ int64_t ein_fault(const ein_device *ctx, int site, int64_t index, int64_t extent) {
   if (atomicCAS(&ctx->fault->met, 0, 1) == 0) {

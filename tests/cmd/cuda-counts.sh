@@ -81,6 +81,25 @@ moves across $((8 * 2 * 80 * 4224 * 12 / 10))
 moves cut $((4 * 20480 * 12 / 10))
 moves cut_3 $((4 * 2 * 20480 * 12 / 10))
 
+# Maps of what lies across their result; halves, of which a thread has eight; rows by number.
+cat >turned.ein <<'END'
+input X[i:96, j:128] : f32
+input Z[i:64, j:160] : f64
+input H[i:128, j:128], K[j:128, i:128] : bf16
+input at[i:96] : i64 = 0
+output turned[j,i] = X[i,j] + 1
+output doubles[j,i] = Z[i,j]
+output halves[j,i] = H[i,j] * K[j,i]
+output both[i,j] = H[i,j] * H[i,j] + 1
+output rows[i,j] = X[at[i],j]
+END
+counted turned.ein
+moves turned $((4 * 2 * 96 * 128 * 12 / 10))
+moves doubles $((8 * 2 * 64 * 160 * 12 / 10))
+moves halves $((2 * 3 * 128 * 128 * 12 / 10))
+moves both $((2 * 2 * 128 * 128 * 12 / 10))
+moves rows $((4 * 2 * 96 * 128 * 12 / 10))
+
 # Maps; a sum across rows.
 cat >maps.ein <<'END'
 input X[n:64, k:96], V[n:64, k:96] : f32

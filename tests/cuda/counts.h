@@ -97,14 +97,27 @@ static inline void request(const Access *x, size_t n) {
   k->moved += pieces(x, n, 32) * 32;
 }
 
-/* Of one thread and statement, in their order: neighbours become one. */
+/* So many bytes of one thread and statement, in their order from the first on, are neighbours and begin at a multiple of all of them; 16 at most. */
+static inline uint32_t run(const std::vector<Access> &o, size_t i, uint32_t most) {
+  uint32_t whole = o[i].bytes;
+  for (size_t n = 1; i + n < o.size() && o[i + n].thread == o[i].thread && o[i + n].by == o[i].by && o[i + n].at == o[i].at + whole && whole < most; n++)
+    whole += o[i].bytes;
+  while (whole > o[i].bytes && (16 % whole || (uintptr_t)o[i].at % whole)) whole -= o[i].bytes;
+  return whole;
+}
+
+/* Neighbours become one, as compilers make them: as many as all of the statement's are. */
 static inline void widen(std::vector<Access> &o) {
+  std::map<const void *, uint32_t> most;
+  for (size_t i = 0; i < o.size();) {
+    uint32_t whole = run(o, i, 16), &least = most.emplace(o[i].by, whole).first->second;
+    least = std::min(least, whole);
+    i += whole / o[i].bytes;
+  }
   size_t to = 0;
   for (size_t i = 0, n; i < o.size(); i += n) {
-    uint32_t whole = o[i].bytes;
-    for (n = 1; i + n < o.size() && o[i + n].thread == o[i].thread && o[i + n].by == o[i].by && o[i + n].at == o[i].at + whole && whole < 16; n++)
-      whole += o[i].bytes;
-    while (whole > o[i].bytes && (16 % whole || (uintptr_t)o[i].at % whole)) whole -= o[i].bytes, n--;
+    uint32_t whole = run(o, i, std::max(most[o[i].by], o[i].bytes));
+    n = whole / o[i].bytes;
     o[to] = o[i];
     o[to++].bytes = whole;
   }

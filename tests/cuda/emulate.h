@@ -211,6 +211,20 @@ template <class T> struct Global {
   T load(int64_t i) const { look(i, false); return data[i]; }
   template <class U> void store(int64_t i, U v) const { look(i, true); data[i] = v; }
   Element<Global, T> operator[](int64_t i) const { return {this, i}; }
+  /* N neighbours at once. */
+  template <int N, class A> __attribute__((noinline)) void wide_load(A *to, int64_t i) const {
+    wide(i, N, false, __builtin_return_address(0));
+    for (int k = 0; k < N; k++) to[k] = (A)load(i + k);
+  }
+  template <int N, class A> __attribute__((noinline)) void wide_store(int64_t i, const A *from) const {
+    wide(i, N, true, __builtin_return_address(0));
+    for (int k = 0; k < N; k++) store(i + k, (T)from[k]);
+  }
+  void wide(int64_t i, int64_t count, bool store, const void *by) const {
+    if ((uintptr_t)&data[i] % ((uintptr_t)count * sizeof(T))) fail("a wide access that begins at no multiple of its bytes", "buffer", i);
+    bool first = i >= 0 && i < n && shadow[i * (int64_t)sizeof(T)].epoch != device()->launch;
+    counts::access(device()->at, by, &data[i], (size_t)count * sizeof(T), false, store, first);
+  }
   void told(int64_t i, bool store, const void *by) const {
     bool first = i >= 0 && i < n && shadow[i * (int64_t)sizeof(T)].epoch != device()->launch;
     counts::access(device()->at, by, &data[i], sizeof(T), false, store, first);
@@ -301,11 +315,15 @@ static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_
 #define blockIdx (emulate::block_index())
 #define __syncthreads() emulate::barrier()
 #define EIN_GLOBAL(type) const emulate::Global<type>
+#define EIN_ENDS(name, n) (void)(name < n)
 #define EIN_AT_16(type, name) emulate::aligned(name.data)
 #define EIN_SHARED(type, name, n)                                                              \
   static type name##_elements[n];                                                              \
   static emulate::Shared<type, n>::Mark name##_marks[n];                                       \
   const emulate::Shared<type, n> name = {#name, name##_elements, name##_marks}
+#define EIN_WIDE_LOAD(n, to, buffer, at) (buffer).template wide_load<n>(to, at)
+#define EIN_WIDE_READ(n, to, buffer, at) EIN_WIDE_LOAD(n, to, buffer, at)
+#define EIN_WIDE_STORE(n, buffer, at, from) (buffer).template wide_store<n>(at, from)
 #define EIN_ARGUMENT(type, ctx, buffer) (emulate::Argument{ein_cuda_at(ctx, buffer), ein_cuda_bytes(ctx, buffer), NULL})
 #define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, __VA_ARGS__)
 

@@ -143,8 +143,8 @@ static const TextBreak breaks[] = {
     {"        if (t == 0) {\n          part[0]", "        if (t == 1) {\n          part[0]", race_part},
     /* barriers that some threads do not come to */
     {"      barrier\n      if (t < 32) {\n", "      if (t < 32) {\n        barrier\n", "kernel y: a barrier stands in a condition"},
-    {"for block < 512 step 16", "for block < 512 from x step 16", "kernel C: a barrier stands in the loop over block, whose threads go round differently often"},
-    {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16", "kernel C: a barrier stands in the loop over block, whose threads go round differently often"},
+    {"for block < 512 step 16", "for block < 512 from x step 16", "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
+    {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16", "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
     /* grids and blocks */
     {"for i < $N grid x", "for i < $N from 1 grid x", "kernel y: the loop over i is bound to a device, and is not from 0 by 1"},
     {"for x < 16 block x", "for x < 16 step 2 block x", "kernel C: the loop over x is bound to a device, and is not from 0 by 1"},
@@ -159,8 +159,8 @@ static const TextBreak breaks[] = {
     {"for k < 16 unroll", "for k < 16 block z", "kernel C: the loop over k is bound to a device, and is not outermost"},
     {"for k < 16 unroll", "for k < 16 vector", "kernel C: the loop over k is in order for no thread of a device"},
     {"for l < 4 roll", "for l < 4 polled 2", "kernel y: the loop over l is in order for no thread of a device"},
-    {"for j0 < 4 grid x", "for j0 < 4", "kernel C: what is bound to a device, shared or a barrier stands in no grid"},
-    {"for z < $N grid z", "for z < $N thread", "kernel y: what is bound to a device, shared or a barrier stands in no grid"},
+    {"for j0 < 4 grid x", "for j0 < 4", "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+    {"for z < $N grid z", "for z < $N thread", "kernel y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
     {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n", "kernel C: it is for a device, where all is in row-major order, and dense"},
     /* memory */
     {"shared b : f32 [256]", "shared b : f32 [12224]", "kernel C: a block shares 49920 bytes, of 49152 at most"},
@@ -260,7 +260,7 @@ static const TextBreak product_breaks[] = {
     {"%2 : f32 [$N, 64] written\n  loops i j", "%2 : f32 [$N, 64]\n  loops i j", "kernel C: C is stored to and not written"},
     /* where it stands */
     {"      for t < 64 block x {\n        C[b", "      for t < 64 {\n        C[b", "kernel C: in the grid over b stands no block"},
-    {"    for b < $N grid x", "    for b < $N", "kernel C: what is bound to a device, shared or a barrier stands in no grid"},
+    {"    for b < $N grid x", "    for b < $N", "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
 };
 
 static void product_tests(Arena *a) {
@@ -276,6 +276,71 @@ static void product_tests(Arena *a) {
   text_breaks(product, COUNT(product_breaks), product_breaks);
 }
 
+/* A map of groups of neighbours, one of whose sides is of a row by number. */
+static const char group[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  dim N\n"
+    "  buffer %0 input 0 A[$N, 64] : bf16\n"
+    "  buffer %1 input 1 tok[$N] : i64\n"
+    "  buffer %2 output 0 Y[$N, 64] : bf16\n"
+    "  input A = %0\n"
+    "  input tok = %1\n"
+    "  output Y = %2\n"
+    "  kernel 0 Y outer 0 {\n"
+    "    stage Y[i:$N, j:64] : bf16 = neg(%0[%1[i], j]) to %2[i, j]\n"
+    "  }\n"
+    "}\n"
+    "site 0 \"index 1 of A, read for Y\"\n"
+    "kernel Y step 0 work ($N * 64) {\n"
+    "  register a : bf16 [8] written\n"
+    "  register y : bf16 [8] written\n"
+    "  buffer A = %0 : bf16 [$N, 64]\n"
+    "  buffer tok = %1 : i64 [$N]\n"
+    "  buffer Y = %2 : bf16 [$N, 64] written\n"
+    "  loops i t j l\n"
+    "  for i < $N grid x {\n"
+    "    for t < 8 block x {\n"
+    "      index j = (t * 8)\n"
+    "      var a\n"
+    "      group a = A[within(tok[i], $N, 0), j]\n"
+    "      var y\n"
+    "      for l < 8 unroll {\n"
+    "        y[l] = neg(a[l])\n"
+    "      }\n"
+    "      group Y[i, j] = y[0]\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static const char no_registers[] = "kernel Y: what is grouped goes from a buffer to no array of registers, nor from the first element of such a one to a buffer";
+static const TextBreak group_breaks[] = {
+    {"index j = (t * 8)", "index j = (t * 4)", "kernel Y: A is grouped and begins perhaps at no multiple of 8 elements"},
+    {"group Y[i, j] = y[0]", "group Y[i, (j + 4)] = y[0]", "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
+    {"group Y[i, j] = y[0]", "group Y[i, (64 - (t % 8))] = y[0]", "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
+    {"group Y[i, j] = y[0]", "group Y[i, j] = y[1]", no_registers},
+    {"group Y[i, j] = y[0]", "group Y[i, j] = A[i, j]", no_registers},
+    {"group a = A[within(tok[i], $N, 0), j]", "group a = y[0]", no_registers},
+    {"register a : bf16 [8] written", "register a : bf16 [16] written", "kernel Y: a is a group and has 16 elements"},
+    {"register y : bf16 [8] written", "register y : bf16 [6] written", "kernel Y: y is a group and has 6 elements"},
+    {"      var a\n", "", "kernel Y: a is stored to where it is not there"},
+    {"  buffer Y = %2 : bf16 [$N, 64] written", "  buffer Y = %2 : bf16 [$N, 64]", "kernel Y: Y is stored to and not written"},
+    {"for i < $N grid x", "for i < $N", "kernel Y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+};
+
+static void group_tests(Arena *a) {
+  LoopProgram *p = text_well(a, group);
+  Buf text = buf_new(a);
+  if (OK(p, "a text with groups reads")) {
+    loop_print(&text, p);
+    OK_STR(text.s, group, "and prints as it was");
+    OK(text_sound(a, p), "and is sound");
+    OK(text_back(p), "and comes back");
+  }
+  text_breaks(group, COUNT(group_breaks), group_breaks);
+}
+
 int main(void) {
   Arena *a = arena_new();
   LoopProgram *p = text_well(a, full);
@@ -289,6 +354,7 @@ int main(void) {
   text_breaks(full, COUNT(breaks), breaks);
   text_refusals(full, COUNT(refused), refused);
   product_tests(a);
+  group_tests(a);
   arena_free(a);
   return DONE();
 }

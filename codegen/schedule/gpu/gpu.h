@@ -1,4 +1,4 @@
-/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of five ways, tried in
+/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of seven ways, tried in
  * this order. Each takes it and says true, or touches nothing and says false. */
 #ifndef EIN_GPU_H
 #define EIN_GPU_H
@@ -43,6 +43,16 @@ typedef struct Library {
 } Library;
 bool library_product(Sched *s, const Launch *l, Library *b);
 void library_behind(Library *b);
+/* From here on in a thread for each point of the plan's labels, the last of which goes along the threads; each > 1: for so many neighbours along that
+ * one, whose extent they divide; the first of them is in the environment. Gives the point's, or the group's, number. */
+const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each);
+bool points_read_from(const Sched *s, uint32_t stage, uint32_t from); /* whether a stage from there on reads it */
+
+/* turn.c: maps of what lies along another label than their result, by squares in shared memory. */
+bool turn_launch(Sched *s, Launch *l);
+
+/* wide.c: maps, whose threads take several neighbours each. */
+bool wide_launch(Sched *s, Launch *l);
 
 /* chain.c: stages from..*to-1, which go along rows piece by piece: what they have at the points of a row is nowhere as a whole. */
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to);

@@ -1,7 +1,9 @@
-/* codegen/schedule/gpu/points.c - a kernel as launches of a device; of those that are neither tiles nor rows, a thread for each output point, which makes
+/* codegen/schedule/gpu/points.c - a kernel as launches of a device; of those that are neither tiles nor rows, a thread for each output point (or, of maps, for some neighbours: wide.c), which makes
  * its sum in order: that is right for all that there is. Stages that are made at the kernel's outer labels alone go together, one behind the other in a thread; each other one has a
  * launch of its own, and what a later launch reads of it lies in a work buffer. */
 #include "schedule/gpu/gpu.h"
+
+#include "expr/prove/prove.h"
 
 enum { WARP = 32, THREADS = 256 };
 
@@ -23,7 +25,7 @@ static uint32_t together(const Sched *s, uint32_t from) {
   return to;
 }
 
-static bool is_read_from(const Sched *s, uint32_t stage, uint32_t from) {
+bool points_read_from(const Sched *s, uint32_t stage, uint32_t from) {
   for (uint32_t i = from; i < s->task->stages.len; i++) {
     const TaskStage *st = &s->task->stages.at[i];
     for (uint32_t k = 0; k < st->sum->n_slot; k++)
@@ -34,17 +36,19 @@ static bool is_read_from(const Sched *s, uint32_t stage, uint32_t from) {
 
 /* ---- a launch ---------------------------------------------------------------------------------------- */
 
-/* From here on in a thread for each point of these labels, the last of which goes along the threads. */
-const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) {
+const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
   const TaskStage *st = p->stage;
   Walk *w = NEW(s->arena, Walk);
   const Expr *all = ex_int(s, 1);
   for (uint32_t k = 0; k < p->n_order; k++) {
-    walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
-    all = ex_mul(s, all, st->bound[p->order[k]]);
+    const Expr *extent = st->bound[p->order[k]];
+    if (k + 1 == p->n_order && each > 1) extent = expr_divide(s->x, extent, ex_int(s, each));
+    walk_add(s, w, st->label[p->order[k]], extent);
+    all = ex_mul(s, all, extent);
   }
   Choice c = choose(all);
-  how_add(s, st, "a thread for each point, %lld a block", (long long)c.threads);
+  if (each > 1) how_add(s, st, "a thread for %lld neighbours along %s, %lld a block", (long long)each, how_label(st, p->order[p->n_order - 1]), (long long)c.threads);
+  else how_add(s, st, "a thread for each point, %lld a block", (long long)c.threads);
   const Expr *threads = ex_int(s, c.threads);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   into(s, &for_add(s, block, ex_int(s, 0), ex_div_up(s, all, threads), 1, BIND_GRID)->body);
@@ -53,8 +57,11 @@ const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) {
   if (all->kind != EX_INT || all->i % c.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, point, all))->body);
   walk_count(s, w, p->n_order, point);
   for (uint32_t k = 0; k < p->n_order; k++) e->label[p->order[k]] = w->index[k];
+  if (each > 1) e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));
   return point;
 }
+
+const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) { return points_spread(s, p, e, 1); }
 
 /* sum: what it comes to, if that is made already; wanted: by later stages of the launch. */
 static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *sum, bool wanted) {
@@ -72,14 +79,14 @@ static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *
 }
 
 void launch_finish(Sched *s, const Launch *l, const Expr *sum) {
-  for (uint32_t i = l->from; i < l->to; i++) stage_point(s, i, l, i == l->from ? sum : NULL, l->to - l->from > 1 && is_read_from(s, i, i + 1));
+  for (uint32_t i = l->from; i < l->to; i++) stage_point(s, i, l, i == l->from ? sum : NULL, l->to - l->from > 1 && points_read_from(s, i, i + 1));
   for (uint32_t i = l->from; i < l->to; i++) s->value[i] = NULL;
 }
 
 /* The order of points is that of the last stage's result in memory. */
 void points_launch(Sched *s, Launch *l) {
   StagePlan p = stage_plan(s, &s->task->stages.at[l->to - 1]);
-  threads_open(s, &p, l->e);
+  points_spread(s, &p, l->e, 1);
   launch_finish(s, l, NULL);
 }
 
@@ -88,13 +95,13 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
   LoopBody *was = s->body;
   for (uint32_t i = from; i < to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
-    if (is_read_from(s, i, to)) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
+    if (points_read_from(s, i, to)) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
   Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
   Launch l = {from, to, first, stage_plan(s, first), &e};
   Library b;
   bool library = library_product(s, &l, &b);
-  if (!scan_launch(s, &l) && !tile_launch(s, &l) && !split_launch(s, &l) && !rows_launch(s, &l)) points_launch(s, &l);
+  if (!scan_launch(s, &l) && !tile_launch(s, &l) && !split_launch(s, &l) && !rows_launch(s, &l) && !turn_launch(s, &l) && !wide_launch(s, &l)) points_launch(s, &l);
   if (library) library_behind(&b);
   into(s, was);
 }

@@ -79,6 +79,7 @@ const Expr *rows_result(Sched *s, const RowsAt *of);
 /* The thread's part of it: of the innermost label every so many-th point that the predicate lets through; of a label that is cut, those from lo up to hi;
  * cut NULL: all. */
 typedef struct RowsCut { uint32_t label; const Expr *lo, *hi; } RowsCut;
+void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut); /* loops over its points alone */
 RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
 RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads); /* between a grid and its blocks */
 /* What a block's threads have come to together, for the first of them to read. */

@@ -3,6 +3,7 @@
  * extent alone. Of argmax and argmin a part is a value and its place. */
 #include "schedule/gpu/gpu.h"
 
+enum { BRANCHES = 8 };           /* of a tree: each level waits for the one before it */
 enum { LEAST = 32, MOST = 256 }; /* threads; shorter sums are a thread's */
 
 /* Every read steps to the next element along the label, or has not got it; and one does. */
@@ -91,13 +92,11 @@ static void point_take(Sched *s, const Launch *l, const RowsAt *own) {
   store_add(s, own->place, 0, NULL, red_position(s, &l->plan, l->e));
 }
 
-RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
+void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
   const EinSum *sum = l->first->sum;
   const StagePlan *p = &l->plan;
-  RowsAt own = rows_own(s, sum);
   bool *bound = NEW_ARRAY(s->arena, bool, p->n_label + 1);
   const Expr *rest = sum->where;
-  LoopBody *was = s->body;
   for (uint32_t k = 0; k < sum->n_out; k++) bound[k] = true;
   for (uint32_t k = 0; k < p->n_red; k++) {
     uint32_t label = p->red[k];
@@ -106,11 +105,18 @@ RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads,
     if (cut && cut->label == label) lo = cut->lo, hi = ex_min(s, hi, cut->hi);
     rest = where_narrow(l->e, rest, p->n_label, label, bound, &lo, &hi);
     uint32_t v = var_new(s, l->first->label[label], "r");
-    l->e->label[label] = var_read(s, v);
-    into(s, &for_add(s, v, last ? ex_add(s, lo, thread) : lo, hi, last ? threads : 1, BIND_SEQ)->body);
+    bool even = last && lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) % threads == 0; /* all threads go round as often, which compilers see then */
+    l->e->label[label] = even ? ex_add(s, var_read(s, v), thread) : var_read(s, v);
+    into(s, &for_add(s, v, last && !even ? ex_add(s, lo, thread) : lo, hi, last ? threads : 1, BIND_SEQ)->body);
     bound[label] = true;
   }
   if (rest) into(s, &if_add(s, ex_shared(s, ex_of(l->e, rest)))->body);
+}
+
+RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut) {
+  RowsAt own = rows_own(s, l->first->sum);
+  LoopBody *was = s->body;
+  part_loops(s, l, thread, threads, cut);
   point_take(s, l, &own);
   into(s, was);
   return own;
@@ -118,13 +124,25 @@ RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads,
 
 /* ---- what parts come to ------------------------------------------------------------------------------------- */
 
+/* Elements left, 2 * left and so on, below n, go to the thread's own one. */
+static void branches_take(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *mine, int64_t left, int64_t n) {
+  RowsAt to = cell(part, places, &mine);
+  const Expr *all = places == NOWHERE ? let_read(s, "a", value_at(s, &to)) : NULL;
+  for (int64_t at = left; at < n; at += left) {
+    const Expr *other = ex_add(s, mine, ex_int(s, at));
+    RowsAt from = cell(part, places, &other);
+    if (places != NOWHERE) rows_take(s, sum, &to, &from);
+    else all = let_read(s, "a", ex_shared(s, red_combine(s, sum, all, let_read(s, "b", value_at(s, &from)))));
+  }
+  if (places == NOWHERE) store_add(s, part, 1, &mine, all);
+}
+
 static void best_tree(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *base, const Expr *thread, int64_t threads) {
   const Expr *mine = ex_add(s, base, thread);
-  for (int64_t half = threads / 2; half > 0; half /= 2) {
-    const Expr *other = ex_add(s, mine, ex_int(s, half));
-    LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, thread, ex_int(s, half)))->body);
-    RowsAt to = cell(part, places, &mine), from = cell(part, places, &other);
-    rows_take(s, sum, &to, &from);
+  for (int64_t n = threads, left; n > 1; n = left) {
+    left = n > BRANCHES ? n / BRANCHES : 1;
+    LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, thread, ex_int(s, left)))->body);
+    branches_take(s, sum, part, places, mine, left, n);
     into(s, was);
     barrier_add(s);
   }

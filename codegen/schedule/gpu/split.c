@@ -1,11 +1,14 @@
 /* codegen/schedule/gpu/split.c - a long sum to few points: a block for each point, or a thread, would leave most of a device idle. So the sum is cut, along
  * one of its labels, into parts of a size that hangs on extents alone: one launch makes them, into a work buffer, and a second one combines those
- * of each point in a tree. No two threads add to one place, so the order is always the same. */
-#include "schedule/gpu/gpu.h"
+ * of each point, in a tree or, where they are few, by a thread. No two threads add to one place, so the order is always the same. */
+#include "schedule/gpu/wide.h"
+
+#include "expr/prove/prove.h"
 
 enum { BLOCKS = 512, WARPS = 2048, WARP = 32 }; /* blocks of rows, and warps of points, that a device has enough of */
 enum { LEAST_ALONG = 2048, LEAST = 64 };        /* points of a part, at least: of a block along a row; of a thread */
 enum { MOST = 256 };                            /* threads that combine the parts of a point, or make a part along a row */
+enum { FEW = 64 };                              /* parts that a thread combines by itself */
 enum { LONG = 8192 };                           /* points of a float sum that one register takes */
 
 typedef struct Split {
@@ -16,7 +19,9 @@ typedef struct Split {
   int64_t chunk, parts;      /*   into so many points, and so many parts */
   int64_t points;            /* of the result */
   int64_t threads;           /* of a block that makes a part */
-  uint32_t buffer, places;   /* places of the parts: by point and part; and of theirs, of argmax and argmin */
+  Wide w;                    /* of a thread's parts: neighbours along the result */
+  bool beside;               /* parts of neighbours lie beside each other; where they are few, a thread combines those of its point */
+  uint32_t buffer, places;   /* places of the parts: by point and part, or by part and point; and of theirs, of argmax and argmin */
 } Split;
 
 /* ---- whether --------------------------------------------------------------------------------------------- */
@@ -35,6 +40,24 @@ static bool extents_known(Split *t, double *reduced) {
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Where as many elements are on their way as threads are wanted for one each; the predicate is asked of all neighbours at once. */
+static bool each_fits(const Split *t, double reduced, int64_t enough) {
+  const Wide *w = &t->w;
+  const Expr *where = t->l->first->sum->where;
+  return (double)t->points * reduced / (double)LEAST >= (double)enough && !(where && ex_has_label(where, w->label)) && wide_reads(w, t->l->from);
+}
+
+static void each_found(Split *t, double reduced, int64_t enough) {
+  Wide *w = &t->w;
+  const StagePlan *p = &t->l->plan;
+  int64_t most = LOOP_WIDEST / dtype_size(t->l->first->sum->acc), bytes = wide_most(w);
+  w->each = 1;
+  if (t->along || !p->n_order || red_is_arg(t->l->first->sum)) return;
+  w->label = p->order[p->n_order - 1];
+  for (w->each = bytes < most ? bytes : most; w->each > 1 && !each_fits(t, reduced, enough);) w->each /= 2;
+  if (w->each < 1) w->each = 1;
+}
+
 /* The longest label is cut; the innermost one, if a block goes along it, at multiples of its threads. */
 static bool parts_found(Split *t, double reduced) {
   const StagePlan *p = &t->l->plan;
@@ -43,13 +66,15 @@ static bool parts_found(Split *t, double reduced) {
   t->label = p->red[p->n_red - 1];
   for (uint32_t k = 0; k < p->n_red; k++)
     if (p->size[p->red[k]] > p->size[t->label]) t->label = p->red[k];
-  int64_t wanted = up(enough, t->points), size = p->size[t->label];
+  each_found(t, reduced, enough);
+  int64_t wanted = up(enough, t->points / t->w.each), size = p->size[t->label];
   if ((double)wanted > most) wanted = (int64_t)most;
   if (wanted > size) wanted = size;
   if (wanted < 2) return false;
   t->chunk = up(size, wanted);
   if (t->along && t->label == p->red[p->n_red - 1]) t->chunk = up(t->chunk, t->threads) * t->threads;
   t->parts = up(size, t->chunk);
+  t->beside = !t->along && (t->w.each > 1 || t->parts <= FEW);
   double each = reduced / (double)size * (double)t->chunk / (double)t->threads;
   return t->parts > 1 && each <= (double)LONG;
 }
@@ -81,7 +106,7 @@ static void point_is(Split *t, Walk *w, const Expr *point) {
 
 static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, 2);
-  at[0] = point, at[1] = part;
+  at[t->beside] = point, at[!t->beside] = part;
   return (RowsAt){t->buffer, t->places, 2, at};
 }
 
@@ -106,24 +131,68 @@ static void parts_along(Split *t) {
   rows_store(s, &to, &all);
 }
 
-/* A thread for each part of each point; neighbours among threads are those among points. */
+/* What a part comes to at each of the neighbours, in an array. */
+static uint32_t part_wide(Split *t, const RowsCut *cut) {
+  Sched *s = t->s;
+  Wide *w = &t->w;
+  const Launch *l = t->l;
+  const EinSum *sum = l->first->sum;
+  const Expr *dim = ex_int(s, w->each), **label = NEW_ARRAY(s->arena, const Expr *, l->plan.n_label + 1);
+  uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &dim), v = var_new(s, NULL, "lane");
+  LoopBody *was = s->body;
+  var_add(s, acc, red_identity(s, sum));
+  part_loops(s, l, ex_int(s, 0), 1, cut);
+  w->lane = var_read(s, v);
+  const Expr **loaded = wide_loaded(w, l->e);
+  into(s, &for_add(s, v, ex_int(s, 0), dim, 1, BIND_UNROLL)->body);
+  for (uint32_t k = 0; k < l->plan.n_label; k++) label[k] = l->e->label[k];
+  label[w->label] = ex_add(s, label[w->label], w->lane);
+  Env e = {.s = s, .stage = l->first, .label = label};
+  const Expr *value = let_read(s, "v", ex_shared(s, wide_value(&e, loaded)));
+  store_add(s, acc, 1, &w->lane, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &w->lane), value)));
+  into(s, was);
+  return acc;
+}
+
+/* A thread for each part of each point, or of some neighbours; those among threads are those among points. */
 static void parts_across(Split *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *zero = ex_int(s, 0), *all = ex_int(s, t->points * t->parts), *threads = ex_int(s, MOST), *chunk = ex_int(s, t->chunk);
+  const StagePlan *p = &t->l->plan;
+  int64_t each = t->w.each, groups = t->points / each;
+  const Expr *zero = ex_int(s, 0), *all = ex_int(s, groups * t->parts), *threads = ex_int(s, MOST), *chunk = ex_int(s, t->chunk), *n = ex_int(s, groups);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   walk_outer(t, w);
+  if (each > 1) w->extent[w->n - 1] = expr_divide(s->x, w->extent[w->n - 1], ex_int(s, each));
   into(s, &for_add(s, block, zero, ex_div_up(s, all, threads), 1, BIND_GRID)->body);
   into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
   const Expr *at = named(s, NULL, "at", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
-  if (t->points * t->parts % MOST) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, all))->body);
-  const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, ex_int(s, t->points)));
-  const Expr *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, ex_int(s, t->points)));
+  if (all->i % MOST) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, all))->body);
+  const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, n)), *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, n));
   point_is(t, w, point);
-  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk));
+  if (each > 1) t->l->e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));
+  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)), *first = ex_mul(s, point, ex_int(s, each));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
-  RowsAt own = rows_part(s, t->l, zero, 1, &cut), to = part_at(t, point, part);
+  RowsAt to = part_at(t, first, part);
+  if (each > 1) {
+    wide_store_add(s, t->buffer, 2, to.at, part_wide(t, &cut));
+    return;
+  }
+  RowsAt own = rows_part(s, t->l, zero, 1, &cut);
   rows_store(s, &to, &own);
+}
+
+/* A thread for each point, which has few parts. */
+static void parts_by_thread(Split *t) {
+  Sched *s = t->s;
+  const EinSum *sum = t->l->first->sum;
+  const Expr *point = threads_open(s, &t->l->plan, t->l->e);
+  uint32_t v = var_new(s, NULL, "number");
+  RowsAt own = rows_own(s, sum), next = part_at(t, point, var_read(s, v));
+  LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, t->parts), 1, BIND_UNROLL)->body);
+  rows_take(s, sum, &own, &next);
+  into(s, was);
+  launch_finish(s, t->l, rows_result(s, &own));
 }
 
 /* A block for each point, which has its parts. */
@@ -151,17 +220,19 @@ static void parts_combined(Split *t) {
 }
 
 bool split_launch(Sched *s, Launch *l) {
-  Split t = {.s = s, .l = l};
+  Split t = {.s = s, .l = l, .w = wide_of(s, l)};
   if (!is_split(&t)) return false;
   LoopBody *was = s->body;
   Choice c = {.threads = MOST, .parts = t.parts};
-  how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then a tree over the parts", (long long)c.parts,
-          (long long)t.chunk, how_label(l->first, t.label), t.along ? "block" : "thread", (long long)c.threads);
-  const Expr *dim[] = {ex_int(s, t.points), ex_int(s, t.parts)};
+  bool few = t.beside && t.parts <= FEW;
+  const char *by = t.along ? "block" : t.w.each > 1 ? arena_printf(s->arena, "thread for %lld neighbours", (long long)t.w.each) : "thread";
+  how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then %s", (long long)c.parts, (long long)t.chunk,
+          how_label(l->first, t.label), by, (long long)c.threads, few ? "a thread for each point over its parts" : "a tree over the parts");
+  const Expr *points = ex_int(s, t.points), *parts = ex_int(s, t.parts), *dim[] = {t.beside ? parts : points, t.beside ? points : parts};
   t.buffer = place_shared(s, "parts", l->first->sum->acc, 2, dim);
   t.places = red_is_arg(l->first->sum) ? place_shared(s, "places", DT_I64, 2, dim) : NOWHERE;
   (t.along ? parts_along : parts_across)(&t);
   into(s, was);
-  parts_combined(&t);
+  (few ? parts_by_thread : parts_combined)(&t);
   return true;
 }

@@ -180,8 +180,9 @@ static void across_choose(Scan *c, int64_t steps) {
   int64_t scans = c->scans->kind == EX_INT ? c->scans->i : INT64_MAX, near = c->l->plan.size[c->label[c->walk->n - 1]];
   bool narrow = near < NARROW;
   c->beside = power(near < scans ? near : scans, ACROSS);
-  for (int64_t n = ACROSS; n >= NARROW && c->beside == ACROSS; n /= 2)
-    if (scans / n >= FEW) c->beside = n;
+  int64_t n = ACROSS;
+  while (n > NARROW && scans / n < FEW) n /= 2;
+  if (c->beside == ACROSS && scans / n >= FEW) c->beside = n;
   c->wide = narrow ? 1 : points_each(c);
   c->groups = points_each(c) / c->wide;
   threads_choose(c, steps, (narrow ? THREADS : THREADS_ACROSS) / c->beside);

@@ -180,7 +180,10 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
     for (uint32_t i = 0; i < a->n; i++)
       if (&a->term[i] != next && is_free(h, a->term[i].var) && (a->term[i].by == next->by || a->term[i].by == -next->by)) return false;
     least = next->by < 0 ? -next->by : next->by;
-    if (least <= below || !term_reach(next, term_find(b, next->var), &reach) || !add_ok(below, reach, &below)) return false;
+    if (least <= below) return false;
+    bool ends = term_reach(next, term_find(b, next->var), &reach) && add_ok(below, reach, &below);
+    if (!ends && (least & (least - 1))) return false; /* whatever it is, it leaves the lower digits as they are */
+    if (!ends) below = INT64_MAX;
   }
   return true;
 }
@@ -371,7 +374,7 @@ static void body_walk(Shared *h, const LoopBody *b) {
     if (s->kind == LOOP_BARRIER) h->open.len = 0;
     if (s->kind == LOOP_INDEX) {
       Sum sum = sum_of(h, s->lo);
-      h->value[s->var] = (VarValue){.kind = sum.known ? VALUE_INDEX : VALUE_OPEN, .sum = sum};
+      h->value[s->var] = sum.known ? (VarValue){.kind = VALUE_INDEX, .sum = sum} : (VarValue){VALUE_LOOP, .number = s->var, .lo = INT64_MIN, .hi = INT64_MAX};
     }
   }
 }

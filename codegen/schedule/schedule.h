@@ -222,6 +222,11 @@ bool running_find(Sched *s, const StagePlan *p, Running *r);
 bool running_steps(Sched *s, const Running *r, const Expr **still, const Expr **moves);
 bool ex_at_most(Sched *s, const Expr *a, const Expr *b); /* a <= b; false where that is not known */
 
+/* ---- schedule/pins.c ------------------------------------------------------------------------------- */
+/* A conjunct `label == to` of the predicate, with reduced labels or reads in `to`, but not the label, and what is left of the predicate (NULL: nothing). What is
+ * asked for ahead of what stands left of it is there in any case; first: nothing was asked before. */
+bool pin_find(Env *e, const Expr *cond, uint32_t label, bool first, const Expr **to, const Expr **rest);
+
 /* ---- schedule/stage.c ---------------------------------------------------------------------------- */
 /* The loops of a stage over all labels that `e` does not say yet, `threads` allowed at the outermost. */
 void stage_loops(Sched *s, const TaskStage *stage, Env *e, bool threads);

@@ -100,6 +100,19 @@ moves halves $((2 * 3 * 128 * 128 * 12 / 10))
 moves both $((2 * 2 * 128 * 128 * 12 / 10))
 moves rows $((4 * 2 * 96 * 128 * 12 / 10))
 
+# Points that choose an output are read once, and each part has written what it comes to once.
+cat >bins.ein <<'END'
+input B[i:8192] : i64
+input L[i:4096] : i64
+input X[i:8192] : f32
+input F[j:4096, d:64] : f32
+output bins[b:256] = sum[i where B[i] == b] X[i]
+output segments[s:100, d] = sum[j where L[j] == s] F[j,d]
+END
+counted bins.ein
+moves bins $(((12 * 8192 + 4 * 256 * 2) * 12 / 10)) 90 30 # a thread goes round a bin's threads from its own on, which is no load of 16 bytes, as it is counted
+moves segments $(((4 * 4096 * 64 + 2 * 32 * 4096 + 4 * 100 * 64 * 11) * 12 / 10)) 70
+
 # Maps; a sum across rows.
 cat >maps.ein <<'END'
 input X[n:64, k:96], V[n:64, k:96] : f32

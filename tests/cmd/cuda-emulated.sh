@@ -14,7 +14,7 @@ for file in "$root"/tests/run/*.ein; do
   at=$((at + 1))
   grep -q '^extern def' "$file" && continue # a device calls no C functions
   case $name in *streamed* | scan_ends.ein | attention_masks.ein) continue ;; esac
-  case " argmax_of_many.ein attention_chains.ein borders_in_lanes.ein gather_out_of_range.ein long_sums.ein matmul.ein nested_repeat.ein product_predicates.ein row_softmax_shapes.ein scans_long.ein scans_of_many.ein tropical_product.ein " in
+  case " argmax_of_many.ein attention_chains.ein bins_of_many.ein borders_in_lanes.ein gather_out_of_range.ein long_sums.ein matmul.ein nested_repeat.ein product_predicates.ein row_softmax_shapes.ein scans_long.ein scans_of_many.ein tropical_product.ein " in
   *" $name "*) ;;
   *) [ $((at % ${CUDA_EVERY:-7})) = 0 ] || continue ;;
   esac

@@ -64,7 +64,9 @@ static const char full[] =
     "  shared two : f32 [64]\n"
     "  buffer C = %2 : f32 [$N, 64]\n"
     "  buffer y = %3 : f32 [$N] written\n"
-    "  loops i t h z v u w l r s q\n"
+    "  shared bins : f32 [64]\n"
+    "  register at : i64 []\n"
+    "  loops i t h z v u w l r s q n m c\n"
     "  for i < $N grid x {\n"
     "    var part\n"
     "    for t < 64 block x {\n"
@@ -108,6 +110,16 @@ static const char full[] =
     "      }\n"
     "    }\n"
     "  }\n"
+    "  for n < $N grid x {\n"
+    "    var bins\n"
+    "    for m < 8 block x {\n"
+    "      let at = i64(C[n, m])\n"
+    "      if ((0 <= at[]) and (at[] < 8)) {\n"
+    "        index c = at[]\n"
+    "        bins[((c * 8) + m)] = 1.0:f32\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
     "}\n";
 
 static const char race_a[] = "kernel C: two threads of a block may touch one element of a, one of them to store, and no barrier is between";
@@ -116,7 +128,15 @@ static const char race_part[] = "kernel y: two threads of a block may touch one 
 
 static const char race_two[] = "kernel y: two threads of a block may touch one element of two, one of them to store, and no barrier is between";
 
+static const char race_bins[] = "kernel y: two threads of a block may touch one element of bins, one of them to store, and no barrier is between";
+
 static const TextBreak breaks[] = {
+    /* where data say which element it is, a thread has those of its own */
+    {"bins[((c * 8) + m)]", "bins[((c * 4) + m)]", race_bins},
+    {"bins[((c * 8) + m)]", "bins[((c * 9) + m)]", race_bins},
+    {"bins[((c * 8) + m)]", "bins[((c * 8) + (m // 2))]", race_bins},
+    {"bins[((c * 8) + m)]", "bins[(c + (m * 8))]", race_bins},
+    {"bins[((c * 8) + m)]", "bins[c]", race_bins},
     /* two rows of a block: what is read is another row's, or of threads that store */
     {"        barrier\n        if (s < 16)", "        if (s < 16)", race_two},
     {"two[(((q * 32) + s) + 16)]", "two[(((q * 32) + s) + 15)]", race_two},

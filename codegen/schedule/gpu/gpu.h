@@ -1,4 +1,4 @@
-/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of seven ways, tried in
+/* codegen/schedule/gpu/gpu.h - inside of the schedules for a device: stages that go together along rows, and a stage's launch in one of eight ways, tried in
  * this order. Each takes it and says true, or touches nothing and says false. */
 #ifndef EIN_GPU_H
 #define EIN_GPU_H
@@ -65,6 +65,9 @@ bool split_launch(Sched *s, Launch *l);
 
 /* scan.c: running sums, which have one point more at each step along a label of the result. */
 bool scan_launch(Sched *s, Launch *l);
+
+/* bins.c: sums over the points that choose an output. */
+bool bins_launch(Sched *s, Launch *l);
 
 /* rows.c: a block for each point, of a long sum along which memory is read in its order. */
 bool rows_launch(Sched *s, Launch *l);

@@ -23,31 +23,6 @@ typedef struct Scatter {
   uint32_t place;            /* of argmax and argmin: of each output, where its value was; -1: nowhere */
 } Scatter;
 
-/* A conjunct `label == to` with reduced labels or reads in `to`, but not the label. What is asked for ahead of what stands left of it is
- * there in any case. */
-static bool pin_find(Scatter *c, const Expr *cond, uint32_t label, bool first, const Expr **rest) {
-  Exprs *x = c->s->x;
-  *rest = NULL;
-  if (cond->kind != EX_OP) return false;
-  if (cond->op == OP_AND) {
-    for (uint32_t k = 0; k < 2; k++) {
-      const Expr *inside;
-      if (!pin_find(c, cond->arg[k], label, first && !k, &inside)) continue;
-      *rest = k ? expr_and(x, cond->arg[0], inside) : expr_and(x, inside, cond->arg[1]);
-      return true;
-    }
-    return false;
-  }
-  if (cond->op != OP_EQ || cond->arg[0]->dtype != DT_I64) return false;
-  for (uint32_t k = 0; k < 2; k++) {
-    const Expr *is = cond->arg[k], *to = cond->arg[1 - k];
-    if (is->kind != EX_LABEL || is->i != label || ex_has_label(to, label) || !(first || ex_is_safe(c->e, to))) continue;
-    c->to[c->n] = to;
-    return true;
-  }
-  return false;
-}
-
 static bool is_pinned(const Scatter *c, uint32_t label) {
   for (uint32_t k = 0; k < c->n; k++)
     if (c->b[k] == label) return true;
@@ -94,7 +69,7 @@ static bool scatter_find(Scatter *c) {
     const Expr *rest;
     uint32_t l = p->order[k];
     bool free = true;
-    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l])) || !pin_find(c, c->rest, l, !c->n, &rest)) continue;
+    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l])) || !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest)) continue;
     for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
     if (!free) continue;
     c->b[c->n++] = l;

@@ -147,11 +147,11 @@ static int64_t parts_for(const Tiles *t) {
   bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)LONG, exact = all->kind == EX_INT;
   for (uint32_t k = 0; k < t->plan.n_order; k++) exact &= t->plan.exact[t->plan.order[k]], result *= (double)t->plan.size[t->plan.order[k]];
   if (sum->where || !exact) return is_long ? 0 : 1;
-  if (blocks < BLOCKS / 2) n = floor(BLOCKS / blocks);
-  if (n > (double)all->i / PARTS_LEAST) n = floor((double)all->i / PARTS_LEAST);
-  if (is_long && n < ceil(points / LONG)) n = ceil(points / LONG);
+  if (blocks < BLOCKS / 2) n = floor((double)BLOCKS / blocks);
+  if (n > (double)all->i / (double)PARTS_LEAST) n = floor((double)all->i / (double)PARTS_LEAST);
+  if (is_long && n < ceil(points / (double)LONG)) n = ceil(points / (double)LONG);
   if (n < 2) return 1;
-  return n > PARTS_MOST || n * result * dtype_size(sum->acc) > cut_bytes ? !is_long : (int64_t)n;
+  return n > (double)PARTS_MOST || n * result * dtype_size(sum->acc) > cut_bytes ? !is_long : (int64_t)n;
 }
 
 static int64_t tile_choose(Tiles *t, const Launch *l) {

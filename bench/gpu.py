@@ -3,7 +3,7 @@
 
     bench/gpu.py build/ein [--check [PROGRAM ...]] [--only NAME ...] [--rounds 3] [--json FILE] [--jobs 8]
 
---check: every program of tests/run (or those named) by `ein verify --target=cuda`, several at once, and who does not agree with the evaluator.
+--check: every program of tests/run and tests/cuda (or those named) by `ein verify --target=cuda`, several at once, and who does not agree with the evaluator.
 Else every bench/gpu/NAME.ein: `ein bench --target=cuda`, whose arguments lie on the device, and what PyTorch computes of tensors of the same
 shapes, in turn; a sample is as many runs as take 20 ms, waited for once. Beside PyTorch: nothing, for what it has no function for. A table in Markdown: the medians
 of all rounds, the rate (of operations, or of bytes that have to be read and written), and theirs over ours.
@@ -46,7 +46,7 @@ def check_one(ein, path):
 
 
 def check(ein, programs, jobs):
-    paths = programs or sorted(glob.glob(os.path.join(ROOT, "tests", "run", "*.ein")))
+    paths = programs or sorted(glob.glob(os.path.join(ROOT, "tests", "run", "*.ein")) + glob.glob(os.path.join(ROOT, "tests", "cuda", "*.ein")))
     begun, right, wrong = time.time(), 0, []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in pool.map(lambda p: check_one(ein, os.path.abspath(p)), paths):

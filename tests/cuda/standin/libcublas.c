@@ -51,7 +51,7 @@ static size_t size_of(int type) { return type == F64 ? 8 : type == F32 ? 4 : 2; 
 
 static double half_get(uint16_t h) {
   int e = h >> 10 & 31;
-  double f = h & 1023, x = e == 31 ? (f ? (double)__builtin_nan("") : (double)__builtin_inf()) : __builtin_ldexp(e ? 1024 + f : f, (e ? e : 1) - 25);
+  double f = h & 1023, x = e == 31 ? (f > 0 ? (double)__builtin_nan("") : (double)__builtin_inf()) : __builtin_ldexp(e ? 1024 + f : f, (e ? e : 1) - 25);
   return h >> 15 ? -x : x;
 }
 

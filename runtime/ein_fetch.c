@@ -13,6 +13,10 @@ typedef struct ein_asking {
   const ein_mesh *mesh;
   const ein_fetch_row *row;
   const ein_wire *wire;
+  ein_ground ground;
+  const int64_t *point;        /* the indices, on the host; */
+  int64_t *brought;            /*   a copy for that, or NULL */
+  int64_t *begins;             /* of boxes that are copied, where each begins */
   int ndim;                    /* of the table */
   size_t element;
   ein_box own, to;             /* this site's block of the table; the box of the result */
@@ -57,16 +61,25 @@ static int ein_has_place(const ein_asking *v, const ein_box *block, const int64_
 
 static const int64_t *ein_point_at(const ein_asking *v, int64_t point) {
   const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
-  const int64_t *shape = v->ctx->shape + b->at, *stride = v->ctx->stride + b->at;
+  const int64_t *shape = v->ctx->shape + b->at, *stride = v->ground.stride + b->at;
   int64_t offset = 0;
   for (int d = v->row->n_point; d-- > 0; point /= shape[d]) offset += point % shape[d] * stride[d];
-  return (const int64_t *)v->ctx->data[v->row->points] + offset;
+  return v->point + offset;
+}
+
+/* Indices are looked at here, wherever they lie. */
+static int ein_points_bring(ein_asking *v) {
+  size_t bytes = (size_t)v->ctx->inside->count[v->row->points] * sizeof *v->point;
+  v->point = (const int64_t *)v->ground.data[v->row->points];
+  if (!v->ground.far || !v->n_point) return 1;
+  v->point = v->brought = (int64_t *)malloc(bytes + 1);
+  return v->brought && v->ground.far->bring(v->ctx, v->brought, v->ground.data[v->row->points], bytes);
 }
 
 /* An input may have any strides; what a kernel has made is dense. */
 static int64_t ein_index_step(const ein_asking *v) {
   const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
-  return b->ndim > v->row->n_point ? v->ctx->stride[b->at + v->row->n_point] : 0;
+  return b->ndim > v->row->n_point ? v->ground.stride[b->at + v->row->n_point] : 0;
 }
 
 static uint64_t ein_place_hash(const int64_t *place, int n) {
@@ -167,42 +180,27 @@ static int64_t ein_bytes_of(int sites, const int64_t *count, const int64_t *each
   return n;
 }
 
-/* A round over the wire; each[q]: bytes of one. */
-static ein_status ein_round(ein_asking *v, ein_status mine, char *send, const int64_t *n_send, const int64_t *send_each, char *receive,
+/* A round over the wire; each[q]: bytes of one. What is sent, and what comes, lies on the host, or where tensors do. */
+static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *send, const int64_t *n_send, const int64_t *send_each, char *receive,
                             const int64_t *n_receive, const int64_t *receive_each) {
   int a, b, sites = v->wire->sites;
   ein_parcels_lay(v->send, sites, send, n_send, send_each, &a);
   ein_parcels_lay(v->receive, sites, receive, n_receive, receive_each, &b);
-  return v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive);
+  return there ? ein_meet(v->ctx, mine, a, v->send, b, v->receive) : ein_met(v->ctx, v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive));
 }
 
 /* ---- answers ---- */
 
-/* A box of elements; n dimensions, row-major on neither side. */
-static void ein_lines_copy(size_t element, const ein_slice *x, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
-  int64_t at[EIN_MAX_AXES] = {0};
-  int last = x->n - 1;
-  for (;;) {
-    int64_t i = 0, k = 0;
-    for (int d = 0; d < last; d++) i += at[d] * to_step[d], k += at[d] * from_step[d];
-    ein_copy_row(element, to + i * (int64_t)element, x->n ? to_step[last] : 1, from + k * (int64_t)element, x->n ? from_step[last] : 1,
-                 x->n ? x->extent[last] : 1);
-    int d = last;
-    while (d > 0 && ++at[d - 1] == x->extent[d - 1]) at[d - 1] = 0, d--;
-    if (d <= 0) return;
-  }
-}
-
-/* Where in this site's block the slice at a place begins. */
-static const char *ein_table_at(const ein_asking *v, const int64_t *place, const ein_slice *x, int64_t *step) {
-  const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, v->row->table)->at;
+/* Where in this site's block the slice at a place begins; step: in it. */
+static int64_t ein_table_at(const ein_asking *v, const int64_t *place, const ein_slice *x, int64_t *step) {
+  const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, v->row->table)->at;
   int64_t offset = 0;
   for (int d = 0, s = 0; d < v->ndim; d++) {
     int k = v->row->index[d];
     offset += ((k >= 0 ? place[k] : x->low[s]) - v->own.low[d]) * stride[d];
     if (k < 0) step[s++] = stride[d];
   }
-  return (const char *)v->ctx->data[v->row->table] + offset * (int64_t)v->element;
+  return offset;
 }
 
 static int64_t ein_result_row(const ein_asking *v) {
@@ -211,12 +209,16 @@ static int64_t ein_result_row(const ein_asking *v) {
   return n;
 }
 
-static char *ein_result_at(const ein_asking *v, int64_t point, const ein_slice *x, const int64_t **step) {
-  const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, v->row->to)->at + v->row->n_point;
+static int64_t ein_result_at(const ein_asking *v, int64_t point, const ein_slice *x, int64_t *step) {
+  const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, v->row->to)->at + v->row->n_point;
   int64_t offset = point * ein_result_row(v);
-  for (int k = 0; k < x->n; k++) offset += (x->low[k] - v->to.low[v->row->n_point + k]) * stride[k];
-  *step = stride;
-  return (char *)v->ctx->data[v->row->to] + offset * (int64_t)v->element;
+  for (int k = 0; k < x->n; k++) offset += (x->low[k] - v->to.low[v->row->n_point + k]) * stride[k], step[k] = stride[k];
+  return offset;
+}
+
+/* Of so many boxes, which begin where `begins` says. */
+static void ein_slices_copy(const ein_asking *v, int64_t many, const ein_slice *x, void *to, const int64_t *to_step, const void *from, const int64_t *from_step) {
+  if (x->count) ein_boxes(v->ctx, v->ground.far, v->element, many, v->begins, x->n, x->extent, to, to_step, from, from_step);
 }
 
 static void ein_answers_give(const ein_asking *v, const int64_t *each) {
@@ -228,10 +230,12 @@ static void ein_answers_give(const ein_asking *v, const int64_t *each) {
     ein_slice x = ein_slice_of(v, &to, &v->own);
     int64_t packed[EIN_MAX_AXES], step[EIN_MAX_AXES];
     ein_row_major(x.n, x.extent, packed);
-    for (int64_t i = 0; i < v->asked[q]; i++, place += v->row->n_index, out += each[q]) {
-      const char *from = ein_table_at(v, place, &x, step);
-      ein_lines_copy(v->element, &x, out, packed, from, step);
+    for (int64_t i = 0; i < v->asked[q]; i++, place += v->row->n_index) {
+      v->begins[2 * i] = i * x.count;
+      v->begins[2 * i + 1] = ein_table_at(v, place, &x, step);
     }
+    ein_slices_copy(v, v->asked[q], &x, out, packed, v->ground.data[v->row->table], step);
+    out += v->asked[q] * each[q];
   }
 }
 
@@ -241,38 +245,45 @@ static void ein_answers_take(const ein_asking *v) {
     if (!v->asks[q]) continue;
     ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q);
     ein_slice x = ein_slice_of(v, &v->to, &block);
-    int64_t packed[EIN_MAX_AXES];
-    const int64_t *step;
+    int64_t packed[EIN_MAX_AXES], step[EIN_MAX_AXES], n = 0;
     ein_row_major(x.n, x.extent, packed);
     for (int64_t i = 0; i < v->n_place; i++) {
       if (!ein_has_place(v, &block, v->place + i * v->row->n_index)) continue;
-      char *to = ein_result_at(v, v->first[i], &x, &step);
-      ein_lines_copy(v->element, &x, to, step, in, packed);
-      in += x.count * (int64_t)v->element;
+      v->begins[2 * n] = ein_result_at(v, v->first[i], &x, step);
+      v->begins[2 * n + 1] = n * x.count;
+      n++;
     }
+    ein_slices_copy(v, n, &x, v->ground.data[v->row->to], step, in, packed);
+    in += n * x.count * (int64_t)v->element;
   }
 }
 
 static void ein_own_take(const ein_asking *v) {
   ein_slice x = ein_slice_of(v, &v->to, &v->own);
+  int64_t step[EIN_MAX_AXES], to_step[EIN_MAX_AXES], n = 0;
   for (int64_t i = 0; x.count && i < v->n_place; i++) {
-    const int64_t *place = v->place + i * v->row->n_index, *to_step;
-    int64_t step[EIN_MAX_AXES];
+    const int64_t *place = v->place + i * v->row->n_index;
     if (!ein_has_place(v, &v->own, place)) continue;
-    const char *from = ein_table_at(v, place, &x, step);
-    char *to = ein_result_at(v, v->first[i], &x, &to_step);
-    ein_lines_copy(v->element, &x, to, to_step, from, step);
+    v->begins[2 * n + 1] = ein_table_at(v, place, &x, step);
+    v->begins[2 * n++] = ein_result_at(v, v->first[i], &x, to_step);
   }
+  if (n) ein_slices_copy(v, n, &x, v->ground.data[v->row->to], to_step, v->ground.data[v->row->table], step);
 }
 
 /* Points at one place have the same. */
 static void ein_points_share(const ein_asking *v) {
-  size_t bytes = (size_t)ein_result_row(v) * v->element;
-  char *data = (char *)v->ctx->data[v->row->to];
+  ein_slice x;
+  const int64_t one = 1;
+  int64_t n = 0, row = ein_result_row(v);
   for (int64_t p = 0; p < v->n_point; p++) {
     int64_t first = v->first[v->of[p]];
-    if (first != p) memcpy(data + (size_t)p * bytes, data + (size_t)first * bytes, bytes);
+    if (first == p) continue;
+    v->begins[2 * n] = p * row;
+    v->begins[2 * n++ + 1] = first * row;
   }
+  x.n = 1;
+  x.extent[0] = x.count = row;
+  ein_slices_copy(v, n, &x, v->ground.data[v->row->to], &one, v->ground.data[v->row->to], &one);
 }
 
 /* ---- the fetch ---- */
@@ -286,7 +297,7 @@ static int ein_asking_begin(ein_asking *v) {
   v->asked = (int64_t *)calloc(sites, sizeof *v->asked);
   v->send = (ein_parcel *)malloc(sites * sizeof *v->send);
   v->receive = (ein_parcel *)malloc(sites * sizeof *v->receive);
-  if (!v->block || !v->asks || !v->asked || !v->send || !v->receive || !ein_places_find(v)) return 0;
+  if (!v->block || !v->asks || !v->asked || !v->send || !v->receive || !ein_points_bring(v) || !ein_places_find(v)) return 0;
   ein_blocks_find(v);
   int64_t all = 0;
   for (int k = 0; k < v->n_block; k++) all += v->asks[v->block[k]] = ein_questions_of(v, v->block[k], NULL);
@@ -297,8 +308,23 @@ static int ein_asking_begin(ein_asking *v) {
   return v->question != NULL;
 }
 
+/* Memory where tensors lie. */
+static char *ein_answers_new(const ein_asking *v, int64_t bytes) {
+  return (char *)(v->ground.far ? v->ground.far->take(v->ctx, (size_t)bytes + 1) : malloc((size_t)bytes + 1));
+}
+
+/* Room for where as many boxes begin as there are in any list. */
+static int ein_begins_new(ein_asking *v) {
+  int64_t most = v->n_point + 1;
+  for (int q = 0; q < v->wire->sites; q++) most = v->asked[q] > most ? v->asked[q] : most;
+  v->begins = (int64_t *)malloc(2 * (size_t)most * sizeof *v->begins);
+  return v->begins != NULL;
+}
+
 static void ein_asking_end(ein_asking *v) {
-  void *all[] = {v->place, v->first, v->of, v->block, v->asks, v->asked, v->question, v->questions, v->send, v->receive, v->answer, v->answers};
+  void *all[] = {v->place, v->first, v->of, v->block, v->asks, v->asked, v->question, v->questions, v->send, v->receive, v->brought, v->begins,
+                 v->ground.far ? NULL : v->answer, v->ground.far ? NULL : v->answers};
+  if (v->ground.far) v->ground.far->drop(v->ctx, v->answer), v->ground.far->drop(v->ctx, v->answers);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -315,18 +341,18 @@ static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_e
   if (status != EIN_OK) return status;
   for (int q = 0; q < sites; q++) ask_each[q] = answer_each[q] = (int64_t)sizeof(int64_t) * v->row->n_index;
   v->questions = (int64_t *)malloc((size_t)ein_bytes_of(sites, v->asked, ask_each) + 1);
-  status = ein_round(v, ein_asking_status(v, v->questions != NULL), (char *)v->question, v->asks, ask_each, (char *)v->questions, v->asked, answer_each);
+  status = ein_round(v, 0, ein_asking_status(v, v->questions != NULL), (char *)v->question, v->asks, ask_each, (char *)v->questions, v->asked, answer_each);
   if (status != EIN_OK) return status;
   for (int q = 0; q < sites; q++) {
     ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q), to = ein_box_of(v->ctx, v->mesh, v->row->to, q);
     ask_each[q] = v->asks[q] ? ein_slice_of(v, &v->to, &block).count * (int64_t)v->element : 0;
     answer_each[q] = v->asked[q] ? ein_slice_of(v, &to, &v->own).count * (int64_t)v->element : 0;
   }
-  v->answer = (char *)malloc((size_t)ein_bytes_of(sites, v->asked, answer_each) + 1);
-  v->answers = (char *)malloc((size_t)ein_bytes_of(sites, v->asks, ask_each) + 1);
-  ok = v->answer && v->answers;
+  v->answer = ein_answers_new(v, ein_bytes_of(sites, v->asked, answer_each));
+  v->answers = ein_answers_new(v, ein_bytes_of(sites, v->asks, ask_each));
+  ok = v->answer && v->answers && ein_begins_new(v);
   if (ok) ein_answers_give(v, answer_each);
-  return ein_round(v, ein_asking_status(v, ok), v->answer, v->asked, answer_each, v->answers, v->asks, ask_each);
+  return ein_round(v, 1, ein_asking_status(v, ok), v->answer, v->asked, answer_each, v->answers, v->asks, ask_each);
 }
 
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
@@ -339,6 +365,7 @@ EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   v.mesh = mesh;
   v.row = &mesh->fetch[k];
   v.wire = wire;
+  v.ground = ein_ground_of(ctx);
   v.ndim = ein_buffer_of(ctx, v.row->table)->ndim;
   v.element = ein_dtype_size(ein_buffer_of(ctx, v.row->table)->dtype);
   v.own = ein_box_of(ctx, mesh, v.row->table, wire->site);

@@ -55,6 +55,29 @@ typedef struct ein_seen {
   int32_t device_type, device_id;
 } ein_seen;
 
+/* Memory that no processor of the host can touch. Of what gives an int, 0: it failed, and the context has an error. */
+typedef struct ein_far {
+  /* Boxes of n dimensions, many of one kind, from there to there; steps, and by box at[2 * i] and at[2 * i + 1], where it begins in `to` and in `from`, in
+   * elements. at NULL: there is one, and it begins there. */
+  int (*boxes)(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to, const int64_t *to_step,
+               const void *from, const int64_t *from_step);
+  void *(*take)(ein_ctx *ctx, size_t bytes); /* NULL: there is none */
+  void (*drop)(ein_ctx *ctx, void *at);
+  int (*bring)(ein_ctx *ctx, void *host, const void *from, size_t bytes);
+  /* An exchange whose parcels lie there: in their stead, parcels on the host, with what is sent; then what was received goes to where it belongs. key: of
+   * those that are under way at once, which; 0: it is waited for at once, k + 1: the move k. */
+  int (*lend)(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive, ein_parcel **on_host);
+  int (*back)(ein_ctx *ctx, int key, int n_send, int n_receive, const ein_parcel *receive);
+} ein_far;
+
+/* Where moves and fetches find tensors. */
+typedef struct ein_ground {
+  void *const *data;           /* as the context's, on the host: of each buffer, */
+  const int64_t *stride;       /*   and by axis */
+  char *const *room;           /* what each move works in; NULL: in the workspace */
+  const ein_far *far;          /* NULL: it is the host's memory */
+} ein_ground;
+
 typedef struct ein_inside {    /* what each run touches stands first */
   const ein_tables *tables;
   ein_seen *seen;              /* of inputs, then outputs */
@@ -89,6 +112,7 @@ typedef struct ein_inside {    /* what each run touches stands first */
   int *alike;                  /*   and a number for each */
   size_t size;                 /* of the context's own block */
   ein_team *team;
+  const ein_ground *ground;    /* of moves; NULL: the host, as the context has it */
   void *device;                /* of a text for CUDA: what it has there; NULL: nothing yet */
   void (*device_end)(void *device);
   /* Whether it takes an argument's view that lies where its device_type says, and that is so; else 0, and why. NULL: views are on the CPU. */

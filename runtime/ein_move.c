@@ -38,6 +38,7 @@ typedef struct ein_moving {
   int64_t groups, slices, round; /* of parts; of each part, 1: all come in one round; from 0 */
   ein_parcel *send, *receive;  /* by peer, for others; a peer with nothing has none */
   int n_send, n_receive;
+  ein_ground ground;
   char *base;                  /* of what it works in; NULL: that is measured */
   size_t used;
   int packed;                  /* what goes has been packed already */
@@ -222,28 +223,43 @@ static int64_t ein_row_length(const ein_moving *v, const ein_piece *x) {
 
 /* Where the element stands that a buffer's box has at `at`, less the shift. */
 static char *ein_element(const ein_moving *v, int buffer, size_t element, const ein_box *own, const int64_t *at, const int64_t *shift) {
-  const int64_t *stride = v->ctx->stride + ein_buffer_of(v->ctx, buffer)->at;
+  const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, buffer)->at;
   int64_t offset = 0;
   for (int d = 0; d < v->ndim; d++) offset += (at[d] - (shift ? shift[d] : 0) - own->low[d]) * stride[d];
-  return (char *)v->ctx->data[buffer] + offset * (int64_t)element;
+  return (char *)v->ground.data[buffer] + offset * (int64_t)element;
 }
 
 static int64_t ein_step(const ein_moving *v, int buffer) {
   const ein_buffer *b = ein_buffer_of(v->ctx, buffer);
-  return v->ndim ? v->ctx->stride[b->at + v->ndim - 1] : 1;
+  return v->ndim ? v->ground.stride[b->at + v->ndim - 1] : 1;
+}
+
+/* A piece, from where its first element stands to where it is to stand. */
+static void ein_piece_copy(const ein_moving *v, size_t element, const ein_piece *x, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
+  int64_t extent[EIN_MAX_AXES];
+  for (int d = 0; d < v->ndim; d++) extent[d] = x->high[d] - x->low[d];
+  ein_boxes(v->ctx, v->ground.far, element, 1, NULL, v->ndim, extent, to, to_step, from, from_step);
+}
+
+/* Steps in a piece that is packed. */
+static void ein_packed_steps(const ein_moving *v, const ein_piece *x, int64_t *step) {
+  int64_t extent[EIN_MAX_AXES];
+  for (int d = 0; d < v->ndim; d++) extent[d] = x->high[d] - x->low[d];
+  ein_row_major(v->ndim, extent, step);
+}
+
+static const int64_t *ein_steps(const ein_moving *v, int buffer) {
+  return v->ground.stride + ein_buffer_of(v->ctx, buffer)->at;
 }
 
 /* What another site is to have of a buffer of ours, one piece behind the other. Gives what lies behind them. */
 static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein_box *to, char *out) {
   ein_pieces s = ein_pieces_begin(v, &v->from, to);
   ein_piece x;
-  while (ein_pieces_next(v, &v->from, to, &s, &x)) {
-    int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
-    memcpy(at, x.low, sizeof at);
-    do {
-      ein_copy_row(element, out, 1, ein_element(v, buffer, element, &v->from, at, x.shift), ein_step(v, buffer), n);
-      out += (size_t)n * element;
-    } while (ein_row_next(v, &x, at));
+  int64_t step[EIN_MAX_AXES];
+  for (; ein_pieces_next(v, &v->from, to, &s, &x); out += (size_t)x.count * element) {
+    ein_packed_steps(v, &x, step);
+    ein_piece_copy(v, element, &x, out, step, ein_element(v, buffer, element, &v->from, x.low, x.shift), ein_steps(v, buffer));
   }
   return out;
 }
@@ -252,14 +268,12 @@ static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein
 static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *due, const char *in) {
   ein_pieces s = ein_pieces_begin(v, from, due);
   ein_piece x;
+  int64_t step[EIN_MAX_AXES];
   while (ein_pieces_next(v, from, due, &s, &x)) {
-    int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x), step = in ? 1 : ein_step(v, v->row->from);
-    memcpy(at, x.low, sizeof at);
-    do {
-      const char *row = in ? in : ein_element(v, v->row->from, v->element, from, at, x.shift);
-      ein_copy_row(v->element, ein_element(v, v->row->to, v->element, &v->to, at, NULL), ein_step(v, v->row->to), row, step, n);
-      if (in) in += (size_t)n * v->element;
-    } while (ein_row_next(v, &x, at));
+    ein_packed_steps(v, &x, step);
+    ein_piece_copy(v, v->element, &x, ein_element(v, v->row->to, v->element, &v->to, x.low, NULL), ein_steps(v, v->row->to),
+                   in ? in : ein_element(v, v->row->from, v->element, from, x.low, x.shift), in ? step : ein_steps(v, v->row->from));
+    if (in) in += (size_t)x.count * v->element;
   }
 }
 
@@ -487,6 +501,7 @@ static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, const ein
   v.slices = ein_slices(&v);
   v.send = in->parcel;
   v.receive = in->parcel + v.sites;
+  v.ground = ein_ground_of(ctx);
   v.base = base;
   return v;
 }
@@ -527,7 +542,9 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
   ein_parcels_make(v);
   if (!v->packed) return ein_meet(v->ctx, ein_settle(v->ctx), v->n_send, v->send, v->n_receive, v->receive);
   v->ctx->inside->under_way--;
-  return ein_met(v->ctx, wire->finish(wire->user, begun));
+  if (ein_met(v->ctx, wire->finish(wire->user, begun)) == EIN_OK && v->ground.far)
+    v->ground.far->back(v->ctx, begun + 1, v->n_send, v->n_receive, v->receive);
+  return ein_state(v->ctx);
 }
 
 /* begun: the number of a move of which this is the first half, and has begun; -1: it has not. */
@@ -545,6 +562,7 @@ static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_mo
 }
 
 static char *ein_move_room(const ein_inside *in, int k) {
+  if (in->ground) return in->ground->room[k];
   return (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k];
 }
 
@@ -578,7 +596,9 @@ EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   if (!wire || !wire->start) return ein_move(ctx, mesh, k);
   ein_moving v = ein_moving_begin(ctx, mesh, row, ein_first_half(row), ein_move_room(in, k));
   ein_parcels_make(&v);
-  ein_status status = wire->start(wire->user, ein_settle(ctx), k, v.n_send, v.send, v.n_receive, v.receive);
+  ein_parcel *send = v.send, *receive = v.receive;
+  if (ein_settle(ctx) == EIN_OK && v.ground.far && v.ground.far->lend(ctx, k + 1, v.n_send, v.send, v.n_receive, v.receive, &send)) receive = send + v.n_send;
+  ein_status status = wire->start(wire->user, ein_state(ctx), k, v.n_send, send, v.n_receive, receive);
   in->under_way += status == EIN_OK;
   return ein_met(ctx, status) == EIN_OK ? ein_state(ctx) : status;
 }

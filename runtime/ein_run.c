@@ -155,7 +155,7 @@ static int ein_config_read(ein_config *to, const ein_config *from) {
   if (!from) return 1;
   if (from->size < sizeof from->size) return 0;
   memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-  return to->threads >= 0 && to->device >= 0 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
+  return to->threads >= 0 && to->device >= -1 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
 }
 
 /* Which buffers are whose. 0: the tables make no sense. */
@@ -344,7 +344,14 @@ EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
 
 EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   const ein_wire *wire = ctx->inside->config.wire;
-  return ein_met(ctx, wire->exchange(wire->user, mine, n_send, send, n_receive, receive));
+  const ein_far *far = ctx->inside->ground && n_send + n_receive ? ctx->inside->ground->far : NULL;
+  const ein_parcel *to = receive;
+  ein_parcel *lent = NULL;
+  if (far && mine == EIN_OK && far->lend(ctx, 0, n_send, send, n_receive, receive, &lent)) send = lent, to = lent + n_send;
+  else if (far && mine == EIN_OK) mine = ein_state(ctx);
+  ein_status status = ein_met(ctx, wire->exchange(wire->user, mine, n_send, send, n_receive, to));
+  if (status == EIN_OK && lent && !far->back(ctx, 0, n_send, n_receive, receive)) status = ein_state(ctx);
+  return status;
 }
 
 /* What a plan or a run came to, for all sites; who failed alone keeps his own words. Moves that had begun, at all sites, are waited for in any case. */

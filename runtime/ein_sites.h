@@ -36,6 +36,17 @@ EIN_INLINE int ein_box_same(int ndim, const ein_box *a, const ein_box *b) {
   return a->there && b->there;
 }
 
+/* Where this run's moves find tensors. */
+EIN_INLINE ein_ground ein_ground_of(const ein_ctx *ctx) {
+  ein_ground g;
+  if (ctx->inside->ground) return *ctx->inside->ground;
+  g.data = ctx->data;
+  g.stride = ctx->stride;
+  g.room = NULL;
+  g.far = NULL;
+  return g;
+}
+
 /* n elements, steps apart. */
 EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == 1 && from_step == 1) {
@@ -43,6 +54,31 @@ EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *fr
     return;
   }
   for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * to_step) * e, from + (size_t)(i * from_step) * e, e);
+}
+
+EIN_INLINE void ein_box_copy(size_t element, int n, const int64_t *extent, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
+  int64_t at[EIN_MAX_AXES] = {0};
+  int last = n - 1;
+  for (;;) {
+    int64_t i = 0, k = 0;
+    for (int d = 0; d < last; d++) i += at[d] * to_step[d], k += at[d] * from_step[d];
+    ein_copy_row(element, to + i * (int64_t)element, n ? to_step[last] : 1, from + k * (int64_t)element, n ? from_step[last] : 1, n ? extent[last] : 1);
+    int d = last;
+    while (d > 0 && ++at[d - 1] == extent[d - 1]) at[d - 1] = 0, d--;
+    if (d <= 0) return;
+  }
+}
+
+/* ein_far's, wherever tensors lie. What fails is in the context. No extent is 0. */
+EIN_INLINE void ein_boxes(ein_ctx *ctx, const ein_far *far, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to,
+                          const int64_t *to_step, const void *from, const int64_t *from_step) {
+  if (far) {
+    if (many) far->boxes(ctx, element, many, at, n, extent, to, to_step, from, from_step);
+    return;
+  }
+  for (int64_t i = 0; i < many; i++)
+    ein_box_copy(element, n, extent, (char *)to + (at ? at[2 * i] : 0) * (int64_t)element, to_step,
+                 (const char *)from + (at ? at[2 * i + 1] : 0) * (int64_t)element, from_step);
 }
 
 #endif

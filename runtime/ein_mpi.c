@@ -194,11 +194,20 @@ static ein_status ein_mpi_counts(void *user, ein_status mine, const int64_t *sen
 
 /* ---- opened and closed ---- */
 
+static int ein_mpi_place(ein_mpi *m) {
+  MPI_Comm beside;
+  int code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &beside);
+  if (code != MPI_SUCCESS) return code;
+  MPI_Comm_rank(beside, &m->wire.place);
+  return MPI_Comm_free(&beside);
+}
+
 static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   int code = MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
   if (code == MPI_SUCCESS) code = MPI_Comm_rank(m->comm, &m->wire.site);
   if (code == MPI_SUCCESS) code = MPI_Comm_size(m->comm, &m->wire.sites);
   if (code == MPI_SUCCESS) code = MPI_Comm_set_name(m->comm, name);
+  if (code == MPI_SUCCESS) code = ein_mpi_place(m);
   m->wire.user = m;
   m->wire.exchange = ein_mpi_exchange;
   m->wire.counts = ein_mpi_counts;

@@ -11,7 +11,7 @@
 typedef struct ein_mpi_world ein_mpi_world;
 
 typedef struct ein_mpi_door {
-  uint32_t version;                              /* of this struct: 1 */
+  uint32_t version;                              /* of this struct, and of a wire: 3 */
   void (*library)(char *text, size_t room);      /* which MPI it is, and of which level; before start too */
   ein_status (*start)(ein_mpi_world **out);      /* MPI_Init; once in a process, by all of them, as is end */
   void (*end)(ein_mpi_world *w);

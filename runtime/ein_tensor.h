@@ -102,6 +102,7 @@ typedef struct ein_wire {
   ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   ein_status (*finish)(void *user, int key);
   void (*look)(void *user);
+  int place;             /* which of the sites on its machine this is, from 0: by it they take the devices there in turn */
 } ein_wire;
 
 /* What last_error says at a site that has not failed itself. */
@@ -145,7 +146,7 @@ typedef struct ein_config {
    * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why.
    * With a wire all sites are at the same turn, and give the same. */
   ein_status (*between)(void *user, void *ctx, ein_error *error);
-  /* Of a model for CUDA: the number of its device; and a stream there, the caller's, into which all goes that is asked of the device. NULL: one of the
+  /* Of a model for CUDA: the number of its device (0: with a wire, the next one for each site of a machine; -1: the first one); and a stream there, the caller's, into which all goes that is asked of the device. NULL: one of the
    * context's own. workspace is memory of the device then, 256-byte aligned; alloc and release are for memory of the host. */
   int device;
   void *stream;

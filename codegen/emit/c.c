@@ -63,7 +63,7 @@ static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
 }
 
 static void move_print(Calls *c, const Task *k, const char *half, const char *in) {
-  buf_printf(c->p->out, "%sif (ein_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, half, c->p->o->prefix, c_move_number(c->p, k));
+  buf_printf(c->p->out, "%sif (%s_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), half, c->p->o->prefix, c_move_number(c->p, k));
 }
 
 /* Those that go on to the task's end are waited for, in the order in which they began. */
@@ -100,7 +100,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     buf_printf(out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
   case TASK_MOVE: move_begin(c, k, in); break;
-  case TASK_FETCH: buf_printf(out, "%sif (ein_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, c->p->o->prefix, c_move_number(c->p, k)); break;
+  case TASK_FETCH: buf_printf(out, "%sif (%s_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), c->p->o->prefix, c_move_number(c->p, k)); break;
   case TASK_ASSERT:
     buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);

@@ -40,7 +40,8 @@ typedef struct CPrinter {
   bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of cuda/context.h; */
   bool library;              /*   products may be a library's, */
   bool driver;               /*   the text is C and launches by the driver, by number, */
-  VEC(Str) launched;         /*   what these are called */
+  VEC(Str) launched;         /*   what these are called, */
+  uint32_t boxes;            /*   and which of them, of several sites, is the first that moves boxes */
 } CPrinter;
 
 /* ---- c_expr.c ---- */

@@ -255,14 +255,33 @@ static const uint32_t *twins_of(const CPrinter *p) {
   return same;
 }
 
+/* ---- moves -------------------------------------------------------------------------------------------- */
+
+/* Of a text for several sites: for elements of 1, 2, 4 and 8 bytes a kernel that moves boxes of them. */
+static const struct { uint32_t bytes; const char *type; } boxed[] = {{1, "uint8_t"}, {2, "uint16_t"}, {4, "uint32_t"}, {8, "uint64_t"}};
+
+static void boxes_kernels(CPrinter *p) {
+  if (!p->p->tasks->mesh.n) return;
+  p->boxes = p->launched.len;
+  for (uint32_t k = 0; k < COUNT(boxed); k++) {
+    Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%u", p->o->prefix, boxed[k].bytes), "kernel");
+    buf_printf(p->out, "extern \"C\" __launch_bounds__(EIN_BOXES_THREADS) __global__ void %s(EIN_GLOBAL(%s) to, EIN_GLOBAL(const %s) from, EIN_GLOBAL(const int64_t) begins, "
+                       "const ein_boxes_are are) {\n  EIN_BOXES_BODY(to, from, begins, are)\n}\n\n", name->s, boxed[k].type, boxed[k].type);
+    vec_push(p->arena, p->launched, name);
+  }
+}
+
+static const char *sites_word(const LoopProgram *lp) { return lp->tasks->mesh.n ? "#define EIN_SITES\n" : ""; }
+
 /* The head of a text, and the printer behind its kernels. */
 static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o, bool library) {
   CPrinter p = c_printer(c, lp, o);
   uint32_t turns = c_turns(lp->tasks);
   p.device = true, p.library = library;
-  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n#define EIN_TURNS %u\n", turns ? turns : 1));
+  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n%s#define EIN_TURNS %u\n", sites_word(lp), turns ? turns : 1));
   p.same = twins_of(&p);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
+  boxes_kernels(&p);
   return p;
 }
 
@@ -290,7 +309,7 @@ static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint
 
 static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32_t n, const char *prefix) {
   if (!p->launched.len) {
-    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0};\n\n", prefix);
+    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0, {0, 0, 0, 0}};\n\n", prefix);
     return;
   }
   for (uint32_t i = 0; i < n; i++) image_print(c, &image[i], prefix, i);
@@ -298,7 +317,8 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
   for (uint32_t i = 0; i < n; i++) buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
   buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
   for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
-  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u};\n\n", prefix, prefix, n, prefix, p->launched.len);
+  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%u, %u, %u, %u}};\n\n", prefix, prefix, n, prefix, p->launched.len,
+             p->boxes, p->boxes + 1, p->boxes + 2, p->boxes + 3);
 }
 
 void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image, uint32_t n_images) {
@@ -307,8 +327,11 @@ void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const E
   uint32_t turns = c_turns(lp->tasks);
   p.driver = true;
   p.out = c;
-  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n%s#define EIN_TURNS %u\n", loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
+  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n%s%s#define EIN_TURNS %u\n", sites_word(lp), loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
   code_print(c, &p, image, n_images, o->prefix);
+  p.device = false; /* moves are told of and combined on the host */
+  c_sites(&p);
+  p.device = true;
   c_host(&p);
   emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
 }

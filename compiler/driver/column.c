@@ -278,7 +278,6 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
     return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern def`",
                 x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "", x->name->s);
   }
-  if (target.device && j->tasks->mesh.n) return fail(s, LEAVE_USAGE, "%s is for many sites, and devices are for one so far", j->path);
   if (!target.device) target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";
   j->loops = language_made(s, LANG_LOOP, j->path, loop_from_task(j->tasks, &target), arg_has(a, OPT_ROUNDTRIP));

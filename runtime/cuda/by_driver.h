@@ -123,9 +123,12 @@ static void ein_gpu_close(ein_gpu *g) {
 }
 
 static int ein_gpu_find(ein_ctx *ctx, ein_gpu *g) {
+  const ein_wire *wire = ctx->inside->config.wire;
   int n = 0;
   g->number = ctx->inside->config.device;
   if (!ein_gpu_ok(ctx, g, g->cu.device_count(&n), "the number of devices")) return 0;
+  if (!g->number && wire && n) g->number = wire->place % n;
+  if (g->number < 0) g->number = 0;
   if (g->number < n) return ein_gpu_ok(ctx, g, g->cu.device_get(&g->device, g->number), "the device");
   return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "there is no device %d: this machine has %d, which %s", g->number, n,
                        n == 1 ? "is device 0" : "count from 0"), 0;
@@ -224,6 +227,30 @@ static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size
 static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
 }
+
+#if defined(EIN_SITES)
+/* Memory of the host that the device reaches by itself. */
+static void *ein_gpu_host_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
+  void *at = NULL;
+  return ein_gpu_ok(ctx, g, g->cu.host_take(&at, bytes), "memory of the host for what goes to other sites") ? at : NULL;
+}
+
+static void ein_gpu_host_drop(ein_gpu *g, void *at) {
+  void *own;
+  if (!at || g->cu.context_push(g->context)) return;
+  g->cu.host_drop(at);
+  g->cu.context_pop(&own);
+}
+
+/* The same, of such memory: it is done when that is waited for. */
+static int ein_gpu_up_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.copy_up((uint64_t)(uintptr_t)to, from, bytes, g->stream), what);
+}
+
+static int ein_gpu_down_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
+}
+#endif
 
 /* From the device to the device, behind what was asked before. */
 static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {

@@ -5,7 +5,7 @@
 #ifndef EIN_CUDA_BY_NVCC_H
 #define EIN_CUDA_BY_NVCC_H
 
-typedef struct ein_gpu { int entered, lent; } ein_gpu; /* lent: a stream of the caller's, which is none here */
+typedef struct ein_gpu { int entered, lent, number; } ein_gpu; /* lent: a stream of the caller's, which is none here; number: the first device */
 
 /* An emulation has calls of its own. */
 #ifndef EIN_EMULATED
@@ -23,7 +23,7 @@ static int ein_gpu_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
 
 static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   (void)g, (void)code;
-  if (!ctx->inside->config.device && !ctx->inside->config.stream && !ctx->inside->config.workspace) return 1;
+  if (ctx->inside->config.device <= 0 && !ctx->inside->config.stream && !ctx->inside->config.workspace) return 1;
   return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "what nvcc compiled runs on the first device, in a stream and memory of its own"), 0;
 }
 static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) { return (void)g, (void)at, *device = *managed = 0; }

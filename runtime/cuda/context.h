@@ -18,6 +18,7 @@ typedef struct ein_cuda_code {
   int n_images;
   const char *const *kernel;   /* their names */
   int n_kernels;
+  int boxes[4];                /* of a text with moves: which of them move boxes of elements of 1, 2, 4 and 8 bytes */
 } ein_cuda_code;
 
 #if defined(EIN_DRIVER)
@@ -37,6 +38,7 @@ typedef struct ein_cuda {
   size_t staged;
   void **at;                   /* of each buffer; behind it in one piece of memory, */
   unsigned char *there;        /*   and so this: the caller's view of it is on the device */
+  struct ein_cuda_sites *sites; /* of a text for several */
 } ein_cuda;
 
 static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
@@ -45,10 +47,21 @@ static size_t ein_cuda_bytes(const ein_ctx *ctx, int buffer) {
   return (size_t)ctx->inside->count[buffer] * ein_dtype_size(ein_buffer_of(ctx, buffer)->dtype);
 }
 
+#if defined(EIN_SITES)
+static void ein_cuda_sites_end(ein_cuda *d);
+static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d);
+static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
+#else
+#define ein_cuda_sites_end(d) ((void)0)
+#define ein_cuda_sites_new(ctx, d) 1
+#define ein_cuda_sites_lay(ctx, d, work) ((void)0)
+#endif
+
 /* ---- made, and given memory ---- */
 
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
+  ein_cuda_sites_end(d);
   if (d->held) ein_gpu_drop(&d->gpu, d->block);
   ein_gpu_drop(&d->gpu, d->copies);
   ein_gpu_close(&d->gpu);
@@ -74,28 +87,31 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   }
   d->at = (void **)(void *)(d + 1);
   d->there = (unsigned char *)(void *)(d->at + n);
-  if (!ein_gpu_open(ctx, &d->gpu, code)) {
+  in->device = d; /* sites look for it there */
+  if (!ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
+    in->device = NULL;
+    in->ground = NULL;
     ein_cuda_end_of(d);
     return NULL;
   }
   in->device_end = ein_cuda_end_of;
   in->device_holds = ein_cuda_holds;
-  in->device = d;
   return d;
 }
 
 enum { EIN_CUDA_ALIGN = 256 };
 static size_t ein_cuda_round(size_t bytes) { return (bytes + EIN_CUDA_ALIGN - 1) / EIN_CUDA_ALIGN * EIN_CUDA_ALIGN; }
 
-/* Where each work buffer lies in the block, as on the host. Gives the block's size. */
+/* Where each work buffer lies in the block, and what moves work in, as on the host. Gives the block's size. */
 static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
   const ein_inside *in = ctx->inside;
   size_t used = ein_cuda_round(sizeof(ein_device_fault)), end = used;
-  for (int w = 0; w < in->n_work; w++) {
-    size_t to = used + (size_t)in->offset[w] + ein_cuda_bytes(ctx, in->work[w]);
-    if (block) d->at[in->work[w]] = block + used + in->offset[w];
+  for (int w = 0; w < in->n_laid; w++) {
+    size_t to = used + (size_t)in->offset[w] + (size_t)in->bytes[w];
+    if (block && w < in->n_work) d->at[in->work[w]] = block + used + in->offset[w];
     if (to > end) end = to;
   }
+  if (block) ein_cuda_sites_lay(ctx, d, block + used);
   return ein_cuda_round(end);
 }
 
@@ -105,8 +121,8 @@ static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
   if (wanted > c->workspace_bytes)
     return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted", (unsigned long long)c->workspace_bytes,
                          (unsigned long long)wanted), 0;
-  if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) || (device != c->device && !managed))
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the workspace is not memory of device %d, at a multiple of %d bytes", c->device, EIN_CUDA_ALIGN), 0;
+  if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) || (device != d->gpu.number && !managed))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the workspace is not memory of device %d, at a multiple of %d bytes", d->gpu.number, EIN_CUDA_ALIGN), 0;
   d->block = (char *)(ctx->inside->workspace = c->workspace);
   return 1;
 }
@@ -203,7 +219,7 @@ static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
   return ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input goes to the device");
 }
 
-static int ein_cuda_fetch(ein_ctx *ctx, int buffer) {
+static int ein_cuda_give(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
@@ -249,7 +265,7 @@ static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_gpu *g = &ein_cuda_of(ctx)->gpu;
   if (status == EIN_OK) status = g->lent && !in->tables->n_sites ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
   for (int k = 0; k < in->tables->n_outputs && status == EIN_OK; k++)
-    if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_fetch(ctx, in->output[k])) status = ein_state(ctx);
+    if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_give(ctx, in->output[k])) status = ein_state(ctx);
   if (g->entered && status != EIN_OK) ein_gpu_wait(ctx, g, "a run ends");
   ein_gpu_leave(g);
   return status;
@@ -323,6 +339,10 @@ static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int
   const unsigned grid[] = {(unsigned)gx, (unsigned)gy, (unsigned)gz}, block[] = {(unsigned)bx, (unsigned)by, (unsigned)bz};
   ein_gpu_launch(ctx, &ein_cuda_of(ctx)->gpu, kernel, grid, block, parameter);
 }
+#endif
+
+#if defined(EIN_SITES)
+#include "sites.h"
 #endif
 
 #if defined(EIN_PRODUCTS)

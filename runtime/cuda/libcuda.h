@@ -30,6 +30,8 @@
   X(memory_info, "cuMemGetInfo_v2", (size_t *left, size_t *all))                                                        \
   X(memory_take, "cuMemAlloc_v2", (uint64_t *at, size_t bytes))                                                         \
   X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                         \
+  X(host_take, "cuMemAllocHost_v2", (void **at, size_t bytes))                                                           \
+  X(host_drop, "cuMemFreeHost", (void *at))                                                                             \
   X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                       \
   X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                           \
   X(copy_across, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void *stream))                       \

@@ -208,8 +208,8 @@ static Leave one_goal(Session *s, const Args *a) {
   const char *target = arg_last(a, OPT_TARGET);
   if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !target_device(s, a))
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c, mpi and cuda are", target);
-  if (target_device(s, a) && arg_has(a, OPT_SITES) && !arg_has(a, OPT_STOP))
-    return fail(s, LEAVE_USAGE, "--target=cuda is for one device, and -n says several sites; --target=mpi is for these");
+  if (target_device(s, a) && arg_has(a, OPT_SITES) && arg_has(a, OPT_EMIT))
+    return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=cuda -n %s --lib writes the C into a folder", arg_last(a, OPT_SITES));
   if (arg_has(a, OPT_ARCH) && (!target_device(s, a) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)))
     return fail(s, LEAVE_USAGE, "--arch goes with --target=cuda: ein build x.ein --target=cuda --arch=sm_90 -o prog");
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
@@ -220,7 +220,7 @@ Leave cmd_build(Session *s, Args *a) {
   Job j;
   Leave l = one_goal(s, a);
   if (!l) l = prefix_choose(s, a, a->operands.at[0], &prefix);
-  if (!l && !stop && target && strcmp(target, "mpi") == 0) return build_sites(s, a, prefix, to);
+  if (!l && !stop && target && (strcmp(target, "mpi") == 0 || (target_device(s, a) && arg_has(a, OPT_SITES)))) return build_sites(s, a, prefix, to);
   if (!l) l = job_compile(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (stop) return build_text(s, &j, a, stop, to);

@@ -84,10 +84,10 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 
 /* ---- which target --------------------------------------------------------------------------- */
 
-/* One process of several runs a site over MPI, and compiles it; what else is there is for one. */
+/* One process of several runs a site over MPI, on a processor or a device; what else is there is for one. */
 static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) {
   *c = true;
-  if (s->ranks && (any || strcmp(target, "mpi") == 0)) return LEAVE_OK;
+  if (s->ranks && (any || strcmp(target, "mpi") == 0 || strcmp(target, "cuda") == 0)) return LEAVE_OK;
   if (s->ranks) return fail(s, LEAVE_USAGE, "--target=%s runs in one process, and mpirun has started %d", target, s->ranks->ranks);
   return fail(s, LEAVE_USAGE, "--target=mpi runs in several processes: ein run --np 4, or mpirun -n 4 ein run");
 }

@@ -1,9 +1,10 @@
-/* driver/compile/build_sites.c - ein build --target=mpi: a plan of the program for each number of sites of -n, and in a library for each of the sizes
- * that -D says, compiled into one program, which takes the plan that fits. */
+/* driver/compile/build_sites.c - ein build --target=mpi, and --target=cuda -n: a plan of the program for each number of sites of -n, and in a library for
+ * each of the sizes that -D says, compiled into one program, which takes the plan that fits. Sites compute by their processors, or each on a device. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "build.h"
+#include "driver/compile/nvrtc.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
 #include "texts.h"
@@ -70,7 +71,8 @@ static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t fir
   if (!l) l = job_sites(s, j, &one, LANG_TASK);
   if (!l) l = job_tasks(s, j, &one);
   if (!l && !j->tasks->mesh.n)
-    l = fail(s, LEAVE_USAGE, "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
+    l = fail(s, LEAVE_USAGE, target_device(s, a) ? "-n is for several sites; ein build %s --target=cuda -o prog makes a program for one device"
+                                                : "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
   for (uint32_t i = 0; i < first && !l; i++)
     if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
   if (!l) l = job_loops(s, j, &one);
@@ -118,6 +120,7 @@ static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans 
   Args one = *a;
   Leave l = LEAVE_OK;
   one.given[OPT_SITES] = (Words){0};
+  one.given[OPT_TARGET] = (Words){0}; /* they are made on the host */
   for (uint32_t k = 0; !j->past && !p->n_sizes && k < j->tasks->inputs.len && !l; k++) {
     const EinNode *n = NULL;
     bool by_block;
@@ -141,21 +144,22 @@ static uint32_t texts_count(const Plans *p) {
   return p->n + p->made.len + 1;
 }
 
-/* The file over all plans, then one for each, then defaults. */
-static NativeText *texts_make(Session *s, const Plans *p, const EmitOptions *o) {
-  NativeText *text = NEW_ARRAY(s->arena, NativeText, texts_count(p));
+/* The file over all plans, then one for each, then defaults, into text. */
+static Leave texts_make(Session *s, const Args *a, const Plans *p, const EmitOptions *o, NativeText *text) {
   Buf *of = NEW_ARRAY(s->arena, Buf, texts_count(p));
+  Leave l = LEAVE_OK;
   of[0] = buf_new(s->arena);
   emit_whole_c(&of[0], p->loops, p->n, o);
   text[0] = (NativeText){o->prefix, &of[0]};
-  for (uint32_t i = 0; i + 1 < texts_count(p); i++) {
+  for (uint32_t i = 0; i + 1 < texts_count(p) && !l; i++) {
     EmitOptions one = *o;
     one.prefix = i < p->n ? emit_plan_prefix(s->arena, o, i, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
     of[i + 1] = buf_new(s->arena);
-    emit_c(&of[i + 1], i < p->n ? p->loops[i] : p->made.at[i - p->n], &one);
+    if (i < p->n && o->device) l = device_text_for(s, &p->job[i], &one, arg_last(a, OPT_ARCH), &of[i + 1]);
+    else emit_c(&of[i + 1], i < p->n ? p->loops[i] : p->made.at[i - p->n], &one);
     text[i + 1] = (NativeText){one.prefix, &of[i + 1]};
   }
-  return text;
+  return l;
 }
 
 /* ---- the compiler that knows MPI -------------------------------------------------------------------------------- */
@@ -192,17 +196,17 @@ static Leave externs_ready(Session *s, const Compiler *c, const Plans *p, Extern
   return l ? l : externs_parts(s, c, p->loops[0]->tasks->exprs, out);
 }
 
-static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
+static Leave program_make(Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
   Buf own = buf_new(s->arena);
   uint32_t n = texts_count(p);
   NativeText *text = NEW_ARRAY(s->arena, NativeText, n + 1);
-  memcpy(text, texts_make(s, p, o), n * sizeof *text);
+  Leave l = texts_make(s, a, p, o, text);
   main_text(&own, o);
   text[n] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), &own};
   ExternParts externs;
   NativeSet set = {.text = text, .n_texts = n + 1, .externs = &externs};
   bool made;
-  Leave l = externs_ready(s, c, p, &externs);
+  if (!l) l = externs_ready(s, c, p, &externs);
   if (l) return l;
   vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
   return native_write(s, c, NATIVE_PROGRAM, &set, to, &made);
@@ -211,14 +215,12 @@ static Leave program_make(Session *s, Compiler *c, const Plans *p, const EmitOpt
 /* ---- a library -------------------------------------------------------------------------------------------------- */
 
 /* The same, then what brings a communicator to it. */
-static NativeText *texts_of_library(Session *s, const Plans *p, const EmitOptions *o) {
-  NativeText *all = NEW_ARRAY(s->arena, NativeText, texts_count(p) + 1);
+static Leave texts_of_library(Session *s, const Args *a, const Plans *p, const EmitOptions *o, NativeText *all) {
   Buf *mpi = NEW(s->arena, Buf);
   *mpi = buf_new(s->arena);
   emit_mpi_c(mpi, o, runtime_ein_mpi);
-  memcpy(all, texts_make(s, p, o), texts_count(p) * sizeof *all);
   all[texts_count(p)] = (NativeText){arena_printf(s->arena, "%s_mpi", o->prefix), mpi};
-  return all;
+  return texts_make(s, a, p, o, all);
 }
 
 /* For callers in Fortran; and in Python, who opens a shared library. */
@@ -255,13 +257,15 @@ static const char *sites_text(Session *s, const Plans *p) {
   return b.s;
 }
 
-static Leave library_make(Session *s, Compiler *c, const Plans *p, const EmitOptions *o, const char *folder, bool shared) {
-  const NativeText *text = texts_of_library(s, p, o);
+static Leave library_make(Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *folder) {
+  bool shared = arg_has(a, OPT_SHARED);
+  NativeText *text = NEW_ARRAY(s->arena, NativeText, texts_count(p) + 1);
   Buf json = buf_new(s->arena);
   emit_whole_manifest(&json, p->loops, p->n, o);
   Package one = {.o = o, .text = text, .n_texts = texts_count(p) + 1, .manifest = &json, .mpi = sites_text(s, p)};
   ExternParts externs;
-  Leave l = externs_ready(s, c, p, &externs);
+  Leave l = texts_of_library(s, a, p, o, text);
+  if (!l) l = externs_ready(s, c, p, &externs);
   if (!l) l = package_externs(s, &one, &externs, folder);
   if (!l) l = texts_write(s, p, o, text, folder);
   if (!l) l = callers_write(s, p, o, folder, shared);
@@ -283,8 +287,10 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   if (l) return l;
   if (!lib && !file_writable(s, to)) return LEAVE_MACHINE;
   EmitOptions o = job_emit(s, &p->job[0], prefix);
+  o.device = c.opens = target_device(s, a);
+  c.openmp &= !o.device;
   if (lib) o.beside = prefix;
   o.defaults = p->defaults.at, o.n_defaults = p->defaults.len;
   o.n_sizes = p->n_sizes, o.size = p->size, o.sizes = p->sizes.at;
-  return lib ? library_make(s, &c, p, &o, folder, arg_has(a, OPT_SHARED)) : program_make(s, &c, p, &o, to);
+  return lib ? library_make(s, a, &c, p, &o, folder) : program_make(s, a, &c, p, &o, to);
 }

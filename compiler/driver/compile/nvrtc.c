@@ -94,6 +94,14 @@ static Leave device_find(Session *s, int *arch) {
   return LEAVE_OK;
 }
 
+Leave devices_count(Session *s, int *n) {
+  ein_libcuda cu;
+  ein_error error = {0};
+  if (!ein_libcuda_open(&cu, &error)) return fail(s, LEAVE_MACHINE, "%s", error.text);
+  int e = cu.device_count(n);
+  return e ? fail(s, LEAVE_MACHINE, "CUDA: the number of devices: %s", ein_libcuda_words(&cu, e).text) : LEAVE_OK;
+}
+
 /* Machine code for it; or, of a device that is newer than NVRTC, PTX of the newest that it knows, from which the driver goes on. */
 static Leave arch_here(Session *s, const Nvrtc *v, int wanted, Archs *out) {
   Known known;

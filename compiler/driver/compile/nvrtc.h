@@ -10,4 +10,6 @@ Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, dou
 /* For those of --arch: "sm_80,sm_90,compute_90", whether they are here or not; NULL: for all that NVRTC knows and those to come. */
 Leave device_text_for(Session *s, const Job *j, const EmitOptions *o, const char *archs, Buf *text);
 
+Leave devices_count(Session *s, int *n); /* of this machine, one at least */
+
 #endif

@@ -71,7 +71,7 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
              "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
              cmake_file(s->arena, x), o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
              shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
-  const char *libraries = arena_printf(s->arena, "\"%sm%s%s\"", p->mpi ? "MPI::MPI_C;" : "", !p->mpi && o->device ? ";${CMAKE_DL_LIBS}" : "",
+  const char *libraries = arena_printf(s->arena, "\"%sm%s%s\"", p->mpi ? "MPI::MPI_C;" : "", o->device ? ";${CMAKE_DL_LIBS}" : "",
                                        libraries_text(s, p, ";", ""));
   if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
@@ -99,20 +99,15 @@ static void meson_string(Buf *b, const char *s) {
 }
 
 static const char *block_text(Session *s, const Package *p, const Compiler *c) {
-  const char *x = p->o->prefix, *needs = p->mpi         ? "[ein_needs, dependency('mpi', language: 'c')]"
-                                                : p->o->device ? "[ein_needs, ein_cc.find_library('dl', required: false)]"
-                                                               : "ein_needs";
-  if (p->link && p->link->len) {
-    Buf all = buf_new(s->arena);
-    buf_printf(&all, "[%s", needs);
-    for (uint32_t i = 0; i < p->link->len; i++) buf_printf(&all, ", ein_cc.find_library('%s')", p->link->at[i] + 2);
-    buf_char(&all, ']');
-    needs = all.s;
-  }
+  const char *x = p->o->prefix;
+  Buf needs = buf_new(s->arena);
+  buf_printf(&needs, "[ein_needs%s%s", p->mpi ? ", dependency('mpi', language: 'c')" : "", p->o->device ? ", ein_cc.find_library('dl', required: false)" : "");
+  for (uint32_t i = 0; p->link && i < p->link->len; i++) buf_printf(&needs, ", ein_cc.find_library('%s')", p->link->at[i] + 2);
+  buf_char(&needs, ']');
   Buf b = buf_new(s->arena);
   buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', ", meson_block, x, x, x);
   for (uint32_t i = 0; i < p->n_texts; i++) buf_printf(&b, "'%s.c', ", p->text[i].name);
-  buf_printf(&b, "name_prefix: '', dependencies: %s, install: true,\n", needs);
+  buf_printf(&b, "name_prefix: '', dependencies: %s, install: true,\n", needs.s);
   buf_str(&b, "  c_args: ein_cc.get_supported_arguments('-fno-math-errno', '-fno-trapping-math', '-ffp-contract=off'");
   for (uint32_t i = 0; i < c->flags.len; i++) {
     buf_str(&b, ", ");
@@ -122,7 +117,7 @@ static const char *block_text(Session *s, const Package *p, const Compiler *c) {
              "))\n"
              "%s_dep = declare_dependency(link_with: %s_lib, include_directories: '.', dependencies: %s)\n"
              "install_headers('%s.h'%s)\n",
-             x, x, needs, x, p->mpi ? arena_printf(s->arena, ", '%s_mpi.h'", x) : "");
+             x, x, needs.s, x, p->mpi ? arena_printf(s->arena, ", '%s_mpi.h'", x) : "");
   return b.s;
 }
 

@@ -202,20 +202,20 @@ static Leave sites_go(Session *s, Site *x, int64_t n) {
 static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, const Job *j, const Eval *e, int threads) {
   const TaskGraph *t = j->tasks;
   uint32_t at[MESH_AXES + 1];
-  for (int i = 0; i < hub->sites; i++) {
+  Leave l = LEAVE_OK;
+  for (int i = 0; i < hub->sites && !l; i++) {
     mesh_place(&t->mesh, i, at);
     x[i] = (Site){.hub = hub, .model = model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
-    x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .exchange = wire_exchange, .counts = wire_counts};
+    x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .place = i, .exchange = wire_exchange, .counts = wire_counts};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
-    Leave l = site_inputs(s, t, e, at, x[i].in);
+    l = site_inputs(s, t, e, at, x[i].in);
     for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
     if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
     x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
-    if (l) return l;
   }
-  return LEAVE_OK;
+  return l;
 }
 
 static void *const *all_contexts(Session *s, const Site *x, int64_t n) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/compile/nvrtc.h"
 #include "driver/profile/profile.h"
 #include "driver/progress.h"
 #include "ranks.h"
@@ -15,12 +16,15 @@
 Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
   const Ranks *r = s->ranks;
   Compiler c;
+  if (target_device(s, a) && arg_has(a, OPT_CC))
+    return fail(s, LEAVE_USAGE, "--cc: of a text for several devices NVRTC compiles the kernels, and the C compiler that is usual what is around them");
   if (r->rank) return LEAVE_OK;
   if (mesh_sites(&j->tasks->mesh) != r->ranks)
     return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path, (long long)mesh_sites(&j->tasks->mesh), r->ranks);
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
   c.dense = true;
+  c.nvrtc = target_device(s, a);
   return l ? l : library_open(s, j, &c, 1, lib);
 }
 
@@ -59,6 +63,19 @@ static Leave threads_each(Session *s, const Args *a, int *threads) {
   return l;
 }
 
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* Processes on one machine take its devices in turn. */
+static Leave devices_enough(Session *s, const Args *a) {
+  const Ranks *r = s->ranks;
+  int n = 1;
+  if (!target_device(s, a)) return LEAVE_OK;
+  Leave l = devices_count(s, &n);
+  if (!l && !r->rank && r->beside > n)
+    say(s, "%d processes on a machine with %d device%s: they share %s", r->beside, n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+  return l;
+}
+
 /* ---- the run ------------------------------------------------------------------------------------------------------------ */
 
 /* Gives what this site came to by itself; ran: all of them have run. */
@@ -84,6 +101,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   int threads;
   bool ran = false;
   Leave l = threads_each(s, a, &threads);
+  if (!l) l = devices_enough(s, a);
   l = ranks_agree(s, prepared ? prepared : l);
   if (l) return l;
   l = program_told(s, j, lib);

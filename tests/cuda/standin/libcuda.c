@@ -7,6 +7,7 @@
  * devices=N, 1 to 4 of them, each with memory that the others cannot touch. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
  * was done and what was not given back. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,32 @@ typedef struct Stream { int device; Later *first, **last; } Stream;
 static struct {
   StandinWorld world;
   Device device[DEVICES];
-  int current[64], depth;    /* devices whose contexts are current, the last one is */
   Stream *stream[64];
   int dead, streams, modules;
   int allocations, launches, loads, live;
   char injected[256];
   int base_allocations, base_launches, base_loads; /* where that was changed */
 } my;
+static __thread struct { int current[64], depth; } mine; /* devices whose contexts are current in this thread, the last one is */
+
+/* One thread at a time. */
+static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void all_begin(void) {
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&all, &a);
+}
+static int all_lock(void) {
+  pthread_once(&once, all_begin);
+  return pthread_mutex_lock(&all);
+}
+static void all_unlock(int *locked) {
+  (void)locked;
+  pthread_mutex_unlock(&all);
+}
+#define ALONE __attribute__((cleanup(all_unlock), unused)) int alone = all_lock()
 
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
 
@@ -147,7 +167,7 @@ static Stream **stream_find(const void *stream) {
 /* That what is asked for is asked of a stream of the current context. */
 static int is_here(const void *stream) {
   Stream **x = stream_find(stream);
-  return x && (*x)->device == my.current[my.depth - 1];
+  return x && (*x)->device == mine.current[mine.depth - 1];
 }
 
 static void all_done(void) {
@@ -162,24 +182,30 @@ StandinHolds standin_holds;
 StandinPlanted standin_planted;
 
 int standin_later(void *stream, void (*call)(void *data), void *data) {
-  if (my.dead || my.depth < 1 || !is_here(stream)) return INVALID;
+  ALONE;
+  if (my.dead || mine.depth < 1 || !is_here(stream)) return INVALID;
   Later *x = later('c', stream);
   x->call = call, x->data = data;
   return OK;
 }
 
 int standin_holds(const void *at, size_t bytes) {
+  ALONE;
   StandinMemory *m = memory_of((uint64_t)(uintptr_t)at, bytes);
-  return m && my.depth > 0 && m->device == my.current[my.depth - 1];
+  return m && mine.depth > 0 && m->device == mine.current[mine.depth - 1];
 }
 
-int standin_planted(const char *word, int n) { return is_nth(word, n); }
+int standin_planted(const char *word, int n) {
+  ALONE;
+  return is_nth(word, n);
+}
 
 /* ---- the driver's functions ------------------------------------------------------------------------ */
 
 #define HERE                                   \
+  ALONE;                                       \
   if (my.dead) return my.dead;                 \
-  if (my.depth < 1) return BAD_CONTEXT
+  if (mine.depth < 1) return BAD_CONTEXT
 
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
@@ -197,6 +223,8 @@ int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuMemGetInfo_v2(size_t *left, size_t *all);
 int cuMemAlloc_v2(uint64_t *at, size_t bytes);
 int cuMemFree_v2(uint64_t at);
+int cuMemAllocHost_v2(void **at, size_t bytes);
+int cuMemFreeHost(void *at);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
@@ -232,23 +260,26 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
+  ALONE;
   if (device < 0 || device >= devices()) return INVALID;
   my.device[device].retained++;
   return *context = &my.device[device], OK;
 }
 /* A context that is lost gives back all that it had. */
 int cuDevicePrimaryCtxRelease_v2(int device) {
+  ALONE;
   if (device < 0 || device >= DEVICES || my.device[device].retained < 1) return INVALID;
   my.device[device].retained--;
   if (retained() == 0 && my.dead) my.live = my.modules = my.streams = 0;
   return OK;
 }
 int cuCtxPushCurrent_v2(void *context) {
+  ALONE;
   for (int k = 0; k < DEVICES; k++)
-    if (context == &my.device[k] && my.device[k].retained && my.depth < 64) return my.current[my.depth++] = k, OK;
+    if (context == &my.device[k] && my.device[k].retained && mine.depth < 64) return mine.current[mine.depth++] = k, OK;
   return INVALID;
 }
-int cuCtxPopCurrent_v2(void **context) { return my.depth < 1 ? BAD_CONTEXT : (my.depth--, *context = &my.device[my.current[my.depth]], OK); }
+int cuCtxPopCurrent_v2(void **context) { return mine.depth < 1 ? BAD_CONTEXT : (mine.depth--, *context = &my.device[mine.current[mine.depth]], OK); }
 
 static int arch_fits(const char *arch) {
   int machine = strncmp(arch, "sm_", 3) == 0, n = atoi(arch + (machine ? 3 : 8));
@@ -295,7 +326,7 @@ int cuMemGetInfo_v2(size_t *left, size_t *all) {
   size_t taken = 0;
   HERE;
   for (int k = 0; k < STANDIN_PIECES; k++)
-    if (my.world.memory[k].device == my.current[my.depth - 1]) taken += my.world.memory[k].bytes;
+    if (my.world.memory[k].device == mine.current[mine.depth - 1]) taken += my.world.memory[k].bytes;
   *all = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 30;
   return *left = *all > taken ? *all - taken : 0, OK;
 }
@@ -314,7 +345,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   if (data == MAP_FAILED) return NO_MEMORY;
   memset(data, 0xA5, bytes);
   mprotect(data, in_pages(bytes), PROT_NONE);
-  my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), my.current[my.depth - 1]};
+  my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), mine.current[mine.depth - 1]};
   *at = (uint64_t)(uintptr_t)data;
   my.live++;
   return OK;
@@ -328,6 +359,24 @@ int cuMemFree_v2(uint64_t at) {
   munmap(m->data, in_pages(m->bytes));
   free(m->shadow);
   *m = (StandinMemory){0};
+  my.live--;
+  return OK;
+}
+
+int cuMemAllocHost_v2(void **at, size_t bytes) {
+  HERE;
+  my.allocations++;
+  if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
+  *at = malloc(bytes);
+  my.live += *at != NULL;
+  return *at ? OK : NO_MEMORY;
+}
+
+/* What a stream has still to do with it is done first. */
+int cuMemFreeHost(void *at) {
+  HERE;
+  all_done();
+  free(at);
   my.live--;
   return OK;
 }
@@ -372,7 +421,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
   if (flags > 1 || k == 64) return INVALID;
   my.streams++;
   Stream *x = my.stream[k] = calloc(1, sizeof *x);
-  x->device = my.current[my.depth - 1];
+  x->device = mine.current[mine.depth - 1];
   x->last = &x->first;
   return *stream = x, OK;
 }
@@ -401,6 +450,7 @@ int cuStreamGetCtx(void *stream, void **context) {
 }
 
 int cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
+  ALONE;
   if (my.dead) return my.dead;
   StandinMemory *m = memory_of(at, 1);
   if (!m) return INVALID;

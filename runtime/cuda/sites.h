@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * A device that is one of several sites: what goes to others and comes from them lies on it. What a site is to have of ours is put together there, by a
+ * kernel; it goes through memory of the host that the device can reach, over the context's wire, and is put where it belongs by a kernel. So no byte
+ * goes over the bus that does not go over the wire. Parts that are combined are on the host anyway: that is done there, by the processor, as on a machine without
+ * devices, and with the same bits.
+ */
+#ifndef EIN_CUDA_SITES_H
+#define EIN_CUDA_SITES_H
+
+/* Memory of the host for an exchange: of its parcels, and these. */
+typedef struct ein_cuda_loan {
+  char *host;
+  size_t held;
+  ein_parcel *parcel;          /* for one to each site, and one from each */
+} ein_cuda_loan;
+
+/* A buffer's copy on the host, while its parts are combined there. */
+typedef struct ein_cuda_mirror { char *host; size_t held; } ein_cuda_mirror;
+
+typedef struct ein_cuda_sites {
+  ein_ground there, here;      /* where moves find tensors: on the device; copies of them on the host */
+  int64_t *stride;             /* by axis, in row-major order: so all lie on the device */
+  char **room, **room_here;    /* by move: what it works in */
+  ein_cuda_mirror *mirror;     /* by buffer; behind them by move, of its room */
+  void **at_here;              /* by buffer: its copy */
+  ein_cuda_loan *lent;         /* by key */
+  char *begins;                /* on the device: where listed boxes begin */
+  size_t begun;                /* bytes of it */
+  int n_mirrors, n_lent;
+} ein_cuda_sites;
+
+static ein_cuda_sites *ein_cuda_sites_of(const ein_ctx *ctx) { return ein_cuda_of(ctx)->sites; }
+
+/* ---- memory ---- */
+
+/* Of the host's, which the device reaches by itself. */
+static int ein_cuda_host(ein_ctx *ctx, char **at, size_t *held, size_t wanted) {
+  ein_gpu *g = &ein_cuda_of(ctx)->gpu;
+  if (*held >= wanted) return 1;
+  if (*at) ein_gpu_host_drop(g, *at);
+  *held = 0;
+  *at = (char *)ein_gpu_host_take(ctx, g, wanted);
+  if (*at) *held = wanted;
+  return *at != NULL;
+}
+
+static void *ein_cuda_take(ein_ctx *ctx, size_t bytes) { return ein_gpu_take(ctx, &ein_cuda_of(ctx)->gpu, bytes, "what is fetched takes"); }
+static void ein_cuda_drop(ein_ctx *ctx, void *at) { ein_gpu_drop(&ein_cuda_of(ctx)->gpu, at); }
+static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_t bytes) {
+  return !bytes || ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, host, from, bytes, "indices come from the device");
+}
+
+/* ---- boxes ---- */
+
+/* Dimensions of one element are left out, and those that lie one in the other on both sides become one. */
+static void ein_boxes_merge(ein_boxes_are *b, int n, const int64_t *extent, const int64_t *to_step, const int64_t *from_step) {
+  b->n = 0;
+  b->count = 1;
+  for (int d = 0; d < n; d++) {
+    int last = b->n - 1;
+    if (extent[d] == 1) continue;
+    b->count *= extent[d];
+    if (last >= 0 && b->to_step[last] == extent[d] * to_step[d] && b->from_step[last] == extent[d] * from_step[d]) {
+      b->extent[last] *= extent[d];
+    } else {
+      last = b->n++;
+      b->extent[last] = extent[d];
+    }
+    b->to_step[last] = to_step[d];
+    b->from_step[last] = from_step[d];
+  }
+}
+
+static int ein_cuda_begins(ein_ctx *ctx, int64_t many, const int64_t *at) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  ein_cuda_sites *s = d->sites;
+  size_t bytes = 2 * (size_t)many * sizeof *at;
+  if (bytes > s->begun && !ein_cuda_piece(ctx, d, &s->begins, &s->begun, bytes, "what is fetched takes")) return 0;
+  return ein_gpu_up(ctx, &d->gpu, s->begins, at, bytes, "places go to the device");
+}
+
+static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to, const int64_t *to_step,
+                          const void *from, const int64_t *from_step) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  ein_boxes_are are;
+  memset(&are, 0, sizeof are);
+  ein_boxes_merge(&are, n, extent, to_step, from_step);
+  are.many = many;
+  are.listed = at != NULL;
+  if (ein_state(ctx) != EIN_OK || (at && !ein_cuda_begins(ctx, many, at))) return 0;
+  if (!at && are.n == 0) return ein_gpu_across(ctx, &d->gpu, to, from, element, "an element is moved");
+  if (!at && are.n == 1 && are.to_step[0] == 1 && are.from_step[0] == 1)
+    return ein_gpu_across(ctx, &d->gpu, to, from, (size_t)are.count * element, "a tensor is moved");
+  uint64_t word[] = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)(at ? (void *)d->sites->begins : to)};
+  void *parameter[] = {&word[0], &word[1], &word[2], &are};
+  int64_t blocks = (are.count * many + EIN_BOXES_THREADS - 1) / EIN_BOXES_THREADS;
+  const unsigned grid[] = {(unsigned)blocks, 1, 1}, block[] = {EIN_BOXES_THREADS, 1, 1};
+  int size = element == 1 ? 0 : element == 2 ? 1 : element == 4 ? 2 : 3;
+  return ein_cuda_any(ctx, blocks, 1, 1) && ein_gpu_launch(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
+}
+
+/* ---- parcels ---- */
+
+/* That a parcel's data is an earlier one's: whoever is given the same has it from the same place. */
+static int ein_cuda_same(const ein_parcel *x, int k) {
+  int i = 0;
+  while (x[i].data != x[k].data || x[i].bytes != x[k].bytes) i++;
+  return i;
+}
+
+/* Gives what they take in all. to: of the same parcels on the host, from `at` on; NULL: that is measured. */
+static size_t ein_cuda_lay_parcels(int n, const ein_parcel *x, int shared, char *at, ein_parcel *to) {
+  size_t used = 0;
+  for (int k = 0; k < n; k++) {
+    int first = shared ? ein_cuda_same(x, k) : k;
+    if (to) to[k] = x[k], to[k].data = first < k ? to[first].data : at + used;
+    if (first == k) used = ein_cuda_round(used + x[k].bytes);
+  }
+  return used;
+}
+
+static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive, ein_parcel **on_host) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  ein_cuda_loan *x = &d->sites->lent[key];
+  size_t sent = ein_cuda_lay_parcels(n_send, send, 1, NULL, NULL), all = sent + ein_cuda_lay_parcels(n_receive, receive, 0, NULL, NULL);
+  if (!ein_cuda_host(ctx, &x->host, &x->held, all + 1)) return 0;
+  ein_cuda_lay_parcels(n_send, send, 1, x->host, x->parcel);
+  ein_cuda_lay_parcels(n_receive, receive, 0, x->host + sent, x->parcel + n_send);
+  for (int k = 0; k < n_send; k++)
+    if (ein_cuda_same(send, k) == k && !ein_gpu_down_later(ctx, &d->gpu, x->parcel[k].data, send[k].data, send[k].bytes, "a parcel comes from the device")) return 0;
+  *on_host = x->parcel;
+  return !n_send || ein_gpu_wait(ctx, &d->gpu, "a parcel comes from the device");
+}
+
+/* Memory of the host that the device reaches is read when its turn comes: that is waited for, as the next exchange may want it. */
+static int ein_cuda_back(ein_ctx *ctx, int key, int n_send, int n_receive, const ein_parcel *receive) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  const ein_parcel *got = d->sites->lent[key].parcel + n_send;
+  for (int k = 0; k < n_receive; k++)
+    if (!ein_gpu_up_later(ctx, &d->gpu, receive[k].data, got[k].data, receive[k].bytes, "a parcel goes to the device")) return 0;
+  return !n_receive || ein_gpu_wait(ctx, &d->gpu, "a parcel goes to the device");
+}
+
+static const ein_far ein_cuda_far = {ein_cuda_boxes, ein_cuda_take, ein_cuda_drop, ein_cuda_bring_some, ein_cuda_lend, ein_cuda_back};
+
+/* ---- made, and given back ---- */
+
+static void ein_cuda_sites_end(ein_cuda *d) {
+  ein_cuda_sites *s = d->sites;
+  if (!s) return;
+  for (int k = 0; k < s->n_mirrors; k++) ein_gpu_host_drop(&d->gpu, s->mirror[k].host);
+  for (int k = 0; k < s->n_lent; k++) ein_gpu_host_drop(&d->gpu, s->lent[k].host);
+  ein_gpu_drop(&d->gpu, s->begins);
+  free(s);
+  d->sites = NULL;
+}
+
+/* All of it, in one piece, cut by the widest first. */
+static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
+  const ein_inside *in = ctx->inside;
+  size_t moves = (size_t)in->tables->mesh->n_moves, buffers = (size_t)in->tables->n_buffers, axes = (size_t)in->tables->n_axes, sites = (size_t)in->config.wire->sites;
+  size_t n_lent = moves + 1, n_mirrors = buffers + moves;
+  if (d->sites) return 1;
+  ein_cuda_sites *s = d->sites = (ein_cuda_sites *)calloc(1, sizeof *s + n_mirrors * sizeof(ein_cuda_mirror) + n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) +
+                                                             axes * sizeof(int64_t) + (2 * moves + buffers) * sizeof(void *));
+  if (!s) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for what moves work in"), 0;
+  s->n_mirrors = (int)n_mirrors;
+  s->n_lent = (int)n_lent;
+  s->mirror = (ein_cuda_mirror *)(void *)(s + 1);
+  s->lent = (ein_cuda_loan *)(void *)(s->mirror + n_mirrors);
+  ein_parcel *parcel = (ein_parcel *)(void *)(s->lent + n_lent);
+  for (size_t k = 0; k < n_lent; k++, parcel += 2 * sites) s->lent[k].parcel = parcel;
+  s->stride = (int64_t *)(void *)parcel;
+  s->room = (char **)(void *)(s->stride + axes);
+  s->room_here = s->room + moves;
+  s->at_here = (void **)(void *)(s->room_here + moves);
+  s->there.data = d->at, s->there.room = s->room, s->there.far = &ein_cuda_far;
+  s->here.data = s->at_here, s->here.room = s->room_here;
+  s->there.stride = s->here.stride = s->stride;
+  ctx->inside->ground = &s->there;
+  return 1;
+}
+
+/* Behind the sizes, and with the block: how tensors lie there, and where moves work. */
+static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work) {
+  const ein_inside *in = ctx->inside;
+  for (int b = 0; b < in->tables->n_buffers; b++) {
+    const ein_buffer *x = ein_buffer_of(ctx, b);
+    ein_row_major(x->ndim, ctx->shape + x->at, d->sites->stride + x->at);
+  }
+  for (int k = 0; k < in->tables->mesh->n_moves; k++) d->sites->room[k] = work + in->offset[in->n_work + k];
+}
+
+/* ---- parts, on the host ---- */
+
+static int ein_cuda_here(ein_ctx *ctx, int buffer) {
+  ein_cuda_sites *s = ein_cuda_sites_of(ctx);
+  if (!ein_cuda_host(ctx, &s->mirror[buffer].host, &s->mirror[buffer].held, ein_cuda_bytes(ctx, buffer) + 1)) return 0;
+  s->at_here[buffer] = s->mirror[buffer].host;
+  return 1;
+}
+
+static int ein_cuda_down(ein_ctx *ctx, int buffer) {
+  size_t bytes = ein_cuda_bytes(ctx, buffer);
+  return ein_cuda_here(ctx, buffer) &&
+         (!bytes || ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_sites_of(ctx)->at_here[buffer], ein_cuda_at(ctx, buffer), bytes, "parts come from the device"));
+}
+
+static int ein_cuda_up(ein_ctx *ctx, int buffer) {
+  size_t bytes = ein_cuda_bytes(ctx, buffer);
+  return !bytes || ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), ein_cuda_sites_of(ctx)->at_here[buffer], bytes, "what parts came to goes to the device");
+}
+
+/* Whether this site's part is of all that is made of parts here: nothing else stands there when they are. */
+static int ein_cuda_covers(const ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row) {
+  int site = ctx->inside->config.wire->site;
+  ein_box from = ein_box_of(ctx, mesh, row->from, site), to = ein_box_of(ctx, mesh, row->to, site);
+  int covers = from.there;
+  for (int d = 0; to.there && d < ein_buffer_of(ctx, row->to)->ndim; d++) covers &= from.low[d] <= to.low[d] && to.high[d] <= from.high[d];
+  return covers || !to.there;
+}
+
+/* Where it fails, the move has no room there, and finds that the context has an error. */
+static void ein_cuda_parts(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_cuda_sites *s = ein_cuda_sites_of(ctx);
+  const ein_move_row *row = &mesh->move[k];
+  ein_cuda_mirror *room = &s->mirror[ctx->inside->tables->n_buffers + k];
+  int covers = ein_cuda_covers(ctx, mesh, row);
+  if (!ein_cuda_host(ctx, &room->host, &room->held, (size_t)ctx->inside->bytes[ctx->inside->n_work + k] + 1) || !ein_cuda_down(ctx, row->from)) return;
+  if (!(covers ? ein_cuda_here : ein_cuda_down)(ctx, row->to)) return;
+  if (row->best && !(ein_cuda_down(ctx, row->place_from) && (covers ? ein_cuda_here : ein_cuda_down)(ctx, row->place_to))) return;
+  s->room_here[k] = room->host;
+}
+
+/* ---- what a body calls ---- */
+
+/* What kernels have met is told where sites meet. */
+static void ein_cuda_met(ein_ctx *ctx) {
+  if (ctx->inside->tables->n_sites) ein_cuda_settle(ctx);
+}
+
+/* half 0: all of a move; 1: it begins; 2: it ends. */
+static ein_status ein_cuda_half(ein_ctx *ctx, const ein_mesh *mesh, int k, int half) {
+  ein_cuda_sites *s = ein_cuda_sites_of(ctx);
+  const ein_move_row *row = &mesh->move[k];
+  int parts = row->fold || row->best;
+  if (half < 2) ein_cuda_met(ctx);
+  if (parts && half < 2) s->room_here[k] = NULL;
+  if (parts && half < 2 && ein_state(ctx) == EIN_OK) ein_cuda_parts(ctx, mesh, k);
+  ctx->inside->ground = parts && s->room_here[k] ? &s->here : &s->there;
+  ein_status status = half == 0 ? ein_move(ctx, mesh, k) : half == 1 ? ein_move_start(ctx, mesh, k) : ein_move_finish(ctx, mesh, k);
+  ctx->inside->ground = &s->there;
+  if (!parts || half == 1 || status != EIN_OK) return status;
+  if (ein_cuda_up(ctx, row->to) && row->best) ein_cuda_up(ctx, row->place_to);
+  return ein_state(ctx);
+}
+
+static EIN_UNUSED ein_status ein_cuda_move(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 0); }
+static EIN_UNUSED ein_status ein_cuda_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 1); }
+static EIN_UNUSED ein_status ein_cuda_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 2); }
+static EIN_UNUSED ein_status ein_cuda_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  ein_cuda_met(ctx);
+  return ein_fetch(ctx, mesh, k);
+}
+
+#endif

@@ -1,0 +1,126 @@
+#!/bin/sh
+# suite: ci
+# A plan for several sites on devices, look-alikes of which do it (tests/cuda/standin): in one process and under mpirun, on one device and on several, what
+# is computed is what the evaluator computes, sites receive the bytes that its sites receive, all that was taken is given back, and where a site fails all end.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+standin=$(dirname "$EIN")/tests/cuda/standin
+command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
+[ -e "$standin/libcuda.so.1" ] || { echo 'skipped: the look-alikes are not built'; exit 77; }
+XDG_CACHE_HOME=$work/cache
+EIN_STANDIN_REPORT=$work/report
+export XDG_CACHE_HOME EIN_STANDIN_REPORT
+on_devices() { LD_LIBRARY_PATH=$standin "$@"; }
+
+given_back() {
+  grep -v 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' "$EIN_STANDIN_REPORT" >left && wrong "not all is given back: $(cat left): $line"
+  rm -f "$EIN_STANDIN_REPORT"
+}
+
+# Blocks that go to others, whole and as strips, of elements of 1, 2, 4 and 8 bytes; parts that are combined, in slices too, with places, by an own monoid.
+cat >moves.ein <<'END'
+dim N = 37, K = 600
+monoid widest(a, b) = if abs(a) > abs(b) or (abs(a) == abs(b) and a > b) then a else b identity 0
+input A[i:N,k:K] : i32 = i32((3 * i + 5 * k) % 11 - 5)
+input B[k:K,j:N] : i32 = i32((7 * k + 2 * j) % 13 - 6)
+input H[i:N,j:N] : f16 = f16((i + 2 * j) % 9)
+input F[i:N,j:N] : u8 = u8((i * j) % 200)
+output P[i,j] = sum[k] A[i,k] * B[k,j]
+output T[j,i] = P[i,j] - P[j,i]
+output G[j,i] = H[i,j]
+output E[j,i] = F[j,i] ^ F[i,j]
+output m[j] = max[i] P[i,j]
+output at[j] = argmax[i] P[i,j]
+output w[i] = widest[k](A[i,k] * i32(k % 7 - 3))
+output squares = sum[i,j] P[i,j] * P[i,j]
+output c[i:N] = sum[t where t <= i] m[t]
+END
+# Neighbours, around the end too, turn by turn; an end that all know of.
+cat >turns.ein <<'END'
+dim N = 40
+input start[i:N,j:N] : i64 = (i * 7 + j * 3) % 10
+repeat t < 9 until total > 60000 {
+  state X[i:N,j:N] = start[i,j]
+  next X[i,j] = X[(i+1) % N,j] + (X[i,j-1] ?? 1) - X[i,j] // 2
+  state total : i64 = 0
+  next total = sum[i,j] X[i,j]
+}
+output X
+output total
+END
+# Places that data says, of several points and of one label more than those.
+cat >places.ein <<'END'
+dim V = 50, D = 6, S = 91
+input E[v:V,d:D] : f64 = f64(v * 10 + d)
+input L[d:D,v:V] : f32 = f32(d * 100 + v)
+input tok[s:S] : i32 = i32((s * s) % V)
+output Y[s,d] = E[tok[s],d]
+output Z[s,d] = L[d,tok[s]]
+output n = sum[s,d] E[tok[s],d]
+END
+for f in moves turns places; do
+  want 0 "$EIN" run $f.ein -o all=$f-eval/
+  for n in 2 3 4; do
+    for devices in 1 2; do
+      [ $n$devices = 31 ] || [ $n$devices = 41 ] && continue
+      line="$f on $n sites, $devices devices"
+      EIN_STANDIN=devices=$devices on_devices "$EIN" run $f.ein --target=cuda -n $n -v -o all=$f-$n/ >out 2>err || wrong "$line: $(grep -m 1 -E 'error|emulation' err)"
+      diff -r $f-eval $f-$n || wrong "$line: other values than the evaluator's"
+      "$EIN" run $f.ein -n $n --target=eval -v >out 2>told
+      plan=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' told)
+      got=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' err)
+      [ "$got" = "$plan" ] || wrong "$line: received $got bytes, the evaluator $plan"
+      [ "$got" -gt 0 ] || wrong "$line: nothing was received"
+      given_back
+    done
+  done
+done
+
+# A site that gets no memory, of the device or of the host, or whose kernel fails: all of them end, and nothing is left.
+i=0
+for what in alloc launch; do
+  for k in 1 2 3 5 8 13 21 34; do
+    line="$what=$k"
+    EIN_STANDIN=devices=2,$what=$k timeout 60 env LD_LIBRARY_PATH="$standin" "$EIN" run moves.ein --target=cuda -n 3 >out 2>err
+    code=$?
+    [ $code = 4 ] || [ $code = 0 ] || wrong "$line: exit code $code: $(cat err)"
+    [ $code = 4 ] && i=$((i + 1)) && { grep -qE 'site [0-2]: (no memory|CUDA: )' err || wrong "$line: $(cat err)"; }
+    given_back
+  done
+done
+[ $i -ge 10 ] || wrong "only $i runs failed"
+
+# What one site alone meets.
+cat >range.ein <<'END'
+input X[i:12] : i64 = i
+input at[i:12] : i64 = if i == 11 then 99 else i
+output Y[i:12] = sum[j where j <= i] X[j] + i
+output Z[i] = Y[at[i]]
+END
+line="an index out of range"
+on_devices "$EIN" run range.ein --target=cuda -n 3 >out 2>err
+[ $? = 1 ] && grep -q '99 is out of range\|it is out of range' err || wrong "$line: $(cat err)"
+given_back
+
+# As programs, under mpirun.
+mpi_builds
+[ "$failed" = 0 ] || finish
+line="under mpirun"
+EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 3 "$EIN" run turns.ein --target=cuda -v -o all=mpi/ >out 2>err || wrong "$line: $(cat err)"
+diff -r turns-eval mpi || wrong "$line: other values than the evaluator's"
+grep -q '3 processes on a machine with 2 devices: they share them' err || wrong "$line: $(cat err)"
+given_back
+want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein --target=cuda -n 2,3 -o prog
+for n in 2 3; do
+  line="a program for $n"
+  EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n $n ./prog -o all=built-$n/ >out 2>err || wrong "$line: $(cat err)"
+  diff -r moves-eval built-$n || wrong "$line: other values than the evaluator's"
+  given_back
+done
+EIN_STANDIN=no-device LD_LIBRARY_PATH=$standin timeout 60 mpirun -n 2 ./prog >out 2>err && wrong "a run without a device"
+grep -q 'no CUDA device' err || wrong "without a device: $(cat err)"
+want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein --target=cuda -n 2 --lib -o lib
+[ -f lib/moves_2.c ] && [ -f lib/moves_mpi.h ] || wrong "the library lacks files: $(ls lib)"
+want 2 "$EIN" build moves.ein --target=cuda -n 2 --emit=cuda
+says '--emit is for one site'
+finish

@@ -4,13 +4,7 @@
 # keeps them at home, and what is said where it fails.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-standin=$(dirname "$EIN")/tests/cuda/standin
-command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
-[ -e "$standin/libcublas.so.13" ] || { echo 'skipped: the look-alikes are not built'; exit 77; }
-XDG_CACHE_HOME=$work/cache
-LD_LIBRARY_PATH=$standin
-EIN_STANDIN_REPORT=$work/report
-export XDG_CACHE_HOME LD_LIBRARY_PATH EIN_STANDIN_REPORT
+look_alikes
 unset EIN_CUBLAS NVIDIA_TF32_OVERRIDE
 
 made() { # TEXT: what the library was called for in the last one, and all is given back

@@ -4,12 +4,7 @@
 # a view is not where it says. On look-alikes of NVRTC and of the driver (tests/cuda/standin).
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-standin=$(dirname "$EIN")/tests/cuda/standin
-command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
-[ -e "$standin/libcuda.so.1" ] || { echo 'skipped: the look-alikes are not built'; exit 77; }
-XDG_CACHE_HOME=$work/cache
-LD_LIBRARY_PATH=$standin
-export XDG_CACHE_HOME LD_LIBRARY_PATH
+look_alikes
 
 cat >rows.ein <<'END'
 dim N, M = 8

@@ -4,13 +4,7 @@
 # that can be wrong with a driver, a device, its memory, a kernel.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-standin=$(dirname "$EIN")/tests/cuda/standin
-command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
-[ -e "$standin/libcuda.so.1" ] || { echo 'skipped: the look-alikes are not built'; exit 77; }
-XDG_CACHE_HOME=$work/cache
-LD_LIBRARY_PATH=$standin
-EIN_STANDIN_REPORT=$work/report
-export XDG_CACHE_HOME LD_LIBRARY_PATH EIN_STANDIN_REPORT
+look_alikes
 
 given_back() { # all that the last one took of the device; and, behind that, TEXT
   grep -q "left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts; done: .*$1" "$EIN_STANDIN_REPORT" ||

@@ -4,12 +4,8 @@
 # is computed is what the evaluator computes, sites receive the bytes that its sites receive, all that was taken is given back, and where a site fails all end.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
-standin=$(dirname "$EIN")/tests/cuda/standin
-command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
-[ -e "$standin/libcuda.so.1" ] || { echo 'skipped: the look-alikes are not built'; exit 77; }
-XDG_CACHE_HOME=$work/cache
-EIN_STANDIN_REPORT=$work/report
-export XDG_CACHE_HOME EIN_STANDIN_REPORT
+look_alikes
+unset LD_LIBRARY_PATH # a C compiler and mpirun do without them
 on_devices() { LD_LIBRARY_PATH=$standin "$@"; }
 
 given_back() {
